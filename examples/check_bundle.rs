@@ -1,4 +1,4 @@
-//! Checks a bundle with the library: verifies it, and replays it from its texts.
+//! Checks a bundle with the library: verifies it, and replays it from its own texts.
 //!
 //! `cargo run --package portcullis-recorder --example check_bundle first.bundle trust`
 //!

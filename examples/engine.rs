@@ -1,4 +1,4 @@
-//! A test engine for the loop: it answers `/v1/completions` and llama.cpp's `/completion` with prepared steps.
+//! A test engine: it answers `/v1/completions` and llama.cpp's `/completion` with prepared steps.
 //!
 //! `cargo run --package portcullis-test-support --features engine --example engine STEPS [ADDRESS]`: each line of the
 //! file STEPS is a JSON list of alternatives. ADDRESS is by default `127.0.0.1:0`, which selects a free port. The

@@ -2,7 +2,7 @@
 //!
 //! `cargo run --package portcullis-gate --example govern policies/pii 'Write to ana@example.org. Thank you.'`
 //!
-//! The card is the model in Rust. For a real or simulated card, only the [`CardChoice`] differs.
+//! The card is the model in Rust. For a real or simulated card, only the [`CardChoice`] would differ.
 
 use portcullis_card::{CardChoice, Session, SessionConfig, SessionError};
 use portcullis_core::state::Task;
@@ -16,7 +16,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut words = std::env::args().skip(1);
     let (folder, text) = words.next().zip(words.next()).ok_or("expected the folder of a policy, and a text")?;
 
-    // The package compiles to the tables that are locked in the card from OPEN to CLOSE.
+    // The policy package. It is compiled to tables, which the card locks from OPEN to CLOSE.
     let package = Package::load(Path::new(&folder))?;
     let compiled = package.compile()?;
     let policy = Arc::new(Policy::new(package, compiled)?);

@@ -2,7 +2,7 @@
 //!
 //! `cargo run --package portcullis-gate --example own_engine policies/pii`
 //!
-//! This engine has two sentences for each place. It is not informed which proposals were refused.
+//! This engine has two sentences for each place. The gate does not report to it which proposals were refused.
 
 use portcullis_card::{CardChoice, Session, SessionConfig, SessionError};
 use portcullis_core::state::Task;
@@ -14,7 +14,7 @@ use std::error::Error;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Places of the text, each with its candidates in order.
+/// For each place of the text, its candidates in order.
 const STEPS: [[&str; 2]; 2] =
     [["Write to ana@example.org.", "Write to us by letter."], [" We answer within a day.", " We answer soon."]];
 
@@ -28,7 +28,7 @@ impl Engine for Listed {
         "listed".to_owned()
     }
 
-    /// `attempt` is the number of the candidate at one place. The engine learns of refusals only by this number.
+    /// `attempt` is 0 for the first candidate of a place. A higher number means that the earlier ones were refused.
     fn propose(&mut self, _view: &View<'_>, attempt: u32) -> Result<Proposal, EngineError> {
         let Some(step) = STEPS.get(self.place) else { return Ok(Proposal::End) };
         let Some(text) = step.get(attempt as usize) else { return Ok(Proposal::Exhausted) };
@@ -52,7 +52,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let policy = Arc::new(Policy::new(package, compiled)?);
     let mut session = Session::open(CardChoice::Model.open()?, &policy.compiled.image, SessionConfig::default())?;
 
-    // A task reaches an engine only if the pre-execution filter passes it.
+    // An engine gets a task only if the pre-execution filter passes the task.
     let filter = Arc::new(Prefilter::new(FilterPolicy::profile("user-prompt")?)?);
     let governor = Governor::new(policy, Settings::new(SaltKey::random()?))?
         .with_engines(filter, Arc::new(|_stream, _pass| Ok(Box::new(Listed { place: 0 }))));

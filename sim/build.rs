@@ -15,7 +15,7 @@ const FILES: [&str; 6] = [
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-changed=cpp");
     println!("cargo::rerun-if-changed=src/ffi.rs");
-    // There is no model where only clippy runs.
+    // If only clippy runs, there is no model to compile against.
     if env::var("DEP_PORTCULLIS_VERILATED_COMPILED")? == "no" {
         return Ok(());
     }
@@ -24,7 +24,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut build = cxx_build::bridge("src/ffi.rs");
     build.files(FILES).include("cpp").std("c++17").opt_level(3);
     for path in env::split_paths(&include) {
-        // Warnings in Verilator's own headers are not ours to mend.
+        // Suppresses warnings in Verilator's own headers.
         build.flag("-isystem").flag(path);
     }
     for define in defines.split(';') {

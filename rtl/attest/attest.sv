@@ -1,15 +1,15 @@
-// The attestation of the card: its key, the digest of its tables, and signed checkpoints, with one
-// shared hash core.
+// The attestation of the card: the card's key, the digest of its tables, and signed checkpoints.
+// They share one hash core.
 //
-// After reset the key is derived from the device secret and the design id, and its public half is
-// computed; until then nothing else is hashed or signed (`public_key_o` is zero). Then the core
-// does one task at a time: the digest of every lane's tables for the lifecycle, or a checkpoint
-// from its snapshots to its signature. Verdicts never wait for it: lanes have their own hash cores.
+// After reset, the key is derived from the device secret and the design id, and its public half is
+// computed. Until then nothing else is hashed or signed, and `public_key_o` is zero. After that,
+// the core does one task at a time: it hashes every lane's tables for the lifecycle, or makes a
+// checkpoint, from snapshots to signature. Verdicts never wait: lanes have their own cores.
 //
-// In RUN the tables are hashed again when `patrol_i` is high, in the next clock without a
-// checkpoint in progress, so a host that requests one checkpoint after another cannot delay it. A
-// checkpoint that becomes due during the hash takes its snapshots and waits for the core. Signing
-// is never interrupted. The hash is aborted when RUN ends.
+// In RUN, the tables are hashed again when `patrol_i` is high. The hash begins in the next clock
+// without a checkpoint in progress, so a host that requests one checkpoint after another cannot
+// delay it. A checkpoint that becomes due during the hash takes its snapshots and waits for the
+// core. A signature is never interrupted. The end of RUN aborts the hash.
 //
 // Key: seed i is the first 16 bytes of HMAC-SHA-256(secret, "portcullis/slh-dsa/1" 00 | i | design
 // id), with i = 0 SK.seed, 1 SK.prf, 2 PK.seed (FIPS 205, 9.1 uses the three). The secret is a
@@ -33,18 +33,18 @@ module attest
 ) (
     input  logic                   clk_i,
     input  logic                   rst_i,
-    // Nothing is in progress or requested: after a few such clocks the registers are constant.
+    // High if nothing is in progress or requested; a few clocks later all registers are constant.
     output logic                   quiet_o,
     // PK.seed, PK.root; layout order. Zero until the key is made.
     output logic [255:0]           public_key_o,
     // Tables.
     input  logic                   digest_i,        // Hash the tables.
     output logic                   digest_done_o,   // Done; high for one clock.
-    output logic [255:0]           digest_o,        // Digest of the last lane's; layout order.
-    output logic                   digest_alike_o,  // All lanes have this digest.
+    output logic [255:0]           digest_o,        // Digest of the last lane; layout order.
+    output logic                   digest_alike_o,  // All lanes have the same digest.
     input  logic                   patrol_i,        // In RUN: hash the tables again.
     output logic                   patrol_done_o,   // Done; high for one clock.
-    // The digest differs from `facts_i.policy_digest`; high for one clock, one clock later.
+    // The digest differs from `facts_i.policy_digest`; for one clock, one after `patrol_done_o`.
     output logic                   changed_o,
     input  image_header_t          header_i,
     output logic [2:0]             read_lane_o,
@@ -65,7 +65,7 @@ module attest
     input  card_facts_t            facts_i,
     output logic                   snapshot_o,
     output logic [2:0]             snapshot_lane_o,
-    input  logic [63:0]            size_i,  // Number of its records.
+    input  logic [63:0]            size_i,  // Number of the tree's records.
     input  snapshot_t              snapshot_i,
     input  logic [7:0]             ring_log2_i,
     input  logic [31:0]            head_i,
@@ -77,9 +77,9 @@ module attest
     StDerive     = 6'h01,  // The seeds are being derived.
     StKeygen     = 6'h02,  // The public key is being computed.
     StReady      = 6'h04,
-    StDigest     = 6'h08,  // Tables, for the lifecycle.
+    StDigest     = 6'h08,  // Hashes the tables for the lifecycle.
     StCheckpoint = 6'h10,
-    StPatrol     = 6'h20   // Tables, again, in RUN.
+    StPatrol     = 6'h20   // Hashes the tables again in RUN.
   } state_e;
 
   // Start of the signed bytes: the COSE Sig_structure of a COSE_Sign1 (RFC 9052, 4.4) with the
@@ -88,7 +88,7 @@ module attest
   localparam logic [8*PrefixBytes-1:0] Prefix = {
     8'h84,                                         // an array of four
     8'h6a, "Signature1",                           // its context
-    // the protected header: {1: -70001}, a private-use algorithm
+    // the protected header {1: -70001}, which is a private-use algorithm
     8'h47, 56'ha1_01_3a_00_01_11_70,
     8'h40,                                         // no external data
     8'h58, 8'(CheckpointBytes)                     // the payload's head
@@ -112,7 +112,7 @@ module attest
   assign hashing = state_q == StDigest || state_q == StPatrol;
   assign digest_abort = (state_q == StDigest && !digest_i) || (state_q == StPatrol && !patrol);
   assign core_reset = rst_i || (abort_i && state_q == StCheckpoint) || digest_abort;
-  // A register before the core, so that the users' selection of a block is not on its path.
+  // A register before the core, so that selecting one user's block is not on the core's path.
   always_ff @(posedge clk_i) begin
     request_q.start <= request.start && !core_reset;
     {request_q.state, request_q.block} <= {request.state, request.block};
@@ -218,7 +218,7 @@ module attest
   );
   assign digest_done_o = state_q == StDigest && digest_done && digest_i && !digest_more;
   assign patrol_done_o = state_q == StPatrol && digest_done && patrol && !digest_more;
-  // A register, because the comparison is wide and a fault stops the lanes in the same clock.
+  // A register, because the comparison is wide, and a fault stops the lanes in the same clock.
   always_ff @(posedge clk_i) begin
     changed_o <= !rst_i && patrol_done_o && !(digest_alike_o && digest_o == facts_i.policy_digest);
   end
@@ -286,7 +286,7 @@ module attest
       .hash_o(signer_request),
       .hash_i(signer_answer)
   );
-  // An aborted signature loses the root, but the public key for the host stays.
+  // When a signature is aborted, the root is lost, but the public key stays visible to the host.
   assign keygen = state_q == StKeygen && signer_ready && !root_valid;
 
   logic [255:0] public_key_q;

@@ -1,20 +1,20 @@
-// Makes checkpoints: takes each lane's head in turn, folds its frontier to a root and all heads to
-// one root, lets the signer sign, and writes checkpoint, signature and heads to the checkpoint
-// ring.
+// Makes checkpoints: takes each lane's head in turn, hashes the frontier of its tree to a root and
+// all heads to one root, starts the signer, and writes checkpoint, signature and heads to the
+// checkpoint ring.
 //
 // A checkpoint is due when the lifecycle requests one (`life_valid_i`, until `life_done_o`), after
 // `interval_i` records, and on `flush_i`. It begins when the ring has space and `grant_i` gives it
-// the hash core. A lane's records wait only for its snapshot, one clock per level. The checkpoint
-// has the state and the fault of its beginning: if a fault comes before the snapshot, its ALARM is
-// after the snapshot and gets its own checkpoint. Written from the start of the ring's entry: 3
-// beats of checkpoint, 267 of signature, one for each lane's head. `tail_o` counts a checkpoint
-// when every beat was answered. The signed bytes are the COSE Sig_structure (RFC 9052, 4.4) of the
-// 192 bytes, with the algorithm in the protected header.
+// the hash core. A lane's records wait only while its snapshot is taken, one clock per level. The
+// checkpoint has the state and the fault of its beginning: if a fault comes before the snapshot,
+// its ALARM is after the snapshot and gets a checkpoint of its own. A ring entry has 3 beats of
+// checkpoint, 267 of signature, and one for each lane's head. `tail_o` counts a checkpoint when all
+// its beats were answered. The signed bytes are the COSE Sig_structure (RFC 9052, 4.4) of the 192
+// bytes, with the algorithm in the protected header.
 //
-// `open_i` is the first clock of OPENING: from then on a host that polls `tail_o` never reads the
-// value of an earlier session. `abort_i` cancels everything except beats on the bus.
-// Latency: for each lane the snapshot, two blocks per level of its tree, one for its head and two
-// to join it; then the signature.
+// `open_i` is high in the first clock of OPENING: from then on, a host that polls `tail_o` never
+// reads the value of an earlier session. `abort_i` cancels everything except beats on the bus.
+// Latency: for each lane, the snapshot, two blocks per level of its tree, one block for its head
+// and two to join the head; then the signature.
 // After reset: nothing due.
 // Duties of the caller: `open_i` when idle.
 `include "assert.svh"
@@ -38,17 +38,17 @@ module checkpoint
     output logic                         life_done_o,
     input  logic [31:0]                  interval_i,
     input  logic                         flush_i,
-    input  logic                         run_i,      // Intervals and flushes have effect.
+    input  logic                         run_i,      // Intervals and flushes cause checkpoints.
     input  logic [63:0]                  records_i,  // In all lanes, at most one clock old.
-    // Its content.
+    // Content of the checkpoint.
     input  card_facts_t                  facts_i,
     // Snapshot of a lane's tree.
     output logic                         snapshot_o,
     output logic [2:0]                   snapshot_lane_o,
-    input  logic [63:0]                  size_i,  // Number of its records.
+    input  logic [63:0]                  size_i,  // Number of the tree's records.
     input  snapshot_t                    snapshot_i,
-    // Hash core, and the signer that uses it after the root is known.
-    // No checkpoint is in progress, and no input has effect in this clock.
+    // Hash core, and the signer, which uses the core after the root is known. `quiet_o`: no
+    // checkpoint is in progress, and no input has an effect in this clock.
     output logic                         quiet_o,
     output logic                         request_o,
     input  logic                         grant_i,  // Held while `request_o` is high.
@@ -60,7 +60,7 @@ module checkpoint
     output logic                         word_ready_o,
     input  logic [127:0]                 word_i,
     // Checkpoint ring.
-    input  logic [7:0]                   ring_log2_i,  // 0: no ring, and nothing is ever due.
+    input  logic [7:0]                   ring_log2_i,  // 0: no ring, so no checkpoint is due.
     input  logic [31:0]                  head_i,       // Consumed checkpoints.
     output ring_pkg::beat_t              beat_o,
     input  ring_pkg::beat_answer_t       beat_i,
@@ -86,7 +86,7 @@ module checkpoint
 
   state_e state_q;
   logic [31:0] tail_q;
-  logic [63:0] signed_q;    // Size at the last checkpoint.
+  logic [63:0] signed_q;    // Number of records at the last checkpoint.
   logic due_q, for_life_q;  // A flush waits; the lifecycle requested this one.
   life_e life_q;            // State at the checkpoint's beginning.
   fault_e fault_q;
@@ -106,16 +106,16 @@ module checkpoint
   digest_t root_q;
   checkpoint_t ckpt_q;
 
-  // The lanes' heads, and the tree over them: the roots of its full subtrees, one per level, as in
-  // a lane's tree.
+  // The lanes' heads, and the tree over them: the roots of its full subtrees, one per level, stored
+  // as in a lane's tree.
   lane_head_t head;
   (* ram_style = "distributed" *) lane_head_t head_q[8];
   (* ram_style = "distributed" *) digest_t joined_q[4];
   digest_t top_q;           // Root of the subtree that ends at this lane.
   logic [2:0] lane_q;
-  logic [1:0] join_q;       // Its level.
-  logic joins;              // It is a right child, to be joined with a left one.
-  logic [63:0] total_q;     // Records under the heads so far.
+  logic [1:0] join_q;       // Level of that subtree.
+  logic joins;              // It is a right child, which is joined with a left one.
+  logic [63:0] total_q;     // Records under the heads taken so far.
   assign joins = join_q != JoinLevels && 1'(lane_q >> join_q);
   assign snapshot_lane_o = lane_q;
   always_comb begin
@@ -189,8 +189,8 @@ module checkpoint
       {made_q, answered_q, level_q, words_q, lane_q, join_q} <= '0;
     end else begin
       if (flush_i && run_i) due_q <= 1'b1;
-      // If the lifecycle withdraws its request, in a fault, it will request again: the present
-      // checkpoint is not the answer.
+      // If the lifecycle withdraws its request because of a fault, it will request again. The
+      // present checkpoint does not count as the answer to that request.
       if (!life_valid_i) for_life_q <= 1'b0;
       if (hash_o.start) waits_q <= 1'b1;
       if (waits_q && hash_i.done) waits_q <= 1'b0;
@@ -292,9 +292,9 @@ module checkpoint
     end
   end
 
-  // State and fault are those of the beginning, the heartbeat is that under lane 0's head, and all
-  // other fields have the values of the clock in which the last head was taken. The root follows
-  // later.
+  // State and fault are those of the checkpoint's beginning, the heartbeat is that under lane 0's
+  // head. All other fields have the values of the clock in which the last head was taken; the root
+  // is added later.
   always_ff @(posedge clk_i) begin
     if (state_q == StSnapshot && snapshot_i.last) begin
       automatic checkpoint_t ckpt = '0;

@@ -1,9 +1,9 @@
-// The host's doorbell of the checkpoint ring: the number of consumed checkpoints of this session.
+// The host's doorbell of the checkpoint ring: how many checkpoints of this session it has consumed.
 //
 // A doorbell is checked in the clock of its write and accepted in the next. If it is out of range,
-// `fault_o` is high in that clock instead: the head moves forward only, at most to the number of
-// written checkpoints. A refused doorbell changes nothing; one in the clock after another is
-// refused.
+// `fault_o` is high in that next clock instead. The head only moves forward, at most to the number
+// of written checkpoints. A refused doorbell changes nothing. A doorbell in the clock after another
+// is refused.
 // After reset, and after `open_i`: zero.
 // Duties of the caller: a `tail_i` that `open_i` zeroes and that only grows otherwise.
 module checkpoint_head (

@@ -4,10 +4,10 @@
 //
 // `start_i` while not `busy_o` derives the three seeds in 12 blocks; `valid_o` falls with it and
 // rises when they are valid. Byte strings have their first byte at the top.
-// Hash port: `hash_o.start` is high for one clock; state and block hold until `hash_i.done`, in
-// which clock the digest is read. So an arbiter may give the core to others first.
-// After reset: no seeds. A reset aborts the present work; the core on the hash port must be reset
-// too.
+// Hash port: `hash_o.start` is high for one clock; state and block hold until `hash_i.done`, when
+// the digest is read. So an arbiter may give the core to other users first.
+// After reset: no seeds. A reset aborts the derivation; it must also reset the core on the hash
+// port.
 // Duties of the caller: secret and design id unchanged while `busy_o`.
 `include "assert.svh"
 

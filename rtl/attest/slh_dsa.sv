@@ -9,21 +9,21 @@
 // `ready_o` rises after the last word. Signatures do not depend on each other.
 //
 // The same walk serves both kinds of tree. It visits the leaves from left to right. A leaf is the
-// end of one chain of one step (FORS) or the hash T_l of the ends of 35 chains of 15 steps (WOTS+).
-// A node whose left sibling is on the stack is hashed with it at once; siblings of nodes on the
-// selected path are kept for AUTH. The results of fors_pkFromSig and wots_pkFromSig in the standard
-// are the root of the tree just walked, so nothing is computed twice.
+// end of a chain of one step (FORS), or the hash T_l of the ends of 35 chains of 15 steps (WOTS+).
+// If the left sibling of a node is on the stack, the two are hashed at once. Siblings of nodes on
+// the selected path are kept for AUTH. In the standard, fors_pkFromSig and wots_pkFromSig compute
+// the root of the tree that was just walked, so the walk already has their results.
 //
-// Latency: 4,568 blocks of the hash core for a keygen; 106,787 and the message's (15 for 215 bytes)
-// for a signature; plus a clock for each node of T_l that does not complete a block, each placed
-// node and each word.
-// Hash port: `hash_o.start` is high for one clock; state and block hold until `hash_i.done`, in
-// which clock the digest is read. So an arbiter may give the core to others first. A command in any
-// other clock is ignored.
-// After reset: ready, no root. A reset aborts the present work; the core on the hash port must be
-// reset too.
-// Duties of the caller: seeds and message unchanged while not `ready_o`, the same seeds as at the
-// keygen; not both commands at once.
+// Latency: 4,568 blocks of the hash core for a keygen; for a signature 106,787 and those of the
+// message (15 for 215 bytes). Each node in T_l that does not complete a block, each placed node and
+// each word costs one more clock.
+// Hash port: `hash_o.start` is high for one clock; state and block hold until `hash_i.done`, when
+// the digest is read. So an arbiter may give the core to other users first. A command in any other
+// clock than those above is ignored.
+// After reset: ready, no root. A reset aborts the present work; it must also reset the core on the
+// hash port.
+// Duties of the caller: seeds and message are constant while `ready_o` is low; a signature has the
+// seeds of the keygen; never both commands at once.
 `include "assert.svh"
 
 module slh_dsa
@@ -69,19 +69,19 @@ module slh_dsa
   localparam int unsigned MaxHeight = ForsHeight;
 
   state_e state_q;
-  logic signing_q;  // otherwise keygen
-  logic fors_q;     // FORS trees, otherwise the hypertree
+  logic signing_q;  // high: signing; low: keygen
+  logic fors_q;     // high: FORS trees; low: the hypertree
   // Position of the walk.
   index_t tree_q;      // FORS tree i, or layer of the hypertree
   index_t leaf_q;
-  index_t chain_q;     // 0 in FORS
+  index_t chain_q;     // always 0 in FORS
   digit_t step_q;      // steps from the start of the chain to `value_q`
-  height_t height_q;   // of the node in `value_q`; in StAuth, of the output node
+  height_t height_q;   // height of the node in `value_q`; in StAuth, of the output node
   // Inputs of the walk.
   logic [ForsIndexBits-1:0] fors_indices_q;  // this tree's index at the top
   logic [TreeBits-1:0] path_tree_q;          // address of the tree in its layer
-  logic [LayerHeight-1:0] path_leaf_q;       // its selected leaf; in FORS, the key pair
-  // message of this layer: a root of the layer below, or the FORS public key
+  logic [LayerHeight-1:0] path_leaf_q;       // selected leaf of that tree; in FORS, the key pair
+  // message of this layer: the root of the layer below, or the FORS public key
   node_t message_q;
   logic [4*ChecksumDigits-1:0] checksum_q;
   // Values computed so far.
@@ -110,7 +110,7 @@ module slh_dsa
     node_index = {fors_q ? tree_q : index_t'(0), leaf_q} >> height_q;
   end
 
-  // ---- the digits to sign (algorithm 7): in FORS the secret itself is output
+  // ---- the digits to sign (algorithm 7); in FORS, the secret itself is output
   digit_t digit;
   always_comb begin
     digit = '0;
@@ -203,7 +203,7 @@ module slh_dsa
       .hash_i
   );
 
-  // T_l is opened with the first secret of its input.
+  // T_l is opened when the first secret of its input is computed.
   logic tl_open, tl_taken;
   node_t tl_node;
   assign tl_open = state_q == StSecret && hash_o.start && chain_q == '0
@@ -293,7 +293,7 @@ module slh_dsa
       state_q <= state_d;
       case (state_q)
         StIdle: begin
-          // Keygen walks the only tree of the top layer (algorithm 18).
+          // Keygen only walks the one tree of the top layer (algorithm 18).
           if (state_d == StSeed) begin
             signing_q <= !keygen_i;
             if (keygen_i) root_valid_q <= 1'b0;
@@ -318,8 +318,8 @@ module slh_dsa
             value_q <= truncated(hash_i.digest);
             step_q <= step_d;
           end
-          // The selected leaf's checksum is complete before its digits are needed, after those of
-          // the message.
+          // The checksum of the selected leaf is complete before its digits are needed, because
+          // they come after the digits of the message.
           if (hash_i.done && state_q == StSecret && chain_q < index_t'(MessageDigits)) begin
             checksum_q <= (chain_q == '0 ? '0 : checksum_q) + 12'(digit_t'(LastStep) - digit);
           end

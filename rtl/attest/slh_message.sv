@@ -1,13 +1,13 @@
 // The message hashes of SLH-DSA (FIPS 205, algorithm 19): R = PRF_msg, then digest = H_msg
 // (11.2.1).
 //
-// While `run_i` is high it hashes the blocks of
+// While `run_i` is high, the module hashes the blocks of
 //   R      = HMAC-SHA-256(SK.prf, opt_rand || M')[..n]
 //   digest = MGF1-SHA-256(R || PK.seed || SHA-256(R || PK.seed || PK.root || M'), m)
-// with opt_rand = PK.seed (deterministic variant) and M' = 0x00 || 0x00 || M (pure, with an empty
-// context; 10.2.1). `done_o` is high in the clock in which `digest_o` is valid; `r_o` is valid from
-// the end of PRF_msg until the next run.
-// Hash port: `hash_o.start` stays high, with state and block, until `hash_i.done`.
+// Here opt_rand = PK.seed (deterministic variant) and M' = 0x00 || 0x00 || M (pure, with an empty
+// context; 10.2.1). In the clock of `done_o`, `digest_o` is valid; `r_o` is valid from the end of
+// PRF_msg until the next run.
+// Hash port: `hash_o.start`, state and block hold until `hash_i.done`.
 // After reset and while `run_i` is low: at the first block.
 // Duties of the caller: every input unchanged during a run.
 `include "assert.svh"
@@ -16,7 +16,7 @@ module slh_message
   import sha256_pkg::*;
   import slh_dsa_pkg::*;
 #(
-    // 1 or more; a multiplexer of 512 bits for each 64 bytes
+    // 1 or more; each 64 bytes cost another input of a multiplexer of 512 bits
     parameter int unsigned MessageBytes = 215
 ) (
     input  logic                      clk_i,
@@ -59,10 +59,10 @@ module slh_message
     StPrfInner,
     StPrfOuterKey,  // HMAC: the block K ^ opad
     StPrfOuter,
-    StInner,        // H_msg: the SHA-256 inside
+    StInner,        // H_msg: the inner SHA-256
     StMgfSeed,
     StMgfFirst,     // counter 0: the first 32 bytes
-    StMgfLast       // counter 1: the last 2
+    StMgfLast       // counter 1: the last 2 bytes
   } state_e;
 
   typedef logic [$clog2(InnerBlocks):0] count_t;

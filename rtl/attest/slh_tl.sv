@@ -1,12 +1,12 @@
 // The tweakable hash T_l of SLH-DSA (FIPS 205, 11.2.1): SHA-256(PK.seed || 0^48 || ADRSc || M_1 ||
 // ... || M_l), cut to n bytes.
 //
-// `open_i` begins a hash with an address, in one clock. Then `push_i` with a node is held until
-// `taken_o`: one clock, or a hash if the node completes a block. Last, `finish_i` is held until
-// `taken_o`, in which clock `node_o` is valid. Between these, other hashes may use the core. An
-// address is 6 bytes and a node, so every block holds the last 6 bytes of a node, three nodes, and
-// the first 10 bytes of another.
-// Hash port: `hash_o.start` stays high, with state and block, until `hash_i.done`.
+// `open_i` begins a hash with an address and takes one clock. Then `push_i` with a node is held
+// until `taken_o`: for one clock, or for a hash if the node completes a block. At the end,
+// `finish_i` is held until `taken_o`; in that clock `node_o` is valid. Between these steps, other
+// users may use the core. An address is 6 bytes longer than a node, so every block has the last 6
+// bytes of a node, three nodes, and the first 10 bytes of another node.
+// Hash port: `hash_o.start`, state and block hold until `hash_i.done`.
 // After reset: not opened.
 // Duties of the caller: one of open, push, finish at a time; `seed_state_i`, the state after
 // PK.seed || 0^48, at `open_i`.
@@ -29,7 +29,7 @@ module slh_tl
     output hash_request_t hash_o,
     input  hash_answer_t  hash_i
 );
-  // rest of a node that does not fit into the block before
+  // the rest of a node that does not fit into the block before
   localparam int unsigned RestBits = 8 * AdrsHeadBytes;
   // bits held before the node that completes a block
   localparam int unsigned HeldBits = RestBits + 3 * 8 * NodeBytes;
@@ -41,7 +41,7 @@ module slh_tl
 
   state_t state_q;
   logic [HeldBits-1:0] held_q;  // first byte at the top; unused bits are zero
-  count_t nodes_q;              // accepted since `open_i`, including that of the address
+  count_t nodes_q;              // accepted since `open_i`, counting the one in the address
 
   logic completes;  // the node at the input completes a block
   logic [8:0] held_bits;

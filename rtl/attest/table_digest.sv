@@ -1,11 +1,11 @@
 // Hashes the table image in the card with SHA-256 (FIPS 180-4): the header, then every row of both
-// banks, read back through the port of the sweep. The digest is the policy digest.
+// banks, read back through the sweep's read port. The result is the policy digest.
 //
 // Latency: three blocks per row, two for the header, one for the end. `digest_o` is valid from
 // `done_o` (one clock) until the next start.
 // After reset: idle, digest zero.
-// Duties of the caller: tables locked and `header_i` constant from `start_i` to `done_o`; the hash
-// core during that time; the row in the second clock after `read_o.valid && read_ready_i`.
+// Duties of the caller: from `start_i` to `done_o`, the tables are locked, `header_i` is constant
+// and the hash core is reserved; the row comes two clocks after `read_o.valid && read_ready_i`.
 `include "assert.svh"
 
 module table_digest
@@ -60,8 +60,8 @@ module table_digest
   assign bits = 64'(8 * ImageHeaderBytes) + 64'(all_rows) * 64'(8 * RowBytes);
 
   logic [ImageHeaderBytes*8-1:0] header;
-  // A copy, because the output register is shared with the window, which the host may read at any
-  // time.
+  // A copy of the row, because the output register is shared with the table window, which the host
+  // may read at any time.
   logic [RowBytes*8-1:0] copy_q;
   assign header = header_i;
   always_comb begin

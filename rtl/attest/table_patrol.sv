@@ -1,8 +1,8 @@
-// Reports when the tables must be hashed again in RUN: 2^PauseLog2 clocks after RUN began or after
-// the last such hash ended.
+// Reports that the tables must be hashed again in RUN: 2^PauseLog2 clocks after RUN began, or after
+// the last hash of this kind ended.
 //
 // The time from a change of a table to the fault is at most the pause, one checkpoint and two
-// hashes of the tables: one that has already read the changed row, and one that finds the change.
+// hashes: the first has already read the row before its change, the second finds it.
 //
 // Latency: `due_o` rises in the clock after the pause and stays until the hash is done or RUN ends.
 // After reset: not due.
@@ -12,7 +12,7 @@ module table_patrol #(
     input  logic clk_i,
     input  logic rst_i,
     input  logic run_i,
-    input  logic done_i,  // The due hash is done.
+    input  logic done_i,  // The hash that was due has ended.
     output logic due_o
 );
   if (PauseLog2 < 4 || PauseLog2 > 40) begin : g_pause

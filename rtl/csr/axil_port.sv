@@ -3,15 +3,15 @@
 //
 // Write address, write data and read address each have a register. A request is sent for one clock
 // when the block is free and the answer buffer is empty. Reads and writes have separate buffers, so
-// a master that does not accept answers of one kind still gets those of the other. If both kinds
-// wait, they go in turn. Every answer is OKAY.
+// a master that does not accept answers of one kind still gets answers of the other kind. If both
+// kinds wait, they take turns. Every answer is OKAY.
 //
 // The request outputs hold their values until the next request.
 // Latency: a request leaves at least two clocks after it was accepted, from registers; its answer
 // is offered one clock after the block's answer.
 // After reset: idle. READY is low in reset, so that no access is accepted and lost.
-// Duties of the caller: the AXI rules; a block that answers every request once, in the clock of the
-// request or later, in bounded time.
+// Duties of the caller: the AXI rules; a register block that answers every request once, in the
+// clock of the request or later, in bounded time.
 `include "assert.svh"
 
 module axil_port #(
@@ -53,10 +53,10 @@ module axil_port #(
     end
   end
 
-  // ---- requests
+  // Answers that are offered to the bus.
   logic b_valid_q, r_valid_q;         // Offered answers.
   logic [31:0] r_data_q;
-  logic read_waits_q, write_waits_q;  // A request of this kind is at the block, or planned.
+  logic read_waits_q, write_waits_q;  // A request of this kind is at the block, or is sent next.
   logic wrote_q;                      // The last request was a write.
   logic free, can_read, can_write;
   assign free = !read_waits_q && !write_waits_q;

@@ -2,10 +2,10 @@
 // lane. The generated structures are converted to the card's own. Registers of missing lanes read
 // as 0 and ignore writes.
 //
-// Table windows: an access leaves in the clock in which the register block decodes it, so no write
-// is in flight after the lock. A write is acknowledged one clock later whether or not it had an
-// effect, a read when its table answers (at most four clocks). A command gives `command_write_o`,
-// and its value one clock later. Doorbells leave one clock after their write.
+// Table windows: an access leaves in the clock in which the register block decodes it, so after the
+// lock no write is on its way. A write is acknowledged one clock later, even if it had no effect; a
+// read is acknowledged when its table answers, after at most four clocks. A command gives
+// `command_write_o`, and one clock later its value. Doorbells leave one clock after their write.
 //
 // Latency: see above.
 // After reset: every register 0.
@@ -69,7 +69,7 @@ module card_csr
       .rd_data_i(rd_data),
       .wr_ack_i(wr_ack)
   );
-  // One request at a time, so the block never stalls; it has no errors.
+  // The block handles one request at a time, so it never stalls; it reports no errors.
   card u_regs (
       .clk(clk_i),
       .rst(rst_i),
@@ -165,7 +165,7 @@ module card_csr
     config_o.ckpt_log2 = hwif_out.checkpoint_size.log2.value;
   end
 
-  // ---- lanes
+  // Number of lanes in the register map.
   localparam int unsigned MapLanes = 8;  // Places in the register map.
   logic [MapLanes-1:0] lane_rd_ack, lane_wr_ack;
   logic [MapLanes-1:0][31:0] lane_rd_data;
@@ -262,7 +262,7 @@ module card_csr
     hwif_in.text_blocks.rd_ack = blocks_rd_ack_q;
     hwif_in.text_blocks.wr_ack = blocks_wr_ack_q;
 
-    // Configuration is writable while it is not locked.
+    // Configuration is only writable while it is not locked.
     hwif_in.epoch.v.swwel = cfg_locked_i;
     for (int unsigned i = 0; i < 8; i++) begin
       hwif_in.expected_digest[i].v.swwel = cfg_locked_i;

@@ -1,9 +1,9 @@
-// The image header: 32 words, written in LOAD, and the checks of it for OPEN.
+// The image header: 32 words that are written in LOAD, and the checks of the header at OPEN.
 //
-// A word is valid after a write with all strobes; an invalid word reads as zero. Writes happen in
-// the clock of `access_i`, and only while `locked_i` is low in that clock. One clock after
-// `check_i`, two answers are registered: `fits_o` (magic, version, map digest, reserved bits and
-// row counts fit this card) and `complete_o` (every word was written).
+// A word is valid after a write with all strobes; an invalid word reads as zero. A write happens in
+// the clock of `access_i`, and only if `locked_i` is low in that clock. One clock after `check_i`,
+// two answers are registered. `fits_o`: magic, version, map digest, reserved bits and row counts
+// fit this card. `complete_o`: every word was written.
 //
 // Latency: reads acknowledge one clock after the access.
 // After reset: no word valid, `header_o` all zero, neither answer.
@@ -17,7 +17,7 @@ module image_header
 ) (
     input  logic          clk_i,
     input  logic          rst_i,
-    input  table_access_t access_i,  // `row` is not used: the window has only one row.
+    input  table_access_t access_i,  // `row` is not used: the window has one row.
     input  logic          locked_i,
     input  logic          clear_i,  // Every word becomes invalid and zero.
     output table_answer_t answer_o,

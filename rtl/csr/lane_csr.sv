@@ -1,7 +1,7 @@
-// The registers of one lane: a generated block whose structures are converted to the lane's own.
+// The registers of one lane: a generated block, with its structures converted to those of the lane.
 //
 // Configuration is writable while it is not locked. Doorbells leave one clock after their write.
-// Latency: an access is acknowledged in the clock of the generated block.
+// Latency: as the generated block acknowledges.
 // After reset: every register 0.
 // Duties of the caller: one access at a time.
 module lane_csr

@@ -5,25 +5,25 @@
 //   LOAD   RESET, LOAD -> LOAD
 //   OPEN   LOAD -> OPENING -> RUN; a refused OPEN goes back to LOAD with `load_fault_o`
 //   CLOSE  RUN -> CLOSING -> LOAD; in FAULT: writes one CLOSE record with the cause, stays in FAULT
-//   RESET  any state -> RESET when the ring is quiet; until then CLOSING, commands are ignored
-// Any other command is FaultCommand. Every entry to LOAD clears the tables, also after a refused
-// OPEN and by LOAD in LOAD. While `needs_reset_i` is high (transfers of an earlier session may be
-// outstanding on the bus), OPEN is refused with FaultNeedsReset, a running session gets that fault
-// or the ring's own, and RESET does not end: only `rst_i` ends it.
+// RESET  any state -> RESET when the ring is quiet; until then CLOSING, and commands are ignored
+// Any other command gives FaultCommand. Every entry to LOAD clears the tables; so do a refused OPEN
+// and LOAD in LOAD. `needs_reset_i` means that transfers of an earlier session may be outstanding
+// on the bus. While it is high, OPEN is refused with FaultNeedsReset, a running session gets that
+// fault or the ring's own, and RESET does not end, except by `rst_i`.
 //
-// Lock: `locked_o` is low in LOAD only; it rises in the clock of a command write. `cfg_locked_o` is
-// the same for the configuration registers, but it is low in RESET too.
-// OPENING: the checks run in the order of the fault codes, the tables' digest after the checks that
-// need no hash, the ring configuration last. Then the stream table is cleared and the OPEN record
-// written. RUN begins when that write was answered and the checkpoint over it written.
-// RUN: tables whose digest differs from OPEN's are a fault. A presented heartbeat waits until the
-// lane is empty (`hold_o` stops new entries), which fixes its place in the log.
+// Lock: `locked_o` is low in LOAD only; it rises in the clock of a command write. `cfg_locked_o`
+// does the same for the configuration registers, but is also low in RESET.
+// OPENING: the checks run in the order of the fault codes: first those that need no hash, then the
+// tables' digest, last the ring configuration. Then the stream table is cleared and the OPEN record
+// written. RUN begins when that write was answered and the checkpoint over it was written.
+// RUN: a digest of the tables other than OPEN's is a fault. A heartbeat that the host presents
+// waits until the lane is empty (`hold_o` stops new entries), so its place in the log is certain.
 // CLOSE drains the lane, hashes the tables again, writes the CLOSE record and the last checkpoint.
-// FAULT: `run_o` falls in the clock of the cause. An ALARM record and a checkpoint follow if the
-// session's log is open and the bus works. The first cause stays until RESET.
-// Doorbells: the submission tail acts in RUN and CLOSING. The completion and log heads also act in
-// FAULT (the ALARM may need the space) and from the OPEN record on (the host may have consumed it),
-// and so does the checkpoint head. Other doorbell writes are ignored: OPEN zeroes every pointer.
+// FAULT: `run_o` falls in the clock of the cause. If the session's log is open and the bus works,
+// an ALARM record and a checkpoint follow. The first cause stays until RESET.
+// Doorbells: the submission tail acts in RUN and CLOSING. The completion, log and checkpoint heads
+// also act in FAULT (the ALARM may need the space) and from the OPEN record on (the host may have
+// consumed it). Other doorbell writes are ignored: OPEN zeroes every pointer.
 //
 // After reset: RESET, tables locked. Duties of the caller: a lane that obeys `drop_o` and `run_o`
 // in the same clock.
@@ -41,16 +41,16 @@ module lifecycle
     output logic         locked_o,
     output logic         cfg_locked_o,
     output logic         tables_clear_o,
-    // Register the two checks below, which are read one clock later.
+    // `header_fits_i` and `complete_i` are registered in this clock, and read one clock later.
     output logic         check_o,
     input  logic         header_fits_i,
     input  logic         complete_i,  // Header and every counted row are valid.
     output logic         digest_o,    // Hash the tables, until `digest_done_i`.
-    // The digest is valid; the two checks below are read in this clock.
+    // The digest is valid. The two inputs below are read in this clock.
     input  logic         digest_done_i,
     input  logic         digest_expected_i,  // The digest is the one that the host expects.
-    input  logic         digest_same_i,      // The digest is the same as at OPEN.
-    input  logic         changed_i,          // The hash in RUN gave another digest.
+    input  logic         digest_same_i,      // The digest equals that of OPEN.
+    input  logic         changed_i,          // The hash in RUN has another digest.
     // Ring.
     output logic         ring_open_o,
     output logic         ring_fetch_o,
@@ -64,7 +64,7 @@ module lifecycle
     input  logic         ring_idle_i,
     // Lane.
     output logic         run_o,
-    output logic         hold_o,  // Accept no more entries for now.
+    output logic         hold_o,  // Accept no entries for now.
     output logic         drop_o,
     output logic         streams_clear_o,
     input  logic         streams_clearing_i,
@@ -72,16 +72,16 @@ module lifecycle
     input  logic         record_ready_i,
     output record_type_e record_type_o,
     output fault_e       record_cause_o,
-    // OPEN is in the log of every lane, and in one lane CLOSE is missing.
+    // In some lane, OPEN is in the log and CLOSE is not.
     input  logic         log_open_i,
     input  logic         written_i,
     input  logic         lane_idle_i,
     // Heartbeats and checkpoints.
     input  logic         heartbeat_i,  // A heartbeat is presented.
     output logic         sign_o,       // Request a checkpoint over all records.
-    // Its state: closing after every CLOSE record, also that of a fault.
+    // The checkpoint's state: closing after every CLOSE record, including that of a fault.
     output life_e        sign_life_o,
-    // It was written. Without a checkpoint ring, at once.
+    // The checkpoint was written. Without a checkpoint ring, this comes at once.
     input  logic         sign_done_i,
     // Status.
     output life_e        life_o,
@@ -93,9 +93,9 @@ module lifecycle
     StReset       = 17'h00001,
     StLoad        = 17'h00002,
     StCheck       = 17'h00004,  // Tables and header answer `check_o`.
-    StJudge       = 17'h00008,  // Their answers are evaluated.
+    StJudge       = 17'h00008,  // The answers are evaluated.
     StDigest      = 17'h00010,  // The tables are being hashed.
-    StStreams     = 17'h00020,  // Ring opened; the stream table is being cleared.
+    StStreams     = 17'h00020,  // The ring is open; the stream table is being cleared.
     StOpenRecord  = 17'h00040,
     StOpenWait    = 17'h00080,
     StOpenSign    = 17'h00100,
@@ -106,16 +106,16 @@ module lifecycle
     StCloseWait   = 17'h02000,
     StCloseSign   = 17'h04000,
     StFault       = 17'h08000,
-    StQuiet       = 17'h10000   // On the way to RESET.
+    StQuiet       = 17'h10000   // The way to RESET.
   } state_e;
 
   state_e state_q;
   logic command_q;          // `command_i` holds a new command.
-  logic alarm_q, close_q;   // Records that FAULT still has to write.
+  logic alarm_q, close_q;   // Records that must still be written in FAULT.
   logic last_record_q;      // The record under way in FAULT is CLOSE.
-  logic sign_q;             // FAULT still needs a checkpoint.
+  logic sign_q;             // A checkpoint that is still needed in FAULT.
   logic heartbeat_q;             // A heartbeat waits for its record.
-  logic [2:0] wait_q;       // Clocks that a condition has held.
+  logic [2:0] wait_q;       // Clocks for which a condition has held.
   fault_e fault_q, load_fault_q;
 
   // ---- causes of FAULT
@@ -145,7 +145,7 @@ module lifecycle
     if (ring_used && changed_i) cause = FaultTableChanged;
     if (ring_used && needs_reset_i) cause = FaultNeedsReset;
     if (ring_used && ring_fault_i != FaultNone) cause = ring_fault_i;
-    // In StStreams the ring's fault is evaluated only after the ring has settled; see below.
+    // In StStreams, the ring's fault is only evaluated after the ring has settled; see below.
     faulting = cause != FaultNone && state_q != StFault && !is_reset;
   end
 
@@ -204,7 +204,7 @@ module lifecycle
   // ---- state
   state_e state_d;
   fault_e refusal;  // Why OPEN goes back to LOAD.
-  logic settled;    // The condition that this state waits for is true.
+  logic settled;    // This state's end condition is true.
 
   always_comb begin
     settled = 1'b0;
@@ -261,7 +261,7 @@ module lifecycle
     if (is_reset) state_d = StQuiet;
   end
 
-  // Every entry to LOAD: from another state, or by the LOAD command in LOAD.
+  // Any entry to LOAD: from another state, or by the LOAD command in LOAD itself.
   assign tables_clear_o = (state_d == StLoad && state_q != StLoad)
       || (state_q == StLoad && is_load);
 
@@ -304,7 +304,7 @@ module lifecycle
       if (state_q == StQuiet || state_q == StLoad || state_q == StReset) begin
         {alarm_q, close_q, last_record_q, sign_q} <= '0;
       end
-      // A wait for quiet that cannot end reports the reason.
+      // If the wait for quiet cannot end, the fault register shows the reason.
       if (state_q == StQuiet && needs_reset_i && fault_q == FaultNone) fault_q <= FaultNeedsReset;
       if (state_q == StQuiet && state_d == StReset) begin
         fault_q <= FaultNone;

@@ -1,9 +1,9 @@
 // Passes each session record of the lifecycle to every lane that needs it, and reports when all
 // have accepted it.
 //
-// OPEN and HEARTBEAT are for every lane, ALARM and CLOSE for each lane whose log is open: it has
-// OPEN but not CLOSE. Each lane accepts the record when it can; `ready_o` is high in the clock of
-// the last. If a request is withdrawn, lanes that have accepted the record keep it.
+// OPEN and HEARTBEAT are for every lane. ALARM and CLOSE are for each lane whose log is open, that
+// is, has OPEN but not CLOSE. Each lane accepts the record when it can; `ready_o` is high in the
+// clock of the last acceptance. After a withdrawn request, lanes with the record keep it.
 //
 // Latency: none.
 // After reset: idle.

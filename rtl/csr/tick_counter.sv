@@ -1,4 +1,4 @@
-// Clocks since reset. Nothing loads it: its only inputs are clock and reset.
+// Counts clocks since reset. It cannot be loaded: its only inputs are clock and reset.
 //
 // After reset: 0.
 module tick_counter (

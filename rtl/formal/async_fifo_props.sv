@@ -1,9 +1,9 @@
-// What is proved about the queue between two clocks, for unrelated clocks that may stop: all
-// entries that were accepted leave, once, unchanged and in order; the queue never holds more than
-// its capacity; an offer holds until it is accepted; an entry is offered at most three edges of the
-// reader after its write; each crossing pointer changes by at most one bit, so a bit sampled during
-// its change gives the old or the new pointer, which are both correct; nothing is accepted in
-// reset. By induction, so for runs of any length. Metastability itself is not modelled.
+// Proves, for two unrelated clocks that may stop: every accepted entry leaves the queue once,
+// unchanged and in order. The queue never has more entries than its capacity. An offer holds until
+// it is accepted. An entry is offered at most three edges of the reader after its write. A crossing
+// pointer changes by at most one bit at a time, so a bit sampled during its change gives the old or
+// the new pointer, and both are correct. In reset nothing is accepted. The proof is by induction,
+// so it holds for runs of any length. Metastability is not modelled.
 module async_fifo_props (
     input logic a_clk,
     input logic b_clk,
@@ -23,8 +23,8 @@ module async_fifo_props (
     return ((a ^ b) & ((a ^ b) - pointer_t'(1))) == '0;
   endfunction
 
-  // Reset until each clock has had three edges in it after the other's first, as the module
-  // requires.
+  // As the module requires, the reset lasts until each clock has had three edges after the first
+  // edge of the other clock during the reset.
   logic [2:0] a_seen = '0;
   logic [2:0] b_seen = '0;
   always_ff @(posedge a_clk) begin
@@ -46,7 +46,7 @@ module async_fifo_props (
       .rd_clk_i(b_clk), .rd_rst_i(rst), .rd_valid_o(valid), .rd_ready_i(pop), .rd_data_o(out)
   );
 
-  // Numbers of entries in and out, modulo 16, and one arbitrary entry.
+  // The numbers of entries in and out, modulo 16; and one arbitrary entry, which is tracked.
   logic [3:0] which_q, pushed_q, popped_q, pulled;
   logic [1:0] its_q;
   pointer_t wr_gray_was_q;
@@ -69,12 +69,12 @@ module async_fifo_props (
     out_q <= out;
     if (rst) popped_q <= '0;
     else if (valid && pop) popped_q <= popped_q + 4'd1;
-    // Edges for which an entry has waited without an offer.
+    // Edges of the reader for which an entry has waited without being offered.
     waited_q <= !rst && !valid && dut.wr_q != dut.rd_q ? waited_q + 2'd1 : '0;
   end
   assign pulled = popped_q + 4'(valid);
 
-  // Every pointer, counted from the oldest value on any side.
+  // Every pointer, counted from the oldest pointer value on either side.
   pointer_t oldest;
   assign oldest = binary(dut.rd_seen_q[1]);
   function automatic pointer_t from_oldest(pointer_t of);
@@ -83,7 +83,7 @@ module async_fifo_props (
 
   always_comb begin
     if (!rst) begin
-      // In order, once, complete: entries pushed and not popped are in the queue, the tracked entry
+      // Entries that were pushed and not popped are in the queue in order, with the tracked entry
       // unchanged.
       assert (pushed_q - popped_q <= 4'd5);
       assert (!valid || pushed_q != popped_q);
@@ -97,7 +97,7 @@ module async_fifo_props (
       if (waited_q == 2'd1) assert (valid || dut.wr_seen_q[0] != dut.rd_gray_q);
       if (waited_q == 2'd2) assert (valid || dut.wr_seen_q[1] != dut.rd_gray_q);
       if (waited_q == 2'd3) assert (valid);
-      // Pointers: Gray code of the count, one bit at a time, and in the order in which they follow
+      // The pointers are the Gray code of the counts, change one bit at a time, and never overtake
       // each other.
       assert (dut.wr_gray_q == gray(dut.wr_q) && dut.rd_gray_q == gray(dut.rd_q));
       assert (one_bit(dut.wr_gray_q, wr_gray_was_q) && one_bit(dut.rd_gray_q, rd_gray_was_q));
@@ -107,9 +107,9 @@ module async_fifo_props (
       assert (from_oldest(binary(dut.wr_seen_q[0])) <= from_oldest(dut.wr_q));
       assert (from_oldest(dut.wr_q) <= pointer_t'(2 ** Log2));
     end
-    // No entry is accepted and lost in reset.
+    // In reset, no entry is accepted and then lost.
     if (rst) assert (!ready);
-    // A side that had an edge in reset has its reset state.
+    // A side that has had an edge in reset has its reset state.
     assert (a_seen <= 3'd4 && b_seen <= 3'd4);
     if (rst && a_seen != '0) begin
       assert (dut.wr_q == '0 && dut.wr_gray_q == '0 && dut.rd_seen_q[0] == '0

@@ -1,19 +1,19 @@
-// What is proved of the sharing of the hash core, without bound: it has one user at a time, whose
-// turn it is; only requests of this user reach it, and only this user gets the answer; no request
-// of this user is lost, and the core never computes a hash without a waiting user. Nothing is
-// hashed for tables or checkpoints before the key is made, and the public key is zero until then.
-// Later it changes only by a reset or when the root is computed again after an aborted signature.
-// With two lanes the tables of each are hashed once, and reported alike exactly when the digests
-// are equal.
+// Proves the sharing of the hash core, without bound. The core has one user at a time, the user
+// whose turn it is. Only requests of this user reach it, and only this user gets the answer. No
+// such request is lost, and the core never computes a hash without a waiting user. Before the key
+// is made, nothing is hashed for tables or checkpoints, and the public key is zero. Later it
+// changes only by a reset, or when the root is computed again after an aborted signature. With two
+// lanes, the tables of each are hashed once; they are reported alike if and only if the digests are
+// equal.
 //
-// Tables that must be hashed again in RUN are hashed as soon as no checkpoint has the core, before
-// the next checkpoint gets it; a checkpoint keeps the core until it is written or aborted. Tables
-// are reported as changed exactly when such a hash ended in RUN with a digest other than OPEN's, or
-// with different digests of the lanes.
+// When the tables must be hashed again in RUN, they are hashed as soon as no checkpoint has the
+// core, and before the next checkpoint gets it. A checkpoint keeps the core until it is written or
+// aborted. The tables are reported as changed if and only if such a hash ended in RUN with
+// different digests of the lanes, or with another digest than OPEN's.
 //
-// The core is the stand-in. Its users (device_key, table_digest, checkpoint, slh_dsa) have their
-// own proofs and are unconstrained here except for the results of these proofs: one request at a
-// time, only while busy, and for a checkpoint only while granted and not during an abort; a
+// The core is a stand-in. Its users (device_key, table_digest, checkpoint, slh_dsa) are arbitrary
+// here, except for facts that their own proofs show. A user makes one request at a time, and only
+// while busy. The checkpoint makes requests only while granted, and not during an abort. A
 // checkpoint is signed once, and is wanted until its last word is written.
 module attest_props
   import layout_pkg::*;
@@ -113,10 +113,10 @@ module attest_props
   assign hashing = at == Digest || at == Patrol;
   assign due = patrol && run;
 
-  // The lifecycle requests a digest in OPENING and CLOSING only.
+  // The lifecycle requests a digest only in OPENING and CLOSING.
   always_comb assume (!(digest_wanted && run));
 
-  // ---- properties of the users, by their own proofs
+  // ---- properties that the proofs of the users show
   typedef struct packed {
     logic derive, digest, checkpoint, signer;
   } users_t;
@@ -136,7 +136,8 @@ module attest_props
   logic signer_reset, digest_abort, derived_q, wanted_q, aborted_q, signer_busy_q;
   assign signer_reset = rst || (abort && at == Checkpoint);
   assign digest_abort = (!digest_wanted && at == Digest) || (!due && at == Patrol);
-  // The user whose turn it is, by the state; within a checkpoint the signer while it is busy.
+  // The user whose turn it is, by the state. In a checkpoint, it is the signer's turn while the
+  // signer is busy.
   users_t turn;
   always_comb begin
     turn = '0;
@@ -168,7 +169,7 @@ module attest_props
   always_ff @(posedge clk) digest_busy_q <= !rst && !digest_abort
       && (dut.digest_start || (dut.digest_busy && !dut.digest_done));
   always_comb if (!rst) begin
-    // One request at a time, only while at work.
+    // A user makes one request at a time, and only while at work.
     assume ((asks & waits_q) == '0);
     if (!dut.deriving) assume (!asks.derive && !waits_q.derive);
     if (dut.derived) assume (!dut.deriving);
@@ -190,7 +191,8 @@ module attest_props
   end
   assign lost = asks & ~turn;
 
-  // Number of lanes whose tables were hashed since Digest was entered, and the first digest.
+  // Number of lanes whose tables were hashed since the state Digest was entered, and the first
+  // digest.
   logic [2:0] hashed_q;
   digest_t first_q;
   always_ff @(posedge clk) begin
@@ -230,14 +232,14 @@ module attest_props
       if (asks.digest) assert (dut.request == dut.digest_request);
       if (asks.checkpoint) assert (dut.request == dut.checkpoint_request);
       if (asks.signer) assert (dut.request == dut.signer_request);
-      // An answer reaches only the user that waits for it.
+      // An answer reaches only a user that waits for it.
       assert ((told & ~waits_q) == '0);
       if (dut.answer.done) assert (told == waits_q && waits_q != '0);
       assert ($onehot0(waits_q));
       if (dut.core_busy || dut.request_q.start) assert (waits_q != '0);
       if (dut.request.start) assert (!dut.core_busy && !dut.request_q.start);
       if (at == Ready) assert (!dut.core_busy && !dut.request.start && !dut.request_q.start);
-      // The core gets a request one clock later, unchanged, unless its user was reset.
+      // The core gets a request one clock later, unchanged, unless the request's user was reset.
       assert (dut.request_q.start == asked_q);
       if (asked_q) assert (dut.request_q == request_q);
       if (known_q && public_key != key_q) assert (was_rst_q || was_keygen_q);
@@ -249,7 +251,7 @@ module attest_props
       assert (changed == changed_q);
       if (kept_q) assert (at == Checkpoint);
       if (due_q) assert (at == Patrol);
-      // The tables of all lanes are hashed, one lane after another, and reported alike only if all
+      // The tables of all lanes are hashed one after another. They are reported alike only if all
       // digests are equal.
       if (dut.digest_start && hashing) assert (32'(hashed_q) + 32'd1 < Lanes);
       if (hashing) assert (read_lane == hashed_q);
@@ -273,7 +275,7 @@ module attest_props
         assert (Lanes == 2 && hashed_q == 3'd1 && dut.alike_q && dut.before_q == first_q);
       if (hashing && hashed_q == '0) assert (dut.alike_q);
 
-      // ---- not vacuous
+      // ---- covers: the claims are not vacuous
       cover (at == Ready && public_key != '0);
       cover (at == Digest && told.digest);
       cover (digest_done && digest_alike);

@@ -1,6 +1,6 @@
-// What is proved about a register slice: each word comes out once and in order, an offer is held,
-// at most two words are inside, and one word per clock can pass. The words at the input are
-// numbers; the slice does not depend on their value.
+// Proves about a register slice: each word leaves once and in order, an offer is held, at most two
+// words are inside, and one word per clock can pass. The input words are numbered; the slice does
+// not depend on their values.
 module axi_slice_props (
     input logic clk,
     input logic rst_later,
@@ -45,7 +45,7 @@ module axi_slice_props (
       if (m_valid) assert (m_data == out_q);
       if (dut.held_q) assert (dut.spare_q == out_q + 4'd1);
       if (stalled_q) assert (m_valid && m_data == data_q);
-      // A word is refused only when both places are in use, or in the clock after reset.
+      // A word is refused only if both places are in use, or in the clock after reset.
       if (dut.held_q) assert (!s_ready);
       if (!dut.held_q && !$past(rst)) assert (s_ready);
     end

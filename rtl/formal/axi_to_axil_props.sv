@@ -1,8 +1,8 @@
-// What is proved about the converter of register accesses: every burst gets an answer of its own
-// kind and id, with the announced number of beats, and answers hold until accepted; each access to
-// the registers is for a word of the present beat, with its data, strobes and address, at most once
-// and in order; no word with an enabled byte is left out; FIXED and WRAP access no register; VALID
-// is not withdrawn; READY is low in reset. The bridge obeys AXI4; the registers answer only
+// Proves about the converter of register accesses: every burst gets an answer of its own kind and
+// id, with the announced number of beats. Answers hold until accepted. Each access to the registers
+// is for a word of the present beat, with the word's data, strobes and address, at most once and in
+// order. No word with an enabled byte is left out. FIXED and WRAP access no register. VALID is not
+// withdrawn. READY is low in reset. Assumed: the bridge obeys AXI4, and the registers only answer
 // requests, at any time.
 module axi_to_axil_props (
     input logic clk,
@@ -50,10 +50,10 @@ module axi_to_axil_props (
       .s_rready_i(rready),
       .m_req_o(m_req), .m_rsp_i(m_rsp)
   );
-  // No access is accepted and lost in reset.
+  // In reset, no access is accepted and then lost.
   always_comb if (rst) assert (!awready && !arready);
 
-  // The bridge marks the last beat as its request announced it.
+  // The bridge marks the last beat as its request has announced it.
   assign wlast = dut.beats_q == '0;
 
   logic taken_write, taken_read, taken_beat, given_beat;
@@ -62,20 +62,20 @@ module axi_to_axil_props (
   assign taken_beat = wvalid && wready;
   assign given_beat = rvalid && rready;
 
-  // The present burst, the present beat, and one arbitrary word lane of it.
+  // The present burst and beat, and one arbitrary word of the beat, which is watched.
   logic busy_q, write_q, refuse_q, first_q, begin_q;
   logic [3:0] id_q, lane, lane_q;
   logic [8:0] left_q;             // Beats of the burst not yet accepted (write) or given (read).
   logic [31:0] base_q, lane_data_q;
   logic [3:0] lane_strb_q;
-  logic in_beat_q, served_q;      // The registers answered the lane's word of this beat.
+  logic in_beat_q, served_q;      // The lane's word of this beat was answered.
   logic asked_q, aw_done_q, w_done_q, ar_done_q;
   always_ff @(posedge clk) lane_q <= lane_q;
   assign lane = lane_q;
 
   logic answered;
   assign answered = (m_rsp.b_valid && m_req.b_ready) || (m_rsp.r_valid && m_req.r_ready);
-  // The registers answer only after they accepted a request.
+  // The registers answer only after they have accepted a request.
   always_comb begin
     assume (!m_rsp.b_valid || (aw_done_q && w_done_q));
     assume (!m_rsp.r_valid || ar_done_q);
@@ -120,7 +120,7 @@ module axi_to_axil_props (
     word_was_q <= {m_req.aw_addr, m_req.w_data, m_req.w_strb};
 
     if (!rst && !first_q) begin
-      // One burst at a time; answers of its kind and id, all its beats, in order, held.
+      // There is one burst at a time. Answers have the burst's kind and id, are complete, and hold.
       assert (!(taken_write && taken_read) && !(busy_q && (taken_write || taken_read)));
       if (bvalid) assert (busy_q && write_q && left_q == '0 && bid == id_q);
       if (rvalid) assert (busy_q && !write_q && rid == id_q && rlast == (left_q == 9'd1));
@@ -129,7 +129,7 @@ module axi_to_axil_props (
       if (rvalid_q && !rready_q) assert (rvalid && r_q == {rid, rdata, rresp, rlast});
       if (refuse_q && bvalid) assert (bresp == 2'b10);
       if (refuse_q && rvalid) assert (rresp == 2'b10 && rdata == '1);
-      // Towards the registers: only for an allowed burst; nothing is withdrawn or changed.
+      // Requests to the registers are only for an allowed burst; nothing is withdrawn or changed.
       if (m_req.aw_valid || m_req.w_valid || m_req.ar_valid) assert (busy_q && !refuse_q);
       if (m_req.aw_valid || m_req.w_valid)
         assert (write_q && m_req.aw_addr[1:0] == '0 && m_req.w_strb != '0);
@@ -139,7 +139,7 @@ module axi_to_axil_props (
       if (w_q) assert (m_req.w_valid);
       if (ar_q) assert (m_req.ar_valid);
       if (aw_q || w_q || ar_q) assert (word_was_q == {m_req.aw_addr, m_req.w_data, m_req.w_strb});
-      // The lane: its own data at its own address, once; not left out if a byte is enabled.
+      // The watched word is accessed once, with its data and address, if a byte is enabled.
       if ((m_req.aw_valid || m_req.w_valid) && m_req.aw_addr[5:2] == lane)
         assert (m_req.w_data == lane_data_q && m_req.w_strb == lane_strb_q
             && m_req.aw_addr[31:6] == base_q[31:6]
@@ -161,7 +161,7 @@ module axi_to_axil_props (
       assert (dut.state_q <= 3'd5 && busy_q == (dut.state_q != 3'd0));
       if (busy_q) begin
         assert (dut.write_q == write_q && dut.id_q == id_q && dut.refuse_q == refuse_q);
-        // Beats after the present one.
+        // The number of beats after the present beat.
         if (write_q && dut.state_q == 3'd1) assert (left_q == 9'(dut.beats_q) + 9'd1);
         else assert (left_q == 9'(dut.beats_q) + 9'(!write_q));
         if (refuse_q) assert (dut.resp_q == 2'b10);
@@ -185,7 +185,7 @@ module axi_to_axil_props (
             && dut.strb_q[{lane, 2'd0}+:4] == lane_strb_q);
         assert (dut.addr_q == base_q);
         if (!refuse_q) begin
-          // Words are accessed in rising order from the one at the address.
+          // Words are accessed in rising order, from the word at the address on.
           assert (dut.word_q >= {1'b0, base_q[5:2]} && dut.word_q <= 5'd16);
           assert (served_q == (lane_strb_q != '0 && lane >= base_q[5:2]
               && {1'b0, lane} < dut.word_q));

@@ -1,9 +1,9 @@
-// What is proved about the registers' guard: each access of the host gets one answer, of its own
-// kind, in bounded time, that holds until it is accepted; an access outside the map, or while the
-// card is in reset or dead, never reaches the card and gets all ones and an error; the host gets
-// the card's answer unchanged; VALID towards the card is withdrawn only by the card's reset. The
-// card may answer anything at any time, or nothing. The host may delay READY; this time does not
-// count. READY is low in reset.
+// Proves about the registers' guard: each access of the host gets one answer, of its own kind, in
+// bounded time, which holds until it is accepted. An access outside the map, or while the card is
+// in reset or dead, never reaches the card; it gets all ones and an error. The card's answers reach
+// the host unchanged. Only the card's reset withdraws VALID towards the card. READY is low in
+// reset. The card may answer anything at any time, or nothing. The host may delay READY; such time
+// does not count.
 module axil_guard_props (
     input logic clk,
     input logic card_rst,
@@ -29,14 +29,14 @@ module axil_guard_props (
       .m_req_o(m_req), .m_rsp_i(m_rsp)
   );
 
-  // No access is accepted and lost in reset.
+  // In reset, no access is accepted and then lost.
   always_comb if (rst) assert (!s_rsp.aw_ready && !s_rsp.w_ready && !s_rsp.ar_ready);
 
   logic taken_write, taken_read;
   assign taken_write = s_req.aw_valid && s_rsp.aw_ready;
   assign taken_read = s_req.ar_valid && s_rsp.ar_ready;
 
-  // The present access, as the host made it, and its answer.
+  // The present access, as the host made it, and the answer to it.
   logic busy_q, write_q, local_q, first_q, bvalid_q, rvalid_q, ready_q, aw_q, w_q, ar_q, rst_q,
       answered_q;
   logic [31:0] addr_q, data_q, answer_q, rdata_q;
@@ -73,16 +73,16 @@ module axil_guard_props (
       answer_resp_q <= write_q ? m_rsp.b_resp : m_rsp.r_resp;
     end
     waits_q <= !rst && busy_q && !s_rsp.b_valid && !s_rsp.r_valid ? waits_q + 8'd1 : '0;
-    // Clocks for which a read waits for acceptance, while the host accepts its answers at once.
+    // Clocks since a read request waits for READY, without a clock in which the host delays an answer.
     reads_wait_q <= !rst && s_req.ar_valid && !s_rsp.ar_ready && !(s_rsp.b_valid && !s_req.b_ready)
         && !(s_rsp.r_valid && !s_req.r_ready) ? reads_wait_q + 8'd1 : '0;
 
     if (!rst && !first_q) begin
-      // One at a time, address and data of a write together.
+      // There is one access at a time; address and data of a write are accepted together.
       assert (s_rsp.aw_ready == s_rsp.w_ready && !(taken_write && !(s_req.w_valid && s_rsp.w_ready))
           && !(taken_write && taken_read));
       assert (!busy_q || !(taken_write || taken_read));
-      // Answers: of the requested kind, only after a request, in time, and held.
+      // Answers have the requested kind, come only after a request and in time, and hold.
       assert (!s_rsp.b_valid || (busy_q && write_q));
       assert (!s_rsp.r_valid || (busy_q && !write_q));
       assert (waits_q < Bound);
@@ -95,7 +95,7 @@ module axil_guard_props (
         assert (answered_q && !local_q ? {s_rsp.r_data, s_rsp.r_resp} == {answer_q, answer_resp_q}
             : {s_rsp.r_data, s_rsp.r_resp} == {32'hffff_ffff, 2'b10});
       if (s_rsp.b_valid) assert (s_rsp.b_resp == (answered_q && !local_q ? answer_resp_q : 2'b10));
-      // The card gets the host's access, if it is in the map and the card is alive; nothing else.
+      // The card only gets the host's access, and only if it is in the map and the card is alive.
       if (m_req.aw_valid || m_req.w_valid || m_req.ar_valid)
         assert (m_req.aw_addr == 32'(addr_q[19:0]) && m_req.ar_addr == m_req.aw_addr
             && (dead || (addr_q[31:20] == '0 && !local_q)));
@@ -119,7 +119,7 @@ module axil_guard_props (
     if (!rst && !first_q) begin
       assert (busy_q == (dut.state_q != 2'd0));
       if (busy_q) assert (dut.write_q == write_q);
-      // A read waits at most for the rest of one read and for one write.
+      // A read waits at most for the rest of one read, and for one write.
       if (!dut.write_q)
         assert (reads_wait_q <= (!busy_q ? Bound + 8'd1 : s_rsp.r_valid ? Bound : waits_q));
       else if (busy_q)

@@ -1,8 +1,8 @@
-// What is proved of the card's AXI4-Lite port, without bound: an offered answer stays unchanged
-// until it is accepted; each accepted access leaves as one request, in the order of its kind, with
-// its own address, data and strobes, one at a time, and a request holds until it is answered; each
-// request gives one answer of its own kind, a read with the block's data; READY is low in reset; an
-// access is answered within `Bound` clocks whether or not answers of the other kind are accepted.
+// Proves about the card's AXI4-Lite port, without bound: an offered answer stays unchanged until it
+// is accepted. Each accepted access leaves as one request, in the order of its kind, one at a time,
+// with its own address, data and strobes; a request holds until it is answered. Each request gives
+// one answer of its own kind, a read with the block's data. READY is low in reset. An access is
+// answered within `Bound` clocks, even if answers of the other kind are not accepted.
 //
 // Assumed: the register block answers a request once, within `Late` clocks. The master is
 // arbitrary.
@@ -14,7 +14,7 @@ module axil_port_props (
     input logic [31:0] ack_data
 );
   localparam logic [2:0] Late = 3'd3;
-  // One request of the other kind, one of its own, the way in and the way out.
+  // An access may wait for one request of each kind; the rest of the bound is the way in and out.
   localparam logic [4:0] Bound = 5'd10;
 
   logic started = 1'b0;
@@ -94,7 +94,7 @@ module axil_port_props (
     b_held_q <= !rst && rsp.b_valid && !axil.b_ready;
     r_q <= {rsp.r_data, rsp.r_resp};
     b_q <= rsp.b_resp;
-    // Clocks for which an access waits while no answer of its own kind is offered.
+    // Clocks for which an access waits while no answer of its kind is offered.
     read_waits_q <= rst || rsp.r_valid || !(ar_q || asked_read) ? 5'd0 : read_waits_q + 5'd1;
     write_waits_q <= rst || rsp.b_valid || !((aw_q && w_q) || asked_write) ? 5'd0
         : write_waits_q + 5'd1;
@@ -110,7 +110,7 @@ module axil_port_props (
         else assert (ar_q && req_addr == araddr_q);
         for (int b = 0; b < 4; b++) assert (req_bits[8*b+:8] == {8{strb[b]}});
       end
-      // No access is accepted over a waiting one.
+      // No access overwrites an access that waits.
       assert (!(aw_q && rsp.aw_ready) || (req && req_write));
       assert (!(w_q && rsp.w_ready) || (req && req_write));
       assert (!(ar_q && rsp.ar_ready) || (req && !req_write));
@@ -132,7 +132,8 @@ module axil_port_props (
       if (dut.w_q) assert ({dut.wdata_q, dut.wstrb_q} == w_word_q);
       if (dut.ar_q) assert ({dut.araddr_q, 2'b00} == araddr_q);
 
-      // ---- not vacuous: the bound is met, and answers of one kind pass refused ones of the other
+      // ---- not vacuous: the bound is reached; answers of one kind pass refused answers of the
+      // other
       cover (read_waits_q == Bound);
       cover (write_waits_q == Bound);
       cover (b_held_q && rsp.r_valid && axil.r_ready && rsp.r_data == 32'h4c55_4350);

@@ -1,15 +1,15 @@
-// What is proved of the sharing of the bus, without bound, with two lanes: each acceptance on the
-// bus is for the offer of one lane, and only that lane gets it; an offer stays unchanged until it
-// is accepted, as long as its lane holds it; from a write burst's first clock to its last beat no
-// other lane has a part in a write, so data come in the order of requests; a read's answer goes to
-// the lane in its id, with the lane's own id; the answers to writes, which come in order, go to the
-// lanes in the order of their bursts (shown for one arbitrary burst), and an unexpected one to lane
-// 0; a waiting lane waits for the other at most once; after a broken burst nothing is written until
+// Proves the sharing of the bus, without bound, with two lanes. Each acceptance on the bus is for
+// one lane's offer, and only that lane gets it. An offer stays unchanged until it is accepted, as
+// long as its lane holds it. From the first clock of a write burst to its last beat, the other lane
+// has no part in a write, so data come in the order of requests. A read's answer goes to the lane
+// in its id, with the lane's own id. Answers to writes come in order and go to the lanes in the
+// order of their bursts (shown for an arbitrary burst); an unexpected answer goes to lane 0. A
+// waiting lane waits for the other lane at most once. After a broken burst nothing is written until
 // the reset.
 //
-// Assumed: a lane holds its offer until it is accepted, or gives up for ever; it offers a burst's
-// data from its request on, one burst at a time, with the announced length; its ids have four bits.
-// Memory is arbitrary.
+// Assumed: a lane holds its offer until it is accepted, or gives up for ever. It offers the data of
+// a burst from the request on, one burst at a time, with the announced length. Its ids have four
+// bits. The memory is arbitrary.
 module bus_share_props
   import axi_pkg::*;
 (
@@ -72,7 +72,7 @@ module bus_share_props
     end
   end
 
-  // Structures for the module, single signals for the claims.
+  // The ports of the module are structures; the claims use single signals.
   req_t lane_req[2], bus_req;
   rsp_t lane_rsp[2], bus_rsp;
   for (genvar l = 0; l < 2; l++) begin : g_bus
@@ -123,7 +123,7 @@ module bus_share_props
       .bus_rsp_i(bus_rsp)
   );
 
-  // ---- the clock before
+  // ---- values of the clock before
   logic ar_held_q, aw_held_q, w_held_q, writing_q, broken_q;
   logic ar_lane, w_lane, ar_lane_q, w_lane_q;
   logic [1:0] gave_up_q, waits_ar_q, waits_w_q;
@@ -134,7 +134,7 @@ module bus_share_props
   logic [1:0] aw_was_q, ar_was_q, w_was_q;
   assign ar_lane = m_arid[4];
   assign w_lane = dut.w_lane;
-  logic writing, done;  // A lane has the write channels; its burst ends.
+  logic writing, done;  // A lane has the write channels; its burst ends now.
   assign writing = m_awvalid || m_wvalid;
   assign done = writing && (!m_awvalid || m_awready) && (!m_wvalid || (m_wready && m_wlast));
   always_ff @(posedge clk) begin
@@ -149,7 +149,7 @@ module bus_share_props
     ar_was_q <= rst ? 2'b0 : ar_q & ~arready;
     w_was_q <= rst ? 2'b0 : wvalid & ~wready;
     broken_q <= !rst && (broken_q || (writing_q && !writing));
-    // Whether the other lane was served while this one waited.
+    // Whether the other lane was served while lane `l` waited.
     for (int l = 0; l < 2; l++) begin
       waits_ar_q[l] <= !rst && ar_q[l] && !(ar_lane == l[0] && m_arvalid)
           && (waits_ar_q[l] || (m_arvalid && m_arready));
@@ -157,7 +157,7 @@ module bus_share_props
     end
   end
 
-  // Bursts in flight; the owner of the watched burst, and the number of answers before its own.
+  // Bursts in flight; the watched burst's lane, and the number of answers before the answer to it.
   logic [6:0] in_flight_q, before_q;
   logic owner_q, watched_q, passed_q, answered, its_answer;
   assign answered = m_bvalid && m_bready && in_flight_q != '0;
@@ -190,7 +190,7 @@ module bus_share_props
 
   always_comb begin
     if (started && !rst) begin
-      // The bus has one lane's offer, and only this lane gets the acceptance.
+      // The bus has the offer of one lane, and only this lane gets the acceptance.
       if (m_arvalid)
         assert (ar_q[ar_lane] && {m_arid[3:0], m_araddr, m_arlen}
             == {arid[ar_lane][3:0], araddr[ar_lane], arlen[ar_lane]});
@@ -205,7 +205,7 @@ module bus_share_props
       // Offers hold.
       if (ar_held_q && !gave_up_q[ar_lane_q]) assert (m_arvalid && ar_lane == ar_lane_q);
       if (writing_q && !gave_up_q[w_lane_q]) assert (writing && w_lane == w_lane_q);
-      // A broken burst is the last.
+      // After a broken burst, no other burst follows.
       if (broken_q) assert (!m_awvalid && !m_wvalid);
       // Turns.
       for (int l = 0; l < 2; l++) begin

@@ -1,12 +1,12 @@
-// What is checked of the register block's AXI4-Lite side (AMBA AXI4-Lite, A3.2): a valid response
-// stays valid and unchanged until READY; each accepted request gets at most one response, and there
-// is no other response; if the master accepts its responses, each accepted request is answered
-// within twelve clocks; a write to a window leaves only during a request for that window.
+// Checks the register block's AXI4-Lite side (AMBA AXI4-Lite, A3.2): a valid response stays valid
+// and unchanged until READY. Each accepted request gets at most one response, and no other response
+// comes. If the master accepts its responses, each request is answered within twelve clocks. A
+// write to a window leaves only during a request for that window.
 //
-// Bounded: the first 14 clocks after reset, in which two requests can pass, reads and writes at the
-// same time.
+// Bounded: the first 14 clocks after reset, in which two requests can pass, possibly a read and a
+// write at the same time.
 // Assumed: the master holds address and data until they are accepted; a window answers a read
-// access three clocks later, once, with any data.
+// access once, three clocks later, with arbitrary data.
 module card_csr_props
   import layout_pkg::*;
   import gate_pkg::*;
@@ -72,8 +72,8 @@ module card_csr_props
     if (ar_held_q) assume (axil.ar_valid && axil.ar_addr == araddr_q);
   end
 
-  // ---- accepted and unanswered requests; how long the oldest has waited while responses are
-  // accepted
+  // ---- requests that were accepted and not answered; how long the oldest has waited while
+  // responses are accepted
   logic [3:0] addresses_q, data_q, reads_q, write_waits_q, read_waits_q;
   logic b_held_q, r_held_q, window_write_q;
   logic [1:0] bresp_q;

@@ -1,7 +1,7 @@
-// What is proved about the reset of the card: it is closed before it is reset; an FLR is done only
-// after a reset of full length that began with a quiet bus or at the time limit; done stays until
-// the request falls; a held request is done in bounded time. The host and the bus are arbitrary.
-// The parameters are small; the order does not depend on them.
+// Proves about the reset of the card: the fence is closed before the card is reset. An FLR is done
+// only after a reset of full length that began with a quiet bus or at the time limit. `done` stays
+// until the request falls. A request that is held is done in bounded time. Host and bus are
+// arbitrary. The parameters are small; the order of the steps does not depend on them.
 module card_reset_props (
     input logic clk,
     input logic flr,
@@ -32,7 +32,7 @@ module card_reset_props (
 
   logic close_q, card_rst_q, done_q, flr_q, first_q;
   logic [7:0] in_reset_q, closed_q, asked_q;
-  logic quiet_seen_q;  // Since it was closed.
+  logic quiet_seen_q;  // Quiet since the fence was closed.
   always_ff @(posedge clk) begin
     close_q <= close;
     card_rst_q <= card_rst;
@@ -42,7 +42,7 @@ module card_reset_props (
     in_reset_q <= rst || !card_rst ? '0 : in_reset_q == '1 ? in_reset_q : in_reset_q + 8'd1;
     closed_q <= rst || !close ? '0 : closed_q == '1 ? closed_q : closed_q + 8'd1;
     quiet_seen_q <= !rst && close && (quiet_seen_q || quiet);
-    // Clocks for which a request has been held without done.
+    // Clocks for which a request has been held without `done`.
     asked_q <= rst || !flr || done ? '0 : asked_q + 8'd1;
 
     if (!rst && !first_q) begin
@@ -51,13 +51,13 @@ module card_reset_props (
       // A reset begins with a closed fence, after quiet or at the time limit.
       if (card_rst && !card_rst_q)
         assert (close_q && (quiet_seen_q || closed_q >= 8'(2 ** PatienceLog2)));
-      // It lasts long enough, and done comes at its end.
+      // The reset lasts long enough; `done` comes at its end.
       if (!card_rst && card_rst_q) assert (in_reset_q >= 8'(HoldClocks));
       if (done) assert (in_reset_q >= 8'(HoldClocks));
-      // Done belongs to a request and stays while the request is held.
+      // `done` belongs to a request, and stays while the request is held.
       if (done) assert (flr_q);
       if (done_q && flr_q) assert (done);
-      // A closed card opens only through a reset.
+      // After it was closed, the fence opens only through a reset.
       if (!close && close_q) assert (card_rst_q);
       assert (asked_q < Bound);
     end
@@ -69,7 +69,7 @@ module card_reset_props (
     cover (!rst && !close && close_q);
   end
 
-  // Invariants for the induction: outputs follow the state, and counters match.
+  // Invariants for the induction: outputs follow from the state; the counters match.
   always_ff @(posedge clk) begin
     if (!rst && !first_q) begin
       if (dut.state_q == 2'd2) assert (dut.hold_q == '0);

@@ -1,10 +1,10 @@
-// What is proved of the checkpoint ring's doorbell, without bound: a session begins with a head of
-// zero, whatever was written before; the head moves forward only and never past the written
-// checkpoints, so the ring never appears to hold more than its size; a doorbell in range is
-// accepted in the next clock; any other changes nothing and is a fault in that clock.
+// Proves about the checkpoint ring's doorbell, without bound: a session begins with a head of zero,
+// whatever was written before. The head only moves forward, never past the written checkpoints, so
+// the ring never appears to hold more than its size. A doorbell in range is accepted in the next
+// clock. Any other doorbell changes nothing and is a fault in that clock.
 //
-// Assumed: the tail is zero after an open; otherwise it grows by at most one, and only while the
-// ring has space (checkpoint).
+// Assumed: the tail is zero after an open; after that it grows by at most one, and only while the
+// ring has space (as checkpoint ensures).
 module checkpoint_head_props (
     input logic clk,
     input logic reset,
@@ -35,7 +35,7 @@ module checkpoint_head_props (
   always_ff @(posedge clk) tail_q <= rst || open ? '0 : tail_q + 32'(written);
   always_comb if (written) assume (tail_q - head < Most);
 
-  // The doorbell of the clock before, and its result.
+  // The doorbell of the clock before, and its expected result.
   logic asked_q, after_q, opened_q, good_q, known_q;
   logic [31:0] value_q, head_q;
   always_ff @(posedge clk) begin
@@ -47,7 +47,7 @@ module checkpoint_head_props (
     value_q <= value;
     head_q <= head;
   end
-  // The same one clock later, when it has been accepted.
+  // The expected result one clock later, when the doorbell has been accepted.
   logic taken_q;
   logic [31:0] taken_value_q;
   always_ff @(posedge clk) begin

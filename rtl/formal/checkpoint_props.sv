@@ -1,26 +1,26 @@
-// What is proved of a checkpoint, without bound: it begins only when it is due and the ring has
-// space for it; it is written as 270 beats and one for each lane, each once and in order, to its
-// own entry, and counts, as one, only when all were answered, so the ring is never overfilled. The
-// signed bytes and the first beats are the same snapshot: it does not change from the signature's
-// start to the last beat. Its tick, digests, boot nonce and serial are those of the clock in which
-// the last head was taken, its heartbeat that of the first head, its state and fault those of the
-// beginning, its size the sum of the heads' sizes. The head of each lane is written in its place,
-// with the size at its own snapshot and the root that was hashed into the tree; with two lanes the
-// root is the node over both heads' leaves (RFC 9162, 2.1.1), with one it is the leaf. The hash
-// core is used only while granted, for one hash at a time; no level beyond the tree is read; an
-// abort ends everything in the next clock and does not change the tail.
+// Proves about a checkpoint, without bound: it begins only when it is due and the ring has space
+// for it. It is written as 270 beats and one for each lane, each once and in order, to its own
+// entry. It counts once, when all its beats were answered, so the ring is never overfilled. The
+// signed bytes and the first beats are the same snapshot, which does not change from the
+// signature's start to the last beat. Tick, digests, boot nonce and serial are those of the clock
+// in which the last head was taken; the heartbeat is that of the first head; state and fault are
+// those of the beginning; the size is the sum of the heads' sizes. Each lane's head is written in
+// its place, with the size at its own snapshot and the root that was hashed into the tree. With two
+// lanes, the root is the node over both leaves (RFC 9162, 2.1.1); with one lane it is the leaf. The
+// hash core is used only while granted, for one hash at a time. No level beyond the tree is read.
+// An abort ends everything in the next clock without a change of the tail.
 //
-// Assumed: the grant holds while requested; an answer only to a request; a snapshot of 48 levels,
-// only on request; the ring's size constant between opens, its head never past the tail; a beat is
-// accepted only when offered and answered only after that; the log is not empty; a checkpoint is
-// due only in RUN or by the lifecycle. The signer's words are arbitrary.
+// Assumed: the grant holds while requested. An answer comes only to a request. A snapshot has 48
+// levels, and comes only on request. Between opens, the ring's size is constant and its head never
+// passes its tail. Beats are accepted only when offered, and answered after that. The log is not
+// empty. A checkpoint is due only in RUN or for the lifecycle. The signer's words are arbitrary.
 module checkpoint_props
   import layout_pkg::*;
   import sha256_pkg::*;
   import log_pkg::*;
 #(
     parameter int unsigned Lanes = 1,
-    parameter bit Short = 1'b0  // A snapshot of three levels, only for the covers.
+    parameter bit Short = 1'b0  // The snapshot has three levels; only for the covers.
 ) (
     input logic clk,
     input logic reset,
@@ -58,7 +58,7 @@ module checkpoint_props
   logic [31:0] tail;
   ring_pkg::beat_t beat;
   logic snapshot_last;
-  logic [5:0] level_q;  // Levels of the snapshot so far.
+  logic [5:0] level_q;  // Number of the snapshot's levels so far.
   assign snapshot_last = snapshot_valid && level_q == 6'd47;
   logic [2:0] snapshot_lane;
   checkpoint #(
@@ -105,9 +105,9 @@ module checkpoint_props
   logic [7:0] at;
   assign at = dut.state_q;
 
-  // ---- its environment
+  // ---- the environment of the module
   logic granted_q, asked_q, last_clear_q;
-  logic [8:0] taken_q, answered_q;  // Beats of this checkpoint.
+  logic [8:0] taken_q, answered_q;  // Beats of this checkpoint, accepted and answered.
   logic [31:0] head_q;
   always_comb if (!rst) begin
     if (granted_q && request) assume (grant);
@@ -139,7 +139,7 @@ module checkpoint_props
     else if (snapshot_valid) level_q <= level_q + 6'd1;
   end
 
-  // ---- the snapshot as it was taken, and the clock before
+  // ---- the snapshot as it was taken; values of the clock before
   checkpoint_t due_q, now;
   logic [CheckpointBytes*8-1:0] message_q, in_order;
   logic known_q, was_abort_q, was_open_q, was_due_q, was_full_q;
@@ -175,7 +175,7 @@ module checkpoint_props
   logic signing;  // From the signature's start on.
   assign signing = at == Sign || at == Write || at == Answers;
 
-  // The heads of two lanes, or of the only lane.
+  // The heads of both lanes, or of the only lane.
   logic [63:0] size_q[2];
   digest_t root_q[2], leaf_q[2], node_q;
   logic [1:0] joins_q;
@@ -214,14 +214,14 @@ module checkpoint_props
         else assert (tail == tail_q || (tail == tail_q + 32'd1 && at_q == Answers && at == Idle));
         if (was_abort_q && !was_open_q) assert (at == Idle && !beat.valid && !hash.start);
       end
-      // The hash core.
+      // Claims about the use of the hash core.
       if (hash.start)
         assert (grant && !asked_q && !abort && (at == Fold || at == Head || at == Join));
       if (hash.start && at == Fold) assert (dut.level_q < 6'd48);
       // Beats.
       if (beat.valid)
         assert (beat.at == taken_q && taken_q < Beats && beat.entry == tail && (at == Write));
-      // Heads are proved with two lanes only: together with the other claims the solver is slow.
+      // Heads are proved with two lanes only: with the other claims, the solver would be too slow.
       if (Lanes == 2 && beat.valid && beat.at >= 9'd270)
         assert (beat.data == 512'(gone[1'(beat.at - 9'd270)]));
       if (Lanes == 2 && at == Head && hash.start)
@@ -234,7 +234,7 @@ module checkpoint_props
       if (life_done) assert (at == Answers && answered_q == Beats);
       if (known_q && tail != tail_q && !was_open_q) assert (at_q == Answers);
       if (word_ready) assert (at == Write && taken_q >= 9'd2);
-      // The signed bytes.
+      // Claims about the signed bytes.
       if (sign) assert (at == Sign && grant && !abort);
       if (after_head) begin
         assert (now.size == due_q.size && now.tick == due_q.tick
@@ -242,7 +242,7 @@ module checkpoint_props
         assert (now.serial == 64'(tail) && now.serial == due_q.serial && now.lanes == 8'(Lanes));
         assert (dut.total_q == total_q && total_q == due_q.size);
       end
-      // Claims that do not involve a second lane are proved with one.
+      // Claims that need no second lane are proved with one lane.
       if (Lanes == 1) begin
         if (known_q && signing && at_q != Join) assert (message == message_q);
         if (after_head) begin

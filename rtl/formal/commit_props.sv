@@ -1,23 +1,23 @@
-// What is proved about a lane's log, for any hash core, any records and any order of clears, drops,
+// Proves about a lane's log, for any hash core, any records, and any order of clears, drops,
 // withdrawals and snapshots:
 //
-// - A record is offered only when its leaf is in the tree: `size_o` is the number of records that
-//   the ring accepted since the last clear, plus one while a record is offered; the offered record
-//   is the one at the input, with its leaf's index.
-// - The hash of leaf n has its four blocks in order, the first on the initial state, the others
-//   chained to the block before; together they are 00, the record with index n, and the padding.
-//   Let t be the number of trailing one bits of n. For each level below t follow the two blocks of
+// - A record is offered only when its leaf is in the tree. `size_o` is the number of records
+//   that the ring accepted since the last clear, plus one while a record is offered. The offered
+//   record is the one at the input, with its leaf's index.
+// - The hash of leaf n has its four blocks in order. The first continues the initial state, each
+//   other one the block before. Together they are 00, the record with index n, and the padding. Let
+//   t be the number of trailing one bits of n. For each level below t, two blocks follow: those of
 //   the node over the frontier at that level and the subtree so far. The last digest becomes the
 //   frontier at level t; nothing else changes the frontier (watched for one arbitrary level).
-// - The size grows by one when a record's leaf is in the tree, and is zero after a clear: there is
+// - The size grows by one when a record's leaf is in the tree, and is zero after a clear. There is
 //   no other way to set the log index.
-// - A record that is withdrawn before that changes neither size nor frontier, hashed in advance or
-//   not.
-// - A snapshot is the frontier, lowest level first; the size does not change while it is taken.
+// - A record that is withdrawn before its leaf is in the tree changes neither size nor frontier,
+//   even if its leaf was hashed in advance.
+// - A snapshot is the frontier, lowest level first; during it, the size does not change.
 //
 // By ring_complete, a completion is offered only after its record's write was answered; by
 // ring_write, only an OKAY answer counts. Together: no completion is written before its record's
-// leaf is in the tree. The proof lane_log shows that the lane obeys the assumptions below.
+// leaf is in the tree. The proof lane_log shows that the lane obeys the assumptions made here.
 module commit_props
   import layout_pkg::*;
   import sha256_pkg::*;
@@ -33,7 +33,7 @@ module commit_props
     input logic ring_ready,
     input logic snapshot
 );
-  // Reset in the first clock.
+  // The reset is active in the first clock.
   logic started = 1'b0;
   always_ff @(posedge clk) started <= 1'b1;
   logic rst;
@@ -77,13 +77,13 @@ module commit_props
   endfunction
 
   // ---- duties of the caller
-  // An early descriptor comes as the next record, unless it is dropped. During the offer of a
-  // record, the early descriptor is that of the record after it.
+  // An early descriptor comes as the next record, unless it is dropped. While a record is offered,
+  // the early descriptor is that of the following record.
   logic promised_q, promising;
   descriptor_t promise_q;
   assign promising = early_valid && (!valid || committed) && !drop;
-  // A record holds from its presentation until the ring accepts it, or is withdrawn before its leaf
-  // is in the tree.
+  // A record holds from its presentation until the ring accepts it, or until it is withdrawn, which
+  // happens only before its leaf is in the tree.
   logic stands_q;
   record_t stood_q;
   always_ff @(posedge clk) begin
@@ -100,26 +100,26 @@ module commit_props
     if (stands_q && valid) assume (record == stood_q);
     if (committed) assume (valid);
     if (rst) assume (!valid && !early_valid && !snapshot);
-    // Space in the tree.
+    // The tree has space.
     assume (size < 64'd1 << (TreeLevels - 1));
   end
 
-  // ---- requests to the core, as counted by this proof
+  // ---- requests to the core, as this proof counts them
   logic [2:0] blocks_q;               // Number of requested blocks of the leaf.
-  logic [LeafBlocks-1:0][511:0] asked_q, entered_q;  // These; those of the last leaf.
+  logic [LeafBlocks-1:0][511:0] asked_q, entered_q;  // These blocks; those of the last leaf.
   logic [1:0] pending_q;              // Requested and unanswered blocks.
   logic nodes_q;                      // The leaf is complete.
   logic [1:0] asks_q, asks;           // Requested blocks of the node.
   logic [5:0] level_q;                // Number of complete nodes.
-  digest_t subtree_q, subtree;        // The root of the subtree so far.
+  digest_t subtree_q, subtree;        // Root of the subtree so far.
   logic [63:0] taken_q;               // Records that the ring accepted since clear.
-  logic offered_q;                    // One is offered.
+  logic offered_q;                    // A record is offered.
 
   logic start, done, complete, leaf_done, node_done, in_nodes;
   digest_t digest;
   logic [5:0] level;                  // Level of the subtree that is complete now.
   record_t numbered;
-  // An aborted hash ends in the core one clock later; the core's outputs in that clock do not
+  // An aborted hash ends in the core one clock later; in that clock, the core's outputs do not
   // count.
   assign start = dut.start && !dut.abort;
   assign done = dut.core_done && !dut.abort_q;
@@ -161,7 +161,7 @@ module commit_props
     end
   end
 
-  // Expected values in the next clock: the frontier at one arbitrary level, and the size.
+  // Values expected in the next clock: the frontier at an arbitrary level, and the size.
   logic [5:0] watch;
   always_ff @(posedge clk) watch <= watch;
   digest_t frontier_q;
@@ -262,7 +262,7 @@ module commit_props
         for (int unsigned k = 0; k < LeafBlocks; k++)
           assert (asked_q[k] == expected(stood_numbered, 2'(k)));
       end
-      // Values prepared for the end of a subtree.
+      // Values that are prepared for the end of a subtree.
       if (leaf || (node && asks_q == 2'd2)) begin
         assert (dut.merges_q == size[dut.level_q] && dut.left_q == dut.frontier_q[dut.level_q]);
       end
@@ -272,8 +272,8 @@ module commit_props
           assert (entered_q[k] == expected(stood_numbered, 2'(k)));
       end
 
-      // ---- not vacuous: a leaf with two nodes, one hashed in advance, one withdrawn among its
-      // nodes, a snapshot
+      // ---- not vacuous: a leaf with two nodes, a leaf hashed in advance, a record withdrawn
+      // during its nodes, a snapshot
       cover (offered && taken_q == 64'd3);
       cover (offered && early_q);
       cover (offered && withdrawn_q && taken_q == 64'd1);

@@ -1,6 +1,6 @@
-// What is proved, without bound: each record changes exactly the counters of its type, in the next
-// clock, and nothing else changes a counter; admits, rejects and decomposes always add up to the
-// verdicts; an unknown determination code counts as a reject.
+// Proves, without bound: each record changes exactly the counters of its type, in the next clock;
+// nothing else changes a counter. Admits, rejects and decomposes always add up to the verdicts. An
+// unknown determination code counts as a reject.
 //
 // Nothing is assumed: records, sweeps, clears and resets come in any order.
 module counters_props

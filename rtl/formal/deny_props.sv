@@ -1,9 +1,9 @@
-// What is proved: a table into which only zeros were ever written denies everything. This holds
-// from reset, with any RAM contents at power-up, for every order of writes (none, part of a row,
-// whole rows, damaged writes, clears), every sweep, every read-back during it and every count. And
-// an answer comes four clocks after a sweep's last step, and at no other time.
+// Proves: a table into which only zeros were ever written denies everything. This holds from reset,
+// for any RAM contents at power-up, every order of writes (none, part of a row, whole rows, damaged
+// writes, clears), every sweep, every read-back during a sweep, and every row count. Also, an
+// answer comes four clocks after a sweep's last step and at no other time.
 //
-// The bank is the card's own, with two rows; the other bank passes.
+// The bank is the card's own, with two rows; the other bank always passes.
 module deny_props
   import layout_pkg::*;
   import gate_pkg::*;
@@ -26,7 +26,7 @@ module deny_props
   logic rst;
   assign rst = !started;
 
-  // Only zeros are written; and the contract of the bank.
+  // Only zeros are written. The contract of the bank holds.
   always_comb if (access.valid && access.write) assume (access.data == '0);
   always_comb if (access.valid && !access.write) assume (!step.valid && !read);
   always_comb assume (!(step.valid && read));
@@ -54,7 +54,7 @@ module deny_props
       .answer_o(answer)
   );
 
-  logic [3:0] last_q;  // Last steps in the clocks before.
+  logic [3:0] last_q;  // The last steps of the clocks before.
   always_ff @(posedge clk) last_q <= rst ? '0 : {last_q[2:0], step.valid && step.last};
 
   logic [1:0] valid;
@@ -97,7 +97,7 @@ module deny_props
       assert (answer.outcome != StageOutcomePass);
       for (int unsigned b = 0; b < 2; b++)
         if (valid[b]) assert (verdict[b].determination != DeterminationAdmit);
-      // Not vacuous: a sweep ends, also one with a valid row.
+      // Not vacuous: sweeps end, both with and without a valid row.
       cover (valid[0]);
       cover (dut.u_match.live_q && dut.u_match.last_q);
     end

@@ -1,12 +1,12 @@
-// What is proved of the card's key derivation, without bound: it requests twelve hashes, those of
-// the three HMACs (FIPS 198-1) over label, index and design id, each once and with the state and
-// block of the standard; the three seeds are the first halves of the fourth, eighth and twelfth
-// answer, and are valid from the last answer to the next start. And the secret leaves only in the
-// blocks of the HMAC key: two instances that differ only in the secret and get the same answers
-// agree in every other output, in every block that is not a key block, and in every register.
+// Proves about the card's key derivation, without bound: it requests twelve hashes, those of the
+// three HMACs (FIPS 198-1) over label, index and design id, each once and with the state and block
+// of the standard. The three seeds are the first halves of the fourth, eighth and twelfth answer,
+// and are valid from the last answer to the next start. The secret only leaves in the blocks of the
+// HMAC key: two instances with the same answers that differ only in the secret agree in every other
+// output, in all other blocks, and in every register.
 //
-// Assumed: secret and design id constant, no start while busy, an answer only to a request
-// (attest).
+// Assumed: secret and design id are constant, no start while busy, an answer only to a request (as
+// attest ensures).
 module device_key_props
   import sha256_pkg::*;
   import slh_dsa_pkg::*;
@@ -57,7 +57,7 @@ module device_key_props
       .hash_i(answer)
   );
 
-  // ---- the expected derivation: number of answered hashes, the open hash, the answers used later
+  // ---- the expected derivation: number of answered hashes, present hash, answers used later
   logic going_q, asked_q, made_q;
   logic [3:0] hashes_q;
   state_t last_q, inner_q;

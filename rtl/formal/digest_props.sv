@@ -1,11 +1,12 @@
-// What is proved: the policy digest covers the whole table image, each byte once and in order. From
-// a start to `done_o` the core hashes the two blocks of the header, three of each policy row, three
-// of each entropy row, and one with the padding and the length (FIPS 180-4, 5.1.1), the first on
-// the initial state, the others on the digest before; every row of the image is read once, policy
-// rows first, in order. The result is the last digest. An abort ends the hash without `done_o`.
+// Proves: the policy digest covers the whole table image, each byte once and in order. From a start
+// to `done_o`, the core hashes two blocks of the header, three of each policy row, three of each
+// entropy row, and one with the padding and the length (FIPS 180-4, 5.1.1). The first block
+// continues the initial state, each other block the digest before it. Every row of the image is
+// read once, policy rows first, in order. The result is the last digest. An abort ends the hash
+// without `done_o`.
 //
-// The hash core is a stand-in with any latency and digest; one or two rows per bank, any constant
-// header and rows.
+// The hash core is a stand-in with any latency and digest. Each bank has one or two rows. Header
+// and rows are constant and arbitrary.
 module digest_props
   import layout_pkg::*;
   import gate_pkg::*;
@@ -37,8 +38,8 @@ module digest_props
     assume (header.entropy_rows >= 16'd1 && header.entropy_rows <= 16'(MaxRows));
   end
 
-  // A row is valid in the second clock after its read. In other clocks the value is arbitrary,
-  // because windows are read through the same register.
+  // A row is valid in the second clock after its read. In other clocks its value is arbitrary,
+  // because table windows are read through the same register.
   logic read2_q, stands_q, read_entropy_q;
   logic [15:0] read_row_q;
   readback_t read;
@@ -119,8 +120,8 @@ module digest_props
     end
   end
 
-  // The image's block with this number: header, policy rows, entropy rows, each with the first byte
-  // lowest; then the end.
+  // The block of the image with this number: header, policy rows, entropy rows, each with the first
+  // byte lowest; then the block with the padding.
   function automatic block_t expected(logic [4:0] number);
     logic [4:0] at, index;
     logic [RowBytes*8-1:0] bytes;

@@ -1,8 +1,8 @@
-// What is proved about the fence between card and bus, for a card that may do anything at any time,
-// also be reset: no VALID on the bus is withdrawn or changed; every burst has the announced number
-// of beats, and beats that the card did not give write no byte; when closed, nothing new begins;
-// quiet means that every request was answered; an answer reaches the card only for a request since
-// its last reset. The bus answers only requests.
+// Proves about the fence between card and bus, for a card that may do anything at any time and may
+// be reset at any time: no VALID on the bus is withdrawn or changed. Every burst has the announced
+// number of beats; beats that the card did not give write no byte. When closed, nothing new begins.
+// Quiet means that every request was answered. An answer reaches the card only for a request since
+// the card's last reset. Assumed: the bus answers only requests.
 module dma_fence_props (
     input logic clk,
     input logic card_rst,
@@ -31,11 +31,11 @@ module dma_fence_props (
   assign r_given = m_rsp.r_valid && m_req.r_ready && m_rsp.r.last;
   assign b_given = m_rsp.b_valid && m_req.b_ready;
 
-  // Of the bus: accepted and unanswered requests.
+  // Requests that the bus has accepted and not answered.
   logic [6:0] bus_reads_q, bus_writes_q;
-  // Of the card: unanswered requests since its last reset.
+  // Requests of the card since its last reset that were not answered.
   logic [6:0] my_reads_q, my_writes_q;
-  // Beats of the present burst of data that the bus has not accepted.
+  // Beats of the present burst of write data that the bus has not accepted yet.
   logic [9:0] to_come_q;
   logic w_mine_q;
   always_comb begin
@@ -74,14 +74,14 @@ module dma_fence_props (
       if (ar_stalled_q) assert (m_req.ar_valid && ar_q == m_req.ar);
       if (aw_stalled_q) assert (m_req.aw_valid && aw_q == m_req.aw);
       if (w_stalled_q) assert (m_req.w_valid && w_q == {made_up, m_req.w});
-      // When closed, only requests begin that were accepted before.
+      // After the fence has closed, only requests that already waited on the bus are offered there.
       if (closed_q || shut_q) begin
         if (!ar_stalled_q) assert (!m_req.ar_valid);
         if (!aw_stalled_q) assert (!m_req.aw_valid);
       end
       assert (!((close || card_rst || stale) && (ar_taken || aw_taken)));
-      // Beats: as many as announced, the last one marked; the card's beats unchanged, the others
-      // empty.
+      // There are as many beats as announced, with the last one marked. The card's beats are
+      // unchanged; the other beats write no byte.
       assert (to_come_q == 10'(dut.owed_q) + 10'(m_req.w_valid));
       if (m_req.w_valid)
         assert (m_req.w.last == (dut.owed_q == '0)
@@ -96,13 +96,13 @@ module dma_fence_props (
         assert (!m_req.ar_valid && !m_req.w_valid && bus_reads_q == '0 && bus_writes_q == '0
             && dut.owed_q == '0);
       // Answers to requests from before a reset do not reach the card: while answers pass, all
-      // requests in flight are newer.
+      // requests in flight are newer than the reset.
       if (!card_rst && !stale) assert (my_reads_q == dut.reads_q && my_writes_q == dut.writes_q);
       else assert (!s_rsp.r_valid && !s_rsp.b_valid && m_req.r_ready && m_req.b_ready);
       if (stale) assert (my_reads_q == '0 && my_writes_q == '0);
       if (s_rsp.r_valid) assert (my_reads_q != '0);
       if (s_rsp.b_valid) assert (my_writes_q != '0);
-      // Stale ends with quiet, and comes only from a reset.
+      // `stale` ends when the bus is quiet, and only a reset sets it.
       if (stale && !stale_was_q) assert (shut_q);
     end
     cover (!rst && stale && !card_rst && m_rsp.r_valid);

@@ -1,14 +1,14 @@
-// What is proved about events into another clock domain, for unrelated clocks that may stop: every
-// event is stored until a request is made for it, every request gives one pulse, and there is no
-// other pulse; a request arrives within three edges of the receiver and is answered within two of
-// the sender. By induction, so for runs of any length. Metastability itself is not modelled.
+// Proves about events into another clock domain, for unrelated clocks that may stop: every event is
+// stored until a request is made for it. Every request gives one pulse, and there are no other
+// pulses. A request arrives within three edges of the receiver and is answered within two edges of
+// the sender. The proof is by induction, so it holds for any run. Metastability is not modelled.
 module event_cdc_props (
     input logic a_clk,
     input logic b_clk,
     input logic hint
 );
-  // Reset until each clock has had three edges in it after the other's first, as the module
-  // requires.
+  // As the module requires, the reset lasts until each clock has had three edges after the first
+  // edge of the other clock during the reset.
   logic [2:0] a_seen = '0;
   logic [2:0] b_seen = '0;
   always_ff @(posedge a_clk) if (!a_seen[2] && (b_seen != '0 || a_seen == '0)) a_seen <= a_seen
@@ -24,7 +24,7 @@ module event_cdc_props (
       .to_clk_i(b_clk), .to_rst_i(rst), .event_o(pulse)
   );
 
-  // A request is a change of level; the level travels once around the loop.
+  // A request is a change of level, which travels once around the loop.
   logic [5:0] ring;
   logic [4:0] changes;
   assign ring = {
@@ -36,7 +36,7 @@ module event_cdc_props (
   logic owed_q, was_q, owed_was_q;
   logic [1:0] requests_q, answer_waits_q;
   always_ff @(posedge a_clk) begin
-    // An event without a request so far.
+    // An event for which no request was made so far.
     owed_q <= !rst && (hint || (owed_q && dut.request_q != dut.answer));
     owed_was_q <= !rst && owed_q;
     was_q <= !rst && dut.request_q;
@@ -56,10 +56,10 @@ module event_cdc_props (
       assert (dut.pending_q == owed_q);
       if (dut.request_q != was_q) assert (owed_was_q);
       assert (requests_q[0] == dut.request_q);
-      // Every request gives a pulse, except the one in progress.
+      // Every request has given a pulse, except a request in progress.
       assert (requests_q - pulses_q == 2'(dut.request_q != dut.seen_q) + 2'(pulse));
       assert ((changes & (changes - 5'd1)) == '0);
-      // In time.
+      // Requests and answers arrive in time.
       if (request_waits_q == 2'd0) assert (ring[4] == dut.seen_q && ring[3] == dut.seen_q);
       if (request_waits_q == 2'd1)
         assert (dut.request_q != dut.seen_q && ring[4] == dut.request_q && ring[3] == dut.seen_q);
@@ -78,7 +78,8 @@ module event_cdc_props (
     end
     if (rst && b_seen != '0)
       assert (!dut.seen_q && !pulse && pulses_q == '0 && request_waits_q == '0);
-    // Three edges after the other side's first in reset, the levels have gone around.
+    // Three edges after the first edge of the other side in reset, the levels have gone around the
+    // loop.
     if (rst && b_seen >= 3'd2) assert (!dut.u_request.sync_q[0] && a_seen != '0);
     if (rst && b_seen >= 3'd3) assert (!dut.u_request.sync_q[1]);
     if (rst && a_seen >= 3'd2) assert (!dut.u_answer.sync_q[0] && b_seen != '0);

@@ -1,20 +1,20 @@
-// What is proved of the card as a whole, without bound: no lane presents an admit to its log in a
-// clock in which there is a fault, of any cause and in any lane, nor outside RUN and CLOSING; every
-// admit that is offered to a ring is the verdict of a judged entry whose outcomes all pass; a fault
-// stays the same until the card enters RESET. The proof commit shows that only presented records
-// enter the log, and only records in the log are offered.
+// Proves about the whole card, without bound: no lane presents an admit to its log in a clock with
+// a fault, of any cause and in any lane, nor outside RUN and CLOSING. Every admit that is offered
+// to a ring is the verdict on a judged entry whose outcomes all pass. A fault stays the same until
+// the card enters RESET. The proof commit shows that only presented records enter the log, and that
+// only records in the log are offered.
 //
-// And every entry that a lane accepts from its check leaves as one record with a completion, in
-// order, with the entry's descriptor and ring index, as long as the lane runs; when it stops,
-// exactly the entries that are not in the log yet are dropped. One arbitrary entry of eight is
-// watched in each lane.
+// Also: every entry that a lane accepts from its check leaves as one record with a completion, in
+// order, with the entry's descriptor and ring index, as long as the lane runs. When the lane stops,
+// exactly the entries that are not in the log yet are dropped. In each lane, one arbitrary entry of
+// eight is watched.
 //
 // Lifecycle, session_fork, lane, sweep and resolve are the card's own, with two lanes, wired by
-// portcullis_top. Registers, tables, entries, answers of the banks, logs, rings and their faults,
-// and the attestation are arbitrary in every clock, except for contracts: an entry holds until it
-// is accepted, and a judged entry is a GATE without a fault (tick); a bank answers four clocks
-// after the last row (deny); a presented record enters the log, and stays until its ring accepts it
-// (commit); a dead bus is a fault (ring); tables are read back only while they are hashed.
+// portcullis_top. All other parts are arbitrary in every clock, except for these contracts: an
+// entry holds until it is accepted, and a judged entry is a GATE without a fault (tick). A bank
+// answers four clocks after the last row (deny). A presented record enters the log, and stays until
+// its ring accepts it (commit). A dead bus is a fault (ring). Tables are read back only while they
+// are hashed.
 module flow_props
   import layout_pkg::*;
 (
@@ -85,7 +85,7 @@ module flow_props
       .m_axi_rready()
   );
 
-  // For every lane: the record presented to its log and the record offered to its ring.
+  // For every lane: facts about the record at its log, the record at its ring, and its ring.
   logic [Lanes-1:0] presents, in_log, offers, stands, spoken, admit, ring_faults;
   logic [Lanes-1:0] sent_wrong, sent_watched, rec_wrong;
   // Invariants for the induction.
@@ -132,8 +132,8 @@ module flow_props
           == (dut.g_lane[l].u_lane.committed && dut.g_lane[l].u_lane.log_ready));
     end
 
-    // ---- entries by their number, modulo 8: the next to be accepted, and the next whose record
-    // must leave
+    // ---- entries by their number, modulo 8: the next entry to be accepted, and the next entry
+    // whose record must leave
     typedef struct packed {
       logic [15:0] index;
       descriptor_t descriptor;
@@ -156,15 +156,15 @@ module flow_props
             descriptor: dut.g_lane[l].u_lane.checked.descriptor};
       end
       sent_n_q <= rst ? '0 : sent_n;
-      // A stopped lane keeps only the record in the log.
+      // A stopped lane keeps no record except the one in the log.
       if (rst) taken_n_q <= '0;
       else taken_n_q <= dut.run ? taken_n_q + 3'(takes) : sent_n + 3'(stays);
     end
-    // The claim: each record that leaves is that of the next entry.
+    // The claim: each record that leaves belongs to the next entry.
     assign sent_wrong[l] = sends && (sent_n_q == taken_n_q
         || (sent_n_q == watch && record != watched_q));
     assign sent_watched[l] = sends && sent_n_q == watch && taken_n_q == watch + 3'd2;
-    // Their places: the newest is swept, the oldest is in the record register.
+    // The places of the entries: the newest is swept, the oldest is in the record register.
     assign in_swept = dut.g_lane[l].u_lane.u_record.early_q;
     assign in_record = (spoken[l] && dut.g_lane[l].u_lane.u_record.last_q == '0)
         || (stands[l] && !dut.g_lane[l].u_lane.u_record.rec_session_q);
@@ -172,20 +172,20 @@ module flow_props
     assign watched_wrong[l] = (in_swept && taken_n_q - 3'd1 == watch && swept != watched_q)
         || (in_record && sent_n_q == watch && record != watched_q);
 
-    // ---- invariants for the induction
-    // The sweep, by its own proof: a started entry is handed over after its first row.
+    // ---- invariants for the induction. By the proof sweep, a started entry is handed over after
+    // its first row.
     assign sweep_wrong[l] = (dut.g_lane[l].u_lane.u_sweep.handover_q
         && !dut.g_lane[l].u_lane.u_sweep.started_q)
         || (dut.g_lane[l].u_lane.u_sweep.active_q
             && dut.g_lane[l].u_lane.u_sweep.row_q > dut.g_lane[l].u_lane.u_sweep.last_row_q)
         || (dut.g_lane[l].u_lane.u_sweep.started_q && !dut.g_lane[l].u_lane.u_sweep.handover_q)
             != (dut.g_lane[l].u_lane.u_sweep.active_q && dut.g_lane[l].u_lane.u_sweep.row_q == '0);
-    // One entry is in the banks, and the record register is reserved for it.
+    // If an entry is in the banks, the record register is reserved for it.
     assign last_wrong[l] = dut.run
         && (dut.g_lane[l].u_lane.u_record.last_q != last_q[1:0] || !$onehot0(last_q)
         || (last_q != '0 && !spoken[l]));
-    // The swept entry is present from its handover until it moves to the record; if it is judged,
-    // it may be judged.
+    // The swept entry is present from its handover until it moves to the record register. It is
+    // judged only if its check permits this.
     logic past_first;
     assign past_first = dut.g_lane[l].u_lane.u_sweep.active_q
         && dut.g_lane[l].u_lane.u_sweep.row_q != '0;
@@ -207,7 +207,7 @@ module flow_props
             || dut.g_lane[l].u_lane.u_record.rec_desc_q.lineage_outcome != StageOutcomePass);
   end
 
-  // Tables are read back while they are hashed.
+  // Tables are read back only while they are hashed.
   always_comb if (dut.read.valid) assume (dut.hash_tables);
 
   logic known_q;
@@ -236,12 +236,12 @@ module flow_props
       assert ((in_log & ~stands) == '0 && (spoken & stands) == '0);
       assert (swept_wrong == '0 && swept_lost == '0 && sweep_wrong == '0 && last_wrong == '0);
 
-      // ---- not vacuous: an admit is presented, in either state; one in the log is offered during
-      // a fault
+      // ---- not vacuous: an admit is presented, in either state; an admit in the log is offered
+      // during a fault
       cover (presents[0] && admit[0] && dut.status.life == LifeRun);
       cover (presents[1] && admit[1] && dut.status.life == LifeClosing);
       cover (dut.status.fault == FaultWatchdog && offers[0] && admit[0]);
-      // The watched entry's record leaves with the next entry swept.
+      // The watched entry's record leaves while the next entry is swept.
       cover (sent_watched[0]);
     end
   end

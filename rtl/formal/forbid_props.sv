@@ -1,9 +1,8 @@
-// What is proved: a matching row that forbids never ends in an admit, in either bank, for any other
-// rows, outcomes of the host, depth and answer of the other bank. A forbid-reject in the policy
-// bank ends in a reject of stage policy.
+// Proves: a matching row that forbids never leads to an admit, in either bank, for any other rows,
+// outcomes of the host, depth and answer of the other bank. A forbid-reject in the policy bank
+// gives a reject at stage policy.
 //
-// Rows, descriptors and sweeps are arbitrary; the parts are the card's own comparators, fold and
-// resolution.
+// Rows, descriptors and sweeps are arbitrary. Comparators, fold and resolution are the card's own.
 module forbid_props
   import layout_pkg::*;
   import gate_pkg::*;
@@ -32,8 +31,8 @@ module forbid_props
   logic [1:0] done;
   bank_answer_t [1:0] answer;
 
-  // Whether this sweep presented a matching row of each forbidding kind: when presented, one clock
-  // later, and when folded.
+  // Whether this sweep presented a matching row of each forbidding kind: in the clock when it is
+  // presented, one clock later, and when it is folded.
   logic [1:0] reject_now_q, decompose_now_q, reject_q, decompose_q;
   logic step_q, first_q;
   always_ff @(posedge clk) begin

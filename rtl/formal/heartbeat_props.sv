@@ -1,13 +1,14 @@
-// What is proved, without bound: after a record that gives credit, credit is spent exactly when the
-// limit of entries was accepted since then, or the tick minus that record's tick is at least the
-// limit; so never more than the limit is accepted. Zero means no limit. The limits are those of
-// OPEN, whatever the inputs are later, and the credit output is the rest.
+// Proves, without bound: after a record that gives credit, the credit is spent if and only if the
+// limit of entries was accepted since that record, or the limit of ticks (in units of 2^16) has
+// passed since that record's tick. So never more entries than the limit are accepted. Zero means no
+// limit. The limits are those at OPEN; later inputs do not change them. The credit output is the
+// number of entries left.
 //
-// Assumed: the tick grows by one per clock (proved in `tick`) and is below 2^63; nothing is
-// accepted without credit, and nothing in the clock of a record that gives it (the lane's entry
-// check; the module's own assertions watch both in simulation).
+// Assumed: the tick grows by one per clock (shown by the proof tick) and is below 2^63. Without
+// credit, and in the clock of a record that gives credit, nothing is accepted (as the lane's entry
+// check ensures; the module's own assertions check both in simulation).
 module heartbeat_props #(
-    // The tick may jump; only for the covers, which would need 2^16 clocks.
+    // The tick may jump; only for the covers, which would otherwise need 2^16 clocks.
     parameter bit Jumps = 1'b0
 ) (
     input logic clk,
@@ -88,7 +89,7 @@ module heartbeat_props #(
         assert (dut.last_q == given_q + {16'b0, ticks_q, 16'b0} - 64'd1);
       end
 
-      // ---- not vacuous: credit runs out by records, by ticks, and is given again
+      // ---- not vacuous: credit is spent by records and by ticks, and is given again
       cover (given_valid_q && out_of_records && !out_of_ticks && records_q == 32'd3);
       cover (given_valid_q && out_of_ticks && ticks_q == 32'd1);
       cover (given_valid_q && !spent && accepted_q == 32'd1 && credit == 32'd2);

@@ -1,6 +1,6 @@
-// What is proved about interrupt requests: at most one waits for its acknowledgement; a pulse is
-// one clock long; a level holds until the acknowledgement and is low for a clock after it; no hint
-// is lost; there is no request without a hint. Hints and acknowledgements are arbitrary, also
+// Proves about interrupt requests: at most one waits for its acknowledgement. A pulse lasts one
+// clock. A level holds until the acknowledgement and is low for a clock after it. No hint is lost,
+// and there is no request without a hint. Hints and acknowledgements are arbitrary; there may be
 // unexpected ones.
 module irq_request_props #(
     parameter bit Level = 1'b0
@@ -45,7 +45,7 @@ module irq_request_props #(
       end else begin
         assert (!(req && req_q));
       end
-      // If a request is needed and none was open for a clock, it begins.
+      // If a request is needed and there was no open request for a clock, it begins.
       if (waited_q) assert (begins);
       // Invariants for the induction.
       assert (!req || dut.awaiting_q);

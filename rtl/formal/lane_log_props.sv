@@ -1,15 +1,15 @@
-// What is checked: the lane obeys the assumptions of the proof commit about the log's inputs. A
-// record holds from its presentation until the ring accepts it, and is withdrawn only before its
-// leaf is in the tree; an early descriptor comes as the next record unless it is dropped; the log
-// is cleared only without a record or early descriptor.
+// Checks that the lane obeys the assumptions of the proof commit about the log's inputs. A record
+// holds from its presentation until the ring accepts it, and is withdrawn only before its leaf is
+// in the tree. An early descriptor comes as the next record unless it is dropped. The log is
+// cleared only without a record or early descriptor.
 //
-// Descriptors are identified by slot, sequence, opcode and outcomes: registers hold and move them
-// as a whole. Bounded: the first 26 clocks, in which an entry goes through the banks, the next one
-// waits while it is resolved, and its record leaves.
+// Slot, sequence, opcode and outcomes identify a descriptor, because registers hold and move
+// descriptors as a whole. Bounded: the first 26 clocks, in which an entry goes through the banks,
+// the next entry waits while it is resolved, and its record leaves.
 //
 // Lane, sweep and resolution are the card's own, with tables of any length. Entries, banks, ring
-// and log are arbitrary except for their contracts, which are assumed here. The lifecycle may stop
-// the lane in any clock, and starts it again when the banks are done.
+// and log are arbitrary within their contracts, which are assumed here. The lifecycle may stop the
+// lane in any clock, and starts it again when the banks are done.
 module lane_log_props
   import layout_pkg::*;
   import gate_pkg::*;
@@ -89,7 +89,7 @@ module lane_log_props
       .axi_rsp_i('0)
   );
 
-  // The identification of a descriptor.
+  // The fields that identify a descriptor.
   typedef logic [71:0] tag_t;
   function automatic tag_t tag(descriptor_t descriptor);
     return {descriptor.slot, descriptor.sequence_, descriptor.opcode, descriptor.validation_outcome,
@@ -97,15 +97,15 @@ module lane_log_props
   endfunction
 
   // ---- contracts of the arbitrary parts
-  // The entry check: an entry holds until it is accepted or flushed; the next needs at least one
-  // clock.
+  // The entry check: an entry holds until it is accepted or flushed. The next entry comes at least
+  // one clock later.
   logic entry_stands_q, was_taken_q, judge_q;
   tag_t entry_q;
   fault_e fault_q;
-  // The banks: an answer four clocks after the last step.
+  // The banks: an answer comes four clocks after the last step.
   logic [3:0] last_q;
-  // The log: a record's leaf enters some time after its presentation, and the record stays until
-  // the ring accepts it.
+  // The log: some time after a record was presented, its leaf enters the tree. The record stays
+  // until the ring accepts it.
   logic in_tree_q, was_valid_q;
   // The lifecycle: a stopped lane stays stopped until the banks have answered all entries.
   logic was_stopped_q;
@@ -153,7 +153,7 @@ module lane_log_props
   assign early = tag(dut.u_record.swept_q.descriptor);
   assign log_drop = !run;
   assign promising = early_valid && (!valid || dut.committed) && !log_drop;
-  // A promise is fulfilled when its record is in the tree; an early descriptor at that time belongs
+  // A promise is fulfilled when its record is in the tree. An early descriptor at that time belongs
   // to the next record.
   assign promised = promised_q && !(dut.committed && !in_q);
   logic kept_q;
@@ -174,8 +174,8 @@ module lane_log_props
       if (stands_q && valid)
         assert (record == stood_q && dut.u_record.rec_answer_q == stood_answer_q);
       if (dut.committed) assert (valid);
-      // Not vacuous: a promise is fulfilled, with the next entry already swept; a record survives
-      // the stop of the lane; another does not.
+      // Not vacuous: a promise is fulfilled while the next entry is swept; one record survives the
+      // stop of the lane, another does not.
       cover (valid && promised && dut.u_record.early_q && early != promise_q);
       cover (dut.committed && promising);
       cover (dut.committed && !run && !dut.u_record.rec_session_q && !was_stopped_q);

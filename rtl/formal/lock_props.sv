@@ -1,16 +1,15 @@
-// What is proved: from the clock in which OPEN is written in LOAD until the card enters LOAD again,
-// no word of a bank, no row's validity and no word of the image header changes, for any other
-// writes, commands and answers. This time includes the hash in OPENING, the first signature, every
-// heartbeat, CLOSE with its second hash and the last signature. The lane runs only after the tables
-// were hashed to the expected digest and the first checkpoint was reported written. A table is
-// reported complete exactly when every row that the header counts was completely written.
+// Proves: while the tables are sealed, no word of a bank, no row's validity and no word of the
+// image header changes, whatever is written, commanded or answered. They are sealed from the clock
+// in which OPEN is written in LOAD until the card enters LOAD again. This includes the hash in
+// OPENING, all heartbeats, CLOSE with its second hash, and all signatures. The lane runs only after
+// the hash gave the expected digest and the first checkpoint was reported as written. A table is
+// reported complete if and only if every row that the header counts was completely written.
 //
-// While the card needs its hardware reset no session is opened, none runs, and RESET is not
-// reached.
+// While the card needs its hardware reset, no session is opened or runs, and RESET is not reached.
 //
-// Lifecycle, table and header are the card's own, wired as in portcullis_top, the bank with two
-// rows (one for the covers). Commands and table writes come from the register block in any clock;
-// answers of the checks, the hash, the signer, the ring and the lane are arbitrary.
+// Lifecycle, table and header are the card's own, wired as in portcullis_top. The bank has two rows
+// (one for the covers). Commands and table writes may come from the register block in any clock.
+// The answers of checks, hash, signer, ring and lane are arbitrary.
 module lock_props
   import layout_pkg::*;
   import gate_pkg::*;
@@ -47,7 +46,7 @@ module lock_props
   logic rst;
   assign rst = !started;
 
-  // The command register in the register block.
+  // The command register of the register block.
   logic [7:0] command = '0;
   always_ff @(posedge clk) if (command_write) command <= command_data;
 
@@ -139,9 +138,9 @@ module lock_props
       .complete_o(table_complete)
   );
 
-  // Sealed: from the clock of the OPEN command's write until the clock that enters LOAD. For an
-  // OPEN that was written in the clock before LOAD, sealed begins when it acts: one clock later,
-  // with the tables just cleared.
+  // Sealed: from the clock of the OPEN command's write until the clock that enters LOAD. If OPEN
+  // was written in the clock before LOAD, sealed begins when OPEN acts: one clock later, with the
+  // tables just cleared.
   logic in_load, open_write, open_acts, sealed_q, sealed;
   assign in_load = shown == LifeLoad;
   assign open_write = started && command_write && command_data == CommandOpen && in_load;
@@ -152,7 +151,7 @@ module lock_props
     else sealed_q <= open_write || open_acts || (sealed_q && !tables_clear);
   end
 
-  // The hash in OPENING gave the expected digest; a checkpoint was made after it.
+  // The hash in OPENING gave the expected digest; a checkpoint was made after the hash.
   logic hashed_q, signed_q;
   always_ff @(posedge clk) begin
     if (rst || !sealed || open_acts) {hashed_q, signed_q} <= '0;
@@ -168,7 +167,7 @@ module lock_props
   assign after_hash = |u_lifecycle.state_q[8:5];
   assign running = |u_lifecycle.state_q[10:9];
 
-  // All values one clock ago.
+  // Contents of bank and header, now and one clock ago.
   logic [Rows-1:0][RowBytes*8-1:0] words, words_q;
   logic [Rows-1:0] valid_q;
   image_header_t header_q;
@@ -191,7 +190,7 @@ module lock_props
     was_shown_q <= shown;
   end
 
-  // Whether every counted row is valid, by a second definition.
+  // Whether every counted row is valid, defined a second time.
   logic counted_valid;
   always_comb begin
     counted_valid = 32'(header.policy_rows) <= Rows;
@@ -201,20 +200,20 @@ module lock_props
 
   always_comb begin
     if (started) begin
-      // The answer to a check.
+      // The claim about the answer to a check.
       if (was_check_q && !was_cleared_q) assert (table_complete == counted_valid);
-      // The step of the proof: the lifecycle's states while sealed.
+      // The step of the proof: states of the lifecycle while sealed.
       if (sealed_q) assert (!in_load || open_acts);
       if (before_hash) assert (sealed_q && !hashed_q && !signed_q);
       if (after_hash) assert (sealed_q && hashed_q);
       if (running) assert (sealed_q && hashed_q && signed_q);
-      // The claim about a bus with outstanding transfers.
+      // The claim for a bus with outstanding transfers.
       if (needs_reset) assert (!ring_open && !run);
       if (was_lost_q && shown == LifeReset) assert (was_shown_q == LifeReset);
       // The claim about the lane.
       if (run) assert (sealed_q && hashed_q && signed_q);
       if (was_sealed_q) begin
-        // The claim. The clock that enters LOAD changes no word of RAM either, only validity.
+        // The main claim. The clock that enters LOAD does not change words either, only validity.
         assert (words == words_q);
         if (!was_cleared_q) begin
           assert (u_table.valid_q == valid_q);
@@ -222,16 +221,16 @@ module lock_props
           assert (u_header.valid_q == header_valid_q);
         end
       end
-      // Not vacuous: words change in LOAD, writes are attempted in the clock of OPEN and while
-      // sealed, and LOAD is reached again.
+      // Not vacuous: words change in LOAD; writes are attempted in the clock of OPEN and while
+      // sealed; LOAD is reached again.
       cover (words != words_q && in_load);
       cover (open_write && bank_access.valid && bank_access.write && bank_access.whole);
       cover (sealed_q && bank_access.valid && bank_access.write && bank_access.whole);
       cover (was_sealed_q && was_cleared_q && !sealed_q);
       cover (was_check_q && table_complete);
       cover (was_check_q && !table_complete && header.policy_rows == 16'd1);
-      // A whole session is covered: writes are attempted while the tables are hashed, in RUN,
-      // during the second hash and while the last checkpoint is signed; its end opens LOAD.
+      // Covers a whole session: writes are attempted while the tables are hashed, in RUN, during
+      // the second hash and while the last checkpoint is signed; at its end, LOAD follows.
       if (bank_access.valid && bank_access.write && header_access.valid
           && header_access.write) begin
         cover (shown == LifeOpening && digest);

@@ -1,17 +1,17 @@
-// What is proved, without bound, of hashing the tables again in RUN: it does not change or delay a
-// verdict or a read of a window. Of two banks with the same table and the same sweep, one is read
-// back at any time: both give the same answers in the same clocks, and the same words to the host.
-// A read-back waits at most as many clocks as a sweep has rows, plus those in which a window is
-// read or the lane is stopped; while the tables are locked, the stored row is valid two clocks
-// after the read-back was accepted.
+// Proves, without bound, about the hash of the tables in RUN: it does not change or delay a verdict
+// or a read of a window. Two banks have the same table and the same sweep, and one of them is read
+// back at any time. Both give the same answers in the same clocks, and the same words to the host.
+// A read-back waits at most one clock for each row of a sweep, and one for each clock in which a
+// window is read or the lane is stopped. While the tables are locked, the stored row is valid two
+// clocks after the read-back was accepted.
 //
-// And the tables are due exactly 2^PauseLog2 clocks after RUN began or the last hash ended, until
-// they are hashed or RUN ends.
+// Also: the tables become due exactly 2^PauseLog2 clocks after RUN began or the last hash ended,
+// and stay due until they are hashed or RUN ends.
 //
-// Sweep, table_port, bank and table_patrol are the card's own, the bank with two rows, the other
-// bank with any number. Entries, the tables' contents, window accesses (no two reads in adjacent
-// clocks) and the lock are arbitrary in every clock, under the contracts of sweep and bank_table. A
-// read-back is of this bank or of the other. The pause is 16 clocks.
+// Sweep, table_port, bank and table_patrol are the card's own. The bank has two rows, the other
+// bank any number. Entries, tables, window accesses (never two reads in adjacent clocks) and the
+// lock are arbitrary in every clock, within the contracts of sweep and bank_table. A read-back is
+// for either bank. The pause is 16 clocks.
 module patrol_props
   import layout_pkg::*;
   import gate_pkg::*;
@@ -87,7 +87,7 @@ module patrol_props
     if (waits_q && read) assume (mine == mine_q && read_row == read_row_q);
   end
 
-  // Signals of the bank with read-back, and of the bank without.
+  // Signals of the bank with read-back (0) and of the bank without (1).
   logic [1:0] port_read, port_ready, done;
   step_t [1:0] port_step;
   table_answer_t [1:0] word;
@@ -134,8 +134,7 @@ module patrol_props
   end
   always_comb if (!started) assume (same);
 
-  // A read-back of this bank's row was accepted one or two clocks ago, with the tables locked
-  // since.
+  // A row of this bank was read back one or two clocks ago, and the tables have been locked since.
   logic took1_q, took2_q, row1_q, row2_q, kept;
   assign kept = locked && !clear && !rst;
   always_ff @(posedge clk) begin
@@ -144,7 +143,7 @@ module patrol_props
     row1_q <= read_row[0];
     row2_q <= row1_q;
   end
-  // Clocks that it has waited, without those of window reads; the next row of the sweep.
+  // Clocks that the read-back has waited, without window reads, and the bound on their number.
   logic [16:0] waited_q, bound;
   logic [15:0] next_row;
   assign next_row = u_sweep.active_q && u_sweep.judge_q ? u_sweep.row_q : '0;
@@ -154,7 +153,7 @@ module patrol_props
     if (rst || flush || !read || accepted) waited_q <= '0;
     else if (!window) waited_q <= waited_q + 17'd1;
   end
-  // The last waiting clock was the single step of an entry that is not judged.
+  // The last clock of waiting had the single step of an entry that is not judged.
   logic single_q, window_q;
   always_ff @(posedge clk) begin
     window_q <= !rst && window;
@@ -246,8 +245,8 @@ module patrol_props
       end
       assert (u_patrol.count_q == quiet_q[3:0] || due);
       assert (!due || quiet_q == 5'd16);
-      // Position of the sweep: in a judged entry a row of the longer bank, else row 0 of a single
-      // step.
+      // Position of the sweep: for a judged entry, a row of the longer bank; otherwise row 0, in a
+      // single step.
       if (u_sweep.active_q) begin
         assert (u_sweep.last_row_q == (u_sweep.judge_q ? rows - 16'd1 : 16'd0)
             && u_sweep.row_q <= u_sweep.last_row_q);
@@ -261,8 +260,8 @@ module patrol_props
             && !u_sweep.started_q));
       if (waited_q != '0) assert (waited_q <= (single_q ? 17'(rows) : bound));
 
-      // ---- not vacuous: a row is read back between two steps, one at a step, one after waiting
-      // for a window
+      // ---- not vacuous: a row is read back between two steps, one in a step, and one after it has
+      // waited for a window
       cover (took2_q && step1 && step2);
       cover (took_step_q && took1_q);
       cover (accepted && waited_q == 17'd2);

@@ -1,11 +1,11 @@
-// What is proved: the tables that are read back are the tables in use. A row that is read back for
-// its hash (`read_i`) while the tables are locked is equal, bit by bit and in its validity, to the
-// row that the comparators get in every later sweep, as long as the lock holds and the tables are
-// not cleared.
+// Proves: the tables that are read back are the tables in use. Take a row that is read back for its
+// hash (`read_i`) while the tables are locked. It equals, bit by bit and in its validity, the row
+// that the comparators get in every later sweep, as long as the lock holds and the tables are not
+// cleared.
 //
-// Other proofs complete this: counted rows are valid when read, because OPEN needs `complete_o`;
-// the lock holds (lock); every row is read and hashed (digest). The bank is the card's own, with
-// two rows, one of which is watched; writes are attempted in any clock.
+// Other proofs complete this claim: counted rows are valid when read, because OPEN needs
+// `complete_o`; the lock holds (lock); every row is read and hashed (digest). The bank is the
+// card's own, with two rows, one of which is watched. Writes are attempted in any clock.
 module readback_props
   import layout_pkg::*;
   import gate_pkg::*;
@@ -24,7 +24,7 @@ module readback_props
   logic rst;
   assign rst = !started;
 
-  // The contract of the bank.
+  // The bank's contract: a window read, a step and a read-back never come in the same clock.
   always_comb if (access.valid && !access.write) assume (!step.valid && !read);
   always_comb assume (!(step.valid && read));
 
@@ -54,14 +54,14 @@ module readback_props
   logic watch;
   always_ff @(posedge clk) watch <= watch;
 
-  // A read-back of the watched row was one or two clocks ago, locked since; later, the row that was
-  // read.
+  // The watched row was read back one or two clocks ago, or (`seen`) earlier with this content. The
+  // tables have been locked since.
   logic kept, read1_q, read2_q, seen_q, seen_live_q;
   row_t seen_row_q;
   assign kept = locked && !clear && !rst;
-  // A sweep's step on the watched row is one or two clocks old.
+  // The sweep had its step on the watched row one or two clocks ago.
   logic step1_q, step2_q;
-  // A write to the row was attempted after it was read.
+  // A write to the row was attempted after the read-back.
   logic tried_q;
   always_ff @(posedge clk) begin
     read1_q <= kept && read && step.row == 16'(watch) && step.row < count;
@@ -90,7 +90,7 @@ module readback_props
 
   always_comb begin
     if (started) begin
-      // The claim, at the comparators.
+      // The claim, at the input of the comparators.
       if (seen_q && step2_q) begin
         assert (dut.u_match.step_i && dut.u_match.index_i == 16'(watch));
         assert (dut.u_match.live_i == seen_live_q);
@@ -107,7 +107,7 @@ module readback_props
       if (step2_q) assert (dut.step_q[1] && dut.row_q[1] == 16'(watch) && !dut.u_table.read2_q);
       if (read1_q || step1_q) assert (!dut.u_table.read1_q);
       if (read2_q || step2_q) assert (!dut.u_table.read2_q);
-      // Not vacuous: a valid and an invalid row are read back and swept after an attempted write.
+      // Not vacuous: valid and invalid rows are read back, and swept after an attempted write.
       cover (seen_q && step2_q && seen_live_q && tried_q && seen_row_q != '0);
       cover (seen_q && step2_q && !seen_live_q && tried_q);
     end

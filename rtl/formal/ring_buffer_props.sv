@@ -1,9 +1,8 @@
-// What is proved, without bound: each descriptor comes out with both stored beats and its ring
-// index; it holds unchanged until it is accepted or flushed; a descriptor is accepted only when
-// there is space for it, so none is overwritten, and each comes out once. One arbitrary slot of
-// eight is watched.
+// Proves, without bound: each descriptor comes out with both stored beats and its ring index, and
+// holds unchanged until it is accepted or flushed. A descriptor is only accepted when there is
+// space, so none is overwritten, and each comes out once. One arbitrary slot of eight is watched.
 //
-// Nothing is assumed: ring_fetch proves the reservation of the slots.
+// Nothing is assumed; ring_fetch proves that slots are reserved.
 module ring_buffer_props
   import layout_pkg::*;
 (
@@ -56,7 +55,7 @@ module ring_buffer_props
     else if (store && store_at[3:1] == watch) known_q[store_at[0]] <= 1'b1;
   end
 
-  // The output: whether it is valid, and whether it holds the watched slot's descriptor.
+  // The output: whether it is valid, and whether its descriptor is that of the watched slot.
   logic stands_q, is_watched_q;
   logic [1023:0] watched_q;
   logic [15:0] index_q;

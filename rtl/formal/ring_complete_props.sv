@@ -1,11 +1,11 @@
-// What is proved of the completions, without bound: each record of an entry gives one completion,
-// and no other record gives one; completions come in the order of the records, none before its
-// record was answered, each with its record's values and the phase of its lap; its CRC covers bytes
-// 0 to 59, twelve at a time, each once; an offered completion does not change until it is accepted;
-// there are never more records than places, although full is reported one clock late.
+// Proves about completions, without bound: each record of an entry gives one completion, and no
+// other record does. Completions come in the order of the records, none before its record was
+// answered, each with its record's values and the phase of its lap. Its CRC covers bytes 0 to 59,
+// twelve at a time, each once. An offered completion does not change until it is accepted. There
+// are never more records than places, although full is reported a clock late.
 //
 // One arbitrary record of eight is watched, with four places.
-// Assumed: the duties of the caller (no push while full, nor in two adjacent clocks; no answer
+// Assumed: the duties of the caller (no push while full or in two adjacent clocks; no answer
 // without an unanswered record). Not proved: that the checksum is CRC-32.
 module ring_complete_props
   import layout_pkg::*;
@@ -21,7 +21,7 @@ module ring_complete_props
     input logic answered,
     input logic take
 );
-  // Reset in the first clock.
+  // The reset is active in the first clock.
   logic started = 1'b0;
   always_ff @(posedge clk) started <= 1'b1;
   logic rst;
@@ -52,10 +52,10 @@ module ring_complete_props
   // Records by their number, modulo 8: pushed, answered, and begun.
   logic [2:0] pushed_q, answered_q, turned_q, watch;
   logic told_q, pushes_q;  // An answer and a push in the clock before.
-  logic turn_q, taken_q;  // The begun record has a completion; this was accepted.
+  logic turn_q, taken_q;  // The begun record has a completion, which was accepted.
   always_ff @(posedge clk) watch <= watch;
 
-  // The watched record's expected completion without phase and CRC, and whether it has one.
+  // The completion expected for the watched record, without phase and CRC; whether one is due.
   completion_t watched_q;
   logic watched_completes_q;
   completion_t now;
@@ -87,7 +87,7 @@ module ring_complete_props
     else begin
       pushed_q <= pushed_q + 3'(push);
       answered_q <= answered_q + 3'(told_q);
-      // The next record begins when it was answered and the one before is done.
+      // The next record begins when it was answered and the record before it is done.
       if (!at_work && turned_q != answered_q) begin
         turned_q <= turned_q + 3'd1;
         turn_q <= next_completes;
@@ -97,7 +97,7 @@ module ring_complete_props
       if (take) taken_q <= 1'b1;
     end
   end
-  // The watched record waits, or is begun.
+  // Whether the watched record waits, and whether it is begun.
   logic waits, has_turn;
   assign waits = watch - turned_q < pushed_q - turned_q;
   assign has_turn = at_work && turned_q - 3'd1 == watch;
@@ -111,7 +111,7 @@ module ring_complete_props
     expected.phase = {7'b0, phase_q};
   end
 
-  // Bytes 0 to 59 in words of twelve bytes, and the number of words in the CRC so far.
+  // Bytes 0 to 59 in words of twelve bytes; how many words the CRC has so far.
   logic [4:0][95:0] words;
   logic [2:0] words_q;
   assign words = facts[479:0];

@@ -1,16 +1,16 @@
-// What is proved, without bound: a doorbell is accepted only when it moves its pointer forward, a
-// head at most to the issued entries, the tail at most by the free space; then it is accepted as
-// written, two clocks later. Any other doorbell, and one in the clock after another of its ring,
-// changes nothing and is a fault at that time; there is no other fault. So never more is submitted
-// than the ring holds, and a head never passes the issued entries. A ring is reported full exactly
-// when one clock ago every entry was unread, so it has space when it is not reported full and
-// nothing was issued in the clock before. Rings are live only from an open with a good
-// configuration to the next clear.
+// Proves, without bound: a good doorbell does not move its pointer backward; it moves a head at
+// most to the issued entries, the tail at most by the free space. Its value is accepted as written,
+// two clocks later. A bad doorbell, and a doorbell in the clock after another doorbell of the same
+// pointer, changes nothing and gives a fault two clocks later. There is no other fault. So a ring
+// never holds more entries than its size, and a head never passes the issued entries. A ring is
+// reported full if and only if all its entries were unread one clock ago. So it has space if it is
+// not reported full and nothing was issued in the clock before. Rings are live only from an open
+// with a good configuration to the next clear.
 //
-// Assumed: the configuration does not change while live, nor in the clock of an open; the card
+// Assumed: the configuration does not change while live, nor in the clock of an open. The card
 // issues at most one completion and one record per two clocks, none into a ring that is reported
-// full, no completion for an entry that was not submitted, and starts from zero at open (ring_write
-// proves it).
+// full, and no completion for an entry that was not submitted. It starts from zero at open
+// (ring_write proves this).
 module ring_doorbell_props
   import ring_pkg::*;
 (
@@ -66,7 +66,7 @@ module ring_doorbell_props
     if (records) assume (live && !log_full && !recorded_q);
   end
 
-  // ---- the rules, in numbers that do not wrap
+  // ---- the rules, stated with numbers that do not wrap
   logic [16:0] size, unfinished, asked, unread, head_moves;
   logic [32:0] log_size, log_unread, log_moves;
   assign size = 17'd1 << cfg.sq_log2;
@@ -83,7 +83,7 @@ module ring_doorbell_props
   assign log_good = log_moves <= log_unread;
 
   logic known_q, was_live_q, was_open_q, was_good_q, was_zero_q, was_full_q, was_log_full_q;
-  // Doorbells of the clock before, and of the clock before that.
+  // For each pointer: whether a doorbell came one and two clocks ago, and whether it was good.
   logic [2:0] good_q, rung_q, good2_q, rung2_q;
   logic [15:0] tail_q, tail_asked_q, tail_asked2_q, head_q, head_asked_q, head_asked2_q;
   logic [31:0] log_head_q, log_asked_q, log_asked2_q;
@@ -118,8 +118,8 @@ module ring_doorbell_props
         assert (dut.log_head_q == (rung2_q[0] && good2_q[0] ? log_asked2_q : log_head_q));
         assert (doorbell_fault == ((rung2_q & ~good2_q) != '0));
       end
-      // Invariants for the induction: the doorbell of the clock before is the one to accept now,
-      // and stays in range.
+      // Invariants for the induction: a good doorbell of one clock ago is accepted now, and is
+      // still in range.
       assert (dut.asked_q == rung_q && (dut.bad & rung_q) == (~good_q & rung_q)
           && (live || rung_q == '0));
       assert (dut.sq_asked_q == tail_asked_q && dut.cq_asked_q == head_asked_q

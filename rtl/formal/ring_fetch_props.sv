@@ -1,11 +1,11 @@
-// What is proved about the fetch: read bursts request all entries of the submission ring in order
-// and completely, up to the tail, obey the rules of the bus, and never exceed the buffer. And until
-// the first `give_up` or stray beat, the bus has no outstanding burst while nothing is in flight:
-// shown for one arbitrary id, whose expected beats are never reported as stray. The host, the
-// responses and the consumer are arbitrary.
+// Proves about the fetch: read bursts request all entries of the submission ring completely and in
+// order, up to the tail, obey the rules of the bus, and never exceed the buffer. Until the first
+// `give_up` or stray beat, no burst is outstanding on the bus while nothing is in flight; this is
+// shown for one arbitrary id, whose expected beats are never reported as stray. Host, responses and
+// consumer are arbitrary.
 //
 // The task `prove` holds without bound, on the assumption that only requested entries are
-// delivered; the task `bounded` (macro BOUNDED) checks this assumption over the first clocks after
+// delivered. The task `bounded` (macro BOUNDED) checks this assumption for the first clocks after
 // reset, with a smaller buffer.
 module ring_fetch_props
   import ring_pkg::*;
@@ -22,7 +22,7 @@ module ring_fetch_props
     input logic take,
     input axi_pkg::rsp_t rsp
 );
-  // Reset in the first clock.
+  // The reset is active in the first clock.
   logic started = 1'b0;
   always_ff @(posedge clk) started <= 1'b1;
   logic rst;
@@ -32,7 +32,7 @@ module ring_fetch_props
   ring_cfg_t cfg;
   always_ff @(posedge clk) cfg <= cfg;
   always_comb assume (cfg_ok(cfg, 8'd15, 8'd20));
-  // Fields that the fetch does not use: one value, to help the solver.
+  // Fields that the fetch does not use are constant, which helps the solver.
   always_comb assume (cfg.ckpt_base == '0 && cfg.ckpt_log2 == '0);
 
   // The doorbell module keeps the tail at most one ring ahead, and never lets it move back.
@@ -96,19 +96,19 @@ module ring_fetch_props
   assign offset = req.ar.addr - cfg.sq_base;
   assign burst_end = {1'b0, offset} + ((65'(req.ar.len) + 65'd1) << 6);
 
-  // The first entry of the burst on the bus, and how many it has.
+  // The first entry of the burst on the bus, and the burst's number of entries.
   logic [15:0] first_q;
   logic [8:0] entries;
   assign entries = (9'(req.ar.len) + 9'd1) >> 1;
   always_ff @(posedge clk) if (dut.issue) first_q <= dut.requested_q;
 
-  // Outstanding beats of one id, counted by the bus's own handshakes, even if the fetch abandons
-  // them.
+  // Outstanding beats of one id, counted from the bus's own handshakes, even if the fetch has
+  // abandoned them.
   localparam int unsigned IdBits = $clog2(MaxReads);
   logic [4:0] watched_id;
   logic owed_q, lost_q;
-  logic [8:0] left_q;  // Its outstanding beats.
-  logic honest_q;      // The beat of the clock before was an expected one of these.
+  logic [8:0] left_q;  // Outstanding beats of that id.
+  logic honest_q;      // In the clock before, such a beat came.
   always_ff @(posedge clk) begin
     watched_id <= watched_id;
     if (rst) {owed_q, lost_q} <= '0;
@@ -130,31 +130,31 @@ module ring_fetch_props
   always_ff @(posedge clk) begin
     if (!rst) begin
       assume (!take || ready);
-      // The bus is dead after a fault, and stays dead until nothing is in flight.
+      // After a fault the bus is dead, and stays dead until nothing is in flight.
       assume (!must_stay_dead_q || dead);
       // The caller sets `zero` (at OPEN) only when nothing is in flight or in the buffer.
       assume (!zero || empty);
       assume (zero || (tail_next - dut.requested_q <= size
           && tail_next - dut.requested_q >= waiting));
-      // Inside the ring, inside one page.
+      // A burst is inside the ring and inside one page.
       if (req.ar_valid) begin
         assert (req.ar.addr >= cfg.sq_base);
         assert (burst_end <= 65'd128 << cfg.sq_log2);
-        // Complete entries, directly after those of the last burst.
+        // A burst requests complete entries, directly after the entries of the previous burst.
         assert (offset == 64'(first_q & (size - 16'd1)) << 7 && req.ar.len[0]
             && dut.requested_q == first_q + 16'(entries));
         assert (req.ar.addr >> 12 == (req.ar.addr + (64'(req.ar.len) << 6) + 64'd63) >> 12);
       end
-      // Never past the tail, never more than the buffer holds.
+      // A burst never extends past the tail, and never needs more space than the buffer has.
       assert (waiting <= size);
       assert (dut.requested_q - dut.delivered_q <= 16'd1 << BufferLog2);
 `ifdef BOUNDED
-      // A complete descriptor was requested and not delivered.
+      // A descriptor is ready only if it was requested and is not delivered yet.
       assert (!ready || dut.requested_q != dut.delivered_q);
 `else
       assume (!ready || dut.requested_q != dut.delivered_q);
 `endif
-      // No answer of an earlier session: when a session opens, nothing is outstanding on the bus.
+      // When a session opens, nothing is outstanding on the bus, so no old answer can come.
       assume (!zero || !lost_q);
       if (zero) assert (!owed_q);
       if (empty && !lost_q) assert (!owed_q);
@@ -176,7 +176,7 @@ module ring_fetch_props
     assert (rules.beats_q == '0 && !rules.w_stalled_q && !rules.aw_stalled_q || rst);
     assert (rules.r_wait_q == '0 && rules.b_wait_q == '0 || rst);
 
-    // Not vacuous: a full burst, one shortened by the tail, one delivered, answers out of order.
+    // Not vacuous: a full burst, a burst shortened by the tail, a delivery, answers out of order.
     if (rst) begin
       wrapped_q <= 1'b0;
       overtaken_q <= 1'b0;
@@ -192,7 +192,8 @@ module ring_fetch_props
     cover (!rst && overtaken_q && ready_index == 16'd8);
     cover (!rst && wrapped_q);
     cover (!rst && fault);
-    // A burst is outstanding after the watchdog; a stray beat while the bus is dead.
+    // A burst is outstanding after the watchdog has expired; a stray beat comes while the bus is
+    // dead.
     cover (!rst && owed_q && empty && lost_q);
     cover (!rst && stray && dead && !lost_q);
   end

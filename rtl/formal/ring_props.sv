@@ -1,17 +1,16 @@
-// What is proved of the ring as a whole, without bound: the first fault and a dead bus stay
-// unchanged until an open or a clear; every cause of a fault gives the fault in the next clock, the
-// first in the order doorbell, configuration, read, write, watchdog; a bus without an answer for
+// Proves about the ring as a whole, without bound: the first fault and a dead bus stay unchanged
+// until an open or a clear. Every cause of a fault gives the fault in the next clock; the first in
+// the order doorbell, configuration, read, write, watchdog decides. A bus without an answer for
 // 2^WatchdogLog2 clocks is a fault and dead then, and not before. During a fault nothing is
-// fetched; while the bus is dead, fetched entries are dropped and each record is accepted and
-// dropped, so the lane does not wait. `needs_reset` rises with the first watchdog expiry and the
-// first stray answer, and neither an open nor a clear clears it. By ring_fetch and ring_write
-// nothing is outstanding on the bus before that, so no answer of an earlier session is accepted in
-// this one.
+// fetched. While the bus is dead, fetched entries are dropped, and each record is accepted and
+// dropped, so the lane does not wait. `needs_reset` rises with the first watchdog expiry or stray
+// answer, and neither an open nor a clear clears it. While it is low, nothing is outstanding when a
+// session opens (proofs ring_fetch and ring_write), so no earlier answer is accepted.
 //
-// Doorbell module and watchdogs are the card's own, with 2^4 clocks; fetch, buffer, writer and
-// completions have their own proofs ring_fetch, ring_buffer, ring_write and ring_complete and are
-// arbitrary here in every clock, and so is the bus.
-// Assumed: the duties of the ring's caller: an open only when idle and without a record, a clear
+// Doorbell module and watchdogs are the card's own; the watchdogs expire after 2^4 clocks. Fetch,
+// buffer, writer and completions have proofs of their own (ring_fetch, ring_buffer, ring_write,
+// ring_complete) and are arbitrary here in every clock, and so is the bus.
+// Assumed: the duties of the ring's caller: an open only when idle and without a record; a clear
 // held until idle.
 module ring_props
   import layout_pkg::*;
@@ -88,13 +87,13 @@ module ring_props
     if (open) assume (idle && !needs_reset && !rec_valid);
     if (was_clearing_q) assume (clear || idle);
     if (dut.live || open) assume (cfg == cfg_q);
-    // By ring_write: nothing is issued into a full ring, and the counters start at zero.
+    // The proof ring_write shows this: a full ring gets no entry, and the counters start at zero.
     assume (!dut.live || (dut.u_doorbell.sq_now <= dut.u_doorbell.sq_size
         && dut.cq_issued - dut.u_doorbell.cq_head_q <= dut.u_doorbell.sq_size
         && dut.log_issued - dut.u_doorbell.log_head_q <= dut.u_doorbell.log_size));
   end
 
-  // Clocks of waiting for reads and writes, from the signals of the ring's parts.
+  // Clocks for which reads and writes have waited, from the signals of the ring's parts.
   logic [4:0] read_waits_q, write_waits_q;
   logic read_waits, write_waits, read_late, write_late;
   assign read_waits = dut.read_pending && !dut.read_progress;
@@ -106,13 +105,13 @@ module ring_props
     write_waits_q <= rst || !write_waits || write_late ? 5'd0 : write_waits_q + 5'd1;
   end
 
-  // Whether the ring has lost track of the bus since the reset.
+  // Whether a watchdog has expired or a stray answer has come since the reset.
   logic lost_q;
   always_ff @(posedge clk) begin
     lost_q <= !rst && (lost_q || read_late || write_late || dut.read_stray || dut.write_stray);
   end
 
-  // Inputs of the clock before.
+  // Values of one clock ago.
   logic known_q, was_reset_q, was_dead_q, kills_q;
   fault_e was_fault_q, cause_q;
   always_ff @(posedge clk) begin
@@ -140,7 +139,7 @@ module ring_props
     if (started && !rst) begin
       if (bus_dead) assert (fault != FaultNone);
       assert (needs_reset == lost_q);
-      // Nothing is fetched during a fault, before an open, or on a halt.
+      // Nothing is fetched during a fault, before an open, or during a halt.
       if (fault != FaultNone || !dut.live || halt || !fetch) assert (!dut.allow);
       else assert (dut.allow);
       // With a dead bus, entries are dropped and records accepted.
@@ -150,7 +149,7 @@ module ring_props
       else assert (rec_ready == (dut.record_room && !dut.completions_full));
       assert (idle == (dut.fetch_empty && !sub_valid && !dut.write_pending
           && dut.completions_empty));
-      // The bus signals that never change.
+      // Claims about the bus signals that never change.
       assert (axi_req.r_ready && axi_req.b_ready);
 
       // ---- invariants for the induction

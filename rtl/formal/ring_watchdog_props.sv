@@ -1,6 +1,6 @@
-// What is proved, without bound: the watchdog expires exactly at the end of each 2^Log2 clocks with
-// a pending transfer and without progress: neither earlier nor later, for one clock, and again as
-// long as there is no progress.
+// Proves, without bound: the watchdog expires exactly at the end of each 2^Log2 clocks with a
+// pending transfer and without progress, for one clock, and expires again as long as there is no
+// progress.
 //
 // Nothing is assumed. Proved for 2^4 clocks; the covers show that it expires, twice.
 module ring_watchdog_props #(
@@ -27,7 +27,7 @@ module ring_watchdog_props #(
       .expired_o(expired)
   );
 
-  // A one for each clock of waiting, the latest lowest; cleared by progress, and when full.
+  // A clock of waiting shifts in a one at the bottom; progress or a full register clears all bits.
   logic [2**Log2-2:0] waited_q;
   logic waiting, twice_q;
   assign waiting = pending && !progress;
@@ -37,7 +37,7 @@ module ring_watchdog_props #(
     twice_q <= !rst && (twice_q || expired);
   end
 
-  // All ones are at the bottom (a thermometer code); the counter equals their number.
+  // The register holds zeros above ones (a thermometer code); the counter is the number of ones.
   logic [Log2-1:0] ones;
   always_comb begin
     ones = '0;

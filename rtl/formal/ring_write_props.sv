@@ -1,10 +1,10 @@
-// What is proved about the writer, without bound: each record and each completion is written
-// completely to the next entry of its ring, and each beat of a checkpoint to its place in its
-// entry; the writes obey the rules of the bus, and records and completions are never issued into a
-// full ring. Completions go before records, records before beats. Every burst counted as issued was
-// accepted, and every burst counted or reported as answered got its own OKAY answer: this is
-// watched for one arbitrary burst. Until the first `give_up` or stray answer, no answer and no data
-// are outstanding on the bus while nothing is pending. Sources, slave and ring state are arbitrary.
+// Proves about the writer, without bound: each record and each completion is written completely to
+// the next entry of its ring, each beat of a checkpoint to its place in its entry. The writes obey
+// the rules of the bus; records and completions are never issued into a full ring. Completions go
+// before records, records before beats. Every burst counted as issued was accepted, and every burst
+// counted or reported as answered got its own OKAY answer; this is watched for one arbitrary burst.
+// Until the first `give_up` or stray answer, no answer and no data are outstanding on the bus while
+// nothing is pending. Sources, slave and ring are arbitrary.
 module ring_write_props
   import layout_pkg::*;
   import ring_pkg::*;
@@ -23,7 +23,7 @@ module ring_write_props
     input logic watch,
     input axi_pkg::rsp_t rsp
 );
-  // Reset in the first clock.
+  // The reset is active in the first clock.
   logic started = 1'b0;
   always_ff @(posedge clk) started <= 1'b1;
   logic rst;
@@ -96,7 +96,7 @@ module ring_write_props
   logic [31:0] log_issued_q, log_answered_q;
   logic [15:0] cq_issued_q, cq_answered_q;
 
-  // The burst on the request channel, as it was accepted.
+  // The burst on the request channel, in the form in which it was accepted.
   logic is_record_q, is_beat_q;
   logic [31:0] entry_q;
   logic [8:0] at_q;
@@ -111,7 +111,7 @@ module ring_write_props
     end
   end
 
-  // Issued and answered bursts since the last zero.
+  // Numbers of bursts that were issued and answered since the last `zero`.
   logic completion_answered;
   assign completion_answered = rsp.b_valid && dut.awaited && rsp.b.id == '0
       && rsp.b.resp == axi_pkg::Okay && !dead
@@ -125,7 +125,7 @@ module ring_write_props
       cq_answered_q <= cq_answered_q + 16'(completion_answered);
     end
   end
-  // Whether an offset in a ring is that of an entry of 2^size_log2 bytes, modulo the ring.
+  // Whether the entry at `offset`, of 2^size_log2 bytes, is number `entry` modulo the ring's size.
   function automatic logic is_entry(logic [63:0] offset, int unsigned size_log2, logic [31:0] entry,
       logic [7:0] log2);
     return ((32'(offset >> size_log2) ^ entry) & ~(32'hffff_ffff << log2)) == '0;
@@ -136,7 +136,7 @@ module ring_write_props
   assign cq_offset = req.aw.addr - cfg.cq_base;
   assign ckpt_offset = req.aw.addr - cfg.ckpt_base;
 
-  // One arbitrary burst: its kind, and the number of answers before its own.
+  // One arbitrary burst: its kind, and how many answers come before its own.
   logic watched_q, watch_now, its_answer;
   logic watched_record_q, watched_beat_q;
   logic [6:0] before_q, now;
@@ -156,8 +156,8 @@ module ring_write_props
     end
   end
 
-  // Unanswered bursts whose request, and whose last beat, the bus has accepted, even if the writer
-  // abandons them.
+  // Bursts without an answer whose request, or whose last beat, the bus has accepted. They count
+  // even if the writer abandons them.
   logic [6:0] requests_q, bursts_q;
   logic lost_q;
   always_ff @(posedge clk) begin
@@ -173,11 +173,11 @@ module ring_write_props
   always_ff @(posedge clk) begin
     took_q <= !rst && !give_up && (record_take || completion_take || beat_answer.take);
     if (!rst) begin
-      // Never two in adjacent clocks, because full may be reported one clock late.
+      // Bursts are never accepted in adjacent clocks, because `full` may come one clock late.
       assert (!took_q || dut.on_bus);
       assert (!took_q || !(record_take || completion_take || beat_answer.take));
-      // A completion or a record is accepted only when it is offered and its ring has space, a beat
-      // only when neither is.
+      // A completion or a record is accepted only if it is offered and its ring has space; a beat
+      // only if neither can be accepted.
       assert (!completion_take || (completion_valid && !cq_full && !dead));
       assert (!record_take || (record_valid && !log_full && !dead && !completion_take));
       assert (!beat_answer.take || (beat.valid && !dead && !completion_take && !record_take));
@@ -195,7 +195,7 @@ module ring_write_props
       end
       if (req.aw_valid) begin
         assert (req.aw.len == (is_record_q ? 8'd2 : 8'd0));
-        // Inside its entry of its ring, inside one page.
+        // The burst is inside its entry of its ring and inside one page.
         if (is_record_q) begin
           assert (req.aw.addr >= cfg.log_base && log_offset < 64'd256 << cfg.log_log2
               && log_offset[7:0] == '0);
@@ -217,7 +217,7 @@ module ring_write_props
             || req.w.last));
       assert (log_issued == log_issued_q && log_answered == log_answered_q);
       assert (cq_issued == cq_issued_q && cq_answered == cq_answered_q);
-      // No beat of an earlier session: when a session opens, no answer and no data are outstanding.
+      // When a session opens, no answer and no data of an earlier session are outstanding.
       assume (!zero || (!pending && !lost_q));
       if (!lost_q) begin
         assert (requests_q == dut.issued_q - dut.answered_q - 7'(req.aw_valid));
@@ -225,8 +225,8 @@ module ring_write_props
         if (zero || !pending)
           assert (requests_q == '0 && bursts_q == '0 && !req.aw_valid && !req.w_valid);
       end
-      // Invariants for the induction: the kinds on the bus and of the watched burst, and the rules'
-      // count of beats, match the writer's.
+      // Invariants for the induction: writer, rules and this module agree on the kinds of the burst
+      // on the bus and of the watched burst, and on the number of beats that are left.
       if (req.aw_valid && !rules.aw_stalled_q)
         assert (rules.beats_q == '0 && 9'(dut.beats_q) == 9'(req.aw.len) + 9'd1);
       else assert (rules.beats_q == (req.w_valid ? 9'(dut.beats_q) : 9'd0));
@@ -248,8 +248,8 @@ module ring_write_props
     assert (rules.in_flight_q == '0 && !rules.ar_stalled_q || rst);
     assert (rules.r_wait_q == '0 && rules.b_wait_q == '0 || rst);
 
-    // Not vacuous: the three kinds, a beat before a record without space, answers to a beat, data
-    // accepted before the request, two unanswered bursts.
+    // Not vacuous: each of the three kinds; a beat before a record without space; an answered beat;
+    // data accepted before the request; two unanswered bursts.
     if (rst) two_q <= 1'b0;
     else if (dut.sent_q - dut.answered_q == 7'd2) two_q <= 1'b1;
     cover (!rst && req.aw_valid && is_record_q && req.aw.addr == cfg.log_base + 64'd256);

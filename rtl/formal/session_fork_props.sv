@@ -1,8 +1,8 @@
-// What is proved, without bound, with four lanes: every selected lane is offered a session record
-// until it has accepted it, and then no more; ready is high in the clock of the last acceptance,
-// and not before; no other lane is offered the record; the next record starts again with all lanes.
-// Lanes and lifecycle are arbitrary except for the module's contract: there is a clock without a
-// request between two requests, and a lane that closes during a request had accepted it.
+// Proves, without bound, with four lanes: every selected lane is offered a session record until it
+// has accepted it, and then not any more. Ready is high in the clock of the last acceptance and not
+// before. No other lane is offered the record. The next record starts again with all lanes. Lanes
+// and lifecycle are arbitrary within the module's contract: between two requests there is a clock
+// without a request; a lane that closes during a request had accepted it.
 module session_fork_props
   import layout_pkg::*;
 (

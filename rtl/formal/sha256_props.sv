@@ -1,13 +1,13 @@
-// What is proved of the hash core, without bound: in each clock it computes the next `Rounds`
-// rounds of FIPS 180-4, 6.2.2, which are defined here a second time; `done_o` is high for one
-// clock, 64/Rounds + 1 clocks after a block was accepted, unless a reset comes first; the digest is
-// then the sum of the state that the block was compressed into and that of the last round, and
-// holds until the next block is accepted. A chained block is compressed into the digest of the
-// block before. A block is accepted exactly when the core is idle or in its last rounds.
+// Proves about the hash core, without bound: in each clock it computes the next `Rounds` rounds of
+// FIPS 180-4, 6.2.2, which are defined here a second time. `done_o` is high for one clock,
+// 64/Rounds + 1 clocks after a block was accepted, unless a reset comes first. The digest is then
+// the state that the block was compressed into plus the state after the last round. It holds until
+// the next block is accepted. A chained block is compressed into the previous block's digest. A
+// block is accepted exactly when the core is idle or in its last rounds.
 //
-// Task `prove`: one round per clock, as in hardware; `sixteen`: sixteen, as in the simulated card.
-// Assumed: no start while not ready, and a chained block only after another block since the reset.
-// The constants K are those of sha256_pkg; only test vectors check them.
+// Task `prove`: one round per clock, as in hardware; task `sixteen`: as in the simulated card.
+// Assumed: no start while not ready; a chained block only after another block since the reset. The
+// constants K are those of sha256_pkg; only test vectors check them.
 module sha256_props
   import sha256_pkg::*;
 #(
@@ -46,7 +46,7 @@ module sha256_props
     if (!rst) assume (!(start && !ready) && !(start && chain && !any_q));
   end
 
-  // ---- FIPS 180-4 once more, by wiring rather than by shifts: W(t) at `w[0]`, W(t+15) at `w[15]`
+  // ---- FIPS 180-4 again, by wiring instead of shifts: W(t) is at `w[0]`, W(t+15) at `w[15]`
   typedef struct packed {
     word_t a, b, c, d, e, f, g, h;
     logic [15:0][31:0] w;
@@ -65,7 +65,7 @@ module sha256_props
     return {x[16:0], x[31:17]} ^ {x[18:0], x[31:19]} ^ {10'b0, x[31:10]};
   endfunction
 
-  // `to_a` and `to_e` are h + K + W and d + h + K + W.
+  // `to_a` is h + K + W, and `to_e` is d + h + K + W.
   function automatic state_of_round_t round(state_of_round_t s, word_t to_a, word_t to_e);
     word_t choice, majority;
     state_of_round_t n;
@@ -79,8 +79,8 @@ module sha256_props
     return n;
   endfunction
 
-  // Expected values of the registers one clock later. They are computed from the core's own
-  // registers, so that each clock is proved separately.
+  // Register values expected one clock later. They are computed from the core's own registers, so
+  // that each clock is proved separately.
   state_of_round_t now, next;
   state_t now_working, next_working, into, into_q, into_kept, added;
   assign into_kept = dut.before_q;
@@ -93,8 +93,8 @@ module sha256_props
   always_comb begin
     {now.a, now.b, now.c, now.d, now.e, now.f, now.g, now.h} = now_working;
     for (int unsigned i = 0; i < 16; i++) now.w[i] = dut.rounds_q.schedule[511-32*i-:32];
-    // This uses the core's own sums, and its copy of the state that the block is compressed into;
-    // assertions below check both. The sums of the last round include that state.
+    // This uses two values of the core, which assertions below check: its sums, and its copy of the
+    // state that the block is compressed into. The sums of the last round include that state.
     next = now;
     for (int unsigned i = 0; i < Rounds; i++) begin
       at = 6'(dut.step_q) * 6'(Rounds) + 6'(i);
@@ -117,7 +117,7 @@ module sha256_props
     if (chain) into = going_q ? next_working : now_working;
   end
 
-  // The next words, and the state after them.
+  // Expected values of the digest and of the message words, one clock later.
   state_t working_q;
   block_t schedule_q;
   always_ff @(posedge clk) begin
@@ -145,7 +145,7 @@ module sha256_props
     if (Rounds == 1 && dut.last_q) begin
       {due_a, due_e} = {due_a + into_kept[255-:32], due_e + into_kept[127-:32]};
     end
-    // And for the first round over the digest.
+    // Expected sums for the first round over the digest.
     due_g = now.g + into_kept[31:0];
     due_c = now.c + into_kept[159-:32];
     due_h = due_g + RoundConstants[0];
@@ -164,7 +164,7 @@ module sha256_props
   always_comb begin
     if (started && !rst) begin
       assert (busy == going_q && done == ended_q && ready == (!going_q || ends));
-      // The registers compute the next rounds, or hold.
+      // The registers either compute the next rounds or hold.
       if (any_q) assert (digest == working_q);
       if (moved_q && going_q) assert (dut.rounds_q.schedule == schedule_q);
 
@@ -184,7 +184,7 @@ module sha256_props
       assert (dut.ahead_q == (6'(dut.step_q) + 6'd2) * 6'(Rounds));
       if (ended_q) assert (any_q);
 
-      // ---- not vacuous: a digest, the next block begun in the same clock, and one clock earlier
+      // ---- not vacuous: a digest; the next block begins in the same clock, or one clock earlier
       cover (done && any_q && !busy);
       cover (again_q && busy);
       cover (chained_q && done);

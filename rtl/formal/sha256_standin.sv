@@ -1,9 +1,9 @@
-// Stand-in for the hash core in proofs: the same ports, any latency of at least one clock, any
-// digest.
+// Stand-in for the hash core in proofs: it has the same ports, any latency of at least one clock,
+// and any digest.
 //
 // As in the core, a block may be accepted in the clock before `done_o`, which is high for one
-// clock; the digest holds from `done_o` to the next start, and a reset drops the present block.
-// Proofs with it hold for every core with these properties, whatever its function.
+// clock. The digest holds from `done_o` to the next start. A reset drops the present block. A proof
+// with the stand-in holds for every core with these properties, whatever it computes.
 module sha256
   import sha256_pkg::*;
 #(
@@ -20,8 +20,8 @@ module sha256
     output logic   done_o,
     output state_t digest_o
 );
-  // Without a driver: the solver chooses a new value in every clock. Each is read only once,
-  // because every read would be a separate choice.
+  // These signals have no driver, so the solver chooses a new value in every clock. Each is read
+  // only once, because every read would be a separate choice.
   logic finish;
   state_t any_digest;
 

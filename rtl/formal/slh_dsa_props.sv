@@ -1,15 +1,15 @@
-// What is proved of the signer's walk, without bound: every index stays in its range (FORS tree,
-// layer, leaf, chain, step, height); T_l gets no more nodes than its standard length; one hash is
-// requested at a time, and its state and block hold until it is answered; an offered word holds
-// until it is accepted; the number of words of a signature is known at every place of the walk, and
-// it ends exactly after 1,068 words; a root is valid only after the end of a keygen; in every clock
-// there is a request, an offered word or a step of the walk, so the signer cannot hang by itself.
+// Proves about the signer's walk, without bound: every index stays in its range (FORS tree, layer,
+// leaf, chain, step, height). T_l gets no more nodes than its standard length. One hash is
+// requested at a time; its state and block hold until it is answered. An offered word holds until
+// it is accepted. The number of sent words is known at every place of the walk; a signature ends
+// exactly after 1,068 words. A root is valid only after the end of a keygen. In every clock there
+// is a request, an offered word or a step of the walk, so the signer cannot hang.
 //
-// slh_message and slh_tl are the card's own; the message has one byte, because its length only
+// slh_message and slh_tl are the card's own. The message has one byte, because its length only
 // affects the hashes before the walk. Digests are arbitrary.
 // Assumed, by the module's contract: inputs constant while busy, one command at a time, a signature
-// only with a root, an answer only to a request. Also assumed: the top tree's root is PK.root,
-// which the simulation checks with the real hash.
+// only with a root, an answer only to a request. Also assumed: the top tree's root is PK.root; the
+// simulation checks this with the real hash.
 module slh_dsa_props
   import sha256_pkg::*;
   import slh_dsa_pkg::*;
@@ -82,7 +82,7 @@ module slh_dsa_props
     offered_q <= word;
   end
 
-  // Number of words sent at the present place of the walk.
+  // Number of words that must have been sent at the present place of the walk.
   logic [10:0] words_due;
   logic fors, selected_now, past, chain_out;
   logic [5:0] selected, leaf, low;
@@ -94,7 +94,7 @@ module slh_dsa_props
   assign past = leaf > selected;
   assign top = fors ? 3'd6 : 3'd3;
   assign low = 6'((7'd1 << dut.height_q) - 7'd1);
-  // This chain's value, or the FORS secret, was sent.
+  // Whether this chain's value, or the FORS secret, was already sent.
   assign chain_out = (at == Chain && dut.step_q >= dut.digit) || at == Absorb || at == Compress
       || at == Place || at == Node || at == Auth;
   always_comb begin
@@ -105,7 +105,7 @@ module slh_dsa_props
     else if (past || (selected_now && (at == Compress || at == Place || at == Node)))
       words_due += 11'd35;
     else if (selected_now) words_due += 11'(dut.chain_q) + 11'(chain_out);
-    // All FORS roots are in T_l.
+    // All roots of the FORS trees are in T_l.
     if (at == Compress && fors) words_due = 11'd232;
     if (at == Idle || at == Seed || at == Message || at == Randomizer) words_due = '0;
   end
@@ -159,7 +159,7 @@ module slh_dsa_props
       if (at == Compress && !fors) assert (dut.chain_q == '0);
       if (fors && at == Compress) assert (leaf == '0 && dut.tree_q == 6'd33);
       if ((at == Place || at == Node || at == Auth) && !fors) assert (dut.chain_q == '0);
-      // T_l: one node for the address, and one for each absorbed node.
+      // T_l has one node for the address, and one for each absorbed node.
       if (!fors && (at == Absorb || at == Chain || at == Reveal))
         assert (dut.u_tl.nodes_q == 6'd1 + dut.chain_q);
       if (!fors && at == Secret && dut.chain_q != '0)
@@ -171,9 +171,8 @@ module slh_dsa_props
         assert (dut.u_tl.nodes_q == 6'd1 + dut.tree_q);
       if (fors && at == Compress) assert (dut.u_tl.nodes_q == 6'd34);
 
-      // ---- not vacuous
-      // (A keygen, which a signature needs first, is 4,568 hashes: out of reach. The simulation
-      // signs.)
+      // ---- covers: the claims are not vacuous (They do not reach a signature, which first needs
+      // the 4,568 hashes of a keygen. The simulation signs.)
       cover (at == Chain && !dut.signing_q && asked_q && dut.step_q == 4'd2);
       cover (hung_q && at == Secret);
     end

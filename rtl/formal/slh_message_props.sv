@@ -1,11 +1,11 @@
-// What is proved of the message hashes (FIPS 205, algorithm 19 and 11.2.1), without bound: a run
+// Proves about the message hashes (FIPS 205, algorithm 19 and 11.2.1), without bound: a run
 // requests exactly its hashes in order, each until it is answered, with the state that it
-// continues; R and the digest are the answers that the standard defines. In the blocks with the
-// message each byte is in its place, with padding and length; one arbitrary byte is watched. SK.prf
-// is only in the two HMAC key blocks: all other blocks are specified without it.
+// continues. R and the digest are the answers that the standard defines. In the blocks with the
+// message, each byte is in its place, with padding and length; one arbitrary byte is watched.
+// SK.prf occurs only in the two HMAC key blocks, because all other blocks are specified without it.
 //
-// Proved for 70 bytes, which are two and three blocks; the card signs 215, which are four and five.
-// Assumed: inputs constant during a run, an answer only to a request, no reset in between.
+// Proved for 70 bytes (two and three blocks); the card signs 215 bytes (four and five blocks).
+// Assumed: inputs constant during a run, an answer only to a request, no reset during a run.
 module slh_message_props
   import sha256_pkg::*;
   import slh_dsa_pkg::*;
@@ -48,8 +48,8 @@ module slh_message_props
       .hash_i(answer)
   );
 
-  // ---- the hashes: for R the inner key, inner blocks, outer key and outer block; the blocks of
-  // the inner digest; for MGF1 the seed and two blocks
+  // ---- the hashes: for R, the inner key, the inner blocks, the outer key and the outer block;
+  // then the blocks of the inner digest; for MGF1, the seed and two blocks
   localparam int unsigned PrfBlocks = (16 + 2 + MessageBytes + 9 + 63) / 64;
   localparam int unsigned InnerBlocks = (48 + 2 + MessageBytes + 9 + 63) / 64;
   localparam int unsigned OuterKey = 1 + PrfBlocks;
@@ -63,7 +63,7 @@ module slh_message_props
   node_t r_q;
   logic r_known_q;
   always_comb begin
-    if (run_q && !rst) assume (run);  // Until it is done.
+    if (run_q && !rst) assume (run);  // A run lasts until it is done.
     assume (!answer.done || run);
   end
   always_ff @(posedge clk) begin
@@ -79,7 +79,7 @@ module slh_message_props
     else if (answer.done && at_q == 5'(Outer)) r_known_q <= 1'b1;
   end
 
-  // ---- the hashed byte at `watch`
+  // ---- the byte at the place `watch` in the hashed message
   logic [8:0] watch;
   always_ff @(posedge clk) watch <= watch;
   function automatic logic [7:0] byte_of(logic [127:0] value, logic [8:0] at);

@@ -1,10 +1,10 @@
-// What is proved of T_l (FIPS 205, 11.2.1), without bound: the hashed blocks hold address and nodes
-// in order, each byte once and in its place, then 0x80, zeros and the length in bits, block by
-// block from the state after the seed block; the resulting node is the first half of the last
-// answer. One arbitrary byte of the message is watched, with up to 35 nodes.
+// Proves about T_l (FIPS 205, 11.2.1), without bound: the hashed blocks are address and nodes in
+// order, each byte once and in its place, then 0x80, zeros and the length in bits. The first block
+// continues the state after the seed block, each other block the block before it. The node is the
+// first half of the last answer. One arbitrary byte is watched, with up to 35 nodes.
 //
-// Assumed, by the module's contract: one of open, push and finish at a time, only open before the
-// first open, at most 35 nodes; an answer only to a request.
+// Assumed, by the module's contract: open, push and finish one at a time, and first an open; at
+// most 35 nodes; an answer only to a request.
 module slh_tl_props
   import sha256_pkg::*;
   import slh_dsa_pkg::*;
@@ -42,7 +42,7 @@ module slh_tl_props
       .hash_i(answer)
   );
 
-  // ---- the message: bytes so far, hashed blocks, and the state after them
+  // ---- the message: bytes so far, number of hashed blocks, state after these blocks
   logic open_q;
   logic [9:0] bytes_q;
   logic [3:0] blocks_q;

@@ -1,13 +1,13 @@
-// What is proved, without bound: a judged entry takes one step for each row from 0 to the longer
-// bank's last, in order, each once; any other entry takes a single step that is not judged. There
-// is no step in a clock with hold or flush, no last step before there is space for the answer, and
-// no step of the next entry in between. Each started entry is handed over once, in the clock after
-// its first step, and no other is. Possible steps are not delayed: with space and without hold,
-// each clock has a step.
+// Proves, without bound: a judged entry takes one step for each row, from row 0 to the last row of
+// the longer bank, in order. Any other entry takes a single step that is not judged. There is no
+// step in a clock with hold or flush, no last step before there is space for the answer, and no
+// step of the next entry in between. Each started entry is handed over once, in the clock after its
+// first step; no other entry is. Steps are not delayed: with space and without hold, each clock has
+// a step.
 //
-// Assumed, by the module's contract: an entry holds unchanged until it is accepted or flushed, and
-// the next one is not valid in the clock after; row counts are constant and at least 1 (the card
-// refuses an image without rows).
+// Assumed, by the module's contract: an entry holds unchanged until it is accepted or flushed; in
+// the clock after that, the next entry is not valid yet. Row counts are constant and at least 1
+// (the card refuses an image without rows).
 module sweep_props
   import gate_pkg::*;
 (
@@ -57,8 +57,8 @@ module sweep_props
     if (taken_q) assume (!valid);
   end
 
-  // The expected sweep: whether it is active, its entry and row; whether the entry at the input has
-  // begun.
+  // The expected sweep: whether it is active, its entry and its row; whether it has begun with the
+  // entry at the input.
   logic going_q, going_judge_q, begun_q, hand_q;
   logic [15:0] at_q, end_row;
   logic may_step, ends, begins;
@@ -109,8 +109,8 @@ module sweep_props
       if (hand_q) assert (begun_q);
       assert ((begun_q && !hand_q) == (going_q && at_q == '0));
 
-      // ---- not vacuous: a sweep of three rows, the next directly after it, one held at its last
-      // row, a flush within a sweep
+      // ---- not vacuous: a sweep of three rows, another directly after it, one held at its last
+      // row, a flush during a sweep
       cover (step.valid && step.last && step.judge && rows == 16'd3 && policy_rows == 16'd2);
       cover (begins && step.valid && step.last && step.judge && at_q == 16'd1);
       cover (twice_q && step.valid && step.last && step.judge && rows == 16'd4);

@@ -1,17 +1,17 @@
-// What is proved: the tick is zero after reset and grows by one in each clock, in all cases; an
-// entry has the tick of the clock in which its check ended and its credit was checked; a stream's
-// sequence number cannot be set. A slot changes only when the table is cleared or an entry for it
-// is accepted: a BEGIN with sequence 0 on a slot that is not open, or another entry on an open one
-// with exactly the slot's next sequence. The slot's next sequence is then one more than the
+// Proves: the tick is zero after reset and grows by one in every clock. An entry has the tick of
+// the clock in which its check ended and its credit was checked. The sequence number of a stream
+// cannot be set. A slot changes only when the table is cleared, or when an entry for it is
+// accepted: a BEGIN with sequence 0 on a slot that is not open, or another entry on an open slot
+// with exactly the slot's next sequence. Then the slot's next sequence is one more than the
 // entry's, and the slot is open unless the entry was an END. The first accepted GATE of a stream
 // fixes the stream's domain, audience, register and epistemic mode until its END: a GATE with other
 // values is not accepted, and only such a GATE is refused for its context. A flush changes nothing.
 // One arbitrary slot is watched; entries, declarations and credit are arbitrary. A clear takes one
 // clock per slot, and clears every slot.
 //
-// Every submitted entry is offered to the sweep ten clocks later, unchanged, and holds there until
-// it is accepted or flushed; the next one is not submitted before. A judged entry is a GATE without
-// a fault.
+// Every submitted entry is offered to the sweep ten clocks later, unchanged, and holds until it is
+// accepted or flushed. The next entry is not submitted before that. A judged entry is a GATE
+// without a fault.
 //
 // Entry check and stream table are the card's own, wired as in the lane, with four streams.
 module tick_props
@@ -105,7 +105,7 @@ module tick_props
   // ended.
   always_comb if (clear || clearing) assume (!busy && !sub_valid);
 
-  // The entry under check, as it was submitted, and the clocks since.
+  // The entry under check, as it was submitted, and the number of clocks since then.
   descriptor_t entry_q;
   logic [15:0] index_q;
   logic [3:0] clocks_q;
@@ -115,7 +115,7 @@ module tick_props
     else if (busy && clocks_q != '1) clocks_q <= clocks_q + 4'd1;
   end
 
-  // The watched slot, now and one clock ago; the entry that may have changed it.
+  // The watched slot, now and one clock ago, and the entry that may have changed it.
   logic [1:0] watch;
   always_ff @(posedge clk) watch <= watch;
   stream_t now, before_q;
@@ -143,7 +143,7 @@ module tick_props
   logic checking, deciding;
   assign checking = u_check.state_q[1];
   assign deciding = checking && u_check.step_q == 4'd8;
-  logic [63:0] decided_q;  // Tick of the last decision, and the credit at that time.
+  logic [63:0] decided_q;  // Tick and credit of the last decision.
   logic spent_q;
   always_ff @(posedge clk) begin
     if (deciding) {decided_q, spent_q} <= {tick, spent};
@@ -167,7 +167,7 @@ module tick_props
           assert (now.next == by_q.sequence_ + 32'd1 && now.open == (by_q.opcode != OpcodeEnd));
           if (by_q.opcode == OpcodeBegin) assert (!before_q.open && by_q.sequence_ == '0);
           else assert (before_q.open && by_q.sequence_ == before_q.next);
-          // The first GATE fixes the context; BEGIN and END clear it.
+          // The first GATE fixes the context; BEGIN and END clear the context.
           case (by_q.opcode)
             OpcodeGate: begin
               assert (now.judged && now.context_ == context_of(by_q));
@@ -176,13 +176,13 @@ module tick_props
             OpcodeNote: assert (now.judged == before_q.judged && now.context_ == before_q.context_);
             default: assert (!now.judged && now.context_ == '0);
           endcase
-          // A stream ends before its counter would wrap.
+          // A stream ends before the counter of its sequence would wrap.
           assert (!now.open || now.next != '0);
         end
       end
       assert (clearing == (left_q != '0));
       if (known_q && was_clearing_q && !clearing && !was_rst_q) assert (now == '0);
-      // An entry is offered after its check, and holds.
+      // An entry is offered after its check, and then holds.
       assert (sub_ready == !busy && entry_valid == (busy && clocks_q >= 4'd9));
       if (known_q && (stays_q || submitted_q)) assert (busy);
       if (judge) assert (fault == FaultNone && entry.opcode == OpcodeGate || !entry_valid);
@@ -199,7 +199,7 @@ module tick_props
         if (judge && entry_q.slot == 16'(watch))
           assert (now.judged && now.context_ == context_of(entry));
       end
-      // Only an accepted entry changes its slot.
+      // A slot is changed only by an accepted entry for it.
       if (known_q && was_update_q && by_q.slot == 16'(watch))
         assert (now.next == by_q.sequence_ + 32'd1 && now.open == (by_q.opcode != OpcodeEnd));
 
@@ -218,7 +218,7 @@ module tick_props
       end
       if (known_q) assert (u_streams.read_q == was_read_q);
 
-      // ---- not vacuous: a stream begins, continues and ends; an entry is refused for its sequence
+      // ---- not vacuous: a stream begins, continues and ends; a sequence is refused
       cover (known_q && was_update_q && by_q.opcode == OpcodeBegin && now.open && now.next == 32'd1
           && by_q.slot == 16'(watch));
       cover (was_update_q && by_q.opcode == OpcodeNote && begun_q && now.next == 32'd2

@@ -1,5 +1,5 @@
-// What is proved about the order of writes: data are offered only after their request is offered,
-// offered data are not withdrawn, and data whose request is offered are not delayed. Queues hold
+// Proves about the order of writes: data are offered only after their request was offered. Offered
+// data are not withdrawn, and data are not delayed after their request was offered. The queues hold
 // VALID; the bus is arbitrary.
 module write_order_props (
     input logic clk,
@@ -27,7 +27,7 @@ module write_order_props (
       .wready_o(wready_queue)
   );
 
-  // Offered requests (the present one counts), and sent bursts of data; the queue holds its offers.
+  // The number of offered requests and of sent bursts of data. The queue holds what it offers.
   logic aw_stalled_q, w_stalled_q, wlast_q;
   logic [7:0] offered_q, left_q;
   logic [7:0] offered;
@@ -35,7 +35,7 @@ module write_order_props (
   always_comb begin
     if (aw_stalled_q) assume (awvalid);
     if (w_stalled_q) assume (wvalid && wlast == wlast_q);
-    // The caller's limit, and at most one request whose data were sent before it was accepted.
+    // The caller's limit, and at most one request that is accepted only after its data were sent.
     assume (8'(offered_q - left_q) < 8'd120);
   end
   always_ff @(posedge clk) begin
@@ -46,7 +46,7 @@ module write_order_props (
     left_q <= rst ? '0 : left_q + 8'(wvalid_bus && wready && wlast);
 
     if (!rst) begin
-      // In modular arithmetic: offered bursts that were not sent.
+      // Modulo 256: the number of offered bursts that were not sent.
       assert (wvalid_bus == (wvalid && 8'(offered - left_q) != '0));
       assert ((wvalid_bus && wready) == (wvalid && wready_queue));
       assert (8'(offered - left_q) < 8'd128);

@@ -1,11 +1,11 @@
 // One bank: a table of rows (bank_table) swept past a descriptor (bank_match).
 //
-// Rows `0 .. count_i-1` of the image count; a step past them, or of an entry that is not judged,
-// matches nothing. Apart from its table, a bank keeps no state from one sweep to the next.
+// Rows `0 .. count_i-1` belong to the image. A step beyond them, or a step of an entry that is not
+// judged, matches nothing. Apart from its table, a bank keeps no state between sweeps.
 //
-// Latency: `desc_i` must hold the sweep's descriptor two clocks after each step; `answer_o` is
-// valid with `done_o`, four clocks after a sweep's last step. A read-back, also one at a step of
-// the sweep, uses the read port and the output register of the sweep.
+// Latency: `desc_i` must have the sweep's descriptor two clocks after each step; `answer_o` is
+// valid with `done_o`, four clocks after a sweep's last step. A read-back uses the sweep's read
+// port and output register, possibly in a step of the sweep.
 // After reset: every row invalid, so every sweep ends in a reject.
 // Duties of the caller: the duties of bank_table and bank_match; `count_i` constant while sweeping;
 // no `read_i` in the clock of a step.
@@ -56,7 +56,7 @@ module bank
       .complete_o
   );
 
-  // The step is delayed like its row.
+  // The step, delayed as the row is.
   logic [1:0] step_q, first_q, last_q;
   logic [1:0][15:0] row_q;
   always_ff @(posedge clk_i) begin

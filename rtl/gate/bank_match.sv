@@ -2,11 +2,11 @@
 // matches into an answer.
 //
 // The rows of a sweep come in ascending order, with `first_i` in the first clock and `last_i` in
-// the last (possibly the same clock). A clock without `live_i` matches nothing. Forbid-reject wins
-// over forbid-decompose, and that over permit; no match is a reject without a row.
+// the last, perhaps the same one. Without `live_i`, nothing matches. Forbid-reject wins over
+// forbid-decompose, and that over permit. If no row matches, the answer is a reject.
 //
-// Latency: `answer_o` is valid with `done_o` two clocks after `last_i`, and holds until the next
-// sweep reaches that stage.
+// Latency: `answer_o` is valid with `done_o`, two clocks after `last_i`. It holds until the next
+// sweep reaches the same stage.
 // After reset: no answer, `answer_o` is a reject.
 // Duties of the caller: `desc_i` constant during a sweep; `row_i` valid while `live_i`.
 `include "assert.svh"
@@ -20,7 +20,7 @@ module bank_match
     input  logic         step_i,  // A clock of a sweep.
     input  logic         first_i,
     input  logic         last_i,
-    input  logic         live_i,  // The row counts: it is valid and within the image's row count.
+    input  logic         live_i,  // The row is valid and within the image's row count.
     input  row_t         row_i,
     input  logic [15:0]  index_i,
     input  descriptor_t  desc_i,

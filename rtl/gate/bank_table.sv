@@ -1,17 +1,17 @@
 // The rows of one bank: a RAM with an output register. Words are written, rows are read, one per
 // clock.
 //
-// A row becomes valid with the write of its last word, if all its words were written once, in order
-// and with all strobes directly before. Any other write to the row makes it invalid. An invalid row
-// reads as all zeros, which is an empty row. Writes happen in the clock of `access_i` and only
-// while `locked_i` is low in that clock: there is no register between the lock and the RAM. Writes
-// out of range are ignored.
+// A row becomes valid when its last word is written, if all its words were written directly before:
+// once each, in order, with all strobes. Any other write to the row makes the row invalid. An
+// invalid row reads as all zeros, which is an empty row. A write happens in the clock of
+// `access_i`, and only if `locked_i` is low in that clock: there is no register between the lock
+// and the RAM. Writes out of range are ignored.
 //
 // Latency: `row_o` and `live_o` are valid two clocks after `step_i`; `answer_o` three clocks after
 // a read.
 // After reset: every row invalid; RAM contents arbitrary but never visible.
 // Duties of the caller: no `step_i` in the clock of a read access (`access_i.valid` without
-// `write`); `check_i` only while locked in this clock and the clock before.
+// `write`); `check_i` only while locked, in this clock and in the clock before.
 `include "assert.svh"
 
 module bank_table
@@ -30,7 +30,7 @@ module bank_table
     // Sweep.
     input  logic          step_i,
     input  logic [15:0]   step_row_i,
-    output logic          live_o,  // The row is valid; while low, `row_o` must not be used.
+    output logic          live_o,  // The row is valid; otherwise `row_o` must not be used.
     output row_t          row_o,
     // Whether rows 0 to count-1 are valid: set one clock after `check_i`, and held.
     input  logic          check_i,
@@ -55,15 +55,15 @@ module bank_table
   assign read = access_i.valid && !access_i.write;
   assign access_row = access_i.row[RowBits-1:0];
 
-  // The row being written and the word that must come next; 0: the row must start again.
+  // The row being written, and its word that must come next; 0: the row must start from word 0.
   logic [RowBits-1:0] open_row_q;
   logic [5:0] next_word_q;
   logic continues;
   assign continues = access_i.whole
       && (access_i.word == 6'd0 || (access_i.word == next_word_q && access_row == open_row_q));
 
-  // One write enable per word, as in the vendor's template for a RAM with column writes (UG901).
-  // With a variable index into the row, no RAM would be inferred.
+  // One write enable per word, as in the vendor's template for a RAM with column writes (UG901). A
+  // variable index into the row would keep the tool from inferring a RAM.
   always_ff @(posedge clk_i) begin
     if (write_word) begin
       for (int unsigned w = 0; w < RowWords; w++) begin
@@ -119,7 +119,7 @@ module bank_table
   assign live_o = live2_q && !read2_q;
   assign row_o  = row_q;
 
-  // ---- completeness: first of groups of sixteen rows, then of all groups, one clock each
+  // ---- completeness: in one clock for each group of sixteen rows, in the next for all groups
   localparam int unsigned Groups = (Rows + 15) / 16;
   logic [Groups-1:0][15:0] missing;  // Rows of the table that are not valid.
   logic [15:0] counts;               // Rows of a group that the image uses.

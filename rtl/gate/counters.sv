@@ -1,5 +1,5 @@
-// Counts a lane's records by kind since OPEN, modulo 2^32, and the open streams. An entry that a
-// fault drops before it is in the log does not count, so it neither begins nor ends a stream.
+// Counts a lane's records by kind since OPEN, modulo 2^32, and the open streams. An entry that is
+// dropped because of a fault, before it is in the log, neither counts nor begins or ends a stream.
 //
 // Latency: a record counts one clock after `record_i`.
 // After reset and `clear_i`: zero.
@@ -10,7 +10,7 @@ module counters
     input  logic       clk_i,
     input  logic       rst_i,
     input  logic       clear_i,
-    input  logic       record_i,  // A record of this answer was handed to the ring.
+    input  logic       record_i,  // A record with this answer was handed to the ring.
     input  logic [7:0] record_type_i,
     input  logic [7:0] determination_i,
     input  logic       sweep_i,  // A clock in which a bank sweeps.

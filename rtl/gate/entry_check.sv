@@ -1,16 +1,16 @@
 // Checks one entry at a time (CRC, layout, declarations, stream slot, sequence and context), then
 // offers it to the sweep.
 //
-// An entry that fails gets the first fault in the order of the codes and changes no stream. An
-// entry that passes updates its stream in the clock in which its check ends; the tick of that clock
-// is in the entry, and its heartbeat credit is judged by it. The entry is checked once and held
-// until the sweep accepts it.
+// An entry that fails gets the first fault in the order of the codes, and changes no stream. An
+// entry that passes updates its stream in the clock in which its check ends. The entry gets the
+// tick of that clock, and its heartbeat credit is checked at that tick. An entry is checked once
+// and then held until the sweep accepts it.
 //
 // Latency: 10 clocks from `sub_valid_i && sub_ready_o` to `entry_valid_o`; one entry at a time.
-// After reset and after `flush_i`: empty. An entry that is flushed before the end of its check
-// changes nothing.
-// Duties of the caller: `declared_i` constant while entries are in the lane; a stream table with
-// two clocks of read latency.
+// After reset and after `flush_i`: empty. If an entry is flushed before its check ends, it changes
+// nothing.
+// Duties of the caller: `declared_i` is constant while entries are in the lane; the stream table
+// has two clocks of read latency.
 `include "assert.svh"
 
 module entry_check
@@ -26,10 +26,10 @@ module entry_check
     input  logic        clk_i,
     input  logic        rst_i,
     input  logic        flush_i,
-    input  logic [7:0]  lane_i,  // Its slots are those that are `lane_i` modulo Lanes.
+    input  logic [7:0]  lane_i,  // Its slots `s` have `s` modulo Lanes = `lane_i`.
     input  declared_t   declared_i,
     input  logic [63:0] tick_i,
-    // The heartbeat credit is spent: also refuse correct entries.
+    // The heartbeat credit is spent: correct entries are refused, too.
     input  logic        spent_i,
     // From the ring.
     input  logic        sub_valid_i,
@@ -58,7 +58,7 @@ module entry_check
   descriptor_t entry_q;
   logic [15:0] index_q;
   logic [31:0] crc_q;
-  // Data of this step, selected one clock ahead to keep the selection out of the CRC path.
+  // Data of this step, selected one clock before to keep the selection out of the CRC path.
   logic [127:0] crc_data_q;
   logic [63:0] tick_q;
   entry_faults_t faults_q;

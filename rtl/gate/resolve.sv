@@ -1,7 +1,7 @@
 // Turns the two banks' answers and the host's two outcomes into a verdict, in stage order
 // (gate_pkg::resolve_stages).
 //
-// An entry that is not judged gets no determination, whatever the banks answer.
+// An entry that is not judged gets no determination, independently of the banks' answers.
 // Latency: one clock from `valid_i`.
 // After reset: no determination.
 `include "assert.svh"
@@ -48,7 +48,7 @@ module resolve
     end
   end
 
-  // Inputs of the present verdict.
+  // Registered facts about the present verdict.
   logic all_pass_q, judge_q;
   always_ff @(posedge clk_i) begin
     if (rst_i) {all_pass_q, judge_q} <= '0;

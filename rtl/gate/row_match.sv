@@ -1,5 +1,5 @@
-// Compares a row with an entry: one bit for each condition of the row. The row matches when all
-// bits are set; an empty row or a row of an unknown kind never matches. Combinational.
+// Compares a row with an entry: one bit for each condition of the row. The row matches if all bits
+// are set. An empty row, or a row of an unknown kind, never matches. Combinational.
 //
 // It is a module and not a function, because a simulator copies a function's arguments in every
 // clock.

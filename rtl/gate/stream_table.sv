@@ -1,11 +1,11 @@
-// The table of stream slots: whether each is open, its next sequence and its context.
+// The table of stream slots: for each, whether it is open, its next sequence and its context.
 //
-// The check of an entry reads its slot and later updates it. The single user (entry_check) finishes
-// one entry before it reads for the next, so a read never overtakes an update. `clear_i` starts a
-// sweep that frees all slots, one per clock.
+// The check of an entry reads the entry's slot and later updates it. The only user (entry_check)
+// finishes one entry before it reads for the next, so a read never comes before an update that it
+// must see. `clear_i` starts a sweep that frees all slots, one per clock.
 //
-// Latency: `stream_o` is valid two clocks after `read_i` and holds. Reads in later clocks return an
-// update.
+// Latency: `stream_o` is valid two clocks after `read_i`, and holds. A read in a later clock than
+// an update returns the updated slot.
 // After reset: contents arbitrary; `clear_i` must run before the first entry (the card does it in
 // OPENING).
 // Duties of the caller: slots below MaxStreams; no access while `clearing_o`.
@@ -21,7 +21,7 @@ module stream_table
     input  logic        clear_i,
     output logic        clearing_o,
     input  logic        read_i,
-    input  logic [15:0] slot_i,  // For read and update.
+    input  logic [15:0] slot_i,  // The slot to read or update.
     output stream_t     stream_o,
     input  logic        update_i,
     input  stream_t     update_stream_i

@@ -1,13 +1,13 @@
 // Sweeps a checked entry through both banks, one step per clock. The first step of the next entry
-// can follow directly after the last step of this one.
+// can directly follow the last step of this entry.
 //
-// A judged entry takes max(policy_rows_i, entropy_rows_i) steps; any other entry takes one step
-// that matches nothing, so that all entries stay in order. `hold_i` delays a step (a window read
-// uses the RAM port). The last step waits for `last_ready_i`, when there is a place for the answer.
+// A judged entry takes max(policy_rows_i, entropy_rows_i) steps. Any other entry takes one step
+// that matches nothing, so that all entries stay in order. `hold_i` delays a step, because a window
+// read uses the RAM port. `last_ready_i`: the answer has a place, so the last step may come.
 //
-// Latency: the first step comes one clock after `valid_i`. In the clock of `ready_o` the caller
-// must load the entry into the comparators' descriptor register, so that it is valid there two
-// clocks after the first step.
+// Latency: the first step comes one clock after `valid_i`. In the clock of `ready_o`, the caller
+// must load the entry into the comparators' descriptor register, where it must be valid two clocks
+// after the first step.
 // After reset: idle.
 // Duties of the caller: `valid_i` stays high until `ready_o` or a flush; row counts of at least 1.
 `include "assert.svh"

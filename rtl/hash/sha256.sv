@@ -2,12 +2,11 @@
 //
 // A block is accepted in a clock of `start_i` and `ready_o`. It is compressed into `state_i`, or
 // with `chain_i` into the digest of the block before. `ready_o` is high while the core is idle and
-// in the clock of the last rounds, so chained blocks take 64/Rounds clocks each. `done_o` is high
-// for one clock, 64/Rounds + 1 clocks after the start (65, 33, 17, 5). `digest_o` is valid in that
-// clock and, if no other block was accepted, until the next start. Paths: `Rounds` rounds between
-// registers, each with two sums that the round before prepared; from `state_i` and `block_i` to a
-// register through those sums; `digest_o` is a register.
-// After reset: idle; the present block is lost.
+// in the clock of the last rounds, so each chained block takes 64/Rounds clocks. `done_o` is high
+// for one clock, 64/Rounds + 1 clocks after the start. `digest_o`, a register, is valid in that
+// clock, and until the next start if no block has been accepted yet. Longest paths: between
+// registers, `Rounds` rounds, each with two sums that the round before has computed; from `state_i`
+// and `block_i`, the two sums of the first round. After reset: idle; the present block is lost.
 // Duties of the caller: a chained block only after another block since the reset.
 `include "assert.svh"
 
@@ -34,7 +33,7 @@ module sha256
   localparam int unsigned Steps = RoundCount / Rounds;
   typedef logic [$clog2(Steps)-1:0] step_t;
 
-  // Sums of a round that do not depend on the round before it.
+  // The sums of a round that do not depend on the round before it.
   typedef struct packed {
     word_t to_a;  // h + K + W
     word_t to_e;  // d + h + K + W
@@ -42,17 +41,17 @@ module sha256
   typedef struct packed {
     state_t working;   // a at the top
     block_t schedule;  // the next 16 words, the next one at the top
-    sums_t sums;       // of the next round
+    sums_t sums;       // sums of the next round
   } rounds_t;
 
   function automatic word_t word_of(state_t state, int unsigned at);
     return state[32*(7-at)+:32];
   endfunction
 
-  // Computes `Rounds` rounds, the first of them round `at * Rounds`. The last round of a block also
+  // Computes `Rounds` rounds, beginning with round `at * Rounds`. The last round of a block also
   // adds the state that the block is compressed into; its part of the sums is added one round
-  // earlier. `is_last` and `is_late` mark the clocks with the last round and with the one before
-  // it. `constant` is K of the round after these.
+  // earlier. `is_last` and `is_late` mark the clocks with the last round and with the round before
+  // it. `constant` is K of the round after these rounds.
   function automatic rounds_t advance(rounds_t from, step_t at, word_t constant, state_t origin,
       logic is_last, logic is_late);
     word_t a, b, c, d, e, f, g, h, new_a, new_e;
@@ -99,7 +98,7 @@ module sha256
   rounds_t rounds_q, moved;
   state_t into;
 
-  // A register, because the user's request depends on it, and the block on the request.
+  // A register: the user's request depends on this signal, and the user's block on the request.
   assign ready_o = ready_q;
   assign load = start_i && ready_o;
   always_comb begin
@@ -108,10 +107,10 @@ module sha256
   end
   assign into = chain_i ? moved.working : state_i;
 
-  // h + K and d + h + K of the first round over the digest.
+  // The sums h + K and d + h + K for the first round of a block that is chained to the digest.
   sums_t chained, sums;
   if (Rounds == 1) begin : g_prepared
-    // Computed one round before the digest, to shorten the path; constant while the core is idle.
+    // Computed one round before the digest to shorten the path; constant while the core is idle.
     word_t g, c;
     sums_t chained_q;
     assign g = word_of(rounds_q.working, 5) + word_of(before_q, 7);

@@ -1,14 +1,14 @@
-// Heartbeat credit: how many entries, and for how long, the card may accept before the next
-// heartbeat.
+// Heartbeat credit: how many entries the card may accept before the next heartbeat, and for how
+// long.
 //
 // The limits are latched at OPEN; zero means no limit. Credit counts from the clock of `start_i`,
 // in which the record of OPEN or of a heartbeat is made; the record has the tick of that clock.
-// Every accepted entry costs one record. `spent_o` is high in a clock of tick T when the limit of
-// entries was accepted since then, or when T minus the record's tick is at least the limit of
-// ticks.
+// Every accepted entry costs one unit. In a clock with tick T, `spent_o` is high if the limit of
+// entries has been accepted since that record, or if T minus the record's tick has reached the
+// limit of ticks.
 // After reset: no limit, nothing spent.
-// Duties of the caller: `open_i` with the session's limits; no entry accepted from `start_i` until
-// its record is in the log.
+// Duties of the caller: `open_i` comes with the session's limits; from `start_i` until its record
+// is in the log, no entry is accepted.
 `include "assert.svh"
 
 module heartbeat (

@@ -1,20 +1,20 @@
 // One lane: ring, entry check, both banks, resolution, record assembly, log, heartbeat credit.
 //
 // Entries stay in order; each gives one record and one completion. While an entry is swept, the
-// next one is checked. Sweeps follow each other without a gap, so a verdict takes max(policy rows,
-// entropy rows) clocks in steady state, and at most 16 more while the ring keeps up. While `run_i`
-// is low, entries that the ring still delivers are accepted and dropped, and from the clock in
-// which it falls nothing enters the log. Records that are in the log by then still go out. The lane
-// also assembles records of the session (OPEN, HEARTBEAT, CLOSE, ALARM). An entry's record has the
-// tick at which its check ended, a session's record that of its assembly. The log takes max(6
-// blocks, sweep) per verdict in steady state.
+// next is checked. Sweeps follow each other without a gap. So a verdict takes max(policy rows,
+// entropy rows) clocks in steady state, and at most 16 more, if the ring keeps up. While `run_i` is
+// low, entries that the ring still delivers are accepted and dropped. From the clock in which
+// `run_i` falls, no record enters the log; records in the log still leave. The lane also assembles
+// records of the session (OPEN, HEARTBEAT, CLOSE, ALARM). An entry's record has the tick at which
+// the entry's check ended, a session's record the tick of its assembly. The log takes max(6 blocks,
+// sweep) per verdict in steady state.
 //
-// Latency: 12 clocks from the ring to the first row, then the sweep, 6 clocks to the record, the
+// Latency: 12 clocks from the ring to the first row, the sweep, 6 clocks to the record, then the
 // log.
 // After reset: empty, banks empty, not running.
-// Duties of the caller: `header_i`, `session_i` and `ring_cfg_i` constant from OPEN to the end of
-// the session; a session record only while `idle_o` (or not running); `streams_clear_i` and
-// `open_i` before `run_i`.
+// Duties of the caller: `header_i`, `session_i` and `ring_cfg_i` are constant from OPEN to the end
+// of the session; a session record only while `idle_o` is high or the lane is not running;
+// `streams_clear_i` and `open_i` come before `run_i`.
 `include "assert.svh"
 
 module lane
@@ -25,7 +25,7 @@ module lane
 #(
     parameter int unsigned PolicyRows = 256,    // 1 to 1024, 1536 bits of RAM each.
     parameter int unsigned EntropyRows = 64,    // 1 to 1024, 1536 bits of RAM each.
-    // Of the whole card: 1 to 65536. Each costs 33 bits of RAM in one of its lanes.
+    // Slots of the whole card: 1 to 65536. Each costs 33 bits of RAM, in one lane.
     parameter int unsigned MaxStreams = 1024,
     parameter int unsigned Lanes = 1,           // Of the whole card: 1, 2, 4 or 8.
     parameter int unsigned MaxReads = 32,       // Reads in flight; see ring.
@@ -57,7 +57,7 @@ module lane
     input  logic               tables_clear_i,
     input  logic               check_i,  // `complete_o` answers one clock later.
     output logic               complete_o,
-    // Read-back of a row for hashing, also during a sweep. The row is valid two clocks after
+    // Read-back of a row for the hash, possibly during a sweep. The row is valid two clocks after
     // `read_ready_o`.
     input  readback_t          read_i,
     output logic               read_ready_o,
@@ -73,7 +73,7 @@ module lane
     output logic               session_ready_o,
     input  record_type_e       session_type_i,
     input  fault_e             session_cause_i,
-    // OPEN is in the log's tree since the rings were opened; its place in the ring is certain.
+    // OPEN is in the tree of the log since the rings were opened; its place in the ring is certain.
     output logic               log_opened_o,
     output logic               log_closed_o,  // The same for CLOSE.
     output logic               written_o,     // The writes of all records were answered.
@@ -114,8 +114,8 @@ module lane
   logic spent, sent, session_take;
   logic [31:0] records_limit, ticks_limit;
 
-  // No entry is accepted while a session record is on its way into the log: an entry after a
-  // heartbeat uses the new credit.
+  // While a session record is on its way into the log, no entry is accepted, so that an entry after
+  // a heartbeat uses the new credit.
   logic held;
   assign sub_ready = run_i ? check_ready && !held : 1'b1;
 
@@ -177,7 +177,7 @@ module lane
   // ---- sweep
   step_t step;
   logic sweep_busy, reading;
-  logic record_free;  // There is a place for a record: a last step may be issued.
+  logic record_free;  // There is a place for a record, so a last step may be issued.
   assign reading = (policy_access_i.valid && !policy_access_i.write)
       || (entropy_access_i.valid && !entropy_access_i.write);
 
@@ -209,7 +209,7 @@ module lane
       .step_o(table_step)
   );
 
-  // ---- banks
+  // The entry that the comparators see.
   descriptor_t swept;  // The entry at the comparators.
   logic policy_done, entropy_done, policy_complete, entropy_complete;
   bank_answer_t policy_answer, entropy_answer;

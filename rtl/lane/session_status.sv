@@ -1,11 +1,11 @@
 // State of a lane's log in the session: whether OPEN and CLOSE are in the log, and the nonce of the
-// last heartbeat in it.
+// last heartbeat in the log.
 //
-// A record in the tree counts as in the log, even if the ring has no space for it yet, so that
-// nothing follows CLOSE. `opened_o` and `closed_o` rise when their record is in the tree and fall
-// with `open_i` or `clear_i`. A presented nonce (`presented_o`) becomes the session's (`nonce_o`)
-// one clock after its record left for the ring.
-// After reset: neither, nonces 0.
+// A record in the tree counts as in the log, even if the ring has no space for it yet; so nothing
+// can follow CLOSE. `opened_o` and `closed_o` rise when their record is in the tree, and fall with
+// `open_i` or `clear_i`. A presented nonce (`presented_o`) becomes the session's (`nonce_o`) one
+// clock after its record has left for the ring.
+// After reset: neither record is in the log, both nonces are 0.
 // Duties of the caller: one session record at a time.
 module session_status
   import layout_pkg::*;
@@ -20,9 +20,9 @@ module session_status
     // A session record is assembled.
     input  logic         take_i,
     input  record_type_e take_type_i,
-    // The present record.
+    // The record is a session record and in the tree.
     input  logic         committed_i,  // It is a session record and in the tree.
-    input  logic         sent_i,       // It leaves for the ring.
+    input  logic         sent_i,       // The record leaves for the ring.
     input  logic [7:0]   type_i,
     output logic         opened_o,
     output logic         closed_o,

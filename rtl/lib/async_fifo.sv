@@ -3,10 +3,10 @@
 //
 // Each word accepted on the writing side leaves on the reading side once, in order. `rd_valid_o`
 // and `rd_data_o` hold until `rd_ready_i`, whatever the writing side does.
-// Latency: one clock of the writer, then 3 to 4 of the reader. 2^Log2 + 1 entries.
+// Latency: one clock of the writer, then 3 to 4 of the reader. Capacity: 2^Log2 + 1 entries.
 // After reset: empty. `wr_ready_o` is low in reset, so that no word is accepted and lost.
-// Duties of the caller: resets of both sides that overlap for four periods of the slower clock;
-// timing constraints that keep every path between the clocks below one period of the faster clock.
+// Duties of the caller: the resets of both sides overlap for four periods of the slower clock;
+// timing constraints keep each path between the clocks below one period of the faster clock.
 module async_fifo #(
     parameter int unsigned Width = 8,  // 1 or more; each bit costs 2^Log2 bits of RAM.
     parameter int unsigned Log2 = 3    // 2 to 8

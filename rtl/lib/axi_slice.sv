@@ -1,5 +1,5 @@
 // A register slice for one channel. VALID, payload and READY all pass through a flip-flop, so both
-// sides meet timing wherever they are placed.
+// sides meet timing wherever they are placed on the device.
 //
 // Each accepted word leaves once, in order; an offered payload is held until it is accepted.
 // Latency: 1 clock; throughput: one word per clock.
@@ -16,7 +16,7 @@ module axi_slice #(
     input  logic             m_ready_i,
     output logic [Width-1:0] m_data_o
 );
-  logic [Width-1:0] spare_q;  // The word that came while the output was held.
+  logic [Width-1:0] spare_q;  // The word that came while the output had to hold.
   logic held_q;               // `spare_q` is valid.
 
   logic take, free;

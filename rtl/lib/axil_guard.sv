@@ -1,14 +1,14 @@
-// Answers every register access of the host in bounded time, also if the card does not.
+// Answers every register access of the host in bounded time, even if the card does not answer.
 //
-// It handles one access at a time, reads and writes in turn. Addresses below 2^20 go to the card.
-// The guard itself answers other addresses, and every access while the card is in reset: reads with
-// all ones, writes are dropped, both with an error response. It also does so when the card does not
-// answer within 2^PatienceLog2 clocks, and then for all accesses until the card is reset
-// (`dead_o`).
+// It handles one access at a time; reads and writes take turns. Addresses below 2^20 go to the
+// card. The guard itself answers other addresses, and every access while the card is in reset:
+// reads get all ones, writes are dropped, and both get an error response. If the card does not
+// answer within 2^PatienceLog2 clocks, the guard answers in this way, too, and does so for all
+// accesses until the card is reset (`dead_o`).
 // Latency: 1 clock to the card, 1 back. Bound: 2^PatienceLog2 + 3 clocks from request to answer,
 // twice that when both kinds wait.
 // After reset: idle. READY is low in reset, so that no access is accepted and lost.
-// Duties of the caller: both address and data of each write.
+// Duties of the caller: each write has both an address and data.
 module axil_guard #(
     parameter int unsigned PatienceLog2 = 8  // 4 to 10, log2 of clocks.
 ) (
@@ -39,10 +39,10 @@ module axil_guard #(
   logic write_q, dead_q;
   // Towards the card.
   logic aw_valid_q, w_valid_q, ar_valid_q, b_ready, r_ready;
-  logic [19:0] addr_q;  // Of both kinds.
+  logic [19:0] addr_q;  // Address of the read or write.
   logic [31:0] data_q;
   logic [3:0] strb_q;
-  // The answer.
+  // The answer to the host.
   logic [31:0] r_data_q;
   logic [1:0] b_resp_q, r_resp_q;
   logic [PatienceLog2-1:0] patience_q;
@@ -53,7 +53,7 @@ module axil_guard #(
   assign take_write = state_q == StIdle && !rst_i && write_waits && !(write_q && s_req_i.ar_valid);
   assign take_read = state_q == StIdle && !rst_i && s_req_i.ar_valid && !take_write;
   assign mapped = (take_write ? s_req_i.aw_addr[31:20] : s_req_i.ar_addr[31:20]) == '0;
-  // An answer counts only after the request was accepted.
+  // An answer counts only if the request was accepted before.
   assign answered = write_q ? m_rsp_i.b_valid && b_ready : m_rsp_i.r_valid && r_ready;
   assign over = card_rst_i || (&patience_q);
 
@@ -67,7 +67,7 @@ module axil_guard #(
           r_resp: r_resp_q,
           r_data: r_data_q
       };
-  // A late answer is accepted and dropped.
+  // An answer that comes late is accepted and dropped.
   assign b_ready = !aw_valid_q && !w_valid_q;
   assign r_ready = !ar_valid_q;
   assign m_req_o = '{
@@ -117,7 +117,7 @@ module axil_guard #(
       b_resp_q <= SlaveError;
     end
 
-    // VALID towards the card is withdrawn only by the card's own reset.
+    // Only the card's own reset withdraws VALID towards the card.
     if (rst_i || card_rst_i) begin
       aw_valid_q <= 1'b0;
       w_valid_q <= 1'b0;

@@ -1,19 +1,19 @@
 // Stands between the card's AXI4 master and the bus, so that the card can be reset at any time
 // without breaking a rule of the bus.
 //
-// When open, the fence is a register in each request channel and a wire for responses. When closed
+// When open, the fence is a register in each request channel, and wires for responses. When closed
 // (`close_i`), it accepts no new request; accepted requests continue, with their write data.
 // `quiet_o`: every accepted request was answered. If the card is reset (`card_rst_i`) before that,
 // the fence stays closed until it is quiet (`stale_o`): it presents the accepted requests, supplies
 // missing write data with no byte enabled, and accepts every answer itself. So no answer to a
-// request from before the reset reaches the card after it. If the bus never answers, the card stays
-// disconnected, and its watchdog reports this to the host. VALID towards the bus is never withdrawn
-// or changed before READY, whatever the card does.
+// request from before the reset reaches the card after the reset. If the bus never answers, the
+// card stays disconnected, and its watchdog reports this to the host. VALID towards the bus is
+// never withdrawn or changed before READY, whatever the card does.
 // Latency: 1 clock for a request, none for a response.
 // After reset: quiet.
-// Duties of the caller: all write data of a burst before the next write request, with the announced
-// number of beats, except that a card whose watchdog expired may stop; a response only for a
-// request.
+// Duties of the caller: all write data of a burst come before the next write request, with the
+// announced number of beats; only a card whose watchdog expired may stop early. The bus gives a
+// response only to a request.
 module dma_fence (
     input  logic          clk_i,
     input  logic          rst_i,
@@ -21,24 +21,24 @@ module dma_fence (
     input  logic          close_i,
     output logic          quiet_o,
     output logic          stale_o,
-    // From the card. Its write data have every byte enabled, or come too late.
+    // From the card, which enables every byte of write data. While `shut` is high, they are unused.
     input  axi_pkg::req_t s_req_i,
     output axi_pkg::rsp_t s_rsp_o,
     // To the bus.
     output axi_pkg::req_t m_req_o,
-    output logic          m_made_up_o,  // The fence made this beat: it writes no byte.
+    output logic          m_made_up_o,  // The fence itself made this beat; it writes no byte.
     input  axi_pkg::rsp_t m_rsp_i
 );
   // More than the card's maximum in flight: 32 reads, 64 writes.
   localparam logic [6:0] MostRequests = 7'd127;
 
-  logic [6:0] reads_q, writes_q;  // Accepted and not answered.
-  // Beats of write data of the accepted request that were not accepted yet.
+  logic [6:0] reads_q, writes_q;  // Accepted and unanswered.
+  // Beats of write data that belong to the accepted request and were not accepted yet.
   logic [8:0] owed_q;
   logic stale_q, closed, shut;
 
   // The card is disconnected during its reset, and after it until all requests from before the
-  // reset are answered.
+  // reset were answered.
   assign shut = card_rst_i || stale_q;
   assign closed = close_i || shut;
   assign quiet_o = reads_q == '0 && writes_q == '0;

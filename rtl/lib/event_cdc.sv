@@ -1,9 +1,9 @@
-// Carries events into another clock domain. At least one pulse follows each event; events that come
-// too close together share one pulse.
+// Carries events into another clock domain. At least one pulse follows each event; several events
+// that come shortly after each other may share a pulse.
 //
 // Latency: 3 to 4 clocks of the receiver; the next event crosses after 3 more clocks of both sides.
 // After reset: nothing pending.
-// Duties of the caller: resets of both sides that overlap for four periods of the slower clock.
+// Duties of the caller: the resets of both sides overlap for four periods of the slower clock.
 module event_cdc (
     input  logic from_clk_i,
     input  logic from_rst_i,
@@ -14,7 +14,7 @@ module event_cdc (
 );
   logic pending_q, request_q, answer, seen, seen_q;
 
-  // A request is a change of level; the same level coming back is the answer.
+  // A request is a change of level. The answer is the same level, coming back.
   always_ff @(posedge from_clk_i) begin
     if (from_rst_i) begin
       pending_q <= 1'b0;

@@ -1,8 +1,8 @@
 // Synchronises one bit into another clock domain with two flip-flops.
 //
-// Latency: 2 to 3 clocks of `clk_i`. After configuration: `Reset`.
-// Duties of the caller: a register as source; a level that lasts at least two clocks of `clk_i`, or
-// it may be missed.
+// Latency: 2 to 3 clocks of `clk_i`. After configuration, the output is `Reset`.
+// Duties of the caller: the source is a register, and each level lasts at least two clocks of
+// `clk_i`; a shorter level may be missed.
 module sync_bit #(
     parameter bit Reset = 1'b0  // Value until the first sample of the source arrives.
 ) (

@@ -1,11 +1,11 @@
-// Sends write data to the bus only after their request. AW and W come from separate queues, so one
-// can be ahead of the other.
+// Sends write data to the bus only after their request. AW and W come from separate queues, so
+// either may be ahead of the other.
 //
-// A beat of data is offered when its request is offered, accepted or not: a slave may wait for data
-// before it accepts the request. Combinational.
+// A beat of data is offered as soon as its request is offered, even before the request is accepted:
+// a slave may wait for data before it accepts the request. Combinational.
 // After reset: no data outstanding.
-// Duties of the caller: bursts of data in the order of their requests; VALID and payload held until
-// READY on both inputs; at most 127 requests whose data were not sent.
+// Duties of the caller: bursts of data come in the order of their requests; on both inputs, VALID
+// and payload hold until READY; at most 127 requests are waiting for their data.
 module write_order (
     input  logic clk_i,
     input  logic rst_i,
@@ -17,7 +17,7 @@ module write_order (
     output logic wvalid_o,  // To the bus.
     output logic wready_o
 );
-  // Accepted requests minus sent bursts of data; -1 when the data were sent before the request was
+  // Accepted requests minus sent bursts of data; -1 if data were sent before their request was
   // accepted.
   logic signed [7:0] owed_q;
   logic pass;

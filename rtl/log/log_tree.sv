@@ -4,20 +4,20 @@
 // A record stays at the input until its leaf is in the tree; then it is committed (`committed_o`)
 // and offered to the ring until the ring accepts it. `size_o` and the frontier change only in the
 // clock of the commit. A record that is withdrawn before its commit leaves no trace. Its log index
-// is the index of its leaf. While the core is free, the descriptor that the banks are sweeping
-// (`early_*`) is hashed in advance: the first two of the four blocks of its leaf. `early_valid_i`:
-// this descriptor is valid; it must come as the next record, after the offered one.
+// is the index of its leaf. While the core is free, it hashes in advance the descriptor that the
+// banks are sweeping (`early_*`): the first two of the four blocks of its leaf. If `early_valid_i`
+// is high, this descriptor must come as the next record after the offered one.
 //
 // The module stores the tree's frontier: the roots of its full subtrees, at most one per level. A
-// leaf at index n costs four blocks, and two for each trailing one bit of n: two more on average. A
-// snapshot (`snapshot_i` until `snapshot_o.last`) is taken between two records and streams the
-// frontier, one level per clock, lowest first, with its size in `size_o`.
+// leaf at index n needs four hashed blocks, and two for each trailing one bit of n: on average two.
+// A snapshot (`snapshot_i` until `snapshot_o.last`) is taken between two records. It outputs the
+// frontier, one level per clock, the lowest first, and the size in `size_o`.
 //
-// Latency: 4 to 100 blocks from record to offer, two fewer when hashed in advance.
+// Latency: 4 to 100 blocks from record to offer, two fewer after hashing in advance.
 // After reset and `clear_i`: an empty tree.
-// Duties of the caller: in the clock of `clear_i` no record, no snapshot and no early descriptor
-// that was not dropped; `drop_i` when the swept descriptor is abandoned; a record held until it is
-// accepted or withdrawn; fewer than 2^48 records.
+// Duties of the caller: in the clock of `clear_i`, there is no record, no snapshot, and no early
+// descriptor unless it is dropped; `drop_i` comes when the swept descriptor is abandoned; a record
+// holds until it is accepted or withdrawn; there are fewer than 2^48 records.
 `include "assert.svh"
 
 module log_tree
@@ -25,13 +25,13 @@ module log_tree
   import sha256_pkg::*;
   import log_pkg::*;
 #(
-    // SHA-256 rounds per clock: 1, 2, 4, 16. Each adds an adder chain to the path.
+    // SHA-256 rounds per clock: 1, 2, 4 or 16. Each round adds a chain of adders to the path.
     parameter int unsigned Rounds = 1
 ) (
     input  logic        clk_i,
     input  logic        rst_i,
     input  logic        clear_i,
-    input  logic        drop_i,  // Discard the hash in advance.
+    input  logic        drop_i,  // Discard what was hashed in advance.
     input  logic        early_valid_i,
     input  descriptor_t early_i,
     input  logic        valid_i,
@@ -61,7 +61,7 @@ module log_tree
   logic [5:0] level_q;    // Level of the subtree being hashed, or of the snapshot.
 
   (* ram_style = "distributed" *) digest_t frontier_q[TreeLevels];
-  digest_t node, left_q;  // The frontier at `level_q`; one clock later.
+  digest_t node, left_q;  // Frontier at `level_q`; the same, one clock later.
   logic merges_q;         // The tree has a full subtree of this level.
   assign node = frontier_q[level_q];
   always_ff @(posedge clk_i) begin
@@ -88,8 +88,8 @@ module log_tree
       .digest_o(digest)
   );
 
-  // A withdrawn record and a dropped descriptor abort the running hash one clock later, to shorten
-  // the path into the core. The core accepts no block in that clock.
+  // A withdrawn record or a dropped descriptor aborts the running hash one clock later, which
+  // shortens the path into the core. In that clock the core accepts no block.
   logic ahead, withdrawn, dropped;
   assign ahead = state_q == StIdle || state_q == StOffer || state_q == StSnapshot;
   assign withdrawn = !valid_i && (state_q == StLeaf || state_q == StNode);
@@ -97,7 +97,7 @@ module log_tree
   assign abort = withdrawn || dropped;
   always_ff @(posedge clk_i) abort_q <= abort && !rst_i;
 
-  // The two parts of the leaf's record. For a hash in advance there is only the descriptor.
+  // The two halves of the leaf's record. When hashing in advance, there is only the descriptor.
   logic [1023:0] descriptor;
   logic [511:0] answer;
   answer_t numbered;
@@ -108,7 +108,7 @@ module log_tree
   assign descriptor = state_q == StOffer || !valid_i ? early_i : record_i.descriptor;
   assign answer = numbered;
 
-  // The next block of a leaf, in advance or of the present record; the second block of a node.
+  // The next block belongs to a leaf (`early_next`, `leaf_next`), or is the second block of a node.
   logic free, second, early_next, leaf_next, second_next;
   assign second = state_q == StNode && !closing_q;
   assign free = core_ready && !abort_q;
@@ -118,14 +118,14 @@ module log_tree
       && ((state_q == StIdle && !snapshot_i) || state_q == StLeaf);
   assign second_next = free && second;
 
-  // The present subtree is complete: it merges with its left neighbour or becomes the frontier of
-  // its level.
+  // The present subtree is complete. It merges with its left neighbour, or it becomes the frontier
+  // of its level.
   logic subtree_done, merge, commit;
   assign subtree_done = closing_q && core_done && !core_busy;
   assign merge = subtree_done && merges_q;
   assign commit = subtree_done && !merges_q && valid_i;
 
-  // The block for a start, selected from registers, because the core's adders follow directly.
+  // The block of the next hash comes from registers, because the core's adders follow directly.
   logic in_leaf;
   assign in_leaf = asked_q != 3'(LeafBlocks);
   always_comb begin
@@ -196,7 +196,7 @@ module log_tree
     if (commit) frontier_q[level_q] <= digest;
   end
 
-  // The offered record is the hashed one: its index is one below the size.
+  // The offered record was hashed last, so its index is the size minus one.
   always_comb begin
     record_o = record_i;
     record_o.answer.log_index = size_q - 64'd1;

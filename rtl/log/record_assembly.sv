@@ -1,19 +1,20 @@
-// Assembles a lane's records: that of the swept entry when its stages are resolved, and those of
-// the session.
+// Assembles a lane's records: the record of the swept entry when its stages are resolved, and the
+// records of the session.
 //
-// From the clock after `entry_take_i` until the next one, the entry is the swept entry (`swept_o`,
-// for the comparators and for hashing in advance). Two clocks after its last step (`last_i`) it
+// From the clock after `entry_take_i` to the next `entry_take_i`, the entry is the swept entry
+// (`swept_o`, for comparators and hashing in advance). Two clocks after its last step (`last_i`) it
 // moves to the record register, and with `resolved_i` its record is offered. A session's record is
-// offered one clock after `session_take_i`. There is one record register: `free_o` means that it is
-// empty and not reserved for an entry whose last step was issued. An entry's record has the tick at
-// which its check ended, a session's record that of its assembly. While `run_i` is low, no record
-// of an entry is offered, and one that is not in the log yet is dropped; `drop_i` does the same to
-// a session's record. A record in the log (`committed_i`) stays until it is accepted.
+// offered one clock after `session_take_i`. `free_o`: the record register is empty, and not
+// reserved for an entry whose last step was issued. An entry's record has the tick at which its
+// check ended; a session's record has the tick of its assembly. While `run_i` is low, no record of
+// an entry is offered, and a record of an entry is dropped unless it is in the log; `drop_i` drops
+// a session's record in the same way. A record in the log (`committed_i`) stays until it is
+// accepted.
 //
 // Latency: see above.
 // After reset: empty.
-// Duties of the caller: a session's record only while `free_o`; a last step only while `free_o`;
-// `resolved_i` only for an entry that waits for it.
+// Duties of the caller: a session's record only while `free_o` is high; a last step only while
+// `free_o` is high; `resolved_i` only for an entry that waits for it.
 `include "assert.svh"
 
 module record_assembly
@@ -33,7 +34,7 @@ module record_assembly
     input  logic         last_i,
     output descriptor_t  swept_o,
     output logic         early_valid_o,  // `swept_o` becomes the next record.
-    // Its stages.
+    // Stages of the swept entry.
     output logic         resolve_valid_o,  // An entry waits for its verdict.
     output logic         resolve_judge_o,
     input  logic         resolved_i,
@@ -51,7 +52,7 @@ module record_assembly
     input  logic         committed_i,
     input  logic         ready_i,
     output record_t      record_o,
-    output logic         session_o,  // A record is present, and it is a session record.
+    output logic         session_o,  // A session record is present.
     output logic [15:0]  index_o     // Ring index of an entry's record.
 );
   // The swept entry.
@@ -76,8 +77,8 @@ module record_assembly
   assign resolve_valid_o = taken_q;
   assign resolve_judge_o = rec_judge_q;
 
-  // While a record is being resolved (`taken_q`), the swept descriptor may already be the next one,
-  // which must not be hashed in its place.
+  // While a record is being resolved (`taken_q`), the swept descriptor may already be the next one.
+  // That descriptor must not be hashed as the present record.
   logic early_q;
   assign early_valid_o = early_q && !taken_q;
   always_ff @(posedge clk_i) begin
@@ -140,8 +141,8 @@ module record_assembly
       answer.lane = stamp_i.lane;
       answer.key_flags = KeyFlags;
       answer.epoch = stamp_i.epoch;
-      // For an entry, the tick at which its credit was judged; for a session's record, that from
-      // which credit is counted.
+      // An entry's record has the tick at which its credit was checked; a session's record has the
+      // tick from which credit is counted.
       answer.tick = session_take_i ? stamp_i.tick : rec_tick_q;
       if (session_take_i) begin
         answer.record_type = session_type_i;

@@ -1,7 +1,7 @@
 // AXI4 inside the card: 64-byte beats, with one structure for requests and one for responses.
 //
-// Signals that are the same for every burst of the card are not in a structure: the top drives them
-// at its pins. Data are in the lowest bits, so that a simulator copies whole words.
+// Signals that are the same in every burst of the card are not in these structures: the top module
+// drives them at its pins. Data are in the lowest bits, so that a simulator copies whole words.
 package axi_pkg;
   localparam logic [2:0] Size64 = 3'd6;   // Beats of 64 bytes.
   localparam logic [1:0] Incr = 2'b01;    // Rising addresses.

@@ -1,15 +1,15 @@
 // CRC-32 as in IEEE 802.3 (reflected, polynomial 0xedb88320), several bytes per step.
 //
 // A message is fed from its first byte: byte n of `data` is bits 8*n +: 8. Start from `Crc32Init`,
-// step over the message, and invert the state: `~state` is what crc32fast, zlib and Ethernet call
-// the CRC-32. Each step is one layer of XOR trees with at most 128 inputs per output bit: each
-// output bit is the parity of a constant selection of input bits. Synthesis balances the trees; a
-// simulator needs a few word operations.
+// step over the message, and invert the state: `~state` is the CRC-32 of crc32fast, zlib and
+// Ethernet. In a step, each output bit is the parity of a constant selection of at most 128 input
+// bits, which is one layer of XOR trees. Synthesis balances the trees; a simulator needs a few word
+// operations.
 package crc32_pkg;
   localparam logic [31:0] Crc32Init = 32'hffff_ffff;
   localparam logic [31:0] Crc32Poly = 32'hedb8_8320;
 
-  // Bit i of row o is set if input bit i of a step over `width` bits affects output bit o. The
+  // Bit i of row o is set if, in a step over `width` bits, input bit i affects output bit o. The
   // input is the data with the state XORed into its first 32 bits. After input bit i there are
   // width-1-i shifts.
   function automatic logic [31:0][127:0] crc32_rows(int unsigned width);

@@ -3,14 +3,14 @@ package csr_pkg;
   import layout_pkg::*;
   import gate_pkg::*;
 
-  // Settings of a session; its records contain them.
+  // Settings of a session; the session's records contain them.
   typedef struct packed {
     logic [31:0] epoch;
     logic [255:0] ticket_digest;
     logic [31:0] heartbeat_records, heartbeat_ticks;
   } session_config_t;
 
-  // Configuration registers. Constant while `cfg_locked`.
+  // Configuration registers; constant while `cfg_locked` is high.
   typedef struct packed {
     session_config_t session;
     logic [255:0] expected_digest;
@@ -19,7 +19,7 @@ package csr_pkg;
     logic [7:0] ckpt_log2;      // log2 of its number of entries; 0: no ring.
   } csr_config_t;
 
-  // Doorbells: one clock of `_we` with the value written.
+  // Doorbells: `_we` is high for one clock, with the written value.
   typedef struct packed {
     logic heartbeat_we;         // The host presents a heartbeat.
     logic flush_we;             // The host requests a checkpoint.

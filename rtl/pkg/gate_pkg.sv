@@ -1,7 +1,7 @@
-// The rules of the gate, each written once: when a row matches, the answer of a bank, the
-// resolution of the four stages, and the refusal of entries. RTL and proofs use these functions.
+// The rules of the gate, each written only once: when a row matches, how a bank answers, how the
+// four stages are resolved, and which entries are refused. RTL and proofs both use these functions.
 //
-// Every function is pure and total: a code outside its enumeration leads to a refusal.
+// Every function is pure and total: a code that its enumeration does not define is refused.
 package gate_pkg;
   import layout_pkg::*;
 
@@ -26,12 +26,12 @@ package gate_pkg;
     };
   endfunction
 
-  // Whether `value` is one of the allowed values. 32 and above are never allowed.
+  // Whether `value` is one of the allowed values. Values from 32 on are never allowed.
   function automatic logic allowed(logic [31:0] mask, logic [7:0] value);
     return value[7:5] == 3'd0 && mask[value[4:0]];
   endfunction
 
-  // Set conditions: every bit of `all`, at least one of `any` (0: no condition), none of `none`.
+  // Whether `set` has all bits of `all`, one of `any` (if `any` is not 0), and none of `none`.
   function automatic logic set_holds(logic [127:0] set, logic [127:0] all, logic [127:0] any,
       logic [127:0] none);
     return (all & ~set) == '0 && (any == '0 || (any & set) != '0) && (none & set) == '0;
@@ -50,7 +50,7 @@ package gate_pkg;
 
   // Every condition of a row, one bit each (`row_match`); the row matches when all hold.
   typedef struct packed {
-    logic kind;                // A known kind other than empty.
+    logic kind;                // The kind is known and is not empty.
     // Register, audience, domain, temporal, anchor, epistemic, granularity, category.
     logic [7:0] enumerations;
     logic [2:0] sets;          // Fields touched, established, classes.
@@ -69,7 +69,7 @@ package gate_pkg;
     logic [15:0] reject_row, decompose_row, permit_row;
   } bank_seen_t;
 
-  // Rows are folded in ascending order, so the first of a kind is the one with the lowest index.
+  // Rows are folded in ascending order, so the first of a kind has the lowest index.
   function automatic bank_seen_t bank_fold(bank_seen_t seen, logic match, logic [7:0] kind,
       logic [15:0] row);
     bank_seen_t next;
@@ -84,7 +84,7 @@ package gate_pkg;
           next.decompose = 1'b1;
           next.decompose_row = row;
         end
-        default: if (!seen.reject) begin  // Forbid-reject, and any unknown kind.
+        default: if (!seen.reject) begin  // Forbid-reject, or an unknown kind.
           next.reject = 1'b1;
           next.reject_row = row;
         end
@@ -99,8 +99,8 @@ package gate_pkg;
     logic [15:0] row;
   } bank_answer_t;
 
-  // Forbid-reject wins over forbid-decompose, and that over permit. No match is a reject without a
-  // row.
+  // Forbid-reject wins over forbid-decompose, and forbid-decompose over permit. Without a match,
+  // the answer is a reject without a row.
   function automatic bank_answer_t bank_answer(bank_seen_t seen);
     if (seen.reject) return '{outcome: StageOutcomeReject, row: seen.reject_row};
     if (seen.decompose) return '{outcome: StageOutcomeDecompose, row: seen.decompose_row};
@@ -117,8 +117,8 @@ package gate_pkg;
   } verdict_t;
 
   // The first stage that does not pass decides, in the order policy, validation, lineage, entropy.
-  // An outcome that is neither pass nor decompose rejects. A decompose at a depth of `max_depth` or
-  // more becomes a reject.
+  // An outcome that is neither pass nor decompose is a reject. A decompose at depth `max_depth` or
+  // deeper becomes a reject.
   function automatic verdict_t resolve_stages(logic [7:0] policy, logic [7:0] validation,
       logic [7:0] lineage,
                                               logic [7:0] entropy, logic [7:0] depth,
@@ -181,8 +181,8 @@ package gate_pkg;
   endfunction
 
   // The faults that follow from the entry's own bytes and the declarations. `crc`, `slot`,
-  // `sequence_`, `context_` and `credit` stay clear here: they need the CRC unit, the stream table
-  // and the heartbeat.
+  // `sequence_`, `context_` and `credit` stay clear here, because they need the CRC unit, the
+  // stream table and the heartbeat credit.
   function automatic entry_faults_t entry_faults(descriptor_t d, declared_t declared);
     entry_faults_t f;
     f = '0;
@@ -245,10 +245,10 @@ package gate_pkg;
     logic open;
     logic [31:0] next;   // Sequence of the next accepted entry; valid while open.
     logic judged;        // A GATE of the stream was accepted.
-    context_t context_;  // Of its first GATE; zero before.
+    context_t context_;  // Context of its first GATE; zero before that.
   } stream_t;
 
-  // BEGIN needs a free slot, every other entry an open one.
+  // BEGIN needs a free slot, every other entry needs an open slot.
   function automatic logic bad_slot(logic [7:0] opcode, logic in_table, stream_t stream);
     return !in_table || (opcode == OpcodeBegin ? stream.open : !stream.open);
   endfunction
@@ -260,7 +260,7 @@ package gate_pkg;
     return seq != stream.next || (seq == '1 && opcode != OpcodeEnd);
   endfunction
 
-  // Every GATE of a stream has the context of the first.
+  // Every GATE of a stream must have the context of the stream's first GATE.
   function automatic logic bad_context(logic [7:0] opcode, context_t context_, stream_t stream);
     return opcode == OpcodeGate && stream.judged && context_ != stream.context_;
   endfunction
@@ -289,8 +289,8 @@ package gate_pkg;
   // ---- table windows
   // ----
 
-  // One access to a table window, for one clock. `row` and `word` are the address. A write without
-  // all strobes is a damaged write: it changes no word and makes the row invalid.
+  // One access to a table window, for one clock, at the address `row` and `word`. A write without
+  // all strobes is damaged: it changes no word, and makes the row invalid.
   typedef struct packed {
     logic valid;
     logic write;
@@ -300,13 +300,13 @@ package gate_pkg;
     logic [31:0] data;
   } table_access_t;
 
-  // Answer of a window to a read: `ack` for one clock, with the word.
+  // A window's answer to a read: `ack` for one clock, with the word.
   typedef struct packed {
     logic ack;
     logic [31:0] data;
   } table_answer_t;
 
-  // A row of a lane's tables to be read back, for its hash.
+  // The row of a lane's tables that is read back to be hashed.
   typedef struct packed {
     logic valid;
     logic entropy;  // Of the entropy bank.
@@ -318,14 +318,14 @@ package gate_pkg;
 
   // An entry after its check.
   typedef struct packed {
-    logic judge;         // GATE without a fault: the banks decide.
+    logic judge;         // A GATE without a fault: the banks decide on it.
     fault_e fault;
-    logic [63:0] tick;   // Of the clock in which its check ended.
+    logic [63:0] tick;   // Tick at which its check ended.
     logic [15:0] index;  // Its place in the submission ring.
     descriptor_t descriptor;  // Lowest, so that a simulator copies whole words.
   } checked_t;
 
-  // Values of the card and the clock that every record contains.
+  // Values that every record contains, whatever its entry is.
   typedef struct packed {
     logic [7:0] lane;
     logic [31:0] epoch;
@@ -337,7 +337,7 @@ package gate_pkg;
     logic valid;
     logic first;
     logic last;
-    logic judge;  // The entry is judged; a step of another entry matches nothing.
+    logic judge;  // The entry is judged; otherwise the step matches nothing.
     logic [15:0] row;
   } step_t;
 

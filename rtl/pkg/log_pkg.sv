@@ -1,7 +1,7 @@
 // Hashes of the log: the bytes of each block (RFC 9162, 2.1.1; FIPS 180-4, 5.1.1).
 //
-// A digest and a block have their first byte at the top, as in FIPS 180-4; layout structures have
-// it at the bottom.
+// Digests and blocks have their first byte at the top, as in FIPS 180-4; structures of the layout
+// have it at the bottom.
 package log_pkg;
   import layout_pkg::*;
   import sha256_pkg::*;
@@ -11,7 +11,7 @@ package log_pkg;
   localparam logic [7:0] LeafPrefix = 8'h00;
   localparam logic [7:0] NodePrefix = 8'h01;
 
-  // Levels of a lane's tree: 2^48 records.
+  // Number of levels of a lane's tree, so that it can have 2^48 records.
   localparam int unsigned TreeLevels = 48;
 
   // A level of a snapshot of a lane's tree.
@@ -21,7 +21,7 @@ package log_pkg;
     digest_t node;
   } snapshot_t;
 
-  // Contents of a checkpoint except the lanes' heads; digests and nonces are in layout order.
+  // Contents of a checkpoint without the lanes' heads; digests and nonces are in layout order.
   typedef struct packed {
     fault_e fault;
     logic [31:0] epoch;
@@ -32,7 +32,7 @@ package log_pkg;
     logic [255:0] ticket_digest;
   } card_facts_t;
 
-  // Layout order to digest order, and back.
+  // Reverses the order of the bytes: from layout order to digest order, or back.
   function automatic digest_t digest_bytes(logic [255:0] value);
     for (int unsigned i = 0; i < 8; i++) digest_bytes[32*(7-i)+:32] = word_turned(value[32*i+:32]);
   endfunction

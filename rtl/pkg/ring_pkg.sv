@@ -1,4 +1,4 @@
-// Rings in host memory: configuration, and the rules for their addresses and bursts.
+// Rings in host memory: their configuration, and the rules for addresses and bursts.
 package ring_pkg;
   import layout_pkg::*;
 
@@ -12,7 +12,7 @@ package ring_pkg;
     logic [7:0]  ckpt_log2; // log2 of its number of entries; 0: no ring
   } ring_cfg_t;
 
-  // Doorbells: one clock of `_we` with the value written.
+  // Doorbells: `_we` is high for one clock, with the written value.
   typedef struct packed {
     logic sq_tail_we, cq_head_we, log_head_we;
     logic [31:0] sq_tail, cq_head, log_head;
@@ -39,7 +39,7 @@ package ring_pkg;
     logic [511:0] data;     // first byte lowest
   } beat_t;
 
-  // Answers to such a beat.
+  // Answers to a beat of a checkpoint.
   typedef struct packed {
     logic take;             // the beat is accepted
     logic answered;         // the bus has answered an accepted beat
@@ -56,18 +56,18 @@ package ring_pkg;
   localparam logic [7:0] CheckpointStrideLog2 = 8'($clog2(CheckpointStride));
   localparam logic [7:0] BeatLog2 = 8'($clog2(BeatBytes));
 
-  // A read burst holds at most this many descriptors (512 bytes) and never crosses a multiple of
-  // its size: so it crosses neither a 4 KiB boundary nor the end of a ring.
+  // A read burst has at most this many descriptors (512 bytes) and never crosses a multiple of its
+  // largest size, so it crosses neither a 4 KiB boundary nor the end of a ring.
   localparam int unsigned BurstEntries = 4;
 
-  // All ones below 2^log2: an index modulo the size of its ring is `index & mask`.
+  // A mask of the bits below 2^log2: an index modulo the size of its ring is `index & mask`.
   function automatic logic [31:0] index_mask(logic [7:0] log2);
     return ~(32'hffff_ffff << log2);
   endfunction
 
   // Whether a ring of 2^(log2 + entry_log2) bytes starts at a multiple of 4 KiB and ends within
-  // 64-bit addresses. It does not if all bits above its offsets are set and one below. `log2` is at
-  // most 31.
+  // 64-bit addresses. It would end outside only if all bits above its offsets are set in `base`,
+  // and an offset bit, too. `log2` is at most 31.
   function automatic logic base_ok(logic [63:0] base, logic [7:0] log2, logic [7:0] entry_log2);
     logic [63:0] offsets = (64'(index_mask(log2)) << entry_log2) | ((64'd1 << entry_log2) - 64'd1);
     return base[11:0] == '0 && ((base | offsets) != '1 || (base & offsets) == '0);

@@ -3,8 +3,8 @@
 //
 // Byte order: FIPS 180-4 is big-endian. A byte string has its first byte at the top, so
 // `digest[255:248]` is its first byte, and a concatenation reads like `||` in the standard. The
-// wire layouts are little-endian with their first byte at the bottom: `first_byte_at_top` converts
-// between the two.
+// wire layouts are little-endian, with their first byte at the bottom; `first_byte_at_top` converts
+// between the two orders.
 package sha256_pkg;
   typedef logic [31:0] word_t;
   typedef logic [255:0] state_t;  // H0 at the top; the last state is the digest
@@ -13,7 +13,7 @@ package sha256_pkg;
   localparam int unsigned BlockBytes = 64;
   localparam int unsigned DigestBytes = 32;
   localparam int unsigned RoundCount = 64;
-  // Minimum of padding: the byte 0x80 and the length.
+  // Least number of padding bytes: the byte 0x80 and the length.
   localparam int unsigned PaddingBytes = 9;
 
   // The initial hash value (5.3.3).
@@ -83,7 +83,7 @@ package sha256_pkg;
     return (bytes + PaddingBytes + BlockBytes - 1) / BlockBytes;
   endfunction
 
-  // The padding of a message of `total` bytes (5.1.1), to be ORed to the last block. The last
+  // The padding of a message of `total` bytes (5.1.1), to be ORed into the last block. The last
   // `used` bytes of the message, at most 55, are at the top of that block.
   function automatic block_t padding(int unsigned used, int unsigned total);
     return (block_t'(8'h80) << (8 * (BlockBytes - 1 - used))) | block_t'(64'(total) * 64'd8);

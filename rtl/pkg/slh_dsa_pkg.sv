@@ -1,9 +1,9 @@
 // SLH-DSA-SHA2-128f (FIPS 205): the parameter set (table 2), compressed addresses (4.2, 11.2),
 // blocks of the tweakable hashes.
 //
-// Byte strings have their first byte at the top. In this set every hash is SHA-256 truncated to n
-// bytes (11.2.1), and each of F, H, PRF and T_l starts with the same block PK.seed || 0^48. The
-// state after this block is computed once per signature.
+// Byte strings have their first byte at the top. In this parameter set, every hash is SHA-256
+// truncated to n bytes (11.2.1). Each of F, H, PRF and T_l starts with the same block PK.seed ||
+// 0^48; the state after this block is computed once per signature.
 package slh_dsa_pkg;
   import sha256_pkg::*;
 
@@ -30,8 +30,8 @@ package slh_dsa_pkg;
   typedef logic [5:0] index_t;   // of a FORS tree, a layer, a leaf of either kind of tree, a chain
   typedef logic [2:0] height_t;  // in either kind of tree
 
-  // The m = 34 bytes of H_msg: md, tmp_idx_tree, tmp_idx_leaf, each padded to whole bytes. The
-  // first bits of md and the last bits of the indices are used (algorithm 19).
+  // The m = 34 bytes of H_msg: md, tmp_idx_tree and tmp_idx_leaf, each padded to whole bytes. Of md
+  // the first bits are used, of the two indices the last bits (algorithm 19).
   typedef struct packed {
     logic [ForsIndexBits-1:0] fors_indices;
     logic [1:0]               md_rest;
@@ -63,7 +63,7 @@ package slh_dsa_pkg;
   } adrs_t;
 
   localparam int unsigned AdrsBytes = 22;
-  // remainder of an address after whole nodes
+  // bytes of an address beyond the size of one node
   localparam int unsigned AdrsHeadBytes = AdrsBytes - NodeBytes;
 
   // ---- blocks

@@ -1,7 +1,7 @@
 // Types of the text scan: the items of its stream, writes to its tables, and the state of a stream.
-// The host's walk (host/lane) has the same state; see docs/explanation/text-lane.md.
+// The host's walk (host/lane) has the same state; docs/explanation/text-lane.md explains it.
 package text_pkg;
-  // Sizes given by the byte form of the tables.
+  // Sizes that the byte form of the tables fixes.
   localparam int unsigned StateBits = 12;        // A state of an automaton.
   localparam int unsigned ByteClassBits = 6;     // A class of bytes.
   localparam int unsigned EngineClasses = 16;    // Classes that one engine reports.
@@ -24,10 +24,10 @@ package text_pkg;
   typedef enum logic [3:0] {
     MemMap,      // The class of each byte.
     MemNext,     // Next state, at {state, class of the byte}.
-    MemRowOf,    // The row of each state.
+    MemRowOf,    // The row of reports of each state.
     MemRow,      // A row's sets of classes, at {row, set}: now, before, at the end.
     MemIds,      // The class of each bit of a row.
-    MemPrefix,   // Next state of the first digits, at {state, digit}.
+    MemPrefix,   // Next state of the first-digits automaton, at {state, digit}.
     MemLengths,  // Lengths, at {state of the first digits, digits ago}.
     MemCountry   // Length of a country's account numbers, at {letter, letter}.
   } memory_e;
@@ -61,19 +61,19 @@ package text_pkg;
   typedef struct packed {
     logic [GapStateBits-1:0] gap;      // 0: no number is in progress.
     logic [PrefixStateBits-1:0] prefix;
-    // Sums after each of the last 20 digits, the newest lowest, 4 bits each: one with the even
-    // digits doubled, one with the odd digits doubled.
+    // Running sums after each of the last 20 digits, the newest lowest, 4 bits each. One sum
+    // doubles the even digits, the other the odd digits.
     logic [1:0][79:0] sums;
     logic plain;                       // The first of the sums does not double the last digit.
-    // Digits at which a number of each length may begin, by its first digits; bit 0 is the last
-    // digit.
+    // For each length, the digits at which a number of that length may begin, according to its
+    // first digits; bit 0 is the last digit.
     logic [CardLengths-1:0][LongestCard-1:0] begins;
     logic [LongestCard-1:0] groups;    // Starts of groups after which all groups are regular.
     logic [4:0] size;                  // Digits of the present group.
-    logic [4:0] regular;               // Digits per group of the equal groups before it.
+    logic [4:0] regular;               // Size of each of the equal groups before it.
     logic [1:0][4:0] earlier;          // Digits of the two groups before it, the later lowest.
     logic [3:0] last;
-    logic [4:0] same;                  // Number of last digits that are equal.
+    logic [4:0] same;                  // Number of equal digits at the end.
     logic [4:0] run;                   // Digits with at most one space or dash between two.
     logic [1:0] since;                 // Joining bytes since the last digit; 2: the run has ended.
     logic whole;                       // If the run ends here, it is a number.
@@ -116,29 +116,29 @@ package text_pkg;
   } accounts_t;
 
   // ---- the text window
-  // What is committed to stands in the window: tag, salt, length (u32, little-endian), held bytes,
-  // text. The scan begins behind the head.
+  // The window has the bytes to which the commitment commits: tag, salt, length (u32,
+  // little-endian), held bytes, text. The scan begins after the head, that is, after the length.
   localparam int unsigned TagBytes = 18;
   localparam int unsigned LengthAt = 34;
   localparam int unsigned HeadBytes = 38;
-  // Of a text; first byte at the top. A tool call has another one and is not read by the lane.
+  // Tag of a text; first byte at the top. A tool call has another tag; the lane does not read it.
   localparam logic [8*TagBytes-1:0] TextTag = {"portcullis/span/1", 8'h00};
-  localparam int unsigned WindowBits = 12;  // Of a number of 64-byte beats of a window.
+  localparam int unsigned WindowBits = 12;  // Width of a window's number of 64-byte beats.
 
   typedef struct packed {
     logic [63:0] address;            // Physical, of the window's first byte.
-    logic [WindowBits-1:0] beats;    // Of the window.
-    logic [31:0] length;             // Of held bytes and text, as the descriptor declares.
+    logic [WindowBits-1:0] beats;    // Size of the window in beats.
+    logic [31:0] length;             // Length of held bytes and text, according to the descriptor.
     logic [255:0] commitment;        // First byte at the top.
     logic [15:0] slot;
-    logic fresh;                     // The stream's state does not count for this entry.
+    logic fresh;                     // The entry starts without the stream's state.
   } text_entry_t;
 
-  // Why an entry's bytes are not the text of its descriptor; the first that applies.
+  // Why an entry's bytes are not the text of its descriptor; the first cause that applies.
   typedef enum logic [2:0] {
-    CauseNone,        // They are.
-    CauseWindow,      // They would leave the window, or it is misaligned. Nothing was read.
-    CauseBus,         // The bus answered with an error, in another form, or not at all.
+    CauseNone,        // They are its text.
+    CauseWindow,      // Misaligned, or too small for the bytes. Nothing was read.
+    CauseBus,         // The bus answered with an error, wrongly, or not at all.
     CauseTag,
     CauseLength,
     CauseCommitment,
@@ -146,7 +146,7 @@ package text_pkg;
   } cause_e;
 
   typedef struct packed {
-    logic agrees;                // Without it nothing else than the cause has a meaning.
+    logic agrees;                // If low, only the cause is meaningful.
     cause_e cause;
     logic [127:0] classes;       // Found in the entry.
     logic [127:0] established;   // Found in the admitted entries of the stream before it.

@@ -1,22 +1,22 @@
 // Shares one AXI4 master among all lanes: selects the next burst and returns answers to their
 // lanes.
 //
-// Reads: lanes take turns, one request per clock. The upper bits of the id are the lane number,
-// which routes the answer. Writes: lanes take turns; a lane has the request and data channels from
-// the first clock of its burst to the last, so data come in the order of requests. All writes have
-// id 0, so answers come in that order too; the owners of up to 64 bursts in flight are kept. A
-// waiting lane waits for each other lane at most once. No burst is stored here; for a single lane
-// the module adds nothing.
+// Reads: lanes take turns, one request per clock. The upper bits of the id are the lane number, by
+// which the answer is routed. Writes: lanes take turns; a lane has the request and data channels
+// from the first clock of its burst to the last, so data come in the order of requests. All writes
+// have id 0, so answers come in that order, too; the lane of each burst in flight is stored, for up
+// to 64 bursts. A waiting lane waits for each other lane at most once. No burst is stored here; for
+// a single lane, the module adds nothing.
 //
-// A lane whose watchdog expires removes its burst from the bus. After a write burst that stopped
-// half-way, the other side still waits for its rest: no lane writes until `rst_i`, and the watchdog
-// of each lane expires. No other signal ends this, because otherwise the first beat of a new
-// session would go to the address of the broken burst.
+// A lane whose watchdog expires removes its burst from the bus. If it was a write burst that
+// stopped half-way, the bus still waits for its rest. Then no lane writes until `rst_i`, and the
+// watchdog of each lane expires. No other signal ends this state, because otherwise the first beat
+// of a new session would be written to the address of the broken burst.
 //
 // Latency: none, except for waiting.
 // After reset: no burst.
-// Duties of the caller: lanes that obey `ring_axi_rules`, with ids below 32 divided by lanes, full
-// strobes and INCR bursts of 64-byte beats.
+// Duties of the caller: lanes obey `ring_axi_rules`, with ids below 32 divided by the number of
+// lanes, full strobes and INCR bursts of 64-byte beats.
 module bus_share
   import axi_pkg::*;
 #(
@@ -33,8 +33,8 @@ module bus_share
     $fatal(1, "bus_share: Lanes is 1, 2, 4 or 8");
   end
 
-  localparam int unsigned OwnBits = 5 - $clog2(Lanes);  // Bits of an id that are a lane's own.
-  // Write bursts in flight, of all lanes together.
+  localparam int unsigned OwnBits = 5 - $clog2(Lanes);  // Bits of an id for a lane's own use.
+  // log2 of the largest number of write bursts in flight, of all lanes together.
   localparam int unsigned MaxWritesLog2 = 6;
   localparam logic [4:0] OwnMask = 5'((32'd1 << OwnBits) - 32'd1);
   typedef logic [(Lanes > 1 ? $clog2(Lanes) : 1)-1:0] lane_t;
@@ -58,7 +58,7 @@ module bus_share
 
   // ---- read requests
   lane_t ar_turn_q, ar_lane;
-  logic ar_held_q;  // A request is on the bus since an earlier clock.
+  logic ar_held_q;  // A request has been on the bus since an earlier clock.
   assign ar_lane = ar_held_q ? ar_turn_q : next(asks_ar, ar_turn_q);
   assign bus_req_o.ar_valid = lane_req_i[ar_lane].ar_valid;
   assign bus_req_o.ar = '{
@@ -84,14 +84,14 @@ module bus_share
   assign w_sent = writing && (!bus_req_o.aw_valid || bus_rsp_i.aw_ready)
       && (!bus_req_o.w_valid || (bus_rsp_i.w_ready && bus_req_o.w.last));
 
-  // Owners of the bursts that wait for answers, in order.
+  // The lanes of the bursts that wait for answers, in order.
   (* ram_style = "distributed" *) lane_t owner_q[2**MaxWritesLog2];
   logic [MaxWritesLog2:0] sent_q, answered_q;
   logic awaited;
   lane_t b_lane;
   assign awaited = sent_q != answered_q;
   assign room = sent_q - answered_q != (MaxWritesLog2+1)'(2 ** MaxWritesLog2);
-  // Lane 0 reports an unexpected answer as its fault.
+  // An unexpected answer goes to lane 0, which reports the fault.
   assign b_lane = awaited ? owner_q[answered_q[MaxWritesLog2-1:0]] : '0;
   always_ff @(posedge clk_i) begin
     if (w_sent) owner_q[sent_q[MaxWritesLog2-1:0]] <= w_lane;

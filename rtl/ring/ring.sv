@@ -3,30 +3,30 @@
 //
 // Submissions between head and tail are fetched ahead (64 descriptors, `MaxReads` bursts in flight)
 // and delivered in ring order; `sub_valid_o` holds until `sub_ready_i`, unless a dead bus or a
-// clear drops it. The index of a submission is the number of entries submitted before it, modulo
-// 2^16. Each record is written to the next log entry. Only after this write was answered, its
-// completion is written to the next completion entry, with `rec_index_i` as ring index. A full log
-// or completion ring holds `rec_ready_o` low.
+// clear drops the submission. The index of a submission is the number of entries submitted before
+// it, modulo 2^16. Each record is written to the next log entry. After this write was answered, the
+// record's completion is written to the next completion entry, with `rec_index_i` as ring index.
+// While the log or completion ring is full, `rec_ready_o` is low.
 //
 // Latency: about 6 clocks from a doorbell to its request, 6 from the last beat to the descriptor, 1
-// from a record to its request, 11 from its answer to the completion's request. A record occupies
+// from a record to its request, and 11 from the answer to the completion's request. A record needs
 // the bus for 3 clocks, a completion for 1.
 //
-// Faults: `fault_o` holds the first one until `open_i` or `clear_i`. After a fault nothing more is
-// fetched, but fetched entries are still delivered. After an error response, a response without a
-// request, or 2^WatchdogLog2 clocks without progress, the bus is also dead: fetched entries are
-// dropped, nothing new is issued, and records are accepted and dropped, so that the lane does not
-// wait for the bus. VALID is not withdrawn before READY, except when the watchdog has expired.
+// Faults: `fault_o` holds the first fault until `open_i` or `clear_i`. After a fault nothing more
+// is fetched, but fetched entries are still delivered. An error response, a response without a
+// request, or 2^WatchdogLog2 clocks without progress also make the bus dead. Then fetched entries
+// are dropped and nothing new is issued. Records are accepted and dropped, so that the lane need
+// not wait. VALID is withdrawn before READY only when the watchdog has expired.
 //
-// `needs_reset_o` rises when the watchdog expires, or with a response without a request: then the
-// bus may still answer, or wait for data of, a request that this ring no longer tracks. Only
-// `rst_i` clears it; with it, the shell must reset the bus or close the fence.
+// `needs_reset_o` rises when the watchdog expires, or with a response without a request. Then the
+// bus may still answer a request, or wait for its data, although this ring no longer tracks it.
+// Only `rst_i` clears the signal; with it, the shell must reset the bus or close the fence.
 //
-// The caller gives `open_i` only when `idle_o` and not `needs_reset_o`, drops `clear_i` only when
-// `idle_o`, holds `cfg_i` from `open_i` until idle after the session, and presents no record in the
-// clock of `open_i`. So nothing is outstanding on the bus when a session opens, and no answer of an
-// earlier session is accepted in it. Before a good `open_i`, doorbells and records are dropped.
-// After reset: idle, no fault, not open.
+// Duties of the caller: `open_i` comes only if `idle_o` is high and `needs_reset_o` is low, and
+// without a record in its clock. `clear_i` holds until `idle_o`. `cfg_i` holds from `open_i` until
+// the ring is idle after the session. So nothing is outstanding on the bus when a session opens,
+// and the session accepts no answer of an earlier one. Before a good `open_i`, doorbells and
+// records are dropped. After reset: idle, no fault, not open.
 `include "assert.svh"
 
 module ring
@@ -49,7 +49,7 @@ module ring
     output fault_e          fault_o,
     output logic            bus_dead_o,
     output logic            needs_reset_o,
-    output logic            idle_o,  // nothing buffered, on the bus, or undelivered
+    output logic            idle_o,  // nothing is buffered, on the bus or undelivered
     output ring_pointers_t  pointers_o,
     output logic            sub_valid_o,
     input  logic            sub_ready_i,
@@ -138,7 +138,7 @@ module ring
       .empty_o(fetch_empty),
       .fetched_o(pointers_o.sq_head)
   );
-  // A beat waits here until it is checked.
+  // A beat waits here while it is checked.
   logic [1:0][511:0] beats_q;
   always_ff @(posedge clk_i) beats_q <= {beats_q[0], axi_rsp_i.r.data};
   ring_buffer #(
@@ -174,7 +174,7 @@ module ring
   logic completions_full, completion_valid, completion_take, completions_empty;
   completion_t completion;
   logic write_fault, write_stray, write_pending, write_progress, write_expired;
-  // The host cannot read these records: accept them, so that the lane can finish.
+  // The host cannot read these records. They are accepted so that the lane can finish.
   assign discard = dead || !live;
   beat_t beat;
   always_comb begin
@@ -254,7 +254,7 @@ module ring
   );
   assign rec_ready_o = discard || (record_room && !completions_full);
 
-  // Space was reserved before each request.
+  // There is always space, because it was reserved before each request.
   assign axi_req_o.r_ready = 1'b1;
   assign axi_req_o.b_ready = 1'b1;
 
@@ -300,7 +300,7 @@ module ring
     if (!rst_i) begin
       `ASSERT(!open_i || (idle_o && !needs_reset_q && !rec_valid_i),
               "ring: opened while it has work, or may be owed answers");
-      // The caller clears until idle.
+      // The caller clears until the ring is idle.
       `ASSERT(!clear_q || clear_i || idle_o, "ring: cleared for too short a time");
     end
   end

@@ -1,9 +1,10 @@
-// The bus rules of this master as assertions, without other logic. Simulation and proofs use it.
+// The bus rules of this master, as assertions only. Simulation and proofs use this module.
 //
-// They combine the strictest rules of AWS F2 and the Alveo XDMA bridge: 64-byte beats, INCR, no
-// burst across 4 KiB, reads of at most 512 bytes with unique ids, full strobes, write data from the
-// clock of their request on, no signal withdrawn or changed before it is accepted, responses
-// accepted within 64 clocks. In the clock after `give_up_*_i`, a hung channel may be abandoned.
+// They combine the strictest rules of AWS F2 and the Alveo XDMA bridge. A beat has 64 bytes; bursts
+// are INCR and never cross 4 KiB. Reads have at most 512 bytes and unique ids. Strobes are full.
+// Write data come from the clock of their request on. No signal is withdrawn or changed before it
+// is accepted. Responses are accepted within 64 clocks. A channel that hangs may be abandoned in
+// the clock after `give_up_*_i`.
 `include "assert.svh"
 
 module ring_axi_rules
@@ -23,7 +24,7 @@ module ring_axi_rules
     return burst.addr[5:0] == '0 && 9'(burst.addr[11:6]) + 9'(burst.len) < 9'd64;
   endfunction
 
-  // Checked only when a channel was stalled in the clock before.
+  // These registers matter only if a channel was stalled in the clock before.
   logic ar_stalled_q, aw_stalled_q, w_stalled_q;
   request_t ar_q, aw_q;
   write_t w_q;
@@ -75,7 +76,7 @@ module ring_axi_rules
       if (aw_new) begin
         `ASSERT(burst_ok(req_i.aw),
                 "ring_axi_rules: a write burst of another kind");
-        // All data of the burst before were sent.
+        // All data of the previous burst were sent.
         `ASSERT(beats_q == '0, "ring_axi_rules: a write burst over another's data");
       end
       if (req_i.w_valid) `ASSERT(beats_now != '0 && req_i.w.last == (beats_now == 9'd1),

@@ -1,8 +1,8 @@
 // Turns answered records into completions, in order.
 //
 // A record's values enter with `push_i` when its write is issued. Each `answered_i` means that the
-// oldest unanswered record is in host memory. Then its completion is built: one clock to read the
-// values, six for the CRC; `valid_o` holds until `take_i`. Records without a completion are
+// oldest unanswered record is now in host memory. Then its completion is built: one clock to read
+// the values, six for the CRC; `valid_o` holds until `take_i`. Records that need no completion are
 // skipped. `phase` follows from `cq_issued_i`, the number of completions issued before. `flush_i`
 // drops everything. `full_o` is one clock late.
 // After reset: empty.
@@ -13,7 +13,7 @@ module ring_complete
   import layout_pkg::*;
   import crc32_pkg::*;
 #(
-    // 2 to 8: log2 of the unanswered records; RAM of 2^DepthLog2 times 225 bits
+    // 2 to 8: log2 of the number of unanswered records; RAM of 2^DepthLog2 times 225 bits
     parameter int unsigned DepthLog2 = 5
 ) (
     input  logic        clk_i,
@@ -69,7 +69,7 @@ module ring_complete
   facts_t now_q;
   logic phase_q;
   logic [31:0] crc_q;
-  // Data of this step, selected one clock ahead to keep the selection out of the CRC path.
+  // Data of this step, selected one clock before to keep the selection out of the CRC path.
   logic [95:0] crc_data_q;
 
   facts_t facts;  // Values of the next record.
@@ -112,12 +112,12 @@ module ring_complete
   assign room = held != (DepthLog2 + 1)'(2 ** DepthLog2);
 
   always_ff @(posedge clk_i) begin
-    // If there is space, the next record is stored in advance, pushed or not.
+    // While there is space, the inputs are stored in every clock; only a push keeps them.
     if (room) facts_q[pushed_q[DepthLog2-1:0]] <= facts;
     if (room) completes_q[pushed_q[DepthLog2-1:0]] <= completes_i;
     if (pop) begin
       now_q   <= facts_q[popped_q[DepthLog2-1:0]];
-      // 1 on the first lap of the ring, then alternating.
+      // The phase is 1 on the first lap of the ring; then it alternates.
       phase_q <= !cq_issued_i[log2_i];
       crc_q   <= '1;
     end

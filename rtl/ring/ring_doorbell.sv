@@ -2,11 +2,11 @@
 //
 // `open_i` (one clock) checks `cfg_i`, which must be valid from the clock before, and zeroes the
 // three counters. A bad configuration gives `cfg_fault_o` in the next clock, and the rings stay
-// disabled. A doorbell is compared in the clock of its write and accepted in the next; a fault
-// shows one clock later. A refused doorbell changes nothing; one in the clock after another of its
-// ring is refused. Doorbells are dropped while the rings are not live.
-// After reset: not live, counters zero. The caller holds `cfg_i` while live, and issues nothing
-// into a ring in the clock after an issue to it or while it is reported full.
+// disabled. A doorbell is compared in the clock of its write and accepted in the next clock; a
+// fault shows one clock later. A refused doorbell changes nothing. A doorbell in the clock after
+// another doorbell of its ring is refused. Doorbells are dropped while the rings are not live.
+// After reset: not live, counters zero. The caller holds `cfg_i` while live. It issues nothing into
+// a ring that is reported full, nor in the clock after it issued into that ring.
 `include "assert.svh"
 
 module ring_doorbell
@@ -27,7 +27,7 @@ module ring_doorbell
     output logic            cfg_fault_o,       // one clock
     output logic            doorbell_fault_o,  // one clock
     output logic [15:0]     sq_tail_o,         // entries submitted in total
-    // one clock ago, every completion entry held an unconsumed completion
+    // one clock ago, every entry of the completion ring had an unconsumed completion
     output logic            cq_full_o,
     output logic            log_full_o  // the same for the log ring
 );
@@ -42,7 +42,7 @@ module ring_doorbell
   logic [15:0] sq_tail_q, cq_head_q;
   logic [31:0] log_head_q;
 
-  // Sizes in entries. There are at most 2^15, so 16 bits hold every difference of two counters.
+  // Sizes in entries. They are at most 2^15, so every difference of two counters fits into 16 bits.
   logic [15:0] sq_size;
   logic [31:0] log_size;
   assign sq_size  = 16'(index_mask(cfg_i.sq_log2)) + 16'd1;
@@ -53,7 +53,7 @@ module ring_doorbell
   assign sq_now  = sq_tail_q - cq_issued_i;
   assign sq_then = doorbells_i.sq_tail[15:0] - cq_issued_i;
 
-  // Doorbells of the clock before, and their faults.
+  // Which rings had a doorbell one clock ago, and which of these doorbells are bad.
   typedef struct packed {logic sq, cq, log;} rings_t;
   rings_t asked_q, bad;
   logic [3:0] sq_bad_q;
@@ -65,12 +65,12 @@ module ring_doorbell
 
   always_ff @(posedge clk_i) begin
     cfg_good_q <= cfg_ok(cfg_i, 8'(RingLog2Max), 8'(LogLog2Max));
-    // At most `size` entries are unread: a bit above the mask means full.
+    // At most `size` entries are unread, so a bit above the mask means that the ring is full.
     cq_full_q <= ((cq_issued_i - cq_head_q) & ~16'(index_mask(cfg_i.sq_log2))) != '0;
     log_full_q <= ((log_issued_i - log_head_q) & ~index_mask(cfg_i.log_log2)) != '0;
 
-    // A consumer's head moves forward, at most to the issued entries. A pointer that is just moving
-    // cannot be compared.
+    // A consumer's head moves forward, at most to the issued entries. A pointer that is moving in
+    // this clock cannot be compared.
     sq_bad_q <= {asked_q.sq, doorbells_i.sq_tail[31:16] != '0, sq_then > sq_size, sq_then < sq_now};
     cq_bad_q <= {asked_q.cq, doorbells_i.cq_head[31:16] != '0,
         doorbells_i.cq_head[15:0] - cq_head_q > cq_issued_i - cq_head_q};

@@ -1,20 +1,20 @@
 // Fetches submissions: issues read bursts, gives the buffer the place of each beat, and tracks
 // which descriptors are complete.
 //
-// A burst is planned in one clock, when there are entries to fetch and the buffer has space for the
-// longest burst. It is requested in the next clock, or as soon as its id is free. Bursts hold up to
-// four descriptors, never past the tail, never across a multiple of 512 bytes. Each burst in flight
-// has its own id; beats of different bursts may come in any order. `store_o` gives the place of a
-// beat two clocks after the beat. Descriptors are delivered in ring order, at most one per two
-// clocks: `ready_o` rises in the clock after the next one was found complete in the buffer, and
-// stays until `take_i`.
+// A burst is planned in one clock, if there are entries to fetch and the buffer has space for the
+// longest burst. It is requested in the next clock, or as soon as its id is free. A burst has up to
+// four descriptors, never extends past the tail, and never crosses a multiple of 512 bytes. Each
+// burst in flight has its own id; beats of different bursts may come in any order. `store_o` gives
+// the place of a beat two clocks after the beat. Descriptors are delivered in ring order, at most
+// one per two clocks: `ready_o` rises in the clock after the next descriptor was found complete in
+// the buffer, and stays until `take_i`.
 //
-// `dead_i` (bus dead or being cleared): no new request; no beat is stored or delivered; responses
-// of requests in flight are counted until they are complete. `give_up_i` abandons these and removes
-// the request from the bus. An error response, an unknown id or a wrong burst length gives
-// `fault_o` for one clock, in the clock after the beat. `stray_o` is high in that clock for a beat
-// that belongs to no request, by its id or its place in the burst. If there was no `give_up_i` and
-// no `stray_o`, a correct bus has no outstanding transfer while nothing is in flight.
+// `dead_i` (the bus is dead or being cleared): there is no new request, and no beat is stored or
+// delivered; responses of requests in flight are counted until all have come. `give_up_i` abandons
+// these requests and removes the present request from the bus. An error response, an unknown id or
+// a wrong burst length gives `fault_o` for one clock, in the clock after the beat. `stray_o` is
+// high in that clock if the beat belongs to no request, by its id or its place. Without any
+// `give_up_i` and `stray_o`, nothing is outstanding on a correct bus while nothing is in flight.
 // After reset: nothing in flight, counters zero. `zero_i` zeroes the counters; the caller gives it
 // only when idle.
 `include "assert.svh"
@@ -77,8 +77,8 @@ module ring_fetch
   // Bursts in flight, by id.
   logic [MaxReads-1:0] busy_q;
   logic [IdBits:0] reads_q;
-  logic [BufferLog2:0] at_q[MaxReads];  // where the next beat belongs
-  logic [3:0] left_q[MaxReads];  // beats left
+  logic [BufferLog2:0] at_q[MaxReads];  // where the next beat of the burst belongs
+  logic [3:0] left_q[MaxReads];  // beats of the burst that are missing
   id_t next_id_q;
 
   logic arvalid_q;
@@ -89,7 +89,7 @@ module ring_fetch
   logic [15:0] held;  // entries requested and not delivered: each has a slot
   logic [2:0] to_boundary;
   logic planned_q, issue;
-  logic [2:0] entries_q;  // of the burst that is planned
+  logic [2:0] entries_q;  // entries of the planned burst
 
   assign waiting = tail_i - requested_q;
   assign held = requested_q - delivered_q;
@@ -97,15 +97,15 @@ module ring_fetch
   assign issue = planned_q && allow_i && !zero_i && !dead_i && !(arvalid_q && !ar_ready_i)
       && !busy_q[next_id_q];
 
-  // A plan stays valid until it is issued: `waiting` only grows, and `held` only shrinks.
+  // A plan stays valid until it is issued, because `waiting` only grows and `held` only shrinks.
   always_ff @(posedge clk_i) begin
     if (rst_i || zero_i || dead_i || issue) planned_q <= 1'b0;
     else if (!planned_q) planned_q <= waiting != '0 && held <= 16'(Slots - BurstEntries);
     if (!planned_q) entries_q <= waiting < 16'(to_boundary) ? waiting[2:0] : to_boundary;
   end
 
-  // ---- responses: the state of a beat's id is looked up in its clock; the beat is checked in the
-  // next
+  // ---- responses: the state of a beat's id is looked up in the clock of the beat; the beat is
+  // checked in the next clock
   typedef struct packed {
     logic valid;
     logic known;  // A burst with this id is in flight.
@@ -124,7 +124,7 @@ module ring_fetch
   assign again = beat_q.valid && beat_q.id == beat_id;
   always_ff @(posedge clk_i) begin
     beat_q.valid <= r_valid_i && !rst_i && !give_up_i;
-    // A response before the acceptance of its request counts as one without a request.
+    // A response before its request was accepted counts as a response without a request.
     beat_q.known <= r_i.id == 5'(beat_id) && busy_q[beat_id] && !(arvalid_q && ar_q.id == r_i.id)
         && !(again && beat_q.known && beat_q.last);
     beat_q.okay <= r_i.resp == axi_pkg::Okay;
@@ -167,7 +167,7 @@ module ring_fetch
       at_q[next_id_q] <= {slot_t'(requested_q), 1'b0};
       left_q[next_id_q] <= {entries_q, 1'b0};
     end
-    // Beats are also counted while the bus is dead, to find whether the last beat of a burst is a
+    // Beats are counted even while the bus is dead, to find whether the last beat of a burst is a
     // stray one.
     if (beat_q.valid && beat_q.known) begin
       at_q[beat_q.id] <= beat_q.at + 1'b1;
@@ -191,7 +191,7 @@ module ring_fetch
       delivered_q <= '0;
       whole_q <= '0;
     end else if (dead_i) begin
-      // The buffer's content is dropped; requests in flight store no more beats.
+      // The content of the buffer is dropped; beats of requests in flight are not stored any more.
       delivered_q <= requested_q;
       whole_q <= '0;
     end else begin
@@ -224,7 +224,7 @@ module ring_fetch
     if (!rst_i) begin
       `ASSERT(held <= 16'(Slots), "ring_fetch: more than the buffer holds");
       `ASSERT(!take_i || ready_o, "ring_fetch: no descriptor to take");
-      // A plan is still valid.
+      // A plan stays valid until it is issued.
       `ASSERT(!planned_q || dead_i || zero_i
                   || (16'(entries_q) <= waiting && held + 16'(entries_q) <= 16'(Slots)),
               "ring_fetch: a plan that is no longer true");

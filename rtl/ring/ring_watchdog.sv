@@ -15,7 +15,7 @@ module ring_watchdog #(
     $fatal(1, "Log2 is 4 to 40");
   end
 
-  // Counts to 2^Log2 - 1; the clock after that expires.
+  // Counts to 2^Log2 - 1; in the clock after that, the watchdog expires.
   logic [Log2-1:0] count_q;
 
   always_ff @(posedge clk_i) begin

@@ -1,18 +1,18 @@
 // Writes records, completions and checkpoints to host memory, and counts their answers.
 //
-// One burst at a time is on the request and data channels, both valid from the same clock. A record
-// has three beats in its entry of the log ring, a completion one beat in its entry of the
-// completion ring; a checkpoint is written one beat at a time, each at its place in the entry.
+// One burst at a time is on the request and data channels, both valid from the same clock on. A
+// record has three beats in its entry of the log ring, a completion has one beat in its entry of
+// the completion ring. A checkpoint is written one beat at a time, each to its place in the entry.
 // Completions go first, checkpoints last. Up to 2^MaxWritesLog2 bursts wait for their answer; all
 // have id 0, so answers come in order. `record_answered_o` is high for one clock for each record
-// answered OKAY; `beat_o.answered` is the same for a checkpoint's beat.
+// answered OKAY, and `beat_o.answered` for each beat of a checkpoint.
 //
 // `dead_i`: nothing new is issued; the burst on the bus is finished; outstanding answers are
 // counted. `give_up_i` abandons everything and removes the burst from the bus. An error response,
 // another id or a response without a write gives `fault_o` for one clock, in the clock of the
-// response. `stray_o` is high in that clock for a response that belongs to no write. If there was
-// no `give_up_i` and no `stray_o`, a correct bus has no outstanding answer, and no data are
-// missing, while nothing is pending.
+// response. In the same clock, `stray_o` is high if the response belongs to no write. Without any
+// `give_up_i` and `stray_o`, a correct bus has no outstanding answer and misses no data while
+// nothing is pending.
 // After reset: nothing in flight, counters zero. `zero_i` zeroes the ring counters; the caller
 // gives it only when idle.
 `include "assert.svh"
@@ -21,7 +21,7 @@ module ring_write
   import layout_pkg::*;
   import ring_pkg::*;
 #(
-    // 1 to 8: log2 of the bursts that wait for an answer; costs as many flip-flops
+    // 1 to 8: log2 of the bursts that may wait for an answer; each costs two bits of storage
     parameter int unsigned MaxWritesLog2 = 6
 ) (
     input  logic              clk_i,
@@ -82,7 +82,7 @@ module ring_write
   logic [63:0] awaddr_q;
   logic [7:0] awlen_q;
   logic [1:0] beats_q;  // beats left on the bus
-  logic [RecordBytes*8-1:0] data_q;  // the next beat lowest
+  logic [RecordBytes*8-1:0] data_q;  // the next beat is lowest
 
   typedef enum logic [1:0] {
     KindRecord,
@@ -105,7 +105,7 @@ module ring_write
     ckpt_mask_q <= index_mask(ckpt_log2_i);
   end
 
-  // One clock ago, the maximum of bursts waited for answers. Bursts are never issued in two
+  // One clock ago, as many bursts as possible waited for answers. Bursts are never issued in two
   // adjacent clocks.
   logic all_awaited_q;
   logic on_bus, channel_free, completion_first, issue, sent;
@@ -125,7 +125,7 @@ module ring_write
   assign awaited = answered_q != sent_q;
   assign good = b_valid_i && awaited && b_i.id == '0 && b_i.resp == axi_pkg::Okay;
   assign answered_kind = kind_q[answered_q[MaxWritesLog2-1:0]];
-  // Nothing counts after an error: the counted bursts are always the first ones issued.
+  // After an error nothing counts, so the counted bursts are always the first ones issued.
   assign record_answered_o = good && answered_kind == KindRecord && !dead_i;
   assign beat_o.answered = good && answered_kind == KindBeat && !dead_i;
 
@@ -154,7 +154,7 @@ module ring_write
 
     all_awaited_q <= !rst_i && issued_q - answered_q == count_t'(2 ** MaxWritesLog2);
 
-    // While the bus is free, the next burst is prepared, accepted or not.
+    // While the bus is free, the next burst is prepared, even if it is not accepted.
     if (!on_bus && !rst_i)
       beats_q <= !completion_first && record_valid_i && !log_full_i ? 2'(RecordBeats) : 2'd1;
     if (!on_bus && !all_awaited_q) begin
@@ -178,7 +178,7 @@ module ring_write
       end
     end
 
-    // Not loaded without an input: a simulator would copy the data in every clock.
+    // Without an input, the register is not loaded: a simulator would copy the data in every clock.
     if (!on_bus && (record_valid_i || completion_valid_i || beat_i.valid)) begin
       data_q <= record_i;
       if (completion_first) data_q[511:0] <= completion_i;

@@ -1,8 +1,8 @@
 // Status of the whole card: the digest of the tables at OPEN, the boot nonce, the sums over the
 // lanes, the first fault of the lanes, and the interrupt hint.
 //
-// Sums, the least credit and the boot nonce are one clock old; `fault_o` is of this clock. `irq_o`
-// is high for one clock after a completion of any lane was answered.
+// Sums, least credit and boot nonce are one clock old; `fault_o` belongs to the present clock.
+// `irq_o` is high for one clock when a completion of any lane was answered.
 // After reset: digest 0, no interrupt.
 module card_status
   import layout_pkg::*;
@@ -19,32 +19,32 @@ module card_status
     output logic      [255:0]           policy_digest_o,
     input  logic      [127:0]           boot_nonce_i,
     output logic      [127:0]           boot_nonce_o,
-    // Of each lane.
+    // Inputs of each lane.
     input  fault_e    [Lanes-1:0]       lane_fault_i,
-    input  logic                        head_fault_i,  // Of the checkpoint ring.
+    input  logic                        head_fault_i,  // Fault of the checkpoint ring's head.
     output fault_e                      fault_o,
     input  counters_t [Lanes-1:0]       counters_i,
     input  logic      [Lanes-1:0][63:0] size_i,
     input  logic      [Lanes-1:0][31:0] records_i,
     input  logic      [Lanes-1:0][31:0] credit_i,
     input  logic      [Lanes-1:0][15:0] cq_tail_i,
-    // Of all lanes together.
+    // Sums and flags of all lanes together.
     output counters_t                   counters_o,
     output logic      [63:0]            size_o,
     output logic      [31:0]            records_o,
     output logic      [31:0]            credit_o,  // The least credit of a lane.
     output logic                        irq_o
 );
-  // The digest at OPEN; that at CLOSE is only compared with it.
+  // The digest at OPEN; the digest at CLOSE is only compared with it.
   always_ff @(posedge clk_i) begin
     if (rst_i) policy_digest_o <= '0;
     else if (hashed_i && life_i == LifeOpening) policy_digest_o <= digest_i;
   end
-  // A register, so that no input reaches the register block's read multiplexer: a simulator would
-  // evaluate it again at each edge.
+  // A register, so that this input does not reach the register block's read multiplexer, which a
+  // simulator would otherwise evaluate at each edge.
   always_ff @(posedge clk_i) boot_nonce_o <= boot_nonce_i;
 
-  // The fault of the first lane that has one, else that of the checkpoint ring.
+  // The fault of the first lane that has one; without one, that of the checkpoint ring.
   always_comb begin
     fault_o = head_fault_i ? FaultDoorbell : FaultNone;
     for (int l = Lanes - 1; l >= 0; l--) begin

@@ -1,17 +1,17 @@
-// The card: registers, life, image header, lanes and the attestation of their logs, between an
+// The card: registers, lifecycle, image header, lanes and the attestation of their logs, between an
 // AXI4-Lite slave and an AXI4 master.
 //
-// Behaviour is that of the parts: card_csr (registers), lifecycle (states, lock, faults),
+// The parts define the behaviour: card_csr (registers), lifecycle (states, lock, faults),
 // image_header, lane, attest (key, table digests, checkpoints), table_patrol (when tables are
-// hashed again), session_fork (a session's records for every lane), bus_share (one master for all
-// lanes). Tables are written to all lanes at once; a read of a table window shows lane 0's; OPEN,
-// CLOSE and, in RUN, table_patrol's pauses have those of every lane read back and hashed. A fault
-// in one lane is the card's. Checkpoints go out through lane 0. `boot_nonce_i` is drawn by the
-// shell after reset and constant from then on; zero with the flag NO_TRNG. Elaboration stops where
-// a production card would have the key that everybody knows, or call itself simulated. `irq_o` is
-// high for one clock after a completion was written; it is a hint and nothing waits for it.
-// After reset: RESET, tables locked, nothing on the master. The caller owes: one clock, a reset of
-// at least one clock, and the AXI rules on both ports.
+// hashed again), session_fork (passes session records to the lanes), bus_share (one master for all
+// lanes). Tables are written to all lanes at once; reading a table window shows lane 0's. At OPEN,
+// at CLOSE and after each pause in RUN, every lane's tables are read back and hashed. A fault in
+// one lane is a fault of the card. Checkpoints go out through lane 0. The shell draws
+// `boot_nonce_i` after reset; then it is constant. It is zero with the flag NO_TRNG. Elaboration
+// stops if a production card has the public test key or the flag SIM. `irq_o` is high for one clock
+// after a completion was written; it is only a hint. After reset: RESET, tables locked, nothing on
+// the master. Duties of the caller: one clock, a reset of at least one clock, and the AXI rules on
+// both ports.
 module portcullis_top
   import layout_pkg::*;
   import gate_pkg::*;
@@ -228,7 +228,7 @@ module portcullis_top
   logic ring_open, ring_fetch, ring_halt, ring_clear, tail_doorbell, head_doorbells;
   fault_e ring_fault;
   logic run, drop, streams_clear, session_valid, session_ready;
-  // Of each lane.
+  // Signals of each lane.
   fault_e [Lanes-1:0] ring_faults;
   logic head_fault;
   logic [Lanes-1:0] needs_reset, bus_dead, ring_idle, streams_clearing, log_opened, log_closed,
@@ -320,7 +320,7 @@ module portcullis_top
   beat_answer_t [Lanes-1:0] beat_answers;
 
   assign status.design_id = DesignId;
-  // Uses the clock that never stops.
+  // This part uses the clock that never stops.
   table_patrol #(
       .PauseLog2(PatrolLog2)
   ) u_patrol (
@@ -423,7 +423,7 @@ module portcullis_top
       lane_read = read;
       lane_read.valid &= read_lane == 3'(l);
     end
-    // Only the doorbells that the lifecycle allows.
+    // Only the doorbells that the lifecycle allows are passed on.
     ring_doorbells_t rung;
     always_comb begin
       rung = lane_doorbells[l];
@@ -513,7 +513,7 @@ module portcullis_top
       .bus_rsp_i(bus_rsp)
   );
 
-  // ---- pins: constants of every burst are set only here
+  // ---- pins: the signals that are the same for every burst are set only here
   assign m_axi_awsize = axi_pkg::Size64;
   assign m_axi_awburst = axi_pkg::Incr;
   assign m_axi_wstrb = axi_pkg::AllBytes;

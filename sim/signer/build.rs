@@ -1,4 +1,4 @@
-//! Runs Verilator on `signer_tb` for each model, and compiles it with the C++ side of the bench.
+//! Runs Verilator on `signer_tb` once per model, and compiles the results with the C++ side of the bench.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};
@@ -11,9 +11,9 @@ mod verilator;
 
 use verilator::{Result, Unit, Verilator};
 
-/// File list of the top, relative to the workspace.
+/// File list of the top module, relative to the workspace.
 const FILE_LIST: &str = "rtl/attest/tb/signer_tb.f";
-/// C++ functions that replace the model's printing and stopping; shared with the card.
+/// C++ functions that the model calls to print and to stop; the simulated card uses them, too.
 const HOOKS: &str = "sim/verilated/cpp";
 
 fn main() {
@@ -36,7 +36,7 @@ fn build() -> Result<()> {
     for own in ["cpp", "src/ffi.rs", "src/models.rs"] {
         println!("cargo::rerun-if-changed={own}");
     }
-    // Files of an earlier run must not be compiled.
+    // Files that an earlier run generated must not be compiled.
     if generated.exists() {
         fs::remove_dir_all(&generated)?;
     }
@@ -54,7 +54,7 @@ fn build() -> Result<()> {
 fn compile(include: &Path, hooks: &Path, generated: &Path) -> Result<()> {
     let configure = |build: &mut cc::Build| {
         build.cpp(true).std("c++17").include(generated).include(hooks);
-        // Ignore warnings in Verilator's own headers.
+        // Suppresses warnings in Verilator's own headers.
         for path in [include.to_path_buf(), include.join("vltstd")] {
             build.flag("-isystem").flag(path);
         }
@@ -64,7 +64,7 @@ fn compile(include: &Path, hooks: &Path, generated: &Path) -> Result<()> {
         for name in ["VL_USER_STOP", "VL_USER_FINISH", "VL_USER_FATAL", "VL_IGNORE_UNKNOWN_ARCH"] {
             build.define(name, None);
         }
-        // Output of the model goes to the bench, not to the program's standard output.
+        // Messages of the model go to the bench, not to the program's standard output.
         build.flag("-include").flag(hooks.join("model_hooks.h"));
     };
     let mut bench = cxx_build::bridge("src/ffi.rs");
@@ -76,7 +76,7 @@ fn compile(include: &Path, hooks: &Path, generated: &Path) -> Result<()> {
     configure(&mut model);
     model.warnings(false).debug(false).opt_level(3).files(clocked).try_compile("portcullis_signer_model")?;
 
-    // The runtime and the start of a model need not be fast.
+    // The runtime and the model's start-up code are compiled without optimisation for speed.
     let mut runtime = cc::Build::new();
     configure(&mut runtime);
     runtime.warnings(false).debug(false).opt_level(1).files(start_up).file(hooks.join("model_hooks.cpp"));

@@ -5,31 +5,31 @@ use std::path::PathBuf;
 /// Longest latency that the bus model accepts, in clocks.
 pub const MAX_LATENCY: u32 = 1_000;
 
-/// Clocks without progress after which the simulated card's bus watchdog expires.
+/// Number of clocks without progress after which the simulated card's bus watchdog expires.
 ///
-/// The card's default is 2^22. The simulated card has a smaller value, so that tests can wait for it. It is still far
-/// above the longest gap that [`MAX_LATENCY`] and any [`Stall`] can cause.
+/// The card's default is 2^22. The simulated card has a smaller value, so that tests can wait for it. The value is
+/// still far above the longest gap that [`MAX_LATENCY`] and any [`Stall`] can cause.
 pub const WATCHDOG_CLOCKS: u64 = 1 << portcullis_verilated::WATCHDOG_LOG2;
 /// SHA-256 rounds per clock in the simulated card.
 pub const ROUNDS: u64 = portcullis_verilated::ROUNDS;
-/// Clocks that the simulated card waits in RUN before it hashes its tables again; the card's default is 2^24.
+/// Clocks in RUN after which the simulated card hashes its tables again; the card's default is 2^24.
 pub const PATROL_CLOCKS: u64 = portcullis_verilated::PATROL_CLOCKS;
-/// Number of lanes of the larger of the two cards in this build: 4, or `PORTCULLIS_LANES` in the environment of the
-/// build.
+/// Lanes of the second of the two cards in this build: 4, or `PORTCULLIS_LANES` in the environment of the build. The
+/// first card has one lane.
 pub const LANES: u32 = portcullis_verilated::LANES;
 
 /// When the bus model stalls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Stall {
-    /// Never: every channel is ready in every clock, and responses come in the order of requests.
+    /// The bus never stalls: every channel is ready in every clock, and responses come in the order of the requests.
     #[default]
     None,
-    /// In three of four clocks: every channel transfers only in the fourth.
+    /// The bus stalls in three of every four clocks; a channel only transfers in the fourth.
     EveryFourth,
-    /// At random in about half of the clocks, independently for each channel. Responses to different reads are
-    /// reordered and interleaved. The same seed gives the same run, clock by clock.
+    /// Each channel stalls at random, in about half of the clocks, independently of the others. Responses to different
+    /// reads are reordered and interleaved. The same seed gives the same stalls in every clock.
     Random(
-        /// Seed of the generator.
+        /// Seed of the random generator.
         u64,
     ),
 }
@@ -38,14 +38,14 @@ pub enum Stall {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SimConfig {
     pub lanes: u32,
-    /// Clocks from the acceptance of a read request to its first data beat, 0 to [`MAX_LATENCY`]. The minimum is one
-    /// clock in any case.
+    /// Clocks from the acceptance of a read request to its first data beat, 0 to [`MAX_LATENCY`]. With 0, it is still
+    /// one clock.
     pub read_latency: u32,
     /// Clocks from the acceptance of the last data beat of a write to its response, 0 to [`MAX_LATENCY`].
     pub write_latency: u32,
     /// Stall pattern.
     pub stall: Stall,
-    /// File for an FST trace of every clock. Needs the crate's feature `trace`.
+    /// File for an FST trace of every clock; needs the crate's feature `trace`.
     pub trace: Option<PathBuf>,
 }
 

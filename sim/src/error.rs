@@ -1,15 +1,15 @@
-//! Errors of a simulation.
+//! Errors of the simulation.
 
 use std::path::PathBuf;
 
-/// An error of the simulated card or in its use.
+/// An error of the simulated card, or of a call to it.
 #[derive(Debug, thiserror::Error)]
 pub enum SimError {
-    /// An assertion in the RTL failed. The simulation is invalid from then on, so every later call returns this error.
+    /// An assertion in the RTL failed. From then on the simulation is invalid, so every later call returns this error.
     #[error("assertion failed in the simulated card at clock {clock}: {message}")]
     Assertion {
         clock: u64,
-        /// Output of the simulator: file, line, and failed assertion.
+        /// The simulator's message: file, line, and the assertion.
         message: String,
     },
     #[error("the card did not answer a register {access} at {address:#x} within {clocks} clocks")]
@@ -18,7 +18,7 @@ pub enum SimError {
     RegisterResponse {
         access: &'static str,
         address: u32,
-        /// AXI response code: 2 is SLVERR, 3 is DECERR.
+        /// AXI response code of the register access: 2 is SLVERR, 3 is DECERR.
         response: u8,
     },
     /// A register address that is not a multiple of four, or above the register window.
@@ -30,7 +30,7 @@ pub enum SimError {
     Unaligned { offset: usize, width: usize },
     #[error("no DMA region is mapped at {0:#x}")]
     NotMapped(u64),
-    /// A DMA region of zero bytes, or one that cannot be allocated.
+    /// A DMA region has zero bytes, or cannot be allocated.
     #[error("cannot allocate a DMA region of {len} bytes")]
     Allocate { len: usize, source: std::io::Error },
     #[error(
@@ -42,7 +42,7 @@ pub enum SimError {
     Latency(u32),
     #[error("cannot inject: {0}")]
     Inject(&'static str),
-    /// This card has no such table bit, or its model does not expose its tables, as in a netlist.
+    /// The card does not have this table bit, or its model, such as a netlist, does not expose the tables.
     #[error("there is no such bit in the simulated card's tables: {0:?}")]
     TableBit(crate::TableBit),
     /// A trace was requested, but the crate was built without the feature `trace`.

@@ -4,7 +4,7 @@
 #[cxx::bridge(namespace = "portcullis")]
 pub(crate) mod bridge {
     struct RegisterResult {
-        /// False if the access was not answered within the bound.
+        /// False if the card did not answer within the bound.
         answered: bool,
         response: u8,
         value: u32,
@@ -39,7 +39,7 @@ pub(crate) mod bridge {
             watchdog: u64,
             trace: &str,
         ) -> UniquePtr<CardSim>;
-        /// Applies the hardware reset; both sides drop everything in flight on the bus.
+        /// Applies the hardware reset; the card and the bus drop all transfers in flight.
         fn hardware_reset(self: Pin<&mut CardSim>);
         /// True if the trace file was opened, or no trace was requested.
         fn trace_ok(self: &CardSim) -> bool;
@@ -51,11 +51,11 @@ pub(crate) mod bridge {
         /// `memory` is 8-byte aligned and valid for atomic access until `unmap` of the same address or the end of the
         /// simulation.
         unsafe fn map(self: Pin<&mut CardSim>, address: u64, memory: *mut u8, size: usize, rights: u8);
-        /// Removes a mapping; false if there is none at this address.
+        /// Removes a mapping; false if there is no mapping at this address.
         fn unmap(self: Pin<&mut CardSim>, address: u64) -> bool;
-        /// Allows or forbids the card to use its bus. While it is forbidden, its requests are answered with SLVERR.
+        /// Allows or forbids the card to use its bus. While this is forbidden, its requests are answered with SLVERR.
         fn set_master(self: Pin<&mut CardSim>, on: bool);
-        /// Whether the word at this device address is mapped.
+        /// Whether the 8-byte word at this device address is mapped.
         fn is_mapped(self: &CardSim, address: u64) -> bool;
 
         fn read32(self: Pin<&mut CardSim>, address: u32, bound: u64) -> RegisterResult;
@@ -63,22 +63,22 @@ pub(crate) mod bridge {
         /// Runs until `clocks` have passed or an assertion failed.
         fn run(self: Pin<&mut CardSim>, clocks: u64);
         /// Runs until the watched word satisfies the condition, an assertion fails, or `bound` clocks have passed; true
-        /// in the first case.
+        /// only if the condition is satisfied.
         fn run_until(self: Pin<&mut CardSim>, address: u64, mask: u64, value: u64, equal: bool, bound: u64) -> bool;
-        /// Arms a fault; `inject.h` numbers the kinds.
+        /// Prepares a fault; `inject.h` gives the numbers of the kinds.
         fn inject(self: Pin<&mut CardSim>, kind: u8, nth: u32, bit: u32);
         /// Inverts one bit in a lane's policy or entropy table; false if the bit does not exist.
         fn upset_table(self: Pin<&mut CardSim>, lane: u32, entropy: bool, row: u32, bit: u32) -> bool;
-        /// Changes latencies and stall pattern, from the next clock.
+        /// Changes latencies and stall pattern from the next clock on.
         fn set_bus(self: Pin<&mut CardSim>, read_latency: u32, write_latency: u32, stall: u8, seed: u64);
 
         fn counters(self: &CardSim) -> Counters;
         /// The first violations of the bus rules, one per line; empty if there are none.
         fn violations(self: &CardSim) -> String;
-        /// Time in nanoseconds to sweep a single bank for this many clocks; 0 if an assertion failed.
+        /// Time in nanoseconds for a single bank to sweep its rows for this many clocks; 0 if an assertion failed.
         fn sweep_alone(clocks: u64) -> u64;
-        /// Runs a model whose only assertion fails; returns the simulator's output, empty if the assertion did not stop
-        /// it.
+        /// Runs a model whose only assertion fails. Returns the simulator's message; it is empty if the assertion did
+        /// not stop the model.
         fn canary() -> String;
         /// Behaves as if an assertion of the RTL failed now.
         fn trip(self: Pin<&mut CardSim>);

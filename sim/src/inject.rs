@@ -1,6 +1,6 @@
 //! Faults of the bus and of the tables that a test can cause.
 
-/// One bit of a table's RAM.
+/// One bit of the RAM of a lane's table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TableBit {
     pub lane: u32,
@@ -12,8 +12,8 @@ pub struct TableBit {
     pub bit: u32,
 }
 
-/// A fault of the bus. `nth` counts bursts from the call of [`crate::Sim::inject`]: 0 is the next burst of the card.
-/// Several injections of one kind are queued; each happens once.
+/// A fault of the bus. `nth` counts bursts from the call of [`crate::Sim::inject`] on: 0 is the card's next burst.
+/// Injections of the same kind form a queue; each happens once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Inject {
     /// Every beat of the read burst has the response SLVERR.
@@ -22,44 +22,44 @@ pub enum Inject {
     ReadDecodeError { nth: u32 },
     /// The read burst is never answered.
     ReadLost { nth: u32 },
-    /// The read burst is answered this many clocks after it was accepted. Bursts with other ids are answered earlier.
+    /// The read burst is answered this many clocks after it was accepted. Bursts with other ids do not wait for it.
     ReadLate { nth: u32, clocks: u32 },
-    /// The read burst ends one beat early.
+    /// The read burst ends one beat too early.
     ReadShort { nth: u32 },
     /// The read burst has one extra beat.
     ReadLong { nth: u32 },
-    /// One data bit of the read burst is inverted in transit; memory is unchanged.
+    /// One data bit of the read burst is inverted on the bus; the memory is unchanged.
     ReadCorrupt {
         nth: u32,
-        /// Bit of the burst's data, 0 to 4095; shorter bursts are not changed.
+        /// Bit of the burst's data, 0 to 4095. A burst that is too short for this bit is not changed.
         bit: u32,
     },
-    /// A data beat without a request arrives now.
+    /// A data beat that answers no request arrives now.
     ReadSpurious {
-        /// Its read id, 0 to 31.
+        /// Read id of the beat, 0 to 31.
         id: u8,
     },
     /// The write burst is answered with SLVERR, and its data is not stored.
     WriteError { nth: u32 },
     /// The write burst is answered with DECERR, and its data is not stored.
     WriteDecodeError { nth: u32 },
-    /// The write burst is stored but never answered.
+    /// The data of the write burst is stored, but the burst is never answered.
     WriteLost { nth: u32 },
-    /// A write response without a request arrives now.
+    /// A write response that answers no request arrives now.
     WriteSpurious {
-        /// Its write id, 0 to 31.
+        /// Write id of the response, 0 to 31.
         id: u8,
     },
-    /// No more read requests are accepted.
+    /// From now on, the bus accepts no read requests.
     ReadRequestsHang,
-    /// No more write requests and write data are accepted.
+    /// From now on, the bus accepts neither write requests nor write data.
     WriteRequestsHang,
     /// Ends [`Inject::ReadRequestsHang`] and [`Inject::WriteRequestsHang`].
     Unhang,
 }
 
 impl Inject {
-    /// (kind, ordinal or id, bit) in the numbering of `cpp/inject.h`.
+    /// The fault as (kind, `nth` or id, detail), in the numbering of `cpp/inject.h`.
     pub(crate) fn code(self) -> (u8, u32, u32) {
         match self {
             Self::ReadError { nth } => (0, nth, 0),

@@ -1,8 +1,8 @@
 //! The simulated card: the Verilated RTL, a model of host memory and of the bus, and the clock loop.
 //!
-//! [`Sim`] owns all three. The clock loop, the AXI4 memory model and its rule checker are C++ (`cpp/`); this crate is
-//! their safe interface. The card's clock advances only inside methods of [`Sim`], so the card does nothing between
-//! calls.
+//! [`Sim`] owns these three parts. The clock loop, the AXI4 memory model and its rule checker are C++ (`cpp/`); this
+//! crate is their safe interface. The card's clock advances only inside methods of [`Sim`], so the card does nothing
+//! between calls.
 //!
 //! ```no_run
 //! use portcullis_sim::{Sim, SimConfig, Watch};

@@ -11,12 +11,12 @@ use rustix::fs::SealFlags;
 
 use crate::SimError;
 
-/// A file with memory of another process, mapped as a whole.
+/// A file of another process, mapped as a whole.
 #[derive(Debug, Clone)]
 pub(crate) struct FileMemory(Arc<MmapRaw>);
 
 impl FileMemory {
-    /// Maps the file. It must be sealed against shrinking, since otherwise its owner could remove pages that the card
+    /// Maps the file. The file must be sealed against shrinking; otherwise its owner could remove pages that the card
     /// uses.
     pub(crate) fn open(file: &OwnedFd) -> Result<Self, Errno> {
         if !rustix::fs::fcntl_get_seals(file)?.contains(SealFlags::SHRINK) {
@@ -27,7 +27,7 @@ impl FileMemory {
         map.map(|map| Self(Arc::new(map))).map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::NOMEM))
     }
 
-    /// The `size` bytes at `offset`; `None` beyond the end of the file.
+    /// The `size` bytes at `offset`; `None` if they extend beyond the end of the file.
     pub(crate) fn part(&self, offset: u64, size: u64) -> Option<FilePart> {
         let (offset, size) = (usize::try_from(offset).ok()?, usize::try_from(size).ok()?);
         let fits = offset.checked_add(size).is_some_and(|end| end <= self.0.len());
@@ -35,7 +35,7 @@ impl FileMemory {
     }
 }
 
-/// Bytes of a file that are mapped at a device address.
+/// A part of a file that is mapped at a device address.
 #[derive(Debug, Clone)]
 pub(crate) struct FilePart {
     file: FileMemory,
@@ -50,17 +50,17 @@ impl FilePart {
     }
 }
 
-/// Anonymous pages that Rust handles and the bus model share.
+/// Anonymous pages that the handles in Rust and the bus model share.
 #[derive(Debug)]
 struct Pages {
     map: MmapRaw,
     len: usize,
 }
 
-/// A page-aligned, zeroed buffer at one device address. Clones are handles to the same memory.
+/// A page-aligned buffer at one device address, zeroed at first. Clones are handles to the same memory.
 ///
-/// All access is by atomic words, here and in the bus model, so handles can be used from any thread. The memory exists
-/// until the last handle is dropped and the [`crate::Sim`] that mapped it has been dropped or has unmapped it.
+/// All accesses, here and in the bus model, are to atomic words, so any thread may use the handles. The memory exists
+/// until the last handle is dropped, and until the [`crate::Sim`] that mapped it is dropped or has unmapped it.
 #[derive(Debug, Clone)]
 pub struct DmaRegion {
     pages: Arc<Pages>,
@@ -85,13 +85,13 @@ impl DmaRegion {
         self.address
     }
 
-    /// Requested length in bytes. The memory extends to the end of the last page, and the card can reach all of it.
+    /// Requested length in bytes. The memory extends to the end of the last page, and the card can access all of it.
     #[must_use]
     pub fn len(&self) -> usize {
         self.pages.len
     }
 
-    /// Always false, since regions are never empty.
+    /// Always false, because regions are never empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.pages.len == 0
@@ -108,8 +108,8 @@ impl DmaRegion {
         if words::read(self.words(), offset, into) { Ok(()) } else { Err(self.outside(offset, into.len())) }
     }
 
-    /// Copies `from` to `offset`. Atomic only within one aligned 8-byte word. Errors: [`SimError::OutsideRegion`];
-    /// nothing is written then.
+    /// Copies `from` to `offset`; only each aligned 8-byte word is written atomically. Errors:
+    /// [`SimError::OutsideRegion`]; then nothing is written.
     pub fn write(&self, offset: usize, from: &[u8]) -> Result<(), SimError> {
         self.check(offset, from.len())?;
         if words::write(self.words(), offset, from) { Ok(()) } else { Err(self.outside(offset, from.len())) }

@@ -1,5 +1,5 @@
-//! The simulated card as a PCI function: configuration space, registers behind BAR0, MSI-X, and the memory of a driver
-//! in another process.
+//! The simulated card as a PCI function: configuration space, registers in BAR0, MSI-X, and the memory of a driver in
+//! another process.
 
 mod bench;
 mod config_space;
@@ -21,21 +21,21 @@ const WORD: usize = size_of::<u32>();
 const ALL_ONES: [u8; WORD] = [0xff; WORD];
 const TABLE: usize = VECTORS as usize * 16;
 
-/// A simulated card in a PCI slot. The clock advances only in [`PciCard::run`] and in register accesses.
+/// A simulated card in a PCI slot. Its clock advances only in [`PciCard::run`] and in register accesses.
 #[derive(Debug)]
 pub struct PciCard {
     config: SimConfig,
     sim: Arc<Mutex<Sim>>,
     space: ConfigSpace,
-    /// Whether BAR4 exists.
+    /// Whether the card has BAR4, with registers that disturb the bus.
     bench: bool,
-    /// The MSI-X table as the host wrote it. It has no effect, because vectors are signalled by event files.
+    /// The MSI-X table as the host wrote it. It has no effect, because interrupts are signalled through event files.
     table: Vec<u8>,
     maps: DmaTable,
     vector: Option<OwnedFd>,
-    /// Number of the card's write bursts at the last interrupt.
+    /// The card's number of write bursts when the last interrupt was signalled.
     signalled: u64,
-    /// Whether the card was accessed since its reset.
+    /// Whether a driver accessed the card since its reset.
     used: bool,
     /// A failure of the simulation, or a violation of the bus rules. It is permanent.
     failure: Option<String>,
@@ -60,7 +60,7 @@ impl PciCard {
         })
     }
 
-    /// Adds BAR4, with which a test in another process disturbs the card's bus. Must be called before the card is used.
+    /// Adds BAR4, through which a test in another process disturbs the bus. Must be called before the card is used.
     #[must_use]
     pub fn with_bench(mut self) -> Self {
         self.bench = true;
@@ -68,7 +68,7 @@ impl PciCard {
         self
     }
 
-    /// The simulation of the card, for tests that disturb it. A reset replaces it.
+    /// The simulation of the card, for tests that disturb the card. A reset replaces the simulation.
     #[must_use]
     pub fn sim(&self) -> Arc<Mutex<Sim>> {
         Arc::clone(&self.sim)
@@ -78,13 +78,13 @@ impl PciCard {
         self.sim.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Why the simulation is no longer valid.
+    /// The reason why the simulation is no longer valid.
     #[must_use]
     pub fn failure(&self) -> Option<&str> {
         self.failure.as_deref()
     }
 
-    /// Runs the clock, and signals an interrupt if the card wrote. True if its bus was used.
+    /// Runs the clock, and signals an interrupt if the card has written. Returns true if the card used its bus.
     pub fn run(&mut self, clocks: u64) -> bool {
         let (result, before, after) = {
             let mut sim = self.lock();
@@ -92,7 +92,7 @@ impl PciCard {
             (sim.run(clocks), before, sim.stats())
         };
         self.keep_failure(result);
-        // The shell around a card signals its vector when the card has written. The interrupt is a hint without state.
+        // The shell around a card signals an interrupt after a write of the card. The interrupt is only a hint.
         if after.write_bursts != self.signalled {
             self.signalled = after.write_bursts;
             self.signal();
@@ -102,7 +102,7 @@ impl PciCard {
 
     fn signal(&self) {
         if let (Some(event), true) = (&self.vector, self.space.master()) {
-            // The file does not block. If its counter is full, the driver has an unread signal already.
+            // Writing does not block. If it fails, the counter is full, so the driver has an unread signal already.
             let _ = rustix::io::write(event, &1_u64.to_ne_bytes());
         }
     }
@@ -114,12 +114,12 @@ impl PciCard {
                 self.failure.get_or_insert(error.to_string());
                 None
             }
-            // The card did not answer. The caller handles this as a root complex does.
+            // The card did not answer; the caller then returns the value that a root complex would return.
             Err(_) => None,
         }
     }
 
-    /// Removes the driver's memory first, so that it is not written any more, then the other settings.
+    /// Ends a driver's connection: removes first its memory, so that the card no longer writes to it, then the rest.
     pub fn disconnect(&mut self) {
         self.unmap_all_between(0, u128::MAX);
         self.vector = None;
@@ -135,7 +135,7 @@ impl PciCard {
         let _ = self.maps.unmap(&mut sim, from, to);
     }
 
-    /// A function-level reset: replaces the card by a new one with the same memory maps.
+    /// A function-level reset: replaces the card by a new card with the same memory maps.
     fn power_cycle(&mut self) {
         let broken = self.lock().violations();
         if let Some(rules) = broken {
@@ -158,7 +158,7 @@ impl PciCard {
 
     fn read_register(&mut self, address: u32) -> [u8; WORD] {
         let result = self.lock().read32(address);
-        // Without an answer, or with an error response, a root complex returns all ones.
+        // If there is no answer, or an error response, a root complex returns a value of all ones.
         self.keep_failure(result).map_or(ALL_ONES, u32::to_le_bytes)
     }
 
@@ -168,7 +168,7 @@ impl PciCard {
     }
 }
 
-/// The addresses of the words of an access, which must consist of whole words.
+/// The addresses of an access's words; an access must consist of whole words.
 fn words(offset: u64, bytes: usize) -> Result<impl Iterator<Item = u32>, Errno> {
     let aligned = offset.is_multiple_of(WORD as u64) && bytes.is_multiple_of(WORD);
     let first = u32::try_from(offset).ok().filter(|_| aligned).ok_or(Errno::INVAL)?;
@@ -266,11 +266,11 @@ impl Device for PciCard {
     fn connect_irqs(&mut self, index: u32, _start: u32, files: Vec<Option<OwnedFd>>) -> Result<(), Errno> {
         let Some(event) = files.into_iter().next() else { return Ok(()) };
         if let Some(event) = &event {
-            // A blocking file would let its owner stop the card by filling it.
+            // The owner of a blocking file could stop the card by filling the file.
             let flags = rustix::fs::fcntl_getfl(event)?;
             rustix::fs::fcntl_setfl(event, flags | rustix::fs::OFlags::NONBLOCK)?;
         }
-        // The simulated card reports errors only in its registers, and never requests its release.
+        // The simulated card reports errors only in its registers, and never requests that the driver releases it.
         if index == irq::MSIX {
             self.vector = event;
         }

@@ -1,8 +1,8 @@
 //! Serves the simulated card on a UNIX socket, to one driver at a time (vfio-user).
 //!
-//! One thread answers requests and runs the clock between them. So after the answer to `DMA_UNMAP`, a driver's memory
-//! is no longer written. The clock runs until [`LINGER`] after the last request or the last use of the bus. Then the
-//! card stands still and costs no processor time.
+//! One thread answers requests, and runs the clock between requests. So after the answer to `DMA_UNMAP`, the card no
+//! longer writes to that memory. The clock runs until [`LINGER`] after the last request and the last use of the bus.
+//! Then the card stands still and uses no processor time.
 
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
@@ -15,17 +15,17 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::pci::PciCard;
 
-/// How long the clock runs on without requests and bus traffic.
+/// How long the clock continues without requests and bus traffic.
 pub const LINGER: Duration = Duration::from_millis(500);
-/// Time limit for a message of a driver, and for its first message.
+/// Time limit for each message of a driver, including the first.
 pub const DEADLINE: Duration = Duration::from_secs(5);
-/// Clocks between two checks of the socket: few right after a request, more later.
+/// Numbers of clocks between two checks of the socket: few after a request, then more and more.
 const FEWEST: u64 = 8;
 const MOST: u64 = 1024;
-/// Largest number of waiting drivers.
+/// Largest number of drivers that wait for the card.
 const WAITING: u16 = 8;
 
-/// Why a card cannot be served, or no longer.
+/// The reason why a card cannot be served, or can no longer be served.
 #[derive(Debug, thiserror::Error)]
 pub enum CardServerError {
     #[error("cannot serve on `{}`: {source}", path.display())]
@@ -34,20 +34,19 @@ pub enum CardServerError {
     Card(String),
 }
 
-/// A socket that only this user can open. Its name is removed when this is dropped.
+/// A socket that only the current user can open. Dropping it removes its name.
 #[derive(Debug)]
 pub struct Socket(Listener);
 
 impl Socket {
-    /// Listens at `path`. A stale socket is replaced.
+    /// Listens at `path`. Replaces a socket file at which no process listens.
     pub fn bind(path: &Path) -> Result<Self, BindError> {
         Listener::bind(path, Access::Owner, WAITING).map(Self)
     }
 
-    /// Serves `card` to one driver after the other until `stop` becomes readable or is closed by its other end.
-    /// `report` receives the result of each driver. A driver that violates the protocol is disconnected, and the next
-    /// is served. Errors: [`CardServerError::Card`] if an assertion of the RTL fails or the card violates the bus
-    /// rules.
+    /// Serves `card` to one driver after the other until `stop` becomes readable or its other end is closed. `report`
+    /// receives each driver's result. If a driver violates the protocol, it is disconnected, and the next driver is
+    /// served. Errors: [`CardServerError::Card`] if an assertion of the RTL fails or the card violates the bus rules.
     pub fn serve(
         &self,
         card: &mut PciCard,
@@ -80,7 +79,7 @@ enum WaitEnd {
     Time,
 }
 
-/// Waits until `first` is readable, `stop` is signalled, or the time is over.
+/// Waits until `first` is readable, `stop` is signalled, or the time has passed.
 fn wait(first: BorrowedFd<'_>, stop: BorrowedFd<'_>, time: Option<Duration>) -> std::io::Result<WaitEnd> {
     let time = time.and_then(|time| Timespec::try_from(time).ok());
     let mut both = [PollFd::from_borrowed_fd(stop, PollFlags::IN), PollFd::from_borrowed_fd(first, PollFlags::IN)];
@@ -98,7 +97,7 @@ fn wait(first: BorrowedFd<'_>, stop: BorrowedFd<'_>, time: Option<Duration>) -> 
     })
 }
 
-/// Serves one driver; `Ok` if `stop` ended it.
+/// Serves one driver. The result is `Ok` if `stop` ended the service.
 fn drive(card: &mut PciCard, driver: &mut Connection, stop: BorrowedFd<'_>) -> Result<(), ServeError> {
     let socket = |error| ServeError::Channel(portcullis_vfio_user::ChannelError::Socket(error));
     let mut last_request = Instant::now();
@@ -133,7 +132,7 @@ fn drive(card: &mut PciCard, driver: &mut Connection, stop: BorrowedFd<'_>) -> R
             last_activity = Instant::now();
         }
         if card.failure().is_some() {
-            // The driver only notices that the connection ends.
+            // The driver only sees that the connection ends.
             return Err(ServeError::Left);
         }
         clocks = (clocks * 2).min(MOST);

@@ -11,45 +11,45 @@ use crate::{
     DmaRegion, Inject, LANES, MAX_LATENCY, SimConfig, SimError, SimStats, Stall, TableBit, WATCHDOG_CLOCKS, Watch,
 };
 
-/// Clocks within which a register access must be answered.
+/// Number of clocks within which the card must answer a register access.
 const REGISTER_BOUND: u64 = 10_000;
 const REGISTER_WINDOW: u32 = 1 << 20;
-/// Device address of the first region: above 4 GiB, so that every test uses address bits over 32.
+/// Device address of the first region: above 4 GiB, so that every test uses more than 32 address bits.
 const FIRST_ADDRESS: u64 = 0x27_0000_0000;
-/// Unmapped bytes after each region, so that an access beyond its end is detected.
+/// Number of unmapped bytes after each region, so that an access beyond a region's end is detected.
 const GUARD: u64 = 0x1_0000;
 
-/// Rights of the card to read and to write a region, as in the C++ code.
+/// The card's rights to read and to write a region; the C++ code uses the same numbers.
 pub(crate) const READ: u8 = 1;
 pub(crate) const WRITE: u8 = 2;
 
-/// Runs the canary: a model built like the card, whose assertion must stop it. Returns its message. `None` means that
-/// it was not stopped: assertions are then not compiled in, and no simulation of this build proves anything.
+/// Runs the canary, a model that is built like the card and whose assertion must stop it. Returns the assertion's
+/// message. `None` means that assertions are not compiled in, so simulations of this build prove nothing.
 #[must_use]
 pub fn canary() -> Option<String> {
     let text = bridge::canary();
     (!text.is_empty()).then_some(text)
 }
 
-/// The time to sweep a single bank of 256 rows for `clocks` clocks, as the reference for the speed of a simulated card.
-/// `None` if an assertion failed.
+/// The time to run a single bank of 256 rows for `clocks` clocks: a reference for the speed of a simulated card. `None`
+/// if an assertion failed.
 #[must_use]
 pub fn sweep_alone(clocks: u64) -> Option<std::time::Duration> {
     let nanoseconds = bridge::sweep_alone(clocks);
     (nanoseconds > 0).then(|| std::time::Duration::from_nanos(nanoseconds))
 }
 
-/// A simulated card with the host memory that it reaches.
+/// A simulated card, with the host memory that it can access.
 pub struct Sim {
-    // Declared before the regions that it points into, and so dropped first.
+    // Declared before the regions that it points to, because fields are dropped in this order.
     card: UniquePtr<CardSim>,
     regions: Vec<DmaRegion>,
     files: BTreeMap<u64, FilePart>,
     next_address: u64,
 }
 
-// SAFETY: the model and the harness keep no reference to the thread that made them: each entry point of `CardSim` sets
-// the thread's simulation context and message sink before it evaluates the model. `&Sim` gives out counters only.
+// SAFETY: the model and the harness do not depend on the thread that made them: each entry point of `CardSim` sets the
+// thread's simulation context and message sink before it evaluates the model. `&Sim` only gives access to counters.
 unsafe impl Send for Sim {}
 
 impl std::fmt::Debug for Sim {
@@ -58,7 +58,7 @@ impl std::fmt::Debug for Sim {
     }
 }
 
-/// The stall pattern in the numbering of the C++ code: (pattern, seed).
+/// The stall pattern as (pattern, seed), in the numbering of the C++ code.
 fn stall_code(stall: Stall) -> (u8, u64) {
     match stall {
         Stall::None => (0, 0),
@@ -85,7 +85,7 @@ impl Sim {
         }
         let trace = match &config.trace {
             Some(path) => {
-                // The trace writer does not report whether it could open its file.
+                // The trace writer does not report whether it opened its file.
                 std::fs::File::create(path).map_err(|_| SimError::Trace(path.clone()))?;
                 path.to_str().ok_or_else(|| SimError::Trace(path.clone()))?
             }
@@ -129,7 +129,7 @@ impl Sim {
         Ok(region)
     }
 
-    /// Unmaps the region: later accesses of the card are answered with SLVERR and counted. The card must be quiescent.
+    /// Unmaps the region: later accesses by the card get SLVERR and are counted. The card must not be using the region.
     /// Errors: [`SimError::NotMapped`], [`SimError::Assertion`].
     pub fn unmap(&mut self, region: &DmaRegion) -> Result<(), SimError> {
         self.healthy()?;
@@ -149,13 +149,13 @@ impl Sim {
         self.files.insert(address, part);
     }
 
-    /// Unmaps a part of a file; the card no longer accesses it when this returns.
+    /// Unmaps a part of a file. When this returns, the card no longer accesses the part.
     pub(crate) fn unmap_file(&mut self, address: u64) {
         self.pin().unmap(address);
         self.files.remove(&address);
     }
 
-    /// Whether the word at this address is mapped.
+    /// Whether the word at this device address is mapped.
     #[cfg(test)]
     pub(crate) fn map_is(&self, address: u64) -> bool {
         let mapped = self.card.is_mapped(address);
@@ -163,7 +163,7 @@ impl Sim {
         mapped
     }
 
-    /// Allows or forbids the card to use its bus. While it is forbidden, its requests get SLVERR and are counted.
+    /// Allows or forbids the card to use its bus. While this is forbidden, its requests get SLVERR and are counted.
     pub fn set_bus_master(&mut self, on: bool) {
         self.pin().set_master(on);
     }
@@ -179,8 +179,8 @@ impl Sim {
         self.register("write", address, |card| card.write32(address, value, REGISTER_BOUND)).map(|_| ())
     }
 
-    /// Applies the hardware reset: the card is as after its first reset, and the bus drops everything in flight, as a
-    /// link does that goes down. Memory, injected faults and counters stay. Errors: [`SimError::Assertion`].
+    /// Applies the hardware reset: the card is as after its first reset, and the bus drops all transfers in flight,
+    /// like a PCIe link that goes down. Memory, injected faults and counters stay. Errors: [`SimError::Assertion`].
     pub fn hardware_reset(&mut self) -> Result<(), SimError> {
         self.healthy()?;
         self.pin().hardware_reset();
@@ -215,8 +215,8 @@ impl Sim {
         self.healthy()
     }
 
-    /// Runs until the watched value satisfies the condition, at most `bound` clocks. True if it does, perhaps without
-    /// any clock; false if the bound was reached first. Errors: [`SimError::NotMapped`], [`SimError::Assertion`].
+    /// Runs until the watched value satisfies the condition, but at most `bound` clocks. Returns whether it satisfies
+    /// the condition; if it does at once, no clock runs. Errors: [`SimError::NotMapped`], [`SimError::Assertion`].
     pub fn run_until(&mut self, watch: &Watch, bound: u64) -> Result<bool, SimError> {
         self.healthy()?;
         let Watch { address, mask, value, equal } = *watch;
@@ -228,7 +228,7 @@ impl Sim {
         Ok(fits)
     }
 
-    /// Arms one fault of the bus. Errors: [`SimError::Inject`] for an id over 31 or a bit over 4095,
+    /// Prepares one fault of the bus. Errors: [`SimError::Inject`] for an id over 31 or a bit over 4095,
     /// [`SimError::Assertion`].
     pub fn inject(&mut self, fault: Inject) -> Result<(), SimError> {
         self.healthy()?;
@@ -244,15 +244,15 @@ impl Sim {
         Ok(())
     }
 
-    /// Inverts one bit of a table's RAM at once, as radiation does, without a write access. Errors:
-    /// [`SimError::TableBit`], [`SimError::Assertion`].
+    /// Inverts one bit of a table's RAM now, without a write access, as radiation does. Errors: [`SimError::TableBit`],
+    /// [`SimError::Assertion`].
     pub fn upset_table(&mut self, at: TableBit) -> Result<(), SimError> {
         self.healthy()?;
         let upset = self.pin().upset_table(at.lane, at.entropy, at.row, at.bit);
         if upset { Ok(()) } else { Err(SimError::TableBit(at)) }
     }
 
-    /// Changes latencies and stall pattern, from the next clock. Requests in flight keep their latency. Errors:
+    /// Changes latencies and stall pattern from the next clock on. Requests in flight keep their latency. Errors:
     /// [`SimError::Latency`], [`SimError::Assertion`].
     pub fn set_bus(&mut self, read_latency: u32, write_latency: u32, stall: Stall) -> Result<(), SimError> {
         self.healthy()?;

@@ -1,4 +1,4 @@
-//! Conditions for a bounded run.
+//! Conditions that end a run of the clock.
 
 use crate::{DmaRegion, SimError};
 
@@ -24,19 +24,19 @@ impl Watch {
         Ok(Self { address: region.address() + (offset - offset % 8) as u64, mask, value: value << shift, equal })
     }
 
-    /// True once the byte at `offset` is `value`. Errors: [`SimError::OutsideRegion`].
+    /// A condition that is true when the byte at `offset` is `value`. Errors: [`SimError::OutsideRegion`].
     pub fn u8_becomes(region: &DmaRegion, offset: usize, value: u8) -> Result<Self, SimError> {
         Self::new(region, offset, 1, u64::from(value), true)
     }
 
-    /// True once the 16-bit value at `offset` (even) is `value`. Errors: [`SimError::OutsideRegion`],
-    /// [`SimError::Unaligned`].
+    /// A condition that is true when the 16-bit value at `offset` (even) is `value`. Errors:
+    /// [`SimError::OutsideRegion`], [`SimError::Unaligned`].
     pub fn u16_becomes(region: &DmaRegion, offset: usize, value: u16) -> Result<Self, SimError> {
         Self::new(region, offset, 2, u64::from(value), true)
     }
 
-    /// True once the 16-bit value at `offset` (even) is not `value`. Errors: [`SimError::OutsideRegion`],
-    /// [`SimError::Unaligned`].
+    /// A condition that is true when the 16-bit value at `offset` (even) is not `value`. Errors:
+    /// [`SimError::OutsideRegion`], [`SimError::Unaligned`].
     pub fn u16_leaves(region: &DmaRegion, offset: usize, value: u16) -> Result<Self, SimError> {
         Self::new(region, offset, 2, u64::from(value), false)
     }

@@ -1,4 +1,4 @@
-//! After a failed assertion in the RTL, the current call and all later ones return an error.
+//! If an assertion in the RTL fails, the current call and all later calls return an error.
 #![cfg(test)]
 
 use portcullis_sim::{Sim, SimConfig, SimError, canary};
@@ -24,6 +24,6 @@ fn a_failed_assertion_is_never_forgotten() {
         assert!(matches!(sim.unmap(&region), Err(SimError::Assertion { .. })));
     }
     assert_eq!(sim.stats().clocks, clocks);
-    // Another card is not affected.
+    // Another card still works.
     Sim::new(SimConfig::default()).unwrap().run(10).unwrap();
 }

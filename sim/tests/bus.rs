@@ -1,4 +1,4 @@
-//! The simulated card from outside: registers, memory, conditions, and the guarantees of the bus model.
+//! Tests the simulated card from outside: registers, memory, conditions, and the guarantees of the bus model.
 #![cfg(test)]
 
 use portcullis_sim::{Inject, Sim, SimConfig, SimError, Stall, Watch};
@@ -48,7 +48,7 @@ fn misuse_is_an_error() {
     sim.unmap(&region).unwrap();
     assert!(matches!(sim.run_until(&watch, 10), Err(SimError::NotMapped(_))));
     assert!(matches!(sim.unmap(&region), Err(SimError::NotMapped(_))));
-    // The handle stays valid after the mapping ends.
+    // The handle can still be used after the mapping has ended.
     region.write(0, &[1]).unwrap();
 }
 

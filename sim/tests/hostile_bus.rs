@@ -1,5 +1,5 @@
-//! Every fault of the bus is detected and reported, and the card stops. After a reset the card works again. If a bus
-//! response can still arrive, only the hardware reset helps: the RESET command does not complete, and OPEN is refused.
+//! The card detects and reports every fault of the bus, and stops. After a reset it works again. If a bus response can
+//! still arrive, only the hardware reset helps: the RESET command does not complete, and OPEN is refused.
 #![cfg(test)]
 
 #[allow(unreachable_pub, dead_code, reason = "shared by tests that each use a part")]
@@ -22,7 +22,7 @@ fn stalls() -> [SimConfig; 3] {
     ]
 }
 
-/// Checks the card's reaction to `inject`: it stops with `fault`, writes no more, and works again after a reset.
+/// Checks the card's reaction to `inject`: it stops with `fault`, writes nothing more, and works again after a reset.
 fn fault_follows(inject: Inject, fault: u32) {
     for config in stalls() {
         let mut rig = Rig::new(config.clone());
@@ -41,7 +41,7 @@ fn fault_follows(inject: Inject, fault: u32) {
         rig.sim.run(20_000).unwrap();
         let after = rig.sim.stats();
         assert_eq!((before.read_bursts, before.write_bursts), (after.read_bursts, after.write_bursts));
-        // The card's count is right: all completions up to the tail exist, and none after it.
+        // The card has written every completion before the tail that it reports.
         let tail = rig.sim.read32(CQ_TAIL).unwrap() as u16;
         assert!((0..tail).all(|n| rig.completion(n).is_some()));
         assert!((0..tail).all(|n| rig.completion(n).is_some_and(|c| c[3] == 0)), "a BEGIN is never an admit");
@@ -66,12 +66,12 @@ fn fault_follows(inject: Inject, fault: u32) {
     }
 }
 
-/// Whether a bus response is missing or surplus after the fault, so that the outstanding responses are unknown.
+/// Whether, after the fault, a bus response is missing or surplus, so that the number of open responses is unknown.
 fn leaves_track(inject: Inject) -> bool {
     !matches!(inject, Inject::ReadError { .. } | Inject::ReadDecodeError { .. } | Inject::WriteError { .. })
 }
 
-/// Checks that commands lead neither to RESET nor to a session, and that the bus stays idle.
+/// Checks that commands lead neither to RESET nor to a session, and that the card does not use the bus.
 fn stays_shut(rig: &mut Rig, fault: u32) {
     let before = rig.sim.stats();
     for command in [4, 1, 2, 4] {
@@ -84,14 +84,14 @@ fn stays_shut(rig: &mut Rig, fault: u32) {
     assert_eq!((before.read_bursts, before.write_bursts), (after.read_bursts, after.write_bursts));
 }
 
-/// Sixty-four entries need more read bursts than there are ids, so a late response would match one of them.
+/// 64 entries need more read bursts than there are ids, so a late response would have the id of one of them.
 fn every_id_is_used_and_each_answer_is_its_own(rig: &mut Rig) {
     for n in 0..64u16 {
         rig.submit(n, 1);
         rig.sim.run(2_000).unwrap();
         let completion = rig.completion(n).unwrap();
         assert_eq!((completion[0], u16::from_le_bytes([completion[6], completion[7]])), (n as u8, 0), "entry {n}");
-        // The record contains the entry's own bytes, here its slot.
+        // The record must contain the bytes of its own entry; the test compares the slot.
         let mut slot = [0; 2];
         rig.log.read((usize::from(n) + 1) % rig::LOG * 256 + 2, &mut slot).unwrap();
         assert_eq!(u16::from_le_bytes(slot), n, "entry {n}");
@@ -100,8 +100,8 @@ fn every_id_is_used_and_each_answer_is_its_own(rig: &mut Rig) {
     }
 }
 
-/// A response arrives after the watchdog, during the RESET command, or long after: it never matches a request of a
-/// later session.
+/// A response arrives after the watchdog has expired, during the RESET command, or long after. It never counts as the
+/// answer to a request of a later session.
 #[test]
 fn a_late_answer_meets_no_later_session() {
     for config in stalls() {
@@ -120,8 +120,8 @@ fn a_late_answer_meets_no_later_session() {
     }
 }
 
-/// The bus stops accepting writes at any point of a record or a completion, or between them: no beat of a later session
-/// is written to the rings of this one.
+/// The bus stops accepting writes at any point of a record or a completion, or between them. No beat of a later session
+/// is then written to the rings of this session.
 #[test]
 fn a_write_that_stalls_meets_no_later_session() {
     // Twelve entries are in progress for about 300 clocks.
@@ -147,7 +147,7 @@ fn a_write_that_stalls_meets_no_later_session() {
     }
 }
 
-/// A stray response arrives while no session is open: the next OPEN is refused for it.
+/// A response without a request arrives while no session is open; therefore the next OPEN is refused.
 #[test]
 fn a_stray_answer_between_sessions_bars_the_next_one() {
     for inject in [Inject::ReadSpurious { id: 3 }, Inject::WriteSpurious { id: 0 }] {
@@ -193,14 +193,14 @@ fn a_beat_that_nobody_asked_for() {
 
 #[test]
 fn a_write_with_an_error_response() {
-    // First a record, later a completion.
+    // `nth` 0 hits a record, the later `nth` hits a completion.
     fault_follows(Inject::WriteError { nth: 0 }, WRITE_RESPONSE);
     fault_follows(Inject::WriteError { nth: 13 }, WRITE_RESPONSE);
 }
 
 #[test]
 fn a_write_that_is_never_answered() {
-    // Completions before the fault stay valid; the first one can be the lost one.
+    // Completions before the fault stay valid; the lost write may be that of the first completion.
     fault_follows(Inject::WriteLost { nth: 23 }, WATCHDOG);
 }
 
@@ -218,7 +218,7 @@ fn requests_that_are_never_accepted() {
 
 #[test]
 fn a_bit_that_turns_over_on_the_way_is_a_crc_fault() {
-    // Bits of the first burst, which has up to four descriptors: version, slot, commitment, CRC, reserved.
+    // Bits of the first burst, which has up to four descriptors: version, slot, commitment, CRC and reserved bytes.
     for bit in [0, 17, 90, 740, 1000, 1023, 1024 + 5] {
         let mut rig = Rig::new(SimConfig::default());
         rig.sim.inject(Inject::ReadCorrupt { nth: 0, bit }).unwrap();

@@ -1,4 +1,4 @@
-//! The registers of a card with several lanes.
+//! Tests the registers of a card with several lanes.
 #![cfg(test)]
 
 use portcullis_sim::{LANES, Sim, SimConfig, SimError};

@@ -1,4 +1,4 @@
-//! Full rings stop the card without losing data. Invalid doorbell values are refused.
+//! Full rings make the card wait, without losing data. The card refuses invalid doorbell values.
 #![cfg(test)]
 
 #[allow(unreachable_pub, dead_code, reason = "shared by tests that each use a part")]
@@ -42,7 +42,7 @@ fn a_full_log_holds_the_lane_and_loses_nothing() {
 #[test]
 fn a_full_completion_ring_holds_the_lane_and_loses_nothing() {
     let mut rig = Rig::new(SimConfig::default());
-    // Entries fill the ring, and no completion is consumed.
+    // Entries fill the completion ring, because the test consumes no completion.
     for slot in (0..RING as u16).step_by(8) {
         rig.submit(slot, 8);
         rig.sim.run(3_000).unwrap();
@@ -52,7 +52,7 @@ fn a_full_completion_ring_holds_the_lane_and_loses_nothing() {
     for count in 0..RING as u16 {
         check(&rig, count);
     }
-    // More entries are judged and recorded; their completions wait for room.
+    // The card judges and records more entries, but their completions wait until the ring has room.
     rig.submit(RING as u16, 8);
     rig.sim.run(5_000).unwrap();
     assert_eq!(rig.sim.read32(CQ_TAIL).unwrap(), RING as u32, "a completion over one that was not consumed");
@@ -72,7 +72,7 @@ fn a_full_completion_ring_holds_the_lane_and_loses_nothing() {
 
 #[test]
 fn doorbells_that_make_no_sense_are_refused() {
-    // (register, value) when 12 entries were submitted, completed and recorded, and only the OPEN record was consumed.
+    // (register, value): 12 entries were submitted, completed and recorded, and only the OPEN record was consumed.
     let bad = [
         ("tail back", SQ_TAIL, 11),
         ("tail beyond the ring", SQ_TAIL, 12 + RING as u32 + 1),

@@ -1,4 +1,4 @@
-//! The single table that is the reference for the card's speed.
+//! Tests the single table that serves as the reference for the card's speed.
 #![cfg(test)]
 
 #[test]

@@ -8,10 +8,10 @@ mod verilator;
 
 use verilator::{Result, Unit, Verilator};
 
-/// Each top, the class that it becomes, and the list of its sources, one per line, relative to the workspace.
+/// Each top module, the class generated from it, and the list of its sources, one per line, relative to the workspace.
 const TOPS: [(&str, &str, &str); 2] =
     [("text_tb", "Vtext", "rtl/text/tb/text_tb.f"), ("text_lane_tb", "Vtextlane", "rtl/text/tb/text_lane_tb.f")];
-/// Functions that the model calls instead of printing or stopping; shared with the card.
+/// Functions that the model calls to print and to stop; the simulated card uses them, too.
 const HOOKS: &str = "sim/verilated/cpp";
 
 fn main() {
@@ -37,7 +37,7 @@ fn build() -> Result<()> {
     for own in ["cpp", "src/ffi.rs"] {
         println!("cargo::rerun-if-changed={own}");
     }
-    // Files of an earlier run must not be compiled.
+    // Files that an earlier run generated must not be compiled.
     if generated.exists() {
         fs::remove_dir_all(&generated)?;
     }
@@ -52,7 +52,7 @@ fn build() -> Result<()> {
 fn compile(include: &Path, hooks: &Path, generated: &Path) -> Result<()> {
     let configure = |build: &mut cc::Build| {
         build.cpp(true).std("c++17").include(generated).include(hooks);
-        // Ignore warnings in Verilator's own headers.
+        // Suppresses warnings in Verilator's own headers.
         for path in [include.to_path_buf(), include.join("vltstd")] {
             build.flag("-isystem").flag(path);
         }
@@ -62,7 +62,7 @@ fn compile(include: &Path, hooks: &Path, generated: &Path) -> Result<()> {
         for name in ["VL_USER_STOP", "VL_USER_FINISH", "VL_USER_FATAL", "VL_IGNORE_UNKNOWN_ARCH"] {
             build.define(name, None);
         }
-        // Output of the model goes to the bench, not to the program's standard output.
+        // Messages of the model go to the bench, not to the program's standard output.
         build.flag("-include").flag(hooks.join("model_hooks.h"));
     };
     let mut bench = cxx_build::bridge("src/ffi.rs");
@@ -75,7 +75,7 @@ fn compile(include: &Path, hooks: &Path, generated: &Path) -> Result<()> {
     configure(&mut model);
     model.warnings(false).debug(false).opt_level(3).files(clocked).try_compile("portcullis_text_model")?;
 
-    // The runtime and the start of a model need not be fast.
+    // The runtime and the model's start-up code are compiled without optimisation for speed.
     let mut runtime = cc::Build::new();
     configure(&mut runtime);
     runtime.warnings(false).debug(false).opt_level(1).files(start_up).file(hooks.join("model_hooks.cpp"));

@@ -11,22 +11,22 @@ mod verilator;
 use verilator::{Result, Unit, Verilator};
 
 const FILE_LIST: &str = "rtl/portcullis.f";
-/// SHA-256 rounds per clock in the simulated card. Hardware has one; sixteen need fewer simulated clocks. The results
-/// are identical.
+/// Environment variable: SHA-256 rounds per clock in the simulated card. Hardware has one; sixteen need fewer simulated
+/// clocks. The results are identical.
 const ROUNDS: &str = "PORTCULLIS_ROUNDS";
 const DEFAULT_ROUNDS: &str = "16";
-/// log2 of the clocks that the simulated card waits in RUN before it hashes its tables again. The default of the card
-/// is 24; this value is small enough for a test.
+/// Environment variable: log2 of the clocks in RUN after which the simulated card hashes its tables again. The card's
+/// default is 24; the default here is small enough for a test.
 const PATROL: &str = "PORTCULLIS_PATROL";
 const DEFAULT_PATROL: &str = "17";
 /// Exposes the tables' RAM to the harness, so that a test can invert a bit of it.
 const HOOKS: &str = "sim/verilated/hooks.vlt";
-/// Whether idle parts sleep (1) or not (0). The visible behaviour is the same.
+/// Environment variable: whether idle parts sleep (1) or not (0). Outside, the card behaves the same.
 const SLEEP: &str = "PORTCULLIS_SLEEP";
-/// Verilog file, relative to the workspace, that replaces the sources of the card with one lane: a synthesised
-/// `portcullis_top` with the same parameters.
+/// Environment variable: a Verilog file, relative to the workspace, that replaces the sources of the card with one
+/// lane. It must be a synthesised `portcullis_top` with the same parameters.
 const NETLIST: &str = "PORTCULLIS_NETLIST";
-/// Lanes of the second of the two cards: 2, 4 or 8. The first card has one lane, which simulates fastest.
+/// Environment variable: lanes of the second of the two cards: 2, 4 or 8. The first card has one lane and is fastest.
 const LANES: &str = "PORTCULLIS_LANES";
 const DEFAULT_LANES: &str = "4";
 const CANARY: &str = "sim/verilated/canary.sv";
@@ -72,15 +72,15 @@ fn build() -> Result<()> {
         card
     };
     let one = netlist.map_or_else(|| card("1"), |netlist| common.iter().cloned().chain([netlist]).collect());
-    // The canary is built like the card, so it shows whether the card's assertions are active.
+    // The canary is built like the card, so it shows whether assertions are active in the card.
     let mut canary = common.clone();
     canary.push(CANARY.to_owned());
     for file in [CANARY, HOOKS] {
         println!("cargo::rerun-if-changed={}", workspace.join(file).display());
     }
-    // A single swept table, as the reference for the card's speed.
+    // A single table that is swept, as the reference for the card's speed.
     let bank: Vec<String> = common.iter().cloned().chain(files.iter().cloned()).collect();
-    // The harness includes the headers of all classes.
+    // The harness includes the header of every generated class.
     let units = [
         Unit { top: "portcullis_top", prefix: "Vcard", arguments: one },
         Unit { top: "portcullis_top", prefix: "Vlanes", arguments: card(&lanes) },
@@ -89,7 +89,7 @@ fn build() -> Result<()> {
     ];
     let verilator = Verilator::find(&workspace)?;
     let model = out.join("model");
-    // Files of an earlier run must not be compiled.
+    // Files that an earlier run generated must not be compiled.
     if model.exists() {
         fs::remove_dir_all(&model)?;
     }
@@ -100,15 +100,15 @@ fn build() -> Result<()> {
     compile(&verilator, &model, trace, &lanes)
 }
 
-/// Removes the code that frees objects of SystemVerilog classes. The RTL has none, and the code locks a mutex in every
-/// evaluation.
+/// Removes the code that frees objects of SystemVerilog classes. The RTL has no classes, and that code locks a mutex in
+/// every evaluation.
 fn leave_out_garbage(class: &Path) -> Result<()> {
     const COLLECTS: &str = "vlSymsp->__Vm_deleter.deleteAll();";
     let text = fs::read_to_string(class).map_err(|e| format!("cannot read `{}`: {e}", class.display()))?;
     Ok(fs::write(class, text.replace(COLLECTS, ""))?)
 }
 
-/// The netlist in the environment, if set; registers it with cargo.
+/// The netlist that the environment names, if any. Tells cargo to watch it.
 fn netlist(workspace: &Path) -> Result<Option<String>> {
     println!("cargo::rerun-if-env-changed={NETLIST}");
     let Some(path) = env::var_os(NETLIST).filter(|path| !path.is_empty()) else { return Ok(None) };
@@ -117,7 +117,7 @@ fn netlist(workspace: &Path) -> Result<Option<String>> {
     Ok(Some(path.to_str().ok_or("the path of a netlist is UTF-8")?.to_owned()))
 }
 
-/// The entries of the file list, relative to the workspace; registers each with cargo.
+/// The entries of the file list, relative to the workspace. Makes cargo watch each of them.
 fn sources(workspace: &Path) -> Result<Vec<String>> {
     let list = workspace.join(FILE_LIST);
     println!("cargo::rerun-if-changed={}", list.display());
@@ -149,7 +149,7 @@ fn compile(verilator: &Verilator, model: &Path, trace: bool, lanes: &str) -> Res
     let base = || {
         let mut build = cc::Build::new();
         build.cpp(true).std("c++17").warnings(false).includes(includes);
-        // Output of the model goes to the harness, not to the program's standard output.
+        // Messages of the model go to the harness, not to the program's standard output.
         build.flag("-include").flag(hooks.join("model_hooks.h"));
         for define in &defines {
             if let Some((name, value)) = define.split_once('=') {
@@ -162,18 +162,18 @@ fn compile(verilator: &Verilator, model: &Path, trace: bool, lanes: &str) -> Res
         build
     };
     let (start_up, clocked) = verilator::generated(model)?;
-    // With -O3 the build takes longer, and the card is not faster.
+    // With -O3 the build would take longer without a faster card.
     let mut clock = base();
     clock.opt_level(2).debug(false).files(clocked);
     clock.flag("-include").flag(hooks.join("assert_always.h"));
-    // Verilated code clears and copies many small arrays in each clock. GCC would use string instructions for these,
-    // which start slowly.
+    // Verilated code clears and copies many small arrays in each clock. For these, GCC would use string instructions,
+    // which are slow to start.
     for what in ["memset", "memcpy"] {
         clock.flag_if_supported(format!("-m{what}-strategy=unrolled_loop:512:noalign,libcall:-1:noalign"));
     }
     clock.compile("portcullis_model");
 
-    // The runtime and the start of a model do not run in every clock. Less optimisation saves build time.
+    // The runtime and the model's start-up code do not run in every clock. Less optimisation saves build time.
     let mut runtime = base();
     runtime.opt_level(1).debug(false).files(start_up).file(hooks.join("model_hooks.cpp"));
     for file in ["verilated.cpp", "verilated_threads.cpp"] {

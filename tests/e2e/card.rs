@@ -1,4 +1,4 @@
-//! All tests of the card on all transports in one program, so that the driver is compiled once per transport.
+//! All tests of the card on all transports, in one program, so that the driver is compiled once per transport.
 #![cfg(test)]
 
 mod card_attest;

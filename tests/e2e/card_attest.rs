@@ -1,4 +1,4 @@
-//! The evidence library checks the card's hashes and signatures: roots, signatures, the key, and the digest of the
+//! Checks the card's hashes and signatures with the evidence library: roots, signatures, the key, and the digest of the
 //! tables.
 #![cfg(feature = "sim")]
 
@@ -21,8 +21,8 @@ use portcullis_evidence::sim::{derive, secret, signer::SoftKey};
 use portcullis_evidence::{checkpoint, tree};
 use zerocopy::{FromBytes, IntoBytes};
 
-/// Checks that each root is over the records before it, and that each signature has the bytes of another
-/// implementation with the seeds of this design (both are deterministic). Returns the checkpoints' states.
+/// Checks that each root covers the records before it, and that each signature equals that of another implementation
+/// with the seeds of this design (both are deterministic). Returns the states in the checkpoints.
 fn verify(trail: &Trail, key: &[u8; 32]) -> Vec<Life> {
     let reference =
         trail.checkpoints.first().map(|c| SoftKey::new(&derive(&secret(), &c.checkpoint.design_id))).unwrap();
@@ -52,7 +52,7 @@ fn verify(trail: &Trail, key: &[u8; 32]) -> Vec<Life> {
 fn attested(epoch: u32, interval: u32) -> (SessionConfig, Keeper) {
     let keeper = Keeper::default();
     let checkpoints = Some(CheckpointConfig { ring_log2: 1, interval });
-    // An arbitrary digest, with one and zero bits. The session compares it with every record and checkpoint.
+    // An arbitrary digest that is not all zeros. The session compares it with every record and checkpoint.
     let ticket_digest = tree::leaf(&epoch.to_le_bytes());
     let config = SessionConfig { checkpoints, ticket_digest, sink: Box::new(keeper.clone()), ..small(epoch) };
     (config, keeper)
@@ -88,7 +88,7 @@ fn a_session_of_more_lanes_is_signed() {
     let last = &trail.checkpoints.last().unwrap().checkpoint;
     assert_eq!((last.size.get(), trail.records.len() as u64), (closed.records, closed.records));
     for signed in &trail.checkpoints {
-        // No record that the heads cover is later than the checkpoint.
+        // No record that the heads cover has a later tick than the checkpoint.
         let under = signed
             .heads
             .iter()
@@ -132,8 +132,8 @@ fn a_session_is_signed_from_open_to_close() {
     card.assert_clean();
 }
 
-/// Compares a session's roots at every possible size of a checkpoint, up to 5,000 records, with the tree over the
-/// records as written.
+/// Compares a session's roots with the tree over the records that the card wrote. Any size up to 5,000 records can have
+/// a checkpoint.
 #[test]
 fn roots_of_random_logs() {
     let mut random = Random::new(5);
@@ -148,7 +148,7 @@ fn roots_of_random_logs() {
         let mut left = entries;
         let (mut sequence, slot) = (1, stream.slot());
         while left > 0 {
-            // Some entries are refused for their sequence. Their records are in the tree too.
+            // Some entries are refused because of their sequence; the tree contains their records, too.
             let note = |i: u32| {
                 let place = Place { slot, sequence: if random.below(10) == 0 { 0 } else { sequence + i } };
                 Descriptor::entry(Opcode::Note, place, [random.below(256) as u8; 32]).sealed()
@@ -176,7 +176,7 @@ fn a_fault_is_signed() {
     let mut session = Session::open_tables(&mut card, &world.tables(), config).unwrap();
     let (stream, _) = session.begin([9; 32]).unwrap();
     session.gate_descriptor(&stream, gate(&mut random, &world.header)).unwrap();
-    // Give a command that is not allowed in RUN.
+    // LOAD is not allowed in RUN.
     registers::with(session.card_mut(), |r| r.command().try_write(|w| w.set_v(Command::Load.into()))).unwrap();
     let closed = session.close().unwrap();
     assert_eq!(closed.cause, Fault::Command);
@@ -186,7 +186,7 @@ fn a_fault_is_signed() {
     assert_eq!(kinds, [RecordType::Open, RecordType::Begin, RecordType::Verdict, RecordType::Alarm, RecordType::Close]);
     assert_eq!(verify(&trail, &key), [Life::Opening, Life::Fault, Life::Closing]);
     assert!(trail.checkpoints[1..].iter().all(|c| c.checkpoint.fault.get() == u16::from(Fault::Command)));
-    // The card's key is still the same.
+    // After the fault, the card still has its key.
     let (config, keeper) = attested(2, 1000);
     Session::open_tables(&mut card, &world.tables(), config).unwrap().close().unwrap();
     assert_eq!(public_key(&mut card).unwrap(), key);
@@ -194,7 +194,7 @@ fn a_fault_is_signed() {
     card.assert_clean();
 }
 
-/// RESET at any time: the next session is complete, with the same key.
+/// After a RESET at any time, the next session is complete and has the same key.
 #[test]
 fn a_reset_in_the_middle_of_a_signature_leaves_the_card_whole() {
     let mut card = SimCard::fresh();
@@ -222,7 +222,7 @@ fn a_reset_in_the_middle_of_a_signature_leaves_the_card_whole() {
     card.assert_clean();
 }
 
-/// If the host consumes checkpoints slowly, none is overwritten, verdicts continue, and CLOSE waits for room.
+/// If the host consumes checkpoints slowly, no checkpoint is overwritten, verdicts continue, and CLOSE waits for room.
 #[test]
 fn a_full_checkpoint_ring_holds_checkpoints_and_not_verdicts() {
     let mut card = SimCard::fresh();
@@ -232,7 +232,7 @@ fn a_full_checkpoint_ring_holds_checkpoints_and_not_verdicts() {
     let mut session = Session::open_tables(&mut card, &world.tables(), config).unwrap();
     let tail = |card: &mut SimCard| registers::with(card, |r| r.checkpoint_tail().try_read()).unwrap().v();
     let (stream, _) = session.begin([9; 32]).unwrap();
-    // The driver requests checkpoints only after it has collected a verdict, so it consumes none while the clock runs.
+    // The driver requests checkpoints only when it has collected a verdict, so it requests none while the clock runs.
     for _ in 0..11 {
         session.gate_descriptor(&stream, gate(&mut random, &world.header)).unwrap();
     }
@@ -250,8 +250,8 @@ fn a_full_checkpoint_ring_holds_checkpoints_and_not_verdicts() {
     card.assert_clean();
 }
 
-/// A host that reads a table window while the card hashes its tables cannot change which row is hashed. Here the
-/// genuine row is beyond the row count, and a forged one is in its place.
+/// While the card hashes its tables, the host reads a table window. This must not change which row is hashed. The test
+/// loads a forged row instead of a genuine row, and the genuine row beyond the row count.
 #[test]
 fn a_window_read_while_the_tables_are_hashed_changes_nothing() {
     let mut card = SimCard::fresh();
@@ -288,7 +288,7 @@ fn checkpoint_head(card: &mut SimCard, head: u32) {
     registers::with(card, |r| r.checkpoint_head().try_write(|w| w.set_v(head))).unwrap();
 }
 
-/// OPEN zeroes the checkpoint head like every other pointer, so an old value in its register has no effect.
+/// OPEN sets the checkpoint head to zero, like every other pointer, so an old value in its register has no effect.
 #[test]
 fn a_checkpoint_head_from_before_open_does_not_count() {
     let mut random = Random::new(21);
@@ -301,7 +301,7 @@ fn a_checkpoint_head_from_before_open_does_not_count() {
         let trail = keeper.0.lock().unwrap();
         let states = verify(&trail, &public_key(&mut card).unwrap());
         assert_eq!(states, [Life::Opening, Life::Closing]);
-        // No session is open, so the write is ignored and causes no fault.
+        // No session is open, so the card ignores the write without a fault.
         checkpoint_head(&mut card, left);
         card.pass(10);
         assert_eq!(CardInfo::read(&mut card).unwrap().fault, Fault::None);
@@ -309,7 +309,7 @@ fn a_checkpoint_head_from_before_open_does_not_count() {
     card.assert_clean();
 }
 
-/// The checkpoint head is checked like other doorbells: it may move only forward, and not beyond the tail.
+/// The card checks the checkpoint head like other doorbells: it may only move forward, and not beyond the tail.
 #[test]
 fn a_checkpoint_head_out_of_range_is_a_fault() {
     let mut random = Random::new(22);
@@ -331,17 +331,17 @@ fn a_checkpoint_head_out_of_range_is_a_fault() {
     }
 }
 
-/// The time at which a host misuses a doorbell.
+/// When a host misuses a doorbell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Slip {
-    /// One clock before CLOSE, while the driver still has a card in RUN.
+    /// One clock before CLOSE, while the driver's card is still in RUN.
     Before,
     /// This many clocks after CLOSE.
     After(u64),
 }
 
-/// A card whose host misuses a doorbell once, around CLOSE. To the card this is like any other fault at that time. The
-/// card's output can be changed before the driver reads it.
+/// A card whose host misuses a doorbell once, near CLOSE. For the card, this is a fault like any other. The test can
+/// also change the card's output before the driver reads it.
 struct Meddled<'c> {
     card: &'c mut SimCard,
     slip: Option<Slip>,
@@ -381,8 +381,8 @@ impl Card for Meddled<'_> {
     }
 }
 
-/// A fault around CLOSE, in any state. If the log was still open, ALARM and CLOSE exist with their checkpoints, and the
-/// session reports the fault.
+/// Causes a fault near CLOSE, in any state of the card. If the log was still open, ALARM and CLOSE exist with their
+/// checkpoints, and the session reports the fault.
 #[test]
 fn a_fault_over_close_is_signed() {
     use RecordType::{Alarm, Begin, Close, Open};
@@ -408,12 +408,11 @@ fn a_fault_over_close_is_signed() {
             assert_eq!(kinds, whole, "{slip:?}");
             assert_eq!(states, [Life::Opening, Life::Fault, Life::Closing], "{slip:?}");
         } else {
-            // After the CLOSE record, the log is closed to an ALARM.
+            // After the CLOSE record, the log accepts no ALARM.
             assert_eq!(kinds, [Open, Begin, Close], "{slip:?}");
             assert_eq!(states, [Life::Opening], "{slip:?}: the signature was under way");
         }
         drop(trail);
-        // The card works again.
         Session::open_tables(&mut card, &world.tables(), attested(2, 1000).0).unwrap().close().unwrap();
         card.assert_clean();
     }
@@ -455,7 +454,7 @@ fn heads(bytes: &mut [u8], change: impl FnOnce(&mut [(LaneHead, [u8; 16])])) {
     }
 }
 
-/// The same for several lanes: exchanged heads, and a head with fewer records, although the sum of sizes is right.
+/// Falsifies heads of several lanes: exchanges two heads, or moves a record from one head's size to another's.
 #[test]
 fn heads_of_lanes_that_contradict_themselves_lose_the_session() {
     type Change = fn(&mut [u8]);
@@ -478,7 +477,7 @@ fn heads_of_lanes_that_contradict_themselves_lose_the_session() {
         }),
         ("a lane that has shrunk", |b| {
             heads(b, |heads| {
-                // At the second checkpoint it had two records.
+                // At the second checkpoint, this lane had two records.
                 if heads[1].0.size.get() == 3 {
                     heads[1].0.size.set(1);
                     heads[0].0.size.set(heads[0].0.size.get() + 2);
@@ -510,7 +509,7 @@ fn heads_of_lanes_that_contradict_themselves_lose_the_session() {
     card.assert_clean();
 }
 
-/// Checkpoints that a card cannot make: the driver abandons the session even without checking signatures and trees.
+/// Fakes checkpoints that no real card makes. The driver abandons the session without checking signatures or trees.
 #[test]
 fn records_and_checkpoints_that_contradict_themselves_lose_the_session() {
     type Change = fn(&mut [u8]);

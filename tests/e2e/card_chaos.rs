@@ -1,5 +1,5 @@
-//! C5, long runs: sessions over a socket with random bus stalls and bus faults, and resets of the card during work.
-//! Every entry is answered once, and every verdict equals that of the evaluator with the same tables.
+//! Requirement C5, long runs: sessions over a socket with random bus stalls, bus faults and resets of the card. Every
+//! entry is answered once, and every verdict equals that of the evaluator with the same tables.
 #![cfg(feature = "sim")]
 
 use crate::card_support;
@@ -14,9 +14,9 @@ use portcullis_sim::{Inject, LANES, SimConfig, Stall, WATCHDOG_CLOCKS};
 use std::collections::BTreeMap;
 
 const STREAMS: u16 = 24;
-/// Number of sessions on one server, which keeps its stalls and latencies.
+/// Number of sessions on one server; stalls and latencies stay the same for all of them.
 const SESSIONS: u32 = 8;
-/// Number of cards after which each kind of end must have occurred.
+/// Number of cards after which every kind of end must have occurred.
 const CARDS: u32 = 16;
 
 /// A disturbance of a session.
@@ -24,9 +24,9 @@ const CARDS: u32 = 16;
 enum Blow {
     None,
     Bus(Inject),
-    /// The card is reset by a register write that does not come from its driver.
+    /// A register write resets the card; the write does not come from the card's driver.
     Reset,
-    /// Requests of one kind are no longer accepted.
+    /// The bus accepts no more requests of one kind.
     Hang,
 }
 
@@ -47,13 +47,13 @@ fn blow(random: &mut Random) -> Blow {
         11 => Blow::Bus(Inject::WriteSpurious { id: random.below(32) as u8 }),
         12 => Blow::Hang,
         13 => Blow::Reset,
-        // This delay exceeds the watchdog, so the response may arrive in a later session.
+        // The delay exceeds the watchdog, so the response may arrive during a later session.
         14 => Blow::Bus(Inject::ReadLate { nth, clocks: WATCHDOG_CLOCKS as u32 + random.below(20_000) as u32 }),
         _ => Blow::None,
     }
 }
 
-/// Number of unanswered entries by slot and sequence; a refused entry is submitted again.
+/// Number of unanswered entries by slot and sequence; an entry that was refused is submitted again.
 #[derive(Default)]
 struct Open(BTreeMap<(u16, u32), usize>);
 
@@ -81,7 +81,7 @@ struct Tally {
     answered: u64,
     admits: u64,
     faults: u64,
-    /// Numbers of sessions that were lost, faulted, and closed normally.
+    /// Number of sessions that were lost, that faulted, and that closed normally.
     ended: [u64; 3],
 }
 
@@ -97,7 +97,7 @@ impl Run {
     fn submit(&mut self, entries: &[Descriptor]) -> Result<(), SessionError> {
         let before = self.session.in_flight();
         let result = self.session.submit_raw(entries);
-        // Entries that were written before an error count as in flight.
+        // If an error occurs, the entries that were written before it count as in flight.
         for entry in entries.iter().take(self.session.in_flight() - before) {
             self.open.submitted(entry);
         }
@@ -134,12 +134,12 @@ impl Run {
             }
             let mut whole = gate(random, &world.header);
             if random.one_in(2) {
-                // The entry passes the host's stages.
+                // The host's stages pass the entry.
                 (whole.validation_outcome, whole.validation_reason) = (1, 0);
                 (whole.lineage_outcome, whole.lineage_reason) = (1, 0);
             }
             let whole = placed(whole, slot, sequence);
-            // Answers are counted by slot and sequence, so these must not change.
+            // Answers are counted by slot and sequence, so breaking the entry must not change these two.
             let broken = if random.one_in(12) { break_entry(random, &whole) } else { whole };
             if Open::key(&broken) == Open::key(&whole) { broken } else { whole }
         };
@@ -197,7 +197,7 @@ fn session(served: &Served, seed: u64, tally: &mut Tally) {
         Run { session, evaluator: world.evaluator(), open: Open::default(), next: [0; STREAMS as usize], idle };
     let blow = blow(&mut random);
     let end = run.drive(&mut random, &world, served, blow, tally);
-    // However the session ended, each entry in flight is answered once.
+    // Whichever way the session ends, each entry in flight gets one answer.
     match end {
         Ok(()) => {
             tally.ended[2] += 1;

@@ -1,4 +1,4 @@
-//! The model and the Verilated card give the same records for the same entries, except for ticks.
+//! For the same entries, the model and the Verilated card write the same records, except for ticks.
 #![cfg(feature = "sim")]
 
 use crate::card_support;
@@ -12,10 +12,10 @@ use portcullis_core::wire::{Descriptor, Fault, Opcode, Record};
 use zerocopy::IntoBytes;
 use zerocopy::little_endian::U64;
 
-/// The result of a script on one card.
+/// The result of running a script on one card.
 #[derive(Debug, PartialEq)]
 struct Run {
-    /// By lane.
+    /// The records of each lane.
     records: Vec<Vec<u8>>,
     outcomes: Vec<Outcome>,
     counters: [u32; 8],
@@ -42,7 +42,7 @@ fn run<C: TestCard>(card: &mut C, world: &World, epoch: u32, script: &[Vec<Descr
     let mut outcomes = Vec::new();
     let lanes = session.info().lanes;
     for (number, batch) in script.iter().enumerate() {
-        // Sometimes the driver submits to the wrong lane.
+        // The driver sometimes submits to the wrong lane.
         if number % 5 == 4 {
             session.submit_raw_to((number % usize::from(lanes)) as u8, batch).unwrap();
         } else {
@@ -66,7 +66,7 @@ fn run<C: TestCard>(card: &mut C, world: &World, epoch: u32, script: &[Vec<Descr
     Run { records, outcomes, counters }
 }
 
-/// A GATE like this one, but in another context that the world declares.
+/// The GATE `gate` in another context; the world declares that context.
 fn changed_context(random: &mut Random, gate: &Descriptor, world: &World) -> Descriptor {
     let other = |value: u8, count: u32| ((u32::from(value) + 1) % count) as u8;
     let declared = |mask: zerocopy::little_endian::U32| mask.get().count_ones();
@@ -85,7 +85,7 @@ fn changed_context(random: &mut Random, gate: &Descriptor, world: &World) -> Des
 }
 
 /// Batches of entries: most are close to a stream's expected entry, and many are broken. The generator tracks the
-/// streams only roughly; the cards decide which entries are valid.
+/// streams only roughly, because the cards decide which entries are valid.
 fn script(random: &mut Random, world: &World, batches: usize) -> Vec<Vec<Descriptor>> {
     let mut next = [0u32; 16];
     let mut judged = [false; 16];

@@ -1,4 +1,4 @@
-//! C5: an invalid entry is refused with the right fault, changes no state, and is never admitted.
+//! Requirement C5: an invalid entry gets the right fault, changes no state, and is never admitted.
 
 use crate::card_support;
 
@@ -55,7 +55,7 @@ fn assert_refused(completed: &Completed, fault: Fault, what: &str) {
 
 type Break = (&'static str, Fault, fn(&mut Descriptor));
 
-/// Each breaks one field, with its first invalid value.
+/// Each change breaks one field: it gives the field its first invalid value.
 const BROKEN: &[Break] = &[
     ("version 0", Fault::Version, |d| d.version = 0),
     ("version 2", Fault::Version, |d| d.version = 2),
@@ -121,7 +121,7 @@ fn every_field_of_a_gate_is_checked<C: TestCard>() {
         change(&mut entry);
         let completed = session.gate_descriptor(&stream, entry).unwrap();
         assert_refused(&completed, *fault, what);
-        // The sequence has not moved, so a valid entry is admitted at the same place.
+        // The sequence has not moved, so a valid entry with the same sequence is admitted.
         assert!(session.gate_descriptor(&stream, good()).unwrap().outcome.is_admit(), "after {what}");
     }
     for (i, change) in EDGES.iter().enumerate() {
@@ -150,7 +150,7 @@ fn the_first_fault_in_order_is_reported<C: TestCard>() {
     let world = world();
     let mut session = Session::open_tables(&mut card, &world.tables(), small(2)).unwrap();
     let (stream, _) = session.begin([0; 32]).unwrap();
-    // Each step repairs the first fault of the previous step.
+    // Each step repairs the first fault of the previous step's entry.
     let mut broken: Vec<Break> = vec![
         ("version", Fault::Version, |d| d.version = 9),
         ("opcode", Fault::Opcode, |d| d.opcode = 9),
@@ -248,7 +248,7 @@ fn slots_and_sequences_are_kept<C: TestCard>() {
         (Opcode::Begin, 3, 0, ok),
         (Opcode::Gate, 3, 1, ok),
     ];
-    // Submit all at once; the driver leaves all checks to the card.
+    // All entries are submitted at once; the driver leaves all checks to the card.
     let entries: Vec<_> = script.iter().map(|(opcode, slot, sequence, _)| entry(*opcode, *slot, *sequence)).collect();
     session.submit_raw(&entries).unwrap();
     for (completed, (opcode, slot, sequence, fault)) in session.drain().unwrap().iter().zip(script) {
@@ -263,8 +263,8 @@ fn slots_and_sequences_are_kept<C: TestCard>() {
     card.assert_clean();
 }
 
-/// The first judged GATE, whatever its verdict, fixes a stream's domain, audience, register and epistemic mode. Other
-/// fields may change, and other streams have their own context.
+/// The first GATE that is judged, whatever its verdict, fixes the stream's domain, audience, register and epistemic
+/// mode. Other fields may change, and each stream has its own context.
 fn a_stream_keeps_the_context_of_its_first_gate<C: TestCard>() {
     type Change = fn(&mut Descriptor);
     const FIXED: &[(&str, Change)] = &[
@@ -299,7 +299,7 @@ fn a_stream_keeps_the_context_of_its_first_gate<C: TestCard>() {
         let place = session.place(&stream).unwrap();
         assert_refused(&session.gate_descriptor(&stream, entry).unwrap(), Fault::Context, what);
         assert_eq!(session.place(&stream).unwrap(), place);
-        // A NOTE in between has no effect on this.
+        // A NOTE between the two entries has no effect on the context.
         assert_eq!(session.note(&stream, [2; 32]).unwrap().outcome, Outcome::Accepted);
         assert_refused(&session.gate_descriptor(&stream, entry).unwrap(), Fault::Context, what);
         assert!(session.gate_descriptor(&stream, first(good())).unwrap().outcome.is_admit(), "after {what}");
@@ -310,7 +310,7 @@ fn a_stream_keeps_the_context_of_its_first_gate<C: TestCard>() {
         change(&mut entry);
         assert!(session.gate_descriptor(&stream, entry).unwrap().outcome.is_admit(), "{i}");
     }
-    // The next stream in this slot has its own context.
+    // The next stream in this slot can have another context.
     let slot = stream.slot();
     session.end(stream, [0; 32]).unwrap();
     let begin = Descriptor::entry(Opcode::Begin, Place { slot, sequence: 0 }, [0; 32]).sealed();
@@ -327,7 +327,7 @@ fn a_refused_entry_moves_nothing<C: TestCard>() {
     let world = world();
     let mut session = Session::open_tables(&mut card, &world.tables(), small(5)).unwrap();
     session.submit_raw(&[Descriptor::entry(Opcode::Begin, Place { slot: 0, sequence: 0 }, [0; 32]).sealed()]).unwrap();
-    // Between two valid entries, one invalid entry of each kind. All are in the ring at once.
+    // One invalid entry of each kind, each between two valid entries. All of them are in the ring at once.
     let mut expected = vec![true];
     for (sequence, (_, _, change)) in (1..).zip(BROKEN) {
         let mut bad = placed(good(), 0, sequence);
@@ -350,7 +350,7 @@ fn a_refused_entry_moves_nothing<C: TestCard>() {
     card.assert_clean();
 }
 
-/// P6: a zeroed table denies every descriptor.
+/// Requirement P6: a zeroed table denies every descriptor.
 fn a_zeroed_table_denies_everything<C: TestCard>() {
     let mut card = C::fresh();
     let mut random = card_support::Random::new(8);

@@ -1,5 +1,5 @@
-//! C5: every fault of the bus model, at random times under load. Verdicts are correct, every submitted entry gets an
-//! answer or an error, and after a reset the card works.
+//! Requirement C5: every fault of the bus model, at random times under load. Verdicts are correct, every submitted
+//! entry gets an answer or an error, and after a reset the card works.
 #![cfg(feature = "sim")]
 
 use crate::card_support;
@@ -14,7 +14,7 @@ use portcullis_core::wire::{Descriptor, Fault, Opcode};
 use portcullis_sim::{Inject, SimConfig, Stall};
 
 const STREAMS: u16 = 24;
-/// The status register, and its bit that only the hardware reset clears.
+/// The status register, and the bit in it that only the hardware reset clears.
 const STATUS: u32 = 0x44;
 const NEEDS_RESET: u32 = 1 << 6;
 
@@ -60,7 +60,7 @@ fn under_fire(card: &mut SimCard, random: &mut Random, kind: usize) -> End {
     let strike = random.below(60);
     let mut end = End::Unharmed;
     let mut fired = false;
-    // Continue until the fault has occurred, since the burst that it waits for may come late.
+    // Continues until the fault has occurred, because the fault may wait for a burst of its kind.
     while answered < 200 || (fired && end == End::Unharmed && answered < 600) {
         let size = random.below(idle.len() + 1);
         let batch: Vec<_> =
@@ -104,7 +104,7 @@ fn under_fire(card: &mut SimCard, random: &mut Random, kind: usize) -> End {
             idle.push((completed.entry.slot.get(), sequence));
         }
         if let End::Faulted(fault) = end {
-            // All entries that were in flight have been answered by now.
+            // By now, all entries that were in flight have an answer.
             assert_eq!(awaited.len(), 0);
             let closed = session.close().unwrap();
             assert_eq!(u16::from(closed.cause), fault);
@@ -118,9 +118,9 @@ fn under_fire(card: &mut SimCard, random: &mut Random, kind: usize) -> End {
     assert!(awaited.is_empty());
     match session.close() {
         Ok(closed) if closed.cause == Fault::None => end,
-        // The fault occurred while the last answers were awaited ...
+        // The fault occurred while the driver waited for the last answers.
         Ok(closed) => End::Faulted(closed.cause.into()),
-        // ... or no answer depended on it, as when the last write was never answered.
+        // No answer depended on the fault, for example because the bus did not answer only the last write.
         Err(SessionError::Faulted(fault)) => End::Faulted(fault.into()),
         Err(error) => panic!("{error}"),
     }
@@ -142,7 +142,7 @@ fn every_fault_of_the_bus_at_random_moments() {
             *ends.entry(under_fire(&mut card, &mut random, kind)).or_default() += 1;
             card.sim().inject(Inject::Unhang).unwrap();
             assert_eq!(card.sim().violations(), None, "kind {kind}, seed {seed}");
-            // If a bus response is missing or surplus, the bus is not trusted until it is reset together with the card.
+            // If a bus response is missing or surplus, the bus works again only after a reset of bus and card.
             let lost = card.sim().read32(STATUS).unwrap() & NEEDS_RESET != 0;
             assert!(!lost || !matches!(kind, 0 | 4 | 6), "kind {kind}, seed {seed}");
             if lost {
@@ -152,7 +152,7 @@ fn every_fault_of_the_bus_at_random_moments() {
                 card.sim().hardware_reset().unwrap();
                 resets += 1;
             }
-            // A session without a new fault: the old fault has no effect any more.
+            // In a session without a new fault, the old fault has no effect.
             let end = under_fire(&mut card, &mut random, 4);
             assert!(
                 matches!(end, End::Unharmed | End::Refused(0x0101) | End::Lost),

@@ -1,5 +1,5 @@
-//! C1: no verdict is lost, duplicated or given to another descriptor, with any behaviour of the bus and at each end of
-//! a ring.
+//! Requirement C1: no verdict is lost, duplicated or given to another descriptor, for any behaviour of the bus and
+//! where rings wrap. A cell of the grid is one combination of stalls, latencies and ring sizes.
 
 use crate::card_support;
 
@@ -12,11 +12,11 @@ use portcullis_core::mutation::Place;
 use portcullis_core::wire::{Descriptor, Fault, Opcode, RecordType};
 use zerocopy::IntoBytes;
 
-/// Number of entries per cell, without those that open and close streams.
+/// Number of entries per cell, not counting those that open and close streams.
 const PER_CELL: u64 = 500;
 /// Number of streams per cell: more than fit into the smallest ring.
 const STREAMS: u16 = 40;
-/// log2 of the submission (and completion) ring, and of the log ring.
+/// log2 of the entries of the submission (and completion) ring, and of those of the log ring.
 const RINGS: [(u8, u8); 3] = [(5, 4), (5, 6), (6, 5)];
 
 /// Runs one cell; returns the number of judged or refused entries.
@@ -29,7 +29,7 @@ fn cell<C: TestCard>(card: &mut C, seed: u64, (ring_log2, log_log2): (u8, u8), c
     let mut session = Session::open_tables(&mut *card, &world.tables(), config).unwrap();
 
     let lanes = session.info().lanes;
-    // The next sequence of each slot, and the expected answer to each ticket.
+    // The next sequence of each slot; the expected answer for each ticket.
     let mut next: Vec<u32> = vec![0; STREAMS.into()];
     let mut idle: Vec<u16> = (0..STREAMS).collect();
     let mut awaited: BTreeMap<u64, (Descriptor, Outcome)> = BTreeMap::new();
@@ -89,7 +89,7 @@ fn cell<C: TestCard>(card: &mut C, seed: u64, (ring_log2, log_log2): (u8, u8), c
     session.close().unwrap();
     card.assert_clean();
 
-    // Every entry has its own record, in order in its lane, besides the lane's OPEN and CLOSE.
+    // Each lane has OPEN, one record per entry in the order of the entries, and CLOSE.
     let kept = kept.lock().unwrap();
     assert_eq!(kept.len() as u64, answered + 2 * u64::from(lanes));
     for lane in 0..lanes {
@@ -143,7 +143,7 @@ mod sim {
         SimCard::new(SimConfig { lanes: 1, read_latency: latency, write_latency: latency, stall, trace: None }).unwrap()
     }
 
-    /// One stall pattern with every latency and every size of rings.
+    /// Runs one stall pattern with every latency and every size of rings.
     fn column(stall: Stall, seed: u64) {
         let mut total = 0;
         for (l, latency) in LATENCIES.into_iter().enumerate() {
@@ -155,7 +155,7 @@ mod sim {
             }
             println!("{stall:?}, latency {latency}: {} clocks", card.clocks().unwrap());
         }
-        // Five such columns give at least 20,000.
+        // Five such columns together have more than 20,000 entries.
         assert!(total >= 9_000, "{total}");
     }
 
@@ -184,7 +184,7 @@ mod sim {
         column(Stall::Random(u64::MAX), 500);
     }
 
-    /// Slow reads with fast writes, and the reverse.
+    /// Runs slow reads with fast writes, and fast reads with slow writes.
     #[test]
     fn with_uneven_latencies() {
         for (i, (read, write)) in [(1000, 0), (0, 1000), (500, 7), (7, 500)].into_iter().enumerate() {
@@ -198,7 +198,7 @@ mod sim {
         }
     }
 
-    /// Every stall pattern, with several lanes on the bus.
+    /// Runs every stall pattern on a card with several lanes.
     #[test]
     fn with_more_lanes() {
         let stalls = [Stall::None, Stall::EveryFourth, Stall::Random(17)];

@@ -1,5 +1,5 @@
-//! Heartbeat credit on the model and on the Verilated card: limits are latched and recorded, all entries are refused
-//! once the credit is spent, and the record of a heartbeat restores it.
+//! Heartbeat credit on the model and on the Verilated card: limits are latched and recorded; when the credit is spent,
+//! all entries are refused; the record of a heartbeat restores the credit.
 
 use crate::card_support;
 
@@ -43,12 +43,12 @@ fn spent_credit_refuses_until_a_heartbeat<C: TestCard>() {
     let mut session = Session::open_tables(&mut card, &world.tables(), config).unwrap();
     let (stream, _) = session.begin([1; 32]).unwrap();
     for round in 0..3u64 {
-        // BEGIN has used one unit of credit already.
+        // BEGIN has already used one unit of credit.
         for _ in 0..if round == 0 { 4 } else { 5 } {
             let outcome = session.gate_descriptor(&stream, gate(&mut random, &world.header)).unwrap().outcome;
             assert!(matches!(outcome, Outcome::Judged(_)), "{outcome:?}");
         }
-        // Every entry is refused now. Other faults have priority over the credit, and no sequence moves.
+        // Every entry is refused now. An entry with another fault gets that fault, and no sequence moves.
         for _ in 0..3 {
             let completed = session.gate_descriptor(&stream, gate(&mut random, &world.header)).unwrap();
             assert_eq!(completed.outcome, Outcome::Fault(Fault::Credit));
@@ -66,7 +66,7 @@ fn spent_credit_refuses_until_a_heartbeat<C: TestCard>() {
     assert_eq!(session.end(stream, [2; 32]).unwrap().outcome, Outcome::Accepted);
     let lanes = session.info().lanes;
     session.close().unwrap();
-    // Each lane has the same.
+    // Each lane has the same records of heartbeats.
     let kept = kept.lock().unwrap();
     for lane in 0..lanes {
         assert_heartbeats(&of_lane(&kept, lane));
@@ -74,7 +74,7 @@ fn spent_credit_refuses_until_a_heartbeat<C: TestCard>() {
     card.assert_clean();
 }
 
-/// Checks OPEN with its limits, three heartbeats, and the last of them in CLOSE.
+/// Checks the limits in OPEN, three heartbeats, and the last of these in CLOSE.
 fn assert_heartbeats(kept: &[Record]) {
     let open = session_half(&kept[0]);
     assert_eq!((open.heartbeat_records.get(), open.heartbeat_ticks.get(), open.heartbeat_nonce.get()), (5, 0, 0));
@@ -139,7 +139,7 @@ fn a_heartbeat_waits_for_what_is_in_flight<C: TestCard>() {
         sequence += 20;
         session.submit(&notes).unwrap();
         session.heartbeat(beat).unwrap();
-        // The answers to entries in flight are kept.
+        // The driver keeps the answers to entries in flight.
         let answers = session.poll().unwrap();
         assert_eq!(answers.len(), 20);
         assert!(answers.iter().all(|c| c.outcome == Outcome::Accepted));
@@ -170,7 +170,7 @@ fn limits_cannot_change_while_the_card_runs<C: TestCard>() {
     card.assert_clean();
 }
 
-/// Reads new records behind the driver's back. The ring head moves only with `consume`.
+/// Reads new records without the driver. The ring's head moves only if `consume` is set.
 fn look<C: TestCard>(session: &mut Session<&mut C>, seen: &mut Vec<Record>, consume: bool) {
     let tail = registers::with(session.card_mut(), |r| r.lane()[0].log_tail().try_read()).unwrap().v();
     for at in seen.len()..tail as usize {
@@ -183,8 +183,8 @@ fn look<C: TestCard>(session: &mut Session<&mut C>, seen: &mut Vec<Record>, cons
     }
 }
 
-/// The ticks in the records alone determine whether an entry had credit, exact to the clock. This holds even if the log
-/// ring is full for a long time, and the verifier comes to the same result.
+/// The ticks in the records determine, exact to the clock, whether an entry had credit. This also holds if the log ring
+/// is full for a long time. The verifier comes to the same result.
 fn the_records_alone_tell_what_had_credit<C: TestCard>() {
     let (limit, clocks) = (7, 1 << 16);
     let (mut heartbeats, mut streams, mut spent) = (0, 0, [0; 2]);
@@ -195,7 +195,7 @@ fn the_records_alone_tell_what_had_credit<C: TestCard>() {
         let config = SessionConfig { ring_log2: 10, ..limited(limit, 1) };
         let mut session = Session::open_tables(&mut card, &world.tables(), config).unwrap();
         let mut seen = Vec::new();
-        // Each entry has its own slot, so that it does not depend on earlier ones.
+        // Each entry has its own slot, so an entry does not depend on earlier entries.
         let mut begins =
             (0..900).map(|slot| Descriptor::entry(Opcode::Begin, Place { slot, sequence: 0 }, [0; 32]).sealed());
         for beat in 0..150 {
@@ -246,12 +246,12 @@ fn the_records_alone_tell_what_had_credit<C: TestCard>() {
     assert!(spent[0] > 10 && spent[1] > 10, "refused for entries, for time: {spent:?}");
 }
 
-/// A witness that answers each checkpoint with a nonce, and stores the records.
+/// A witness that answers each checkpoint with a nonce, and keeps the records.
 #[cfg(feature = "sim")]
 #[derive(Clone, Default)]
 struct Witness(std::sync::Arc<std::sync::Mutex<Seen>>);
 
-/// The state of a witness: records, number of checkpoints, and the nonce for the next heartbeat.
+/// What a witness has: records, number of checkpoints, and the nonce for the next heartbeat.
 #[cfg(feature = "sim")]
 type Seen = (Vec<Record>, u64, Option<u64>);
 
@@ -281,15 +281,15 @@ fn a_slow_host_finds_credit_by_time() {
     slow_host(1);
 }
 
-/// Lanes without entries get every heartbeat too, and do not delay it.
+/// Lanes without entries also get every heartbeat, and do not delay it.
 #[cfg(feature = "sim")]
 #[test]
 fn a_slow_host_finds_credit_beside_idle_lanes() {
     slow_host(portcullis_sim::LANES as u8);
 }
 
-/// The ticket has a time limit but no limit of entries, and there are far too few records for a checkpoint. The driver
-/// then requests one by time.
+/// The ticket limits the time but not the number of entries, and there are far too few records for a checkpoint. So the
+/// driver must request a checkpoint when time runs out.
 #[cfg(feature = "sim")]
 fn slow_host(lanes: u8) {
     let mut card = <portcullis_card::transport::sim::SimCard as card_support::Laned>::of_lanes(lanes);
@@ -300,15 +300,15 @@ fn slow_host(lanes: u8) {
     let config = SessionConfig { checkpoints, sink: Box::new(witness.clone()), ..limited(0, ticks) };
     let mut session = Session::open_tables(&mut card, &world.tables(), config).unwrap();
     let (stream, _) = session.begin([1; 32]).unwrap();
-    // Slightly slow, almost too slow, and slower than the limit; in units of 2^16 clocks.
+    // Pauses that are short, nearly too long, and longer than the limit; in units of 2^16 clocks.
     let pauses = [5, 5, 28, 41, 5, 5, 5, 5, 5, 5, 5, 28, 28, 100, 39, 41, 5];
-    // More lanes take longer to simulate.
+    // Simulating more lanes takes longer, so there are fewer pauses.
     let pauses = if lanes == 1 { &pauses[..] } else { &pauses[..8] };
     for pause in pauses {
         session.card_mut().pass(pause << 16);
         assert_eq!(session.note(&stream, [1; 32]).unwrap().outcome, Outcome::Accepted, "after {pause} units");
     }
-    // Heartbeats are requested only when needed.
+    // The driver requests heartbeats only when it needs them.
     for _ in 0..200 {
         assert_eq!(session.note(&stream, [1; 32]).unwrap().outcome, Outcome::Accepted);
     }
@@ -328,7 +328,7 @@ fn slow_host(lanes: u8) {
         nonces.iter().map(|record| session_half(record).heartbeat_nonce.get()).collect::<Vec<_>>()
     };
     for lane in 0..lanes {
-        // CLOSE may come before the last heartbeat.
+        // In a lane, CLOSE may come before the last heartbeat.
         let (first, own) = (nonces(0), nonces(lane));
         let common = first.len().min(own.len());
         assert!(first.len().abs_diff(own.len()) <= 1 && first[..common] == own[..common], "lane {lane}: {own:?}");

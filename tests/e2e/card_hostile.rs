@@ -1,5 +1,5 @@
-//! C5: a card, or a host between driver and card, that gives false data. Inconsistent data makes the driver treat the
-//! card as lost; false data never admits an entry, and every wait ends.
+//! Requirement C5: a card, or a host between driver and card, that returns false data. If the data is inconsistent, the
+//! driver treats the card as lost. False data never admits an entry, and every wait ends.
 
 use crate::card_support;
 
@@ -31,22 +31,22 @@ on_all_and_lanes!(
 /// Replaces the value of a register read; arguments are address and value.
 type Misread = fn(u32, u32) -> u32;
 
-/// Falsifications between the driver and the card.
+/// How data is falsified between the driver and the card.
 #[derive(Default)]
 struct Lie {
     read: Option<Misread>,
     /// Writes to the submission doorbell are dropped.
     deaf: bool,
-    /// Bit to invert in every completion; the CRC is recomputed.
+    /// Bit that is inverted in every completion; the CRC is recomputed.
     completion_bit: Option<usize>,
     /// The value that replaces every completion.
     completion_planted: Option<Completion>,
-    /// Bit to invert in every completion; the CRC stays.
+    /// Bit that is inverted in every completion; the CRC is not recomputed.
     completion_damage: Option<usize>,
-    /// Completions arrive word by word: each read shows one more new word, and the other words are those before.
+    /// Completions arrive word by word: each read shows one more new word; all other words are old.
     completion_parts: Option<Parts>,
     record_bit: Option<usize>,
-    /// Bit to invert in every submission, before it reaches the ring.
+    /// Bit that is inverted in every submission before it reaches the ring.
     submission_bit: Option<usize>,
 }
 
@@ -95,7 +95,7 @@ impl<C: TestCard> Card for Liar<C> {
     }
     fn dma_read(&self, buffer: &DmaBuffer, offset: usize, into: &mut [u8]) -> Result<(), CardError> {
         self.card.dma_read(buffer, offset, into)?;
-        // Skip completions that the card has not written yet.
+        // Skips completions that the card has not written yet.
         if into.len() == Completion::BYTES && into != Completion::ZERO.as_bytes() {
             if let Some(bit) = self.lie.completion_bit {
                 let mut completion = Completion::read_from_bytes(into).unwrap();
@@ -125,7 +125,7 @@ impl<C: TestCard> Card for Liar<C> {
         self.card.dma_write(buffer, offset, &bytes)
     }
     fn patience(&self) -> u32 {
-        // Enough for these tests to succeed, and short for waits that end without a result.
+        // The wait is long enough for the tests to succeed, but short, because many waits end without a result.
         let enough = self.lie.completion_parts.as_ref().map_or(0, |_| 8);
         self.card.patience().clamp(enough, 400)
     }
@@ -159,7 +159,7 @@ fn assert_lost<C: Card>(mut session: Session<C>, world: &World, what: &str) -> L
 /// A change to a completion before it is planted.
 type Change = fn(&mut Completion);
 
-/// A completion that admits submission 1, as the card itself would write it, with one `change`.
+/// A completion that admits submission 1, as the card would write it, but with one `change`.
 fn planted(session_epoch: u32, change: Change) -> Completion {
     let mut completion = Completion {
         ring_index: U16::new(1),
@@ -181,10 +181,10 @@ fn a_stale_completion_of_another_epoch_loses_the_card<C: TestCard>() {
     let mut card = Liar::<C>::new();
     let world = World::permitting();
     let mut session = begun(&mut card, &world, small(0x0bad_cafe));
-    // The card must not write its own answer.
+    // The card must not write an answer of its own.
     session.card_mut().lie.deaf = true;
     session.submit(&[good(&world, 1)]).unwrap();
-    // Phase and CRC are right: the completion could be left from the previous session.
+    // Phase and CRC are right; such a completion could be left from the previous session.
     let ring = session.completion_ring().unwrap();
     let ring = DmaBuffer::new(ring.address(), ring.len());
     let stale = planted(0x0bad_caff, |_| ());
@@ -196,7 +196,7 @@ fn a_stale_completion_of_another_epoch_loses_the_card<C: TestCard>() {
 
 fn planted_completions_lose_the_card<C: TestCard>() {
     let mut card = Liar::<C>::new();
-    // The tables deny everything, so that only the planted completion can admit.
+    // The tables deny everything, so only the planted completion can admit.
     let mut denying = World::permitting();
     denying.policy[0].kind = 2;
     let changes: [(Change, &str); 9] = [
@@ -211,7 +211,7 @@ fn planted_completions_lose_the_card<C: TestCard>() {
         (|c| c.policy_row = U16::new(1), "completion of submission 1: it names a row that the image does not have"),
         (|c| c.entropy_row = U16::new(u16::MAX), "completion of submission 1: an admit without a permit in both banks"),
         (|c| c.log_index = U64::new(3), "record 2 of lane 0: a heartbeat that no one presented"),
-        // Everything fits except the record.
+        // All fields of the completion are right; only its record is missing.
         (|_| (), "record 2 of lane 0: record and completion contradict"),
     ];
     for (i, (change, expected)) in changes.into_iter().enumerate() {
@@ -289,12 +289,12 @@ fn a_card_of_another_kind_is_refused<C: TestCard>() {
     }
 }
 
-/// A bus does not guarantee that 64 bytes arrive at once: the first word of a completion may arrive before its last, or
-/// after it.
+/// A bus does not guarantee that 64 bytes arrive at once: the first word of a completion may arrive before the last
+/// word or after it.
 fn a_completion_that_comes_in_parts_counts_when_it_is_whole<C: TestCard>() {
     let mut card = Liar::<C>::new();
     let world = World::permitting();
-    // The old content: zeros, or an answer that would be valid at another place.
+    // The old content of the ring: zeros, or an answer that would be valid in another place.
     let befores = [Completion::ZERO, planted(1, |c| (c.phase, c.ring_index) = (0, U16::new(0)))];
     for (ascending, before) in [true, false].into_iter().flat_map(|way| befores.map(|before| (way, before))) {
         card.lie = Lie::default();
@@ -306,7 +306,7 @@ fn a_completion_that_comes_in_parts_counts_when_it_is_whole<C: TestCard>() {
         assert_eq!(answered[0].ticket, 1);
         assert!(answered[0].outcome.is_admit(), "{:?}", answered[0].outcome);
         let parts = session.card_mut().lie.completion_parts.take().unwrap();
-        // The first complete read counts. If that read only decided what to wait for, the next one counts.
+        // The first complete read counts; if that read only made the driver start its wait, the next read counts.
         let whole = Completion::BYTES / 8 + 1;
         assert!((whole..=whole + 1).contains(&parts.come.get()), "{parts:?}: before it was whole, or long after");
         session.close().unwrap();
@@ -320,7 +320,7 @@ fn a_damaged_completion_loses_the_card_after_a_while<C: TestCard>() {
     for _ in 0..4 {
         card.lie = Lie::default();
         let mut session = begun(&mut card, &world, small(1));
-        // Any bit after the phase, including those of the CRC.
+        // The inverted bit is any bit after the phase, perhaps one of the CRC.
         let bit = 24 + random.below(Completion::BYTES * 8 - 24);
         session.card_mut().lie.completion_damage = Some(bit);
         session.submit(&[good(&world, 1)]).unwrap();
@@ -329,8 +329,8 @@ fn a_damaged_completion_loses_the_card_after_a_while<C: TestCard>() {
     }
 }
 
-/// A bit changes between the driver and the ring: the CRC detects it, unless it changes the fields by which the driver
-/// matches the completion.
+/// A bit changes between the driver and the ring. The CRC detects this. If the bit belongs to slot or sequence, the
+/// driver cannot match the completion, and the card is lost.
 fn damage_on_the_way_is_refused_or_loses_the_card<C: TestCard>() {
     let mut card = Liar::<C>::new();
     let world = World::permitting();
@@ -364,7 +364,7 @@ fn every_bit_of_a_completion_counts() {
         session.submit(&[good(&world, 1)]).unwrap();
         session.card_mut().lie.completion_bit = Some(bit);
         let lost = assert_lost(session, &world, &format!("bit {bit}"));
-        // With the phase of the previous lap, it is not a new completion.
+        // With the phase of the previous lap, the completion does not count as new.
         assert_eq!(
             matches!(&lost, LossCause::Broken(why) if why.contains("for a completion")),
             bit == 16,
@@ -397,7 +397,7 @@ fn a_card_that_does_nothing_is_waited_for_only_so_long() {
     session.submit(&[good(&world, 1)]).unwrap();
     let lost = assert_lost(session, &world, "deaf");
     assert_eq!(lost.to_string(), "waited 2 times one step for a completion, in vain");
-    // A card that never leaves CLOSING.
+    // The card never leaves the state CLOSING.
     card.lie.deaf = false;
     card.lie.read = Some(|address, value| if address == 0x44 { value & !0xf | 4 } else { value });
     let error = Session::open_tables(&mut card, &world.tables(), small(1)).unwrap_err();

@@ -1,4 +1,4 @@
-//! Cards with several lanes: each lane has a complete log, each stream stays in its lane, and all share one session.
+//! Cards with several lanes: each lane has a complete log, each stream stays in its lane, and there is one session.
 
 use crate::card_support;
 
@@ -57,7 +57,7 @@ fn misuse_doorbell<C: Card>(card: &mut C, lane: u8) {
     registers::with_lane(card, lane, |lane| lane.sq_tail().try_write(|w| w.set_v(0x1_0000))).unwrap();
 }
 
-/// Asserts that the tickets count from 0, each once and in order.
+/// Asserts that every ticket from 0 on was answered once and in order.
 fn assert_each_once(answered: &[Completed]) {
     assert!(answered.iter().enumerate().all(|(i, completed)| completed.ticket == i as u64), "{answered:?}");
 }
@@ -71,7 +71,7 @@ fn every_lane_has_a_log_of_its_own<C: TestCard>() {
     let config = SessionConfig { ticket_digest: [6; 32], sink: Box::new(keeper.clone()), ..small(0x77) };
     let mut session = Session::open_tables(&mut card, &world.tables(), config).unwrap();
     let lanes = session.info().lanes;
-    // The last lanes have one stream less.
+    // The last lanes have one stream fewer than lane 0.
     let streams: Vec<_> = (0..3 * lanes + 1).map(|_| session.begin([1; 32]).unwrap().0).collect();
     for stream in &streams {
         for _ in 0..20 {
@@ -141,7 +141,7 @@ fn a_slot_of_another_lane_is_refused<C: TestCard>() {
         for slot in slots() {
             let home = (slot % u16::from(lanes)) as u8;
             for lane in (0..lanes).filter(|lane| *lane != home) {
-                // The stream is open in its own lane, and the sequence is right.
+                // The sequence is right, but the entry is in the wrong lane: its stream is open in lane `home`.
                 assert_eq!(ask(lane, entry(opcode, slot, sequence)), Outcome::Fault(Fault::Slot), "{slot} in {lane}");
             }
             assert_eq!(ask(home, entry(opcode, slot, sequence)), Outcome::Accepted, "{slot} in {home}");
@@ -161,7 +161,7 @@ fn a_batch_fits_into_all_its_lanes_or_is_not_submitted<C: TestCard>() {
     let mut session = Session::open_tables(&mut card, &world.tables(), small(3)).unwrap();
     let lanes = u16::from(session.info().lanes);
     let last = lanes - 1;
-    // Eight entries for every lane, and one more for the last.
+    // The batch has eight entries for every lane, and one more for the last lane.
     let mut batch: Vec<_> = (0..8 * lanes).map(begin).collect();
     batch.extend((8..33).map(|i| begin(i * lanes + last)));
     let full = session.submit(&batch);
@@ -180,7 +180,7 @@ fn a_batch_fits_into_all_its_lanes_or_is_not_submitted<C: TestCard>() {
     assert_eq!(answered.len(), batch.len() + 1);
     assert!(answered.iter().zip(&batch).all(|(completed, entry)| completed.entry == *entry));
     assert!(answered.iter().all(|completed| completed.outcome == Outcome::Accepted));
-    // More entries than one lane can hold, spread over all lanes.
+    // There are more entries than one lane can hold, but they are spread over all lanes.
     let notes: Vec<_> = (1..5).flat_map(|i| (0..8 * lanes).map(move |slot| entry(Opcode::Note, slot, i))).collect();
     session.submit(&notes).unwrap();
     assert_eq!(session.drain().unwrap().len(), 32 * usize::from(lanes));
@@ -188,7 +188,7 @@ fn a_batch_fits_into_all_its_lanes_or_is_not_submitted<C: TestCard>() {
     card.assert_clean();
 }
 
-/// In every lane the log ring is full and entries are in flight when one lane has the fault.
+/// When one lane has the fault, every lane has a full log ring and entries in flight.
 fn a_fault_answers_every_entry_once<C: TestCard>() {
     let world = World::permitting();
     for faulty in 0..8 {
@@ -221,14 +221,14 @@ fn a_fault_answers_every_entry_once<C: TestCard>() {
             assert!(outcomes[taken..].iter().all(|outcome| *outcome == Outcome::Fault(Fault::Doorbell)), "lane {lane}");
             let kinds = kinds(&kept, lane);
             assert_eq!(kinds[kinds.len() - 2..], [RecordType::Alarm, RecordType::Close], "lane {lane}");
-            // One record per answered entry; one more may be in the log without its answer.
+            // There is one record per answered entry; one more record may be in the log although its answer is missing.
             assert!((taken + 3..=taken + 4).contains(&kinds.len()), "lane {lane}: {taken} taken, {kinds:?}");
         }
         card.assert_clean();
     }
 }
 
-/// One lane's log has no room for CLOSE. The other lanes are closed without a cause, and nothing follows there.
+/// One lane's log has no room for CLOSE. In the other lanes, CLOSE has no cause, and no record follows it.
 fn a_fault_between_two_closes_alarms_the_lane_that_is_open<C: TestCard>() {
     let mut card = C::fresh();
     let world = World::permitting();
@@ -253,7 +253,7 @@ fn a_fault_between_two_closes_alarms_the_lane_that_is_open<C: TestCard>() {
         }
         let last = *of_lane(&kept, lane).last().unwrap();
         let found = kinds(&kept, lane);
-        // A card may add CLOSE of a full log to the tree first, and write it when there is room.
+        // A card may add CLOSE to the tree while the log is full, and write it when there is room.
         let closed_before = [&expected[..], &[RecordType::Close]].concat();
         if found == closed_before {
             assert_eq!(session_half(&last).cause.get(), 0, "lane {lane}");
@@ -302,7 +302,7 @@ fn a_lie_of_one_lane_loses_them_all<C: TestCard>() {
     let notes: Vec<_> = (0..4 * lanes).map(|slot| entry(Opcode::Note, slot, 1)).collect();
     session.submit(&notes).unwrap();
     session.card_mut().pass_by(20_000);
-    // The second entry of slot 1, in lane 1.
+    // Changes the second entry of slot 1, which is in lane 1.
     session.card_mut().change = |bytes| {
         completion_of(bytes, |completion| {
             if completion.slot.get() == 1 {
@@ -311,11 +311,11 @@ fn a_lie_of_one_lane_loses_them_all<C: TestCard>() {
         });
     };
     let error = session.wait().unwrap_err();
-    // The record is changed as if a heartbeat came before it.
+    // Changes the record as if a heartbeat had come before it.
     let lost = LossCause::Record { lane: 1, index: 5, what: "a heartbeat that no one presented" };
     assert!(matches!(&error, SessionError::Lost(found) if *found == lost), "{error}");
     assert!(matches!(session.poll(), Err(SessionError::Lost(_))));
-    // Answers of lane 0 that were already read are not returned either.
+    // Answers of lane 0 that the driver had already read are dropped, too.
     let rest = session.abandon();
     assert!(
         rest.iter().map(|completed| completed.ticket).eq((0..4 * u64::from(lanes)).map(|i| i + before.len() as u64))
@@ -331,7 +331,7 @@ impl<C: TestCard> Meddled<C> {
     }
 }
 
-/// A record is stored in the lane of its ring, so a record that names another lane never reaches the sink.
+/// A record belongs to the lane of its ring. If it names another lane, the sink does not get it.
 fn a_record_in_another_lane_is_not_kept<C: TestCard>() {
     let world = World::permitting();
     let mut card = Meddled { card: C::fresh(), change: |_| {} };
@@ -351,7 +351,7 @@ fn a_record_in_another_lane_is_not_kept<C: TestCard>() {
     assert_eq!(kept.lock().unwrap().len(), usize::from(lanes));
 }
 
-/// A card accepts an entry of another lane's slot.
+/// A card accepts an entry whose slot belongs to another lane.
 fn an_entry_that_was_taken_by_another_lane_loses_the_card<C: TestCard>() {
     let world = World::permitting();
     let mut card = Meddled { card: C::fresh(), change: |_| {} };
@@ -376,7 +376,7 @@ fn credit_is_by_lane<C: TestCard>() {
     assert_eq!(credit(&mut session), 4);
     for round in 0..3u32 {
         for (lane, stream) in streams.iter().enumerate() {
-            // The last lane uses no more credit.
+            // The last lane uses only the credit for its BEGIN.
             let spends = if lane + 1 == streams.len() {
                 0
             } else if round == 0 {
@@ -398,7 +398,7 @@ fn credit_is_by_lane<C: TestCard>() {
     card.assert_clean();
 }
 
-/// Streams with valid and invalid entries: the determinations do not depend on the number of lanes.
+/// Streams with valid and invalid entries give the same determinations for any number of lanes.
 #[test]
 fn determinations_do_not_depend_on_the_number_of_lanes() {
     let (mut admits, mut refusals) = (0, 0);
@@ -431,7 +431,7 @@ fn determinations_do_not_depend_on_the_number_of_lanes() {
                 outcomes.extend(session.drain().unwrap().into_iter().map(|completed| completed.outcome));
             }
             session.close().unwrap();
-            // Each slot's records in order, without the fields that may differ.
+            // Each slot's records in order, without the fields that may depend on the lanes.
             let mut slots = std::collections::BTreeMap::<u16, Vec<Vec<u8>>>::new();
             for record in kept.lock().unwrap().iter() {
                 let mut record = *record;

@@ -52,12 +52,12 @@ fn a_session_from_open_to_close<C: TestCard>() {
     let closed = session.close().unwrap();
     let record = closed.record.unwrap();
     assert_eq!(closed.cause, Fault::None);
-    // The second stream is in the next lane; the log ring of the first lane wrapped three times.
+    // The second stream is in the next lane. The log ring of the first lane has wrapped three times.
     let info = CardInfo::read(&mut card).unwrap();
     let second = 1 % info.lanes;
     let kept = kept.lock().unwrap();
     for lane in 0..info.lanes {
-        // OPEN, CLOSE, and between them BEGIN, 50 verdicts, NOTE and END of the first stream; BEGIN of the second.
+        // OPEN and CLOSE; between them BEGIN, 50 verdicts, NOTE and END of the first stream, BEGIN of the second.
         let between = if lane == 0 { 53 } else { 0 } + u64::from(lane == second);
         let log = of_lane(&kept, lane);
         let indexes: Vec<u64> = log.iter().map(|record| record.answer.log_index.get()).collect();
@@ -87,7 +87,7 @@ fn one_card_serves_many_sessions<C: TestCard>() {
             let completed = session.gate_descriptor(&stream, descriptor).unwrap();
             assert_eq!(completed.outcome, Outcome::Judged(evaluator.judge(&descriptor)));
         }
-        // Every second session is dropped in the middle.
+        // Every second session is dropped before its end.
         if epoch % 2 == 0 {
             session.close().unwrap();
         }
@@ -121,7 +121,7 @@ fn the_benchmark_counts_every_verdict<C: TestCard>() {
         bench::run(&mut card, &image(), bench::BenchConfig { verdicts: 2_000, streams: 40, attest: false }).unwrap();
     assert_eq!((report.verdicts, report.admits), (2_000, 2_000));
     assert!(report.verdicts_per_second() > 0);
-    // At most rows / rows per clock + 16 in steady state; the measurement includes start and end.
+    // In steady state: at most rows / rows per clock + 16. The measurement also includes start and end.
     if let Some(hundredths) = report.clocks_per_verdict_hundredths() {
         assert!(hundredths < 4_000, "{hundredths} hundredths of a clock for a verdict");
     }
@@ -142,7 +142,7 @@ fn pipelined_and_blocking_calls_mix<C: TestCard>() {
             submitted.push(card_support::placed(gate(&mut random, &world.header), place.slot, place.sequence));
         }
         let first = session.submit(&submitted).unwrap();
-        // A second GATE while a stream waits for its verdict is the caller's error; nothing is submitted.
+        // A second GATE before the stream has its verdict is an error of the caller; the driver submits nothing.
         let again = session.submit(&submitted[3..4]);
         assert!(matches!(again, Err(SessionError::InFlight(slot)) if slot == streams[4].slot()), "{again:?}");
         let own = gate(&mut random, &world.header);

@@ -1,8 +1,7 @@
-//! Oracles on the Verilated banks: the card, the image's evaluator and `cedar-policy` agree over generated policies and
-//! descriptors.
+//! Compares the Verilated banks, the image's evaluator and `cedar-policy` over generated policies and descriptors.
 //!
-//! The card's verdict equals the evaluator's, stage and both rows included. The rows are those of the simple row
-//! function. Both banks of the card pass exactly when Cedar answers Allow for the whole policy set. (`policy_oracle`
+//! The card's verdict equals the evaluator's, including the stage and both rows. The rows equal those of the simple row
+//! function. Both banks of the card pass if and only if Cedar answers Allow for the whole policy set. (`policy_oracle`
 //! compares the evaluator with Cedar rule by rule, over the same cases.)
 #![cfg(feature = "sim")]
 
@@ -36,7 +35,7 @@ fn judge(card: &mut SimCard, case: &Case, descriptors: usize, seen: &mut BTreeMa
 
     let config = SessionConfig { ring_log2: 7, log_log2: 7, epoch: Some(case.seed as u32), ..SessionConfig::default() };
     let mut session = Session::open(&mut *card, image, config).unwrap();
-    // Each descriptor has its own stream, since a stream keeps the context of its first GATE.
+    // Each descriptor has a stream of its own, because a stream keeps the context of its first GATE.
     let cases: Vec<_> = (0..).zip(case.descriptors().take(descriptors)).collect();
     for batch in cases.chunks(BATCH) {
         let begin = |slot| Descriptor::entry(Opcode::Begin, Place { slot, sequence: 0 }, [0; 32]).sealed();

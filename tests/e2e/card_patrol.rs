@@ -1,5 +1,5 @@
-//! The card hashes its tables again in RUN. A flipped bit in a table causes a fault without CLOSE, within a bounded
-//! time, whatever the host requests meanwhile. Verdicts, checkpoints and sessions over intact tables are not affected.
+//! In RUN, the card hashes its tables again. A flipped bit in a table causes a fault without CLOSE within a bounded
+//! time, whatever the host requests. With intact tables, the hash affects no verdict, checkpoint or session.
 #![cfg(feature = "sim")]
 
 use crate::card_support;
@@ -15,9 +15,9 @@ use portcullis_sim::{LANES, PATROL_CLOCKS, ROUNDS, SimConfig, Stall, TableBit};
 const POLICY_ROWS: usize = 9;
 const ENTROPY_ROWS: usize = 3;
 const ROW_BITS: usize = 8 * 192;
-/// Clocks per block in the hash core, with overhead.
+/// Clocks per block in the hash core, including overhead.
 const BLOCK: u64 = 64 / ROUNDS + 4;
-/// The status register, its life state, and its value in FAULT.
+/// The status register, the mask of its life state, and the value of FAULT.
 const STATUS: u32 = 0x44;
 const LIFE: u32 = 15;
 const FAULT: u32 = 5;
@@ -26,14 +26,14 @@ fn card(lanes: u32, stall: Stall) -> SimCard {
     SimCard::new(SimConfig { lanes, read_latency: 20, write_latency: 20, stall, trace: None }).unwrap()
 }
 
-/// Clocks to hash the tables of all lanes: header, rows and end. Each row may wait for one sweep, and takes a few
-/// clocks for the read of a window.
+/// Clocks to hash the tables of all lanes: header, rows and end. Each row may wait for one sweep, and needs a few
+/// clocks for reading a window.
 fn hash_clocks(lanes: u32) -> u64 {
     let rows = (POLICY_ROWS + ENTROPY_ROWS) as u64;
     u64::from(lanes) * ((2 + 3 * rows + 1) * BLOCK + rows * (POLICY_ROWS as u64 + 16))
 }
 
-/// Most clocks between an upset and its fault: the current hash misses it, then a pause, then the hash that detects it.
+/// Largest number of clocks from an upset to its fault: the rest of a hash that misses it, a pause, the next hash.
 fn bound(lanes: u32) -> u64 {
     PATROL_CLOCKS + 2 * hash_clocks(lanes)
 }
@@ -49,8 +49,8 @@ fn any_bit(random: &mut Random, lanes: u32) -> TableBit {
     }
 }
 
-/// Runs the clock, reading the status meanwhile, until the card is in FAULT. Returns the clocks; `None` if they reach
-/// `bound`.
+/// Runs the clock and reads the status until the card is in FAULT. Returns the number of clocks; `None` if there are
+/// `bound` or more.
 fn clocks_to_fault(session: &mut Session<&mut SimCard>, bound: u64) -> Option<u64> {
     let start = session.card().clocks().unwrap();
     loop {
@@ -78,14 +78,14 @@ fn an_upset_in_run_is_a_fault_without_close() {
             let mut card = card(lanes, Stall::None);
             let world = World::random(&mut random, POLICY_ROWS, ENTROPY_ROWS);
             let mut session = Session::open_tables(&mut card, &world.tables(), small(round)).unwrap();
-            // At any moment of the pause or a hash.
+            // The upset happens at any time during a pause or a hash.
             session.card_mut().sim().run(random.bits() % (PATROL_CLOCKS + 3 * hash_clocks(lanes))).unwrap();
             let bit = any_bit(&mut random, lanes);
             session.card_mut().sim().upset_table(bit).unwrap();
             let clocks = clocks_to_fault(&mut session, bound(lanes) + 1000);
             assert!(clocks.is_some_and(|clocks| clocks <= bound(lanes)), "{bit:?}: {clocks:?}");
             println!("{lanes} lanes, {bit:?}: fault after {clocks:?} clocks");
-            // The log ends with an ALARM that contains the cause, and no more entries are judged.
+            // The log ends with an ALARM that contains the cause, and the card judges no more entries.
             let entry = Descriptor::entry(Opcode::Begin, Place { slot: 0, sequence: 0 }, [0; 32]).sealed();
             let error = session.submit(&[entry]).and_then(|_| session.drain()).map(|answered| answered[0].outcome);
             match error {
@@ -99,7 +99,7 @@ fn an_upset_in_run_is_a_fault_without_close() {
     }
 }
 
-/// A row beyond the image's row count affects neither the digest nor a verdict.
+/// An upset in a row beyond the image's row count affects neither the digest nor a verdict.
 #[test]
 fn an_upset_of_a_row_that_does_not_count_is_none() {
     let mut random = Random::new(702);
@@ -115,7 +115,7 @@ fn an_upset_of_a_row_that_does_not_count_is_none() {
     assert_eq!(session.close().unwrap().cause, Fault::None);
 }
 
-/// Submits GATEs for this many clocks and checks each answer. Returns the session's error if it ends earlier.
+/// Submits GATEs for this many clocks and checks each answer. Returns the error if the session ends earlier.
 fn judged(
     session: &mut Session<&mut SimCard>,
     world: &World,
@@ -150,7 +150,7 @@ fn judged(
     Ok(())
 }
 
-/// The tables' port is busy in almost every clock, and rows that the sweep reads are hashed at the same time.
+/// The tables' port is busy in almost every clock, and the hash reads rows while the sweep reads them.
 #[test]
 fn tables_that_stand_are_never_called_changed() {
     let mut random = Random::new(703);
@@ -172,23 +172,23 @@ fn an_upset_is_found_under_load() {
         let world = World::random(&mut random, POLICY_ROWS, ENTROPY_ROWS);
         let mut session = Session::open_tables(&mut card, &world.tables(), small(4)).unwrap();
         session.card_mut().sim().run(random.bits() % PATROL_CLOCKS).unwrap();
-        // The flipped bit changes no verdict, so the verdicts before the fault can be checked.
+        // The flipped bit changes no verdict, so the verdicts before the fault can still be checked.
         let rule = TableBit { lane: lanes - 1, entropy: false, row: 4, bit: 8 * RULE_AT };
         session.card_mut().sim().upset_table(rule).unwrap();
         let start = session.card().clocks().unwrap();
         let error = judged(&mut session, &world, &mut random, 3 * bound(lanes)).unwrap_err();
         assert!(is_table_changed(&error), "{error}");
         let passed = session.card().clocks().unwrap() - start;
-        // The driver checks only after a wait.
+        // The driver notices the fault only when its present wait ends.
         assert!(passed <= bound(lanes) + 10_000, "{passed}");
         assert_eq!(session.close().unwrap().cause, Fault::TableChanged);
     }
 }
 
-/// Offset in a row of its rule number, on which no verdict depends.
+/// Offset of the rule number in a row; verdicts do not depend on the rule number.
 const RULE_AT: u32 = 2;
 
-/// A host cannot delay the hash by requesting one checkpoint after another, and each checkpoint is written.
+/// A host that always requests the next checkpoint cannot delay the hash, and each checkpoint is written.
 #[test]
 fn checkpoints_and_hashes_take_turns() {
     let mut random = Random::new(705);
@@ -216,10 +216,10 @@ fn checkpoints_and_hashes_take_turns() {
     assert_eq!(session.close().unwrap().cause, Fault::TableChanged);
 }
 
-/// Clocks of a signature with 16 rounds per clock, rounded up: about 105,000 blocks.
+/// Clocks of a signature with 16 rounds per clock, rounded up: a signature hashes about 105,000 blocks.
 const SIGNATURE_CLOCKS: u64 = 110_000 * BLOCK;
 
-/// CLOSE, RESET and a flush at any moment of a hash: the session ends as usual.
+/// After CLOSE, RESET or a flush at any time during a hash, the session ends as usual.
 #[test]
 fn a_session_may_end_in_the_middle_of_a_hash() {
     let mut random = Random::new(706);

@@ -1,6 +1,6 @@
-//! The card's rate in simulated clocks. In steady state a verdict takes at most one clock per row plus 16, or the log's
-//! time for its record, whichever is longer. With a read latency of 500 clocks, it takes at most a tenth more. Signing
-//! does not affect it.
+//! The card's rate in simulated clocks. In steady state, a verdict takes at most one clock per row plus 16, or the time
+//! to log its record if that is longer. With a read latency of 500 clocks, it takes at most a tenth more. Signing does
+//! not slow it down.
 #![cfg(feature = "sim")]
 
 use crate::card_support;
@@ -14,7 +14,7 @@ use portcullis_policy::image::Image;
 use portcullis_sim::{LANES, ROUNDS, SimConfig, Stall};
 use zerocopy::little_endian::U16;
 
-/// An image of `rows` policy rows. Their content is irrelevant: every entry walks both banks.
+/// An image of `rows` policy rows. Their content is irrelevant, because both banks sweep all rows for every entry.
 fn image(rows: u16) -> Image {
     let world = World::random(&mut Random::new(3), 1, 1);
     let permit = Row {
@@ -35,7 +35,7 @@ fn measure(latency: u32, rows: u16, verdicts: u64, attest: bool) -> BenchReport 
     measure_lanes(1, latency, rows, verdicts, attest).0
 }
 
-/// The benchmark report, and the number of register accesses.
+/// Runs the benchmark; returns its report and the numbers of register accesses.
 fn measure_lanes(lanes: u32, latency: u32, rows: u16, verdicts: u64, attest: bool) -> (BenchReport, Touched) {
     let config = SimConfig { lanes, read_latency: latency, write_latency: latency, stall: Stall::None, trace: None };
     let mut card = Counting { card: SimCard::new(config).unwrap(), touched: Touched::default() };
@@ -69,14 +69,14 @@ impl Card for Counting {
         self.card.read32(address)
     }
     fn write32(&mut self, address: u32, value: u32) -> Result<(), CardError> {
-        // `sq_tail` of a lane.
+        // The register `sq_tail` of a lane.
         self.touched.doorbells += u64::from((0x1000..0x1800).contains(&address) && address & 0xff == 0x0c);
         self.card.write32(address, value)
     }
 }
 
-/// Limit per verdict in hundredths of a clock: its sweep, or six blocks (four of its leaf, two of a node), plus 5 %. A
-/// block takes 66 clocks at one round per clock.
+/// Limit per verdict in hundredths of a clock: the sweep, or six hash blocks (four for the leaf, two for a node), plus
+/// 5 %. A block takes 66 clocks at one round per clock.
 fn bound(rows: u16) -> u64 {
     let block = 64 / ROUNDS + 2;
     u64::max((u64::from(rows) + 16) * 100, 6 * block * 105)
@@ -102,13 +102,13 @@ fn latency_costs_less_than_a_tenth() {
 
 #[test]
 fn signing_does_not_slow_verdicts() {
-    // The signer always has work: each checkpoint is due long before the previous one is signed.
+    // The signer always has work: each checkpoint is due long before the previous checkpoint is signed.
     let report = measure(100, 16, 20_000, true);
     let hundredths = report.clocks_per_verdict_hundredths().unwrap();
     assert!(hundredths <= bound(16), "{hundredths}");
 }
 
-/// Lanes work in parallel: they reach at least 15/16 of the rate of separate cards.
+/// Lanes work in parallel: together they reach at least 15/16 of the rate of that many cards.
 #[test]
 fn lanes_multiply_the_rate() {
     let clocks =
@@ -117,12 +117,12 @@ fn lanes_multiply_the_rate() {
     assert!(one * 16 >= all * u64::from(LANES) * 15, "{one} with one lane, {all} with {LANES}");
 }
 
-/// Under load a submission doorbell announces at least 16 entries, and no register is read.
+/// Under load, one write of a submission doorbell announces at least 16 entries, and the driver reads no register.
 #[test]
 fn verdicts_cost_few_register_accesses() {
     for lanes in [1, LANES] {
         let touched = |verdicts| measure_lanes(lanes, 100, 64, verdicts, false).1;
-        // Both measurements include opening, first entries and the end.
+        // Both reports include opening, first entries and end, so their difference is the cost of the further verdicts.
         let (few, more) = (4_000, 12_000);
         let (short, long) = (touched(few), touched(more));
         let doorbells = long.doorbells - short.doorbells;

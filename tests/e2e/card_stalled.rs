@@ -1,5 +1,5 @@
-//! Records that wait for room in a full log ring when a fault occurs, and the place of the fault's own record. The
-//! verifier's rules check the result.
+//! When a fault occurs, records may wait for room in a full log ring. These tests check which of them stay in the log,
+//! and where the fault's own record is. The verifier's rules check the result.
 #![cfg(feature = "sim")]
 
 use crate::card_support;
@@ -13,10 +13,10 @@ use portcullis_core::wire::{Checkpoint, Command, Descriptor, Life, Opcode, Recor
 use portcullis_evidence::log::LogChecker;
 use zerocopy::FromBytes;
 
-/// Number of entries that fill a log ring of sixteen after the OPEN record.
+/// Number of entries that fill a log ring of 16 places after the OPEN record.
 const FILL: u16 = 15;
 
-/// A session whose log ring is full: OPEN and as many BEGINs as fit.
+/// A session whose log ring is full: it has OPEN and as many BEGINs as fit.
 fn full<'c>(card: &'c mut SimCard, world: &World, signed: bool) -> (Session<&'c mut SimCard>, Keeper) {
     let keeper = Keeper::default();
     let checkpoints = signed.then_some(CheckpointConfig { ring_log2: 1, interval: 1000 });
@@ -42,7 +42,7 @@ fn records(session: &mut Session<&mut SimCard>) -> u32 {
     registers::with(session.card_mut(), |r| r.records().try_read()).unwrap().v()
 }
 
-/// Checks that the log follows the verifier's rules, and that each checkpoint matches the log.
+/// Checks that the log follows the verifier's rules, and each checkpoint matches the log. Returns the records' types.
 fn hold(world: &World, records: &[Record], checkpoints: &[Checkpoint]) -> Vec<RecordType> {
     let mut rules = LogChecker::new((world.policy.len() as u16, world.entropy.len() as u16));
     let mut kinds = Vec::new();
@@ -65,7 +65,7 @@ fn hold(world: &World, records: &[Record], checkpoints: &[Checkpoint]) -> Vec<Re
     kinds
 }
 
-/// The card has accepted END of three streams; when the fault occurs, only one of the three is in its tree.
+/// The card has accepted the ENDs of three streams. When the fault occurs, only one of their records is in the tree.
 #[test]
 fn a_fault_takes_back_what_is_not_in_the_tree() {
     let mut card = SimCard::fresh();
@@ -83,7 +83,7 @@ fn a_fault_takes_back_what_is_not_in_the_tree() {
     card.assert_clean();
 }
 
-/// CLOSE is in the tree and waits for its place in the ring when the fault occurs: the log gets no ALARM any more.
+/// When the fault occurs, CLOSE is in the tree and waits for its place in the ring. Then the log gets no ALARM.
 #[test]
 fn nothing_stands_behind_close() {
     let mut card = SimCard::fresh();
@@ -92,11 +92,11 @@ fn nothing_stands_behind_close() {
     give(&mut session, Command::Close);
     assert_eq!(records(&mut session), u32::from(FILL) + 2);
     give(&mut session, Command::Load);
-    // Make room for CLOSE, and for any record after it.
+    // Makes room for CLOSE and for a further record.
     session.poll().unwrap();
     session.card_mut().pass(20_000);
     assert_eq!(records(&mut session), u32::from(FILL) + 2, "records behind CLOSE");
-    // The ring has wrapped, so CLOSE is at its first place.
+    // The log ring has wrapped, so CLOSE is in the ring's first place.
     let mut close = [0; Record::BYTES];
     session.card().dma_read(session.log_ring().unwrap(), 0, &mut close).unwrap();
     let mut all = keeper.0.lock().unwrap().records.clone();
@@ -106,8 +106,8 @@ fn nothing_stands_behind_close() {
     card.assert_clean();
 }
 
-/// A checkpoint has begun, and its snapshot waits for the previous record when the fault occurs. It becomes a
-/// checkpoint of RUN, and the fault's own checkpoint covers the ALARM.
+/// When the fault occurs, a checkpoint has begun, and its snapshot waits for the previous record. This checkpoint gets
+/// the state RUN. The fault gets a checkpoint of its own, which covers the ALARM.
 #[test]
 fn a_fault_beside_a_snapshot_has_a_checkpoint_of_its_own() {
     let mut card = SimCard::fresh();

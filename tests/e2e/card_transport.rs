@@ -1,5 +1,6 @@
-//! C5: misuse of rings, doorbells, commands and tables, a failing bus, and resets at any time. The card reports the
-//! right fault, with an ALARM if the log works. Nothing is admitted, nothing hangs, and after a reset the card works.
+//! Requirement C5: misuse of rings, doorbells, commands and tables, a failing bus, and resets at any time. The card
+//! reports the right fault, with an ALARM if the log works. It admits nothing, nothing hangs, and after a reset it
+//! works.
 
 use crate::card_support;
 
@@ -63,7 +64,7 @@ fn assert_all_faulted(answered: &[Completed], fault: Fault) {
     }
 }
 
-/// Asserts that the session is over: it accepts no entry and reports the reason.
+/// Asserts that the session has ended: it accepts no entry, and reports the fault.
 fn assert_faulted<C: TestCard>(session: &mut Session<&mut C>, world: &World, fault: Fault) {
     for _ in 0..2 {
         assert!(matches!(session.submit(&[good(world, 0, 1)]), Err(SessionError::Faulted(f)) if f == fault));
@@ -93,7 +94,7 @@ fn more_entries_than_the_ring_holds_are_refused_by_the_driver<C: TestCard>() {
 fn a_doorbell_out_of_range_is_a_sticky_fault<C: TestCard>() {
     let mut card = C::fresh();
     let world = World::permitting();
-    // Before each, 16 entries are submitted to lane 0, completed and consumed.
+    // Before each misuse, 16 entries in lane 0 were submitted, completed and consumed.
     type Ring = fn(&mut dyn portcullis_card::Card);
     let rings: [(&str, Ring); 7] = [
         ("one more entry than the ring holds", |card| write(card, Bell::SqTail, 16 + 33)),
@@ -109,7 +110,7 @@ fn a_doorbell_out_of_range_is_a_sticky_fault<C: TestCard>() {
         let lanes = u16::from(session.info().lanes);
         session.submit(&(0..16).map(|i| begin(i * lanes)).collect::<Vec<_>>()).unwrap();
         assert_eq!(session.drain().unwrap().len(), 16, "{what}");
-        // Ring the doorbells for consumed entries, so that the counters match the table above.
+        // Rings the doorbells for consumed entries, so that the counters match the table above.
         write(*session.card_mut(), Bell::LogHead, 17);
         write(*session.card_mut(), Bell::CqHead, 16);
         ring(*session.card_mut());
@@ -151,7 +152,7 @@ fn command<C: TestCard>(card: &mut C, code: u8) {
 fn a_command_that_the_state_does_not_allow_is_a_sticky_fault<C: TestCard>() {
     let mut card = C::fresh();
     let world = World::permitting();
-    // In RUN, with an entry in flight.
+    // None of these commands is allowed in RUN; an entry is in flight.
     for code in [Command::Load as u8, Command::Open as u8, 0, 5, 255] {
         let (mut session, _) = open(&mut card, &world, 3);
         session.submit(&[begin(0)]).unwrap();
@@ -163,7 +164,7 @@ fn a_command_that_the_state_does_not_allow_is_a_sticky_fault<C: TestCard>() {
         drop(session);
         assert_eq!(CardInfo::read(&mut card).unwrap().life, Life::Reset);
     }
-    // Before a session there is no log and so no record, but the fault stays until reset.
+    // Before a session there is no log, so there is no record; but the fault stays until a reset.
     for code in [Command::Open as u8, Command::Close as u8, 0, 99] {
         command(&mut card, code);
         card.pass(10);
@@ -210,7 +211,7 @@ fn an_image_that_does_not_fit_is_not_opened<C: TestCard>() {
         change(&mut header);
         assert_eq!(refusal(&mut card, &Tables { header: &header, ..world.tables() }), fault, "{what}");
     }
-    // The driver refuses an image for which the card reports no room.
+    // If the card reports that it has no room for an image, the driver refuses the image.
     let rows = vec![Row::ZERO; 257];
     let tables = Tables { policy: &rows, ..world.tables() };
     let error = Session::open_tables(&mut card, &tables, small(4)).unwrap_err();
@@ -223,7 +224,7 @@ fn an_image_that_does_not_fit_is_not_opened<C: TestCard>() {
 fn open_by_hand<C: TestCard>(card: &mut C) -> (Life, Fault) {
     let buffers: Vec<_> = [4096, 2048, 4096].map(|bytes| card.allocate(bytes).unwrap()).into();
     let [sq, cq, log] = [0, 1, 2].map(|i: usize| buffers[i].address());
-    // All lanes share these rings, since no lane uses them.
+    // All lanes have the same rings, because no lane uses them.
     for lane in 0..CardInfo::read(card).unwrap().lanes {
         place_rings(card, lane, (sq, cq, log), (5, 4));
     }
@@ -235,7 +236,7 @@ fn open_by_hand<C: TestCard>(card: &mut C) -> (Life, Fault) {
     came
 }
 
-/// Sets the addresses of a lane's submission, completion and log ring, and log2 of their entries.
+/// Sets the addresses of a lane's submission, completion and log ring, and the log2 of their numbers of entries.
 fn place_rings<C: TestCard>(card: &mut C, lane: u8, at: (u64, u64, u64), log2: (u8, u8)) {
     let word = |address: u64| ((address & 0xffff_ffff) as u32, (address >> 32) as u32);
     let (sq, cq, log) = (word(at.0), word(at.1), word(at.2));
@@ -275,12 +276,12 @@ fn a_row_that_was_not_written_whole_is_not_opened<C: TestCard>() {
         [registers::POLICY_WINDOW + 256 + 4, registers::POLICY_WINDOW + 2 * 256 + 188, registers::ENTROPY_WINDOW + 256]
     {
         load_only(&mut card, &world.tables()).unwrap();
-        // The value is already there, but the write is out of order.
+        // The word already has this value, but the write is out of order.
         let word = card.read32(address).unwrap();
         card.write32(address, word).unwrap();
         assert_eq!(open_by_hand(&mut card), (Life::Load, Fault::ImageIncomplete), "{address:#x}");
     }
-    // LOAD clears the earlier content.
+    // LOAD clears the tables that were loaded before.
     load_only(&mut card, &world.tables()).unwrap();
     command(&mut card, Command::Load as u8);
     card.pass(10);
@@ -291,8 +292,8 @@ fn a_row_that_was_not_written_whole_is_not_opened<C: TestCard>() {
     card.assert_clean();
 }
 
-/// A card without a signer refuses any checkpoint ring. One with a signer refuses a ring that is too large or crosses
-/// its page.
+/// A card without a signer refuses every checkpoint ring. A card with a signer refuses a ring that is too large or
+/// crosses its page.
 fn a_checkpoint_ring_that_cannot_be_is_not_opened<C: TestCard>() {
     let mut card = C::fresh();
     let world = World::random(&mut Random::new(13), 1, 1);
@@ -311,8 +312,7 @@ fn a_checkpoint_ring_that_cannot_be_is_not_opened<C: TestCard>() {
     card.assert_clean();
 }
 
-/// The card reads its tables back and hashes them: if one bit of a table or of the expected digest differs, it does not
-/// open.
+/// The card reads its tables back and hashes them. If one bit of a table or of the expected digest differs, OPEN fails.
 fn tables_of_another_digest_are_not_opened<C: TestCard>() {
     let mut card = C::fresh();
     let world = World::random(&mut Random::new(15), 2, 2);
@@ -355,7 +355,7 @@ fn rings_that_are_not_allowed_are_not_opened<C: TestCard>() {
     let buffer = card.allocate(1 << 16).unwrap();
     let base = buffer.address();
     let lanes = CardInfo::read(&mut card).unwrap().lanes;
-    // Addresses of submission, completion and log ring; log2 of the rings and of the log.
+    // Addresses of the submission, completion and log rings; then log2 of the first two rings' size, and of the log's.
     let good = ((base, base + 4096, base + 8192), (5u8, 4u8));
     let mut bad = [good; 9];
     bad[0].0.0 += 64;
@@ -367,7 +367,7 @@ fn rings_that_are_not_allowed_are_not_opened<C: TestCard>() {
     bad[6].1.1 = 21;
     (bad[7].0.0, bad[7].1.0) = (0xffff_ffff_ffff_f000, 6);
     (bad[8].0.2, bad[8].1.1) = (0xffff_ffff_ffff_f000, 5);
-    // The bad rings are in the last lane; those of the others are right.
+    // Only the last lane has the bad rings.
     for (i, rings) in [good].into_iter().chain(bad).enumerate() {
         load_only(&mut card, &world.tables()).unwrap();
         for lane in 0..lanes {
@@ -378,7 +378,7 @@ fn rings_that_are_not_allowed_are_not_opened<C: TestCard>() {
         assert_eq!(give_open(&mut card), expected, "rings {i}: {rings:x?}");
         reset(&mut card).unwrap();
     }
-    // The driver reports these before the card does.
+    // For these sizes, the driver reports the error before the card does.
     for (ring_log2, log_log2) in [(4, 4), (16, 4), (5, 3), (5, 21)] {
         let config = portcullis_card::SessionConfig { ring_log2, log_log2, ..small(1) };
         let error = Session::open_tables(&mut card, &world.tables(), config).unwrap_err();
@@ -389,7 +389,7 @@ fn rings_that_are_not_allowed_are_not_opened<C: TestCard>() {
     card.assert_clean();
 }
 
-/// P5, as far as a test can show it: writes to locked tables have no effect.
+/// Requirement P5, as far as a test can show it: writes to locked tables have no effect.
 fn tables_cannot_be_written_while_running<C: TestCard>() {
     let mut card = C::fresh();
     let mut random = Random::new(15);
@@ -415,7 +415,7 @@ fn tables_cannot_be_written_while_running<C: TestCard>() {
     card.assert_clean();
 }
 
-/// A bus failure with entries in flight: each is answered, and only a completion can admit.
+/// A bus failure with entries in flight: each entry is answered, and an entry is admitted only by a completion.
 fn bus_failure<C: TestCard>(fail: fn(&mut C), fault: Fault) {
     let mut card = C::fresh();
     let world = World::permitting();
@@ -426,18 +426,18 @@ fn bus_failure<C: TestCard>(fail: fn(&mut C), fault: Fault) {
     let _ = session.submit(&(0..8).map(|slot| good(&world, slot, 1)).collect::<Vec<_>>());
     let answered = session.drain().unwrap();
     assert_eq!(answered.len(), 8);
-    // Another lane's record and completion may have been on the bus before the failure; they count.
+    // An answer of another lane may have been on the bus before the failure; such an answer is valid.
     let lanes = session.info().lanes;
     let (stood, faulted): (Vec<_>, Vec<_>) = answered.into_iter().partition(|completed| completed.outcome.is_admit());
     assert!(stood.is_empty() || lanes > 1);
     assert_all_faulted(&faulted, fault);
     assert_faulted(&mut session, &world, fault);
-    // The bus does not work, so neither ALARM nor CLOSE can be written.
+    // The bus does not work, so the card can write neither ALARM nor CLOSE.
     assert!(session.alarm().is_none());
     session.card_mut().mend();
     let closed = session.close().unwrap();
     assert_eq!((closed.cause, closed.record), (fault, None));
-    // A bus request was abandoned: RESET does not complete, and no session follows.
+    // A bus request was abandoned, so RESET does not complete, and no session can follow.
     let lost = fault == Fault::Watchdog;
     assert_eq!(closed.needs_reset, lost);
     if lost {
@@ -487,11 +487,11 @@ fn a_reset_at_any_moment_leaves_a_card_that_serves<C: TestCard>() {
             session.submit(&(0..streams).map(|slot| good(&world, slot, 1)).collect::<Vec<_>>()).unwrap();
         }
         session.card_mut().pass(random.bits() % 700);
-        // Another program resets the card, or the session is dropped.
+        // Either another program resets the card, or the session is dropped.
         if random.one_in(2) {
             command(*session.card_mut(), Command::Reset as u8);
             loop {
-                // Completions before that count; everything after it is an error.
+                // Completions before the reset count; the driver reports an error for all later ones.
                 match session.wait() {
                     Ok(answered) if answered.is_empty() => break,
                     Ok(answered) => assert!(answered.iter().all(|c| c.outcome.fault().is_none())),
@@ -516,7 +516,7 @@ fn a_fault_closes_with_its_cause<C: TestCard>() {
     let world = World::permitting();
     let (mut session, kept) = open(&mut card, &world, 9);
     let (_stream, _) = session.begin([0; 32]).unwrap();
-    // No entry is in flight, so the fault appears only at the close.
+    // No entry is in flight, so the fault becomes visible only at the close.
     command(*session.card_mut(), Command::Open as u8);
     let closed = session.close().unwrap();
     assert_eq!(closed.cause, Fault::Command);

@@ -1,6 +1,6 @@
-//! C3 and C5 over a socket: the simulated card as a PCI device in another thread or process. On both sides there are
-//! peers that give false data, stall, die or send garbage. Each costs a bounded time and admits nothing; every entry in
-//! flight is answered once, as refused.
+//! Requirements C3 and C5 over a socket: the simulated card as a PCI device in another thread or process. Peers on both
+//! sides send false data or garbage, stall or die. Each such peer costs a bounded time, and nothing is admitted because
+//! of it. Every entry in flight is answered once, as refused.
 #![cfg(feature = "sim")]
 
 use crate::card_support;
@@ -114,12 +114,12 @@ fn every_transport_gives_the_same_answers() {
     }
 }
 
-/// Counts register accesses.
+/// A card that counts register accesses.
 struct Counting<C> {
     card: C,
     reads: u64,
     writes: u64,
-    /// Number of quanta that ended before the awaited value arrived.
+    /// Number of waits that ended before the awaited value arrived.
     vain: u64,
 }
 
@@ -145,7 +145,7 @@ impl<C: Card> Card for Counting<C> {
     }
 }
 
-/// Register reads and writes, and quanta without a result, for `verdicts` verdicts with 64 streams in flight.
+/// The numbers of register reads, register writes and vain waits for `verdicts` verdicts with 64 open streams.
 fn traffic<C: TestCard>(verdicts: u64) -> (u64, u64, u64) {
     let world = World::permitting();
     let card = Counting { card: C::fresh(), reads: 0, writes: 0, vain: 0 };
@@ -177,8 +177,8 @@ fn under_load_registers_are_not_read_and_rarely_written() {
     let (reads, writes, vain) = traffic::<SimCard>(VERDICTS);
     assert_eq!((reads, vain), (0, 0));
     assert!(writes <= VERDICTS / 16, "{writes} writes for {VERDICTS} verdicts");
-    // The other process may not be scheduled for a while. Then the driver checks the card, and the message has all
-    // counts.
+    // If the other process is not scheduled for a while, the driver checks the card more often; so the message shows
+    // all counts.
     let (reads, writes, vain) = traffic::<UserCard>(VERDICTS);
     assert!(reads <= vain, "{reads} reads for {vain} quanta in vain");
     assert!(writes <= VERDICTS / 16 + 3 * vain, "{writes} writes for {VERDICTS} verdicts, {vain} quanta in vain");
@@ -202,7 +202,7 @@ fn a_socket_is_private_takes_over_what_is_stale_and_goes_with_its_card() {
     let other = Socket::bind(&path).unwrap_err();
     assert!(matches!(other, BindError::NotASocket(_)), "{other}");
     assert_eq!(std::fs::read(&path).unwrap(), b"precious");
-    // Another file under the same name stays.
+    // Dropping a socket does not remove another file that has replaced the socket at its path.
     let socket = Socket::bind(&dir.path().join("b.sock")).unwrap();
     std::fs::remove_file(dir.path().join("b.sock")).unwrap();
     std::fs::write(dir.path().join("b.sock"), "other").unwrap();
@@ -221,7 +221,7 @@ fn garbage_ends_one_driver_and_the_next_is_served() {
         if round % 2 == 0 {
             driver.write_all(&version).unwrap();
         }
-        // Headers with a plausible length and random fields, then the end.
+        // Headers with a plausible length and random fields; then the connection ends.
         for _ in 0..random.below(20) {
             let bytes = random.below(200);
             let mut message: Vec<u8> = (0..16 + bytes).map(|_| random.bits() as u8).collect();
@@ -233,7 +233,7 @@ fn garbage_ends_one_driver_and_the_next_is_served() {
             }
         }
         let _ = driver.shutdown(std::net::Shutdown::Write);
-        // The server may answer or close, and closes in any case.
+        // The server may answer, and closes the connection in any case.
         let _ = driver.read_to_end(&mut Vec::new());
     }
     assert_serves(&served.path);
@@ -246,7 +246,7 @@ fn a_driver_that_says_nothing_is_dropped_for_the_next() {
     let served = Served::new(QUICK);
     let started = Instant::now();
     let silent = UnixStream::connect(&served.path).unwrap();
-    // The first driver keeps the card until the handshake's deadline; then the next driver gets it.
+    // The first driver keeps the card until the deadline of its handshake. After that, the next driver gets the card.
     let next = loop {
         match VfioUserCard::connect(&served.path) {
             Ok(card) => break card,
@@ -270,7 +270,7 @@ fn in_flight<C: Card>(card: C, streams: u16, epoch: u32) -> Session<C> {
     session
 }
 
-/// Asserts that the card is lost: entries in flight are answered once, as refused, and no more are accepted.
+/// Asserts that the card is lost: entries in flight are answered once, as refused, and the session accepts no more.
 fn assert_lost<C: Card>(session: &mut Session<C>, answered: usize, submitted: usize) {
     let mut seen = answered;
     let lost = loop {
@@ -301,7 +301,7 @@ fn a_server_that_ends_loses_the_card_and_refuses_what_was_in_flight() {
     assert!(started.elapsed() < Duration::from_secs(10));
 }
 
-/// A card that returns all ones from some time on, like one that has left its bus.
+/// A card that, from some time on, returns all ones, like a card that has left its bus.
 struct Vanishing {
     card: PciCard,
     gone: bool,
@@ -376,7 +376,7 @@ fn a_card_that_vanishes_is_said_to_be_gone() {
     server.join().unwrap();
 }
 
-/// A part of this test binary as a separate process. It prints a line on stdout when it is ready.
+/// A part of this test program, run as a separate process. It prints a line on stdout when it is ready.
 struct Process(Child);
 
 impl Process {
@@ -455,7 +455,7 @@ fn a_card_process_may_die_at_any_moment() {
     let path = dir.path().join("card.sock");
     let mut random = Random::new(5);
     for round in 0..rounds() {
-        // The previous server's socket is stale by now.
+        // The socket of the previous server is stale by now.
         let server = Process::new("serving_process", &path);
         let mut session = in_flight(VfioUserCard::connect(&path).unwrap(), 24, round as u32);
         let moment = Duration::from_micros(random.bits() % 6_000);
@@ -467,7 +467,7 @@ fn a_card_process_may_die_at_any_moment() {
         let world = World::permitting();
         let mut answered = 0;
         let mut submitted = 24;
-        // Keep the card busy until it is gone.
+        // Keeps the card busy until the server has ended.
         while let Ok(completed) = session.wait() {
             answered += completed.len();
             assert!(completed.iter().all(|c| c.outcome.fault().is_none()));
@@ -476,7 +476,7 @@ fn a_card_process_may_die_at_any_moment() {
             let batch: Vec<_> = completed.iter().map(next).collect();
             match session.submit(&batch) {
                 Ok(_) => submitted += batch.len(),
-                // Entries that were written before the doorbell failed are in flight too.
+                // Entries that were written before the doorbell failed count as in flight.
                 Err(_) => {
                     submitted = answered + session.in_flight();
                     break;
@@ -490,7 +490,7 @@ fn a_card_process_may_die_at_any_moment() {
     }
 }
 
-/// The card has its own process, so all mapped memory there belongs to its drivers, not to other tests.
+/// The card has its own process, so all memory mapped there belongs to its drivers and not to other tests.
 #[test]
 fn a_driver_process_may_die_at_any_moment() {
     let dir = tempfile::tempdir().unwrap();
@@ -514,7 +514,7 @@ fn a_driver_process_may_die_at_any_moment() {
     };
     // The server notices a driver's end with a delay.
     assert!(becomes(false), "memory of a dead driver is still mapped");
-    // A living driver's memory is found by this name.
+    // Shows that the memory of a living driver is found by this name.
     let _driver = Process::new("driving_process", &path);
     assert!(becomes(true), "memory of a living driver is not mapped");
 }
@@ -531,12 +531,12 @@ fn a_card_process_that_stands_still_costs_one_deadline() {
     assert_lost(&mut session, 0, 24);
     drop(session);
     assert!(started.elapsed() < Duration::from_secs(10));
-    // After SIGCONT the server finds that its driver is gone, and serves the next.
+    // After SIGCONT, the server sees that its driver has gone, and serves the next driver.
     server.signal(rustix::process::Signal::CONT);
     assert_serves(&path);
 }
 
-/// A card without a socket, whose memory is in files that the test can read.
+/// A card without a socket, whose driver's memory is in files that the test can read.
 struct Bare {
     pci: PciCard,
     files: Vec<(u64, std::fs::File)>,
@@ -605,8 +605,8 @@ impl Card for Bare {
     }
 }
 
-/// Memory is removed during work: by unmapping, by disabling bus mastering, by a reset, or by the end of the driver.
-/// From that moment on the card does not change it.
+/// Memory is removed while the card works: by unmapping, by disabling bus mastering, by a reset, or because the driver
+/// ends. From that moment on, the card does not change the memory.
 #[test]
 fn memory_that_was_taken_back_is_never_written() {
     let mut random = Random::new(21);
@@ -639,8 +639,8 @@ fn memory_that_was_taken_back_is_never_written() {
     }
 }
 
-/// Sessions with random stalls, bus faults, resets by others, and ends during work: every entry is answered
-/// exactly once, and the software evaluator admits every admitted entry too.
+/// Runs sessions with random stalls, bus faults, resets by other programs, and ends while the card works. Every entry
+/// is answered exactly once, and the software evaluator also admits every admitted entry.
 #[test]
 fn every_descriptor_is_answered_once_whatever_happens() {
     let wanted = if long() { 100_000 } else { 4_000 };
@@ -658,7 +658,7 @@ fn every_descriptor_is_answered_once_whatever_happens() {
         let stall = [Stall::None, Stall::EveryFourth, Stall::Random(random.bits())][random.below(3)];
         served.sim.lock().unwrap().set_bus(random.below(300) as u32, random.below(300) as u32, stall).unwrap();
         let streams = 1 + random.below(64) as u16;
-        // The answers by ticket; none may be missing at the end.
+        // The answers by ticket; at the end, each ticket must have one.
         let mut given: Vec<Option<Outcome>> = Vec::new();
         let mut submitted: Vec<Descriptor> = Vec::new();
         let mut take = |completed: Vec<Completed>, given: &mut Vec<Option<Outcome>>| {
@@ -687,7 +687,7 @@ fn every_descriptor_is_answered_once_whatever_happens() {
                     _ => placed(gate(&mut random, &world.header), slot, number as u32),
                 })
                 .collect();
-            // A batch is in the ring even if its doorbell write failed.
+            // The batch is in the ring, even if writing the doorbell failed.
             let before = session.in_flight();
             let pushed = session.submit(&batch);
             let taken = session.in_flight() - before;
@@ -701,7 +701,7 @@ fn every_descriptor_is_answered_once_whatever_happens() {
                     1 => sim.inject(Inject::WriteError { nth: random.below(4) as u32 }).unwrap(),
                     2 => sim.inject(Inject::ReadLost { nth: 0 }).unwrap(),
                     3 => sim.inject(Inject::ReadCorrupt { nth: 0, bit: random.below(1024) as u32 }).unwrap(),
-                    // The command register: a reset by another driver.
+                    // Writes the command register: another driver resets the card.
                     4 => sim.write32(0x040, 4).unwrap(),
                     _ => sim.inject(Inject::WriteLost { nth: 0 }).unwrap(),
                 }

@@ -1,6 +1,6 @@
-//! Runs the bodies of the fuzz targets: the parsers must accept every seed, and must not fail on the kept corpus.
+//! Runs the bodies of the fuzz targets: they must accept every seed, and must not fail on the stored corpus.
 //!
-//! `PORTCULLIS_SEEDS=DIR` writes the seeds, one folder per target, as a start for `cargo xtask fuzz`.
+//! `PORTCULLIS_SEEDS=DIR` writes the seeds, one folder per target, as the start for `cargo xtask fuzz`.
 #![cfg(test)]
 
 use portcullis_authority::witness::{LanePost, Post};
@@ -54,7 +54,7 @@ fn evidence(seeds: &mut Seeds) {
     ]);
 }
 
-/// Edits of the honest bundle after which a verifier can still read all of it: one changed byte per file.
+/// Edits of the honest bundle, one changed byte per file, after which a verifier can still read all files.
 fn edits(files: &MemoryFiles) -> Vec<Vec<u8>> {
     let framed = [0, 8, 0, 0, 0];
     let last = |content: &Vec<u8>| u16::try_from(content.len().saturating_sub(2)).unwrap_or(u16::MAX).to_be_bytes();
@@ -201,7 +201,7 @@ fn change(bytes: &mut Vec<u8>, random: &mut Random) {
     }
 }
 
-/// Unguided changes, as at the start of fuzzing. `PORTCULLIS_MUTATIONS` sets the number of inputs per target.
+/// Makes random changes, as at the start of fuzzing. `PORTCULLIS_MUTATIONS` is the number of inputs per target.
 #[test]
 fn changed_seeds() {
     let count = std::env::var("PORTCULLIS_MUTATIONS").ok().and_then(|count| count.parse().ok()).unwrap_or(300);

@@ -1,4 +1,4 @@
-//! P3 and P4: warnings that are computed over rows, the tests in a package, and other results of the commands.
+//! Requirements P3 and P4: warnings computed from rows, a package's own tests, and other results of commands.
 #![cfg(test)]
 
 use portcullis_core::wire::Determination;
@@ -43,18 +43,18 @@ fn rules_that_can_never_match_are_warned_of() {
 #[test]
 fn covered_rules_are_warned_of() {
     let covered = |id: &str| (Kind::Covered, id.to_owned());
-    // Covered by one rule of the same class.
+    // A rule with the same outcome covers the rule.
     let two = [rule("NARROW", "", "context.depth > 5"), rule("WIDE", "", "context.depth > 3")];
     assert_eq!(warnings(&two.concat()), [covered("NARROW")]);
-    // Covered by a higher class.
+    // A reject covers a decompose.
     let two = [rule("NARROW", "@outcome(\"decompose\")", "context.depth > 5"), rule("WIDE", "", "context.depth > 3")];
     assert_eq!(warnings(&two.concat()), [covered("NARROW")]);
-    // Covered neither by a lower class nor by a rule of the other bank.
+    // A decompose does not cover a reject, and a rule of the other bank covers nothing.
     let two = [rule("NARROW", "", "context.depth > 5"), rule("WIDE", "@outcome(\"decompose\")", "context.depth > 3")];
     assert_eq!(warnings(&two.concat()), []);
     let two = [rule("NARROW", "@stage(\"entropy\")", "context.depth > 5"), rule("WIDE", "", "context.depth > 3")];
     assert_eq!(warnings(&two.concat()), []);
-    // Covered by several rules together, but by none of them alone.
+    // Several rules together cover the rule, but none of them alone does.
     let legal = |id: &str, condition: &str| rule(id, "", &format!("context.domain == \"legal\" && {condition}"));
     let several = [
         legal("SPLIT", "context.classes.contains(\"dosage\")"),
@@ -65,23 +65,23 @@ fn covered_rules_are_warned_of() {
         legal("Z3", "!context.inert_prefix && context.length >= 100 && !(context.length > 70000)"),
     ];
     assert_eq!(warnings(&several.concat()), [covered("SPLIT")]);
-    // One value is missing for it to be covered.
+    // One value is not covered, so there is no warning.
     let short = several.concat().replace("context.length < 100", "context.length < 99");
     assert_eq!(warnings(&short), []);
-    // Covered only because an unknown uncertainty counts as 1.
+    // The rule is covered only because an unknown uncertainty counts as 1.
     let unknown = [
         rule("UNKNOWN", "", "!context.uncertainty_known"),
         rule("WIDE", "", "context.uncertainty.greaterThan(decimal(\"0.9\"))"),
     ];
     assert_eq!(warnings(&unknown.concat()), [covered("UNKNOWN")]);
-    // A permit after forbids, and a permit beside another.
+    // Warns about a permit that forbids cover, and about a permit that another permit covers.
     let permits = "@id(\"P\") permit (principal, action == Action::\"negation\", resource);\n";
     assert_eq!(warnings(permits), [covered("P")]);
     let compiled = package(&two.concat().replace("@stage(\"entropy\")", "")).compile().unwrap();
     assert_snapshot("policy/warning-covered", &compiled.warnings()[0].render());
 }
 
-/// A rule that `check` reports as covered has no effect: without it, every sampled descriptor gets the same decision.
+/// Removing a rule that `check` reports as covered changes no decision of a sampled descriptor.
 #[test]
 fn covered_rules_decide_nothing() {
     let (mut covered, mut kept) = (0, 0);

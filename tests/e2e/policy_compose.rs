@@ -1,6 +1,6 @@
-//! Compositions: a member of a common image decides like its package alone, and like `cedar-policy`. Rows of one
-//! member match no stream of another. Errors name the mismatch. Records of a session with several members replay,
-//! each stream under its own policy.
+//! Compositions: a member decides as its package alone does, and as `cedar-policy` does. Rows of one member never match
+//! a stream of another. Errors name the mismatch. A session with several members can be replayed, each stream under its
+//! own policy.
 #![cfg(test)]
 
 use portcullis_card::transport::model::ModelCard;
@@ -28,7 +28,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 use zerocopy::little_endian::U128;
 
-/// The shipped packages that fit into one image. `biography` has another split depth than these.
+/// The shipped packages that fit into one image. `biography` has another depth limit, so it does not fit.
 const SHIPPED: [&str; 5] = ["clinical", "finance-suitability", "pii", "privilege", "residency"];
 
 const ROOMY: Capacity = Capacity { policy: 40_000, entropy: 20_000 };
@@ -37,7 +37,7 @@ fn shipped(name: &str) -> Package {
     Package::load(&root().join("policies").join(name)).unwrap()
 }
 
-/// The files of the composition `house` of these packages, each with these profiles.
+/// The files of a composition `house`, made of these packages, each with these profiles.
 fn composed_files(members: &[(&str, &Package, &[Profile])]) -> BTreeMap<String, Vec<u8>> {
     let mut files = BTreeMap::new();
     let mut manifest = "[composition]\nname = \"house\"\nversion = \"1.0.0\"\n".to_owned();
@@ -61,7 +61,7 @@ fn composition(members: &[(&str, &Package)]) -> Result<Composition, PolicyError>
     Composition::from_files(composed_files(&members))
 }
 
-/// A descriptor of a package with the numbers of the composition, computed here independently from the design.
+/// A package's descriptor in the numbers of the composition, computed here from the design and not by the tested code.
 fn renumbered(d: &Descriptor, member: &Package) -> Descriptor {
     let membership = member.manifest().membership.as_ref().unwrap();
     let set = |mask: u128| ClassSet(mask).iter().map(|class| membership.classes[class.index()]).collect::<ClassSet>();
@@ -81,7 +81,7 @@ struct Tally {
     renumbered: u64,
 }
 
-/// Compares a member with its package alone, over these descriptors of the package.
+/// Compares the decisions of a member with those of its package outside the composition, for these descriptors.
 fn hold_to_alone(
     alone: (&Package, &Compiled),
     member: (&Package, &Compiled),
@@ -97,14 +97,14 @@ fn hold_to_alone(
         let plain = |compiled, d, banks| {
             let Decision { mut policy, mut entropy, determination, stage, rule, reason } =
                 Decision::new(compiled, d, banks);
-            // The row numbers differ.
+            // Row numbers may differ, so they are not compared.
             (policy.row, entropy.row) = (policy.row.map(|_| 0), entropy.row.map(|_| 0));
             (policy, entropy, determination, stage, rule, reason)
         };
         let decided = plain(alone.1, &d, &before);
         assert_eq!(plain(member.1, &moved, &after), decided, "{name}");
         oracle.check(&moved, &after).unwrap_or_else(|error| panic!("{name}: {error}"));
-        // The same descriptor in the words of the package.
+        // The descriptor as JSON, with the names that the package declares.
         let show = |package: &Package, d| Contexts::new(package.vocabulary()).json(d).unwrap();
         assert_eq!(show(member.0, &moved), show(alone.0, &d));
         for bank in Bank::ALL {
@@ -119,8 +119,8 @@ fn hold_to_alone(
     }
 }
 
-/// Asserts that every row but the permit-all requires domains of its own member, and that members share no domain.
-/// So this holds for every descriptor, generated or not.
+/// Asserts that every row except permit-all requires domains of its own member, and that members share no domain. So
+/// rows and members are separate for every descriptor, not only for those that a test generates.
 fn assert_apart(composition: &Composition, compiled: &[Compiled]) {
     let mut seen = 0u32;
     for (member, own) in composition.members().iter().zip(compiled) {
@@ -189,7 +189,7 @@ fn generated_packages_decide_in_a_composition_as_they_do_alone() {
     let mut tally = Tally::default();
     let (mut compositions, mut refused) = (0, 0);
     for group in 0..if long { 2_000 } else { 200 } {
-        // Every second member has other patterns, so that classes do not share numbers.
+        // Every second member has other patterns, so its classes share no numbers with those of the others.
         let cases: Vec<Case> = (0..2 + group % 2).map(|at| Case::generate(group * 3 + at)).collect();
         let depth = 2;
         let same_depth = |(at, case): (usize, &Case)| {
@@ -236,7 +236,7 @@ fn generated_packages_decide_in_a_composition_as_they_do_alone() {
     assert!(compositions > 50 && admitted > 500 && renumbered > 3_000);
 }
 
-/// A session over the model card, with the records that it writes.
+/// A session on the software model of the card, and the records that this card writes.
 fn session(compiled: &Compiled) -> (Session<ModelCard>, Arc<Mutex<Vec<Record>>>) {
     let records = Arc::new(Mutex::new(Vec::new()));
     let kept = Arc::clone(&records);
@@ -326,7 +326,7 @@ fn equal_classes_share_a_number_and_others_do_not() {
     let compiled = composed.compile().unwrap();
     assert_eq!(compiled[0].image.header().classes.get(), 0b1_1111);
     assert_eq!(compiled[0].image.header().domain.get(), 0b1_1111);
-    // With another language, polarity has other words; with another word file, the class differs.
+    // In another language, polarity depends on other words; with another word file, the class has other phrases.
     let with = |change: &dyn Fn(String) -> String, words: &str| {
         let mut files = first.files().clone();
         let text = String::from_utf8(files["policy.toml"].clone()).unwrap();
@@ -346,7 +346,7 @@ fn equal_classes_share_a_number_and_others_do_not() {
     assert_eq!(last(&with(&|text| text, "good day\n")), Some(4));
     let german = |text: String| text.replace("name = \"fixture\"", "name = \"fixture\"\nlanguage = \"de\"");
     assert_eq!(last(&with(&german, "hello\n")), Some(7));
-    // Two classes of one member never share a number.
+    // Two classes of the same member never share a number.
     let same = composition(&[("a", &english), ("b", &english)]).unwrap();
     assert_eq!(same.members()[1].package.manifest().class_id(3), ClassId::try_from(3).ok());
 }
@@ -457,10 +457,10 @@ fn a_broken_composition_is_refused() {
     );
     let error = Composition::from_files(files).unwrap().compile().unwrap_err();
     assert_eq!(error.problems()[0].place().unwrap().file, "members/b/rules.cedar");
-    // A member cannot be compiled without the others.
+    // A member cannot be compiled without the other members.
     let composed = Composition::from_files(good.clone()).unwrap();
     assert!(composed.members()[0].package.compile().is_err());
-    // A folder with a composition is not accepted as a package, nor the reverse.
+    // A composition's folder is not accepted as a package, and a package's folder not as a composition.
     assert!(Policies::from_listed(good.clone()).unwrap_err().to_string().contains("prelude"));
     let listed = |package: &Package| -> BTreeMap<String, Vec<u8>> {
         package.listed().into_iter().map(|(path, bytes)| (path.to_owned(), bytes.to_vec())).collect()
@@ -488,7 +488,7 @@ fn a_member_takes_its_own_profiles_and_no_others() {
     let [b, a] = composed.members() else { panic!("two members") };
     let domain =
         |package: &Package, profile: &Profile| profile.context(package.manifest()).map(|context| context.domain);
-    // `b` has the domains 0 and 1.
+    // `b` has the domains 0 and 1, so `a` has those from 2 on.
     assert_eq!(domain(&a.package, &professional).unwrap(), 2);
     assert_eq!(domain(&a.package, &legal).unwrap(), 4);
     assert_eq!(domain(&a.alone, &legal).unwrap(), 2);
@@ -501,7 +501,7 @@ fn a_member_takes_its_own_profiles_and_no_others() {
     assert_eq!(a.profiles, BTreeMap::from([("p0".into(), professional), ("p1".into(), legal)]));
 }
 
-/// A plan over shipped packages, in its own folder.
+/// Writes a plan for shipped packages into a folder of its own.
 fn plan(folder: &std::path::Path, members: &[&str]) -> Plan {
     let member = |name: &&str| {
         let package = root().join("policies").join(name);
@@ -525,7 +525,7 @@ fn the_same_plan_gives_the_same_bytes_and_another_order_another_image() {
     };
     assert_eq!(policies(&first).image(), policies(&again).image());
     assert_ne!(policies(&first).image().digest(), policies(&turned).image().digest());
-    // The composition contains each package unchanged, and the commands for packages work on it.
+    // The composition contains each package unchanged, and the commands for packages work on these copies.
     let composed = Composition::from_files(first).unwrap();
     for (member, name) in composed.members().iter().zip(["pii", "privilege"]) {
         assert_eq!(member.alone, shipped(name));
@@ -536,7 +536,7 @@ fn the_same_plan_gives_the_same_bytes_and_another_order_another_image() {
     assert_eq!(report.domains.used, 5);
     assert_eq!(report.members[1].domains, BTreeMap::from([("legal".into(), 3), ("general".into(), 4)]));
     assert_eq!(report.package_digest, Hex(composed.members()[0].package.digest()));
-    // Files named in a plan must exist and match the package.
+    // A plan's files must exist and fit the package.
     let no_profile = "[[member]]\nname = \"x\"\npackage = \"nowhere\"\n";
     std::fs::write(folder.path().join("plan.toml"), format!("version = \"1.0.0\"\n{no_profile}")).unwrap();
     assert!(Plan::load(&folder.path().join("plan.toml")).unwrap().compose("house").is_err());
@@ -571,7 +571,7 @@ fn what_misses_a_descriptor_is_looked_for_among_the_members_own_rows() {
 }
 
 /// An image declares the values of all members, so the card cannot refuse another member's value as undeclared. But no
-/// row permits it.
+/// row permits that value.
 #[test]
 fn values_that_only_another_member_declares_are_denied() {
     let rules = PERMIT;
@@ -658,7 +658,7 @@ fn a_session_of_several_members_replays_each_stream_under_its_own_policy() {
     };
     for trail in &trails {
         assert!(replay(&trail.context, trail, &trail.records).unwrap().consumed);
-        // A stream that names another member's policy, or a policy that is not in the composition.
+        // A stream that names another member's policy, and a stream that names a policy outside the composition.
         for (other, expected) in [("desk", "differs"), ("counsel", "differs"), ("nobody", "unknown")] {
             let context = String::from_utf8(trail.context.clone()).unwrap();
             let at = context.find("\"policy\":\"house 1.0.0/").unwrap() + 22;

@@ -1,5 +1,6 @@
-//! P4: compares two versions of a policy by their decisions. Each witness of a difference is confirmed independently.
-//! If a sampled descriptor is decided differently, the solver must have found that pair of rules.
+//! Requirement P4: compares two versions of a policy by their decisions. Each witness of a difference is confirmed
+//! independently. If both versions decide a sampled descriptor differently, the solver must have found that pair of
+//! rules.
 #![cfg(test)]
 
 use portcullis_core::wire::Descriptor;
@@ -28,7 +29,7 @@ fn judge(compiled: &Compiled, evaluator: &Evaluator, d: &Descriptor) -> Decision
     Decision::new(compiled, d, &evaluator.evaluate(d))
 }
 
-/// Differences that a rejecting rule hides: in permits, and in splits of the prelude.
+/// Differences that a rejecting rule hides: differences in permits, and in decompose rules of the prelude.
 fn behind_a_reject() -> BTreeSet<(String, String)> {
     let behind = ["admit by admit", "decompose by ANCHOR-AMBIGUOUS"];
     behind.into_iter().map(|other| ("reject by RULE".to_owned(), other.to_owned())).collect()
@@ -75,7 +76,7 @@ fn a_moved_bound_is_found_at_the_bound() {
     let bound = |n: i64| package(&forbid(&format!("context.quantity has dose_mg && context.quantity.dose_mg > {n}")));
     let found = compare(&bound(4000), &bound(4001));
     assert_eq!(pairs(&found), behind_a_reject());
-    // Only one value in 2^32 differs, so sampling would not find it.
+    // Only one value in 2^32 makes a difference, so sampling would not find it.
     assert!(found.witnesses.iter().all(|w| w.context_a["quantity"]["dose_mg"] == 4001));
     assert_eq!(found.rules.len(), 1);
     assert_eq!(found.rules[0].change, Change::Changed(vec!["matches differently: 1 rows became 1".into()]));
@@ -93,7 +94,7 @@ fn each_kind_of_change_is_named() {
     let split = ["decompose by ANCHOR-AMBIGUOUS", "decompose by RULE"];
     let split: BTreeSet<_> = split.into_iter().map(|by| ("reject by RULE".to_owned(), by.to_owned())).collect();
     assert_eq!(pairs(&decompose), split);
-    // At the depth limit both reject, so no witness has that depth.
+    // At the depth limit both versions reject, so no witness has that depth.
     assert!(decompose.witnesses.iter().all(|w| w.descriptor_a.depth < 2));
 
     let moved = changed(&forbid(text).replace("forbid", "@stage(\"entropy\") forbid"));
@@ -136,7 +137,7 @@ fn each_kind_of_change_is_named() {
 
 #[test]
 fn declarations_are_compared_by_name() {
-    // The same policy with its classes and values in another order decides alike.
+    // If only the order of its classes and values changes, a policy makes the same decisions.
     let rules = format!("{PERMIT}{}", forbid("context.classes.contains(\"greeting\") && context.domain == \"legal\""));
     let reordered = MANIFEST
         .replace("\"general\", \"medical\", \"legal\"", "\"legal\", \"general\", \"medical\"")
@@ -148,7 +149,7 @@ fn declarations_are_compared_by_name() {
     let found = compare(&a, &b);
     assert!(found.rules.is_empty() && found.decide_alike(), "{found:#?}");
 
-    // If a class exists in one package only, the mapping of the other never finds it.
+    // If a class exists in one package only, the mapping of the other package never finds it.
     let without = MANIFEST.replace("[[class]]\nname = \"greeting\"\n", "");
     let c = Package::from_files(files_with(&without, PERMIT)).unwrap();
     let found = compare(&a, &c);
@@ -161,7 +162,7 @@ fn declarations_are_compared_by_name() {
     assert_eq!(found.witnesses[0].context_a["classes"], serde_json::json!(["greeting"]));
     assert_eq!(found.witnesses[0].context_b["classes"], serde_json::json!([]));
 
-    // If only one package has a value, contexts with it cannot be compared.
+    // If only one package declares a value, contexts with that value cannot be compared.
     let narrower = MANIFEST.replace("\"general\", \"medical\", \"legal\"", "\"general\", \"medical\"");
     let d = Package::from_files(files_with(&narrower, PERMIT)).unwrap();
     let found = compare(&a, &d);
@@ -174,8 +175,8 @@ fn declarations_are_compared_by_name() {
     assert!(found.declarations.last().unwrap().contains("no descriptor can be put to both"));
 }
 
-/// If some contexts could not be compared, the packages do not count as alike, and the declarations that prevented the
-/// comparison are named.
+/// If some contexts cannot be compared, the packages do not count as alike, and the result names the declarations that
+/// prevent the comparison.
 #[test]
 fn packages_that_cannot_be_compared_in_full_are_not_alike() {
     let a = package("");
@@ -202,10 +203,10 @@ fn packages_that_cannot_be_compared_in_full_are_not_alike() {
         assert!(found.not_compared.iter().any(|line| line.contains(named)), "{to}: {:?}", found.not_compared);
         assert!(found.not_compared.iter().all(|line| found.declarations.contains(line)));
     }
-    // A change that affects no decision does not prevent the comparison.
+    // A change of the version affects no decision, so the comparison is complete.
     assert!(changed("version = \"1.0.0\"", "version = \"1.0.1\"").nothing_differs());
     assert!(changed("name = \"greeting\"", "name = \"greeting\"\ndescription = \"a word\"").nothing_differs());
-    // More quantities than a descriptor can hold.
+    // Both packages together have more quantities than a descriptor can hold.
     let slots = |names: &[&str]| {
         let slot = |name: &&str| format!("[[quantity]]\nname = \"{name}\"\nunits = {{ mg = \"1\" }}\n");
         let test = |name: &&str| format!("context.quantity has {name} && context.quantity.{name} > 1");
@@ -219,7 +220,7 @@ fn packages_that_cannot_be_compared_in_full_are_not_alike() {
     assert!(!found.nothing_differs());
 }
 
-/// A changed version of a generated package: a removed rule, a changed constant, or a negated operator.
+/// A generated package with one operator, outcome or scope replaced; `None` if there is none or it does not compile.
 fn mutated(case: &Case, random: &mut Random) -> Option<Package> {
     let mut files = case.package.files().clone();
     let path = *random.pick(&["a.cedar", "rules/b.cedar"]);
@@ -262,7 +263,7 @@ fn sampling_finds_nothing_that_solving_missed() {
         undecided += found.undecided.len();
         let evaluators = [Evaluator::new(&case.compiled.image), Evaluator::new(&changed.compiled.image)];
         for d in case.descriptors().take(400).chain(changed.descriptors().take(400)) {
-            // The host stages are not compared.
+            // The comparison does not cover the host stages.
             let mut d = d;
             (d.validation_outcome, d.lineage_outcome) = (1, 1);
             let a = judge(&case.compiled, &evaluators[0], &d);

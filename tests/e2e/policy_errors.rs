@@ -1,4 +1,4 @@
-//! Every error of a policy package, with a snapshot of its message: rule, place, construct, remedy.
+//! Every error of a policy package, with a snapshot of its message: rule, place, construct, advice.
 #![cfg(test)]
 
 use portcullis_policy::commands::{check_schema, parse_tests};
@@ -17,7 +17,7 @@ fn compile(files: BTreeMap<String, Vec<u8>>) -> PolicyError {
     }
 }
 
-/// Compares the fixture's error under these rules with its snapshot.
+/// Compares the fixture's error under these rules with the snapshot `name`.
 fn error(name: &str, kind: Kind, rules: &str) -> PolicyError {
     let error = compile(files(&format!("{PERMIT}\n{rules}")));
     let problem = &error.problems()[0];
@@ -89,7 +89,7 @@ fn what_cedar_refuses() {
     error("syntax", Kind::Syntax, "@id(\"RULE\")\nforbid (principal, action, resource) when { context.depth > };");
 }
 
-/// A fraction, as in an amount of euros, is a common error. Cedar's message would be about identifiers.
+/// A fraction, as in an amount of euros, is a common error. Cedar's own message would mention identifiers.
 #[test]
 fn a_number_with_a_fraction_is_named_as_such() {
     for (text, number) in [
@@ -156,8 +156,8 @@ fn every_problem_of_a_package_comes_at_once() {
         !said.contains("no rule of the package permits"),
         "a file that does not parse is not a missing rule: {said}"
     );
-    // A wrong manifest does not hide faults in patterns or in syntax. A manifest that does not parse still does not
-    // hide syntax errors.
+    // A wrong manifest does not hide faults in patterns or syntax. Even a manifest that does not parse does not hide
+    // syntax errors.
     let error = Package::from_files(with_manifest(&manifest.replace("1.0.0", "1.0"))).unwrap_err().render();
     assert!(
         error.contains("major.minor.patch") && error.contains("unclosed group") && error.contains("broken.cedar:1"),
@@ -167,7 +167,7 @@ fn every_problem_of_a_package_comes_at_once() {
     assert!(error.contains("policy.toml") && error.contains("broken.cedar:1"), "{error}");
 }
 
-/// The message points to each expression in `policy.toml`, for every notation of TOML strings.
+/// The message points to the expression in `policy.toml`, in every notation of TOML strings.
 #[test]
 fn patterns_are_refused_with_their_place() {
     let with = |class: &str| {
@@ -190,7 +190,7 @@ fn patterns_are_refused_with_their_place() {
         assert_eq!(place.file, "policy.toml");
         assert_eq!(&place.source[place.offset..place.offset + place.length], marked, "{}", error.render());
     }
-    // A tool's arguments are read whole, so a pattern for them needs no bound.
+    // A tool's arguments are always complete, so patterns for them may repeat without a bound.
     let manifest =
         MANIFEST.replacen("name = \"greeting\"", "name = \"greeting\"\ntool = [{ name = \"mail\", regex = 'a+' }]", 1);
     Package::from_files(files_with(&manifest, PERMIT)).unwrap().compile().unwrap();
@@ -280,7 +280,7 @@ fn a_package_without_a_permit() {
     assert_eq!(error.problems()[0].kind(), Kind::NoPermit);
 }
 
-/// Rules that cannot be merged: distinct single depths with distinct lengths.
+/// Alternatives whose rows cannot be merged, because each has its own depth and its own length.
 fn costly(rows: usize, step: usize) -> String {
     let alternatives: Vec<_> =
         (0..rows).map(|at| format!("(context.depth == {at} && context.length == {})", at * step + 1)).collect();
@@ -295,7 +295,7 @@ fn a_policy_too_large_for_the_tables() {
         costly(20, 5)
     );
     let error = error("capacity-policy", Kind::Capacity, &rules);
-    // 240 and 20 rows, the permit, and the prelude's three.
+    // The rows are: 240 and 20 of the two rules, one of the permit, and three of the prelude.
     assert!(error.to_string().contains("needs 264 rows and the table has 256: 8 over"), "{error}");
     let small = Capacity { policy: 4, entropy: 1 };
     let fits = package("").compile_for(small).unwrap();
@@ -315,10 +315,10 @@ fn a_rule_that_explodes() {
         ["novelty", "uncertainty", "certainty", "content_deviation", "certainty_divergence", "register_divergence"];
     let decimals = decimals.map(|field| format!("context.{field} != decimal(\"0.5\")"));
     let quantities = ["age", "dose_mg"].map(|q| format!("context.quantity has {q} && context.quantity.{q} != 7"));
-    // Thirteen columns with one hole each give 2^13 rows.
+    // Thirteen columns, each with a gap in its range, give 2^13 rows.
     let all: Vec<_> = longs.into_iter().chain(decimals).chain(quantities).collect();
     condition("capacity-explosion", Kind::Capacity, &all.join(" && "));
-    // Ten inequalities are counted: 2^10 rows, the permit, and three rows of the prelude.
+    // For ten inequalities, the rows are counted: 2^10 rows, the permit, and three rows of the prelude.
     let error = compile(files(&format!("{PERMIT}\n{}", forbid(&all[3..].join(" && ")))));
     assert!(error.to_string().contains("needs 1028 rows and the table has 256: 772 over"), "{error}");
 }

@@ -1,5 +1,5 @@
-//! P6: a zeroed, truncated or foreign table denies everything. The image itself is canonical, checked, and never
-//! panics.
+//! Requirement P6: a zeroed, truncated or foreign table denies everything. The image is canonical and is checked;
+//! reading one never panics.
 #![cfg(test)]
 
 use portcullis_core::wire::{Descriptor, Determination, ImageHeader, ROW_NONE, Row, RowKind};
@@ -27,7 +27,7 @@ fn a_zeroed_table_denies_everything() {
             assert_eq!(reference::evaluate_rows(&zeroed, &d), BankAnswer::DEFAULT_DENY);
         }
     }
-    // The original table admits some entries, so the test can fail.
+    // The original table admits some entries, so the test below is able to fail.
     let evaluator = Evaluator::new(image);
     assert!(case.descriptors().take(2_000).any(|d| evaluator.judge(&d).determination == Determination::Admit));
     let empty = Evaluator::of_rows(&[], &[], 0).evaluate(&Descriptor::ZERO);
@@ -149,7 +149,7 @@ fn corrupted_images_never_panic_and_index_and_row_function_stay_equal() {
     assert!(accepted > 100 && refused > 1_000, "{accepted} accepted, {refused} refused");
 }
 
-/// For any rows and descriptors, canonical or not, the index gives the result of the row function.
+/// For any rows and descriptors, canonical or not, the index gives the same result as the row function.
 #[test]
 fn the_index_is_the_row_function_for_any_bytes() {
     let mut random = Random::new(12);
@@ -157,7 +157,7 @@ fn the_index_is_the_row_function_for_any_bytes() {
     for round in 0..60 {
         let count = [1, 2, 63, 64, 65, 130, 255, 256, 257, 600][round % 10];
         let mut rows: Vec<Row> = (0..count).map(|_| loose_row(&mut random)).collect();
-        // In every second round only the end of the table can match.
+        // In every second round, only rows at the end of the table can match.
         if round / 10 % 2 == 1 {
             rows[..count * 9 / 10].fill(Row::ZERO);
         }

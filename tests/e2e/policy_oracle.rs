@@ -1,6 +1,6 @@
-//! Oracles 1 and 2 ([`portcullis_policy::oracle`] states their exact comparison): over generated policies and
-//! descriptors, the compiled rows decide like `cedar-policy`, and name the determining rule of Cedar. The index is also
-//! compared with the simple row function, and the resolution with the stage order of the design.
+//! Oracles 1 and 2 ([`portcullis_policy::oracle`] defines both comparisons). Over generated policies and descriptors,
+//! the compiled rows decide as `cedar-policy` does, and name Cedar's determining rule. The index is also compared with
+//! the simple row function, and the resolution of the stages with the order in the design.
 #![cfg(test)]
 
 use portcullis_core::wire::{Descriptor, Determination, Stage};
@@ -11,7 +11,7 @@ use portcullis_policy::oracle::Oracle;
 use portcullis_test_support::policies::{Case, Construct, Coverage};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The stage order, written independently from the design, not from the evaluator.
+/// The verdict by the stage order, written from the design and not from the evaluator.
 fn expected_verdict(d: &Descriptor, banks: &Banks, max_depth: u8) -> Verdict {
     let host = |code: u8| match code {
         1 => Outcome::Pass,
@@ -56,7 +56,7 @@ fn check(case: &Case, descriptors: usize, tally: &mut Tally) {
     let evaluator = Evaluator::new(&compiled.image);
     let contexts = Contexts::new(case.package.vocabulary());
     for (number, mut d) in case.descriptors().take(descriptors).enumerate() {
-        // Include codes that no stage produces.
+        // Also uses codes that no stage produces.
         if number % 7 == 0 {
             d.validation_outcome = [0, 1, 2, 3, 4, 0xff][number / 7 % 6];
         }
@@ -156,7 +156,7 @@ fn compiled_rows_decide_as_cedar_does() {
     }
 }
 
-/// The oracle can fail: each of these wrong answers could come from a wrong compiler.
+/// Shows that the oracle can fail: each of these wrong answers could come from a wrong compiler.
 #[test]
 fn the_oracle_notices_a_wrong_answer() {
     let case = (0..).map(Case::generate).find(|case| case.compiled.rules.len() > 8).unwrap();

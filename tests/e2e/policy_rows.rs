@@ -1,5 +1,5 @@
-//! The rows of every accepted construct, line by line of their table. The oracles show that rows have Cedar's meaning;
-//! these tests show that they are the rows in the table, and no others.
+//! The rows of every accepted construct, in the order of the lowering table. The oracles show that rows have the same
+//! meaning as the Cedar rules; these tests show that they are exactly the rows of the table.
 #![cfg(test)]
 #![allow(clippy::type_complexity, reason = "a test stops at its first surprise, its helpers included")]
 
@@ -49,8 +49,8 @@ fn free() -> Row {
     row
 }
 
-/// Asserts that the condition gives `free` with these changes, one closure per row. All notations of the condition must
-/// give the same rows.
+/// Asserts that the condition gives `free` with these changes, one closure per row. All notations in `same` must give
+/// the same rows.
 fn becomes(same: &[&str], changes: &[&dyn Fn(&mut Row)]) {
     let mut expected: Vec<Row> = changes
         .iter()
@@ -272,7 +272,7 @@ fn sets_become_all_any_none() {
 fn two_choices_on_one_set_distribute_the_smaller() {
     let two = "context.classes.containsAny([\"dosage\", \"diagnosis\"]) \
          && context.classes.containsAny([\"diagnosis\", \"disclaimer\", \"greeting\"])";
-    // Diagnosis satisfies both; dosage needs one of the others.
+    // Diagnosis alone satisfies both conditions; dosage needs one of the other members.
     becomes(
         &[two],
         &[&|r| r.classes_all = DIAGNOSIS.into(), &|r| {
@@ -299,7 +299,7 @@ fn a_choice_that_loses_its_last_member_is_dropped_and_never_zero() {
         }],
     );
     assert!(rows("context.classes.isEmpty() && context.classes.contains(\"dosage\")").is_empty());
-    // Without a declared class, no class can be selected.
+    // If the package declares no class, a condition on classes cannot name one.
     let mut manifest = MANIFEST.to_owned();
     for class in ["dosage", "diagnosis", "disclaimer", "greeting"] {
         manifest = manifest.replace(&format!("[[class]]\nname = \"{class}\"\n"), "");
@@ -330,7 +330,7 @@ fn presence_of_quantities_has_three_states() {
             quantity(r, 0, 4001, i32::MAX);
         }],
     );
-    // The negated bound keeps the presence; negating both does not.
+    // If only the bound is negated, the quantity must still be present; if the whole condition is negated, it need not.
     becomes(
         &["context.quantity has dose_mg && !(context.quantity.dose_mg > 4000)"],
         &[&|r| {
@@ -396,7 +396,7 @@ fn formulas_become_disjunctions_of_conjunctions() {
             scalar(r, 7, 0, 8);
         }],
     );
-    // With and without one member, below an alternative that is unchanged.
+    // The two alternatives differ only in whether `greeting` is a member, so this condition disappears.
     let any = "context.classes.containsAny([\"dosage\", \"diagnosis\"])";
     let greeting = "context.classes.contains(\"greeting\")";
     becomes(
@@ -405,7 +405,7 @@ fn formulas_become_disjunctions_of_conjunctions() {
             r.classes_any = (DOSAGE | DIAGNOSIS).into();
         }],
     );
-    // One condition within another, and the same one twice.
+    // `depth > 3` includes `depth > 7`, and occurs twice.
     becomes(&["context.depth > 3 || context.depth > 7 || context.depth > 3"], &[&|r| r.depth = [4, 255]]);
     becomes(&["context.depth > 3 && true", "context.depth > 3 || false"], &[&|r| r.depth = [4, 255]]);
     assert!(rows("context.depth > 3 && context.depth < 4").is_empty());
@@ -428,7 +428,7 @@ fn annotations_choose_bank_and_kind() {
         let rows = compiled.image.rows(bank).iter();
         rows.map(|row| (RowKind::try_from(row.kind).unwrap(), row.rule.get())).collect::<Vec<_>>()
     };
-    // Ordered by id: A, ANCHOR-AMBIGUOUS, ANCHOR-MISSING, ANCHOR-UNRESOLVABLE, B, C, PERMIT.
+    // The rules in the order of their ids: A, ANCHOR-AMBIGUOUS, ANCHOR-MISSING, ANCHOR-UNRESOLVABLE, B, C, PERMIT.
     assert_eq!(
         bank(Bank::Policy),
         [

@@ -22,10 +22,10 @@ pub struct Place {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SeenText {
     pub(crate) text: String,
-    /// Places of constants of the policy, as the gateway reports them: first byte and length, in order. A place counts
+    /// Places of constants of the policy, according to the gateway: first byte and length, in order. A place counts
     /// only if its bytes are a constant that the client expects.
     pub(crate) constants: Vec<(usize, usize)>,
-    /// Tool calls, in order: name, and arguments exactly as they are written.
+    /// Tool calls, in order: the name, and the arguments as the answer writes them.
     pub(crate) calls: Vec<(String, String)>,
 }
 
@@ -33,7 +33,7 @@ pub(crate) struct SeenText {
 pub enum AdmissionError {
     #[error("the proof of stream {0}: {1}")]
     Proof(usize, ReceiptError),
-    /// The proof is of a stream that was only observed or recorded, so nothing was prevented.
+    /// The proof belongs to a stream that was only observed or recorded, so the card prevented nothing.
     #[error("stream {0} was only observed: what it holds left whatever the gate said")]
     Observed(usize),
     #[error("stream {0} is none of an answer of a gateway")]
@@ -48,12 +48,12 @@ pub enum AdmissionError {
     OtherText(Place),
     #[error("the tool calls of choice {} are not those that the card admitted", .0.choice)]
     OtherCalls(Place),
-    /// The text at a reported constant is not a constant of the policy.
+    /// The text at the place of a reported constant is not a constant of the policy.
     #[error("the {} of choice {} holds a text that neither the card admitted nor the policy has as a constant", .0.channel, .0.choice)]
     OtherConstant(Place),
 }
 
-/// A tool call in the form to which its record commits.
+/// A tool call, in the form to which its record commits.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct AdmittedCall {
@@ -65,7 +65,7 @@ impl Question {
     /// Checks that all of `texts` was admitted for this request, that no admitted text is missing, and that the order
     /// is right. Returns the facts of each proof, in the order of the proofs.
     ///
-    /// Only the content must be complete: if the client gets no text of another channel, that is accepted.
+    /// Only the channel `content` must be complete; a client may leave out the text of other channels.
     pub(crate) fn check_admitted(
         &self,
         texts: &BTreeMap<Place, SeenText>,
@@ -104,7 +104,7 @@ impl Question {
         Ok(facts)
     }
 
-    /// The id of the answer and the place, from a stream's id: `ANSWER/CHOICE/NUMBER/CHANNEL request=DIGEST
+    /// Gets the id of the answer and the place from a stream's id: `ANSWER/CHOICE/NUMBER/CHANNEL request=DIGEST
     /// nonce=NONCE`.
     fn identity(&self, id: &str, number: usize) -> Result<(String, Place), AdmissionError> {
         let mut words = id.split(' ');

@@ -1,4 +1,4 @@
-//! Parses and checks a gateway's answer. The check is strict: except for the texts that the proofs cover, every string
+//! Parses and checks a gateway's answer. The check is strict: apart from the texts that the proofs cover, every string
 //! in the answer must be the answer's id, the requested model, or a fixed word of the APIs.
 
 use crate::admitted::{AdmissionError, Place, SeenText};
@@ -60,14 +60,14 @@ pub enum AnswerError {
     Malformed(String),
     #[error("the answer holds `{0}`, which no proof is about")]
     Stray(String),
-    /// The answer has no proofs, for this reason: `not_yet` or `never`.
+    /// The answer has no proofs; the reason is `not_yet` or `never`.
     #[error("the answer comes without its proofs: {0}")]
     Unproven(String),
     #[error(transparent)]
     Admission(#[from] AdmissionError),
 }
 
-/// The gateway's statements about its answer. They are used only to compare; facts come from the proofs.
+/// The gateway's statements about its answer. The check takes no facts from them: it compares them with the proofs.
 #[derive(Deserialize)]
 struct Provenance {
     answer: String,
@@ -83,7 +83,7 @@ struct Report {
     constants: Vec<(usize, usize)>,
 }
 
-/// The arguments of calls that are objects, exactly as they are written.
+/// A message whose tool calls have objects as arguments. `input` keeps the bytes of the arguments.
 #[derive(Deserialize)]
 struct WholeMessage {
     content: Vec<WholeBlock>,
@@ -95,8 +95,8 @@ struct WholeBlock {
 }
 
 impl Question {
-    /// Checks the body of an answer with status 200; returns the answer for the client. Errors: [`AnswerError`]: no
-    /// part of the answer may be shown.
+    /// Checks the body of an answer with status 200; returns the answer for the client. Errors: [`AnswerError`]; then
+    /// no part of the answer may be shown.
     pub fn check(&self, body: &[u8], expected: &Expectations) -> Result<CheckedAnswer, AnswerError> {
         if body.len() > MAX_BYTES {
             return Err(AnswerError::Malformed(format!("it is longer than {MAX_BYTES} bytes")));
@@ -136,8 +136,8 @@ impl Question {
             let verified = json!({"verified": true, "simulated": simulated, "refused": refused, "sessions": sessions});
             fields.insert("portcullis".into(), verified);
         }
-        // Arguments that are objects are copied exactly as admitted: a number can have more digits than this program
-        // can represent.
+        // Arguments that are objects are copied as admitted, byte for byte: a number can have more digits than this
+        // program can represent.
         let stand_in = |at: usize| format!("{}/{at}", self.nonce);
         let blocks = list(answer.get_mut("content")).filter_map(|block| block.get_mut("input"));
         blocks.enumerate().for_each(|(at, input)| *input = json!(stand_in(at)));
@@ -181,7 +181,7 @@ impl Question {
     }
 }
 
-/// Whether a string has the form of an answer's id. The gateway makes the id, so it must not be able to contain a text.
+/// Whether a string has the form of an answer's id. The gateway makes the id, so the form must leave no room for text.
 fn is_identity(id: &str) -> bool {
     let random = ["chatcmpl-", "cmpl-", "resp_", "msg_"].iter().find_map(|prefix| id.strip_prefix(prefix));
     random.is_some_and(|random| random.len() == 32 && random.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')))

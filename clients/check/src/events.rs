@@ -3,7 +3,7 @@
 use crate::question::{Api, Question};
 use serde_json::{Value, json};
 
-/// The events of a whole answer. `inputs` are the arguments of its calls that are objects.
+/// The events for a whole answer. `inputs` are the arguments of those calls whose arguments are objects.
 pub(crate) fn events(question: &Question, answer: &Value, inputs: &[String]) -> String {
     match question.api {
         Api::Chat | Api::Completions => chunks(question, answer),

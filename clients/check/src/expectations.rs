@@ -1,4 +1,4 @@
-//! The trust and the expectations of a client.
+//! What a client trusts and expects.
 
 use portcullis_evidence::verify::{Options, Trust};
 
@@ -8,6 +8,6 @@ pub struct Expectations {
     pub trust: Trust,
     /// Whether simulated cards are accepted, and the time at which certificates must be valid.
     pub options: Options,
-    /// The policy's constants, which can replace refused text.
+    /// The policy's constants: texts that can replace refused text.
     pub constants: Vec<String>,
 }

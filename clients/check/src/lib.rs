@@ -1,8 +1,8 @@
 //! Checks a gateway's answers for its clients.
 //!
-//! A [`Question`] is a request in the form in which it is sent to the gateway: with a nonce and a request for proofs.
+//! A [`Question`] is a request in the form that is sent to the gateway: with a nonce and a request for proofs.
 //! [`Question::check`] parses the gateway's answer and returns the bytes for the client. The card admitted every
-//! sentence in them in a stream of this very request, no admitted sentence is missing, and the order is right. The
+//! sentence in these bytes in a stream of this request, no admitted sentence is missing, and the order is right. The
 //! trusted keys come from the client's own folder, not from the gateway.
 
 mod admitted;

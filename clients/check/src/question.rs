@@ -1,4 +1,4 @@
-//! A request in the form in which it is sent to the gateway.
+//! A request in the form that is sent to the gateway.
 
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
@@ -13,7 +13,7 @@ pub enum Api {
 }
 
 impl Api {
-    /// All APIs. If one path is a suffix of another, the longer one comes first.
+    /// All APIs. If the path of one API is a suffix of another path, the longer path comes first.
     const ALL: [Self; 4] = [Self::Chat, Self::Completions, Self::Responses, Self::Messages];
 
     /// The API of a path; `None` if answers under the path contain no model text.
@@ -35,7 +35,7 @@ impl Api {
     }
 }
 
-/// A request in the form in which it is sent to the gateway.
+/// A request in the form that is sent to the gateway.
 #[derive(Clone, Debug)]
 pub struct Question {
     pub(crate) api: Api,
@@ -59,8 +59,8 @@ pub enum QuestionError {
 }
 
 impl Question {
-    /// A request with this body, bound to `nonce`, which must be random and used only once. It asks for the whole
-    /// answer at once, even if the client expects a stream, because no text may be shown before all of it is proved.
+    /// A request with this body, bound to `nonce`, which must be random and used only once. It requests the whole
+    /// answer at once, even if the client expects a stream, because no text may be shown before all text is proved.
     pub fn new(api: Api, body: &[u8], nonce: &str) -> Result<Self, QuestionError> {
         let is_fit = |b: u8| b.is_ascii_alphanumeric() || b == b'-' || b == b'_';
         if !(16..=64).contains(&nonce.len()) || !nonce.bytes().all(is_fit) {

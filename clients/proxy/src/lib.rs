@@ -1,7 +1,7 @@
 //! A proxy in front of a gateway, run by the readers of its answers.
 //!
-//! It passes on only text that the card admitted for the request, and only after the proof has arrived. It supports the
-//! gateway's four APIs; clients change only their base URL.
+//! It passes on only text that the card admitted for the client's request, and only after the proof has arrived. It
+//! supports the gateway's four APIs; clients only change their base URL.
 
 use axum::Router;
 use axum::body::{Body, to_bytes};
@@ -24,17 +24,17 @@ const BODY: usize = 4 << 20;
 /// Largest answer of the gateway in bytes.
 const ANSWER: usize = 128 << 20;
 const REQUESTS: usize = 256;
-/// Longest wait for a connection to the gateway.
+/// Longest time for connecting to the gateway.
 const CONNECT: Duration = Duration::from_secs(10);
 /// Header fields that are sent to the gateway: the client's key, and the version of an API.
 const FORWARDED: [&str; 4] = ["authorization", "x-api-key", "anthropic-version", "openai-organization"];
-/// Error codes of a gateway that are passed on.
+/// Error codes of the gateway that are passed on to clients.
 const CODES: [&str; 6] =
     ["content_filter", "invalid_api_key", "invalid_request", "model_not_found", "request_too_large", "unavailable"];
 
 /// The addresses and the trust of a proxy.
 pub struct Settings {
-    /// Where clients connect: a loopback address.
+    /// The address to which clients connect: a loopback address.
     pub listen: SocketAddr,
     /// Base URL of the gateway's APIs, such as `https://gate.example.org/v1`.
     pub gateway: String,
@@ -64,7 +64,7 @@ struct Proxy {
     room: Semaphore,
 }
 
-/// An error in place of an answer. It contains no text from the gateway.
+/// An error that the client gets in place of an answer. It contains no text from the gateway.
 struct Refusal(StatusCode, &'static str, String);
 
 /// Serves until `stop` completes. Calls `listening` once, with the bound address.
@@ -82,7 +82,7 @@ pub fn serve(
     if url.is_none() {
         return Err(ProxyError::Unfit(format!("`{gateway}` is not a URL of http or https")));
     }
-    // If another part of the program has installed a provider, it is the same one.
+    // This fails only if the program has installed a TLS provider already; the program uses no other than `ring`.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut client = reqwest::Client::builder()
         .connect_timeout(CONNECT)

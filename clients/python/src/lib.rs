@@ -1,4 +1,4 @@
-//! The checking client for Python: a thin layer over the Rust library and the verifier.
+//! The checking client for Python: a thin layer over the Rust client and the verifier.
 
 use portcullis_client::{Api, Expectations, Question};
 use portcullis_evidence::bundle;
@@ -21,7 +21,7 @@ fn unfit(error: impl std::fmt::Display) -> PyErr {
     PyValueError::new_err(error.to_string())
 }
 
-/// The keys to trust: a folder with `roots`, `issuers` and so on, as for the verifier. Simulated cards are accepted
+/// The keys to trust: a folder with `roots`, `issuers` and so on, as the verifier uses it. Simulated cards are accepted
 /// only with `allow_sim`.
 #[pyclass(name = "Expectations", frozen)]
 struct PyExpectations(Expectations);
@@ -53,7 +53,7 @@ impl PyExpectations {
     }
 }
 
-/// A request in the form in which it is sent to a gateway: with a nonce and a request for proofs.
+/// A request in the form that is sent to a gateway: with a nonce and a request for proofs.
 #[pyclass(name = "Question", frozen)]
 struct PyQuestion(Question);
 
@@ -72,7 +72,7 @@ impl PyQuestion {
         PyBytes::new(python, self.0.body())
     }
 
-    /// The content type and the body for the client, and the facts of each proof, as JSON.
+    /// Returns the content type and the body for the client, and the facts of each proof as JSON.
     fn check<'py>(
         &self,
         python: Python<'py>,

@@ -49,7 +49,7 @@ pub enum CaError {
     Random(#[from] getrandom::Error),
 }
 
-/// Unix seconds, both ends inclusive.
+/// A period in Unix seconds. It includes both of its ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
     /// First second.

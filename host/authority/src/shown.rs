@@ -4,7 +4,7 @@ use portcullis_core::wire;
 use portcullis_evidence::certificate::key_id;
 use portcullis_evidence::checkpoint::{Checkpoint, CheckpointError, SignedCheckpoint};
 
-/// The reasons why a presented checkpoint is not the card's.
+/// The reasons to refuse a presented checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ShownError {
     #[error(transparent)]

@@ -1,9 +1,10 @@
 //! The ticket issuer. A key has one session at a time, and each ticket names the end of the previous session.
 //!
 //! A ticket is first *issued*. It becomes *opened* when the opening checkpoint of its session is presented, and
-//! *closed* when the closing checkpoint is presented. From the first two states the issuer can make it *abandoned*. The
-//! next ticket of the key is issued only after the last one is closed or abandoned. It names the digest of that closing
-//! checkpoint and has the next serial, so there are no gaps.
+//! *closed* when the closing checkpoint is presented. The issuer can make an issued or opened ticket *abandoned*. The
+//! next ticket of the key is issued only after the previous ticket is closed or abandoned. Its serial is one higher, so
+//! there are no gaps. It names the digest of the previous session's closing checkpoint, or zeros after an abandoned
+//! ticket.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -112,16 +113,16 @@ pub struct Request {
     pub contexts: BTreeSet<[u8; 32]>,
     /// Permitted profiles; empty permits any.
     pub profiles: BTreeSet<[u8; 32]>,
-    /// The card refuses entries after this many records without a heartbeat; 0 is off.
+    /// The card refuses entries after this many records without a heartbeat; 0 means no limit.
     pub heartbeat_records: u32,
-    /// The card refuses entries after this many units of 2^16 clocks without a heartbeat; 0 is off.
+    /// The card refuses entries after this many units of 2^16 clocks without a heartbeat; 0 means no limit.
     pub heartbeat_ticks: u32,
     /// When the session may run.
     pub window: Window,
 }
 
-/// Makes a self-issued ticket with serial 1, signed with a temporary key. Errors: a request for heartbeats, which have
-/// no sender then; fields that no ticket may have.
+/// Makes a self-issued ticket with serial 1, signed with a temporary key. Errors: a request for heartbeats, because no
+/// witness accepts such a ticket; fields that no ticket may have.
 pub fn self_issued(request: &Request) -> Result<Vec<u8>, IssueError> {
     let mut seed = [0; 32];
     getrandom::fill(&mut seed)?;
@@ -144,7 +145,7 @@ fn ticket(request: &Request, issuer: &str, serial: u64, previous_close: [u8; 32]
         not_before: request.window.not_before,
         not_after: request.window.not_after,
         issuer: issuer.to_owned(),
-        // Each key has one card here, so serials count per key; and no card has a text lane.
+        // This issuer supports one card per key, which has seat 0. No card has a text lane yet.
         seat: 0,
         profiles: request.profiles.clone(),
         text_lane: false,

@@ -1,16 +1,16 @@
 //! The witness: an outside party that stores the checkpoints that it accepts, so that a session has only one history.
 //!
-//! It accepts checkpoint `k` of a ticket's session only after checkpoint `k - 1`, from the same run of the card, over
-//! logs that continue the earlier ones (RFC 9162, 2.1.4), under the newest ticket of the key, and only once. It appends
-//! each accepted checkpoint to its own log of the key. It returns a note with the nonce of the next heartbeat
-//! (`portcullis_evidence::note`). A repeated post of the same checkpoint gives the same note again, so a client can
-//! retry after a lost answer.
+//! It accepts checkpoint `k` of a ticket's session only once, only after checkpoint `k - 1`, and only under the newest
+//! ticket of the key. Both checkpoints must come from the same run of the card, and the logs must continue the earlier
+//! logs (RFC 9162, 2.1.4). The witness appends each accepted checkpoint to its own log of the key, and returns a note
+//! with the nonce of the next heartbeat (`portcullis_evidence::note`). A repeated post of the same checkpoint gives the
+//! same note again, so a client can retry after a lost answer.
 //!
 //! The witness gives a nonce while the session runs and the ticket is valid by the witness's clock. Therefore a card
 //! whose ticket requires heartbeats stops soon after the ticket expires, even if its host is hostile.
 //!
-//! The state is one SQLite file; an answer is sent only after it is on the disk. Two checkpoints with the same serial,
-//! both signed by the card, prove a reset. The second one is stored, and [`Witness::forks`] lists both.
+//! The state is one SQLite file; an answer is sent only after the change is on the disk. Two checkpoints with the same
+//! serial, both signed by the card, prove a reset. The second checkpoint is stored, and [`Witness::forks`] lists both.
 
 pub mod client;
 mod http;
@@ -36,8 +36,8 @@ pub use http::{HttpError, read_head};
 use log::Log;
 pub use post::{LanePost, MAX_BODY, Post};
 
-/// `application_id`, "PTCX". Stores of the older version ("PTCW") contain the root of one lane; this one contains the
-/// heads of all lanes.
+/// `application_id`, "PTCX". Stores of the older version ("PTCW") contain the root of one lane; stores of this version
+/// contain the heads of all lanes.
 const APPLICATION: i32 = 0x5054_4358;
 const TABLES: &str = "
 CREATE TABLE log (
@@ -88,22 +88,22 @@ pub enum Refusal {
     Validity(u64, u64),
     #[error(transparent)]
     Conflict(#[from] Conflict),
-    /// The log does not match the checkpoint, or does not continue the last one.
+    /// The log does not match the checkpoint, or does not continue the log of the last accepted checkpoint.
     #[error("the log is not shown to go on from the last checkpoint")]
     Inconsistent,
     #[error("the witness cannot answer")]
     Internal(#[from] InternalError),
 }
 
-/// How a post contradicts an accepted one.
+/// The ways in which a post can contradict an accepted post.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Conflict {
     #[error("another checkpoint {0} of the session was accepted before")]
     Fork(u64),
     #[error("checkpoint {0} is next")]
     Gap(u64),
-    /// A proof does not start at the size that its lane has under the last checkpoint. The message contains these
-    /// sizes.
+    /// A proof does not start at the size of its lane under the last checkpoint. The value lists this size for each
+    /// lane.
     #[error("the last checkpoint has {} records", spaced(.0))]
     Size(Vec<u64>),
     #[error("the session is closed")]
@@ -126,7 +126,7 @@ fn spaced(numbers: &[u64]) -> String {
     numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(" ")
 }
 
-/// An error inside the witness. Its operator sees the details; the client does not.
+/// An error inside the witness. The witness's operator sees the details; the client does not.
 #[derive(Debug, thiserror::Error)]
 pub enum InternalError {
     #[error(transparent)]
@@ -159,7 +159,7 @@ pub struct Fork {
     pub serial: u64,
     /// COSE message of the accepted checkpoint.
     pub accepted: Vec<u8>,
-    /// COSE message of the first refused one.
+    /// COSE message of the first refused checkpoint.
     pub refused: Vec<u8>,
 }
 
@@ -203,7 +203,7 @@ impl Witness {
     /// Accepts a checkpoint at the Unix second `now`; returns its note. Errors: the reason to refuse it. A refusal does
     /// not affect later posts.
     pub fn add(&self, post: &Post, now: u64) -> Result<String, Refusal> {
-        // Signatures are slow to check, so this is done before the state is locked.
+        // Signatures are slow to check, so they are checked before the state is locked.
         let checked = self.check(post)?;
         let mut database = self.lock();
         let work = database.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -339,7 +339,7 @@ fn ticket_in_use(work: &Transaction, checked: &CheckedPost) -> Result<Option<Has
     Ok(work.query_row(query, key, |row| row.get(0)).optional()?)
 }
 
-/// The accepted checkpoint of the same serial, with its note.
+/// Digest and note of the accepted checkpoint with the serial of this post; `None` if none was accepted.
 fn known(work: &Transaction, checked: &CheckedPost) -> Result<Option<(Hash, String)>, Refusal> {
     let key = params![checked.ticket.content.key, checked.ticket_serial, checked.serial];
     let query = "SELECT checkpoint, note FROM entry WHERE key = ? AND ticket = ? AND serial = ?";
@@ -381,7 +381,7 @@ fn open(checked: &CheckedPost, post: &Post, time: u64) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Checks that the post is the next one of an open session.
+/// Checks that the post has the next checkpoint of an open session.
 fn follow(last: &Session, checked: &CheckedPost, post: &Post) -> Result<(), Refusal> {
     if last.checkpoint.state == Life::Closing {
         return Err(Conflict::Closed.into());
@@ -394,7 +394,7 @@ fn follow(last: &Session, checked: &CheckedPost, post: &Post) -> Result<(), Refu
     if !shown::same_run(before, after) {
         return Err(Conflict::OtherRun.into());
     }
-    // The number of lanes is fixed for a run of a card.
+    // The number of lanes does not change during a run of a card.
     if post.lanes.len() != last.heads.len() {
         return Err(Conflict::OtherRun.into());
     }

@@ -1,8 +1,8 @@
 //! Manifests of bitstreams.
 //!
 //! A manifest has two parts. `[design]` names the sources; `cargo xtask gen` writes it, and this program contains the
-//! `[design]` of its own sources. `[build]` and `[[file]]` describe the result of a build, the tool, and the kind of
-//! key; [`manifest::seal`] adds them.
+//! `[design]` of its own sources. `[build]` and `[[file]]` describe the result of a build, with the tool and the kind
+//! of key; [`manifest::seal`] adds them.
 
 mod error;
 #[cfg(feature = "manifest")]

@@ -1,4 +1,4 @@
-//! Bitstream manifests: names the sources of a bitstream, and checks them.
+//! Bitstream manifests: writes them, and checks them against sources and files.
 
 use crate::error::BitstreamError;
 use crate::sources::{LAYOUT, REGISTERS, Sources, sha256};
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 /// Name of the manifest's file.
 pub const MANIFEST: &str = "manifest.toml";
 const SCHEMA: u32 = 1;
-/// The host loads the tables; the bitstream does not contain a policy.
+/// The value of a manifest's field for the policy if the bitstream contains no policy and the host loads the tables.
 const LOADABLE: &str = "loadable";
 
 /// The manifests of this program's own sources.
@@ -21,19 +21,19 @@ const KNOWN: [&str; 4] = [
     include_str!("../../../bitstreams/ecp5/manifest.toml"),
 ];
 
-/// The owner of the secret in the bitstream.
+/// The kind of device secret that the bitstream contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Key {
     /// The public test secret.
     Test,
     Device,
-    /// The same key for every card with this image.
+    /// One secret, which is the same in every card with this image.
     Class,
 }
 
 impl Key {
-    /// The card's key flags. The boot nonce is zero on every shell, so NO_TRNG is always set.
+    /// The key flags that the card reports. The boot nonce is zero on every shell, so NO_TRNG is always set.
     const fn flags(self) -> u16 {
         match self {
             Self::Test => key_flags::SIM | key_flags::NO_TRNG,
@@ -92,9 +92,9 @@ struct Entry {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Outcome {
     Good,
-    /// There is no build, or a file of the manifest is missing.
+    /// There is no build, or a file that the manifest names is missing.
     Warned,
-    /// The key is the public test key.
+    /// The check passed, but the key is the public test key.
     TestKey,
     Contradicted,
 }
@@ -110,17 +110,17 @@ pub struct Check {
 /// A build for which a manifest is to be written.
 #[derive(Clone, Debug)]
 pub struct Seal<'a> {
-    /// Folder of the files; the manifest is written there.
+    /// Folder of the files; the manifest is written into it.
     pub dir: &'a Path,
-    /// Target: the name of a folder of `bitstreams`.
+    /// Target: the name of a folder in `bitstreams`.
     pub target: &'a str,
     /// Commit, 40 hexadecimal digits.
     pub commit: &'a str,
     pub tool: &'a str,
     pub key: Key,
-    /// Digest of the policy in the bitstream; `None` if the host loads the tables.
+    /// Digest of the policy tables in the bitstream; `None` if the host loads the tables.
     pub policy: Option<&'a str>,
-    /// Regional and global id of the AFI, on F2.
+    /// Regional and global id of the AFI (Amazon FPGA image); only on F2.
     pub afi: Option<(&'a str, &'a str)>,
     pub files: &'a [String],
 }
@@ -130,8 +130,8 @@ fn known(target: &str) -> Result<Manifest, BitstreamError> {
     manifests.find(|manifest| manifest.target == target).ok_or_else(|| BitstreamError::Target(target.to_owned()))
 }
 
-/// Compares a manifest with this program's sources, with the files beside it, and with a checkout. Also returns the
-/// target.
+/// Compares a manifest with this program's sources, with the files in its folder, and with the checkout `source`. Also
+/// returns the target.
 pub fn verify(dir: &Path, source: Option<&Path>) -> Result<(String, Vec<Check>), BitstreamError> {
     let path = dir.join(MANIFEST);
     let text = std::fs::read_to_string(&path).map_err(|source| BitstreamError::Read { path: path.clone(), source })?;
@@ -233,7 +233,7 @@ fn checks(dir: &Path, source: Option<&Path>, manifest: &Manifest) -> Result<Vec<
     Ok(checks)
 }
 
-/// Why the manifest's statement about the key cannot be true.
+/// The reason why the manifest's statement about the key cannot be true; `None` if it can.
 fn key_problem(target: &str, build: &Build) -> Option<String> {
     let production = build.key != Key::Test;
     if build.key == Key::Test && build.production {
@@ -315,7 +315,7 @@ pub fn seal(seal: &Seal<'_>) -> Result<(), BitstreamError> {
     std::fs::write(&path, text).map_err(|source| BitstreamError::Write { path, source })
 }
 
-/// Whether the name is a plain file name, other than the manifest's.
+/// Whether the name is a plain file name other than that of the manifest.
 fn is_plain(name: &str) -> bool {
     !name.is_empty() && name != MANIFEST && Path::new(name).file_name().is_some_and(|n| n == name)
 }

@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 
 pub const LAYOUT: &str = "rtl/layout/layout.toml";
 pub const REGISTERS: &str = "rtl/layout/card.rdl";
-/// The list of the card's sources. It includes the package with the design id, which the design id does not cover.
+/// The list of the card's sources. It includes [`DESIGN_PACKAGE`], which the design id does not cover.
 const CARD: &str = "rtl/portcullis.f";
-/// The package with the design id.
+/// The SystemVerilog package that contains the design id.
 pub const DESIGN_PACKAGE: &str = "rtl/pkg/gen/design_pkg.sv";
 
 /// The files of a checkout.
@@ -23,13 +23,13 @@ pub struct Sources {
 }
 
 impl Sources {
-    /// The files below `root`.
+    /// Uses the files below `root`.
     #[must_use]
     pub fn new(root: impl Into<PathBuf>) -> Self {
         Self { root: root.into(), overlay: None }
     }
 
-    /// Lets files below `overlay` replace files of the checkout.
+    /// Makes files below `overlay` replace files of the checkout.
     #[must_use]
     pub fn with_overlay(self, overlay: impl Into<PathBuf>) -> Self {
         Self { overlay: Some(overlay.into()), ..self }
@@ -40,14 +40,14 @@ impl Sources {
         made.unwrap_or_else(|| self.root.join(name))
     }
 
-    /// The files of a list file; its other lines are options for the tool that reads it.
+    /// The files that a list file names; other lines of the list are options for the tool that reads it.
     pub fn listed(&self, list: &str) -> Result<Vec<String>, BitstreamError> {
         let path = self.path(list);
         let text = fs::read_to_string(&path).map_err(|source| BitstreamError::Read { path, source })?;
         Ok(text.lines().map(str::trim).filter(|line| line.starts_with("rtl/")).map(str::to_owned).collect())
     }
 
-    /// The design id of the card's sources: the first 16 bytes of their digest; the top bit is clear for real cards.
+    /// The design id of the card's sources: the first 16 bytes of their digest, with the top bit 0 (a real card).
     pub fn design_id(&self) -> Result<[u8; 16], BitstreamError> {
         let mut sources = self.listed(CARD)?;
         sources.retain(|name| name != DESIGN_PACKAGE);

@@ -12,8 +12,8 @@ pub trait Card: Send {
     /// One line that identifies the card in reports.
     fn describe(&self) -> String;
 
-    /// Reads the register at byte address `address`, a multiple of 4 below 1 MiB. Errors: those of the transport, which
-    /// never invents a value.
+    /// Reads the register at byte address `address`, a multiple of 4 below 1 MiB. Errors: those of the transport. A
+    /// transport never returns a made-up value.
     fn read32(&mut self, address: u32) -> Result<u32, CardError>;
 
     /// Writes the register at byte address `address`. Before the card sees the new value, it sees everything that
@@ -27,8 +27,8 @@ pub trait Card: Send {
     /// [`CardError::UnknownBuffer`].
     fn release(&mut self, buffer: DmaBuffer) -> Result<(), CardError>;
 
-    /// Copies bytes that the card may have written. Each aligned word is read at once, in ascending order. Errors:
-    /// [`CardError::UnknownBuffer`], [`CardError::OutsideBuffer`].
+    /// Copies bytes that the card may have written. Each aligned word is read in one access, in ascending order.
+    /// Errors: [`CardError::UnknownBuffer`], [`CardError::OutsideBuffer`].
     fn dma_read(&self, buffer: &DmaBuffer, offset: usize, into: &mut [u8]) -> Result<(), CardError>;
 
     /// Writes bytes that the card may read. Errors: [`CardError::UnknownBuffer`], [`CardError::OutsideBuffer`].
@@ -41,7 +41,7 @@ pub trait Card: Send {
     /// Describes one quantum of [`Card::wait`] for messages.
     fn quantum(&self) -> &'static str;
 
-    /// Quanta without progress after which the card counts as failed; longer than the card's own watchdog.
+    /// Quanta without progress after which the card counts as failed; they take longer than the card's own watchdog.
     fn patience(&self) -> u32;
 
     /// Clocks since the card was created, if the transport counts them.

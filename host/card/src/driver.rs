@@ -8,9 +8,9 @@
 //! Each lane has its own rings and its own log. Answers and records are in order within a lane; there is no order
 //! between lanes.
 //!
-//! Every wait is bounded in the card's own quanta, and its error names what was awaited. Closing or dropping a session
-//! frees its memory only after the card is quiet. A card that needs its hardware reset cannot become quiet: it keeps
-//! the memory until the card itself is dropped, which first disables its access to the bus.
+//! Every wait is bounded in the card's own quanta, and its error names the awaited event. Closing or dropping a session
+//! frees its memory only after the card is quiet. A card that needs its hardware reset cannot become quiet. Then the
+//! [`crate::Card`] keeps the memory until it is dropped; the drop first disables bus access.
 
 pub(crate) mod checkpoint_ring;
 pub(crate) mod command;

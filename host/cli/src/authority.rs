@@ -211,7 +211,7 @@ pub(crate) struct WitnessArgs {
     issuer: Vec<PathBuf>,
 }
 
-/// Parses the seat. Only one seat can be issued.
+/// Parses the seat; only seat 0 can be issued.
 fn seat(text: &str) -> Result<u16, String> {
     match text.parse() {
         Ok(0) => Ok(0),

@@ -6,7 +6,7 @@ use portcullis_verify::console::json_line;
 use std::path::{Path, PathBuf};
 
 const CONTRADICTED: u8 = 3;
-/// The bitstream has the public test key.
+/// Exit code: the bitstream has the public test key.
 const TEST_KEY: u8 = 10;
 
 #[derive(clap::Subcommand)]

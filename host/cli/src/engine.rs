@@ -98,8 +98,7 @@ impl EngineFactory {
     pub(crate) fn make(&self) -> Result<Box<dyn Engine>, EngineError> {
         Ok(match self {
             Self::Ngram(model, deadline) => Box::new(DeadlineEngine::new(Box::new(model.clone()), *deadline)),
-            // The request has its own, earlier deadline. This one is for delays that the request's deadline does not
-            // cover.
+            // The request has its own, earlier deadline. This deadline is for delays that the request's does not cover.
             Self::Http(settings) => {
                 let bound = settings.deadline.saturating_mul(2);
                 Box::new(DeadlineEngine::new(Box::new(HttpEngine::new(settings.clone())?), bound))

@@ -85,7 +85,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
         let gate = Gate::new(Arc::clone(&governor), terms(args, &header));
         outln!("listening on {}", args.socket.display());
         let listened = gate.listen(&mut session, keep, &socket, || stop.is_asked(), |why| errln!("client: {why}"));
-        // Drop the salt key with the session.
+        // The salt key is not needed after the session.
         drop(governor);
         let closed = close(session);
         listened.map_err(Failure::from).and(closed)

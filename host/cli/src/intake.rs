@@ -21,7 +21,7 @@ impl Stop {
     pub(crate) fn on_signals() -> io::Result<Self> {
         let asked = Arc::new(AtomicBool::new(false));
         for signal in [SIGINT, SIGTERM] {
-            // The conditional handler runs first, so the first signal still finds the flag unset.
+            // The handler that ends the process runs before the flag is set, so it acts only from the second signal on.
             flag::register_conditional_default(signal, Arc::clone(&asked))?;
             flag::register(signal, Arc::clone(&asked))?;
         }

@@ -34,7 +34,7 @@ pub(crate) fn check(package: &Package) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The same data as JSON.
+/// As [`check`], but returns the data as JSON.
 pub(crate) fn explain(package: &Package) -> Result<Value, Failure> {
     let of = compiled(package)?;
     let engines = of.tables.states().zip(of.tables.byte_classes());

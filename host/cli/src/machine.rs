@@ -39,14 +39,12 @@ pub(crate) fn list(all: bool, json: bool) -> Result<u8, Failure> {
     Ok(SUCCESS)
 }
 
-/// Binds a card to `vfio-pci`.
 pub(crate) fn bind(bdf: Bdf, force: bool) -> Result<u8, Failure> {
     Sysfs::default().bind(bdf, force).map_err(anyhow::Error::from)?;
     outln!("{bdf} has {VFIO_PCI}");
     Ok(SUCCESS)
 }
 
-/// Unbinds a card from `vfio-pci`.
 pub(crate) fn unbind(bdf: Bdf) -> Result<u8, Failure> {
     let sysfs = Sysfs::default();
     sysfs.unbind(bdf).map_err(anyhow::Error::from)?;

@@ -22,7 +22,7 @@ pub(crate) enum Shape {
     Plain,
 }
 
-/// Writes the results of one run: to stdout in the order of the input, to the file as early as its shape allows.
+/// Writes the results of one run: to stdout in the order of the input, to the file as early as its format allows.
 pub(crate) struct Output {
     stdout: BufWriter<Stdout>,
     terminal: Terminal,
@@ -67,7 +67,7 @@ impl Stream {
         }
     }
 
-    /// A line with the released text, and the calls with their places in it.
+    /// The line of a stream: its released text, and its calls with their places in the text.
     fn line(&self) -> Result<AdmittedLine<'_>, Failure> {
         let mut line = AdmittedLine { id: &self.id, text: String::new(), calls: Vec::new() };
         for released in &self.released {
@@ -207,7 +207,7 @@ impl Output {
         Ok(())
     }
 
-    /// Writes a separate line to stdout.
+    /// Writes a line about the whole run to stdout.
     pub(crate) fn line(&mut self, text: &impl std::fmt::Display) -> Result<(), Failure> {
         Ok(writeln!(self.stdout, "{}", self.terminal.wrap(2, &text.to_string()))?)
     }

@@ -133,9 +133,9 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
         (None, Some(policy)) => local(args, policy, kept, maker, shape)?,
         (None, None) => return Err(anyhow!("neither `--policy` nor `--gate`").into()),
     };
-    // With --json, programs read stdout and count texts themselves.
+    // Totals are printed for several texts only. With --json, they are not printed on stdout, which programs read.
     if sink.totals.texts < 2 {
-        // The summary of the only text contains everything.
+        // The summary of a single text contains the totals.
     } else if !args.json {
         sink.output.line(&sink.totals)?;
     } else if std::io::stderr().is_terminal() {
@@ -245,7 +245,7 @@ impl EventSink {
         self.output.event(event)
     }
 
-    /// Ends with `result`. Printed output stays printed, even if a later step fails.
+    /// Ends the progress display, and keeps an error for later: the output so far is still printed.
     fn end(mut self, result: Result<(), Failure>) -> Self {
         self.progress.finish_and_clear();
         self.failure = result.err();
@@ -289,7 +289,7 @@ fn local(
     let governed = match Session::open(card, &policy.compiled.image, config) {
         Ok(mut session) => {
             let governed = governor.govern(&mut session, items, |event| sink.event(event));
-            // Drop the salt key with the session.
+            // The salt key is not needed after the session.
             drop(governor);
             let closed = close(session);
             governed.and(closed)
@@ -300,7 +300,7 @@ fn local(
     Ok(sink.end(governed.and(written)))
 }
 
-/// Closes a session. A fault that ended it is a failure.
+/// Closes a session. Errors: closing failed, or a fault ended the session.
 pub(crate) fn close(session: Session) -> Result<(), Failure> {
     let closed = session.close()?;
     match closed.cause {

@@ -109,7 +109,7 @@ fn every_changed_field_is_named() {
         assert_eq!(code, 3, "{key}{value}: {amiss:?}");
         assert!(amiss.len() == 1 && amiss[0].starts_with(wanted), "{key}{value}: {amiss:?}");
     }
-    // Every line with an assignment was changed above, except those of the list of sources.
+    // Checks that every line with an assignment was changed above, except those of the list of sources.
     for line in good.lines().filter(|l| l.contains(" = ")) {
         let told = changes.iter().any(|(key, _, _)| line.starts_with(key)) || line.starts_with("shell_sources");
         assert!(told, "no change of `{line}` was tried");

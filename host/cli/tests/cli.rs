@@ -66,7 +66,7 @@ fn personal_data_is_refused_and_the_rest_is_admitted() {
     }
 }
 
-/// Every byte of the output is inert or in an admitted span, in order; rejected text is not in it (L7).
+/// Every byte of the output is inert or in an admitted span, in order; rejected text is not in it (requirement L7).
 #[test]
 fn output_is_exactly_what_was_admitted() {
     let dir = tempfile::tempdir().unwrap();
@@ -437,7 +437,7 @@ fn a_new_policy_compiles_and_passes_its_tests() {
     assert_eq!(again.status.code(), Some(1), "a package is never overwritten");
 }
 
-/// The evaluator and every card give the same decisions for the same contexts (G2).
+/// The evaluator and every card give the same decisions for the same contexts (requirement G2).
 #[test]
 fn eval_says_the_same_on_every_card() {
     let input = br#"{"category":"assertion","classes":["email"]}
@@ -478,7 +478,7 @@ fn diff_shows_a_descriptor_that_is_decided_differently() {
     assert_eq!(same.status.code(), Some(0));
 }
 
-/// Packages without common contexts do not count as equal: a script that checks the exit code must not pass.
+/// Packages without common contexts do not count as equal. The exit code is not 0, for scripts that check it.
 #[test]
 fn a_diff_that_could_not_compare_has_its_own_exit_code_and_says_why() {
     let dir = tempfile::tempdir().unwrap();

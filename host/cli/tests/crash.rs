@@ -83,7 +83,7 @@ fn a_killed_run_is_completed() {
         let run = run.current_dir(root()).args(words).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut run = run.spawn().unwrap();
         let mut stdout = run.stdout.take().unwrap();
-        // The moments range from before the card has started to the middle of the session.
+        // The kills happen at times from before the start of the card to the middle of the session.
         let opened = folder.join("checkpoints/00000000.cose");
         let early = number % 5 == 2;
         while !early && !opened.exists() {
@@ -191,7 +191,7 @@ fn a_disk_that_is_full_ends_the_session() {
     assert!(refused > 0 && ended > 0);
 }
 
-/// Prints a skip, which the run's tally counts.
+/// Prints a line that the tally of skipped tests counts.
 fn skipped(why: &str) {
     // Print past the test harness, which captures the output.
     std::io::stdout().write_all(format!("\nSKIPPED {why}\n").as_bytes()).unwrap();

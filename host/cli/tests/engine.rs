@@ -203,7 +203,7 @@ server.serve_forever()
     let (out, lines, released) = run("openai", &address, &[&asked[..], &["--engine-ca", &ca]].concat());
     assert_eq!(out.status.code(), Some(0), "{:?}", termination(&lines));
     assert_eq!(released, "Ships sail.");
-    // Without its CA the server is not trusted.
+    // A client without the CA of the server does not trust the server.
     let (out, lines, released) = run("openai", &address, &asked);
     assert_eq!((out.status.code(), released.as_str()), (Some(1), ""));
     assert!(termination(&lines).1.contains("gone"), "{:?}", termination(&lines));
@@ -211,7 +211,7 @@ server.serve_forever()
     process.wait().unwrap();
 }
 
-/// A task without an engine for its text is not governed, even beside texts that are.
+/// A task for which no engine was set is not governed, but the texts in the same input are.
 #[test]
 fn a_task_without_an_engine_is_an_error() {
     let folder = tempfile::tempdir().unwrap();

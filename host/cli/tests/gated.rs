@@ -202,7 +202,7 @@ fn clients_that_do_not_behave_are_refused_and_the_gate_goes_on() {
     assert!(!json(&["--gate", &gate.address()], &corpus(folder.path())).is_empty());
 }
 
-/// Another user receives the reason, and occupies neither a thread nor a connection.
+/// A client of a user without permission receives the reason, and occupies neither a thread nor a connection.
 #[test]
 fn a_user_who_is_not_allowed_is_refused() {
     if !rustix::process::getuid().is_root() {
@@ -210,7 +210,7 @@ fn a_user_who_is_not_allowed_is_refused() {
     }
     let gate = Gate::start(&["--card", "model", "--clients", "1", "--allow-uid", "4242"]);
     std::fs::set_permissions(gate.folder.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
-    // The only place is occupied and stays occupied.
+    // This client keeps the only connection that the gate allows.
     let mut held = gate.greeted();
     let as_user = |uid: u32| {
         let mut command = program();
@@ -277,7 +277,7 @@ fn a_stalled_client_holds_nobody() {
     let start = Instant::now();
     served_meanwhile(&gate);
     assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
-    // They do not delay the shutdown either.
+    // These two clients do not delay the shutdown either.
     let start = Instant::now();
     gate.end();
     assert!(start.elapsed() < Duration::from_secs(30), "{:?}", start.elapsed());
@@ -344,7 +344,7 @@ fn many_clients_are_served_side_by_side() {
     gate.end();
 }
 
-/// A socket that a killed gate left behind is replaced, a live one is not, and the message distinguishes the two.
+/// A socket that a killed gate left behind is replaced. The socket of a running gate, or another file, is not.
 #[test]
 fn a_dead_socket_is_replaced_and_a_live_one_is_not() {
     let folder = tempfile::tempdir().unwrap();
@@ -460,7 +460,7 @@ fn served_meanwhile(gate: &Gate) {
     panic!("no one else is served");
 }
 
-/// Prints a skip, which the run's tally counts.
+/// Prints a line that the tally of skipped tests counts.
 fn skipped(why: &str) {
     // Print past the test harness, which captures the output.
     std::io::stdout().write_all(format!("\nSKIPPED {why}\n").as_bytes()).unwrap();

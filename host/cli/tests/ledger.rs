@@ -1,5 +1,5 @@
-//! The ledger: when the process is killed, the ledger contains every byte that was released. The page shows the
-//! ledger's content.
+//! The ledger: when the process is killed, the ledger contains every byte that was released. The page of `portcullis
+//! report` shows the ledger's content.
 #![cfg(test)]
 
 use portcullis_test_support::random::Random;

@@ -103,7 +103,7 @@ fn run(page: &str, blocks: &[Block]) -> Result<usize, String> {
     // The README of a policy ends with a text that is partly refused, so exit code 3 is expected.
     let is_refusal = page.starts_with("policies/") && status.code() == Some(3);
     if !status.success() && !is_refusal {
-        // The last block that printed something, or started, is the one that failed.
+        // The last block that started is the block that failed.
         let begun = blocks.iter().rev().find(|block| printed.path().join(block.line.to_string()).exists());
         let at = begun.map_or(0, |block| block.line);
         let said = begun.map(said).unwrap_or_default();

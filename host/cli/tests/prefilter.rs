@@ -1,4 +1,4 @@
-//! `portcullis prefilter`, and the filter before engines.
+//! `portcullis prefilter`, and the filter that checks tasks before an engine gets them.
 #![cfg(test)]
 
 use portcullis_test_support::engine::Server;
@@ -151,7 +151,7 @@ fn a_refused_task_reaches_no_engine_and_leaves_its_note() {
     assert_eq!((refused.code, &end["trigger"]), (3, &"prefilter".into()));
     assert!(end["detail"].as_str().unwrap().contains("IMP-OVERRIDE at 0..31"), "{end}");
     assert_eq!((&refused.summary["mutations"], &refused.summary["faults"]), (&0.into(), &0.into()));
-    // The engine was not asked.
+    // The engine did not get a request.
     assert!(!refused.ledger.contains("\"proposed\""));
     // BEGIN has number 0 and NOTE has 1, so determinations start at 2.
     let passed = governed("Tell me about birds.", &[]);
@@ -194,8 +194,8 @@ impl Process {
     }
 }
 
-/// An engine in a server logs every request. It gets none for a refused task, whether the gate is in this process or
-/// in another one.
+/// A server logs every request to its engine. A refused task causes no request, with the gate in the program or
+/// outside.
 #[test]
 fn a_server_sees_no_request_for_a_refused_task() {
     let folder = tempfile::tempdir().unwrap();

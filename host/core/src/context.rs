@@ -47,13 +47,13 @@ impl Mode {
     }
 }
 
-/// Behaviour of a stream when no alternative is left for a place.
+/// Behaviour of a stream when every alternative for a place in the text was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OnRefuse {
     /// Leaves the refused span out and continues with unchanged state.
     Skip,
-    /// Ends the stream: safe non-execution.
+    /// Ends the stream.
     Stop,
 }
 
@@ -64,13 +64,13 @@ pub enum Release {
     /// Each span as soon as its admit is recorded. A rollback is not possible.
     #[default]
     Span,
-    /// At every release checkpoint: each time after as many admitted candidates as the policy sets.
+    /// At every release checkpoint: after every N admitted candidates, where the policy sets N (`limits.checkpoint`).
     Checkpoint,
-    /// All of them when the stream ends.
+    /// All admitted bytes when the stream ends.
     End,
 }
 
-/// The document to which BEGIN commits. A replay of the stream needs it, the text, the anchor stores and the policy.
+/// The document to which BEGIN commits. A replay needs this document, the text, the anchor stores and the policy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ContextDocument {
@@ -79,7 +79,7 @@ pub struct ContextDocument {
     /// How the text came to the gate.
     pub mode: Mode,
     pub granularity: Granularity,
-    /// Behaviour of the stream when no alternative is left for a place.
+    /// Behaviour of the stream when every alternative for a place in the text was refused.
     pub on_refuse: OnRefuse,
     /// When admitted bytes are released; a rollback never takes back released bytes.
     pub release: Release,
@@ -96,8 +96,8 @@ pub struct ContextDocument {
     pub task: Task,
     /// SHA-256 of each anchor store, in the order in which the operator gave them.
     pub anchor_digests: Vec<Hex<32>>,
-    /// The stream that this one continues, named by the RFC 9162 leaf hash, SHA-256(0x00 || 192 bytes), of that
-    /// stream's last known record.
+    /// The stream that this stream continues, named by the RFC 9162 leaf hash, SHA-256(0x00 || 192 bytes), of the last
+    /// known record of the continued stream.
     pub predecessor: Option<Hex<32>>,
     /// Name of the stream in the input.
     pub id: String,

@@ -26,7 +26,6 @@ impl Drift {
         self as u8
     }
 
-    /// The name in reports.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

@@ -4,7 +4,6 @@ use std::fmt;
 
 use base16ct::lower;
 
-/// `bytes` in lower-case hexadecimal.
 #[must_use]
 pub fn encode(bytes: &[u8]) -> String {
     lower::encode_string(bytes)

@@ -27,7 +27,7 @@ pub fn is_formatting(text: &str) -> bool {
     text.chars().all(is_formatting_char)
 }
 
-/// The longest prefix of a text that consists of formatting.
+/// The formatting at the start of a text: the longest prefix that consists of formatting only.
 #[must_use]
 pub fn leading_formatting(text: &str) -> &str {
     text.split_once(|c| !is_formatting_char(c)).map_or(text, |(head, _)| head)
@@ -40,7 +40,7 @@ mod tests {
     #[test]
     fn the_list_is_closed() {
         assert!(is_formatting("") && is_formatting(" \n\t---\u{2026} \u{201c}**```\u{3002}"));
-        // Letters, digits, and invisible or control characters that can stand inside words.
+        // Not formatting: letters, digits, and invisible or control characters that can stand inside words.
         for c in [
             'a', 'Z', '0', 'é', '字', '\u{200b}', '\u{202e}', '\u{2060}', '\u{feff}', '\u{0}', '\u{1b}', '\u{7f}',
             '\u{ad}',

@@ -117,7 +117,7 @@ fn english() -> String {
     "en".to_owned()
 }
 
-/// Declared values, at most 32 per list. A context that leaves a value out gets the first of the list.
+/// Declared values, at most 32 per list. A context that leaves a value out gets the first value of the list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Enumerations {
@@ -143,13 +143,14 @@ pub struct Class {
     pub patterns: Vec<Pattern>,
     #[serde(default, rename = "tool", skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<Tool>,
-    /// Whether vocabulary and patterns are also searched for in the matching view of a text.
+    /// Whether vocabulary and patterns are also searched for in the matching view: the text as a reader of the rendered
+    /// page sees it.
     #[serde(default = "yes", skip_serializing_if = "is_yes")]
     pub view: bool,
     /// Whether other words with the same stem as a phrase's words match, too.
     #[serde(default, skip_serializing_if = "is_no")]
     pub inflect: bool,
-    /// What may come right before and after a match of a pattern.
+    /// Which characters may come right before and after a match of a pattern.
     #[serde(default, skip_serializing_if = "Letters::is_usual")]
     pub letters: Letters,
     #[serde(default, skip_serializing_if = "Polarity::is_usual")]
@@ -176,9 +177,9 @@ const fn is_no(value: &bool) -> bool {
 pub enum Polarity {
     #[default]
     Any,
-    /// Hits in assertions; doubtful hits do not count. For classes that permit something.
+    /// Hits in assertions; doubtful hits do not count. Suitable for classes that permit something.
     Affirmed,
-    /// Hits outside denials, questions and conditions; doubtful hits count. For classes that forbid something.
+    /// Hits outside denials, questions and conditions; doubtful hits count. Suitable for classes that forbid something.
     Undenied,
 }
 
@@ -189,14 +190,14 @@ impl Polarity {
     }
 }
 
-/// What may come right before and after a match of a pattern.
+/// Which characters may come right before and after a match of a pattern.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Letters {
-    /// Whatever the pattern accepts; `\b` is the border of a word.
+    /// The characters that the pattern accepts; `\b` is the border of a word.
     #[default]
     Border,
-    /// Also letters and underscores; `\b` separates a digit from another digit only.
+    /// Any characters: `\b` is ignored, but a match never begins or ends between two digits.
     Any,
 }
 
@@ -262,7 +263,7 @@ pub struct Quantity {
     pub description: String,
     /// Unit words, ignoring case, and the size of each in the slot's unit: an integer or a fraction such as `"1/1000"`.
     pub units: BTreeMap<String, String>,
-    /// Phrases. At least one must be in the same sentence; an empty list sets no condition.
+    /// Phrases. At least one must be in the sentence of the quantity; an empty list sets no condition.
     #[serde(default)]
     pub near: Vec<String>,
     /// Lowest value in the slot's unit.
@@ -294,7 +295,7 @@ pub struct Limits {
     pub max_depth: u8,
     /// Longest span in bytes; at most 65535.
     pub span_bytes: u16,
-    /// Ids of rules (reasons) whose rejects are deferred.
+    /// Ids of the rules and reasons whose rejects are deferred.
     pub defer: Vec<String>,
     /// Steps after which a deferred mutation expires.
     pub defer_expiry: u16,
@@ -375,7 +376,7 @@ impl Default for TrustSlope {
     }
 }
 
-/// Texts that readers get instead of refused text. Used where the gateway writes the answer.
+/// Texts that readers get instead of refused text. They are used only if the gateway writes the answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Refusal {
@@ -410,7 +411,7 @@ impl Default for Refusal {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Prefilter {
-    /// The execution-safe threshold: the most severe tier that still executes.
+    /// The execution-safe threshold: the most severe tier of a violation with which an input still executes.
     pub threshold: String,
 }
 

@@ -1,4 +1,4 @@
-//! A mutation: the typed reading of the change that a candidate proposes, before it is packed into a descriptor.
+//! A mutation: the change that a candidate proposes, as typed values, before it is packed into a descriptor.
 
 use crate::class::ClassSet;
 use crate::fixed::BasisPoints;
@@ -105,7 +105,7 @@ pub struct Claim {
     pub negated: bool,
 }
 
-/// What a host stage found.
+/// The result of a host stage.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StageFinding<R> {
@@ -201,7 +201,7 @@ impl Descriptor {
         }
     }
 
-    /// The same descriptor with its CRC computed.
+    /// This descriptor with its CRC set.
     #[must_use]
     pub fn sealed(mut self) -> Self {
         self.crc = U32::new(self.computed_crc());
@@ -224,7 +224,7 @@ impl wire::Completion {
         crc32fast::hash(bytes.get(..Self::BYTES - 4).unwrap_or(bytes))
     }
 
-    /// The same completion with its CRC computed.
+    /// This completion with its CRC set.
     #[must_use]
     pub fn sealed(mut self) -> Self {
         self.crc = U32::new(self.computed_crc());

@@ -67,8 +67,8 @@ pub struct Phrase {
 }
 
 impl Subject {
-    /// Resolves a pronoun to the last subject that it can refer to; the result keeps only the genders that both share.
-    /// Other subjects are returned unchanged.
+    /// Resolves a pronoun to the last of `subjects` that it can refer to, with the genders that both allow; `None` if
+    /// it can refer to none. A subject that is not a pronoun is returned unchanged.
     #[must_use]
     pub fn resolved(&self, subjects: &[Self]) -> Option<Self> {
         if !self.pronoun {

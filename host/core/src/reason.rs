@@ -117,7 +117,7 @@ impl LineageReason {
     }
 }
 
-/// Identifiers of refusals for which no rule of a policy gives a name.
+/// Ids of refusals that no rule of a policy names.
 pub mod generic {
     /// No permit matched.
     pub const DEFAULT_DENY: &str = "DEFAULT-DENY";

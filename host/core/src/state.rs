@@ -29,7 +29,7 @@ pub struct SemanticState {
     /// The commitments of the text admitted so far.
     pub memory: Commitments,
     pub policy: PolicyReference,
-    /// The mutation under evaluation: empty whenever state is dumped or compared between steps.
+    /// The mutation under evaluation; `None` whenever the state is dumped or compared.
     pub mutation: Option<Box<Mutation>>,
     /// Admitted transitions, in order of sequence.
     pub lineage: Vec<Transition>,
@@ -124,9 +124,7 @@ pub struct PolicyReference {
     pub citations: Citations,
     /// Bounds of the governed loop.
     pub limits: Limits,
-    /// Settings of stages 2 and 3.
     pub continuity: Continuity,
-    /// Thresholds of the trust slope.
     pub trust_slope: TrustSlope,
     /// Tolerance of each quantity slot, in basis points.
     pub tolerances: [Option<u16>; QUANTITY_SLOTS],
@@ -206,7 +204,7 @@ impl SemanticState {
 }
 
 impl Relation {
-    /// Separates the two parts in the serialised form; the text of a claim never contains it.
+    /// Separates subject and relation in the serialised form; the text of a claim never contains it.
     const SEPARATOR: char = '\u{1f}';
 }
 

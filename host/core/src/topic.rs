@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// The distance of the last sentences from the earlier text, and counts of pronouns for persons.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Topic {
-    /// Decayed mean of the distances.
+    /// Mean of the distances; older distances count less.
     pub mean: BasisPoints,
     /// Number of the pronouns "he" so far.
     pub masculine: u32,

@@ -18,7 +18,7 @@ fn verify_records(bench: &mut Criterion) {
     (parts.ticket.heartbeat_records, parts.ticket.heartbeat_ticks) = (0, 0);
     parts.open();
     parts.begin(0, "a");
-    // Texts are withheld: the operator chooses how many there are, and hashing them is not a cost of the log.
+    // The bundle has no texts: their number is the choice of an operator, and hashing them is not a cost of the log.
     while parts.log.lanes[0].len() < RECORDS {
         let sequence = parts.log.lanes[0].len() as u32 - 1;
         parts.log.gate(0, sequence, [7; 32], Determination::Admit);

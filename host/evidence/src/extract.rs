@@ -19,7 +19,7 @@ pub const README: &str = include_str!("extract/README.md");
 /// Python script that recomputes the roots with the standard library only.
 const ROOTS: &str = include_str!("extract/roots.py");
 
-/// DER of the SubjectPublicKeyInfo of SLH-DSA-SHA2-128f (RFC 9909, section 4), up to the 32 bytes of the key.
+/// DER of the SubjectPublicKeyInfo of SLH-DSA-SHA2-128f (RFC 9909, section 4) before the 32 bytes of the key.
 const SPKI_HEAD: [u8; 18] =
     [0x30, 0x30, 0x30, 0x0b, 0x06, 0x09, 0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x03, 0x15, 0x03, 0x21, 0x00];
 
@@ -35,7 +35,7 @@ pub enum ExtractError {
     Io { name: String, source: io::Error },
 }
 
-/// Writes the files into a new folder. Errors: [`ExtractError`]; it is also an error if the folder exists.
+/// Writes the files into a new folder. Errors: [`ExtractError`], also if the folder exists.
 pub fn extract(files: &dyn Files, folder: &Path) -> Result<(), ExtractError> {
     let bundle = Bundle::open(files)?;
     let to = Folder(folder);

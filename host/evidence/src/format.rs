@@ -1,4 +1,4 @@
-//! The formats of the evidence. Each content has exactly one valid encoding; readers refuse every other.
+//! The formats of the evidence. Each content has exactly one valid encoding; readers refuse every other encoding.
 
 pub mod approval;
 pub mod bundle;

@@ -41,19 +41,19 @@ pub struct ReceiptProof {
     pub chain: String,
 }
 
-/// Accepts an object only: an absent head has no key, and `null` is refused.
+/// Reads a head, which must be an object. A proof without a head does not have the key; `null` is refused.
 pub(crate) fn head_proof<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<HeadProof>, D::Error> {
     json::object(from).map(Some)
 }
 
-/// Proves the head of the record's lane under a checkpoint of several lanes. The lane's root is computed from the
-/// record's path.
+/// Proves the head of the record's lane under a checkpoint of several lanes. The lane's root is not included: it is
+/// computed from the record's path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HeadProof {
     /// Records in the lane's tree.
     pub size: u64,
-    /// Inclusion proof of the head in the tree over the heads of all lanes, its sibling first.
+    /// Inclusion proof of the head in the tree over the heads of all lanes, the head's sibling first.
     pub path: Vec<Hex<32>>,
 }
 
@@ -79,7 +79,7 @@ pub enum ReceiptError {
     Malformed(String),
     #[error("the proof is of record {} of lane {}, the receipt names record {} of lane {}", .found.1, .found.0, .named.1, .named.0)]
     OtherRecord {
-        /// Lane and log index of the proof.
+        /// Lane and log index of the proved record.
         found: (u8, u64),
         named: (u8, u64),
     },
@@ -112,7 +112,7 @@ pub enum ReceiptError {
     Simulated(&'static str),
 }
 
-/// What the card did with a text.
+/// The card's decision about a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Standing {

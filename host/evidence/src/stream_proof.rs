@@ -29,7 +29,7 @@ pub struct StreamProof {
     pub context: String,
     /// The accepted records of the stream, in the order of the log.
     pub records: Vec<ProvenRecord>,
-    /// The texts of its admits and of END, in the order of their records. Refused texts are not included.
+    /// The texts of the stream's admits and of END, in the order of their records. Refused texts are not included.
     pub spans: Vec<SpanLine>,
     /// The lane's head in the checkpoint; absent if the card has one lane.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "head_proof")]
@@ -87,7 +87,7 @@ pub struct StreamRecords {
     pub context: String,
     /// In the order of the log.
     pub records: Vec<Record>,
-    /// Texts of the records, in the same order.
+    /// Texts of the records, in the order of the records.
     pub spans: Vec<SpanLine>,
 }
 
@@ -166,7 +166,7 @@ fn is_admit(record: &Record) -> bool {
 }
 
 impl StreamRecords {
-    /// Adds a record if it is an accepted one of this stream.
+    /// Adds a record if it is an accepted record of this stream.
     pub fn push(&mut self, record: &Record) {
         if is_accepted(record) {
             self.records.push(*record);

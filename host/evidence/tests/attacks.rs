@@ -59,7 +59,7 @@ fn records_forged_under_another_key() {
     let mut parts = world.honest();
     parts.signer = Card::new(b"a key of the operator", parts.card.design_id, Class::Device);
     assert_contradicted(&world.check(&parts.files()), "genuine/checkpoint-signature");
-    // With a certificate from the operator's own root.
+    // The operator's own root certifies the operator's key.
     let window = Window { not_before: START - 1000, not_after: END + 1000 };
     let own = CertificateAuthority::root(SigningKey::from_bytes(&[66; 32]), "CN=Test root", window, false).unwrap();
     parts.certificate = certificate(&own, &parts.signer);
@@ -196,7 +196,7 @@ fn a_stream_that_changes_its_context() {
         for index in [7, 10] {
             assert_contradicted(&edited(index, &|r| change(&mut r.descriptor)), "complete/stream-context");
         }
-        // The card refuses an entry for its context only if nothing else is wrong with it.
+        // The card refuses an entry for its context only if the rest of the entry is right.
         let refusal = |r: &mut Record, sequence: u32| {
             r.answer.fault.set(Fault::Context.into());
             r.descriptor.sequence.set(sequence);
@@ -239,7 +239,7 @@ fn fields_that_are_not_used_are_zero() {
 fn withholding_the_tail() {
     let world = World::new();
     let honest = world.honest();
-    // Without CLOSE, its checkpoint and the witness's note of it.
+    // CLOSE, its checkpoint and the witness's note on that checkpoint are left out.
     let mut parts = honest.clone();
     parts.log.checkpoints.pop();
     let whole = parts.log.lanes[0].len();
@@ -315,13 +315,13 @@ fn reset_and_run_again() {
     second.gate(0, 1, "", "Something nicer.", Determination::Admit);
     second.end(0, 2, "");
     second.log.close();
-    // The witness saw the first session. Its OPEN is identical, since this card has no randomness; its end differs.
+    // The witness saw the first session. This card has no randomness: both sessions have the same OPEN, but other ends.
     let mut files = second.files();
     let notes = first.notes();
     files.0.insert(bundle::witness(1), notes[1].clone());
     remanifest(&mut files);
     assert_contradicted(&world.check(&files), "no_gaps/witness-checkpoint");
-    // Without the witness's notes the report warns of that.
+    // Without the witness's notes, the report can only warn.
     second.witnessed = false;
     let report = world.check(&second.files());
     assert_eq!(report.exit_code, 5);
@@ -375,7 +375,7 @@ fn what_remains_of_two_cards_is_a_class_key() {
 fn another_policy() {
     let world = World::new();
     let honest = world.honest();
-    // Another image in the bundle.
+    // The bundle contains another image than the one that the records name.
     let mut parts = honest.clone();
     *parts.image.last_mut().unwrap() ^= 1;
     let report = world.check(&parts.files());
@@ -389,7 +389,7 @@ fn another_policy() {
     parts.play();
     assert_eq!(parts.ticket.policy, permitted);
     assert_eq!(codes(&world.check(&parts.files())), set(&["policy/ticket-policy"]));
-    // Another package beside the image.
+    // The bundle contains a package from which the image was not built.
     let mut parts = honest.clone();
     parts.package.insert("rules.cedar".to_owned(), b"forbid (principal, action, resource);\n".to_vec());
     assert_eq!(codes(&world.check(&parts.files())), set(&["policy/package-digest"]));
@@ -494,13 +494,13 @@ fn gaps_between_sessions() {
     again.open();
     again.log.close();
     assert_eq!(found(&[&again, &second]), (vec!["previous-close"], 3));
-    // The ticket states that the previous session was abandoned. First it was in fact closed, then really abandoned.
+    // The ticket states that the previous session was abandoned. That is false for `first` and true for `abandoned`.
     let after_abandoned = world.session(&world.card, 2, [0; 32]);
     assert_eq!(found(&[&first, &after_abandoned]), (vec!["previous-close"], 3));
     let mut abandoned = first.clone();
     abandoned.log.checkpoints.pop();
     assert_eq!(found(&[&abandoned, &after_abandoned]), (vec!["abandoned"], 5));
-    // The end of the previous session is withheld, but the issuer knows it.
+    // The operator hides how the previous session ended, but the ticket's issuer knows its last checkpoint.
     assert_eq!(found(&[&abandoned, &second]), (vec!["previous-close"], 3));
     assert_eq!(found(&[&abandoned]), (vec!["open"], 5));
 }
@@ -543,8 +543,8 @@ fn heartbeats() {
     }
     parts.log.close();
     assert_eq!(codes(&world.check(&parts.files())), set(&["no_gaps/heartbeat-gap", "replayable/id-twice"]));
-    // The limit of time is exact: one clock before it, an entry has credit; at the limit it has none. A record takes
-    // 400 clocks here.
+    // The limit of time is exact: one clock before it, an entry has credit; at the limit it has none. A record of this
+    // simulated log takes 400 clocks.
     let at = |behind: u64, refused: bool| {
         let mut parts = honest.clone();
         parts.open();
@@ -595,7 +595,7 @@ fn what_remains_of_heartbeats_is_a_witness_that_colludes() {
 fn witness_and_ticket() {
     let world = World::new();
     let honest = world.honest();
-    // A ticket without an issuer; one by an unknown issuer; one outside its validity.
+    // A ticket without an issuer, a ticket by an unknown issuer, and a ticket that expires during the session.
     let mut parts = honest.clone();
     parts.ticket.issuer = "self".to_owned();
     (parts.ticket.heartbeat_records, parts.ticket.heartbeat_ticks) = (0, 0);

@@ -1,7 +1,7 @@
-//! A bundle of a process that died is completed. It then verifies as a session that was not closed; nothing is
-//! contradicted.
+//! Finishes the bundles of processes that died. A finished bundle then verifies as the bundle of a session that was not
+//! closed, and the verifier finds nothing contradicted.
 //!
-//! With `PORTCULLIS_LONG=1` each bundle has 20,000 crash states, otherwise a few hundred.
+//! With `PORTCULLIS_LONG=1`, 20,000 states after a crash are tried per bundle, otherwise a few hundred.
 
 use portcullis_test_support::random::Random;
 use portcullis_test_support::world;
@@ -12,8 +12,8 @@ use std::fs;
 use std::path::Path;
 use world::{Parts, World, codes, nonce};
 
-/// The files of a process that died after `checkpoints` checkpoints. Growing files end anywhere; after a loss of power
-/// they can have zeros at their end. Files that are written at once exist, are missing, or are incomplete.
+/// The files of a process that died after `checkpoints` checkpoints. A file that grows can end at any byte; after a
+/// loss of power it can end with zeros. Files that are written at once exist, are missing, or are incomplete.
 fn died(parts: &Parts, checkpoints: usize, random: &mut Random) -> MemoryFiles {
     let mut files = parts.files();
     files.0.remove(bundle::MANIFEST);
@@ -148,7 +148,8 @@ fn load_raw(folder: &Path) -> Vec<(std::path::PathBuf, Vec<u8>)> {
     files
 }
 
-/// A killed process may have written more of one lane than of another: here one lane has two heartbeats more.
+/// A killed process may have written more of one lane than of another: here one lane has two heartbeats more than the
+/// others.
 #[test]
 fn heartbeats_that_other_lanes_do_not_have_are_cut() {
     let world = World::new();
@@ -186,7 +187,7 @@ fn what_is_no_crash_is_refused_and_left_alone() {
     // The bundle was finished, and changed afterwards.
     let sealed = refused(&|files| files.0.get_mut(bundle::SPANS).unwrap().truncate(0));
     assert!(matches!(sealed, FinishError::Sealed(_)), "{sealed}");
-    // There are no signed records.
+    // Without one of these files there are no signed records.
     for missing in [&*bundle::checkpoint(0), bundle::TICKET, bundle::RECORDS] {
         let unsigned = refused(&|files| {
             files.0.remove(bundle::MANIFEST);
@@ -194,7 +195,7 @@ fn what_is_no_crash_is_refused_and_left_alone() {
         });
         assert!(matches!(unsigned, FinishError::NothingSigned(_)), "{unsigned}");
     }
-    // A file that bundles do not have.
+    // The folder contains a file that bundles do not have.
     let foreign = refused(&|files| {
         files.0.remove(bundle::MANIFEST);
         files.0.insert("notes.txt".to_owned(), Vec::new());

@@ -37,9 +37,9 @@ fn assert_refused(world: &World, mut files: MemoryFiles, what: &str) {
     assert_ne!(code, 0, "{what}, manifest made to fit: {found}");
 }
 
-/// Files in which every byte counts. The README and the stream numbers are for people only.
+/// Names of the files in which the verifier checks every byte.
 fn evidence(files: &MemoryFiles) -> Vec<String> {
-    // Only a replay checks the input of a stream.
+    // The verifier does not check every byte of these files; only a replay checks the input of a stream.
     let people = [bundle::README, bundle::STREAMS, bundle::INPUTS, bundle::MANIFEST];
     files.0.keys().filter(|name| !people.contains(&name.as_str())).cloned().collect()
 }
@@ -114,7 +114,7 @@ fn every_byte_of_every_record() {
     let world = World::new();
     let files = world.honest().files();
     let log = &files.0[bundle::RECORDS];
-    // Even bytes of one record, odd bytes of the next.
+    // In records with an even number the even bytes are changed, in the others the odd bytes.
     for at in (0..log.len()).filter(|at| (at + at / Record::BYTES).is_multiple_of(2)) {
         let mut wrong = files.clone();
         wrong.0.get_mut(bundle::RECORDS).unwrap()[at] ^= 0x10;
@@ -144,7 +144,7 @@ fn rules_hold_whoever_signs() {
             }
         }
     }
-    // The low byte of a tick may have any value that does not go back.
+    // Any low byte of a tick is valid if the tick does not go back.
     assert_eq!(silent, [24].into(), "bytes of the answer that no rule covers");
 }
 
@@ -194,7 +194,7 @@ fn on_disk() {
         writer.put(name, content).unwrap();
     }
     assert!(matches!(writer.put("stray.txt", b""), Err(BundleError::Name(_))));
-    // The writer refuses what a verifier would refuse.
+    // The writer refuses a file that a verifier would refuse.
     let large = vec![b' '; (1 << 20) + 1];
     assert!(matches!(writer.put(&bundle::context(&[1; 32]), &large), Err(BundleError::Size { .. })));
     let twice = writer.grow(bundle::TICKET);
@@ -208,7 +208,7 @@ fn on_disk() {
     let check = || verify(&directory, &world.trust(false), Options::default(), &mut |_| ());
     assert_eq!(check().unwrap().exit_code, 0);
 
-    // A link is not followed, even if its target has the right content.
+    // A symbolic link is not followed, even if its target has the right content.
     let moved = folder.path().join("moved");
     fs::rename(path.join(bundle::TICKET), &moved).unwrap();
     std::os::unix::fs::symlink(&moved, path.join(bundle::TICKET)).unwrap();
@@ -227,7 +227,7 @@ fn on_disk() {
     );
 }
 
-/// Files that count how often each is opened.
+/// Files of a bundle, with the number of times that each file was opened.
 struct Counting(MemoryFiles, RefCell<BTreeMap<String, usize>>);
 
 impl Files for Counting {
@@ -241,7 +241,7 @@ impl Files for Counting {
     }
 }
 
-/// A record has 192 bytes, but a context document up to a megabyte: it must not be read again for each stream.
+/// A record has 192 bytes, but a context document up to a megabyte: no document may be read again for each stream.
 #[test]
 fn no_file_is_read_for_every_record() {
     let world = World::new();

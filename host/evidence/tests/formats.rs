@@ -28,7 +28,7 @@ fn hexed(hashes: &[[u8; 32]]) -> Vec<String> {
     hashes.iter().map(|hash| hex::encode(hash)).collect()
 }
 
-/// The same function as `SaltKey` of the gate, where a test compares `SaltKey` with the vectors.
+/// Computes a salt as the gate's `SaltKey` does. A test of the gate compares `SaltKey` with the vectors.
 fn salt(key: &[u8; 32], stream: u64, sequence: u32) -> [u8; 16] {
     let mut mac = <Hmac<Sha256> as KeyInit>::new_from_slice(key).unwrap();
     mac.update(&stream.to_le_bytes());
@@ -68,7 +68,7 @@ fn contexts(world: &World) -> Value {
     [plain, other].iter().map(one).collect()
 }
 
-/// Trees of this many leaves, whose data is `u64 i`, with every inclusion proof.
+/// Trees of 0 to 11 leaves, with every inclusion proof. The data of leaf `i` is the number `i` as a u64.
 fn trees() -> Value {
     let one = |size: u64| {
         let leaves: Vec<_> = (0..size).map(|i| tree::leaf(&i.to_le_bytes())).collect();
@@ -145,7 +145,7 @@ fn signed(world: &World) -> Value {
 }
 
 /// The honest session on a card with this many lanes, with the certificates from the file. Certificates have random
-/// serial numbers, so those in the file are kept as long as they verify.
+/// serial numbers, so the certificates in the file are kept as long as they verify.
 fn honest(world: &World, lanes: u8) -> (Parts, String) {
     let mut parts = world.honest_in(lanes);
     let root = world.root.certificate_pem().unwrap();
@@ -206,8 +206,8 @@ fn judge(records: &[Record], rows: (u16, u16), lane: u8, lanes: u8) -> (usize, &
     (records.len(), "ok")
 }
 
-/// Every field of every record, set to a few values each, with the checksum recomputed or not: `[record, offset, bytes,
-/// sealed, at, code]`.
+/// Sets every checked field of every record to a few values, with the old and with a recomputed CRC. Each result is
+/// `[record, offset, bytes, sealed, at, code]`.
 fn cases(records: &[Record], rows: (u16, u16), lane: u8, lanes: u8) -> Vec<Value> {
     // Offset and values of each field that a rule checks; `true` if the descriptor's CRC is recomputed.
     let entry: &[(usize, &[&[u8]])] = &[

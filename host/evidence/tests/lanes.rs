@@ -17,7 +17,6 @@ use zerocopy::IntoBytes;
 const LANES: u8 = 4;
 const HEARTBEAT: u8 = RecordType::Heartbeat as u8;
 
-/// A change to the parts of a bundle.
 type Edit = fn(&mut Parts);
 
 fn none() -> BTreeSet<String> {
@@ -59,7 +58,7 @@ fn honest() {
     }
 }
 
-/// Exchanges the files of two lanes, either the records or all.
+/// Exchanges the files of lanes `a` and `b` that are in `names`.
 fn exchange(files: &mut MemoryFiles, a: u8, b: u8, names: &[&str]) {
     for name in names {
         let (a, b) = (bundle::in_lane(name, a), bundle::in_lane(name, b));
@@ -125,7 +124,7 @@ fn a_lane_left_out() {
     more.log.lanes.extend(parts.log.lanes.clone());
     more.log.heads.iter_mut().for_each(|heads| heads.extend(heads.clone()));
     assert_contradicted(&world.check(&more.files()), "complete/checkpoint-lanes");
-    // Records or lines of a lane that has no log, and an empty log.
+    // A lane that has no log may not have records or lines, and a log may not be empty.
     for name in [bundle::in_lane(bundle::RECORDS, 5), bundle::in_lane(bundle::SPANS, 4)] {
         let mut files = parts.files();
         files.0.insert(name, Vec::new());
@@ -173,7 +172,7 @@ fn heads_that_are_not_the_signed_ones() {
         assert!(codes(&report).contains("complete/checkpoint-heads"), "{what}: {:?}", codes(&report));
         assert_eq!(report.exit_code, 3, "{what}");
     }
-    // The heads of checkpoints in another order; more or fewer heads than checkpoints; heads in a bundle of one lane.
+    // Refused: heads in another order, more or fewer heads than checkpoints, and heads in a bundle of one lane.
     let mut parts = honest.clone();
     parts.log.heads.swap(1, 2);
     assert_contradicted(&world.check(&parts.files()), "complete/checkpoint-heads");
@@ -267,7 +266,7 @@ fn records_of_other_lanes_and_sessions() {
     for (what, edit, code) in edits {
         let mut parts = honest.clone();
         edit(&mut parts);
-        // The card's own signature does not help.
+        // The finding stays if the card itself signs the checkpoints.
         parts.reroot();
         let report = world.check(&parts.files());
         assert!(codes(&report).contains(&format!("complete/{code}")), "{what}: {:?}", codes(&report));
@@ -290,7 +289,7 @@ fn heartbeats_stand_in_every_lane() {
         let mut beats = (0..).zip(&parts.log.lanes[lane]).filter(|(_, record)| record.answer.record_type == HEARTBEAT);
         beats.nth(number).unwrap().0
     };
-    // In some lanes the end of the session may cut off the last heartbeat, but no earlier one.
+    // The end of a session may cut off the last heartbeat of some lanes. An earlier heartbeat may not be missing.
     for (number, lanes, holds) in [(2, &[1][..], true), (2, &[0, 2], true), (0, &[1], false), (1, &[3], false)] {
         let mut parts = honest.clone();
         for lane in lanes {
@@ -298,11 +297,11 @@ fn heartbeats_stand_in_every_lane() {
             parts.log.lanes[*lane].remove(index);
         }
         renumber(&mut parts);
-        // The roots of the checkpoints no longer match, which is a separate finding.
+        // The roots of the checkpoints do not match either; that is a separate finding.
         let found = codes(&world.check(&parts.files()));
         assert_eq!(!found.contains("complete/lane-heartbeats"), holds, "heartbeat {number} in {lanes:?}: {found:?}");
     }
-    // Two heartbeats missing; another nonce; two nonces exchanged.
+    // Refused: two heartbeats missing in a lane, another nonce, and two nonces exchanged.
     let mut parts = honest.clone();
     for number in [2, 1] {
         let index = at(&parts, 2, number);
@@ -367,7 +366,8 @@ fn alarms() {
         codes(&world.check(&closing.files())),
         ["complete/not-closed".to_owned(), "policy/alarm".to_owned()].into()
     );
-    // A lane that neither ended nor closed under a checkpoint with a fault; a lane with another cause.
+    // First the checkpoint has a fault and a lane has neither ALARM nor CLOSE; then a lane's ALARM has another cause
+    // than the others.
     let mut parts = closing.clone();
     parts.log.lanes[3].pop();
     parts.reroot();
@@ -400,7 +400,7 @@ fn receipts_name_their_lane() {
             assert_eq!(head.path.len() as u32, lanes.ilog2());
             let other = Receipt { lane: receipt.lane ^ 1, ..receipt.clone() };
             assert!(matches!(check(&proof, &other), Err(ReceiptError::OtherRecord { .. })));
-            // A missing head, a wrong size, a wrong path, and an empty path.
+            // Refused: a missing head, a wrong size, a wrong path, and an empty path.
             let mut path = head.path.clone();
             path[0] = Hex([0; 32]);
             for wrong in [

@@ -67,7 +67,7 @@ proptest! {
         prop_assert!(rules.is_closed());
         prop_assert_eq!(rules.is_alarmed(), alarm);
         prop_assert_eq!(rules.counts().records, log.lanes[0].len() as u64);
-        // The roots of the checkpoints are those over the bytes of the log file.
+        // The roots of the checkpoints are the roots of the tree over the bytes of the log file.
         let (mut bytes, mut tree, mut due) = (log.lanes[0].as_bytes(), Frontier::new(), log.checkpoints.iter().peekable());
         while let Some(record) = read(&mut bytes).unwrap() {
             tree.push(leaf(record.as_bytes()));
@@ -89,7 +89,7 @@ proptest! {
             records
         };
         let left_out = edited(&|r| { r.remove(at); });
-        // Without its last record, a log still follows the rules; its checkpoint contradicts it.
+        // A log without its last record still follows the rules; only the checkpoint shows that the record is missing.
         prop_assert!(check(&left_out).is_err() || at == count - 1);
         let doubled = edited(&|r| r.insert(at, log.lanes[0][at]));
         prop_assert!(check(&doubled).is_err());

@@ -49,7 +49,7 @@ fn of_profile(world: &World, profile: Profile) -> Vec<u8> {
     context(world, |c| (c.profile_digest, c.profile) = (profile.digest(), profile))
 }
 
-/// The same text is rejected for the public and admitted for counsel, so the choice of the audience must be visible.
+/// A text can be rejected for the public and admitted for counsel, so the report must show the chosen audience.
 #[test]
 fn a_profile_that_the_ticket_does_not_permit_is_contradicted() {
     let world = World::new();

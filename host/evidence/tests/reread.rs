@@ -4,7 +4,7 @@ use portcullis_evidence::bundle;
 use portcullis_evidence::verify::{Options, verify};
 use portcullis_test_support::world::{World, assert_affirmed, assert_contradicted, remanifest, sha};
 
-/// Files of which one has other content from the second read on.
+/// Files of a bundle. The file `name` has other content from the second read on.
 struct Swapped<'a> {
     files: &'a bundle::MemoryFiles,
     name: &'a str,

@@ -1,4 +1,4 @@
-//! Simulated evidence is refused by default, and marked if it is allowed.
+//! The verifier refuses simulated evidence by default. With the option that accepts it, the report marks the evidence.
 
 use portcullis_evidence::certificate::Class;
 use portcullis_evidence::sim;
@@ -25,10 +25,10 @@ fn each_mark_of_simulation_is_enough() {
     parts.card = Card::flagged(1);
     parts.play();
     assert_contradicted(&world.check(&parts.files()), "genuine/sim-flag");
-    // The public key, certified as a real card's key by mistake.
+    // The simulation's key, which everybody knows, certified by mistake as the key of a real card.
     let mut parts = world.session(&Card::new(sim::SECRET_TEXT, [0x33; 16], Class::Device), 1, [0; 32]);
     assert_contradicted(&world.check(&parts.files()), "genuine/sim-key");
-    // The same with the key of the design's simulation; all files name the design itself.
+    // The simulation's key, in files that all have the design id of the real design.
     let mut simulated = [0x33; 16];
     simulated[0] |= 0x80;
     let key = Card::new(sim::SECRET_TEXT, simulated, Class::Device);

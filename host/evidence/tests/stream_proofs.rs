@@ -41,7 +41,7 @@ fn a_stream_is_proven_from_its_begin_to_its_end() {
             ReleasedPiece::Text(text) | ReleasedPiece::Call(text) => text,
         }));
     }
-    // No refused text is included; the formatting around the spans is.
+    // No refused text is included, but the formatting around the spans is included.
     assert!(texts.iter().any(|text| text.ends_with(" Take it with milk,\n")), "{texts:?}");
     assert!(texts.iter().all(|text| !text.contains("Buy now.")), "{texts:?}");
     // Record 0 does not begin a stream.

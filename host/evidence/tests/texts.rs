@@ -30,7 +30,8 @@ fn a_text_that_the_card_did_not_see() {
 
 #[test]
 fn what_remains_of_lying_descriptors_is_for_the_replay() {
-    // The commitment matches the text, but the descriptor is false. The log is valid; only a replay detects the lie.
+    // The commitment matches the text, but the descriptor states a false content. The log is valid; only a replay finds
+    // the lie.
     let world = World::new();
     let mut parts = world.honest();
     let record = &mut parts.log.lanes[0][3];
@@ -86,7 +87,7 @@ fn receipts_are_checked_by_the_reader() {
         check(&Receipt { serial: 2, ..receipt.clone() }, text),
         Err(ReceiptError::OtherSession { found: 1, named: 2 })
     );
-    // A refused text has no receipt; a proof of its record does not change that.
+    // A refused text has no receipt. A proof that its record is in the log is not a receipt.
     let refused = prove(&parts.files(), 0, 4).unwrap();
     let salt = serde_json::from_value(parts.spans[1]["salt"].clone()).unwrap();
     let made_up = Receipt { index: 4, salt, ..receipt.clone() };
@@ -136,7 +137,7 @@ fn a_span_is_cut_as_its_descriptor_says() {
     for from in [0, 2, 10, 19] {
         assert_contradicted(&moved(from), "genuine/span-shape");
     }
-    // END covers inert text only, and it is in `held`.
+    // END covers only inert text, and this text is in the field `held`.
     let mut parts = honest.clone();
     let line = parts.spans.iter_mut().find(|line| line["held"] == "\n").unwrap();
     (line["held"], line["text"]) = ("".into(), "\n".into());
@@ -159,7 +160,7 @@ fn streams_are_numbered_as_they_begin() {
     }
 }
 
-/// A package with an unknown mapping version gives a warning. An earlier verifier accepted it silently.
+/// A package with an unknown mapping version gives a warning. An earlier verifier accepted such a package silently.
 #[test]
 fn a_mapping_of_the_future_is_named() {
     let world = World::new();

@@ -1,5 +1,5 @@
 //! Evidence of an unknown version: a warning names the version, nothing is affirmed, and unreadable data is not
-//! contradicted. Also: only their records distinguish two streams with one id, which gives a warning.
+//! contradicted. Also: two streams with one id give a warning, because only their records distinguish them.
 
 use portcullis_test_support::world;
 
@@ -20,7 +20,7 @@ fn next_layout(world: &World, card: &std::rc::Rc<Card>) -> Parts {
     permit(&mut parts);
     for record in parts.log.lanes.iter_mut().flatten() {
         record.answer.version += 1;
-        // A value in a field that is reserved in this layout version.
+        // The record has a value in a field that is reserved in this layout version.
         record.answer.text_classes.set(7);
     }
     parts.reroot();
@@ -48,7 +48,7 @@ fn what_cannot_be_read_is_neither_affirmed_nor_contradicted() {
     parts.image[64] ^= 1;
     permit(&mut parts);
     assert_unknown(&world.check(&parts.files()), 5);
-    // An image that is shorter than any image of this version.
+    // The image is shorter than any image of this version.
     let mut parts = next_layout(&world, &world.card);
     parts.image.truncate(40);
     permit(&mut parts);
@@ -72,7 +72,7 @@ fn what_cannot_be_read_is_neither_affirmed_nor_contradicted() {
     }
 }
 
-/// Marks of simulation outside the checkpoints are sufficient.
+/// Evidence is marked as simulated even if only files other than the checkpoints show it.
 #[test]
 fn simulated_evidence_of_an_unknown_version_is_marked() {
     let world = World::new();
@@ -126,7 +126,7 @@ fn two_streams_of_one_id() {
     // A stream that continues another one has the same id; a stream with another id is separate.
     assert_eq!(play(true, "a").exit_code, 0);
     assert_eq!(play(false, "A").exit_code, 0);
-    // The same context document twice.
+    // Two streams have the same context document.
     let mut parts = world.honest();
     (parts.ticket.heartbeat_records, parts.ticket.heartbeat_ticks) = (0, 0);
     parts.open();

@@ -88,13 +88,12 @@ fn time_is_the_witness_s() {
     // No stream had ended before the first note.
     assert!(matches!(before(START), Err(WithholdError::Nothing)));
     assert!(!to.exists());
-    // The last note is of the third checkpoint, START + 200.
+    // The witness's last note is for the third checkpoint; its time is START + 200.
     assert!(matches!(before(START + 200), Err(WithholdError::Nothing)));
     let done = before(START + 201).unwrap();
     assert_eq!(done.streams, 2);
     let report = world.check(&load(&to));
     assert_eq!(report.exit_code, 5, "{:#?}", report.properties);
-    // Without a witness note, times are unknown.
     let mut files = load(&from);
     files.0.retain(|name, _| !name.starts_with("witness/"));
     remanifest(&mut files);
@@ -165,7 +164,7 @@ fn what_a_statement_cannot_do() {
         remanifest(&mut changed);
         world.check(&changed)
     };
-    // A text that the withholding calls removed is still there.
+    // The statement lists a text as removed, but the text is still there.
     for file in [bundle::SPANS, bundle::INPUTS, bundle::RECEIPTS] {
         let report = checked(&|changed| drop(changed.0.insert(file.to_owned(), files.0[file].clone())));
         assert_contradicted(&report, "replayable/withheld-disclosed");
@@ -173,7 +172,7 @@ fn what_a_statement_cannot_do() {
     // Without the statement, the texts are only missing.
     let report = checked(&|changed| drop(changed.0.remove(&name)));
     assert!(codes(&report).is_superset(&ids(&["replayable/input-withheld", "replayable/span-withheld"])));
-    // A gap in the numbers of statements; a changed byte.
+    // Refused: a gap in the numbers of statements, and a changed byte.
     let report = checked(&|changed| {
         let statement = changed.0.remove(&name).unwrap();
         changed.0.insert(bundle::withheld(1), statement);
@@ -186,14 +185,14 @@ fn what_a_statement_cannot_do() {
         let statement = Withholding::sign(terms, key).unwrap();
         checked(&|changed| drop(changed.0.insert(name.clone(), statement.clone())))
     };
-    // A signer who is not trusted.
+    // The statement is signed by a key that is not trusted.
     let report = restate(&stated, &SigningKey::from_bytes(&[9; 32]));
     assert_eq!((report.session.withholdings[0].signer.key, report.exit_code), (None, 5));
     assert!(codes(&report).contains("replayable/withholding-untrusted"));
-    // A statement for another session.
+    // The statement is for another session.
     let report = restate(&Terms { ticket: [8; 32], ..stated.clone() }, &clerk());
     assert_contradicted(&report, "replayable/withholding-session");
-    // A stream that does not exist.
+    // The statement names a stream that does not exist.
     let mut streams = stated.streams.clone();
     streams.insert((0, 0));
     let report = restate(&Terms { streams, ..stated }, &clerk());

@@ -1,5 +1,6 @@
-//! The whole path of a span: map, validate, lineage, model card, commit, ledger without fsync. One criterion element is
-//! one span. The three lengths of lineage show whether the cost per span grows with the lineage.
+//! Benchmark of a span's whole path: mapping, validation, lineage, the software model of the card, commit, and ledger
+//! without fsync. Criterion's "element" is a span. The three lengths of lineage show whether the cost per span grows
+//! with the lineage.
 
 #![allow(
     clippy::unwrap_used,

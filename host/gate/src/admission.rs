@@ -1,5 +1,5 @@
-//! Admission to engines: the pre-execution filter judges each task. An engine can be made only with the pass that the
-//! filter's router issues.
+//! Admission of tasks: the pre-execution filter judges each task before an engine gets it. The filter's router issues a
+//! [`Pass`], a permit, for an accepted task. An engine can be made only with this permit.
 
 use crate::determination::Trigger;
 use crate::engine::{Engine, EngineError};
@@ -8,7 +8,7 @@ use portcullis_core::state::Task;
 use portcullis_prefilter::{Pass, Prefilter, Route};
 use std::sync::Arc;
 
-/// Makes the engine of a stream, from the stream's number and the pass of its task.
+/// Makes the engine of a stream, from the stream's number and the `Pass` of its task.
 pub type Engines = Arc<dyn Fn(u64, Pass) -> Result<Box<dyn Engine>, EngineError> + Send + Sync>;
 
 /// Makes an engine that repeats recorded answers.
@@ -21,7 +21,7 @@ pub(crate) enum EngineAdmission {
     Filter(Arc<Prefilter>, Engines),
     /// The filter judges tasks; the caller who opens the stream runs the engine.
     Caller(Arc<Prefilter>),
-    /// Nothing executes: the engine's answers and the stream's notes come from the record.
+    /// Nothing executes: a record supplies the engine's answers and the digests of NOTE entries.
     Replay(ReplayEngines, Mode),
 }
 
@@ -31,12 +31,12 @@ pub(crate) enum EngineHome {
     Session(Box<dyn Engine>),
     /// In its own thread.
     Thread(Box<dyn Engine>),
-    /// At the caller who opens the stream.
+    /// With the caller who opens the stream.
     Caller,
 }
 
 pub(crate) struct Admission {
-    /// Digest of the report, for the NOTE record that follows BEGIN.
+    /// Digest of the filter's report, for the NOTE record that follows BEGIN.
     pub(crate) note: Option<[u8; 32]>,
     /// Where the engine runs, or why there is none.
     pub(crate) engine: Result<EngineHome, (Trigger, String)>,

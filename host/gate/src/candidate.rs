@@ -3,12 +3,11 @@
 use portcullis_mapping::{Call, LogProbs, LogProbsError};
 use serde::{Deserialize, Serialize};
 
-/// A candidate of one step.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Candidate {
     pub text: String,
-    /// Quantised log-probabilities of its tokens; `None` if the engine gave none. Stage 2 rejects a candidate with
-    /// invalid log-probabilities.
+    /// Quantised log-probabilities of the candidate's tokens; `None` if the engine gave none. Stage 2 rejects a
+    /// candidate with invalid log-probabilities.
     pub logprobs: Option<Result<LogProbs, LogProbsError>>,
     /// Why requested log-probabilities cannot be used. The descriptor then has unknown uncertainty.
     #[serde(default, skip_serializing_if = "Option::is_none")]

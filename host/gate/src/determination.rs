@@ -6,7 +6,7 @@ use portcullis_core::wire::{Category, Determination as Answer, Fault, Stage};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::ops::Range;
 
-/// A determination or a fault. Serialises to a line of `run --json`, without the deciding fields.
+/// A determination or a fault. It serialises to a line of `run --json` without that line's deciding fields.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Determination {
     /// Name of the text in the input.
@@ -14,7 +14,7 @@ pub struct Determination {
     /// Number of the stream: the index of the text in the input.
     pub stream: u64,
     pub seq: u32,
-    /// Sequence of the mutation of which this one is a part.
+    /// Sequence of the mutation of which this mutation is a part.
     pub parent: Option<u32>,
     /// Decompose depth. For a tool call it is the greatest depth, because calls are never divided.
     pub depth: u8,
@@ -24,13 +24,12 @@ pub struct Determination {
     pub start: usize,
     /// End of the span in the text, exclusive.
     pub end: usize,
-    /// Step, in a list of candidates.
+    /// Number of the step, in a list of candidates.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<usize>,
     /// Alternative of the step, from 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alternative: Option<u8>,
-    /// Category of the span.
     pub category: Category,
     /// The answer; `None` for a fault.
     pub determination: Option<Answer>,
@@ -45,7 +44,6 @@ pub struct Determination {
 }
 
 impl Determination {
-    /// Bytes of the span in the text.
     #[must_use]
     pub fn range(&self) -> Range<usize> {
         self.start..self.end
@@ -87,7 +85,7 @@ pub struct Summary {
     pub bytes: usize,
     /// Admitted bytes, held inert bytes included.
     pub bytes_admitted: usize,
-    /// Trust slope at the end, in basis points.
+    /// Trust slope at the end of the stream, in basis points.
     pub trust_slope: u16,
     /// Why the stream stopped before its end, if it did. Safe non-execution is a result, not an error.
     pub stopped: Option<String>,
@@ -154,7 +152,6 @@ impl Trigger {
 }
 
 impl Summary {
-    /// Empty totals.
     #[must_use]
     pub fn new(mode: Mode) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! The final state of a stream, for a stream that continues it.
+//! The final state of a stream. Another stream can continue from it.
 
 use portcullis_core::hex::Hex;
 use portcullis_core::state::{Commitments, PolicyReference, SemanticState};
@@ -7,7 +7,8 @@ use sha2::{Digest, Sha256};
 use std::io;
 use zerocopy::IntoBytes;
 
-/// The commitments of a stream whose END the card accepted. A successor names the stream by a leaf hash.
+/// The final state of a stream whose END the card accepted. A successor names the stream by the leaf hash of END's
+/// record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EndState {
     leaf: Hex<32>,
@@ -28,7 +29,8 @@ impl EndState {
         self.leaf
     }
 
-    /// The same state under the leaf hash of the original record; a replay's own record has another hash.
+    /// The same state under another leaf hash. A replay's own END record has another hash than the original record,
+    /// whose hash successors use.
     #[must_use]
     pub(crate) fn named(&self, leaf: Hex<32>) -> Self {
         Self { leaf, ..self.clone() }
@@ -38,7 +40,7 @@ impl EndState {
     #[must_use]
     pub fn bytes(&self) -> usize {
         let mut counted = Counter(0);
-        // If the size cannot be computed, it counts as too large to keep.
+        // A state whose size cannot be computed counts as too large to keep.
         serde_json::to_writer(&mut counted, &self.memory).map_or(usize::MAX, |()| counted.0)
     }
 

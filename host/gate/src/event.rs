@@ -1,4 +1,4 @@
-//! The events of a governed stream, in order. Ledger, output and report are all made from them.
+//! The events of a governed stream, in order. Ledger, output and report are made from these events.
 
 use crate::determination::{DecidingField, Determination, Summary};
 use crate::end_state::EndState;
@@ -18,7 +18,6 @@ pub struct Event {
     pub what: EventKind,
 }
 
-/// What happened.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum EventKind {
@@ -38,7 +37,7 @@ pub enum EventKind {
         /// Lane of the card that has the stream's slot. All log indexes of the stream refer to this lane's log.
         #[serde(default)]
         lane: u8,
-        /// Index of BEGIN's record in that log.
+        /// Index of BEGIN's record in the log of the stream's lane.
         log_index: Option<u64>,
     },
     /// The engine answered with a candidate, or with the reason why there is none.
@@ -49,7 +48,7 @@ pub enum EventKind {
     Deferred {
         seq: u32,
         rule: String,
-        /// Steps after which it expires.
+        /// Number of steps after which the deferred mutation expires.
         expiry: u16,
     },
     Expired {
@@ -57,7 +56,7 @@ pub enum EventKind {
     },
     /// Admitted transitions that were not released were undone.
     RolledBack {
-        /// Sequence of the last remaining transition; 0 for the start.
+        /// Sequence of the last remaining transition; 0 at the start of the stream.
         to: u32,
         /// Sequences of the undone transitions.
         transitions: Vec<u32>,
@@ -69,7 +68,7 @@ pub enum EventKind {
         /// The slope, in basis points.
         slope: u16,
     },
-    /// Admitted bytes may leave the gate. A ledger must store this event before they do.
+    /// Admitted bytes may leave the gate. A ledger must store this event before the bytes leave.
     Released {
         /// Sequences of the admitted transitions of these bytes, in order; END's sequence for trailing inert bytes.
         seqs: Vec<u32>,
@@ -82,12 +81,12 @@ pub enum EventKind {
     Ended {
         /// Name of the text in the input.
         id: String,
-        /// Totals, and why it stopped early, if it did.
+        /// Totals, and why the stream stopped early, if it did.
         summary: Summary,
         /// The content of END; `None` if the card did not accept END.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         closing: Option<EndCommitment>,
-        /// The initial state for a stream that continues this one; `None` after a fault. Ledgers do not contain it.
+        /// The state from which another stream can continue this one; `None` after a fault. Ledgers do not contain it.
         #[serde(skip)]
         state: Option<Arc<EndState>>,
     },
@@ -97,11 +96,11 @@ pub enum EventKind {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EndCommitment {
     pub seq: u32,
-    /// Trailing inert bytes.
+    /// The stream's last inert bytes, after its last span.
     pub inert: String,
-    /// Salt of its commitment, hexadecimal.
+    /// Salt of END's commitment, hexadecimal.
     pub salt: String,
-    /// Index of its record in the card's log.
+    /// Index of END's record in the card's log.
     pub log_index: Option<u64>,
 }
 
@@ -113,7 +112,8 @@ pub struct Judgement {
     /// Held inert bytes before the span.
     pub inert: String,
     pub text: String,
-    /// Salt of the commitment to both, hexadecimal. With the salt, a guess at a withheld span can be verified.
+    /// Salt of the commitment to `inert` and `text`, hexadecimal. With the salt, a guess at a withheld span can be
+    /// verified.
     pub salt: String,
     /// The entry's 128 bytes, hexadecimal.
     pub descriptor: String,
@@ -121,7 +121,7 @@ pub struct Judgement {
     pub fields: Vec<DecidingField>,
     /// Semantic distance that the admit added, in basis points.
     pub distance: Option<u16>,
-    /// Trust slope afterwards, in basis points.
+    /// Trust slope after this mutation, in basis points.
     pub slope: u16,
     /// Tick of the card in the record.
     pub tick: Option<u64>,

@@ -1,4 +1,4 @@
-//! Explains the mapping of a text and the deciding rows with the software evaluator, without a card or a release.
+//! Explains how a text is mapped and which rows decide. The software evaluator decides; nothing is released.
 
 use portcullis_core::mutation::Place;
 use portcullis_core::state::SemanticState;
@@ -28,7 +28,6 @@ pub struct SpanExplanation {
     /// Every field of the descriptor, under its Cedar name.
     pub context: serde_json::Value,
     pub determination: Determination,
-    /// The deciding stage.
     pub stage: Stage,
     /// Ids of rules with a matching row, without duplicates, those of the policy bank first.
     pub rules: Vec<String>,

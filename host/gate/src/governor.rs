@@ -15,7 +15,7 @@ use portcullis_prefilter::Prefilter;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A policy and the settings for judging streams. Copies share the policy.
+/// A policy and the settings for judging streams. Clones share the policy.
 #[derive(Clone)]
 pub struct Governor {
     pub(crate) policy: Arc<Policy>,
@@ -26,7 +26,7 @@ pub struct Governor {
     pub(crate) settings: Settings,
     admission: EngineAdmission,
     anchors: Anchors,
-    /// A store that came with the stream, in canonical JSON Lines.
+    /// The anchor store that came with the stream, in canonical JSON Lines.
     supplied: Option<Arc<str>>,
     notes: BTreeMap<u32, [u8; 32]>,
     predecessor: Option<Arc<EndState>>,
@@ -66,22 +66,21 @@ impl Governor {
         self
     }
 
-    /// Uses recorded answers, in this mode.
+    /// Uses the answers of a record, and the mode in which they were recorded.
     #[must_use]
     pub(crate) fn with_replay(mut self, engines: ReplayEngines, mode: Mode) -> Self {
         self.admission = EngineAdmission::Replay(engines, mode);
         self
     }
 
-    /// Sets the anchor stores.
     #[must_use]
     pub fn with_anchors(mut self, anchors: Anchors) -> Self {
         self.anchors = anchors;
         self
     }
 
-    /// Uses this store instead of any other, for a stream that comes with its own store. BEGIN's event contains the
-    /// store. Its indexing takes time in proportion to its length.
+    /// For a stream that comes with its own anchor store: uses only this store. BEGIN's event contains the store.
+    /// Indexing takes time in proportion to the store's length.
     #[must_use]
     pub fn with_supplied(mut self, store: Store) -> Self {
         self.supplied = Some(String::from_utf8_lossy(&store.contents().json_lines()).into());
@@ -95,18 +94,17 @@ impl Governor {
         self.supplied.as_ref().and_then(|_| self.anchors.digests().first().copied())
     }
 
-    /// The store that came with the stream, in canonical JSON Lines.
     pub(crate) fn supplied(&self) -> Option<String> {
         self.supplied.as_deref().map(str::to_owned)
     }
 
-    /// Whether there are anchor stores.
     #[must_use]
     pub fn has_anchors(&self) -> bool {
         !self.anchors.is_empty()
     }
 
-    /// Adds NOTE entries to each stream: digests by the sequence of their NOTE. A NOTE only shifts later sequences.
+    /// Adds NOTE entries to each stream. The map contains each NOTE's digest under its sequence; entries after a NOTE
+    /// get later sequences.
     #[must_use]
     pub(crate) fn with_notes(mut self, notes: BTreeMap<u32, [u8; 32]>) -> Self {
         self.notes = notes;
@@ -145,7 +143,7 @@ impl Governor {
         self.admission.mode()
     }
 
-    /// The mode of a text that is judged while it is written; in a replay, the recorded mode.
+    /// The mode of a text that is judged in parts: `observed` in the replay of an `observed` stream, otherwise `held`.
     pub(crate) const fn given_mode(&self) -> Mode {
         match self.admission.mode() {
             Mode::Observed => Mode::Observed,
@@ -165,7 +163,7 @@ impl Governor {
         self.mapper().read(text, self.granularity(false))
     }
 
-    /// Reads candidates that follow each other, after admitted text and after all proposed text.
+    /// Reads consecutive candidates. The text before them comes twice: as the admitted text, and as all proposed text.
     pub(crate) fn read_parts(&self, admitted: &str, proposed: &str, parts: &[&str]) -> Text {
         self.mapper().read_parts(admitted, proposed, parts, self.granularity(true))
     }

@@ -14,7 +14,7 @@ use std::io::{BufRead, Read};
 #[error("{name}:{line}: {problem}")]
 pub struct InputError {
     pub name: String,
-    /// Line, from 1; 0 for an error of the input as a whole.
+    /// Number of the line, from 1; 0 for an error of the input as a whole.
     pub line: usize,
     /// The error, and the expected form.
     pub problem: String,
@@ -37,7 +37,7 @@ struct Line {
 /// One candidate, or a list of alternatives.
 struct Step(Vec<Candidate>);
 
-/// A candidate with more than a text. Numbers keep their text, because every digit of a call's arguments counts.
+/// A candidate as a JSON object. Numbers keep their text, because every digit of a tool call's arguments counts.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct FullCandidate<'a> {

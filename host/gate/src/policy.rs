@@ -17,7 +17,7 @@ pub fn text_stride_log2(package: &Package) -> u8 {
 pub struct Policy {
     pub package: Package,
     pub compiled: Compiled,
-    /// Its mapping from text to descriptors.
+    /// The package's mapping from text to descriptors.
     pub mapper: Mapper,
     /// The tables of its text lane, if its image has a text part.
     pub(crate) text_lane: Option<TextLane>,

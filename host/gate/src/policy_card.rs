@@ -1,4 +1,4 @@
-//! Uses a card instead of the software evaluator, for whole texts and single descriptors.
+//! Judges whole texts and single descriptors with a card instead of the software evaluator.
 
 use crate::event::EventKind;
 use crate::governor::Governor;
@@ -59,8 +59,8 @@ pub fn judge_text<C: Card>(
     }))
 }
 
-/// The banks' answers to a descriptor, from the card's completion. Errors: the outer ones are those of the session; the
-/// inner ones concern the answer.
+/// The banks' answers to a descriptor, from the card's completion. The outer errors are those of the session. The inner
+/// errors mean that the card's answer cannot be used.
 pub fn banks_on_card<C: Card>(
     session: &mut Session<C>,
     compiled: &Compiled,

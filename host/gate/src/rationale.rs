@@ -62,7 +62,7 @@ fn unfounded(stage: &str) -> (Rationale, bool) {
     (Rationale::new(generic::FAULT, &words, Vec::new()), false)
 }
 
-/// The rule of a bank's row, and whether the row decides for decompose.
+/// The rule behind a row of a bank, and whether the row's effect is decompose.
 fn bank(governor: &Governor, descriptor: &Descriptor, bank: Bank, row: Option<u16>) -> (Rationale, bool) {
     let compiled = &governor.policy.compiled;
     let Some(number) = row else {

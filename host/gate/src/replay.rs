@@ -1,8 +1,9 @@
-//! Replay: equal policy, context, input and salts give equal descriptors and determinations, byte by byte. A difference
-//! means that the record does not belong to these inputs.
+//! Replay: equal policy, context, input and salts give equal descriptors and determinations, byte by byte. If a record
+//! differs from the replay, it does not belong to these inputs.
 //!
-//! A stream is governed again on the model card, whose banks are the software evaluator. Each resulting record is
-//! compared with the original record, except for values of the card: epoch, log index, tick, lane and key flags.
+//! A stream is governed again on the software model of the card, whose banks are the software evaluator. Each resulting
+//! record is compared with the original record, except for fields that depend on the card: epoch, log index, tick, lane
+//! and key flags.
 
 use crate::anchor::{Anchors, Store};
 use crate::determination::Summary;
@@ -29,7 +30,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use zerocopy::IntoBytes;
 
-/// The input of a stream.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Input {
@@ -56,12 +56,12 @@ pub enum ReplayError {
     /// The stream continues a stream that was not replayed, so its initial state is not known.
     #[error("it continues the stream whose last record has the leaf hash {0}, which was not replayed")]
     Predecessor(Hex<32>),
-    /// No policy of a trial has the name of the stream's policy.
+    /// Several policies are tried, and none of them has the name of the stream's policy.
     #[error("none of the policies has the name of `{0}`")]
     Policy(String),
     #[error(transparent)]
     Profile(#[from] ProfileError),
-    /// The model card failed, which is a defect of this program.
+    /// The software model of the card failed, which is a defect of this program.
     #[error(transparent)]
     Card(#[from] SessionError),
 }
@@ -69,20 +69,19 @@ pub enum ReplayError {
 /// The result of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StreamReplay {
-    /// Number of records that equal the replay's.
+    /// Number of original records that are equal to the replay's.
     pub records: u64,
-    /// Log index of the first record with a fault of the card. The replay ends before it: the model card has no faults.
+    /// Log index of the first record with a fault of the card. The replay ends before this record, because the card's
+    /// software model has no faults.
     pub fault: Option<u64>,
-    /// Whether all of the input was judged. The records do not show unused input.
+    /// Whether all of the input was judged. Input that was not judged has no record.
     pub consumed: bool,
 }
 
-/// The course of a stream.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Course {
-    /// The judgements, in order.
     pub judgements: Vec<Judgement>,
-    /// Totals, and why it stopped early, if it did.
+    /// Totals, and why the stream stopped early, if it did.
     pub summary: Option<Summary>,
 }
 
@@ -94,12 +93,13 @@ pub struct Ends {
 }
 
 impl Ends {
-    /// Names streams whose final states must be kept. A context names its predecessor by such a hash.
+    /// Requests that final states of streams are kept. `leaves` are the leaf hashes with which contexts name
+    /// predecessors.
     pub fn want(&mut self, leaves: impl IntoIterator<Item = Hex<32>>) {
         self.wanted.extend(leaves);
     }
 
-    /// Whether another stream continues the stream with this hash.
+    /// Whether the stream with this hash is continued by another stream.
     #[must_use]
     pub fn is_wanted(&self, leaf: &Hex<32>) -> bool {
         self.wanted.contains(leaf)
@@ -112,7 +112,7 @@ impl Ends {
     }
 }
 
-/// The name by which a successor refers to the stream with this last record.
+/// The name by which a successor refers to a stream; `last` is the stream's END record.
 #[must_use]
 pub fn predecessor_name(last: &Record) -> Hex<32> {
     leaf(last)
@@ -155,7 +155,7 @@ pub struct Replayer {
     /// Policies, by their names in context documents.
     policies: BTreeMap<String, Arc<Policy>>,
     stores: BTreeMap<Hex<32>, Store>,
-    /// Indexed stores of earlier streams, by policy and digests.
+    /// Anchor stores that were indexed for earlier streams, by policy and digests of the stores.
     anchors: BTreeMap<(String, Vec<Hex<32>>), Anchors>,
     session: Session<ModelCard>,
     records: Arc<Mutex<Vec<Record>>>,
@@ -164,7 +164,7 @@ pub struct Replayer {
 
 impl Replayer {
     /// A replayer for these policies of `image`, with these anchor stores. A stream's context document names its
-    /// policy. Errors: those of the model card.
+    /// policy. Errors: those of the card's software model.
     pub fn new(
         image: &Image,
         policies: impl IntoIterator<Item = Arc<Policy>>,
@@ -188,14 +188,13 @@ impl Replayer {
         Ok(Self { package_digest, policies, stores, anchors: BTreeMap::new(), session, records, ends: Ends::default() })
     }
 
-    /// Sets the known final states, and the hashes of those to keep.
+    /// Sets the final states that are known, and the hashes of final states to keep.
     #[must_use]
     pub fn with_ends(mut self, ends: Ends) -> Self {
         self.ends = ends;
         self
     }
 
-    /// The final states.
     #[must_use]
     pub fn into_ends(self) -> Ends {
         self.ends
@@ -234,9 +233,10 @@ impl Replayer {
     }
 
     /// Judges a stream of another package under these policies, with the stream's own settings, profile, task, anchors
-    /// and input. A single policy judges every stream; among several policies, the stream's policy is found by name.
-    /// The engine repeats its recorded answers, so after the first different determination they are not meaningful.
-    /// `name` is the stream's hash; its successors start from the final state of this trial.
+    /// and input. If there is only one policy, it judges every stream; otherwise the policy with the name of the
+    /// stream's policy does. The engine repeats its recorded answers: after a determination that differs from the
+    /// record, a real engine might have answered differently. `name` is the hash of the stream's END; streams that
+    /// continue this stream start from the state at the end of this trial.
     pub fn trial(&mut self, context: &[u8], input: Input, name: Option<Hex<32>>) -> Result<Course, ReplayError> {
         let document = parse(context)?;
         fits(document.mode, &input)?;
@@ -353,7 +353,7 @@ impl Replayer {
     }
 }
 
-/// The last part of a policy's reference: `name version`, or the name in `composition version/name`.
+/// The name of a stream's policy, from a reference `name version` or `composition version/name`.
 fn member(reference: &str) -> &str {
     match reference.rsplit_once('/') {
         Some((_, member)) => member,
@@ -378,8 +378,8 @@ fn fits(mode: Mode, input: &Input) -> Result<(), ReplayError> {
     }
 }
 
-/// Compares every original record with the replay's record at the same place. If the session was interrupted, a stream
-/// may lack its end. A refused entry ends its stream, so only END may follow it.
+/// Compares every original record with the replay's record at the same place. A stream of an interrupted session may
+/// lack its END. After a record with a fault, only END may follow.
 fn compare(recorded: &[Record], replayed: &[Record]) -> Result<StreamReplay, ReplayError> {
     let mut records = 0;
     let is_refused = |record: &Record| record.answer.fault.get() != u16::from(Fault::None);

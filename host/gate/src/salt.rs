@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use zeroize::Zeroizing;
 
-/// The session's salt key. Without the salt, the content of a short span cannot be guessed from its commitment. Copies
-/// share one place in memory, which is wiped when the last copy is dropped.
+/// The session's salt key. Whoever does not know the salt of a short span cannot guess the span from its commitment.
+/// Copies share one place in memory, which is wiped when the last copy is dropped.
 #[derive(Clone)]
 pub struct SaltKey(Arc<Zeroizing<[u8; 32]>>);
 
@@ -39,10 +39,10 @@ impl From<SaltKey> for Salts {
 pub struct SaltKeyError(String);
 
 impl SaltKey {
-    /// Draws a key from the operating system.
+    /// A random key from the operating system.
     pub fn random() -> Result<Self, SaltKeyError> {
         let mut key = Arc::new(Zeroizing::new([0; 32]));
-        // The key is drawn in its final place, so that there are no other copies.
+        // The key is drawn directly into its shared memory, so that no other copy of it exists.
         getrandom::fill(Arc::make_mut(&mut key).as_mut_slice()).map_err(|e| SaltKeyError(e.to_string()))?;
         Ok(Self(key))
     }

@@ -17,7 +17,7 @@ pub enum Item {
         steps: Vec<Vec<Candidate>>,
         task: Task,
     },
-    /// A text that was judged in chunks while it was written, and kept from readers until then; mode `held`.
+    /// A text that was judged in chunks while it arrived, and whose chunks are known; mode `held`.
     Given {
         id: String,
         /// Chunks and tool calls in order of arrival, and the end.

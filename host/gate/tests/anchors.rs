@@ -1,5 +1,5 @@
-//! Anchors on the model card: references are resolved or not, in every category, and a closed world refuses unsupported
-//! assertions.
+//! Anchors, tested on the software model of the card: in every category, references are resolved or reported. A closed
+//! world refuses unsupported assertions.
 
 use crate::support;
 
@@ -75,7 +75,8 @@ fn citations_resolve_by_the_allow_list_whatever_the_category() {
     }
 }
 
-/// All citation cases are refused; text that only looks like a citation is not changed.
+/// Without a store, texts with a citation are refused, except at most 2 % of the rows. A text that only resembles a
+/// citation is never refused.
 #[test]
 fn without_a_store_every_citation_is_refused_and_what_looks_like_one_is_not() {
     let policy = package("");
@@ -126,7 +127,7 @@ fn a_closed_world_admits_what_facts_support_and_sets_the_rest_apart() {
     assert_eq!((field.field.as_str(), field.value.as_str()), ("word", "1961"));
     let events = with_store(&policy, intent, "Ana Silva painted ships and sang operas.");
     assert_eq!(released(&events).trim_end(), "Ana Silva painted ships");
-    // Without the words about the singer only the name is left, and a name asserts nothing.
+    // If the words about the singer are removed, only the name is left, and a name asserts nothing.
     assert_eq!(released(&with_store(&policy, intent, "Ana Silva, a singer.")).trim(), "");
     let events = with_store(&policy, intent, "She was born in 1990.");
     assert!(!released(&events).contains("1990"), "the year of death is no year of birth");
@@ -149,7 +150,7 @@ fn a_closed_world_names_what_it_misses() {
     }
 }
 
-/// Every word counts, and so do denials and the subject; a synonym is accepted.
+/// Every word must be supported, also denials and the subject. A synonym supports a word.
 #[test]
 fn a_closed_world_asks_for_every_word_and_for_who_is_spoken_of() {
     let policy = closed();
@@ -189,7 +190,8 @@ fn a_closed_world_asks_for_every_word_and_for_who_is_spoken_of() {
     ] {
         assert!(!whole(said), "{said}");
     }
-    // A part needs a verb and must not need a continuation; a clause without a verb belongs to the text before it.
+    // A part stands alone only with a verb and without a need for a continuation; a clause without a verb stays with
+    // the text before it.
     let left = |said: &str| released(&judge(&policy, anchors.clone(), "Tell of Ana Silva", said)).trim().to_owned();
     assert_eq!(left("She bought a lighthouse in Hamburg."), "She bought a lighthouse");
     assert_eq!(left("She was born in Hamburg, and Porto."), "She was born");

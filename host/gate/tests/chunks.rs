@@ -1,5 +1,5 @@
-//! A text that is judged in chunks has the same descriptors, determinations and released bytes as the whole text, and
-//! its replay succeeds.
+//! A text that is judged in chunks has the same descriptors, determinations and released bytes as the same text judged
+//! at once, and its replay succeeds.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -40,7 +40,7 @@ fn settings(release: Release, on_refuse: OnRefuse) -> Settings {
     Settings { on_refuse: Some(on_refuse), release, ..Settings::new(key) }
 }
 
-/// The events of an item, and its records without OPEN.
+/// The events of an item, and its records without the OPEN record.
 fn govern(policy: &Arc<Policy>, settings: Settings, item: Item) -> (Vec<Event>, Vec<Record>) {
     recorded(governor(policy, settings), policy, item)
 }
@@ -81,7 +81,7 @@ fn decided(events: &[Event]) -> Vec<String> {
         EventKind::Ended { summary, .. } => {
             let mut summary = summary.clone();
             summary.mode = Mode::Recorded;
-            // Bytes after the end of a stream are not read.
+            // A stream that stops early does not read its remaining bytes, so their number may differ.
             summary.bytes = if summary.stopped.is_some() { 0 } else { summary.bytes };
             Some(format!("{summary:?}"))
         }
@@ -157,7 +157,7 @@ fn every_chunking_has_the_determinations_of_the_whole_text() {
     }
 }
 
-/// Text that waits when the source fails is not judged; the replay of the judged text succeeds.
+/// Text that still waits for more text when the source fails is not judged. The replay of the judged text succeeds.
 #[test]
 fn a_text_that_breaks_off_replays() {
     let policy = shipped("pii");
@@ -192,7 +192,7 @@ fn a_call_between_texts_is_one_step() {
     assert_replays(&policy, &came, &records);
 }
 
-/// A span's tokens determine its uncertainty, whatever the chunks are.
+/// The uncertainty of a span comes from its own tokens, however the text is divided into chunks.
 #[test]
 fn log_probabilities_follow_their_bytes() {
     let policy = shipped("pii");

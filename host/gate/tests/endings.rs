@@ -1,4 +1,4 @@
-//! The bytes released at the end of a stream. Nothing judges END, so it may commit to formatting only.
+//! The bytes released at the end of a stream. They are not judged at END, so they may be formatting only.
 
 use crate::support;
 
@@ -23,9 +23,9 @@ fn words_at_the_end_of_a_text_are_judged() {
         ("Ships float. And\n\n", "Ships float. And\n\n", "\n\n"),
         ("However,", "However,", ""),
         ("Ships float.\n\n---\n", "Ships float.\n\n---\n", "\n\n---\n"),
-        // A connective is not released with a refused span; it is judged by itself.
+        // A connective before a refused span is not released with the span; the connective is judged by itself.
         ("Ships float. And mixed", "Ships float. And ", ""),
-        // A character that looks like a letter is not formatting.
+        // Emoji, regional indicators and tag characters can carry a message, so they are not formatting.
         ("Ships float. \u{1f642}", "Ships float. \u{1f642}", ""),
         ("Ships float. \u{1f1e7}\u{1f1fa}\u{1f1fe}\n", "Ships float. \u{1f1e7}\u{1f1fa}\u{1f1fe}\n", "\n"),
         ("Ships float. \u{e0062}\u{e0075}", "Ships float. \u{e0062}\u{e0075}", ""),

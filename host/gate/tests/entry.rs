@@ -1,5 +1,5 @@
-//! Admission to engines: a task that the filter refuses never gets an engine, and making an engine needs the pass of
-//! exactly that task.
+//! Admission to engines: a task that the filter refuses never gets an engine, and an engine is made only with the
+//! `Pass` that the filter issued for exactly that task.
 
 use crate::support;
 
@@ -21,7 +21,7 @@ fn governed(intent: &str, facts: &[&str]) -> (usize, Option<Trigger>) {
         filter(),
         Arc::new(move |_, pass| {
             *count.lock().unwrap() += 1;
-            // The pass is valid for the bytes of this task only.
+            // The `Pass` can be used for the bytes of exactly this task.
             pass.spend(&judged).unwrap();
             Ok(Box::new(NgramEngine::new("Birds sing well here.", 2, 1, 1)?))
         }),
@@ -36,7 +36,7 @@ fn governed(intent: &str, facts: &[&str]) -> (usize, Option<Trigger>) {
 fn a_refused_task_has_no_engine_made() {
     assert_eq!(governed("Tell of birds.", &["Birds sing."]), (1, None));
     assert_eq!(governed(ATTACK, &[]), (0, Some(Trigger::Prefilter)));
-    // The engine sees facts as it sees the intent, so the filter judges them, too.
+    // The engine receives the facts together with the intent, so the filter judges the facts, too.
     assert_eq!(governed("Tell of birds.", &["Birds sing.", ATTACK]), (0, Some(Trigger::Prefilter)));
     // Input that is not text, or is too long, is refused as well.
     assert_eq!(governed("nul\0", &[]), (0, Some(Trigger::Prefilter)));

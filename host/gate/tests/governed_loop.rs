@@ -1,4 +1,4 @@
-//! The governed loop on the model card: the content of each event, and that only admitted text is released.
+//! The governed loop on the card's software model: the content of each event, and that only admitted text is released.
 
 use crate::support;
 
@@ -60,8 +60,8 @@ fn a_rollback_takes_back_what_was_not_released_and_takes_the_other_way() {
             _ => None,
         })
         .collect();
-    // The previous step is tried again with its next alternative. If that fails in the same way, there is no further
-    // alternative, so the step stays.
+    // The previous step is tried again with its next alternative. The second failure has no further alternative to go
+    // back to, so the step stays.
     assert_eq!(back, [(1, vec![2])]);
     let said: Vec<&str> = judged(&events).map(|j| j.text.as_str()).collect();
     assert_eq!(said, ["First.", "Left.", "bad end.", "bad too.", "Right.", "bad end.", "bad too."]);
@@ -97,7 +97,7 @@ fn a_deferred_mutation_comes_back_when_what_it_waits_for_is_there() {
     assert_eq!(summary(&events).deferred, 1);
 }
 
-/// The limit also applies to words, because words identify a referent.
+/// A new word also makes a deferred mutation due, because the word can name the referent that the mutation needs.
 #[test]
 fn a_deferred_mutation_comes_back_when_its_referent_was_named() {
     let package = package("[limits]\ndefer = [\"PRESUPPOSE-REFERENT\"]\n[continuity]\npresupposition = true\n");
@@ -168,7 +168,7 @@ fn the_correction_level_reaches_the_card_and_tightens() {
     assert!(last.fields.iter().any(|f| f.field == "correction" && f.value == "2" && f.condition == "2 to 2"));
 }
 
-/// Proposes formatting and connectives, and stores what it receives.
+/// An engine that proposes only formatting and connectives, and stores the views that it receives.
 struct Idle {
     shown: Arc<Mutex<Vec<(String, u32)>>>,
     texts: &'static [&'static str],
@@ -217,7 +217,7 @@ fn an_engine_is_shown_the_bytes_that_are_held_and_is_never_asked_the_same_twice(
     }
 }
 
-/// A policy that refuses e-mail addresses and card numbers, and decomposes text that contains one.
+/// A policy that refuses e-mail addresses and card numbers. It decomposes text that contains one of them.
 fn identifiers() -> Arc<Policy> {
     policy(
         "[package]\nname = \"t\"\nversion = \"1.0.0\"\ndescription = \"d\"\n[enumerations]\ndomain = [\"g\"]\naudience = [\"p\"]\n\
@@ -234,11 +234,11 @@ fn identifiers() -> Arc<Policy> {
 fn the_end_of_a_candidate_that_may_become_a_hit_waits_for_what_follows() {
     let skip = || Settings { on_refuse: Some(OnRefuse::Skip), ..settings() };
     for (steps, left) in [
-        // The hit spans two or three candidates; all its parts are refused.
+        // The card number is divided between two or three candidates; all its digits are refused.
         (&[&["Pay 4111 1111"] as &[&str], &[" 1111 1111 now."]] as &[&[&str]], "Pay now."),
         (&[&["Pay 4111"], &[" 1111"], &[" 1111 1111"], &[" now."]], "Pay now."),
         (&[&["Ask jane.doe"], &["@example.org"], &[" today."]], "Ask today."),
-        // The pending end did not become a hit.
+        // The text after the pending end shows that the pending end is not a part of a hit.
         (&[&["Pay 4111 1111"], &[" crowns."]], "Pay 4111 1111 crowns."),
         (&[&["Ask jane.doe"], &[" today."]], "Ask jane.doe today."),
         // At the end of the text the pending end is final.
@@ -269,12 +269,12 @@ fn a_refused_end_asks_for_the_next_alternative_of_its_place() {
         let at: Vec<_> = judged(&events)
             .map(|j| (j.determination.step.unwrap(), j.determination.alternative.unwrap(), j.text.clone()))
             .collect();
-        // A piece with a hit is judged up to its unfinished part; "now." could begin an address.
+        // The span with the hit is judged without its unfinished end: "now." could begin an address.
         assert_eq!(at[0], (0, 0, "Pay 4111 1111 1111 1111".to_owned()));
         assert_eq!(at[1], (0, 1, "Pay in cash".to_owned()));
     }
-    // If the candidate itself is refused after the pending text before it was admitted, an alternative of the candidate
-    // is requested.
+    // The pending text is admitted, and the candidate after it is refused. Then an alternative of this candidate is
+    // requested.
     let steps: &[&[&str]] = &[&["Ask jane"], &[" at a.b@example.org.", " at home."], &[" Thanks."]];
     let events = govern(&policy, settings(), vec![candidates("a", steps)]);
     assert_eq!(released(&events), "Ask jane at home. Thanks.");
@@ -344,7 +344,8 @@ fn a_long_candidate_does_not_take_an_unfinished_end_with_it() {
         &rules,
     );
     let skip = Settings { on_refuse: Some(OnRefuse::Skip), granularity: Some(Granularity::Span), ..settings() };
-    // Short pieces, one that is too long, and one that is divided because of another hit.
+    // The text before the address: short pieces, a piece that is too long, and a piece that is divided because of
+    // another hit.
     let split = "To jane@example.org and then we sail past it and on to the sea".to_owned();
     for before in ["We sail. ".repeat(12), "We sail past ".repeat(9), split] {
         let first = format!("{before} Pay 4111 1111");

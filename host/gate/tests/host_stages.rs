@@ -1,4 +1,5 @@
-//! Stages 2 and 3 on the model card: each rule refuses its case, passes a similar one, and is named in the refusal.
+//! Stages 2 and 3 on the software model of the card: each rule refuses its case, does not refuse a similar case, and is
+//! named in the refusal.
 
 use crate::support;
 
@@ -6,8 +7,8 @@ use portcullis_core::wire::Determination as Answer;
 use portcullis_gate::Item;
 use support::*;
 
-/// The rule and stage that refuse the last span of a text under these sections of the manifest; `None` if the span is
-/// admitted.
+/// The rule and stage that refuse the last span of a text, under a manifest with `sections` added; `None` if the span
+/// is admitted.
 fn last(sections: &str, intent: &str, said: &str) -> Option<(String, String)> {
     let mut item = text("a", said);
     if let Item::Text { task, .. } = &mut item {
@@ -128,7 +129,7 @@ fn a_change_of_topic_needs_a_cue_or_the_intent() {
     assert_eq!(last("", "", rivers), None, "a policy that sets no share looks at no topic");
 }
 
-/// Each reason names its deciding facts: the earlier statement, the value, the missing word.
+/// The rationale of each refusal names the deciding facts: the earlier statement, the value, the missing word.
 #[test]
 fn a_refusal_says_what_it_rests_on() {
     let slot = "[[quantity]]\nname = \"dose\"\nunits = { mg = \"1\" }\nmin = 0\nmax = 4000\ntolerance = 1000\n";

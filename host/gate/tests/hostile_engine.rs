@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use support::*;
 
-/// Proposes bad, mixed, empty, huge, odd and good text in an order from a seed; stores what it receives.
+/// Proposes bad, mixed, empty, huge, odd and good text in an order drawn from a seed; stores each received view.
 struct Hostile {
     random: Random,
     shown: Arc<std::sync::Mutex<Vec<String>>>,
@@ -106,7 +106,7 @@ fn no_byte_leaves_before_its_admit_and_no_rejected_byte_ever() {
                         for seq in seqs {
                             match allowed.remove(seq) {
                                 Some(bytes) => expected.push_str(&bytes),
-                                // END's own sequence releases formatting only.
+                                // END has a sequence but no judgement; it releases formatting only.
                                 None => assert!(text.ends_with(|c: char| !c.is_alphanumeric())),
                             }
                         }

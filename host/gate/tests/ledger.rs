@@ -81,7 +81,8 @@ proptest! {
         bytes[at] ^= 1 << bit;
         std::fs::write(&path, &bytes).unwrap();
         if let Ok((kept, tail)) = read(&path) {
-            // The result may only look like a torn write, and contains nothing that was not written.
+            // A cut or changed file may be read as a file with an incomplete last write, but it never yields events
+            // that were not written.
             prop_assert!(matches!(tail, Tail::Torn(_)));
             prop_assert_eq!(&kept[..], &events[..kept.len()]);
         }

@@ -76,7 +76,7 @@ fn assert_ended(events: &[Event], fault: Fault, said: &str) {
         let termination = summary.termination.as_ref().unwrap();
         assert_eq!(termination.trigger, Trigger::Fault);
         assert!(termination.detail.contains(said), "{termination:?}");
-        // The span that waited for its answer got a fault as its answer.
+        // The span that was waiting for the card has a fault as its answer.
         let last = own.iter().rev().find_map(|event| match &event.what {
             EventKind::Determined(judged) => Some(judged),
             _ => None,

@@ -1,4 +1,4 @@
-//! Quantities and numbers of lists, with cases that were written before the code.
+//! Quantities and numbered lists, with cases that were written before the code.
 
 use crate::support;
 

@@ -23,7 +23,7 @@ struct Trail {
     salts: BTreeMap<u32, [u8; 16]>,
 }
 
-/// Governs [`TEXT`], and calls `check` to replay the outcome.
+/// Governs [`TEXT`] and passes a replayer and the records to `check`.
 fn with_trail(check: impl FnOnce(&mut Replayer, Trail)) {
     let policy = support::policy(MANIFEST, RULES);
     let key = SaltKey::from_bytes([3; 32]);
@@ -40,7 +40,7 @@ fn with_trail(check: impl FnOnce(&mut Replayer, Trail)) {
 }
 
 impl Trail {
-    /// Changes the records as if a NOTE had been recorded at this sequence: later records and their salts move by one.
+    /// The records as if the stream had had a NOTE at this sequence: later records and their salts move by one.
     fn noted(&self, at: usize) -> (Vec<Record>, BTreeMap<u32, [u8; 16]>) {
         let mut records = self.records.clone();
         let begin = records[0];
@@ -74,7 +74,7 @@ fn notes_move_what_follows_and_change_nothing() {
             let (records, salts) = trail.noted(at);
             let replayed = replay(&records, &salts).unwrap();
             assert_eq!(replayed, StreamReplay { records: all as u64 + 1, fault: None, consumed: true }, "NOTE at {at}");
-            // A false record after a NOTE is still found.
+            // A changed record after the NOTE is still found.
             let mut lie = records.clone();
             lie[all].descriptor.commitment[0] ^= 1;
             lie[all].descriptor = lie[all].descriptor.sealed();
@@ -83,7 +83,7 @@ fn notes_move_what_follows_and_change_nothing() {
     });
 }
 
-/// In an interrupted stream whose text was judged completely, only END may be missing.
+/// The input of an interrupted stream counts as consumed if nothing but END is missing.
 #[test]
 fn a_stream_that_broke_off_has_not_consumed_its_text() {
     with_trail(|replayer, trail| {

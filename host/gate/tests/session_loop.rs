@@ -52,7 +52,7 @@ enum Kind {
     Held(Vec<usize>),
 }
 
-/// Proposes parts in order, adds the attempt to the index, and takes this long for each.
+/// An engine that proposes the parts with these indexes, each after a wait. An alternative has the next index.
 struct Slow {
     parts: Vec<usize>,
     at: usize,
@@ -89,7 +89,7 @@ fn kinds() -> impl Strategy<Value = Kind> {
     ]
 }
 
-/// Runs a loop over a session of the model card. Returns the result of `callers` and all stored events.
+/// Runs a loop over a session of the card's software model. Returns the result of `callers` and all stored events.
 fn with_loop<T>(policy: &Policy, bounds: Bounds, callers: impl FnOnce(SessionHandle) -> T) -> (T, Vec<Event>) {
     let config = SessionConfig { ring_log2: 5, ..SessionConfig::default() };
     let mut session = Session::open(CardChoice::Model.open().unwrap(), &policy.compiled.image, config).unwrap();
@@ -191,7 +191,7 @@ fn said(events: &[Event]) -> Vec<String> {
                 judged.determination.stream = 0;
                 (judged.tick, judged.log_index) = (None, None);
                 judged.salt.clear();
-                // The salt of the commitment depends on the stream's number.
+                // The salt of the commitment depends on the stream's number, so the commitment is not compared.
                 let bytes = (0..judged.descriptor.len()).step_by(2);
                 let bytes: Vec<u8> =
                     bytes.map(|at| u8::from_str_radix(&judged.descriptor[at..at + 2], 16).unwrap()).collect();
@@ -241,7 +241,7 @@ proptest! {
             assert_eq!(shown, kept, "what is kept is what the caller sees");
             said(&shown)
         };
-        // Small limits, so that the callers wait for the loop and the loop waits for the callers.
+        // The limits are small, so that the callers wait for the loop and the loop waits for the callers.
         let bounds = Bounds { waiting: 2, parts: 2, messages: 2, ..Bounds::default() };
         let (shown, kept) = with_loop(&policy, bounds, |handle| {
             let (handle, governor) = (&handle, &governor);
@@ -264,7 +264,7 @@ proptest! {
     }
 }
 
-/// While a session is being shut down, it takes new streams only from callers that hold an open one.
+/// While a session is being shut down, it takes new streams only from callers that already have an open stream.
 #[test]
 fn a_shut_down_takes_the_further_streams_of_open_ones() {
     let policy = package(SECTIONS);
@@ -272,7 +272,7 @@ fn a_shut_down_takes_the_further_streams_of_open_ones() {
     let request = || governor.held_request("a".into(), Task::default());
     let ((), kept) = with_loop(&policy, Bounds::default(), |handle| {
         let open = handle.open(request()).unwrap();
-        // The receipt of BEGIN's event shows that the stream is open.
+        // BEGIN's event shows that the stream is open.
         assert!(matches!(open.receive(), Some(StreamMessage::Event(_))));
         handle.shut_down(Duration::from_secs(20));
         assert!(handle.try_open(request()).is_err());
@@ -354,7 +354,7 @@ fn an_engine_that_panics_ends_its_stream_and_no_other() {
     }
 }
 
-/// Slow engines run in parallel, and a text beside them waits for none of them.
+/// Slow engines run in parallel, and a text that is judged meanwhile does not wait for them.
 #[test]
 fn slow_engines_cost_nobody_else() {
     let policy = package(SECTIONS);
@@ -443,7 +443,7 @@ fn a_caller_that_does_not_read_stands_still_alone() {
         let heard = handle.open(governor.request(item())).unwrap();
         let other = play(&heard, &governor, &Kind::Text(Vec::new()), Duration::ZERO);
         assert_eq!(released(&other).len(), 200 * 12);
-        // It continues when it is read.
+        // The stream continues when its messages are read.
         assert_eq!(deaf.end(), None);
         assert_eq!(said(&play(&deaf, &governor, &Kind::Text(Vec::new()), Duration::ZERO)), said(&other));
     });
@@ -459,13 +459,13 @@ fn a_shut_down_ends_every_stream_with_a_reason() {
         let held = handle.open(governor.held_request("held".into(), Task::default())).unwrap();
         held.submit(parts(&governor, &["Birds sing. B"]).remove(0).unwrap()).unwrap();
         let deaf = handle.open(governor.request(text("deaf", &"Birds sing. ".repeat(100)))).unwrap();
-        // A stream that is still queued would end without an event.
+        // All three streams must have left the queue: a stream in the queue would end without an event.
         for stream in [&asked, &held, &deaf] {
             assert!(matches!(stream.receive(), Some(StreamMessage::Event(_))));
         }
         handle.shut_down(Duration::from_millis(100));
         assert!(handle.open(governor.request(text("late", "Birds sing."))).is_err());
-        // Neither this stream nor the unread one blocks the session.
+        // Neither the stream `asked` nor the unread stream `deaf` blocks the session.
         while asked.receive().is_some() {}
         assert_eq!(asked.end(), Some(Ok(())));
         while held.receive().is_some() {}

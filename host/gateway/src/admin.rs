@@ -24,7 +24,7 @@ use tokio::net::TcpListener;
 use tokio::sync::{Notify, Semaphore};
 use tokio::time::sleep;
 
-/// Connections at the same time.
+/// Largest number of connections at the same time.
 const CONNECTIONS: usize = 32;
 /// Pause after a failed `accept`.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -59,7 +59,7 @@ pub(crate) fn router(
         .route("/drain", post(ask_drain))
         .route_layer(middleware::from_fn_with_state(Arc::clone(&state), check_key))
         .merge(page)
-        // Process supervisors have no key.
+        // This route needs no key, because process supervisors have none.
         .route("/livez", get(|| async { "ok\n" }))
         .route("/readyz", get(ready))
         .fallback(|| async { error_response(Dialect::Chat, &ApiError::no_route()) })
@@ -80,7 +80,7 @@ pub(crate) async fn serve(listener: TcpListener, router: Router, head: Duration)
             let _place = place;
             let mut http = hyper::server::conn::http1::Builder::new();
             http.timer(TokioTimer::new()).header_read_timeout(head).max_headers(100);
-            // The client decides when a connection ends early.
+            // An error here only means that the client closed the connection.
             let _ = http.serve_connection(TokioIo::new(stream), service).await;
         });
     }
@@ -99,8 +99,9 @@ async fn check_key(State(admin): State<Arc<AdminService>>, request: Request, nex
     error_response(Dialect::Chat, &ApiError::unauthorized())
 }
 
-/// Like [`check_key`], but accepts the key also as the password of any user (RFC 7617), for browsers. A browser also
-/// sends a stored password when a page of another site asks, so this check is only for routes that change nothing.
+/// Like [`check_key`], but accepts the key also as the password of any user (RFC 7617), for browsers. A browser adds a
+/// stored password also to requests that another site's page causes, so this check is only for routes that change
+/// nothing.
 async fn check_password(State(admin): State<Arc<AdminService>>, request: Request, next: Next) -> Response {
     let headers = request.headers();
     if admin.is_key(bearer_or_key(headers)) || admin.is_key(password(headers).as_deref()) {

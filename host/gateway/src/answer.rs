@@ -47,13 +47,13 @@ pub(crate) struct Question {
     pub(crate) note: [u8; 32],
     /// Longest wait for the client.
     pub(crate) client: Duration,
-    /// Longest time for the whole answer; the same time applies again to its end.
+    /// Longest time for the whole answer. Ending the streams afterwards may take the same time again.
     pub(crate) limit: Duration,
     /// The gate's mode for the answer.
     pub(crate) mode: AnswerMode,
     /// Rules of the pre-execution filter that refused the input of an observed answer.
     pub(crate) input_rules: Vec<String>,
-    /// Release text only after its record is signed.
+    /// Whether text is released only after its record is signed.
     pub(crate) signed: bool,
     /// Longest wait for the proofs.
     pub(crate) proof: Duration,
@@ -61,18 +61,17 @@ pub(crate) struct Question {
     pub(crate) conversation: Conversation,
 }
 
-/// How an answer ended.
 #[derive(Debug)]
 pub(crate) struct AnswerEnd {
     pub(crate) usage: Usage,
     pub(crate) provenance: Provenance,
     /// Why the answer was cut off; `None` if it was complete.
     pub(crate) failure: Option<ApiError>,
-    /// The end states of its choices, for the next turn.
+    /// The end states of the answer's choices, for the next turn.
     pub(crate) states: Vec<(Turn, Arc<EndState>)>,
     /// When the first output was sent.
     pub(crate) first: Option<Instant>,
-    /// Why its choices ended; a choice without an end has no entry.
+    /// Why the answer's choices ended; a choice without an end has no entry.
     pub(crate) finishes: Vec<Finish>,
 }
 
@@ -84,7 +83,6 @@ struct CallPieces {
     arguments: String,
 }
 
-/// One choice of the answer.
 #[derive(Default)]
 struct Choice {
     /// One section for each channel, in the order in which the model first wrote to the channels.
@@ -116,7 +114,6 @@ pub(crate) struct Answer {
     usage: Usage,
     /// When the first output was sent.
     first: Option<Instant>,
-    /// The end reasons of its choices.
     finishes: Vec<Finish>,
     /// Wakes the answer at each checkpoint.
     _wakes: Option<Wakes>,
@@ -175,7 +172,7 @@ impl Answer {
             AnswerMode::Observed => OnRefuse::Skip,
             // The model proposes another sentence in place of a refused one.
             AnswerMode::Driven => OnRefuse::Stop,
-            // No part of a JSON value may be missing, so a refusal ends it.
+            // No part of a JSON value may be missing, so a refusal ends the answer.
             AnswerMode::Held if question.request.is_json() => OnRefuse::Stop,
             AnswerMode::Held => on_refuse(governor),
         };
@@ -302,7 +299,7 @@ impl Answer {
             }
         }
         if self.choices.values().any(|choice| !choice.is_stopped()) {
-            // After the end only the usage counts; other deltas are ignored.
+            // After the end of the answer, only the usage is read; other deltas are ignored.
             let usage = async {
                 while let Ok(Some(delta)) = deltas.next().await {
                     if let Delta::Usage(usage) = delta {
@@ -383,7 +380,7 @@ impl Answer {
             }
             Delta::Call { choice, index, name, arguments } => {
                 let found = self.choices.entry(choice).or_default();
-                // A new index, or a second name, starts another call.
+                // A new index, or a second name under one index, starts a new call.
                 let is_other = |call: &CallPieces| call.index != index || (name.is_some() && !call.name.is_empty());
                 if found.call.as_ref().is_some_and(is_other) {
                     self.end_call(choice)?;
@@ -428,7 +425,7 @@ impl Answer {
         Ok(at.and_then(|at| found.sections.get_mut(at)))
     }
 
-    /// Index of that section in its choice.
+    /// As [`Self::section`], but returns the index of the section in its choice.
     fn place(&mut self, choice: u32, channel: Channel) -> Result<Option<usize>, Break> {
         let found = self.choices.entry(choice).or_default();
         if found.over || found.finish.is_some() || found.is_stopped() {
@@ -436,7 +433,7 @@ impl Answer {
         }
         if let Some(at) = found.sections.iter().position(|section| section.channel() == channel) {
             let known = |section: &Section| (section.is_open(), section.is_begun());
-            // Clients join a channel into one text, so the gate judges it as one text.
+            // Clients join a channel into one text, so a channel is one stream and cannot be resumed after it was left.
             match found.sections.get(at).map(known) {
                 Some((false, _)) => return Err(Break::Unfit("an answer that goes back to a channel that it had left")),
                 Some((true, true)) => return Ok(Some(at)),
@@ -493,7 +490,7 @@ impl Answer {
         Ok(section.timed(Arc::clone(&session.metrics)))
     }
 
-    /// The placeholder for refused text, if the answer continues.
+    /// The placeholder for refused text, if the answer continues after a refusal.
     fn placeholder(&self) -> Option<Arc<str>> {
         let has_gaps = self.question.mode == AnswerMode::Held && !self.question.request.is_json();
         if has_gaps { placeholder(&self.governor) } else { None }
@@ -529,7 +526,7 @@ impl Answer {
             let stopped = choice.is_stopped();
             let is_broken = choice.sections.iter().any(|section| section.end() == Some(SectionEnd::Broken));
             if stopped || is_broken {
-                // Discard sections after a refused or broken one.
+                // Sections after a refused or broken section are discarded.
                 choice.sections.iter_mut().skip(choice.leaving + 1).for_each(Section::give_up);
             }
             let finish = match (stopped, choice.finish) {
@@ -602,7 +599,7 @@ impl Answer {
         AnswerEnd { usage, provenance, failure: broken.map(|broken| broken.failure()), states, first, finishes }
     }
 
-    /// The end states of the choices, as turns after `before`.
+    /// The end states of the finished choices, each under the turn that follows `before`.
     fn states(&self, before: Turn) -> Vec<(Turn, Arc<EndState>)> {
         let state = |choice: &Choice| {
             let content = choice.sections.iter().find(|section| section.channel() == Channel::Content)?;
@@ -620,7 +617,7 @@ impl Choice {
         finished.map_err(|_| Break::Unfit("a text that ends inside a character"))
     }
 
-    /// Lets the current section submit its parts, and pauses the later ones.
+    /// Lets the current section submit its parts, and pauses the later sections.
     fn go(&mut self) {
         self.sections.iter_mut().skip(self.leaving + 1).for_each(Section::rest);
         self.sections.get_mut(self.leaving).into_iter().for_each(Section::go);

@@ -20,7 +20,7 @@ pub struct Config {
     pub tls: Option<Tls>,
     /// Folder of the policy package.
     pub policy: PathBuf,
-    /// The default profile, for models without one of their own (`agent.toml`).
+    /// The default profile, for models without a profile of their own (`agent.toml`).
     #[serde(default)]
     pub profile: Option<PathBuf>,
     /// Anchor stores.
@@ -32,8 +32,8 @@ pub struct Config {
     /// The models, at least one.
     #[serde(rename = "model")]
     pub models: Vec<Model>,
-    /// Keys of the clients. Without keys, every client that reaches the address may ask, so the address must be a
-    /// loopback address.
+    /// Keys of the clients. Without keys, every client that reaches the address may send requests, so the address must
+    /// be a loopback address.
     #[serde(default, rename = "key")]
     pub keys: Vec<Key>,
     /// Limits on time and size.
@@ -45,7 +45,7 @@ pub struct Config {
     /// How clients can prove that their answers were admitted.
     #[serde(default)]
     pub evidence: Evidence,
-    /// The listener for operators; without it there is none.
+    /// The admin listener; without this setting, there is none.
     #[serde(default)]
     pub admin: Option<Admin>,
     /// The collector for traces of requests; without it no traces are sent.
@@ -53,7 +53,7 @@ pub struct Config {
     pub traces: Option<Traces>,
 }
 
-/// A collector of OpenTelemetry traces. They hold no text.
+/// A collector of OpenTelemetry traces. Traces contain no text.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Traces {
@@ -95,7 +95,7 @@ fn listen() -> SocketAddr {
 #[serde(deny_unknown_fields)]
 pub struct Admin {
     pub listen: SocketAddr,
-    /// Where its key is stored.
+    /// Where the listener's key is stored.
     pub key: Secret,
 }
 
@@ -129,20 +129,16 @@ pub enum UpstreamKind {
     /// OpenAI's chat completions and completions, which many servers offer.
     #[default]
     OpenAi,
-    /// vLLM.
     Vllm,
-    /// llama.cpp's server.
     LlamaCpp,
-    /// SGLang.
     SgLang,
-    /// Ollama.
     Ollama,
     /// Anthropic's messages.
     Anthropic,
 }
 
 impl UpstreamKind {
-    /// Whether such a server can continue an answer from given text.
+    /// Whether a server with this API can continue an answer from given text.
     #[must_use]
     pub const fn continues(self) -> bool {
         matches!(self, Self::Vllm | Self::LlamaCpp | Self::SgLang)
@@ -160,7 +156,7 @@ pub struct Model {
     /// The API of the server.
     #[serde(default)]
     pub kind: UpstreamKind,
-    /// The gate's mode for its answers.
+    /// The gate's mode for the model's answers.
     #[serde(default)]
     pub mode: AnswerMode,
     /// The server's name for the model; by default the client's name.
@@ -245,7 +241,7 @@ pub struct Limits {
     pub decide_idle_ms: u64,
     /// End states that are kept for the next turn of their conversations; 0 for none.
     pub turns: usize,
-    /// Approximate memory for these states.
+    /// Approximate memory for the kept end states.
     pub turns_bytes: usize,
 }
 
@@ -319,10 +315,10 @@ impl Default for Rotation {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Release {
-    /// After the card has admitted it.
+    /// After the card has admitted the text.
     #[default]
     Admitted,
-    /// After a checkpoint that covers its record is signed.
+    /// After a checkpoint that covers the text's record is signed.
     Signed,
 }
 
@@ -332,7 +328,7 @@ pub enum Release {
 pub struct Evidence {
     /// When text is sent to the reader.
     pub release: Release,
-    /// Shortest time in milliseconds between two checkpoints that are requested because streams have ended.
+    /// Shortest time in milliseconds between two checkpoints that the gateway requests after streams have ended.
     pub checkpoint_ms: u64,
     /// Longest wait in milliseconds for the checkpoint over an answer, if the client asks for proofs.
     pub proof_ms: u64,
@@ -363,10 +359,9 @@ pub enum ConfigError {
     /// What is wrong, and how to correct it.
     #[error("{0}")]
     Unfit(String),
-    /// A file cannot be read.
     #[error("cannot read `{path}`: {source}")]
     Read {
-        /// Path of the file.
+        /// The file.
         path: PathBuf,
         source: std::io::Error,
     },

@@ -1,9 +1,9 @@
 //! The end states of answers, for the next turn of their conversations.
 //!
 //! Each request contains the whole conversation. If an assistant message in it equals, byte for byte, an answer that
-//! this gateway released to the same key, the next answer starts with the end state of that answer. The end state also
-//! contains what earlier answers established. Therefore the key of a state covers the text of its answer and of all
-//! answers that it continued: a conversation must contain all of them, in order.
+//! this gateway released under the same client key, the next answer starts with the end state of that answer. An end
+//! state also contains what the answers before it established. So a state is found only through a digest over its own
+//! answer and all answers that it continued: a conversation must contain all of them, in order.
 
 use crate::output::{Channel, Output};
 use crate::request::{Input, Message, Request, Role};
@@ -20,7 +20,7 @@ const FACTOR: usize = 4;
 pub(crate) struct Turn([u8; 32]);
 
 impl Turn {
-    /// The start of a key's conversations; `None` if no key is configured.
+    /// The start of all conversations under a client key; `None` if no key is configured.
     pub(crate) fn first(caller: Option<usize>) -> Self {
         let caller = caller.map_or(0, |place| place as u64 + 1);
         Self(
@@ -90,7 +90,7 @@ impl Said {
 pub(crate) struct Conversation {
     /// The start of the conversation.
     pub(crate) first: Turn,
-    /// The last answer in it whose state is kept.
+    /// The last answer in the conversation whose state is kept.
     pub(crate) last: Option<(Turn, Arc<EndState>)>,
 }
 
@@ -134,7 +134,8 @@ impl Continuations {
         if kept.states.is_empty() {
             return Conversation { first, last };
         }
-        // Earlier answers may have lost their states, so every message is tried as a first answer too.
+        // Earlier answers may have lost their states, so each message is also looked up as the first answer of a
+        // conversation.
         let mut all = first;
         for message in messages.iter().filter(|message| message.role == Role::Assistant) {
             let Some(said) = Said::of(message).digest() else { continue };

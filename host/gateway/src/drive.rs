@@ -57,11 +57,11 @@ pub(crate) struct Writer {
     calls: bool,
     /// A tool call was admitted. The server cannot continue after a call.
     called: bool,
-    /// Tokens of all proposals except refused ones.
+    /// Number of tokens of all proposals except refused ones.
     tokens: u64,
-    /// Tokens of the last proposal.
+    /// Number of tokens of the last proposal.
     last: u64,
-    /// Tokens of the prompt, as the server counts them.
+    /// Number of tokens of the prompt, as the server counts them.
     prompt: u64,
 }
 
@@ -72,13 +72,14 @@ struct Running {
     most: usize,
     /// The admitted text that the next words follow.
     before: String,
-    /// Spaces at the end of the admitted text. The server was not sent them and may write them itself.
+    /// Spaces at the end of the admitted text that were not sent to the server. The server may write these spaces
+    /// itself.
     unseen: String,
     /// Text that was received but not proposed yet.
     text: String,
-    /// Length in bytes of each received piece of that text; the server counts a piece as a token.
+    /// Length in bytes of each received piece of `text`; the server counts a piece as a token.
     pieces: VecDeque<usize>,
-    /// The tokens of that text, if log-probabilities were requested.
+    /// The tokens of `text`, if log-probabilities were requested.
     track: Option<TokenTrack>,
     /// Calls with their indices; the last one can be incomplete.
     calls: VecDeque<(u64, Call)>,
@@ -205,9 +206,9 @@ impl Writer {
 }
 
 impl Running {
-    /// Whether the next words follow this text; `admitted` is the end of the admitted text.
+    /// Whether the response continues right after the admitted text, which ends with `admitted`.
     fn follows(&self, admitted: &str) -> bool {
-        // The end starts at a character boundary, so it can be up to three bytes shorter than its limit.
+        // `admitted` starts at a character boundary. If it was cut, it can be up to three bytes shorter than the limit.
         let is_whole = admitted.len() == self.before.len() || admitted.len() + 3 >= View::ADMITTED_MAX;
         is_whole && self.before.ends_with(admitted)
     }
@@ -228,7 +229,7 @@ impl Running {
                     return Err(DriveError::Unfit("an answer that goes on after its tool calls"));
                 }
                 let known = text.bytes().zip(self.unseen.bytes()).take_while(|(new, known)| new == known).count();
-                // The unseen spaces can be repeated only at the beginning.
+                // The server can repeat the unseen spaces only at the beginning of its text.
                 let is_all = known == text.len();
                 self.unseen = self.unseen.get(known..).filter(|_| is_all).unwrap_or_default().to_owned();
                 if let Some(track) = &mut self.track {
@@ -312,13 +313,13 @@ impl Running {
             tokens += 1;
             bytes -= piece;
         }
-        // A token across the cut counts for the following text.
+        // A token that spans the cut belongs to the following text.
         self.pieces.front_mut().into_iter().for_each(|piece| *piece -= bytes);
         tokens
     }
 
-    /// Whether a stop text spans the border between the admitted text and this text. The server itself ends the answer
-    /// at a stop text within this text.
+    /// Whether a stop text spans the border between the admitted text and `text`. The server itself ends the answer at
+    /// a stop text inside `text`.
     fn is_stopped(&self, text: &str, stops: &[String]) -> bool {
         stops.iter().any(|stop| {
             let most = self.before.len().min(stop.len().saturating_sub(1));

@@ -1,7 +1,8 @@
 //! Checks the host name in requests.
 //!
 //! A web page can make its own name resolve to 127.0.0.1 ("DNS rebinding"). The browser then lets the page read the
-//! gateway's answers. If no key is required, only the host name in the request shows this.
+//! gateway's answers. If no key is required, only the host name in the request shows that a page of another site sent
+//! it.
 
 use axum::http::uri::Authority;
 use axum::http::{HeaderMap, Uri, header};

@@ -122,7 +122,6 @@ impl EncodeMetric for HoldTimes {
     }
 }
 
-/// A stream that is open.
 #[derive(Clone, Debug)]
 pub(crate) struct OpenStream {
     pub(crate) id: String,
@@ -398,7 +397,7 @@ pub(crate) fn note_model(place: usize) {
     let _ = MODEL.try_with(|model| model.set(Some(place)));
 }
 
-/// Runs `answered`, and returns its result with the model that it noted.
+/// Runs `answered`, and returns its result with the model that `answered` noted.
 pub(crate) async fn with_model<T>(answered: impl Future<Output = T>) -> (T, Option<usize>) {
     MODEL.scope(Cell::new(None), async { (answered.await, MODEL.with(Cell::get)) }).await
 }

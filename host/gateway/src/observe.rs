@@ -8,18 +8,14 @@ use std::collections::VecDeque;
 
 /// Input of a section.
 pub(crate) enum Given<'a> {
-    /// Text.
     Text(&'a str),
-    /// A whole tool call.
     Call(&'a Call),
 }
 
 /// Owned form of [`Given`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Passed {
-    /// Text.
     Text(String),
-    /// A whole tool call.
     Call(Call),
 }
 

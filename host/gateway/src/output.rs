@@ -51,46 +51,39 @@ pub enum Finish {
 pub enum Output {
     /// Admitted text.
     Text {
-        /// Choice.
+        /// Index of the choice.
         choice: u32,
-        /// Channel.
         channel: Channel,
-        /// The text.
         text: String,
     },
     /// An admitted tool call.
     Call {
-        /// Choice.
+        /// Index of the choice.
         choice: u32,
         /// Index among the calls of the choice.
         index: u32,
         /// Id of the call, made by the gateway.
         id: String,
-        /// The tool.
         name: String,
         /// Its arguments, canonical JSON.
         arguments: String,
     },
     /// A constant that replaces refused text: the policy's placeholder or its refusal text.
     Constant {
-        /// Choice.
+        /// Index of the choice.
         choice: u32,
-        /// Channel.
         channel: Channel,
-        /// The text.
         text: String,
     },
     /// A choice is over.
     End {
-        /// Choice.
+        /// Index of the choice.
         choice: u32,
-        /// Why.
         finish: Finish,
     },
 }
 
 impl Output {
-    /// The choice that it belongs to.
     #[must_use]
     pub const fn choice(&self) -> u32 {
         match self {
@@ -185,9 +178,7 @@ pub struct StreamReport {
     pub stream: u64,
     /// Id that the BEGIN record binds.
     pub id: String,
-    /// Choice.
     pub choice: u32,
-    /// Channel.
     pub channel: Channel,
     /// Number of admitted mutations.
     pub admitted: u64,
@@ -195,11 +186,11 @@ pub struct StreamReport {
     pub rejected: u64,
     /// The refusing rules in order, without duplicates.
     pub rules: Vec<String>,
-    /// Places of constants in the choice's text of this channel: first byte and length. The text without them is
-    /// exactly what the records admitted.
+    /// Places of constants in the choice's text of this channel: first byte and length. The text without the constants
+    /// is exactly what the records admitted.
     pub constants: Vec<(usize, usize)>,
-    /// Places of refused parts in the text of an observed answer: first byte and length in this channel of the choice.
-    /// They have no receipt.
+    /// Places of the refused parts in the choice's text of this channel: first byte and length. Only an observed answer
+    /// contains refused parts. They have no receipt.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub refused: Vec<(usize, usize)>,
     /// Indices of refused calls in an observed answer.

@@ -109,8 +109,8 @@ fn verdict(report: &FilterReport) -> Verdict {
     Verdict { report: report.digest(), rules: rules.into() }
 }
 
-/// The task of an answer's streams: the end of the conversation. A text may refer to things in it; it establishes no
-/// class, fact or claim.
+/// The task of an answer's streams: the end of the conversation. A text may refer to things in the task, but the task
+/// establishes no class, fact or claim.
 pub(crate) fn task(texts: &[(Role, String)]) -> Task {
     let texts: Vec<&str> = texts.iter().map(|(_, text)| text.as_str()).collect();
     let whole = texts.join("\n");

@@ -24,7 +24,7 @@ pub struct SessionProofs {
 pub enum Unproven {
     /// No checkpoint covers the end of the answer yet.
     NotYet,
-    /// There will be none: the session ended first, has no bundle, or has dropped the proof in favour of later ones.
+    /// No proof will follow: the session ended first, has no bundle, or has dropped the proof to keep newer ones.
     Never,
 }
 
@@ -111,7 +111,6 @@ impl Receipts {
         }
     }
 
-    /// The answer of this id, if this caller got it.
     pub(crate) fn find(&self, id: &str, caller: Option<usize>) -> Option<HeldAnswer> {
         let answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
         answers.held.get(id).filter(|answer| answer.caller == caller).cloned()

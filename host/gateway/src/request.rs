@@ -69,7 +69,7 @@ pub struct Source {
     pub source: Option<String>,
 }
 
-/// Limits and settings of the sampling; the server chooses absent ones. Numbers are passed on exactly as they were
+/// Limits and settings of the sampling; the server chooses absent values. Numbers are passed on exactly as they were
 /// written.
 #[derive(Clone, Debug, Default)]
 pub struct Sampling {
@@ -98,7 +98,6 @@ pub struct Sampling {
 pub enum Role {
     /// The application.
     System,
-    /// The user.
     User,
     /// The model.
     Assistant,
@@ -109,7 +108,6 @@ pub enum Role {
 /// One message of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// The speaker.
     pub role: Role,
     /// The text; the parts of a message are joined by line feeds.
     pub text: String,
@@ -124,20 +122,18 @@ pub struct Message {
 pub struct ToolCall {
     /// Id of the call, chosen by the client.
     pub id: String,
-    /// The tool.
     pub name: String,
-    /// Its arguments, JSON as text.
+    /// The call's arguments, JSON as text.
     pub arguments: String,
 }
 
 /// A tool that the model may call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tool {
-    /// Its name.
     pub name: String,
     /// What it does.
     pub description: Option<String>,
-    /// JSON schema of its arguments.
+    /// JSON schema of the tool's arguments.
     pub parameters: Option<Value>,
     /// Whether the arguments must fit the schema.
     pub strict: Option<bool>,

@@ -25,13 +25,12 @@ use tokio::sync::Notify;
 pub(crate) enum SectionEnd {
     /// Everything was judged.
     Whole,
-    /// The gate ended it, because no admissible candidate was left.
+    /// The gate ended the stream, because no admissible candidate was left.
     Refused,
-    /// An error ended it: of the card, the session, or the input.
+    /// An error of the card, the session or the input ended the stream.
     Broken,
 }
 
-/// One governed stream of an answer.
 pub(crate) struct Section {
     choice: u32,
     channel: Channel,
@@ -39,7 +38,7 @@ pub(crate) struct Section {
     stream: StreamHandle,
     /// `None` once the text is complete.
     reader: Option<PartReader>,
-    /// Whether its parts are submitted: all earlier sections of its choice have been sent.
+    /// Whether the section's parts are submitted: all earlier sections of its choice have been sent.
     live: bool,
     /// Parts that are not submitted yet, because the session is full or the section is not live.
     waiting: VecDeque<Part>,
@@ -49,7 +48,7 @@ pub(crate) struct Section {
     unmarked: bool,
     /// Outputs that are sent only at the end, for a section that must be complete.
     held: Option<Vec<Output>>,
-    /// The section is discarded, because an earlier one of its choice was refused or broken.
+    /// The section is discarded, because an earlier section of its choice was refused or broken.
     given_up: bool,
     /// The pending request of a driven stream.
     ask: Option<ProposalRequest>,
@@ -82,7 +81,8 @@ struct SignedRelease {
     lane: u8,
     /// Sequence of the last determination.
     last: u32,
-    /// Events, each with the number of signed records that it needs in its lane; `None` if it needs the END record.
+    /// Events, each with the number of signed records that it needs in its lane. `None` means that it needs END's
+    /// record, which does not exist yet.
     waiting: VecDeque<(Option<u64>, EventKind)>,
 }
 
@@ -111,12 +111,13 @@ impl SignedRelease {
         self.waiting.push_back((needed, event));
     }
 
-    /// Whether an event waits for a checkpoint. Events that need the END record do not count before END.
+    /// Whether the first event waits for a checkpoint. For an event that needs END's record, the result is false until
+    /// END is recorded.
     fn is_waiting(&self) -> bool {
         self.waiting.front().is_some_and(|(needed, _)| needed.is_some()) && !self.book.is_over()
     }
 
-    /// The next event whose record is signed.
+    /// The next event, if its record is signed.
     fn pop(&mut self) -> Option<EventKind> {
         let signed = self.book.signed().get(usize::from(self.lane)).copied().unwrap_or(0);
         let next = self.waiting.pop_front_if(|(needed, _)| needed.is_some_and(|needed| needed <= signed));
@@ -145,7 +146,7 @@ pub(crate) struct Manner {
     pub(crate) placeholder: Option<Arc<str>>,
     /// Outputs are sent only at the end, and only if nothing was refused.
     pub(crate) whole: bool,
-    /// Text is sent only after its record is signed.
+    /// Set if text is sent only after its record is signed.
     pub(crate) signed: Option<Arc<ProofBook>>,
     /// A driven stream asks for proposals and accepts no other text. An observed stream sends refused text too.
     pub(crate) mode: AnswerMode,
@@ -305,12 +306,10 @@ impl Section {
         Ok(())
     }
 
-    /// Whether it has received input.
     pub(crate) const fn is_begun(&self) -> bool {
         !self.pieces.is_empty()
     }
 
-    /// Whether it accepts more input.
     pub(crate) const fn is_open(&self) -> bool {
         self.reader.is_some()
     }
@@ -330,7 +329,7 @@ impl Section {
         &self.stream
     }
 
-    /// Bytes that wait for the text after them.
+    /// Number of bytes that wait for later text.
     pub(crate) fn pending(&self) -> usize {
         self.reader.as_ref().map_or(0, PartReader::pending)
     }
@@ -358,7 +357,7 @@ impl Section {
         self.stream.abort(why);
     }
 
-    /// Discards the section, because an earlier one of its choice was refused or broken.
+    /// Discards the section, because an earlier section of its choice was refused or broken.
     pub(crate) fn give_up(&mut self) {
         if !std::mem::replace(&mut self.given_up, true) {
             self.abort("the choice has ended");
@@ -405,7 +404,7 @@ impl Section {
                     return;
                 }
                 Err(SubmitError::TooLong { .. }) => self.abort("a part is longer than the session takes"),
-                // The stream's messages contain the reason.
+                // The stream's messages contain the reason why the stream is over.
                 Err(SubmitError::Over | SubmitError::Closed(SessionClosed(_))) => self.waiting.clear(),
             }
         }
@@ -414,7 +413,8 @@ impl Section {
     /// The outputs that can be sent now. `call_index` is the number of calls of the choice so far.
     pub(crate) fn outputs(&mut self, call_index: &mut u32) -> Vec<Output> {
         let mut outputs = Vec::new();
-        // Check before reading: messages that arrive during the reading are read in the next call.
+        // This is checked before the messages are read: if the stream ends during the reading, the next call reports
+        // the end.
         let is_over = self.stream.end().is_some();
         while let Some(message) = self.stream.try_receive() {
             match (message, &mut self.signed) {
@@ -424,7 +424,7 @@ impl Section {
                 }
                 (StreamMessage::Event(event), None) => self.event(event.what, call_index, &mut outputs),
                 (StreamMessage::Propose(request), _) => self.ask = Some(request),
-                // The next proposal request contains the admitted text.
+                // This message is not needed: the next proposal request contains the admitted text.
                 (StreamMessage::Move(_), _) => {}
             }
         }
@@ -526,7 +526,8 @@ impl Section {
         }
     }
 
-    /// Ends an observed stream once its input is complete: text after the gate's end is still sent.
+    /// Ends an observed stream. The gate may have stopped judging it, but the rest of its text is still sent, so the
+    /// section ends only when the input is complete, or after a fault.
     fn end_observed(&mut self) {
         if let Some(whole) = self.observer.as_ref().and_then(|observer| observer.over)
             && (self.reader.is_none() || !whole)
@@ -576,8 +577,8 @@ impl Section {
 
     /// Sends a call in the form to which its record commits.
     fn call(&mut self, text: &str, call_index: &mut u32, outputs: &mut Vec<Output>) {
-        // The gate writes this text, so it always parses. If it did not, the stream breaks, so that the client notices
-        // the incomplete answer.
+        // The gate writes this text, so it always parses. If it did not, the stream would break, so that the client
+        // notices the incomplete answer.
         let Ok(ReleasedCall { name, arguments }) = serde_json::from_str(text) else {
             self.end = Some(SectionEnd::Broken);
             return;

@@ -36,7 +36,6 @@ pub enum ServeError {
     Service(#[from] ServiceError),
     #[error(transparent)]
     Session(#[from] SessionFailure),
-    /// The listener cannot bind to the address.
     #[error("cannot listen on {0}: {1}")]
     Listen(SocketAddr, io::Error),
     /// The certificate or its key is invalid.
@@ -84,7 +83,7 @@ async fn run(
     let is_open = matches!(opened.as_deref(), Ok(SessionState::Open(_)));
     drop(opened);
     if !is_open {
-        // The thread of the sessions returns the reason.
+        // The caller gets the reason from the sessions' thread.
         return Ok(());
     }
     let asked_to_end = Arc::new(Notify::new());
@@ -134,7 +133,7 @@ async fn run(
             let mut http = hyper::server::conn::http1::Builder::new();
             http.timer(TokioTimer::new()).header_read_timeout(limit).max_headers(100);
             let service = TowerToHyperService::new(router);
-            // The client decides when a connection ends early.
+            // An error here only means that the client closed the connection.
             match acceptor {
                 None => {
                     let _ = watcher.watch(http.serve_connection(TokioIo::new(stream), service)).await;

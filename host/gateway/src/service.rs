@@ -35,7 +35,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-/// How many sessions in succession a request is tried in.
+/// Number of successive sessions in which a request is tried.
 const ATTEMPTS: usize = 3;
 /// Pieces of an answer that are buffered for the network.
 const PIECES: usize = 16;
@@ -46,9 +46,9 @@ pub(crate) struct Caller {
     place: usize,
     /// SHA-256 of the key. Comparing digests does not reveal by timing how much of a guess is right.
     key: [u8; 32],
-    /// Indices of its models in the configuration; empty for all.
+    /// Indices of the client's models in the configuration; empty for all.
     models: Vec<usize>,
-    /// Whether its requests may supply sources.
+    /// Whether the client's requests may supply sources.
     sources: bool,
 }
 
@@ -506,7 +506,7 @@ impl Exchange {
         }
     }
 
-    /// Sends the answer as a stream of events. The head is sent with the first output, so that a failure before it can
+    /// Sends the answer as a stream of events. The head is sent with the first output, so that an earlier failure can
     /// still set the status.
     async fn stream(mut self, client: Duration) -> Result<Response, Refusal> {
         let silence = Duration::from_millis(self.keep_alive.max(1));

@@ -12,11 +12,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
-/// The parts of a session.
 pub struct SessionParts {
-    /// The card.
     pub card: Box<dyn Card>,
-    /// Its configuration.
     pub config: SessionConfig,
     /// Writes the bundle, if there is one.
     pub recorder: Option<Recorder>,
@@ -56,7 +53,7 @@ pub struct OpenSession {
     pub governors: Vec<Arc<Governor>>,
     /// Opens streams.
     pub handle: SessionHandle,
-    /// The proofs of its streams, if it has a bundle.
+    /// The proofs of the session's streams, if the session has a bundle.
     pub proofs: Option<SessionProofs>,
     /// Counters of the gateway.
     pub metrics: Arc<Metrics>,
@@ -67,7 +64,6 @@ pub struct OpenSession {
 pub enum SessionState {
     /// No session is open; the next one opens soon.
     Between,
-    /// A session is open.
     Open(Arc<OpenSession>),
     /// No more sessions follow.
     Over,
@@ -86,18 +82,18 @@ struct Board {
     state: watch::Sender<SessionState>,
     /// The running session, even if it accepts no more streams.
     running: Mutex<Option<SessionHandle>>,
-    /// Since when no session has accepted streams.
+    /// The time from which on no session has accepted streams; `None` if a session accepts them.
     closed: Mutex<Option<Instant>>,
     metrics: Arc<Metrics>,
 }
 
-/// End reason for streams when a session ends, whether or not another follows.
+/// End reason for streams when a session ends, whether or not another session follows.
 const ROTATION: &str = "the session is being shut down";
 /// End reason for streams when the next session has other policies.
 const POLICY_CHANGE: &str = "policy_change";
 
 impl Board {
-    /// Makes the running session refuse new streams at once, and end its open ones within `drain` with this reason.
+    /// Makes the running session refuse new streams at once, and end its open streams within `drain` with this reason.
     fn drain(&self, drain: Duration, why: &'static str) {
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if let Some(running) = running {
@@ -175,7 +171,7 @@ impl Sessions {
     /// # Errors
     /// Why a session ended by itself.
     pub fn stop(self, drain: Duration) -> Result<(), SessionFailure> {
-        // A session that is just opening sees the flag, or is drained in a later iteration.
+        // A session that is just opening either stops because of the flag, or is drained in a later iteration.
         while !self.thread.is_finished() {
             self.drain(drain);
             std::thread::sleep(Duration::from_millis(5));
@@ -190,7 +186,7 @@ impl RotationRequest {
         self.board.drain(self.drain, ROTATION);
     }
 
-    /// Like [`RotationRequest::ask`], for new policies: streams that end because of it report `policy_change`.
+    /// Like [`RotationRequest::ask`], for new policies: streams that the rotation ends report `policy_change`.
     pub fn ask_for_policy_change(&self) {
         self.board.drain(self.drain, POLICY_CHANGE);
     }

@@ -1,5 +1,5 @@
 //! Sources in a request: texts that an application retrieved. In a closed world, the answer may contain only statements
-//! from them.
+//! from the sources.
 
 use crate::error::ApiError;
 use crate::request::Source;
@@ -20,8 +20,8 @@ const SUPPLIED: &str = "supplied";
 /// The governor of the model at this index, for a stream with these sources. The time is linear in the length of the
 /// sources.
 ///
-/// # Errors
-/// The model does not exist, the sources make no valid anchor store, or the operator has configured one.
+/// # Errors The model does not exist, the sources make no valid anchor store, or the operator has configured an anchor
+/// store.
 pub(crate) async fn governor(
     session: &OpenSession,
     place: usize,
@@ -66,8 +66,8 @@ fn store(sources: &[Source], policy: &Policy) -> Result<Store, ApiError> {
 }
 
 /// Makes a source from a document without a title. The title is the first line if that is a heading, otherwise the
-/// subject of the first sentence if that is a name, otherwise the document's number. With a number as title, only its
-/// statements about other titles count.
+/// subject of the first sentence if that is a name, otherwise the document's number. If the title is a number, only the
+/// document's statements about other titles count.
 pub(crate) fn document(number: usize, document: &str, mapper: &Mapper) -> Source {
     let source = |title: &str, text: &str| Source {
         title: title.to_owned(),

@@ -20,7 +20,7 @@ impl TokenTrack {
         self.at += skipped;
     }
 
-    /// Adds tokens that the server wrote, of text before or after this call.
+    /// Adds tokens that the server wrote. Their text may be added before or after the tokens.
     pub(crate) fn tokens(&mut self, tokens: Vec<Token>) {
         self.tokens.extend(tokens);
     }
@@ -34,7 +34,7 @@ impl TokenTrack {
         Candidate { text, logprobs, logprobs_absent, call: None }
     }
 
-    /// Drops the tokens before the next candidate. A token across the border belongs to both candidates.
+    /// Drops the tokens before the next candidate. A token that also contains bytes of the next candidate is kept.
     fn forget(&mut self) {
         let (mut bytes, mut count) = (0, 0);
         for token in &self.tokens {
@@ -44,7 +44,7 @@ impl TokenTrack {
             bytes += token.bytes.len();
             count += 1;
         }
-        // If the tokens differ from the text, no part of them is useful.
+        // If the tokens do not match the text, they cannot be used, so nothing is dropped.
         if self.text.is_char_boundary(bytes) && bytes <= self.at {
             self.tokens.drain(..count);
             self.text.drain(..bytes);
@@ -65,7 +65,7 @@ mod tests {
     #[test]
     fn each_candidate_has_its_own_numbers() {
         let mut track = TokenTrack::default();
-        // One token spans two sentences; another is cut inside a character.
+        // The token ". So" spans two sentences. A later token is cut inside a character.
         track.tokens(vec![token(" It", "-0.1"), token(" is", "-0.2"), token(". So", "-0.3")]);
         track.text(" It is. So", 1);
         let first = track.candidate("It is. ".into());

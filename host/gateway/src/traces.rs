@@ -1,6 +1,6 @@
-//! OpenTelemetry traces, by the conventions for generative AI: a span per request, and one for its model. They contain
-//! no text, only names in the configuration, ids that the gateway made, codes and counts. Spans wait in a bounded queue
-//! for an export thread. If the queue is full, spans are dropped; requests never wait.
+//! OpenTelemetry traces, by the conventions for generative AI: one span per request, and one for the model's answer.
+//! Spans contain no text, only names in the configuration, ids that the gateway made, codes and counts. Spans wait in a
+//! bounded queue for an export thread. If the queue is full, spans are dropped; requests never wait.
 
 use crate::answer::AnswerEnd;
 use crate::config::{self, ConfigError, UpstreamKind};
@@ -37,7 +37,7 @@ pub enum TracesError {
     Exporter(#[from] ExporterBuildError),
     #[error(transparent)]
     Client(#[from] reqwest::Error),
-    /// A secret in its headers is missing.
+    /// A secret for the headers of the requests is missing.
     #[error(transparent)]
     Config(#[from] ConfigError),
 }
@@ -87,7 +87,7 @@ impl Traces {
     }
 }
 
-/// The HTTP client of the exporter. The export thread is outside the runtime.
+/// The HTTP client of the exporter. The export thread is not a thread of the runtime, so requests are passed to it.
 #[derive(Debug)]
 struct Collector {
     client: reqwest::Client,
@@ -243,7 +243,7 @@ fn words<'a>(words: impl Iterator<Item = &'a str>) -> Value {
     Value::Array(Array::String(words.map(|word| StringValue::from(word.to_owned())).collect()))
 }
 
-/// The provider's name in the conventions, or its own name if they have none.
+/// The provider's name in OpenTelemetry's conventions; a provider that they do not list gets its own name.
 const fn provider(kind: UpstreamKind) -> &'static str {
     match kind {
         UpstreamKind::OpenAi => "openai",

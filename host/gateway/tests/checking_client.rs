@@ -166,7 +166,7 @@ fn everything_else_is_refused() {
             let checked = question.check(wrong.to_string().as_bytes(), &expected);
             assert!(checked.is_err(), "{path}, {name}: {wrong}");
         };
-        // Another answer to the same question, an older answer to the same client, and an answer to another client.
+        // The client refuses an older answer, an answer to another request, and changed answers.
         let older = self::question(path, "calls", false, "nonce-of-sixteen-0");
         refused("an older answer", &serde_json::from_str(&asked(&gateway, path, &older)).unwrap());
         let other = self::question(path, "well", false, "nonce-of-sixteen-1");
@@ -191,7 +191,7 @@ fn everything_else_is_refused() {
         let mut wrong = honest.clone();
         wrong["portcullis"]["proofs"].as_array_mut().unwrap().push(proofs[0].clone());
         refused("a proof twice", &wrong);
-        // Change, cut and lengthen every string that a client may show; and add a field.
+        // Every string that a client may show is changed, cut and lengthened; and fields are added.
         let texts: Vec<String> = strings(&honest, "");
         assert!(texts.len() > 4, "{texts:?}");
         for pointer in &texts {
@@ -216,7 +216,7 @@ fn everything_else_is_refused() {
         let mut wrong = honest.clone();
         wrong["note"] = json!([0.5]);
         refused("a number with a fraction", &wrong);
-        // A false report of a constant at the place of an admitted sentence.
+        // The answer falsely reports an admitted sentence as a constant.
         let mut wrong = honest.clone();
         wrong["portcullis"]["streams"][0]["constants"] = json!([[0, 7]]);
         refused("a sentence as a constant", &wrong);
@@ -281,7 +281,7 @@ fn a_proxy_passes_proven_answers_alone() {
     assert_eq!((answer.status, &answer.json()["error"]["code"]), (400, &json!("invalid_request")));
     assert_eq!(post(honest, "/v1/embeddings", &ask).status, 404);
 
-    // An attacker who replaces the gateway's answers: with an earlier honest answer, and with text in an error.
+    // An attacker replaces the gateway's answers: with an earlier honest answer, and with text in an error.
     let question = question("/v1/chat/completions", "bad", false, "nonce-of-sixteen-9");
     let older = asked(&gateway, "/v1/chat/completions", &question);
     for (status, body) in

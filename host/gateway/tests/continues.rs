@@ -1,4 +1,4 @@
-//! Answers that continue an answer: its end state applies to the next turn, and to no other conversation.
+//! Answers that continue an earlier answer: its end state applies to the next turn of the same conversation only.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
@@ -89,7 +89,7 @@ fn replayed(session: &Path) -> ReplayReport {
     replay(&Snapshot::new(&*files), None, &mut || ()).unwrap()
 }
 
-/// The full check of `later` reports only the simulated root if it also gets the earlier bundle.
+/// With the earlier bundle, the full check of `later` reports only the simulated root.
 fn checked_after(first: &Path, later: &Path) {
     let mut trust = Trust::default();
     trust.roots.add_sim_root(ca::simulation().unwrap().certificate_pem().unwrap().as_bytes()).unwrap();
@@ -140,7 +140,7 @@ fn what_an_answer_established_holds_in_the_next_turn() {
     assert!(contexts(&session).iter().any(|c| c.predecessor.is_some_and(|leaf| leaf.to_string() == continues)));
     let report = replayed(&session);
     assert_eq!((report.replayed, report.streams, report.reasons.len()), (6, 6, 0), "{:?}", report.reasons);
-    // A sampled replay includes the streams that the sampled ones continue.
+    // A replay of sampled streams also replays the streams that the sampled streams continue.
     let files = bundle::at(&session).unwrap();
     for seed in ["a", "b", "c", "d"] {
         let sample = Sample { streams: 1, seed };
@@ -259,7 +259,8 @@ fn an_answer_with_calls_is_continued() {
     assert!(!chat_on(&gateway, &[user("x"), other.clone(), result(&other)]).0.contains(ADVICE));
 }
 
-/// The end state remains after its session. The next session's bundle replays with the first one; alone it warns.
+/// The end state outlives its session. The bundle of the next session replays together with the bundle of the first;
+/// without the first bundle, the replay gives a warning.
 #[test]
 fn an_answer_of_an_earlier_session_is_continued() {
     let (policy, upstream, folder) = (policy(), parrot(), tempfile::tempdir().unwrap());

@@ -136,7 +136,8 @@ fn where_no_alternative_is_left_the_answer_ends() {
     assert!((2..20).contains(&asked(&upstream).len()));
 }
 
-/// The client's limits apply to all requests together: refused tokens do not count, and a stop text may span two.
+/// The client's limits apply to all requests together: refused tokens do not count, and a stop text may span the texts
+/// of two requests.
 #[test]
 fn the_clients_bounds_hold() {
     let upstream = server("vllm", sentence);
@@ -228,7 +229,7 @@ fn what_cannot_be_driven_is_refused() {
     assert_eq!((answer.status, answer.json()["error"]["param"].as_str()), (400, Some("response_format")));
     assert_eq!(asked(&thinks).len(), 1);
 
-    // A server that cuts off its answer, or stops between two sentences.
+    // The server cuts off its answer, or stops between two sentences.
     let dies = Upstream::new(Arc::new(|_, body: &Value| {
         let begun = body["messages"].as_array().unwrap().last().unwrap()["role"] == "assistant";
         let status = Step::Write(b"HTTP/1.1 500 no\r\ncontent-length: 0\r\nconnection: close\r\n\r\n".to_vec());

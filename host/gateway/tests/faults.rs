@@ -1,5 +1,5 @@
-//! Faults between a model server and a client that occurred in other gateways. Refused text never reaches the client,
-//! and every answer ends with a reason.
+//! Reproduces faults between a model server and a client that occurred in other gateways. Refused text never reaches
+//! the client, and every answer ends with a reason.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
@@ -39,8 +39,8 @@ impl Mode {
     }
 }
 
-/// The word in the last message selects the answer. A seed in the request means that the gate wants an alternative
-/// after a refusal; this server has none.
+/// The word in the last message selects the answer. If the request has a seed, the gate wants an alternative after a
+/// refusal; this server has none.
 fn server(plays: impl Fn(&str) -> Vec<Step> + Send + Sync + 'static) -> Upstream {
     let script: Script = Arc::new(move |_, body: &Value| {
         if body["seed"].is_i64() {
@@ -64,7 +64,7 @@ fn assert_clean(answer: &Answer) {
     assert!(!runs.any(|run| run.contains("bad") && !is_name(run)), "a refused word left: {}", answer.body);
 }
 
-/// 1, 2, 18: a stream gets the same verdicts as a whole answer; a refused last span; a clean stream is complete.
+/// A streamed answer gets the verdicts of a whole answer. The last span of an answer can be refused.
 #[test]
 fn a_stream_gets_the_verdicts_of_a_whole_answer() {
     let upstream = server(|asked| chat(asked.split_inclusive(' ').map(text), "stop"));
@@ -87,7 +87,7 @@ fn a_stream_gets_the_verdicts_of_a_whole_answer() {
     }
 }
 
-/// 3: a refused tool call that arrives in pieces; admitted calls are sent only when they are complete.
+/// Tool calls arrive in pieces. A refused call is not sent; an admitted call is sent only when it is complete.
 #[test]
 fn tool_calls_are_held_until_they_are_whole() {
     let call = |name: &str, arguments: &str| -> Vec<Step> {
@@ -138,7 +138,7 @@ fn tool_calls_are_held_until_they_are_whole() {
     }
 }
 
-/// 4: other channels, and fields that contain text.
+/// Text in channels other than the content is judged. Text in other fields is dropped.
 #[test]
 fn every_channel_is_judged_and_no_other_field_leaves() {
     let bad = json!({"token": "bad", "bytes": [98], "logprob": -1, "top_logprobs": [{"token": "badly"}]});
@@ -162,7 +162,7 @@ fn every_channel_is_judged_and_no_other_field_leaves() {
                 let answer = gateway.post("/v1/chat/completions", &ask(what, stream));
                 assert_clean(&answer);
                 if mode == Mode::Driven {
-                    // A model that writes outside its answer cannot be driven.
+                    // A model that writes outside the answer's own channel cannot be driven.
                     assert_eq!(answer.status, 502, "{what}: {}", answer.body);
                     continue;
                 }
@@ -256,14 +256,14 @@ fn arguments_leave_as_they_were_judged() {
                 .all(|call| call["id"].as_str().unwrap().len() <= 40 && call["id"] != calls[0]["function"]["name"])
         );
         assert_ne!(calls[0]["id"], calls[1]["id"]);
-        // A whole answer contains them as JSON, not as a string.
+        // A whole answer contains the arguments as JSON, not as a string.
         let turn = json!([{"role": "user", "content": "go"}]);
         let message = gateway.post("/v1/messages", &json!({"model": "m", "max_tokens": 9, "messages": turn}));
         assert!(message.body.contains(&format!("\"input\":{arguments}")), "{}", message.body);
     }
 }
 
-/// A server that writes the same reasoning under both common names has written it once.
+/// Reasoning that a server writes under both common names counts only once.
 #[test]
 fn a_thought_under_two_names_is_one() {
     let upstream =
@@ -273,8 +273,7 @@ fn a_thought_under_two_names_is_one() {
     assert_eq!((said(&answer, "reasoning_content"), said(&answer, "content")), ("I think.".into(), "Fine.".into()));
 }
 
-/// 16: the card fails. Text that was sent before stays valid, no text follows, and answer and service end with the
-/// reason.
+/// The card fails. Text that was sent before stays valid, no text follows, and answer and service end with the reason.
 #[test]
 fn a_card_that_dies_ends_every_answer_with_a_stated_reason() {
     let upstream = server(|_| chat((0..6).map(|n| text(&format!("Bird number {n} sings. "))), "stop"));
@@ -301,7 +300,7 @@ fn a_card_that_dies_ends_every_answer_with_a_stated_reason() {
     assert!(served > 0);
 }
 
-/// 5: the upstream's error message contains text.
+/// The upstream's error message contains text, which the client must not get.
 #[test]
 fn errors_do_not_quote() {
     let status = |status: &str, body: &str| {
@@ -326,7 +325,7 @@ fn errors_do_not_quote() {
     }
 }
 
-/// 6, 7: the stream is cut after every byte, and uses every form of line end.
+/// The body is cut after every byte, and uses every form of line end.
 #[test]
 fn every_cut_of_a_body_gives_the_same_answer() {
     let events = |line_end: &str| {
@@ -376,7 +375,7 @@ fn every_cut_of_a_body_gives_the_same_answer() {
     }
 }
 
-/// 8: answers that are too long or do not end.
+/// Answers that are too long or do not end.
 #[test]
 fn what_has_no_end_is_cut_off() {
     let upstream = server(|asked| match asked {
@@ -402,7 +401,7 @@ fn what_has_no_end_is_cut_off() {
     }
 }
 
-/// 9, 10: interleaved choices, wrong indices, and data at wrong places.
+/// Interleaved choices, wrong indices, and data at wrong places.
 #[test]
 fn choices_and_ends_that_are_out_of_place() {
     let choice =
@@ -453,7 +452,7 @@ fn choices_and_ends_that_are_out_of_place() {
     }
 }
 
-/// 11: values of a wrong type.
+/// Values of a wrong type.
 #[test]
 fn values_of_another_kind_close_the_answer() {
     let kinds = [json!(7), json!(["a badword"]), json!({"a": "badword"}), json!(true)];
@@ -484,7 +483,7 @@ fn values_of_another_kind_close_the_answer() {
     }
 }
 
-/// 12: invalid answers, cut at every byte.
+/// Invalid answers, cut at every byte.
 #[test]
 fn answers_that_are_none_end_with_a_stated_reason() {
     let plain = |kind: &str, body: &str| {
@@ -531,7 +530,7 @@ fn answers_that_are_none_end_with_a_stated_reason() {
     }
 }
 
-/// 13: token counts.
+/// The numbers of tokens that answers report.
 #[test]
 fn the_usage_counts_what_was_released() {
     let upstream = server(|asked| chat(asked.split_inclusive(' ').map(text), "stop"));
@@ -548,7 +547,7 @@ fn the_usage_counts_what_was_released() {
     }
 }
 
-/// 14: fields that ask for text that the gate does not judge, or for storage. The server gets no request.
+/// A request that asks for text that the gate does not judge, or for storage, is refused before it reaches the server.
 #[test]
 fn fields_that_ask_for_unjudged_text_are_refused() {
     let upstream = one(chat([text("Fine.")], "stop"));
@@ -582,7 +581,7 @@ fn fields_that_ask_for_unjudged_text_are_refused() {
     }
 }
 
-/// 15: clients that read slowly, do not read, or disconnect.
+/// Clients that read slowly, do not read, or disconnect.
 #[test]
 fn a_client_that_leaves_ends_the_upstream() {
     let endless = || {

@@ -66,7 +66,7 @@ fn without_keys_a_request_for_another_host_is_refused() {
     assert_eq!((answer.status, &answer.json()["error"]["type"]), (403, &"permission_error".into()), "{}", answer.body);
     assert_eq!(answer.json()["type"], "error");
     assert!(upstream.asked.lock().unwrap().is_empty());
-    // With keys the name does not matter, since the page has no key.
+    // With keys, the host name does not matter: the page of another site has no key.
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("key"), "sk-one").unwrap();
     let key = format!("[[key]]\nname = \"k\"\nsecret = {{ file = \"{}\" }}\n", folder.path().join("key").display());
@@ -76,8 +76,8 @@ fn without_keys_a_request_for_another_host_is_refused() {
     assert_eq!(keyed.raw(head.as_bytes()).status, 200);
 }
 
-/// Makes a certificate for `localhost` and its key, as `NAME.pem` and `NAME.key`. Returns whether the program for that
-/// is installed.
+/// Makes a certificate for `localhost` and its key, as `NAME.pem` and `NAME.key`. Returns false if `openssl` is missing
+/// or fails.
 fn make_certificate(folder: &Path, name: &str) -> bool {
     let made = Command::new("openssl")
         .args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"])
@@ -141,7 +141,7 @@ fn tls_holds_on_both_sides() {
     assert!(error.to_string().starts_with("TLS: "), "{error}");
 }
 
-/// 19: the gateway supports only HTTP/1.1, so a flood of stream resets, or an endless head, cannot be sent.
+/// The gateway supports only HTTP/1.1, so a flood of stream resets, or an endless head, cannot be sent.
 #[test]
 fn http_2_is_not_spoken() {
     let upstream = birds();
@@ -179,7 +179,7 @@ fn http_2_is_not_spoken() {
     assert_eq!(gateway.get("/livez").status, 200);
 }
 
-/// 15: a client that never reads is disconnected, so that it does not occupy a connection forever.
+/// A client that never reads is disconnected, so that it does not occupy a connection forever.
 #[test]
 fn a_client_that_never_reads_is_let_go() {
     let upstream = Upstream::new(Arc::new(|_, _: &Value| {
@@ -192,7 +192,7 @@ fn a_client_that_never_reads_is_let_go() {
     let head = format!("POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-length: {length}\r\n\r\n");
     let mut client = TcpStream::connect(gateway.address).unwrap();
     client.write_all(format!("{head}{body}").as_bytes()).unwrap();
-    // The only place is occupied until the gateway disconnects the client.
+    // The only permitted connection is in use until the gateway disconnects the client.
     let since = Instant::now();
     loop {
         let mut other = TcpStream::connect(gateway.address).unwrap();

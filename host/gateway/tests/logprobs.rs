@@ -1,5 +1,5 @@
-//! Log-probabilities of driven answers: each sentence is judged with those of its own tokens. They are not sent to
-//! clients.
+//! Log-probabilities of driven answers: each sentence is judged with the log-probabilities of its own tokens. They are
+//! not sent to clients.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
@@ -28,13 +28,13 @@ const WHOLE: &str = "Birds sing. Bells rüng twice.";
 /// The form in which a server sends log-probabilities.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Form {
-    /// `content`, as in chat answers.
+    /// The field `content`, as in chat answers.
     Content,
     /// Parallel lists, as in vLLM's completions.
     Lists,
     /// Not at all.
     None,
-    /// For other bytes than those of the text.
+    /// The tokens have other bytes than the text.
     Other,
     /// `null` in place of a number.
     Null,
@@ -125,7 +125,8 @@ fn numbers_that_are_not_there_are_unknown() {
     }
 }
 
-/// llama.cpp's server refuses log-probabilities together with tools. Requested but missing ones are counted.
+/// llama.cpp's server refuses log-probabilities together with tools. Log-probabilities that are requested but missing
+/// are counted.
 #[test]
 fn what_is_not_known_is_counted() {
     let (upstream, folder) = (server(Form::None), tempfile::tempdir().unwrap());

@@ -80,7 +80,7 @@ fn clients_get_everything_and_learn_what_would_have_been_refused() {
             assert_eq!(finish(&answer), "stop");
         }
     }
-    // Each text with several chunkings.
+    // Each text is sent in several divisions into chunks.
     let mut random = Random::new(1);
     for _ in 0..60 {
         let count = random.below(6);

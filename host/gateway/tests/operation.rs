@@ -69,7 +69,7 @@ fn metrics_count_what_happened() {
     assert!(!found.contains("unknown-route") && !found.contains("=\"other\""), "no label is a client's choice");
     drop(gateway);
 
-    // An unreachable server, and a session that reaches its limit.
+    // The server is unreachable, and a session reaches its limit.
     let (address, lines) = admin(&folder);
     let models = format!("[[model]]\nname = \"m\"\nupstream = \"http://{dead}/v1\"\n");
     let rotation = "[rotation]\nrecords = 1\ndrain_ms = 50\n";

@@ -180,7 +180,7 @@ fn signed_release_waits_for_the_checkpoint() {
             first = Some(signed(&session));
         }
     }
-    // OPEN, BEGIN, and the verdict on the first sentence.
+    // The signed records are OPEN, BEGIN, and the verdict on the first sentence.
     assert!(first.unwrap() >= 3, "{first:?}");
     let answer = Answer::parse(&heard);
     assert_eq!(said(&answer, true), format!("Birds sing in spring.{REFUSAL}"));

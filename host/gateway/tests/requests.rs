@@ -117,7 +117,7 @@ fn a_refused_input_reaches_no_server() {
     assert!(upstream.asked.lock().unwrap().is_empty());
 }
 
-/// Unknown fields, and fields that ask for text that the gate does not judge.
+/// Unknown fields, and fields that ask for text that the gate does not judge, are refused.
 #[test]
 fn requests_that_are_not_taken_name_the_field() {
     let upstream = echo();
@@ -207,7 +207,7 @@ fn http(body: &str) -> Vec<u8> {
     .into_bytes()
 }
 
-/// Known fields reach the server unchanged, with the server's name for the model. Others are not sent.
+/// Known fields reach the server unchanged, with the server's name for the model. Other fields are not sent.
 #[test]
 fn known_fields_are_handed_on() {
     let upstream = echo();
@@ -244,7 +244,7 @@ fn known_fields_are_handed_on() {
         ],
     });
     assert_eq!(asked, expected);
-    // The same conversation in other dialects.
+    // The conversation above, as Anthropic's messages and as OpenAI's responses.
     let messages = json!({
         "model": "m", "system": "Be brief.", "max_tokens": 9, "stop_sequences": ["END"],
         "messages": [
@@ -270,7 +270,7 @@ fn known_fields_are_handed_on() {
     }
 }
 
-/// A key gives access to its own models only.
+/// A key gives access only to the models that are listed for it.
 #[test]
 fn keys_open_their_models() {
     let upstream = echo();
@@ -309,7 +309,7 @@ fn keys_open_their_models() {
         data.as_array().unwrap().iter().map(|model| model["id"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
     assert_eq!((listed("sk-one"), listed("sk-all")), (vec!["a".into()], vec!["a".into(), "b".into()]));
-    // A key for the model `*` does not open a model with its own name.
+    // A key for the model `*` gives no access to a model that the configuration lists by name.
     let config = config.replace("name = \"a\"\nup", "name = \"*\"\nup").replace("models = [\"a\"]", "models = [\"*\"]");
     let any = Gateway::with(&policy("stop"), &config);
     let ask = |model: &str| {
@@ -320,7 +320,7 @@ fn keys_open_their_models() {
     assert_eq!((gateway.get("/livez").status, gateway.get("/readyz").status), (200, 200));
 }
 
-/// An object is judged as a whole: a policy that redacts stops here.
+/// A JSON object is judged as a whole: a policy that replaces refused parts of a text ends a JSON answer instead.
 #[test]
 fn a_json_answer_is_never_cut_in_the_middle() {
     let upstream = echo();

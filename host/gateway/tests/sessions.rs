@@ -35,8 +35,8 @@ fn sessions_rotate_by_time() {
     assert!(last >= 4, "{last}");
 }
 
-/// 17: the policy changes during a stream. The stream keeps its policy until its end; a stream that begins meanwhile
-/// waits, and uses the new policy. The old policy refuses a word that the new one admits.
+/// The policy changes during a stream. The stream keeps its policy until its end; a stream that begins meanwhile waits,
+/// and uses the new policy. The old policy refuses a word that the new one admits.
 #[test]
 fn a_stream_keeps_its_policy_to_its_end() {
     let bad = "A badword stands here. Cats sleep.";

@@ -1,4 +1,4 @@
-//! Sources in a request: in a closed world its answer may contain only statements from them.
+//! Sources in a request: in a closed world, the answer may contain only statements from the sources.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
@@ -91,7 +91,7 @@ fn an_answer_may_state_what_its_sources_say() {
     let without = gateway.post(path, &ask(&Value::Null));
     assert!(!said(&without, "content").contains("Ana"), "{}", without.body);
     assert!(without.provenance().get("sources").is_none());
-    // Other sources state something else.
+    // With a false source, the answer contains the false statement.
     let other = gateway.post(path, &ask(&json!([{"title": "Ana Silva", "text": FALSE}])));
     assert!(said(&other, "content").contains(FALSE) && !said(&other, "content").contains("Porto"), "{}", other.body);
     // The native API accepts sources too.
@@ -101,7 +101,7 @@ fn an_answer_may_state_what_its_sources_say() {
     assert_eq!(opened.json()["portcullis"]["sources"], with.provenance()["sources"]);
     gateway.stop();
 
-    // The bundle contains the store under the digest that the answer and the context name, and it replays.
+    // The bundle replays. It contains the store under the digest that the answer and the context name.
     let session = folder.path().join("session-1");
     let store = format!("anchors/{}", with.provenance()["sources"].as_str().unwrap());
     let held = std::fs::read(session.join(&store)).unwrap();
@@ -196,7 +196,7 @@ fn a_detector_finds_what_documents_do_not_say() {
         let wrong = ask(&format!("{TRUE} {FALSE}"), documents);
         assert!(!wrong.is_empty() && wrong.iter().all(|rule| rule.starts_with("CLOSED-WORLD")), "{wrong:?}");
     }
-    // A text that no document supports, and a text without documents.
+    // A text is refused if no document supports it, or if there are no documents.
     for documents in [&[][..], &["Ships float on water."], &[""], &["ana silva was born in porto in 1950."]] {
         assert!(!ask(TRUE, documents).is_empty(), "{documents:?}");
     }

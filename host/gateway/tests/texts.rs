@@ -144,7 +144,7 @@ fn sealed_texts_are_opened_by_their_key_alone() {
     assert!(WORDS.iter().all(|word| !holds(&all, word)), "no byte of a text stands on the disk");
     let sealed = beside(&session_1);
     assert_eq!(std::fs::metadata(&sealed).unwrap().permissions().mode() & 0o777, 0o600);
-    // Without the key, the bundle is like one without texts.
+    // Without the key, the sealed bundle is like a bundle without texts.
     let without = checked(&Directory::new(&session_1));
     assert_eq!(without.status, Status::Warned, "{without:#?}");
 
@@ -156,7 +156,7 @@ fn sealed_texts_are_opened_by_their_key_alone() {
     let replay = whole.replay.as_ref().unwrap();
     assert_eq!((replay.status, replay.replayed, replay.streams), (Status::Affirmed, 2, 2), "{whole:#?}");
     assert!(codes(&whole).iter().all(|code| !code.ends_with("withheld")));
-    // After unsealing, the bundle has the same content as one with plain texts.
+    // After unsealing, the bundle has the same content as a bundle with plain texts.
     let opened = content(&unsealed);
     assert!(WORDS.iter().all(|word| opened.values().any(|file| holds(file, word))));
     let plain = tempfile::tempdir().unwrap();
@@ -201,7 +201,7 @@ fn changed_and_cut_files_of_sealed_texts() {
         let mut changed = sealed.clone();
         changed[at] ^= 1 << (at % 8);
         match open(&changed) {
-            // A stream at a wrong place, or with a length beyond the end, is not opened.
+            // A text at a wrong place in the file, or with a length beyond the end of the file, is not opened.
             Err(error) => assert!(matches!(error, BundleError::Content { .. } | BundleError::Io { .. }), "{error}"),
             Ok(opened) => assert!(opened.report().torn > 0, "byte {at}"),
         }
@@ -226,7 +226,7 @@ fn changed_and_cut_files_of_sealed_texts() {
     assert!(torn > 20, "{torn} files ended within a frame");
     let cut = checked(&open(&sealed[..sealed.len() / 2]).unwrap());
     assert_eq!(cut.status, Status::Warned, "{cut:#?}");
-    // Frames in another order, one missing, one duplicated.
+    // Frames in another order, a missing frame, and a duplicated frame.
     let frames = {
         let (mut frames, mut at) = (Vec::new(), 72);
         while at < sealed.len() {

@@ -122,7 +122,7 @@ fn figures_of_what_happens() {
         let held: u64 =
             (0..15).map(|row| shown[format!("hold-{row}-1")].as_str().unwrap().parse::<u64>().unwrap()).sum();
         assert!(held > 0, "the released pieces were timed");
-        // The page shows the same values.
+        // The HTML page shows the values of the JSON state.
         let (_, _, page) = request(address, "GET", "/ui", &basic("", "admin-secret"));
         assert!(page.contains("id=\"rule-0-0\">NO-BAD<"), "{page}");
         assert_eq!(page.matches("<script").count(), 1);

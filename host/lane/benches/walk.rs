@@ -1,5 +1,5 @@
-//! Throughput of the walk with the PII policy's tables on one core, in bytes of text, compared with the mapping's
-//! pattern scan of the same text. Also the time to compile the tables.
+//! Throughput of the software scan with the text lane's tables for the PII policy, on one core, in bytes of text,
+//! compared with the mapping's pattern scan of the same text. Also measures the time to compile the tables.
 
 #![allow(
     clippy::unwrap_used,
@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::path::Path;
 
-/// About 256 KiB of sentences; `hits` in ten contain a hit of the policy.
+/// About 256 KiB of sentences; `hits` of every ten sentences contain a hit of the policy.
 fn corpus(hits: usize) -> String {
     let words = "the station opened again after a long winter and people came back to read their papers while the \
                  trains left on time for towns along the coast where markets sell bread fish and flowers every morning";

@@ -1,8 +1,8 @@
 //! Compiles the forms of classes into the tables of a lane.
 //!
-//! Each form becomes a part: an automaton of its own, exact or, if that is too large, widened step by step. Parts are
-//! joined into engines, the smallest part first, each into the engine that it enlarges least. Each part is proved to
-//! find all matches of its form.
+//! Each form becomes a part: an automaton of its own, which accepts exactly the form, or more if the exact automaton is
+//! too large. The compiler joins parts into engines, the smallest part first, and puts each part into the engine that
+//! it enlarges least. It proves of each part that the part finds all matches of its form.
 
 use crate::check::Check;
 use crate::dfa::Dfa;
@@ -38,7 +38,7 @@ impl Default for Limits {
 
 /// Factor by which an automaton may exceed its limit of states before it is minimised.
 const GROWTH: usize = 4;
-/// Largest number of places of an expression, per allowed state; above it, the automaton is not built.
+/// Largest number of places of an expression per permitted state. For a larger expression, no automaton is built.
 const PLACES: usize = 2;
 /// Largest number of states of a gap automaton.
 const GAP_STATES: usize = 256;
@@ -58,7 +58,7 @@ pub struct ClassSight {
     pub name: String,
     /// The covered forms.
     pub forms: Vec<FormSight>,
-    /// What only the host finds.
+    /// The forms that a lane does not cover; only the host finds them.
     pub left_out: Vec<LeftOut>,
 }
 
@@ -67,13 +67,13 @@ pub struct ClassSight {
 pub struct FormSight {
     /// The pattern, or a name for the vocabulary.
     pub name: String,
-    /// The unit that finds it.
+    /// The unit that finds the form.
     pub place: Place,
-    /// Number of states of its own automaton; 0 for a counting unit.
+    /// Number of states of the form's own automaton; 0 if a counting unit finds the form.
     pub states: usize,
     /// Relation between the lane's matches and the mapping's hits in the same bytes.
     pub relation: Relation,
-    /// How it was widened, if it was.
+    /// How the form's automaton was widened, if it was.
     pub widened: Option<String>,
 }
 
@@ -91,7 +91,7 @@ pub enum Place {
 /// How completely a lane covers a class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sight {
-    /// Everything that the mapping finds in the bytes, in this relation.
+    /// All forms of the class, with this relation.
     Whole(Relation),
     /// Some of the forms; the host finds the others.
     Part,
@@ -111,7 +111,7 @@ impl ClassSight {
     }
 }
 
-/// A form on its way into an engine.
+/// A form with its automaton, before it is put into an engine.
 struct Part {
     class: usize,
     name: String,
@@ -199,11 +199,11 @@ fn part(form: &Form, class: usize, limits: &Limits) -> Result<Part, String> {
 
 /// The relation between the automaton's matches and the mapping's hits.
 fn relation(form: &Form, check: Check, written: &Machine, dfa: &Dfa, width: Width) -> Relation {
-    // The mapping chooses one end of a match, and applies the check and the border only there.
+    // The mapping chooses a single end for a match, and applies the check and the border only to that end.
     let one_end = || (check == Check::None && form.border != Border::Digits) || proof::is_prefix_free(written);
     let equal = width == Width::WRITTEN
         && check.is_exact()
-        // The mapping may prefer an empty match to a match that counts.
+        // The mapping may prefer an empty match at the same place to a match that counts.
         && form.hir.properties().minimum_len() != Some(0)
         && !written.takes_looks()
         && one_end()
@@ -216,14 +216,14 @@ fn of_width(width: Width) -> String {
     format!("what repeats more than {} times repeats without a bound{wide}", width.most)
 }
 
-/// Parts that go into one engine together, and their joint automaton.
+/// Parts that go into one engine together, and the automaton of all of them.
 struct Group {
     class: usize,
     parts: Vec<usize>,
     dfa: Dfa,
 }
 
-/// An engine under construction, and its groups.
+/// An engine under construction, with its classes and groups.
 struct Filling {
     dfa: Dfa,
     classes: Vec<usize>,
@@ -240,7 +240,7 @@ fn pack(parts: &mut [Part], sources: &[ClassSource], limits: &Limits, classes: &
     };
     let mut filling = Vec::new();
     fill(&mut filling, &groups, &order(&groups, 0), limits);
-    // If a group does not fit, some of its parts may.
+    // Parts of a group that does not fit are tried one by one.
     let whole = groups.len();
     for at in 0..whole {
         let placed = filling.iter().any(|engine: &Filling| engine.groups.contains(&at));
@@ -280,7 +280,7 @@ fn pack(parts: &mut [Part], sources: &[ClassSource], limits: &Limits, classes: &
     packed.unwrap_or_default()
 }
 
-/// Combines the parts of each class into few small groups: automata of one class have much in common.
+/// Combines the parts of each class into a few groups: automata of the same class have many states in common.
 fn grouped(parts: &[Part], limits: &Limits) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     let mut order: Vec<(usize, &Part)> = parts.iter().enumerate().collect();
@@ -303,11 +303,11 @@ fn grouped(parts: &[Part], limits: &Limits) -> Vec<Group> {
     groups
 }
 
-/// Puts groups into engines in this order, each into the engine that grows least. Groups that do not fit are skipped.
+/// Puts groups, in the given order, each into the engine that grows least. Groups that do not fit are skipped.
 fn fill(filling: &mut Vec<Filling>, groups: &[Group], order: &[usize], limits: &Limits) {
     for at in order {
         let Some(group) = groups.get(*at) else { continue };
-        // A new engine costs the states of the group.
+        // Adding a new engine costs as many states as the group has.
         let fresh = filling.len() < limits.engines && group.dfa.len() <= limits.states;
         let mut best: Option<(usize, Dfa, usize)> = None;
         for (engine, index) in filling.iter().zip(0..) {
@@ -343,7 +343,7 @@ fn fill(filling: &mut Vec<Filling>, groups: &[Group], order: &[usize], limits: &
 
 type Counted<'s> = (usize, &'s Form, Machine);
 
-/// The gap automaton of the forms of a counting unit, and their classes.
+/// The gap automaton and the classes of the forms that a counting unit finds.
 fn unit(
     counted: Vec<Counted<'_>>,
     is_numeral: fn(u8) -> bool,
@@ -375,7 +375,7 @@ fn unit(
     Some((gap?, ids.collect()))
 }
 
-/// The machine of a form for the card-number unit. A match must not be able to begin inside a group of digits.
+/// The machine of a form for the card-number unit. Refuses a form whose match may begin between two digits.
 fn card_machine(form: &Form) -> Result<Machine, String> {
     let machine = Machine::new(&form.hir, form.border, Check::None)?;
     let bordered = match form.hir.kind() {
@@ -389,7 +389,7 @@ fn card_machine(form: &Form) -> Result<Machine, String> {
     }
 }
 
-/// The machine of a form for the account-number unit. The third and fourth numeral must be digits.
+/// The machine of a form for the account-number unit. Refuses a form whose third or fourth numeral may be a letter.
 fn account_machine(form: &Form) -> Result<Machine, String> {
     let machine = Machine::new(&form.hir, form.border, Check::None)?;
     let mut known = Vec::new();

@@ -1,8 +1,8 @@
-//! The facts about earlier bytes that an automaton needs for look-arounds (such as `\b`), borders and checks.
+//! The facts about earlier bytes on which look-arounds (such as `\b`), borders and checks depend.
 
 use regex_automata::util::look::{Look, LookSet};
 
-/// Facts about the bytes before a place, as bits.
+/// Facts about the bytes before a place in the text, as bits.
 pub(crate) type Context = u8;
 
 /// The place is the start of the text.
@@ -18,7 +18,7 @@ pub(crate) const LINE: Context = 16;
 /// The byte before is a digit, or a space, dash, full stop or slash after a digit.
 pub(crate) const JOINT: Context = 32;
 
-/// The facts after one more byte, limited to `needs`.
+/// The facts after one more byte, restricted to the facts in `needs`.
 pub(crate) const fn after(before: Context, byte: u8, needs: Context) -> Context {
     let digit = byte.is_ascii_digit();
     let joint = digit || (before & DIGIT != 0 && matches!(byte, b' ' | b'-' | b'.' | b'/'));
@@ -41,7 +41,7 @@ pub(crate) const fn after(before: Context, byte: u8, needs: Context) -> Context 
     facts & needs
 }
 
-/// The kind of a byte; bytes of one kind give the same facts.
+/// The kind of a byte. Bytes of the same kind give the same facts.
 pub(crate) const fn kind(byte: u8, needs: Context) -> u8 {
     let mark = needs & JOINT != 0 && matches!(byte, b' ' | b'-' | b'.' | b'/');
     after(0, byte, needs) | if mark { 128 } else { 0 }
@@ -54,7 +54,7 @@ pub(crate) fn of_looks(looks: LookSet) -> Context {
         needs |= match look {
             Look::Start => START,
             Look::StartLF | Look::StartCRLF => START | LINE,
-            // A look-around at the next byte needs the same distinctions as a look-around at the previous one.
+            // A look-around at the next byte distinguishes the same bytes as a look-around at the previous byte.
             Look::EndLF | Look::EndCRLF => LINE,
             Look::End => 0,
             _ => WORD,
@@ -63,13 +63,13 @@ pub(crate) fn of_looks(looks: LookSet) -> Context {
     needs
 }
 
-/// Adds the facts that are needed to compute these facts later.
+/// Adds the facts from which these facts are computed at the next byte.
 pub(crate) const fn closed(needs: Context) -> Context {
     if needs & JOINT != 0 { needs | DIGIT } else { needs }
 }
 
-/// Whether a look-around holds between `before` and the byte `next`, or the end of the text. A look-around that depends
-/// on Unicode counts as holding, so that more is found.
+/// Whether a look-around holds between `before` and the byte `next`; `None` is the end of the text. A look-around that
+/// depends on Unicode counts as holding, so that the lane misses nothing.
 pub(crate) fn holds(look: Look, before: Context, next: Option<u8>) -> bool {
     let word = before & WORD != 0;
     let then = next.is_some_and(|byte| byte.is_ascii_alphanumeric() || byte == b'_');

@@ -8,9 +8,9 @@ use std::hash::Hasher as _;
 /// The classes that a state reports, one bit per class of its engine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Report {
-    /// A match ends with the last byte.
+    /// A match ends with the last byte read.
     pub(crate) now: u16,
-    /// A match ended before the last byte, which was needed to decide that.
+    /// A match ended before the last byte read, but only that byte decided that it counts.
     pub(crate) before: u16,
     /// A match ends here if the text ends here.
     pub(crate) at_end: u16,
@@ -21,7 +21,7 @@ impl Report {
         Self { now: self.now | other.now, before: self.before | other.before, at_end: self.at_end | other.at_end }
     }
 
-    /// The report with its only class at another bit.
+    /// The report with its single class at bit `bit`.
     fn at_bit(self, bit: u32) -> Self {
         let of = |set: u16| if set == 0 { 0 } else { 1 << bit };
         Self { now: of(self.now), before: of(self.before), at_end: of(self.at_end) }
@@ -41,7 +41,7 @@ pub(crate) struct Dfa {
     pub(crate) reports: Vec<Report>,
 }
 
-/// The identity of a state: the facts before it, the threads, and the decisions of the byte that led to it.
+/// The identity of a state: the facts about earlier bytes, the threads, and the matches that the last byte decided.
 #[derive(PartialEq, Eq, Hash)]
 struct Key {
     before: Context,
@@ -93,7 +93,6 @@ impl Dfa {
         self.reports.len()
     }
 
-    /// The state after a byte.
     pub(crate) fn after(&self, state: u32, byte: u8) -> u32 {
         let class = self.map.get(usize::from(byte)).copied().unwrap_or(0);
         self.next.get(state as usize * self.classes + usize::from(class)).copied().unwrap_or(0)
@@ -107,13 +106,14 @@ impl Dfa {
         self.next.get(state * self.classes..(state + 1) * self.classes).unwrap_or_default()
     }
 
-    /// The automaton with its class at bit `bit`.
+    /// The automaton, with its single class reported at bit `bit`.
     pub(crate) fn at_bit(mut self, bit: u32) -> Self {
         self.reports.iter_mut().for_each(|report| *report = report.at_bit(bit));
         self
     }
 
-    /// The minimal automaton with the same reports (Moore), with its states numbered in the order of a walk.
+    /// The minimal automaton with the same reports (Moore's algorithm). Its states are numbered breadth-first from
+    /// state 0.
     pub(crate) fn least(self) -> Self {
         let mut group: Vec<u32> = Vec::new();
         let mut kinds: Map<Report, u32> = Map::default();
@@ -124,7 +124,7 @@ impl Dfa {
         let mut count = kinds.len();
         loop {
             let of = |state: u32| group.get(state as usize).copied().unwrap_or(0);
-            // The first state of each group so far, indexed by a hash of its successors; candidates are then compared.
+            // The first state of each group so far, by a hash of its successors. States with equal hashes are compared.
             let mut firsts: Map<u64, Vec<(u32, u32)>> = Map::default();
             let mut finer: Vec<u32> = Vec::with_capacity(group.len());
             let mut finer_count = 0;
@@ -154,7 +154,7 @@ impl Dfa {
         self.quotient(&group, count).narrowed()
     }
 
-    /// Merges each group into one state, numbered in the order of a walk.
+    /// Merges each group into one state, numbered breadth-first from state 0.
     fn quotient(&self, group: &[u32], count: usize) -> Self {
         let of = |state: u32| group.get(state as usize).copied().unwrap_or(0);
         let mut number = vec![u32::MAX; count];
@@ -185,7 +185,7 @@ impl Dfa {
         let mut known: Map<Vec<u32>, u8> = Map::default();
         let mut kept = Vec::new();
         let mut map = [0; 256];
-        // New classes are numbered in the order of the bytes, whatever the old classes were.
+        // New classes are numbered in the order of the bytes, independently of the old numbers.
         let mut new_of = vec![None; self.classes];
         for (byte, slot) in (0..=u8::MAX).zip(&mut map) {
             let class = self.map.get(usize::from(byte)).copied().map_or(0, usize::from);
@@ -209,7 +209,7 @@ impl Dfa {
         Self { map, classes: kept.len(), next, reports: self.reports }
     }
 
-    /// Both automata as one; `None` with more than `most` states or `most_classes` byte classes.
+    /// The automaton that reports the matches of both automata; `None` if it exceeds `most` states or `most_classes`.
     pub(crate) fn joined(&self, other: &Self, most: usize, most_classes: usize) -> Option<Self> {
         let (map, bytes) = classes_by(|byte| {
             let class = |of: &Self| of.map.get(usize::from(byte)).copied().unwrap_or(0);
@@ -247,7 +247,7 @@ impl Dfa {
     }
 }
 
-/// The byte classes that a machine distinguishes, with one byte of each.
+/// The byte classes that a machine distinguishes, with one example byte of each.
 fn classes_of(machine: &Machine) -> ([u8; 256], Vec<u8>) {
     let mut edges = [false; 257];
     machine.edges(&mut edges);

@@ -3,13 +3,12 @@
 /// Why bytes are not valid tables.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TablesError {
-    /// The bytes begin with another magic.
     #[error("not tables of a text lane: they begin with `PCTLANE1`")]
     Magic,
     /// The length differs from the length field.
     #[error("tables of {said} bytes in {given} bytes: they are cut short, or something follows them")]
     Length {
-        /// The length field.
+        /// The value of the length field.
         said: u32,
         /// The actual length.
         given: usize,
@@ -17,7 +16,7 @@ pub enum TablesError {
     /// The bytes end inside a part.
     #[error("the tables end at byte {at}, where {wants} more bytes are needed")]
     Short {
-        /// Offset at which the bytes are missing.
+        /// Offset at which the bytes end.
         at: usize,
         /// Number of bytes needed.
         wants: usize,

@@ -1,5 +1,5 @@
-//! The state of a scan in the form of the card's memory: one bit vector of fields, the first field in the highest bits
-//! (`rtl/pkg/text_pkg.sv`).
+//! The state of a scan as the card's memory holds it: one bit vector of fields, with the first field in the highest
+//! bits (`rtl/pkg/text_pkg.sv`).
 
 /// Number of bits of a gap automaton's state, and of a first-digits automaton's state.
 pub(crate) const GAP_BITS: usize = 8;

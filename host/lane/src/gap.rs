@@ -1,7 +1,7 @@
-//! The gap automaton: decides over the bytes after a numeral whether a number can still continue.
+//! The gap automaton reads the bytes after a numeral and decides whether the number can still continue.
 //!
-//! It is derived from the forms whose numbers are counted. It allows every separator that one of the forms allows
-//! anywhere, so it never divides a match.
+//! It is derived from the forms whose numbers are counted. A separator that any form allows between two numerals is
+//! allowed everywhere, so the automaton never ends a number in the middle of a match.
 
 use crate::dfa::{Dfa, Report};
 use crate::machine::Machine;
@@ -10,8 +10,7 @@ use std::collections::BTreeMap;
 /// The state from which no number can continue.
 pub(crate) const DEAD: u16 = 0;
 
-/// The automaton. State 0 is dead; a numeral leads to the same state from everywhere. `None` with more than `most`
-/// states.
+/// The automaton. A numeral leads to the same state from every state. `None` if there are more than `most` states.
 pub(crate) fn automaton(machines: &[Machine], is_numeral: fn(u8) -> bool, most: usize) -> Option<Dfa> {
     type Places = Vec<Vec<u32>>;
     let all: Places = machines.iter().map(reachable).collect();
@@ -63,7 +62,7 @@ pub(crate) fn automaton(machines: &[Machine], is_numeral: fn(u8) -> bool, most: 
     }
     let mut map = [0; 256];
     (0..=u8::MAX).zip(&mut map).for_each(|(byte, slot)| *slot = byte);
-    // Only the dead state reports something.
+    // Only the dead state has a report; minimisation therefore keeps it apart.
     let report = |state| Report { now: u16::from(state == 0), ..Report::default() };
     let reports = (0..open.len()).map(report).collect();
     Some(Dfa { map, classes: 256, next, reports }.least())

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// A hash that is fast for numbers. Maps are only used for look-ups, so their order has no effect.
+/// A hash that is fast for numbers. Its maps are only used for look-ups, so their order has no effect.
 #[derive(Default)]
 pub(crate) struct Mix(u64);
 

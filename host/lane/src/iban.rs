@@ -1,21 +1,22 @@
 //! Account numbers (ISO 13616): remainders modulo 97 (ISO 7064) of up to eight numbers at once.
 //!
-//! A number begins with two letters for the country and two check digits. The country determines the number of
-//! characters that follow; country and check digits determine their remainder `r`. For the check, the first four
-//! characters move to the end, which gives `r * 10^6 + k = 1 (mod 97)`. Groups have one size, and the last is not
-//! longer. If a ninth number begins before one of the eight has ended, it is reported without a check.
+//! A number begins with two letters for the country and two check digits. The country determines how many characters
+//! follow. The country and the check digits give a number `k`; the characters after them, read as a number, have a
+//! remainder `r`. The check moves the first four characters to the end, so it requires `r * 10^6 + k = 1 (mod 97)`. All
+//! groups of a number have equal sizes; the last may be shorter. If a ninth number begins while eight are being read,
+//! the unit reports it without a check.
 
 use crate::form::{Fields, GAP_BITS};
 use crate::gap;
 use crate::tables::Gap;
 
-/// Largest number of numbers that are counted at once.
+/// Largest number of account numbers that are read at the same time.
 const CANDIDATES: usize = 8;
 
 /// A number that is being read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Candidate {
-    /// Characters still to come; 0 marks an unused candidate.
+    /// Characters that are still missing; 0 marks an unused candidate.
     left: u8,
     remainder: u8,
     target: u8,
@@ -47,7 +48,7 @@ impl Groups {
 /// The first characters of a possible number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Head {
-    /// Number of characters so far: up to two letters and one digit.
+    /// Number of characters so far: up to two letters and the first check digit.
     length: u8,
     /// Values of the characters, 0 to 35.
     values: [u8; 3],
@@ -59,7 +60,7 @@ struct Head {
 pub(crate) struct Iban {
     /// State of the gap automaton.
     pub(crate) gap: u16,
-    /// The possible numbers that begin with the letter before the last character, and with the last character.
+    /// The possible numbers that began with the letter before the last character, and with the last character.
     heads: [Head; 2],
     candidates: [Candidate; CANDIDATES],
     /// Candidates in use, one bit each.
@@ -82,7 +83,7 @@ impl Iban {
         self.live == 0 && self.heads.iter().all(|head| head.length < 3)
     }
 
-    /// The fields of `accounts_t`; `None` if a state does not fit.
+    /// The state as the fields of `accounts_t`; `None` if a value does not fit.
     pub(crate) fn form(&self, fields: &mut Fields) -> Option<()> {
         fields.put_state(self.gap, GAP_BITS)?;
         let [head, letter] = self.heads;
@@ -100,7 +101,7 @@ impl Iban {
         Some(())
     }
 
-    /// Reads a byte; returns whether a number ends with it. `lengths` are the lengths by country, 26 times 26.
+    /// Reads a byte; returns whether a number ends with it. `lengths` holds the lengths by country, 26 times 26.
     pub(crate) fn step(&mut self, byte: u8, gaps: &Gap, lengths: &[u8]) -> bool {
         let live = self.gap != gap::DEAD;
         self.gap = gaps.after(self.gap, byte);
@@ -126,7 +127,7 @@ impl Iban {
         found
     }
 
-    /// Gives the next character to the candidates; returns whether a number ends.
+    /// Gives the next character to the candidates; returns whether a valid number ends with it.
     fn count(&mut self, value: u8) -> bool {
         let mut found = false;
         if self.live == 0 {
@@ -153,7 +154,7 @@ impl Iban {
         found
     }
 
-    /// Gives the next character to the possible beginnings; returns whether a ninth number begins.
+    /// Gives the next character to the heads; returns whether a ninth number begins.
     fn begin(&mut self, value: u8, lengths: &[u8]) -> bool {
         let mut ninth = false;
         let mut heads = [Head::default(); 2];

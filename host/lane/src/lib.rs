@@ -1,9 +1,9 @@
 //! The text lane: tables that find the patterns and phrases of a policy's classes in the bytes of a text, byte by byte,
 //! and a walk over these tables in software.
 //!
-//! [`compile`] makes the tables from a [`Source`]: automata that report for each byte whether a match ends there, and
-//! units that count card numbers and account numbers. The tables have the form of a card's memories.
-//! `docs/explanation/text-lane.md` explains what they find and what they miss.
+//! [`compile`] makes the tables from a [`Source`]. The tables contain automata, which report for each byte whether a
+//! match ends there, and the data of the units that find card numbers and account numbers. The tables have the form of
+//! a card's memories. `docs/explanation/text-lane.md` explains what the tables find and miss.
 
 mod check;
 mod compile;

@@ -1,22 +1,22 @@
-//! Card numbers: sums for the check digit (ISO/IEC 7812-1, annex B) over the digits of a run.
+//! Card numbers: finds windows of digits with a valid check digit (ISO/IEC 7812-1, annex B) in a run of digits.
 //!
-//! In each of two running sums, every other digit is doubled. The sum over any window is the difference of a running
-//! sum at two places. The unit reports a window of 12 to 19 digits with a valid check digit if it
+//! Each of two running sums doubles every other digit. The sum over a window is the difference of a running sum at the
+//! window's two ends. The unit reports a window of 12 to 19 digits with a valid check digit if it
 //!
 //! - is a whole run, with at most one space or dash between two digits, or
-//! - begins at the start of a group, with first digits and length of a network, and its groups have one size with a
-//!   shorter or equal last group, or sizes 4, 6 and 4 or 5.
+//! - begins at the start of a group, has the first digits and length of a card network, and its groups have equal sizes
+//!   (the last may be shorter) or the sizes 4, 6 and 4 or 5.
 //!
-//! The mapping reports the same windows, but has more conditions on the digits around some of them.
+//! The mapping has more conditions on the digits next to some of these windows, so the mapping reports a subset.
 
 use crate::form::{Fields, GAP_BITS, PREFIX_BITS};
 use crate::gap;
 use crate::prefixes::{LONGEST, Prefixes, SHORTEST};
 use crate::tables::Gap;
 
-/// Mask of the kept places of a run: those of the last 19 digits.
+/// Mask of the last 19 digits of a run, one bit per digit.
 const KEPT: u32 = (1 << LONGEST) - 1;
-/// Saturation value: more digits than a number has.
+/// Counts saturate at this value: one more than the largest number of digits of a card number.
 const MANY: u8 = 20;
 
 /// The state of the card-number unit.
@@ -29,25 +29,25 @@ pub(crate) struct Luhn {
     /// For each sum, its values after the last 20 digits, the newest in the lowest 4 bits. One sum doubles the digits
     /// at odd places, the other those at even places.
     sums: [u128; 2],
-    /// The sum in which the last digit is not doubled.
+    /// 1 if the first sum does not double the last digit, 0 if the second sum does not.
     plain: u8,
-    /// For each length from 12 on, the places where first digits of a network with that length begin; bit 0 is the last
+    /// For each length from 12 on, the digits at which a number of a network with that length begins; bit 0 is the last
     /// digit.
     begins: [u32; 8],
-    /// Starts of groups from which on all groups are regular.
+    /// The digits that begin a group after which all groups are regular; bit 0 is the last digit.
     groups: u32,
-    /// Sizes: of the current group, of the equal groups before it, and of the last two complete groups.
+    /// Sizes of the current group, of the equal groups before it, and of the last two complete groups.
     size: u8,
     regular: u8,
     before: [u8; 2],
     /// The last digit, and how often it is repeated at the end.
     last: u8,
     same: u8,
-    /// Number of digits with at most one space or dash between two of them.
+    /// Number of digits of the run so far.
     run: u8,
-    /// Number of joining bytes since the last digit; 2 if the run is interrupted.
+    /// Number of spaces or dashes since the last digit; 2 if the run has ended.
     since: u8,
-    /// Whether the run is a number if it ends here.
+    /// Whether the run is a card number if it ends here.
     whole: bool,
 }
 
@@ -56,7 +56,7 @@ pub(crate) struct Luhn {
 pub(crate) struct Found {
     /// A number ends with the byte.
     pub(crate) now: bool,
-    /// A number ended before the byte, which was needed to decide that.
+    /// A number ended before the byte, but only the byte decided that.
     pub(crate) before: bool,
 }
 
@@ -83,17 +83,17 @@ impl Luhn {
         self.gap == gap::DEAD
     }
 
-    /// Whether a number ends here if the text ends here.
+    /// Whether a number ends here, provided that the text ends here.
     pub(crate) const fn at_end(&self) -> bool {
         self.whole
     }
 
-    /// Ends an entry: a number that ended here has been reported.
+    /// Ends an entry: a number that ends here has been reported already.
     pub(crate) const fn end(&mut self) {
         self.whole = false;
     }
 
-    /// The fields of `cards_t`; `None` if a state does not fit.
+    /// The state as the fields of `cards_t`; `None` if a value does not fit.
     pub(crate) fn form(&self, fields: &mut Fields) -> Option<()> {
         fields.put_state(self.gap, GAP_BITS)?;
         fields.put_state(self.prefix, PREFIX_BITS)?;
@@ -137,7 +137,7 @@ impl Luhn {
         let adjacent = self.since == 0;
         let joined = self.since < 2;
         if !adjacent && self.size > 0 {
-            // A group is complete. If its size is new, only windows that begin with it are regular.
+            // A group is complete. If its size is new, only windows that begin with this group are regular.
             if self.regular != 0 && self.size != self.regular {
                 self.groups &= 1 << (self.size - 1).min(31);
             }
@@ -176,7 +176,7 @@ impl Luhn {
         lengths.into_iter().any(|(length, begins)| groups & begins & 1 << (length - 1) != 0 && self.is_checked(length))
     }
 
-    /// Whether the last `length` digits have a valid check digit. One repeated digit does not count.
+    /// Whether the last `length` digits have a valid check digit and are not one repeated digit.
     fn is_checked(&self, length: usize) -> bool {
         let [even, odd] = self.sums;
         let sum = if self.plain == 0 { odd } else { even };
@@ -189,7 +189,7 @@ mod tests {
     use super::*;
     use crate::source::Network;
 
-    /// The ends of numbers in a text, with up to three of any mark between digits.
+    /// The ends of numbers in a text; up to three arbitrary marks may stand between digits.
     fn ends(text: &str) -> Vec<usize> {
         let networks = [Network { first: 4..=4, lengths: 16..=16 }, Network { first: 37..=37, lengths: 15..=15 }];
         let (gaps, prefixes) = (Gap::of_marks(3), Prefixes::new(&networks).unwrap());

@@ -1,7 +1,7 @@
-//! A form as a machine that reads bytes. Its state is a set of threads: places in the expression, each with the state
-//! of the check.
+//! A form as a machine that reads bytes. Its state is a set of threads. A thread is a place in the expression with the
+//! state of the check there.
 //!
-//! Both the compiler and the proof step machines; [`crate::dfa`] turns sets of threads into states.
+//! The compiler and the proof both run machines; [`crate::dfa`] turns sets of threads into states.
 
 use crate::check::{Check, CheckState, End};
 use crate::context::{self, Context};
@@ -20,11 +20,11 @@ pub(crate) struct Thread {
     pub(crate) check: CheckState,
 }
 
-/// What happens at a place of the expression.
+/// What a thread does at a place of the expression.
 enum Place {
     /// Reads a byte: ranges of bytes in order, each with its next place.
     Bytes(Box<[(u8, u8, u32)]>),
-    /// Continues without a byte if the look-around holds.
+    /// Continues without reading a byte if the look-around holds.
     Look(Look, u32),
     Match,
     Fail,
@@ -33,7 +33,7 @@ enum Place {
 /// A compiled form.
 pub(crate) struct Machine {
     places: Vec<Place>,
-    /// For each place, the places that it reaches without a byte and without a look-around.
+    /// For each place, the places that it reaches without reading a byte or evaluating a look-around.
     closures: Vec<Box<[u32]>>,
     start: u32,
     pub(crate) border: Border,
@@ -46,7 +46,7 @@ pub(crate) struct Machine {
 /// The result of one byte for a set of threads.
 #[derive(Default)]
 pub(crate) struct Step {
-    /// A match ended before the byte.
+    /// A match ended before the byte, but only the byte decided that.
     pub(crate) before: bool,
     /// A match ends with the byte.
     pub(crate) now: bool,
@@ -84,7 +84,7 @@ impl Machine {
         self.places.len()
     }
 
-    /// Whether the last byte of a match suffices to decide it.
+    /// Whether every match is decided by its last byte.
     pub(crate) const fn is_immediate(&self) -> bool {
         matches!(self.border, Border::Free) && !self.check.looks_ahead()
     }
@@ -94,7 +94,7 @@ impl Machine {
         self.places.iter().any(|place| matches!(place, Place::Look(look, _) if context::is_taken(*look)))
     }
 
-    /// Marks the bytes that the machine treats differently from the previous byte.
+    /// Marks the bytes that the machine treats differently from the byte before them in numerical order.
     pub(crate) fn edges(&self, edges: &mut [bool; 257]) {
         for place in &self.places {
             let Place::Bytes(ranges) = place else { continue };
@@ -116,8 +116,8 @@ impl Machine {
         }
     }
 
-    /// A hash of the behaviour of all threads on a byte. Bytes with equal hashes have equal behaviour; if hashes
-    /// collide, the proof fails.
+    /// A hash of the behaviour of all threads on a byte. Bytes with equal hashes count as equal. If hashes collide, the
+    /// proof fails.
     pub(crate) fn signature(&self, byte: u8) -> u64 {
         let mut hash = Mix::default();
         hash.write_u8(self.check.kind(byte));
@@ -130,7 +130,7 @@ impl Machine {
         hash.finish()
     }
 
-    /// Adds the threads of a match that begins between these bytes.
+    /// Adds the threads of a match that begins between `before` and `next`.
     fn seed(&self, before: Context, next: u8, threads: &mut Vec<Thread>) {
         if divides(self.border, before, Some(next)) {
             return;
@@ -139,7 +139,7 @@ impl Machine {
         self.close(self.start, check, threads, false);
     }
 
-    /// Adds the places reached from a place. Without `ends`, matches are left out: an empty match does not count.
+    /// Adds the places reached from a place. Without `ends`, ends of matches are left out, so no empty match counts.
     fn close(&self, place: u32, check: CheckState, threads: &mut Vec<Thread>, ends: bool) {
         for place in self.closures.get(place as usize).into_iter().flatten() {
             if ends || !matches!(self.places.get(*place as usize), Some(Place::Match)) {
@@ -148,7 +148,7 @@ impl Machine {
         }
     }
 
-    /// Adds the threads that follow the look-arounds of threads, from index `from` on.
+    /// For each thread from index `from` on: adds the threads after its look-around, if the look-around holds.
     fn look(&self, threads: &mut Vec<Thread>, from: usize, before: Context, next: Option<u8>, ends: bool) {
         if !self.has_looks {
             return;
@@ -177,7 +177,7 @@ impl Machine {
         }
     }
 
-    /// Whether one of the threads is a match that may end between these bytes.
+    /// Whether one of the threads is at the end of a match that may end between these bytes.
     fn ends(&self, threads: &[Thread], before: Context, next: Option<u8>) -> bool {
         !divides(self.border, before, next)
             && threads.iter().any(|thread| {
@@ -186,12 +186,12 @@ impl Machine {
             })
     }
 
-    /// Reads a byte: computes the next threads and the decided matches. With `anew`, matches begin here, too.
+    /// Reads a byte: computes the next threads and the decided matches. With `anew`, matches may also begin here.
     pub(crate) fn step(&self, threads: &[Thread], before: Context, byte: u8, anew: bool) -> Step {
         let mut step = Step::default();
         let mut all = threads.to_vec();
         self.look(&mut all, 0, before, Some(byte), true);
-        // Without a look-around, a match was reported with its last byte, unless its end depends on the next.
+        // An immediate machine reported a match with its last byte, unless a look-around had to be evaluated first.
         let pending = if self.is_immediate() { all.get(threads.len()..) } else { all.get(..) };
         step.before = self.ends(pending.unwrap_or_default(), before, Some(byte));
         if anew {
@@ -201,7 +201,7 @@ impl Machine {
         }
         for thread in &all {
             self.advance(*thread, byte, &mut step.threads);
-            // An undecided end waits for the byte after this one.
+            // The end of a match that is still undecided waits for the next byte.
             if matches!(self.places.get(thread.place as usize), Some(Place::Match))
                 && let End::Open(check) = self.check.ends(thread.check, Some(byte))
             {
@@ -219,7 +219,7 @@ impl Machine {
         step
     }
 
-    /// Drops threads whose matches another thread at the same place finds, too.
+    /// Drops a thread if another thread at the same place finds all its matches.
     fn drop_outlived(&self, threads: &mut Vec<Thread>) {
         let all = threads.clone();
         let outlived = |thread: &Thread| {
@@ -244,19 +244,19 @@ impl Machine {
         }
     }
 
-    /// Whether a thread only reads bytes, in a machine that decides a match with its last byte.
+    /// Whether a thread is at a place that reads a byte, in a machine that decides a match with its last byte.
     pub(crate) fn is_plain(&self, thread: Thread) -> bool {
         self.is_immediate() && matches!(self.places.get(thread.place as usize), Some(Place::Bytes(_)))
     }
 
-    /// Removes the matches from the threads, and returns whether there was one. For immediate machines.
+    /// Removes the ends of matches from the threads, and returns whether there was an end. Only for immediate machines.
     pub(crate) fn take_ends(&self, threads: &mut Vec<Thread>) -> bool {
         let ends = self.ends(threads, 0, None);
         threads.retain(|thread| !matches!(self.places.get(thread.place as usize), Some(Place::Match)));
         ends
     }
 
-    /// Whether a byte can have an effect on a thread, directly or after a look-around.
+    /// Whether a byte can have an effect on a thread, directly or through a look-around.
     pub(crate) fn reads(&self, thread: Thread, byte: u8) -> bool {
         match self.places.get(thread.place as usize) {
             Some(Place::Bytes(ranges)) => ranges.iter().any(|(from, to, _)| (*from..=*to).contains(&byte)),
@@ -338,7 +338,8 @@ fn place(state: &State) -> Place {
     }
 }
 
-/// The places reached from a place without a byte or look-around, of those that read a byte, look around or match.
+/// The places reached from a place without reading a byte or evaluating a look-around. Only places that read a byte,
+/// look around or end a match are kept.
 fn closure(nfa: &NFA, from: usize) -> Box<[u32]> {
     let mut seen: Vec<StateID> = Vec::new();
     let mut open: Vec<StateID> = StateID::new(from).into_iter().collect();

@@ -1,5 +1,5 @@
-//! First digits of card networks: an automaton over the digits of a run. For each of the last six digits, it gives the
-//! lengths of the numbers that begin there.
+//! First digits of card networks: an automaton over the digits of a run. It gives, for each of the last six digits, the
+//! possible lengths of a card number that begins with that digit.
 
 use crate::source::Network;
 use std::collections::BTreeMap;
@@ -14,15 +14,16 @@ pub(crate) const FIRST_DIGITS: usize = 6;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Prefixes {
     pub(crate) next: Vec<u16>,
-    /// For 1 to 6 digits ago, the lengths of numbers that began there; one bit per length from 12 on.
+    /// For a number that began 1 to 6 digits ago, its possible lengths; one bit per length from 12 on.
     pub(crate) lengths: Vec<[u8; FIRST_DIGITS]>,
 }
 
-/// A network's number that may have begun some digits ago, and whether its digits are the lowest or highest allowed.
+/// A network being read, the number of digits read, and whether these equal the lower and the upper limit so far.
 type Begun = (usize, usize, bool, bool);
 
 impl Prefixes {
-    /// `None` if six digits do not distinguish the networks, or the automaton has too many states.
+    /// The automaton for these networks; `None` if the prefixes have more than six digits, or there are too many
+    /// states.
     pub(crate) fn new(networks: &[Network]) -> Option<Self> {
         let digits_of = |number: u32| -> Vec<u8> { number.to_string().bytes().map(|byte| byte - b'0').collect() };
         let known: Vec<(Vec<u8>, Vec<u8>, u8)> =

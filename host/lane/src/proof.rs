@@ -1,8 +1,8 @@
-//! Proves relations between an automaton and its form by walking both at once over all texts.
+//! Proves how an automaton is related to its form, by walking both at once over all texts.
 //!
 //! [`missed`] searches for a match of the form during which the automaton reports nothing; if there is none, the
-//! automaton is a superset. [`invents`] searches for a report without a match of the form. Both walk the reachable
-//! pairs of states, so the result holds for texts of any length.
+//! automaton is a superset. [`invents`] searches for a report without a match of the form. Both functions walk the
+//! reachable pairs of automaton state and machine state, so the result holds for texts of any length.
 
 use crate::context::{self, Context};
 use crate::dfa::Dfa;
@@ -12,13 +12,13 @@ use crate::machine::{Machine, Step, Thread};
 /// Largest number of pairs that [`invents`] examines.
 const MOST_PAIRS: usize = 1 << 15;
 
-/// For each pair, the previous pair and the byte between them.
+/// For each pair, the previous pair and the byte that led from it to this pair.
 type Trail = Vec<(usize, u8)>;
 
-/// A text with a match of `machine` during which `dfa` reports nothing at bit 0, if there is one.
+/// A text with a match of `machine` during which `dfa` reports nothing at bit 0; `None` if no such text exists.
 pub(crate) fn missed(machine: &Machine, dfa: &Dfa) -> Option<Vec<u8>> {
     let bytes = bytes_apart(machine, dfa);
-    // Pairs without a thread are places where a match may begin; the others have a thread of an unreported match.
+    // A pair without a thread is a place where a match may begin; any other pair has one thread of an unreported match.
     let mut known: Map<(u32, Context, Option<Thread>), ()> = Map::default();
     let begin = (0, context::START & machine.needs, None);
     known.insert(begin, ());
@@ -69,7 +69,7 @@ pub(crate) fn missed(machine: &Machine, dfa: &Dfa) -> Option<Vec<u8>> {
     None
 }
 
-/// Whether `dfa` reports a place at bit 0 where no match of `machine` ends; `None` if the limit was reached.
+/// Whether `dfa` reports at bit 0 a place where no match of `machine` ends; `None` if the limit of pairs was reached.
 pub(crate) fn invents(machine: &Machine, dfa: &Dfa) -> Option<bool> {
     let bytes = bytes_apart(machine, dfa);
     let mut known: Map<(u32, Context, Vec<Thread>), ()> = Map::default();
@@ -101,7 +101,7 @@ pub(crate) fn invents(machine: &Machine, dfa: &Dfa) -> Option<bool> {
     Some(false)
 }
 
-/// Whether no match is a prefix of another, so that a search that chooses one end finds all matches.
+/// Whether no match is a prefix of another match; then a search with a single end per start finds all matches.
 pub(crate) fn is_prefix_free(machine: &Machine) -> bool {
     let mut edges = [false; 257];
     machine.edges(&mut edges);
@@ -140,7 +140,7 @@ fn text_to(trail: &Trail, mut at: usize, last: Option<u8>) -> Vec<u8> {
     text
 }
 
-/// One byte of each class of bytes that machine or automaton distinguishes.
+/// One byte of each class of bytes that the machine or the automaton distinguishes.
 fn bytes_apart(machine: &Machine, dfa: &Dfa) -> Vec<u8> {
     let mut edges = [false; 257];
     machine.edges(&mut edges);

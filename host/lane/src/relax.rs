@@ -1,13 +1,15 @@
-//! Makes expressions with smaller automata by general rules, so that no form is simplified by hand.
+//! General rules that turn an expression into one with a smaller automaton. No form is simplified by hand.
 //!
-//! [`cut`] keeps the places where a match first ends. [`widen`] makes a superset, which the compiler reports.
+//! [`cut`] keeps the first end of every match. [`widen`] makes an expression with more matches, and the compiler
+//! reports that the form was widened.
 
 use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, Hir, HirKind, Repetition};
 
 /// Removes optional repetitions at the beginning and at the end of an expression.
 ///
-/// A match of `X{m,n}Y` ends with a match of `X{m}Y`, and a match of `YX{m,n}` begins with one of `YX{m}`. So a search
-/// from every place finds the same first ends. The caller ensures that the form has neither a border nor a check.
+/// A match of `X{m,n}Y` ends with a match of `X{m}Y`, and a match of `YX{m,n}` begins with a match of `YX{m}`. So a
+/// search from every place finds the same first ends. The caller ensures that the form has neither a border nor a
+/// check.
 pub(crate) fn cut(hir: &Hir) -> Hir {
     at_end(&at_start(hir))
 }
@@ -68,9 +70,9 @@ fn at_repetition(of: &Repetition, inside: impl Fn(&Hir) -> Hir) -> Hir {
 /// How much an expression is widened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Width {
-    /// Repetitions of more than this become unbounded.
+    /// Repetitions of more than this number become unbounded.
     pub(crate) most: u32,
-    /// Whether a set with non-ASCII characters is extended to all of them.
+    /// Whether a set that contains non-ASCII characters is extended to all non-ASCII characters.
     pub(crate) any_wide: bool,
 }
 

@@ -1,13 +1,13 @@
 //! The input of the compiler: the forms that find the classes of a policy in the bytes of a text.
 //!
-//! The mapping makes it from a package, so patterns and vocabularies are parsed in one place only.
+//! The mapping makes this input from a package, so only the mapping parses patterns and vocabularies.
 
 use portcullis_core::class::ClassId;
 use portcullis_core::manifest::Validator;
 use regex_syntax::hir::Hir;
 use std::ops::RangeInclusive;
 
-/// The classes of a policy, and the registries that check their numbers.
+/// The classes of a policy, and the lists of networks and countries with which numbers are checked.
 #[derive(Clone, Debug, Default)]
 pub struct Source {
     /// Every class that has forms.
@@ -43,7 +43,7 @@ pub struct ClassSource {
     pub name: String,
     /// The forms for a lane.
     pub forms: Vec<Form>,
-    /// What only the host finds.
+    /// The forms that only the host finds.
     pub left_out: Vec<LeftOut>,
 }
 
@@ -52,7 +52,7 @@ pub struct ClassSource {
 pub struct LeftOut {
     /// The pattern or vocabulary.
     pub form: String,
-    /// Why a lane does not find it.
+    /// The reason why a lane does not find the form.
     pub reason: String,
 }
 
@@ -62,7 +62,7 @@ pub struct Form {
     /// The pattern as written, or a name for the vocabulary.
     pub name: String,
     pub hir: Hir,
-    /// What an end of a match must not divide.
+    /// What a match's start or end must not divide.
     pub border: Border,
     /// The arithmetic check of a match.
     pub check: Option<Validator>,
@@ -70,7 +70,7 @@ pub struct Form {
     pub relation: Relation,
 }
 
-/// What an end of a match must not divide.
+/// What a match's start or end must not divide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Border {
     /// A match may begin and end anywhere.
@@ -84,9 +84,9 @@ pub enum Border {
 /// Relation between the lane's matches and the mapping's hits in the same bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Relation {
-    /// Both are equal.
+    /// The lane's matches are exactly the mapping's hits.
     Equal,
-    /// Both are equal in ASCII text; next to or inside other characters the lane may find more.
+    /// As `Equal` in ASCII text; next to or inside other characters the lane may find more.
     EqualOnAscii,
     /// The lane finds everything that the mapping finds, and more.
     Superset,

@@ -12,13 +12,13 @@
 //! | 16 | 16, 16 | classes of card numbers, classes of account numbers, as bit sets |
 //! | 48 | | the engines, then the unit for card numbers, then the unit for account numbers |
 //!
-//! An automaton has these fields, with their bytes in brackets: number of states (2); number of byte classes (2); the
-//! same rounded up to a power of two, as a shift (2); 0 (2); the class of each byte (256); next states (2 each), in
-//! rows of `1 << shift`. Bit 15 of an entry is set if the next state reports something.
+//! An automaton has these fields, with their bytes in brackets: number of states (2); number of byte classes (2);
+//! `shift`, where `1 << shift` is that number rounded up to a power of two (2); 0 (2); the class of each byte (256);
+//! next states (2 each), in rows of `1 << shift`. Bit 15 of an entry is set if the next state reports something.
 //!
 //! An engine has its automaton, the number of its classes (2), the number of its report rows (2), the classes (16,
 //! unused ones 0xff), the report row of each state (1 each), and the rows. A row has three bit sets of classes (2
-//! each): ended with the byte, ended before it, ends if the text ends. Row 0 is empty.
+//! each): the match ended with the byte, ended before it, or ends here if the text ends here. Row 0 is empty.
 //!
 //! The unit for card numbers has a gap automaton, the number of states of the first-digits automaton (2), 0 (6), its
 //! next states (2 each, 16 per row) and its lengths (6 per state). The unit for account numbers has a gap automaton and
@@ -45,9 +45,9 @@ const MOST_ROWS: usize = 256;
 /// Number of country codes of two letters.
 const COUNTRIES: usize = 26 * 26;
 
-/// The bits of an entry for the next state.
+/// The bits of an entry that hold the next state.
 pub(crate) const STATE: u16 = 0x0fff;
-/// The bit of an entry for a next state that reports something.
+/// The bit of an entry that is set if the next state reports something.
 pub(crate) const REPORTS: u16 = 0x8000;
 
 /// The tables of a lane.
@@ -93,7 +93,7 @@ pub(crate) struct Accounts {
     pub(crate) lengths: Vec<u8>,
 }
 
-/// The gap automaton: the bytes that may separate two numerals. State 0 is dead.
+/// The gap automaton: which bytes may separate two numerals. State 0 is dead.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Gap(pub(crate) Automaton);
 
@@ -201,7 +201,7 @@ impl Tables {
         self.engines.iter().map(|engine| usize::from(engine.automaton.classes))
     }
 
-    /// Whether card numbers and account numbers are counted.
+    /// Whether the tables count card numbers, and whether they count account numbers.
     #[must_use]
     pub const fn counts(&self) -> (bool, bool) {
         (self.cards.is_some(), self.accounts.is_some())
@@ -244,7 +244,7 @@ impl Tables {
         out.finish()
     }
 
-    /// Reads tables and refuses tables that a card could not walk.
+    /// Reads tables; refuses tables that a card could not use.
     ///
     /// # Errors
     /// [`TablesError`] with the cause and the place.
@@ -270,7 +270,7 @@ impl Tables {
         let cards = (units & 1 != 0).then(|| input.cards(cards)).transpose()?;
         let accounts = (units & 2 != 0).then(|| input.accounts(accounts)).transpose()?;
         let tables = Self { engines, cards, accounts };
-        // Equal tables must have equal bytes, padding, flags and unused entries included.
+        // Equal tables must have equal bytes. This check also covers padding, flags and unused entries.
         if input.at == bytes.len() && tables.encode() == bytes { Ok(tables) } else { Err(TablesError::Form) }
     }
 }
@@ -463,12 +463,12 @@ mod tests {
     use regex_automata::util::syntax;
 
     impl Gap {
-        /// Allows at most `most` marks between digits.
+        /// Accepts at most `most` marks between two digits.
         pub(crate) fn of_marks(most: usize) -> Self {
             Self::of(most, |byte| byte.is_ascii_digit())
         }
 
-        /// Allows at most `most` marks between letters or digits.
+        /// Accepts at most `most` marks between two letters or digits.
         pub(crate) fn of_marks_between_words(most: usize) -> Self {
             Self::of(most, |byte| byte.is_ascii_alphanumeric())
         }

@@ -1,6 +1,6 @@
 //! Checks byte by byte that bytes are UTF-8 (RFC 3629), as the card does.
 
-/// The state within a character: number of bytes still to come, and the allowed range of the next one.
+/// The state within a character: number of bytes that are still missing, and the permitted range of the next byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Utf8 {
     left: u8,

@@ -1,7 +1,7 @@
 //! The walk over a lane's tables in software. The card's scan must agree with it on every byte.
 //!
 //! The text of a stream is divided into entries. A [`ScanState`] is the complete state between two bytes of a stream;
-//! it can be stored and restored at any byte.
+//! the caller may store it at any byte and continue from it later.
 
 use crate::dfa::Report;
 use crate::form::Fields;
@@ -22,16 +22,16 @@ pub struct Walk {
     engines: [Steps; ENGINES],
     /// For each byte, its class in each engine of the loop, one byte per engine.
     columns: [u32; 256],
-    /// How many bytes before a digit can influence the account-number unit; `None` without a limit.
+    /// How many bytes before a digit can influence the account-number unit; `None` if the number is unlimited.
     reach: Option<usize>,
 }
 
-/// Next states by state and byte class: each number is the offset of the next state's row, and the bit [`TOLD`].
+/// Next states by state and byte class. A number is the offset of the next state's row, combined with [`TOLD`].
 #[derive(Clone, Debug)]
 struct Steps {
     next: Vec<u32>,
     shift: u32,
-    /// The classes of each report row: reported with the byte, and at the end of an entry.
+    /// For each report row: the classes reported with a byte, and the classes reported at the end of an entry.
     told: Vec<(ClassSet, ClassSet)>,
 }
 
@@ -57,8 +57,8 @@ pub struct Entry {
 /// The result of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scanned {
-    /// Classes with a match that ends in the entry, or at its end if the text ended there. Also matches that ended
-    /// before the entry, if only the entry shows that.
+    /// Classes with a match that ends in the entry, or that would end there if the text ended with the entry. Also
+    /// classes with a match that ended before the entry, if only the entry decided that.
     pub classes: ClassSet,
     /// Whether the entry consists of complete UTF-8 characters.
     pub utf8: bool,
@@ -77,8 +77,8 @@ impl ScanState {
     /// The state before the first byte of a stream.
     pub const START: Self = Self { engines: [0; ENGINES], cards: Luhn::NEW, accounts: Iban::NEW };
 
-    /// The state in the form of a card with this number of engines (`rtl/text`): little-endian bytes, padded to words
-    /// of 32 bits. `None` if a part does not fit.
+    /// The state as a card with this number of engines holds it (`rtl/text`): little-endian bytes, padded to words of
+    /// 32 bits. `None` if a part does not fit.
     #[must_use]
     pub fn card_form(&self, engines: usize) -> Option<Vec<u8>> {
         let (kept, more) = self.engines.split_at_checked(engines)?;
@@ -94,7 +94,7 @@ impl ScanState {
 }
 
 impl Entry {
-    /// The result for the bytes so far, if the text does not end here.
+    /// The result for the bytes so far, provided that the text does not end here.
     #[must_use]
     pub const fn so_far(&self) -> Scanned {
         Scanned { classes: self.found, utf8: self.utf8.is_whole() }
@@ -144,7 +144,7 @@ impl Walk {
         self.end(state, entry)
     }
 
-    /// The classes found in a text that is a stream of its own.
+    /// The classes found in a text that is a whole stream.
     #[must_use]
     pub fn classes(&self, text: &str) -> ClassSet {
         self.scan(&mut ScanState::START.clone(), text.as_bytes()).classes
@@ -168,7 +168,7 @@ impl Walk {
         entry.fresh = false;
     }
 
-    /// Ends an entry; matches that end here if the text ends here are found, too.
+    /// Ends an entry; also finds matches that end here if the text ends here.
     #[must_use]
     pub fn end(&self, state: &mut ScanState, entry: Entry) -> Scanned {
         let mut classes = entry.found;
@@ -193,8 +193,8 @@ impl Walk {
         let tables: [&[u32]; N] = std::array::from_fn(|index| self.engines[index].next.as_slice());
         let mut rows: [u32; N] =
             std::array::from_fn(|index| u32::from(state.engines[index]) << self.engines[index].shift);
-        // The first byte of an entry can show that a match ended before it. The last entry has already reported the
-        // matches that were known at its end.
+        // The first byte of an entry can show that a match ended before the entry. The previous entry has already
+        // reported the matches that were known at its end.
         let mut known = [0u16; N];
         if entry.fresh {
             for ((known, engine), at) in known.iter_mut().zip(&self.tables.engines).zip(state.engines) {
@@ -218,7 +218,7 @@ impl Walk {
         }
     }
 
-    /// Adds the classes that the states report, except matches that the last entry has reported.
+    /// Adds the classes that the states report, except matches that the previous entry has reported.
     #[cold]
     fn told(&self, rows: &[u32], entry: &mut Entry, known: &[u16]) {
         let engines = self.tables.engines.iter().zip(&self.engines);
@@ -253,7 +253,7 @@ impl Walk {
         state.cards = luhn;
     }
 
-    /// Skips bytes without digits between numbers; before a digit, the bytes within `reach` are read again.
+    /// Skips bytes without digits while no number is being read. The `reach` bytes before a digit are read.
     fn accounts(&self, state: &mut ScanState, entry: &mut Entry, bytes: &[u8]) {
         let Some(accounts) = &self.tables.accounts else { return };
         let mut iban = state.accounts;

@@ -1,6 +1,6 @@
-//! The lane against the mapping: every hit of the mapping in the bytes of a text is found while it is read. For a class
-//! with equal coverage, nothing else is found. Division into entries and parts, and restored states, do not change the
-//! result.
+//! Compares the lane with the mapping: the lane finds every hit of the mapping in the bytes of a text. For a class with
+//! equal coverage, the lane finds nothing else. Dividing the text into entries and parts, or restoring a state, does
+//! not change the result.
 //!
 //! With `PORTCULLIS_LONG` the runs are as long as for `cargo xtask long lane`: 10,000 patterns, 1,000,000 texts.
 #![cfg(test)]
@@ -21,10 +21,10 @@ fn is_long() -> bool {
     std::env::var_os("PORTCULLIS_LONG").is_some()
 }
 
-/// The result and the end of each entry of a text.
+/// The end and the result of each entry of a text.
 type Entries = Vec<(usize, Scanned)>;
 
-/// Reads a text in random entries and random parts; checks that the state after each part depends on its bytes only.
+/// Reads a text in random entries and parts; checks that each state depends only on the bytes before it.
 fn in_entries(package: &Package, random: &mut Random, text: &str) -> Entries {
     let mut state = ScanState::START;
     let mut entries = Entries::new();
@@ -50,7 +50,7 @@ fn in_entries(package: &Package, random: &mut Random, text: &str) -> Entries {
     entries
 }
 
-/// How often a class was found by both, and only by the lane.
+/// How often the lane and the mapping both found a class, and how often only the lane found it.
 #[derive(Default)]
 struct Counts {
     hits: usize,
@@ -77,7 +77,8 @@ fn check(package: &Package, random: &mut Random, text: &str, counts: &mut Counts
         for hit in mine {
             let mut from = 0;
             let told = entries.iter().any(|(to, scanned)| {
-                // The byte after the match may be needed to decide it.
+                // The match may be reported one entry later, because the byte after it may be needed to decide the
+                // match.
                 let touches = from <= hit.end && hit.start < *to;
                 from = *to;
                 touches && scanned.classes.contains(class.id)
@@ -134,7 +135,7 @@ fn shipped_policies_miss_nothing_of_made_values() {
     }
 }
 
-/// Numbers of orders, tickets and parts, in groups, that are not card or account numbers.
+/// Numbers of orders, tickets and parts in groups of digits that are neither card nor account numbers.
 fn harmless(random: &mut Random) -> String {
     let digits = |random: &mut Random, count: usize| -> String {
         (0..count).map(|_| char::from(b'0' + random.below(10) as u8)).collect()

@@ -1,5 +1,5 @@
-//! Throughput of the pattern scan and of the whole mapping with the PII policy, in bytes of text on one core. Three
-//! texts: ASCII prose, the same prose with single line breaks, and text with markup and non-ASCII characters.
+//! Throughput of the pattern scan and of the whole mapping with the PII policy, in bytes of text on one core. Measures
+//! ASCII prose, the same prose with single line breaks, and text with markup and non-ASCII characters.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a benchmark stops at its first surprise")]
 
@@ -12,12 +12,12 @@ use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::path::Path;
 
-/// What a text contains besides words.
+/// The layout of a text's sentences.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// Nothing: one line of ASCII.
+    /// No line breaks; ASCII only.
     Plain,
-    /// A line break after one sentence in six, and instead of one space in ten.
+    /// ASCII, with a line break after one sentence in six, and with a line break in place of one space in ten.
     Lines,
     /// Line breaks after sentences, Markdown, and non-ASCII characters.
     Marked,

@@ -1,6 +1,6 @@
-//! Finds in one walk which of many patterns match from a given byte.
+//! Finds which of many patterns match from a given byte, in one walk for all of them.
 //!
-//! An automaton that searches for patterns with counted repetitions from every byte at once needs a state for each
+//! An automaton that searches from every byte at once needs many states: with counted repetitions, a state for each
 //! arrangement of the last bytes. An automaton that starts at a single byte needs few states.
 
 use regex_automata::hybrid::LazyStateID;
@@ -20,13 +20,13 @@ pub(crate) struct Joint {
     caches: Pool<Cache, Make>,
 }
 
-/// The bytes with which a match can begin, by what stands before them. Most places of a text are passed by this alone.
+/// The bytes with which a match can begin. At most places of a text, this table alone shows that no match begins.
 struct Firsts {
-    /// For each kind of byte before the place, whether a match can begin with a byte.
+    /// For each kind of byte before the place ([`kind`]), the bytes with which a match can begin there.
     begins: [[bool; 256]; 5],
 }
 
-/// The kinds of bytes before a place that assertions distinguish: the start of the text, line ends, word bytes, others.
+/// The kind of the byte before a place, as far as assertions depend on it: none, LF, CR, a word byte, another byte.
 fn kind(before: Option<u8>) -> usize {
     match before {
         None => 0,
@@ -43,7 +43,7 @@ impl Firsts {
         let begins = [None, Some(b'\n'), Some(b'\r'), Some(b'a'), Some(b' ')].map(|before| {
             std::array::from_fn(|byte| {
                 let byte = u8::try_from(byte).unwrap_or(0);
-                // Any step may clear the cache, and a state from before that is another state then.
+                // Any step may clear the cache, which makes older states invalid; so the start state is computed again.
                 let start = dfa.start_state(&mut cache, &config(before)).ok();
                 let next = start.and_then(|start| dfa.next_state(&mut cache, start, byte).ok());
                 next.is_none_or(|next| !next.is_dead())
@@ -141,7 +141,7 @@ mod tests {
     use super::*;
     use regex_automata::util::syntax;
 
-    /// What is passed without a walk is what a walk finds dead.
+    /// `Firsts` rules out exactly the places at which a walk would find a dead state.
     #[test]
     fn every_place_is_walked_or_dead() {
         let syntax = syntax::Config::new().unicode(false);

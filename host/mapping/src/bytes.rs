@@ -1,8 +1,7 @@
-//! Bytes with which a pattern's matches begin, and bytes that every match contains.
+//! The bytes with which a pattern's matches begin, and bytes that every match contains.
 
 use regex_syntax::hir::{Class, Hir, HirKind};
 
-/// A set of bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ByteSet([bool; 256]);
 
@@ -23,7 +22,7 @@ impl ByteSet {
         self.0.iter_mut().zip(&other.0).for_each(|(held, other)| *held |= other);
     }
 
-    /// Whether all its bytes are rare in prose, that is digits or ASCII punctuation.
+    /// Whether all bytes of the set are rare in prose: digits or ASCII punctuation.
     pub(crate) fn is_rare(&self) -> bool {
         let rare = |byte: u8| byte.is_ascii_digit() || byte.is_ascii_punctuation();
         (0..=255).all(|byte| !self.holds(byte) || rare(byte))
@@ -85,7 +84,7 @@ pub(crate) fn first(hir: &Hir) -> (ByteSet, bool) {
     }
 }
 
-/// Rare bytes of which every match contains at least one, and the most bytes of a match before the first of them.
+/// A set of rare bytes of which every match contains at least one, and the most bytes of a match before that byte.
 pub(crate) fn pivot(hir: &Hir) -> Option<(ByteSet, usize)> {
     match hir.kind() {
         HirKind::Literal(_) | HirKind::Class(_) => Some((first(hir).0, 0)).filter(|(set, _)| set.is_rare()),

@@ -1,9 +1,9 @@
 //! Payment card numbers inside longer runs of digits.
 //!
-//! A whole run of digits, with at most one space or dash between two digits, must only have a valid check digit. A part
-//! of a run counts under more conditions: it lies between borders of groups or starts a run without separators, a
+//! A whole run of digits, with at most one space or dash between two digits, only needs a valid check digit. A part of
+//! a run must also meet these conditions: it lies between borders of groups or starts a run without separators, a
 //! network issues numbers with its prefix and length, and its groups have a printed form. Without these conditions,
-//! three of four harmless numbers of 16 digits would be refused.
+//! three quarters of harmless 16-digit numbers would be refused.
 
 use crate::networks;
 use std::ops::Range;
@@ -17,9 +17,9 @@ struct Run {
     digits: Vec<u8>,
     /// Place of each digit in the text.
     at: Vec<usize>,
-    /// Index of each group's first digit, and the number of digits at the end.
+    /// Index of each group's first digit; the last element is the number of digits.
     groups: Vec<usize>,
-    /// For each group, and for the end: whether a digit precedes it, directly or with one space or dash between.
+    /// For each element of `groups`: whether a digit precedes that place, directly or with one space or dash between.
     joined: Vec<bool>,
 }
 
@@ -51,7 +51,7 @@ impl Run {
         let bytes = text.as_bytes();
         let digit = |at: usize| bytes.get(at).filter(|b| b.is_ascii_digit());
         let simple = |at: usize| matches!(bytes.get(at), Some(b' ' | b'-'));
-        // Whether the digit at `at` continues an earlier one.
+        // Whether the digit at `at` follows another digit, directly or after one space or dash.
         let joined = |at: usize| {
             let one = |at: usize| at.checked_sub(1);
             let before = one(at);
@@ -89,7 +89,7 @@ impl Run {
         whole || (self.is_regular(first, end) && networks::has_number(digits))
     }
 
-    /// Whether groups have a printed form: equal sizes with a last group that is not longer, or sizes 4, 6 and 4 or 5.
+    /// Whether the groups have a printed form: equal sizes, the last may be shorter; or sizes 4, 6 and 4 or 5.
     fn is_regular(&self, first: usize, end: usize) -> bool {
         let sizes: Vec<usize> = (first..end).map(|group| self.span(group, group + 1).len()).collect();
         match sizes.as_slice() {
@@ -101,7 +101,7 @@ impl Run {
         }
     }
 
-    /// A card number at the start of a longer group.
+    /// A card number at the start of a group that has more digits.
     fn glued(&self, group: usize) -> Option<Range<usize>> {
         let range = self.span(group, group + 1);
         let digits = self.digits.get(range.clone()).filter(|d| d.len() > SHORTEST)?;
@@ -111,7 +111,7 @@ impl Run {
     }
 }
 
-/// ISO/IEC 7812-1 annex B. One repeated digit does not count as a card number.
+/// Whether the check digit is valid (ISO/IEC 7812-1, annex B) and the digits are not all equal.
 fn luhn(digits: &[u8]) -> bool {
     let doubled = |d: u8| if d > 4 { 2 * d - 9 } else { 2 * d };
     let value = |(i, d): (usize, &u8)| u32::from(if i % 2 == 0 { *d } else { doubled(*d) });

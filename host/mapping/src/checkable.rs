@@ -1,4 +1,4 @@
-//! Words that a fact can support: numbers, names, and content words by their stems.
+//! The words of a text that can be compared with facts: numbers, names, and content words by their stems.
 
 use crate::language::{Language, kind};
 use crate::lexicon::{Lexicon, PartOfSpeech};
@@ -16,9 +16,9 @@ pub struct Checkable {
     pub value: bool,
     /// Whether the word is a number, in digits or as a word.
     pub number: bool,
-    /// Whether a denial ("not", "never") precedes it in its clause.
+    /// Whether a denial ("not", "never") precedes the word in its clause.
     pub negated: bool,
-    /// The current relation ("born"), from the last word before it that names one.
+    /// The relation ("born") of the word: the last relation that this word or an earlier word of its clause names.
     pub relation: Option<String>,
 }
 
@@ -94,18 +94,18 @@ pub(crate) fn generalisations(word: &str, language: &Language, lexicon: Lexicon)
     stems
 }
 
-/// The roles of words in a sentence, as far as a closed world needs them.
+/// The places of verbs, pronouns and similar words in a sentence; the closed-world check uses them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Frame {
     /// Places of the verbs, in order.
     pub verbs: Vec<usize>,
-    /// Ends of the prepositions.
+    /// Ends of the prepositions in the text.
     pub prepositions: Vec<usize>,
     /// Places of the pronouns.
     pub pronouns: Vec<usize>,
     /// Denials ("not", "never").
     pub denials: Vec<Range<usize>>,
-    /// Whether the sentence ends with a word that needs a continuation: a preposition or a conjunction.
+    /// Whether the last word needs a continuation: a preposition or a conjunction.
     pub open: bool,
 }
 
@@ -116,7 +116,7 @@ pub(crate) fn frame(text: &str, language: &Language, lexicon: Option<Lexicon>) -
         let shown = text.get(range.clone()).unwrap_or_default();
         let word = lower(shown);
         let kinds = language.kinds(&word);
-        // A capitalised word may be a name ("Kick", "Don"), so it does not count as a verb.
+        // A capitalised word does not count as a verb, because it may be a name ("Kick", "Don").
         if !shown.starts_with(char::is_uppercase) && is_verb(&word, kinds, lexicon) {
             frame.verbs.push(range.start);
         }
@@ -134,7 +134,7 @@ pub(crate) fn frame(text: &str, language: &Language, lexicon: Option<Lexicon>) -
     frame
 }
 
-/// Whether a word can be a predicate: a copula, a word of a relation, or a word that is mostly a verb.
+/// Whether a word can be a predicate: a copula, a word that names a relation, or a word that is mostly used as a verb.
 pub(crate) fn is_verb(word: &str, kinds: u32, lexicon: Option<Lexicon>) -> bool {
     let listed = kinds & (kind::COPULA | kind::RELATION) != 0;
     let verb = || {

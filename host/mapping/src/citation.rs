@@ -1,5 +1,5 @@
-//! Finds citations: the written forms that refer to an outside source. The gate decides which of them a store allows.
-//! No cut divides a citation.
+//! Finds citations: written references to an outside source. The gate decides which of them an anchor store allows. No
+//! cut divides a citation.
 
 use crate::unfinished::Unfinished;
 use crate::view::View;
@@ -12,10 +12,10 @@ use std::sync::LazyLock;
 const REPORTERS: &str = r"(?:U\. ?S\.|US|S\. ?Ct\.|L\. ?Ed\.(?: ?2d)?|F\.(?: ?(?:2d|3d|4th)| ?App'x)?|Fed\. ?(?:Appx\.|Cl\.)|F\. ?Supp\.(?: ?[23]d)?|F\. ?R\. ?D\.|B\. ?R\.|A\.(?: ?[23]d)?|P\.(?: ?[23]d)?|[NS]\. ?[EW]\.(?: ?[23]d)?|So\.(?: ?[23]d)?|Cal\. ?Rptr\.(?: ?[23]d)?|[A-Z][a-z]{1,4}\.(?: ?App\.)?(?: ?(?:2d|3d|4th|5th))|N\. ?Y\.(?: ?S\.)?(?: ?[23]d)?|A\. ?D\.(?: ?[23]d)?)";
 /// Courts in neutral citations, and law reports, as OSCOLA lists them.
 const COURTS: &str = r"(?:UKSC|UKHL|UKPC|UKUT|UKFTT|UKEAT|EWCA (?:Civ|Crim)|EWHC|EWFC|EWCOP|CSIH|CSOH|HCJAC|NICA|NIQB|NIKB|IESC|IECA|IEHC|EAT|AC|QB|KB|Ch|Fam|WLR|All ER|Lloyd's Rep|Cr App R|BCLC|ICR|IRLR|FLR|STC|ECR|CMLR|EHRR|ER|CLR|HCA|SCC|FCA|NZSC)";
-/// Names of codes and treaties after the number of an article or section. Capitalised names need no list.
+/// Names of codes and treaties after the number of an article or section. Capitalised names need no entry here.
 const LAWS: &str =
     r"(?:GDPR|UK GDPR|DS-?GVO|RGPD|AVG|TFEU|TEU|AEUV|EUV|ECHR|EMRK|GRC|GG|BGB|ABGB|ZGB|OR|StGB|StPO|ZPO|HGB)";
-/// The forms; a longer form precedes the shorter forms with which it begins.
+/// The forms of citations; a longer form precedes the shorter forms with which it begins.
 const FORMS: &[&str] = &[
     // URLs (RFC 3986), ignoring case, and host names that begin with `www`.
     r#"(?i:(?-u:\b)(?:https?|ftp)://)[^\s"<>]{1,500}"#,
@@ -35,7 +35,7 @@ const FORMS: &[&str] = &[
     r"(?-u:\b)ECLI:[A-Z]{2}:[A-Z0-9]{1,7}:[0-9]{4}:[A-Za-z0-9.]{1,25}",
     r"(?-u:\b)(?:Joined )?(?:Cases? )?[CTF][-‑–][0-9]{1,4}/[0-9]{2}(?: P)?(?-u:\b)(?:(?:,| and| to) [CTF][-‑–][0-9]{1,4}/[0-9]{2}(?-u:\b)){0,6}",
     r"(?-u:\b)App(?:lication)?\.? [Nn]os?\.? [0-9]{1,6}/[0-9]{2}(?-u:\b)",
-    // Acts of the European Union (Interinstitutional Style Guide 3.1).
+    // Legal acts of the European Union (Interinstitutional Style Guide 3.1).
     r"(?-u:\b)(?:Regulation|Directive|Decision|Verordnung|Richtlinie|Règlement|Reglamento|Regolamento|Directiva|Direttiva) \((?:EU|EC|EEC|Euratom|EG|UE|CE|EU, Euratom)\) (?:No\.? |Nr\. |n° )?[0-9]{1,4}/[0-9]{2,4}",
     r"(?-u:\b)(?:Regulation|Directive|Decision|Verordnung|Richtlinie|Règlement|Reglamento|Regolamento|Directiva|Direttiva) (?:No\.? |Nr\. |n° )?[0-9]{1,4}/[0-9]{1,4}/(?:EU|EC|EEC|Euratom|JHA|CFSP|EG|EWG|UE|CE|CEE)(?-u:\b)",
 ];
@@ -45,7 +45,7 @@ const ARTICLES: &str = r"(?-u:\b)(?:Articles?|Artikel|Arts?\.?|Recitals?|Rec\.) 
 const SECTIONS: &str = r"§{1,2} ?[0-9]{1,4}[a-z]?(?:(?:,| und| bis|-|–) ?[0-9]{1,4}[a-z]?){0,6}(?: Abs\. ?[0-9]{1,2}[a-z]?)?(?: S(?:atz|\.) ?[0-9]{1,2})?(?: Nr\. ?[0-9]{1,2})? [A-Z][A-Za-z]{1,10}(?-u:\b)";
 /// The part of a case citation after the first page: more pages, the court and the year.
 const AFTER_PAGE: &str = r"(?:, [0-9]{1,5}(?:[-–][0-9]{1,5})?)?(?: \([^()]{0,40}[0-9]{4}\))?";
-/// ISBN (ISO 2108): with its label, or hyphenated with a prefix.
+/// ISBN (ISO 2108): after the label "ISBN", or hyphenated and beginning with 978 or 979.
 const BOOKS: &str = r"(?i:(?-u:\b)isbn(?:-1[03])?:? ?)[0-9][0-9 -]{8,15}[0-9Xx](?-u:\b)|(?-u:\b)97[89]-[0-9]{1,5}-[0-9]{1,7}-[0-9]{1,7}-[0-9](?-u:\b)";
 
 /// All forms; a longer form precedes the shorter forms with which it begins.
@@ -69,14 +69,14 @@ fn forms() -> Vec<String> {
 }
 
 static PATTERNS: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new_many(&forms()).ok());
-/// The forms as an automaton that starts at a given byte.
+/// The forms as an automaton that finds unfinished citations at the end of a text.
 static BEGUN: LazyLock<Option<Unfinished>> = LazyLock::new(|| {
     let parse = |form: &String| regex_automata::util::syntax::parse(form).ok();
     Unfinished::new(&forms().iter().map(parse).collect::<Option<Vec<_>>>()?).ok()
 });
 
-/// The start of the longest suffix of a text, or of its view, that more text could complete or change into a citation.
-/// The text's length if there is none.
+/// The start of the longest suffix of a text, or of its view, that more text could complete or change into a citation;
+/// the text's length if there is no such suffix.
 pub(crate) fn unfinished(text: &str, view: Option<&View>) -> usize {
     let Some(begun) = BEGUN.as_ref() else { return 0 };
     let seen = view.map_or(text.len(), |view| view.origin_from(begun.of_patterns(view.text()), text.len()));
@@ -91,7 +91,7 @@ pub(crate) fn citations(text: &str, view: Option<&View>) -> Option<Vec<Range<usi
     match view {
         None => found.extend(matches(patterns, text).filter_map(|m| cited(text, m))),
         Some(view) if view.is_aligned() => {
-            // The text has the same matches, except where a match in the view spans a line break.
+            // Matches in the text are found in the view as well, except where a match in the view crosses a line break.
             for m in matches(patterns, view.text()) {
                 found.extend(cited(view.text(), m.clone()));
                 if view.differs_in(&m) {

@@ -1,5 +1,5 @@
-//! Claims: subject, relation and value, where a second value would contradict the first. Shallow and deterministic:
-//! text that fits neither of two patterns does not make a claim.
+//! Claims: a subject, a relation and a value, where a different value would be a contradiction. Shallow and
+//! deterministic: only two sentence patterns make claims.
 
 use crate::language::{Language, kind};
 use crate::number::Number;
@@ -23,15 +23,15 @@ pub(crate) fn claims(
     let copula = tokens.iter().position(|t| t.is(kind::COPULA)).filter(|_| definite);
     let mut verbs: Vec<(usize, &str)> = Vec::new();
     for (at, token) in tokens.iter().enumerate().filter(|(_, t)| t.is(kind::RELATION)) {
-        // A later verb has the same subject if no content word precedes it in its clause: "and died", "he died".
+        // A later verb has the first verb's subject if its clause has no content word before it: "and died", "he died".
         let own =
             || tokens.get(..at).unwrap_or_default().iter().rev().take_while(|t| !t.is(kind::CLAUSE | kind::CONNECTIVE));
         if verbs.is_empty() || !own().any(Token::is_content) {
             verbs.extend(language.relation(&token.word).map(|relation| (at, relation)));
         }
     }
-    // The copula pattern does not apply if a relation word follows the copula: "The trial was published in 2020".
-    // It applies to "the capital of France is Paris", where the relation word is in the subject.
+    // With two verbs, the copula counts only if it follows the relation word, as in "the capital of France is Paris".
+    // In "The trial was published in 2020" the relation word follows the copula, so the relation counts.
     if let Some(copula) = copula
         && verbs.first().is_none_or(|(at, _)| *at < copula)
     {
@@ -47,7 +47,7 @@ pub(crate) fn claims(
         let here = found.len();
         for (kind, value) in reader.of(after.get(..clause).unwrap_or_default()) {
             let relation = format!("{relation} {kind}");
-            // Only the first value of a kind belongs to the relation.
+            // Of several values of one kind, only the first belongs to the relation.
             if !found.iter().skip(here).any(|c| c.relation == relation) {
                 found.push(Claim { subject: subject.clone(), relation, value, negated });
             }
@@ -56,7 +56,7 @@ pub(crate) fn claims(
     found
 }
 
-/// The content words between the last mark and the relation; if there are none, the words up to the first mark.
+/// The content words between the last mark and the relation, or, if there are none, the words up to the first mark.
 /// Empty for a pronoun; `None` without content words and pronouns.
 fn subject(before: &[Token<'_>]) -> Option<String> {
     let of = |tokens: &[Token<'_>]| -> Option<String> {
@@ -134,8 +134,7 @@ impl Values<'_> {
         Some(if scale == 0 { digits.to_string() } else { format!("{digits}e-{scale}") })
     }
 
-    /// A date at the start of `tokens`: in the form `year-month-day` if it is complete, its year, and the number of its
-    /// words.
+    /// The date at the start of `tokens`: a complete date as `year-month-day`, the year, and the number of words.
     fn date(&self, tokens: &[Token<'_>]) -> Option<(Option<String>, String, usize)> {
         let month = |at: usize| {
             let token = tokens.get(at).filter(|t| t.is(kind::MONTH) && t.capital)?;

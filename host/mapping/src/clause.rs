@@ -1,7 +1,7 @@
-//! Clauses: the verbs of a text, each with its subject and the other words around it.
+//! Clauses: the verbs of a text, each with its subject and the other words near it.
 //!
-//! The reading uses only word lists and word order, so it is sometimes wrong. Therefore callers only check whether two
-//! texts give the same words different roles; a missing clause counts as agreement.
+//! The reading uses only word lists and word order, so it is sometimes wrong. Callers therefore only compare whether
+//! two texts give the same words different roles; a clause that is missing in one text counts as agreement.
 
 use crate::checkable::is_verb;
 use crate::language::{Language, kind};
@@ -14,15 +14,15 @@ use std::ops::Range;
 pub struct Clause {
     /// The verb's bytes in the text.
     pub verb: Range<usize>,
-    /// Its possible lemmas.
+    /// Possible lemmas of the verb.
     pub lemmas: Vec<&'static str>,
-    /// Its synonyms.
+    /// Synonyms of the verb.
     pub also: Vec<&'static str>,
-    /// Its subject: the words before it, or after "by" in the passive.
+    /// The words of the verb's subject: those before the verb or, in the passive, after "by".
     pub subjects: Vec<Argument>,
     /// The other words of the clause.
     pub others: Vec<Argument>,
-    /// Whether the verb has an object or a stated agent: "she closed the mill", not "the mill closed".
+    /// Whether the clause has an object or names an agent: "she closed the mill", not "the mill closed".
     pub transitive: bool,
 }
 
@@ -31,11 +31,11 @@ pub struct Clause {
 pub struct Argument {
     /// The word's bytes in the text.
     pub range: Range<usize>,
-    /// The word in lower case without its ending; empty for a pronoun of a single person or thing.
+    /// The word in lower case without its ending; empty for a pronoun that means a single person or thing.
     pub stem: String,
     /// Whether the word is a name. A capital letter at the start of the text does not make a name.
     pub name: bool,
-    /// The preposition before it, in lower case.
+    /// The preposition before the word, in lower case.
     pub preposition: Option<String>,
 }
 
@@ -59,21 +59,21 @@ struct Reader<'a> {
     language: &'a Language,
     lexicon: Lexicon,
     clauses: Vec<Clause>,
-    /// Whether the last clause can still continue.
+    /// Whether more words can still belong to the last clause.
     inside: bool,
-    /// Whether the last clause is in the passive, and whether an auxiliary waits for its verb.
+    /// Whether the last clause is in the passive; then: whether an auxiliary was read whose main verb is still missing.
     passive: bool,
     auxiliary: bool,
     /// Whether a comma or conjunction follows the last clause's verb.
     parted: bool,
     /// Whether the next word must be a noun: after a determiner, a possessive, or a preposition.
     nominal: bool,
-    /// The subject of the last verb, for a later verb without its own subject.
+    /// The subject of the last verb; a later verb without its own subject takes it.
     before: Vec<Argument>,
     /// Words that do not belong to a verb yet.
     open: Vec<Argument>,
     preposition: Option<String>,
-    /// Whether the last word was a verb, and whether the current preposition already has a word.
+    /// Whether the last word was a verb; whether a word already follows the current preposition.
     behind_verb: bool,
     filled: bool,
 }
@@ -113,7 +113,7 @@ impl<'a> Reader<'a> {
         self.nominal = false;
         if self.inside {
             if self.parted && !self.open.is_empty() {
-                // A list, or a noun with an apposition: word order does not show the subject of the next verb.
+                // In a list, or after a noun with an apposition, word order does not show the subject of the next verb.
                 self.before.clear();
             }
             self.flush();
@@ -135,7 +135,7 @@ impl<'a> Reader<'a> {
         self.before.clear();
     }
 
-    /// Gives the words without a verb to the last clause, if it continues.
+    /// Adds the words that have no verb yet to the last clause, if that clause is still open.
     fn flush(&mut self) {
         let open = std::mem::take(&mut self.open);
         if let Some(clause) = self.clauses.last_mut().filter(|_| self.inside) {
@@ -177,7 +177,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Handles a determiner: it starts a new noun, so the preposition ends if it already has one.
+    /// Handles a determiner, which starts a new noun phrase. A preposition that already has a word ends.
     fn noun_begins(&mut self) {
         if self.filled {
             self.preposition = None;
@@ -208,7 +208,7 @@ impl<'a> Reader<'a> {
         let own = !self.inside || self.parted;
         let named = |a: &Argument| a.name && a.preposition.is_none();
         if own && self.clauses.last().is_some_and(|clause| clause.others.iter().any(named)) {
-            // "She married Jack Bean; he died": the pronoun could mean either person.
+            // "She married Jack Bean; he died": "he" could also mean another person.
             self.before.clear();
             return;
         }
@@ -255,11 +255,11 @@ impl<'a> Reader<'a> {
     }
 
     fn verb(&mut self, word: &str, range: Range<usize>) {
-        // After a conjunction, all words belong to the next verb: "he lived in Porto and Ana won".
+        // After a conjunction, all words since then belong to the next verb: "he lived in Porto and Ana won".
         let own = |a: &Argument| a.preposition.is_none() || (self.parted && a.preposition == self.preposition);
         let (own, led): (Vec<_>, Vec<_>) = std::mem::take(&mut self.open).into_iter().partition(own);
         let has_own = !own.is_empty() && (!self.inside || self.parted);
-        // "Hoping to win": the subject of "win" may be another one.
+        // "Hoping to win": "win" may have another subject than the clause.
         let unfinished = self.preposition.as_deref() == Some("to") || (word.ends_with("ing") && !self.auxiliary);
         if has_own {
             self.before = own;
@@ -294,7 +294,7 @@ impl<'a> Reader<'a> {
 mod tests {
     use super::*;
 
-    /// Shows each verb with its subjects, and its other words after their prepositions.
+    /// Writes each verb with its subjects, and each other word after its preposition.
     fn read(text: &str) -> Vec<String> {
         let show = |a: &Argument| {
             let shown = text.get(a.range.clone()).unwrap_or_default();

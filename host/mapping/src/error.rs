@@ -8,28 +8,25 @@ pub enum MappingError {
     /// More classes or quantity slots than a descriptor carries.
     #[error("the policy declares {count} {what}; a descriptor carries {most}")]
     TooMany {
-        /// The kind: `classes` or `quantity slots`.
+        /// The kind that exceeds its limit: `classes` or `quantity slots`.
         what: &'static str,
         /// Declared number.
         count: usize,
         /// Largest number.
         most: usize,
     },
-    /// A language without cue tables.
     #[error("there are no cue tables for the language `{code}`; there are for {known}")]
     Language {
         code: String,
         /// The codes of the known languages.
         known: String,
     },
-    /// A vocabulary file that is not in the package.
     #[error("class `{class}` names vocabulary file `{file}`, which the package does not hold")]
     MissingVocabulary {
         /// The class that names the file.
         class: String,
         file: String,
     },
-    /// A vocabulary file that is not UTF-8.
     #[error("vocabulary file `{file}` of class `{class}` is not UTF-8")]
     VocabularyEncoding {
         /// The class that names the file.
@@ -45,13 +42,13 @@ pub enum MappingError {
         /// Place of the error in the expression, in bytes.
         at: Option<Range<usize>>,
     },
-    /// A key of a class that has no effect there.
+    /// A key of a class that has no effect in this class.
     #[error("`{key}` of class `{class}`: {problem}")]
     ClassKey {
         class: String,
         /// `view`, `inflect`, `letters` or `polarity`.
         key: &'static str,
-        /// Why it has no effect.
+        /// The reason why the key has no effect.
         problem: String,
     },
     /// The patterns are valid one by one, but cannot be compiled into one automaton.

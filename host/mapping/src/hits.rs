@@ -1,10 +1,10 @@
 //! Class hits: places where a text contains a phrase or a pattern of a declared class.
 //!
 //! The scan covers the whole text before it is cut, so that no cut can hide a hit. It also covers the text's matching
-//! view, if there is one; both are scanned at once if only line breaks differ. One Aho-Corasick automaton finds the
-//! phrases. Patterns that begin with a digit or a mark are tried together, only at such bytes. Other patterns are
-//! searched around a rare byte that every match contains, if they have such a byte. A match that its validator refuses
-//! does not hide a match that begins inside it.
+//! view; if view and text differ only in line breaks, one pass scans both. One Aho-Corasick automaton finds the
+//! phrases. Patterns that begin with a digit or a mark share one automaton, tried at such bytes. Other patterns are
+//! searched around a rare byte that every match contains, if there is such a byte. A refused match does not hide a
+//! match inside it.
 
 use crate::anchored::{End, Joint, Walker};
 use crate::bytes::{self, ByteSet};
@@ -27,7 +27,7 @@ use regex_syntax::hir::Hir;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Bytes that a search around a rare byte reads ahead, so that bytes without matches are not searched again.
+/// Number of bytes that a search around a rare byte reads ahead. If they contain no match, they are not searched again.
 const AHEAD: usize = 512;
 /// Distance from a match, in bytes on either side, within which a phrase counts as near.
 const NEAR: usize = 64;
@@ -35,7 +35,6 @@ const NEAR: usize = 64;
 /// Largest number of phrases that one line of a vocabulary may stand for.
 const ALTERNATIVES: usize = 256;
 
-/// One hit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Hit {
     pub(crate) range: Range<usize>,
@@ -102,25 +101,25 @@ struct LocatedPattern {
     class: ClassId,
     regex: Regex,
     validator: Option<Validator>,
-    /// Automaton over the phrases of which one must be near; `None` sets no condition.
+    /// Automaton over the phrases of `near`, one of which must be near a match; `None` if the pattern has no `near`.
     near: Option<AhoCorasick>,
     /// Whether letters may be adjacent to a match.
     letters: Letters,
-    /// Length of its longest match in bytes.
+    /// Length in bytes of the pattern's longest match.
     longest: usize,
-    /// Rare bytes of which each match contains at least one, and the most bytes of a match before it.
+    /// Rare bytes of which each match contains at least one, and the most bytes of a match before that byte.
     pivot: Option<(ByteSet, usize)>,
 }
 
 /// The rare bytes at which the search looks for patterns.
 struct Marks {
-    /// For each byte value, the searches to make: [`STARTS`], [`PIVOTS`].
+    /// For each byte value, which searches to start there: [`STARTS`], [`PIVOTS`] or both.
     at: [u8; 256],
 }
 
-/// A pattern of [`Starting`] may begin at this byte.
+/// Flag of `Marks::at`: a pattern of [`Starting`] may begin with this byte.
 const STARTS: u8 = 1;
-/// A pattern of `searched` may contain this byte.
+/// Flag of `Marks::at`: the byte is a rare byte of a pattern in `searched`.
 const PIVOTS: u8 = 2;
 
 /// Patterns that begin with a digit or a mark.
@@ -128,7 +127,7 @@ struct Starting {
     joint: Joint,
     first: ByteSet,
     patterns: Vec<LocatedPattern>,
-    /// Whether patterns may not begin between two digits.
+    /// Whether no pattern may begin between two digits.
     whole: bool,
 }
 
@@ -150,16 +149,17 @@ pub(crate) struct Scanner {
     phrases: Option<AhoCorasick>,
     /// The class of each phrase.
     phrase_class: Vec<ClassId>,
-    /// The phrases with other separators between their words, and in other word forms.
+    /// Finds phrases with other separators between their words, and in other word forms.
     worded: Phrases,
     /// Classes that are not searched for in the view.
     unviewed: ClassSet,
-    /// Polarity of each class that has one, the set of these classes, and the words that show polarity.
+    /// Required polarity of each class that has one. Then: the set of these classes, and the words that decide
+    /// polarity.
     polarities: BTreeMap<ClassId, Polarity>,
     polar: ClassSet,
     cues: Option<&'static Cues>,
     starting: Option<Starting>,
-    /// All other patterns.
+    /// The patterns that are not in `starting`.
     searched: Vec<LocatedPattern>,
     marks: Marks,
     unfinished: Unfinished,
@@ -209,7 +209,7 @@ impl Scanner {
         let polarities: BTreeMap<ClassId, Polarity> =
             polarities.filter_map(|(at, class)| Some((manifest.class_id(at)?, class.polarity))).collect();
         let polar = polarities.keys().copied().collect();
-        // All overlapping phrases are reported: the longest must not hide a shorter one of another class.
+        // All overlapping phrases are reported: the longest must not hide a shorter phrase of another class.
         Ok(Self {
             phrases: automaton(&phrases, MatchKind::Standard)?,
             phrase_class,
@@ -225,8 +225,8 @@ impl Scanner {
         })
     }
 
-    /// The start of the suffix of a text that may be the beginning of a hit, in the text or in its view. The text's
-    /// length if there is none.
+    /// The start of the suffix of a text that may be the beginning of a hit, in the text or in its view; the text's
+    /// length if there is no such suffix.
     pub(crate) fn unfinished(&self, text: &str, view: Option<&View>) -> usize {
         let seen = view.map_or(text.len(), |view| {
             let at = self.unfinished_in(Page { text: view.text(), view: Some(view) });
@@ -243,7 +243,7 @@ impl Scanner {
         self.unfinished.from(text, &self.worded).min(waiting.unwrap_or(text.len()))
     }
 
-    /// Every hit of a text and of its view whose polarity counts.
+    /// Every hit of a text and of its view that has the polarity that its class requires.
     pub(crate) fn scan(&self, text: &str, view: Option<&View>) -> Hits {
         let page = Page { text, view: None };
         let Some(view) = view else {
@@ -257,8 +257,8 @@ impl Scanner {
         let mut searches = [Search::new(self, page), Search::new(self, seen)];
         let [written, shown] = &mut searches;
         if view.is_aligned() {
-            // Phrases do not contain line breaks, so the phrases of the text are found in the view. Marks are at the
-            // same bytes in both.
+            // Phrases do not contain line breaks, so scanning the view also finds the phrases of the text. Digits and
+            // punctuation have the same places in text and view.
             self.phrases(seen, |range, class| {
                 let same = !view.differs_in(&range);
                 if same && (!self.polar.contains(class) || self.unviewed.contains(class)) {
@@ -277,7 +277,7 @@ impl Scanner {
         let [mut written, mut shown] = searches.map(|search| search.hits);
         shown.retain(|hit| !self.unviewed.contains(hit.class));
         if self.polar != ClassSet::EMPTY {
-            // The view decides the polarity of hits in the view.
+            // The polarity of a hit in the view is decided by the words of the view.
             let polar = shown.iter().filter(|hit| self.polar.contains(hit.class));
             let seen_at =
                 Hits::new(polar.map(|hit| Hit { range: view.origin(&hit.range), class: hit.class }).collect());
@@ -291,7 +291,7 @@ impl Scanner {
         Hits::new(written.into_iter().chain(shown).collect())
     }
 
-    /// Every hit in the bytes of a text, without the view and whatever its polarity.
+    /// Every hit in the bytes of a text; neither the view nor polarity is considered.
     pub(crate) fn written(&self, text: &str) -> Vec<Hit> {
         let page = Page { text, view: None };
         let mut search = Search::new(self, page);
@@ -337,7 +337,7 @@ impl Scanner {
         self.worded.find(text, phrase);
     }
 
-    /// Adds the pattern matches of pages whose marks are at the same bytes.
+    /// Adds the pattern matches of pages that have the same marks at the same places.
     fn patterns(&self, searches: &mut [&mut Search<'_>]) {
         let Some(text) = searches.first().map(|search| search.page.text) else { return };
         let mut at_marks = |walker: &mut Option<&mut Walker<'_>>| {
@@ -391,11 +391,11 @@ impl Marks {
 struct Search<'t> {
     page: Page<'t>,
     hits: Vec<Hit>,
-    /// The first place where each pattern of [`Starting`] may begin again.
+    /// For each pattern of [`Starting`], the first place where its next match may begin.
     next: Vec<usize>,
-    /// Which of these patterns match at the current place.
+    /// For each pattern of [`Starting`], whether it matches at the current place.
     matched: Vec<bool>,
-    /// For each other pattern: all matches that begin before this byte are found already.
+    /// For each pattern of `searched`: all matches that begin before this place have been found.
     clear: Vec<usize>,
 }
 
@@ -416,7 +416,7 @@ impl Starting {
         Ok(Self { joint: Joint::new(&sources)?, first, patterns, whole })
     }
 
-    /// Adds the matches of these patterns that begin at `at`.
+    /// Adds the matches that begin at `at`.
     fn at(&self, walker: &mut Walker<'_>, at: usize, search: &mut Search<'_>) {
         let page = search.page;
         if self.whole && between_digits(page.text, at) {
@@ -441,7 +441,7 @@ impl Starting {
 }
 
 impl LocatedPattern {
-    /// Adds the match that begins at `at`, if there is one. Returns the first place where the next may begin.
+    /// Adds the match that begins at `at`, if there is one. Returns the first place where the next match may begin.
     fn at(&self, page: Page<'_>, at: usize, hits: &mut Vec<Hit>) -> usize {
         let Some(found) = self.regex.find(Input::new(page.text).range(at..).anchored(Anchored::Yes)) else {
             return at + 1;
@@ -456,8 +456,8 @@ impl LocatedPattern {
         }
     }
 
-    /// Adds the matches around the byte at `at`, if it is a byte that every match contains. Matches that begin before
-    /// `clear` were already found.
+    /// Adds the matches around the byte at `at`, if it is one of the pattern's rare bytes. Matches that begin before
+    /// `clear` have been found already.
     fn around(&self, page: Page<'_>, at: usize, byte: u8, clear: &mut usize, hits: &mut Vec<Hit>) {
         let text = page.text;
         let Some((_, before)) = self.pivot.as_ref().filter(|(pivot, _)| pivot.holds(byte)) else { return };
@@ -488,7 +488,7 @@ impl LocatedPattern {
         at
     }
 
-    /// The start of the first match whose `near` phrase is still missing, and could come because the text ends near it.
+    /// The start of the first match that lacks its `near` phrase although later text could still bring the phrase.
     fn waiting(&self, page: Page<'_>, first: usize) -> Option<usize> {
         let text = page.text;
         self.near.as_ref()?;
@@ -503,7 +503,7 @@ impl LocatedPattern {
         None
     }
 
-    /// The part of a match that counts. `Err` gives the place from which the search must continue.
+    /// The part of a match that counts as a hit. `Err` gives the place from which the search must continue.
     fn accept(&self, page: Page<'_>, found: Range<usize>) -> Result<Range<usize>, usize> {
         let next = found.start + 1;
         let range = self.validate(page, found)?;
@@ -523,7 +523,7 @@ impl LocatedPattern {
             None => found,
             Some(validator) => validate::accept(validator, text, &found, |range| page.crosses_border(range))?,
         };
-        // A number that crosses table cells needs a check digit or a fixed form.
+        // A number that crosses table cells counts only if it has a check digit or a fixed form.
         let joins = matches!(self.validator, Some(Validator::Luhn | Validator::Iban | Validator::Ssn));
         let ends = matches!(self.validator, Some(Validator::Luhn | Validator::Iban));
         if (!ends && glued(range.end)) || (!joins && page.crosses_border(&range)) {
@@ -548,18 +548,18 @@ fn is_near(phrases: &AhoCorasick, around: &str) -> bool {
     phrases.find_overlapping_iter(around).any(|m| !letters(m.start()) && !letters(m.end()))
 }
 
-/// The text in which a phrase counts as near a match.
+/// The bytes around a match in which a phrase counts as near.
 fn around(text: &str, range: Range<usize>) -> &str {
     let from = floor(text, range.start.saturating_sub(NEAR));
     text.get(from..ceil(text, range.end + NEAR)).unwrap_or_default()
 }
 
-/// The character boundary at `at`, or else the next one.
+/// The first character boundary from `at` on.
 fn ceil(text: &str, at: usize) -> usize {
     (at..text.len()).find(|i| text.is_char_boundary(*i)).unwrap_or(text.len())
 }
 
-/// The character boundary at `at`, or else the previous one.
+/// The last character boundary up to `at`.
 fn floor(text: &str, at: usize) -> usize {
     (0..=at.min(text.len())).rev().find(|i| text.is_char_boundary(*i)).unwrap_or(0)
 }

@@ -7,11 +7,11 @@ use std::ops::Range;
 
 /// Greatest length in bytes of a number with the marks around it.
 pub(crate) const REACH: usize = 64;
-/// Most digits of an item number; a year has more.
+/// Largest number of digits of an item number; a year has more.
 const DIGITS: usize = 3;
 
-/// The item number at the start of a text: the range from its first mark to the start of the item's text. A blank line
-/// between the two rules it out.
+/// The item number at the start of a text: the range from its first mark to the start of the item's text. `None` if a
+/// blank line follows the number.
 pub(crate) fn number(text: &str, language: &Language) -> Option<Range<usize>> {
     let near = (0..=REACH.min(text.len())).rev().find_map(|end| text.get(..end))?;
     let body = near
@@ -24,7 +24,7 @@ pub(crate) fn number(text: &str, language: &Language) -> Option<Range<usize>> {
     (breaks < 2).then(|| start..near.len() - behind.len() + gap)
 }
 
-/// The text after the item number at the start of a text.
+/// The item's text, which follows the number at the start of a text.
 fn written<'t>(text: &'t str, hashed: bool, language: &Language) -> Option<&'t str> {
     let first = text.chars().next()?;
     // Circled numbers and keycap digits.
@@ -62,7 +62,7 @@ fn written<'t>(text: &'t str, hashed: bool, language: &Language) -> Option<&'t s
     marked.filter(|_| (1..=DIGITS).contains(&count) && shown.chars().all(char::is_alphabetic))
 }
 
-/// The text after the closing mark of a number in digits.
+/// The text after a number in digits and its closing mark.
 fn digits(rest: &str, hashed: bool) -> Option<&str> {
     let spaced = |rest: &&str| rest.starts_with(' ');
     if hashed && spaced(&rest) {
@@ -80,7 +80,7 @@ fn digits(rest: &str, hashed: bool) -> Option<&str> {
     closed(rest)
 }
 
-/// The text after a mark that closes a number, and after the emphasis around the mark.
+/// The text after the mark that closes a number, without emphasis around the mark.
 fn closed(rest: &str) -> Option<&str> {
     let rest = rest.trim_start_matches(['*', '_', '\\']);
     rest.strip_prefix(['.', ')', ']', ':']).map(|rest| rest.trim_start_matches(['*', '_']))

@@ -4,7 +4,7 @@ use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use std::fmt;
 
-/// Greatest nesting depth, the same as in `serde_json`.
+/// Greatest nesting depth; `serde_json` has the same limit.
 const DEPTH: usize = 128;
 
 /// A JSON value (RFC 8259).
@@ -27,12 +27,12 @@ pub(crate) enum Prefix {
     Value(Json),
     /// The beginning of a value.
     Open,
-    /// Neither, or a value with too much nesting.
+    /// Other text, or a value with too much nesting.
     Other,
 }
 
 impl Json {
-    /// Parses a text that is one value; `None` for any other text, or too much nesting.
+    /// Parses a text that is one value; `None` for other texts, or with too much nesting.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         Self::of(serde_json::from_str(text).ok()?, DEPTH)
     }
@@ -71,7 +71,7 @@ impl Json {
         })
     }
 
-    /// The values of a key; an object can contain a key several times.
+    /// All values of a key; an object can contain the same key several times.
     pub(crate) fn members(&self, key: &str) -> impl Iterator<Item = &Self> {
         let members = if let Self::Object(members) = self { members.as_slice() } else { &[] };
         members.iter().filter(move |(name, _)| name == key).map(|(_, value)| value)
@@ -94,7 +94,7 @@ impl Json {
         found
     }
 
-    /// All values inside this value, which comes first.
+    /// This value and all values inside it; this value comes first.
     pub(crate) fn values(&self) -> Vec<&Self> {
         let mut values = vec![self];
         let mut next = 0;

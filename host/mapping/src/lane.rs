@@ -1,7 +1,7 @@
 //! The forms of a package for a text lane, made from the patterns and phrases that the scanner uses.
 //!
-//! Left out are patterns with `near` (their phrases may not have arrived), `inflect` (an automaton cannot list other
-//! word forms) and tool calls. The lane does not see the view of a text; only the host does.
+//! Some patterns are left out: those with `near`, because the phrase may arrive later; those with `inflect`, because an
+//! automaton cannot list other word forms; and tool calls. A lane reads the text only; the host also scans its view.
 
 use crate::error::MappingError;
 use crate::hits::vocabulary;
@@ -60,7 +60,7 @@ pub fn lane_source(manifest: &Manifest, files: &BTreeMap<String, Vec<u8>>) -> Re
 }
 
 /// Adds the phrases of a file, as written and with other separators between their words. Phrases with slots become a
-/// separate form, because their automaton is larger.
+/// form of their own, because their automaton is larger.
 fn add_vocabulary(class: &Class, file: &str, phrases: &[String], source: &mut ClassSource) {
     if phrases.is_empty() {
         return;
@@ -88,7 +88,7 @@ fn add_vocabulary(class: &Class, file: &str, phrases: &[String], source: &mut Cl
         add(file.to_owned(), Hir::alternation(ways), Relation::EqualOnAscii);
     }
     if !slots.is_empty() {
-        // The lane also finds codes that are too long for the scanner.
+        // The scanner limits the length of a code; the lane does not.
         let codes = slots.iter().any(|parts| parts.contains(&Part::Code));
         let relation = if codes { Relation::Superset } else { Relation::EqualOnAscii };
         add(slots_of(file), of_phrases(&slots, true), relation);
@@ -101,8 +101,8 @@ fn add_vocabulary(class: &Class, file: &str, phrases: &[String], source: &mut Cl
     }
 }
 
-/// An expression for phrases. First parts with equal rests share one copy of these rests. Otherwise the automaton of a
-/// line with alternatives would be as large as all its phrases together.
+/// An expression for phrases. Phrases whose first parts have equal rests share one copy of these rests. Without
+/// sharing, the automaton for a line with alternatives would be as large as the sum of its phrases.
 fn of_phrases(phrases: &[&[Part]], first: bool) -> Hir {
     let mut rests: BTreeMap<&Part, Vec<&[Part]>> = BTreeMap::new();
     let mut ways = Vec::new();
@@ -142,7 +142,7 @@ fn joint() -> Hir {
     times(1, Some(GAP), set(JOINTS.map(|c| (c, c))))
 }
 
-/// A code after a word. It also accepts codes that are too long for the scanner.
+/// A code after a word, of any length; the scanner limits the length.
 fn code() -> Hir {
     let narrow = || set(CODE_JOINTS.iter().filter(|c| c.is_ascii()).map(|c| (*c, *c)));
     // The scanner counts the bytes between word and code, not the characters.
@@ -182,7 +182,7 @@ fn times(min: usize, max: Option<usize>, sub: Hir) -> Hir {
     Hir::repetition(Repetition { min: count(min), max: max.map(count), greedy: true, sub: Box::new(sub) })
 }
 
-/// A character as the phrase automaton matches it: ignoring case for ASCII letters only.
+/// A character of a phrase that is matched as written: case is ignored for ASCII letters only.
 fn as_written(c: char) -> Hir {
     set([c, c.to_ascii_lowercase(), c.to_ascii_uppercase()].map(|c| (c, c)))
 }
@@ -211,7 +211,7 @@ fn upper() -> &'static BTreeMap<char, Vec<char>> {
     })
 }
 
-/// The package reduced to the forms in `compiled`. A lane must find everything that the mapping finds with it.
+/// The package, reduced to the forms that a lane covers. The lane must find everything that the mapping finds with it.
 #[must_use]
 pub fn seen_by_lane(
     manifest: &Manifest,
@@ -231,7 +231,7 @@ pub fn seen_by_lane(
             let own = |text: &&String| sees(&if has_slots(text) { slots_of(&file) } else { file.clone() });
             let phrases: Vec<&str> = phrases.iter().filter(own).map(String::as_str).collect();
             if !phrases.is_empty() {
-                // The same file may be reduced differently for another class.
+                // Another class may need another reduction of this file, so each class gets its own copy.
                 let name = format!("{} of {file}", class.name);
                 files.insert(name.clone(), phrases.join("\n").into_bytes());
                 seen.push(name);

@@ -71,7 +71,7 @@ struct CueLists {
     feminine: Vec<String>,
     neuter: Vec<String>,
     plural: Vec<String>,
-    /// Singular pronouns that are only subject, or only object; empty for a language without word tables.
+    /// Singular pronouns that can only be a subject, and those that can only be an object; empty without word tables.
     #[serde(default)]
     nominative: Vec<String>,
     #[serde(default)]
@@ -80,7 +80,7 @@ struct CueLists {
     relative: Vec<String>,
     /// Words that limit a statement, besides denials: conditions, exceptions, quantities, and reports of a speaker.
     scope: Vec<String>,
-    /// Words that count things named before. A clause that begins with such a word stays with the text before it.
+    /// Words that count things named earlier. A clause that begins with such a word stays with the text before it.
     quantifiers: Vec<String>,
     prepositions: Vec<String>,
     copulas: Vec<String>,
@@ -98,16 +98,16 @@ struct CueLists {
     polarity: Option<Lists>,
 }
 
-/// What a phrase of several words shows about a span.
+/// The meaning of a phrase of several words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phrase {
-    /// It refers to earlier text.
+    /// The span refers to earlier text.
     Backward,
-    /// It refers to an earlier quantity.
+    /// The span refers to an earlier quantity.
     Quantity,
-    /// It changes the topic.
+    /// The span changes the topic.
     Transition,
-    /// It refers to an outside source.
+    /// The span refers to an outside source.
     Citation,
 }
 
@@ -164,7 +164,7 @@ struct WordTable {
     long: Vec<(String, u32)>,
 }
 
-/// A word of 1 to 16 bytes as a number that sorts as the word does; 0 for other words. Words do not contain zero bytes.
+/// A word of 1 to 16 bytes as a number; numbers sort as their words do. 0 for other words. Words contain no zero bytes.
 pub(crate) fn key(word: &str) -> u128 {
     let length = word.len();
     if length == 0 || length > 16 {
@@ -175,7 +175,7 @@ pub(crate) fn key(word: &str) -> u128 {
         u128::from(number) << (8 * (8 - bytes.len()))
     };
     let (head, tail) = word.as_bytes().split_at(length.min(8));
-    // If the head has fewer than eight bytes, the tail is empty.
+    // If the first half has fewer than eight bytes, the second half is empty.
     half(head) << 64 | half(tail)
 }
 

@@ -3,10 +3,10 @@
 //!
 //! Both tables are sorted text, searched in place by bisection. A search reads about seventeen lines, does not
 //! allocate, and takes about half a microsecond. [`Lexicon::lemmas`] takes three times as long, so callers that compare
-//! one word with many should look it up once. `cargo xtask gen` makes the tables; `lexicon/table.rs` there describes
-//! the lines.
+//! one word with many should compute its lemmas once. `cargo xtask gen` makes the tables; `lexicon/table.rs` in `xtask`
+//! describes their lines.
 //!
-//! Words are passed in lower case. The tables do not contain words with non-ASCII letters or without use in WordNet.
+//! Callers pass words in lower case. The tables lack words with non-ASCII letters and words without a use in WordNet.
 
 use std::cmp::Ordering;
 
@@ -16,7 +16,7 @@ const COMMENT: u8 = b'#';
 const MARKS: [char; 4] = ['=', '+', '!', '@'];
 /// Largest number of lemmas of one word.
 const LEMMAS: usize = 12;
-/// Inflectional endings, each with the ending of the lemma (WordNet's morphy(7WN)).
+/// Inflectional endings, each with the ending of the lemma that replaces it (WordNet's morphy(7WN)).
 const ENDINGS: &[(PartOfSpeech, &str, &str)] = &[
     (PartOfSpeech::Noun, "s", ""),
     (PartOfSpeech::Noun, "ses", "s"),
@@ -73,11 +73,11 @@ pub struct Lexicon {
 pub struct Lemma {
     /// The dictionary form of the word.
     pub word: &'static str,
-    /// Its part of speech.
+    /// Part of speech of the lemma.
     pub part: PartOfSpeech,
-    /// Frequency of the lemma as this part of speech: the binary logarithm of its uses in tagged texts, from 0 to 9.
+    /// Frequency of the lemma as this part of speech: binary logarithm of its number of uses in tagged texts, 0 to 9.
     pub weight: u8,
-    /// The relations in the form of the table.
+    /// The relations as the table writes them.
     relations: &'static str,
 }
 
@@ -137,7 +137,7 @@ impl Lexicon {
         self.lemmas(word).iter().next().map(|r| r.word)
     }
 
-    /// Lemmas that mean the same as a lemma of the word in one of its first senses.
+    /// Lemmas that are synonyms of a lemma of the word, in one of that lemma's first senses.
     pub fn synonyms(&self, word: &str) -> impl Iterator<Item = &'static str> {
         self.lemmas(word).list.into_iter().flatten().flat_map(|r| r.synonyms())
     }
@@ -171,8 +171,8 @@ impl Lexicon {
         self.lemmas(a).are_opposites(&self.lemmas(b))
     }
 
-    /// 256 times the binary logarithm of N / n, where n of WordNet's N glosses contain the word. `None` for a word in
-    /// fewer than two glosses.
+    /// 256 times the binary logarithm of N / n, where N is the number of WordNet's glosses and n the number of glosses
+    /// that contain the word. `None` if n is below 2.
     #[must_use]
     pub fn rarity(&self, word: &str) -> Option<u16> {
         line(self.frequencies, word, "").and_then(|(_, number)| number.parse().ok())
@@ -185,12 +185,12 @@ impl Lemma {
         list(self.relations, '=')
     }
 
-    /// Lemmas derived from it, and lemmas from which it is derived.
+    /// Lemmas derived from this lemma, and lemmas from which this lemma is derived.
     pub fn derived(&self) -> impl Iterator<Item = (PartOfSpeech, &'static str)> + use<> {
         list(self.relations, '+').filter_map(part)
     }
 
-    /// More general nouns of a noun's first sense, up to three steps up.
+    /// More general nouns of a noun's first sense, up to three levels up.
     pub fn kinds(&self) -> impl Iterator<Item = &'static str> + use<> {
         list(self.relations, '@')
     }
@@ -316,7 +316,7 @@ mod tests {
         assert!(Lexicon::of("en").is_some() && Lexicon::of("de").is_none());
     }
 
-    /// Every line can be found, and every word in it has a line.
+    /// Every line can be found, and every word that a line names has a line of its own.
     #[test]
     fn the_tables_are_sorted_and_closed() {
         let lexicon = english();

@@ -8,12 +8,12 @@ use std::ops::Range;
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct LogProbs {
     uncertainty: BasisPoints,
-    /// The end of each token in the candidate, and its logarithm in units of 10^-9; empty if the ends are not known.
+    /// The end of each token in the candidate, with its logarithm in units of 10^-9; empty if the ends are not known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     tokens: Vec<(usize, i64)>,
 }
 
-/// Decimal places of a log-probability that are kept; the others are cut off.
+/// Number of decimal places of a log-probability that are kept; further places are cut off.
 const PLACES: usize = 9;
 /// ln 2 and 1 in units of 10^-9.
 const LN2: i128 = 693_147_181;
@@ -31,8 +31,8 @@ impl LogProbs {
         Ok(Self { uncertainty, tokens: Vec::new() })
     }
 
-    /// As [`Self::parse`], with the byte at which each token ends in the candidate. Parts of the candidate then have
-    /// their own uncertainty.
+    /// As [`Self::parse`], with the byte of the candidate at which each token ends. Then each part of the candidate has
+    /// its own uncertainty.
     ///
     /// # Errors
     /// As [`LogProbs::parse`].
@@ -54,8 +54,8 @@ impl LogProbs {
         Some(Self { uncertainty: uncertainty(tokens.iter().map(|(_, logarithm)| *logarithm))?, tokens })
     }
 
-    /// Uncertainty of a part of the candidate in basis points, rounded down, from the tokens that share a byte with it.
-    /// If the ends of the tokens are not known, the uncertainty of the whole candidate.
+    /// Uncertainty of a part of the candidate in basis points, rounded down. Only tokens that share a byte with the
+    /// part are used; if the ends of the tokens are not known, all tokens are used.
     #[must_use]
     pub fn uncertainty(&self, part: &Range<usize>) -> BasisPoints {
         let first = self.tokens.partition_point(|(end, _)| *end <= part.start);
@@ -103,7 +103,7 @@ fn parse(text: &str) -> Option<i128> {
     Some(sign * scaled.min(ONE * ONE))
 }
 
-/// e^x for x <= 0, both in units of 10^-9: a power of two, times the series of e^-f for f below ln 2.
+/// e^x for x <= 0, both in units of 10^-9: a power of two times the series for e^-f, with f below ln 2.
 fn exp(x: i128) -> i128 {
     let x = -x;
     let (halvings, f) = (x / LN2, x % LN2);
@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn what_is_no_log_probability_is_refused() {
-        // An exponent at the limit of its type once overflowed in a release build, and the result meant certainty.
+        // A large exponent once overflowed in a release build, and the uncertainty became 0.
         for bad in ["-1e2147483647", "0.1", "NaN", "-inf", "", "-", "1e400", "--1", "-.5"] {
             assert!(uncertainty(&[bad]).is_err(), "{bad}");
         }

@@ -44,28 +44,27 @@ pub struct Mapper {
 /// A span to be mapped.
 #[derive(Clone, Copy, Debug)]
 pub struct SpanInput<'a> {
-    /// The text that contains it.
+    /// The text that contains the span.
     pub text: &'a Text,
-    /// Its bytes.
+    /// The span's bytes in the text.
     pub span: &'a Range<usize>,
     /// The policy's granularity.
     pub granularity: Granularity,
-    /// Whether held inert bytes precede it.
+    /// Whether held inert bytes precede the span.
     pub inert_prefix: bool,
-    /// Decompose depth.
+    /// Depth of the span in a decomposition; 0 for an undivided span.
     pub depth: u8,
-    /// Alternatives tried before this candidate.
+    /// Number of alternatives tried before this candidate.
     pub alternatives: u8,
-    /// The uncertainty from the engine's log-probabilities, if it gave any.
+    /// The uncertainty from the engine's log-probabilities, if the engine returned any.
     pub uncertainty: Option<BasisPoints>,
 }
 
 /// The result of mapping a span.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpanMapping {
-    /// The mutation.
     pub mutation: Mutation,
-    /// The cues for the host's stages. Its `proposed` part has been moved into the mutation.
+    /// Facts for the host's stages. The part `proposed` is moved into the mutation.
     pub reading: Reading,
 }
 
@@ -82,7 +81,7 @@ pub fn problems(manifest: &Manifest, files: &BTreeMap<String, Vec<u8>>) -> Vec<M
     problems.extend(hits::problems(manifest, files));
     problems.extend(tool::problems(manifest));
     problems.extend(quantity::problems(manifest));
-    // Compiles all classes together, because some problems occur only then.
+    // Compiling all classes together finds problems that a single class does not show.
     if problems.is_empty() {
         problems.extend(Mapper::new(manifest, files).err());
     }
@@ -116,7 +115,7 @@ impl Mapper {
     }
 
     /// Reads a text that follows `before`. Hits and quantities may begin in `before`; only the new text is cut into
-    /// pieces. Ranges count from the start of `before`.
+    /// pieces. All ranges count from the start of `before`.
     #[must_use]
     pub fn read_after(&self, before: &str, text: String, granularity: Granularity) -> Text {
         let (from, ends) = (before.len(), before.len() + text.len());
@@ -125,9 +124,9 @@ impl Mapper {
         Text::new(text, from, &[ends], found, self.language, granularity).ended()
     }
 
-    /// Reads texts that follow each other; the last one may continue, so [`Text::finish`] separates its finished part.
-    /// A piece ends where a text ends, unless a hit crosses the border. `besides` is other earlier text, such as
-    /// refused text: hits that begin there and end here are found, too.
+    /// Reads texts that follow each other. More text may follow the last one, so callers use [`Text::finish`] to get
+    /// its finished part. A piece ends where a text ends, unless a hit crosses that border. `besides` is other earlier
+    /// text, such as refused text: hits that begin in it and end in the new texts are found, too.
     #[must_use]
     pub fn read_parts(&self, before: &str, besides: &str, parts: &[&str], granularity: Granularity) -> Text {
         let joined = parts.concat();
@@ -147,8 +146,8 @@ impl Mapper {
         self.cut(before.len(), text, parts, found, granularity)
     }
 
-    /// Finds hits, quantities, citations and calls in a text. If `goes_on` is set, more text may follow, and the
-    /// beginnings of hits at the end are found, too.
+    /// Finds hits, quantities, citations and calls in a text. If `goes_on` is set, more text may follow, so beginnings
+    /// of hits at the end are found, too.
     fn find(&self, text: &str, goes_on: bool) -> Findings {
         let calls = self.tools.in_text(text);
         let called = calls.iter().flat_map(|call| call.classes.iter().map(|class| (call.range.clone(), *class)));
@@ -166,14 +165,14 @@ impl Mapper {
         Text::new(text, from, &ends.collect::<Vec<_>>(), found, self.language, granularity).ended()
     }
 
-    /// Reads a tool call as one step: its canonical text, with the classes of the text, the tool and the arguments.
-    /// `None` if it is not a call: [`ValidationReason::ToolMalformed`].
+    /// Reads a tool call as one step: its canonical text, with the classes that match the text, the tool's name or the
+    /// arguments. `None` for an invalid call ([`ValidationReason::ToolMalformed`]).
     #[must_use]
     pub fn read_call(&self, call: &Call) -> Option<Text> {
         let (text, arguments) = canonical(call)?;
         let whole = 0..text.len();
         let mut classes = self.tools.classes(&call.name, &arguments);
-        // The tool reads the argument strings without JSON escapes, so they are scanned in that form, too.
+        // The tool receives the argument strings without JSON escapes, so they are scanned without escapes, too.
         for string in arguments.strings().filter(|string| string.contains(char::is_control)) {
             classes.extend(self.scanner.scan(string, View::of(string).as_ref()).classes());
         }
@@ -190,7 +189,7 @@ impl Mapper {
         self.scanner.scan(text, View::of(text).as_ref()).len()
     }
 
-    /// Every hit in the bytes of a text, whatever its polarity. Tests compare it with a text lane.
+    /// Every hit in the bytes of a text, with any polarity. Tests compare these hits with those of a text lane.
     #[must_use]
     pub fn written(&self, text: &str) -> Vec<(Range<usize>, ClassId)> {
         self.scanner.written(text).into_iter().map(|hit| (hit.range, hit.class)).collect()
@@ -210,15 +209,15 @@ impl Mapper {
         Findings { hits, quantities, citations, calls: Vec::new(), unfinished }
     }
 
-    /// Reads the finished part of the text after the first `from` bytes, which are context.
+    /// Reads the finished part of `window`; the first `from` bytes are context.
     pub(crate) fn read_window(&self, window: String, from: usize, granularity: Granularity) -> Text {
         let found = self.find(&window, false);
         let ends = [window.len()];
         Text::new(window, from, &ends, found, self.language, granularity)
     }
 
-    /// The place before which later text cannot change any result: no hit, citation, quantity or markup that begins
-    /// before it is open.
+    /// The place before which later text cannot change any result: each hit, citation, quantity or markup that begins
+    /// before this place is complete.
     pub(crate) fn settled(&self, text: &str) -> usize {
         let of = |text: &str, view: Option<&View>| {
             let seen = view.map(|view| view.origin_from(self.quantities.unfinished(view.text()), text.len()));
@@ -252,7 +251,7 @@ impl Mapper {
         self.lexicon.map(|lexicon| generalisations(word, self.language, lexicon)).unwrap_or_default()
     }
 
-    /// The roles of words in a sentence.
+    /// The places of verbs, pronouns and similar words in a sentence.
     #[must_use]
     pub fn frame(&self, sentence: &str) -> Frame {
         frame(sentence, self.language, self.lexicon)
@@ -278,14 +277,14 @@ impl Mapper {
         Some(topic(state, sentence, &reading, self.language, self.lexicon, self.grammar?))
     }
 
-    /// The nouns to which a sentence refers as known. `said` is whether the stream has earlier text. `None` in a
-    /// language without a grammar.
+    /// The nouns that a sentence treats as known. `said` is whether the stream has earlier text. `None` in a language
+    /// without a grammar.
     #[must_use]
     pub fn pointing(&self, sentence: &str, said: bool) -> Option<Vec<Vec<String>>> {
         self.propositions.map(|reader| reader.pointing(sentence, said))
     }
 
-    /// Whether an earlier word introduces a noun; false in a language without a grammar.
+    /// Whether an earlier word `said` introduces the noun; false in a language without a grammar.
     #[must_use]
     pub fn introduces(&self, said: &str, noun: &str) -> bool {
         self.propositions.is_some_and(|reader| reader.introduces(said, noun))
@@ -297,19 +296,19 @@ impl Mapper {
         word.starts_with(char::is_numeric) || self.language.digits(word).is_some()
     }
 
-    /// Whether a text declares that it revises something.
+    /// Whether a text declares that it revises an earlier statement.
     #[must_use]
     pub fn revises(&self, text: &str) -> bool {
         !text.is_empty() && Reading::of(text, self.language).proposed.revises
     }
 
-    /// Whether a revising proposition replaces an earlier one.
+    /// Whether a revising proposition replaces an earlier proposition.
     #[must_use]
     pub fn replaces(&self, earlier: &Proposition, later: &Proposition) -> bool {
         self.propositions.is_some_and(|reader| reader.replaces(earlier, later))
     }
 
-    /// Why two propositions cannot both hold, if they cannot.
+    /// The reason why two propositions cannot both hold; `None` if they can.
     #[must_use]
     pub fn conflict(&self, earlier: &Proposition, later: &Proposition) -> Option<Conflict> {
         self.propositions?.conflict(earlier, later)
@@ -321,7 +320,7 @@ impl Mapper {
         self.propositions.is_some_and(|reader| reader.same(a, b))
     }
 
-    /// The mutation that a span proposes in a given state.
+    /// The mutation that a span proposes if the stream has this state.
     #[must_use]
     pub fn map(&self, state: &SemanticState, candidate: SpanInput<'_>) -> SpanMapping {
         let span = candidate.text.slice(candidate.span);
@@ -334,7 +333,7 @@ impl Mapper {
         let total = words.len();
         let new = words.iter().filter(|w| !state.memory.words.contains_key(*w)).count();
         let strange = words.iter().filter(|w| !state.knows(w)).count();
-        // Without an intent and without earlier text, nothing can deviate.
+        // Without an intent and without earlier text, there is nothing to deviate from.
         let anything = !state.memory.words.is_empty() || !state.intent.words.is_empty();
         let content_deviation = if anything { BasisPoints::ratio(strange, total) } else { BasisPoints::ZERO };
         let category = reading.category();
@@ -392,7 +391,7 @@ impl Mapper {
     }
 }
 
-/// The start of the part that more text can change, in the text and also in the text with its open markup completed.
+/// The start of the part that more text can change. Also considers the text with its open markup completed.
 fn also_completed(text: &str, view: Option<&View>, unfinished: impl Fn(&str, Option<&View>) -> usize) -> usize {
     let completed = completed(text).and_then(|text| {
         let at = unfinished(&text, View::of(&text).as_ref());
@@ -401,7 +400,7 @@ fn also_completed(text: &str, view: Option<&View>, unfinished: impl Fn(&str, Opt
     unfinished(text, view).min(completed.unwrap_or(text.len()))
 }
 
-/// Share of casual words that a register allows.
+/// Share of casual words that a register allows; `None` for an unknown register.
 fn expected_casual(register: &str) -> Option<BasisPoints> {
     match register {
         "formal" | "technical" | "neutral" | "plain" => Some(BasisPoints::ZERO),

@@ -1,9 +1,9 @@
 //! Card networks: the first digits and the lengths of their numbers.
 //!
 //! ISO/IEC 7812-1 defines the form (at most 19 digits, the last one a check digit); its registration authority assigns
-//! the ranges. The register is not public. These ranges are those that the networks publish in their integration guides
-//! and that lists of ISO/IEC 7812 numbers contain ("Payment card number", Wikipedia, section "Issuer identification
-//! number", 2025).
+//! the ranges. The register is not public. The ranges below come from the networks' published integration guides and
+//! from public lists of ISO/IEC 7812 numbers ("Payment card number", Wikipedia, section "Issuer identification number",
+//! 2025).
 
 use std::ops::RangeInclusive;
 

@@ -17,22 +17,22 @@ pub(crate) struct Decimal {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Number {
     pub(crate) range: Range<usize>,
-    /// Its value; `None` if it is not certain.
+    /// The number's value; `None` if the value is not certain.
     pub(crate) value: Option<Decimal>,
-    /// Whether a mark or word of a range or list joins it to the number before it; both then share a unit.
+    /// Whether a mark or word of a range or list joins this number to the number before it; both then share a unit.
     pub(crate) joined: bool,
 }
 
 /// Largest number of digits that are read; larger numbers are outside every slot's range.
 const DIGITS_MAX: usize = 30;
-/// Marks that only separate thousands: apostrophes, no-break, narrow no-break, thin and figure space.
+/// Marks that can only separate groups of thousands: apostrophes and no-break, narrow, thin and figure spaces.
 const GROUPING: &[char] = &['\'', '\u{2019}', '\u{a0}', '\u{202f}', '\u{2009}', '\u{2007}'];
 /// Marks between the ends of a range or the members of a list.
 const JOINING: &[char] = &[
     '-', '\u{2010}', '\u{2011}', '\u{2012}', '\u{2013}', '\u{2014}', '\u{2212}', '~', '/', ',', '+', '\u{b1}',
     '\u{2026}', '&',
 ];
-/// Marks of multiplication. Products are not computed here, so the result has no value.
+/// Marks of multiplication. A number next to such a mark has no value, because products are not computed here.
 const TIMES: &[&str] = &["x", "×", "*", "·"];
 /// Greatest distance in bytes between two parts of a number, or between the ends of a range.
 pub(crate) const JOINED_MAX: usize = 24;
@@ -108,7 +108,7 @@ fn in_digits(text: &str, language: &Language) -> Vec<Number> {
             let mut before = text.get(..start).unwrap_or_default().chars().rev();
             let (last, first) = (before.next().unwrap_or(' '), before.next().unwrap_or(' '));
             let minus = matches!(last, '-' | '\u{2212}') && !first.is_alphanumeric();
-            // "B12" does not have a value. If a unit follows, it counts as a number that could not be read.
+            // "B12" has no value. Before a unit, such a word counts as a number that could not be read.
             let value = if last.is_alphabetic() { None } else { value(shown, language) };
             let value = value.map(|v| if minus { Decimal { digits: -v.digits, ..v } } else { v });
             found.push(Number { range: start..end, value, joined: false });
@@ -117,7 +117,7 @@ fn in_digits(text: &str, language: &Language) -> Vec<Number> {
     found
 }
 
-/// A decimal number; `None` if the text is not one, or is ambiguous.
+/// A decimal number; `None` if the text is not a number, or is ambiguous.
 fn value(shown: &str, language: &Language) -> Option<Decimal> {
     let (point, comma) = if language.decimal_comma { (',', '.') } else { ('.', ',') };
     let (whole, fraction) = shown.split_once(point).unwrap_or((shown, ""));

@@ -13,7 +13,7 @@ use std::ops::Range;
 /// Largest allowed length of a match, in bytes.
 const MATCH_MAX: usize = 1024;
 
-/// `\d`, `\b` and similar classes mean ASCII unless the expression contains `(?u)`.
+/// Without `(?u)`, classes such as `\d` and `\b` mean ASCII only.
 fn ascii() -> syntax::Config {
     syntax::Config::new().unicode(false).utf8(true)
 }
@@ -22,7 +22,7 @@ fn ascii() -> syntax::Config {
 pub(crate) struct Bounded {
     pub(crate) regex: Regex,
     pub(crate) hir: Hir,
-    /// Length of its longest match in bytes.
+    /// Length in bytes of the pattern's longest match.
     pub(crate) longest: usize,
 }
 
@@ -70,7 +70,7 @@ fn bad(class: &str, regex: &str, problem: String, at: Option<Range<usize>>) -> M
     MappingError::Pattern { class: class.to_owned(), regex: regex.to_owned(), problem, at }
 }
 
-/// The error without the parser's own drawing of the expression.
+/// The error without the drawing of the expression that the parser adds.
 fn syntax_error(class: &str, regex: &str, error: &regex_syntax::Error) -> MappingError {
     let (problem, span) = match error {
         regex_syntax::Error::Parse(error) => (error.kind().to_string(), Some(error.span())),

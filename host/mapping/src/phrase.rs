@@ -1,4 +1,4 @@
-//! Phrases of several words, whatever separates the words, and phrases by the stems of their words.
+//! Finds phrases of several words with any separators between them, and phrases in other word forms.
 //!
 //! Up to three spaces, dashes, slashes, underscores, quotation marks and round brackets may separate two words of a
 //! phrase: "attorney client privilege" also matches "attorney-client privilege". In a class with `inflect`, a phrase
@@ -21,12 +21,12 @@ pub(crate) const JOINTS: [char; 12] =
 /// Characters between a word and a code.
 pub(crate) const CODE_JOINTS: [char; 8] = [' ', ':', '.', '#', '\u{2116}', '-', '"', '='];
 
-/// Most characters between a word and a code, and greatest length of a code in bytes.
+/// Most characters between a word and a code, and also the greatest length of a code in bytes.
 pub(crate) const CODE_GAP: usize = 4;
 const CODE: usize = 64;
-/// How many times shorter a text is in lower case at most: the Kelvin sign has three bytes, its small letter one.
+/// Largest factor by which lower case can shorten a text: the Kelvin sign has three bytes, the letter k has one.
 const SHRINKS: usize = 3;
-/// Greatest number of words that `[words]` stands for.
+/// Greatest number of words for which `[words]` stands.
 pub(crate) const SLOT: usize = 3;
 
 /// A part of a phrase.
@@ -54,7 +54,7 @@ impl Phrase {
     }
 }
 
-/// The result of matching a phrase against a text.
+/// The result of following a phrase through a text.
 #[derive(Clone, Copy, Default)]
 struct Reach {
     /// The end of the match, if there is one.
@@ -68,11 +68,11 @@ pub(crate) struct Phrases {
     /// Sorted by first word.
     exact: Vec<Phrase>,
     inflected: Vec<Phrase>,
-    /// Phrases that match only as written: single words, and phrases with marks of their own.
+    /// Phrases that match only as written: single words, and phrases that contain other marks than separators.
     single: Vec<String>,
-    /// Bytes of the longest one of `single`.
+    /// Length in bytes of the longest phrase in `single`.
     longest: usize,
-    /// The first bytes of phrases, in both cases, and their first two bytes, in lower case.
+    /// For each byte, whether a phrase begins with it in either case. Then: the phrases' first two bytes in lower case.
     first: [bool; 256],
     begins: Vec<bool>,
     stemmer: Option<Stemmer>,
@@ -88,7 +88,7 @@ impl Phrases {
             let stems = *inflect && stemmer.is_some();
             let parts = parts(text, stemmer.as_ref().filter(|_| stems));
             let Some(first) = words(text, 0).next().and_then(|range| text.get(range)) else { continue };
-            // A phrase with marks of its own matches only as written.
+            // A phrase with marks other than separators matches only as written.
             if !joins_only(text) || (parts.len() < 2 && !stems) {
                 single.push(crate::words::lower(text).into_owned());
                 continue;
@@ -148,7 +148,7 @@ impl Phrases {
         }
     }
 
-    /// The start of the longest suffix of `text`, from `from` on, that is the beginning of a phrase.
+    /// The start of the longest suffix of `text`, not before `from`, that is the beginning of a phrase.
     pub(crate) fn unfinished(&self, text: &str, from: usize) -> Option<usize> {
         let mut starts = words(text, text.ceil_char_boundary(from));
         starts.find(|first| self.is_open(text, first)).map(|first| first.start)
@@ -184,7 +184,7 @@ impl Phrases {
         self.stemmer.as_ref().filter(|_| stems)
     }
 
-    /// Matches the rest of a phrase from `at`, the end of a word.
+    /// Matches the remaining parts of a phrase from `at`, the end of its previous word.
     fn follow(&self, text: &str, at: usize, parts: &[Part], stems: bool) -> Reach {
         let Some((part, rest)) = parts.split_first() else { return Reach { end: Some(at), open: false } };
         match part {
@@ -238,15 +238,15 @@ impl Phrases {
     }
 }
 
-/// Whether a word at the end of the text could become a word of a phrase. With `stems`, it suffices that it begins with
-/// the stem without its last letter.
+/// Whether more text could turn a word at the end of the text into a word of a phrase. With `stems`, it suffices that
+/// the word begins with the stem without its last letter.
 fn may_become(shown: &str, word: &str, stems: bool) -> bool {
     let shown = crate::words::lower(shown);
     let stem = word.char_indices().next_back().map_or(0, |(at, _)| at);
     word.starts_with(&*shown) || (stems && shown.starts_with(word.get(..stem).unwrap_or_default()))
 }
 
-/// The parts of a phrase whose words may have other separators, without other word forms.
+/// The parts of a phrase that matches with other separators, but not in other word forms; `None` for other phrases.
 pub(crate) fn joined(text: &str) -> Option<Vec<Part>> {
     let parts = parts(text, None);
     (joins_only(text) && parts.len() > 1 && matches!(parts.first(), Some(Part::Word(_)))).then_some(parts)
@@ -287,7 +287,7 @@ fn code_may_follow(text: &str, at: usize) -> bool {
 pub(crate) fn alternatives(line: &str, most: usize) -> Option<Vec<String>> {
     let mut whole = vec![String::new()];
     let mut rest = line;
-    // Brackets without a bar are part of the phrase.
+    // Brackets that do not contain a bar are part of the phrase.
     while let Some((before, inside, behind)) = group(rest) {
         let ways: Vec<&str> = inside.split('|').collect();
         if whole.len() * ways.len() > most {
@@ -327,7 +327,7 @@ fn form(word: &str, stemmer: Option<&Stemmer>) -> String {
     stemmer.map_or_else(|| lower.to_string(), |stemmer| stemmer.stem(&lower).into_owned())
 }
 
-/// The first two bytes in lower case; stemming does not change them.
+/// The length of a word's first two bytes in lower case; stemming does not change these bytes.
 fn begin(word: &str) -> usize {
     let byte = |at: usize| word.as_bytes().get(at).copied().unwrap_or(0);
     pair(byte(0), byte(1))

@@ -1,8 +1,9 @@
 //! Polarity: whether a sentence asserts the content of a hit.
 //!
-//! The words before the hit in its sentence are read one by one, then the words after it in its clause. Words that
-//! deny, ask, suppose, report or plan open a scope; marks and clause words close it. Two denials cancel each other. A
-//! doubtful hit counts for [`Polarity::Undenied`] and not for [`Polarity::Affirmed`]; both choices release less.
+//! The words of the sentence before the hit are read one by one, then the words of its clause after the hit. Words that
+//! deny, ask, suppose, report or plan open a scope; marks and clause words close it. Two denials cancel each other. If
+//! a hit is in doubt, [`Polarity::Undenied`] counts the hit and [`Polarity::Affirmed`] does not: each choice releases
+//! less text.
 
 mod cues;
 mod mark;
@@ -30,7 +31,7 @@ pub(crate) struct Around<'t> {
     before: &'t str,
     hit: &'t str,
     after: &'t str,
-    /// Whether the sentence continues outside the part that is read; words there may deny the hit.
+    /// Whether the sentence continues outside the bytes that are read; words outside could deny the hit.
     cut: bool,
 }
 
@@ -105,7 +106,7 @@ fn is_question(text: &str) -> bool {
     text.trim_end_matches(closing).ends_with(['?', '\u{ff1f}'])
 }
 
-/// Whether the predicate after the hit denies it: "does not exist", "have expired".
+/// Whether the predicate after the hit denies the hit: "does not exist", "have expired".
 fn is_taken_back(before: &[Word<'_>], hit: &[Word<'_>], after: &[Word<'_>], strict: bool) -> bool {
     let ends = |w: &&Word<'_>| mark(w.gap).is_some() || w.is(cue::CLAUSE | cue::AND | cue::CONDITION | cue::TIME);
     let own: Vec<&Word<'_>> = after.iter().take_while(|w| !ends(w)).take(2 * PREDICATE).collect();

@@ -1,7 +1,7 @@
 //! Quantities: numbers with a unit. A number that is not exact in the slot's unit is refused.
 //!
-//! As class hits, quantities are found in the whole text before it is cut. No cut separates a number from its unit, or
-//! the ends of a range. The words that must be near are searched for in the whole sentence, whatever part is judged.
+//! As with class hits, quantities are found in the whole text before it is cut. No cut separates a number from its
+//! unit, or the two ends of a range. The phrases of `near` may be anywhere in the sentence, even outside the span.
 
 use crate::error::MappingError;
 use crate::language::{Language, kind};
@@ -15,7 +15,7 @@ use portcullis_core::reason::ValidationReason;
 use portcullis_core::wire::QUANTITY_SLOTS;
 use std::ops::Range;
 
-/// A positive fraction: the size of a unit in the slot's unit.
+/// A positive fraction: the size of a unit, measured in the slot's unit.
 #[derive(Clone, Copy)]
 struct Size {
     over: i128,
@@ -25,7 +25,7 @@ struct Size {
 struct Slot {
     /// Unit words in lower case, longest first.
     units: Vec<(String, Size)>,
-    /// Phrases in lower case. One must be in the same sentence; an empty list sets no condition.
+    /// Phrases in lower case. The sentence must contain one of them; an empty list sets no condition.
     near: Vec<String>,
     range: std::ops::RangeInclusive<i32>,
 }
@@ -41,11 +41,11 @@ pub(crate) struct Quantities {
 pub(crate) struct QuantityHit {
     pub(crate) range: Range<usize>,
     slot: usize,
-    /// Each number in the slot's unit, or why it does not have a value there.
+    /// Each number in the slot's unit, or the reason why it has no value in that unit.
     values: Vec<Result<i32, ValidationReason>>,
 }
 
-/// The quantities of one span, and the finding of stage 2.
+/// The quantities of one span, and the resulting finding of stage 2 (validation).
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct QuantityReading {
     pub(crate) values: [Option<i32>; QUANTITY_SLOTS],
@@ -63,7 +63,8 @@ pub(crate) fn problems(manifest: &Manifest) -> Vec<MappingError> {
     units.filter_map(|(quantity, unit, text)| unit_size(quantity, unit, text).err()).collect()
 }
 
-/// Words for doses or packs. A number of these, each with an amount, makes a product.
+/// Words for doses or packs. If such a word follows a number, and an amount follows the word, the number is multiplied
+/// by the amount.
 const COUNTED: &[&str] = &[
     "tablet",
     "tablets",
@@ -124,12 +125,12 @@ const COUNTED: &[&str] = &[
     "compressa",
     "compresse",
 ];
-/// Words between such a word and the amount of each.
+/// Words between a word of [`COUNTED`] and the amount of each dose.
 const EACH: &[&str] = &["of", "at", "with", "each", "containing", "à", "zu", "je", "de", "da", "mit", "von"];
-/// Greatest length in bytes of the text between the number of doses and the amount of each.
+/// Greatest length in bytes of the text between the number of doses and the amount of each dose.
 const COUNTED_MAX: usize = 32;
 
-/// Whether the text between two numbers shows that the first is a number of doses and the second the amount of each.
+/// Whether the text between two numbers means that the first is a number of doses and the second the amount of each.
 fn counts(between: &str) -> bool {
     let mut words = words(between).filter_map(|w| between.get(w)).map(lower);
     between.len() <= COUNTED_MAX
@@ -140,12 +141,13 @@ fn counts(between: &str) -> bool {
 
 /// Signs and words of multiplication.
 const TIMES: &[&str] = &["x", "\u{d7}", "*", "\u{b7}", "times"];
-/// Units after "per" other than times: body weight in kilograms, and other body measures, which are not computed.
+/// Units of body weight and size after "per". Doses per unit of `WEIGHTS` are computed, doses per unit of `BODY` are
+/// not.
 const WEIGHTS: &[&str] = &["kg", "kilogram", "kilograms", "kilogramme", "kilogrammes", "kilo", "kilos"];
 const BODY: &[&str] = &["m\u{b2}", "m2", "lb", "lbs", "pound", "pounds", "stone"];
 /// Words between an amount and the unit after "per".
 const PER: &[&str] = &["per", "pro", "je", "for", "each", "every"];
-/// Times and doses between an amount and a unit of body weight: "5 mg per day and kg".
+/// Words for times and doses that may stand before a unit of body weight: "5 mg per day and kg".
 const TIME: &[&str] =
     &["s", "min", "minute", "h", "hr", "hour", "d", "day", "dose", "week", "and", "of", "tag", "stunde"];
 /// Greatest distance in bytes from an amount to the end of the unit after "per".
@@ -165,7 +167,7 @@ enum Per {
     Other,
 }
 
-/// Whether the quantity that ends at `at` is per body weight or size, and the end of that unit.
+/// Whether the quantity that ends at `at` is stated per body weight or size, and the end of that unit.
 fn per_body(text: &str, at: usize) -> Option<(usize, Per)> {
     let rest = text.get(at..)?;
     let rest = rest.get(..rest.floor_char_boundary(PER_MAX))?;
@@ -203,7 +205,7 @@ fn per_body(text: &str, at: usize) -> Option<(usize, Per)> {
     None
 }
 
-/// The weight in kilograms in the sentence around `at`, if it states exactly one.
+/// The weight in kilograms in the sentence around `at`; `None` unless the sentence states exactly one.
 fn weight(text: &str, ends: &[usize], numbers: &[Number], at: usize) -> Option<Decimal> {
     let sentence = sentence_at(text, ends, at);
     let from = numbers.partition_point(|n| n.range.start < sentence.start);
@@ -231,8 +233,8 @@ struct Column {
     cell: Range<usize>,
 }
 
-/// Every cell of every table in a text, paired with every head above it. Tables are rows separated by bars below a row
-/// of dashes (GitHub Flavored Markdown 4.10), or lines with as many tabs as an earlier line without digits.
+/// Every cell of every table in a text, once for each head above it. A table has rows with bars below a row of dashes
+/// (GitHub Flavored Markdown 4.10), or lines with as many tabs as an earlier line without digits.
 fn columns(text: &str) -> Vec<Column> {
     let mut found = Vec::new();
     if !text.contains(['|', '\t']) {
@@ -257,7 +259,7 @@ fn columns(text: &str) -> Vec<Column> {
             heads.clear();
         }
         heads.retain(|head| head.first().is_some_and(|first| line.start - first.start <= TABLE_MAX));
-        // The nearest head comes first.
+        // The nearest head is paired first.
         for head in heads.iter().rev() {
             let pairs = head.iter().cloned().zip(cells(shown(line), line.start, mark));
             found.extend(pairs.map(|(head, cell)| Column { head, cell }));
@@ -280,7 +282,7 @@ fn columns(text: &str) -> Vec<Column> {
     found
 }
 
-/// Whether a line separates the head of a table from its rows.
+/// Whether a line is the ruler between the heads of a table and its rows.
 fn is_ruler(line: &str) -> bool {
     line.contains('-') && line.trim().chars().all(|c| matches!(c, '-' | ':' | '|' | ' ' | '\t'))
 }
@@ -302,7 +304,7 @@ fn cells(line: &str, start: usize, mark: char) -> Vec<Range<usize>> {
 
 /// Greatest length in bytes of a list of numbers that share a unit.
 const JOINED_LIST: usize = 1024;
-/// Distance in bytes after a number beyond which text does not change its quantity.
+/// Text that is more than this many bytes after a number does not change the number's quantity.
 const DECIDED_MAX: usize = 128;
 /// Greatest length in bytes of letters between a number and its unit without a space.
 const GLUED_MAX: usize = 16;
@@ -352,19 +354,19 @@ impl Quantities {
                         continue;
                     }
                 }
-                // The numbers of a list share the unit of the last one.
+                // The numbers of a list share the unit that follows the last number.
                 let joined = before.iter().rev().zip(before.iter().chain([last]).rev());
                 let near = |n: &Number| last.range.end - n.range.start <= JOINED_LIST;
                 let others = joined.take_while(|(n, next)| next.joined && near(n)).map(|(n, _)| n);
                 let group: Vec<&Number> = std::iter::once(last).chain(others).collect();
                 let start = group.last().map_or(last.range.start, |n| n.range.start);
-                // Several doses of one size make one amount.
+                // A number of doses and the amount of each dose give one product.
                 let count = before.len().checked_sub(group.len()).and_then(|at| before.get(at));
                 let count = count.filter(|c| text.get(c.range.end..start).is_some_and(counts));
                 let start = count.map_or(start, |c| c.range.start);
                 let mut factors: Vec<Option<Decimal>> = count.into_iter().map(|c| c.value).collect();
                 let mut end = end;
-                // A dose per kilogram has a value only if the text states the weight.
+                // A dose per kilogram has a value only if the text states the body weight.
                 if let Some((to, per)) = per_body(text, end) {
                     let ends = sentences.get_or_insert_with(|| sentence_ends(text));
                     factors.push(
@@ -410,9 +412,9 @@ impl Quantities {
                 break;
             }
         }
-        // The cells of a line are known only when the line is complete.
+        // The cells of a line are certain only when the line is complete.
         let line = text.rfind('\n').map_or(0, |at| at + 1);
-        // The line after a table row may be a row as well, even if its first bar comes late.
+        // The line after a table row may belong to the table, even if its first bar comes late.
         let before = text.get(..line.saturating_sub(1)).and_then(|before| before.rfind('\n')).map_or(0, |at| at + 1);
         let cells = text.get(before..).is_some_and(|lines| lines.contains(['|', '\t']));
         let number = numbers.get(from).map_or(text.len(), |number| number.range.start);
@@ -473,8 +475,8 @@ impl Quantities {
         }
     }
 
-    /// Reads the quantities of a span. The most severe finding counts: values that are inexact or out of range give a
-    /// reject; two values for one slot give a decompose.
+    /// Reads the quantities of a span. The most severe finding is returned: a value that is inexact or out of range
+    /// gives a reject; two values for one slot give a decompose.
     pub(crate) fn read<'a>(measured: impl Iterator<Item = &'a QuantityHit>) -> QuantityReading {
         let mut found = QuantityReading::default();
         for quantity in measured {
@@ -503,8 +505,8 @@ impl Quantities {
     }
 }
 
-/// Compares with the quantities of the view. A number in the view that differs from the text, or is missing there, is
-/// inexact. Digits that only the view joins, across a line or a cell, do not count as a number.
+/// Compares `found` with `seen`, the quantities of the view. A number that the text lacks or shows differently becomes
+/// an inexact quantity. Digits that only the view joins, across a line or a cell, are not a number.
 pub(crate) fn compare(found: &mut Vec<QuantityHit>, seen: Vec<QuantityHit>, view: &View) {
     let mut inexact = Vec::new();
     for hit in seen {
@@ -522,7 +524,7 @@ pub(crate) fn compare(found: &mut Vec<QuantityHit>, seen: Vec<QuantityHit>, view
 }
 
 impl Slot {
-    /// The unit after a number, its end, and whether only marks are between number and unit ("5k mg" is not certain).
+    /// The unit after a number, the unit's end, and whether only marks separate number and unit (not so in "5k mg").
     fn unit_after(&self, text: &str, at: usize) -> Option<(Size, usize, bool)> {
         let rest = text.get(at..)?;
         let letters = rest.find(|c: char| !c.is_alphanumeric()).unwrap_or(rest.len());
@@ -532,7 +534,7 @@ impl Slot {
         let glued = self.unit_at(text, at).map(|(size, end)| (size, end, true));
         glued.or_else(|| {
             let after = rest.get(letters..)?;
-            // Characters such as the square sign for milligrams are not letters; the unit may begin inside the gap.
+            // Symbols such as U+338E (mg) are not letters, so the unit may begin inside the gap.
             let gap = 1 + after.char_indices().take(GAP_MAX).take_while(|(_, c)| !c.is_alphanumeric()).count();
             let mut places = after.char_indices().take(gap);
             places
@@ -541,7 +543,7 @@ impl Slot {
         })
     }
 
-    /// The unit in the head of a column, and whether it certainly applies to the numbers below. A unit of one letter
+    /// The unit in the head of a column, and whether it certainly applies to the column's numbers. A unit of one letter
     /// must stand alone, in brackets, after a slash or comma, or after "in".
     fn unit_in(&self, head: &str) -> Option<(Size, bool)> {
         let head = lower(head);
@@ -595,7 +597,7 @@ fn times(one: Decimal, other: Decimal) -> Option<Decimal> {
     Some(Decimal { digits: one.digits.checked_mul(other.digits)?, scale: one.scale.checked_add(other.scale)? })
 }
 
-/// The number in the slot's unit, if it is whole there.
+/// The number in the slot's unit; `None` if it is not a whole number in that unit.
 fn exact(number: Decimal, size: Size) -> Option<i128> {
     let over = number.digits.checked_mul(size.over)?;
     let under = size.under.checked_mul(10i128.checked_pow(number.scale)?)?;

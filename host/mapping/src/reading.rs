@@ -1,4 +1,4 @@
-//! Reads a span word by word: cues for the host's stages, and the change of memory that an admit makes.
+//! Reads a span word by word: collects facts for the host's stages, and the change of memory that an admit makes.
 
 use crate::claims::claims;
 use crate::language::{Language, Phrase, kind};
@@ -12,9 +12,9 @@ use std::ops::Range;
 /// Facts about a span that its descriptor does not contain.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reading {
-    /// Nouns after a demonstrative ("this trial"), each as the content words of its phrase.
+    /// Nouns after a demonstrative ("this trial"), each with the content words of its phrase.
     pub pointing: Vec<Vec<String>>,
-    /// Nouns after a definite article, where the phrase does not identify its object itself.
+    /// Nouns after a definite article, except where the phrase itself identifies the object.
     pub definite: Vec<Vec<String>>,
     /// Whether the span refers to earlier text ("as stated above").
     pub backward: bool,
@@ -138,7 +138,7 @@ impl Reading {
             let inside = |t: &&Token<'_>| !t.breaks && t.is_content() && !t.is(kind::PREPOSITION | kind::COPULA);
             let phrase: Vec<&Token<'_>> = rest.iter().take_while(inside).take(PHRASE).collect();
             let after = rest.get(phrase.len());
-            // "The capital of France", "the man who": the phrase identifies its object itself.
+            // "The capital of France", "the man who": the phrase itself identifies the object.
             let said = after.is_some_and(|t| !t.breaks && t.is(kind::PREPOSITION | kind::CLAUSE));
             let known = phrase.iter().any(|t| t.is(kind::KNOWN | kind::ORDINAL | kind::NUMBER) || t.capital);
             if !phrase.is_empty() && !said && !known {
@@ -149,7 +149,8 @@ impl Reading {
 
     fn propose(&mut self, span: &str, tokens: &[Token<'_>], numbers: &[Number], language: &Language) {
         let proposed = &mut self.proposed;
-        // Keys sort as their words do, so most comparisons are on numbers; words without a key are compared as text.
+        // Keys sort in the order of their words, so most comparisons are between numbers; words without a key are
+        // compared as text.
         let mut words: Vec<(u128, &str)> = Vec::with_capacity(tokens.len());
         words.extend(tokens.iter().filter(|t| t.is_content()).map(|t| (t.key, &*t.word)));
         words.sort_unstable_by_key(|(key, _)| *key);
@@ -167,7 +168,7 @@ impl Reading {
                 lines.push_str(word);
                 lines.push('\n');
             }
-            // Marks questions, so that a question and its denial differ from statements and from each other.
+            // The added mark distinguishes the fingerprints of a statement, a question and a negated question.
             if asks(span) {
                 lines.push_str(if proposed.negated { "?\n!" } else { "?" });
             }
@@ -180,7 +181,7 @@ impl Reading {
     }
 }
 
-/// Whether a span is a question, by its last mark.
+/// Whether the last mark of a span makes it a question.
 pub(crate) fn asks(span: &str) -> bool {
     let closing = |c: char| {
         c.is_whitespace() || matches!(c, '"' | '\'' | ')' | ']' | '*' | '_' | '\u{201d}' | '\u{2019}' | '\u{bb}')

@@ -1,10 +1,10 @@
 //! Segmentation: cuts text into pieces that cover every byte once, in order.
 //!
 //! Sentences are cut into clauses at `;`, at `:`, and at a comma before a clause word. Two kinds of clauses stay joined
-//! to the text before them: clauses that limit a statement or name its speaker, with all later clauses ("I do not say
-//! that it rains, or that it is cold"), and clauses that begin with a quantifier ("Some survive it, but most die"). No
-//! cut falls inside a class hit. White space at the ends of a piece becomes an inert piece. Connectives at the very end
-//! of a text introduce nothing, so they are judged as a span.
+//! to the text before them. The first kind limits a statement or names its speaker; all later clauses stay joined, too
+//! ("I do not say that it rains, or that it is cold"). The second kind begins with a quantifier ("Some survive it, but
+//! most die"). No cut falls inside a class hit. White space at the ends of a piece becomes an inert piece. Connectives
+//! at the very end of a text are judged as a span.
 
 use crate::language::{Language, kind};
 use crate::words::{find, lower, words};
@@ -14,9 +14,9 @@ use std::ops::Range;
 /// A part of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Piece {
-    /// Its bytes.
+    /// The piece's bytes.
     pub range: Range<usize>,
-    /// Formatting or bare connectives: held for the next span's commitment, never submitted alone.
+    /// Whether the piece is formatting or bare connectives: it waits for the next span and is never submitted alone.
     pub inert: bool,
 }
 
@@ -41,14 +41,14 @@ pub(crate) fn is_scoped(text: &str, language: &Language) -> bool {
     words(text).any(scope)
 }
 
-/// Whether a clause begins with a word that counts things named before: "but most die", "and the rest left".
+/// Whether a clause begins with a word that counts things named earlier: "but most die", "and the rest left".
 fn is_counted(clause: &str, language: &Language) -> bool {
     let kinds = |word: Range<usize>| language.kinds(&lower(clause.get(word).unwrap_or_default()));
     let first = words(clause).map(kinds).find(|kinds| kinds & (kind::CLAUSE | kind::CONNECTIVE | kind::DEFINITE) == 0);
     first.is_some_and(|kinds| kinds & kind::QUANTIFIER != 0)
 }
 
-/// Places inside `range` where a clause ends: after `;` or `:` and a space, or after a comma before a clause word.
+/// The places inside `range` where a clause ends: after `;` or `:` and a space, or after a comma before a clause word.
 pub(crate) fn clause_cuts(text: &str, range: &Range<usize>, language: &Language) -> Vec<usize> {
     let Some(part) = text.get(range.clone()) else { return Vec::new() };
     let mut cuts = Vec::new();
@@ -91,8 +91,8 @@ pub(crate) fn clause_cuts(text: &str, range: &Range<usize>, language: &Language)
     cuts
 }
 
-/// Cuts `range` at `cuts` (in order; cuts that `whole` forbids are skipped), splits off the inert ends of each part,
-/// and adds everything to `pieces`. A part with a hit is never inert.
+/// Cuts `range` at `cuts` (in order; cuts that `whole` forbids are skipped), separates the inert ends of each part, and
+/// adds all parts to `pieces`. A part with a hit is never inert.
 pub(crate) fn cut(
     text: &str,
     range: &Range<usize>,
@@ -111,7 +111,7 @@ pub(crate) fn cut(
     }
 }
 
-/// Turns connectives after the last span of the text into a span: without a next span they would not be judged.
+/// Turns connectives after the last span of the text into a span, because no later span can carry them.
 pub(crate) fn judge_last_connectives(text: &str, language: &Language, pieces: &mut Vec<Piece>) {
     let tail = pieces.iter().rposition(|piece| !piece.inert).map_or(0, |last| last + 1);
     let Some(start) = pieces.get(tail).map(|piece| piece.range.start) else { return };
@@ -121,16 +121,16 @@ pub(crate) fn judge_last_connectives(text: &str, language: &Language, pieces: &m
     }
 }
 
-/// Text that a cut must not divide.
+/// The ranges of a text that a cut must not divide.
 pub(crate) trait Whole {
-    /// Whether a cut at `at` would divide something.
+    /// Whether a cut at `at` would divide one of these ranges.
     fn split_by(&self, at: usize) -> bool;
     /// Whether a range shares a byte with a class hit.
     fn holds_hit(&self, range: &Range<usize>) -> bool;
 }
 
-/// Adds one part as up to three pieces: white space, the part, white space. A part that `must` be judged is never
-/// inert.
+/// Adds one part as up to three pieces: white space, the part, white space. If `must` is set, the part is judged even
+/// if it would be inert.
 fn trimmed(text: &str, range: Range<usize>, must: bool, language: &Language, pieces: &mut Vec<Piece>) {
     let part = text.get(range.clone()).unwrap_or_default();
     if !must && is_inert(part, language) {

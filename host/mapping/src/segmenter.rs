@@ -1,9 +1,9 @@
 //! Reads a text that arrives in chunks: returns each span as soon as later text cannot change it.
 //!
-//! The rest of the text is read again with each new sentence. A sentence is returned when its end is certain (UAX #29
-//! looks ahead), when no class pattern, phrase, citation or quantity continues beyond it, when no markup and no JSON
-//! object before it is still open, and when it does not end with the number of a list item. All these searches have a
-//! bounded reach, in complete texts too. So the spans of a text and their readings do not depend on the chunks.
+//! The rest of the text is read again with each new sentence. A sentence is returned when all of this is true: its end
+//! is certain (UAX #29 looks ahead), no class pattern, phrase, citation or quantity continues beyond it, no markup or
+//! JSON object is open at its end, and it does not end with a list number. All these searches have a bounded reach, in
+//! complete texts too. So the spans and their readings do not depend on the chunks.
 
 use crate::mapper::Mapper;
 use crate::sentence::settled_end;
@@ -11,13 +11,14 @@ use crate::text::{Text, Waiting};
 use crate::tool::Tools;
 use portcullis_core::wire::Granularity;
 
-/// Number of bytes before a border that are read with the text after it; no search reaches further.
+/// Number of bytes before a border that are read again as context; no search reaches further back.
 const CONTEXT: usize = 2048;
 
-/// A text longer than the square of this number is read again only after it has grown by one part in this number.
+/// A text of more than `SELDOM` squared bytes is read again only after it has grown by about 1 / `SELDOM` of its
+/// length.
 const SELDOM: usize = 64;
 
-/// The bytes are not UTF-8 (RFC 3629). They are refused; the reader does not guess.
+/// The bytes are not UTF-8 (RFC 3629). The reader refuses them and does not replace them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("INVALID-UTF8 at byte {at}")]
 pub struct NotUtf8 {
@@ -29,24 +30,24 @@ pub struct NotUtf8 {
 #[derive(Clone, Debug)]
 pub struct Segmenter {
     granularity: Granularity,
-    /// The rest of the text, after some context.
+    /// The part of the text that is not returned yet, with some context before it.
     text: String,
-    /// Number of bytes of the whole text before `text`.
+    /// Number of bytes of the whole text that come before `text`.
     offset: usize,
-    /// Ends of sentences at which the text was divided, in order; the rest begins at the last of them.
+    /// Ends of sentences at which the text was divided, in order; the unreturned text begins at the last one.
     borders: Vec<usize>,
-    /// Inert bytes before the rest that wait for a span.
+    /// Inert bytes that stand before the unreturned text and wait for the next span.
     waiting: Waiting,
-    /// Ends of sentences in the rest that are certain.
+    /// Certain ends of sentences in the unreturned text.
     ends: Vec<usize>,
     /// The first bytes of an incomplete character.
     begun: Vec<u8>,
-    /// Length of `text` at the last reading that did not return a span.
+    /// Length of `text` when it was last read without returning a span.
     tried: usize,
 }
 
 impl Segmenter {
-    /// A reader for one text with this granularity. With granularity step, the text has no spans before its end.
+    /// A reader for one text. With granularity step, it returns all spans at the end of the text.
     #[must_use]
     pub fn new(granularity: Granularity) -> Self {
         let (borders, waiting, ends, begun) = Default::default();
@@ -68,7 +69,7 @@ impl Segmenter {
             start += end;
             self.ends.push(start);
         }
-        // A long rest without a finished span is read less often, so that the total time stays proportional to the
+        // A long text without a finished span is read less often, so that the total time stays proportional to the
         // length, even for a text of line breaks.
         let soon = self.text.len() < self.tried + (self.text.len() / SELDOM).saturating_sub(SELDOM);
         if self.ends.is_empty() || soon {
@@ -118,7 +119,7 @@ impl Segmenter {
         Ok(())
     }
 
-    /// The part of the rest up to its last certain border.
+    /// The part of the unreturned text up to its last certain border.
     fn part(&mut self, mapper: &Mapper) -> Option<Text> {
         let settled = mapper.settled(&self.text);
         let first = self.ends.first()?;
@@ -140,8 +141,8 @@ impl Segmenter {
         part
     }
 
-    /// Whether the end of a sentence is a cut. With granularity token (a word and the bytes after it), it must be the
-    /// beginning of a word after another word.
+    /// Whether the end of a sentence is a cut. With granularity token (a word and the bytes after it), it must also be
+    /// the beginning of a word that is not the first.
     fn is_cut(&self, end: usize) -> bool {
         let has_word =
             || self.text.get(self.origin()..end).is_some_and(|before| before.contains(char::is_alphanumeric));

@@ -3,7 +3,7 @@
 //! Lines are independent: UAX #29 breaks after every line separator. ASCII lines use a short form of the rules, other
 //! lines the full tables; a property test checks that both agree on ASCII. Two bounds are additions: rule SB8 examines
 //! at most [`LOOK`] characters to find the deciding letter, and a sentence has at most [`LONGEST`] bytes. With these
-//! bounds, a text that is still growing already has its final sentences.
+//! bounds, the first sentences of a text become final while the text still grows.
 
 use std::ops::Range;
 use unicode_segmentation::UnicodeSegmentation;
@@ -17,7 +17,7 @@ const LINE_ENDS: [char; 3] = ['\u{85}', '\u{2028}', '\u{2029}'];
 /// Full stops (Sentence_Break=ATerm).
 const FULL_STOPS: [char; 4] = ['.', '\u{2024}', '\u{fe52}', '\u{ff0e}'];
 
-/// Ends of the sentences of `text`, the last one included.
+/// Ends of all sentences of `text`, including the last sentence.
 pub(crate) fn sentence_ends(text: &str) -> Vec<usize> {
     let mut ends = Vec::new();
     let mut at = 0;
@@ -39,13 +39,13 @@ pub(crate) fn settled_end(text: &str) -> Option<usize> {
     let end = first(text);
     let (sentence, after) = text.split_at(end);
     let closed = sentence.ends_with('\n') || sentence.ends_with(LINE_ENDS);
-    // Of all characters that could follow, only a lower-case letter cancels an end.
+    // A lower-case letter is the only next character that could move the end, so the check appends one.
     let stands = || after.chars().nth(LOOK).is_some() || first(&[text, "a"].concat()) == end;
     (closed || (!after.is_empty() && stands())).then_some(end)
 }
 
-/// The end of the sentence that contains the end of `range`, searched for up to `reach` bytes after it, and whether the
-/// sentence may continue beyond these bytes.
+/// The end of the sentence that contains the end of `range`, and whether the sentence may continue beyond it. At most
+/// `reach` bytes after `range` are read.
 pub(crate) fn end_of(text: &str, range: &Range<usize>, reach: usize) -> (usize, bool) {
     let limit = text.floor_char_boundary((range.end + reach).min(text.len()));
     let mut end = range.start;
@@ -59,8 +59,8 @@ pub(crate) fn end_of(text: &str, range: &Range<usize>, reach: usize) -> (usize, 
     (end, end == limit && limit < text.len() && !closed)
 }
 
-/// The start of the last sentence of a text, by marks only: after a mark with a space and no lower-case letter, or
-/// after a line break.
+/// The start of the last sentence of a text, found by marks only: after a line break, or after a mark and a space
+/// unless a lower-case letter follows.
 pub(crate) fn last_start(text: &str) -> usize {
     let ends = |c: char| matches!(c, '.' | '!' | '?' | '\u{2026}' | '\u{3002}' | '\u{ff01}' | '\u{ff1f}');
     let closes = |c: char| matches!(c, '"' | '\'' | ')' | ']' | '*' | '_' | '\u{201d}' | '\u{2019}');
@@ -86,7 +86,7 @@ fn first_in_line(line: &str, ascii: bool) -> usize {
     if ascii { first_of_ascii(line.as_bytes()) } else { first_by_tables(line) }
 }
 
-/// The rules for ASCII lines. Most character classes do not occur there, so these few rules suffice.
+/// The rules for ASCII lines. Most character classes of UAX #29 do not occur in ASCII, so these few rules suffice.
 fn first_of_ascii(line: &[u8]) -> usize {
     let is_separator = |b: u8| matches!(b, b'\n' | b'\r');
     let is_space = |b: u8| matches!(b, b' ' | b'\t' | 0x0b | 0x0c);
@@ -104,7 +104,7 @@ fn first_of_ascii(line: &[u8]) -> usize {
         }
         let period = b == b'.';
         let next = get(i + 1);
-        // SB6, SB7: a period before a digit, or between a letter and a capital.
+        // SB6, SB7: a period does not end the sentence before a digit, or between a letter and an upper-case letter.
         let after_letter = i > 0 && get(i - 1).is_some_and(|b| b.is_ascii_alphabetic());
         if period
             && (next.is_some_and(|b| b.is_ascii_digit())
@@ -125,7 +125,7 @@ fn first_of_ascii(line: &[u8]) -> usize {
         let decides = |b: &&u8| b.is_ascii_alphabetic() || is_separator(**b) || is_terminator(**b);
         let ahead = || line.get(end..).unwrap_or_default().iter().take(LOOK).find(decides);
         if goes_on || period && ahead().is_some_and(u8::is_ascii_lowercase) {
-            // The next round continues after the marks, or at a further terminator.
+            // The search continues after the marks, or at a further terminator.
             i = if goes_on && get(end).is_some_and(is_terminator) { end } else { end.max(i + 1) };
             continue;
         }
@@ -138,7 +138,7 @@ fn first_by_tables(line: &str) -> usize {
     let first = |text: &str| text.split_sentence_bounds().next().map_or(0, str::len);
     let end = first(line);
     let sentence = line.get(..end).unwrap_or_default();
-    // If rule SB8 would find its letter only beyond the bound, the sentence ends after the full stop.
+    // If rule SB8 would find its letter only beyond [`LOOK`] characters, the sentence ends after the full stop.
     let too_far = sentence.match_indices(FULL_STOPS).find_map(|(at, _)| {
         let behind = line.get(at..)?;
         let decides = |c: char| c.is_alphabetic() || matches!(c, '.' | '!' | '?' | '\n' | '\r');

@@ -16,7 +16,7 @@ use std::ops::Range;
 pub struct Text {
     text: String,
     origin: usize,
-    /// Number of bytes of a longer text before this one.
+    /// Number of bytes before this text in the longer text that it is a part of.
     offset: usize,
     hits: Hits,
     quantities: Vec<QuantityHit>,
@@ -33,7 +33,7 @@ pub struct Text {
     language: &'static Language,
 }
 
-/// The inert end of a part of a text, which waits for the next span.
+/// The inert pieces at the end of a part of a text, which wait for the next span.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Waiting {
     /// Inert pieces.
@@ -59,10 +59,10 @@ impl Waiting {
     }
 }
 
-/// Greatest length in bytes of the beginning of a list item, from its number.
+/// Greatest length in bytes of the text that counts as the beginning of a list item.
 const ITEM: usize = 1024;
 
-/// The results of a scan.
+/// The results of scanning a text.
 #[derive(Default)]
 pub(crate) struct Findings {
     pub(crate) hits: Hits,
@@ -76,8 +76,8 @@ pub(crate) struct Findings {
 }
 
 impl Text {
-    /// A text of several consecutive parts; `ends` are the ends of all parts. Only the text after `from` is cut; the
-    /// text before it is context for hits and quantities.
+    /// A text of several consecutive parts, which end at `ends`. Only the text after `from` is cut; the text before it
+    /// is context for hits and quantities.
     pub(crate) fn new(
         text: String,
         from: usize,
@@ -87,7 +87,7 @@ impl Text {
         granularity: Granularity,
     ) -> Self {
         let Findings { hits, quantities, citations, calls, unfinished } = found;
-        // Arguments of a call do not count as citations of the text; the tool's classes check addresses in them.
+        // Arguments of a call do not count as citations; the tool's own classes check the addresses in them.
         let in_call = |c: &Range<usize>| {
             let call = calls.get(calls.partition_point(|call| call.end <= c.start));
             call.is_some_and(|call| call.start <= c.start && c.end <= call.end)
@@ -146,7 +146,7 @@ impl Text {
         read
     }
 
-    /// Completes a text that nothing follows.
+    /// Completes a text after which no more text comes.
     pub(crate) fn ended(mut self) -> Self {
         judge_last_connectives(&self.text, self.language, &mut self.pieces);
         self
@@ -160,12 +160,11 @@ impl Text {
         self
     }
 
-    /// Keeps the pieces up to the last possible border, and of these only the pieces up to the last span. Returns the
-    /// border and the inert pieces before it that remain. `None` if there is no possible border; then no piece is
-    /// kept.
+    /// Finds the last possible border, and keeps the pieces up to the last span before it. Returns the border and the
+    /// inert pieces between that span and the border. `None` if there is no possible border; then no piece is kept.
     ///
     /// `ends` are certain ends of sentences, in order. `settled` is the start of the part that later text may change.
-    /// `whole` are ranges that must be read as one.
+    /// `whole` are ranges that must not be divided.
     pub(crate) fn settle(
         &mut self,
         ends: &[usize],
@@ -201,7 +200,7 @@ impl Text {
         !near || behind.len() > item::REACH || behind.contains(char::is_alphanumeric)
     }
 
-    /// Bytes of the longer text before this part of it.
+    /// Number of bytes before this text in the longer text that it is a part of.
     #[must_use]
     pub const fn offset(&self) -> usize {
         self.offset
@@ -213,7 +212,7 @@ impl Text {
         &self.text
     }
 
-    /// The start of the text; the bytes before it are the end of another text, as context.
+    /// The place where the text begins; the bytes before it are context from the end of another text.
     #[must_use]
     pub const fn origin(&self) -> usize {
         self.origin
@@ -231,9 +230,9 @@ impl Text {
         &self.pieces
     }
 
-    /// Splits the pieces into pieces to judge and pieces that wait, from the first piece that more text could turn into
-    /// a part of a hit. If that piece contains a hit already, or is longer than `most` bytes, only its unfinished part
-    /// waits. If a hit is in the unfinished part, the whole piece is judged.
+    /// Splits the pieces into pieces to judge and pieces that wait. The first waiting piece is the first piece that
+    /// more text could turn into a part of a hit. If it contains a hit already, or is longer than `most` bytes, only
+    /// its unfinished part waits. If a hit is in the unfinished part, the whole piece is judged.
     pub fn finish(&mut self, most: usize) -> (Vec<Piece>, Vec<Piece>) {
         let end = self.unfinished.max(self.origin);
         self.hits.widen(&(end..self.text.len()));
@@ -255,17 +254,17 @@ impl Text {
         (done, rest)
     }
 
-    /// Smaller parts of a span after a decompose; they cover the span. Empty if it cannot be divided.
+    /// Smaller parts of a span after a decompose; they cover the span. Empty if the span cannot be divided.
     ///
-    /// First choice is to separate the hits, so that they are judged alone; then the phrases that overlap `apart`; then
-    /// the clauses; then a cut before each number; last the word boundary nearest to the middle. A sentence with a word
-    /// that limits it or names its speaker ("not", "if", "only", "she says") is only cut around values, because its
-    /// parts could have another meaning.
+    /// The first cut that divides the span is used: around hits; around the phrases that overlap `apart`; between
+    /// clauses; before each number; at the word boundary nearest to the middle. If the sentence has a word that limits
+    /// it or names its speaker ("not", "if", "only", "she says"), the span is only cut around values, because its parts
+    /// could mean something else.
     #[must_use]
     pub fn split(&self, span: &Range<usize>, apart: &[Range<usize>]) -> Vec<Piece> {
         let inside = |at: &usize| span.start < *at && *at < span.end;
         let edges: Vec<usize> = self.clusters(span).into_iter().flat_map(|c| [c.start, c.end]).filter(inside).collect();
-        // Several amounts are separated only in order to be judged singly, so limiting words do not matter.
+        // Several amounts are separated only to judge each of them alone, so limiting words do not matter.
         let amounts = apart.is_empty() && !self.holds_hit(span) && self.measured(span).nth(1).is_some();
         let scoped = !amounts && self.is_scoped(span);
         let edges =
@@ -286,7 +285,7 @@ impl Text {
         ];
         for cuts in ways {
             let parts = self.cut(span, cuts);
-            // The cut succeeds if the span itself is not among the parts.
+            // A cut succeeds if it really divides the span.
             if parts.len() > 1 && parts.iter().filter(|p| !p.inert).all(|p| p.range != *span) {
                 return parts;
             }
@@ -299,12 +298,12 @@ impl Text {
         is_scoped(self.slice(&self.sentence(span)), self.language)
     }
 
-    /// Whether a hit is a value, such as a card number or an e-mail address, and not words of the sentence.
+    /// Whether a hit is a value, such as a card number or an e-mail address, and not a phrase.
     fn is_value(&self, hit: &Range<usize>) -> bool {
         self.slice(hit).contains(|c: char| c.is_numeric() || c == '@')
     }
 
-    /// Numbers of list items, at the starts of sentences, and in brackets after a semicolon or comma.
+    /// Numbers of list items at the starts of sentences, and numbers in brackets after a semicolon or comma.
     fn item_numbers(&self) -> Vec<Range<usize>> {
         let starts = std::iter::once(self.origin).chain(self.sentences.iter().copied());
         let all = self.text.get(self.origin..).unwrap_or_default();
@@ -320,13 +319,13 @@ impl Text {
         found
     }
 
-    /// The beginning of the list item that contains a place, up to its first words. An item ends at the end of its line
-    /// or at a limit in bytes.
+    /// The beginning of the list item that contains the place `at`, up to the item's first words. An item ends at the
+    /// end of its line or at a limit in bytes.
     pub(crate) fn item_of(&self, at: usize) -> Option<&str> {
         let near = self.text.floor_char_boundary(at.saturating_sub(ITEM));
         let line = match self.text.get(near..at)?.rfind('\n') {
             Some(end) => near + end + 1,
-            // The text before the context is unknown.
+            // Without a line break before `at`, the line begins with the text, unless the context may be cut off.
             None if near == 0 && self.origin < ITEM => 0,
             None => return None,
         };
@@ -348,7 +347,7 @@ impl Text {
         Some(all.iter().skip(first).take_while(|c| c.start < span.end).map(|c| self.slice(c)).collect())
     }
 
-    /// The sentence in which a span begins, as far as it is in this text.
+    /// The sentence in which a span begins, as far as this text contains it.
     #[must_use]
     pub fn sentence(&self, span: &Range<usize>) -> Range<usize> {
         let whole = self.origin..self.text.len();
@@ -357,7 +356,7 @@ impl Text {
         start..self.sentences.get(ends).copied().unwrap_or(whole.end).max(span.end)
     }
 
-    /// Borders between phrases that overlap `apart` and other phrases. A phrase begins after a mark, or with a
+    /// Borders between the phrases that overlap `apart` and other phrases. A phrase begins after a mark, or with a
     /// preposition, a connective or a clause word.
     fn phrase_cuts(&self, span: &Range<usize>, apart: &[Range<usize>]) -> Vec<usize> {
         if apart.is_empty() {
@@ -407,7 +406,7 @@ impl Text {
         self.quantities.iter().skip(first).filter(move |q| q.range.start < end && start < q.range.end)
     }
 
-    /// Overlapping hits of a span, joined, each extended to the call that contains it.
+    /// The overlapping hits of a span, joined into ranges; a range inside a call is extended to the whole call.
     fn clusters(&self, span: &Range<usize>) -> Vec<Range<usize>> {
         let mut clusters: Vec<Range<usize>> = Vec::new();
         for hit in self.hits.touching(span) {

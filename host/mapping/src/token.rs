@@ -5,16 +5,15 @@ use crate::words::{lower, words};
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// A word and its properties.
 pub(crate) struct Token<'a> {
     pub(crate) range: Range<usize>,
     /// The word in lower case.
     pub(crate) word: Cow<'a, str>,
-    /// Its [`key`].
+    /// The word's [`key`].
     pub(crate) key: u128,
     pub(crate) kinds: u32,
     pub(crate) capital: bool,
-    /// Whether a mark separates it from the previous word.
+    /// Whether a mark separates the word from the previous word.
     pub(crate) breaks: bool,
     /// Whether the word consists of letters and digits only.
     pub(crate) plain: bool,
@@ -34,7 +33,7 @@ impl Token<'_> {
     }
 }
 
-/// Average length of a word with its space in bytes, to estimate the size of a list of words.
+/// Average length in bytes of a word and the space after it, to estimate the number of words.
 const WORD: usize = 6;
 
 /// The words of `span`, in order; their numbers are not set yet.

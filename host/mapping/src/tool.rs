@@ -1,4 +1,4 @@
-//! Tool calls: a name and JSON arguments in a canonical text, and the classes whose rules match them.
+//! Tool calls: the canonical text of a name and its JSON arguments, and the classes whose rules match a call.
 
 use crate::error::MappingError;
 use crate::json::{Json, Prefix};
@@ -17,7 +17,7 @@ use std::ops::Range;
 pub struct Call {
     /// Name of the tool.
     pub name: String,
-    /// Its arguments: a JSON object as text.
+    /// Arguments of the call: a JSON object as text.
     pub arguments: String,
 }
 
@@ -60,8 +60,8 @@ impl Tools {
         self.rules.iter().filter(matches).map(|r| r.class).collect()
     }
 
-    /// The calls in a text, in order, including calls whose marks are look-alikes of ASCII marks. A reader of the text
-    /// may execute them, so they are judged as calls.
+    /// The calls in a text, in order, including calls whose marks only look like ASCII marks. A program that reads the
+    /// text may execute them, so they are judged as calls.
     pub(crate) fn in_text(&self, text: &str) -> Vec<TextCall> {
         let mut found = self.written(text);
         if let Some(view) = View::of_marks(text) {
@@ -77,7 +77,7 @@ impl Tools {
         found
     }
 
-    /// Ranges that were read as objects but are invalid or incomplete. Later text must be read together with them.
+    /// Ranges that look like objects but are invalid or incomplete. Later text must be read together with them.
     pub(crate) fn looked_at(text: &str) -> Vec<Range<usize>> {
         let mut ranges = objects(text, |_, _| {});
         if let Some(view) = View::of_marks(text) {
@@ -113,7 +113,7 @@ enum Object<'j> {
     Unread,
 }
 
-/// Calls `show` for each object of a text in order. Returns the ranges read after braces that do not begin an object;
+/// Calls `show` for each object of a text in order. Returns the ranges that begin with a brace but are not objects;
 /// overlapping ranges are joined.
 fn objects(text: &str, mut show: impl FnMut(Range<usize>, Object<'_>)) -> Vec<Range<usize>> {
     let mut from = 0;
@@ -175,22 +175,22 @@ pub(crate) fn canonical(call: &Call) -> Option<(String, Json)> {
 
 /// A tool call in a text, in one of the formats that model servers and agent libraries accept.
 pub(crate) struct TextCall {
-    /// Its bytes: the outermost object that contains it.
+    /// The bytes of the outermost object that contains the call.
     pub(crate) range: Range<usize>,
     /// Classes whose rules match the call.
     pub(crate) classes: Vec<ClassId>,
 }
 
-/// How often a byte may be read on average while searching for objects. After an unclosed object, the search starts
+/// Limits the search for objects: how often a byte may be read on average. After an unclosed object, the search starts
 /// again at each later brace.
 const EFFORT: usize = 32;
 /// Greatest length of an object in bytes.
 const LONGEST: usize = 1 << 16;
 
-/// Keys for the name of a tool: OpenAI, Anthropic, Llama and Mistral (`name`), Cohere (`tool_name`), ReAct agents
-/// (`action`), and other keys that libraries accept.
+/// Keys that name the tool: OpenAI, Anthropic, Llama and Mistral use `name`, Cohere `tool_name`, ReAct agents `action`,
+/// and libraries accept the others.
 const NAMES: [&str; 6] = ["name", "tool_name", "tool", "function", "action", "recipient_name"];
-/// Keys for the arguments, in the same formats.
+/// Keys that hold the arguments, in the same formats.
 const ARGUMENTS: [&str; 9] =
     ["arguments", "parameters", "input", "args", "params", "action_input", "tool_input", "kwargs", "tool_args"];
 

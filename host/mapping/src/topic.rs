@@ -1,6 +1,6 @@
-//! The topic of a stream: the distance of a sentence from the earlier text, in integers. The distance is the share of
-//! its content, weighted by rarity, that is neither in intent nor in memory; it is reduced if the sentence continues
-//! the subject.
+//! The topic of a stream: how far a sentence is from the earlier text, in integers. The distance is the share of its
+//! content, weighted by rarity, that is neither in the intent nor in memory. A sentence that continues the subject has
+//! a smaller distance.
 
 use crate::language::{Language, kind};
 use crate::lexicon::Lexicon;
@@ -13,19 +13,19 @@ use portcullis_core::topic::Topic;
 
 /// Smallest number of content words with which a sentence has a topic of its own.
 const WORDS: usize = 3;
-/// Weight of a new sentence in the mean, in tenths.
+/// Weight of a new sentence in the mean distance, in tenths.
 const NEW: u32 = 3;
-/// Rarity of a word outside the tables, and of a number: 256 times a binary logarithm.
+/// Rarity of a word that the tables do not contain, and of a number: 256 times a binary logarithm.
 const UNKNOWN: u32 = 2500;
 const NUMBER: u32 = 1000;
-/// Factors on a distance, in tenths: for a sentence that names the subject of the intent; that continues with a pronoun
-/// for the person; that refers to earlier text or addresses the reader.
+/// Factors on a distance, in tenths, for a sentence that names the subject of the intent (`NAMED`), has the pronoun of
+/// the person that the text is about (`CARRIED`), or refers to earlier text or addresses the reader (`LINKED`).
 const NAMED: u32 = 4;
 const CARRIED: u32 = 5;
 const LINKED: u32 = 6;
 const WHOLE: u32 = 10_000;
 
-/// Pronouns and names of a sentence.
+/// Pronouns and names of a sentence that link it to earlier text.
 #[derive(Default)]
 struct Links {
     masculine: u32,
@@ -115,13 +115,13 @@ impl Links {
         links
     }
 
-    /// Whether the sentence's pronouns agree with the person of the text.
+    /// Whether the sentence has a masculine or feminine pronoun of a gender that is not the rarer one in the text.
     const fn agrees(&self, topic: Topic) -> bool {
         (self.masculine > 0 && topic.masculine >= topic.feminine)
             || (self.feminine > 0 && topic.feminine >= topic.masculine)
     }
 
-    /// Reduces a distance for links. In a text about a person, only that person's pronouns continue the topic.
+    /// Adjusts a distance by the sentence's links. In a text about a person, only the pronouns of that person count.
     fn distance(&self, distance: u32, topic: Topic) -> u32 {
         let part = |tenths: u32| distance * tenths / 10;
         if self.named {

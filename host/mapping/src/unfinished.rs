@@ -1,13 +1,14 @@
 //! Finds the suffix of a text that could become a hit: a class pattern or phrase that more text could complete.
 //!
-//! An automaton over all patterns runs from each of the last 1,024 bytes to the end. If it can still continue there,
-//! more text can make a match. A match without its `near` phrase is also unfinished while the phrase can still come.
+//! An automaton over all patterns runs from each of the last 1,024 bytes to the end of the text. If it does not end in
+//! a dead state, more text can complete a match. A match without its `near` phrase is unfinished as long as the phrase
+//! can come.
 
 use crate::anchored::{End, Joint};
 use crate::phrase::Phrases;
 use regex_syntax::hir::Hir;
 
-/// Number of bytes at the end of a text in which an unfinished match can begin: a pattern's longest match.
+/// Number of bytes at the end of a text in which an unfinished match can begin; no pattern has a longer match.
 pub(crate) const REACH: usize = 1024;
 
 /// The automaton over the patterns.
@@ -22,7 +23,7 @@ impl Unfinished {
     }
 
     /// The start of the longest suffix of `text`, at most [`REACH`] bytes, that could become a match of a pattern or a
-    /// phrase. The text's length if there is none.
+    /// phrase; the text's length if there is no such suffix.
     pub(crate) fn from(&self, text: &str, phrases: &Phrases) -> usize {
         let phrase = phrases.unfinished(text, text.len().saturating_sub(REACH));
         self.of_patterns(text).min(phrase.unwrap_or(text.len()))

@@ -4,8 +4,8 @@ use crate::card;
 use portcullis_core::manifest::Validator;
 use std::ops::Range;
 
-/// The accepted part of a match. `Err` gives the place from which the search must continue. `apart` is whether
-/// something separates the two ends of a range, such as the border of a cell.
+/// The accepted part of a match. `Err` gives the place from which the search must continue. `apart` returns whether a
+/// border, such as that of a table cell, lies within a range.
 pub(crate) fn accept(
     validator: Validator,
     text: &str,
@@ -109,8 +109,8 @@ pub(crate) const IBAN_LENGTHS: &[(&str, usize)] = &[
     ("XK", 20),
 ];
 
-/// The length of the IBAN at the start of the text, according to its country, if its check digits are valid (ISO 7064
-/// mod 97-10).
+/// The length of the IBAN at the start of the text. The country code determines the length, and the check digits must
+/// be valid (ISO 7064 mod 97-10).
 fn iban(text: &str) -> Option<usize> {
     let country: String = text.chars().filter(char::is_ascii_alphanumeric).take(2).collect();
     let country = country.to_ascii_uppercase();
@@ -126,8 +126,8 @@ fn iban(text: &str) -> Option<usize> {
         characters.push(c);
         end = at + c.len_utf8();
     }
-    // Printed groups have equal sizes, and the last is not longer (ISO 13616-1). A number in groups must end at a word
-    // boundary.
+    // Printed groups have the same size, except that the last group may be shorter (ISO 13616-1). A number in groups
+    // must end at a word boundary.
     let (last, before) = groups.split_last()?;
     let regular =
         before.iter().all(|size| before.first() == Some(size)) && before.first().is_none_or(|first| last <= first);
@@ -143,15 +143,15 @@ fn iban(text: &str) -> Option<usize> {
     (remainder == 1).then_some(end)
 }
 
-/// Area not 000, 666 or 9xx, group not 00, serial not 0000 (Social Security Administration, POMS RM 10201.035).
+/// Whether the area is not 000, 666 or 9xx, the group not 00, and the serial not 0000 (SSA, POMS RM 10201.035).
 fn ssn(text: &str) -> bool {
     let number: u32 = digits(text).fold(0, |n, d| n.saturating_mul(10).saturating_add(d));
     let (area, group, serial) = (number / 1_000_000, number / 10_000 % 100, number % 10_000);
     digits(text).count() == 9 && !matches!(area, 0 | 666 | 900..) && group != 0 && serial != 0
 }
 
-/// An IPv4 dotted quad, with or without leading zeros, or an IPv6 address of RFC 4291 section 2.2 that is not part of a
-/// word. A single colon after the address is not part of it.
+/// The range of an IPv4 address (four numbers, with or without leading zeros) or of an IPv6 address (RFC 4291, section
+/// 2.2) that is not part of a word. A single colon after the address is not part of it.
 fn ip(text: &str, found: &Range<usize>) -> Option<Range<usize>> {
     let matched = text.get(found.clone())?;
     if !matched.contains(':') {
@@ -181,7 +181,8 @@ fn phone(text: &str) -> bool {
     let count = digits(body).count();
     let year = |group: &&str| group.len() == 4 && group.starts_with(['1', '2']);
     let round = groups.len() > 1 && groups.iter().skip(1).all(|g| g.len() == 3) && groups.last() == Some(&"000");
-    // A number with a trunk 0 has at least nine digits, a number with an international prefix at least eleven.
+    // A number with the trunk prefix 0 has at least nine digits, and a number with an international prefix at least
+    // eleven.
     let shortest = match body.trim_start_matches('(') {
         b if b.starts_with("00") => 11,
         b if b.starts_with('0') => 9,
@@ -198,7 +199,7 @@ fn stands_out(text: &str) -> bool {
     body.starts_with(['+', '(']) || matches!(sizes.as_slice(), [3, 3, 4] | [1 | 3, 3, 3, 4] | [6, 4])
 }
 
-/// Whether no other digit is next to a match, with at most one mark between.
+/// Whether no other digit is next to a match, with at most one mark between them.
 fn is_whole_run(text: &str, found: &Range<usize>) -> bool {
     let byte = |at: Option<usize>| at.and_then(|at| text.as_bytes().get(at)).copied();
     let digit = |at: Option<usize>| byte(at).is_some_and(|b| b.is_ascii_digit());
@@ -209,7 +210,8 @@ fn is_whole_run(text: &str, found: &Range<usize>) -> bool {
     !joined_before && !joined_behind
 }
 
-/// Whether the text is a date: year, month, day in either order with one kind of separator.
+/// Whether the text is a date: a four-digit year, first or last, and two numbers up to 31, separated by `-`, `/` or
+/// `.`.
 fn date(text: &str) -> bool {
     let parts: Vec<&str> = text.trim().split(['-', '/', '.']).collect();
     let [a, b, c] = parts.as_slice() else { return false };

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-/// Whether each byte is part of an ASCII word.
+/// For each byte value, whether the byte belongs to an ASCII word.
 #[expect(clippy::indexing_slicing, reason = "worked out by the compiler, which stops at an index out of range")]
 const WORD: [bool; 256] = {
     let mut table = [false; 256];
@@ -45,7 +45,7 @@ pub(crate) fn words(text: &str) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// The first place from `at` on whose byte satisfies `is_one`.
+/// The first index at or after `at` whose byte satisfies `is_one`; `None` if there is none.
 pub(crate) fn find(bytes: &[u8], at: usize, is_one: impl Fn(u8) -> bool) -> Option<usize> {
     Some(at + bytes.get(at..)?.iter().position(|byte| is_one(*byte))?)
 }
@@ -67,14 +67,14 @@ fn starts_word(text: &str, at: usize) -> bool {
     }
 }
 
-/// Whether `at` is a word boundary, that is not between two letters or digits.
+/// Whether `at` is a word boundary, that is, not between two letters or digits.
 pub(crate) fn is_boundary(text: &str, at: usize) -> bool {
     let before = text.get(..at).and_then(|t| t.chars().next_back());
     let after = text.get(at..).and_then(|t| t.chars().next());
     !(before.is_some_and(char::is_alphanumeric) && after.is_some_and(char::is_alphanumeric))
 }
 
-/// A word in lower case; borrowed if it already is.
+/// A word in lower case; borrowed if it has no upper-case letter.
 pub(crate) fn lower(word: &str) -> std::borrow::Cow<'_, str> {
     if word.bytes().all(|b| b.is_ascii() && !b.is_ascii_uppercase()) { word.into() } else { word.to_lowercase().into() }
 }

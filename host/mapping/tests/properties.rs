@@ -1,4 +1,5 @@
-//! Properties of every text: pieces cover it, reading it is pure, hits are never cut, splitting ends.
+//! Properties that hold for every text: pieces cover it, reading it is pure, no cut divides a hit, repeated splitting
+//! comes to an end.
 #![cfg(test)]
 
 use portcullis_core::manifest::Manifest;
@@ -74,7 +75,7 @@ fn a_missing_vocabulary_is_an_error_that_says_which() {
     assert!(error.to_string().contains("vocabulary/persons.txt"), "{error}");
 }
 
-/// The scaled weights of the sentence's words exceed 32 bits.
+/// The sum of the words' scaled weights does not fit into 32 bits; the topic must still be right.
 #[test]
 fn a_sentence_of_many_words_has_a_topic() {
     let (manifest, files) = package();

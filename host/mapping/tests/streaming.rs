@@ -41,7 +41,7 @@ const CORPUS: &[&str] = &[
 
 const GRANULARITIES: [Granularity; 3] = [Granularity::Token, Granularity::Span, Granularity::Step];
 
-/// A piece of a whole text and its reading: mutation, citations, sentence and parts.
+/// A piece of a text with its reading: mutation, citations, sentence and parts.
 #[derive(Debug, PartialEq)]
 struct Read {
     range: Range<usize>,
@@ -181,7 +181,7 @@ proptest! {
     }
 }
 
-/// Pieces of text for which chunk borders must not change the spans.
+/// Pieces of text in which a wrong segmenter would let a chunk border change the spans.
 const NASTY: &[&str] = &[
     "The dose",
     " is 500 mg",
@@ -269,7 +269,7 @@ const NASTY: &[&str] = &[
     "buy",
 ];
 
-/// The given number of random texts, and forty times as many in a long run.
+/// Runs a test with `cases` random texts, or forty times as many in a long run (`PORTCULLIS_LONG`).
 fn config(cases: u32) -> ProptestConfig {
     let times = if std::env::var_os("PORTCULLIS_LONG").is_some() { 40 } else { 1 };
     ProptestConfig::with_cases(cases * times)
@@ -317,7 +317,7 @@ fn a_row_is_known_at_the_end_of_its_line() {
     }
 }
 
-/// A comment that is open after a value may join the value to the text after the comment.
+/// An unclosed comment after a value may join the value to the text after the comment.
 #[test]
 fn a_value_broken_by_a_comment_is_the_same_in_every_chunking() {
     let reader = reader("pii");
@@ -345,7 +345,7 @@ fn cases(files: &[&str]) -> Vec<String> {
 }
 
 const VALUES: &[&str] = &["bypass", "lookalikes", "quantities", "citations", "enumerations", "measured"];
-/// Text that ends a sentence in the middle of a value, or leaves markup open there.
+/// Texts that end a sentence in the middle of a value, or leave markup open in a value.
 const BREAKS: &[&str] = &[
     "\n",
     ". ",

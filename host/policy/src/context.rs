@@ -1,7 +1,7 @@
-//! Conversions between descriptors, as wire bytes for the card, and Cedar contexts, for `cedar-policy` and for people.
+//! Converts between descriptors, which cards read, and Cedar contexts, which `cedar-policy` and people read.
 //!
-//! In JSON, enumerations and set members are names. Fractions are decimal strings (`"0.2500"`); Cedar's `{"__extn":
-//! {"fn": "decimal", "arg": "0.2500"}}` is accepted too. Quantities are under `quantity`, if present.
+//! In JSON, enumerations and set members are names. Fractions are decimal strings (`"0.2500"`); Cedar's form
+//! `{"__extn": {"fn": "decimal", "arg": "0.2500"}}` is accepted, too. Quantities that are present are under `quantity`.
 
 use crate::compile::decimal;
 use crate::cube::presence_bit;
@@ -26,7 +26,7 @@ pub enum ContextError {
     #[error("unknown field `{field}`: {help}")]
     UnknownField {
         field: String,
-        /// The nearest name, or the list of names.
+        /// The nearest known name, or the list of known names.
         help: String,
     },
     #[error("field `{0}` is missing")]
@@ -38,7 +38,7 @@ pub enum ContextError {
     Name {
         field: String,
         name: String,
-        /// The nearest name, or the list of names.
+        /// The nearest known name, or the list of known names.
         help: String,
     },
     #[error("`uncertainty` is 1.0000 where `uncertainty_known` is false")]
@@ -59,12 +59,12 @@ pub struct Contexts<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Missing {
     Refuse,
-    /// Use the value of [`Contexts::neutral`].
+    /// The field has the value that it has in [`Contexts::neutral`].
     Neutral,
 }
 
 impl<'a> Contexts<'a> {
-    /// Conversions under `vocabulary`.
+    /// Conversions with the names that `vocabulary` declares.
     #[must_use]
     pub const fn new(vocabulary: &'a Vocabulary) -> Self {
         Self { vocabulary }
@@ -228,8 +228,8 @@ impl<'a> Contexts<'a> {
         Ok((self.name_of("category", 0, category)?.to_owned(), Value::Object(object)))
     }
 
-    /// The descriptor as a request to `cedar-policy`. Agent and stream are placeholders: rules cannot name them.
-    /// Errors: values that the policy does not declare.
+    /// The descriptor as a request to `cedar-policy`. Agent and stream are placeholders, because rules cannot refer to
+    /// them. Errors: values that the policy does not declare.
     pub fn request(self, d: &Descriptor) -> Result<Request, ContextError> {
         let text = |value: &str| RestrictedExpression::new_string(value.to_owned());
         let mut pairs = Vec::with_capacity(26);
@@ -304,7 +304,7 @@ fn number(field: &str, unit: Unit, value: &Value) -> Result<u16, ContextError> {
             number.ok_or_else(|| wrong(field, &format!("an integer from 0 to {last}"), value))
         }
         Unit::BasisPoints => {
-            // Cedar writes `{"__extn": {"fn": "decimal", "arg": …}}`, with or without the outer object.
+            // Cedar writes `{"__extn": {"fn": "decimal", "arg": …}}`; the inner object alone is accepted, too.
             let call = value.get("__extn").unwrap_or(value);
             let argument = match (call.get("fn").and_then(Value::as_str), call.get("arg")) {
                 (Some("decimal"), Some(argument)) => argument,

@@ -1,4 +1,4 @@
-//! Determinations in a policy's terms: stage, rule and reason.
+//! Determinations in the terms of a policy: stage, rule and reason.
 
 use crate::compile::Compiled;
 use crate::evaluate::{BankAnswer, Outcome, Verdict, resolve};
@@ -13,7 +13,7 @@ use serde::Serialize;
 pub struct BankDecision {
     /// `pass`, `reject` or `decompose`.
     pub outcome: &'static str,
-    /// Id of the deciding rule; `DEFAULT-DENY` if no row matched, `None` for the entropy bank's permit-all.
+    /// Id of the deciding rule; `DEFAULT-DENY` if no row matched, `None` for the row permit-all of the entropy bank.
     pub rule: Option<String>,
     pub row: Option<u16>,
 }
@@ -33,7 +33,7 @@ pub struct Decision {
     pub entropy: BankDecision,
 }
 
-/// The answer of `bank` for a row number alone, as in a completion.
+/// The answer of `bank`, derived from the row number that a completion contains.
 #[must_use]
 pub fn answer_of_row(compiled: &Compiled, bank: Bank, row: Option<u16>) -> BankAnswer {
     let found = row.and_then(|row| compiled.image.rows(bank).get(usize::from(row)));
@@ -46,7 +46,7 @@ pub fn answer_of_row(compiled: &Compiled, bank: Bank, row: Option<u16>) -> BankA
 }
 
 impl Decision {
-    /// The decision on `descriptor` for these bank answers.
+    /// The decision on `descriptor` that follows from the answers of the banks.
     #[must_use]
     pub fn new(compiled: &Compiled, descriptor: &Descriptor, banks: &Banks) -> Self {
         let verdict = resolve(descriptor, banks, compiled.image.header().max_depth);

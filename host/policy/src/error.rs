@@ -31,9 +31,9 @@ pub enum Kind {
     Line,
     /// Warning: a rule that can never match.
     NeverMatches,
-    /// Warning: a rule that never decides, because other rules decide each of its matches.
+    /// Warning: a rule never decides, because other rules decide wherever it matches.
     Covered,
-    /// Warning: a class that permits something even where the text denies it.
+    /// Warning: a class makes an admit more likely even where the text denies it.
     Polarity,
 }
 
@@ -189,7 +189,6 @@ impl Problem {
         self.0.kind
     }
 
-    /// Id of the rule with the problem.
     #[must_use]
     pub fn rule(&self) -> Option<&str> {
         self.0.rule.as_deref()
@@ -341,7 +340,7 @@ impl PolicyError {
     }
 }
 
-/// Smallest and largest width of a diagnostic in columns. In fewer columns, its frame leaves no room for text.
+/// Smallest and largest width of a diagnostic in columns. A narrower diagnostic would have no room for text.
 const WIDTHS: (usize, usize) = (40, 100);
 
 /// A diagnostic as text: Unicode drawing, no colour, 100 columns.
@@ -354,7 +353,7 @@ fn render_in(diagnostic: &dyn Diagnostic, colour: bool, columns: Option<usize>) 
     let mut text = String::new();
     let theme = if colour { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
     let width = columns.map_or(WIDTHS.1, |columns| columns.clamp(WIDTHS.0, WIDTHS.1));
-    // With colours if wanted, but without the links of the graphical form.
+    // Links, which the graphical form would add, are switched off.
     let handler = GraphicalReportHandler::new_themed(theme).with_links(false).with_width(width);
     match handler.render_report(&mut text, diagnostic) {
         Ok(()) => text,

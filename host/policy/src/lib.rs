@@ -3,7 +3,7 @@
 //!
 //! [`package`] reads the files, [`compile`] turns them into rows, and [`image`] writes the bytes that a card loads and
 //! hashes. [`evaluate`] judges descriptors with an image. [`context`] converts a descriptor into a Cedar context, so
-//! that tests can compare the rows with `cedar-policy` itself.
+//! that tests can compare the rows with `cedar-policy`.
 
 pub mod commands;
 pub mod compile;

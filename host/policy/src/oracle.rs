@@ -1,12 +1,12 @@
 //! Compares the compiled rows with `cedar-policy`.
 //!
-//! Check 1: both banks pass if and only if Cedar answers Allow for the complete policy set.
+//! Check 1: both banks pass if and only if Cedar answers Allow for the whole policy set.
 //!
-//! Check 2: each bank is also a policy set of its own (the entropy bank with a permit-all). Cedar reports the
-//! determining rules of that set, and the bank must answer accordingly: with a determining forbid of outcome reject,
-//! reject by the smallest id of these; otherwise with a determining forbid, decompose by the smallest id; otherwise
-//! with a determining permit, pass by the smallest id; otherwise the default reject. A forbid that a bank names must
-//! also be determining in the complete set, and so must the permit if both banks pass.
+//! Check 2: each bank is also a policy set of its own (the entropy bank with a permit-all). Cedar names the determining
+//! rules of that set, and the bank must answer accordingly. It must reject if there are forbids with outcome reject,
+//! otherwise decompose if there are other forbids, otherwise pass if there are permits, and otherwise give the default
+//! reject. Of the rules that decide so, the bank must name the one with the smallest id. This rule must also be
+//! determining in the whole set if it is a forbid, or if both banks pass.
 //!
 //! Cedar must not report an error, because it skips a rule that fails at run time, even a forbid.
 
@@ -21,7 +21,7 @@ use portcullis_core::wire::{Descriptor, RowKind};
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// Name of the permit at the end of the entropy bank.
+/// Id of the policy that permits everything, in the policy set of the entropy bank.
 const PERMIT_ALL: &str = "permit-all";
 
 /// A compiled package and its Cedar policies.
@@ -49,7 +49,7 @@ pub enum Disagreement {
     Rule {
         bank: Bank,
         found: String,
-        /// Outcome and rule that follow from Cedar's determining rules.
+        /// The outcome and the rule that follow from Cedar's determining rules.
         expected: String,
         determining: String,
     },
@@ -96,7 +96,7 @@ impl<'a> Oracle<'a> {
         Ok(())
     }
 
-    /// Compares one bank's answer with Cedar's decision by that bank's rules alone. Errors: the disagreement.
+    /// Compares one bank's answer with Cedar's decision by this bank's rules alone. Errors: the disagreement.
     pub fn check_bank(&self, bank: Bank, answer: BankAnswer, request: &Request) -> Result<(), Disagreement> {
         let set = match bank {
             Bank::Policy => &self.policy,

@@ -1,4 +1,4 @@
-//! The policies of a folder, compiled into one image: a package, or the members of a composition.
+//! The policies of a folder, compiled into one image: one package, or all members of a composition.
 
 use crate::compile::Compiled;
 use crate::composition::{COMPOSITION_FILE, Composition};
@@ -19,13 +19,13 @@ pub struct Policies {
     others: Vec<Policy>,
 }
 
-/// A compiled package, alone in its image or as a member of a composition.
+/// A compiled package, either by itself or as a member of a composition.
 #[derive(Clone, Debug)]
 pub struct Policy {
-    /// The member's name; `None` for a package that is used alone.
+    /// The member's name; `None` if the package is not in a composition.
     pub name: Option<String>,
     pub package: Package,
-    /// Its part of the image.
+    /// The package's part of the image.
     pub compiled: Compiled,
     /// The profiles that may use a member, by name.
     pub profiles: BTreeMap<String, Profile>,
@@ -38,8 +38,8 @@ impl Policies {
         if is_composition(dir) { Self::composed(&Composition::load(dir)?) } else { Self::alone(Package::load(dir)?) }
     }
 
-    /// The policies from all files of a listing, as a bundle stores them. Errors: as [`Policies::load`], except for
-    /// reading.
+    /// The policies from all files of a listing, as a bundle stores them. Errors: as [`Policies::load`], without
+    /// reading errors.
     pub fn from_listed(files: BTreeMap<String, Vec<u8>>) -> Result<Self, PolicyError> {
         if files.contains_key(COMPOSITION_FILE) {
             Self::composed(&Composition::from_listed(files)?)
@@ -48,7 +48,7 @@ impl Policies {
         }
     }
 
-    /// The policies of a package that is used alone. Errors: as [`Package::compile`].
+    /// The policies of a package that is not in a composition. Errors: as [`Package::compile`].
     pub fn alone(package: Package) -> Result<Self, PolicyError> {
         let compiled = package.compile()?;
         let first = Policy { name: None, package, compiled, profiles: BTreeMap::new() };
@@ -91,7 +91,6 @@ impl Policies {
         std::iter::once(&self.first).chain(&self.others)
     }
 
-    /// The image of all policies.
     #[must_use]
     pub const fn image(&self) -> &Image {
         &self.first.compiled.image
@@ -103,8 +102,8 @@ impl Policies {
         self.image().header().package_digest
     }
 
-    /// The policy of the member called `member`, or of a package that is used alone. Errors: a composition without a
-    /// name, a package with a name, or an unknown name.
+    /// The policy of the member called `member`, or the only policy if `member` is `None`. Errors: a composition
+    /// without a member's name, a single package with a member's name, or an unknown name.
     pub fn into_policy(self, member: Option<&str>) -> Result<Policy, PolicyError> {
         let names: Vec<String> = self.iter().filter_map(|policy| policy.name.clone()).collect();
         let mut all = std::iter::once(self.first).chain(self.others);

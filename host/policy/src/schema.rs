@@ -1,5 +1,5 @@
-//! Generates a package's Cedar schema from its manifest: principal is the agent, action the category, resource the
-//! stream, and context the descriptor's fields by name.
+//! Generates a package's Cedar schema from its manifest. The principal is the agent, the action the category, the
+//! resource the stream; the context has the descriptor's fields by name.
 
 use crate::vocabulary::{ENUMERATIONS, FLAGS, RANGES, SETS, Unit, Vocabulary};
 use portcullis_core::manifest::Manifest;
@@ -57,7 +57,7 @@ pub fn generate(manifest: &Manifest) -> String {
 }
 
 fn field(text: &mut String, name: &str, cedar_type: &str, note: &str) {
-    // A note must stay on one line of a comment, whatever the description contains.
+    // A note must stay on one comment line, even if a description contains line breaks.
     let note: String = note.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     let comment = if note.is_empty() { String::new() } else { format!(" // {note}") };
     text.push_str(&format!("    {name}: {cedar_type},{comment}\n"));

@@ -1,17 +1,17 @@
-//! The columns of a row under their names in Cedar rules, and the values that a policy declares for each.
+//! The columns of a row with their names in Cedar rules, and the values that a policy declares for each column.
 
 use portcullis_core::class::ClassId;
 use portcullis_core::manifest::Manifest;
 use portcullis_core::wire::{Anchor, Category, Epistemic, Granularity, fields_touched};
 
-/// Enumerations, in the order of their columns. The first is the action, not a field of the context.
+/// Enumerations, in the order of their columns. The first one, the category, is the action in Cedar and not a field.
 pub const ENUMERATIONS: [&str; 8] =
     ["category", "granularity", "epistemic", "anchor", "temporal", "domain", "audience", "register"];
 /// Flags, in the order of their bits.
 pub const FLAGS: [&str; 2] = ["inert_prefix", "uncertainty_known"];
 /// Sets, in the order of their columns.
 pub const SETS: [&str; 3] = ["fields_touched", "classes", "established"];
-/// Ranges without those of quantities, in the order of their columns.
+/// Ranges except those of quantities, in the order of their columns.
 pub const RANGES: [(&str, Unit); 11] = [
     ("depth", Unit::Count(u8::MAX as i64)),
     ("alternatives", Unit::Count(u8::MAX as i64)),
@@ -127,20 +127,20 @@ impl Vocabulary {
         self.first_domain
     }
 
-    /// The number in descriptors of a value of the enumeration in `column`.
+    /// The number that stands for a value of the enumeration in `column` in descriptors.
     #[must_use]
     pub fn value_number(&self, column: usize, name: &str) -> Option<usize> {
         self.enumeration(column).iter().position(|known| known == name).map(|at| at + self.first_value(column))
     }
 
-    /// The value of the enumeration in `column` that has this number.
+    /// The value of the enumeration in `column` for which `number` stands in descriptors.
     #[must_use]
     pub fn value_name(&self, column: usize, number: usize) -> Option<&str> {
         let at = number.checked_sub(self.first_value(column))?;
         self.enumeration(column).get(at).map(String::as_str)
     }
 
-    /// Declared values of the enumeration in `column`, as a mask with a bit per number.
+    /// The declared values of the enumeration in `column`, as a mask with one bit per value.
     pub(crate) fn value_mask(&self, column: usize) -> u32 {
         (prefix_mask(self.enumeration(column).len()) as u32).checked_shl(self.first_value(column) as u32).unwrap_or(0)
     }
@@ -149,21 +149,21 @@ impl Vocabulary {
         if column == DOMAIN { self.first_domain as usize } else { 0 }
     }
 
-    /// The number in descriptors of a member of the set in `column`.
+    /// The number that stands for a member of the set in `column` in descriptors.
     #[must_use]
     pub fn member_number(&self, column: usize, name: &str) -> Option<usize> {
         let at = self.set(column).iter().position(|known| known == name)?;
         if column == 0 { Some(at) } else { self.classes.get(at).copied() }
     }
 
-    /// The member of the set in `column` that has this number.
+    /// The member of the set in `column` for which `number` stands in descriptors.
     #[must_use]
     pub fn member_name(&self, column: usize, number: usize) -> Option<&str> {
         let at = if column == 0 { number } else { self.classes.iter().position(|class| *class == number)? };
         self.set(column).get(at).map(String::as_str)
     }
 
-    /// Members of the set in `column`, as a mask with a bit per number.
+    /// The members of the set in `column`, as a mask with one bit per member.
     pub(crate) fn member_mask(&self, column: usize) -> u128 {
         let own = || self.classes.iter().fold(0, |mask, class| mask | bit(*class));
         if column == 0 { prefix_mask(self.set(column).len()) } else { own() }
@@ -186,7 +186,7 @@ impl Vocabulary {
             .or_else(|| RANGES.iter().position(|(known, _)| *known == name).and_then(range))
     }
 
-    /// Names of every field of the context.
+    /// Names of all fields of the context.
     pub(crate) fn field_names() -> impl Iterator<Item = &'static str> + Clone {
         let ranges = RANGES.iter().map(|(name, _)| *name);
         ENUMERATIONS.into_iter().skip(1).chain(FLAGS).chain(SETS).chain(ranges).chain(["quantity"])
@@ -203,7 +203,7 @@ pub(crate) const fn prefix_mask(count: usize) -> u128 {
     if count >= 128 { u128::MAX } else { (1 << count) - 1 }
 }
 
-/// The mask with bit `index` alone; 0 if there is no such bit.
+/// The mask in which only bit `index` is set; 0 if `index` is too large.
 #[must_use]
 pub(crate) fn bit(index: usize) -> u128 {
     u32::try_from(index).ok().and_then(|index| 1u128.checked_shl(index)).unwrap_or(0)

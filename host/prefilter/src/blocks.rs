@@ -1,9 +1,9 @@
-//! Finds bytes 64 at a time, with comparisons without branches, which compilers turn into vector instructions.
+//! Finds bytes in blocks of 64. The comparisons have no branches, so that compilers turn them into vector instructions.
 
-/// Bytes of a block; a mask has one bit for each.
+/// Number of bytes in a block; a mask has one bit for each byte.
 pub(crate) const BLOCK: usize = 64;
 
-/// Multiplier that collects eight bytes of 0 or 1 as bits in the uppermost byte, the first one lowest.
+/// Multiplier that moves eight bytes of 0 or 1 into the bits of the uppermost byte, the first byte lowest.
 const GATHER: u64 = 0x0102_0408_1020_4080;
 
 /// A mask of the bytes of a block for which `is_one` holds, the first byte in the lowest bit.

@@ -15,19 +15,19 @@ use std::time::Instant;
 const SHORT: usize = 800;
 const JOINED: std::ops::Range<u64> = 1024..8193;
 
-/// The statistic in which a row with a label is counted.
+/// How a row with a label is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Counts {
     Recall,
     /// Rows that should pass.
     FalsePositive,
-    /// Rows whose label is neither attack nor benign.
+    /// The label is neither attack nor benign; refused rows are counted.
     Refused,
 }
 
 impl Counts {
-    /// The statistic for rows with this label.
+    /// How rows with the label `label` are counted.
     #[must_use]
     pub fn of(label: Option<&str>) -> Self {
         match label {
@@ -60,7 +60,7 @@ impl Tally {
         Share::new(self.refused, self.all)
     }
 
-    /// The quantile of the times in nanoseconds: `of_thousand` of a thousand inputs took less.
+    /// A quantile of the times in nanoseconds: `of_thousand` of every thousand inputs took less.
     fn quantile(&self, of_thousand: usize) -> u64 {
         let mut nanos = self.nanos.clone();
         nanos.sort_unstable();
@@ -74,9 +74,9 @@ pub struct Line {
     pub set: String,
     /// Name of the part; empty for the whole set.
     pub variant: String,
-    /// The statistic of its rows.
+    /// How the rows of this line are counted.
     pub counts: Counts,
-    /// The refused rows.
+    /// The share of refused rows.
     #[serde(flatten)]
     pub share: Share,
     /// Median time of a judgement, in nanoseconds.
@@ -85,7 +85,7 @@ pub struct Line {
     pub p99_ns: u64,
 }
 
-/// How often a rule was violated, and how often it was the only one, in attacks and in benign rows.
+/// For one rule: the attacks and benign rows that violated it, and those that violated no other rule.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct RuleLine {
     /// Violations in attacks.
@@ -93,7 +93,7 @@ pub struct RuleLine {
     /// Violations in benign rows.
     pub benign: u64,
     pub alone_attacks: u64,
-    /// Benign rows in which it was the only violated rule.
+    /// Benign rows that violated no other rule.
     pub alone_benign: u64,
 }
 
@@ -108,7 +108,7 @@ pub struct Evaluation {
 const ALL: &str = "";
 
 impl Evaluation {
-    /// An evaluation in which each row is judged `repeat` times; the median of its times is used.
+    /// An evaluation that judges each row `repeat` times and uses the median of the times.
     #[must_use]
     pub fn new(repeat: u16) -> Self {
         Self { repeat, ..Self::default() }
@@ -179,7 +179,7 @@ impl Evaluation {
     }
 }
 
-/// Consecutive benign rows, joined until they have a randomly drawn length.
+/// Consecutive benign rows, joined until the text has a randomly drawn length.
 #[must_use]
 pub fn joined(rows: &[String], seed: u64, number: u64) -> String {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ number.wrapping_mul(0xbf58_476d_1ce4_e5b9);

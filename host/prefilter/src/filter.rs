@@ -11,17 +11,17 @@ use std::path::PathBuf;
 use std::sync::{Arc, mpsc};
 use std::time::Instant;
 
-/// The isolation of the evaluators. It does not change the verdicts.
+/// How the evaluators are isolated from each other. The isolation does not change the verdicts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Isolation {
-    /// One after another on the caller's thread, each with its own copy of the bytes. An evaluator that does not return
-    /// blocks the caller; an evaluator that returns late is a fault.
+    /// The evaluators run one after another on the caller's thread, each with its own copy of the bytes. An evaluator
+    /// that does not return blocks the caller; a late result is a fault.
     #[default]
     Turn,
-    /// Each in its own thread, which is abandoned when it is late.
+    /// Each evaluator runs in its own thread. A late evaluator's thread is abandoned.
     Thread,
-    /// Each in its own process, which is killed when it is late. The command is `program` with `arguments` and the
-    /// evaluator's name, and must run [`crate::serve_evaluator`].
+    /// Each evaluator runs in its own process. A late evaluator's process is killed. The command is `program` with
+    /// `arguments` and then the evaluator's name; it must run [`crate::serve_evaluator`].
     Process {
         program: PathBuf,
         /// Arguments before the evaluator's name.
@@ -39,13 +39,14 @@ pub struct Prefilter {
 }
 
 impl Prefilter {
-    /// The built-in evaluators that the policy enables. Errors: [`FilterPolicyError`]: the policy names an unknown
-    /// evaluator or rule.
+    /// The filter with the built-in evaluators that the policy enables. Errors: [`FilterPolicyError`]: the policy names
+    /// an unknown evaluator or rule.
     pub fn new(policy: FilterPolicy) -> Result<Self, FilterPolicyError> {
         Self::of(policy, builtin()?)
     }
 
-    /// Only these evaluators. If there are none, every input is refused. Errors: as [`Prefilter::new`].
+    /// A filter with only the given evaluators; if there are none, it refuses every input. Errors: as
+    /// [`Prefilter::new`].
     pub fn of(policy: FilterPolicy, evaluators: Vec<Evaluator>) -> Result<Self, FilterPolicyError> {
         let names = evaluators.iter().map(Evaluator::name).collect::<BTreeSet<_>>();
         let rules = evaluators.iter().flat_map(|e| e.rules().rules()).map(|r| r.id.as_str()).collect();
@@ -55,7 +56,7 @@ impl Prefilter {
             .map(|e| Arc::new(e.with_rules(|r| r.with_tiers(policy.tiers()).with_quoted(policy.quoted()))))
             .collect::<Vec<_>>();
         let mut hash = Sha256::new().chain_update(b"portcullis/prefilter/rules/1\0");
-        // A policy of names, tiers and numbers always serialises.
+        // Names, tiers and numbers can always be serialised.
         hash.update(serde_json::to_vec(&policy).unwrap_or_default());
         for evaluator in &evaluators {
             hash.update(evaluator.name().as_bytes());
@@ -64,7 +65,6 @@ impl Prefilter {
         Ok(Self { policy, evaluators, isolation: Isolation::default(), digest: hash.finalize().into() })
     }
 
-    /// Sets the isolation of the evaluators.
     #[must_use]
     pub fn isolated(mut self, isolation: Isolation) -> Self {
         self.isolation = isolation;
@@ -127,7 +127,7 @@ impl Prefilter {
     fn in_turn(&self, evaluator: &Evaluator, bytes: &[u8]) -> EvaluatorVerdict {
         let started = Instant::now();
         let finding = evaluator.judge_caught(bytes.into(), self.policy.budget());
-        // A late result is a fault and not a verdict, because time does not depend on the input alone.
+        // A late result counts as a fault and not as a verdict, because time does not only depend on the input.
         let finding = finding.filter(|_| started.elapsed() <= self.policy.deadline());
         verdict_of(evaluator.name(), bytes.len(), finding)
     }
@@ -139,7 +139,7 @@ impl Prefilter {
             let (sender, receiver) = mpsc::sync_channel(1);
             let (own, copy) = (Arc::clone(evaluator), bytes.into());
             let spawned = std::thread::Builder::new().spawn(move || {
-                // If the evaluator is late, the receiver is gone already.
+                // If the evaluator is late, the receiver no longer exists, and the error is ignored.
                 let _ = sender.send(own.judge_caught(copy, budget));
             });
             (evaluator.name().to_owned(), spawned.is_ok().then_some(receiver))
@@ -158,7 +158,7 @@ fn verdict_of(name: &str, bytes: usize, finding: Option<EvaluatorFinding>) -> Ev
     finding.map_or_else(|| EvaluatorVerdict::fault(name, bytes), |f| EvaluatorVerdict::of(name, bytes, f))
 }
 
-/// The verdict on an input with more bytes than the budget; it is not even copied.
+/// The verdict on an input with more bytes than the budget allows; the input is not copied.
 fn over(evaluator: &Evaluator, bytes: usize) -> EvaluatorVerdict {
     EvaluatorVerdict::of(evaluator.name(), bytes, halt(evaluator.rules(), HALT_BUDGET, 0, bytes, 0))
 }

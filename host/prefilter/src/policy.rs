@@ -1,4 +1,4 @@
-//! The policy of the filter: a threshold, the enabled evaluators, and changed tiers for some rules.
+//! The policy of the filter: a threshold, the enabled evaluators, and replaced tiers of some rules.
 
 use crate::evaluator::{Budget, INTAKE};
 use crate::tier::Tier;
@@ -28,7 +28,7 @@ pub enum FilterPolicyError {
     Rules(#[from] crate::rules::RuleError),
 }
 
-/// The settings of a profile, or of a file that changes a profile. Every field is optional.
+/// The settings of a profile, or of a file that changes some of them. Every field is optional.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct Layer {
@@ -49,7 +49,7 @@ pub struct FilterPolicy {
     /// The enabled evaluators; `None` enables all.
     evaluators: Option<BTreeSet<String>>,
     tiers: BTreeMap<String, Tier>,
-    /// The most severe tier of a quoted order; `None` if quotation makes no difference.
+    /// The most severe tier that a quoted order can have; `None` if quoted orders are treated as other orders.
     quoted: Option<Tier>,
     bytes: usize,
     steps_per_byte: u64,
@@ -93,14 +93,13 @@ impl FilterPolicy {
         Ok(self.under(layer))
     }
 
-    /// Sets the threshold: the most severe tier that may execute. `Critical` never executes.
+    /// Sets the threshold: the most severe tier whose inputs may be executed. `Critical` inputs are never executed.
     #[must_use]
     pub const fn with_threshold(mut self, threshold: Tier) -> Self {
         self.threshold = threshold;
         self
     }
 
-    /// Sets the time limit of an evaluator.
     #[must_use]
     pub const fn with_deadline(mut self, deadline: Duration) -> Self {
         self.deadline = deadline;
@@ -122,25 +121,24 @@ impl FilterPolicy {
         }
     }
 
-    /// The name of the profile.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.profile
     }
 
-    /// The most severe tier that may execute.
+    /// The most severe tier whose inputs may be executed.
     #[must_use]
     pub const fn threshold(&self) -> Tier {
         self.threshold
     }
 
-    /// Tiers that replace those of the rules.
+    /// The tiers that replace the rules' own tiers, by rule.
     #[must_use]
     pub const fn tiers(&self) -> &BTreeMap<String, Tier> {
         &self.tiers
     }
 
-    /// The most severe tier of a quoted order, if that differs from other orders.
+    /// The most severe tier that a quoted order can have; `None` if quoted orders are treated as other orders.
     #[must_use]
     pub const fn quoted(&self) -> Option<Tier> {
         self.quoted

@@ -1,8 +1,8 @@
 //! An evaluator in its own process, without shared memory.
 //!
-//! The parent starts the program, and writes the policy as one JSON line and the input to its standard input. It closes
-//! that, and reads one JSON object, an [`EvaluatorFinding`], from the standard output. Every other behaviour is a
-//! fault, not a finding.
+//! The parent starts the program and writes the policy as one JSON line, then the input, to its standard input. It
+//! closes that pipe, and reads one JSON object, an [`EvaluatorFinding`], from the standard output. Every other
+//! behaviour of the program is a fault.
 
 use crate::evaluator::{Budget, Evaluator, builtin};
 use crate::policy::FilterPolicy;
@@ -58,7 +58,7 @@ impl Child {
         message.extend_from_slice(bytes);
         let (sender, answer) = mpsc::sync_channel(1);
         std::thread::spawn(move || {
-            // If the child does not read, it is killed at the deadline, which ends this thread.
+            // If the child does not read its input, it is killed at the deadline, which also ends this thread.
             let told = to.write_all(&message);
             drop(to);
             let _ = sender.send(told.ok().and_then(|()| read(from)));
@@ -71,7 +71,7 @@ impl Child {
         let mut child = child?;
         let left = child.ends.saturating_duration_since(Instant::now());
         let finding = child.answer.recv_timeout(left).ok().flatten();
-        // The process is ended in any case.
+        // The process is killed whether or not it has answered.
         let _ = child.process.kill();
         let _ = child.process.wait();
         finding
@@ -84,8 +84,8 @@ fn read(from: impl Read) -> Option<EvaluatorFinding> {
     serde_json::from_slice(&answer).ok()
 }
 
-/// Serves one evaluator: reads a policy and an input, writes a finding. For the hidden command of a program that
-/// isolates evaluators in processes. Errors: the evaluator is unknown, the input is incomplete, or the evaluator
+/// Serves one evaluator: reads a policy and an input, writes a finding. A program that isolates evaluators in processes
+/// calls this function in a hidden command. Errors: the evaluator is unknown, the input is incomplete, or the evaluator
 /// panics; in these cases nothing is written.
 pub fn serve(name: &str, mut from: impl BufRead, mut to: impl Write) -> io::Result<()> {
     let mut head = Vec::new();

@@ -4,31 +4,31 @@ use crate::tier::Tier;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-/// The identifier of a refusal for which the refusing evaluators gave none.
+/// The identifier of a refusal if the evaluators that refuse gave no identifier.
 pub const STRUCT_UNSPECIFIED: &str = "STRUCT-UNSPECIFIED";
 /// The identifier of a halt that does not depend on the input: the evaluator failed, or was late.
 pub const HALTED_BY_FAULT: &str = "HALT-FAULT";
 
-/// A structure, and its place.
+/// A structure that was found, and its place.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Violation {
     /// The id of the rule, or of the reason for a halt.
     pub id: String,
-    /// The evaluator that found it.
+    /// The evaluator that found the structure.
     pub evaluator: String,
-    /// Its first byte.
+    /// The structure's first byte.
     pub start: usize,
-    /// The byte after its last one.
+    /// The byte after the structure's last byte.
     pub end: usize,
 }
 
-/// The result of an evaluator on an input.
+/// An evaluator's result for one input.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EvaluatorFinding {
     pub violations: Vec<(Tier, Violation)>,
-    /// Whether the evaluator stopped early. In that case, other structures may be present.
+    /// Whether the evaluator stopped early; then there may be further structures.
     pub halted: bool,
     pub steps: u64,
 }
@@ -37,7 +37,7 @@ pub struct EvaluatorFinding {
 #[serde(deny_unknown_fields)]
 pub struct EvaluatorVerdict {
     pub evaluator: String,
-    /// The most severe tier found; [`Tier::Critical`] for a halt.
+    /// The most severe tier found; [`Tier::Critical`] if the evaluator halted.
     pub tier: Tier,
     pub halted: bool,
     /// Whether the halt has a cause outside the input: a panic, a dead process, a deadline.
@@ -80,8 +80,8 @@ impl EvaluatorVerdict {
     }
 }
 
-/// The report on an input. Only one function makes it: it takes the most severe verdict and gives every refusal an
-/// identifier, so a refusal without one cannot be constructed.
+/// The report on an input. Only one function constructs it. This function takes the most severe verdict and gives every
+/// refusal an identifier.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FilterReport {
     version: u32,
@@ -115,7 +115,7 @@ impl FilterReport {
         // Without an evaluator the input was not judged, so it is refused.
         let verdict = if evaluators.is_empty() { Tier::Critical } else { verdict };
         let executive = verdict <= threshold && verdict < Tier::Critical;
-        // A milder evaluator's finding must not serve as the name of another evaluator's refusal.
+        // The identifier comes from an evaluator that refuses, not from another evaluator's milder finding.
         let refuses = |e: &EvaluatorVerdict| e.tier > threshold || e.tier == Tier::Critical;
         let named = evaluators.iter().any(|e| refuses(e) && !e.violations.is_empty());
         if !executive && !named {
@@ -143,7 +143,7 @@ impl FilterReport {
         self.verdict
     }
 
-    /// The most severe tier that the policy permits to execute.
+    /// The most severe tier whose inputs the policy permits to be executed.
     #[must_use]
     pub const fn threshold(&self) -> Tier {
         self.threshold
@@ -171,7 +171,7 @@ impl FilterReport {
         self.evaluators.iter().flat_map(|e| &e.violations)
     }
 
-    /// Whether an evaluator failed, which does not depend on the input.
+    /// Whether an evaluator failed for a reason outside the input.
     #[must_use]
     pub fn is_fault(&self) -> bool {
         self.evaluators.iter().any(|e| e.fault)
@@ -209,7 +209,7 @@ pub(crate) fn commitment(bytes: &[u8]) -> [u8; 32] {
     hash.chain_update(bytes).finalize().into()
 }
 
-/// Implemented here, so that the filter depends on no library that can decode.
+/// The filter must not depend on a library that can decode, so this function is written here.
 fn hex(bytes: &[u8; 32]) -> String {
     bytes.iter().flat_map(|b| [b >> 4, b & 15]).filter_map(|d| char::from_digit(d.into(), 16)).collect()
 }

@@ -1,4 +1,4 @@
-//! The two routes: to the program that acts on the input, or not.
+//! The two routes of an input: to the program that acts on it, or to no program.
 
 use crate::report::{FilterReport, commitment};
 
@@ -7,12 +7,12 @@ use crate::report::{FilterReport, commitment};
 pub enum Route {
     /// The program that acts on the input, with the required pass.
     Executive(Pass),
-    /// None; there is only the report.
+    /// No program gets the input; there is only the report.
     NonExecutive(FilterReport),
 }
 
-/// The permission to act on one input. Only the router makes it, from an executive report. Code that acts on inputs
-/// requires a pass, and compares it with the bytes.
+/// The permission to act on one input. Only the router makes it, if the report permits the input. Code that acts on
+/// inputs requires a pass, and checks that the pass belongs to the bytes.
 #[derive(Debug)]
 pub struct Pass {
     report: FilterReport,
@@ -30,13 +30,13 @@ impl Pass {
         &self.report
     }
 
-    /// Drops the pass, and returns the report.
+    /// Gives up the permission, and returns the report.
     #[must_use]
     pub fn into_report(self) -> FilterReport {
         self.report
     }
 
-    /// Uses the pass for its input. Errors: [`WrongPass`]: the pass is for other bytes.
+    /// Uses the permission for its input. Errors: [`WrongPass`]: the pass belongs to other bytes.
     pub fn spend(self, bytes: &[u8]) -> Result<FilterReport, WrongPass> {
         if commitment(bytes) == self.input { Ok(self.report) } else { Err(WrongPass) }
     }

@@ -2,18 +2,18 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The severity of a structure, in ascending order.
+/// The severity of a structure; the tiers are in ascending order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Tier {
     /// No structure was found.
     #[default]
     Clear,
-    /// A structure that harmless inputs may have, too; it is reported.
+    /// A structure that harmless inputs may have, too; it is only reported.
     Notice,
     Guarded,
     Blocked,
-    /// Several coercing structures at once, or an input that cannot be judged. It never executes.
+    /// Several coercing structures at once, or an input that cannot be judged. The input is never executed.
     Critical,
 }
 
@@ -33,7 +33,7 @@ impl Tier {
         }
     }
 
-    /// The more severe of two tiers. Tiers are combined in no other way.
+    /// The more severe of two tiers. There is no other way to combine tiers.
     #[must_use]
     pub fn escalate(self, other: Self) -> Self {
         self.max(other)

@@ -46,7 +46,7 @@ fn sixteen_mebibytes_of_one_byte_halt_at_once() {
     assert_eq!((report.verdict(), ids(&report)), (Tier::Critical, vec!["HALT-BUDGET"]));
     assert!(report.evaluators().iter().all(|e| e.halted && e.steps == 0));
     assert!(started.elapsed() < Duration::from_secs(120));
-    // An input within the budget is judged; its form is found.
+    // An input within the budget is judged, and its form is found.
     let report = filter().report(&vec![b'a'; 4 << 20]);
     assert!(ids(&report).contains(&"FORM-RUN"), "{:?}", ids(&report));
 }
@@ -95,7 +95,7 @@ fn with(judge: fn(Input, &RuleSet, Budget) -> EvaluatorFinding, isolation: Isola
 
 #[test]
 fn an_evaluator_that_panics_or_sleeps_is_a_fault_that_halts() {
-    // With `Turn`, a late evaluator delays the caller; with `Thread`, the caller does not wait for it.
+    // With `Turn`, the caller waits for a late evaluator; with `Thread`, the caller does not.
     for (judge, isolation) in [
         (panics as fn(Input, &RuleSet, Budget) -> EvaluatorFinding, Isolation::Turn),
         (panics, Isolation::Thread),

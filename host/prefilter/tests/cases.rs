@@ -1,11 +1,11 @@
-//! The cases of `tests/cases/bytes/prefilter.jsonl`: each group has a minimum share of correct judgements.
+//! The cases of `tests/cases/bytes/prefilter.jsonl`: in each group, a minimum share must be judged correctly.
 #![cfg(test)]
 
 use portcullis_prefilter::{FilterPolicy, Prefilter, Tier};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// Minimum share of correct judgements in each group, in percent. It is the current share, and may only grow.
+/// Minimum share of correct judgements in each group, in percent: the share reached so far, which must not decrease.
 const LEAST: [(&str, usize); 10] = [
     ("encoded", 95),
     ("end-mark", 100),

@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;
 
-/// Every crate of which the filter is built. Each was reviewed: none decodes, normalises, folds or translates text. An
-/// unlisted crate fails the test until it is reviewed and listed.
+/// Every crate from which the filter is built. Each was reviewed and does not decode, normalise, fold or translate
+/// text. An unlisted crate fails the test until it is reviewed and listed.
 const LOOKED_AT: [&str; 31] = [
     "aho-corasick",
     "block-buffer",
@@ -63,13 +63,13 @@ fn reached(metadata: &Value) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     while let Some(id) = open.pop() {
         let kinds = |t: &Value| t["kind"].as_array().unwrap().iter().any(|k| k == "proc-macro");
-        // A macro and its dependencies run in the compiler only.
+        // A macro and its dependencies run only in the compiler.
         if packages[&id]["targets"].as_array().unwrap().iter().any(kinds) || !seen.insert(id.clone()) {
             continue;
         }
         names.insert(packages[&id]["name"].as_str().unwrap().to_owned());
         for dependency in nodes[&id]["deps"].as_array().unwrap() {
-            // Only plain dependencies have the kind null; dependencies of tests and builds do not count.
+            // Only ordinary dependencies have the kind null; dependencies of tests and build scripts do not count.
             if dependency["dep_kinds"].as_array().unwrap().iter().any(|k| k["kind"].is_null()) {
                 open.push(dependency["pkg"].as_str().unwrap().to_owned());
             }
@@ -91,7 +91,7 @@ fn no_normalising_library_is_reachable() {
     assert!(gone.is_empty(), "no longer a dependency: {gone:?}");
 }
 
-/// The check finds an added library at any depth.
+/// The check finds an added library at any depth of the dependencies.
 #[test]
 fn a_normalising_library_would_be_seen() {
     let mut metadata = metadata();

@@ -1,13 +1,13 @@
-//! The memory of all shipped profiles' filters, as a gateway holds them. A separate program, because it measures the
-//! whole process.
+//! The memory of the filters of all shipped profiles, as a gateway holds them. This test is a separate program, because
+//! it measures the whole process.
 #![cfg(all(test, target_os = "linux"))]
 
 use portcullis_prefilter::{FilterPolicy, Prefilter};
 
-/// Largest memory in KiB while the filters are made.
+/// Largest memory of the process, in KiB, that making the filters may need.
 const MOST: u64 = 64 << 10;
 
-/// The largest memory that the process has had, in KiB.
+/// The largest amount of memory that the process has used so far, in KiB.
 fn most_memory() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

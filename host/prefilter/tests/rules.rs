@@ -1,4 +1,4 @@
-//! Every rule is tested on its own examples; the data files are consistent.
+//! Tests every rule on its own examples, and checks that the data files are consistent.
 #![cfg(test)]
 
 use portcullis_prefilter::{FilterPolicy, Prefilter, RuleError, RuleSet, Tier, builtin};
@@ -112,7 +112,7 @@ fn overrides_and_thresholds_hold() {
     assert_eq!(verdict(prompt().with_threshold(Tier::Clear)), (Tier::Notice, false));
     assert_eq!(verdict(FilterPolicy::profile("document").unwrap()), (Tier::Guarded, false));
     let file = "[tiers]\nBND-FRAME-TAG = \"critical\"";
-    // A critical input never executes, whatever the threshold.
+    // A critical input is never executed, whatever the threshold.
     assert_eq!(verdict(prompt().with_threshold(Tier::Critical).with_file(file).unwrap()), (Tier::Critical, false));
     assert_eq!(verdict(prompt().with_file("evaluators = [\"form\"]").unwrap()), (Tier::Clear, true));
 }

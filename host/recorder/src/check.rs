@@ -7,7 +7,7 @@ use portcullis_evidence::verify::{Options, Report, Status, Trust, verify_snapsho
 /// The results of verification and replay.
 #[derive(Debug, serde::Serialize)]
 pub struct CheckReport {
-    /// The worse status of the two.
+    /// The worse of the statuses of verification and replay.
     pub status: Status,
     /// Exit code of `portcullis check`: 3 contradicted, else 10 simulated, else 5 warned, else 0.
     pub exit_code: u8,
@@ -50,8 +50,8 @@ pub fn check(
     check_after(&[], files, trust, options, (records, streams))
 }
 
-/// Like [`check`], but streams may continue those in bundles of `earlier` sessions, the earliest first. The report does
-/// not cover the earlier bundles.
+/// Like [`check`], but streams may continue streams of the `earlier` bundles, which are ordered from the earliest. The
+/// report does not cover the earlier bundles.
 ///
 /// # Errors
 /// As [`check`].

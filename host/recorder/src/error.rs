@@ -22,7 +22,6 @@ pub enum RecorderError {
         /// The kind of file.
         what: &'static str,
         path: PathBuf,
-        /// The error of the system.
         source: std::io::Error,
     },
     /// The key for sealing texts is invalid.
@@ -46,7 +45,7 @@ pub enum RecorderError {
     WitnessKey(#[from] NoteError),
     #[error("`{}` is not an approval", .0.display())]
     NoApproval(PathBuf),
-    /// The ticket permits only certain profiles; the session's profile has this digest and is not permitted.
+    /// The ticket permits only certain profiles; the session's profile, with this digest, is not among them.
     #[error(
         "the ticket permits other profiles than that of this session, whose digest is {0}; give a permitted one with `--profile`, or ask \
          the issuer for a ticket that permits this one"

@@ -1,5 +1,5 @@
-//! Kills a recorder's process. Its bundle can be completed, nothing is contradicted, and every released text has its
-//! record.
+//! Kills a recorder's process, and checks that its bundle can be completed, that nothing is contradicted, and that
+//! every released text has its record.
 //!
 //! The session runs on a software card, so that many processes can be killed: 1,000 with `PORTCULLIS_LONG=1`, otherwise
 //! 100.
@@ -129,7 +129,7 @@ impl Run {
         run
     }
 
-    /// Passes the card's new output to the sink. Checkpoints come first, as is possible on a real card.
+    /// Passes the card's new output to the sink: checkpoints before records, since a real card may use this order.
     fn hand_over(&mut self) {
         for (at, checkpoint) in self.log.checkpoints.iter().enumerate().skip(self.given.1) {
             let message = self.key.sign(checkpoint).unwrap();
@@ -285,7 +285,7 @@ fn nothing_signed_is_nothing_to_complete() {
     let files = [bundle::TICKET, bundle::CERTIFICATE, bundle::CHAIN, bundle::IMAGE].map(|n| (n.to_owned(), Vec::new()));
     drop(Recorder::create(&folder, &files, 1, 1, None, Openings::Bundle).unwrap());
     assert!(matches!(finish(&folder, false), Err(FinishError::NothingSigned(_))));
-    // A recorder that ends normally removes its folder.
+    // A recorder that ends normally without a checkpoint removes its folder.
     let other = scene.path().join("c");
     let (recorder, sink) = Recorder::create(&other, &files, 1, 1, None, Openings::Bundle).unwrap();
     drop(sink);

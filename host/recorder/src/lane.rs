@@ -7,15 +7,14 @@ use portcullis_evidence::hex::{self, Hex};
 use portcullis_gate::replay::Input;
 use std::collections::BTreeMap;
 
-/// Files whose lines contain texts or data about them.
+/// Files whose lines contain texts or data about texts.
 struct TextLines {
     spans: LineFile,
     inputs: LineFile,
-    /// In order of release; sorted at the end.
+    /// Receipts in the order of release; the file is sorted at the end.
     receipts: LineFile,
 }
 
-/// Writes the lines about the records of one lane.
 pub(crate) struct LaneWriter {
     lane: u8,
     serial: u64,
@@ -79,14 +78,15 @@ impl LaneWriter {
         self.texts.as_ref().map_or(0, |texts| texts.receipts.len())
     }
 
-    /// Sets the input of the stream whose BEGIN is record `begin`; the stream has ended.
+    /// Sets the input of the stream whose BEGIN is record `begin`. The caller ensures that the stream has ended.
     pub(crate) fn given(&mut self, begin: u64, input: Input) {
         if self.texts.is_some() {
             self.given.insert(begin, Some(input));
         }
     }
 
-    /// Writes inputs in the order of the BEGIN records. An input that is too long is left out, and so is withheld.
+    /// Writes inputs in the order of the BEGIN records. An input that is too long is left out, and then counts as
+    /// withheld.
     pub(crate) fn write_inputs(&mut self) -> Result<(), RecorderError> {
         let mut written = Ok(());
         while let Some(entry) = self.given.first_entry()
@@ -107,7 +107,7 @@ impl LaneWriter {
         [inputs, spans, receipts].into_iter().try_for_each(LineFile::flush)
     }
 
-    /// Writes the remaining lines. Tries everything, then returns the first error.
+    /// Writes the remaining lines. An error of the inputs is returned only after the other files are written.
     pub(crate) fn finish(mut self, writer: &Writer) -> Result<(), RecorderError> {
         let given = self.write_inputs();
         self.flush()?;

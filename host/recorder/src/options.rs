@@ -29,12 +29,11 @@ const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 /// Longest wait for a witness.
 const WITNESS_TIME: Duration = Duration::from_secs(10);
 
-/// The settings of a recording.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Folder of the bundle; it must not exist.
     pub folder: PathBuf,
-    /// File with the session's ticket; without it the session uses a self-issued one.
+    /// File with the session's ticket; without it the session uses a self-issued ticket.
     pub ticket: Option<PathBuf>,
     pub approval: Option<PathBuf>,
     /// The card's certificate in PEM. Without it, the public simulation root certifies a simulated card.
@@ -52,7 +51,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// Prepares the bundle of a session on `card` with this policy and these anchor stores. Returns the recorder, and
+    /// Prepares the bundle of a session on `card` with the given policy and anchor stores. Returns the recorder, and
     /// the configuration of the session. All data known before the session is then on the disk, and space for its end
     /// is reserved. Errors: the card cannot sign, a file is unreadable or invalid, or the bundle cannot be written; the
     /// folder is removed then.

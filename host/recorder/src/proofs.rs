@@ -39,11 +39,11 @@ struct State {
     lanes: Vec<Lane>,
     /// The last checkpoint whose records have all arrived.
     signed: Option<Signed>,
-    /// Checkpoints with missing records, since the card writes records and checkpoints into different rings.
+    /// Checkpoints that arrived before some of their records; the card writes the two into different rings.
     waiting: VecDeque<Signed>,
     /// Streams by lane and index of BEGIN.
     streams: BTreeMap<(u8, u64), Stream>,
-    /// Lane and index of BEGIN of each stream, by number.
+    /// For each stream, by its number: the lane and the index of BEGIN.
     numbers: BTreeMap<u64, (u8, u64)>,
     /// Ended streams, the oldest first.
     ended: VecDeque<(u8, u64)>,
@@ -59,7 +59,8 @@ struct Lane {
 
 struct Signed {
     message: Hex<{ cose::MESSAGE_BYTES }>,
-    /// For each lane: the number of records that it covers, and the proof of the lane's head if there are several.
+    /// For each lane: the number of records that the checkpoint covers, and the proof of the lane's head if the card
+    /// has several lanes.
     lanes: Vec<(u64, Option<HeadProof>)>,
 }
 
@@ -71,8 +72,8 @@ struct Stream {
 }
 
 impl ProofBook {
-    /// A book for a session with these files. It keeps `streams` ended streams. It calls `changed` in the session's
-    /// thread after each checkpoint and at the end; `changed` must not block.
+    /// A book for a session with the files `session`. It keeps `streams` ended streams. It calls `changed` in the
+    /// session's thread after each checkpoint and at the end; `changed` must not block.
     #[must_use]
     pub fn new(session: SessionFiles, streams: usize, changed: impl Fn() + Send + Sync + 'static) -> Arc<Self> {
         Arc::new(Self { session, streams, state: Mutex::default(), changed: Box::new(changed) })
@@ -88,7 +89,6 @@ impl ProofBook {
         Box::new(ProofSink { kept, book: Arc::clone(self) })
     }
 
-    /// Adds an event of the session.
     pub fn event(&self, event: &Event) {
         let mut state = self.state();
         let state = &mut *state;
@@ -117,7 +117,7 @@ impl ProofBook {
         }
     }
 
-    /// Whether the stream with this number can be proved.
+    /// Whether the stream with the number `number` can be proved.
     #[must_use]
     pub fn proof(&self, number: u64) -> ProofState {
         let state = self.state();
@@ -182,7 +182,7 @@ impl ProofBook {
         while state.ended.len() > self.streams {
             let oldest = state.ended.pop_front().and_then(|place| state.streams.remove(&place));
             if let Some(number) = oldest.and_then(|stream| stream.number) {
-                // Callers can still learn that the stream is no longer kept.
+                // This place does not exist, so callers learn that the stream is no longer kept.
                 state.numbers.entry(number).and_modify(|place| *place = (u8::MAX, u64::MAX));
             }
         }

@@ -24,7 +24,6 @@ const CLOSING: u64 = 1 << 16;
 /// Bytes reserved in addition for each lane: the records in flight, and their texts.
 const CLOSING_LANE: u64 = 1 << 16;
 
-/// Writes a bundle.
 pub struct Recorder {
     writer: Arc<Writer>,
     logs: Arc<Mutex<Logs>>,
@@ -46,7 +45,7 @@ struct OpenStream {
     answers: Vec<Result<Proposal, EngineError>>,
     /// Receipts of spans, by sequence.
     entries: BTreeMap<u32, Receipt>,
-    /// Sequences that were released before the event of their record, which happens for END.
+    /// Sequences released before the event of their record; this happens for END.
     early: Vec<u32>,
 }
 
@@ -93,8 +92,8 @@ fn session_files(files: &[(String, Vec<u8>)]) -> SessionFiles {
 }
 
 impl Recorder {
-    /// Creates a bundle in a new folder, with these files, for a card with `lanes` lanes. Also returns the sink for the
-    /// session's records. Errors: writing failed; the folder is removed then.
+    /// Creates a bundle in a new folder, with the given files, for a card with `lanes` lanes. Also returns the sink for
+    /// the session's records. Errors: writing failed; the folder is removed then.
     pub(crate) fn create(
         folder: &Path,
         files: &[(String, Vec<u8>)],
@@ -228,7 +227,7 @@ impl Recorder {
         Ok(self.openings.context(lane, begin, &context.bytes())?)
     }
 
-    /// Writes the anchor store in a stream's input.
+    /// Writes the anchor store that a stream's input contains.
     fn supplied(&mut self, lane: usize, begin: u64, store: &str) -> Result<(), RecorderError> {
         let name = bundle::anchor(&Sha256::digest(store).into());
         if self.files.contains(&name) {

@@ -63,7 +63,7 @@ impl fmt::Display for Begin {
 struct OpenStream {
     begin: Begin,
     records: Vec<Record>,
-    /// Its input, as JSON.
+    /// The stream's input, as JSON.
     input: Option<String>,
     salts: BTreeMap<u32, [u8; 16]>,
     withheld: bool,
@@ -72,7 +72,7 @@ struct OpenStream {
 /// A stream whose replay gave exactly its records.
 pub(crate) struct Replayed<'a> {
     pub(crate) stores: &'a [Store],
-    /// The end states of streams that others continue; each is replayed once.
+    /// The end states of streams that later streams continue; each stream is replayed only once.
     pub(crate) ends: &'a Ends,
     pub(crate) name: Option<Hex<32>>,
     pub(crate) context: &'a [u8],
@@ -92,8 +92,8 @@ pub fn replay(
     replay_each(files, drawn, progress, &mut |_| Ok(()))
 }
 
-/// Like [`replay()`], but streams may continue those in `earlier` bundles, the earliest first. Earlier bundles are not
-/// reported, and only their streams that replay can be continued. Errors: as [`replay()`].
+/// Like [`replay()`], but streams may continue streams of the `earlier` bundles, which are ordered from the earliest.
+/// Earlier bundles are not reported; only their streams that replay can be continued. Errors: as [`replay()`].
 pub fn replay_after(
     earlier: &[Snapshot<'_>],
     files: &Snapshot<'_>,
@@ -254,7 +254,8 @@ fn add_predecessors(
     Ok(())
 }
 
-/// The reason if another version made the bundle and this version cannot replay it; not a result about the evidence.
+/// Why this version cannot replay the bundle of another version; `None` if it can. This says nothing about the
+/// evidence.
 fn other_version(bundle: &Bundle<'_>) -> Result<Option<String>, BundleError> {
     let image = bundle.read(bundle::IMAGE)?;
     if let Some(version) = other_layout(&image) {
@@ -280,7 +281,7 @@ fn other_version(bundle: &Bundle<'_>) -> Result<Option<String>, BundleError> {
     Ok(Some(format!("{what}; replay with {}", releases::replaying(mapping, &header.map_digest))))
 }
 
-/// Compiles the policies of the package. Errors: they do not give the image that was in force.
+/// Compiles the policies of the package. Errors: the result is not the image that was in force.
 fn compile(sources: BTreeMap<String, Vec<u8>>, image: &[u8]) -> Result<(Policies, Vec<Arc<Policy>>), String> {
     let policies = Policies::from_listed(sources);
     let mut policies = policies.map_err(|error| format!("the policy package does not compile: {error}"))?;
@@ -334,13 +335,13 @@ fn next(records: &mut impl Read, lane: u8) -> Result<Option<Record>, BundleError
 struct LogReplay<'a> {
     bundle: &'a Bundle<'a>,
     stores: &'a [Store],
-    /// The end states of streams that others continue; each is replayed once.
+    /// The end states of streams that later streams continue; each stream is replayed only once.
     ends: &'a Ends,
     replayer: &'a mut Replayer,
     outcome: &'a mut ReplayReport,
     progress: &'a mut dyn FnMut(),
     each: OnReplayed<'a>,
-    /// Streams whose predecessor was not replayed yet; it can be in another lane.
+    /// Streams whose predecessor was not replayed yet; the predecessor can be in another lane.
     waiting: Vec<OpenStream>,
     may_wait: bool,
 }
@@ -395,7 +396,7 @@ impl LogReplay<'_> {
         open.into_values().try_for_each(|stream| self.finish(stream))
     }
 
-    /// Replays the streams that still wait, when no predecessor can follow.
+    /// Replays the streams that still wait. After a round without progress, they no longer wait for predecessors.
     fn rest(&mut self) -> Result<(), Error> {
         while !self.waiting.is_empty() {
             let waiting = std::mem::take(&mut self.waiting);
@@ -406,7 +407,7 @@ impl LogReplay<'_> {
         Ok(())
     }
 
-    /// Whether a stream continues one that may still be replayed.
+    /// Whether a stream continues a stream that may still be replayed.
     fn must_wait(&self, context: &[u8]) -> bool {
         let named = || ContextDocument::parse(context).ok().and_then(|document| document.predecessor);
         self.may_wait && !self.ends.is_empty() && named().is_some_and(|leaf| !self.replayer.has_end(&leaf))

@@ -27,7 +27,7 @@ impl Logs {
         self.records.iter_mut().chain(&mut self.heads).try_for_each(GrowingFile::flush)
     }
 
-    /// Whether each lane has this many records.
+    /// Whether each lane has at least the number of records in `sizes`.
     fn hold(&self, sizes: &[u64]) -> bool {
         self.records.iter().zip(sizes).all(|(log, size)| log.len() / Record::BYTES as u64 >= *size)
     }
@@ -38,10 +38,10 @@ impl Logs {
     }
 }
 
-/// A signed checkpoint with missing records, since the card writes records and checkpoints into different rings.
+/// A signed checkpoint that arrived before some of its records; the card writes the two into different rings.
 struct PendingCheckpoint {
     serial: u64,
-    /// Number of records that it covers in each lane.
+    /// Number of records that the checkpoint covers in each lane.
     sizes: Vec<u64>,
     heads: Vec<LaneHead>,
     message: Vec<u8>,

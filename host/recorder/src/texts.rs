@@ -16,9 +16,10 @@ pub enum Texts {
     /// All texts.
     #[default]
     Plain,
-    /// No texts: those of every stream are withheld.
+    /// The bundle contains no texts; the texts of all streams are withheld.
     None,
-    /// No texts. A file beside the bundle contains them, sealed to the X25519 key in this file.
+    /// The bundle contains no texts. A file beside the bundle contains them, sealed to the X25519 key in the given
+    /// file.
     Sealed(PathBuf),
 }
 
@@ -59,7 +60,7 @@ impl fmt::Display for Texts {
 pub(crate) enum Openings {
     /// The bundle.
     Bundle,
-    /// They are dropped.
+    /// The openings are dropped.
     Nowhere,
     /// The file of sealed texts beside the bundle.
     Sealed(Box<Sealer>),
@@ -121,7 +122,7 @@ impl Openings {
         }
     }
 
-    /// Removes the file, for a session that did not open.
+    /// Removes the file of sealed texts, because the session did not open.
     pub(crate) fn discard(self) -> io::Result<()> {
         match self {
             Self::Bundle | Self::Nowhere => Ok(()),

@@ -13,10 +13,10 @@ const USED: &str = "used";
 /// Interval between two reads of the folder.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Takes the next ticket from a folder: the first by name for tables with this digest. The issuer adds it after the
-/// previous session is closed, so this function waits, at most `within`. It renames the file before the session begins,
-/// so that no other session uses the ticket, even if this session fails. Returns the new path. Errors: no ticket in
-/// time; the folder cannot be read; the file cannot be renamed.
+/// Takes the next ticket from a folder: the first by name for tables with this digest. The issuer adds a ticket after
+/// the previous session is closed, so this function waits, at most `within`. It renames the file before the session
+/// begins, so that no other session uses the ticket, even if this session fails. Returns the new path. Errors: no
+/// ticket in time; the folder cannot be read; the file cannot be renamed.
 pub fn next_ticket(folder: &Path, policy: [u8; 32], within: Duration) -> Result<PathBuf, RecorderError> {
     let until = Instant::now() + within;
     loop {
@@ -37,7 +37,7 @@ pub fn next_ticket(folder: &Path, policy: [u8; 32], within: Duration) -> Result<
     }
 }
 
-/// The first ticket for these tables. Invalid files are skipped: they may still be being written.
+/// The first ticket for these tables. Invalid files are skipped: another program may still be writing them.
 fn first(folder: &Path, policy: &[u8; 32]) -> io::Result<Option<PathBuf>> {
     let mut paths = fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
     paths.sort();

@@ -2,8 +2,8 @@
 //! bundles.
 //!
 //! Each stream is first replayed, to make sure that the old policy gives exactly its records. Then it is governed again
-//! under the new policy with the same input. A text that was known before it was judged is compared to its end. An
-//! engine's answer depends on the admitted text, so it is compared only up to the first determination that differs.
+//! under the new policy with the same input. A text that was known in advance is compared as a whole. An engine's
+//! answer depends on the admitted text, so it is compared only up to the first determination that differs.
 
 use crate::replay::{Error, ReplayReport, Replayed, replay_each};
 use portcullis_core::context::{ContextDocument, Mode};
@@ -22,7 +22,7 @@ pub struct TrialReport {
     pub compared: u64,
     /// Streams with different decisions, in order.
     pub different: Vec<StreamTrial>,
-    /// Why the other replayed streams were not compared, with the number of streams per reason.
+    /// For each reason why a replayed stream was not compared: the number of such streams.
     pub not_compared: BTreeMap<String, u64>,
     /// The replay of the bundle; only streams that replay are compared.
     pub replay: ReplayReport,
@@ -31,15 +31,15 @@ pub struct TrialReport {
 /// A stream with different decisions.
 #[derive(Debug, serde::Serialize)]
 pub struct StreamTrial {
-    /// Its id in the input.
+    /// The stream's id in the input.
     pub id: String,
-    /// How its text came to the gate.
+    /// How the stream's text came to the gate.
     pub mode: Mode,
     /// Spans with different decisions, in order.
     pub changes: Vec<Change>,
     /// Why the stream stopped early under the old policy, if it did.
     pub stopped_before: Option<String>,
-    /// Why it stops early under the new policy, if it does.
+    /// Why the stream stops early under the new policy, if it does.
     pub stops: Option<String>,
     pub admitted_before: usize,
     /// Admitted bytes under the new policy; `None` for an engine's answers, which are not known.
@@ -74,8 +74,8 @@ pub enum Fate {
     NotJudged,
 }
 
-/// Tries policies on the streams of a bundle. `image` is compiled from them; there may be just one. Errors: [`Error`]:
-/// there is no bundle, reading it failed, or this program failed.
+/// Tries policies on the streams of a bundle. There is at least one policy; `image` is compiled from all of them.
+/// Errors: [`Error`]: there is no bundle, reading it failed, or this program failed.
 pub fn trial(
     files: &Snapshot<'_>,
     (image, policies): (&Image, &[Arc<Policy>]),

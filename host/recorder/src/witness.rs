@@ -60,7 +60,7 @@ impl Poster {
 }
 
 impl Lane {
-    /// The lane's part of the post of a checkpoint over its first `size` records.
+    /// A lane's part of the post of a checkpoint, which covers the lane's first `size` records.
     fn post(&self, size: u64) -> Result<LanePost, SinkError> {
         let leaves = self.leaves.get(..usize::try_from(size)?).unwrap_or_default();
         let mut prover = tree::Prover::consistency(self.old, size);

@@ -1,5 +1,5 @@
 //! A campaign of random changes to bundles in memory: neither `verify` nor `check` affirms a changed bundle, and
-//! nothing panics. A table shows the outcome of each kind of change, a histogram which check refused first.
+//! nothing panics. A table shows the outcome of each kind of change, and a histogram shows which check refused first.
 //!
 //! `PORTCULLIS_LONG=1` makes 1,000,000 changes instead of a few thousand; `PORTCULLIS_MUTATIONS` sets another number,
 //! and `PORTCULLIS_SEED` another seed. The changes are divided into shards with their own seeds, so that the result
@@ -32,7 +32,7 @@ use std::time::{Duration, Instant};
 use world::{Card, END, Parts, START, World, certificate, remanifest, sha};
 use zerocopy::{FromBytes, IntoBytes};
 
-/// `check` runs on one of this many bundles that `verify` contradicts.
+/// Of the bundles that `verify` contradicts, `check` runs only on those whose number is a multiple of this number.
 const SAMPLE: u64 = 16;
 const SHARD: u64 = 1000;
 const LANES: [u8; 3] = [1, 2, 4];
@@ -139,7 +139,7 @@ fn change_log(parts: &mut Parts, random: &mut Random) -> &'static str {
             lanes[lane][at].descriptor.commitment = random.bytes();
             "another commitment"
         }
-        // Between lanes: exchanges two, moves a record to another, or changes the lane number in a record.
+        // Exchanges two lanes, moves a record to another lane, or changes the lane number in a record.
         6 => {
             let other = random.below(lanes.len());
             lanes.swap(lane, other);
@@ -210,7 +210,7 @@ impl Forger {
             parts.ticket.issuer = "self".to_owned();
         }
         if random.one_in(2) {
-            // The digest of the new ticket, where the log contains it.
+            // Puts the digest of the new ticket where the log contains the old digest.
             let digest = sha(&parts.ticket_bytes());
             for records in &mut parts.log.lanes {
                 let last = records.len().saturating_sub(1);
@@ -226,8 +226,7 @@ impl Forger {
             parts.witness = self.issuer.clone();
         }
         match random.below(64) {
-            // Signatures by a key of the forger. These are few, because two of them cost as much time as twenty
-            // bundles.
+            // Signatures by a key of the forger. They are rare: two of them take as much time as twenty bundles.
             0 => parts.signer = Rc::clone(&self.card),
             // Real signatures of the card, but over other records.
             1..=20 => {
@@ -250,18 +249,19 @@ fn receipts(files: &MemoryFiles) -> Vec<String> {
     lines.filter_map(|line| Some(format!("{:?}", serde_json::from_str::<bundle::Receipt>(&line).ok()?))).collect()
 }
 
-/// The meaning of a bundle's files, without the parts for people. JSON has many encodings of one content.
+/// The content of a bundle's files in one encoding, because JSON has many encodings of one content. Files that only
+/// people read are left out.
 type Meaning = BTreeMap<String, Vec<u8>>;
 
 /// The meaning of a bundle for a verifier, and for a replay too if `replayed`; `None` if a line cannot be read. A
-/// receipt matters only to its reader, and any of them may be missing. So only receipts that differ from the `honest`
-/// ones count.
+/// receipt matters only to its reader, and a bundle may lack any receipt. So only receipts that differ from the
+/// `honest` ones count.
 fn meaning(files: &MemoryFiles, honest: &[String], replayed: bool) -> Option<Meaning> {
     let mut meaning = files.0.clone();
     let kinds = [bundle::STREAMS, bundle::INPUTS, bundle::SPANS, bundle::RECEIPTS];
     for (kind, lane) in kinds.into_iter().flat_map(|kind| (0..LANES_MAX).map(move |lane| (kind, lane))) {
         let name = &bundle::in_lane(kind, lane);
-        // A lane without streams may lack these files.
+        // A lane without streams may lack the file `name`.
         let text = String::from_utf8(meaning.remove(name).unwrap_or_default()).ok()?;
         for line in text.lines() {
             let said = match kind {
@@ -314,7 +314,7 @@ fn code_of_verify(verified: &Result<Report, BundleError>) -> String {
     }
 }
 
-/// Numbers of contradicted bundles, of bundles affirmed with a reservation, and of affirmed ones.
+/// Number of contradicted bundles, of bundles affirmed with a reservation, and of bundles affirmed without one.
 #[derive(Clone, Copy, Default)]
 struct Verdicts([u64; 3]);
 
@@ -340,7 +340,6 @@ struct Kind {
     check: Verdicts,
 }
 
-/// The results of a shard.
 #[derive(Default)]
 struct Tally {
     made: u64,
@@ -396,13 +395,13 @@ impl Tally {
     }
 }
 
-/// The honest bundle of a card with this many lanes, and a forger.
+/// The honest bundle of a card with a given number of lanes, and a forger.
 struct Scene {
     trust: Trust,
     honest: Parts,
     original: MemoryFiles,
     receipts: Vec<String>,
-    /// Its meaning for a verifier, and for a replay.
+    /// The honest bundle's meaning for a verifier, and for a replay.
     same: [Option<Meaning>; 2],
     forger: Forger,
 }
@@ -443,7 +442,7 @@ impl Scene {
                 let name = change_files(&mut files, &mut random);
                 (files, name)
             };
-            // A changed bundle with the honest meaning does not count. A forged one must differ in a log.
+            // A changed bundle with the honest meaning does not count. A forged bundle must differ in a log.
             let is_log = |name: &str| name.starts_with("records/lane-");
             let logs = || self.original.0.iter().filter(|(name, _)| is_log(name)).all(|(n, log)| files.0[n] == *log);
             let changed = if forged {

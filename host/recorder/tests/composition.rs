@@ -26,7 +26,7 @@ fn streams_of_two_members_verify_and_replay_from_one_bundle() {
             },
         );
         assert_eq!(domains.keys().copied().collect::<Vec<_>>(), [0, 1], "each member has a domain of its own");
-        // Both verifiers, which do not know compositions.
+        // Verification and replay affirm the bundle; the verifier does not know that the package is a composition.
         let files = parts.files();
         let report = world.check(&files);
         assert_eq!(report.status, Status::Affirmed, "{report:#?}");

@@ -1,4 +1,4 @@
-//! Escapes hostile text: for terminals, for JSON on a terminal, and for HTML.
+//! Escapes hostile text for terminals, for JSON on a terminal, and for HTML.
 
 use maud::Render;
 use std::fmt::Write as _;
@@ -12,14 +12,14 @@ fn is_unseen(c: char) -> bool {
         )
 }
 
-/// `text` as one line for a terminal, with U+FFFD in place of invisible characters.
+/// `text` as one line for a terminal. U+FFFD replaces invisible characters.
 #[must_use]
 pub fn printable(text: &str) -> String {
     text.chars().map(|c| if is_unseen(c) { '\u{fffd}' } else { c }).collect()
 }
 
-/// JSON with U+007F to U+009F as `\u00xx`. RFC 8259 allows them in strings, but terminals interpret them as commands,
-/// like the characters below U+0020. They occur only in strings, so the meaning of the JSON does not change.
+/// Writes U+007F to U+009F in JSON as `\u00xx`. RFC 8259 allows these characters in strings, but terminals treat them
+/// as commands, like the characters below U+0020. They occur only in strings, so the JSON keeps its meaning.
 #[must_use]
 pub fn json(json: String) -> String {
     let controls = |c: char| ('\u{7f}'..='\u{9f}').contains(&c);
@@ -37,7 +37,7 @@ pub fn json(json: String) -> String {
     escaped
 }
 
-/// Text in HTML, with a visible mark such as `⟨U+202E⟩` in place of invisible characters. Line ends and tabs are kept.
+/// Text in HTML. A visible mark such as `⟨U+202E⟩` replaces an invisible character. Line ends and tabs are kept.
 #[derive(Clone, Copy, Debug)]
 pub struct Text<'a>(pub &'a str);
 
@@ -47,7 +47,7 @@ impl Render for Text<'_> {
     }
 }
 
-/// Like [`Text`], for names and words of one line: line ends and tabs are marked too.
+/// Like [`Text`], for names and words of one line: line ends and tabs are also replaced by marks.
 #[derive(Clone, Copy, Debug)]
 pub struct Line<'a>(pub &'a str);
 

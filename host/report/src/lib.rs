@@ -1,7 +1,7 @@
 //! Reports for people: text for a terminal, and self-contained HTML pages.
 //!
-//! Names and texts in a report can come from a hostile bundle or model. [`escape`] implements the rule for invisible
-//! characters.
+//! Names and texts in a report can come from a hostile bundle or model. [`escape`] makes invisible characters in them
+//! visible.
 
 pub mod escape;
 pub mod evidence;

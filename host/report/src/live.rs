@@ -1,8 +1,8 @@
-//! The live page of a gateway: cells of text, which a small script updates.
+//! The live page of a gateway: cells with texts, which a small script updates.
 //!
-//! The page has a fixed number of cells. [`Live::page`] renders them, and [`Live::cells`] gives their texts under the
-//! same ids, so the script only sets texts. Ids of streams and names of rules can be hostile: invisible characters are
-//! marked ([`marked`]), the page escapes by type, and the script writes `textContent`.
+//! The page has a fixed number of cells. [`Live::page`] renders them, and [`Live::cells`] gives their current texts
+//! under the same ids, so the script only sets texts. Ids of streams and names of rules can be hostile. Invisible
+//! characters in them are marked ([`marked`]), the page escapes markup, and the script writes `textContent`.
 
 use crate::escape::marked;
 use crate::page::{page_with, policy};
@@ -18,10 +18,10 @@ pub const RULES: usize = 16;
 pub const STREAMS: usize = 24;
 /// Length of the longest bar in characters.
 const BAR: u64 = 20;
-/// Bars from the lowest to the highest.
+/// Bar characters, from the lowest bar to the highest.
 const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// The current state of a gateway. It contains no text of a request or an answer.
+/// The current state of a gateway. It contains neither texts of requests nor texts of answers.
 #[derive(Clone, Debug, Default)]
 pub struct Live {
     /// Name and version of the program, and its role.
@@ -36,9 +36,9 @@ pub struct Live {
     pub rules: BTreeMap<String, u64>,
     /// The open streams, the newest first.
     pub streams: Vec<LiveStream>,
-    /// The highest trust slope of the open streams, in basis points: one value per second, the newest last.
+    /// The highest trust slope among the open streams, in basis points: one value per second, the newest last.
     pub slopes: Vec<u16>,
-    /// Upper bounds of the hold times, and the count in each bucket. The last count is for times above all bounds.
+    /// Upper bounds of the hold times, and the number of times in each bucket. The last bucket is above all bounds.
     pub hold: (Vec<Duration>, Vec<u64>),
 }
 
@@ -46,13 +46,13 @@ pub struct Live {
 #[derive(Clone, Debug, Default)]
 pub struct LiveStream {
     pub id: String,
-    /// Time since its BEGIN.
+    /// Time since the stream's BEGIN.
     pub age: Duration,
-    /// Numbers of admitted and of refused mutations.
+    /// Number of admitted mutations, and number of refused mutations.
     pub counts: (u64, u64),
     /// Number of released bytes.
     pub bytes: u64,
-    /// Trust slope in basis points.
+    /// The stream's trust slope in basis points.
     pub slope: u16,
 }
 
@@ -65,7 +65,7 @@ struct Table {
 }
 
 /// The value of the header `Content-Security-Policy` for [`Live::page`]. It also permits requests to the page's own
-/// origin, for the figures, and forbids to show the page in a frame.
+/// origin, which fetch the figures, and forbids other pages to show this page in a frame.
 #[must_use]
 pub fn header_policy() -> String {
     format!("{}; frame-ancestors 'none'", page_policy())
@@ -189,7 +189,7 @@ impl Table {
                         @for (row, texts) in self.rows.iter().enumerate() {
                             tr {
                                 @for (column, text) in texts.iter().enumerate() {
-                                    // A bar shows the value of the neighbouring cell again.
+                                    // A bar repeats the value of the cell next to it.
                                     @let drawn = self.columns.get(column).is_some_and(|head| head.is_empty());
                                     td id=(self.id(row, column)) class=[drawn.then_some("bar")]
                                         aria-hidden=[drawn.then_some("true")] { (marked(text)) }
@@ -203,13 +203,13 @@ impl Table {
     }
 }
 
-/// The rows, followed by empty rows up to `length`.
+/// The rows, then empty rows until there are `length` rows.
 fn padded(mut rows: Vec<Vec<String>>, length: usize, columns: usize) -> Vec<Vec<String>> {
     rows.resize(length, vec![String::new(); columns]);
     rows
 }
 
-/// A bar for `value`; the longest bar stands for `most`. A value above zero gives at least one character.
+/// A bar for `value`; the longest bar stands for `most`. A value above zero has a bar of at least one character.
 fn bar(value: u64, most: u64) -> String {
     let length = value.saturating_mul(BAR).div_ceil(most.max(1)).min(BAR);
     (0..length).map(|_| '█').collect()
@@ -226,7 +226,7 @@ fn share(basis_points: u16) -> String {
     format!("{}.{:02} %", basis_points / 100, basis_points % 100)
 }
 
-/// A time in a suitable unit.
+/// A time with a suitable unit.
 #[must_use]
 pub fn time(time: Duration) -> String {
     match time.as_millis() {
@@ -269,7 +269,7 @@ mod tests {
         }
     }
 
-    /// The page contains every cell that the script sets, and no other.
+    /// The page contains exactly the cells that the script sets.
     #[test]
     fn the_page_and_its_cells_are_the_same() {
         let (live, other) = (live(), Live::default());
@@ -279,7 +279,7 @@ mod tests {
             let found = cell.split_once('>').unwrap().1.split_once("</").unwrap().0;
             assert_eq!(found, maud::html! { (text) }.into_string(), "{id}");
         }
-        // Unused rows exist too.
+        // Unused rows have cells, too.
         let rows = |live: &Live, name: &str| live.cells().keys().filter(|id| id.starts_with(name)).count();
         assert_eq!(rows(&live, "stream-"), STREAMS * 6);
         assert_eq!(rows(&live, "rule-"), RULES * 3);

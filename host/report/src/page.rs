@@ -7,10 +7,10 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sha2::{Digest, Sha256};
 
 const STYLE: &str = include_str!("style.css");
-/// Unfolds sections before printing, and filters streams. The page is also readable without it.
+/// Unfolds sections before printing, and filters streams. Without the script, the page is still readable.
 const SCRIPT: &str = include_str!("script.js");
 
-/// The program that made a page, and the time of that.
+/// The program that made a page, and the time at which it did so.
 #[derive(Clone, Debug, Default)]
 pub struct Origin {
     /// Name and version of the program.
@@ -25,13 +25,13 @@ impl Origin {
     }
 }
 
-/// A whole page around the content of its `main`. The browser uses only this script and this stylesheet, and loads
-/// nothing.
+/// A whole page around the content of its `main`. The browser uses only the script and the stylesheet of this module,
+/// and loads no other file.
 pub(crate) fn page(title: &str, content: &Markup) -> String {
     page_with(title, content, SCRIPT, &policy(SCRIPT))
 }
 
-/// The content security policy of a page: only this script and the stylesheet.
+/// The content security policy of a page: it permits only `script` and the stylesheet.
 pub(crate) fn policy(script: &str) -> String {
     format!(
         "default-src 'none'; style-src {}; script-src {}; base-uri 'none'; form-action 'none'",
@@ -60,7 +60,7 @@ pub(crate) fn page_with(title: &str, content: &Markup, script: &str, policy: &st
     page
 }
 
-/// The source expression for an inline element (Content Security Policy Level 3, section 2.3.1).
+/// The source expression that permits an inline element (Content Security Policy Level 3, section 2.3.1).
 fn source(content: &str) -> String {
     format!("'sha256-{}'", Base64::encode_string(&Sha256::digest(content)))
 }
@@ -86,7 +86,7 @@ pub(crate) fn table(caption: &str, rows: &[(&str, Option<String>)]) -> Markup {
 mod tests {
     use super::*;
 
-    /// A page permits one script, by its digest, so text in a report cannot add another.
+    /// The policy permits one script, by its digest, so a text in a report cannot add a script.
     #[test]
     fn a_page_runs_its_own_script_only() {
         let page = page("<script>", &html! { p { (Line("<script>alert(1)</script>")) } });

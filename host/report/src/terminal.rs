@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use unicode_width::UnicodeWidthChar;
 
-/// The layout of text on an output. By default, as for files and pipes, there is no colour and no wrapping.
+/// The layout of text on an output. The default, for files and pipes, has neither colour nor wrapping.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Terminal {
     pub colour: bool,
@@ -11,7 +11,7 @@ pub struct Terminal {
     pub columns: Option<usize>,
 }
 
-/// The meaning of a colour.
+/// The meaning that a colour shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {
     /// Admitted, affirmed, in order.
@@ -21,7 +21,7 @@ pub enum Tone {
     /// Rejected, contradicted, an error.
     Bad,
     Strong,
-    /// Less important.
+    /// Text that is less important.
     Quiet,
 }
 
@@ -45,8 +45,8 @@ impl Terminal {
         if self.colour { format!("\u{1b}[{}m{text}\u{1b}[0m", tone.parameter()) } else { text.to_string() }
     }
 
-    /// Wraps a line between words; continuation lines are indented by `indent` columns. A word that is too wide by
-    /// itself, such as a digest, is not broken.
+    /// Wraps a line between words; continuation lines are indented by `indent` columns. A single word that is wider
+    /// than a line, such as a digest, is not broken.
     #[must_use]
     pub fn wrap(self, indent: usize, line: &str) -> String {
         let Some(columns) = self.columns.filter(|columns| width(line) > *columns) else { return line.to_owned() };
@@ -71,7 +71,7 @@ impl Terminal {
     }
 }
 
-/// Width of text in columns, without the sequences that select a colour.
+/// Width of text in columns, without escape sequences that select a colour.
 fn width(text: &str) -> usize {
     let mut columns = 0;
     let mut is_sequence = false;

@@ -25,7 +25,7 @@ mod tests {
         ] {
             assert_eq!(utc(second), date);
         }
-        // A note can contain any number.
+        // The number in a witness's note can be arbitrarily large.
         assert_eq!(utc(u64::MAX / 2), "after the year 9999");
     }
 }

@@ -5,9 +5,9 @@
 //! frame    length u32 | lane u8 | log index of BEGIN u64 | rest
 //! ```
 //!
-//! All integers are little-endian. `length` is the number of bytes after it. In a stream's first frame, the rest is the
-//! encapsulated key. In each later frame, the rest is a sealed message: the kind of the opening in one byte, and its
-//! content.
+//! All integers are little-endian. `length` is the number of bytes that follow it. In a stream's first frame, the rest
+//! is the encapsulated key. In each later frame, the rest is a sealed message: one byte with the kind of the opening,
+//! then its content. An opening is a part of the stream's data that the holder of the key can open.
 
 use hpke::aead::{AeadCtxR, AeadCtxS, ChaCha20Poly1305};
 use hpke::kdf::HkdfSha256;
@@ -24,11 +24,11 @@ pub(crate) type Receiver = AeadCtxR<Aead, Kdf, Kem>;
 
 pub(crate) const MAGIC: [u8; 8] = *b"PTCSEAL1";
 pub(crate) const HEAD_BYTES: usize = 72;
-/// Number of bytes of a frame between its length and its rest.
+/// Number of bytes of a frame between its length field and its rest: lane and log index.
 pub(crate) const PLACE_BYTES: usize = 9;
 /// Number of bytes of an encapsulated key, and of a public key.
 pub(crate) const KEY_BYTES: usize = 32;
-/// Greatest length of an opening's content in bytes: the longest line of a bundle.
+/// Greatest length of an opening's content in bytes; no line of a bundle is longer.
 pub(crate) const CONTENT_MAX: usize = 64 << 20;
 /// Greatest length of a frame in bytes, without its length field: place, kind, content and tag.
 pub(crate) const FRAME_MAX: usize = PLACE_BYTES + 1 + CONTENT_MAX + 16;
@@ -61,12 +61,12 @@ impl Kind {
     }
 }
 
-/// The `info` of a stream's HPKE context: its session and its place.
+/// The `info` of a stream's HPKE context: the session's ticket digest, and the stream's lane and log index.
 pub(crate) fn info(ticket: &[u8; 32], (lane, begin): StreamAt) -> Vec<u8> {
     [DOMAIN, ticket.as_slice(), &[lane], &begin.to_le_bytes()].concat()
 }
 
-/// The place of a stream as in a frame.
+/// A stream's lane and log index, as a frame stores them.
 pub(crate) fn place((lane, begin): StreamAt) -> [u8; PLACE_BYTES] {
     let mut bytes = [0; PLACE_BYTES];
     let [first, rest @ ..] = &mut bytes;

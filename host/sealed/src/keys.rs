@@ -12,9 +12,9 @@ use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// id-X25519.
+/// Object identifier id-X25519.
 const X25519: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.101.110");
-/// Largest key file in bytes.
+/// Largest permitted size of a key file in bytes.
 const MAX_BYTES: u64 = 4096;
 
 /// Why a key cannot be loaded.
@@ -24,7 +24,7 @@ pub enum KeyError {
     #[error("cannot read the key `{}`: {source}", path.display())]
     Io {
         path: PathBuf,
-        /// The system's error.
+        /// The error that the system returned.
         source: std::io::Error,
     },
     /// Other users may read or write the file.
@@ -34,7 +34,7 @@ pub enum KeyError {
         /// The file's mode.
         mode: u32,
     },
-    /// The file is not a key of this kind in PEM.
+    /// The file does not contain a key of the expected kind in PEM.
     #[error(
         "`{}` is not an X25519 {kind} key in PEM; make one with `openssl genpkey -algorithm x25519 -out KEY` and \
          `openssl pkey -in KEY -pubout`", path.display()
@@ -92,7 +92,7 @@ impl PrivateKey {
             let (label, document) = SecretDocument::from_pem(&pem).ok()?;
             let info = PrivateKeyInfoRef::from_der(document.as_bytes()).ok().filter(|_| label == "PRIVATE KEY")?;
             let is_x25519 = info.algorithm.oid == X25519 && info.algorithm.parameters.is_none();
-            // The private key is an octet string inside an octet string.
+            // The private key is an octet string that is itself in an octet string.
             let inner = is_x25519.then(|| <&OctetStringRef>::from_der(info.private_key.as_bytes()).ok())??;
             <Kem as hpke::Kem>::PrivateKey::from_bytes(inner.as_bytes()).ok()
         };
@@ -105,7 +105,7 @@ impl PrivateKey {
 fn read(path: &Path, is_private: bool) -> Result<String, KeyError> {
     let io = |source| KeyError::Io { path: path.to_owned(), source };
     let file = File::open(path).map_err(io)?;
-    // The mode comes from the open file, because the path may name another file by now.
+    // The mode is read from the open file, because the path may name another file by now.
     let mode = file.metadata().map_err(io)?.mode() & 0o7777;
     if is_private && mode & 0o177 != 0 {
         return Err(KeyError::Mode { path: path.to_owned(), mode });

@@ -11,7 +11,7 @@ use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// A part of a stream's data in a bundle.
+/// A part of a stream's data: a document or a line that a bundle with texts would contain.
 #[derive(Clone, Copy, Debug)]
 pub enum Opening<'a> {
     /// The context document.
@@ -26,21 +26,21 @@ pub enum Opening<'a> {
     Receipt(&'a Receipt),
 }
 
-/// A file of sealed texts of one session, while it is written.
+/// A file of sealed texts of one session that is being written.
 pub struct Sealer {
     path: PathBuf,
     file: BufWriter<File>,
     key: PublicKey,
     ticket: [u8; 32],
-    /// The streams that have not ended.
+    /// The streams that have not ended yet.
     open: BTreeMap<StreamAt, Sender>,
 }
 
 impl Sealer {
-    /// Creates the file at `path`, for the session with this ticket digest. Only its user may read it.
+    /// Creates the file at `path`, for the session with this ticket digest. Only the current user may read it.
     ///
     /// # Errors
-    /// Those of the system; the file exists.
+    /// Errors of the system; also if the file exists.
     pub fn create(path: &Path, key: PublicKey, ticket: [u8; 32]) -> io::Result<Self> {
         let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
         let mut file = BufWriter::new(file);
@@ -52,7 +52,7 @@ impl Sealer {
     /// Adds an opening of the stream that began with record `begin` of `lane`.
     ///
     /// # Errors
-    /// Those of the system; the opening is too long.
+    /// Errors of the system; also if the opening is too long.
     pub fn seal(&mut self, lane: u8, begin: u64, opening: Opening<'_>) -> io::Result<()> {
         let at = (lane, begin);
         let (kind, content) = match opening {
@@ -81,12 +81,12 @@ impl Sealer {
         frame(&mut self.file, at, &sealed)
     }
 
-    /// Ends a stream; it must not get further openings.
+    /// Ends a stream, which must not get further openings.
     pub fn end(&mut self, lane: u8, begin: u64) {
         self.open.remove(&(lane, begin));
     }
 
-    /// Passes everything to the system, so that it survives the end of this process.
+    /// Passes all data to the system, so that it survives the end of this process.
     ///
     /// # Errors
     /// Those of the system.

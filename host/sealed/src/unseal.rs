@@ -1,4 +1,4 @@
-//! Presents a bundle together with its sealed texts.
+//! Reads a bundle together with its sealed texts.
 
 use crate::format::{
     Aead, CONTENT_MAX, FRAME_MAX, HEAD_BYTES, KEY_BYTES, Kdf, Kem, Kind, MAGIC, PLACE_BYTES, Receiver, StreamAt, info,
@@ -18,7 +18,7 @@ use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-/// The path of a bundle's sealed texts: `NAME.sealed`, beside the bundle.
+/// The path of a bundle's sealed texts: `NAME.sealed`, next to the bundle.
 #[must_use]
 pub fn beside(bundle: &Path) -> PathBuf {
     // Removes a `/` at the end of the path.
@@ -27,7 +27,7 @@ pub fn beside(bundle: &Path) -> PathBuf {
     name.into()
 }
 
-/// Whether a path beside bundles is a file of sealed texts, by its name.
+/// Whether a path has the name of a file of sealed texts.
 #[must_use]
 pub fn is_sealed_texts(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "sealed") && path.is_file()
@@ -36,7 +36,7 @@ pub fn is_sealed_texts(path: &Path) -> bool {
 /// The files of a bundle together with the texts of a sealed file, which are kept in memory.
 pub struct Unsealed {
     files: Box<dyn Files>,
-    /// The additional files, and the manifest over all files.
+    /// The files from the sealed texts, and the manifest over all files.
     opened: BTreeMap<String, Vec<u8>>,
     report: UnsealReport,
 }
@@ -44,13 +44,13 @@ pub struct Unsealed {
 /// Summary of a sealed file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UnsealReport {
-    /// Number of streams with opened data.
+    /// Number of streams whose data was opened.
     pub streams: u64,
-    /// Length of an incomplete frame at the end, in bytes: the writer died, or the file was shortened.
+    /// Length in bytes of an incomplete frame at the end. The writer stopped early, or the file was shortened.
     pub torn: u64,
 }
 
-/// The opened data: documents by name, and lines by file and record.
+/// The data from a sealed file: documents by name, and lines by file and record.
 #[derive(Default)]
 struct Openings {
     documents: BTreeMap<String, Vec<u8>>,
@@ -60,11 +60,11 @@ struct Openings {
 impl Unsealed {
     /// Opens the texts in the file `sealed` for the bundle in `files`.
     ///
-    /// If the file ends inside a frame, the frames before it are used; the later streams stay withheld.
+    /// If the file ends inside a frame, the frames before it are used; the texts of later streams are missing.
     ///
     /// # Errors
-    /// [`BundleError`]: `Io` if a file cannot be read, or the key is not the file's; `Content` if the file belongs to
-    /// another session, or its content was changed.
+    /// [`BundleError`]: `Io` if a file cannot be read, or the key does not fit the file; `Content` if the file belongs
+    /// to another session, or was changed.
     pub fn open(files: Box<dyn Files>, sealed: &Path, key: &PrivateKey) -> Result<Self, BundleError> {
         let name = sealed.to_string_lossy().into_owned();
         let from = File::open(sealed).map_err(|source| BundleError::Io { name: name.clone(), source })?;
@@ -93,7 +93,6 @@ impl Unsealed {
         Ok(Self { files, opened, report })
     }
 
-    /// The summary of the sealed file.
     #[must_use]
     pub const fn report(&self) -> UnsealReport {
         self.report
@@ -124,7 +123,7 @@ fn manifest(
     if !names.contains_key(MANIFEST) {
         return Ok(None);
     }
-    // The verifier reports an invalid manifest.
+    // An invalid manifest is left to the verifier, which reports it.
     let Ok(mut manifest) = serde_json::from_slice::<Manifest>(&read(files, MANIFEST)?) else { return Ok(None) };
     for (name, content) in opened.iter().filter(|(name, _)| !names.contains_key(*name)) {
         let sha256 = Hex(Sha256::digest(content).into());
@@ -154,7 +153,7 @@ impl<R: Read> FrameReader<R> {
         BundleError::Content { name: self.name.clone(), what: what.into() }
     }
 
-    /// Reads `length` bytes, or fewer at the end of the file.
+    /// Reads `length` bytes, or fewer if the file ends earlier.
     fn bytes(&mut self, length: usize) -> Result<Vec<u8>, BundleError> {
         let mut bytes = Vec::new();
         let read = self.from.by_ref().take(length as u64).read_to_end(&mut bytes);
@@ -230,7 +229,7 @@ impl<R: Read> FrameReader<R> {
 }
 
 impl Openings {
-    /// Adds the message of a stream in `lane`.
+    /// Adds one message of a stream in `lane`.
     fn add(&mut self, lane: u8, message: &[u8]) -> Result<(), String> {
         let (kind, content) = message.split_first().ok_or("an empty message")?;
         let kind = Kind::of(*kind).ok_or("an opening of an unknown kind")?;
@@ -260,7 +259,7 @@ impl Openings {
     }
 }
 
-/// The field that every line has; the reader of the bundle checks the others.
+/// The field that every line has. The reader of the bundle checks the other fields.
 #[derive(serde::Deserialize)]
 struct AnyLine {
     index: u64,

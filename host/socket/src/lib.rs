@@ -1,7 +1,7 @@
 //! A listening UNIX socket with a name in the file system, for the gate and the simulated card.
 //!
-//! A name without a listening process is replaced. The name is removed with the socket, unless another socket has
-//! replaced it.
+//! If a name has no listening process, a new socket replaces it. Dropping the socket removes the name, unless another
+//! socket has replaced it.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -21,10 +21,10 @@ pub enum BindError {
     System { path: PathBuf, source: io::Error },
 }
 
-/// The users who may connect; the rights of the socket's folder also apply.
+/// The users who may connect; they also need access to the socket's folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// This user only.
+    /// The current user only.
     Owner,
     /// Every user.
     Everyone,
@@ -35,7 +35,7 @@ pub enum Access {
 pub struct Listener {
     listener: UnixListener,
     path: PathBuf,
-    /// Device and inode of the name, so that another socket with the same name is not removed.
+    /// Device and inode of the name. They show whether the name still belongs to this socket when it is removed.
     id: (u64, u64),
 }
 
@@ -59,7 +59,7 @@ impl Listener {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None).map_err(errno)?;
         rustix::net::bind(&socket, &SocketAddrUnix::new(path).map_err(errno)?).map_err(errno)?;
-        // The permissions are set before the socket listens, so they are never wider.
+        // The permissions are set before the socket listens, so no other user can connect before.
         let mode = match access {
             Access::Owner => 0o600,
             Access::Everyone => 0o666,
@@ -85,7 +85,7 @@ impl Listener {
     }
 }
 
-/// Whether an error only means that there is no connection now.
+/// Whether an error only means that no connection is waiting now.
 fn is_passing(error: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionAborted, Interrupted, WouldBlock};
     matches!(error.kind(), WouldBlock | Interrupted | ConnectionAborted)

@@ -1,8 +1,8 @@
 //! Writes the output of commands to stdout and stderr, and determines the exit code.
 //!
-//! The result of a command decides its exit code. A failure of stdout or stderr never changes another code to 0:
+//! The result of a command decides its exit code. If stdout or stderr fails, another code never becomes 0:
 //!
-//! - A closed pipe is not reported. The command runs to its end, its further output is dropped, and its code stays.
+//! - A closed pipe is not reported. The command runs to its end without further output, and its code stays.
 //! - Any other failed write to stdout, such as on a full disk, is reported on stderr. It changes code 0 to 1 and keeps
 //!   every other code.
 //! - A failed write to stderr is ignored.
@@ -17,10 +17,10 @@ use std::process::ExitCode;
 use std::sync::OnceLock;
 use terminal_size::terminal_size_of;
 
-/// The first failure to write to stdout; no more output is written after it.
+/// The first failure to write to stdout; after it, output is dropped.
 static STDOUT_FAILURE: OnceLock<io::Error> = OnceLock::new();
 
-/// When output is coloured; [`When::Auto`] until it is set.
+/// The choice of the command line. If it is not set, [`When::Auto`] applies.
 static COLOUR: OnceLock<When> = OnceLock::new();
 
 /// When output is coloured.
@@ -29,7 +29,7 @@ pub enum When {
     /// On a terminal that shows colours, unless the environment has NO_COLOR.
     #[default]
     Auto,
-    /// In files and pipes too.
+    /// Always, also in files and pipes.
     Always,
     /// Not at all.
     Never,
@@ -45,7 +45,7 @@ pub struct ColourArg {
 }
 
 impl ColourArg {
-    /// Sets this for the whole process. Later calls have no effect.
+    /// Sets the colour for the whole process. Only the first call has an effect.
     pub fn set(self) {
         let _ = COLOUR.set(self.color);
     }
@@ -69,19 +69,19 @@ fn terminal(stream: &(impl IsTerminal + AsFd)) -> Terminal {
     let colour = match COLOUR.get().copied().unwrap_or_default() {
         When::Always => true,
         When::Never => false,
-        // https://no-color.org; and `TERM=dumb` means a terminal without escape sequences.
+        // See https://no-color.org. `TERM=dumb` means that the terminal does not know escape sequences.
         When::Auto => is_terminal && set("NO_COLOR").is_none() && set("TERM").is_some_and(|term| term != "dumb"),
     };
     let size = if is_terminal { terminal_size_of(stream) } else { None };
     Terminal { colour, columns: size.map(|(width, _)| usize::from(width.0)).filter(|columns| *columns > 0) }
 }
 
-/// Standard output. Writing never fails: after a failure, output is dropped, and [`exit`] takes it into account.
+/// Standard output. Writing never fails: after a failure, output is dropped, and [`exit`] returns a suitable code.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Stdout;
 
 impl Stdout {
-    /// Whether a write has failed. A command whose only result is its output can then stop.
+    /// Whether a write has failed. A command that only produces output can then stop.
     #[must_use]
     pub fn is_gone(self) -> bool {
         STDOUT_FAILURE.get().is_some()
@@ -112,7 +112,7 @@ impl Write for Stdout {
     }
 }
 
-/// Keeps the first failure.
+/// Keeps the error if it is the first.
 fn keep(error: io::Error) {
     let _ = STDOUT_FAILURE.set(error);
 }
@@ -142,7 +142,7 @@ pub fn error(text: impl Display) {
     problem("error", text);
 }
 
-/// Like [`error`], under another name, such as `fault`.
+/// Like [`error`], with another word, such as `fault`, in place of "error".
 pub fn problem(name: &str, text: impl Display) {
     let terminal = stderr_terminal();
     let text = format!("{} {text}", terminal.paint(Tone::Bad, format_args!("{name}:")));
@@ -151,8 +151,8 @@ pub fn problem(name: &str, text: impl Display) {
     }
 }
 
-/// An error with its causes, safe for a terminal, since names in it can come from a hostile bundle. A cause whose text
-/// already occurs is left out.
+/// An error with its causes. It is safe for a terminal, because names in it can come from a hostile bundle. A cause is
+/// left out if its text has already occurred.
 #[must_use]
 pub fn describe(error: &anyhow::Error) -> String {
     let mut text = String::new();
@@ -166,7 +166,7 @@ pub fn describe(error: &anyhow::Error) -> String {
     printable(&text)
 }
 
-/// The exit code for a command with the result `code`. Every program calls this last.
+/// The exit code for a command with the result `code`. Every program calls this function last.
 #[must_use]
 pub fn exit(code: u8) -> ExitCode {
     let _ = Stdout.flush();

@@ -1,4 +1,4 @@
-//! Examples in the help of commands.
+//! Adds examples to the help of commands.
 
 use clap::Command;
 
@@ -41,13 +41,13 @@ pub fn add(mut command: Command, examples: &[Example]) -> Command {
 fn add_to(command: Command, path: &[&str], text: &str) -> Command {
     match path.split_first() {
         None => command.after_help(text.to_owned()),
-        // A command that this build does not have, such as one for the simulated card, is skipped.
+        // An example is skipped if this build lacks its command, such as one for the simulated card.
         Some((name, _)) if command.find_subcommand(name).is_none() => command,
         Some((name, rest)) => command.mut_subcommand(*name, |sub| add_to(sub, rest, text)),
     }
 }
 
-/// Checks a program's examples: finds commands without an example, and command lines that do not parse.
+/// Checks a program's examples. Returns the commands without an example, and the command lines that do not parse.
 #[must_use]
 pub fn problems(program: &Command) -> Vec<String> {
     let mut found = Vec::new();
@@ -55,7 +55,7 @@ pub fn problems(program: &Command) -> Vec<String> {
     found
 }
 
-/// Checks one command, whose command lines begin with `path`, and its subcommands.
+/// Checks a command, whose command lines begin with `path`, and its subcommands.
 fn look(program: &Command, command: &Command, path: &str, found: &mut Vec<String>) {
     let below: Vec<&Command> = command.get_subcommands().filter(|sub| sub.get_name() != "help").collect();
     for sub in &below {

@@ -1,8 +1,8 @@
 //! Exit codes of commands on evidence.
 
-/// Contradicted, or not of the expected form.
+/// A property is contradicted, or the evidence does not have the expected form.
 pub const CONTRADICTED: u8 = 3;
-/// Simulated evidence, with `--allow-sim`.
+/// The evidence is simulated, and `--allow-sim` was given.
 pub const SIMULATED: u8 = 10;
-/// Something is missing or could not be checked.
+/// A part is missing or could not be checked.
 pub const WARNED: u8 = 5;

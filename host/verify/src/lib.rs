@@ -1,5 +1,5 @@
-//! The commands of `portcullis-verify`. They read evidence and the trust folder, print their findings, and return an
-//! exit code.
+//! The commands of `portcullis-verify`. A command reads evidence and the trust folder, prints its findings, and returns
+//! an exit code.
 //!
 //! Exit codes: 0 affirmed, 5 warned, 10 simulated, 3 contradicted or not a bundle, 1 an operational error, 2 usage.
 //! [`console`] describes the exit code if the output cannot be written.
@@ -65,7 +65,7 @@ pub enum Command {
     Proxy(proxy::Args),
 }
 
-/// A command about evidence, that other programs can have too.
+/// A command on evidence, which other programs can have, too.
 #[derive(Debug, Subcommand)]
 pub enum Evidence {
     /// Check a bundle: five properties, each affirmed, warned of or contradicted

@@ -1,4 +1,4 @@
-//! Output files, progress, and the exit code of errors.
+//! Output files, the progress bar, and the exit code of errors.
 
 use crate::exit_code::CONTRADICTED;
 use anyhow::Context;
@@ -13,7 +13,7 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 
-/// Writes a new file. Errors: the file exists; it is not changed then.
+/// Writes a new file. If the file exists, it is not changed, and the result is an error.
 pub(crate) fn write_new(path: &Path, content: &[u8]) -> anyhow::Result<()> {
     let written = File::create_new(path).and_then(|mut file| file.write_all(content));
     written.with_context(|| format!("cannot write `{}`", path.display()))

@@ -1,4 +1,4 @@
-//! The command `proxy`: passes on only proven answers.
+//! The command `proxy`: passes on only answers that the evidence proves.
 
 use crate::console::say;
 use crate::trust::TrustArgs;
@@ -45,7 +45,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
         expected: Expectations { trust, options, constants: args.constant.clone() },
         patience: Duration::from_secs(args.patience),
     };
-    // A signal may end the process at any time, because it keeps no state.
+    // A signal may end the process at any time, because the process has no state to save.
     serve(settings, std::future::pending(), |address| {
         say(format_args!("listening on http://{address}/v1"));
         if options.allow_sim {

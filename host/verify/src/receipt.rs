@@ -75,7 +75,7 @@ pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
     }
 }
 
-/// The result of `check-receipt` without a contradiction.
+/// The result of `check-receipt` if there is no contradiction.
 struct Outcome {
     standing: Standing,
     exit_code: u8,

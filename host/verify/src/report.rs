@@ -24,7 +24,7 @@ pub struct Args {
     output: PathBuf,
 }
 
-/// Writes the page, also for a contradiction. The exit code is that of `verify`.
+/// Writes the page, even if a property is contradicted. The exit code is that of `verify`.
 pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     let (trust, options) = args.trust.load()?;
     let report = check(&*args.unseal.at(&args.bundle)?, &trust, options)?;

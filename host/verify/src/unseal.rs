@@ -25,7 +25,7 @@ impl UnsealArgs {
         self.open(path, self.sealed.as_deref())
     }
 
-    /// Like [`UnsealArgs::at`], for an earlier bundle, which need not have sealed texts.
+    /// Like [`UnsealArgs::at`], for an earlier bundle. An earlier bundle need not have sealed texts.
     ///
     /// # Errors
     /// As [`UnsealArgs::at`].

@@ -93,7 +93,7 @@ fn verify_says_what_holds() {
     assert_eq!((&report["status"], &report["exit_code"]), (&"affirmed".into(), &0.into()));
     assert_eq!(report["session"]["key_id"].as_str().unwrap().len(), 64);
 
-    // Warned, contradicted, not a bundle, missing, usage error.
+    // The cases: warned, contradicted, not a bundle, missing, usage error.
     let mut unwitnessed = parts.clone();
     unwitnessed.witnessed = false;
     let unwitnessed = scene.bundle("unwitnessed", &unwitnessed.files());
@@ -156,7 +156,7 @@ fn a_terminal_gets_colours_and_lines_that_fit() {
     assert!(code == 1 && shown.starts_with(&format!("{RED}error:\u{1b}[0m")), "{code} {shown:?}");
 }
 
-/// A report shows the verdict first, then the claim of each part, then advice.
+/// The verdict comes first, then the claim of each part, then advice.
 #[test]
 fn a_report_begins_with_its_verdict_and_says_what_to_do() {
     let scene = Scene::new();
@@ -233,8 +233,8 @@ fn series() {
     assert_code(&scene.run("verify-series", &[text(&series)]), 1);
 }
 
-/// Regression: a missing bundle gave code 1 but an empty folder 3, and a file of the macOS Finder gave 3, the code of
-/// contradicted evidence, without advice.
+/// Regression: a missing bundle gave code 1, but an empty folder or a file of the macOS Finder gave 3 without advice,
+/// although 3 means contradicted evidence.
 #[test]
 fn what_holds_no_bundle_is_named() {
     let scene = Scene::new();
@@ -296,7 +296,8 @@ fn receipts() {
     assert_code(&scene.run("check-receipt", &args), 1);
 }
 
-/// No rule judges END: its receipt never gives 0, and its bytes have no receipt if they are more than formatting.
+/// Rules do not judge END, so `check-receipt` never ends with 0 for an END. It ends with 3 if the held bytes of the END
+/// are more than formatting.
 #[test]
 fn the_receipt_of_an_end_is_not_an_admit() {
     let scene = Scene::new();
@@ -331,7 +332,7 @@ fn the_receipt_of_an_end_is_not_an_admit() {
         let json: serde_json::Value = serde_json::from_str(&json).unwrap();
         let status = if code == 5 { "not_judged" } else { "contradicted" };
         assert_eq!((&json["status"], &json["exit_code"]), (&status.into(), &code.into()), "{name}");
-        // A reader of the text can detect this without the receipt.
+        // Without the receipt, `verify` also detects held bytes that are more than formatting.
         let verified = scene.run("verify", &[text(&bundle)]);
         let said = assert_code(&verified, if code == 5 { 0 } else { 3 });
         assert_eq!(said.contains("end-not-formatting"), code == 3, "{name}: {said}");
@@ -442,7 +443,7 @@ fn stock_tools_check_every_lane() {
     stock_tools(4, &[("records/lane-0.bin", 700), ("records/lane-3.bin", 700), ("records/heads.bin", 4 * 48 + 8)]);
 }
 
-/// The stock tools detect a changed byte in records, in heads, and in the files that every bundle has.
+/// The stock tools find a changed byte in records, in heads, and in the files that every bundle has.
 fn stock_tools(lanes: u8, logs: &[(&str, usize)]) {
     let scene = Scene::new();
     let honest = scene.bundle("honest", &scene.world.honest_in(lanes).files());
@@ -475,7 +476,7 @@ fn stock_tools(lanes: u8, logs: &[(&str, usize)]) {
     }
 }
 
-/// A log of 1,200,000 records, 230 MB, is verified within 160 MB of address space.
+/// Verifying a log of 1,200,000 records (230 MB) takes at most 160 MB of address space.
 #[test]
 fn long_logs_take_no_memory() {
     let scene = Scene::new();
@@ -504,7 +505,7 @@ fn long_logs_take_no_memory() {
     assert!(said.contains("1200002 signed") && said.contains("span-withheld"), "{said}");
 }
 
-/// A pipe without a reader.
+/// A pipe whose reading end is closed.
 fn closed_pipe() -> Stdio {
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
@@ -516,7 +517,7 @@ fn full() -> Stdio {
     fs::File::options().write(true).open("/dev/full").unwrap().into()
 }
 
-/// Regression: `verify bad | true` ended with 0, so that scripts took contradicted evidence for affirmed.
+/// Regression: `verify bad | true` ended with 0, so scripts treated contradicted evidence as affirmed.
 #[test]
 fn a_closed_pipe_does_not_change_the_exit_code() {
     let scene = Scene::new();
@@ -576,14 +577,14 @@ fn a_closed_pipe_does_not_change_the_exit_code() {
             let mut command = Command::new(env!("CARGO_BIN_EXE_portcullis-verify"));
             command.args(line.split(' ').map(|word| word.replace('\u{a0}', " "))).args(["--trust", "trust"]);
             let ended = command.current_dir(scene.path("")).stdout(stdout()).stderr(stderr()).status().unwrap();
-            // If a full disk loses output and nothing else is wrong, the exit code reports an operational error.
+            // If a full disk loses output and there is no other error, the exit code reports an operational error.
             let expected = if code == 0 && name.starts_with("full") { 1 } else { code };
             assert_eq!(ended.code(), Some(expected), "{line}: {name}");
         }
     }
 }
 
-/// The failure is reported once; a closed pipe is not a failure.
+/// A failed write is reported once; a closed pipe is not a failure.
 #[test]
 fn lost_output_is_reported_unless_nobody_reads() {
     let scene = Scene::new();

@@ -1,4 +1,5 @@
-//! Sends and receives complete messages with their files over a UNIX socket, each within a deadline.
+//! Sends and receives whole messages, with the files that belong to them, over a UNIX socket; each message has a
+//! deadline.
 
 use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -34,7 +35,7 @@ pub enum ChannelError {
 pub struct Message {
     pub header: Header,
     pub payload: Vec<u8>,
-    /// Files that came with the message.
+    /// The files that came with the message.
     pub files: Vec<OwnedFd>,
 }
 
@@ -46,7 +47,7 @@ pub struct Channel {
 }
 
 impl Channel {
-    /// A channel with a time limit for each message of the peer.
+    /// A channel with a time limit for each message from the peer.
     pub fn new(socket: UnixStream, deadline: Duration) -> Result<Self, ChannelError> {
         socket.set_nonblocking(true)?;
         Ok(Self { socket, deadline })
@@ -69,7 +70,7 @@ impl Channel {
             match sendmsg(&self.socket, &[IoSlice::new(rest)], &mut control, SendFlags::NOSIGNAL) {
                 Ok(sent) => {
                     rest = rest.get(sent..).unwrap_or_default();
-                    // Files are sent with the first byte only.
+                    // Files are sent together with the first byte only.
                     control.clear();
                 }
                 Err(Errno::AGAIN) => self.await_until(PollFlags::OUT, until, "take a message")?,
@@ -81,7 +82,7 @@ impl Channel {
         Ok(())
     }
 
-    /// Receives one complete message within the deadline. Errors: [`ChannelError`]; the stream is then out of step.
+    /// Receives one complete message within the deadline. After a [`ChannelError`], the stream is unusable.
     pub fn receive(&mut self) -> Result<Message, ChannelError> {
         let until = Instant::now() + self.deadline;
         let mut files = Vec::new();

@@ -1,4 +1,4 @@
-//! The driver's side: sends one request at a time, and checks that the answer fits it.
+//! The driver's side: sends one request at a time, and checks that the answer fits the request.
 
 use std::os::fd::BorrowedFd;
 use std::os::unix::net::UnixStream;
@@ -33,7 +33,7 @@ pub enum ClientError {
 /// A connection to a device.
 #[derive(Debug)]
 pub struct DeviceClient {
-    /// `None` after the first violation of the protocol.
+    /// `None` after the peer has violated the protocol.
     channel: Option<Channel>,
     next_id: u16,
 }
@@ -93,7 +93,7 @@ impl DeviceClient {
         Ok(found.count.get())
     }
 
-    /// Reads `into.len()` bytes of a region.
+    /// Fills `into` with bytes of a region.
     pub fn read(&mut self, region: u32, offset: u64, into: &mut [u8]) -> Result<(), ClientError> {
         let ask = Access { offset: offset.into(), region: region.into(), count: (into.len() as u32).into() };
         let reply = self.request(Command::RegionRead, &[ask.as_bytes()], &[])?;
@@ -127,7 +127,7 @@ impl DeviceClient {
         self.require(Command::DmaMap, reply.is_empty(), "a reply that is too long")
     }
 
-    /// Removes the device's access to memory; it has ended when this returns.
+    /// Removes the device's access to memory. When this returns, the device has no more access.
     pub fn unmap(&mut self, address: u64, size: u64) -> Result<(), ClientError> {
         let ask = DmaUnmap {
             argsz: (DmaUnmap::BYTES as u32).into(),
@@ -162,7 +162,7 @@ impl DeviceClient {
         self.require(Command::Reset, reply.is_empty(), "a reply that is too long")
     }
 
-    /// Sends a request whose reply is the same structure with its fields filled in.
+    /// Sends a request whose reply is the same structure, filled in by the device.
     fn structure<T>(&mut self, command: Command, ask: &T) -> Result<T, ClientError>
     where
         T: FromBytes + IntoBytes + KnownLayout + Immutable,
@@ -194,7 +194,7 @@ impl DeviceClient {
         self.require(command, reply.files.is_empty(), "a reply with files")?;
         if flags & header_flags::ERROR != 0 {
             self.require(command, reply.payload.is_empty(), "a refusal with data")?;
-            // Error number zero could be mistaken for success, so it becomes 5 (EIO).
+            // Error number zero could be mistaken for success, so 5 (EIO) replaces it.
             let errno = i32::try_from(reply.header.error.get()).ok().filter(|errno| *errno != 0).unwrap_or(5);
             return Err(ClientError::Refused { command, errno });
         }

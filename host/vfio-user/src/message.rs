@@ -7,9 +7,9 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 pub const DATA_MAX: usize = 1 << 16;
 /// Largest number of bytes of a message after its header.
 pub const PAYLOAD_MAX: usize = DATA_MAX + 64;
-/// Largest number of files with a message. The peer is offered one; a few more are accepted.
+/// Largest number of files with a message. The version message announces a limit of one file; more are accepted.
 pub const FILES_MAX: usize = 16;
-/// Major version of the protocol; the minor one is 0.
+/// Major version of the protocol; the minor version is 0.
 pub const MAJOR: u16 = 0;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub enum Command {
     /// Kind of device, numbers of regions and interrupt indexes.
     GetInfo = 4,
     GetRegionInfo = 5,
-    /// Kind and number of an interrupt index.
+    /// Kind of an interrupt index, and its number of vectors.
     GetIrqInfo = 7,
     SetIrqs = 8,
     RegionRead = 9,
@@ -45,7 +45,7 @@ impl Command {
         Self::Reset,
     ];
 
-    /// The command with this number; `None` if it is not implemented.
+    /// The command with the number `number`; `None` if it is not implemented.
     #[must_use]
     pub fn from_number(number: u16) -> Option<Self> {
         Self::ALL.into_iter().find(|command| *command as u16 == number)
@@ -98,16 +98,16 @@ pub mod device_flags {
 pub mod dma_flags {
     pub const READ: u32 = 1;
     pub const WRITE: u32 = 1 << 1;
-    /// In `DMA_UNMAP`: all memory.
+    /// In `DMA_UNMAP`: the request applies to all memory.
     pub const UNMAP_ALL: u32 = 1 << 1;
 }
 
 /// Bits of [`IrqInfo::flags`] and [`SetIrqs::flags`].
 pub mod irq_flags {
     pub const EVENTFD: u32 = 1;
-    /// In information: all vectors must be set at once.
+    /// In `DEVICE_GET_IRQ_INFO`: all vectors must be set at once.
     pub const NORESIZE: u32 = 1 << 3;
-    /// There is no data; the request applies to all named vectors.
+    /// The request has no data and applies to all the vectors that it names.
     pub const DATA_NONE: u32 = 1;
     /// The data is one event file per vector.
     pub const DATA_EVENTFD: u32 = 1 << 2;
@@ -131,7 +131,7 @@ pub mod region {
 pub mod irq {
     pub const MSIX: u32 = 2;
     pub const ERR: u32 = 3;
-    /// The system asks for the device back.
+    /// The system requests that the driver returns the device.
     pub const REQ: u32 = 4;
     pub const COUNT: u32 = 5;
 }
@@ -154,14 +154,14 @@ macro_rules! layout {
 layout! {
     /// The header of every message.
     Header {
-        /// Chosen by the sender of a command, repeated in its reply.
+        /// A number that the sender of a command chooses and the reply repeats.
         id: U16,
         command: U16,
-        /// Bytes of the message, header included.
+        /// Number of bytes of the message, including the header.
         size: U32,
         /// [`header_flags`].
         flags: U32,
-        /// An error number of the host in a reply with [`header_flags::ERROR`].
+        /// An error number of the host system, in a reply with [`header_flags::ERROR`].
         error: U32,
     }
     /// `VERSION`; a zero-terminated JSON text may follow.

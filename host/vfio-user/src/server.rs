@@ -13,12 +13,10 @@ use crate::message::{
 };
 use crate::region::Region;
 
-/// Memory that a device gets access to.
+/// Memory that a device may access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DmaRange {
-    /// The device may read it.
     pub read: bool,
-    /// The device may write it.
     pub write: bool,
     pub offset: u64,
     /// First device address.
@@ -26,7 +24,7 @@ pub struct DmaRange {
     pub size: u64,
 }
 
-/// A PCI device. The driver gets an error number for a refused request; the connection continues.
+/// A PCI device. For a refused request the driver gets an error number, and the connection continues.
 pub trait Device {
     fn region(&self, index: u32) -> Region;
     fn irqs(&self, index: u32) -> u32;
@@ -34,14 +32,14 @@ pub trait Device {
     fn read(&mut self, region: u32, offset: u64, into: &mut [u8]) -> Result<(), Errno>;
     /// Writes bytes inside the region.
     fn write(&mut self, region: u32, offset: u64, from: &[u8]) -> Result<(), Errno>;
-    /// Gives the device access to memory. Without a file it cannot access it; only such an access is an error.
+    /// Maps memory. Without a file the call succeeds, but the device cannot access the memory.
     fn map(&mut self, map: DmaRange, file: Option<OwnedFd>) -> Result<(), Errno>;
-    /// Removes access to everything between two addresses, which may be any numbers. The access has ended when this
-    /// returns.
+    /// Removes access to all memory between two addresses, which need not be those of a mapping. When this returns, the
+    /// device has no more access.
     fn unmap(&mut self, from: u128, to: u128) -> Result<(), Errno>;
     /// Connects existing vectors to event files; `None` disconnects.
     fn connect_irqs(&mut self, index: u32, start: u32, files: Vec<Option<OwnedFd>>) -> Result<(), Errno>;
-    /// Signals existing vectors.
+    /// Triggers existing vectors.
     fn fire_irqs(&mut self, index: u32, start: u32, count: u32) -> Result<(), Errno>;
     /// Resets the device; memory stays mapped.
     fn reset(&mut self) -> Result<(), Errno>;
@@ -82,8 +80,8 @@ impl Connection {
         Self { channel, agreed: false }
     }
 
-    /// Receives one request and answers it. The complete message must arrive within the channel's deadline, so call
-    /// this when the socket is readable. Errors: [`ServeError`]: the connection is over.
+    /// Receives one request and answers it. The whole message must arrive within the channel's deadline, so call this
+    /// function when the socket is readable. Errors: [`ServeError`]: the connection has ended.
     pub fn serve<D: Device>(&mut self, device: &mut D) -> Result<(), ServeError> {
         let message = self.channel.receive()?;
         let header = message.header;
@@ -123,7 +121,7 @@ impl AsFd for Connection {
     }
 }
 
-/// The capabilities that a driver offers. None is required, but they must be JSON.
+/// The capabilities that a driver offers. No capability is required, but the text must be JSON.
 #[derive(serde::Deserialize)]
 struct Offer {
     #[serde(default, rename = "capabilities")]
@@ -231,7 +229,7 @@ fn answer<D: Device>(command: Command, message: Message, device: &mut D) -> Resu
     }
 }
 
-/// Number of bytes of an access, if it is inside its region.
+/// Number of bytes of an access. Errors: the access is not inside its region.
 fn inside<D: Device>(device: &D, access: &Access) -> Result<usize, Errno> {
     let (index, count) = (access.region.get(), access.count.get());
     let size = if index < region::COUNT { device.region(index).size } else { 0 };
@@ -266,7 +264,7 @@ fn set_irqs<D: Device>(payload: &[u8], files: Vec<OwnedFd>, device: &mut D) -> R
     const CONNECT: u32 = irq_flags::DATA_EVENTFD | irq_flags::TRIGGER;
     const FIRE: u32 = irq_flags::DATA_NONE | irq_flags::TRIGGER;
     match (ask.flags.get(), files.len()) {
-        // Without vectors, all vectors of the index are disconnected.
+        // A request without vectors disconnects all vectors of the index.
         (FIRE, 0) if count == 0 && start == 0 => device.connect_irqs(index, 0, (0..vectors).map(|_| None).collect()),
         (FIRE, 0) if count > 0 => device.fire_irqs(index, start, count),
         (CONNECT, 0) if count > 0 => device.connect_irqs(index, start, (0..count).map(|_| None).collect()),

@@ -66,7 +66,7 @@ impl Device for Memory {
     }
 }
 
-/// A device in a thread. The thread returns the device after the driver has disconnected.
+/// Starts a device in a thread, which returns the device after the driver has disconnected.
 fn serve() -> (UnixStream, std::thread::JoinHandle<(Memory, ServeError)>) {
     let (ours, theirs) = UnixStream::pair().unwrap();
     let served = std::thread::spawn(move || {
@@ -175,12 +175,12 @@ fn a_version_may_come_without_json_and_byte_by_byte() {
     let access = Access { offset: 0.into(), region: 0.into(), count: u32::MAX.into() };
     socket.write_all(&message(Command::RegionRead as u16, access.as_bytes())).unwrap();
     assert_eq!(reply(&mut socket).1, 22);
-    // Requests that are too short for their command.
+    // Requests that are too short for their command are refused.
     for command in [2, 3, 4, 5, 7, 8, 9, 10] {
         socket.write_all(&message(command, &[0; 7])).unwrap();
         assert_eq!(reply(&mut socket).1, 22, "command {command}");
     }
-    // Interrupts with unsupported flags, and with vectors that do not exist.
+    // Interrupt requests with unsupported flags, or with vectors that do not exist, are refused.
     for (flags, start, count) in [(0x22, 0, 1), (0x28, 0, 1), (0x21, 4, 1), (0x21, 1, u32::MAX), (0x24, 0, 5)] {
         let ask = SetIrqs {
             index: 2.into(),
@@ -192,7 +192,7 @@ fn a_version_may_come_without_json_and_byte_by_byte() {
         socket.write_all(&message(Command::SetIrqs as u16, ask.as_bytes())).unwrap();
         assert_eq!(reply(&mut socket).1, 22, "{flags:#x} {start} {count}");
     }
-    // A map without a file is accepted; the device decides what it means.
+    // A map without a file is accepted; the device decides what to do with it.
     let ask = MapBytes { size: 4096.into(), flags: 1.into(), ..MapBytes::default() };
     socket.write_all(&message(Command::DmaMap as u16, ask.as_bytes())).unwrap();
     assert_eq!(reply(&mut socket), (header_flags::REPLY, 0, vec![]));
@@ -278,7 +278,7 @@ fn more_files_than_a_message_takes_end_the_connection() {
     let mut channel = Channel::new(socket.try_clone().unwrap(), DEADLINE).unwrap();
     channel.send(Header { command: 1.into(), ..Header::default() }, &[Version::default().as_bytes()], &[]).unwrap();
     channel.receive().unwrap();
-    // Sends the files of two messages with the parts of one message.
+    // Sends the two parts of one message with 16 files each, more than a message may have.
     let header = Header { command: 13.into(), size: 16.into(), ..Header::default() };
     for half in header.as_bytes().chunks(8) {
         let mut space = [std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(16))];
@@ -293,7 +293,7 @@ fn more_files_than_a_message_takes_end_the_connection() {
     assert_eq!(device.resets, 0);
 }
 
-/// A device that negotiates correctly, then answers a read with `answer`.
+/// Connects to a device that negotiates correctly and then answers a read with `answer`.
 fn lying(answer: impl FnOnce(&mut UnixStream, Header) + Send + 'static) -> ClientError {
     let (ours, mut theirs) = UnixStream::pair().unwrap();
     let lies = std::thread::spawn(move || {

@@ -1,13 +1,14 @@
 //! Memory that two parties access at the same time, as words of 8 bytes.
 //!
-//! Every access is atomic per word: loads acquire, stores release, in ascending order. So a reader that sees a new word
-//! also sees everything that was written before it, within one process and across processes.
+//! Every access is atomic per word. Loads acquire and stores release, in ascending order of the words. So a reader that
+//! sees a new word also sees all bytes that were written before that word, within one process and across processes.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 pub const WORD: usize = size_of::<u64>();
 
-/// Copies bytes from `offset` on into `into`. False, with `into` partly written, if the range leaves the words.
+/// Copies the bytes that begin at `offset` into `into`. If the range is not inside the words, returns false after a
+/// partial copy.
 #[must_use]
 pub fn read(words: &[AtomicU64], offset: usize, into: &mut [u8]) -> bool {
     let mut at = offset;
@@ -25,8 +26,8 @@ pub fn read(words: &[AtomicU64], offset: usize, into: &mut [u8]) -> bool {
     true
 }
 
-/// Copies `from` to the bytes from `offset` on. False, with a part written, if the range leaves the words. Only one
-/// aligned word at a time is atomic.
+/// Copies `from` to the bytes that begin at `offset`. If the range is not inside the words, returns false after a
+/// partial copy. Only each aligned word is written atomically, not the whole range.
 #[must_use]
 pub fn write(words: &[AtomicU64], offset: usize, from: &[u8]) -> bool {
     let mut at = offset;

@@ -1,5 +1,5 @@
-//! A headless browser, and a reader for the PDFs that it prints: the machine's own, or Debian's packages in
-//! `target/browser`.
+//! A headless browser, and a program that reads the PDFs that the browser prints: installed on the machine, or else
+//! Debian's packages in `target/browser`.
 
 use anyhow::{Context, Result, ensure};
 use portcullis_tools::debian::{View, archive};
@@ -14,7 +14,7 @@ const FOLDER: &str = "target/browser";
 const PACKAGES: [&str; 3] = ["chromium-headless-shell", "poppler-utils", "fonts-dejavu-core"];
 /// Browsers to try if `CHROME` is not set.
 const BROWSERS: [&str; 5] = ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "chrome"];
-/// Virtual time, in milliseconds, for a page to load.
+/// Virtual time in milliseconds that a page has for loading.
 const BUDGET: &str = "--virtual-time-budget=10000";
 
 /// Makes pages use their dark colours.
@@ -23,7 +23,7 @@ const DARK: &str = "--blink-settings=preferredColorScheme=0";
 pub(crate) struct Browser {
     chromium: OsString,
     pdftotext: OsString,
-    /// Environment that the unpacked programs need to find their libraries and fonts.
+    /// Environment variables with which the unpacked programs find their libraries and fonts.
     environment: Vec<(&'static str, OsString)>,
 }
 
@@ -108,7 +108,7 @@ impl Browser {
         Ok(())
     }
 
-    /// Prints the page as PDF and returns its text in drawing order: cell after cell.
+    /// Prints the page as PDF and returns its text in drawing order, that is, one cell after another.
     pub(crate) fn print(&self, page: &Path, pdf: &Path) -> Result<String> {
         let print = format!("--print-to-pdf={}", absolute(pdf)?.display());
         capture(self.headless().args(["--no-pdf-header-footer", &print]).arg(url(page)?))?;
@@ -117,7 +117,7 @@ impl Browser {
 
     fn headless(&self) -> Command {
         let mut command = self.command(&self.chromium);
-        // The pages are our own, and the browser has no access beyond this machine.
+        // The pages are our own, and only local URLs are opened, so no sandbox is needed.
         command.args(["--headless", "--no-sandbox", "--disable-gpu", "--allow-file-access-from-files"]);
         command.arg("--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1");
         command

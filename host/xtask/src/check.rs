@@ -1,7 +1,6 @@
-//! The quick check: format, clippy and unit tests of the changed packages, and of the packages that depend on them.
+//! The quick check: format, clippy and unit tests of the changed packages and of all packages that depend on them.
 //!
-//! Everything is built with the features of the whole workspace, so that a check builds nothing that CI or a
-//! test would not.
+//! All packages are built with the features of the whole workspace, so that CI and tests can use the same builds.
 
 use anyhow::{Context, Result};
 use portcullis_tools::cargo_test;
@@ -12,18 +11,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Folders whose files are built into a package in another folder.
+/// Folders with files that a package in another folder is built from.
 const ELSEWHERE: [(&str, &str); 2] = [("rtl", "portcullis-verilated"), ("policies", "portcullis-policy")];
 /// Files that affect the build of every package.
 const COMMON: [&str; 4] = ["Cargo.toml", "Cargo.lock", "clippy.toml", ".cargo"];
 
-/// A package of the workspace: its folder, and its dependencies, those of its tests included.
+/// A package of the workspace: its folder, and its dependencies, including those of its tests.
 struct Package {
     folder: PathBuf,
     needs: BTreeSet<String>,
 }
 
-/// Checks the changes since `base`; by default, since the branch left `main`.
+/// Checks the changes since `base`; without `base`, the changes since the branch left `main`.
 pub(crate) fn run(tally: &mut Tally, base: Option<&str>) -> Result<()> {
     let changed = changed(base)?;
     let packages = packages()?;
@@ -82,7 +81,7 @@ fn packages() -> Result<BTreeMap<String, Package>> {
     Ok(packages)
 }
 
-/// The packages with a changed file, and those that depend on them, directly or indirectly.
+/// The packages with a changed file, and those that depend on them directly or indirectly.
 fn affected(packages: &BTreeMap<String, Package>, changed: &[PathBuf]) -> BTreeSet<String> {
     let mut affected: BTreeSet<String> = BTreeSet::new();
     for file in changed {
@@ -104,7 +103,7 @@ fn affected(packages: &BTreeMap<String, Package>, changed: &[PathBuf]) -> BTreeS
     }
 }
 
-/// The package of a file: that of the innermost folder.
+/// The package to which a file belongs: the package with the innermost folder.
 fn owner(packages: &BTreeMap<String, Package>, file: &Path) -> Option<String> {
     let inside = packages.iter().filter(|(_, package)| file.starts_with(&package.folder));
     let innermost = inside.max_by_key(|(_, package)| package.folder.components().count()).map(|(name, _)| name.clone());

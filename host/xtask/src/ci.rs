@@ -1,8 +1,8 @@
-//! The complete CI run from a fresh checkout: everything but the long runs.
+//! The complete CI run from a fresh checkout: all checks except the long runs.
 //!
-//! Two tracks run at the same time: the cargo builds and tests, and the steps that need only the pinned tools (lint and
-//! proofs of the RTL, benches of the shells). The second track has a low priority. It uses the processors while the
-//! first waits for one long compilation or test.
+//! Two tracks run at the same time: the cargo builds and tests, and the steps that only need the pinned tools (lint and
+//! proofs of the RTL, benches of the shells). The second track has a low priority, so it mainly uses processors that
+//! the first track leaves idle during a long compilation or test.
 
 use crate::{claims, formal, independent, lint, look};
 use anyhow::{Context, Result, bail, ensure};
@@ -16,7 +16,7 @@ use std::process::Command;
 use std::thread;
 use std::time::Instant;
 
-/// Fewest lines of the demo's output that the README must quote.
+/// Smallest number of lines of the demo's output that the README must quote.
 const QUOTED_LINES: usize = 5;
 /// Niceness of the second track.
 const LOW_PRIORITY: i32 = 15;
@@ -118,7 +118,7 @@ fn stock_tools(tally: &mut Tally) -> Result<()> {
     Ok(())
 }
 
-/// Checks that the README quotes lines of the demo's output, in their order.
+/// Checks that the README quotes lines of the demo's output, in the order of that output.
 fn readme() -> Result<()> {
     let readme = fs::read_to_string("README.md")?;
     let quotations = pages::blocks(&readme).into_iter().filter(|block| matches!(block.usage(), Ok(Use::Output)));

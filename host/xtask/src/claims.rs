@@ -1,4 +1,4 @@
-//! docs/claims.toml: every requirement names existing code and an existing test, or is marked as open.
+//! Checks docs/claims.toml: every requirement names existing code and an existing test, or is marked as open.
 
 use anyhow::{Context, Result, bail, ensure};
 use portcullis_tools::cargo_test::JOINED;
@@ -10,7 +10,7 @@ use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-/// The page on which engineers look up the file for a topic.
+/// The page that shows in which file a topic is implemented.
 const WHERE: &str = "docs/reference/where-is-what.md";
 
 #[derive(Deserialize)]
@@ -24,9 +24,9 @@ struct Claims {
 #[serde(deny_unknown_fields)]
 struct Claim {
     text: String,
-    /// `path` or `path#symbol`.
+    /// Each entry is `path` or `path#symbol`.
     code: Vec<String>,
-    /// `binary::test`, `proof:name` or `canary:path`.
+    /// Each entry is `binary::test`, `proof:name` or `canary:path`.
     tests: Vec<String>,
 }
 
@@ -68,7 +68,7 @@ fn check(claim: &Claim, tests: &BTreeSet<String>) -> Result<()> {
     Ok(())
 }
 
-/// Checks the page: each row ends with a file and a name that occurs in it.
+/// Checks the page [`WHERE`]: each row must end with a file and a name that occurs in that file.
 fn places() -> Result<()> {
     let page = fs::read_to_string(WHERE).context(WHERE)?;
     let rows: Vec<Vec<&str>> =
@@ -99,7 +99,7 @@ fn known_tests() -> Result<BTreeSet<String>> {
         let target = message["target"]["name"].as_str().context("a test binary has a name")?.replace('-', "_");
         for entry in capture(std::process::Command::new(program).args(["--list", "--format", "terse"]))?.lines() {
             if let Some(name) = entry.strip_suffix(": test") {
-                // In a program of many files, each test's name begins with the name of its file.
+                // If a test program consists of many files, each test's name begins with the name of its file.
                 let joined = JOINED.contains(&target.as_str());
                 found.insert(if joined { name.to_owned() } else { format!("{target}::{name}") });
             }

@@ -1,4 +1,4 @@
-//! docs/explanation/verification.md: the proofs of each module must be exactly those whose design includes its logic.
+//! Checks that docs/explanation/verification.md names, for each module, exactly the proofs that include its logic.
 
 use anyhow::{Context, Result, ensure};
 use portcullis_tools::proofs::{DOC, FOLDERS, modules_of};

@@ -1,4 +1,4 @@
-//! The project's rules for RTL that no other tool checks.
+//! Checks the project's rules for RTL that other tools do not check.
 
 use anyhow::{Context, Result, ensure};
 use std::fs;
@@ -8,8 +8,8 @@ const WIDTH: usize = 100;
 /// Folders with files that other tools write.
 const GENERATED: &str = "gen";
 
-/// Checks every file of rtl: at most 100 columns of ASCII; generate blocks named `g_…`; in the design also aligned
-/// ports, and assertions by the macro with a message.
+/// Checks every file of rtl: at most 100 columns of ASCII, and generate blocks named `g_…`. In files of the design,
+/// also checks that ports are aligned, and that assertions use the macro and have a message.
 pub(crate) fn run() -> Result<()> {
     let mut files = Vec::new();
     collect(Path::new("rtl"), &mut files)?;
@@ -46,12 +46,13 @@ fn faults(line: &str, design: bool) -> impl Iterator<Item = &'static str> + use<
     let code = line.split("//").next().unwrap_or_default();
     let words = code.trim_start();
     let block = code.split_once("begin : ").map(|(before, name)| (before.trim_start(), name));
-    // A generate loop needs a name; a loop inside a process does not.
+    // A generate loop needs a name, but a loop inside a process does not.
     let unnamed = words.starts_with("for (genvar") && block.is_none();
     let misnamed = block.is_some_and(|(_, name)| !name.starts_with("g_"));
     let port = words.strip_prefix("input ").is_some_and(|rest| design && !rest.starts_with(' '));
     let bare = design && code.contains("assert (") && !code.contains("`define");
-    // The message is the macro's last argument and may be on a later line. A call that ends here must end with it.
+    // The message is the macro's last argument, and may be on a later line. A call that ends on this line must end with
+    // a message.
     let mute =
         design && code.contains("`ASSERT(") && code.trim_end().ends_with(");") && !code.trim_end().ends_with("\");");
     [
@@ -107,7 +108,7 @@ mod tests {
         let list = "(\n    input  logic       a_i,  // One.\n    output logic [3:0] b_o,\n    output t           c_o [4]\n);\n";
         assert_eq!(ragged(list).count(), 0);
         assert_eq!(ragged(&list.replace("t           c", "t          c")).collect::<Vec<_>>(), [4]);
-        // Each list has its own column.
+        // Each port list has its own column.
         assert_eq!(ragged(&format!("{list}(\n    input  logic d_i\n);\n")).count(), 0);
     }
 

@@ -10,7 +10,7 @@ use portcullis_tools::tool::{capture, python_tool, say};
 use std::fs;
 use std::time::Instant;
 
-/// Runs the proofs; `quick` shortens the long ones.
+/// Runs the proofs; with `quick`, long proofs are shortened.
 pub(crate) fn run(tally: &mut Tally, filter: Option<&str>, quick: bool) -> Result<()> {
     setup::tools()?;
     fs::create_dir_all("target/formal")?;
@@ -48,7 +48,7 @@ fn prove(proof: &Proof) -> Result<()> {
         "-f",
         &table,
     ]))?;
-    // sby ends with 0 only if every task passes. The text check guards against a run without a task.
+    // sby ends with code 0 only if every task passes. The text check finds a run that had no task.
     ensure!(output.contains("DONE (PASS"), "no task passed:\n{output}");
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Generated files: the layout in three languages; the register block, its Rust accessors and its docs; word tables.
+//! Makes the generated files: layout, register block with its Rust accessors and its page, word tables, other pages.
 //!
 //! All files are first made in a scratch folder. `gen` then copies them into the tree; `gen --check` compares them
 //! with the tree and reports differences.
@@ -16,13 +16,13 @@ use std::process::Command;
 
 /// The list of the card's sources, over which a design id is computed.
 const DESIGN_SOURCES: &str = "rtl/portcullis.f";
-/// The versions that each release writes in its bundles.
+/// The list of the versions that each release writes into its bundles.
 const RELEASES: &str = "docs/reference/formats/releases.txt";
-/// The system's requirements, and the page generated from them.
+/// The list of requirements, and the page that is generated from it.
 const CLAIMS: &str = "docs/claims.toml";
 const REQUIREMENTS: &str = "docs/explanation/requirements.md";
 const TOP: &str = "docs/reference/top.md";
-/// Folders that contain only generated files. Files that are not generated any more are removed from them.
+/// Folders that contain only generated files. Files in them that are no longer generated are removed.
 const WHOLLY_GENERATED: [&str; 4] = ["rtl/layout/gen", "rtl/pkg/gen", "rtl/csr/gen", "host/regs/src"];
 
 /// Makes the generated files; with `check`, compares them with the tree.
@@ -67,8 +67,8 @@ pub(crate) fn run(check: bool) -> Result<()> {
 }
 
 /// Makes the pages about the programs: the tables of reason codes and the manual. Tests make them, because `xtask` must
-/// build even if generated Rust does not. The manual needs the whole program, so `check` leaves its comparison to the
-/// other tests.
+/// build even if generated Rust does not. The manual needs the whole program, so with `check` the ordinary tests
+/// compare it.
 fn pages(check: bool) -> Result<()> {
     let mut cargo = Command::new("cargo");
     cargo.args(["test", "--quiet", "--workspace", "--locked", "--test", "reasons"]);
@@ -101,11 +101,11 @@ fn make(scratch: &Path) -> Result<()> {
         tool::capture(python_tool("peakrdl")?.arg(exporter).arg(REGISTERS).arg("-o").arg(out).args(flags))?;
         Ok(())
     };
-    // A register after the read multiplexer: a read takes one clock more, and the multiplexer is no longer on the
+    // Adds a register after the read multiplexer. A read takes one more clock, and the multiplexer is no longer on the
     // card's longest path.
     let block = ["--cpuif", "passthrough", "--default-reset", "rst", "--rt-read-response", "--rt-read-fanin"];
     peakrdl("regblock", "rtl/csr/gen", &block)?;
-    // The registers of a lane are a separate block, of which the card has one per lane.
+    // The registers of a lane are a separate block; the card has one such block per lane.
     peakrdl("regblock", "rtl/csr/gen", &[&["--top", "lane_regs"], &block[..]].concat())?;
     address_from_the_port(&scratch.join("rtl/csr/gen/card.sv"))?;
     peakrdl("rust", "host/regs/src", &["--force"])?;
@@ -114,7 +114,7 @@ fn make(scratch: &Path) -> Result<()> {
     let page = scratch.join("docs/reference/registers.md");
     fs::write(&page, registers::page(&fs::read_to_string(&page)?))?;
 
-    // The design id is computed over the new form of generated sources.
+    // The design id covers the generated sources in their new form.
     let design = Sources::new(".").with_overlay(scratch).design_id()?;
     write(DESIGN_PACKAGE, design_package(&design))?;
     for (target, shell) in manifest::TARGETS {
@@ -132,9 +132,9 @@ fn make(scratch: &Path) -> Result<()> {
     tool::run(Command::new("rustfmt").args(["--edition", "2024", "--config-path", "rustfmt.toml"]).args(rust))
 }
 
-/// Makes the read multiplexer of the card's register block use the address from the port. PeakRDL selects a copy of the
-/// address until an external block has answered. The card's port holds the address until then (axil_port), and the
-/// selection takes a fifth of the longest path.
+/// Makes the read multiplexer of the card's register block use the address from the port. PeakRDL instead selects a
+/// stored copy of the address until an external block has answered. That selection takes a fifth of the longest path,
+/// and the port (axil_port) holds the address until then anyway.
 fn address_from_the_port(block: &Path) -> Result<()> {
     const CHOICE: &str = "assign rd_mux_addr = decoded_req ? decoded_addr : pending_rd_addr;";
     let text = fs::read_to_string(block)?;
@@ -153,7 +153,7 @@ fn crate_root(accessors: &Path) -> Result<()> {
     Ok(fs::remove_file(module)?)
 }
 
-/// The list of releases, with this release's line made again at its end.
+/// The list of releases, in which the line of this release is made again and comes last.
 fn releases(map_digest: &[u8]) -> Result<String> {
     let version = env!("CARGO_PKG_VERSION");
     let number = |path: &str, name: &str| -> Result<String> {
@@ -175,7 +175,7 @@ fn releases(map_digest: &[u8]) -> Result<String> {
 
 /// The package with the design id.
 fn design_package(id: &[u8]) -> String {
-    // The layout has the first byte lowest.
+    // In the package, the first byte of the id is the constant's lowest byte.
     let id: Vec<u8> = id.iter().rev().copied().collect();
     format!(
         "// Made by `cargo xtask gen` from the sources that {DESIGN_SOURCES} lists. Do not edit.\n//\n\
@@ -185,7 +185,7 @@ fn design_package(id: &[u8]) -> String {
     )
 }
 
-/// Every file below `folder`, by its path relative to it.
+/// Every file below `folder`, by its path relative to `folder`.
 fn files(folder: &Path) -> Result<BTreeMap<PathBuf, Vec<u8>>> {
     let mut found = BTreeMap::new();
     let mut open = vec![folder.to_path_buf()];

@@ -1,4 +1,4 @@
-//! The golden bundle of this release: the demo's output, kept so that every later release can be tested with it.
+//! The golden bundle of this release: the demo's output, kept so that every later release can be tested on it.
 
 use crate::generate;
 use crate::independent::GOLDEN;
@@ -8,7 +8,7 @@ use portcullis_tools::tool::{self, cargo, say};
 use std::fs;
 use std::path::Path;
 
-/// Makes all files that name this release: its line in the list of releases, the test vectors, its golden bundle.
+/// Makes all files that name this release: the test vectors, its golden bundle, and its line in the list of releases.
 pub(crate) fn run() -> Result<()> {
     generate::run(false)?;
     say("making the test vectors");

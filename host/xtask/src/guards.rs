@@ -1,13 +1,13 @@
-//! Tests the guards of the card's parameters: elaboration must stop for invalid parameters, with a message.
+//! Tests the guards of the card's parameters: for invalid parameters, elaboration must stop with a message.
 
 use anyhow::{Context, Result, ensure};
 use portcullis_tools::tool;
 use std::process::Stdio;
 
-/// A valid production card: its own secret, and no SIM among its flags.
+/// Parameters of a valid production card: a secret of its own, and the flag SIM not set.
 const PRODUCTION: [&str; 3] = ["-GProduction=1'b1", "-GKeyFlags=8'h04", "-GDeviceSecret=256'h1"];
 
-/// Parameters that must not elaborate, with the expected message.
+/// Parameters with which elaboration must stop, each with the expected message.
 const FORBIDDEN: [(&[&str], &str); 17] = [
     (&["-GProduction=1'b1", "-GKeyFlags=8'h04"], "portcullis_top: a production card needs a secret of its own"),
     (
@@ -31,7 +31,7 @@ const FORBIDDEN: [(&[&str], &str); 17] = [
     (&["-GWatchdogLog2=3"], "Log2 is 4 to 40"),
 ];
 
-/// Elaborates the card with every invalid set of parameters, and with a valid one.
+/// Elaborates the card with every invalid set of parameters, and with one valid set.
 pub(crate) fn run() -> Result<()> {
     let (stopped, output) = elaborate(&PRODUCTION)?;
     ensure!(!stopped, "a production card with a secret of its own does not elaborate:\n{output}");
@@ -47,7 +47,7 @@ pub(crate) fn run() -> Result<()> {
 /// Whether elaboration stopped, and its output.
 fn elaborate(parameters: &[&str]) -> Result<(bool, String)> {
     let mut command = tool::verilator()?;
-    // As in the build of the simulated card: only guards stop elaboration, not warnings.
+    // As in the build of the simulated card: warnings do not stop elaboration, only guards do.
     command
         .args(["--lint-only", "--no-timing", "-Wno-fatal", "-Werror-USERFATAL", "--top-module", "portcullis_top"])
         .args(parameters)

@@ -1,5 +1,5 @@
-//! Runs the independent verifier, which was written from docs/reference/formats and shares no code with ours. It reads
-//! the demo's bundle, changed copies of it, the golden bundles and the test vectors.
+//! Runs the independent verifier, which was written from docs/reference/formats and shares no code with this program.
+//! It reads the demo's bundle, changed copies of that bundle, the golden bundles and the test vectors.
 
 use anyhow::{Context, Result, ensure};
 use portcullis_tools::demo;
@@ -51,7 +51,7 @@ fn verify(bundle: &Path, trust: &Path) -> Result<()> {
     ok(refused.code(), 3)
 }
 
-/// Makes stream proofs from the bundle, and checks them with another program that needs only the standard library.
+/// Makes stream proofs from the bundle, and checks them with a third program, which needs only the standard library.
 fn proofs(bundle: &Path, trust: &Path) -> Result<()> {
     let status = python("stream_proofs.py").arg(bundle).arg(trust).status()?;
     ok(status.code(), 0)

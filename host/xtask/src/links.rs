@@ -1,5 +1,5 @@
-//! Checks links: every relative link of a page leads to a file and heading of the repository, every page under `docs/`
-//! is in the table of contents once, and every path `docs/…` in a file exists.
+//! Checks links: every relative link of a page leads to a file and heading of the repository, the table of contents has
+//! every page under `docs/` once, and every path `docs/…` in a file exists.
 
 use anyhow::{Context, Result, ensure};
 use portcullis_tools::pages::{Use, blocks};
@@ -11,7 +11,7 @@ use std::process::Command;
 
 const DOCS: &str = "docs/";
 const CONTENTS: &str = "docs/SUMMARY.md";
-/// Pages that are not checked: pages inside bundles and packages, which are read elsewhere, and golden files.
+/// Pages that are not checked: golden files, and pages inside bundles and packages, which are read in other places.
 const ELSEWHERE: [&str; 5] = [
     "host/evidence/src/extract/",
     "host/evidence/src/format/bundle/",
@@ -19,13 +19,12 @@ const ELSEWHERE: [&str; 5] = [
     "tests/golden/0",
     "tests/cases/",
 ];
-/// Files that a digest covers, whose comments may have old paths; and this file, because of its tests.
+/// Files that a digest covers, so that their comments may have old paths; also this file, whose tests have such paths.
 const FIXED: [&str; 4] =
     ["host/prefilter/rules/", "host/xtask/src/links.rs", "rtl/layout/card.rdl", "rtl/layout/layout.toml"];
 /// Extensions of pages, and of files that pages name.
 const ENDS: [&str; 4] = [".md", ".toml", ".txt", ".service"];
 
-/// Checks every file of the repository.
 pub(crate) fn run() -> Result<()> {
     let listed = capture(Command::new("git").args(["ls-files"]))?;
     let files: BTreeSet<&str> = listed.lines().filter(|path| Path::new(path).is_file()).collect();
@@ -62,7 +61,7 @@ pub(crate) fn run() -> Result<()> {
     Ok(())
 }
 
-/// Lists and counts the code blocks that a page marks `norun`; the test `pages` runs the others.
+/// Counts and lists the code blocks that a page marks with `norun`; the test `pages` runs all other blocks.
 pub(crate) fn commands() -> Result<()> {
     let (mut run, mut left) = (0, Vec::new());
     for path in capture(Command::new("git").args(["ls-files", "*.md"]))?.lines() {
@@ -82,7 +81,7 @@ pub(crate) fn commands() -> Result<()> {
     Ok(())
 }
 
-/// What is wrong with a page's link, if anything.
+/// The fault of a page's link; `None` if the link is good.
 fn fault(page: &str, target: &str, headings: &BTreeMap<&str, BTreeSet<String>>) -> Option<String> {
     if target.contains("://") || target.starts_with("mailto:") {
         return None;
@@ -113,7 +112,7 @@ fn below(page: &str, target: &str) -> Option<PathBuf> {
     Some(found)
 }
 
-/// Lines of a page outside of fenced code, with line numbers from 1.
+/// The lines of a page outside of fenced code, with line numbers from 1.
 fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut is_code = false;
     text.lines().enumerate().filter_map(move |(at, line)| {
@@ -125,7 +124,7 @@ fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// Targets of the links of a page, with their lines. Links in code are skipped; a link may span two lines.
+/// The targets of a page's links, with their lines. Links in code are skipped; a link may span two lines.
 fn links(text: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     for (at, line) in prose(text) {
@@ -139,7 +138,7 @@ fn links(text: &str) -> Vec<(usize, String)> {
     found
 }
 
-/// Anchors of the headings of a page, as GitHub makes them.
+/// The anchors of a page's headings, as GitHub makes them.
 fn anchors(text: &str) -> BTreeSet<String> {
     let mut times: BTreeMap<String, usize> = BTreeMap::new();
     let mut found = BTreeSet::new();
@@ -159,12 +158,12 @@ fn anchors(text: &str) -> BTreeSet<String> {
     found
 }
 
-/// Paths below `docs/` in a text, without the part before `docs/`.
+/// The paths below `docs/` in a text. If such a path has a prefix, the prefix is left out.
 fn mentions(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     for (at, _) in text.match_indices(DOCS) {
         let before = text.get(..at).unwrap_or_default().trim_end_matches("../");
-        // This is part of another path, such as `QEMU/docs/`.
+        // The match is a part of another path, such as `QEMU/docs/`.
         if before.ends_with(|c: char| c.is_alphanumeric() || matches!(c, '/' | '_' | '-' | '.')) {
             continue;
         }

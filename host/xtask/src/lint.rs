@@ -13,7 +13,7 @@ use std::fs;
 /// The permitted licences of dependencies, and the banned crates.
 const DENY: &str = "deny.toml";
 
-/// The parts of [`DENY`] that are checked here; cargo-deny checks the rest.
+/// The parts of [`DENY`] that this program checks; cargo-deny checks the rest.
 #[derive(Deserialize)]
 struct Deny {
     licenses: Licences,
@@ -43,7 +43,7 @@ pub(crate) fn run(tally: &mut Tally) -> Result<()> {
     Ok(())
 }
 
-/// The checks that need no Rust compiler. CI runs them at the same time as the builds.
+/// The checks that need no Rust compiler. CI runs them while it builds.
 pub(crate) fn hardware(tally: &mut Tally) {
     say("verilator --lint-only");
     tally.check("verilator lint", rtl());
@@ -53,7 +53,7 @@ pub(crate) fn hardware(tally: &mut Tally) {
     shells::run(tally, None, 1);
 }
 
-/// The checks with cargo, and of the generated files.
+/// The checks of the generated files, and those that use cargo.
 pub(crate) fn software(tally: &mut Tally) {
     tally.check("generated files", generate::run(true));
     pages(tally);
@@ -69,7 +69,7 @@ pub(crate) fn software(tally: &mut Tally) {
     let clippy = ["clippy", "--locked", "--workspace", "--all-targets", "--", "-D", "warnings"];
     tally.check("clippy", tool::run(cargo().args(clippy)));
     say("the build without the simulated card");
-    // The whole workspace except the simulated card, so that dependencies built for clippy are used again.
+    // The whole workspace except the simulated card. Dependencies that clippy has built are used again.
     let bare = ["check", "--locked", "--workspace", "--no-default-features"];
     let without = ["portcullis-sim", "portcullis-verilated"].map(|name| format!("--exclude={name}"));
     tally.check("no-default-features", tool::run(cargo().args(bare).args(without)));
@@ -83,8 +83,8 @@ pub(crate) fn pages(tally: &mut Tally) {
     tally.check("commands of pages", links::commands());
 }
 
-/// Lints the card, with one lane and with eight, the bench tops of the signer and of the text scan, and both shells,
-/// with assertions enabled. Waivers are in rtl/lint.vlt.
+/// Lints the card with one lane and with eight lanes, the bench tops of the signer and of the text scan, and both
+/// shells, with assertions enabled. The waivers are in rtl/lint.vlt.
 fn rtl() -> Result<()> {
     let card = vec!["rtl/portcullis.f"];
     let mut tops = vec![
@@ -128,13 +128,13 @@ fn licences() -> Result<()> {
     Ok(())
 }
 
-/// Evaluates an SPDX expression: `OR` needs one side, `AND` both; `/` is the old spelling of `OR`.
+/// Evaluates an SPDX expression: `OR` needs one permitted side, `AND` needs both; `/` is an old form of `OR`.
 fn permitted(expression: &str, licences: &BTreeSet<String>) -> bool {
     let expression = expression.replace('/', " OR ");
     let flat: String = expression.chars().filter(|c| !"()".contains(*c)).collect();
     if expression.contains('(') {
-        // `(A OR B) AND C`: with parentheses every alternative must be permitted, which is stricter than SPDX and
-        // enough here.
+        // In `(A OR B) AND C`, parentheses are ignored and every alternative must be permitted. This is stricter than
+        // SPDX, and enough here.
         let names = flat.split(" AND ").flat_map(|p| p.split(" OR "));
         return names.map(str::trim).all(|l| licences.contains(l) || l == "LGPL-2.1-or-later") && flat.contains("MIT");
     }

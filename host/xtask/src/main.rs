@@ -173,7 +173,7 @@ fn main() -> Result<()> {
     tally.finish()
 }
 
-/// Replaces this process by another program, which performs the task.
+/// Replaces this process with another program, which does the task.
 fn start(program: &str, name: &str, words: Words) -> Result<()> {
     Err(task::program(program)?.arg(name).args(words.words).exec().into())
 }

@@ -1,12 +1,12 @@
-//! The part of a bitstream's manifest that lists its sources: bitstreams/*/manifest.toml. `portcullis bitstream seal`
+//! The part of a bitstream's manifest (bitstreams/*/manifest.toml) that lists its sources. `portcullis bitstream seal`
 //! adds the part about the build.
 
 use anyhow::Result;
 use base16ct::lower::encode_string;
 use portcullis_bitstream::{LAYOUT, REGISTERS, Sources};
 
-/// Targets, with the files that their builds need besides the card's sources. The key package is not listed, since it
-/// depends on the kind of key.
+/// Targets, with the files that their builds need in addition to the card's sources. The key package is not listed,
+/// because it depends on the kind of key.
 pub(crate) const TARGETS: [(&str, &[&str]); 4] = [
     (
         "aws_f2",
@@ -54,7 +54,7 @@ pub(crate) fn text(target: &str, files: &[&str], design: &[u8], map_digest: &[u8
     let mut sources = Vec::new();
     for file in files {
         sources.push((*file).to_owned());
-        // A list file stands for the files in it.
+        // A list file is replaced by the files that it names.
         if file.ends_with(".f") {
             sources.extend(checkout.listed(file)?);
         }

@@ -1,5 +1,5 @@
-//! The form of prose: no line of a page or a comment is wider than the code, no cell of a table is wider than a line,
-//! and some phrases that are hard to read are not used.
+//! Checks the form of prose: the width of lines in pages and comments, the width of table cells, and phrases that are
+//! hard to read.
 
 use crate::table::CELL;
 use anyhow::{Result, ensure};
@@ -11,7 +11,7 @@ use std::process::Command;
 const COLUMNS: usize = 120;
 /// Phrases to avoid. Better are "0 means no limit", "no one", "the client learns", "a malformed number".
 const PHRASES: [&str; 4] = ["is no", "nobody", "told", "that is none"];
-/// Units that are counted: "one line per record", not "a record".
+/// Units that are counted: write "one line per record", not "one line a record".
 const UNITS: [&str; 27] = [
     "bundle",
     "class",
@@ -46,8 +46,8 @@ const ENDS_OF_COUNTS: [&str; 17] = [
     "of", "in", "is", "as", "that", "for", "from", "with", "when", "which", "without", "by", "at", "on", "to", "or",
     "and",
 ];
-/// Files that are not written by hand, that a digest covers, or that an earlier release wrote. The table cells of
-/// pages in `docs` are still checked.
+/// Files that no person writes, that a digest covers, or that an earlier release wrote. For pages in `docs`, the table
+/// cells are still checked.
 const FIXED: [&str; 16] = [
     "docs/explanation/area.md",
     "docs/reference/cli.md",
@@ -67,7 +67,6 @@ const FIXED: [&str; 16] = [
     "tests/golden/",
 ];
 
-/// Checks every file of the repository.
 pub(crate) fn run() -> Result<()> {
     let mut found = Vec::new();
     for path in capture(Command::new("git").args(["ls-files"]))?.lines() {
@@ -163,7 +162,7 @@ fn words(text: &str) -> Vec<(usize, String)> {
     faults
 }
 
-/// A phrase from the list, or a unit that is counted with "a" in place of "per".
+/// A phrase from [`PHRASES`], or a unit that is counted with "a" in place of "per".
 fn unplain(before: &str, line: &str) -> Option<String> {
     let phrase = PHRASES.into_iter().find(|phrase| says(before, line, phrase)).map(|phrase| format!("`{phrase}`"));
     phrase.or_else(|| counted(line).map(|unit| format!("`a {unit}`, say `per {unit}`")))

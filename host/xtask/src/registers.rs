@@ -1,4 +1,4 @@
-//! docs/reference/registers.md: PeakRDL's page in a readable form, with each array once and one row per field.
+//! docs/reference/registers.md: PeakRDL's page in a readable form. Each array is shown once, and each field has a row.
 
 use crate::table::Below;
 use std::fmt::Write as _;
@@ -69,7 +69,7 @@ pub(crate) fn page(peakrdl: &str) -> String {
     out + "\n## Memories\n\n| offset | memory | bytes | meaning |\n| --- | --- | --- | --- |\n" + &memories
 }
 
-/// The rows of a register of which there are `more` further copies.
+/// The rows of a register. `more` is the number of its further copies.
 fn register(out: &mut String, below: &mut Below, part: &Part, more: usize, notes: &[&Part]) {
     let array = if more == 0 { String::new() } else { format!("[0..{more}]") };
     let step = if more == 0 { "" } else { " + 4 × index" };

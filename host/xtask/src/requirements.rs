@@ -5,9 +5,8 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// Largest number of columns of a line.
 const COLUMNS: usize = 118;
-/// Groups by the letters of their ids, in the order of the page.
+/// Groups of requirements by the letters of their ids, in the order of the page.
 const GROUPS: [(&str, &str); 14] = [
     ("S", "Semantic state"),
     ("M", "Mapping from text to descriptors"),
@@ -71,7 +70,7 @@ pub(crate) fn page(claims: &str) -> Result<String> {
     Ok(page)
 }
 
-/// The number of tests and proofs that show a requirement.
+/// How many tests and proofs show a requirement, in words.
 fn shown_by(tests: &[String]) -> String {
     let proofs = tests.iter().filter(|test| test.starts_with("proof:")).count();
     let counted = |number: usize, what: &str| match number {
@@ -86,7 +85,7 @@ fn shown_by(tests: &[String]) -> String {
         .join(", ")
 }
 
-/// Appends an item of a list in lines of bounded width.
+/// Appends an item of a list to the page, in lines of at most `COLUMNS` columns.
 pub(crate) fn wrap(page: &mut String, item: &str) {
     let mut columns = 0;
     for word in item.split(' ') {

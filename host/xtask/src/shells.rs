@@ -1,5 +1,5 @@
 //! The shells' benches: a whole card behind the pins of a shell, with models of the vendor's parts. Each bench runs
-//! with several ratios of the two clocks and several seeds of the bus.
+//! with several ratios of its two clocks and several seeds of the bus.
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use portcullis_tools::tally::Tally;
@@ -31,10 +31,10 @@ pub(crate) const SHELLS: [Shell; 2] = [
     },
 ];
 const BENCH: &str = "rtl/shells/tb";
-/// Half periods of the card's clock; the bus's half period is 8 units. The phase is random. First the shell's own
-/// division of the clock, then faster, uneven, equal to that division, and slow clocks.
+/// Half periods of the card's clock; in the same units, the bus's half period is 8. The phase is random. `None` is the
+/// shell's divider by two. The others: faster than the bus, an uneven ratio, half the frequency, and slow.
 const CLOCKS: [Option<u32>; 5] = [None, Some(5), Some(11), Some(16), Some(30)];
-/// Longest run of a bench. Benches take less than a second, so a longer run hangs.
+/// Longest run of a bench. Benches take less than a second, so a run that takes longer hangs.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 pub(crate) fn run(tally: &mut Tally, filter: Option<&str>, seeds: u32) {
@@ -65,7 +65,7 @@ fn bench(shell: &Shell, seeds: u32) -> Result<()> {
         fs::create_dir_all(&folder)?;
         let mut build = tool::verilator()?;
         build.args(["--binary", "--timing", "--assert", "-O3", "--x-assign", "fast", "--x-initial", "fast"]);
-        // The wheel's makefile leaves the option for the precompiled header empty.
+        // The makefile in the package of Verilator leaves the option for the precompiled header empty.
         build.args(["-CFLAGS", "-fcoroutines", "-MAKEFLAGS", "CFG_CXXFLAGS_PCH_I=-include OPT_FAST=-O1", "-j", "1"]);
         build.args(["--top-module", &top, "-Mdir", &folder, "-Wno-fatal", &format!("+incdir+{BENCH}"), "rtl/lint.vlt"]);
         for list in shell.lists {
@@ -78,7 +78,7 @@ fn bench(shell: &Shell, seeds: u32) -> Result<()> {
     let ends = format!("{}: all checks passed", shell.name);
     let mut runs = 0;
     for clock in CLOCKS {
-        // One more seed runs without assertions, as silicon has none; the checks in the bench itself must still pass.
+        // One more seed runs without assertions, because silicon has none; the bench's own checks must pass.
         for seed in 1..=seeds + 1 {
             let mut args = vec![format!("+verilator+seed+{seed}")];
             args.extend(clock.map(|half| format!("+card_half={half}")));

@@ -1,4 +1,4 @@
-//! Cells of a Markdown table. Text that does not fit into a cell is put below the table.
+//! Cells of a Markdown table. If a text does not fit into its cell, the rest is put below the table.
 
 use super::requirements::wrap;
 use std::mem;
@@ -6,13 +6,13 @@ use std::mem;
 /// Longest cell in characters.
 pub(crate) const CELL: usize = 120;
 
-/// Text that did not fit into the cells of a table, as a Markdown list.
+/// The texts that did not fit into the cells of a table, as a Markdown list.
 #[derive(Debug, Default)]
 pub(crate) struct Below(String);
 
 impl Below {
-    /// The beginning of `text` that fits into a cell, up to the end of a sentence or clause. The rest becomes
-    /// an item of the list, under `name`. A text without such an end stays whole, and lint reports it.
+    /// The beginning of `text` that fits into a cell, up to the end of a sentence or clause. The rest becomes an item
+    /// of the list, under `name`. A text that cannot be divided stays whole, and lint reports it.
     pub(crate) fn cell(&mut self, name: &str, text: &str) -> String {
         if text.chars().count() <= CELL {
             return text.to_owned();
@@ -30,7 +30,7 @@ impl Below {
         format!("{head}.")
     }
 
-    /// Ends the table in `page`: writes the list and clears it.
+    /// Ends the table in `page`: writes the list below it, and clears the list.
     pub(crate) fn end(&mut self, page: &mut String) {
         if !self.0.is_empty() {
             page.push('\n');

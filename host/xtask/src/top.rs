@@ -1,7 +1,7 @@
 //! docs/reference/top.md: parameters and ports of the card's top module, read from its source.
 //!
-//! The source has a fixed form: one parameter or port per line, its comment after it or on the lines above it, and a
-//! separate comment line above each group of ports.
+//! The source has a fixed form: one parameter or port per line, with its comment behind it or on the lines above it,
+//! and a separate comment line above each group of ports.
 
 use anyhow::{Context, Result, ensure};
 use std::fmt::Write as _;
@@ -58,8 +58,8 @@ pub(crate) fn page(source: &str) -> Result<String> {
     Ok(page)
 }
 
-/// All items of a list, each with the comment on the line above it: for a port the name of its group, for a parameter
-/// its description.
+/// All items of a list, each with the comment above it. For a port, this comment is the name of its group; for a
+/// parameter, it is the description.
 fn items(list: &str, read: fn(&str) -> Option<Item>) -> Result<Vec<(String, Item)>> {
     let mut found = Vec::new();
     let mut above = String::new();

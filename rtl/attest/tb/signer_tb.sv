@@ -1,9 +1,9 @@
-// Bench top: the hash core with `Rounds` rounds per clock. The bench itself, device_key and slh_dsa
-// use it, one at a time.
+// Top module of the signer's bench: the hash core with `Rounds` rounds per clock. The bench itself,
+// device_key and slh_dsa use the core, one at a time.
 //
-// `hold_i` acts as an arbiter that does not grant the core: requests of device_key or slh_dsa start
-// when it falls. `use_derived_i`: slh_dsa uses the seeds of device_key, otherwise those of the
-// ports.
+// `hold_i` acts like an arbiter that does not grant the core: requests of device_key or slh_dsa
+// start when it falls. `use_derived_i` gives slh_dsa the seeds of device_key instead of those of
+// the ports.
 module signer_tb
   import sha256_pkg::*;
   import slh_dsa_pkg::*;
@@ -13,7 +13,7 @@ module signer_tb
 ) (
     input  logic                      clk_i,
     input  logic                      rst_i,
-    // The core itself.
+    // Direct use of the core.
     input  logic                      start_i,
     output logic                      core_ready_o,
     input  logic                      chain_i,
@@ -114,8 +114,8 @@ module signer_tb
       .hash_i('{done: done_o && !ready_o, digest: digest_o})
   );
 
-  // ---- the hash port's contract: one user at a time; its state and block hold from its start to
-  // the answer
+  // ---- the hash port's contract: one user at a time, whose state and block hold from the start of
+  // a hash to its answer
   logic asked_q;
   state_t state_q;
   block_t block_q;

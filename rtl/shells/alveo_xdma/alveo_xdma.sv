@@ -1,16 +1,15 @@
-// The card on an Alveo behind AMD's XDMA block in its AXI bridge mode: U55C, or U250 with other
-// constraints.
+// The card on an Alveo board behind AMD's XDMA block in its AXI bridge mode: on a U55C, or on a
+// U250 with other constraints.
 //
-// Registers: the bridge's master port (BAR0, 1 MiB) through axi_to_axil. Host memory: the bridge's
+// Registers: the bridge's master port (BAR0, 1 MiB), through axi_to_axil. Host memory: the bridge's
 // slave port, without address translation. Interrupt: request 0, held until it is acknowledged. A
-// reset of the link or the slot (PERST, hot reset) resets everything, fence and queues included,
-// and the bridge drops its transfers. The block offers no function-level reset to the card: if the
-// card has lost track of its bus (status bit `needs_reset`), its hardware reset is a hot reset of
-// the slot. `axi_aclk` is 250 MHz (Gen3 x16, 512 bits); the card runs at half of it, because its
-// hash core does not reach 250 MHz. `hbm_cattrip_o` is held low, as a U55C that does not use its
-// HBM must; builds for a U250 define PORTCULLIS_NO_HBM. The build makes `xdma_card` by
-// bitstreams/*/build.tcl; `standin/` has our own declaration of it for lint and simulation.
-// After reset: as shell_card.
+// reset of the link or the slot (PERST, hot reset) resets everything, including fence and queues,
+// and the bridge drops its transfers. The block gives the card no function-level reset: if the card
+// has lost track of its bus (status bit `needs_reset`), its hardware reset is a hot reset of the
+// slot. `axi_aclk` is 250 MHz (Gen3 x16, 512 bits); the card runs at half of it, because its hash
+// core does not reach 250 MHz. `hbm_cattrip_o` is held low, as a U55C requires if it does not use
+// its HBM; builds for a U250 define PORTCULLIS_NO_HBM. bitstreams/*/build.tcl makes `xdma_card`;
+// for lint and simulation, `standin/` declares it. After reset: as shell_card.
 `include "portcullis_key.vh"
 module alveo_xdma #(
     parameter int unsigned PolicyRows = 256,
@@ -173,7 +172,7 @@ module alveo_xdma #(
 
   axi_pkg::lite_req_t axil_req;
   axi_pkg::lite_rsp_t axil_rsp;
-  // The bridge's pins connect to register slices only.
+  // Only register slices connect to the bridge's pins.
   logic s_awvalid, s_awready, s_wvalid, s_wready, s_bvalid, s_bready, s_arvalid, s_arready,
       s_rvalid, s_rready;
   logic [48:0] s_aw, s_ar;

@@ -1,10 +1,9 @@
 // Converts register accesses from XDMA's bridge (AXI4, 512 bits) to AXI4-Lite of 32 bits.
 //
-// It handles one transaction and one word at a time, reads and writes in turn. INCR bursts may have
-// any length and size. A write accesses the words with an enabled byte, a read all words from its
-// address to the end of the beat (reads of registers have no side effect). FIXED and WRAP get an
-// error and access nothing. The worst answer of a word is the answer of its beat (read) or burst
-// (write).
+// It handles one transaction and one word at a time; reads and writes take turns. INCR bursts may
+// have any length and size. A write accesses the words with an enabled byte, a read all words from
+// its address to the end of the beat (reading registers has no side effect). FIXED and WRAP get an
+// error and access nothing. A beat (read) or burst (write) gets the worst answer of its words.
 // Latency: 3 clocks per word, plus those of the slave.
 // After reset: idle. READY is low in reset, so that no access is accepted and lost.
 // Duties of the caller: the AXI4 rules; a slave that answers in bounded time.
@@ -62,7 +61,7 @@ module axi_to_axil #(
 
   logic write_q, refuse_q;
   logic [IdWidth-1:0] id_q;
-  logic [31:0] addr_q;      // Of the beat; the first beat may be unaligned.
+  logic [31:0] addr_q;      // Address of the beat; the first beat may be unaligned.
   logic [2:0] size_q;
   logic [7:0] beats_q;      // Beats after this one.
   logic [511:0] data_q;
@@ -81,7 +80,7 @@ module axi_to_axil #(
   logic [5:0] beat_mask;
   assign beat_mask = 6'((7'd1 << size_q) - 7'd1);
 
-  // Words that this beat accesses, from the one at its address on.
+  // Words that this beat accesses, from the word at its address on.
   logic [3:0] last_word;
   logic wanted;
   assign last_word = 4'((addr_q[5:0] | beat_mask) >> 2);

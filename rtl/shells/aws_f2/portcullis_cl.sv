@@ -4,9 +4,9 @@
 // memory: PCIM. Interrupt: vector 0 of 16. FLR: handshake. `clk_main_a0` is always 250 MHz; the
 // card runs at half of it, because its hash core does not reach 250 MHz. Virtual LEDs: 0 card in
 // reset, 1 answers from before a reset are outstanding, 2 the card does not answer, 3 FLR in
-// progress. All other interfaces of the shell are tied off. `cl_ports.vh` and `sh_ddr` are files of
-// the HDK in the builder's checkout; `standin/` has our own declarations for lint and simulation.
-// Ids of the PCI function come from `portcullis_ids.vh`.
+// progress. All other interfaces of the shell are tied off. `cl_ports.vh` and `sh_ddr` come from
+// the HDK in the builder's checkout; for lint and simulation, `standin/` declares them.
+// `portcullis_ids.vh` gives the ids of the PCI function.
 // After reset: as shell_card.
 `include "portcullis_ids.vh"
 `include "portcullis_key.vh"
@@ -111,7 +111,7 @@ module portcullis_cl #(
           }
       };
 
-  // 64-byte INCR bursts; the other signals have the only value that the shell supports.
+  // 64-byte INCR bursts; the other signals have the only values that the shell supports.
   assign cl_sh_pcim_awsize = axi_pkg::Size64;
   assign cl_sh_pcim_awburst = axi_pkg::Incr;
   assign cl_sh_pcim_awcache = '0;
@@ -129,8 +129,8 @@ module portcullis_cl #(
   assign cl_sh_pcim_arqos = '0;
   assign cl_sh_pcim_aruser = '0;
 
-  // A reset of the card clears the open request: otherwise an acknowledgement lost in the reset
-  // would block the vector for ever.
+  // A reset of the card clears the open request: otherwise, if the reset lost the acknowledgement,
+  // the vector would be blocked for ever.
   irq_request #(
       .Level(1'b0)
   ) u_irq (
@@ -153,8 +153,8 @@ module portcullis_cl #(
   assign cl_sh_dma_wr_full = 1'b0;
   assign cl_sh_dma_rd_full = 1'b0;
 
-  // PCIS (BAR4) and SDA are not used. A request waits until the shell times it out, as in the HDK's
-  // own template.
+  // PCIS (BAR4) and SDA are not used. A request waits until it times out in the shell, as in the
+  // template of the HDK.
   assign cl_sh_dma_pcis_awready = 1'b0;
   assign cl_sh_dma_pcis_wready = 1'b0;
   assign cl_sh_dma_pcis_bid = '0;
@@ -176,7 +176,7 @@ module portcullis_cl #(
   assign cl_sda_rresp = '0;
   assign cl_sda_rvalid = 1'b0;
 
-  // The shell needs sh_ddr even without DDR.
+  // The shell needs sh_ddr even if DDR is not used.
   sh_ddr #(
       .DDR_PRESENT(0)
   ) u_ddr (

@@ -1,12 +1,12 @@
-// Resets the card: after the shell's own reset, and when the host asks for a function-level reset
+// Resets the card: after the shell's own reset, and when the host requests a function-level reset
 // (FLR).
 //
-// FLR: `close_o` rises, so the card begins nothing new on the bus. When the bus is quiet, or after
-// 2^PatienceLog2 clocks, the card is held in reset; `HoldClocks` later `done_o` rises. `done_o` and
-// the reset stay until `flr_i` falls. If `flr_i` falls early, the sequence is the same: a closed
-// card is always reset. PCIe allows 100 ms for the reset of a function; with the default and 125
-// MHz it takes at most 8.4 ms and a few clocks.
-// After reset: the card is closed, and in reset for `HoldClocks`.
+// FLR: `close_o` rises, so that the card begins nothing new on the bus. When the bus is quiet, or
+// after 2^PatienceLog2 clocks, the card is held in reset; `HoldClocks` later `done_o` rises.
+// `done_o` and the reset stay until `flr_i` falls. If `flr_i` falls early, the sequence is the
+// same, because a closed card must always be reset. PCIe allows 100 ms for the reset of a function;
+// with the default at 125 MHz, it takes at most 8.4 ms and a few clocks.
+// After reset: the fence is closed, and the card is in reset for `HoldClocks`.
 module card_reset #(
     parameter int unsigned PatienceLog2 = 20,  // 2 to 24, log2 of clocks.
     parameter int unsigned HoldClocks   = 16   // 2 to 255
@@ -32,7 +32,7 @@ module card_reset #(
   state_e state_q;
   logic [PatienceLog2-1:0] patience_q;
   logic [7:0] hold_q;
-  // Registers, because of their long routes. The card is in reset from the end of configuration on.
+  // Registers, because of their long routes. From configuration on, the card is in reset.
   logic close_q = 1'b1;
   logic card_rst_q = 1'b1;
   logic done_q = 1'b0;

@@ -1,10 +1,10 @@
 // Turns hints into interrupt requests, of which at most one waits for its acknowledgement.
 //
 // `Level` 0 (AWS F2): `req_o` is high for one clock; the next request comes after `ack_i`. `Level`
-// 1 (XDMA): `req_o` holds until `ack_i` and is low for at least one clock before the next request.
-// All hints that come before `ack_i` give one more request. An unexpected acknowledgement is
-// ignored. If it never comes (MSI-X is off), there are no more requests until reset; nothing else
-// waits for it.
+// 1 (XDMA): `req_o` holds until `ack_i`, and is low for at least one clock before the next request.
+// All hints that come before `ack_i` give one further request. An unexpected acknowledgement is
+// ignored. If an acknowledgement never comes (MSI-X is off), there are no more requests until
+// reset; no other logic waits for it.
 // Latency: 1 clock.
 // After reset: nothing requested.
 module irq_request #(

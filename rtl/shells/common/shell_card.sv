@@ -1,4 +1,4 @@
-// The card inside every shell, with a guard for its registers, a fence for its bus and queues into
+// The card inside every shell: with a guard for its registers, a fence for its bus, and queues into
 // the bus's clock domain.
 //
 //   bus_clk_i                                  card_clk_i
@@ -6,10 +6,11 @@
 //   AXI4 master     <-- slices, write_order, queues <-- dma_fence <--
 //   flr_i, flr_done_o, hint_o <--------------> card_reset, event_cdc
 //
-// The two clocks may be unrelated. `bus_rst_i` resets everything; `flr_i` (a level) only the card,
-// after the bus is quiet. `flr_done_o` rises when the card is in reset and falls after `flr_i`;
-// meanwhile registers read as all ones. `hint_o` is an interrupt hint, high for one clock. The boot
-// nonce is zero: neither shell has a tested source of randomness, so every KeyFlags has NO_TRNG.
+// The two clocks may be unrelated. `bus_rst_i` resets everything; `flr_i` (a level) resets only the
+// card, after the bus is quiet. `flr_done_o` rises when the card is in reset and falls after
+// `flr_i`; in between, registers read as all ones. `hint_o` is an interrupt hint, high for one
+// clock. The boot nonce is zero, because neither shell has a tested source of randomness; so
+// NO_TRNG is set in KeyFlags.
 // After reset: the card in RESET, nothing on the bus.
 // Duties of the caller: `bus_rst_i` high for at least one clock.
 `include "assert.svh"
@@ -32,7 +33,7 @@ module shell_card #(
     input  logic               flr_i,
     output logic               flr_done_o,
     output logic               hint_o,
-    // Card in reset, bus stale, registers dead; for LEDs. In the bus's clock domain.
+    // For LEDs, in the bus's clock domain: card in reset, answers outstanding, registers dead.
     output logic [2:0]         health_o,
     // Registers: AXI4-Lite slave.
     input  axi_pkg::lite_req_t axil_req_i,
@@ -46,8 +47,8 @@ module shell_card #(
     $fatal(1, "shell_card: the boot nonce is zero, so KeyFlags must say NO_TRNG (4)");
   end
 
-  // ---- resets: at least 64 clocks of the bus, so that both ends of every queue are in reset
-  // together
+  // ---- resets: at least 64 clocks of the bus, so that both ends of every queue are in reset at
+  // the same time
   logic [5:0] stretch_q = '0;
   logic bus_rst, shell_rst;
   logic bus_rst_q = 1'b1;
@@ -126,7 +127,7 @@ module shell_card #(
 
   // ---- the card
   logic irq;
-  // At the card, at the fence, and at the slices before the bus's pins.
+  // Connections at the card, at the fence, and at the slices before the bus's pins.
   axi_pkg::req_t card_req, fence_req, queue_req;
   axi_pkg::rsp_t card_rsp, fence_rsp, queue_rsp;
   logic [63:0] card_wstrb;
@@ -186,9 +187,9 @@ module shell_card #(
       .m_req_o(fence_req), .m_made_up_o(made_up), .m_rsp_i(fence_rsp)
   );
 
-  // The pins of the bus connect to register slices only, because they may be far away. Write data
-  // are held before their slice, so that they leave it only after their request is offered at the
-  // pins.
+  // Only register slices connect to the pins of the bus, because the pins may be far away. Write
+  // data are held before their slice, so that they leave it only when their request is offered at
+  // the pins.
   localparam int unsigned Request = $bits(axi_pkg::request_t);
   localparam int unsigned Write = $bits(axi_pkg::write_t) + 1;  // Plus the flag for made-up data.
   localparam int unsigned Answer = $bits(axi_pkg::answer_t);
@@ -266,8 +267,8 @@ module shell_card #(
       .to_clk_i(bus_clk_i), .to_rst_i(bus_rst), .event_o(hint_o)
   );
 
-  // The card must use the values that the shells drive as constants; the fence generates wlast
-  // itself.
+  // Each shell drives these values as constants, so the card must use them. The fence generates
+  // wlast itself.
   always_ff @(posedge card_clk_i) begin
     if (!card_rst) begin
       if (card_req.ar_valid)

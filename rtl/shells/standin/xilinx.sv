@@ -1,8 +1,8 @@
 // Stand-ins for the primitives of UltraScale+ that the shells use, for lint and simulation only.
 /* verilator lint_off DECLFILENAME */
 
-// Divides a clock. Our designs tie the gate and the clear. A bench that sets `free` generates the
-// clock itself.
+// Divides a clock. The shells drive CE and CLR with constants. If a bench sets `free`, the bench
+// generates the clock itself.
 module BUFGCE_DIV #(
     parameter int BUFGCE_DIVIDE = 1
 ) (
@@ -16,7 +16,7 @@ module BUFGCE_DIV #(
   end
   logic half_q = 1'b0;
   logic free = 1'b0;
-  // Blocking, so that the edge is in the same simulation step as the edge of `I`.
+  // A blocking assignment, so that this edge is in the same simulation step as the edge of `I`.
   always @(posedge I) if (!free && CE) half_q = !half_q && !CLR;
   assign O = half_q;
 endmodule

@@ -1,13 +1,13 @@
-// Bench of the Alveo shell with a whole card: register accesses of a bridge, a session with DMA and
-// level interrupts, a reset of the link while the bus is busy.
+// Bench of the Alveo shell with a whole card: register accesses of the bridge, a session with DMA
+// and level interrupts, a reset of the link while the bus is busy.
 //
-// Build with `verilator --binary --assert`. It prints "alveo_xdma: all checks passed", or ends with
-// an error. The bench drives the stand-in of the XDMA block through its variables.
+// Build with `verilator --binary --assert`. The bench prints "alveo_xdma: all checks passed", or
+// ends with an error. It drives the stand-in of the XDMA block through the stand-in's variables.
 module alveo_xdma_tb;
   logic clk, rst_n, hold, stall;
   int unsigned irqs;
 
-  // Only ports that the stand-in uses are connected.
+  // Only the ports that the stand-in uses are connected.
   /* verilator lint_off PINMISSING */
   alveo_xdma #(
       .PolicyRows(4),
@@ -21,7 +21,7 @@ module alveo_xdma_tb;
   );
   /* verilator lint_on PINMISSING */
 
-  // In the same simulation step as `clk`; session.svh checks this.
+  // Set in the same simulation step as `clk`; session.svh checks this.
   always @(clk) dut.u_xdma.axi_aclk = clk;
 
   // ---- the block's outputs
@@ -74,7 +74,7 @@ module alveo_xdma_tb;
       .rvalid_o(dut.u_xdma.s_axib_rvalid), .rready_i(dut.u_xdma.s_axib_rready)
   );
 
-  // The block acknowledges a request after 1 to 8 clocks; a request must not fall before that.
+  // The block acknowledges a request after 1 to 8 clocks; until then, the request must not fall.
   logic irq_was, ack_was;
   logic [3:0] delay;
   always @(posedge clk) begin
@@ -170,7 +170,7 @@ module alveo_xdma_tb;
     data = beat[{addr[5:2], 5'd0}+:32];
   endtask
 
-  // Like some bridges: a beat of full size with four bytes enabled.
+  // Some bridges send a beat of full size with four bytes enabled, as here.
   task automatic host_write(input logic [31:0] addr, input logic [31:0] data);
     write_beat({addr[31:6], 6'd0}, 3'd6, {16{data}}, 64'hf << addr[5:0], 2'b01);
   endtask
@@ -207,7 +207,7 @@ module alveo_xdma_tb;
     identify(8'h05);
     if (dut.hbm_cattrip_o) $fatal(1, "cattrip");
 
-    // Accesses of 64 bytes and 8 bytes, of two beats, and a burst kind that is refused.
+    // Accesses of 64 bytes, of 8 bytes and of two beats; and a kind of burst that must be refused.
     read_beats(32'h000, 8'd0, 3'd6, 2'b01);
     if (beat[31:0] != 32'h4c55_4350 || beat[511:256] != layout_pkg::MapDigest)
       $fatal(1, "a line of registers: %h", beat);
@@ -233,7 +233,7 @@ module alveo_xdma_tb;
     refuse_two();
     $display("alveo_xdma: session over the shell, %0d interrupts", irqs);
 
-    // The link goes down while reads are in flight, then at random moments; both sides of the bus
+    // The link goes down while reads are in flight, and then at random times. Both sides of the bus
     // drop their transfers.
     reads_in_flight();
     again();

@@ -1,8 +1,8 @@
 // Bench of the F2 shell with a whole card: identity, a session with DMA and interrupts, FLR while
 // the bus is busy and while it is dead.
 //
-// Build with `verilator --binary --assert`. It prints "aws_f2: all checks passed", or ends with an
-// error.
+// Build with `verilator --binary --assert`. The bench prints "aws_f2: all checks passed", or ends
+// with an error.
 module aws_f2_tb;
   logic clk, rst_n, hold, stall, flr, flr_done, acks;
   int unsigned irqs;
@@ -21,7 +21,7 @@ module aws_f2_tb;
   logic [4:0] rid;
   logic [31:0] id0, id1;
 
-  // Only ports that this shell uses are connected.
+  // Only the ports that this shell uses are connected.
   /* verilator lint_off PINMISSING */
   portcullis_cl #(
       .PolicyRows(4),
@@ -72,8 +72,8 @@ module aws_f2_tb;
       .rready_i(pcim_rready)
   );
 
-  // The shell acknowledges an interrupt after 1 to 8 clocks; there must be no other request before
-  // that.
+  // The shell acknowledges an interrupt after 1 to 8 clocks; until then, there must be no other
+  // request.
   logic awaiting;
   logic [3:0] delay;
   always @(posedge clk) begin
@@ -185,7 +185,7 @@ module aws_f2_tb;
     rst_n = 1'b1;
     if (id0 == '0 || id0[15:0] != 16'h1d0f || id1 == '0) $fatal(1, "ids of the function");
 
-    // Registers directly after reset: all ones or the card's values; later the card's values.
+    // Directly after reset, a read returns all ones or the card's value; later, the card's value.
     answered_at_once();
     repeat (200 * slow) @(negedge clk);
     identify(8'h05);
@@ -196,7 +196,7 @@ module aws_f2_tb;
     refuse_two();
     $display("aws_f2: session over the shell, %0d interrupts", irqs);
 
-    // FLR while reads are in flight on a bus that is slow: done only after the last answer.
+    // FLR while reads are in flight on a slow bus: it is done only after the last answer.
     reads_in_flight();
     flr = 1'b1;
     repeat (250 * slow) @(negedge clk);
@@ -219,7 +219,7 @@ module aws_f2_tb;
     refuse_two();
     $display("aws_f2: FLR with reads in flight, and a session after it");
 
-    // FLR while the bus does not answer: it still completes, and late answers do not reach the
+    // FLR while the bus does not answer: the FLR is still done, and late answers do not reach the
     // card.
     reads_in_flight();
     flr = 1'b1;
@@ -238,7 +238,7 @@ module aws_f2_tb;
     refuse_two();
     $display("aws_f2: FLR over a dead bus, and a session after it");
 
-    // FLR at random moments of a session.
+    // FLR at random times during a session.
     repeat (4) begin
       host_write(LaneBase + 32'h18, 32'd2);
       host_write(LaneBase + 32'h2C, 32'd3);
@@ -261,7 +261,7 @@ module aws_f2_tb;
     late_reads_and_stalled_writes();
     $display("aws_f2: late reads and stalled writes meet no later session");
 
-    // A missing acknowledgement blocks the vector, but only until FLR.
+    // A missing acknowledgement blocks the vector, but only until the next FLR.
     acks = 1'b0;
     host_write(LaneBase + 32'h18, 32'd2);
     host_write(LaneBase + 32'h2C, 32'd3);

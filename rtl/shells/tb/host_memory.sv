@@ -1,9 +1,9 @@
-// Host memory behind an AXI4 slave, for the benches of the shells: 64-byte lines; READY and answers
-// at random, reads in any order, no answer while `hold_i`, no write while `stall_i`. A reset drops
-// requests but keeps the lines.
+// Host memory behind an AXI4 slave, for the benches of the shells. It has lines of 64 bytes, and
+// READY and answers come at random; reads are answered in any order. While `hold_i` is high it does
+// not answer; while `stall_i` is high it does not accept writes. A reset keeps the lines.
 //
-// It checks the duties of a master: VALID and payload hold until READY, only bursts that F2 and
-// XDMA allow, unique ids of reads, write data not before their request is offered, every answer
+// It checks the duties of a master: VALID and payload hold until READY; only bursts that F2 and
+// XDMA allow; unique ids of reads; write data not before their request was offered; every answer is
 // accepted.
 module host_memory (
     input  logic         clk_i,
@@ -46,8 +46,8 @@ module host_memory (
   logic [31:0] ids = '0;
   logic [8:0] read_beat = '0, write_beat = '0;
   int unsigned pick;
-  // The data of the offered request came before the request was accepted; it is answered after its
-  // acceptance.
+  // The data of the offered request came before the request was accepted. The answer comes after
+  // the acceptance.
   logic early = 1'b0;
 
   logic ar_stalled, aw_stalled, w_stalled;
@@ -61,7 +61,7 @@ module host_memory (
   endfunction
 
   always @(posedge clk_i) begin
-    // Ready in three clocks of four.
+    // READY is high in three of four clocks.
     arready_o <= $urandom_range(3) != 0;
     awready_o <= !stall_i && $urandom_range(3) != 0;
     wready_o <= !stall_i && $urandom_range(3) != 0;

@@ -1,22 +1,22 @@
-// Tasks of both benches for a card behind their shell. The including bench provides `clk`,
+// Tasks for a card behind a shell; both benches include them. The including bench has `clk`,
 // `host_read` and `host_write` of 32 bits, `u_memory` (host_memory), `irqs` (number of requests),
 // `hold` and `stall` (of the memory), `recover` (the shell's hardware reset) and `dut`.
 //
-// Requirements on the hardware are checked by `if` and `$fatal`, not by `assert`, so that runs with
-// `+verilator+noassert` check them too.
+// `if` and `$fatal` check the requirements on the hardware, not `assert`, so that runs with
+// `+verilator+noassert` check them, too.
 //
-// A process of a bench drives at the falling edge and samples at the rising one: Verilator treats
-// `<=` in an initial block as `=`, so the device would see the new value at the same edge instead
-// of after it.
+// A bench drives at the falling edge and samples at the rising edge. The reason: Verilator treats
+// `<=` in an initial block as `=`, so if a bench drove at the rising edge, the device would see the
+// new value at that edge already.
 localparam logic [63:0] SubmissionRing = 64'h1_0000_0000, CompletionRing = 64'h1_0001_0000,
     LogRing = 64'h1_0002_0000;
 localparam logic [31:0] LaneBase = 32'h1000;
-// Offset of this session's rings from the addresses above.
+// Offset that is added to the addresses above for this session's rings.
 logic [63:0] elsewhere = '0;
 
-// Half periods in time units: `BusHalf` for the bus. With `+card_half=N` the card's clock has N
-// units and a random phase; without it the shell divides the bus's clock by two. `slow`: clocks of
-// the bus per clock of the card, rounded up.
+// Half periods in time units: that of the bus is `BusHalf`. With `+card_half=N`, the card's clock
+// has N units and a random phase; without it, the shell divides the bus's clock by two. `slow` is
+// the number of bus clocks per card clock, rounded up.
 localparam int unsigned BusHalf = 8;
 int unsigned card_half = 0, slow = 2;
 initial begin
@@ -32,7 +32,7 @@ initial
   end
 
 // The bench and the shell must see each edge of the bus's clock in the same simulation step;
-// otherwise one reads values that the other writes at this edge.
+// otherwise one would read values that the other writes at this edge.
 logic [7:0] edges_q = '0, shell_edges_q = '0;
 always_ff @(posedge clk) begin
   edges_q <= edges_q + 8'd1;
@@ -58,7 +58,7 @@ task automatic await_life(layout_pkg::life_e wanted, string what);
   $fatal(1, "%s: life is %0d, wanted %0d", what, status[3:0], wanted);
 endtask
 
-// An access in the first clock after a reset waits, and gets its answer.
+// An access in the first clock after a reset waits, and then gets its answer.
 task automatic answered_at_once();
   logic [31:0] found;
   host_read(32'h000, found);
@@ -72,14 +72,14 @@ task automatic identify(logic [7:0] key_flags);
   for (int i = 0; i < 8; i++)
     expect_word(32'h020 + 32'(i * 4), layout_pkg::MapDigest[32*i+:32], "map digest");
   expect_word(32'h018, {24'd0, key_flags}, "key flags");
-  // A simulated card has the top bit of its design id's first byte set.
+  // In a simulated card, the top bit of the design id's first byte is set.
   for (int i = 0; i < 4; i++)
     expect_word(32'h150 + 32'(i * 4), design_pkg::DesignId[32*i+:32] | (i == 0 ? 32'h80 : 32'h0),
         "design id");
   for (int i = 0; i < 4; i++) expect_word(32'h160 + 32'(i * 4), 32'd0, "boot nonce");
 endtask
 
-// One row per bank, of kind empty, which matches nothing.
+// Each bank has one row, of kind empty, which matches nothing.
 task automatic load_tables();
   layout_pkg::image_header_t header;
   logic [31:0][31:0] words;
@@ -102,8 +102,8 @@ task automatic write_pair(logic [31:0] addr, logic [63:0] value);
   host_write(addr + 32'd4, value[63:32]);
 endtask
 
-// Brings the card from RESET to RUN. The first OPEN is refused for a wrong digest; the card then
-// shows the correct one.
+// Brings the card from RESET to RUN. The first OPEN is refused because of a wrong digest; after it,
+// the card shows the correct digest.
 task automatic open_session();
   logic [31:0] digest[8];
   for (int i = 0; i < 8; i++) host_write(32'h60 + 32'(i * 4), 32'd0);
@@ -128,13 +128,13 @@ function automatic logic [511:0] line(logic [63:0] addr);
   return u_memory.lines.exists(addr) ? u_memory.lines[addr] : '0;
 endfunction
 
-// The card has lost track of its bus: RESET does not end, and no command leads to a session.
+// Checks a card that has lost track of its bus: RESET never completes, and no session opens.
 task automatic stays_shut(string what);
   logic [31:0] status;
   await_life(layout_pkg::LifeFault, what);
   expect_word(32'h48, 32'(layout_pkg::FaultWatchdog), what);
   for (int i = 0; i < 8; i++) begin
-    // RESET, LOAD, OPEN in turn; the held answers come in between.
+    // RESET, LOAD and OPEN in turn; the held answers come during these commands.
     host_write(32'h40, i % 3 == 0 ? 32'd4 : 32'(i % 3));
     if (i == 4) {hold, stall} = '0;
     repeat (200 * slow) @(negedge clk);
@@ -144,8 +144,8 @@ task automatic stays_shut(string what);
   end
 endtask
 
-// Answers after the watchdog expired, and writes that stall within a record, must not affect a
-// later session.
+// Answers that come after the watchdog has expired, and writes that stall within a record, must not
+// affect a later session.
 task automatic late_reads_and_stalled_writes();
   logic [511:0] kept[logic [63:0]];
   // Each session has its rings at other addresses, so that a beat in the rings of another session
@@ -184,7 +184,7 @@ task automatic late_reads_and_stalled_writes();
   refuse_two();
 endtask
 
-// Submits entries while the bus does not answer: their reads stay in flight.
+// Submits entries while the bus does not answer, so their reads stay in flight.
 task automatic reads_in_flight();
   hold = 1'b1;
   repeat (4) @(negedge clk);
@@ -193,7 +193,7 @@ task automatic reads_in_flight();
   if (u_memory.reads.size() == 0) $fatal(1, "no read in flight");
 endtask
 
-// Two entries of zeros, which the card must refuse, each with a record and a completion.
+// Submits two entries of zeros. The card must refuse each of them with a record and a completion.
 task automatic refuse_two();
   int unsigned seen;
   logic [31:0] refused;

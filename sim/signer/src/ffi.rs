@@ -3,7 +3,7 @@
 /// State of the model, from C++.
 #[cxx::bridge(namespace = "portcullis")]
 pub(crate) mod bridge {
-    /// Outputs of the top after the last clock.
+    /// Outputs of the top module after the last clock.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     struct Outputs {
         core_busy: bool,
@@ -27,14 +27,14 @@ pub(crate) mod bridge {
 
         /// Resets everything for one clock.
         fn reset(self: Pin<&mut SignerBench>);
-        /// Runs `clocks` clocks without a command; words of a signature are accepted.
+        /// Runs `clocks` clocks without a command; the receiver accepts the words of a signature.
         fn run(self: Pin<&mut SignerBench>, clocks: u64);
-        /// Hashes whole blocks. Each block starts in the clock of the previous block's result. Returns the clocks from
-        /// the first start to the last result inclusive.
+        /// Hashes whole blocks. Each block starts in the clock of the previous block's result. Returns the number of
+        /// clocks from the first start to the last result, both included.
         fn hash(self: Pin<&mut SignerBench>, state: &mut [u8], blocks: &[u8]) -> u64;
 
-        /// The commands below return the clocks from the command to the result inclusive; 0 if no result came in time.
-        /// `stall` is numbered in `signer_bench.h`.
+        /// The commands below return the number of clocks from the command to the result, both included; 0 if no result
+        /// came in time. `signer_bench.h` gives the numbers for `stall`.
         fn derive(
             self: Pin<&mut SignerBench>,
             secret: &[u8],
@@ -43,11 +43,11 @@ pub(crate) mod bridge {
             random_seed: u64,
             seeds: &mut [u8],
         ) -> u64;
-        /// Without seeds, those of device_key are used.
+        /// Empty `seeds` mean that the seeds of device_key are used.
         fn keygen(self: Pin<&mut SignerBench>, seeds: &[u8], root: &mut [u8]) -> u64;
-        /// `stall` is numbered in `signer_bench.h`. Returns 0 if the signer gives too many words.
+        /// `signer_bench.h` gives the numbers for `stall`. Returns 0 if the signer returns too many words.
         fn sign(self: Pin<&mut SignerBench>, message: &[u8], stall: u8, random_seed: u64, signature: &mut [u8]) -> u64;
-        /// Gives a command for one clock: 0 derive, 1 keygen, 2 sign. Inputs are those of the last call.
+        /// Gives a command for one clock: 0 derive, 1 keygen, 2 sign. The inputs keep the values of the last call.
         fn command(self: Pin<&mut SignerBench>, command: u8);
 
         fn outputs(self: &SignerBench) -> Outputs;

@@ -1,8 +1,8 @@
-//! Bench of the card's hash core, key derivation and signer (`rtl/hash`, `rtl/attest`). All models have the same top,
-//! Verilated with different parameters. Every call returns the RTL's result and the number of clocks.
+//! Bench of the card's hash core, key derivation and signer (`rtl/hash`, `rtl/attest`). All models are made from one
+//! top module, with different parameters. Each call returns the RTL's result and the number of clocks.
 //!
-//! Byte strings are in the order of the standards. After a failed assertion of the RTL, the current call and all later
-//! ones return an error.
+//! Byte strings are in the order of the standards. If an assertion of the RTL fails, the current call and all later
+//! calls return an error.
 
 #![allow(unsafe_code, reason = "the models are C++")]
 
@@ -38,7 +38,7 @@ pub enum BenchError {
     Assertion(String),
 }
 
-/// A result, and the clocks from the command to the result inclusive.
+/// A result, and the number of clocks from the command to the result, both included.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Timed<T> {
     pub value: T,
@@ -60,35 +60,35 @@ pub enum Command {
     Sign = 2,
 }
 
-/// When the receiver of a signature is ready, and the hash core is free.
+/// When the receiver of a signature is ready, and when the hash core is free.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Stall {
-    /// Always.
+    /// The receiver is always ready.
     None = 0,
-    /// In every second clock.
+    /// The receiver is ready in every second clock.
     Alternating = 1,
-    /// In half of the clocks, at random.
+    /// The receiver is ready in half of the clocks, at random.
     Random = 2,
-    /// Only while a word is offered, but not in its first clock.
+    /// The receiver is ready only while a word is offered, except in the first clock of a word.
     AfterValid = 3,
-    /// For a few words, then not for up to 4,095 clocks.
+    /// The receiver is ready for a few words, and then not ready for up to 4,095 clocks.
     Long = 4,
-    /// Always ready; the hash core is held in half of the clocks.
+    /// The receiver is always ready, but another user holds the hash core in half of the clocks.
     Shared = 5,
 }
 
-/// Outputs after the last clock.
+/// Outputs of the top module after the last clock.
 pub type Outputs = bridge::Outputs;
 
-/// A model with its clock loop.
+/// A Verilated model and the loop that drives its clock.
 pub struct Bench {
     model: Model,
     top: UniquePtr<SignerBench>,
 }
 
 impl Bench {
-    /// The model with `rounds` rounds of SHA-256 per clock, after its reset. Errors: this model does not exist.
+    /// The model with `rounds` rounds of SHA-256 per clock, after its reset. Errors: there is no such model.
     pub fn new(rounds: u32) -> Result<Self, BenchError> {
         let model = MODELS.into_iter().find(|m| m.rounds == rounds).ok_or(BenchError::NoModel(rounds))?;
         Ok(Self { model, top: bridge::new_signer_bench(rounds) })
@@ -112,7 +112,7 @@ impl Bench {
         self.checked(())
     }
 
-    /// Gives a command for one clock, with the inputs of the last full call. Errors: a failed assertion.
+    /// Gives a command for one clock; the inputs keep the values of the last full call. Errors: a failed assertion.
     pub fn command(&mut self, command: Command) -> Result<(), BenchError> {
         self.top().command(command as u8);
         self.checked(())
@@ -123,8 +123,8 @@ impl Bench {
         self.top.outputs()
     }
 
-    /// Hashes blocks into a state. Each block starts in the clock in which the previous one is done. Errors: `blocks`
-    /// is empty or not a multiple of the block size; no result; a failed assertion.
+    /// Hashes blocks into a state. Each block starts in the clock of the previous block's result. Errors: `blocks` is
+    /// empty or not a multiple of the block size; no result; a failed assertion.
     pub fn compress(&mut self, state: [u8; 32], blocks: &[u8]) -> Result<Timed<[u8; 32]>, BenchError> {
         if blocks.is_empty() || !blocks.len().is_multiple_of(BLOCK_BYTES) {
             return Err(BenchError::Length { expected: BLOCK_BYTES, given: blocks.len() });
@@ -145,8 +145,8 @@ impl Bench {
         self.compress(INITIAL_HASH, &padded)
     }
 
-    /// `device_key`: derives the seeds from a device secret and a design id. Only [`Stall::Shared`] has an effect here;
-    /// `random_seed` is its seed. Errors: no result; a failed assertion.
+    /// `device_key`: derives the seeds from a device secret and a design id. The only stall that matters is
+    /// [`Stall::Shared`]; `random_seed` is its seed. Errors: no result; a failed assertion.
     pub fn derive(
         &mut self,
         secret: &[u8; 32],
@@ -159,7 +159,7 @@ impl Bench {
         self.timed("derive", value, clocks)
     }
 
-    /// `slh_dsa`: computes PK.root from these seeds, or from those of `device_key`. Errors: no result; a failed
+    /// `slh_dsa`: computes PK.root from `seeds`, or from the seeds of `device_key`. Errors: no result; a failed
     /// assertion.
     pub fn keygen(&mut self, seeds: Option<&Seeds>) -> Result<Timed<[u8; 16]>, BenchError> {
         let mut value = [0; 16];
@@ -167,10 +167,10 @@ impl Bench {
         self.timed("keygen", value, clocks)
     }
 
-    /// `slh_dsa`: signs a message with the seeds of the last keygen. `random_seed` is the seed of the stalls.
+    /// `slh_dsa`: signs a message with the seeds of the last keygen. `random_seed` is the seed for `stall`.
     ///
     /// # Errors
-    /// The message's length is not the model's; no result, or a wrong number of words; a failed assertion.
+    /// The model is made for another message length; no result; a wrong number of words; a failed assertion.
     pub fn sign(&mut self, message: &[u8], stall: Stall, random_seed: u64) -> Result<Timed<Vec<u8>>, BenchError> {
         if message.len() != self.model.message_bytes {
             return Err(BenchError::Length { expected: self.model.message_bytes, given: message.len() });

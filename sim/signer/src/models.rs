@@ -1,4 +1,4 @@
-//! The models to build, for the build script and for the library.
+//! The models that are built; the build script and the library both use this list.
 
 /// A Verilated `signer_tb`, by its RTL parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -9,8 +9,8 @@ pub struct Model {
     pub message_bytes: usize,
 }
 
-/// The models. The card signs 215 bytes. The other lengths are at the borders of the padding of the message hashes:
-/// with 101 bytes the last block of PRF_msg is exactly full, with 38 bytes one more block is needed.
+/// The models. The card signs 215 bytes. The other lengths are limits of the padding of the message hashes: with 101
+/// bytes, PRF_msg has exactly one full last block; with 38 bytes, it needs one more block.
 pub const MODELS: [Model; 4] = [
     Model { rounds: 1, message_bytes: 215 },
     Model { rounds: 2, message_bytes: 38 },

@@ -1,4 +1,4 @@
-//! Disturbances of the card's bus by a test in another process: the registers in BAR4, if the card has it.
+//! Registers in BAR4, if the card has it, with which a test in another process disturbs the card's bus.
 //!
 //! | address | read | write |
 //! | --- | --- | --- |
@@ -11,7 +11,7 @@ use crate::{Inject, Sim};
 
 const DISTURB: u64 = 0;
 const PASS: u64 = 4;
-/// Largest number of clocks per write, since the socket waits meanwhile.
+/// Largest number of clocks per write; the socket has to wait while they run.
 const LONGEST: u32 = 1 << 20;
 
 pub(super) fn read(sim: &Sim, offset: u64) -> u32 {

@@ -1,4 +1,4 @@
-//! The 4,096 bytes of configuration space of the PCI function (PCI Express Base Specification, chapter 7).
+//! The 4,096 bytes of a PCI function's configuration space (PCI Express Base Specification, chapter 7).
 
 pub(super) const SIZE: usize = 4096;
 /// Bytes of BAR0: the registers.
@@ -10,7 +10,7 @@ pub(super) const BAR4_SIZE: u32 = 1 << 12;
 /// Number of interrupt vectors.
 pub(super) const VECTORS: u32 = 1;
 
-/// An id that is not assigned to a vendor. Drivers identify the card by its magic register and its map digest.
+/// An id that no vendor has. Drivers identify the card by its magic register and its map digest.
 const VENDOR: u16 = 0x1234;
 const DEVICE: u16 = 0x5043;
 /// Class "processing accelerator".
@@ -27,7 +27,7 @@ const MSIX: usize = 0xb0;
 /// Offset of the pending bits in BAR2; the table is at 0.
 pub(super) const PENDING: u32 = 0x800;
 
-/// The bytes of the space, with masks of the bits that a driver may change.
+/// The bytes of the configuration space, with masks of the bits that a driver may change.
 #[derive(Debug, Clone)]
 pub(super) struct ConfigSpace {
     bytes: Vec<u8>,
@@ -97,7 +97,7 @@ impl ConfigSpace {
         self.command() & COMMAND_MASTER != 0
     }
 
-    /// Reads from `offset`; bytes after the end of the space are not changed.
+    /// Reads from `offset` on; bytes of `into` beyond the end of the space are not changed.
     pub(super) fn read(&self, offset: usize, into: &mut [u8]) {
         into.fill(0);
         for (to, from) in into.iter_mut().zip(self.bytes.iter().skip(offset)) {
@@ -105,7 +105,7 @@ impl ConfigSpace {
         }
     }
 
-    /// Writes the writable bits; true if a function-level reset was requested.
+    /// Writes the writable bits. Returns true if this requests a function-level reset.
     pub(super) fn write(&mut self, offset: usize, from: &[u8]) -> bool {
         let places = self.bytes.iter_mut().zip(&self.writable).skip(offset);
         for ((byte, writable), value) in places.zip(from) {
@@ -131,7 +131,7 @@ mod tests {
         let mut space = ConfigSpace::new(false);
         assert_eq!(word(&space, 0), 0x5043_1234);
         assert!(!space.memory() && !space.master());
-        // Read the sizes of the BARs, as every system does.
+        // Reads the sizes of the BARs, as every operating system does.
         for (bar, size) in [(0x10, BAR0_SIZE), (0x14, 0), (0x18, BAR2_SIZE), (0x1c, 0), (0x20, 0), (0x24, 0), (0x30, 0)]
         {
             space.write(bar, &[0xff; 4]);

@@ -10,27 +10,27 @@ use crate::memory::{FileMemory, FilePart};
 use crate::sim::{READ, WRITE};
 
 const PAGE: u64 = 4096;
-/// Largest number of maps at a time. A virtual machine can map every page separately.
+/// Largest number of maps at the same time. A virtual machine can map every page separately.
 const MAPS_MAX: usize = 1 << 20;
 const FILES_MAX: usize = 256;
 
 #[derive(Debug)]
 struct Range {
     size: u64,
-    /// `None` for a range that is recorded but that the card cannot reach.
+    /// `None` for a range that is recorded although the card cannot access it.
     part: Option<(FilePart, u8, FileId)>,
 }
 
 type FileId = (u64, u64);
 
-/// A mapped file, and the number of ranges in it.
+/// A mapped file, and the number of ranges that use it.
 #[derive(Debug)]
 struct MappedFile {
     memory: FileMemory,
     ranges: usize,
 }
 
-/// The maps of one driver. Each file is mapped only once, even if several ranges are in it.
+/// The maps of one driver. A file is mapped only once, even if several ranges use it.
 #[derive(Debug, Default)]
 pub(super) struct DmaTable {
     ranges: BTreeMap<u64, Range>,
@@ -67,7 +67,7 @@ impl DmaTable {
     fn part(&mut self, file: &OwnedFd, map: DmaRange) -> Result<(FilePart, u8, FileId), Errno> {
         let stat = rustix::fs::fstat(file)?;
         let id = (stat.st_dev, stat.st_ino);
-        // A file that has grown is mapped again. The old mapping exists as long as its ranges.
+        // A file that has grown is mapped again. The old mapping exists as long as ranges use it.
         let known = self.files.get(&id).and_then(|mapped| mapped.memory.part(map.offset, map.size));
         let part = match known {
             Some(part) => part,
@@ -86,8 +86,8 @@ impl DmaTable {
         Ok((part, rights, id))
     }
 
-    /// Removes all ranges between two addresses. A range that lies partly outside is an error, and nothing is removed
-    /// then.
+    /// Removes all ranges between two addresses. If a range is only partly inside, this is an error, and nothing is
+    /// removed.
     pub(super) fn unmap(&mut self, sim: &mut Sim, from: u128, to: u128) -> Result<(), Errno> {
         let Ok(first) = u64::try_from(from) else { return Ok(()) };
         let last = u64::try_from(to.saturating_sub(1)).unwrap_or(u64::MAX);
@@ -115,7 +115,7 @@ impl DmaTable {
         Ok(())
     }
 
-    /// Maps everything again, for a new card.
+    /// Maps all ranges again, for a new card.
     pub(super) fn map_again(&self, sim: &mut Sim) {
         for (address, range) in &self.ranges {
             if let Some((part, rights, _)) = &range.part {

@@ -1,4 +1,4 @@
-//! The function without a socket: valid and invalid requests of a driver.
+//! Tests the PCI function without a socket: valid and invalid requests of a driver.
 
 use std::os::fd::{AsFd, OwnedFd};
 
@@ -47,14 +47,14 @@ fn registers_answer_only_while_memory_is_enabled() {
     assert_eq!(register(&mut card, 0), u32::MAX);
     enable(&mut card, 2);
     assert_eq!(register(&mut card, 0), 0x4c55_4350);
-    // Two words at once; then accesses that are not whole words.
+    // Accesses two words at once; then tries accesses that are not whole words.
     let mut two = [0; 8];
     card.read(region::BAR0, 0, &mut two).unwrap();
     assert_eq!(two[..4], 0x4c55_4350_u32.to_le_bytes());
     assert_eq!(card.read(region::BAR0, 2, &mut [0; 4]), Err(Errno::INVAL));
     assert_eq!(card.read(region::BAR0, 0, &mut [0; 2]), Err(Errno::INVAL));
     assert_eq!(card.write(region::BAR0, 0, &[0]), Err(Errno::INVAL));
-    // The MSI-X table is memory, and the card does nothing else with it.
+    // The MSI-X table is plain memory; it has no effect on the card.
     card.write(region::BAR2, 8, &[1, 2, 3, 4]).unwrap();
     let mut back = [9; 16];
     card.read(region::BAR2, 8, &mut back).unwrap();
@@ -76,7 +76,7 @@ fn a_reset_makes_a_new_card_that_sees_the_same_memory() {
         if reset {
             card.reset().unwrap();
         } else {
-            // Request a function-level reset.
+            // Requests a function-level reset.
             card.write(region::CONFIG, 0x48, &[0, 0x80]).unwrap();
         }
         let mut command = [0xff; 2];
@@ -102,7 +102,7 @@ fn memory_is_taken_only_where_it_is_safe() {
     refuse(at(BASE + 8, 4096), again(&file), Errno::INVAL);
     refuse(at(BASE, 4097), again(&file), Errno::INVAL);
     refuse(DmaRange { offset: 1, ..at(BASE, 4096) }, again(&file), Errno::INVAL);
-    // Beyond the end of the file, and beyond the largest number.
+    // Tries a range beyond the end of the file, and a range whose end does not fit into 64 bits.
     refuse(at(BASE, 12288), again(&file), Errno::INVAL);
     refuse(DmaRange { offset: 8192, ..at(BASE, 4096) }, again(&file), Errno::INVAL);
     refuse(DmaRange { offset: u64::MAX - 4095, ..at(BASE, 8192) }, again(&file), Errno::INVAL);
@@ -116,13 +116,13 @@ fn memory_is_taken_only_where_it_is_safe() {
         assert_eq!(card.map(overlap, again(&file)), Err(Errno::EXIST), "{overlap:x?}");
     }
     card.map(DmaRange { offset: 4096, ..at(BASE + 8192, 4096) }, again(&file)).unwrap();
-    // A range without a file is recorded, but the card cannot reach it.
+    // A range without a file is recorded, although the card cannot access it.
     card.map(at(0xc0000, 4096), None).unwrap();
     assert!(card.lock().map_is(BASE + 8192) && !card.lock().map_is(0xc0000));
     assert_eq!(card.unmap((BASE + 4096).into(), (BASE + 8192).into()), Err(Errno::INVAL), "half of a range");
     assert_eq!(card.unmap(BASE.into(), (BASE + 4096).into()), Err(Errno::INVAL), "the other half");
     assert!(card.lock().map_is(BASE));
-    // Unmap more than exists, up to the end of the address space.
+    // Unmaps a larger range than exists, up to the end of the address space.
     card.unmap(0, 1 << 64).unwrap();
     assert!(!card.lock().map_is(BASE) && !card.lock().map_is(BASE + 8192));
     card.unmap(0xfef0_0000, 1 << 64).unwrap();
@@ -131,7 +131,7 @@ fn memory_is_taken_only_where_it_is_safe() {
 }
 
 fn tempfile() -> OwnedFd {
-    // A file on a file system without seals.
+    // A file on a file system that does not support seals.
     std::fs::File::open("/proc/self/exe").unwrap().into()
 }
 

@@ -1,4 +1,4 @@
-//! A minimal driver: one ring, tables that deny everything, and entries built by hand.
+//! A minimal driver: one ring, tables that deny everything, and entries that the test builds itself.
 
 use portcullis_core::mutation::Place;
 use portcullis_core::wire::{Descriptor, IMAGE_MAGIC, ImageHeader, LAYOUT_VERSION, MAP_DIGEST, Opcode};
@@ -18,7 +18,7 @@ pub const LOG_HEAD: u32 = 0x102c;
 pub const LOG_TAIL: u32 = 0x1030;
 pub const CQ_TAIL: u32 = 0x1038;
 
-/// Bits of the status register besides the life state.
+/// Bits of the status register outside the field for the life state.
 pub const BUSY: u32 = 1 << 5;
 pub const NEEDS_RESET: u32 = 1 << 6;
 
@@ -40,7 +40,7 @@ pub struct Rig {
     pub sq: DmaRegion,
     pub cq: DmaRegion,
     pub log: DmaRegion,
-    /// Entries submitted, and completions and records consumed, since OPEN.
+    /// Counts since OPEN: submitted entries, then consumed completions, then consumed records.
     pub submitted: u16,
     pub completed: u16,
     pub logged: u32,
@@ -66,7 +66,7 @@ impl Rig {
         self.consume_records(1);
     }
 
-    /// Goes from RESET to LOAD, and prepares everything for OPEN.
+    /// Goes from RESET to LOAD, and prepares all settings for OPEN.
     pub fn load(&mut self) {
         self.sim.write32(COMMAND, 1).unwrap();
         let header = ImageHeader {
@@ -129,7 +129,7 @@ impl Rig {
         self.await_life(LIFE_RESET);
     }
 
-    /// Writes `n` BEGINs for slots from `slot`, and rings the doorbell.
+    /// Writes `n` BEGIN entries for consecutive slots from `slot` on, and rings the doorbell.
     pub fn submit(&mut self, slot: u16, n: u16) {
         for i in 0..n {
             let place = Place { slot: slot + i, sequence: 0 };
@@ -140,7 +140,7 @@ impl Rig {
         self.sim.write32(SQ_TAIL, u32::from(self.submitted)).unwrap();
     }
 
-    /// The completion with this count, if it exists.
+    /// The completion number `count`; `None` if it has not arrived.
     pub fn completion(&self, count: u16) -> Option<[u8; 64]> {
         let mut bytes = [0; 64];
         self.cq.read(usize::from(count) % RING * 64, &mut bytes).unwrap();

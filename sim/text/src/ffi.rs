@@ -3,7 +3,7 @@
 /// State of the model, from C++.
 #[cxx::bridge(namespace = "portcullis")]
 pub(crate) mod bridge {
-    /// Outputs of the top after the last clock.
+    /// Outputs of the top module after the last clock.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     struct Seen {
         /// Classes found since the start, as a little-endian bit set.
@@ -21,52 +21,52 @@ pub(crate) mod bridge {
     /// An entry of a lane.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     struct LaneEntry {
-        /// Of the window.
+        /// Address of the window.
         address: u64,
-        /// Of the window, 64 bytes each; below 4,096.
+        /// Size of the window in beats of 64 bytes; below 4,096.
         beats: u16,
-        /// Of the text, as declared.
+        /// Length of the text, as the descriptor declares it.
         length: u32,
         commitment: [u8; 32],
         slot: u16,
         fresh: bool,
     }
 
-    /// What a lane answers.
+    /// The answer of a lane to an entry.
     #[derive(Clone, Debug, PartialEq, Eq)]
     struct LaneAnswer {
-        /// It came at all.
+        /// Whether an answer came.
         came: bool,
         agrees: bool,
-        /// `text_pkg::cause_e`.
+        /// The cause, as a number of `text_pkg::cause_e`.
         cause: u8,
         classes: [u8; 16],
         established: [u8; 16],
-        /// Of the stream, behind the entry.
+        /// The stream's scan state after the entry.
         state: Vec<u8>,
     }
 
-    /// How the bus behaves.
+    /// The behaviour of the bus.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     struct Bus {
-        /// Clocks from a request to its first beat, at random between these.
+        /// Clocks from a request to its first beat: a random number from `least_latency` to `most_latency`.
         least_latency: u32,
         most_latency: u32,
-        /// How many of 8 clocks the bus takes no request and gives no beat.
+        /// In how many of every 8 clocks, on average, the bus accepts no request and returns no beat.
         stall_of_8: u8,
         seed: u64,
     }
 
-    /// What a beat has wrong.
+    /// A fault of a beat.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     enum BusFault {
-        /// An error response.
+        /// The beat has an error response.
         Error,
-        /// It is called the last one and is not, or the other way round.
+        /// The beat's flag "last" is wrong.
         Place,
-        /// It answers another id.
+        /// The beat has the id of another request.
         Stranger,
-        /// It and all later ones never come.
+        /// This beat and all later beats never come.
         Silence,
     }
 
@@ -82,7 +82,7 @@ pub(crate) mod bridge {
         fn reset(self: Pin<&mut LaneBench>);
         fn load(self: Pin<&mut LaneBench>, bytes: &[u8]) -> bool;
         fn set_bus(self: Pin<&mut LaneBench>, bus: Bus);
-        /// `beats`: which of the next beats; the first is 1.
+        /// `beats` is the number of the faulty beat, counted from now; the next beat is 1.
         fn fault_at(self: Pin<&mut LaneBench>, fault: BusFault, beats: u32);
         fn write(self: Pin<&mut LaneBench>, address: u64, bytes: &[u8]);
         fn renew(self: Pin<&mut LaneBench>, slot: u16, bound: u32) -> u32;
@@ -94,7 +94,7 @@ pub(crate) mod bridge {
         fn fault_met(self: &LaneBench) -> bool;
         fn broken(self: &LaneBench) -> bool;
         fn clocks(self: &LaneBench) -> u64;
-        /// Text of the first failed assertions; empty when none failed.
+        /// Text of the first failed assertions; empty if none failed.
         fn failure(self: &LaneBench) -> String;
 
         type TextBench;
@@ -104,7 +104,7 @@ pub(crate) mod bridge {
 
         fn lock(self: Pin<&mut TextBench>, locked: bool);
         fn clear(self: Pin<&mut TextBench>);
-        /// `idle_of_8`: in how many of 8 clocks, on average, no byte is offered, at random.
+        /// `idle_of_8`: in how many of 8 clocks, on average, the bench offers no byte.
         fn load(self: Pin<&mut TextBench>, bytes: &[u8], idle_of_8: u8, seed: u64) -> Seen;
         fn start(self: Pin<&mut TextBench>, fresh: bool, slot: u16);
         fn read(self: Pin<&mut TextBench>, bytes: &[u8], idle_of_8: u8, seed: u64);

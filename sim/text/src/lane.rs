@@ -1,4 +1,4 @@
-//! The lane: entries whose texts it reads from windows in a memory.
+//! The bench of the text lane, which reads the texts of its entries from windows in a memory.
 
 use crate::BenchError;
 use crate::ffi::bridge::{self, LaneBench};
@@ -7,10 +7,10 @@ use std::pin::Pin;
 
 pub use bridge::{Bus, BusFault, LaneAnswer as Answer, LaneEntry as Entry};
 
-/// Clocks without progress after which the model gives up a read.
+/// Number of clocks without progress after which the model gives up a read.
 pub const WATCHDOG: u32 = 1 << 10;
 
-/// `text_pkg::cause_e`.
+/// The causes of `text_pkg::cause_e`, in the same order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Cause {
     None,
@@ -26,14 +26,14 @@ impl Cause {
     pub const ALL: [Self; 7] =
         [Self::None, Self::Window, Self::Bus, Self::Tag, Self::Length, Self::Commitment, Self::Utf8];
 
-    /// The cause of this number, if there is one.
+    /// The cause with this number; `None` if there is none.
     #[must_use]
     pub fn of(number: u8) -> Option<Self> {
         Self::ALL.get(usize::from(number)).copied()
     }
 }
 
-/// The model under its clock loop.
+/// The model and the loop that drives its clock.
 pub struct Lane(UniquePtr<LaneBench>);
 
 impl Default for Lane {
@@ -43,13 +43,13 @@ impl Default for Lane {
 }
 
 impl Lane {
-    /// A reset of one clock: the bus forgets its bursts, and tables are to be loaded again. Errors: a failed assertion.
+    /// A reset of one clock: the bus drops its bursts, and tables must be loaded again. Errors: a failed assertion.
     pub fn reset(&mut self) -> Result<(), BenchError> {
         self.top().reset();
         self.checked(())
     }
 
-    /// Loads tables and locks them. Errors: they are not taken; a failed assertion.
+    /// Loads tables and locks them. Errors: the lane refuses the tables; a failed assertion.
     pub fn load(&mut self, tables: &[u8]) -> Result<(), BenchError> {
         let whole = self.top().load(tables);
         self.checked(())?;
@@ -60,7 +60,7 @@ impl Lane {
         self.top().set_bus(bus);
     }
 
-    /// One of the next beats is faulty; the first is 1.
+    /// Makes one of the next beats faulty; the next beat is 1.
     pub fn fault_at(&mut self, fault: BusFault, beats: u32) {
         self.top().fault_at(fault, beats);
     }
@@ -75,38 +75,38 @@ impl Lane {
         self.top().write(address, bytes);
     }
 
-    /// Gives a slot a new stream. Errors: the lane does not take it; a failed assertion.
+    /// Starts a new stream in a slot. Errors: the lane does not accept it; a failed assertion.
     pub fn renew(&mut self, slot: u16) -> Result<(), BenchError> {
         let clocks = self.top().renew(slot, 10);
         self.taken(clocks, "renew a slot")
     }
 
-    /// Offers an entry until it is taken. Errors: it is not taken; a failed assertion.
+    /// Offers an entry until the lane accepts it. Errors: the lane does not accept it; a failed assertion.
     pub fn enter(&mut self, entry: &Entry) -> Result<(), BenchError> {
         let clocks = self.top().enter(entry);
         self.taken(clocks, "take an entry")
     }
 
-    /// Waits for the answer of the oldest entry. Errors: none comes; a failed assertion.
+    /// Waits for the answer to the oldest entry. Errors: no answer comes; a failed assertion.
     pub fn answer(&mut self) -> Result<Answer, BenchError> {
         let answer = self.top().answer();
         self.checked(())?;
         if answer.came { Ok(answer) } else { Err(BenchError::Stuck("answer")) }
     }
 
-    /// Gives the verdict of the entry that was answered. Errors: a failed assertion.
+    /// Passes on the verdict for the entry that was answered. Errors: a failed assertion.
     pub fn settle(&mut self, admit: bool) -> Result<(), BenchError> {
         self.top().settle(admit);
         self.checked(())
     }
 
-    /// Lets clocks go by. Errors: a failed assertion.
+    /// Runs this many clocks. Errors: a failed assertion.
     pub fn idle(&mut self, clocks: u32) -> Result<(), BenchError> {
         self.top().idle(clocks);
         self.checked(())
     }
 
-    /// Addresses of the beats that were asked for since the last call, in order.
+    /// Addresses of the beats that the lane has requested since the last call, in order.
     pub fn reads(&mut self) -> Vec<u64> {
         self.top().reads()
     }

@@ -1,8 +1,8 @@
-//! Benches of the text lane (`rtl/text`), Verilated alone, with three engines and 16 stream slots: [`Bench`] of the
-//! scan, and [`lane::Lane`] of the lane, which reads its texts from a memory.
+//! Benches of the text lane (`rtl/text`). The models have three engines and 16 stream slots: [`Bench`] contains the
+//! scan alone, [`lane::Lane`] the whole lane, which reads its texts from a memory.
 //!
-//! States are the little-endian bytes of the RTL's vector, padded to whole 32-bit words. After a failed assertion of
-//! the RTL, the current call and all later ones return an error.
+//! States are the little-endian bytes of the RTL's vector, padded to whole 32-bit words. If an assertion of the RTL
+//! fails, the current call and all later calls return an error.
 
 #![allow(unsafe_code, reason = "the model is C++")]
 
@@ -30,26 +30,26 @@ pub enum BenchError {
     Assertion(String),
 }
 
-/// Outputs after the last clock.
+/// Outputs of the top module after the last clock.
 pub type Seen = bridge::Seen;
 
-/// The state in which an entry starts.
+/// The state with which an entry starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Start {
-    /// At the start of a stream.
+    /// The state at the start of a stream.
     New,
-    /// After the state saved in this slot.
+    /// The state that this slot has saved.
     Slot(u16),
 }
 
-/// The rate of bytes: in `idle_of_8` of 8 clocks, on average, no byte is offered, at random with this seed.
+/// The rate of bytes: in `idle_of_8` of 8 clocks, on average and at random with this seed, the bench offers no byte.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pace {
     pub idle_of_8: u8,
     pub seed: u64,
 }
 
-/// The model with its clock loop.
+/// The model and the loop that drives its clock.
 pub struct Bench(UniquePtr<TextBench>);
 
 impl Default for Bench {
@@ -63,7 +63,7 @@ impl Bench {
         self.top().lock(locked);
     }
 
-    /// Clears the tables for another load. Errors: a failed assertion.
+    /// Clears the tables, so that others can be loaded. Errors: a failed assertion.
     pub fn clear(&mut self) -> Result<(), BenchError> {
         self.top().clear();
         self.checked(())
@@ -96,7 +96,7 @@ impl Bench {
         self.checked(())
     }
 
-    /// Waits until nothing is in progress; returns the clocks. Errors: it takes too long; a failed assertion.
+    /// Waits until no item is in progress; returns the clocks. Errors: it takes too long; a failed assertion.
     pub fn drain(&mut self) -> Result<u32, BenchError> {
         let clocks = self.top().drain();
         if self.0.seen().busy { Err(BenchError::Busy(clocks)) } else { self.checked(clocks) }

@@ -1,9 +1,9 @@
-//! The Verilated RTL as a C++ library. Its only Rust interface is its parameters. `portcullis-sim` includes its headers
-//! (build-script metadata `include`, `defines`) and links it.
+//! The Verilated RTL as a C++ library. Rust code only uses its parameters. `portcullis-sim` includes its headers
+//! (build-script metadata `include`, `defines`) and links the library.
 
 mod params;
 
-// Imported so that it is linked: only C++ calls it.
+// Imported only so that it is linked; the C++ code calls it.
 #[cfg(feature = "trace")]
 use libz_sys as _;
 #[cfg(feature = "trace")]
@@ -13,10 +13,10 @@ pub use params::WATCHDOG_LOG2;
 
 /// SHA-256 rounds per clock in these cards: 16, or `PORTCULLIS_ROUNDS` in the environment of the build.
 pub const ROUNDS: u64 = number(env!("PORTCULLIS_ROUNDS")) as u64;
-/// Lanes of the second card; the first has one. 4, or `PORTCULLIS_LANES` in the environment of the build.
+/// Lanes of the second card; the first card has one lane. 4, or `PORTCULLIS_LANES` in the environment of the build.
 pub const LANES: u32 = number(env!("PORTCULLIS_LANES"));
-/// Clocks that the cards wait in RUN before they hash their tables again: 2^17, or 2 to the power of
-/// `PORTCULLIS_PATROL` in the environment of the build.
+/// Clocks in RUN after which the cards hash their tables again: 2^17, or 2 to the power of `PORTCULLIS_PATROL` in the
+/// environment of the build.
 pub const PATROL_CLOCKS: u64 = 1 << number(env!("PORTCULLIS_PATROL"));
 
 const fn number(text: &str) -> u32 {

@@ -1,12 +1,12 @@
-//! Compares the software evaluator, `cedar-policy` and `regorus`: each judges the same descriptors under the same
-//! policies in one run. The ratios are printed at the end.
+//! Compares three evaluators of policies in one run: ours in software, `cedar-policy` and `regorus`. All judge the same
+//! descriptors under the same policies. At the end, the bench prints the ratios of their times.
 //!
 //! There are two images. The first is the PII policy, with a request that passes and one request per rule. The second
-//! has 256 rows that constrain every column. Each row but the last fails only in its last column, so no row can be
+//! has 256 rows that constrain every column. Each row except the last fails only in its last column, so no row can be
 //! decided early. Requests for Cedar and Rego are prepared beforehand, so only evaluation is measured. Before the
 //! measurement, all three must give the expected answer to each request.
 //!
-//! The table uses its own medians instead of criterion's files, which an earlier run may have written.
+//! The printed table uses medians computed here. Criterion's files could come from an earlier run.
 
 #![allow(
     clippy::unwrap_used,
@@ -27,20 +27,20 @@ use std::fmt::Write as _;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-/// A policy, the same policy in Rego, and requests.
+/// A policy, the same policy in Rego, and requests for both.
 struct Subject {
     name: &'static str,
     package: Package,
     compiled: Compiled,
     rego: String,
-    /// All cases are checked; only the first `timed` are measured.
+    /// The answers to all cases are checked, but only the first `timed` cases are measured.
     cases: Vec<Case>,
     timed: usize,
     /// Time limit per descriptor in the evaluator, in nanoseconds.
     target: f64,
 }
 
-/// A request, and the combined answer of both banks.
+/// A request, and the expected combined answer of both banks.
 struct Case {
     category: &'static str,
     context: Value,
@@ -53,10 +53,10 @@ impl Case {
     }
 }
 
-/// Expected factor by which the others are slower than the evaluator.
+/// Expected factor by which Cedar and Rego are slower than the evaluator.
 const EXPECTED_RATIO: f64 = 100.0;
 
-/// The rules of the PII policy besides those of the prelude.
+/// The rules of the PII policy, in addition to those of the prelude.
 const PII_REGO: &str = r#"
 deny if "credit_card" in input.classes
 deny if "email" in input.classes
@@ -68,7 +68,7 @@ deny if "us_ssn" in input.classes
 "#;
 const PII_CLASSES: [&str; 7] = ["credit_card", "email", "iban", "ip_address", "declared_person", "phone", "us_ssn"];
 
-/// Conditions on every column, in Cedar and in Rego. The last column is the length, which differs in each rule.
+/// A condition for every column, in Cedar and in Rego. The last column is the length, which differs in each rule.
 const EVERY_COLUMN: [(&str, &str); 24] = [
     ("[\"token\", \"span\"].contains(context.granularity)", "input.granularity in {\"token\", \"span\"}"),
     ("context.epistemic != \"exploratory\"", "input.epistemic != \"exploratory\""),
@@ -99,7 +99,7 @@ const EVERY_COLUMN: [(&str, &str); 24] = [
     ("context.quantity has dose_mg && context.quantity.dose_mg > -5", "input.quantity.dose_mg > -5"),
 ];
 
-/// 256 rows: a permit, the prelude's three, and 252 rules. All but the last rule fail only by their length.
+/// 256 rows: a permit, the prelude's three, and 252 rules. All rules but the last fail only because of their length.
 fn every_column() -> Subject {
     const RULES: usize = 252;
     let (mut cedar, mut rego) = (PERMIT.replace("PERMIT", "ALLOW"), rego_head());
@@ -144,7 +144,7 @@ fn pii() -> Subject {
     let dir = portcullis_test_support::root().join("policies/pii");
     let package = Package::load(&dir).unwrap();
     let compiled = package.compile().unwrap();
-    // The other four rows are the prelude's three and the permit.
+    // The other four rows are the prelude's three rows and the permit.
     assert_eq!(PII_CLASSES.len() + 4, compiled.image.policy_rows().len());
     let mut cases = vec![Case::new("assertion", json!({"length": 80}), true)];
     cases.extend(PII_CLASSES.map(|class| Case::new("assertion", json!({"length": 80, "classes": [class]}), false)));
@@ -186,7 +186,7 @@ fn rego_input(category: &str, context: &Value, d: &Descriptor) -> regorus::Value
     input
 }
 
-/// Checks all answers, then measures with criterion, and computes the medians for the table if `table` is set.
+/// Checks all answers, then measures with criterion. If `table` is set, also computes the medians for the table.
 fn bench(c: &mut Criterion, subject: &Subject, table: bool) -> Option<[f64; 3]> {
     let contexts = Contexts::new(subject.package.vocabulary());
     let evaluator = Evaluator::new(&subject.compiled.image);
@@ -257,7 +257,7 @@ fn median(call: &mut dyn FnMut()) -> f64 {
 
 fn main() {
     let mut criterion = Criterion::default().configure_from_args();
-    // `cargo test --benches` does not pass `--bench`; then answers are checked but nothing is measured.
+    // `cargo test --benches` does not pass `--bench`; then the bench only checks the answers.
     let given = |flag: &str| std::env::args().any(|argument| argument == flag);
     let table = given("--bench") && !given("--test") && !given("--list");
     let rows: Vec<_> =

@@ -8,7 +8,7 @@ use zerocopy::{FromBytes, IntoBytes};
 use super::Random;
 use super::tables::{QUANTITIES, SCALARS};
 
-/// The entry with context number `number`; the context may not change within a stream.
+/// The entry in another context, given by `number`. Within a stream, the context must stay the same.
 pub fn in_context(entry: Descriptor, header: &ImageHeader, number: u64) -> Descriptor {
     let mut random = Random::new(number);
     let mut value = |mask: U32| random.below(mask.get().count_ones() as usize) as u8;
@@ -17,7 +17,7 @@ pub fn in_context(entry: Descriptor, header: &ImageHeader, number: u64) -> Descr
     Descriptor { domain, audience, register, epistemic: random.below(3) as u8, ..entry }
 }
 
-/// A GATE that is valid for this header. All have the same context. Place and CRC are not set.
+/// A GATE that is valid for this header; all GATEs have the same context. Place and CRC are not set.
 pub fn gate(random: &mut Random, header: &ImageHeader) -> Descriptor {
     let temporal = random.below(header.temporal.get().count_ones() as usize) as u8;
     let mut fraction = || U16::new(*random.pick(&SCALARS[..11]));
@@ -63,12 +63,12 @@ pub fn gate(random: &mut Random, header: &ImageHeader) -> Descriptor {
     in_context(gate, header, header.classes.get() as u64)
 }
 
-/// The entry at this place, with its CRC.
+/// The entry with this slot and sequence, and with a valid CRC.
 pub fn placed(entry: Descriptor, slot: u16, sequence: u32) -> Descriptor {
     Descriptor { slot: U16::new(slot), sequence: U32::new(sequence), ..entry }.sealed()
 }
 
-/// Breaks the entry, usually in a single field with a matching CRC. The result can still be valid: the card's rules
+/// Breaks the entry, usually in a single field with a matching CRC. The result may still be valid; the card's rules
 /// decide.
 pub fn break_entry(random: &mut Random, entry: &Descriptor) -> Descriptor {
     let mut bytes: [u8; Descriptor::BYTES] = entry.as_bytes().try_into().unwrap();

@@ -18,7 +18,7 @@ pub use transports::{KernelCard, Laned, Lanes, TestCard};
 #[cfg(feature = "sim")]
 pub use transports::{Served, UserCard};
 
-/// Defines, for each named function that is generic over the card, a test on the model and one on the simulated card.
+/// For each named function that is generic over the card, defines a test on the model and a test on the simulated card.
 macro_rules! on_both {
     ($($name:ident),* $(,)?) => {
         mod model {
@@ -32,8 +32,8 @@ macro_rules! on_both {
 }
 pub(crate) use on_both;
 
-/// Defines, for each named function that is generic over the card, tests on the model with 2, 4 and 8 lanes, and one on
-/// the simulated card with several lanes.
+/// For each named function that is generic over the card, defines tests on the model with 2, 4 and 8 lanes, and a test
+/// on the simulated card with several lanes.
 macro_rules! on_lanes {
     ($($name:ident),* $(,)?) => {
         mod two_lanes {
@@ -58,8 +58,8 @@ macro_rules! on_lanes {
 }
 pub(crate) use on_lanes;
 
-/// [`on_both`], and tests of the card behind a socket and behind the kernel's VFIO. `cargo xtask vm` runs the latter in
-/// its virtual machine.
+/// As [`on_both`], with further tests of the card behind a socket and behind the kernel's VFIO. `cargo xtask vm` runs
+/// the VFIO tests in its virtual machine.
 macro_rules! on_all {
     ($($name:ident),* $(,)?) => {
         $crate::card_support::on_both!($($name),*);
@@ -111,7 +111,7 @@ pub fn of_lane(records: &[Record], lane: u8) -> Vec<Record> {
     records.iter().filter(|record| record.answer.lane == lane).copied().collect()
 }
 
-/// The output of a session, in order.
+/// The output of a session, in order: records and checkpoints.
 #[derive(Debug, Default)]
 pub struct Trail {
     pub records: Vec<Record>,

@@ -1,4 +1,4 @@
-//! Random tables: any encodable row, canonical or not. Conditions are often open, so that rows match.
+//! Random tables: any row that can be encoded, canonical or not. Many columns have no condition, so that rows match.
 
 use portcullis_card::Tables;
 use portcullis_core::wire::{IMAGE_MAGIC, ImageHeader, LAYOUT_VERSION, MAP_DIGEST, Row};
@@ -7,7 +7,7 @@ use zerocopy::little_endian::{I32, U16, U32, U128};
 
 use super::Random;
 
-/// Numbers at the bounds of ranges, and their neighbours.
+/// Numbers that are bounds of ranges, and the numbers next to them.
 pub const SCALARS: [u16; 12] = [0, 1, 2, 1199, 1200, 1201, 4999, 5000, 5001, 9999, 10_000, u16::MAX];
 pub const QUANTITIES: [i32; 11] = [i32::MIN, i32::MIN + 1, -2, -1, 0, 1, 99, 100, 101, i32::MAX - 1, i32::MAX];
 
@@ -72,7 +72,7 @@ pub fn open_row(kind: u8) -> Row {
     }
 }
 
-/// A row with about three random conditions; sometimes of a kind that never matches.
+/// A row with about three random conditions; sometimes its kind never matches.
 fn row(random: &mut Random, header: &ImageHeader) -> Row {
     let mut row = open_row(*random.pick(&[1, 1, 1, 1, 2, 2, 3, 3, 0, 4]));
     row.rule = U16::new(random.bits() as u16);
@@ -120,7 +120,7 @@ fn condition(random: &mut Random, header: &ImageHeader, row: &mut Row) {
         10 => {
             let at = random.below(8) * 2;
             let (low, high) = (*random.pick(&SCALARS), *random.pick(&SCALARS));
-            // Sometimes an empty range, which never matches.
+            // Sometimes the range is empty and never matches.
             let (low, high) = if random.one_in(16) { (low, high) } else { (low.min(high), low.max(high)) };
             row.scalars[at] = U16::new(low);
             row.scalars[at + 1] = U16::new(high);

@@ -2,7 +2,7 @@
 
 use portcullis_authority::witness::{Post, read_head};
 
-/// The head of a request, and its body.
+/// Parses the bytes as the head and as the body of a request; returns whether one of the two was accepted.
 pub(super) fn witness(bytes: &[u8]) -> bool {
     let head = read_head(bytes);
     if let Ok((first, _)) = &head {

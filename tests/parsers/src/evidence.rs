@@ -1,4 +1,4 @@
-//! Parsers of `portcullis-evidence`. If a format has only one encoding, encoding the result must give the same bytes.
+//! Parsers of `portcullis-evidence`. If a format has a single encoding, encoding the result must give the same bytes.
 
 use ed25519_dalek::SigningKey;
 use portcullis_core::wire::{self, Descriptor, Record, RecordType};
@@ -15,14 +15,14 @@ use zerocopy::{FromBytes, IntoBytes};
 
 /// Bytes of the Ed25519 signature at the end of a message.
 const SIGNATURE: usize = 64;
-/// Place of the key id in a ticket's message.
+/// Place of the key id in the message of a ticket.
 const KID: std::ops::Range<usize> = 9..17;
 
 fn key() -> SigningKey {
     SigningKey::from_bytes(&[7; 32])
 }
 
-/// Compares messages without their signatures, because another key makes another signature.
+/// Compares messages without their signatures, because another key made the signatures.
 fn same_but_signature(read: &[u8], written: &[u8]) {
     let end = read.len() - SIGNATURE;
     assert_eq!(read.len(), written.len());
@@ -43,7 +43,7 @@ pub(super) fn approval(bytes: &[u8]) -> bool {
     true
 }
 
-/// A message, or only the 192 bytes.
+/// Parses a signed checkpoint, or only its 192 bytes; returns whether it was accepted.
 pub(super) fn checkpoint(bytes: &[u8]) -> bool {
     if let Ok(signed) = SignedCheckpoint::parse(bytes) {
         let (inner, signature) = cose::decode(bytes).unwrap();
@@ -58,7 +58,7 @@ pub(super) fn checkpoint(bytes: &[u8]) -> bool {
     true
 }
 
-/// The text formats of a witness and of a trust folder.
+/// Parses texts of a witness and of a trust folder. True for a revocation list, an issuer's key or a witness proof.
 pub(super) fn note(bytes: &[u8]) -> bool {
     let proof = WitnessProof::parse(bytes);
     if let Ok(proof) = &proof {
@@ -86,7 +86,7 @@ pub(super) fn receipt(bytes: &[u8]) -> bool {
     true
 }
 
-/// Every JSON file that a verifier reads from a bundle: files of lines, and the manifest.
+/// Parses the bytes as a bundle's manifest and as its files of lines. True if the manifest or any line is accepted.
 pub(super) fn lines(bytes: &[u8]) -> bool {
     let needed = [bundle::TICKET, bundle::CERTIFICATE, bundle::CHAIN, bundle::IMAGE, bundle::RECORDS];
     let mut files: BTreeMap<_, _> = needed.iter().map(|name| ((*name).to_owned(), Vec::new())).collect();
@@ -97,7 +97,7 @@ pub(super) fn lines(bytes: &[u8]) -> bool {
     let files = MemoryFiles(files);
     let bundle = Bundle::open(&files).unwrap();
     let listed = bundle.check_manifest().is_ok();
-    // A manifest of a bundle cannot list itself.
+    // A bundle's manifest cannot list itself.
     assert!(!listed, "a manifest with its own digest");
     let manifest = serde_json::from_slice::<bundle::Manifest>(bytes).is_ok();
     let mut read = manifest;
@@ -122,7 +122,7 @@ pub(super) fn lines(bytes: &[u8]) -> bool {
     read
 }
 
-/// A log. Numbers and checksums are recomputed, as an attacker can do, so that later rules are reached.
+/// Reads a log with recomputed numbers and checksums, so that later rules are tested. True if any record is accepted.
 pub(super) fn records(bytes: &[u8]) -> bool {
     let mut rules = LogChecker::new((3, 3));
     let mut rest = bytes;

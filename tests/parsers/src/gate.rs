@@ -1,4 +1,4 @@
-//! Other inputs of the gate: engines, clients, stores, and its own files, which may have been changed.
+//! Other inputs of the gate: from engines, clients and stores, and its own files, which someone may have changed.
 
 use portcullis_gate::ContextDocument;
 use portcullis_gate::anchor::Store;
@@ -11,7 +11,7 @@ use std::io::{Seek, SeekFrom, Write};
 use std::path::Path;
 
 thread_local! {
-    // All runs share one file, because the parsers need paths.
+    // All runs use the same file; a file is needed because the parsers take paths.
     static FILE: std::cell::RefCell<tempfile::NamedTempFile> = std::cell::RefCell::new(tempfile::NamedTempFile::new().unwrap());
 }
 
@@ -24,7 +24,7 @@ fn in_a_file<T>(bytes: &[u8], read: impl FnOnce(&Path) -> T) -> T {
     })
 }
 
-/// The content of a store has one canonical form, and that form parses to the same content.
+/// Parses an anchor store; returns whether it was accepted. Parsing its canonical form must give an equal store.
 pub(super) fn anchors(bytes: &[u8]) -> bool {
     let Ok(store) = in_a_file(bytes, Store::open) else { return false };
     let canonical = store.contents().json_lines();
@@ -34,7 +34,7 @@ pub(super) fn anchors(bytes: &[u8]) -> bool {
     true
 }
 
-/// The answer of an engine's server in both protocols, as first candidate and as alternative.
+/// Parses an engine's answer in both protocols, as first and as later candidate; returns whether one was accepted.
 pub(super) fn completion(bytes: &[u8]) -> bool {
     let read = |protocol| (0..2).any(|attempt| proposal(protocol, bytes, attempt, " ").is_ok());
     [Protocol::OpenAi, Protocol::Llama].map(read).contains(&true)
@@ -46,7 +46,7 @@ pub(super) fn context(bytes: &[u8]) -> bool {
     true
 }
 
-/// Frames between client and gate, until one is invalid.
+/// Parses frames from the client and from the gate, up to the first invalid frame. True if any frame is accepted.
 pub(super) fn frame(bytes: &[u8]) -> bool {
     frames::<ToGate>(bytes) | frames::<ToClient>(bytes)
 }

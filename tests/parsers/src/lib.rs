@@ -1,4 +1,4 @@
-//! One function per parser, by area. The fuzzer calls them through `fuzz/targets`, CI through `tests/e2e/parsers.rs`.
+//! One function per parser, by area. `fuzz/targets` calls them for the fuzzer, `tests/e2e/parsers.rs` for CI.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,

@@ -7,7 +7,7 @@ use portcullis_policy::image::Image;
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
-/// Precedes each file of a package in the fuzzer's bytes. The first line after it is the file's path.
+/// Byte before each file of a package in the fuzzer's bytes. The first line after it is the file's path.
 pub(super) const SEPARATOR: u8 = 0x1e;
 
 pub(super) fn image(bytes: &[u8]) -> bool {
@@ -32,7 +32,7 @@ fn unpacked(bytes: &[u8]) -> BTreeMap<String, Vec<u8>> {
     files.map(file).collect()
 }
 
-/// The manifest, vocabularies and paths of a package. Cedar parses the rules.
+/// Parses a package without its rules, which are left to Cedar's parser; returns whether the package was accepted.
 pub(super) fn package(bytes: &[u8]) -> bool {
     let Ok(package) = Package::from_files(unpacked(bytes)) else { return false };
     assert_eq!(Package::from_files(package.files().clone()).unwrap().digest(), package.digest());
@@ -88,7 +88,7 @@ fn judged(mapper: &Mapper, text: &str, granularity: Granularity) {
     }
 }
 
-/// A model's text, or its tool call as a name, a line feed, and arguments.
+/// Maps a text, and maps it as a tool call (name, line feed, arguments); returns whether it is UTF-8.
 pub(super) fn text(bytes: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(bytes) else { return false };
     MAPPER.with(|cell| {

@@ -1,4 +1,4 @@
-//! A whole bundle, and its certificate chain: an honest session, changed by the fuzzer's bytes.
+//! A whole bundle and its certificate chain: those of an honest session, changed by the fuzzer's bytes.
 
 use base64ct::{Base64, Encoding};
 use portcullis_evidence::bundle::{self, MemoryFiles};
@@ -47,8 +47,8 @@ fn pem(der: &[u8]) -> String {
     format!("-----BEGIN CERTIFICATE-----\n{}-----END CERTIFICATE-----\n", lines.collect::<String>())
 }
 
-/// A certificate as DER, or any PEM. Only issued certificates may be accepted; these differ only in their random
-/// serial numbers.
+/// Parses a certificate as DER, and as PEM; returns whether the DER was accepted. An accepted certificate may differ
+/// from the honest certificate only in its serial number.
 pub(super) fn certificate(bytes: &[u8]) -> bool {
     honest(|honest| {
         let chain = &honest.files.0[bundle::CHAIN];
@@ -64,7 +64,7 @@ pub(super) fn certificate(bytes: &[u8]) -> bool {
     })
 }
 
-/// Edits of the honest bundle. An edit is the number of a file, an operation, a place, a length, and bytes.
+/// Edits and verifies the honest bundle; true if it is readable. An edit: file number, operation, place, length, bytes.
 pub(super) fn bundle(bytes: &[u8]) -> bool {
     honest(|honest| {
         let mut files = honest.files.clone();
@@ -102,8 +102,8 @@ pub(super) fn bundle(bytes: &[u8]) -> bool {
         }
         let Ok(report) = verify(&files, &honest.trust, Options::default(), &mut |_| ()) else { return false };
         if report.status == Status::Affirmed {
-            // Data that the card and the witness bind must be unchanged. JSON lines, PEM and the README have several
-            // valid forms.
+            // Data that the card and the witness bind must be unchanged. JSON lines, PEM and the README may differ,
+            // because they have several valid forms.
             let free =
                 [bundle::MANIFEST, bundle::README, bundle::CERTIFICATE, bundle::CHAIN, bundle::STREAMS, bundle::INPUTS];
             let free = |name: &str| free.contains(&name) || [bundle::SPANS, bundle::RECEIPTS].contains(&name);

@@ -1,6 +1,6 @@
-//! A session whose records come from real texts under a real policy. The log around them is that of a card of the
-//! test's own authority. Its bundle verifies and replays without a warning. The card's key is in software, and only the
-//! test trusts the authority.
+//! A session whose records come from real texts under a real policy. The rest of the log is that of a card of the
+//! test's own authority. The session's bundle verifies and replays without a warning. The card's key is in software,
+//! and only the test trusts the authority.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -33,7 +33,7 @@ const STORE: &str = r#"{"entity":{"id":"ana","name":"Ana Silva","aliases":["Silv
 {"fact":{"entity":"ana","text":"Ana Silva was born in Porto in 1950.","source":"register"}}
 "#;
 
-/// A policy that compiles in a few milliseconds and gives every determination.
+/// A policy that compiles in a few milliseconds and whose texts get every determination.
 const MANIFEST: &str = portcullis_test_support::manifest!(
     "small",
     r#"[[class]]
@@ -49,7 +49,7 @@ const RULES: &str = r#"@id("ALLOW") permit (principal, action, resource);
 @id("SPLIT") @outcome("decompose") forbid (principal, action, resource) when { context.classes.contains("mixed") };
 "#;
 
-/// The items for a member; their names begin with the member's name.
+/// The texts for a member; their names begin with the member's name.
 fn items(member: &str) -> Vec<Item> {
     let text =
         |id: &str, text: &str| Item::Text { id: format!("{member}{id}"), text: text.into(), task: Task::default() };
@@ -64,7 +64,7 @@ fn items(member: &str) -> Vec<Item> {
     ]
 }
 
-/// The new indices of a lane's records after a record was inserted.
+/// The new indices of each lane's records after a record was inserted.
 struct Places(Vec<Vec<u64>>);
 
 impl Places {
@@ -73,7 +73,7 @@ impl Places {
     }
 }
 
-/// The result of a governed session: each lane's records, and its events.
+/// The result of a governed session: the records of each lane, and the events.
 struct Governed {
     lanes: Vec<Vec<Record>>,
     events: Vec<Event>,
@@ -94,7 +94,7 @@ impl Governed {
     }
 }
 
-/// Governs the items under each policy in turn, in one session.
+/// Governs the texts under each policy in turn, in one session.
 fn govern(policies: &Policies, anchors: &Anchors, lanes: u8) -> Governed {
     let kept = Arc::new(Mutex::new(Vec::new()));
     let sink = {
@@ -125,12 +125,12 @@ fn govern(policies: &Policies, anchors: &Anchors, lanes: u8) -> Governed {
     Governed { lanes: logs, events }
 }
 
-/// A session of a card with `lanes` lanes: besides the governed entries, two checkpoints, a refused entry and a NOTE.
+/// A session of a card with `lanes` lanes: the governed entries, two checkpoints, a refused entry and a NOTE.
 pub fn session(world: &World, card: &Rc<Card>, lanes: u8) -> Parts {
     session_in(world, card, lanes, None)
 }
 
-/// The same session; with a mode, the first stream has that mode and arrives piece by piece.
+/// As [`session`]; if `mode` is given, the first stream has this mode, and its text arrives piece by piece.
 pub fn session_in(world: &World, card: &Rc<Card>, lanes: u8, mode: Option<Mode>) -> Parts {
     let files = [("policy.toml", MANIFEST), ("rules.cedar", RULES)];
     let change = mode.map(|mode| move |context: &mut ContextDocument| context.mode = mode);
@@ -142,9 +142,9 @@ fn bytes<const N: usize>(files: [(&str, &str); N]) -> BTreeMap<String, Vec<u8>> 
     files.into_iter().map(|(path, text)| (path.to_owned(), text.as_bytes().to_vec())).collect()
 }
 
-/// The same items under both members of a composition. `a` is the policy of the other sessions; `b` refuses what `a`
-/// splits, and admits what `a` refuses. `first` replaces the policy's name in the context document of the first stream,
-/// which `a` judged.
+/// The texts of [`session`] under both members of a composition. `a` is the policy of the other sessions; `b` refuses
+/// texts that `a` splits, and admits texts that `a` refuses. If `first` is given, the context document of the first
+/// stream, which `a` judged, names this policy.
 pub fn composed_session(world: &World, card: &Rc<Card>, lanes: u8, first: Option<&str>) -> Parts {
     let composition =
         "[composition]\nname = \"two\"\nversion = \"1.0.0\"\n[[member]]\nname = \"a\"\n[[member]]\nname = \"b\"\n";
@@ -200,7 +200,7 @@ fn session_under(
     parts
 }
 
-/// Adds the governed records to a log that has its OPEN, and closes it.
+/// Adds the governed records to a log that has its OPEN record, and closes the log.
 fn log(log: &mut Log, governed: &[Vec<Record>], key_flags: u8) -> Places {
     let mut noted = false;
     let mut places = vec![vec![0]; governed.len()];
@@ -239,7 +239,7 @@ fn log(log: &mut Log, governed: &[Vec<Record>], key_flags: u8) -> Places {
     Places(places)
 }
 
-/// Data from the events of a stream.
+/// The data that the events of a stream contain.
 #[derive(Default)]
 struct StreamEvents {
     lane: u64,

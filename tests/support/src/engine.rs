@@ -1,8 +1,8 @@
 //! A test engine behind HTTP with prepared answers, correct or faulty: `/v1/completions` and llama.cpp's `/completion`.
 //!
 //! A step is a line with a JSON list of alternatives: `["text", {"text", "logprobs": [-0.1]}]`. The first prompt gets
-//! the first step. A prompt that was seen before gets its step again. The seed selects the alternative.
-//! Log-probabilities belong to the words of the text; the last one covers the rest of the text.
+//! the first step; a prompt that was seen before gets the same step as before. The seed selects the alternative.
+//! Log-probabilities belong to the words of the text; the last log-probability covers the rest of the text.
 
 use serde_json::{Value, json};
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -21,20 +21,20 @@ pub enum Fault {
     Cut,
     /// The body is not JSON.
     Garbage,
-    /// The body is JSON of an unexpected form.
+    /// The body is JSON with unexpected fields.
     Shape,
     Utf8,
     /// The body never ends.
     Endless,
-    /// Status 500.
+    /// The answer has status 500.
     Status,
-    /// Log-probabilities that are not negative numbers.
+    /// The log-probabilities are not numbers below zero.
     Logprobs,
 }
 
 /// A server on a free local port; it stops when it is dropped.
 pub struct Server {
-    /// As `http://ADDRESS`.
+    /// The server's address in the form `http://ADDRESS`.
     pub address: String,
     steps: Arc<Steps>,
     stopped: Arc<AtomicBool>,
@@ -45,13 +45,13 @@ struct Steps {
     list: Vec<Vec<Value>>,
     /// Prompts in order of arrival, each with its first seed.
     prompts: Mutex<Vec<(String, u64)>>,
-    /// The fault, and the number of correct answers before it.
+    /// The fault, and the number of correct answers that come before it.
     fault: Option<(Fault, usize)>,
     requests: Mutex<Vec<String>>,
 }
 
 impl Server {
-    /// Serves the steps; with a fault, this many requests are answered correctly before it.
+    /// Serves the steps. If a fault is given, this number of requests is answered correctly before it.
     pub fn start(steps: &str, fault: Option<(Fault, usize)>) -> Self {
         Self::at("127.0.0.1:0", steps, fault).unwrap()
     }
@@ -70,7 +70,7 @@ impl Server {
                     break;
                 }
                 let steps = Arc::clone(&answers);
-                // If a client disconnects, only its own request ends.
+                // If a client disconnects, only this client's request ends.
                 std::thread::spawn(move || steps.answer(stream).ok());
             }
         });
@@ -88,7 +88,7 @@ impl Server {
     }
 }
 
-/// Splits a text into `count` tokens of one word each; the last one takes the rest.
+/// Splits a text into `count` tokens of one word each; the last token also has the rest.
 fn tokens(text: &str, count: usize) -> Vec<&str> {
     text.splitn(count.max(1), ' ')
         .enumerate()
@@ -104,7 +104,7 @@ impl Drop for Server {
     fn drop(&mut self) {
         let Some(thread) = self.thread.take() else { return };
         self.stopped.store(true, Ordering::SeqCst);
-        // A connection wakes the listener.
+        // This connection wakes the listener, so that it can stop.
         drop(TcpStream::connect(self.address.trim_start_matches("http://")));
         let _ = thread.join();
     }
@@ -178,7 +178,7 @@ impl Steps {
         stream.write_all(&bytes)
     }
 
-    /// Text and log-probabilities for a request; empty after the last step or alternative.
+    /// Text and log-probabilities for a request. Both are empty after the last step or alternative.
     fn step(&self, request: &Value) -> (String, Vec<Value>) {
         let (prompt, seed) = (request["prompt"].as_str().unwrap(), request["seed"].as_u64().unwrap());
         let mut prompts = self.prompts.lock().unwrap();

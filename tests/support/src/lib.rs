@@ -1,4 +1,4 @@
-//! Shared by tests of several crates. The same seed always generates the same data.
+//! Code that tests of several crates share. The same seed always generates the same data.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -23,7 +23,7 @@ pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("a crate of the workspace").to_path_buf()
 }
 
-/// A test policy's `policy.toml` as a constant: its name, one value per enumeration, and further lines.
+/// A constant with a test policy's `policy.toml`: name, one value per enumeration, and further lines.
 #[macro_export]
 macro_rules! manifest {
     ($name:literal, $rest:literal) => {

@@ -57,7 +57,7 @@ impl Random {
         u128::from(self.bits()) << 64 | u128::from(self.bits())
     }
 
-    /// A random subset of the bits in `mask`, about one in eight.
+    /// A random subset of the bits in `mask`, on average one bit in eight.
     pub fn sparse(&mut self, mask: u128) -> u128 {
         self.wide() & self.wide() & self.wide() & mask
     }
@@ -70,12 +70,12 @@ impl Random {
         std::array::from_fn(|_| self.byte())
     }
 
-    /// This many random bytes.
+    /// `count` random bytes.
     pub fn many(&mut self, count: usize) -> Vec<u8> {
         (0..count).map(|_| self.byte()).collect()
     }
 
-    /// The current state as a seed: `Random::new` of it continues the sequence.
+    /// The current state as a seed: `Random::new` with this seed continues the sequence.
     #[must_use]
     pub const fn seed(&self) -> u64 {
         self.0

@@ -1,4 +1,4 @@
-//! Expected texts in files beside the tests. `UPDATE_SNAPSHOTS=1` rewrites the files; a reviewer reads the difference.
+//! Expected texts, stored in files. `UPDATE_SNAPSHOTS=1` rewrites the files; a person must review the difference.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use std::fs;
 /// If they differ, or the file is missing.
 pub fn assert_snapshot(name: &str, text: &str) {
     let file = crate::root().join("tests/snapshots").join(format!("{name}.txt"));
-    // Drawings have trailing blanks, which editors remove.
+    // Drawings have blanks at the ends of lines, which editors would remove.
     let text = text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n") + "\n";
     if std::env::var_os("UPDATE_SNAPSHOTS").is_some_and(|value| value == "1") {
         fs::create_dir_all(file.parent().expect("a file in a folder")).expect("the snapshot folder can be made");

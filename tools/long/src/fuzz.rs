@@ -1,5 +1,5 @@
-//! Coverage-guided fuzzing of every parser of hostile bytes, one target after the other. It is not part of CI, which
-//! only reads the kept corpus.
+//! Coverage-guided fuzzing of every parser of hostile bytes, one target after the other. CI does not fuzz; it only runs
+//! the parsers on the stored corpus.
 
 use anyhow::{Context, Result, anyhow, ensure};
 use portcullis_tools::tool::{self, capture, cargo, path_with, say};
@@ -8,18 +8,18 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The version of cargo-fuzz to install if there is none.
+/// The version of cargo-fuzz to install if cargo-fuzz is missing.
 const VERSION: &str = "0.13.1";
 /// Folder for the tool, the seeds and the findings of a run.
 const WORK: &str = "fuzz/target";
-/// Largest input in bytes: larger than a bundle's largest message.
+/// Largest input in bytes; no message in a bundle is larger.
 const MAX_LENGTH: &str = "-max_len=65536";
-/// Largest kept input, and largest corpus of a target, in bytes. They are small, because every CI run reads the corpus.
+/// Largest stored input, and largest corpus of a target, in bytes. Both are small, because CI reads the corpus.
 const KEPT_INPUT: u64 = 2 << 10;
 const KEPT_TARGET: u64 = 16 << 10;
 
-/// Fuzzes the targets whose name contains `filter`, each for `seconds`. With `keep`, the minimised corpus replaces the
-/// kept one.
+/// Fuzzes the targets whose name contains `filter`, each for `seconds`. With `keep`, the minimised corpus of this run
+/// replaces the stored corpus.
 pub(crate) fn run(filter: Option<&str>, seconds: u32, keep: bool) -> Result<()> {
     let targets = targets(filter)?;
     ensure!(!targets.is_empty(), "no target has `{}` in its name", filter.unwrap_or_default());
@@ -31,7 +31,7 @@ pub(crate) fn run(filter: Option<&str>, seconds: u32, keep: bool) -> Result<()> 
         let kept = unpack(target)?;
         fs::create_dir_all(&folders[0])?;
         let time = format!("-max_total_time={seconds}");
-        // libFuzzer writes new inputs to the first folder.
+        // libFuzzer writes new inputs to the first folder that it is given.
         let run = fuzz(&["run", target])?;
         tool::run({ run }.args(&folders).arg(&kept).args([
             "--",
@@ -63,8 +63,8 @@ fn bin() -> PathBuf {
     Path::new(WORK).join("tools/bin")
 }
 
-/// `cargo fuzz` on the stable toolchain: with coverage but without a sanitizer, which would need unstable compiler
-/// flags.
+/// `cargo fuzz` on the stable toolchain: with coverage, but without a sanitizer, because sanitizers need unstable
+/// compiler flags.
 fn fuzz(command: &[&str]) -> Result<Command> {
     let mut run = Command::new("cargo-fuzz");
     run.env("PATH", path_with(&tool::root()?.join(bin()))?).arg("fuzz").args(command.first());
@@ -81,7 +81,7 @@ fn install() -> Result<()> {
     tool::run(cargo().args(["install", "cargo-fuzz", "--version", VERSION, "--locked", "--root"]).arg(root))
 }
 
-/// Writes the seeds, made from real data.
+/// Writes the seeds, which are made from real data.
 fn seed() -> Result<()> {
     say("seeds");
     let seeds = tool::root()?.join(WORK).join("seeds");
@@ -89,12 +89,12 @@ fn seed() -> Result<()> {
     tool::run(cargo().args(test).env("PORTCULLIS_SEEDS", seeds))
 }
 
-/// The kept corpus of a target: one input per line, in hexadecimal.
+/// The file with the stored corpus of a target: one input per line, in hexadecimal.
 fn corpus(target: &str) -> PathBuf {
     Path::new("fuzz/corpus").join(target).with_extension("hex")
 }
 
-/// Writes a target's kept inputs to a folder, one file per input, as libFuzzer needs them.
+/// Writes a target's stored inputs to a folder, one file per input, because libFuzzer reads that form.
 fn unpack(target: &str) -> Result<PathBuf> {
     let folder = Path::new(WORK).join("kept").join(target);
     if folder.exists() {
@@ -111,7 +111,7 @@ fn unpack(target: &str) -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// Replaces the kept corpus by a small one with the coverage of all inputs found. libFuzzer prefers the smallest
+/// Replaces the stored corpus by a small corpus that has the same coverage as all inputs found. libFuzzer prefers small
 /// inputs.
 fn minimise(target: &str, found: &str, seeds: &str, kept: &Path) -> Result<()> {
     let merged = PathBuf::from(format!("{WORK}/merged/{target}"));

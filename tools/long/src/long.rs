@@ -1,5 +1,5 @@
-//! The runs that take too long for CI. Each has a row in docs/explanation/long-runs.md with commit, result and time of
-//! its last run.
+//! The runs that take too long for CI. Each run has a row in docs/explanation/long-runs.md, with the commit, result and
+//! time of its last execution.
 
 use crate::package;
 use anyhow::{Context, Result, ensure};
@@ -16,15 +16,15 @@ const DOC: &str = "docs/explanation/long-runs.md";
 const LONG: &str = "PORTCULLIS_LONG";
 
 enum Task {
-    /// `cargo test` of the workspace with these arguments and [`LONG`].
+    /// `cargo test` of the workspace with these arguments, with the variable [`LONG`] set.
     Tests(&'static [&'static str]),
     SeededFaults,
-    /// The card in a virtual machine without an IOMMU.
+    /// Tests of the card in a virtual machine without an IOMMU.
     WithoutIommu,
     /// Every proof of the RTL, including the long ones.
     Proofs,
     Package,
-    /// Known vulnerabilities of dependencies.
+    /// A search for known vulnerabilities of dependencies.
     Advisories,
 }
 
@@ -38,7 +38,7 @@ const fn tests(name: &'static str, what: &'static str, arguments: &'static [&'st
     Run { name, what, task: Task::Tests(arguments) }
 }
 
-/// In order of execution.
+/// The runs, in order of execution.
 const RUNS: [Run; 17] = [
     tests("bundles", "1,000,000 changed bundles: `verify` and `check` affirm none", &["--test", "campaign"]),
     tests("chaos", "100,000 entries over vfio-user with bus faults and resets", &["--test", "card", "card_chaos::"]),
@@ -79,7 +79,7 @@ const RUNS: [Run; 17] = [
     Run { name: "advisories", what: "no dependency has a published security advisory", task: Task::Advisories },
 ];
 
-/// Executes the runs that match `filter`, or all, and writes their rows.
+/// Executes the runs that match `filter`, or all runs, and writes their rows.
 pub(crate) fn run(tally: &mut Tally, filter: Option<&str>) -> Result<()> {
     setup::tools()?;
     let chosen: Vec<_> = RUNS.iter().filter(|run| filter.is_none_or(|f| run.name.contains(f))).collect();
@@ -133,11 +133,11 @@ fn start(tally: &mut Tally, task: &Task) -> Result<()> {
     }
 }
 
-/// The version of cargo-deny to install if there is none.
+/// The version of cargo-deny to install if cargo-deny is missing.
 const DENY: &str = "0.20.2";
 
-/// Checks every crate in the lock file against the RustSec database, which is fetched from GitHub. Without access to
-/// it, nothing is checked, and the check counts as skipped.
+/// Checks every crate in the lock file against the RustSec database, which is fetched from GitHub. If it cannot be
+/// fetched, the check counts as skipped.
 fn advisories(tally: &mut Tally) {
     const NAME: &str = "advisories";
     let checked = || -> Result<Option<String>> {
@@ -161,10 +161,10 @@ fn advisories(tally: &mut Tally) {
     }
 }
 
-/// The current commit, with a mark if the tree has changes.
+/// The current commit, followed by "and changes" if tracked files differ from it.
 fn commit() -> Result<String> {
     let hash = capture(Command::new("git").args(["rev-parse", "--short=9", "HEAD"]))?;
-    // The rows of earlier runs do not count as changes.
+    // Rows that other runs have written do not count as changes.
     let others = format!(":!{DOC}");
     let status = ["status", "--porcelain", "--untracked-files=no", "--", ".", &others];
     let clean = capture(Command::new("git").args(status))?.is_empty();

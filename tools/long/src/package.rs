@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const FOLDER: &str = "target/package";
-/// The version of cargo-cyclonedx to install if there is none.
+/// The version of cargo-cyclonedx to install if cargo-cyclonedx is missing.
 const CYCLONEDX: &str = "0.5.9";
-/// Build folder of the static verifier, separate so that its flags do not rebuild everything else.
+/// Build folder of the static verifier. It is separate so that the verifier's flags do not cause other builds.
 const STATIC: &str = "target/static";
-/// The processor of the packages, in Debian's and in the compiler's name.
+/// The processor of the packages: its name in Debian, and its name for the compiler.
 const PROCESSOR: (&str, &str) = ("amd64", "x86_64-unknown-linux-gnu");
 const PROGRAMS: [&str; 2] = ["portcullis", "portcullis-verify"];
 const DESCRIPTION: &str = "gate for language-model output that the model's operator cannot change
@@ -23,7 +23,7 @@ const DESCRIPTION: &str = "gate for language-model output that the model's opera
  that others can check. The package holds the gate with its simulated card,
  the verifier, example policies and a systemd unit.";
 
-/// Builds everything, and tries the package in a folder.
+/// Builds everything, then unpacks the package and tries its programs.
 pub(crate) fn run(tally: &mut Tally) -> Result<()> {
     let out = Path::new(FOLDER);
     for part in ["stage", "tried", "parts"] {
@@ -51,7 +51,7 @@ fn remove(folder: &Path) -> Result<()> {
     if folder.exists() { Ok(fs::remove_dir_all(folder)?) } else { Ok(()) }
 }
 
-/// The verifier with the C library linked in, for any Linux distribution.
+/// Builds the verifier with the C library linked in, so that it runs on any Linux distribution.
 fn static_verifier(to: &Path) -> Result<()> {
     say("static verifier");
     let mut build = cargo();
@@ -67,7 +67,7 @@ fn static_verifier(to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Arranges the package's files and packs them.
+/// Lays out the package's files and packs them.
 fn debian(programs: &Path, stage: &Path, package: &Path, version: &str) -> Result<()> {
     let made = stage.join("usr/share");
     for program in PROGRAMS {
@@ -104,7 +104,7 @@ fn debian(programs: &Path, stage: &Path, package: &Path, version: &str) -> Resul
     write(&made.join("doc/portcullis/copyright"), copyright)?;
     let size = capture(Command::new("du").args(["-sk", "--apparent-size"]).arg(stage))?;
     let size = size.split_whitespace().next().context("du gives a size")?.to_owned();
-    // The programs were built with this machine's libraries. Older versions may lack symbols.
+    // The programs were built with this machine's libraries; older versions of these libraries may lack symbols.
     let mut depends = Vec::new();
     for library in ["libc6", "libgcc-s1", "libstdc++6"] {
         let has = capture(Command::new("dpkg-query").args(["-W", "-f", "${source:Upstream-Version}", library]))?;
@@ -124,7 +124,7 @@ fn debian(programs: &Path, stage: &Path, package: &Path, version: &str) -> Resul
     Ok(())
 }
 
-/// Unpacks the package, and uses the programs in it.
+/// Unpacks the package, and tries the programs in it.
 fn tried(package: &Path, root: &Path) -> Result<()> {
     capture(Command::new("dpkg-deb").arg("-x").arg(package).arg(root))?;
     let program = |name: &str| Command::new(root.join("usr/bin").join(name));
@@ -166,7 +166,7 @@ fn parts(out: &Path, version: &str) -> Result<Vec<PathBuf>> {
         list.args(["--target", PROCESSOR.1, "--override-filename", &name]);
         list.arg("--manifest-path").arg(Path::new(crate_folder).join("Cargo.toml"));
         tool::run(&mut list)?;
-        // The tool writes a file beside every manifest of the workspace.
+        // The tool writes a file next to every manifest of the workspace.
         let (from, to) = (Path::new(crate_folder).join(format!("{name}.json")), out.join(format!("{name}.json")));
         fs::rename(&from, &to).with_context(|| format!("`{}` was not written", from.display()))?;
         for other in
@@ -186,7 +186,7 @@ fn parts(out: &Path, version: &str) -> Result<Vec<PathBuf>> {
     Ok(lists)
 }
 
-/// Writes SHA256SUMS, which `sha256sum --check` reads in that folder.
+/// Writes SHA256SUMS; `sha256sum --check` in that folder reads it.
 fn checksums(out: &Path, made: &[PathBuf]) -> Result<()> {
     let names: Vec<_> = made.iter().filter_map(|path| path.file_name()).collect();
     ensure!(!names.is_empty(), "nothing was made");
@@ -196,7 +196,7 @@ fn checksums(out: &Path, made: &[PathBuf]) -> Result<()> {
     Ok(())
 }
 
-/// The service's unit file, from the documentation.
+/// The unit file of the service, taken from the documentation.
 fn unit() -> Result<String> {
     tracked("docs")?
         .into_iter()

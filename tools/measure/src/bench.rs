@@ -1,11 +1,11 @@
-//! Measurements: criterion's benchmarks of mapping, evaluators and verifier, then the card in simulated clocks.
+//! Runs the benches: criterion's for mapping, evaluators and verifier, then the card in simulated clocks.
 
 use anyhow::Result;
 use portcullis_tools::setup;
 use portcullis_tools::tool::{self, cargo, say};
 
 const LANES: &str = "8";
-/// Arguments of the runs of `portcullis card bench`.
+/// Arguments for several runs of `portcullis card bench`.
 const CARD: [&[&str]; 4] =
     [&[], &["--latency", "500"], &["--latency", "500", "--lanes", LANES], &["--policy", "policies/pii"]];
 

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// One person's biography by one model.
+/// A biography of one person, written by one language model.
 pub(crate) struct Biography {
     pub(crate) person: String,
     pub(crate) sentences: Vec<Sentence>,
@@ -22,9 +22,9 @@ pub(crate) struct Sentence {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Every fact is labelled S (supported).
+    /// Every fact of the sentence has the label S.
     Supported,
-    /// Some fact is NS, and none is S.
+    /// The sentence has a fact labelled NS, and no fact labelled S.
     Unsupported,
     Mixed,
     Other,
@@ -41,7 +41,7 @@ impl Sentence {
     }
 }
 
-/// Reads the files of a folder; the result is by model.
+/// Reads the files of a folder; returns the biographies of each model.
 pub(crate) fn read(folder: &Path) -> Result<Vec<(String, Vec<Biography>)>> {
     let mut models = Vec::new();
     for entry in std::fs::read_dir(folder).with_context(|| format!("cannot read `{}`", folder.display()))? {
@@ -71,7 +71,7 @@ fn biography(row: &Value) -> Option<Biography> {
     Some(Biography { person: text_of(&row["topic"]), sentences })
 }
 
-/// The lines of an anchor store with these supported facts.
+/// The supported facts of these biographies, as lines of an anchor store.
 pub(crate) fn lines<'a>(name: &str, biographies: impl Iterator<Item = &'a Biography>) -> String {
     let mut lines = String::new();
     let mut known = BTreeSet::new();
@@ -89,7 +89,7 @@ pub(crate) fn lines<'a>(name: &str, biographies: impl Iterator<Item = &'a Biogra
     lines
 }
 
-/// Builds an anchor store of these supported facts with the program's own command.
+/// Builds an anchor store of the supported facts of these biographies, with the program's own command.
 pub(crate) fn store<'a>(name: &str, biographies: impl Iterator<Item = &'a Biography>) -> Result<PathBuf> {
     let folder = Path::new("target/measure");
     std::fs::create_dir_all(folder)?;

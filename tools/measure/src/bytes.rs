@@ -1,6 +1,6 @@
-//! Measures a folder with the form of `tests/cases/bytes`: written forms of values and phrases (`bypass.jsonl`),
-//! look-alikes (`lookalikes.jsonl`), random harmless texts (`random.py`), and values cut into two candidates. All are
-//! judged in this process on the model of the card.
+//! Measures the cases in a folder that is organised like `tests/cases/bytes`: written forms of values and phrases
+//! (`bypass.jsonl`), look-alikes (`lookalikes.jsonl`), random harmless texts (`random.py`), and values that two
+//! candidates divide. This process judges all cases, on the model of the card.
 
 use crate::judged::{Leaf, Policy, rows, share, text_of};
 use anyhow::{Context, Result};
@@ -13,7 +13,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Number of letters and digits at the start of a value that may be released.
+/// Largest number of letters and digits of a value, from its start, that may be released.
 const MAY_LEAVE: usize = 4;
 
 pub(crate) fn run(folder: &Path, list: bool) -> Result<()> {
@@ -41,7 +41,7 @@ fn optional(file: &Path) -> Result<Vec<Value>> {
     if file.exists() { rows(file) } else { Ok(Vec::new()) }
 }
 
-/// Prints a table of shares: one line per name, in order, and the sum.
+/// Prints a table of shares: one line per name, in order of the names, and a line with the sum.
 fn table(head: &str, of: &BTreeMap<String, [(usize, usize); 2]>) {
     println!("\n| {head} |\n| --- | --- | --- |");
     let mut sum = [(0, 0); 2];
@@ -54,7 +54,7 @@ fn table(head: &str, of: &BTreeMap<String, [(usize, usize); 2]>) {
     println!("| all | {} | {} |", share(sum[0].0, sum[0].1), share(sum[1].0, sum[1].1));
 }
 
-/// Counts the released written forms per group, separately for promised and other rows.
+/// Counts the written forms that are released, per group; forms that must be refused have a separate column.
 fn written_forms(folder: &Path, rows: &[Value], list: bool) -> Result<()> {
     say(&format!("judging {} written forms", rows.len()));
     let judged = judge(folder, rows, Release::Span, |row| Ok(whole(row)))?;
@@ -77,14 +77,14 @@ fn written_forms(folder: &Path, rows: &[Value], list: bool) -> Result<()> {
     Ok(())
 }
 
-/// Counts the harmless texts that lose a byte, per group. Texts with a citation, and texts that the policy should
-/// refuse, are counted separately.
+/// Counts, per group, the harmless texts of which at least one byte is refused. Texts with a citation, and texts that
+/// the policy should refuse, are counted separately.
 fn touched(folder: &Path, what: &str, key: &str, rows: &[Value], list: bool) -> Result<()> {
     say(&format!("judging {} {what}", rows.len()));
     let judged = judge(folder, rows, Release::Span, |row| Ok(whole(row)))?;
     let mut groups: BTreeMap<String, [(usize, usize); 2]> = BTreeMap::new();
     for (row, leaves) in rows.iter().zip(&judged) {
-        // Only rules of the policy count, not findings of later stages.
+        // Only rules of the policy are counted, not findings of the other stages.
         let refused: Vec<&str> = leaves.iter().filter(|l| !l.admitted).map(|l| l.rule.as_str()).collect();
         let side = usize::from(row["why"].as_str().is_some_and(|why| why.starts_with("documented:")));
         let cites = row["why"].as_str().is_some_and(|why| why.starts_with("cites:"));
@@ -100,7 +100,7 @@ fn touched(folder: &Path, what: &str, key: &str, rows: &[Value], list: bool) -> 
     Ok(())
 }
 
-/// Counts the values that are released when they are cut into two candidates.
+/// Counts the values that are released when two candidates divide them.
 fn cuts(folder: &Path, rows: &[Value], list: bool) -> Result<()> {
     let cut = cut_rows(rows)?;
     say(&format!("judging {} cuts", cut.len()));
@@ -120,7 +120,7 @@ fn cuts(folder: &Path, rows: &[Value], list: bool) -> Result<()> {
     Ok(())
 }
 
-/// A row per place inside the value of a promised row, with the text in two parts.
+/// Copies of each row that must be refused: one for each place at which its value can be cut into two parts.
 fn cut_rows(rows: &[Value]) -> Result<Vec<Value>> {
     let mut cut = Vec::new();
     for row in rows.iter().filter(|row| row["fair"] == true) {
@@ -140,7 +140,7 @@ fn parts(row: &Value) -> Vec<String> {
     row["parts"].as_array().into_iter().flatten().map(text_of).collect()
 }
 
-/// The released part of each value when its two parts are successive candidates.
+/// For each cut row, the number of wrongly released letters and digits if the two parts are successive candidates.
 fn left_of_cuts(folder: &Path, cut: &[Value], release: Release) -> Result<Vec<usize>> {
     let judged = judge(folder, cut, release, |row| {
         let candidate = |text: String| vec![Candidate { text, logprobs: None, logprobs_absent: None, call: None }];
@@ -163,7 +163,7 @@ fn value(row: &Value) -> Range<usize> {
     crate::judged::number(&row["value"][0])..crate::judged::number(&row["value"][1])
 }
 
-/// Number of released letters and digits of the value, without its first few. `value` is a range in the joined texts.
+/// Counts the released letters and digits of a value after its first [`MAY_LEAVE`]. `value`: range in `texts.concat()`.
 fn leaves_of_value(texts: &[&str], value: &Range<usize>, leaves: &[Leaf]) -> usize {
     let mut offset = 0;
     let mut admitted: Vec<Range<usize>> = Vec::new();
@@ -179,7 +179,7 @@ fn leaves_of_value(texts: &[&str], value: &Range<usize>, leaves: &[Leaf]) -> usi
     inside.skip(MAY_LEAVE).filter(|(at, _)| admitted.iter().any(|a| a.contains(at))).count()
 }
 
-/// Ranges of tags, LaTeX commands and link targets, whose letters do not belong to a value.
+/// Ranges of tags, LaTeX commands and link targets; letters in them do not belong to a value.
 fn markup(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     for (at, c) in text.char_indices() {
@@ -202,7 +202,7 @@ fn markup(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// The leaves of each row, judged under the row's policy.
+/// The judged spans of each row, under the policy that the row names.
 fn judge(
     folder: &Path,
     rows: &[Value],
@@ -226,7 +226,7 @@ fn judge(
     Ok(judged)
 }
 
-/// The folder of a policy: in this folder, or among the shipped ones.
+/// The folder of a policy: in the folder of the cases, or among the shipped policies.
 fn folder_of(folder: &Path, policy: &str) -> PathBuf {
     let own = folder.join("policies").join(policy);
     if own.exists() { own } else { Path::new("policies").join(policy) }
@@ -243,7 +243,7 @@ mod tests {
         let rows = rows(&folder.join("bypass.jsonl")).unwrap();
         let rows: Vec<Value> = rows.into_iter().filter(|row| row["fair"] == true).collect();
         let judged = judge(&folder, &rows, Release::Span, |row| Ok(whole(row))).unwrap();
-        // A form that is released uncut is documented, and is also released when it is cut.
+        // Some forms are released even if they are not cut. This is a documented limit, so their cuts are not counted.
         let held = |(row, leaves): &(&Value, &Vec<Leaf>)| {
             leaves_of_value(&[row["text"].as_str().unwrap()], &value(row), leaves) == 0
         };

@@ -1,8 +1,8 @@
-//! Spliced drift: sentences of biography B follow those of A. The store holds the supported facts of both, so that
-//! the closed world alone does not stop B.
+//! Spliced drift: sentences of a biography B follow those of a biography A. The store has the supported facts of both,
+//! so the closed world alone does not stop B.
 //!
-//! - *delay*: number of sentences of B, up to the first one that ends the stream or has a refused part.
-//! - *false halt*: the stream of an unspliced biography ends because of drift.
+//! - *delay*: position in B, from 1, of the first sentence that ends the stream or has a refused part.
+//! - *false halt*: drift ends the stream of a biography that was not spliced.
 
 use crate::biographies::{Biography, Kind, intent, read, store};
 use crate::judged::{Judged, govern, share};
@@ -17,7 +17,7 @@ pub(crate) fn run(folder: &Path) -> Result<()> {
     })
 }
 
-/// Prints the tables of each model. `judge` judges `{"id", "text", "intent"}` lines with a store of these biographies.
+/// Prints the tables of each model. `judge` judges lines `{"id", "text", "intent"}` with a store of the given
 /// biographies.
 pub(crate) fn tables(
     models: &[(String, Vec<Biography>)],
@@ -44,7 +44,7 @@ pub(crate) fn tables(
             for sentence in supported(b) {
                 starts.push(starts.last().copied().unwrap_or(splice) + sentence.len() + 1);
             }
-            // The number of the sentence of B that contains a byte, from 1; 0 before the splice.
+            // The number of the sentence of B that contains a byte, from 1; 0 for a byte of A.
             let sentence = |byte: usize| starts.iter().take_while(|s| **s <= byte).count();
             if let Some(of) = judged.get(&format!("spliced {at:03}")) {
                 let halt = of.stopped.as_ref().filter(|(why, _)| why == "drift_halt").map(|(_, at)| sentence(*at));

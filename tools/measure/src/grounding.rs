@@ -1,11 +1,11 @@
-//! Closed-world grounding. Each sentence is a stream with the intent "Tell me a bio of X".
+//! Measures closed-world grounding. Each sentence is a stream with the intent "Tell me a bio of X".
 //!
 //! - *admitted*: no part of the sentence was refused or split.
-//! - *rejected*: only the person's name and words without meaning of their own were released.
-//! - *parted* (mixed sentences): a word that occurs only in supported facts was released, and no word that occurs only
-//!   in unsupported facts.
-//! - *swapped*: dates, places and numbers of a supported sentence are replaced by those of another person. The sentence
-//!   counts as refused if none of these was released.
+//! - *rejected*: only the person's name and silent words, which have no meaning of their own, were released.
+//! - *parted* (mixed sentences): a word that occurs only in supported facts was released, and every word that occurs
+//!   only in unsupported facts was refused.
+//! - *swapped*: dates, places and numbers of another person replace those of a supported sentence. The sentence counts
+//! as refused if none of the replacing values was released.
 
 use crate::biographies::{Biography, Kind, Sentence, intent, read, store};
 use crate::judged::{Judged, cues, govern, share};
@@ -31,12 +31,12 @@ pub(crate) fn run(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Words without meaning of their own, from the English cue tables.
+/// The silent words: words without meaning of their own, from the English cue tables.
 pub(crate) fn silent() -> Result<BTreeSet<String>> {
     cues(&["stop", "prepositions", "copulas", "light", "connectives", "clause"])
 }
 
-/// Words of a text without those in `silent`, and without grammatical endings.
+/// The words of a text that are not silent, without grammatical endings.
 fn words(text: &str, silent: &BTreeSet<String>) -> BTreeSet<String> {
     let lowered = text.to_lowercase();
     let split = lowered.split(|c: char| !c.is_alphanumeric()).filter(|w| w.len() > 2 && !silent.contains(*w));
@@ -66,8 +66,8 @@ pub(crate) fn cases(biographies: &[Biography]) -> Vec<Case<'_>> {
     cases
 }
 
-/// For supported, unsupported and mixed sentences: the number judged correctly, the number in total, and the outcomes
-/// of the others.
+/// For supported, unsupported and mixed sentences: how many were judged correctly, out of how many, and the outcomes of
+/// those that were not.
 pub(crate) type Rates = ([(usize, usize); 3], [Vec<String>; 3]);
 
 /// Counts the sentences that are judged correctly.
@@ -83,7 +83,7 @@ pub(crate) fn rates<'a>(
         let released = words(&said, silent);
         let supported: BTreeSet<String> = case.sentence.supported.iter().flat_map(|f| words(f, silent)).collect();
         let wrong: BTreeSet<String> = case.sentence.unsupported.iter().flat_map(|f| words(f, silent)).collect();
-        // Words that occur in no supported fact about the person.
+        // Words of the unsupported facts that do not occur in any supported fact about the person.
         let own = wrong.iter().filter(|w| !supported.contains(*w) && !name.contains(*w));
         let leaked: Vec<&String> = own.filter(|w| released.contains(*w)).collect();
         let kept = released.iter().any(|w| supported.contains(w) && !wrong.contains(w) && !name.contains(w));

@@ -1,5 +1,5 @@
-//! The outcome of labelled texts: from the program on the simulated card, or from a policy in this process on the model
-//! card.
+//! The outcomes of labelled texts. Either the program judges them on the simulated card, or this process does so on the
+//! software model of the card.
 
 use anyhow::{Context, Result};
 use portcullis_card::{CardChoice, Session, SessionConfig, SessionError};
@@ -19,22 +19,22 @@ use std::sync::Arc;
 
 #[derive(Default)]
 pub(crate) struct Judged {
-    /// Byte range, determination and rule of each mutation that was not split, in order.
+    /// Byte range, determination and rule of each mutation that was not decomposed, in order.
     pub(crate) leaves: Vec<Leaf>,
-    /// The released text, inert bytes included; known only for texts that this process judged.
+    /// The released text, with inert bytes; only known for texts that this process judged.
     pub(crate) left: String,
     pub(crate) split: bool,
-    /// Why the stream ended early, with the end of the last determination.
+    /// The reason why the stream ended early, and the end of the last judged span.
     pub(crate) stopped: Option<(String, usize)>,
 }
 
 pub(crate) struct Leaf {
-    /// The index of its candidate in a list; 0 in a whole text.
+    /// The index of the span's candidate in the list of candidates; 0 if the text was judged as a whole.
     pub(crate) candidate: usize,
     pub(crate) range: Range<usize>,
     pub(crate) admitted: bool,
     pub(crate) rule: String,
-    /// The trust slope after it, in basis points; known only for texts that this process judged.
+    /// The trust slope after the span, in basis points; only known for texts that this process judged.
     pub(crate) slope: u16,
 }
 
@@ -45,7 +45,7 @@ impl Judged {
     }
 }
 
-/// Governs `{"id", "text", "intent"}` lines on the simulated card; returns the outcomes by id.
+/// Governs lines `{"id", "text", "intent"}` on the simulated card; returns the outcomes by id.
 pub(crate) fn govern(policy: &str, anchors: Option<&Path>, lines: &[Value]) -> Result<BTreeMap<String, Judged>> {
     let folder = Path::new("target/measure");
     std::fs::create_dir_all(folder)?;
@@ -80,7 +80,7 @@ pub(crate) fn govern(policy: &str, anchors: Option<&Path>, lines: &[Value]) -> R
     Ok(judged)
 }
 
-/// A policy for judging texts in this process, on the model of the card.
+/// A policy with which this process judges texts on the model of the card.
 pub(crate) struct Policy(Arc<portcullis_gate::Policy>);
 
 impl Policy {
@@ -124,7 +124,7 @@ impl Policy {
         Ok(judged)
     }
 
-    /// The outcomes of these texts with their intents, released span by span.
+    /// The outcomes of these texts with their intents, under release span by span.
     pub(crate) fn texts<'a>(
         &self,
         store: Option<&str>,

@@ -1,5 +1,5 @@
-//! Compares a text lane's tables with the mapping on the bytes of real texts: by class, the hits that the lane should
-//! find but misses, and the hits that only the lane finds.
+//! Compares a text lane's tables with the mapping on the bytes of real texts. Lists, by class, the hits that the lane
+//! should find but misses, and the hits that only the lane finds.
 
 use crate::streaming::{policies, texts};
 use anyhow::{Context, Result, ensure};
@@ -23,7 +23,7 @@ pub(crate) fn run(folder: &Path) -> Result<()> {
         let (seen, files) = seen_by_lane(manifest, files, &compiled);
         let mapper = Mapper::new(&seen, &files)?;
         let walk = Walk::new(compiled.tables.clone()).context("the tables have more engines than a walk")?;
-        // By class: texts with a hit, texts with a missed hit, and texts with a hit of the lane only.
+        // By class: texts with a hit of the mapping, texts with a missed hit, and texts where only the lane has a hit.
         let mut counts = vec![[0usize; 3]; compiled.classes.len()];
         for text in &texts {
             let hits = mapper.written(text);

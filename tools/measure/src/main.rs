@@ -1,5 +1,5 @@
-//! `cargo xtask measure` and `cargo xtask bench`: measures policies on labelled data from the user, and the speed of
-//! the parts.
+//! `cargo xtask measure` and `cargo xtask bench`: measure policies on labelled data that the user provides, and the
+//! speed of parts of the system.
 
 #![allow(clippy::indexing_slicing, reason = "only serde_json values are indexed, and a missing key of theirs is null")]
 

@@ -1,7 +1,8 @@
 //! Measures a policy on labelled text: one `{"id", "text", "label", "spans": [{"type", "start", "end"}]}` per line,
 //! with offsets in characters.
 //!
-//! Recall of a type: labelled spans without a byte in the output. Precision: refused leaf spans that overlap a label.
+//! Recall of a type: share of its spans of which no byte is released. Precision: share of refused leaf spans that
+//! overlap a label.
 
 use crate::judged::{number, text_of};
 use anyhow::{Context, Result};

@@ -1,5 +1,5 @@
-//! The pre-execution filter on labelled prompts, on long texts joined from harmless ones, and on the project's own
-//! cases.
+//! Measures the pre-execution filter on labelled prompts, on long texts that are joined from harmless texts, and on the
+//! project's own cases.
 
 use crate::judged::{self, text_of};
 use anyhow::{Result, ensure};
@@ -12,9 +12,9 @@ use std::process::Command;
 
 /// Folder with the project's harmless prompts and policy prose, one per line.
 const HARMLESS: &str = "host/prefilter/tests/data";
-/// Sets of attacks and of other harmful prompts. No harmless texts are joined from them.
+/// Names of sets with attacks and other harmful prompts. These sets are not used to make long harmless texts.
 const HARMFUL: [&str; 5] = ["inthewild", "cyberseceval", "bipia_instructions", "harmbench", "finance_advice"];
-/// Number of joined texts per set.
+/// Number of long texts that are made from each set by joining its texts.
 const JOINED: &str = "500";
 const CASES: &str = "tests/cases/bytes/prefilter.jsonl";
 
@@ -33,17 +33,17 @@ pub(crate) fn run(data: &Path) -> Result<()> {
     cases(Path::new(CASES))
 }
 
-/// The results for rows of a group with the same expectation.
+/// The results for those rows of a group that have the same expectation.
 #[derive(Default)]
 struct Group {
     right: usize,
     wrong: Vec<String>,
-    /// Rows that should be clear, are executed, but get a notice.
+    /// Number of rows that should be clear and are executed, but get a notice.
     noticed: usize,
 }
 
-/// Judges `{"id", "profile", "group", "text", "expect"}` rows under their profiles. Expectations: `refuse` is above the
-/// threshold, `notice` is that tier, and `clear` is executed.
+/// Judges rows `{"id", "profile", "group", "text", "expect"}` under their profiles. The expectation `refuse` means a
+/// tier above the threshold, `notice` this tier, and `clear` that the text is executed.
 fn cases(file: &Path) -> Result<()> {
     let rows = judged::rows(file)?;
     let profiles: BTreeSet<String> = rows.iter().map(|r| text_of(&r["profile"])).collect();
@@ -55,7 +55,7 @@ fn cases(file: &Path) -> Result<()> {
         std::fs::write(&input, of_profile.iter().map(|r| format!("{r}\n")).collect::<String>())?;
         let mut command = Command::new(demo::binary()?);
         command.args(["prefilter", "--json", "--profile", profile, "--jsonl"]).arg(&input);
-        // A refused row ends the command with its own exit code, which is not an error here.
+        // A refused row gives the command another exit code, which is not an error here.
         let lines = String::from_utf8(command.output()?.stdout)?;
         ensure!(lines.lines().count() == of_profile.len(), "the filter does not answer every row");
         for (row, line) in of_profile.iter().zip(lines.lines()) {
@@ -87,7 +87,7 @@ fn cases(file: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Files of a folder that contain prompts. Labelled sentences for policies are not prompts.
+/// The files of a folder that contain prompts. Files with labelled sentences for policies do not.
 fn rows(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|e| e.path());
     let is_rows =

@@ -1,5 +1,5 @@
-//! Texts in chunks, under every shipped policy: whether they are read like whole texts, and how long their bytes
-//! wait.
+//! Compares, under every shipped policy, texts that arrive in chunks with the same texts as wholes: whether the spans
+//! are equal, and how long bytes wait.
 
 use crate::judged::rows;
 use anyhow::{Context, Result, bail};
@@ -11,14 +11,14 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Sizes of chunks in bytes, used in turn: about one token each, then several.
+/// Sizes of chunks in bytes, used in turn: first about one token each, then several tokens.
 const CHUNKS: [[usize; 3]; 3] = [[4, 4, 4], [1, 7, 3], [13, 64, 29]];
 
-/// Number of bytes that arrived between the end of a span and its release.
+/// For each span, the number of bytes that arrived between the span's end and its release.
 #[derive(Default)]
 struct Waits {
     bytes: Vec<usize>,
-    /// Time for all texts, in chunks and as wholes.
+    /// Time for all texts in chunks, and time for all texts as wholes.
     time: [Duration; 2],
     length: usize,
 }
@@ -63,7 +63,7 @@ pub(crate) fn run(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The reading of a text: its pieces, whether each is judged, and its citations.
+/// The reading of one piece: its range, whether it is judged, and its citations.
 type Read = (Range<usize>, bool, Option<Vec<String>>);
 
 fn read(text: &Text) -> impl Iterator<Item = Read> {

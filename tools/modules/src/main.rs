@@ -1,11 +1,11 @@
-//! `cargo xtask modules`: checks for cycles of modules. In no crate of the workspace may two files use each other,
-//! directly or through others.
+//! `cargo xtask modules`: checks for cycles of modules. In every crate of the workspace, no two files may use each
+//! other, directly or indirectly.
 //!
-//! A module is a file; a `mod name { … }` belongs to the file that contains it. A file uses another if it names an item
-//! that the other defines: by an import that it uses itself, or by a path. A re-exported item counts for the file that
-//! defines it, so a `mod.rs` that collects its children is not in a cycle with them. A folder's module may use its own
-//! children and be used by them, because its task is to combine them. The crate's root may not, and with `--strict` no
-//! module may. Test code and the bare name of a module do not count.
+//! A module here is a file; a `mod name { … }` belongs to the file that contains it. A file uses another file if it
+//! names an item that the other file defines: by an import that it uses itself, or by a path. A re-exported item counts
+//! for the file that defines it, so a `mod.rs` that re-exports its children is not in a cycle with them. A folder's
+//! module may use its own children and be used by them, because its task is to combine them. The crate's root may not
+//! do so, and with `--strict` no module may. Test code and the bare name of a module do not count.
 
 #![allow(clippy::indexing_slicing, reason = "only serde_json values are indexed, and a missing key of theirs is null")]
 
@@ -80,7 +80,7 @@ fn check(root: &Path, strict: bool) -> Result<()> {
     bail!("{text}");
 }
 
-/// A use, as `file:line: path`.
+/// A use in the form `file:line: path`.
 fn shown(source: &Source, uses: &Uses, from: usize, to: usize) -> String {
     let here = std::env::current_dir().unwrap_or_default();
     let file = |at: usize| {

@@ -25,7 +25,7 @@ pub(crate) struct Module {
     pub(crate) file: usize,
     pub(crate) definitions: BTreeSet<String>,
     pub(crate) imports: Vec<Import>,
-    /// Paths outside of imports, with their lines.
+    /// The paths outside of imports, each with its line.
     pub(crate) paths: Vec<(Segments, usize)>,
 }
 
@@ -63,7 +63,7 @@ impl Source {
         self.walk(tokens, folder, &at, true)
     }
 
-    /// Reads the tokens of a module; if `items` is false, they are only a part of one.
+    /// Reads the tokens of a module. If `items` is false, the tokens are only a part of an item.
     fn walk(&mut self, tokens: TokenStream, folder: &Path, at: &Segments, items: bool) -> Result<()> {
         let tokens: Vec<TokenTree> = tokens.into_iter().collect();
         let mut place = 0;
@@ -102,7 +102,7 @@ impl Source {
         Ok(())
     }
 
-    /// Reads a child module, in its own file or in this one. Returns the place after it.
+    /// Reads a child module, which has a file of its own or is in this file. Returns the place after it.
     fn module(
         &mut self,
         tokens: &[TokenTree],
@@ -134,7 +134,7 @@ impl Source {
 
     /// Adds the name of the item whose keyword is at `place`.
     fn define(&mut self, tokens: &[TokenTree], place: usize, at: &Segments) {
-        // `macro_rules ! name`, `static mut NAME`, `const fn name`.
+        // The name follows further tokens in `macro_rules ! name`, `static mut NAME` and `const fn name`.
         let name = tokens.iter().skip(place + 1).find_map(|token| match token {
             TokenTree::Ident(ident) if ident == "mut" => None,
             TokenTree::Ident(ident) => Some(ident.to_string()),
@@ -177,14 +177,14 @@ impl Source {
     }
 }
 
-/// Keywords that the name of an item follows.
+/// Keywords after which an item's name follows.
 const DEFINING: [&str; 9] = ["struct", "enum", "fn", "trait", "type", "const", "static", "union", "macro_rules"];
 
 fn punct(tokens: &[TokenTree], place: usize, wanted: char) -> bool {
     matches!(tokens.get(place), Some(TokenTree::Punct(punct)) if punct.as_char() == wanted)
 }
 
-/// Whether this `use` belongs to `impl Trait + use<'a>`.
+/// Whether this `use` is a part of a bound, as in `impl Trait + use<'a>`.
 fn is_bound(tokens: &[TokenTree], place: usize) -> bool {
     punct(tokens, place + 1, '<')
 }
@@ -201,7 +201,7 @@ fn attribute(tokens: &[TokenTree], place: usize) -> Option<(&Group, usize)> {
     }
 }
 
-/// Whether an attribute limits the next item to test builds: `cfg(test)`, `cfg(all(test, …))`, `test`.
+/// Whether an attribute limits the next item to test builds: `cfg(test)`, `cfg(all(test, …))` or `test`.
 fn for_tests(attribute: &TokenStream) -> bool {
     let text: String = attribute.to_string().chars().filter(|c| !c.is_whitespace()).collect();
     text == "test" || text.starts_with("cfg(test") || text.starts_with("cfg(all(test")
@@ -223,7 +223,7 @@ fn item_end(tokens: &[TokenTree], mut place: usize) -> usize {
         TokenTree::Ident(ident) => ITEMS.iter().any(|word| ident == word),
         _ => false,
     });
-    // These items end with a semicolon, even if they contain braces.
+    // Items with these keywords end with a semicolon, even if they contain braces.
     let statement = tokens
         .iter()
         .skip(place)
@@ -244,7 +244,7 @@ fn item_end(tokens: &[TokenTree], mut place: usize) -> usize {
     place
 }
 
-/// Words with which an item begins; commas do not end these items.
+/// Words with which an item begins. A comma does not end such an item.
 const ITEMS: [&str; 15] = [
     "pub",
     "fn",
@@ -286,7 +286,7 @@ fn segments(tokens: &[TokenTree], mut place: usize) -> (Segments, usize, usize) 
 fn tree(tokens: &[TokenTree], prefix: &[String], public: bool, into: &mut Vec<Import>) {
     let branches = tokens.split(|token| matches!(token, TokenTree::Punct(punct) if punct.as_char() == ','));
     for branch in branches.filter(|branch| !branch.is_empty()) {
-        // `::name` names a crate. No file of the workspace uses this form.
+        // `::name` names a crate; no file of the workspace uses this form.
         let (path, after, line) = segments(branch, 0);
         let mut path: Segments = prefix.iter().cloned().chain(path).collect();
         let joined = punct(branch, after, ':') && punct(branch, after + 1, ':');

@@ -13,7 +13,7 @@ fn written(files: &[(&str, &str)]) -> tempfile::TempDir {
     folder
 }
 
-/// The file names of the shortest cycle; empty if there is none.
+/// The names of the files in the shortest cycle; empty if there is none.
 fn circle(files: &[(&str, &str)]) -> Vec<String> {
     circle_by(files, true)
 }
@@ -69,14 +69,14 @@ fn a_parent_that_only_exports_is_in_no_circle_and_one_that_defines_is() {
         circle(&[lib, one, two, ("folder/mod.rs", "mod one; mod two; pub use one::One; pub(crate) use two::*;")]),
         [""; 0]
     );
-    // The parent defines a type, and a function that uses a child.
+    // The parent defines a type that a child uses, and a function that uses a child.
     let three = ("folder/one.rs", "use super::Two; pub struct One(Two, super::Own);");
     let parent =
         ("folder/mod.rs", "mod one; mod two; pub use one::One; pub use two::Two; pub struct Own; fn f(_: One) {}");
     let files = [lib, three, two, parent];
     assert_eq!(circle(&files), ["folder/mod.rs", "folder/one.rs", "folder/mod.rs"]);
     assert_eq!(circle_by(&files, false), [""; 0]);
-    // A crate's root is not a folder's module: items that its children need must be in another file.
+    // The root of a crate may not use its children in this way: items that its children need must be in another file.
     let root =
         [("lib.rs", "mod a; pub struct Own; fn f() { a::a() }"), ("a.rs", "pub fn a() -> crate::Own { todo!() }")];
     assert_eq!(circle_by(&root, false), ["lib.rs", "a.rs", "lib.rs"]);

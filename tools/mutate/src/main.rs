@@ -1,4 +1,4 @@
-//! `cargo xtask mutate`: inserts faults into a copy of the tree; a test or a proof must fail for each.
+//! `cargo xtask mutate`: inserts faults into a copy of the source tree; for each fault, a test or a proof must fail.
 
 #![allow(clippy::indexing_slicing, reason = "only serde_json values are indexed, and a missing key of theirs is null")]
 

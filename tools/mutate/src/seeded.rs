@@ -1,4 +1,4 @@
-//! Seeded faults: each fault of tests/mutants.toml is inserted into a copy of the tree, and its test must fail.
+//! Seeded faults: inserts each fault of tests/mutants.toml into a copy of the sources; then the fault's test must fail.
 
 use anyhow::{Context, Result, bail, ensure};
 use portcullis_tools::setup;
@@ -18,12 +18,12 @@ struct Mutants {
 struct Mutant {
     name: String,
     file: PathBuf,
-    /// Text that occurs in the file exactly once.
+    /// The text to replace; it occurs in the file exactly once.
     find: String,
     replace: String,
-    /// Arguments of `cargo test` that must fail.
+    /// Arguments of the `cargo test` that must fail.
     test: Vec<String>,
-    /// Whether CI includes this fault.
+    /// Whether CI seeds this fault.
     #[serde(default)]
     ci: bool,
 }
@@ -49,7 +49,7 @@ pub(crate) fn run(tally: &mut Tally, long: bool, filter: Option<&str>) -> Result
     Ok(())
 }
 
-/// Copies the tracked and the untracked files of the tree, and links to this tree's Python environment.
+/// Copies all files that git does not ignore, and makes a symbolic link to the repository's Python environment.
 pub(crate) fn copy_tree(copy: &Path) -> Result<()> {
     let list = capture(Command::new("git").args(["ls-files", "--cached", "--others", "--exclude-standard"]))?;
     for path in list.lines().map(Path::new).filter(|p| p.is_file()) {
@@ -80,7 +80,7 @@ fn killed(copy: &Path, mutant: &Mutant) -> Result<()> {
 }
 
 fn judge(copy: &Path, mutant: &Mutant) -> Result<()> {
-    // Dependencies are taken from this tree's build; only the workspace's own crates are built again.
+    // The build reuses the dependencies that the repository has built; only the workspace's own crates are built again.
     let target = tool::root()?.join("target");
     let cargo = |args: &[&str]| {
         let mut command = Command::new("cargo");
@@ -105,7 +105,7 @@ fn judge(copy: &Path, mutant: &Mutant) -> Result<()> {
 mod tests {
     use super::*;
 
-    /// Every fault's text must still occur, which otherwise only the long runs would notice.
+    /// The text of every fault must still occur in its file. Without this test, only the long runs would notice.
     #[test]
     fn every_fault_can_be_seeded() {
         let root = tool::root().unwrap();

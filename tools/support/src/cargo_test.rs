@@ -20,7 +20,7 @@ pub fn run(tally: &mut Tally) -> Result<()> {
     counted(tally, command)
 }
 
-/// The skip reason of the tests that run only in a virtual machine.
+/// The reason that is printed when a test is skipped because it only runs in a virtual machine.
 const VM: &str = "cargo xtask vm";
 
 /// Runs `cargo test` or a test program, and counts the reported results.
@@ -39,7 +39,7 @@ pub fn counted(tally: &mut Tally, mut command: Command) -> Result<()> {
             tally.skip("part of a test", why);
         } else if let Some(name) = line.strip_prefix("test ").and_then(|l| l.split_once(" ... ignored")) {
             let why = name.1.trim_start_matches([',', ' ']);
-            // A separate part of CI runs those.
+            // A separate part of CI runs the tests for the virtual machine.
             if why != VM {
                 tally.skip(name.0, why);
             }
@@ -52,24 +52,24 @@ pub fn counted(tally: &mut Tally, mut command: Command) -> Result<()> {
     Ok(())
 }
 
-/// The test programs that contain many files, each as a module. Other programs contain one file.
+/// The test programs that consist of many files, each a module. Every other test program is a single file.
 pub const JOINED: [&str; 2] = ["all", "card"];
 
 #[derive(Clone)]
 pub struct Program {
-    /// The name: cargo's name of a file below `tests` or of a crate, or a module of [`JOINED`].
+    /// The program's name: cargo's name of a file below `tests` or of a crate, or a module of a program in [`JOINED`].
     pub name: String,
-    /// The filter for its tests; `None` for all tests.
+    /// The filter for the program's tests; `None` for all tests.
     pub filter: Option<String>,
     pub package: String,
     pub path: PathBuf,
-    /// Its package's folder, which is its working directory.
+    /// The folder of the program's package; the program runs in this folder.
     pub folder: PathBuf,
 }
 
-/// Builds the tests of these names with the given cargo command. A name is that of a program, or of a module `card_…`
-/// in the program `card`. Two packages may have programs of the same name. Errors: the build fails, or a name does not
-/// exist.
+/// Builds the tests with these names, using the given cargo command. A name is a program's name, or the name of a
+/// module `card_…` in the program `card`. Two packages may have programs with the same name. Errors: the build fails,
+/// or there is no test with a name.
 pub fn programs(cargo: Command, names: &[&str]) -> Result<Vec<Program>> {
     let built = built(cargo, names.iter().flat_map(|name| ["--test", target(name)]))?;
     let mut found = Vec::new();
@@ -86,7 +86,7 @@ pub fn programs(cargo: Command, names: &[&str]) -> Result<Vec<Program>> {
     Ok(found)
 }
 
-/// The program that contains the tests of a name.
+/// The program that contains the tests called `name`.
 fn target(name: &str) -> &str {
     if name.starts_with("card_") { "card" } else { name }
 }
@@ -126,7 +126,7 @@ fn built<'a>(mut cargo: Command, targets: impl IntoIterator<Item = &'a str>) -> 
     Ok(found)
 }
 
-/// The package's name from cargo's package id: `path+file:///…/host/core#portcullis-core@0.1.0`, or `…/name#0.1.0`.
+/// The package's name from cargo's id, such as `path+file:///…/host/core#portcullis-core@0.1.0` or `…/name#0.1.0`.
 fn package(id: &str) -> String {
     let (url, fragment) = id.rsplit_once('#').unwrap_or((id, ""));
     match fragment.split_once('@') {
@@ -142,7 +142,7 @@ pub fn run_program(tally: &mut Tally, program: &Program) -> Result<()> {
     counted(tally, command)
 }
 
-/// The number of passed tests, from a program's closing line without failures.
+/// The number of passed tests in a program's closing line; `None` if the line reports failures.
 pub fn passed(line: &str) -> Option<usize> {
     counts(line).filter(|counts| counts.failed == 0).map(|counts| counts.passed)
 }

@@ -1,5 +1,5 @@
-//! Debian packages, fetched with this system's apt and unpacked into a folder. Nothing is installed, and root is not
-//! needed.
+//! Debian packages, fetched with this system's apt and unpacked into a folder. They are not installed, and root rights
+//! are not needed.
 
 use crate::tool::capture;
 use anyhow::{Context, Result, ensure};
@@ -9,8 +9,8 @@ use std::process::Command;
 
 const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 
-/// Debian's archive and the release of this system, from its apt configuration. Errors: the system is not Debian, or
-/// has no archive configured.
+/// Debian's archive and the release of this system, as its apt configuration gives them. Errors: the system is not
+/// Debian, or has no archive configured.
 pub fn archive() -> Result<(String, String)> {
     ensure!(
         ["apt-get", "dpkg-deb"].iter().all(|tool| Command::new(tool).arg("--version").output().is_ok()),
@@ -34,14 +34,14 @@ pub fn archive() -> Result<(String, String)> {
         .context("this system's apt knows no archive of Debian")
 }
 
-/// A view of the archive in which nothing is installed, so that a program is fetched with all its libraries.
+/// A view of the archive in which no package is installed, so that a program is fetched with all its libraries.
 pub struct View {
     folder: PathBuf,
 }
 
 impl View {
-    /// Creates the view in `folder`, replacing an old one, and fetches the lists of these suites. Errors: the folder is
-    /// not writable, or the archive is not reachable.
+    /// Creates the view in `folder` in place of an old view, and fetches the lists of these suites. Errors: the folder
+    /// is not writable, or the archive is not reachable.
     pub fn new(folder: &Path, archive: &str, suites: &[&str]) -> Result<Self> {
         if folder.exists() {
             fs::remove_dir_all(folder)?;
@@ -60,7 +60,7 @@ impl View {
         Ok(view)
     }
 
-    /// Runs apt-get; packages go to the view's cache. Errors: apt-get fails; the error contains its output.
+    /// Runs apt-get; it stores packages in the view's cache. Errors: apt-get fails; the error contains its output.
     pub fn get(&self, args: &[&str]) -> Result<String> {
         let mut command = Command::new("apt-get");
         for (option, place) in [
@@ -77,8 +77,8 @@ impl View {
         capture(&mut command)
     }
 
-    /// Unpacks every fetched package into `root`, except those whose file name begins with one of `without`, and
-    /// removes the view. Errors: a package cannot be unpacked.
+    /// Unpacks every fetched package into `root`, except packages whose file name begins with an element of `without`.
+    /// Then removes the view. Errors: a package cannot be unpacked.
     pub fn unpack(self, root: &Path, without: &[&str]) -> Result<()> {
         fs::create_dir_all(root)?;
         for entry in fs::read_dir(self.cache())? {

@@ -1,4 +1,4 @@
-//! The demo of the README: a few sentences that are judged on the simulated card, and their bundle.
+//! The demo of the README: judges a few sentences on the simulated card, and makes a bundle of them.
 
 use crate::setup;
 use crate::tool::{self, capture, cargo, say};
@@ -17,7 +17,7 @@ pub fn run() -> Result<()> {
     Ok(())
 }
 
-/// Builds the program with the features of the whole workspace, so that nothing is built twice.
+/// Builds the program with the features of the whole workspace, so that other tasks can use the same build.
 pub fn build() -> Result<()> {
     setup::tools()?;
     say("building `portcullis` (10 minutes or more the first time; later runs take seconds)");
@@ -29,7 +29,7 @@ pub fn binary() -> Result<PathBuf> {
     Ok(tool::root()?.join(tool::target_dir()).join("debug/portcullis"))
 }
 
-/// Builds the program, makes a new bundle and a trust folder with it, and returns its output.
+/// Builds the program, makes a new bundle and a trust folder with the program, and returns its output.
 pub fn output() -> Result<String> {
     build()?;
     let (bundle, root) = (bundle()?, root()?);
@@ -52,7 +52,7 @@ pub fn bundle() -> Result<PathBuf> {
     Ok(tool::root()?.join(tool::target_dir()).join("demo/bundle"))
 }
 
-/// The root of simulated cards, in the trust folder beside the bundle.
+/// The root certificate of simulated cards, in the trust folder next to the bundle.
 pub fn root() -> Result<PathBuf> {
     Ok(tool::root()?.join(tool::target_dir()).join("demo/trust/sim-roots/simulation.pem"))
 }

@@ -14,7 +14,7 @@ pub(crate) struct Environment<'a> {
     stamp: PathBuf,
 }
 
-/// The packages of a requirements file, each with the hashes on its continuation lines.
+/// The packages in a requirements file, each with the hashes on its continuation lines.
 pub(crate) fn packages(requirements: &str) -> impl Iterator<Item = &str> {
     let mut rest = requirements;
     let lines = std::iter::from_fn(move || {
@@ -33,24 +33,24 @@ impl<'a> Environment<'a> {
         Self { folder, packages: packages.into_iter().collect(), stamp: folder.join("portcullis-tools") }
     }
 
-    /// Digest of the intended content; `further` describes the caller's additions to the packages.
+    /// Digest of the intended content; `further` describes what the caller adds to the packages.
     fn digest(&self, further: &str) -> String {
         format!("{:x?}\n", Sha256::digest(self.packages.join("\n") + further).as_slice())
     }
 
-    /// Whether the environment works and was completed with these packages.
+    /// Whether the environment works, and its installation was completed with these packages.
     pub(crate) fn is_ready(&self, further: &str) -> bool {
         self.works() && fs::read_to_string(&self.stamp).is_ok_and(|digest| digest == self.digest(further))
     }
 
-    /// Creates or repairs the environment, and installs the packages; `what` names them for the user.
+    /// Creates or repairs the environment and installs the packages. `what` is their name in messages for the user.
     pub(crate) fn install(&self, what: &str) -> Result<()> {
         if !self.works() {
             self.make()?;
         }
         let (count, folder) = (self.packages.len(), self.folder.display());
         say(&format!("installing {count} pinned packages into {folder} ({what})"));
-        // Only wheels: a source build would run the package's code, and fetch build tools without a hash.
+        // Only wheels: a build from source would run a package's code and fetch build tools without a hash.
         let list = self.folder.join("requirements.txt");
         fs::write(&list, self.packages.join("\n"))?;
         let mut pip = Command::new(self.python());
@@ -69,16 +69,16 @@ impl<'a> Environment<'a> {
         self.folder.join("bin/python")
     }
 
-    /// Whether the interpreter runs, has pip, and is the one that the environment's programs name.
+    /// Whether the interpreter runs, has pip, and is the interpreter that the environment's programs name.
     pub(crate) fn works(&self) -> bool {
         let named = fs::read_to_string(self.folder.join("bin/pip")).unwrap_or_default();
         let interpreter = named.lines().next().and_then(|line| line.strip_prefix("#!"));
-        // After a checkout was moved, the programs name an interpreter that no longer exists.
+        // If a checkout has moved, the programs name an interpreter that does not exist any more.
         interpreter.is_some_and(|path| Path::new(path.trim()).exists())
             && capture(Command::new(self.python()).args(["-c", "import pip"])).is_ok()
     }
 
-    /// Creates the environment, replacing one that does not work.
+    /// Creates the environment; replaces an environment that does not work.
     fn make(&self) -> Result<()> {
         let folder = self.folder.display();
         if self.folder.is_symlink() {
@@ -92,7 +92,7 @@ impl<'a> Environment<'a> {
             .context("Python could not make an environment (Debian: apt install python3-venv)")
     }
 
-    /// Makes a link in its `bin`, replacing an old one.
+    /// Makes a link in the environment's `bin` in place of an old link.
     pub(crate) fn link(&self, name: &str, to: &Path) -> Result<()> {
         let link = self.folder.join("bin").join(name);
         if link.is_symlink() {
@@ -106,7 +106,7 @@ impl<'a> Environment<'a> {
 mod tests {
     use super::*;
 
-    /// An environment without pip, and one whose interpreter was removed by an upgrade of Python, are both made again.
+    /// An environment is made again if it has no pip, or if an upgrade of Python has removed its interpreter.
     #[test]
     fn an_environment_without_pip_or_with_a_dead_interpreter_is_made_anew() {
         let dir = tempfile::tempdir().unwrap();
@@ -153,7 +153,7 @@ mod tests {
         }
     }
 
-    /// An environment is ready only if it was completed with the same packages and additions.
+    /// An environment is ready only for the packages and additions with which it was completed.
     #[test]
     fn an_environment_is_ready_for_what_it_was_finished_with() {
         let dir = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! Code that the workspace's tasks share: starting programs, the tally of results, the pinned tools, the demo, the
-//! list of proofs, Markdown pages.
+//! Code that the workspace's tasks share: starting programs, counting results, the pinned tools, the demo, the list of
+//! proofs, Markdown pages.
 
 #![allow(clippy::indexing_slicing, reason = "only serde_json values are indexed, and a missing key of theirs is null")]
 

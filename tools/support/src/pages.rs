@@ -1,8 +1,8 @@
-//! Markdown pages: their fenced code blocks, which of these a shell runs, and the output that they quote.
+//! Markdown pages: finds their fenced code blocks, the blocks that a shell runs, and the output that pages quote.
 //!
-//! Each block of commands is run unless its fence excludes it: ` ```sh norun: REASON`. A block ` ```text output` quotes
-//! the output of the preceding block of commands: all its lines must occur there in this order, with other lines in
-//! between.
+//! Each block of commands is run, unless its fence excludes it: ` ```sh norun: REASON`. A block ` ```text output`
+//! quotes the output of the block of commands before it: all lines of the quotation must occur in the output in this
+//! order, but the output may have other lines between them.
 
 use anyhow::{Result, bail};
 
@@ -13,11 +13,11 @@ pub struct Block {
     pub line: usize,
     /// The text after the opening fence on its line.
     pub info: String,
-    /// Its lines, without the fences.
+    /// The block's lines, without the fences.
     pub text: String,
 }
 
-/// The use of a block.
+/// How a block is used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Use {
     Run,
@@ -29,7 +29,7 @@ pub enum Use {
 }
 
 impl Block {
-    /// Errors: a block of commands with an unknown mark, or without a reason.
+    /// How the block is used. Errors: a block of commands has an unknown mark, or a mark without its reason.
     pub fn usage(&self) -> Result<Use> {
         let (language, mark) = self.info.split_once(' ').unwrap_or((&self.info, ""));
         Ok(match (language, mark.trim()) {
@@ -69,8 +69,8 @@ pub fn blocks(page: &str) -> Vec<Block> {
     found
 }
 
-/// The first quoted line that does not occur in the printed output after the previous one. White space at both ends of
-/// a line is ignored, and a quoted line may be part of a printed line.
+/// The first quoted line that does not occur in the printed output after the previous quoted line; `None` if all occur.
+/// White space at both ends of a line is ignored. A quoted line may be a part of a printed line.
 #[must_use]
 pub fn missing<'a>(quoted: &'a str, printed: &str) -> Option<&'a str> {
     let mut rest = printed.lines();

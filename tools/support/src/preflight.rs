@@ -6,22 +6,22 @@ use anyhow::{Result, bail};
 use std::path::Path;
 use std::process::Command;
 
-/// Mebibytes of the Python tools, including downloads.
+/// Disk space of the Python tools in mebibytes, including downloads.
 const TOOLS_MIB: u64 = 900;
-/// Mebibytes of a first build.
+/// Disk space of a first build in mebibytes.
 const BUILD_MIB: u64 = 3_000;
 /// Oldest Rust that builds the workspace.
 const RUST: &str = env!("CARGO_PKG_RUST_VERSION");
 /// Oldest Python for the pinned tools.
 const PYTHON: &str = "3.11";
 
-/// The prefix of requirements that only the creation of a Python environment has.
+/// The start of the names of those requirements that are needed only to create a Python environment.
 const MODULE: &str = "Python's module";
 
 /// Runs a program and returns its output; `None` if it does not run.
 type Probe<'a> = &'a dyn Fn(&str, &[&str]) -> Option<String>;
 
-/// A requirement: a command that shows it, the oldest version that works, and its source.
+/// A requirement: a command that prints the version, the oldest version that works, and where to get it.
 struct Need {
     what: &'static str,
     command: &'static [&'static str],
@@ -61,8 +61,8 @@ const NEEDS: [Need; 9] = [
     },
 ];
 
-/// Checks everything, and reports all missing requirements at once. A working Python environment does not need the
-/// modules that create one.
+/// Checks all requirements, and reports all that are missing at once. If the Python environment works, the modules for
+/// creating one are not required.
 pub(crate) fn check(environment_works: bool) -> Result<()> {
     let mut problems = missing(&probe);
     if environment_works {
@@ -81,8 +81,8 @@ fn probe(program: &str, args: &[&str]) -> Option<String> {
     capture(command.args(args)).ok()
 }
 
-/// Programs that only some tasks need, with these tasks and the Debian package. Without the program, the tasks count as
-/// skipped.
+/// Programs that only some tasks need, with these tasks and the Debian package. If such a program is missing, the tasks
+/// count as skipped.
 const OPTIONAL: [(&str, &[&str], &str, &str); 4] = [
     ("apt-get", &["apt-get", "--version"], "the virtual machine and the browser of the tests", "apt"),
     ("dpkg-deb", &["dpkg-deb", "--version"], "the same, and the Debian package", "dpkg"),
@@ -90,8 +90,8 @@ const OPTIONAL: [(&str, &[&str], &str, &str); 4] = [
     ("systemd-analyze", &["systemd-analyze", "--version"], "the test of the service's unit", "systemd"),
 ];
 
-/// Prints which programs exist, which are missing and how to get them, and the requirements of set-up and of a first
-/// build. Errors: a requirement of set-up is missing.
+/// Prints which programs exist, which are missing and how to get them, and what set-up and a first build require.
+/// Errors: a requirement of set-up is missing.
 pub fn doctor() -> Result<()> {
     let mut lacks = false;
     for need in &NEEDS {
@@ -131,7 +131,7 @@ pub fn doctor() -> Result<()> {
     Ok(())
 }
 
-/// The installed version, if a version is required. Error: a line with the Debian package that provides the program.
+/// The installed version, if the requirement has a version. Error: a line with the Debian package that has the program.
 fn met(need: &Need, probe: Probe<'_>) -> Result<String, String> {
     let remedy = need.remedy;
     let output = need.command.split_first().and_then(|(program, args)| probe(program, args));
@@ -147,10 +147,10 @@ fn met(need: &Need, probe: Probe<'_>) -> Result<String, String> {
     }
 }
 
-/// One line per requirement that is not met, with the Debian package for it.
+/// One line for each requirement that is not met, with the Debian package that meets it.
 fn missing(probe: Probe<'_>) -> Vec<String> {
     let mut lines: Vec<String> = NEEDS.iter().filter_map(|need| met(need, probe).err()).collect();
-    // If Python itself is missing, do not list its modules.
+    // If Python itself is missing, its modules are not listed.
     if lines.iter().any(|line| line.starts_with("python3: not found")) {
         lines.retain(|line| !line.starts_with(MODULE));
     }
@@ -162,7 +162,7 @@ fn version(text: &str) -> (u32, u32) {
     (parts.next().unwrap_or(0), parts.next().unwrap_or(0))
 }
 
-/// Mebibytes that set-up and build will still write.
+/// Mebibytes that set-up and a first build still have to write.
 fn needed_mib() -> u64 {
     let tools = if Path::new(VENV).join("portcullis-tools").exists() { 0 } else { TOOLS_MIB };
     let build = if target_dir().join("debug/portcullis").exists() { 0 } else { BUILD_MIB };
@@ -184,7 +184,7 @@ fn space(needed: u64, free: Option<u64>) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// The lines for a machine with all programs except those whose command line starts with one of `without`.
+    /// The report's lines for a machine without the programs whose command lines start with an entry of `without`.
     fn lines(without: &[&str], rustc: &str) -> Vec<String> {
         missing(&|program, args| {
             let line = [&[program], args].concat().join(" ");

@@ -1,4 +1,4 @@
-//! The proofs of rtl/formal/proofs.toml, and the modules in each of them, from the elaborated designs.
+//! The proofs in rtl/formal/proofs.toml, and the modules in each proof, according to the elaborated designs.
 
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
@@ -56,9 +56,9 @@ struct TaskRow {
 #[derive(Clone, Copy, Deserialize, PartialEq, Eq, Debug)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
-    /// By k-induction from reset.
+    /// Proof by k-induction from reset.
     Prove,
-    /// All runs of this many clocks.
+    /// Check of all runs with this many clocks.
     Bmc,
     Cover,
 }
@@ -69,21 +69,21 @@ pub struct Proof {
     pub name: String,
     /// Files relative to the workspace.
     pub files: Vec<PathBuf>,
-    /// Modules whose outputs are unconstrained.
+    /// Modules that are replaced by black boxes, whose outputs are unconstrained.
     pub black_boxes: Vec<String>,
     /// Options for all tasks.
     options: Vec<String>,
-    /// Yosys commands after reading.
+    /// Yosys commands after the design was read.
     pub steps: Vec<String>,
     /// Tasks in the order of the table.
     pub tasks: Vec<Task>,
-    /// Whether it takes minutes: CI runs it [shortened](Self::shortened).
+    /// Whether the proof takes minutes; then CI runs it [shortened](Self::shortened).
     pub long: bool,
 }
 
 #[derive(Clone, Debug)]
 pub struct Task {
-    /// Unique within its proof.
+    /// The task's name, unique within its proof.
     pub name: String,
     pub mode: Mode,
     /// Number of clocks, or steps of the induction.
@@ -107,7 +107,7 @@ pub fn all() -> Result<Vec<Proof>> {
     Ok(proofs)
 }
 
-/// SystemVerilog files by name without suffix. Names are unique, because designs are read from one flat folder.
+/// SystemVerilog files by name without suffix. The names must be unique, because all files are read from one folder.
 fn index(folder: &Path, sources: &mut BTreeMap<String, PathBuf>) -> Result<()> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
@@ -171,7 +171,7 @@ fn proof(row: Row, sources: &BTreeMap<String, PathBuf>) -> Result<Proof> {
 }
 
 impl Task {
-    /// Whether it has a claim, not only covers.
+    /// Whether the task makes a claim; other tasks only have covers.
     #[must_use]
     pub fn claims(&self) -> bool {
         self.mode != Mode::Cover
@@ -184,8 +184,8 @@ impl Proof {
         all()?.into_iter().find(|proof| proof.name == name).with_context(|| format!("{TABLE} states no `{name}`"))
     }
 
-    /// The same claims for the first three clocks only. This shows that the files fit together and that no assertion
-    /// fails at once.
+    /// The proof with the same claims for the first three clocks only. This shows that the files fit together, and that
+    /// no assertion fails immediately.
     #[must_use]
     pub fn shortened(mut self) -> Self {
         self.tasks.retain(Task::claims);
@@ -195,7 +195,7 @@ impl Proof {
         self
     }
 
-    /// The folder where `cargo xtask formal` stores the design of the first task with a claim.
+    /// The folder where `cargo xtask formal` stores the design of the first task that makes a claim.
     #[must_use]
     pub fn model(&self) -> PathBuf {
         let task = self.tasks.iter().find(|task| task.claims()).map_or("", |task| task.name.as_str());
@@ -228,10 +228,10 @@ impl Proof {
     }
 }
 
-/// For each module of these folders, such as `gate/sweep`: the proofs whose design contains logic of its file.
+/// For each module in these folders, such as `gate/sweep`: the proofs whose design contains logic of the module's file.
 ///
-/// This is read from the designs of the last `cargo xtask formal`. A module that is a black box, or is below one, has
-/// no logic there.
+/// The designs are those of the last `cargo xtask formal`. A module that is a black box, or is inside one, has no logic
+/// in the design.
 pub fn modules_of(folders: &[&str]) -> Result<BTreeMap<String, BTreeSet<String>>> {
     let mut modules: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for folder in folders {
@@ -256,7 +256,7 @@ pub fn modules_of(folders: &[&str]) -> Result<BTreeMap<String, BTreeSet<String>>
     Ok(modules)
 }
 
-/// The elaborated design of a proof's first task with a claim.
+/// The elaborated design of the first task of a proof that makes a claim.
 fn design(proof: &Proof) -> Result<String> {
     let path = proof.model().join("design.il");
     fs::read_to_string(&path)

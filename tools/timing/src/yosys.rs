@@ -1,12 +1,12 @@
-//! Runs Yosys for both tasks, and lists the sources that it reads.
+//! Runs Yosys for the tasks `area` and `timing`, and lists the sources that it reads.
 
 use anyhow::{Context, Result};
 use portcullis_tools::tool::{capture, python_tool};
 use std::fs;
 
-/// Yosys with a larger stack than the wheel's own command has.
+/// Runs Yosys with a larger stack than the wheel's own command does.
 const DEEP_YOSYS: &str = "tools/timing/src/deep_yosys.py";
-/// The card's sources, and what the bench of the text lane has beside them.
+/// The lists of sources: those of the card, and those of the text lane's bench.
 const LISTS: [&str; 2] = ["rtl/portcullis.f", "rtl/text/tb/text_lane_tb.f"];
 
 pub(crate) fn run(script: &str) -> Result<()> {

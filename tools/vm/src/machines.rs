@@ -1,4 +1,4 @@
-//! The driver in a virtual machine: a real kernel's VFIO and IOMMU, in software emulation, without root.
+//! Tests the driver in a virtual machine: with a real kernel's VFIO and an emulated IOMMU, without root rights.
 
 use crate::initramfs::Initramfs;
 use crate::noiommu;
@@ -13,7 +13,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 const MODULES: [&str; 6] = ["irqbypass", "vfio", "vfio_virqfd", "vfio_iommu_type1", "vfio-pci-core", "vfio-pci"];
-/// Longest run of a virtual machine.
+/// Longest time that a virtual machine may run.
 const DEADLINE: Duration = Duration::from_secs(180);
 
 pub(crate) fn run(tally: &mut Tally) -> Result<()> {
@@ -40,7 +40,7 @@ pub(crate) fn run(tally: &mut Tally) -> Result<()> {
     Ok(())
 }
 
-/// The card in a virtual machine without an IOMMU. Not part of CI, because it builds a kernel module from source.
+/// Tests the card in a virtual machine without an IOMMU. Not part of CI, because it builds a kernel module.
 pub(crate) fn without_iommu(tally: &mut Tally) -> Result<()> {
     let (qemu, kernel) = (Packages::fetch()?, Packages::source()?);
     demo::build()?;
@@ -61,7 +61,7 @@ fn edu(guest: &Guest<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The Verilated card as a PCI device of the machine. The bundle of a run inside is verified outside.
+/// The Verilated card is a PCI device of the virtual machine. A run inside makes a bundle, which is verified outside.
 fn card(guest: &Guest<'_>) -> Result<()> {
     let folder = std::env::current_dir()?.join("target/vm");
     let (socket, export) = (folder.join("card.sock"), folder.join("bundle.tar"));
@@ -86,16 +86,16 @@ fn card(guest: &Guest<'_>) -> Result<()> {
     let mut verify = Command::new(demo::binary()?);
     verify.arg("verify").arg(&bundle).arg("--allow-sim").arg("--trust").arg(folder.join("trust")).stdout(Stdio::null());
     let status = verify.status()?;
-    // Exit code 10: everything is affirmed, and simulated.
+    // Exit code 10: everything is affirmed, but the evidence is simulated.
     ensure!(status.code() == Some(10), "the bundle that left the machine verifies with {status}, not 10");
     eprintln!("        ok the bundle that left the machine verifies out here");
     Ok(())
 }
 
-/// The files of tests/e2e whose tests also run with a kernel's VFIO (`on_all!` in tests/e2e/card_support).
+/// The files of tests/e2e with tests that also run on a kernel's VFIO (`on_all!` in tests/e2e/card_support).
 const SUITE: [&str; 4] = ["card_transport", "card_lifecycle", "card_entries", "card_hostile"];
-/// Runs the device tests in the guest, on the Verilated card through the guest's VFIO. Elsewhere these tests run on
-/// model, simulation and socket.
+/// Runs the device tests in the guest, on the Verilated card through the guest's VFIO. Outside, the same tests run on
+/// the model, the simulation and the socket.
 fn suite(tally: &mut Tally, guest: &Guest<'_>, title: &'static str, modules: &[&str]) {
     let result = (|| {
         let mut image = guest.image()?;
@@ -127,12 +127,12 @@ fn suite(tally: &mut Tally, guest: &Guest<'_>, title: &'static str, modules: &[&
     }
 }
 
-/// The QEMU device for the card at `socket`.
+/// QEMU's option for the card at `socket`.
 fn card_device(socket: &Path) -> String {
     format!(r#"{{"driver":"vfio-user-pci","addr":"3","socket":{{"type":"unix","path":"{}"}}}}"#, socket.display())
 }
 
-/// The card behind its socket; stopped when this is dropped.
+/// The simulated card behind its socket. Dropping it stops the server.
 struct Server(Child);
 
 impl Server {
@@ -155,7 +155,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It may have ended already.
+        // The server may have ended already, so errors are ignored.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
@@ -174,7 +174,7 @@ impl Guest<'_> {
         image.add("init", &fs::read("tests/vm/init")?);
         image.add("bin/busybox", &fs::read(self.kernel.busybox()?)?);
         if !self.iommu {
-            // This file comes before the kernel's own, and the first file of a name is used.
+            // This file comes before the kernel's own file; of several files with the same name, the first is used.
             image.add("modules/vfio.ko", &fs::read(noiommu::module(self.kernel)?)?);
         }
         for name in MODULES {
@@ -190,7 +190,7 @@ fn binary(name: &str) -> Result<PathBuf> {
     Ok(demo::binary()?.with_file_name(name))
 }
 
-/// A running machine; killed when this is dropped.
+/// A running virtual machine. Dropping it kills the machine.
 struct Machine {
     name: &'static str,
     child: Child,
@@ -220,7 +220,7 @@ impl Machine {
         Ok(Self { name, child, log, started: Instant::now() })
     }
 
-    /// Waits for the end of the machine; returns its console output. Errors: the test inside failed.
+    /// Waits for the machine's end; returns its console output. Errors: the test in the machine failed.
     fn wait(mut self) -> Result<String> {
         loop {
             if let Some(status) = self.child.try_wait()? {
@@ -255,7 +255,7 @@ impl Machine {
 
 impl Drop for Machine {
     fn drop(&mut self) {
-        // It has ended already, or its result is no longer needed.
+        // The machine has ended already, or its result is not needed any more.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,4 +1,4 @@
-//! `cargo xtask vm`: the driver in a virtual machine.
+//! `cargo xtask vm`: tests the driver in a virtual machine.
 
 mod initramfs;
 mod machines;

@@ -1,4 +1,4 @@
-//! `vfio.ko` with no-IOMMU mode. Debian's kernels are built without it, so the module is built again from the kernel's
+//! `vfio.ko` with no-IOMMU mode. Debian builds its kernels without this mode, so the module is built from the kernel's
 //! source.
 
 use crate::packages::Packages;
@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The module, built once.
+/// The path of the module, which is built only once.
 pub(crate) fn module(kernel: &Packages) -> Result<PathBuf> {
     let folder = kernel.root().join("vfio");
     let module = folder.join("vfio.ko");
@@ -23,7 +23,7 @@ pub(crate) fn module(kernel: &Packages) -> Result<PathBuf> {
     unpack.arg("-xf").arg(&archive).arg("-C").arg(&folder);
     capture(unpack.args(["--strip-components=3", "--wildcards", "*/drivers/vfio/*"]))?;
     let headers = found(&sources, |name| name.starts_with("linux-headers-") && name.ends_with("-amd64"))?;
-    // The headers name their other package by its path in the system.
+    // The makefile names a second header package by its installed path, which does not exist here.
     let makefile = headers.join("Makefile");
     let text = fs::read_to_string(&makefile)?;
     let here = sources.to_string_lossy();

@@ -1,4 +1,4 @@
-//! QEMU and a kernel as Debian packages, unpacked into `target/vm`. Nothing is installed, and root is not needed.
+//! QEMU and a kernel from Debian packages, unpacked into `target/vm`. Nothing is installed, and root is not needed.
 
 use anyhow::{Context, Result, bail, ensure};
 use portcullis_tools::debian::{View, archive};
@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const FOLDER: &str = "target/vm";
-/// The suites to use first: their QEMU has `vfio-user-pci`. The kernel comes from them too.
+/// The suites to try first, because their QEMU has `vfio-user-pci`. The kernel comes from the same suite.
 const WANTED: &[&str] = &["trixie", "trixie-backports"];
 
-/// The required content of a folder.
+/// The content that a folder must have.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Content {
     Machine,
@@ -25,7 +25,7 @@ pub(crate) struct Packages {
 }
 
 impl Packages {
-    /// Fetches the packages once: from the suites above, or from the system's own release.
+    /// Fetches the packages once: from a suite in [`WANTED`], or else from the system's own release.
     pub(crate) fn fetch() -> Result<Self> {
         let packages = Self::at("root")?;
         if packages.complete() {
@@ -43,7 +43,7 @@ impl Packages {
         bail!("no release has the packages:\n{}", problems.join("\n"))
     }
 
-    /// The kernel of this system's release with its source, since this system's compiler can build its modules.
+    /// The kernel of this system's release, with its source. This system's compiler can build its modules.
     pub(crate) fn source() -> Result<Self> {
         let packages = Self::at("source")?;
         if !packages.complete() {
@@ -95,7 +95,7 @@ impl Packages {
         Ok(())
     }
 
-    /// QEMU with the fetched libraries.
+    /// QEMU, run with the fetched libraries.
     pub(crate) fn qemu(&self) -> Result<Command> {
         let find = |names: &[&str]| {
             let found = names.iter().map(|name| self.root.join(name)).find(|path| path.exists());
@@ -112,7 +112,7 @@ impl Packages {
         Ok(command)
     }
 
-    /// Whether QEMU has a device, and its description of it.
+    /// Whether QEMU's own list of devices contains this device.
     pub(crate) fn has_device(&self, device: &str) -> Result<bool> {
         let devices = capture(self.qemu()?.args(["-machine", "none", "-device", "help"]))?;
         Ok(devices.contains(&format!("name \"{device}\"")))

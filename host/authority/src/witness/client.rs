@@ -12,7 +12,7 @@ use portcullis_evidence::ticket::Ticket;
 use super::Post;
 use super::http::{DeadlineStream, HttpError, read_message};
 
-/// Characters of an answer that an error message shows, since another server may answer with a whole page.
+/// Largest number of characters that an error message quotes from an answer: a wrong server may send a whole page.
 const REASON_CHARS: usize = 200;
 
 #[derive(Debug, thiserror::Error)]
@@ -67,8 +67,8 @@ impl Client {
         Self { address, witness, time }
     }
 
-    /// Posts a checkpoint. It may be posted again. Errors: no answer in time, a refusal, or an answer that is not this
-    /// witness's note on this checkpoint.
+    /// Posts a checkpoint. The same checkpoint may be posted again. Errors: no answer in time, a refusal, or an answer
+    /// that is not this witness's note on this checkpoint.
     pub fn post(&self, post: &Post) -> Result<WitnessReply, ClientError> {
         let http = |error| ClientError::Http(self.address, error);
         let stream = TcpStream::connect_timeout(&self.address, self.time)
@@ -80,7 +80,7 @@ impl Client {
             self.address,
             body.len()
         );
-        // A server that refuses early may close before it has read everything. Its answer counts, not the broken pipe.
+        // A server may refuse and close before it has read the whole request. Report its answer, not the broken pipe.
         let sent = connection.write(&[head.as_bytes(), &body].concat());
         let answer =
             read_message(&mut connection, note::MAX_BYTES).map_err(|error| http(sent.err().unwrap_or(error)))?;

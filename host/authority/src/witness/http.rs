@@ -39,7 +39,7 @@ impl DeadlineStream {
         self.until = self.until.max(Instant::now() + time);
     }
 
-    /// Closes the connection so that the other side can read the answer: unread input would cause a reset.
+    /// Closes the connection so that the other side can read the answer: unread input would reset the connection.
     pub(super) fn finish(mut self) {
         let mut unread = [0; 4096];
         if self.stream.shutdown(Shutdown::Write).is_ok() {

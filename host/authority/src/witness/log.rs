@@ -1,4 +1,4 @@
-//! A log that keeps only its right edge: enough to append an entry and to prove its inclusion.
+//! A witness's log. Only the right edge of its tree is kept: enough to append an entry and to prove its inclusion.
 
 use portcullis_evidence::tree::{self, Hash};
 use rusqlite::{OptionalExtension, Transaction, params};
@@ -11,7 +11,7 @@ pub(super) struct Log {
     pub(super) size: u64,
     /// Unix second of the last entry.
     pub(super) time: u64,
-    /// Roots of the complete subtrees, largest first: one for each one bit of the size.
+    /// Roots of the complete subtrees, largest first: one root for each bit of the size that is 1.
     peaks: Vec<Hash>,
 }
 

@@ -4,7 +4,7 @@
 //! ticket <base64 of the ticket's COSE message>
 //! key <base64 of the card's public key, 32 bytes>
 //! lane <records under the last accepted checkpoint of the session; 0 before the first> <records> <base64 of the root over them>
-//! <base64 of one hash of the consistency proof from the one number of records to the other, a line each>
+//! <base64 of one hash of the consistency proof between the two numbers of records, one line per hash>
 //!
 //! <the checkpoint's COSE message, binary, to the end>
 //! ```
@@ -21,7 +21,7 @@ use super::Refusal;
 
 /// Largest number of hashes in a proof (C2SP `tlog-witness`).
 const MAX_PROOF: usize = 63;
-/// Most bytes of a lane's line without its root: the name, two numbers, and spaces.
+/// Largest length in bytes of a `lane` line without its root: the name, two numbers, and spaces.
 const MAX_NUMBERS: usize = 48;
 /// Largest body in bytes: the largest ticket, the largest proof of every lane in base64, the fixed lines, and the
 /// checkpoint.

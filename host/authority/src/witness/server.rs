@@ -6,7 +6,7 @@
 //! | 400, 405, 408, 413 | why the request is invalid |
 //! | 403 | the signature, the key or the ticket's validity is wrong |
 //! | 404 | another path; a ticket of an unknown issuer |
-//! | 409 | a contradiction; for another old size, type `text/x.tlog.size`, only the size of the last checkpoint |
+//! | 409 | a contradiction; if a lane has a wrong old size: the right sizes only, with type `text/x.tlog.size` |
 //! | 422 | the proof that the log continues is wrong |
 //! | 500, 503 | an internal error; too many connections |
 //!
@@ -28,7 +28,7 @@ use crate::shown::ShownError;
 /// Pause after a failed `accept`, so that a lack of file descriptors does not cause a busy loop.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Time to send an answer, after the request or its deadline.
+/// Longest time to send an answer. It starts when the request was read, or failed.
 const ANSWER: Duration = Duration::from_secs(1);
 
 /// The limits of a server.
@@ -68,7 +68,7 @@ impl Server {
         Ok(Self { address, stop, thread: Some(thread) })
     }
 
-    /// The address that it listens on.
+    /// The address on which the server listens.
     #[must_use]
     pub const fn address(&self) -> SocketAddr {
         self.address
@@ -77,7 +77,7 @@ impl Server {
     /// Waits for the server thread, which does not end by itself.
     pub fn wait(mut self) {
         if let Some(thread) = self.thread.take() {
-            // The panic hook has reported a panic of the thread; the server has ended in either case.
+            // An error means that the thread panicked. The panic hook has reported that, and the server has ended.
             let _ = thread.join();
         }
     }

@@ -77,7 +77,7 @@ fn what_is_certified_is_read_back() {
     assert_eq!((found.not_before, found.not_after), (WINDOW.not_before, WINDOW.not_after));
     assert_eq!(found.serial.len(), 16);
 
-    // Directly under the root, without a chain; and an issuing authority loaded from its files.
+    // The root certifies a card directly, so the chain is empty. Then an issuing authority is loaded from its files.
     let root = root(1, false);
     let leaf = root.certify(&Device { class: Class::Class, supervised: false, ..device() }).unwrap();
     let found = verify(&Made { leaf, chain: String::new(), root: made.root.clone() }, &trust(&[&made.root])).unwrap();
@@ -100,7 +100,7 @@ fn simulated_and_real_never_mix() {
     let unmarked = Device { design_id: [0x11; 16], ..simulated() };
     assert!(matches!(sim.certify(&unmarked), Err(CaError::Design("real"))));
 
-    // Neither root is accepted in the other's place.
+    // The root for real cards is not accepted as a root for simulated cards, nor the reverse.
     let mut store = TrustStore::default();
     assert_eq!(store.add_root(sim_pem.as_bytes()), Err(CertificateError::ClassRoot));
     assert_eq!(store.add_sim_root(real_pem.as_bytes()), Err(CertificateError::ClassRoot));
@@ -113,7 +113,7 @@ fn simulated_and_real_never_mix() {
     store.add_sim_root(sim_pem.as_bytes()).unwrap();
     assert_eq!(verify_chain(leaf.as_bytes(), b"", &store, Some(NOW)).unwrap().class, Class::Sim);
 
-    // A subordinate of the real root pretends to be below the simulation root: same key and name, other kind.
+    // An authority below the real root is loaded as an authority for simulated cards, and certifies a simulated card.
     let posing = CertificateAuthority::load(
         key(2),
         &real.subordinate(key(2), "CN=Gate issuing 1", WINDOW).unwrap().certificate_pem().unwrap(),
@@ -130,11 +130,11 @@ fn simulated_and_real_never_mix() {
 fn another_root_or_none_is_not_believed() {
     let made = made();
     assert_eq!(verify(&made, &TrustStore::default()), Err(CertificateError::UnknownRoot));
-    // The same names, another key.
+    // A root with the names of the trusted root, but with another key.
     let impostor = root(9, false).certificate_pem().unwrap();
     assert_eq!(verify(&made, &trust(&[&impostor])), Err(CertificateError::UnknownRoot));
     assert!(verify(&made, &trust(&[&impostor, &made.root])).is_ok());
-    // Without its intermediate, with another one, and with the right one twice.
+    // The leaf without its intermediate, with another intermediate, and with the right intermediate twice.
     let store = trust(&[&made.root]);
     assert_eq!(verify(&Made { chain: String::new(), ..self::made() }, &store), Err(CertificateError::UnknownRoot));
     let other = root(1, false).subordinate(key(3), "CN=Gate issuing 1,O=Example", WINDOW).unwrap();
@@ -236,7 +236,7 @@ fn revoked_keys_and_designs() {
     assert_eq!(verify(&made, &store), Err(CertificateError::RevokedDesign));
 }
 
-/// Every single-bit change and every truncation of the three DER files is refused, or does not change the content.
+/// Every change of one bit, and every truncation, of the leaf or the intermediate (in DER) is refused.
 #[test]
 fn every_changed_bit_is_refused() {
     let made = made();
@@ -309,7 +309,7 @@ fn openssl(dir: &Path, args: &[&str]) -> Output {
     Command::new("openssl").args(args).current_dir(dir).output().expect("openssl runs")
 }
 
-/// OpenSSL parses all three, and validates the chain to our root only.
+/// OpenSSL parses the root, the intermediate and the leaf, and validates the chain to our root only.
 #[test]
 fn openssl_agrees() {
     let made = made();

@@ -30,7 +30,7 @@ impl Card {
     }
 }
 
-/// A session's log, after its last checkpoint.
+/// A session's log up to its last checkpoint, and that checkpoint.
 #[derive(Clone)]
 pub(crate) struct Session {
     pub(crate) wire: Checkpoint,

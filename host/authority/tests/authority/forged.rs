@@ -117,7 +117,7 @@ fn certificates_that_no_honest_authority_makes() {
         ("has a subject key of broken bytes", &|f| f.spki.subject_public_key = BitString::new(3, [8; 32]).unwrap()),
         ("is an authority", &|f| f.set(BASIC, &[0x30, 3, 1, 1, 0xff])),
         ("has a broken extension", &|f| f.set(BASIC, &[0x30, 1])),
-        // DER omits FALSE, and zero bits at the end of a key usage.
+        // DER does not allow an explicit FALSE here, nor zero bits at the end of a key usage.
         ("has a broken extension", &|f| f.set(BASIC, &[0x30, 3, 1, 1, 0])),
         ("has a broken extension", &|f| f.set(USAGE, &[3, 2, 0, 0x80])),
         ("is not for signatures alone", &|f| f.remove(USAGE)),
@@ -166,7 +166,7 @@ fn certificates_that_no_honest_authority_makes() {
     let renamed = authority(&|f| f.issuer = Name::from_str("CN=Another root,O=Example").unwrap());
     assert_eq!(renamed, Err(CertificateError::UnknownRoot));
 
-    // The same rules apply to roots, which sign themselves.
+    // The rules of the profile apply to roots too, which sign themselves.
     let root = |change: Change| {
         let mut forged = Forged::of(&made.root);
         change(&mut forged);
@@ -211,7 +211,7 @@ fn elements(mut der: &[u8]) -> Vec<Element> {
     found
 }
 
-/// Faults that the certificate builder cannot make: changed in the encoding, and signed again.
+/// Faults that the certificate builder cannot make. The test changes the encoding, and signs it again.
 #[test]
 fn encodings_that_no_honest_authority_makes() {
     let made = made();
@@ -230,7 +230,7 @@ fn encodings_that_no_honest_authority_makes() {
     assert_eq!(signed(&|fields| fields[0].1[2] = 1), wrong("is not of version 3"));
     assert_eq!(signed(&|fields| fields[2].1[4] = 0x71), wrong("is not signed with Ed25519"));
     assert_eq!(signed(&|fields| fields[2].1.extend([5, 0])), wrong("is not signed with Ed25519"));
-    // A time in another form than the standard's (RFC 5280, 4.1.2.5); a serial with a needless zero; an extra field.
+    // A time in a form that RFC 5280, 4.1.2.5 does not allow; a serial with a needless zero; an extra field.
     let general = element(0x18, b"20250615150000Z");
     let der = Err(CertificateError::Der(Which::Device));
     assert_eq!(signed(&|fields| fields[4].1 = [&general[..], &general].concat()), der);

@@ -91,7 +91,7 @@ fn the_next_ticket_waits_for_the_end_of_the_last() {
     issuer.redeem(&card.sign(&session.wire), &card.public_key).unwrap();
     assert!(matches!(issuer.issue(&request(&card)), Err(IssueError::Pending(1))));
 
-    // After an abandoned ticket, the next one names no previous close, and the abandoned session cannot be closed.
+    // The ticket after an abandoned ticket names zeros as previous close. The abandoned session cannot be closed.
     let abandoned = issuer.abandon(&card.id(), 1, "the card burnt").unwrap();
     assert_eq!((abandoned.state, abandoned.remark.as_deref()), (State::Abandoned, Some("the card burnt")));
     assert!(matches!(issuer.abandon(&card.id(), 1, "again"), Err(IssueError::State(1, State::Abandoned))));
@@ -122,7 +122,7 @@ fn a_ticket_is_used_once() {
     let message = card.sign(&second.wire);
     assert!(matches!(issuer.redeem(&message, &card.public_key), Err(IssueError::Used(1))));
 
-    // The second run cannot close it either.
+    // The second run of the card, which could not open the ticket, cannot close it.
     second.advance(3, 2, Life::Closing);
     let message = card.sign(&second.wire);
     assert!(matches!(issuer.close(&message, &card.public_key), Err(IssueError::Used(1))));
@@ -159,7 +159,7 @@ fn only_the_cards_own_checkpoints_count() {
     assert_eq!(shown(&mut issuer, &good[..good.len() - 1], &card.public_key), cut);
     assert_eq!(shown(&mut issuer, b"", &card.public_key), cut);
 
-    // An unknown ticket; a checkpoint from the wrong point of a session.
+    // Refused: the checkpoint of an unknown ticket, and a checkpoint from the wrong point of a session.
     let mut unknown = session.clone();
     unknown.wire.ticket_digest = [9; 32];
     let message = card.sign(&unknown.wire);

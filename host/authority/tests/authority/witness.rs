@@ -53,7 +53,7 @@ fn ticket(card: &Card, serial: u64) -> Vec<u8> {
     ticket_of(card, serial).sign(&key(5)).unwrap()
 }
 
-/// The post of a session's current checkpoint. `old` is the number of records under the previous one.
+/// The post of a session's current checkpoint. `old` is the number of records under the previous checkpoint.
 pub(super) fn post(card: &Card, ticket: &[u8], session: &Session, old: u64) -> Post {
     let lane = LanePost { old, size: session.size(), root: session.root(), proof: session.proof(old) };
     Post {
@@ -93,7 +93,7 @@ impl Bench {
         Self { _dir: dir, witness, card, ticket, session }
     }
 
-    /// The session after `records` more records, in this state.
+    /// The session after `records` more records, at a checkpoint with state `state`.
     fn next(&self, records: u64, mark: u8, state: Life) -> Session {
         let mut next = self.session.clone();
         next.advance(records, mark, state);
@@ -108,7 +108,7 @@ impl Bench {
         self.witness.add(&self.post(session), NOW)
     }
 
-    /// Posts `session`, which must be accepted and becomes the current one.
+    /// Posts `session`. The witness must accept it; it becomes the current session of the bench.
     fn go(&mut self, session: Session) -> WitnessedCheckpoint {
         let note = self.add(&session).unwrap();
         self.session = session;
@@ -179,11 +179,11 @@ fn the_same_post_gets_the_same_note() {
 #[test]
 fn a_second_history_is_refused_and_kept_as_proof() {
     let mut bench = Bench::new();
-    // Another opening: the card was reset and the ticket was used again.
+    // A second opening checkpoint: the card was reset, and the ticket was used again.
     let reset = Session::open(&bench.ticket, 2);
     let refused = post(&bench.card, &bench.ticket, &reset, 0);
     assert_eq!(conflict(bench.witness.add(&refused, NOW)), Conflict::Fork(0));
-    // Different ends of the same beginning.
+    // Three histories with the same beginning and different ends.
     let (good, bad, worse) = (bench.next(4, 1, Life::Run), bench.next(4, 2, Life::Run), bench.next(5, 3, Life::Run));
     let (bad, worse) = (bench.post(&bad), bench.post(&worse));
     let accepted = bench.post(&good);
@@ -228,7 +228,7 @@ fn what_does_not_follow_is_refused() {
     assert_eq!(bench.conflict(&next(&|s| s.wire.key_flags = 4)), Conflict::OtherRun);
     assert_eq!(bench.conflict(&next(&|s| s.wire.state = Life::Opening as u8)), Conflict::State);
 
-    // A proof from another size than the last accepted one. The answer contains the right size.
+    // A proof that does not start at the size of the last accepted checkpoint. The refusal contains that size.
     let good = next(&|_| ());
     for old in [0, 1, 5, 7, u64::MAX] {
         let wrong = post(&bench.card, &bench.ticket, &good, old);
@@ -250,7 +250,7 @@ fn what_does_not_follow_is_refused() {
         let wrong = with(&honest, |lane| lane.proof.clone_from(&proof));
         assert!(matches!(bench.witness.add(&wrong, NOW), Err(Refusal::Inconsistent)));
     }
-    // A log that continues the last checkpoint, but differs from the one that the card signed.
+    // A log that continues the last checkpoint, but differs from the log that the card signed.
     let mut unsigned = bench.session.clone();
     unsigned.advance(5, 9, Life::Run);
     let wrong = with(&honest, |lane| {
@@ -295,7 +295,7 @@ impl Lanes {
         Self { wire, leaves: (0..lanes).map(|lane| vec![tree::leaf(&[lane])]).collect() }
     }
 
-    /// Adds these numbers of records to the lanes, and makes the next checkpoint.
+    /// Adds `records[i]` records to lane `i`, and makes the next checkpoint.
     fn advance(&mut self, records: &[u8], state: Life) {
         for (lane, count) in self.leaves.iter_mut().zip(records) {
             lane.extend((0..*count).map(|i| tree::leaf(&[9, i])));
@@ -305,7 +305,7 @@ impl Lanes {
         self.wire.state = state as u8;
     }
 
-    /// The post of the current checkpoint. `old` is the lanes' numbers of records under the previous one.
+    /// The post of the current checkpoint. `old` has each lane's number of records under the previous checkpoint.
     fn post(&self, card: &Card, ticket: &[u8], old: &[u64]) -> Post {
         let lane = |(leaves, old): (&Vec<Hash>, &u64)| {
             let size = leaves.len() as u64;
@@ -342,7 +342,7 @@ fn every_lane_goes_on() {
         let mut next = session.clone();
         next.advance(&[2, 0, 1, 7, 0, 0, 1, 3], Life::Run);
         let honest = next.post(&card, &ticket, &old);
-        // One lane is rewritten and signed by the card; all others continue.
+        // A record of one lane is changed, and the card signs the result; all other lanes continue.
         for lane in 0..usize::from(lanes) {
             let mut rewritten = next.clone();
             rewritten.leaves[lane][0] = [9; 32];
@@ -351,13 +351,14 @@ fn every_lane_goes_on() {
             let mut shrunk = next.clone();
             shrunk.leaves[lane].truncate(old[lane] as usize - 1);
             assert_eq!(conflict(witness.add(&shrunk.post(&card, &ticket, &old), NOW)), Conflict::Backwards);
-            // A proof from another size than the stored one.
+            // A proof that does not start at the lane's stored size.
             let mut sizes = old.clone();
             sizes[lane] -= 1;
             let wrong = witness.add(&next.post(&card, &ticket, &sizes), NOW);
             assert_eq!(conflict(wrong), Conflict::Size(old.clone()), "{lane}");
         }
-        // Heads that do not match the checkpoint: exchanged, with the same sum, one missing, one extra.
+        // Heads that do not match the checkpoint: two exchanged, wrong sizes with the right sum, one missing, one
+        // extra.
         let edits: [fn(&mut Post); 4] = [
             |post| post.lanes.swap(0, 1),
             |post| {
@@ -387,7 +388,7 @@ fn every_lane_goes_on() {
 #[test]
 fn one_ticket_of_a_key_at_a_time() {
     let bench = Bench::new();
-    // A second ticket with the serial of the current one, from another trusted issuer.
+    // A second ticket with the serial of the current ticket, from another trusted issuer.
     let twin = Ticket { nonce: [9; 16], ..ticket_of(&bench.card, 1) }.sign(&key(4)).unwrap();
     let opening = post(&bench.card, &twin, &Session::open(&twin, 1), 0);
     assert_eq!(conflict(bench.witness.add(&opening, NOW)), Conflict::OtherTicket);

@@ -185,7 +185,7 @@ fn hostile_requests_are_answered_and_do_no_harm() {
     assert!(served.client.post(&served.opening()).is_ok());
 }
 
-/// A byte every 30 ms would never end; the deadline applies to the whole request.
+/// Slow clients send a byte every 30 ms. The deadline applies to the whole request, so it stops them.
 #[test]
 fn slow_clients_are_cut_off_and_hold_nobody_up() {
     let served = Served::new(Limits { request: Duration::from_secs(2), connections: 8 });
@@ -258,7 +258,7 @@ fn the_client_believes_only_its_witness() {
     let dir = tempfile::tempdir().unwrap();
     let good = note(&dir.path().join("good"), 6, 1);
     assert_eq!(lied_to(&ok(&good), none).unwrap().note, good);
-    // A note of another witness; a note on another checkpoint; a damaged note.
+    // False answers: a note of another witness, a note on another checkpoint, a damaged note, text that is not a note.
     let of_another = note(&dir.path().join("another"), 7, 1);
     assert!(matches!(lied_to(&ok(&of_another), none), Err(ClientError::Note(NoteError::UnknownWitness))));
     let of_other = note(&dir.path().join("other"), 6, 2);

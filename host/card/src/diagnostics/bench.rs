@@ -42,9 +42,9 @@ pub struct BenchReport {
     pub opened: Duration,
     /// Wall time from the first submission to the last answer.
     pub elapsed: Duration,
-    /// Clocks of the card in the same time, if the transport counts them.
+    /// Clocks of the card during `elapsed`, if the transport counts them.
     pub clocks: Option<u64>,
-    /// Rows of the larger bank: the clocks of one sweep at one row per clock.
+    /// Rows of the larger bank. At one row per clock, one sweep of the banks takes this number of clocks.
     pub rows: u16,
     /// Time from the submission of an entry to its answer at the driver, in nanoseconds, rounded to three digits.
     pub latency: Histogram<u64>,
@@ -84,14 +84,14 @@ impl BenchReport {
     }
 
     /// A histogram of latencies with steps that double from 1 µs: the upper end of each step in nanoseconds, and the
-    /// number of its answers.
+    /// number of answers in the step.
     #[must_use]
     pub fn latency_steps(&self) -> Vec<(u64, u64)> {
         let steps = self.latency.iter_log(1000, 2.0);
         steps.map(|step| (step.value_iterated_to() + 1, step.count_since_last_iteration())).collect()
     }
 
-    /// Hundredths of a clock per verdict, rounded up.
+    /// Clocks per verdict in hundredths of a clock, rounded up.
     #[must_use]
     pub fn clocks_per_verdict_hundredths(&self) -> Option<u64> {
         self.clocks.map(|clocks| (clocks * 100).div_ceil(self.verdicts.max(1)))
@@ -140,7 +140,7 @@ pub fn run_with<C: Card>(
     let mut next_gate = |slot: u16, sequence: u32| {
         left = left.checked_sub(1)?;
         let template = templates.next()?;
-        // Every GATE of a stream has the context of its first one.
+        // All GATEs of a stream must have the same context.
         let first = gates.get(usize::from(slot) % gates.len())?;
         let placed = Descriptor {
             slot: U16::new(slot),

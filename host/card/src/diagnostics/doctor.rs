@@ -1,4 +1,4 @@
-//! Finds the conditions on a machine that keep the driver from a card, and names remedies.
+//! Finds the conditions on a machine that prevent the use of a card, and names remedies.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -157,7 +157,7 @@ fn bound(function: &Function) -> DoctorFinding {
 }
 
 fn neighbours(sysfs: &Sysfs, function: &Function) -> DoctorFinding {
-    // Bridges do not perform DMA, so the kernel accepts their own drivers in the group.
+    // VFIO accepts a group if each function has no driver or one of these. Bridges (`pcieport`) do not perform DMA.
     let fine =
         |driver: &Option<String>| driver.as_deref().is_none_or(|d| [VFIO_PCI, "pcieport", "pci-stub"].contains(&d));
     let neighbours = sysfs.neighbours(function.bdf);
@@ -167,7 +167,7 @@ fn neighbours(sysfs: &Sysfs, function: &Function) -> DoctorFinding {
         .filter_map(|bdf| sysfs.function(bdf).ok())
         .filter(|other| !fine(&other.driver))
         .collect();
-    // The advice never gives away a device that the machine uses.
+    // The advice never includes binding a device that the machine uses for something else.
     let used = busy.iter().any(|other| !other.has_card_ids() && !other.bdf.is_beside(function.bdf));
     let commands: Vec<String> = busy.iter().map(|other| bind_command(sysfs, other)).collect();
     let remedy = if used {
@@ -243,7 +243,7 @@ mod tests {
         put(root, "sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages", "32\n");
         assert_eq!(missing(&doctor, bdf), [""; 0]);
     }
-    /// The advice never takes a disk or network controller from the machine.
+    /// The doctor does not advise to bind a device without the ids of a card: it may be a disk or network controller.
     #[test]
     fn a_foreign_device_is_named_first_and_binding_it_is_not_advised() {
         let dir = tempfile::tempdir().unwrap();
@@ -256,7 +256,7 @@ mod tests {
         assert!(findings[0].found.contains("1af4:1045") && findings[0].found.contains("not the ids"), "{findings:?}");
         assert!(!remedy.contains("card bind"), "{remedy}");
 
-        // The same device shares a group with a card: the advice is to move the card.
+        // The device 0000:00:04.0 shares an IOMMU group with a card: the advice is to move the card to another slot.
         let card: Bdf = "0000:03:00.0".parse().unwrap();
         put(dir.path(), "sys/bus/pci/devices/0000:03:00.0/vendor", "0x10ee");
         put(dir.path(), "sys/bus/pci/devices/0000:03:00.0/device", "0x7c01");

@@ -69,7 +69,8 @@ pub(crate) fn image() -> Result<Image, ImageError> {
     Image::new(header, &policy, &[uncertain, row(&header, RowKind::Permit, 1)])
 }
 
-/// An image with the given numbers of rows: forbids that rarely match, then a permit in the last row of each bank.
+/// An image with the given numbers of rows. In each bank, forbid rows that rarely match come first, and a permit row
+/// last.
 pub(crate) fn full_image(policy: u16, entropy: u16) -> Result<Image, ImageError> {
     let header = header();
     let bank = |rows: u16| -> Vec<Row> {
@@ -98,8 +99,8 @@ pub(crate) fn gate() -> Descriptor {
     }
 }
 
-/// `count` GATEs that are valid under `image`, spread over its declarations by a fixed random sequence. The submitter
-/// fills in slot, sequence and CRC.
+/// `count` GATEs that are valid under `image`, spread over its declarations by a fixed random sequence. Slot, sequence
+/// and CRC are zero; the caller must set them.
 pub(crate) fn gates(image: &Image, count: usize) -> Vec<Descriptor> {
     let header = image.header();
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
@@ -114,7 +115,7 @@ pub(crate) fn gates(image: &Image, count: usize) -> Vec<Descriptor> {
     let classes = header.classes.get();
     (0..count)
         .map(|_| {
-            // A mask of declared values has its ones in the lowest bits.
+            // The set bits of a mask of declared values are its lowest bits.
             let mut value = |mask: U32| next(mask.get().count_ones().max(1)) as u8;
             let (temporal, domain) = (value(header.temporal), value(header.domain));
             let (audience, register) = (value(header.audience), value(header.register));

@@ -9,7 +9,7 @@ use crate::card::{Card, DmaBuffer};
 use crate::error::CardError;
 use crate::registers;
 
-/// Default number of records between checkpoints, the same as the card's.
+/// Default number of records between checkpoints, equal to the default in the card.
 pub const CHECKPOINT_INTERVAL: u32 = 32_768;
 
 /// Size of the checkpoint ring, and interval of checkpoints.

@@ -32,7 +32,7 @@ pub(super) fn await_status<C: Card + ?Sized>(
 }
 
 /// Waits until the card has made its key, and returns the public key. Errors: [`SessionError::Missing`] for a card
-/// without a signer, [`SessionError::Wait`], and the transport's.
+/// without a signer, [`SessionError::Wait`], and those of the transport.
 pub fn await_public_key<C: Card + ?Sized>(card: &mut C) -> Result<[u8; 32], SessionError> {
     if !CardInfo::read(card)?.signer {
         return Err(SessionError::Missing("signer"));
@@ -49,7 +49,7 @@ pub fn await_public_key<C: Card + ?Sized>(card: &mut C) -> Result<[u8; 32], Sess
 }
 
 /// Brings the card from any state to RESET, with no transfer in flight. Errors: [`SessionError::NeedsReset`] when only
-/// the hardware reset can make the card quiet, [`SessionError::Wait`], and the transport's.
+/// the hardware reset can make the card quiet, [`SessionError::Wait`], and those of the transport.
 pub fn reset<C: Card + ?Sized>(card: &mut C) -> Result<(), SessionError> {
     command(card, Command::Reset)?;
     let over = |s: Status| s.needs_reset || (s.life == Life::Reset && !s.busy);

@@ -1,4 +1,4 @@
-//! Errors of a session. An error is never an admit.
+//! Errors of a session. No error counts as an admit.
 
 use portcullis_core::wire::{Fault, Life, UnknownValue};
 use portcullis_policy::image::Bank;
@@ -52,7 +52,7 @@ pub enum SessionError {
     Wait(#[from] WaitError),
     #[error("the operating system gives no randomness: {0}")]
     Random(getrandom::Error),
-    /// The card has a sticky fault; the entries in flight got it as their answer.
+    /// The card has a sticky fault; the entries in flight got this fault as their answer.
     #[error("the card has a sticky fault: {} ({:#06x})", .0.name(), u16::from(*.0))]
     Faulted(Fault),
     /// The bus may still have transfers of an earlier session outstanding, and may write to that session's memory.
@@ -93,7 +93,7 @@ pub enum SessionError {
     NotOpen,
 }
 
-/// The message for the fault that caused the condition, empty if there is none.
+/// The fault behind [`SessionError::NeedsReset`], as a part of its message; empty if there is none.
 fn cause(fault: Fault) -> String {
     match fault {
         Fault::None | Fault::NeedsReset => String::new(),
@@ -118,7 +118,7 @@ impl SessionError {
 #[error("waited {bound} times {quantum} for {awaited}, in vain")]
 pub struct WaitError {
     pub awaited: &'static str,
-    /// Number of quanta waited.
+    /// Number of quanta after which the wait ended.
     pub bound: u32,
     pub quantum: &'static str,
 }

@@ -61,9 +61,9 @@ pub struct TextLimits {
 }
 
 impl CardInfo {
-    /// Reads `card`. For anything but a card of this register map it fails before it touches other registers. Errors:
+    /// Reads `card`. If it is not a card of this register map, this fails before any other register is read. Errors:
     /// [`SessionError::NoCard`], [`SessionError::MapVersion`], [`SessionError::MapDigest`],
-    /// [`SessionError::Undecodable`], and the transport's.
+    /// [`SessionError::Undecodable`], and those of the transport.
     pub fn read<C: Card + ?Sized>(card: &mut C) -> Result<Self, SessionError> {
         registers::with(card, |r| {
             let magic = r.magic().try_read()?.v();

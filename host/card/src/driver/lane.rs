@@ -26,7 +26,7 @@ pub(super) struct LaneDriver {
 #[derive(Debug, Clone)]
 pub(super) struct Pending {
     pub(super) ticket: u64,
-    /// Number of entries that were submitted to the lane before this one.
+    /// Number of entries that were submitted to the lane before this entry.
     pub(super) index: u64,
     pub(super) entry: Descriptor,
     /// Whether the entry is a GATE for which the driver blocks its stream.
@@ -40,14 +40,14 @@ pub(super) struct HeartbeatState {
     pub(super) nonce: u64,
     /// Whether the record of the presented heartbeat is still to come.
     pub(super) awaited: bool,
-    /// Entries submitted since the last heartbeat's record; entries in flight at that moment count again.
+    /// Entries submitted since the last heartbeat's record, including entries in flight when the record was written.
     pub(super) entries: u64,
     /// Tick of the last heartbeat's record, or of OPEN before the first: the start of the card's time limit.
     pub(super) tick: u64,
 }
 
 impl LaneDriver {
-    /// A lane with zeroed rings. The caller must have quiesced the card.
+    /// Allocates a lane with zeroed rings. The caller must have quiesced the card.
     pub(super) fn allocate<C: Card>(card: &mut C, number: u8, config: &SessionConfig) -> Result<Self, SessionError> {
         Ok(Self {
             number,

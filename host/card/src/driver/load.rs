@@ -47,7 +47,8 @@ fn words(window: &'static str, base: u32, offset: usize, words: &[U32]) -> impl 
         Word {
             window,
             number: at / 4,
-            // Windows are below 1 MiB, and the banks' sizes were checked against the card's rows.
+            // Windows are below 1 MiB, and the banks' sizes were checked against the card's rows, so the conversion
+            // succeeds.
             address: base + u32::try_from(at).unwrap_or(u32::MAX - base),
             value: word.get(),
         }

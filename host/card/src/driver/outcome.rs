@@ -9,7 +9,7 @@ pub enum Outcome {
     Judged(Verdict),
     /// A BEGIN, END or NOTE entry was accepted.
     Accepted,
-    /// The entry was refused, or the card failed before the answer. Never an admit; the stream's sequence stays.
+    /// The entry was refused, or the card failed before the answer. The stream keeps its next sequence number.
     Fault(Fault),
 }
 

@@ -43,7 +43,7 @@ pub(super) struct Rings {
 }
 
 impl Rings {
-    /// Zeroed rings. The caller must have quiesced the card.
+    /// Allocates zeroed rings. The caller must have quiesced the card.
     pub(super) fn allocate<C: Card>(card: &mut C, lane: u8, ring_log2: u8, log_log2: u8) -> Result<Self, SessionError> {
         Ok(Self {
             lane,
@@ -104,7 +104,7 @@ impl Rings {
     }
 
     fn ring_offset(&self, index: u64, bytes: usize) -> usize {
-        // The result is below the ring's size in bytes, which is a usize.
+        // The result fits, because it is below the ring's size in bytes, which is a usize.
         (index & ((1 << self.ring_log2) - 1)) as usize * bytes
     }
 
@@ -117,7 +117,7 @@ impl Rings {
     }
 
     /// Announces the submitted entries: at once if `now` or if the card has less than a batch left to do, otherwise
-    /// when a batch is complete. So the card always has announced work, with few doorbell writes.
+    /// when a batch is complete. So a busy card does not run out of work, and few doorbell writes are needed.
     pub(super) fn ring_submitted<C: Card>(&mut self, card: &mut C, now: bool) -> Result<(), CardError> {
         let unannounced = self.submitted - self.rung_submitted;
         let at_work = self.rung_submitted - self.completed;

@@ -69,7 +69,7 @@ pub struct Session<C: Card = Box<dyn Card>> {
     /// The lanes by number; empty after their memory was freed.
     lanes: Vec<LaneDriver>,
     submitted: u64,
-    /// Answers to other entries that a blocking call collected while it waited for its own.
+    /// Answers to other entries, collected by a blocking call that waited for the answer to its own entry.
     ready: VecDeque<Completed>,
     /// Answers that were not returned before the card was lost, for [`Session::abandon`].
     abandoned: Vec<Completed>,
@@ -137,7 +137,7 @@ impl<C: Card> Session<C> {
         self.lanes.iter().map(|lane| lane.pending.len()).sum()
     }
 
-    /// Number of entries that can be submitted now for any slots: the free entries of the fullest lane.
+    /// Number of entries that can be submitted now, whatever their slots are: the free entries of the fullest lane.
     pub fn room(&self) -> usize {
         self.lanes.iter().map(LaneDriver::room).min().unwrap_or_default()
     }
@@ -188,7 +188,7 @@ impl<C: Card> std::fmt::Debug for Session<C> {
 
 impl<C: Card> Drop for Session<C> {
     fn drop(&mut self) {
-        // A card that does not become quiet keeps its memory until the card itself is dropped.
+        // A card that does not become quiet keeps the session's memory until the card is dropped.
         let lanes = std::mem::take(&mut self.lanes);
         if !lanes.is_empty() && reset(&mut self.card).is_ok() {
             let _ = self.release(lanes);

@@ -9,7 +9,7 @@ use super::outcome::Outcome;
 #[derive(Debug, PartialEq, Eq)]
 pub struct StreamHandle {
     pub(super) slot: u16,
-    /// The number of this opening; it distinguishes the stream from others that used the slot.
+    /// Number of BEGINs before this stream; it distinguishes the stream from others that used the slot.
     pub(super) opening: u64,
     pub(super) epoch: u32,
 }
@@ -79,7 +79,7 @@ impl StreamTable {
     }
 
     /// The lowest free slot of the lane whose turn it is, or of any lane if that lane is full. So successive streams
-    /// are spread over all lanes.
+    /// are spread over all lanes. `None` if all slots are open.
     pub(super) fn free(&self) -> Option<u16> {
         let mut free = (0..=u16::MAX).zip(&self.slots).filter(|(_, s)| !s.open).map(|(slot, _)| slot);
         let turn = lane_of((self.openings & 0xffff) as u16, self.lanes);

@@ -59,7 +59,7 @@ impl fmt::Display for Bdf {
 }
 
 impl Bdf {
-    /// Whether both are functions of one device, that is of one board.
+    /// Whether both addresses are functions of the same device, that is of the same board.
     pub(crate) const fn is_beside(self, other: Self) -> bool {
         self.domain == other.domain && self.bus == other.bus && self.device == other.device
     }
@@ -74,7 +74,7 @@ pub struct Function {
     pub driver: Option<String>,
     /// Number of its IOMMU group, if it has one.
     pub group: Option<u32>,
-    /// Whether the group is without an IOMMU.
+    /// Whether the group has no IOMMU.
     pub noiommu: bool,
 }
 
@@ -151,7 +151,7 @@ impl Sysfs {
         found.into_iter().map(|bdf| self.function(bdf)).collect()
     }
 
-    /// The other functions of the function's IOMMU group.
+    /// The other functions in the IOMMU group of `bdf`.
     #[must_use]
     pub fn neighbours(&self, bdf: Bdf) -> Vec<Bdf> {
         let Ok(entries) = fs::read_dir(self.folder(bdf).join("iommu_group/devices")) else { return Vec::new() };
@@ -300,7 +300,7 @@ mod tests {
             let why = refusal(&sysfs);
             assert!(why.contains("not the ids of a Portcullis card") && why.contains("--force"), "{why}");
             assert_eq!(fs::read_to_string(folder.join("driver_override")).unwrap(), "", "nothing was written");
-            // With `force` the check is skipped. The fake kernel does not bind, so the error is another one.
+            // With `force` the check is skipped. The fake kernel does not bind, so `bind` returns a different error.
             let forced = sysfs.bind("0000:00:04.0".parse().unwrap(), true);
             assert!(matches!(forced, Err(PciError::NotBound { .. })), "{forced:?}");
         }

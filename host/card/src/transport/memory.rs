@@ -51,7 +51,7 @@ impl DmaMemory {
         ftruncate(&file, u64::try_from(whole).map_err(io::Error::other)?)?;
         fcntl_add_seals(&file, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL)?;
         let map = MmapOptions::new().len(whole).populate().map_raw(&file)?;
-        // If the pool could not supply a page, its first use would kill the process.
+        // If the pool cannot supply a page, the first access to that page would kill the process.
         let there = fstat(&file)?.st_blocks.unsigned_abs().saturating_mul(512);
         if pages == PageSize::Huge && there < whole as u64 {
             return Err(io::ErrorKind::OutOfMemory.into());
@@ -79,13 +79,13 @@ impl DmaMemory {
         self.len() == 0
     }
 
-    /// Copies bytes out; each aligned word is read at once, in ascending order. False if the range is outside.
+    /// Copies bytes out, each aligned word in one access, in ascending order. False if the range is outside the memory.
     #[must_use]
     pub fn read(&self, offset: usize, into: &mut [u8]) -> bool {
         words::read(self.words(), offset, into)
     }
 
-    /// Copies bytes in; each whole word is written at once. False, with nothing written, if the range is outside.
+    /// Copies bytes in, each whole word in one access. False, with nothing written, if the range is outside the memory.
     #[must_use]
     pub fn write(&self, offset: usize, from: &[u8]) -> bool {
         words::write(self.words(), offset, from)

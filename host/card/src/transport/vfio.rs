@@ -6,8 +6,8 @@
 //! | [`VfioCard`] | the card in such a function |
 //! | [`super::DmaMemory`] | memory that process and card share |
 //!
-//! Groups and memory maps use `vfio-ioctls`. Raw ioctls serve everything without an IOMMU, and the operations whose
-//! errors that crate only logs (configuration space, reset).
+//! Groups and memory maps use `vfio-ioctls`. Raw ioctls are used without an IOMMU, and for operations whose errors that
+//! crate logs but does not return (configuration space, reset).
 
 mod card;
 mod device;

@@ -1,8 +1,8 @@
 //! A card that is a PCI device in another process, behind a UNIX socket (vfio-user).
 //!
 //! Register accesses are messages, and memory is shared through files. Completions are read from memory; an interrupt
-//! only ends a wait early. Every request has a deadline. After the first failed request the device is given up, and
-//! each later call fails at once.
+//! only ends a wait early. Every request has a deadline. After the first failed request the device is not used any
+//! more, and each later call fails at once.
 
 use std::collections::BTreeMap;
 use std::os::fd::{AsFd, OwnedFd};
@@ -55,8 +55,8 @@ pub struct VfioUserCard {
 
 impl VfioUserCard {
     /// Connects to the card that is served at `path`, resets it and makes it bus master. Errors:
-    /// [`CardError::Transport`] without a server or for a violation of the protocol; [`CardError::Device`] for another
-    /// device than a card.
+    /// [`CardError::Transport`] without a server or for a violation of the protocol; [`CardError::Device`] for a device
+    /// that is not a card.
     pub fn connect(path: &Path) -> Result<Self, CardError> {
         Self::connect_within(path, DEADLINE)
     }
@@ -176,7 +176,7 @@ impl Card for VfioUserCard {
 impl Drop for VfioUserCard {
     fn drop(&mut self) {
         // Disables bus mastering first, so that no more writes happen even if a later step fails. A device that does
-        // not answer costs one deadline, and keeps its own references to the files.
+        // not answer delays the drop by one deadline; it keeps its own references to the files.
         let _ = self.client.write(region::CONFIG, COMMAND, &[0; 2]);
         let _ = self.client.reset();
         for (address, shared) in std::mem::take(&mut self.buffers) {

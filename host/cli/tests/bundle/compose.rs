@@ -20,7 +20,7 @@ fn composed() -> Scene {
 fn a_composition_judges_and_its_bundles_verify_and_replay() {
     let scene = composed();
     scene.input();
-    // The package alone gives the same determinations.
+    // The package alone gives the same determinations as the member `desk` of the composition.
     let plain = scene.said("run --policy policies/pii --input @in.jsonl --json");
     assert_eq!(scene.said("run --policy @house --member desk --input @in.jsonl --json --bundle @desk"), plain);
     let ward =
@@ -83,14 +83,14 @@ fn commands_take_a_composition_with_the_name_of_a_member() {
         assert!(checked.contains(line), "{line}: {checked}");
     }
     assert!(scene.said("policy test @house --member desk --card model").contains(" 0 failed"));
-    // Every command that prints the digest prints the same one.
+    // Every command that prints the digest of the composition prints the same digest.
     let digest = scene.said("policy digest @house");
     let image = scene.said("policy build @house --output @house.bin");
     let policy_digest = digest.split_whitespace().last().unwrap();
     assert!(image.starts_with(policy_digest), "{digest}{image}");
     assert!(checked.contains(policy_digest));
 
-    // A plan file gives the same bytes as the flags.
+    // A composition from a plan file has the same bytes as the composition from flags.
     let clinical = super::scene::root().join("policies/clinical");
     let pii = super::scene::root().join("policies/pii");
     let plan = format!(

@@ -1,5 +1,5 @@
-//! Bundles on the Verilated card, end to end: a bundle of `run --bundle` verifies and replays, and a changed one does
-//! not.
+//! Bundles on the Verilated card, end to end: a bundle of `run --bundle` verifies and replays, and a changed bundle
+//! does not.
 #![cfg(feature = "sim")]
 #![allow(
     clippy::unwrap_used,

@@ -117,7 +117,7 @@ fn approvals_and_rules_are_reported() {
     let report = scene.verified("b");
     assert_eq!(report["properties"]["policy"]["status"], "contradicted");
     assert_eq!(report["session"]["approvals"], serde_json::json!([]));
-    // A key that may only issue tickets is not an approver's either.
+    // A key that is trusted only for tickets is not an approver's key.
     std::fs::copy(scene.path("pii.cose.pub"), scene.path("trust/issuers/board.pub")).unwrap();
     assert_eq!(scene.verified("b")["exit_code"], CONTRADICTED);
     std::fs::copy(scene.path("pii.cose.pub"), scene.path("trust/approvers/directors.pub")).unwrap();

@@ -15,7 +15,7 @@ fn a_bundle_verifies_replays_and_does_neither_when_it_is_changed() {
     scene.input();
     let out = scene.bundle("b", " --release checkpoint --on-refuse stop");
     assert_eq!(out.status.code(), Some(0), "{}", String::from_utf8_lossy(&out.stderr));
-    // Without a bundle the determinations are the same.
+    // A run without a bundle gives the same determinations as the run with a bundle.
     let plain = scene.said("run --policy policies/pii --input @in.jsonl --json --release checkpoint --on-refuse stop");
     assert_eq!(String::from_utf8(out.stdout).unwrap(), plain);
 
@@ -110,7 +110,7 @@ fn check_verifies_and_replays() {
     }
 }
 
-/// The store of a bundle is looked up in memory: its name in the bundle is not a path on this machine.
+/// The anchor store of a bundle is read into memory: its name in the bundle is not a path on this machine.
 #[test]
 fn a_bundle_with_an_anchor_store_replays() {
     let scene = Scene::new();
@@ -183,12 +183,12 @@ fn check_reads_a_tar_archive() {
         assert_eq!(code(&changed), Some(CONTRADICTED), "{what}");
         assert_eq!(scene.code("verify @changed.tar --trust @trust --allow-sim"), CONTRADICTED, "{what}");
     }
-    // The last change leaves no valid archive.
+    // The changed header of the archive is a fault of the evidence. A file that is not an archive is an error.
     assert_eq!(scene.code("replay @changed.tar"), CONTRADICTED);
     assert_eq!(code(b"no archive"), Some(1));
     assert_eq!(scene.code("replay @changed.tar"), 1);
     assert_eq!(scene.code("verify @changed.tar --trust @trust --allow-sim"), 1);
-    // A duplicate file, and a link.
+    // An archive with a link, and an archive with a duplicate file.
     std::os::unix::fs::symlink("manifest.json", scene.path("b/README.md.link")).unwrap();
     tar("link.tar", &["--format=ustar", "-C", "@/b", "."]);
     std::fs::remove_file(scene.path("b/README.md.link")).unwrap();
@@ -224,7 +224,7 @@ fn a_stream_that_did_not_end_is_a_named_warning() {
     let (code, json, reasons) = scene.replayed("replay @verdicts");
     assert_eq!(code, 5, "{json}");
     assert!(["stream-unfinished", "input-unconsumed"].iter().all(|code| reasons.contains(&(*code).into())), "{json}");
-    // Records under a checkpoint are missing.
+    // Records that a checkpoint covers are missing.
     assert_eq!(scene.code("check @verdicts --trust @trust --allow-sim"), CONTRADICTED);
 }
 
@@ -255,7 +255,7 @@ fn a_proposal_that_nobody_asked_for_is_a_named_warning() {
     }
 }
 
-/// Without a seed, a random one is drawn and printed, so that the sample can be repeated.
+/// If no seed is given, a random seed is drawn and printed, so that the sample can be repeated.
 #[test]
 fn a_sample_without_a_seed_draws_one_and_says_it() {
     let scene = Scene::new();
@@ -303,7 +303,7 @@ fn a_broken_file_is_a_finding() {
     }
 }
 
-/// Older mappings and other layouts give a warning with their name. A database is not valid as an anchor store here.
+/// Other mappings and layouts give a warning that names them. A bundle's anchor store must not be a database.
 #[test]
 fn another_version_is_no_contradiction() {
     let scene = Scene::new();
@@ -313,7 +313,7 @@ fn another_version_is_no_contradiction() {
         let out = scene.run(&format!("replay @{name}"));
         (out.status.code().unwrap(), String::from_utf8_lossy(&out.stdout).into_owned())
     };
-    // The image of a package under an older mapping: the digest in its header is over the older listing.
+    // The package digest under a mapping version: the first line of the hashed listing contains the version.
     let package = |mapping: u32| {
         let mut listing = format!("portcullis package 1, mapping {mapping}\n");
         let mut files = Vec::new();

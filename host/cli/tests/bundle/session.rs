@@ -6,7 +6,7 @@ use portcullis_core::wire::Opcode;
 use std::io::{BufRead, BufReader, Read as _, Write as _};
 use std::process::{Child, Command, Stdio};
 
-/// With several lanes, each stream is in another lane, with its evidence. The determinations equal those of one lane.
+/// With several lanes, each stream has its own lane, with its evidence. The determinations equal those of one lane.
 #[test]
 fn a_bundle_of_several_lanes_lacks_none() {
     let scene = Scene::new();
@@ -214,7 +214,7 @@ fn a_signal_closes_the_session() {
     for (name, signal) in [("term", rustix::process::Signal::TERM), ("int", rustix::process::Signal::INT)] {
         let mut child = scene.start(&format!("run --policy policies/pii --format jsonl --json --bundle @{name}"));
         let mut stdin = child.stdin.take().unwrap();
-        // The results exceed the output buffers, so that the first one becomes visible.
+        // The results exceed the output buffers, so that the first result becomes visible.
         for n in 0..100 {
             writeln!(stdin, r#"{{"id":"{n}","text":"Sentence one is fine. Write to p@example.org."}}"#).unwrap();
         }

@@ -66,7 +66,7 @@ fn a_trial_lists_what_another_policy_decides_differently() {
         let [change] = &of(&skipped, id)[..] else { panic!("{skipped:?}") };
         assert!(is_mail(change), "{skipped:?}");
     }
-    // After a refusal ended the text, the old policy did not judge the rest, but the new one does.
+    // Where a refusal ended a text, the old policy did not judge the rest of the text, but the new policy does.
     let mut streams = loose[1]["different"].as_array().unwrap().iter();
     let stopped = streams.find(|stream| stream["id"] == "a").unwrap();
     assert!(stopped["stopped_before"].is_string() && stopped["stops"].is_null(), "{stopped}");

@@ -1,4 +1,4 @@
-//! The Python checking client under the official clients, with an honest gateway and with a dishonest one.
+//! The Python checking client, used by the official clients, with an honest and with a dishonest gateway.
 
 use crate::process::{Process, kit, python, root};
 use crate::support::{Upstream, chat, delta, text};

@@ -1,4 +1,4 @@
-//! An answer that continues one of an earlier session: its bundle is checked beside the earlier one.
+//! An answer continues an answer of an earlier session. Its bundle is checked together with the bundle of that session.
 
 use crate::process::{Process, curl, root};
 use crate::support::{Upstream, chat, text};
@@ -19,7 +19,7 @@ fn program() -> Command {
     program
 }
 
-/// Exit code and output of a command about a bundle, with these earlier ones.
+/// Exit code and output of a command about a bundle, with these earlier bundles.
 fn run(command: &[&str], bundle: &Path, earlier: &[&Path]) -> (Option<i32>, String) {
     let mut run = program();
     run.args(command).arg(bundle);
@@ -74,11 +74,11 @@ fn a_bundle_is_checked_beside_the_one_that_it_continues() {
     assert!(code == Some(SIMULATED) && said.contains("1 of 1 streams replay"), "{said}");
     assert_eq!(run(&["replay"], &second, &[]).0, Some(WARNED));
     assert_eq!(run(&["replay"], &second, &[&first]).0, Some(0));
-    // Another bundle does not stand in for the earlier one, and a folder without one is refused.
+    // The earlier bundle cannot be replaced by another bundle, nor by a folder without a bundle.
     let (code, said) = run(&check, &second, &[&second]);
     assert!(code == Some(SIMULATED) && said.contains("warned: replay-predecessor"), "{said}");
     assert_eq!(run(&check, &second, &[&folder.path().join("trust")]).0, Some(NOT_A_BUNDLE));
-    // The earlier bundle's own texts decide: with another text in it nothing continues.
+    // If a text of the earlier bundle is changed, no stream continues from that bundle.
     let inputs = first.join("inputs.jsonl");
     let text = std::fs::read_to_string(&inputs).unwrap();
     let changed = text.replace("northern", "southern");

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 /// Runs a client program against this gateway; returns the text and the end that it prints.
 fn said(command: &mut Command) -> String {
-    // LiteLLM then reads model prices from its own package instead of the network.
+    // With this variable, LiteLLM reads model prices from its own package instead of the network.
     command.env("LITELLM_LOCAL_MODEL_COST_MAP", "True").stdin(Stdio::null());
     let Output { status, stdout, stderr } = command.output().unwrap();
     assert!(status.success(), "{command:?}: {}", String::from_utf8_lossy(&stderr));

@@ -137,7 +137,7 @@ fn composed_policies_are_exchanged_under_load() {
     }
 }
 
-/// Ends the load when the test ends, also by a panic.
+/// Ends the load when the test ends, even if the test panics.
 struct EndOnDrop<'a>(&'a AtomicBool);
 
 impl Drop for EndOnDrop<'_> {

@@ -19,8 +19,8 @@ pub(crate) fn block_after<'a>(page: &'a str, words: &str, kind: &str) -> &'a str
     blocks(page.split_once(words).unwrap().1, kind)[0]
 }
 
-/// Runs every command of the page in a shell, in a folder with the files of a checkout. While the gateway serves, it
-/// also runs these programs, each with the interpreter of an environment. Free ports replace those of the page.
+/// Runs every command of the page in a shell, in a folder with the files of a checkout. While the gateway serves, `run`
+/// also runs `programs`, each with the interpreter of an environment. Free ports replace those of the page.
 fn run(environment: &Path, programs: &[(&Path, &str)]) -> (Output, tempfile::TempDir) {
     let folder = tempfile::tempdir().unwrap();
     let link = |from: &Path, to: &str| std::os::unix::fs::symlink(from, folder.path().join(to)).unwrap();

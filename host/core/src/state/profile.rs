@@ -53,7 +53,7 @@ impl Profile {
     }
 
     /// The conditions of this agent's streams. Errors: a value that the policy does not declare, with the list of the
-    /// declared values; for a member of a composition, a profile whose digest is not among the member's.
+    /// declared values; for a member of a composition, a profile whose digest the member does not list.
     pub fn context(&self, manifest: &Manifest) -> Result<Context, ProfileError> {
         if let Some(membership) = &manifest.membership {
             let digest = self.digest();

@@ -4,7 +4,7 @@
 /// record contains.
 #[must_use]
 pub const fn lane_of(slot: u16, lanes: u8) -> Option<u8> {
-    // The remainder is below `lanes`.
+    // The remainder is below `lanes`, so it fits `u8`.
     if lanes == 0 { None } else { Some((slot % lanes as u16) as u8) }
 }
 

@@ -1,6 +1,7 @@
 //! The approval of a policy: the owner of an approver's key states that a table image may be used.
 //!
-//! A signed statement (module `statement`) with the payload `{1: policy digest bstr 32, 2: approver's name text}`.
+//! An approval is a signed statement (module `statement`) with the payload
+//! `{1: policy digest bstr 32, 2: approver's name text}`.
 
 use crate::format::cbor::{CborError, Major, Reader, put_bytes, put_head, put_text};
 use crate::format::statement::Statement;
@@ -31,7 +32,7 @@ impl Approval {
         Statement::sign(&payload(&policy, name), key)
     }
 
-    /// The key among `keys` that signed the approval.
+    /// The key among `keys` that signed the approval; `None` if none of them did.
     #[must_use]
     pub fn signer<'k>(&self, keys: impl IntoIterator<Item = &'k VerifyingKey>) -> Option<&'k VerifyingKey> {
         self.statement.signer(keys)

@@ -137,7 +137,7 @@ pub(crate) fn put_text(out: &mut Vec<u8>, text: &str) {
 mod tests {
     use super::*;
 
-    /// RFC 8949, appendix A: unsigned integers at every change of width.
+    /// Examples in RFC 8949, appendix A: unsigned integers at every change of width.
     #[test]
     fn heads_of_the_standard() {
         for (value, hex) in [

@@ -19,7 +19,7 @@ pub enum CheckpointError {
     Layout,
     #[error("a reserved bit is set")]
     Reserved,
-    /// State or fault is out of range, or a card makes no checkpoint in this state.
+    /// State or fault is out of range, or the card does not make checkpoints in this state.
     #[error("life state {state} with fault {fault} stands in no checkpoint")]
     State { state: u8, fault: u16 },
     #[error("{0} lanes: a card has 1, 2, 4 or 8")]
@@ -52,7 +52,7 @@ impl Checkpoint {
         let stands = match state {
             Life::Opening | Life::Run => fault == Fault::None,
             Life::Fault => fault != Fault::None,
-            // A session can also close after a fault.
+            // A session closes with or without a fault.
             Life::Closing => true,
             Life::Reset | Life::Load => false,
         };
@@ -102,7 +102,6 @@ impl SignedCheckpoint {
 /// Largest number of lanes of a card.
 pub const LANES_MAX: u8 = 8;
 
-/// Whether a card can have this many lanes.
 #[must_use]
 pub const fn is_lanes(lanes: u8) -> bool {
     lanes.is_power_of_two() && lanes <= LANES_MAX

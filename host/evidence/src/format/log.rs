@@ -1,6 +1,6 @@
 //! The rules that the log of a lane follows from its OPEN record to its CLOSE record.
 //!
-//! Each record is checked against the ones before it: indices without gaps, ticks that never decrease, one epoch, one
+//! Each record is checked against the earlier records: indices without gaps, ticks that never decrease, one epoch, one
 //! ticket, and in each stream the order BEGIN, judged entries, END. A log that breaks a rule is not the card's.
 
 use portcullis_core::wire::{
@@ -48,18 +48,19 @@ pub enum Violation {
     Lane(u16),
     #[error("sequence {found} where the stream's next is {next}")]
     Sequence { found: u32, next: u32 },
-    /// A judged entry whose domain, audience, register or epistemic mode differs from the first one of its stream.
+    /// A judged entry that changes the domain, audience, register or epistemic mode of its stream.
     #[error("the context is not that of the first GATE of the stream in slot {0}")]
     Context(u16),
     /// The classes that the card established are not those of the stream's admitted entries.
     #[error("the card's established classes are not those of the admitted entries of the stream in slot {0}")]
     Established(u16),
-    /// Determination, stage, fault and rows do not fit each other or the record, or an entry was refused without cause.
+    /// Determination, stage, fault and rows do not fit each other or the record, or the card had no cause to refuse an
+    /// entry.
     #[error("determination, stage, fault and rows contradict")]
     Answer,
 }
 
-/// The event of a record, after its check.
+/// The event that a record describes, after the record was checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogEvent {
     Session(RecordType, SessionFields),
@@ -75,7 +76,6 @@ pub struct Counts {
     pub admits: u64,
     pub rejects: u64,
     pub decomposes: u64,
-    /// NOTE records.
     pub notes: u64,
     pub heartbeats: u64,
     pub alarms: u64,
@@ -157,7 +157,7 @@ struct Stream {
 }
 
 impl Stream {
-    /// Whether a GATE differs from the earlier ones of its stream only in its context.
+    /// Whether a GATE has another context than the first judged entry of its stream.
     fn changes_context(&self, entry: &Descriptor) -> bool {
         self.context.is_some_and(|first| first != context(entry))
     }
@@ -207,7 +207,6 @@ impl LogChecker {
         }
     }
 
-    /// Counts so far.
     #[must_use]
     pub const fn counts(&self) -> &Counts {
         &self.counts
@@ -290,7 +289,8 @@ impl LogChecker {
         if !session.reserved_is_zero() || !bare || !known {
             return Err(Violation::Layout);
         }
-        // A cause is present exactly if something went wrong. It must be a fault that ends a session.
+        // An ALARM, and a CLOSE after it, must have a cause that ends a session. Other session records must not have a
+        // cause.
         let ends = cause.class().ends_session();
         let caused = if kind == RecordType::Alarm || self.alarm { ends } else { cause == Fault::None };
         if !caused {
@@ -385,7 +385,7 @@ impl LogChecker {
             return Err(Violation::Context(slot));
         }
         let judged = (opcode == Opcode::Gate).then(|| context(entry));
-        // After the largest sequence number, only END is possible.
+        // Only END may have the largest sequence number, because no other entry could follow.
         match (opcode, found.checked_add(1)) {
             (Opcode::End, _) => drop(self.streams.remove(&slot)),
             (_, Some(next)) => {
@@ -407,7 +407,8 @@ impl LogChecker {
         let slot = entry.slot.get();
         let fresh = opcode == Opcode::Gate && entry.flags & SCAN_FRESH != 0;
         let found = answer.text_established.get();
-        if found != if fresh { 0 } else { before } {
+        let expected = if fresh { 0 } else { before };
+        if found != expected {
             return Err(Violation::Established(slot));
         }
         let admitted = answer.determination == u8::from(Determination::Admit);
@@ -417,8 +418,8 @@ impl LogChecker {
         Ok(())
     }
 
-    /// Whether the outcomes of the stages, in their order, lead to this determination. The record shows the outcome of
-    /// a bank only if no row matched.
+    /// Whether the outcomes of the stages, in their order, lead to this determination. If a row of a bank matched, the
+    /// record does not show the bank's outcome, so every outcome is possible.
     fn is_verdict(&self, entry: &Descriptor, answer: &Answer, determination: Determination, stage: Stage) -> bool {
         let (policy, entropy) = (answer.policy_row.get(), answer.entropy_row.get());
         let in_image = |row: u16, rows: u16| row == ROW_NONE || row < rows;
@@ -455,7 +456,7 @@ impl LogChecker {
         })
     }
 
-    /// Whether an entry fits its stream except for its context.
+    /// Whether an entry has the next sequence number of its stream, but another context.
     fn is_out_of_context(&self, entry: &Descriptor) -> bool {
         let stream = self.streams.get(&entry.slot.get());
         entry.opcode == u8::from(Opcode::Gate)
@@ -496,7 +497,7 @@ impl LogChecker {
             (Opcode::Note, _) => counts.notes += 1,
             (Opcode::Gate, Determination::Admit) => counts.admits += 1,
             (Opcode::Gate, _) => {
-                // A row of the other bank did not decide.
+                // Only the row of the deciding stage counts.
                 let row = match stage {
                     Stage::Policy => answer.policy_row.get(),
                     Stage::Entropy => answer.entropy_row.get(),

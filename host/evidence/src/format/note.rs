@@ -9,7 +9,7 @@
 //! c2sp.org/tlog-proof@v1
 //! extra <base64 of the entry>
 //! index <number of the entry in the log>
-//! <base64 of one hash of the inclusion proof, a line each; RFC 9162, 2.1.3>
+//! <base64 of one hash of the inclusion proof, one line per hash; RFC 9162, 2.1.3>
 //!
 //! portcullis/<key>
 //! <entries in the log>
@@ -35,7 +35,7 @@ pub use signed::{Note, WitnessKey, cosign};
 
 use crate::format::tree::{self, Hash};
 
-/// The entry of a witness's log.
+/// A checkpoint in the log of a witness, as read from a signed note.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WitnessedCheckpoint {
     /// SHA-256 of the card's public key.

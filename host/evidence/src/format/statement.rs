@@ -1,5 +1,5 @@
-//! A signed statement: COSE_Sign1 with Ed25519 and without a key id (RFC 9052, 4.2; RFC 9053, 2.2). A verifier tries
-//! the keys that it trusts.
+//! A signed statement: COSE_Sign1 with Ed25519 and without a key id (RFC 9052, 4.2; RFC 9053, 2.2). So a verifier tries
+//! each key that it trusts.
 
 use crate::format::cbor::{CborError, Major, Reader, put_bytes, put_head, put_text};
 use ed25519_dalek::{Signature, Signer, SigningKey, VerifyingKey};

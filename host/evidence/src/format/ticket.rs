@@ -10,11 +10,11 @@
 //! bstr 32; 5 permitted context digests, an ascending array of bstr 32, empty for any; 6 heartbeat records u32; 7
 //! heartbeat ticks u32; 8 previous close bstr 32; 9 \[not before, not after\], Unix seconds; 10 issuer's name, text; 11
 //! seat u16; 12 permitted profile digests, an ascending array of bstr 32, empty for any; 13 text lane, 1 if required,
-//! else 0. A reader refuses any other version and any other key. The card binds the *ticket digest*: SHA-256
-//! over the whole message, signature included.
+//! else 0. A reader refuses any other version and any other key. The card binds the *ticket digest*: SHA-256 over the
+//! whole message, signature included.
 //!
-//! The operator makes a ticket whose issuer is `self`. Its key is discarded and its signature is not checked; the
-//! ticket only carries the parameters of the session. Its heartbeats are off.
+//! An operator without an issuer makes a ticket with the issuer `self`. The signing key is discarded, and verifiers do
+//! not check the signature: the ticket only carries the parameters of the session. Its heartbeats are off.
 
 use std::collections::BTreeSet;
 
@@ -66,7 +66,7 @@ pub enum TicketError {
 /// The content of a ticket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ticket {
-    /// Number of the session among all sessions of the key: 1, 2, 3 and so on.
+    /// Number of the session among all sessions of the key and the seat: 1, 2, 3 and so on.
     pub serial: u64,
     /// Random.
     pub nonce: [u8; 16],
@@ -76,9 +76,9 @@ pub struct Ticket {
     pub policy: [u8; 32],
     /// Digests of the context documents that streams may name; empty permits any.
     pub contexts: BTreeSet<[u8; 32]>,
-    /// The card refuses entries after this many records without a heartbeat; 0 is off.
+    /// The card refuses entries after this many records without a heartbeat; 0 means no limit.
     pub heartbeat_records: u32,
-    /// The card refuses entries after this many units of 2^16 clocks without a heartbeat; 0 is off.
+    /// The card refuses entries after this many units of 2^16 clocks without a heartbeat; 0 means no limit.
     pub heartbeat_ticks: u32,
     /// SHA-256 of the 192 bytes of the last checkpoint of session `serial - 1`. Zeros if `serial` is 1 or that session
     /// was abandoned.
@@ -89,7 +89,7 @@ pub struct Ticket {
     pub not_after: u64,
     /// Name of the issuer: 1 to [`MAX_ISSUER`] visible ASCII characters.
     pub issuer: String,
-    /// Distinguishes cards that share a key: serials count per key and seat. 0 if there is one card.
+    /// Number of the card among the cards that share a key, from 0. Each seat has its own serials, from 1 on.
     pub seat: u16,
     /// Digests of the profiles that streams may use; empty permits any.
     pub profiles: BTreeSet<[u8; 32]>,
@@ -296,7 +296,7 @@ impl SignedTicket<Ticket> {
         let name = &self.content.issuer;
         let mut candidates = issuers.into_iter().filter(|key| kid(key) == self.kid).peekable();
         if name == SELF_ISSUER {
-            // If it also named a trusted issuer, the ticket would have two meanings.
+            // A ticket that names `self` must not have the key id of a trusted issuer: it would have two meanings.
             return if candidates.peek().is_none() {
                 Ok(TicketIssuer::SelfIssued)
             } else {

@@ -1,8 +1,8 @@
 //! Merkle trees of RFC 9162 (Certificate Transparency 2.0), section 2.1, with SHA-256: roots, proofs, and their
 //! verification.
 //!
-//! [`Frontier`] and [`Prover`] read the leaves in order and need memory for the logarithm of their number only. A
-//! [`Tree`] keeps all nodes and gives any proof at once.
+//! [`Frontier`] and [`Prover`] read the leaves in order; their memory grows with the logarithm of the number of leaves.
+//! A [`Tree`] keeps all nodes and gives any proof at once.
 
 use sha2::{Digest, Sha256};
 use std::ops::Range;
@@ -33,13 +33,11 @@ pub struct Frontier {
 }
 
 impl Frontier {
-    /// The empty tree.
     #[must_use]
     pub const fn new() -> Self {
         Self { size: 0, peaks: Vec::new() }
     }
 
-    /// Number of leaves.
     #[must_use]
     pub const fn size(&self) -> u64 {
         self.size
@@ -48,7 +46,7 @@ impl Frontier {
     /// Appends a leaf hash.
     pub fn push(&mut self, leaf: Hash) {
         let mut hash = leaf;
-        // Each trailing one bit of the size is a complete subtree of the same size as the one that ends here.
+        // Joins the newest subtree with the earlier subtree of equal size, once for each trailing 1 bit of the size.
         for _ in 0..self.size.trailing_ones() {
             if let Some(left) = self.peaks.pop() {
                 hash = node(&left, &hash);
@@ -122,8 +120,7 @@ impl Prover {
             ranges.push(sibling);
             within = inner;
         }
-        // The verifier knows the root of the whole old tree. The proof must contain every other subtree that ends
-        // there.
+        // If this range is the whole old tree, the verifier knows its root. Otherwise the proof must contain the root.
         if within.start != 0 {
             ranges.push(within);
         }
@@ -157,13 +154,11 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// Number of leaves.
     #[must_use]
     pub fn size(&self) -> u64 {
         self.levels.first().map_or(0, |leaves| leaves.len() as u64)
     }
 
-    /// Appends a leaf hash.
     pub fn push(&mut self, leaf: Hash) {
         let mut hash = leaf;
         for level in 0.. {
@@ -204,7 +199,7 @@ const fn middle(within: &Range<u64>) -> u64 {
     within.start + (1 << (u64::BITS - 1 - (size - 1).leading_zeros()))
 }
 
-/// The half to continue in, and its sibling.
+/// The half of a range in which the search continues, and the other half.
 const fn halves(within: &Range<u64>, middle: u64, left: bool) -> (Range<u64>, Range<u64>) {
     let (low, high) = (within.start..middle, middle..within.end);
     if left { (low, high) } else { (high, low) }
@@ -278,7 +273,7 @@ pub fn verify_consistency(old: u64, size: u64, proof: &[Hash], old_root: &Hash, 
         let same = old == size && old_root == root;
         return (empty || same) && proof.is_empty();
     }
-    // The largest subtree that ends at the old size. If it is the whole old tree, the proof leaves it out.
+    // The largest subtree that ends at the old size. If it is the whole old tree, the proof does not contain its root.
     let up = old.trailing_zeros();
     let mut climb = Climb { at: (old - 1) >> up, last: (size - 1) >> up };
     let mut rest = proof.iter();
@@ -391,8 +386,7 @@ mod tests {
             let longer = [&consistency[..], &[all]].concat();
             prop_assert!(!verify_consistency(old, size, &longer, &old_root, &all));
             prop_assert!(!verify_consistency(old, size, &consistency, &all, &old_root) || old == size);
-            // A proof must not hold for another old size with the same roots, even if no honest prover makes such a
-            // claim.
+            // A proof for the old size must not be accepted for a larger old size with the same roots.
             if old + size_off < size {
                 prop_assert!(!verify_consistency(old + size_off, size, &consistency, &old_root, &all));
             }

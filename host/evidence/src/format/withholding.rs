@@ -1,7 +1,7 @@
 //! A withholding: the signed statement that texts of streams were removed from a bundle, with the reason.
 //!
-//! A signed statement with the payload `{0: version 1, 1: ticket digest bstr 32, 2: digest of the bundle before bstr
-//! 32, 3: name text, 4: reason text, 5: streams}`, where streams is an array of `[lane, log index of BEGIN]` in
+//! Its payload (module `statement`) is `{0: version 1, 1: ticket digest bstr 32, 2: digest of the bundle before bstr
+//! 32, 3: name text, 4: reason text, 5: streams}`. The streams are an array of `[lane, log index of BEGIN]` in
 //! ascending order.
 
 use crate::format::cbor::{CborError, Major, Reader, put_bytes, put_head, put_text};
@@ -55,7 +55,7 @@ impl Withholding {
         terms.is_sound().then(|| Statement::sign(&payload(terms), key))
     }
 
-    /// The key among `keys` that signed the withholding.
+    /// The key among `keys` that signed the withholding; `None` if none of them did.
     #[must_use]
     pub fn signer<'k>(&self, keys: impl IntoIterator<Item = &'k VerifyingKey>) -> Option<&'k VerifyingKey> {
         self.statement.signer(keys)

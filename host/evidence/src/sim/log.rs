@@ -1,4 +1,4 @@
-//! A card's log in software, for tests: the records and checkpoints that a card would make of the same entries.
+//! A card's log in software, for tests: the records and checkpoints that a card would make for given entries.
 
 use crate::format::checkpoint::{head, root_of_heads};
 use crate::format::tree;
@@ -71,7 +71,7 @@ impl Log {
         self.entry(Opcode::Begin, slot, 0, context, RecordType::Begin);
     }
 
-    /// Adds a judged mutation. If the answer names rows, they are row 0 in both banks.
+    /// Adds a judged mutation. The answer names row 0 of both banks.
     pub fn gate(&mut self, slot: u16, sequence: u32, commitment: [u8; 32], determination: Determination) {
         self.entry(Opcode::Gate, slot, sequence, commitment, RecordType::Verdict);
         let Some(record) = self.last_mut(slot) else { return };

@@ -14,7 +14,7 @@ pub struct SoftKey(SigningKey<Sha2_128f>);
 pub struct SignError;
 
 impl SoftKey {
-    /// The key of these seeds (FIPS 205, algorithm 18).
+    /// Makes the key from these seeds (FIPS 205, algorithm 18).
     #[must_use]
     pub fn new(seeds: &Seeds) -> Self {
         Self(SigningKey::slh_keygen_internal(&seeds.sk_seed, &seeds.sk_prf, &seeds.pk_seed))

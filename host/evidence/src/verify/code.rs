@@ -6,7 +6,7 @@ use crate::format::log::Violation;
 use serde::{Serialize, Serializer};
 use std::fmt;
 
-// Advice for more than one code.
+// Advice that several codes share.
 const ORIGINAL: &str = "do not rely on the bundle; ask for the bundle as it was recorded";
 const POLICY: &str = "ask the operator why this policy ran, and the issuer which one the ticket was for";
 const PACKAGE: &str = "ask for the policy package that was in force, and compare its digest with the approved one";
@@ -24,8 +24,8 @@ const WITNESS: &str = "ask the witness itself what it saw of this session";
 const TEXTS: &str = "ask for the texts, or for the reason why they are withheld";
 const FAULT: &str = "ask what caused the fault, and whether text was released after it";
 
-/// Makes an enum of reason codes. The doc comment of a variant is its meaning in the documentation; after the arrow is
-/// what the reader of a report can do.
+/// Makes an enum of reason codes. The doc comment of a variant is its meaning in the documentation. The text after the
+/// arrow advises the reader of a report.
 macro_rules! codes {
     (@property any) => { None };
     (@property $property:ident) => { Some(Property::$property) };
@@ -63,7 +63,7 @@ macro_rules! codes {
                 match self { $(Self::$variant => $remedy),* }
             }
 
-            /// How much it weighs, unless the options of the verifier say otherwise.
+            /// The default status of the finding. Options of the verifier can change it.
             #[must_use]
             pub const fn status(self) -> Status {
                 match self { $(Self::$variant => codes!(@status $($warns)?)),* }
@@ -86,7 +86,7 @@ macro_rules! codes {
     };
     (@properties $name:ident { $($variant:ident $property:ident,)+ }) => {
         impl $name {
-            /// The property that it is about; `None` for what can concern any of them.
+            /// The property that the finding concerns; `None` if it can concern any property.
             #[must_use]
             pub const fn property(self) -> Option<Property> {
                 match self { $(Self::$variant => codes!(@property $property)),* }

@@ -34,7 +34,7 @@ pub struct Reason<C = Code> {
 /// A property's status and reasons.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Conclusion {
-    /// The worst of the reasons.
+    /// The worst status of the reasons.
     pub status: Status,
     /// Reasons, the most serious first.
     pub reasons: Vec<Reason>,
@@ -62,7 +62,7 @@ impl Properties {
         }
     }
 
-    /// The worst status of the five.
+    /// The worst status of the five properties.
     #[must_use]
     pub fn worst(&self) -> Status {
         Property::ALL.iter().map(|property| self.of(*property).status).max().unwrap_or(Status::Contradicted)
@@ -89,8 +89,8 @@ impl Findings {
         self.add_as(code.status(), code, detail);
     }
 
-    /// Adds a finding with a status that the verifier's options determine. A code without a property is added to every
-    /// property.
+    /// Adds a finding with this status in place of the code's default. A finding whose code has no property is added to
+    /// every property.
     pub(super) fn add_as(&mut self, status: Status, code: Code, detail: impl fmt::Display) {
         match code.property() {
             Some(property) => self.add_to(property, status, code, &detail),
@@ -129,7 +129,7 @@ impl Findings {
             .or_insert_with(|| Reason { code, status, detail: detail.to_string(), count: 1 });
     }
 
-    /// The five properties. No property is affirmed if a certified card did not sign the records.
+    /// The conclusions on the five properties. If a certified card did not sign the records, no property is affirmed.
     pub(super) fn conclude(mut self) -> Properties {
         let bases = [Property::Genuine, Property::Complete];
         let false_base = |((property, _), reason): (&(Property, Code), &Reason)| {

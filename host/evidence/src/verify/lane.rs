@@ -36,7 +36,7 @@ pub(super) struct Lane<'a> {
     pub(super) state: LaneState,
     log: Box<dyn BufRead + 'a>,
     ended: bool,
-    /// Serial of the witness note whose nonce the last heartbeat had.
+    /// Serial of the witness note that contains the nonce of the last heartbeat.
     last_note: Option<u64>,
     streams: Lines<'a, StreamLine>,
     inputs: Lines<'a, InputLine>,
@@ -87,7 +87,7 @@ impl<'a> Lane<'a> {
         Ok(())
     }
 
-    /// The next record. An incomplete record at the end is reported and ignored.
+    /// The next record. An incomplete record at the end of the log is reported and ignored.
     fn next(&mut self, shared: &mut Shared<'a, '_>) -> Result<Option<Record>, BundleError> {
         match log::read(&mut self.log) {
             Ok(record) => Ok(record),
@@ -167,7 +167,7 @@ impl<'a> Lane<'a> {
             self.state.withheld += 1;
             findings.add(Code::Withheld, format_args!("the texts of the stream at {at} were taken out of the bundle"));
         }
-        // The record determines the number: how many streams began in its lane before.
+        // The number of a stream is the number of streams that began before it in the same lane.
         let number = self.state.log.counts().streams.saturating_sub(1);
         if let Some(line) = line.as_ref().filter(|line| line.stream != number) {
             let what = format!("the stream at {at} is called number {}, but is number {number}", line.stream);

@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct HeartbeatDigest {
     pub(super) count: u64,
-    /// Digest over all nonces so far; `before` leaves out the last one.
+    /// Digest over all nonces so far; `before` is the digest without the last nonce.
     pub(super) all: Hash,
     pub(super) before: Hash,
 }

@@ -3,7 +3,6 @@
 use serde::Serialize;
 use std::fmt;
 
-/// A property of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Property {
@@ -57,7 +56,7 @@ pub enum Status {
     /// Every check of the property holds.
     #[default]
     Affirmed,
-    /// Something is missing or could not be checked.
+    /// Something is missing, or a check could not be made.
     Warned,
     /// Something is proved wrong.
     Contradicted,

@@ -9,10 +9,9 @@ use portcullis_core::wire::{Epistemic, Stage};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Options of a verification.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
-    /// Simulated evidence is checked like other evidence and marked, not refused.
+    /// Whether simulated evidence is checked like other evidence and marked, and not refused.
     pub allow_sim: bool,
     /// Unix second at which certificates must be valid, if no witness gives a time.
     pub at: Option<u64>,
@@ -64,11 +63,11 @@ pub struct Summary {
     pub policy_digest: Option<Hex<32>>,
     /// SHA-256 of the policy package's listing.
     pub package_digest: Option<Hex<32>>,
-    /// Mapping version for which the package digest holds.
+    /// Mapping version with which the package has the digest in the image.
     pub mapping_version: Option<u32>,
     pub approvals: Vec<Signer>,
-    /// Unix seconds of the first and the last checkpoint that a witness saw. The session ran between them, and may have
-    /// run longer.
+    /// Unix seconds of the first and the last checkpoint that a witness saw. The session ran between these times, and
+    /// may have run longer.
     pub witnessed: Option<(u64, u64)>,
     /// Ticks of the first and the last record over all lanes.
     pub ticks: Option<(u64, u64)>,

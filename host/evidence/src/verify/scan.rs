@@ -47,7 +47,7 @@ pub(super) fn records(
 
     let mut heads = bundle.heads()?;
     for serial in 0..bundle.checkpoints() {
-        // The heads are read even for a malformed checkpoint, to stay in step.
+        // A malformed checkpoint has heads, too. They are read, so that the next heads belong to the next checkpoint.
         let heads = heads.as_mut().map(|heads| heads.read()).transpose()?;
         match SignedCheckpoint::parse(&bundle.read(&bundle::checkpoint(serial))?) {
             Ok(signed) => scan.checkpoint(&signed, heads.as_deref())?,

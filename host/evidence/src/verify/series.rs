@@ -14,7 +14,6 @@ use std::collections::BTreeMap;
 pub struct SeriesSession {
     pub name: String,
     pub key_id: Option<Hex<32>>,
-    /// Seat in its ticket.
     pub seat: Option<u16>,
     pub serial: Option<u64>,
     pub status: Status,

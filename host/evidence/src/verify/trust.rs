@@ -22,7 +22,7 @@ pub struct Trust {
     /// Roots of device certificates, and what is revoked.
     pub roots: TrustStore,
     pub issuers: Vec<TrustedKey>,
-    /// Keys that may approve a policy. An issuer's key may not, unless it is here too.
+    /// Keys that may approve a policy. An issuer's key may not, unless this list contains it too.
     pub approvers: Vec<TrustedKey>,
     /// Keys that may remove texts from a bundle.
     pub withholders: Vec<TrustedKey>,
@@ -34,7 +34,7 @@ pub struct Trust {
 /// A file of the trust folder whose content is trusted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrustFile {
-    /// Its path below the folder.
+    /// Path of the file below the trust folder.
     pub name: String,
     /// SHA-256 of its content.
     pub digest: Hex<32>,
@@ -161,14 +161,13 @@ impl TrustedKey {
         Ok(Self { file, key: issuer_key(text).map_err(|source| TrustError::Key { path, source })? })
     }
 
-    /// The key among `keys` with these bytes.
+    /// The trusted key with these bytes; `None` if it is not among `keys`.
     fn find<'k>(keys: &'k [Self], key: &[u8; 32]) -> Option<&'k Self> {
         keys.iter().find(|trusted| trusted.key.as_bytes() == key)
     }
 }
 
 impl Signer {
-    /// The signer with this key of the trust folder.
     fn of(claimed: &str, keys: &[TrustedKey], key: &[u8; 32]) -> Self {
         let file = TrustedKey::find(keys, key).map(|trusted| trusted.file.clone());
         Self { claimed: claimed.to_owned(), key: Some(Hex(Sha256::digest(key).into())), file }

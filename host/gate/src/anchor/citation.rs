@@ -1,8 +1,8 @@
-//! Compares citations with the allow-list. The mapping finds the citations.
+//! Compares the citations in a text with the citations that the anchor stores allow.
 
 use super::contents::Citation;
 
-/// Whether the list allows a citation, ignoring white space and case.
+/// Whether the list allows a citation. White space and case are ignored.
 pub(super) fn allowed(citation: &str, list: &[Citation]) -> bool {
     let plain = |text: &str| text.split_whitespace().collect::<String>().to_lowercase();
     let citation = plain(citation);

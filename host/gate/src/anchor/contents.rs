@@ -7,13 +7,12 @@ use sha2::{Digest, Sha256};
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Entity {
-    /// Id, the same in all stores.
+    /// Id; one entity has the same id in every store.
     pub id: String,
     pub name: String,
-    /// Other names.
     #[serde(default)]
     pub aliases: Vec<String>,
-    /// The kind, such as `person` or `place`; only for people who read the store.
+    /// The kind of the entity, such as `person` or `place`. Only people who read the store use the kind.
     #[serde(default)]
     pub kind: String,
 }
@@ -25,7 +24,6 @@ pub struct Fact {
     pub entity: String,
     /// The fact as a sentence.
     pub text: String,
-    /// Source of the fact.
     pub source: String,
 }
 
@@ -33,10 +31,10 @@ pub struct Fact {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Citation {
-    /// The citation as written in text: a DOI, `PMID 123`, a statute, a URL. With one `*` at the end, it allows every
-    /// citation with that prefix.
+    /// The citation as it appears in texts: a DOI, `PMID 123`, a statute, a URL. If it ends with `*`, it allows every
+    /// citation that begins with the text before the `*`.
     pub id: String,
-    /// Source of the permission.
+    /// Who or what permits the citation.
     pub source: String,
 }
 
@@ -45,7 +43,6 @@ pub struct Citation {
 pub struct Contents {
     pub entities: Vec<Entity>,
     pub facts: Vec<Fact>,
-    /// Sources that may be cited.
     pub citations: Vec<Citation>,
 }
 

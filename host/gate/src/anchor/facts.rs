@@ -1,9 +1,9 @@
 //! Look-ups in anchor stores: named entities, allowed citations, and the words of a span that facts support.
 //!
-//! A sentence is supported if each of its checkable words is in a fact that the sentence states about its subject, or
-//! has a synonym or derivation there. A number or name must be in the fact itself. A denied word must be denied there.
-//! If a sentence names an entity as its subject, the facts must belong to that entity. A part of a sentence must be
-//! able to stand alone.
+//! A sentence is supported if each of its checkable words, or a synonym or derivation of it, is in a fact that the
+//! sentence states about its subject. A number or name needs the same number or name in the fact. A denied word must be
+//! denied in the fact. If a sentence names an entity as its subject, the facts must belong to that entity. A part of a
+//! divided span must also be able to stand alone.
 
 use super::citation::allowed;
 use super::contents::{Citation, Contents};
@@ -55,7 +55,7 @@ impl Facts {
             facts.extend(&contents.facts);
             list.extend(contents.citations.iter().cloned());
         }
-        // All names of all stores must be known before the first fact is read.
+        // The names of all entities must be known before the first fact is read: names do not count as words of a fact.
         for fact in facts {
             by_id.entry(&fact.entity).or_default().fact(&fact.text, mapper);
         }
@@ -96,7 +96,8 @@ impl Facts {
             .filter(|m| {
                 let before = text.get(..m.start()).and_then(|t| t.chars().next_back());
                 let after = text.get(m.end()..).and_then(|t| t.chars().next());
-                // A name begins with a capital letter wherever it occurs, and is not a part of a longer word.
+                // A match is a name only if it does not begin with a lower-case letter and is not a part of a longer
+                // word.
                 !letter(before)
                     && !letter(after)
                     && text.get(m.range()).is_some_and(|t| t.starts_with(|c: char| !c.is_lowercase()))
@@ -154,8 +155,9 @@ impl Facts {
         }
     }
 
-    /// The entities that the sentence is about: the entities that it names, otherwise the stream's subject. If several
-    /// entities share a name and the subject is one of them, the name means the subject.
+    /// The entities that the sentence is about: the entities that it names, and the stream's subject unless the
+    /// sentence names its own subject. If several entities share a name and the stream's subject is one of them, the
+    /// name means that entity.
     fn name(&self, query: &Query<'_>, grounding: &mut Grounding) -> Vec<usize> {
         let subject = query.subject.and_then(|id| self.place(id));
         let mut about = Vec::new();
@@ -198,7 +200,7 @@ impl Facts {
         }
     }
 
-    /// The words inside the span without support. The operator's facts do not support denials.
+    /// The words inside the span that are not supported. The operator's facts do not support a denied word.
     fn missing<'a>(&self, query: &Query<'a>, about: &[usize], inside: &[&'a Checkable]) -> Vec<&'a Checkable> {
         let none = Vec::new();
         let also = query.also.iter().chain(std::iter::repeat(&none));
@@ -214,7 +216,8 @@ impl Facts {
         asked.filter(|word| !supported(word)).map(|word| word.of).collect()
     }
 
-    /// Denials in the span that deny no checkable word ("…, not."), or only names: no fact can support them.
+    /// Denials in the span that deny no checkable word ("…, not."), or deny only names. No fact can support such a
+    /// denial.
     fn empty_denials<'q>(&self, query: &'q Query<'_>, about: &[usize]) -> impl Iterator<Item = &'q Range<usize>> {
         let known: Vec<&KnownWords> = about.iter().filter_map(|e| self.known.get(*e)).collect();
         query.frame.denials.iter().filter(move |denial| {
@@ -224,7 +227,8 @@ impl Facts {
         })
     }
 
-    /// Verbs of the span whose facts have another subject, or other roles for the same words; each with such a fact.
+    /// Verbs in the span whose words have other roles in every fact with that verb, such as another subject. Each verb
+    /// comes with one of these facts.
     fn misplaced<'q>(
         &'q self,
         query: &'q Query<'_>,
@@ -242,7 +246,7 @@ impl Facts {
 
     fn close(&self, query: &Query<'_>, about: &[usize], inside: &[&Checkable], grounding: &mut Grounding) {
         let missing = self.missing(query, about, inside);
-        // "…, and a writer.": a span that cannot stand alone needs support for the earlier words of its sentence, too.
+        // A span such as "…, and a writer." cannot stand alone, so the earlier words of its sentence need support, too.
         let leans = !query.part && !query.stands_alone && query.span.start > 0;
         let before: Vec<&Checkable> =
             query.words.iter().filter(|w| leans && w.range.start < query.span.start).collect();
@@ -266,8 +270,8 @@ impl Facts {
         let whole = if !denials.is_empty() || !misplaced.is_empty() {
             false
         } else if query.part {
-            // A part that was separated passes only if every word is supported and it is more than a name: a name
-            // asserts nothing.
+            // A part of a divided span passes only if every word is supported, it can stand alone, and it has more than
+            // names: a name alone asserts nothing.
             let names = |w: &&Checkable| about.iter().filter_map(|e| self.known.get(*e)).any(|k| k.names(w));
             missing.is_empty() && !inside.iter().all(names) && query.stands_alone
         } else {
@@ -276,7 +280,7 @@ impl Facts {
         grounding.validation = if whole {
             StageFinding::Pass
         } else if query.part || supported == 0 || !unled.is_empty() || !denials.is_empty() || missing.is_empty() {
-            // Also if the search failed: the result is never guessed.
+            // A span without checkable words is rejected, too, because no fact supports it.
             StageFinding::Reject(ValidationReason::ClosedWorldUnsupported)
         } else {
             StageFinding::Decompose(ValidationReason::ClosedWorldPartial)
@@ -292,8 +296,8 @@ impl Facts {
 }
 
 /// Whether the first name of a sentence is its subject: no preposition governs it, and no verb or pronoun precedes it.
-/// A verb or pronoun may precede it in a phrase that ends with a comma right before the name and does not begin with a
-/// pronoun.
+/// A verb or pronoun may precede the name if a comma stands right before the name and the sentence does not begin with
+/// a pronoun.
 fn is_subject(query: &Query<'_>, name: &Range<usize>) -> bool {
     let frame = query.frame;
     let before = query.sentence.get(..name.start).unwrap_or_default();

@@ -1,29 +1,30 @@
-//! The facts of one entity, and the decision which of them a sentence states.
+//! The facts of one entity, and the choice of the facts that a sentence states.
 //!
-//! A word is supported only within its fact. If a person has one fact with "1992" and another with "London", a sentence
-//! that combines both is not supported by that. A fact counts for a sentence if the sentence has enough of its words.
+//! A sentence states a fact if it contains a large enough share of the fact's words. All words of a statement must come
+//! from the same facts: if a person has one fact with "1992" and another with "London", the two facts do not support a
+//! sentence that combines "1992" and "London".
 
 use super::roles::{Agreement, Roles};
 use portcullis_core::fixed::BasisPoints;
 use portcullis_mapping::{Checkable, Clause, Mapper};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Share of a fact's words that a sentence must have to state it, in basis points. It is only two fifths, because facts
-/// contain words such as "is located" and "is called".
+/// Smallest share of a fact's words with which a sentence states the fact, in basis points. It is only two fifths,
+/// because facts contain words such as "is located" and "is called".
 const OF_SENTENCE: u16 = 4_000;
-/// Share for a part of a divided sentence, in basis points: two thirds, because the rest of the sentence may contain
-/// the fact's other words.
+/// The share for a part of a divided span, in basis points. It is two thirds, because the other words of the fact may
+/// stand in the rest of the sentence.
 const OF_PART: u16 = 6_600;
-/// A word in more facts of one entity than this does not distinguish them, and counts as a part of the name. This
-/// bounds the work per word.
+/// A word that occurs in more facts of an entity than this does not distinguish them, so it is treated as a word of the
+/// entity's name. This bounds the work per word.
 const COMMON: usize = 256;
-/// Relations whose values must occur in a fact with the same relation.
+/// Relations with a date. A number in such a relation must occur in a fact with the same relation.
 const DATED: &[&str] = &["born", "died", "founded", "married"];
 
 /// A word of a sentence, and other words with the same meaning.
 pub(super) struct Word<'a> {
     pub(super) of: &'a Checkable,
-    /// The stems of these words; empty for a number or a name.
+    /// The stems of the other words; empty for a number or a name.
     pub(super) also: Vec<String>,
 }
 
@@ -33,7 +34,7 @@ impl Word<'_> {
     }
 }
 
-/// The form of a stem in facts: a denied word differs from the same word without a denial.
+/// The key of a word in the indexes: its stem, with "not" before it if the word is denied.
 fn said_as(stem: &str, negated: bool) -> String {
     if negated { format!("not {stem}") } else { stem.to_owned() }
 }
@@ -44,9 +45,9 @@ pub(super) struct KnownWords {
     /// Stems of the entity's names, and of words that occur in too many facts.
     names: BTreeSet<String>,
     facts: Vec<Words>,
-    /// For each stem, the places of its words: the fact, and the word's number in the fact.
+    /// For each key, the places of its words: the number of the fact, and the number of the word in the fact.
     holding: BTreeMap<String, Vec<(usize, usize)>>,
-    /// The same for the stems of more general words.
+    /// As `holding`, for more general words: a fact with "dog" also supports "animal".
     general: BTreeMap<String, Vec<(usize, usize)>>,
     /// Stems of all words of the facts.
     stems: BTreeSet<String>,
@@ -56,9 +57,9 @@ pub(super) struct KnownWords {
 
 /// A fact and its words.
 struct Words {
-    /// The fact as in the store, for the reasons of refusals.
+    /// The fact's text in the store, quoted in the reasons of refusals.
     text: Box<str>,
-    /// Number of its stems that are not names.
+    /// Number of different words of the fact, without names.
     count: usize,
     relations: BTreeSet<String>,
 }
@@ -68,7 +69,7 @@ impl KnownWords {
         self.names.extend(mapper.checkable(name).into_iter().map(|c| c.stem));
     }
 
-    /// Adds a fact. All names must be added before, so that they do not count as words of the fact.
+    /// Adds a fact. All names must be added before, because names do not count as words of a fact.
     pub(super) fn fact(&mut self, text: &str, mapper: &Mapper) {
         let words = mapper.checkable(text);
         let relations: BTreeSet<String> = words.iter().filter_map(|w| w.relation.clone()).collect();
@@ -94,8 +95,8 @@ impl KnownWords {
         self.roles.add(fact, &mapper.clauses(text), &self.names);
     }
 
-    /// Must follow the last fact. Removes words that are too common from the facts. A general word that is too common
-    /// does not support anything.
+    /// Must be called after the last fact is added. From then on, words that are too common do not count as words of
+    /// their facts, and a general word that is too common supports nothing.
     pub(super) fn complete(&mut self) {
         self.general.retain(|_, words| words.len() <= COMMON);
         let common: Vec<String> =
@@ -116,8 +117,8 @@ impl KnownWords {
         [&self.holding, &self.general].into_iter().filter_map(|words| words.get(key)).flatten()
     }
 
-    /// The facts that a sentence states, in order; `part` if the question is about a part of the sentence. Only a fact
-    /// that denies a word supports a denial of it.
+    /// The facts that a sentence states, in order. `part` is whether the words are a part of a divided span. A denied
+    /// word counts only for facts that deny it.
     pub(super) fn said(&self, sentence: &[Word<'_>], part: bool) -> BTreeSet<usize> {
         let share = if part { OF_PART } else { OF_SENTENCE };
         let forms = sentence.iter().flat_map(|word| word.forms().map(|stem| said_as(stem, word.of.negated)));
@@ -131,8 +132,8 @@ impl KnownWords {
         counts.into_iter().filter(said_of).map(|(fact, _)| fact).collect()
     }
 
-    /// Whether a fact of `said`, or a name, supports a word. A number of a known relation must be in a fact with that
-    /// relation.
+    /// Whether a name of the entity or one of the facts `said` supports a word. A number in one of the relations
+    /// [`DATED`] needs a fact with the same relation.
     pub(super) fn supports(&self, word: &Word<'_>, said: &BTreeSet<usize>) -> bool {
         let relation = word.of.relation.as_deref().filter(|r| word.of.number && DATED.contains(r));
         let wanted = relation.filter(|r| self.relations.contains(*r));
@@ -143,8 +144,8 @@ impl KnownWords {
             || word.forms().any(|stem| self.words_of(&said_as(stem, word.of.negated)).any(is_said))
     }
 
-    /// Compares a clause's roles with the facts that have its verb. `Ok` if one of them agrees; otherwise the first of
-    /// them. `None` if no fact has the verb.
+    /// Compares the roles in a clause with those in the facts that have its verb. `Ok` if a fact agrees; `Err` with the
+    /// first fact if none agrees; `None` if no fact has the verb.
     pub(super) fn agrees(&self, clause: &Clause) -> Option<Result<(), &str>> {
         self.roles.agree(clause, &self.names).map(|agreement| match agreement {
             Agreement::Agrees => Ok(()),
@@ -152,7 +153,7 @@ impl KnownWords {
         })
     }
 
-    /// Whether a word is part of a name.
+    /// Whether the word is part of the entity's name.
     pub(super) fn names(&self, word: &Checkable) -> bool {
         self.names.contains(&word.stem)
     }
@@ -201,7 +202,7 @@ mod tests {
         let known = known(&mapper, FACTS);
         assert!(missing(&mapper, &known, "Silva was born in Porto in May 1950.", false).is_empty());
         assert!(missing(&mapper, &known, "She sailed 12 ships in 1970.", false).is_empty());
-        // Both words occur in her facts, but no fact about the ships has 1950.
+        // "twelve ships" and "1950" both occur in the facts, but in different facts.
         assert_eq!(missing(&mapper, &known, "She sailed twelve ships in 1950.", false), ["1950"]);
         // Two of five words of a fact are enough for a sentence but not for a part of a sentence.
         assert!(missing(&mapper, &known, "To Lisbon in 1970", false).is_empty());

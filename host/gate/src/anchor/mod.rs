@@ -1,6 +1,6 @@
 //! Anchored resolution: every span is compared with the anchor stores before it is submitted, whatever its category. A
-//! reference to something outside the text is resolved, unresolvable or ambiguous. In a closed world, sentences without
-//! support by facts are refused.
+//! reference to something outside the text is resolved, unresolvable or ambiguous. In a closed world, sentences that no
+//! fact supports are refused.
 
 mod citation;
 mod contents;
@@ -37,20 +37,19 @@ impl Anchors {
         Self::new(Vec::new(), mapper)
     }
 
-    /// Combines stores in the order given. Entries about one entity (by its id) in several stores are joined.
+    /// Combines stores in the order given. Entries with the same entity id in several stores are joined.
     #[must_use]
     pub fn new(stores: Vec<Store>, mapper: &Mapper) -> Self {
         let facts = Facts::new(stores.iter().map(Store::contents), mapper);
         Self { stores: stores.into(), facts: Arc::new(facts) }
     }
 
-    /// Canonical JSON Lines of each store, in the order given; their SHA-256 is the store's digest.
+    /// Canonical JSON Lines of each store, in the order given. The SHA-256 of a store's lines is its digest.
     #[must_use]
     pub fn json_lines(&self) -> Vec<Vec<u8>> {
         self.stores.iter().map(|store| store.contents().json_lines()).collect()
     }
 
-    /// Whether there are no stores.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.stores.is_empty()

@@ -14,7 +14,6 @@ pub struct Passage {
     /// Id of the entity.
     pub entity: String,
     pub text: String,
-    /// Source of the text.
     pub source: String,
 }
 
@@ -23,11 +22,11 @@ pub struct Passage {
 pub struct PassageFacts {
     /// One fact per sentence and entity: the passage's entity, and every other entity that the sentence names.
     pub facts: Vec<Fact>,
-    /// Sentences that begin with a pronoun after a sentence about another entity: the pronoun's meaning is not certain.
+    /// Sentences that begin with a pronoun after a sentence about another entity. The pronoun's meaning is not certain.
     pub uncertain: Vec<String>,
 }
 
-/// Reads passages. Their sentences may name entities of `contents`.
+/// Reads passages. A sentence also becomes a fact of each entity of `contents` that it names.
 #[must_use]
 pub fn read_passages(passages: &[Passage], contents: &Contents, mapper: &Mapper) -> PassageFacts {
     let entities = Contents { entities: contents.entities.clone(), ..Contents::default() };

@@ -10,7 +10,6 @@ use std::ops::Range;
 /// A span that may refer to something outside the text, with its sentence.
 #[derive(Clone, Copy, Debug)]
 pub struct Query<'a> {
-    /// The sentence that contains the span.
     pub sentence: &'a str,
     /// The span's bytes in the sentence.
     pub span: &'a Range<usize>,
@@ -18,11 +17,10 @@ pub struct Query<'a> {
     pub citations: Option<&'a [&'a str]>,
     /// Checkable words of the sentence.
     pub words: &'a [Checkable],
-    /// For each of these words, stems with the same meaning; empty outside a closed world.
+    /// For each word of `words`, the stems of words with the same meaning; empty outside a closed world.
     pub also: &'a [Vec<String>],
     /// Places of the sentence's verbs and prepositions.
     pub frame: &'a Frame,
-    /// The clauses of the sentence.
     pub clauses: &'a [Clause],
     /// Whether the span could stand alone: it has a verb, and its last word does not need a continuation.
     pub stands_alone: bool,
@@ -30,7 +28,7 @@ pub struct Query<'a> {
     pub subject: Option<&'a str>,
     /// Id of the entity that the intent names.
     pub intent: Option<&'a str>,
-    /// Stems of the intent and of the facts that the operator guarantees.
+    /// Stems of the intent, and of the facts that the operator guarantees.
     pub vouched: &'a [String],
     /// Whether sentences without supporting facts are refused.
     pub closed_world: bool,

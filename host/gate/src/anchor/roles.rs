@@ -1,11 +1,12 @@
-//! Roles: checks that the words of a fact have the same roles in a sentence (who did what to whom).
+//! Roles: who does what to whom. Checks that words have the same roles in a sentence as in a fact.
 
 use portcullis_mapping::{Argument, Clause};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Verbs in more facts of one entity than this are not compared. This bounds the work per sentence.
+/// If more clauses of an entity's facts than this have a verb, the verb is not compared. This bounds the work per
+/// sentence.
 const MOST: usize = 256;
-/// Key for the entity itself, under any of its names; stems are never empty.
+/// Key of the entity itself, under any of its names. A stem is never empty, so the key is unique.
 const ENTITY: &str = "";
 /// The role of the words before the verb, or after "by" in the passive.
 const SUBJECT: &str = "subject";
@@ -15,7 +16,7 @@ const SUBJECT: &str = "subject";
 pub(super) enum Agreement {
     /// At least one fact gives the words the same roles.
     Agrees,
-    /// No fact agrees; the number of the first one.
+    /// No fact agrees. The value is the number of the first compared fact.
     Differs(usize),
 }
 
@@ -29,9 +30,9 @@ pub(super) struct Roles {
 }
 
 struct Arguments {
-    /// The role of each word: [`SUBJECT`], its preposition, or "" for an object; `None` for a word with several roles.
+    /// The role of each word: [`SUBJECT`], its preposition, or "" for an object; `None` if the word has several roles.
     roles: BTreeMap<String, Option<String>>,
-    /// Whether a subject is a name or the entity.
+    /// Whether a subject is a name, or the entity itself.
     named: bool,
     transitive: bool,
 }
@@ -61,7 +62,7 @@ impl Arguments {
         self.roles.iter().filter(|(_, role)| role.as_deref() == Some(SUBJECT)).map(|(key, _)| key)
     }
 
-    /// Whether a word is here with a role other than subject.
+    /// Whether the word has exactly one role in this clause, and this role is not that of the subject.
     fn is_other(&self, key: &str) -> bool {
         self.roles.get(key).is_some_and(|role| role.as_deref().is_some_and(|role| role != SUBJECT))
     }
@@ -70,12 +71,13 @@ impl Arguments {
         self.roles.get(key).is_some_and(|role| role.as_deref() == Some(SUBJECT))
     }
 
-    /// Whether two clauses cannot be about one event: a subject has another role, the named subjects differ, or two
-    /// words have exchanged roles.
+    /// Whether two clauses contradict each other: a word is the subject of only one clause and has another role in the
+    /// other clause, their named subjects differ, or two words have exchanged roles.
     fn conflicts(&self, fact: &Self) -> bool {
         let (said, known) = (self.subjects().next().is_some(), fact.subjects().next().is_some());
         let both = said && known;
-        // "The mill closed in 1987" and "they closed the mill" are about the same event.
+        // A moved subject counts only if both verbs are transitive: "The mill closed in 1987" and "they closed the
+        // mill" are about the same event.
         let moved = both
             && self.transitive
             && fact.transitive
@@ -118,7 +120,7 @@ impl Roles {
         }
     }
 
-    /// Whether a fact with the verb of a clause gives its words the same roles; `None` if no fact has the verb.
+    /// Compares the roles in a clause with those in the facts that have its verb; `None` if no fact has the verb.
     pub(super) fn agree(&self, clause: &Clause, names: &BTreeSet<String>) -> Option<Agreement> {
         let of = |verbs: &[&'static str]| -> BTreeSet<usize> {
             verbs.iter().filter_map(|verb| self.by_verb.get(verb)).flatten().copied().collect()
@@ -160,7 +162,7 @@ mod tests {
         assert_eq!(agree(&facts, "The mill was sold by her."), Some(true));
         assert_eq!(agree(&facts, "Bo Lind sold the mill to Ana Silva."), Some(false));
         assert_eq!(agree(&facts, "The mill was sold by Bo Lind."), Some(false));
-        // The facts say nothing about other verbs.
+        // No fact has the verb of this sentence.
         assert_eq!(agree(&facts, "Bo Lind painted the mill."), None);
     }
 

@@ -43,7 +43,7 @@ pub(super) fn read(path: &Path) -> rusqlite::Result<Contents> {
     })
 }
 
-/// Writes a store into a new file. Errors: those of SQLite: the file cannot be written, or is not an empty database.
+/// Writes a store into a new file. Errors: those of SQLite, also if the file is not an empty database.
 pub fn write(path: &Path, contents: &Contents) -> rusqlite::Result<()> {
     let mut database = Connection::open(path)?;
     database.execute_batch(TABLES)?;

@@ -13,7 +13,7 @@ pub struct Store {
     path: PathBuf,
     contents: Contents,
     digest: [u8; 32],
-    /// Whether the store has a file, which could change. A store from a bundle has none.
+    /// Whether the store was read from a file, which can change. A store from a bundle was not.
     is_file: bool,
     stamp: Option<(u64, SystemTime)>,
 }
@@ -85,7 +85,8 @@ impl Store {
         self.digest
     }
 
-    /// Whether the file's content has changed since it was opened. It is read again only if its length or time differs.
+    /// Whether the file's content has changed since the store was opened. The file is read again only if its length or
+    /// time differs.
     pub(super) fn changed(&self) -> bool {
         if !self.is_file {
             return false;

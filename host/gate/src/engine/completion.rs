@@ -17,7 +17,7 @@ struct Completion {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Token {
     pub bytes: Vec<u8>,
-    /// The natural logarithm of its probability, as written; `None` if the server gave none.
+    /// The natural logarithm of the token's probability, as written; `None` if the server gave none.
     pub logprob: Option<String>,
 }
 
@@ -108,9 +108,9 @@ impl From<TokenEntry> for Token {
     }
 }
 
-/// The proposal in a server's answer: the first span of its text. An empty alternative (`attempt` over 0) ends the
-/// alternatives. `before` is white space that ends the prompt but was not sent to the server; it is not proposed again.
-/// Errors: [`EngineError::Answer`]: the bytes are not an answer of this protocol.
+/// The proposal in a server's answer: the first span of its text. If the text is empty, there is no (further)
+/// candidate: `End` at `attempt` 0, otherwise `Exhausted`. `before` is the white space that was cut from the end of the
+/// prompt; it is not proposed again. Errors: [`EngineError::Answer`]: the bytes are not an answer of this protocol.
 pub fn proposal(protocol: Protocol, answer: &[u8], attempt: u32, before: &str) -> Result<Proposal, EngineError> {
     let completion = read(protocol, answer)?;
     let again = completion.text.bytes().zip(before.bytes()).take_while(|(shown, known)| shown == known).count();
@@ -123,8 +123,8 @@ pub fn proposal(protocol: Protocol, answer: &[u8], attempt: u32, before: &str) -
     Ok(Proposal::Candidate(Candidate { text: span.to_owned(), logprobs, logprobs_absent, call: None }))
 }
 
-/// Log-probabilities of a span of a text that consists of these tokens, or why there are none. They are used only if
-/// the tokens' joined bytes are the bytes of the text.
+/// The log-probabilities of a span in a text, or why they cannot be used: the joined bytes of the tokens must be the
+/// bytes of the text.
 #[must_use]
 pub fn logprobs(
     text: &str,
@@ -156,8 +156,8 @@ fn read(protocol: Protocol, bytes: &[u8]) -> Result<Completion, EngineError> {
 }
 
 /// Log-probabilities of the tokens that share a byte with a span, each with the token's end in the span, or why there
-/// are none. They are used only if the tokens' joined bytes are the text. Tokens after the end of the text, such as
-/// those of a stop sequence, are ignored.
+/// are none. The joined bytes of the tokens must be the text; tokens after its end, such as those of a stop sequence,
+/// are ignored.
 fn of_span(text: &[u8], tokens: &[Token], span: Range<usize>) -> Result<Vec<(usize, String)>, String> {
     if tokens.is_empty() {
         return Err("the server gave none".to_owned());
@@ -185,13 +185,13 @@ fn of_span(text: &[u8], tokens: &[Token], span: Range<usize>) -> Result<Vec<(usi
     Ok(found)
 }
 
-/// The first sentence of a completion, with the white space on both sides; white space completes its last word. The
-/// rest is requested again after this span was judged.
+/// The first sentence of a completion, with the white space around it. The rest is dropped: the engine is asked again
+/// after this sentence was judged.
 fn first_span(text: &str) -> &str {
     text.get(..span_end(text).unwrap_or(text.len())).unwrap_or(text)
 }
 
-/// The end of the first sentence of a text, with the white space on both sides; `None` while later text could still
+/// The end of the first sentence of a text, after the white space that follows it; `None` while later text could still
 /// belong to the sentence.
 #[must_use]
 pub fn span_end(text: &str) -> Option<usize> {
@@ -247,7 +247,8 @@ mod tests {
 
     #[test]
     fn log_probabilities_are_those_of_the_span() {
-        // The first sentence has likely tokens, the text after it unlikely ones. The second token belongs to both.
+        // The tokens of the first sentence are likely, those of the second are not. The second token belongs to both
+        // sentences.
         let entries = r#"[{"token":"It is","bytes":[73,116,32,105,115],"logprob":-0.1},{"token":".\n","logprob":-0.3},
             {"token":"Not","logprob":-9},{"token":"</s>","logprob":-9}]"#;
         let lists = r#"{"tokens":["It is",".\n","Not"],"token_logprobs":[-0.1,-0.3,null],"text_offset":[0,5,7]}"#;

@@ -11,7 +11,7 @@ enum Ask {
     RollBack(usize),
 }
 
-/// Bounds an engine in time. An engine that misses a deadline or dies is not asked again; its thread is abandoned.
+/// Bounds an engine in time. An engine that misses a deadline or dies is not called again; its thread is abandoned.
 pub struct DeadlineEngine {
     name: String,
     asks: Sender<Ask>,

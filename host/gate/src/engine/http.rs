@@ -27,7 +27,7 @@ pub struct HttpSettings {
     pub protocol: Protocol,
     /// `http://host:port` or `https://host:port`, without a path.
     pub address: String,
-    /// Certificates (PEM) that are trusted for an `https` server; `None` means those of Mozilla's programme.
+    /// Certificates (PEM) to trust for an `https` server; `None` trusts the authorities of Mozilla's programme.
     pub authorities: Option<String>,
     /// The text around the prompt.
     pub template: Template,
@@ -35,7 +35,7 @@ pub struct HttpSettings {
     pub stop: Vec<String>,
     /// Model name, for servers with several models.
     pub model: Option<String>,
-    /// Seed of the first candidate of each place; each further candidate has the next number.
+    /// Seed of the first request with a prompt. Each further request with the same prompt uses the next number.
     pub seed: u64,
     /// Sampling temperature, as decimal text.
     pub temperature: String,
@@ -52,9 +52,9 @@ pub enum Template {
     /// No template: the words, a blank line, the admitted text.
     #[default]
     None,
-    /// A text that contains `{prompt}` once; admitted text follows it.
+    /// A text that contains `{prompt}` once. The admitted text follows this text.
     Text(String),
-    /// The form that llama.cpp's `POST /apply-template` gives to the words as a user message.
+    /// The server's own chat template: llama.cpp's `POST /apply-template` renders the words as a user message.
     Server,
 }
 
@@ -63,7 +63,8 @@ pub struct HttpEngine {
     settings: HttpSettings,
     temperature: Box<RawValue>,
     agent: ureq::Agent,
-    /// Number of requests per digest of the prompt. Each request has its own seed, so no request is repeated.
+    /// Number of requests so far, by the digest of the prompt. It is added to the seed: equal prompts get different
+    /// seeds.
     asked: BTreeMap<[u8; 32], u64>,
     /// The operator's words as the server rendered them.
     rendered: Option<String>,
@@ -247,7 +248,8 @@ impl Engine for HttpEngine {
 
     fn propose(&mut self, view: &View<'_>, attempt: u32) -> Result<Proposal, EngineError> {
         let prompt = self.prompt(view)?;
-        // Models' tokens begin with the space before a word, so a prompt that ends with a space is unusual for them.
+        // In most models, a token begins with the space before its word. The spaces at the end of the prompt are cut
+        // off here, because they belong to the next token.
         let (prompt, space) = prompt.split_at(prompt.trim_end_matches(' ').len());
         let digest = Sha256::digest(prompt).into();
         let asked = self.asked.get(&digest).copied().unwrap_or(0);

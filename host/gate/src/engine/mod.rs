@@ -26,7 +26,7 @@ pub struct View<'a> {
     pub admitted: &'a str,
 }
 
-/// A [`View`] for another thread or process, with the number of the attempt.
+/// A [`View`] for another thread or process, and the number of the attempt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProposalRequest {
     /// The task.
@@ -44,10 +44,7 @@ impl ProposalRequest {
         Self { intent: view.intent.to_owned(), facts: view.facts.to_vec(), admitted: view.admitted.to_owned(), attempt }
     }
 
-    /// Requests a proposal from `engine`.
-    ///
-    /// # Errors
-    /// Those of the engine.
+    /// Requests a proposal from `engine`. Errors: those of the engine.
     pub fn ask(&self, engine: &mut dyn Engine) -> Result<Proposal, EngineError> {
         let view = View { intent: &self.intent, facts: &self.facts, admitted: &self.admitted };
         engine.propose(&view, self.attempt)
@@ -81,7 +78,7 @@ impl Protocol {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Proposal {
     Candidate(Candidate),
-    /// There is no (further) candidate at this place.
+    /// There is no (further) candidate at this place in the text.
     Exhausted,
     End,
 }
@@ -106,17 +103,18 @@ pub enum EngineError {
     Answer(String),
 }
 
-/// A source of candidates. It does not need access to weights or activations. Every call must be bounded in time;
-/// [`DeadlineEngine`] bounds an engine that does not bound itself.
+/// A source of candidates. The gate does not need access to its weights or activations. Every call must be bounded in
+/// time; [`DeadlineEngine`] bounds an engine that does not bound itself.
 pub trait Engine: Send {
     fn name(&self) -> String;
 
     /// Proposes a candidate after `view.admitted`. `attempt` is the number of candidates requested at this place
-    /// before. It is not feedback: an engine may use it only as an offset of its seed or as an index into a list.
+    /// before. An engine may use it only as an offset of its seed or as an index into a list: it is not feedback.
     /// Errors: [`EngineError`], which ends the stream.
     fn propose(&mut self, view: &View<'_>, attempt: u32) -> Result<Proposal, EngineError>;
 
-    /// The last candidate was admitted, completely or only the parts in `admitted`; the next proposal follows it.
+    /// The last candidate was admitted completely or in part; `admitted` is the admitted text. The next proposal
+    /// follows it.
     fn advance(&mut self, admitted: &str);
 
     /// The last `steps` advances are undone.

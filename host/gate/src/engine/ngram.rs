@@ -1,5 +1,5 @@
-//! A small engine that generates text: word n-grams of a given text, sampled with integers. Its text is nonsense, and
-//! it does not need a network.
+//! A small engine that generates nonsense text for runs without a network: word n-grams of a given text, sampled with
+//! integer arithmetic.
 
 use super::{Engine, EngineError, Proposal, View};
 use crate::candidate::Candidate;
@@ -15,7 +15,7 @@ pub struct NgramEngine {
     next: BTreeMap<Vec<String>, BTreeMap<String, u64>>,
     order: usize,
     seed: u64,
-    /// Number of admitted bytes after which it ends.
+    /// Number of admitted bytes after which the engine ends its text.
     enough: usize,
 }
 

@@ -2,8 +2,8 @@
 //! model.
 //!
 //! A file is the magic `PTCLEDG1`, then frames. A frame is the length of the payload (u32), a CRC-32 (IEEE 802.3) over
-//! length and payload (u32), and the payload; integers are little-endian. The first payload is a [`Header`], every
-//! other an [`Entry`], both in JSON.
+//! length and payload (u32), and the payload. Integers are little-endian. The first payload is a [`Header`], every
+//! other payload is an [`Entry`]. Both are JSON.
 
 mod read;
 mod write;
@@ -28,7 +28,7 @@ pub struct Header {
     pub policy: String,
     /// SHA-256 of the package, hexadecimal.
     pub package_digest: String,
-    /// SHA-256 of its table image, hexadecimal.
+    /// SHA-256 of the package's table image, hexadecimal.
     pub image_digest: String,
     /// Thresholds of the trust slope (warning, correction, halt), in basis points; 65535 is never reached.
     pub thresholds: [u16; 3],
@@ -37,7 +37,6 @@ pub struct Header {
     pub host_time_unverified: u64,
 }
 
-/// One event with the host's time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
     /// Host time in milliseconds since 1970, unverified.

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tail {
     Whole,
-    /// The last frame is incomplete; its length in bytes.
+    /// The last frame is incomplete. The value is the length of its written part, in bytes.
     Torn(u64),
 }
 
@@ -63,7 +63,6 @@ impl Reader {
         Ok(reader)
     }
 
-    /// The head of the ledger.
     #[must_use]
     pub const fn header(&self) -> &Header {
         &self.header
@@ -102,7 +101,7 @@ impl Reader {
         self.file.read_exact(&mut payload).map_err(unreadable)?;
         let whole = left == 8 + u64::from(length);
         if checksum(length.to_le_bytes(), &payload) != sum {
-            // The last frame may be incomplete although its length is complete.
+            // The last frame may have its full length although not all of its data was written.
             return if whole { Ok(Frame::Torn) } else { Err(self.damaged("the checksum of a frame is wrong")) };
         }
         self.offset += 8 + u64::from(length);

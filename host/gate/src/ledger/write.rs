@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 /// When written entries are flushed to the disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fsync {
-    /// Never: entries survive the end of the process, but not of the machine.
+    /// Never: entries survive a crash of the process, but not a loss of power.
     Never,
     /// Before bytes are released.
     #[default]
@@ -76,8 +76,8 @@ impl Ledger {
         Ok(ledger)
     }
 
-    /// Appends an event. The bytes of an [`EventKind::Released`] may leave only after this returns. Errors: those of
-    /// the sink; every further append then fails.
+    /// Appends an event. The bytes of an [`EventKind::Released`] may leave the gate only after this function returns.
+    /// Errors: those of the sink; every further append then fails.
     pub fn append(&mut self, event: &Event) -> Result<(), LedgerError> {
         #[derive(Serialize)]
         struct EntryRef<'a> {

@@ -30,7 +30,8 @@ impl Client {
     /// Connects. `deadline` is the time limit for each frame from the gate.
     pub fn connect(path: &Path, deadline: Duration) -> Result<Self, RemoteError> {
         let wire = Wire::new(UnixStream::connect(path)?, deadline);
-        // A gate that refuses the connection may answer and close before it reads this message.
+        // A gate that refuses the connection may answer and close before this message is sent. A failed send is
+        // therefore an error only if no answer was received.
         let said = wire.send(&ToGate::Hello { version: VERSION });
         match wire.receive().and_then(|answer| if answer.is_none() { said.map(|()| None) } else { Ok(answer) })? {
             Some(welcome @ ToClient::Welcome { version: VERSION, .. }) => Ok(Self { wire, welcome }),

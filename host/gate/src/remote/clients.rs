@@ -1,4 +1,5 @@
-//! The connections of a gate. Their number is limited; a connection without a hello makes room for a new one.
+//! The connections of a gate. Their number is limited. At the limit, a connection that has not sent its hello message
+//! is closed to make room for a new connection.
 
 use super::Wire;
 use std::collections::BTreeMap;

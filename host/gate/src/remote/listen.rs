@@ -1,5 +1,5 @@
-//! The accept loop of a gate. It checks a connection's user before it spends resources on it, and limits the number of
-//! connections. Neither clients nor a shortage of files or threads can end the loop.
+//! The accept loop of a gate. It checks a connection's user before it spends resources on the connection, and limits
+//! the number of connections. Neither clients nor a shortage of file descriptors or threads can end the loop.
 
 use super::clients::Clients;
 use super::server::{Connection, ConnectionEnd, GateError, Journal};
@@ -45,7 +45,6 @@ pub struct Gate {
 }
 
 impl Gate {
-    /// Makes a gate with these terms.
     #[must_use]
     pub const fn new(governor: Arc<Governor>, terms: ServiceTerms) -> Self {
         Self { governor, terms, stopping: AtomicBool::new(false) }
@@ -100,7 +99,7 @@ impl Gate {
                 Ok(Some(stream)) => stream,
                 Ok(None) => continue,
                 Err(error) if is_shortage(&error) => {
-                    // Reported once per shortage: the loop returns here until it is over.
+                    // A shortage is reported only once, although the loop comes here until the shortage is over.
                     if !std::mem::replace(&mut short, true) {
                         report(format!("a connection waits: {error}"));
                     }
@@ -156,7 +155,7 @@ fn next(socket: &Socket) -> io::Result<Option<UnixStream>> {
     socket.accept()
 }
 
-/// Whether an error is a temporary shortage: of the process's or the system's files, or of memory.
+/// Whether an error is a temporary shortage of file descriptors (of the process or of the system) or of memory.
 fn is_shortage(error: &io::Error) -> bool {
     use rustix::io::Errno;
     let shortages = [Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM];

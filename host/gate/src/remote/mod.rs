@@ -55,7 +55,7 @@ pub enum ToClient {
         policy: String,
         /// SHA-256 of the package, hexadecimal.
         package_digest: String,
-        /// SHA-256 of its table image, hexadecimal.
+        /// SHA-256 of the package's table image, hexadecimal.
         image_digest: String,
         thresholds: [u16; 3],
         card: String,
@@ -105,8 +105,8 @@ fn receive_most<T: DeserializeOwned>(stream: &mut impl Read, most: u32) -> io::R
     Ok(Some(serde_json::from_slice(&payload)?))
 }
 
-/// A connection with a time limit for each frame, from its first byte to its last. So a frame that arrives byte by byte
-/// can be late, too.
+/// A connection with a time limit for each frame, from the frame's first byte to its last. A client cannot extend the
+/// limit by sending single bytes.
 pub(crate) struct Wire {
     stream: UnixStream,
     frame: Duration,

@@ -1,4 +1,4 @@
-//! Serves one connection of a gate. The session loop that all connections share judges its streams.
+//! Serves one connection of a gate. All connections share one session loop, which judges their streams.
 
 use super::clients::ClientPlace;
 use super::{ToClient, ToGate, VERSION, Wire};
@@ -36,9 +36,9 @@ pub type Journal<'j> = Box<dyn FnMut(&Event) -> Result<(), JournalError> + Send 
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ConnectionEnd {
-    /// The client closed it after this number of items.
+    /// The client closed the connection after this number of items.
     Closed(u64),
-    /// It was refused or given up, for this reason.
+    /// The gate refused the connection or gave it up, for this reason.
     Refused(String),
 }
 
@@ -99,8 +99,8 @@ impl Connection<'_> {
         self.stopping.load(Ordering::Relaxed)
     }
 
-    /// Governs an item. If the client disconnects, its stream ends; a whole text is judged completely, and its events
-    /// are stored but not sent.
+    /// Governs an item. If the client disconnects, its stream ends. A whole text is still judged completely, and its
+    /// events are stored but not sent.
     fn govern(&self, number: u64, item: Item) -> Result<(), Failure> {
         let stream = self.session.open(self.governor.request(item)).map_err(|closed| Failure::Gate(closed.0))?;
         let mut moves = Vec::new();

@@ -1,4 +1,5 @@
-//! The gate's socket. Its name replaces a name without a listener, and is removed with the gate.
+//! The gate's listening socket. If a file with its name exists and no process listens there, the socket replaces it.
+//! The file is removed when the gate ends.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -11,13 +12,13 @@ use portcullis_socket::{Access, Listener};
 /// Largest number of connections that wait to be accepted.
 const WAITING: u16 = 4096;
 
-/// A listening socket. Dropping it removes its name.
+/// A listening socket. Dropping it removes its file.
 #[derive(Debug)]
 pub struct Socket(Listener);
 
 impl Socket {
-    /// Listens at `path`. Only this user may connect, or with `shared` every user who can reach the folder. A socket
-    /// without a listener is replaced.
+    /// Listens at `path`. Only this user may connect, or with `shared` every user who can reach the folder. An old
+    /// socket file on which no process listens is replaced.
     pub fn bind(path: &Path, shared: bool) -> Result<Self, BindError> {
         let access = if shared { Access::Everyone } else { Access::Owner };
         Listener::bind(path, access, WAITING).map(Self)

@@ -5,8 +5,8 @@ use super::mailbox::StreamMessage;
 use crate::engine::Engine;
 use std::sync::Arc;
 
-/// Starts a thread in which `engine` answers the stream's requests. The thread ends with the stream; if the engine
-/// never answers, the thread is abandoned.
+/// Starts a thread in which `engine` answers the stream's requests. The thread ends with the stream, except when the
+/// engine never returns from a call: then the thread is abandoned.
 pub(super) fn spawn(mut engine: Box<dyn Engine>, stream: StreamHandle) {
     let mailbox = Arc::clone(&stream.mailbox);
     let serve = move || {

@@ -39,7 +39,7 @@ impl SessionHandle {
         match self.inbox.arrive(request, supply, Entry { wait: true, further: false }) {
             Ok(mailbox) => Ok(StreamHandle { mailbox }),
             Err(Refusal::Over(why)) => Err(SessionClosed(why)),
-            // Only calls that must not wait can get this refusal.
+            // `Full` is only for calls that do not wait.
             Err(Refusal::Full(_)) => Err(SessionClosed("it has no room".into())),
         }
     }
@@ -49,8 +49,8 @@ impl SessionHandle {
         self.enter(request, Entry { wait: false, further: false })
     }
 
-    /// Opens a further stream for a caller with an open stream of this session, `open`. It is accepted even during a
-    /// shut-down. Returns the request instead of waiting.
+    /// Opens a further stream for a caller whose stream `open` is still open in this session, even during a shut-down.
+    /// If there is no room, returns the request instead of waiting.
     pub fn try_open_further(
         &self,
         open: &StreamHandle,
@@ -72,19 +72,20 @@ impl SessionHandle {
         }
     }
 
-    /// The session's room for work at the time of the card's last answer.
+    /// The session's room for more work when the card last answered.
     #[must_use]
     pub fn credit(&self) -> Credit {
         self.inbox.credit()
     }
 
     /// Starts a shut-down: new streams and waiting streams are refused, open streams continue. After the time `within`,
-    /// a stream's next request for a proposal ends it, and streams do not wait for callers that do not read.
+    /// a stream ends at its next request for a proposal, and streams do not wait for callers that do not read.
     pub fn shut_down(&self, within: Duration) {
         self.shut_down_for(within, DRAINING);
     }
 
-    /// As [`Self::shut_down`], with a reason that refused and ended streams report. The first reason counts.
+    /// As [`Self::shut_down`], with a reason that refused and ended streams report. If it is called again, the first
+    /// reason stays.
     pub fn shut_down_for(&self, within: Duration, why: &'static str) {
         self.inbox.drain(within, why);
     }
@@ -114,8 +115,8 @@ impl Drop for SessionHandle {
 
 /// One stream, for the caller that submits its parts or proposals and reads its messages.
 ///
-/// Dropping it ends a stream that needs more proposals, with a stated reason; a whole text is still judged. A caller
-/// that must not block uses the `try_` methods and [`StreamHandle::on_change`].
+/// Dropping the handle ends a stream that needs more parts or proposals, and the stream's last event gives a reason. A
+/// whole text is still judged. A caller that must not block uses the `try_` methods and [`StreamHandle::on_change`].
 pub struct StreamHandle {
     pub(super) mailbox: Arc<Mailbox>,
 }
@@ -162,7 +163,7 @@ impl StreamHandle {
         self.mailbox.set_answer(answer);
     }
 
-    /// Gives up the stream: queued parts are dropped, and its next request for a proposal ends it.
+    /// Gives up the stream: queued parts are dropped, and the stream ends at its next request for a proposal.
     pub fn abort(&self, why: impl Into<String>) {
         self.mailbox.set_gone(why.into());
     }

@@ -27,12 +27,12 @@ pub(super) trait Intake {
     /// The next stream for a free slot.
     fn next(&mut self, inbox: &Arc<Inbox>) -> Option<Entrant>;
 
-    /// Whether no more streams will come after `next` has returned `None`.
+    /// After `next` has returned `None`: whether no stream can follow.
     fn is_over(&self, inbox: &Inbox) -> bool;
 }
 
-/// Items in order, each with its stream number and salt number. The next item is taken, and waited for, when a slot
-/// becomes free.
+/// Items in order, each with its stream number and salt number. When a slot becomes free, the loop takes the next item,
+/// and waits until the iterator yields it.
 pub(super) struct Items<'g, I> {
     pub(super) governor: &'g Arc<Governor>,
     pub(super) items: I,
@@ -70,15 +70,16 @@ impl Intake for Arrivals {
     }
 }
 
-/// A stream that is ready to be opened, and its engine if that needs a thread.
+/// A stream that is ready to be opened, and its engine if the engine needs a thread.
 pub(super) struct StreamSetup {
     request: StreamRequest,
     engine: Option<Box<dyn Engine>>,
 }
 
 impl Governor {
-    /// A stream for this item, for [`super::SessionHandle::open`]. Reading, filtering and checking of the anchor stores
-    /// happen here, in the caller's thread. The candidates of a task ([`Item::Prompt`]) come from the caller.
+    /// A stream for this item, for [`super::SessionHandle::open`]. The text is read, the task is filtered and the
+    /// anchor stores are checked here, in the caller's thread. The caller provides the candidates of a task
+    /// ([`Item::Prompt`]).
     #[must_use]
     pub fn request(self: &Arc<Self>, item: Item) -> StreamRequest {
         let StreamSetup { mut request, engine } = self.prepare(0, item);
@@ -94,14 +95,15 @@ impl Governor {
         self.callers_request(id, task, Source::Parts(Mode::Held))
     }
 
-    /// The same for a text that its reader gets completely: refused text has no receipt and does not change the state.
+    /// As [`Self::held_request`], for a text whose reader gets all of it, refused spans included. A refused span has no
+    /// receipt and does not change the state of the stream.
     #[must_use]
     pub fn observed_request(self: &Arc<Self>, id: String, task: Task) -> StreamRequest {
         self.callers_request(id, task, Source::Parts(Mode::Observed))
     }
 
-    /// A stream for a caller that runs the engine and gives it its own conversation, which was judged before
-    /// ([`StreamRequest::noted`]). The caller answers [`super::StreamMessage::Propose`].
+    /// A stream whose caller runs the engine and gives it a conversation of its own. The conversation must have been
+    /// judged before ([`StreamRequest::noted`]). The caller answers [`super::StreamMessage::Propose`].
     #[must_use]
     pub fn conversation_request(self: &Arc<Self>, id: String, task: Task) -> StreamRequest {
         self.callers_request(id, task, Source::Proposals(Mode::DrivenConversation))
@@ -147,7 +149,7 @@ impl Governor {
         StreamSetup { request: self.checked(request), engine }
     }
 
-    /// The parts of a text whose chunks are all known.
+    /// The parts of a text whose chunks have all arrived.
     fn given_parts(self: &Arc<Self>, given: Vec<Result<Proposal, EngineError>>) -> GivenParts {
         let mut reader = PartReader::new(Arc::clone(self));
         let mut parts: Vec<Result<Part, EngineError>> = Vec::new();
@@ -171,7 +173,7 @@ impl Governor {
         parts.into_iter()
     }
 
-    /// Makes a stream end at once if its anchor stores have changed.
+    /// Makes a stream end immediately if its anchor stores have changed.
     fn checked(&self, mut request: StreamRequest) -> StreamRequest {
         if let Some(store) = self.anchors().changed() {
             let what = format!("`{}` is not what it was when it was opened", store.path().display());

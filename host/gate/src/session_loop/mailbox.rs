@@ -1,7 +1,7 @@
 //! Data that the loop shares with its callers: the inbox of the session, and a mailbox per stream.
 //!
-//! Locks are held briefly and one at a time. After a change to a mailbox, the stream is marked in the inbox, so that
-//! the loop only examines streams with new messages.
+//! Locks are held briefly, and never two at a time. A changed mailbox is marked in the inbox, so that the loop examines
+//! only the streams whose mailboxes changed.
 
 use crate::engine::{EngineError, Move, Proposal, ProposalRequest, View};
 use crate::event::Event;
@@ -53,15 +53,15 @@ pub struct Credit {
 /// A message from the loop to the caller of a stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StreamMessage {
-    /// An event that has been stored, so that the text it releases may leave.
+    /// An event that has been stored, so that the text it releases may leave the gate.
     Event(Event),
     /// A request for a candidate.
     Propose(ProposalRequest),
-    /// The outcome of earlier candidates, for the engine.
+    /// The results of earlier candidates, for the engine.
     Move(Move),
 }
 
-/// Called after a change of a mailbox, so that no thread has to wait for it.
+/// Called after a change of a mailbox, so that no thread has to wait for the change.
 pub(super) type Notify = Arc<dyn Fn() + Send + Sync>;
 
 /// A stream that waits for a slot.
@@ -69,11 +69,11 @@ pub(super) struct Arrival {
     pub(super) request: StreamRequest,
     pub(super) mailbox: Arc<Mailbox>,
     pub(super) supply: Supply,
-    /// Whether its caller has an open stream; such a stream is accepted during a shut-down.
+    /// Whether the caller already has an open stream. If so, the new stream is accepted even during a shut-down.
     pub(super) further: bool,
 }
 
-/// How a stream gets its candidates through its mailbox, and whether its caller reads events.
+/// How a stream gets its candidates through its mailbox, and whether its caller reads the events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Supply {
     /// Whether the caller submits parts of a text; otherwise an engine is asked.
@@ -88,7 +88,7 @@ struct InboxState {
     numbered: u64,
     /// Number of live [`super::SessionHandle`]s.
     handles: usize,
-    /// During a shut-down: the time at which open streams get no more proposals, and the reason.
+    /// During a shut-down: the time after which open streams get no more proposals, and the reason of the shut-down.
     drain: Option<(Instant, &'static str)>,
     over: Option<String>,
     credit: Credit,
@@ -183,7 +183,7 @@ impl Inbox {
         self.state().over.clone()
     }
 
-    /// Starts a shut-down; a later call can only make it earlier.
+    /// Starts a shut-down. A later call can only move the cut-off to an earlier time.
     pub(super) fn drain(&self, within: Duration, why: &'static str) {
         let until = Instant::now() + within;
         let mut state = self.state();
@@ -197,7 +197,6 @@ impl Inbox {
         arrivals.into_iter().for_each(|arrival| arrival.mailbox.close(Some(why.into())));
     }
 
-    /// The time at which open streams get no more proposals, and the reason.
     pub(super) fn drain_until(&self) -> Option<(Instant, &'static str)> {
         self.state().drain
     }
@@ -222,8 +221,8 @@ impl Inbox {
         std::mem::take(&mut self.state().changed)
     }
 
-    /// Waits until there is work: mail, an arrival for a free slot, the end of the intake if no stream is open, or
-    /// the time at which streams get no more proposals.
+    /// Waits until there is work: mail, an arrival for a free slot, the end of the intake if no stream is open, or the
+    /// time after which streams get no more proposals.
     pub(super) fn wait(&self, is_idle: bool, free: bool, cut_off: bool, most: Option<Duration>) {
         let most = most.map(|most| Instant::now() + most);
         let mut state = self.state();
@@ -276,9 +275,9 @@ struct Mail {
     /// Whether messages are not read any more.
     unread: bool,
     messages: VecDeque<StreamMessage>,
-    /// Whether the loop waits for room in the messages.
+    /// Whether the loop waits for room for more messages.
     full: bool,
-    /// Set when the stream is over; contains the reason if it did not reach its own end.
+    /// Set when the stream is over; the inner value is the reason if it did not reach its own end.
     over: Option<Option<String>>,
     notify: Option<Notify>,
 }
@@ -351,7 +350,7 @@ impl Mailbox {
         self.inbox.mark(self.number);
     }
 
-    /// No more proposals come; queued parts are dropped.
+    /// Records why no more proposals come, and drops queued parts.
     pub(super) fn set_gone(&self, why: String) {
         let mut mail = self.mail();
         mail.parts.clear();
@@ -361,7 +360,7 @@ impl Mailbox {
         self.inbox.mark(self.number);
     }
 
-    /// The caller stops reading messages and proposing.
+    /// Records that the caller stops reading messages and proposing.
     pub(super) fn leave(&self, why: &str) {
         let mut mail = self.mail();
         mail.unread = true;
@@ -405,7 +404,7 @@ impl Mailbox {
 
     // Methods for the loop.
 
-    /// Whether the messages have room. If not, the stream will be marked when they have.
+    /// Whether there is room for more messages. If not, the stream is marked as changed when room is made.
     pub(super) fn has_room(&self) -> bool {
         let mut mail = self.mail();
         mail.full = !mail.unread && mail.messages.len() >= self.inbox.bounds.messages;
@@ -454,7 +453,7 @@ impl Mailbox {
         part.map(Ok)
     }
 
-    /// Ends the messages to a caller that does not read; the caller gets this reason.
+    /// Stops sending messages to a caller that does not read them; the caller gets this reason.
     pub(super) fn give_up(&self, why: &str) {
         let mut mail = self.mail();
         mail.unread = true;

@@ -1,4 +1,4 @@
-//! The turns of the loop: step the streams, wait for the card, distribute its answers.
+//! The turns of the loop. In a turn, it lets each stream submit, waits for the card, and distributes the answers.
 
 use super::handle::SessionHandle;
 use super::intake::{Arrivals, Entrant, Intake, Items};
@@ -21,21 +21,19 @@ pub struct SessionLoop {
 }
 
 impl SessionLoop {
-    /// Makes a loop with these bounds.
     #[must_use]
     pub fn new(bounds: Bounds) -> Self {
         Self { inbox: Inbox::new(bounds) }
     }
 
-    /// A handle for opening streams.
     #[must_use]
     pub fn handle(&self) -> SessionHandle {
         SessionHandle::new(Arc::clone(&self.inbox))
     }
 
     /// Judges streams until the session is shut down or every handle is dropped, and all streams have ended. `keep`
-    /// receives each event before the stream's caller; streams are numbered in the order of their opening. Errors: the
-    /// session's, or the first error of `keep`. Every stream then ends with that reason and releases nothing more.
+    /// receives each event before the stream's caller. Streams are numbered in the order of their opening. Errors: the
+    /// session's, or the first error of `keep`; every stream then ends with that reason and releases nothing more.
     pub fn run<C: Card, E: From<SessionError> + ToString>(
         self,
         session: &mut Session<C>,
@@ -59,9 +57,9 @@ impl Drop for SessionLoop {
 
 impl Governor {
     /// Governs every item over one session. `sink` receives the events: in order for each stream, with streams
-    /// interleaved. The next item is taken, and waited for, when a slot becomes free. Engines run in their own threads.
-    /// Errors: the session's; streams that are still open then end with a report of the error, and release nothing
-    /// more. An error of `sink` ends the run.
+    /// interleaved. When a slot becomes free, the next item is taken from the iterator, which may block. Engines run in
+    /// their own threads. Errors: the session's; streams that are still open then end with a report of the error, and
+    /// release nothing more. An error of `sink` ends the run.
     pub fn govern<C: Card, E: From<SessionError>>(
         self: &Arc<Self>,
         session: &mut Session<C>,
@@ -107,7 +105,7 @@ struct OpenStream {
     mailbox: Option<(Arc<Mailbox>, Supply)>,
     parts: Option<GivenParts>,
     asked: bool,
-    /// Whether its slot is in [`Turns::runnable`].
+    /// Whether the stream's slot is in [`Turns::runnable`].
     is_runnable: bool,
 }
 
@@ -127,7 +125,7 @@ struct Turns<'l, C: Card, K> {
     settling: Settling,
 }
 
-/// Longest step of a wait for a checkpoint. New work waits until the step ends.
+/// Longest step of a wait for a checkpoint when there is no other work. New work waits until the step ends.
 const STEP: Duration = Duration::from_millis(2);
 /// Time between two checks for a finished checkpoint while streams are judged.
 const LOOK: Duration = Duration::from_millis(20);
@@ -139,7 +137,7 @@ struct Settling {
     due: bool,
     /// Whether a requested checkpoint has not come yet.
     asked: bool,
-    /// The next time for a request, or for a check.
+    /// Time of the next request for a checkpoint, or of the next check whether it has come.
     next: Instant,
 }
 
@@ -219,7 +217,7 @@ impl<'l, C: Card, K> Turns<'l, C, K> {
     {
         let room = self.session.room();
         if self.runnable.len() <= room {
-            // All streams are runnable. In order of slot, equal items always give the same log.
+            // Every runnable stream has room, so the order is free. Sorted by slot, equal items give the same log.
             self.runnable.make_contiguous().sort_unstable();
         }
         let mut entries = Vec::new();
@@ -261,8 +259,8 @@ impl<'l, C: Card, K> Turns<'l, C, K> {
         Ok(())
     }
 
-    /// Requests a checkpoint if one is due, and checks for a requested one. Returns the longest time that the loop may
-    /// wait for mail, if that is limited.
+    /// Requests a checkpoint if one is due, and checks whether a requested one has come. Returns the longest time that
+    /// the loop may wait for mail; `None` if there is no limit.
     fn settle(&mut self, is_idle: bool) -> Result<Option<Duration>, SessionError> {
         let Settling { when: Some(Settle { every, .. }), due, asked, next } = self.settling else { return Ok(None) };
         if !due && !asked {
@@ -305,7 +303,6 @@ impl<'l, C: Card, K> Turns<'l, C, K> {
         Err(error.into())
     }
 
-    /// Ends the session: all waiting callers get the reason.
     fn close(&mut self, why: &str) {
         self.inbox.close(why);
         for stream in std::mem::take(&mut self.streams).into_values() {

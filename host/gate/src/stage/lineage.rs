@@ -1,5 +1,5 @@
 //! Stage 3, lineage continuity: a mutation must follow from the admitted transitions. The rules are checked in this
-//! order, and the first failure is reported: repetition, regression, discontinuity, topic.
+//! order: repetition, regression, discontinuity, topic. The first rule that fails is reported.
 
 use super::propositions::Conflicts;
 use crate::determination::DecidingField;
@@ -29,7 +29,7 @@ fn failed(reason: LineageReason, field: &str, value: String, condition: String) 
     (reason, DecidingField { field: field.to_owned(), value, condition })
 }
 
-/// Fails if the recent transitions contain the statement as often as allowed already.
+/// Fails if the statement already occurs in the recent transitions as often as the policy allows.
 fn repetition(state: &SemanticState, mutation: &Mutation) -> Option<Failure> {
     let rules = &state.policy.continuity;
     let fingerprint = mutation.proposed.fingerprint;

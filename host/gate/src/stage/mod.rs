@@ -18,14 +18,13 @@ use portcullis_core::wire::{Anchor, Category};
 use portcullis_mapping::{Checkable, LogProbsError, SpanInput, Text};
 use std::ops::Range;
 
-/// A span to be judged.
 pub(crate) struct Span<'a> {
     pub(crate) text: &'a Text,
     pub(crate) range: &'a Range<usize>,
     pub(crate) driven: bool,
     pub(crate) inert_prefix: bool,
     pub(crate) depth: u8,
-    /// Whether the span is a part of a divided span. Never true for a tool call, although its depth is the greatest.
+    /// Whether the span is a part of a divided span. A tool call is not a part, although its depth is the greatest.
     pub(crate) part: bool,
     pub(crate) alternatives: u8,
     pub(crate) uncertainty: Option<Result<BasisPoints, LogProbsError>>,
@@ -39,11 +38,11 @@ pub(crate) struct HostFindings {
     pub(crate) validation: Vec<DecidingField>,
     /// The deciding fields of stage 3's finding.
     pub(crate) lineage: Vec<DecidingField>,
-    /// Parts of the text to separate when the span is divided.
+    /// Ranges of the text that become parts of their own when the span is divided.
     pub(crate) apart: Vec<Range<usize>>,
 }
 
-/// The operator's facts in the form that the anchors search.
+/// The entity of the intent, and the stems of the operator's words, for comparisons with spans.
 pub(crate) struct OperatorFacts {
     intent: Option<String>,
     stems: Vec<String>,
@@ -79,7 +78,7 @@ fn anchor(
         }
     };
     let cites = citations.as_ref().is_none_or(|c| !c.is_empty());
-    // Without a store there is nothing to look up, and citations are not allowed.
+    // Without a store, nothing can be looked up, and citations are not allowed.
     if anchors.is_empty() && !state.policy.closed_world && !cites {
         return;
     }
@@ -136,7 +135,7 @@ fn anchor(
     staged.apart = grounding.unsupported.into_iter().map(|r| start + r.start..start + r.end).collect();
 }
 
-/// The deciding fields of the mapping's own finding: the span's quantities, its length, or the call.
+/// The deciding fields of a finding of the mapping: the span's quantities, its length, or the tool call.
 fn mapped(state: &SemanticState, span: &Span<'_>, finding: StageFinding<ValidationReason>) -> Vec<DecidingField> {
     let deciding =
         |field: &str, value: String, condition: String| DecidingField { field: field.into(), value, condition };

@@ -20,8 +20,8 @@ pub(super) struct Conflicts {
     pub(super) regression: Option<DecidingField>,
 }
 
-/// Reads the assertions of a span into the mutation, and compares them with memory. `None` for a language without a
-/// grammar, or if the policy does not check contradictions.
+/// Reads the propositions that a span asserts, adds them to the mutation, and compares them with the admitted ones.
+/// `None` for a language without a grammar, or if the policy does not check contradictions.
 pub(super) fn propose(
     governor: &Governor,
     state: &SemanticState,
@@ -39,7 +39,7 @@ pub(super) fn propose(
     mutation.proposed.revises |= governor.mapper().revises(before);
     let revises = mutation.proposed.revises;
     if revises {
-        // A revision such as "The pool now opens at nine" applies from here on, so its adverb is dropped.
+        // In the revision "The pool now opens at nine", "now" only marks the revision. So adverbs are dropped.
         propositions.iter_mut().for_each(|p| p.phrases.retain(|phrase| phrase.lead != "adv"));
     }
     let held = &state.memory.propositions;

@@ -1,4 +1,5 @@
-//! The topic of a stream without anchors: the mean distance of its sentences, and the part that the trust slope counts.
+//! The topic of a stream without anchors: the mean distance between its sentences. The trust slope counts only the
+//! excess over the usual distance.
 
 use super::Span;
 use crate::governor::Governor;
@@ -6,11 +7,11 @@ use portcullis_core::fixed::BasisPoints;
 use portcullis_core::mutation::Mutation;
 use portcullis_core::state::SemanticState;
 
-/// Usual mean distance of sentences on one topic, in basis points; the slope counts the excess.
+/// Usual mean distance of sentences on one topic, in basis points. The trust slope counts only the excess.
 const USUAL: u16 = 6_000;
 
-/// Adds the topic to the mutation, if the policy checks topics and the stream has no anchors. The continuation of a
-/// sentence does not have its own distance.
+/// Adds the topic to the mutation, if the policy checks topics and the stream has no anchors. A span that continues a
+/// sentence does not change the mean distance.
 pub(super) fn propose(governor: &Governor, state: &SemanticState, span: &Span<'_>, mutation: &mut Mutation) {
     let measured = state.policy.closed_world || !governor.anchors().is_empty();
     if state.policy.continuity.topic == 0 || measured {

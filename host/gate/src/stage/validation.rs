@@ -1,9 +1,10 @@
-//! Stage 2, descriptor validation: a mutation must be consistent in itself, must not presuppose anything that is not
-//! established, and must not contradict anything that is. The first failure in this order is reported:
+//! Stage 2, descriptor validation: a mutation must be consistent in itself. It must not presuppose anything that was
+//! not established, and must not contradict anything that was. The rules are checked in this order, and the first
+//! failure is reported:
 //!
 //! 1. text that cannot be mapped, and quantities (found by the mapping),
 //! 2. two claims of the span that cannot both hold,
-//! 3. another value for something established, or its negation, unless the span declares a revision,
+//! 3. another value for an established fact, or its negation, unless the span declares a revision,
 //! 4. references to something that was not introduced.
 
 use super::propositions::Conflicts;
@@ -13,10 +14,10 @@ use portcullis_core::reason::ValidationReason;
 use portcullis_core::state::{ClaimValue, Relation, SemanticState};
 use portcullis_mapping::{Conflict, Mapper, Reading};
 
-/// The finding of a rule of this stage.
+/// A failed rule of this stage, and the deciding field.
 pub(super) type Failure = (ValidationReason, DecidingField);
 
-/// The first rule that the mutation fails, apart from the mapping's.
+/// The first rule that the mutation fails, without the rules that the mapping checks.
 pub(super) fn check(
     state: &SemanticState,
     mutation: &Mutation,
@@ -40,7 +41,7 @@ fn named(key: &Relation) -> String {
     format!("{}: {}", if key.subject.is_empty() { "the subject" } else { &key.subject }, key.relation)
 }
 
-/// Two values for one relation of one subject, or an end before its beginning.
+/// Finds two values for one relation of one subject, or an end before its beginning, such as a death before a birth.
 fn inconsistency(state: &SemanticState, mutation: &Mutation) -> Option<Failure> {
     let claims: Vec<(Relation, &Claim)> =
         mutation.proposed.claims.iter().filter(|c| !c.negated).map(|c| (state.memory.relation(c), c)).collect();
@@ -51,7 +52,7 @@ fn inconsistency(state: &SemanticState, mutation: &Mutation) -> Option<Failure> 
             return Some(failed(ValidationReason::Inconsistent, named(key), &claim.value, condition));
         }
     }
-    // An end before its beginning: both in the span, or one of them in memory.
+    // To find an end before its beginning, a claim of the span is compared with the other claims of span and memory.
     for (first, last) in [("born year", "died year"), ("founded year", "closed year"), ("begin year", "end year")] {
         for (key, claim) in &claims {
             let other = if key.relation == first {
@@ -92,13 +93,14 @@ fn contradiction(state: &SemanticState, mutation: &Mutation, conflicts: Option<&
     found.or_else(|| contradicted_quantity(state, mutation))
 }
 
-/// In a language without a grammar: another value of a relation, or the denial of the same words.
+/// For a language without a grammar: finds another value for an established relation, or the denial of an established
+/// statement.
 fn contradicted_claim(state: &SemanticState, mutation: &Mutation) -> Option<Failure> {
     let proposed = &mutation.proposed;
     for claim in &proposed.claims {
         let key = state.memory.relation(claim);
         let Some(ClaimValue { value, negated }) = state.memory.claims.get(&key) else { continue };
-        // A value that was replaced is a regression, and stage 3's.
+        // A value that was replaced earlier is a regression; stage 3 finds it.
         if state.memory.superseded.contains(&(key.clone(), claim.value.clone())) {
             continue;
         }
@@ -120,7 +122,7 @@ fn contradicted_claim(state: &SemanticState, mutation: &Mutation) -> Option<Fail
     None
 }
 
-/// A quantity outside the tolerance of its slot.
+/// Finds a quantity outside the tolerance of its slot.
 fn contradicted_quantity(state: &SemanticState, mutation: &Mutation) -> Option<Failure> {
     let slots = mutation.quantities.iter().zip(&state.memory.quantities).zip(&state.policy.tolerances).enumerate();
     for (slot, ((new, old), tolerance)) in slots {
@@ -145,7 +147,7 @@ fn presupposition(
     let introduced = |word: &str| {
         let memory = &state.memory.words;
         let known = |w: &str| memory.contains_key(w) || state.intent.words.contains(w);
-        // Singular and plural of one noun.
+        // A noun also counts as introduced if its singular or its plural was introduced.
         let singular = [word.strip_suffix("es"), word.strip_suffix('s')].into_iter().flatten().any(known);
         let listed = known(word) || singular || known(&format!("{word}s")) || known(&format!("{word}es"));
         let said = || memory.keys().chain(&state.intent.words).any(|said| mapper.introduces(said, word));

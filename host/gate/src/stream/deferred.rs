@@ -5,17 +5,16 @@ use super::work::Work;
 use portcullis_core::state::SemanticState;
 use std::collections::VecDeque;
 
-/// Largest number of deferred mutations per stream. More are rejected at once.
+/// Largest number of deferred mutations per stream. More are rejected immediately.
 const MOST: usize = 64;
 
-/// A deferred mutation.
 #[derive(Debug)]
 struct DeferredWork {
     work: Work,
     seq: u32,
-    /// Number of steps before it expires.
+    /// Number of steps before the mutation expires.
     steps: u16,
-    /// The state of knowledge at its last judgement.
+    /// The state of knowledge when the mutation was last judged.
     known: Knowledge,
 }
 
@@ -78,14 +77,14 @@ impl DeferredQueue {
         expired
     }
 
-    /// The oldest mutation for which the knowledge has changed. Its last determination becomes the parent of the next.
+    /// Takes the oldest mutation for which the knowledge has changed since its last judgement; `None` if there is none.
+    /// The last judgement becomes the parent of the next.
     pub(super) fn due(&mut self, known: Knowledge) -> Option<Work> {
         let at = self.waiting.iter().position(|d| d.known != known)?;
         let DeferredWork { work, seq, steps, .. } = self.waiting.remove(at)?;
         Some(Work { parent: Some(seq), waited: Some(steps), ..work })
     }
 
-    /// Empties the queue.
     pub(super) fn drain(&mut self) -> Vec<u32> {
         self.waiting.drain(..).map(|d| d.seq).collect()
     }

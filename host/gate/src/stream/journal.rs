@@ -1,4 +1,4 @@
-//! The reports of a stream: its events in order, its totals, and the admitted bytes that are not released.
+//! The reports of a stream: its events in order, its totals, and the admitted bytes that are not released yet.
 
 use super::release::ReleaseBuffer;
 use super::seat::Seat;

@@ -1,9 +1,9 @@
 //! One governed stream as a state machine: decides the next submission, interprets answers, and releases text.
 //!
-//! It never waits, neither for the card nor for an engine. [`StreamMachine::next`] returns the next entry or requests a
-//! proposal; [`StreamMachine::answer`] accepts the card's answer, [`StreamMachine::proposed`] the engine's. Work is
-//! depth-first: the parts of a divided span come right after it. All effects are reported as events, in order, and only
-//! [`EventKind::Released`] lets bytes leave.
+//! The machine never waits, neither for the card nor for an engine. [`StreamMachine::next`] returns the next entry or
+//! requests a proposal; [`StreamMachine::answer`] accepts the card's answer, [`StreamMachine::proposed`] the engine's.
+//! Work is depth-first: the parts of a divided span come right after it. All effects are reported as events, in order,
+//! and only [`EventKind::Released`] lets bytes leave.
 
 mod deferred;
 mod journal;
@@ -85,11 +85,9 @@ pub(crate) enum Next {
     Done,
 }
 
-/// Largest number of held inert bytes before a candidate. An engine that exceeds it, because it proposes nothing else,
-/// ends its stream.
+/// Largest number of held inert bytes. If an engine proposes only inert bytes and exceeds this number, its stream ends.
 pub(crate) const HELD_MAX: usize = 4096;
 
-/// The state machine of a stream.
 pub(crate) struct StreamMachine {
     governor: Arc<Governor>,
     seat: Seat,
@@ -111,7 +109,7 @@ pub(crate) struct StreamMachine {
     /// The text lane's scan after the admitted text.
     scan: Scan,
     phase: Phase,
-    /// Digest of the pre-execution report, until its NOTE right after BEGIN.
+    /// Digest of the filter's report, until the NOTE right after BEGIN is submitted.
     note: Option<[u8; 32]>,
     last_refusal: String,
     journal: Journal,
@@ -165,7 +163,6 @@ impl StreamMachine {
         matches!(self.phase, Phase::Done)
     }
 
-    /// The events since the last call, in order.
     pub(crate) fn take_events(&mut self) -> Vec<Event> {
         self.journal.take_events()
     }
@@ -353,7 +350,7 @@ impl StreamMachine {
                 let state = record.filter(|_| self.journal.summary.faults == 0).map(|record| self.end_state(record));
                 self.journal.end(self.state.bounds.trust_slope, state);
             }
-            // BEGIN or END has a fault, or the answer is of the wrong kind: nothing more is released.
+            // BEGIN or END has a fault, or the answer does not fit the submitted entry: nothing more is released.
             (_, _, outcome) => {
                 self.journal.summary.faults += 1;
                 let name = outcome.fault().map_or("an answer of the wrong kind", Fault::name);
@@ -381,7 +378,7 @@ impl StreamMachine {
         self.journal.end(self.state.bounds.trust_slope, None);
     }
 
-    /// The final state for a successor. It is moved out, because the stream has ended.
+    /// The final state for a successor. The memory is moved into it, because the stream has ended.
     fn end_state(&mut self, record: &Record) -> Arc<EndState> {
         let (policy, memory) = (self.state.policy.clone(), std::mem::take(&mut self.state.memory));
         Arc::new(EndState::new(record, policy, self.governor.profile().digest(), memory))
@@ -406,7 +403,7 @@ impl StreamMachine {
                 self.last_refusal = refusal;
                 self.refused(flight);
             }
-            // The driver never gives such a verdict. If it did, the stream would end without a release.
+            // The driver never returns this verdict for a refusal. If it did, the stream would end without a release.
             Answer::Admit | Answer::None => self.stop(Trigger::Fault, "no determination".into()),
         }
     }
@@ -421,7 +418,7 @@ impl StreamMachine {
         self.journal.determined(answered, &position);
     }
 
-    /// Commits the change, and passes on the bytes.
+    /// Commits an admitted mutation to the state, and queues its bytes for release.
     fn admitted(&mut self, flight: InFlight, verdict: &Verdict, record: Option<&Record>) {
         let before = self.state.bounds.drift;
         self.scan = flight.scan;
@@ -460,8 +457,8 @@ impl StreamMachine {
         }
     }
 
-    /// Queues the parts of a span as the next work. A span without smaller parts is submitted again at the depth limit,
-    /// where the card rejects instead of decomposing. So is a tool call, which does not have parts.
+    /// Queues the parts of a span as the next work. A span that cannot be divided is submitted again at the depth
+    /// limit, where the card rejects instead of decomposing. A tool call is treated in the same way.
     fn decompose(&mut self, flight: &InFlight) {
         let depth = flight.work.depth.saturating_add(1);
         let parent = Some(flight.sequence);
@@ -474,7 +471,7 @@ impl StreamMachine {
         }
     }
 
-    /// After a reject: defers the mutation, or continues with the next part or alternative, or ends the stream.
+    /// After a reject: defers the mutation, continues with the next part or alternative, or ends the stream.
     fn refused(&mut self, flight: InFlight) {
         let limits = self.governor.limits();
         let again = flight.work.waited.is_some();
@@ -504,15 +501,15 @@ impl StreamMachine {
         proposer.deferred |= deferred;
         let partly = !proposer.step.admitted.is_empty();
         let another = proposer.step.attempt < u32::from(limits.alternatives);
-        // If nothing of a candidate was admitted, an alternative replaces it. If a part was admitted, the part stays;
-        // if a span was divided, its other parts are still judged.
+        // A refused span of depth 0 drops the rest of the candidate. A refused part of a divided span drops the rest
+        // only if nothing of the candidate was admitted and an alternative can replace it.
         if depth == 0 || (!partly && another) {
             self.queue.clear();
             proposer.forget();
         }
     }
 
-    /// Ends a step, that is a candidate or a span of a whole text: handles deferred mutations and release checkpoints.
+    /// Ends a step, which is a candidate or a span of a whole text. Handles deferred mutations and release checkpoints.
     fn step_passed(&mut self, admitted: bool) {
         for seq in self.deferred.step() {
             self.journal.push(EventKind::Expired { seq });
@@ -527,7 +524,7 @@ impl StreamMachine {
         }
     }
 
-    /// Releases everything admitted so far; it cannot be undone any more.
+    /// Releases everything admitted so far; these bytes cannot be undone any more.
     fn seal(&mut self) {
         self.since_checkpoint = 0;
         if let Some(proposer) = &mut self.proposer {
@@ -536,7 +533,8 @@ impl StreamMachine {
         self.journal.release();
     }
 
-    /// Without remaining work: closes the candidate or requests the next one. Returns whether the stream continues.
+    /// Called when no work is left: closes the candidate or requests the next one. Returns whether the stream
+    /// continues.
     fn next_candidate(&mut self) -> bool {
         let Some(proposer) = &mut self.proposer else { return false };
         if proposer.open {
@@ -575,7 +573,7 @@ impl StreamMachine {
         true
     }
 
-    /// Decides the outcome of a candidate whose work is done.
+    /// Decides how to continue after a candidate whose spans are all judged.
     fn close_candidate(&mut self) {
         let Some(proposer) = &mut self.proposer else { return };
         let admitted = !proposer.step.admitted.is_empty();
@@ -598,8 +596,8 @@ impl StreamMachine {
         }
     }
 
-    /// No candidate is left at this place: continues without one if it was deferred, otherwise looks for an earlier
-    /// place with another alternative.
+    /// No alternative is left at this place. If the candidate was deferred, continues without it; otherwise looks for
+    /// an earlier place at which an alternative can be requested.
     fn dead_end(&mut self) {
         let Some(proposer) = &mut self.proposer else { return };
         let deferred = proposer.deferred;
@@ -608,7 +606,8 @@ impl StreamMachine {
         }
     }
 
-    /// Without a rollback: continues without the candidate if it was deferred or the settings allow that, or ends.
+    /// No rollback is possible. If the candidate was deferred or the settings skip refusals, continues without it;
+    /// otherwise ends the stream.
     fn no_way_back(&mut self, deferred: bool) {
         if deferred || self.on_refuse() == OnRefuse::Skip {
             self.proposer.iter_mut().for_each(Proposer::pass);
@@ -642,7 +641,7 @@ impl StreamMachine {
         let Some(Request { rollback, .. }) = proposer.take_request() else { return };
         self.journal.push(EventKind::Proposed(Box::new(answer.clone())));
         match (answer, rollback) {
-            // The pending end is now the end of the text.
+            // The engine failed, so the pending end becomes the end of the text.
             (Err(error), None) if !proposer.pending.is_empty() => {
                 proposer.failed = Some(error);
                 self.read_on(None);
@@ -654,7 +653,7 @@ impl StreamMachine {
                 }
                 self.read_candidate(candidate);
             }
-            // No text follows the pending end.
+            // The engine has no further text after the pending end.
             (Ok(end @ (Proposal::Exhausted | Proposal::End)), None) if !proposer.pending.is_empty() => {
                 proposer.ended = end == Proposal::End;
                 self.read_on(None);
@@ -716,7 +715,7 @@ impl StreamMachine {
         self.queue.push_all(work);
     }
 
-    /// Turns a tool call into work. Text before it does not continue in the call.
+    /// Turns a tool call into work. The call does not continue the text before it.
     fn read_call(&mut self, call: &Call, logprobs: Option<Result<LogProbs, LogProbsError>>) {
         let work = part::call_work(&self.governor, call, logprobs);
         self.journal.summary.bytes += work.range.len();
@@ -734,7 +733,8 @@ impl StreamMachine {
         }
     }
 
-    /// The card refused the entry without a determination: the stream ends. Its slot and sequence stay.
+    /// The card refused the entry with a fault instead of a determination: the stream ends. Its slot and sequence stay
+    /// the same.
     fn faulted(&mut self, flight: &InFlight, fault: Fault, record: Option<&Record>) {
         self.journal.summary.faults += 1;
         let why = Some(Rationale::fault(fault));

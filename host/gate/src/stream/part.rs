@@ -13,8 +13,8 @@ use std::sync::Arc;
 /// A part of a held stream: spans that later text cannot change, and optionally a tool call or the end of the stream.
 #[derive(Clone, Debug)]
 pub struct Part {
-    /// Everything that arrived since the previous part, in order, the end included. It contains more than the spans,
-    /// because some bytes still wait.
+    /// Everything that arrived since the previous part, in order, including the end of the stream. It can contain bytes
+    /// that wait for later text and are not in a span yet.
     pub(super) given: Vec<Proposal>,
     pub(super) work: Vec<Work>,
 }
@@ -36,8 +36,8 @@ impl Part {
     }
 }
 
-/// Turns the text and the tool calls of one stream into parts as they arrive. Equal text gives equal spans, whatever
-/// the chunks are.
+/// Turns the text and the tool calls of one stream into parts as they arrive. The spans depend on the text only, not on
+/// its division into chunks.
 pub struct PartReader {
     governor: Arc<Governor>,
     segmenter: Segmenter,
@@ -50,7 +50,6 @@ pub struct PartReader {
 }
 
 impl PartReader {
-    /// A reader for one stream under `governor`.
     #[must_use]
     pub fn new(governor: Arc<Governor>) -> Self {
         let segmenter = Segmenter::new(governor.granularity(false));

@@ -1,4 +1,4 @@
-//! The part of the engine's candidates that was read but not judged: the pending end, and the candidate after it.
+//! The text of an engine's candidates that was read but not judged: the pending end, and the candidate after it.
 
 use super::work::{Base, Said, Work};
 use portcullis_mapping::{LogProbs, LogProbsError, Piece, Text};
@@ -17,11 +17,11 @@ pub(super) struct Fragment {
 #[derive(Debug, Default)]
 pub(super) struct Pending {
     parts: Vec<Fragment>,
-    /// Number of bytes of the step before it.
+    /// Number of bytes of the step before the pending end.
     number: usize,
 }
 
-/// A candidate that was read together with the pending end before it, and is judged afterwards.
+/// A candidate that was read together with the pending end before it. It is judged after that end.
 #[derive(Debug)]
 pub(super) struct Upcoming {
     pub(super) text: String,
@@ -51,8 +51,9 @@ impl Pending {
         self.parts.iter().map(|part| part.text.as_str()).collect()
     }
 
-    /// Reads the pending end with the next candidate, or as final without one. `place` is the current step's place,
-    /// `next_place` the candidate's if it becomes a step of its own. Pieces longer than `most` bytes do not wait.
+    /// Reads the pending end together with the next candidate; without a candidate, the pending end is final. `place`
+    /// is the place of the current step. `next_place` is the candidate's place if it becomes a step of its own. A piece
+    /// longer than `most` bytes does not wait for more text.
     pub(super) fn read(
         self,
         next: Option<Fragment>,
@@ -73,7 +74,7 @@ impl Pending {
         let text = Arc::new(text);
         let said = said(&parts, origin);
         let is_across = |piece: &Piece| piece.range.start < border && border < piece.range.end;
-        // The candidate becomes its own step if no piece crosses the border and everything before it is finished.
+        // The candidate becomes its own step if no piece crosses its start and all text before it is finished.
         let whole = border == origin;
         let joined = !whole
             && waits

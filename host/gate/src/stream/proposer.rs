@@ -1,10 +1,11 @@
 //! The candidates of a driven stream: makes the next request to the engine, and keeps the steps for a rollback.
 //!
-//! It never waits. The proposer describes the next request ([`Proposer::request`]) and the messages before it
+//! The proposer never waits. It describes the next request ([`Proposer::request`]) and the messages before it
 //! ([`Proposer::take_moves`]); the code that runs the engine brings the answer.
 //!
 //! If more text could turn the end of a candidate into a part of a hit, this end stays pending. The engine continues
-//! from it, and it is judged with the following text. A hit across the border joins both candidates into one step.
+//! from this end, which is judged with the following text. A hit that crosses from one candidate into the next joins
+//! both into one step.
 
 use super::pending::{Pending, Upcoming};
 use crate::engine::{EngineError, Move, View};
@@ -14,23 +15,23 @@ use portcullis_core::state::{SemanticState, Undo};
 /// Greatest length of a pattern's match in bytes.
 const REACH: usize = 1024;
 
-/// One candidate, or several that hits join, admitted completely or in parts.
+/// A step: one candidate, or several candidates that a hit joins. A step is admitted completely or in part.
 #[derive(Debug)]
 pub(super) struct Step {
     /// Number of the candidate at its place, from 0.
     pub(super) attempt: u32,
-    /// Inert bytes that were held before it.
+    /// Inert bytes that were held before the step.
     pub(super) inert: String,
-    /// Sequences of its admitted transitions, in order, each with its undo record.
+    /// Sequences of the step's admitted transitions, in order, each with its undo record.
     pub(super) admitted: Vec<(u32, Undo)>,
-    /// Number of bytes of admitted text before it.
+    /// Number of bytes of admitted text before the step.
     text_before: usize,
-    /// Number of bytes of proposed text before it.
+    /// Number of bytes of proposed text before the step.
     proposed_before: usize,
     pub(super) proposed: String,
-    /// Number of places, that is of candidates, in the step.
+    /// Number of candidates in the step; each has its own place.
     pub(super) places: usize,
-    /// Number of these places that the engine has already passed because their ends were pending.
+    /// Number of places of this step that the engine was already moved past, because their ends were pending.
     passed: usize,
 }
 
@@ -53,7 +54,7 @@ impl Default for Step {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Target {
     back: usize,
-    /// Index of its step in `reversible`.
+    /// Index of the target's step in `reversible`.
     at: usize,
 }
 
@@ -77,7 +78,7 @@ pub(super) struct Proposer {
     pub(super) step: Step,
     /// The pending end of the candidates.
     pub(super) pending: Pending,
-    /// The candidate that was read after the pending end and comes next.
+    /// The next candidate. It was read together with the pending end, as a step of its own.
     pub(super) upcoming: Option<Upcoming>,
     /// Admitted steps that can be undone, in order.
     reversible: Vec<Step>,
@@ -124,7 +125,6 @@ impl Proposer {
         Some((View { intent: &state.intent.text, facts: &state.intent.facts, admitted: shown }, *attempt))
     }
 
-    /// Messages that the engine receives before the request, in order.
     pub(super) fn take_moves(&mut self) -> Vec<Move> {
         std::mem::take(&mut self.moves)
     }
@@ -160,11 +160,11 @@ impl Proposer {
     pub(super) fn resubmitted(&mut self, bytes: &str) {
         self.text.push_str(bytes);
         self.proposed.push_str(bytes);
-        // A rollback to text before a resubmitted text is not possible.
+        // A rollback to a place before resubmitted text is not possible.
         self.reversible.clear();
     }
 
-    /// Keeps the judged text and the pending end: the engine continues from both.
+    /// Moves the engine past the judged text and the pending end, which is judged later with the following text.
     pub(super) fn wait(&mut self, held: &str) {
         let said = [self.said(held), &self.pending.text()].concat();
         self.moves.push(Move::Advance(said));
@@ -181,7 +181,8 @@ impl Proposer {
     /// Ends the current step. `held` are inert bytes that no admitted span has taken yet; `keep` is whether the step
     /// can be undone later.
     pub(super) fn advance(&mut self, held: &str, keep: bool) {
-        // After a refusal, the engine must continue from the admitted text and the held bytes, so it first goes back.
+        // After a refusal, the engine must continue from admitted text and held bytes. So the engine is moved back
+        // first.
         if self.refused {
             self.take_back();
         }
@@ -222,13 +223,13 @@ impl Proposer {
         self.place += places;
     }
 
-    /// Makes everything so far final, because it has been released.
+    /// Makes all steps so far final, because their text has been released.
     pub(super) fn seal(&mut self) {
         self.reversible.clear();
     }
 
-    /// Searches backwards, at least `back` steps, for an admitted step with another alternative, and requests it. The
-    /// rollback takes place only when the engine has answered. Returns whether there is such a step.
+    /// Looks for an admitted step, at least `back` steps ago, that may be tried once more, and requests an alternative
+    /// to it. The rollback takes place only when the engine has answered. Returns whether there is such a step.
     pub(super) fn seek(&mut self, back: usize, limits: &Limits) -> bool {
         if self.rollbacks >= limits.rollbacks {
             return false;
@@ -250,8 +251,8 @@ impl Proposer {
         false
     }
 
-    /// Handles a place without another alternative: moves the engine forward over the remaining text, and tries an
-    /// earlier place.
+    /// Called when the engine has no alternative at the target: moves the engine forward again over the text after the
+    /// target, and tries an earlier step. Returns whether there is one.
     pub(super) fn seek_further(&mut self, Target { back, at }: Target, limits: &Limits) -> bool {
         let ends = self.reversible.iter().skip(at + 1).map(|s| s.text_before).chain([self.text.len()]);
         for (step, end) in self.reversible.iter().skip(at).zip(ends) {
@@ -262,7 +263,7 @@ impl Proposer {
         self.seek(back + 1, limits)
     }
 
-    /// Rolls back to the target, where another candidate is judged.
+    /// Rolls back to the target, where the engine's alternative is judged next.
     pub(super) fn roll_back(&mut self, state: &mut SemanticState, Target { at, .. }: Target) -> Rollback {
         self.rollbacks += 1;
         let mut transitions = Vec::new();

@@ -5,13 +5,13 @@ use super::work::Work;
 use portcullis_core::inert::{is_formatting, leading_formatting};
 use portcullis_mapping::Piece;
 
-/// Spans to judge, as a stack: the parts of a span come right after it.
+/// Spans to judge, as a stack. The parts of a divided span are pushed last, so they are judged next.
 #[derive(Debug, Default)]
 pub(super) struct WorkQueue {
     stack: Vec<Work>,
     /// Inert bytes held as the prefix of the next commitment.
     held: String,
-    /// The pieces of these bytes, in a whole text.
+    /// The held bytes as pieces, for a whole text.
     held_work: Vec<Work>,
 }
 
@@ -31,8 +31,8 @@ impl WorkQueue {
         self.stack.extend(work);
     }
 
-    /// The next span that is not inert; inert pieces before it are held. `whole` is whether they are pieces of a whole
-    /// text.
+    /// The next span that is not inert. The inert pieces before it are held. `whole` is whether the spans belong to a
+    /// whole text.
     pub(super) fn next(&mut self, whole: bool) -> Option<Work> {
         while let Some(work) = self.stack.pop() {
             if !work.inert {
@@ -46,8 +46,9 @@ impl WorkQueue {
         None
     }
 
-    /// The next held connectives that no admitted span has taken; in a whole text they are judged by themselves. For an
-    /// engine they are not released alone, because its proposal can be undone together with the bytes held before it.
+    /// Called at the end of the text: in a whole text, makes spans of the held connectives and returns the first,
+    /// because no later span will carry them. Connectives of an engine are not judged alone, because they can be undone
+    /// with a proposal.
     pub(super) fn next_connective(&mut self) -> Option<Work> {
         self.held.clear();
         let held = std::mem::take(&mut self.held_work);
@@ -70,13 +71,14 @@ impl WorkQueue {
         self.held = inert;
     }
 
-    /// The held bytes, which an admitted span takes with it.
+    /// Takes the held bytes, which leave with an admitted span.
     pub(super) fn take_held(&mut self) -> String {
         self.held_work.clear();
         std::mem::take(&mut self.held)
     }
 
-    /// Keeps only formatting of the held bytes: nothing judges END, so only formatting may be released with it.
+    /// Drops the held bytes from the first byte on that is not formatting. END releases the rest without a judgement,
+    /// so the rest may be formatting only.
     pub(super) fn keep_formatting(&mut self) {
         self.held.truncate(leading_formatting(&self.held).len());
     }

@@ -9,12 +9,12 @@ use portcullis_core::state::Task;
 use portcullis_mapping::Text;
 use std::sync::Arc;
 
-/// A stream before it has a slot. Everything that does not need a slot is computed already.
+/// A stream before it has a slot. Everything that does not need a slot is already computed.
 pub struct StreamRequest {
     pub(crate) governor: Arc<Governor>,
     pub(crate) id: String,
     pub(crate) task: Task,
-    /// Digest of the pre-execution report, for the NOTE record that follows BEGIN.
+    /// Digest of an earlier report on the input, for the NOTE record that follows BEGIN.
     pub(crate) note: Option<[u8; 32]>,
     pub(crate) source: Source,
     /// A local engine, which answers at once, so that the session may wait for it.

@@ -1,4 +1,4 @@
-//! Tests of a stream's state: which answers change it.
+//! Tests of the semantic state of a stream: which of the card's answers change it.
 
 use super::{Next, Seat, StreamMachine};
 use crate::Policy;
@@ -41,7 +41,8 @@ fn dumps(item: Item) -> Vec<(Option<Determination>, String, String)> {
     let mut stream = StreamMachine::new(request, Seat { number: 0, salted: 0, slot: 0 });
     let mut dumps = Vec::new();
     while !stream.is_done() {
-        // A rollback changes the state when a proposal arrives, so only the answer is enclosed by the dumps.
+        // Only the card's answer lies between the two dumps, because a proposal can change the state, too: by a
+        // rollback.
         let entry = match stream.next() {
             Next::Entry(submission) => submission.entry,
             Next::Proposal => {

@@ -1,4 +1,4 @@
-//! Spans that wait for the card, and the span that the card has.
+//! Spans that wait to be submitted to the card, and the span that waits for the card's answer.
 
 use crate::stage::HostFindings;
 use crate::text_lane::Scan;
@@ -16,16 +16,16 @@ pub(super) struct Work {
     pub(super) said: Arc<[Said]>,
     pub(super) kind: SpanKind,
     pub(super) range: Range<usize>,
-    /// Where the work's text or step starts in `text`, and how many bytes were judged before that.
+    /// Where the work's text or step starts in `text`, and the number that reports give to its first byte.
     pub(super) base: Base,
     pub(super) inert: bool,
     pub(super) depth: u8,
     pub(super) parent: Option<u32>,
-    /// Place of its candidate, and the number of the candidate there; `None` in a whole text.
+    /// Place of the work's candidate, and the number of the alternative there; `None` in a whole text.
     pub(super) place: Option<(usize, u8)>,
-    /// Remaining steps before it expires, if it was deferred before.
+    /// Remaining steps before the work expires, if it was deferred before.
     pub(super) waited: Option<u16>,
-    /// Whether the engine marked it as a tool call that does not parse.
+    /// Whether the work is a tool call that does not parse.
     pub(super) malformed: bool,
 }
 
@@ -39,7 +39,7 @@ pub(super) struct Said {
 }
 
 impl Said {
-    /// Both ranges as one, if `next` follows this one and the ends of all tokens are known.
+    /// Both ranges as one, if `next` follows this range and the ends of all tokens are known.
     pub(super) fn joined(&self, next: &Self) -> Option<Self> {
         let (Some(Ok(first)), Some(Ok(second))) = (&self.logprobs, &next.logprobs) else { return None };
         if self.range.end != next.range.start || next.skipped > 0 {
@@ -50,7 +50,7 @@ impl Said {
     }
 }
 
-/// How reports number the bytes of a text.
+/// How reports number the bytes of a text: byte `from` has the number `number`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Base {
     /// The offset in the text of the byte with the number `number`.
@@ -77,14 +77,13 @@ impl Work {
         }
     }
 
-    /// The numbers of its bytes in the text, or in the candidates of its step.
+    /// The numbers of the span's bytes: counted from the start of the whole text, or of the step.
     pub(super) fn numbers(&self) -> Range<usize> {
         let number = |at: usize| at - self.base.from + self.base.number;
         number(self.range.start)..number(self.range.end)
     }
 
-    /// The engine's uncertainty: the largest of the ranges that overlap the span; unknown if it is unknown for one of
-    /// them.
+    /// The engine's uncertainty: the largest value of the ranges that overlap the span, or unknown if one is unknown.
     pub(super) fn uncertainty(&self) -> Option<Result<BasisPoints, LogProbsError>> {
         let mut most: Option<BasisPoints> = None;
         for said in self.said.iter() {

@@ -1,4 +1,4 @@
-//! A small policy, a model card, and the results of a run.
+//! A small policy, the software model of a card, and the results of a run.
 
 #![allow(dead_code, unreachable_pub, reason = "each test file uses its part of the support")]
 

@@ -1,6 +1,6 @@
 //! The native API, for callers that have the text themselves. A caller opens a governed stream, submits candidate texts
-//! and tool calls, and gets the determination of each with the place of its record. It must show its readers only
-//! released text.
+//! and tool calls, and gets the determination of each with the place of its record. The caller must show its readers
+//! only released text.
 //!
 //! The routes and their OpenAPI document are generated from the same declarations.
 

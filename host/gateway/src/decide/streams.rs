@@ -1,4 +1,4 @@
-//! The open streams of the native API: their owners, their limits, and the timeout of silent ones.
+//! The open streams of the native API: their owners, their limits, and the time after which a silent stream ends.
 
 use crate::config::Limits;
 use crate::error::ApiError;

@@ -278,8 +278,8 @@ impl EventWriter for Events {
     }
 
     fn end(&mut self, usage: Usage, provenance: &Provenance) -> String {
-        // Many clients read the first choice of every chunk. The only chunk without a choice is that of the usage,
-        // which clients must request.
+        // Many clients read the first choice of every chunk, so every chunk has a choice. The only exception is the
+        // chunk with the usage, which clients must request.
         let choice = json!({"index": 0, "delta": {}, "finish_reason": null});
         let last = self.chunk(if self.header.include_usage { json!([]) } else { json!([choice]) });
         done(last, self.header.include_usage.then_some(usage), provenance)

@@ -215,7 +215,6 @@ impl Events {
         Self { header, open: None, blocks: 0, finish: Finish::Stop }
     }
 
-    /// Closes the open block.
     fn close(&mut self) -> String {
         match self.open.take() {
             Some(_) => named(
@@ -226,7 +225,6 @@ impl Events {
         }
     }
 
-    /// Opens a block.
     fn begin(&mut self, block: &Value) -> String {
         let start = json!({"type": "content_block_start", "index": self.blocks, "content_block": block});
         self.blocks += 1;

@@ -126,7 +126,6 @@ impl Dialect {
     }
 }
 
-/// OpenAI's error object.
 fn openai_error(error: &ApiError) -> Value {
     let ApiError { kind, code, param, message, .. } = error;
     json!({"error": {"message": message, "type": kind, "param": param, "code": code}})
@@ -151,7 +150,7 @@ fn named(name: &str, value: &Value) -> String {
     format!("event: {name}\ndata: {value}\n\n")
 }
 
-/// Seconds since 1970, which answers contain. No decision depends on it.
+/// Seconds since 1970, for answers. No decision depends on this time.
 #[must_use]
 pub fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())

@@ -136,7 +136,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Request, ApiError> {
     })
 }
 
-/// Converts `text.format` to the form of chat completions, whose schema fields are one level lower.
+/// Converts `text.format` to the form of chat completions, where the fields of the schema are in an inner object.
 fn chat_format(format: Value) -> Value {
     match format {
         Value::Object(mut fields) if fields.get("type").and_then(Value::as_str) == Some("json_schema") => {
@@ -272,7 +272,6 @@ impl Events {
         written
     }
 
-    /// Closes the open item.
     fn close(&mut self) -> String {
         let Some(part) = self.open.take() else { return String::new() };
         let (id, index) = (self.item_id(), self.done.len());

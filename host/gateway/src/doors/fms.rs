@@ -111,7 +111,7 @@ struct Detection {
 struct ContentDetection {
     /// First code point.
     start: usize,
-    /// One past the last code point.
+    /// End of the detection in code points, exclusive.
     end: usize,
     text: String,
     #[serde(flatten)]
@@ -180,7 +180,7 @@ async fn detect_contents(
     bounded("contents", request.contents.len())?;
     let mut inquiry = inquiry(service, headers, &body)?;
     let mut all = Vec::new();
-    // One list per content: the orchestrator treats a missing list as clean.
+    // One list per content: the orchestrator would treat a content without a list as clean.
     for content in request.contents {
         let verdict = inquiry.text(content.clone(), Some(OnRefuse::Skip)).await?;
         let place = |span: &RefusedSpan| {
@@ -258,7 +258,7 @@ async fn detect_in_context(
     let body = super::body_of(service, headers, body).await?;
     let request: ContextRequest = fields::read(&body)?;
     match request.context_type.as_str() {
-        // The orchestrator sends the first; its documentation names the others.
+        // The orchestrator sends `docs`; its documentation names the other values.
         "docs" | "chunks" | "document" => {}
         "url" => return Err(ApiError::invalid("context_type", "this gate fetches nothing: give the documents' texts")),
         _ => return Err(ApiError::invalid("context_type", "`docs`, `chunks` or `document`")),

@@ -85,7 +85,7 @@ struct GuardrailAnswer {
     blocked_reason: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     texts: Option<Vec<String>>,
-    /// Number of characters at the end of each text whose verdict can still change.
+    /// For each text, the number of characters at its end whose verdict can still change.
     #[serde(skip_serializing_if = "Option::is_none")]
     stream_holdback_chars: Option<Vec<usize>>,
 }
@@ -137,7 +137,7 @@ async fn judge(service: &Arc<Service>, headers: &HeaderMap, body: Body) -> Resul
     let body = super::body_of(service, headers, body).await?;
     let request: GuardrailRequest = fields::read(&body)?;
     let mut inquiry = Inquiry::new(service, headers, (&body, request.model.as_deref(), "ltm_"))?;
-    // LiteLLM's own ids are valid nonces. An invalid id comes from an end user and is not bound.
+    // LiteLLM's own ids are valid nonces. An invalid id comes from an end user, and the records do not bind it.
     inquiry.nonce = fields::nonce(request.litellm_call_id.clone(), "litellm_call_id").unwrap_or(None);
     if request.images.as_ref().is_some_and(|images| !images.is_empty()) {
         return Err(ApiError::invalid("images", "an image cannot be judged here"));
@@ -244,7 +244,8 @@ async fn answer(inquiry: &mut Inquiry, request: GuardrailRequest) -> Result<Guar
     Ok(GuardrailAnswer { action, blocked_reason, texts: Some(shown), stream_holdback_chars: Some(holdback) })
 }
 
-/// Number of characters in the last, incomplete sentence of a text. In a stream, later text can change its verdict.
+/// Number of characters in the last, incomplete sentence of a text. In a stream, later text can change the sentence's
+/// verdict.
 fn open_end(verdict: &TextVerdict, text: &str) -> usize {
     let mut reader = PartReader::new(Arc::clone(&verdict.governor));
     let pending = match reader.text(text, None) {

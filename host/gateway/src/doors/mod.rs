@@ -31,12 +31,12 @@ use tokio::sync::OwnedSemaphorePermit;
 /// Largest number of texts per request.
 const TEXTS: usize = 1024;
 
-/// The routes of all doors.
+/// The routes of these APIs.
 pub(crate) fn router() -> Router<Arc<Service>> {
     litellm::router().merge(fms::router())
 }
 
-/// A request of another program, and the data that its streams share.
+/// A request for verdicts from another gateway or an orchestrator, and the data that its streams share.
 struct Inquiry {
     service: Arc<Service>,
     id: String,
@@ -62,7 +62,7 @@ struct TextVerdict {
     refused: Vec<RefusedSpan>,
     /// Name of the session.
     session: String,
-    /// Number of the stream in that session.
+    /// Number of the stream in its session.
     stream: u64,
     governor: Arc<Governor>,
 }
@@ -72,7 +72,7 @@ struct RefusedSpan {
     /// Byte range in the text.
     range: Range<usize>,
     rule: String,
-    /// Log index and lane of its record.
+    /// Log index and lane of the span's record.
     record: Option<(u64, u8)>,
 }
 
@@ -142,7 +142,8 @@ impl Inquiry {
         self.note(verdict).await
     }
 
-    /// Judges documents that the caller retrieved. The answer is compared with them; they are not its task.
+    /// Judges documents that the caller retrieved. They are compared with the answer, but do not become part of its
+    /// task.
     async fn documents(&mut self, texts: Vec<(Role, String)>) -> Result<Vec<String>, ApiError> {
         let (_, verdict) = self.service.judge_input(texts).await?;
         self.note(verdict).await

@@ -5,7 +5,7 @@ use crate::output::{Channel, Finish, Usage};
 use crate::request::{Message, Request, Role, ToolChoice};
 use serde_json::{Map, Value, json};
 
-/// Token limit if the client sets none; the API requires one.
+/// Token limit if the client sets none; the API requires a limit.
 const MAX_TOKENS: u64 = 4096;
 
 pub(super) fn body(request: &Request, messages: &[Message], model: &str) -> Value {

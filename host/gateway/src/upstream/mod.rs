@@ -1,4 +1,4 @@
-//! Model servers: sends requests to them and parses their answers. Their text goes only to the gate.
+//! Model servers: sends requests to them and parses their answers. The text of the answers goes only to the gate.
 
 mod anthropic;
 mod openai;
@@ -21,35 +21,32 @@ use tokio::time::{Instant, timeout_at};
 pub enum Delta {
     /// Text of a channel.
     Text {
-        /// Choice.
+        /// Index of the choice.
         choice: u32,
-        /// Channel.
         channel: Channel,
-        /// The text.
         text: String,
     },
     /// A piece of a tool call. `index` distinguishes calls; a call is complete when another begins or its choice ends.
     Call {
-        /// Choice.
+        /// Index of the choice.
         choice: u32,
         /// Which call.
         index: u64,
         /// The tool's name; sent once.
         name: Option<String>,
-        /// A piece of its arguments.
+        /// A piece of the call's arguments.
         arguments: String,
     },
     /// Tokens of a choice's text, with log-probabilities. Sent before that text, if the gate requested them.
     Tokens {
-        /// Choice.
+        /// Index of the choice.
         choice: u32,
         tokens: Vec<Token>,
     },
     /// The end of a choice.
     Finish {
-        /// Choice.
+        /// Index of the choice.
         choice: u32,
-        /// Why.
         finish: Finish,
     },
     /// Token counts of the whole answer.
@@ -59,16 +56,12 @@ pub enum Delta {
 /// Why a model server's answer failed. Messages contain no text from the server.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UpstreamError {
-    /// No connection.
     #[error("the model's server cannot be reached")]
     Unreachable,
-    /// The server refused the request with this status.
     #[error("the model's server answered with status {0}")]
     Status(u16),
-    /// The server was too slow.
     #[error("the model's server did not give {0} in time")]
     Late(&'static str),
-    /// The answer is not a stream of events.
     #[error("the model's server did not answer with a stream of events")]
     NotEvents,
     /// The answer is malformed.
@@ -77,10 +70,8 @@ pub enum UpstreamError {
     /// An event exceeds its limits.
     #[error("the answer of the model's server cannot be read: {0}")]
     Events(SseError),
-    /// The server reported an error during the answer.
     #[error("the model's server reported an error while it answered")]
     Reported,
-    /// The answer was cut off.
     #[error("the answer of the model's server broke off")]
     Cut,
 }
@@ -107,7 +98,7 @@ impl UpstreamError {
 pub struct Upstream {
     client: reqwest::Client,
     kind: UpstreamKind,
-    /// Base of its paths, without a slash at the end.
+    /// Base URL of the server's API, without a slash at the end.
     base: String,
     key: Option<String>,
     /// The server's name for the model; `None` if the client's name is used.
@@ -301,7 +292,7 @@ impl Upstream {
 pub struct UpstreamSettings {
     /// The API of the server.
     pub kind: UpstreamKind,
-    /// Base of its paths, without a slash at the end.
+    /// Base URL of the server's API, without a slash at the end.
     pub base: String,
     /// Key that the gateway sends.
     pub key: Option<String>,
@@ -375,7 +366,7 @@ impl DeltaStream {
 /// # Errors
 /// The certificates cannot be read.
 pub fn client(connect: Duration, authorities: Option<&[u8]>) -> Result<reqwest::Client, reqwest::Error> {
-    // If another part of the program has installed a provider, it is the same one.
+    // An error means that a provider is installed already, and all parts of the program install this one.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut builder = reqwest::Client::builder()
         .connect_timeout(connect)

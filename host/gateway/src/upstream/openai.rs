@@ -35,7 +35,7 @@ pub(super) fn completions_body(request: &Request, prompt: &str, model: &str) -> 
     Value::Object(body)
 }
 
-/// Makes the answer continue after its given beginning.
+/// Makes the server continue the text `begun`, the beginning of its answer.
 pub(super) fn go_on(body: &mut Map<String, Value>, begun: &str, kind: UpstreamKind) {
     if let Some(Value::Array(messages)) = body.get_mut("messages") {
         messages.push(json!({"role": "assistant", "content": begun}));
@@ -159,7 +159,8 @@ fn finish(choice: u32, reason: &Value, deltas: &mut Deltas) -> Result<(), Upstre
     deltas.push(Delta::Finish { choice, finish })
 }
 
-/// Reads the choices of a chunk. `read` gets the field with the content, and returns whether it knows the field.
+/// Reads the choices of a chunk. `read` gets each field that this function does not know, and returns whether it knows
+/// the field.
 fn read_choices(
     event: &SseEvent,
     deltas: &mut Deltas,
@@ -179,7 +180,7 @@ fn read_choices(
     Ok(())
 }
 
-/// Reads the tokens of a chunk, if log-probabilities were requested. They come before their text.
+/// Reads the tokens of a chunk, if log-probabilities were requested. It must run before the chunk's text is read.
 fn read_tokens(asked: bool, event: &SseEvent, deltas: &mut Deltas) -> Result<(), UpstreamError> {
     if !asked || !event.data.contains("\"logprobs\"") {
         return Ok(());
@@ -189,7 +190,7 @@ fn read_tokens(asked: bool, event: &SseEvent, deltas: &mut Deltas) -> Result<(),
     tokens.into_iter().try_for_each(|(choice, tokens)| deltas.push(Delta::Tokens { choice, tokens }))
 }
 
-/// Decodes chunks of chat completions; the flag tells whether log-probabilities were requested.
+/// Decodes chunks of chat completions. The flag is whether log-probabilities were requested.
 pub(super) struct ChatChunks(pub(super) bool);
 
 impl Decoder for ChatChunks {
@@ -209,7 +210,7 @@ fn read_delta(choice: u32, delta: &Map<String, Value>, deltas: &mut Deltas) -> R
             (_, Value::Null) | ("role", _) => continue,
             ("content", _) => Channel::Content,
             ("refusal", _) => Channel::Refusal,
-            // Some servers write the same text under both names.
+            // Some servers write the same text as `reasoning` and as `reasoning_content`.
             ("reasoning", _) if delta.get("reasoning_content").is_some_and(|other| !other.is_null()) => continue,
             ("reasoning_content" | "reasoning", _) => Channel::Reasoning,
             ("tool_calls", Value::Array(calls)) => {
@@ -249,7 +250,7 @@ fn read_call(choice: u32, call: &Value, deltas: &mut Deltas) -> Result<(), Upstr
     deltas.push(Delta::Call { choice, index, name, arguments })
 }
 
-/// Decodes chunks of completions; the flag tells whether log-probabilities were requested.
+/// Decodes chunks of completions. The flag is whether log-probabilities were requested.
 pub(super) struct CompletionChunks(pub(super) bool);
 
 impl Decoder for CompletionChunks {

@@ -12,10 +12,8 @@ pub struct SseEvent {
 /// Why bytes are not a valid stream of events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SseError {
-    /// An event exceeds the limit.
     #[error("an event of more than {0} bytes")]
     TooLong(usize),
-    /// A line is not UTF-8.
     #[error("a line that is not UTF-8")]
     NotUtf8,
 }

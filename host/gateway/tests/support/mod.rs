@@ -1,4 +1,4 @@
-//! A gateway over the model card, a scripted model server, and a client that reads raw bytes.
+//! A gateway over the software model of the card, a scripted model server, and a client that reads raw bytes.
 
 #![allow(dead_code, unreachable_pub, reason = "each test file uses its part of the support")]
 
@@ -89,7 +89,6 @@ pub fn event_head() -> Step {
     Step::Write(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n".to_vec())
 }
 
-/// One event.
 pub fn event(value: &Value) -> Step {
     Step::Write(format!("data: {value}\n\n").into_bytes())
 }
@@ -123,9 +122,9 @@ pub type Script = Arc<dyn Fn(&str, &Value) -> Vec<Step> + Send + Sync>;
 /// A model server.
 pub struct Upstream {
     pub address: SocketAddr,
-    /// The bodies of the requests that it got.
+    /// The bodies of the requests that the server got.
     pub asked: Arc<Mutex<Vec<Value>>>,
-    /// Number of connections that were closed before it had written everything.
+    /// Number of connections that were closed before the server had written everything.
     pub cut: Arc<AtomicUsize>,
 }
 
@@ -256,7 +255,8 @@ impl Gateway {
         Self::over(config, Box::new(open))
     }
 
-    /// A gateway whose card is lost after this many submissions; `model` are further lines of its model.
+    /// A gateway whose card is lost after this many submissions; `model` are further lines of the model's
+    /// configuration.
     pub fn with_mortal_card(policy: &Arc<Policy>, upstream: &Upstream, submissions: u32, model: &str) -> Self {
         let config = format!(
             "listen = \"127.0.0.1:0\"\npolicy = \"unused\"\n[[model]]\nname = \"m\"\nupstream = \"http://{}/v1\"\n{model}",
@@ -313,7 +313,6 @@ impl Gateway {
         Self { address, stop: Some(stop), served: Some(served) }
     }
 
-    /// Ends the service.
     pub fn stop(mut self) {
         self.end().unwrap();
     }

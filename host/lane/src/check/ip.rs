@@ -7,7 +7,7 @@
 
 use super::CheckState;
 
-/// The value of a quad's part so far. Values with the same possible continuations share a number.
+/// State of the current number of a dotted quad. Values that allow the same further digits share a state.
 const EMPTY: u8 = 0;
 const ZERO: u8 = 1;
 const ONE: u8 = 2;
@@ -21,20 +21,20 @@ const IS_25: u8 = 6;
 const FULL: u8 = 7;
 const OVER: u8 = 8;
 
-/// The first group of an IPv6 address so far.
+/// State of the digits of the first group of an IPv6 address.
 const NOTHING: u8 = 0;
 const ZEROS: u8 = 1;
 const SIX: u8 = 2;
 const SIXTY_FOUR: u8 = 3;
-/// Begins with 2 or 3; with four digits it is global unicast.
+/// Begins with 2 or 3; a group of four such digits is global unicast.
 const UNICAST: u8 = 4;
 const F: u8 = 5;
 const FE: u8 = 6;
-/// Begins with fc, fd, ff or fe8 to feb; with four digits it is in an allocated block.
+/// Begins with fc, fd, ff or fe8 to feb; a group of four such digits is in an allocated block.
 const LOCAL: u8 = 7;
 const OTHER: u8 = 8;
 
-/// Number of groups of a complete address.
+/// Number of groups of a complete IPv6 address.
 const WHOLE: u8 = 8;
 
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
@@ -43,17 +43,17 @@ struct Address {
     glued: bool,
     /// Whether a colon was read.
     colons: bool,
-    /// The current part of a quad; unused after a colon.
+    /// The current number of a quad; unused after a colon.
     part: u8,
-    /// The first group; unused after a colon.
+    /// State of the first group's digits; unused after a colon.
     first: u8,
     /// Number of digits of the current group, at most 4.
     length: u8,
-    /// Number of groups before the current one; 8 after a double colon, which stands for all missing groups.
+    /// Number of groups before the current group; 8 after a double colon, which stands for all missing groups.
     groups: u8,
     /// Number of colons since the last group.
     colons_since: u8,
-    /// Number of dots of a quad at the end.
+    /// Number of dots in a quad at the end of the address.
     dots: u8,
 }
 
@@ -83,17 +83,17 @@ impl Address {
         Self { glued, colons, part, first, length, groups, colons_since, dots }
     }
 
-    /// Reads a hexadecimal digit, 0 to 15.
+    /// Reads a hexadecimal digit, 0 to 15; `None` if no address can begin with the characters so far.
     fn digit(mut self, value: u8) -> Option<Self> {
         if self.colons {
             let length = if self.colons_since > 0 { 1 } else { self.length + 1 };
             (self.colons_since, self.length) = (0, length);
-            // The value of the quad's numbers is not checked.
+            // The numbers of a quad after a colon are not checked.
             self.length = if self.dots > 0 { 0 } else { length };
             return (length <= 4).then_some(self);
         }
         self.part = part(self.part, value);
-        // A group of more than four digits can only be part of a quad.
+        // A group of more than four digits can only be a number of a quad.
         self.first = if self.length == 4 { OTHER } else { first(self.first, value) };
         self.length = (self.length + 1).min(4);
         (self.part != OVER || self.first != OTHER).then_some(self)

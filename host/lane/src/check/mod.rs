@@ -1,6 +1,6 @@
-//! The checks of matches that a finite automaton can make. They accept what the mapping's validators accept, or more.
+//! The checks of matches that a finite automaton can make. They accept at least the matches that the mapping accepts.
 //!
-//! `luhn` and `iban` compute over the whole match; the units of [`crate::luhn`] and [`crate::iban`] do that.
+//! `luhn` and `iban` compute over the whole match, so the units [`crate::luhn`] and [`crate::iban`] make these checks.
 
 mod ip;
 mod phone;
@@ -26,7 +26,7 @@ pub(crate) enum End {
     Accepted,
     /// The match does not count.
     Refused,
-    /// The byte after the next one decides, from this state.
+    /// The byte after the next byte decides; the check continues from this state.
     Open(CheckState),
 }
 
@@ -59,7 +59,7 @@ impl Check {
         }
     }
 
-    /// Whether the check needs the bytes after a match.
+    /// Whether the check needs bytes after the match.
     pub(crate) const fn looks_ahead(self) -> bool {
         matches!(self, Self::Ip | Self::Phone)
     }

@@ -1,14 +1,14 @@
-//! Telephone numbers: 7 to 15 digits, more after a trunk 0. A number without a distinctive form must be a whole run: no
-//! digit is beside it, with at most one mark between.
+//! Telephone numbers: 7 to 15 digits; with a trunk 0 at least 9, with an international prefix 00 at least 11. A number
+//! without a distinctive form must be a whole run of digits: no other digit is next to it, even after one mark.
 //!
-//! The check accepts more than the mapping: dates, years, round numbers and one repeated digit.
+//! The check accepts some texts that the mapping refuses: dates, years, round numbers and a repeated digit.
 
 use super::{CheckState, End};
 
 /// Number of digits so far, at most 15.
 const COUNT: CheckState = 0xf;
 
-/// The beginning of the number, in bits 4 to 6.
+/// The kind of the number's first digits, in bits 4 to 6.
 const LEAD: u32 = 4;
 const OPEN: CheckState = 0;
 const ZERO: CheckState = 1;
@@ -16,7 +16,7 @@ const TRUNK: CheckState = 2;
 const ABROAD: CheckState = 3;
 const USUAL: CheckState = 4;
 
-/// Whether digits precede it.
+/// Whether digits precede the number.
 const JOINED: CheckState = 1 << 7;
 /// Whether an extension is being read.
 const EXTENSION: CheckState = 1 << 8;
@@ -24,9 +24,9 @@ const EXTENSION: CheckState = 1 << 8;
 /// Sizes of the groups so far, in bits 9 to 12, and size of the current group, in bits 13 to 15.
 const SIZES: u32 = 9;
 const SIZE: u32 = 13;
-/// A distinctive form is complete; only marks follow it.
+/// The sizes of the groups are those of a complete distinctive form.
 const FORM: CheckState = 8;
-/// The first byte is distinctive.
+/// The first byte, `+` or `(`, makes the form distinctive.
 const STANDS_OUT: CheckState = 9;
 /// The number does not have a distinctive form.
 const PLAIN: CheckState = 10;
@@ -34,18 +34,18 @@ const PLAIN: CheckState = 10;
 /// Whether a mark was read after the match.
 const MARK_BEHIND: CheckState = 1 << 16;
 
-/// The group sizes of distinctive forms so far: `[3, 3, 4]`, `[1 or 3, 3, 3, 4]`, `[6, 4]`. For each state, the size of
-/// the next group and the state after it.
+/// Distinctive forms have groups of sizes `[3, 3, 4]`, `[1 or 3, 3, 3, 4]` or `[6, 4]`. For each state: the possible
+/// sizes of the next group, each with the state after that group.
 const FORMS: [&[(CheckState, CheckState)]; 8] =
     [&[(1, 4), (3, 1), (6, 7)], &[(3, 2)], &[(3, 3)], &[], &[(3, 5)], &[(3, 6)], &[], &[]];
-/// States after which a group of four digits is the last.
+/// States in which a group of four digits completes a form.
 const LAST: [CheckState; 4] = [2, 3, 6, 7];
 
 pub(super) const fn start(joined: bool) -> CheckState {
     if joined { JOINED } else { 0 }
 }
 
-/// The states of groups and of the current group after one more byte.
+/// `sizes` and `size` after one more byte; `digit` is whether the byte is a digit.
 fn grouped(sizes: CheckState, size: CheckState, digit: bool) -> (CheckState, CheckState) {
     let next = || FORMS.get(sizes as usize).copied().unwrap_or_default();
     match (digit, size) {
@@ -89,7 +89,7 @@ pub(super) fn step(state: CheckState, byte: u8) -> Option<CheckState> {
         _ => lead,
     };
     let count = count + CheckState::from(byte.is_ascii_digit());
-    // With digits beside it, the number would need a distinctive form, which is not possible any more.
+    // A number next to other digits needs a distinctive form; this number cannot get one any more.
     let over = count > COUNT || (joined != 0 && sizes == PLAIN);
     (!over).then_some(count | lead << LEAD | joined | sizes << SIZES | size << SIZE)
 }

@@ -77,7 +77,7 @@ pub(crate) struct Lists {
     inverted: Vec<String>,
     plans: Vec<String>,
     maybe: Vec<String>,
-    /// The following lists contain stems.
+    /// From this list on, the lists contain stems.
     denying: Vec<String>,
     ending: Vec<String>,
     unreal: Vec<String>,
@@ -106,7 +106,7 @@ pub(crate) struct Cues {
 
 /// A word and its effects.
 pub(crate) struct Word<'t> {
-    /// The text between the previous word and this one.
+    /// The text between the previous word and this word.
     pub(crate) gap: &'t str,
     text: Cow<'t, str>,
     cues: u64,

@@ -1,4 +1,4 @@
-//! The scopes that are open at a hit.
+//! The scopes (denial, condition, report and others) that are open at a hit.
 
 use super::cues::{Word, cue};
 use super::mark::{Mark, mark};
@@ -13,19 +13,19 @@ const RELATIVE: usize = 3;
 #[expect(clippy::struct_excessive_bools, reason = "each is one scope")]
 pub(super) struct Scope {
     denials: u32,
-    /// Whether the last denial governs only a noun: "without", "refuse".
+    /// Whether the last denial applies only to the next noun: "without", "refuse".
     narrow: bool,
-    /// Whether the next clause depends on a denial or condition: "that", "say".
+    /// Whether the next clause is part of the denied or conditional statement, after "that" or "say".
     depends: bool,
     condition: bool,
-    /// Number of subjects since the condition.
+    /// Number of subjects read since the condition began.
     subjects: u32,
     reported: bool,
     asked: bool,
     planned: bool,
     /// Whether an inverted condition ("were he to") makes the whole sentence conditional.
     supposed: bool,
-    /// Number of words since the start of a relative clause about people in general.
+    /// Number of words since a relative clause about people in general began.
     relative: Option<usize>,
 }
 
@@ -33,7 +33,7 @@ impl Scope {
     /// Reads the words before a hit in its sentence; `gap` is the text between them and the hit.
     pub(super) fn before(words: &[Word<'_>], gap: &str, hit: Option<&Word<'_>>, strict: bool) -> Self {
         let mut scope = Self::default();
-        // The scope before the last comma, and the comma's place.
+        // The scope as it was at the last comma, and the place of that comma.
         let mut aside: Option<(Self, usize)> = None;
         let mut from = 0;
         for at in 0..=words.len() {
@@ -57,7 +57,7 @@ impl Scope {
         scope
     }
 
-    /// Handles a mark: it closes the open scopes, except those that continue after it.
+    /// Handles a mark: closes the open scopes, except those that extend beyond the mark.
     fn part(&mut self, mark: Mark, gap: &str, next: &Word<'_>) {
         let goes_on = mark == Mark::Comma && next.is(cue::OR | cue::NOR);
         if !goes_on {
@@ -140,7 +140,7 @@ impl Scope {
         self.depends = unreal;
     }
 
-    /// Handles a subject, which begins its own clause.
+    /// Handles a subject: it begins a new clause.
     fn subject(&mut self, strict: bool) {
         self.subjects += 1;
         if self.narrow && self.denials > 0 && !self.depends {
@@ -151,7 +151,7 @@ impl Scope {
         }
     }
 
-    /// Whether an open scope prevents the assertion of a hit.
+    /// Whether an open scope means that the sentence does not assert the hit.
     pub(super) fn suspends(mut self, hit: Option<&Word<'_>>, strict: bool) -> bool {
         let hit_is = |cues: u64| hit.is_some_and(|w| w.is(cues));
         if hit_is(cue::SUBJECT) {

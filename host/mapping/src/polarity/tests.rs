@@ -1,7 +1,7 @@
 use super::*;
 use crate::language::Language;
 
-/// Whether the hit between the stars counts.
+/// Whether the hit between the two stars of `marked` counts.
 fn of(polarity: Polarity, marked: &str) -> bool {
     let cues = Language::of("en").unwrap().polarity.as_ref().unwrap();
     let start = marked.find('*').unwrap();
@@ -46,7 +46,7 @@ fn what_is_denied_asked_or_supposed_does_not() {
     }
 }
 
-/// Doubtful hits are treated in the way that releases less.
+/// Where the polarity is in doubt, the hit counts only in the polarity that releases less text.
 #[test]
 fn what_is_doubtful() {
     for text in [
@@ -69,7 +69,7 @@ fn a_hit_has_a_polarity_in_its_own_sentence() {
     assert!(!of(Polarity::Affirmed, "Does Dr. no. 4 use *model clauses*? Yes."));
 }
 
-/// The denial may be in a part of the sentence that is not read.
+/// In a long sentence, the part that is not read may contain a denial.
 #[test]
 fn a_hit_whose_sentence_is_not_seen_to_its_borders_is_not_affirmed() {
     let far = "which is said at length ".repeat(25);
@@ -90,7 +90,7 @@ fn a_hit_whose_sentence_is_not_seen_to_its_borders_is_not_affirmed() {
     }
 }
 
-/// The text after a line must not change the result, because it may not have arrived yet.
+/// Text after the end of a line must not change the result, because it may not have arrived yet.
 #[test]
 fn a_line_that_ends_at_the_reach_is_read_alike_with_what_follows() {
     for length in REACH - 3..REACH + 3 {

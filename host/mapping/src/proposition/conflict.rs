@@ -1,17 +1,17 @@
 //! Conflicts between propositions. Two propositions about one subject, in one respect and under equal qualifiers,
-//! conflict if they are a statement and its denial, are opposites, or give two values for something that has only one.
+//! conflict if one denies the other, if they are opposites, or if they give two values for something that has only one.
 
 use super::grammar::role;
 use super::word::Tables;
 use crate::language::kind;
 use portcullis_core::proposition::{Phrase, Proposition, Quantity, Subject};
 
-/// Why two propositions conflict.
+/// The way in which two propositions conflict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Conflict {
     /// One denies the other, or asserts the opposite.
     Negation,
-    /// The propositions give two values for one thing.
+    /// The two give different values for a thing that has only one.
     Value,
 }
 
@@ -45,7 +45,7 @@ pub(super) fn same(tables: &Tables, a: &Proposition, b: &Proposition) -> bool {
     pair.a_only.is_empty() && pair.b_only.is_empty()
 }
 
-/// Whether a revising proposition gives another value than an earlier proposition.
+/// Whether a revising proposition gives another value than an earlier proposition for the same thing.
 pub(super) fn replaces(tables: &Tables, earlier: &Proposition, later: &Proposition) -> bool {
     let same = earlier.verb == later.verb && earlier.negated == later.negated;
     let another = || Pair::of(tables, earlier, later).difference().is_some_and(|(a, b)| a.lead == b.lead);
@@ -54,7 +54,7 @@ pub(super) fn replaces(tables: &Tables, earlier: &Proposition, later: &Propositi
 }
 
 /// Whether two subjects count as the same: they have equal words, or both are names and one is the end of the other,
-/// such as a surname. Subjects without words do not.
+/// such as a surname. Subjects without words never count as the same.
 fn called_the_same(a: &Subject, b: &Subject) -> bool {
     let part = |long: &Subject, short: &Subject| {
         long.name && short.name && long.words.strip_suffix(&short.words).is_some_and(|rest| rest.ends_with(' '))
@@ -62,8 +62,8 @@ fn called_the_same(a: &Subject, b: &Subject) -> bool {
     !a.words.is_empty() && (a.words == b.words || part(a, b) || part(b, a))
 }
 
-/// Whether `denied` denies `said`: each of its conditions is in the statement, and the statement has no further
-/// condition of time, place or person.
+/// Whether `denied` denies `said`: `said` must have every condition of `denied`, and no other condition of time, place
+/// or person.
 fn denies(tables: &Tables, said: &Proposition, denied: &Proposition) -> bool {
     let quantities = match (said.quantity, denied.quantity) {
         (Quantity::Some, Quantity::All) | (Quantity::All, Quantity::Some) => true,
@@ -89,7 +89,7 @@ fn denies(tables: &Tables, said: &Proposition, denied: &Proposition) -> bool {
     !bounded && more.into_iter().all(|p| open(p) && p.lead != "adv")
 }
 
-/// Two propositions, and the phrases that only one of them contains.
+/// A pair of propositions; for each one, the phrases that only it contains.
 struct Pair<'a> {
     tables: &'a Tables,
     a: &'a Proposition,
@@ -107,7 +107,8 @@ impl<'a> Pair<'a> {
         Self { tables, a, b, a_only: only(a, b), b_only: only(b, a) }
     }
 
-    /// The phrases in which they differ, if there is exactly one on each side.
+    /// The two phrases in which the propositions differ; `None` unless each has exactly one phrase that the other
+    /// lacks.
     fn difference(&self) -> Option<(&'a Phrase, &'a Phrase)> {
         match (self.a_only.as_slice(), self.b_only.as_slice()) {
             ([a], [b]) => Some((a, b)),
@@ -137,7 +138,7 @@ impl<'a> Pair<'a> {
         matches!(a.lead.as_str(), "" | "at") && self.tables.are_opposites(one, other)
     }
 
-    /// Whether the propositions give two values for something that has only one: a number, a place in a row, a time,
+    /// Whether the propositions give two values for something that has only one: a number, a position in a row, a time,
     /// the holder of an office, the value of a label.
     fn two_values(&self) -> bool {
         if self.a.verb != self.b.verb || self.a.subject.words == "you" {
@@ -173,7 +174,7 @@ impl<'a> Pair<'a> {
             && digits(&self.b_only)
     }
 
-    /// Whether each names another holder of a role that only one can have: "the captain", "the capital of the land".
+    /// Whether both propositions name the one holder of a role by a definite phrase, such as "the captain".
     fn one_holder(&self) -> bool {
         let shown = |p: &Proposition| p.shown.to_lowercase();
         let definite = |p: &Proposition| shown(p).contains("the ") || shown(p).contains("'s ");
@@ -205,7 +206,7 @@ impl<'a> Pair<'a> {
         self.tables.language.kinds(word) & kind::MONTH != 0
     }
 
-    /// Whether the phrases name two places of which neither can contain the other.
+    /// Whether the phrases name two places, neither of which can contain the other.
     fn two_places(&self, a: &Phrase, b: &Phrase) -> bool {
         let region = |p: &Phrase| p.words.iter().any(|w| self.tables.grammar.roles(w) & role::REGION != 0);
         a.name
@@ -216,7 +217,7 @@ impl<'a> Pair<'a> {
             && !b.words.iter().any(|w| self.month(w))
     }
 
-    /// Whether the propositions give two dates, places or makers for an event that happens once.
+    /// Whether the propositions give two dates, two places or two makers for an event that happens once.
     fn happened_twice(&self) -> bool {
         let (Some((verb, object)), Some((other, same))) = (self.event(self.a), self.event(self.b)) else {
             return false;
@@ -241,7 +242,8 @@ impl<'a> Pair<'a> {
         matches!(p.lead.as_str(), "in" | "on") && p.words.iter().any(date)
     }
 
-    /// Whether both propositions name one place; a second place may then contain it.
+    /// Whether the propositions have a place in common. Then another place that one of them gives may contain that
+    /// place.
     fn same_place(&self) -> bool {
         let place = |p: &&Phrase| matches!(p.lead.as_str(), "in" | "at") && p.name;
         self.a.phrases.iter().filter(place).any(|p| self.b.phrases.contains(p))
@@ -264,7 +266,7 @@ impl<'a> Pair<'a> {
         lemma.filter(|_| once).map(|lemma| (lemma.to_owned(), words))
     }
 
-    /// Whether one calls a thing free and the other gives a price: "is free", "costs 40 dollars".
+    /// Whether one proposition calls a thing free and the other gives its price: "is free", "costs 40 dollars".
     fn free_and_priced(&self) -> bool {
         let free = |p: &Proposition| {
             p.verb == "be"
@@ -283,7 +285,7 @@ impl<'a> Pair<'a> {
     }
 }
 
-/// The words in which two phrases differ, if there is exactly one in each.
+/// The two words in which the phrases differ; `None` unless each has exactly one word that the other lacks.
 fn one_word<'a>(a: &'a Phrase, b: &'a Phrase) -> Option<(&'a str, &'a str)> {
     let mut differing = a.words.iter().zip(&b.words).filter(|(a, b)| a != b);
     let (one, other) = differing.next().filter(|_| a.words.len() == b.words.len())?;

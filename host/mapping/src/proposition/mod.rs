@@ -1,6 +1,6 @@
 //! Propositions: reads the assertions of a sentence by marks, verbs and prepositions, and finds conflicts between them.
 //!
-//! Shallow and deterministic. Questions, reports, doubts, quotations and fictions do not assert anything.
+//! The reading is shallow and deterministic. Questions, reports, doubts, quotations and fiction do not assert anything.
 
 mod conflict;
 mod grammar;
@@ -48,12 +48,12 @@ impl Propositions {
         reader.found
     }
 
-    /// Why two propositions cannot both hold, if they cannot.
+    /// The reason why two propositions cannot both hold; `None` if they can.
     pub(crate) fn conflict(&self, earlier: &Proposition, later: &Proposition) -> Option<Conflict> {
         conflict::conflict(&self.0, earlier, later)
     }
 
-    /// The nouns to which a sentence refers as known.
+    /// The nouns that a sentence treats as known.
     pub(crate) fn pointing(&self, span: &str, said: bool) -> Vec<Vec<String>> {
         pointing::pointing(&self.0, &self.0.words(&span.replace('\u{2019}', "'")), said)
     }
@@ -63,7 +63,7 @@ impl Propositions {
         pointing::introduces(&self.0, said, noun)
     }
 
-    /// Whether a revising proposition replaces an earlier one.
+    /// Whether a revising proposition replaces an earlier proposition.
     pub(crate) fn replaces(&self, earlier: &Proposition, later: &Proposition) -> bool {
         conflict::replaces(&self.0, earlier, later)
     }

@@ -1,4 +1,4 @@
-//! Nouns to which a sentence refers as known: "this trial", "those two conditions".
+//! Nouns that a sentence treats as known: "this trial", "those two conditions".
 
 use super::grammar::role;
 use super::word::{Tables, Word};
@@ -7,7 +7,7 @@ use crate::language::kind;
 /// Greatest number of words of a noun phrase.
 const PHRASE: usize = 4;
 
-/// The nouns to which a sentence refers, each with the words before it. `said` is whether there is earlier text.
+/// The nouns that a sentence treats as known, each with its phrase. `said` is whether there is earlier text.
 pub(super) fn pointing(tables: &Tables, words: &[Word], said: bool) -> Vec<Vec<String>> {
     let points = |at: usize, word: &Word| {
         let first = at == 0 && (word.text == "that" || word.text == "same");
@@ -18,7 +18,7 @@ pub(super) fn pointing(tables: &Tables, words: &[Word], said: bool) -> Vec<Vec<S
     starts.filter_map(|(at, _)| phrase(tables, words.get(at + 1..)?, said)).collect()
 }
 
-/// Removes the article of a sentence that begins with "the same".
+/// Removes the article if the sentence begins with "the same".
 fn without_article(words: &[Word]) -> &[Word] {
     match words {
         [the, rest @ ..] if the.text == "the" && rest.first().is_some_and(|w| w.text == "same") => rest,
@@ -26,8 +26,8 @@ fn without_article(words: &[Word]) -> &[Word] {
     }
 }
 
-/// The noun phrase at the start of `words`. `None` if it is generally known ("the sun"), if it identifies its object
-/// itself, or if `words` does not start with a noun phrase.
+/// The noun phrase at the start of `words`. `None` if its object is generally known ("the sun"), if the phrase itself
+/// identifies the object, or if `words` does not start with a noun phrase.
 fn phrase(tables: &Tables, words: &[Word], said: bool) -> Option<Vec<String>> {
     let stops = role::CUT | role::RELATIVE | role::CONDITION | role::DETERMINER;
     let ends = |at: usize, w: &Word| {
@@ -53,7 +53,8 @@ fn phrase(tables: &Tables, words: &[Word], said: bool) -> Option<Vec<String>> {
     Some(nouns.into_iter().map(|w| w.text.clone()).collect())
 }
 
-/// Whether an earlier word introduces a noun: it has the same lemma, is a synonym or derivation, or names a kind of it.
+/// Whether an earlier word `said` introduces a noun: `said` has the noun's lemma, is its synonym or derivation, or
+/// names a kind of it.
 pub(super) fn introduces(tables: &Tables, said: &str, noun: &str) -> bool {
     let (a, b) = (tables.lexicon.lemmas(said), tables.lexicon.lemmas(noun));
     a.mean_the_same(&b) || a.are_related(&b) || a.is_kind_of(&b)

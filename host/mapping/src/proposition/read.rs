@@ -8,7 +8,7 @@ use portcullis_core::proposition::{Phrase, Proposition, Quantity, Subject, gende
 /// Greatest number of words of a label.
 const LABEL: usize = 4;
 
-/// The reading of a verb group, and the start of the rest of its clause.
+/// The result of reading a verb group; `rest` is the index of the first word after the group.
 #[derive(Default)]
 struct VerbGroup {
     verb: String,
@@ -21,7 +21,7 @@ struct VerbGroup {
     narrow: bool,
 }
 
-/// A subject, with its number and polarity.
+/// A subject, with the subject's quantity, polarity and preceding phrases.
 #[derive(Clone, Default)]
 struct Head {
     subject: Subject,
@@ -34,7 +34,7 @@ pub(super) struct Reader<'a> {
     pub(super) tables: Tables,
     pub(super) shown: &'a str,
     pub(super) found: Vec<Proposition>,
-    /// Qualifiers in segments of their own, which apply to the whole sentence.
+    /// Phrases that stand apart from the clauses and apply to all clauses of the sentence.
     shared: Vec<Phrase>,
 }
 
@@ -99,7 +99,7 @@ impl<'a> Reader<'a> {
         labels
     }
 
-    /// A segment without its introductory words.
+    /// The segment without its introductory words.
     fn shortened<'w>(&self, mut segment: &'w [Word]) -> &'w [Word] {
         let over = kind::CONNECTIVE | kind::CONTINUATION | kind::REVISION | kind::TRANSITION;
         while let Some((first, rest)) = segment.split_first() {
@@ -165,7 +165,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Whether a word is a participle such as in "Born in Porto", "finished in 1611".
+    /// Whether a word is a participle that introduces a clause: "Born in Porto", "finished in 1611".
     fn participle(&self, word: &Word) -> bool {
         !word.capital && self.tables.roles_of_verb(&word.text) & role::ONCE != 0
     }
@@ -186,10 +186,10 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// The place of a segment's verb, from `from` on.
+    /// The index of a segment's verb; the search begins at index `from`.
     fn verb_at(&self, segment: &[Word], from: usize) -> Option<usize> {
         let found = self.next_verb(segment, from)?;
-        // The verb of the relative clause comes first: "The students who enrolled in May pay."
+        // In "The students who enrolled in May pay", the first verb belongs to the relative clause and is skipped.
         let relative = segment.iter().take(found).skip(1).any(|w| w.plays(role::RELATIVE));
         if relative { self.next_verb(segment, found + 1) } else { Some(found) }
     }
@@ -401,7 +401,7 @@ impl<'a> Reader<'a> {
         group
     }
 
-    /// The phrases of a clause, whether one of them denies, and the place of a coordinated part.
+    /// The phrases of a clause, whether one of them denies, and where a coordinated predicate begins.
     fn phrases(&self, words: &[Word]) -> (Vec<Phrase>, bool, Option<usize>) {
         let mut done: Vec<Phrase> = Vec::new();
         let mut phrase = Phrase { name: true, ..Phrase::default() };
@@ -465,7 +465,7 @@ impl<'a> Reader<'a> {
         });
     }
 
-    /// Adds the passive form: from "Petra Holm founded the observatory", the observatory was founded by her.
+    /// Adds passive forms: "Petra Holm founded the observatory" also gives "the observatory is founded by Petra Holm".
     fn made(&mut self) {
         let passive = |p: &Proposition| {
             let makes = self.tables.grammar.roles(&p.verb) & role::MAKE != 0 && p.past && !p.negated;
@@ -495,7 +495,7 @@ fn push(done: &mut Vec<Phrase>, phrase: &mut Phrase) {
     }
 }
 
-/// An adverb of frequency or time as a phrase; "always" is not one.
+/// An adverb of frequency or time as a phrase. "Always" does not count.
 fn adverb(word: &Word) -> Option<Phrase> {
     let qualifies = word.plays(role::OFTEN | role::MOMENT);
     qualifies.then(|| Phrase { lead: "adv".into(), words: vec![word.text.clone()], ..Phrase::default() })
@@ -505,7 +505,7 @@ fn content(words: &[Word]) -> Vec<String> {
     words.iter().filter(|w| !w.plays(role::ARTICLE)).map(|w| w.text.clone()).collect()
 }
 
-/// Number of words of a bound before a number ("more than", "at least", "about"), if a bound begins here.
+/// The number of words of the expression at `at`, such as "more than"; `None` unless a number follows the expression.
 fn bounded(words: &[Word], at: usize) -> Option<usize> {
     let number = |n: usize| words.get(at + n).is_some_and(|w| w.number);
     let word = words.get(at)?;
@@ -522,7 +522,7 @@ fn bounded(words: &[Word], at: usize) -> Option<usize> {
     (next.is_some_and(|w| matches!(w.text.as_str(), "than" | "to")) && number(2)).then_some(2)
 }
 
-/// The start of the subject after a fronted phrase: a determiner, or the last word.
+/// The start of the subject after a fronted phrase: the first determiner or pronoun, or else the last word.
 fn fronted(words: &[Word]) -> usize {
     let starts = |(at, w): &(usize, &Word)| {
         let led = at.checked_sub(1).and_then(|b| words.get(b)).is_some_and(|b| b.leads() || b.text == "of");

@@ -1,4 +1,4 @@
-//! Words of a sentence, with their entries in grammar and word tables.
+//! The words of a sentence, with their entries in the grammar and in the word tables.
 
 use super::grammar::{Grammar, role};
 use crate::language::{Language, kind};
@@ -12,7 +12,7 @@ pub(super) struct Word {
     pub(super) capital: bool,
     pub(super) kinds: u32,
     pub(super) roles: u64,
-    /// The mark that separates it from the previous word; a space if there is none.
+    /// The mark between the previous word and this word; a space if there is none.
     pub(super) mark: char,
     pub(super) number: bool,
 }
@@ -34,7 +34,7 @@ impl Word {
         self.kinds & kinds != 0
     }
 
-    /// Whether the word introduces a phrase. "Of" does not; it belongs to the words before it.
+    /// Whether the word introduces a phrase. "Of" does not, because it continues the words before it.
     pub(super) fn leads(&self) -> bool {
         (self.is(kind::PREPOSITION) || self.text == "than") && self.text != "of"
     }
@@ -49,7 +49,7 @@ impl Word {
     }
 }
 
-/// The mark between two words, if it separates them.
+/// The mark in the gap between two words; a space if no mark separates them.
 fn mark(gap: &str) -> char {
     if gap.contains(" - ") {
         return '-';
@@ -107,7 +107,7 @@ impl Tables {
         self.lexicon.lemmas(word).iter().find(|l| l.part == PartOfSpeech::Noun).map(|l| l.word)
     }
 
-    /// The lists that contain a word or its verb lemma.
+    /// The lists that contain a word or its verb lemma, as bits.
     pub(super) fn roles_of_verb(&self, word: &str) -> u64 {
         self.grammar.roles(word) | self.verb(word).map_or(0, |verb| self.grammar.roles(verb))
     }

@@ -8,7 +8,7 @@ use super::{Segment, View};
 use crate::words::find;
 use std::ops::Range;
 
-/// Whether a byte can have a special meaning: controls, white space, marks of markup, and all non-ASCII bytes.
+/// Whether a byte may need a rule of the view: controls, white space, marks of markup, and all non-ASCII bytes.
 #[expect(clippy::indexing_slicing, reason = "worked out by the compiler, which stops at an index out of range")]
 const SPECIAL: [bool; 256] = {
     let mut table = [false; 256];
@@ -35,16 +35,16 @@ fn is_special(byte: u8) -> bool {
 pub(super) enum Difference {
     /// There is no difference.
     None,
-    /// Only single line breaks become spaces. Lists the first line break of each row of one or two.
+    /// Only single line breaks become spaces. The list has every line break, but of two in a row only the first.
     Lines(Vec<usize>),
-    /// There may be other differences.
+    /// There may be other differences; only building the view shows them.
     More,
 }
 
-/// How the view of a text can differ from the text. This is a cheap check; only `More` is uncertain.
+/// How the view of a text can differ from the text. The check is cheap; `More` may turn out to be no difference.
 pub(super) fn difference(text: &str) -> Difference {
     let mut lines = Vec::new();
-    // A single space inside a line does not change.
+    // A single space inside a line is copied, so it makes no difference.
     let bytes = text.as_bytes();
     let pairs = bytes.iter().zip(bytes.iter().skip(1));
     // There is no early exit, so that many bytes are examined at once.
@@ -58,13 +58,13 @@ pub(super) fn difference(text: &str) -> Difference {
         let before = at.checked_sub(1).and_then(|at| bytes.get(at)).copied().unwrap_or(b'\n');
         let after = || bytes.get(at + 1).copied().unwrap_or(b'\n');
         let same = match bytes.get(at).copied().unwrap_or(0) {
-            // One line break after a word or mark, or the second of two.
+            // A line break after a word or mark, or the second of two line breaks.
             b'\n' if before == b'\n' => lines.last().is_some_and(|line| line + 1 == at) && after() != b'\n',
             b'\n' => {
                 lines.push(at);
                 !matches!(before, b' ' | b'-')
             }
-            // A single dash, and marks that have a meaning only in pairs or at the start of a line.
+            // A single dash, and marks that have a meaning only in pairs or at the start of a line, make no difference.
             b'-' => before != b'-' && before != b'\n' && !matches!(after(), b'\n' | b'\r'),
             b'>' | b'#' | b'/' | b'+' => before != b'\n',
             b'=' => after() != b'=' && before != b'=',
@@ -94,9 +94,9 @@ struct Builder<'t> {
     at: usize,
     view: View,
     gap: Option<Gap>,
-    /// Whether only white space was read in the current line.
+    /// Whether the current line contains only white space so far.
     line_start: bool,
-    /// The end of the open formula.
+    /// The end of the formula that is being read, if one is.
     formula_end: Option<usize>,
     folded: Vec<Option<(char, Fold)>>,
 }
@@ -148,7 +148,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Copies plain bytes, with single spaces between them.
+    /// Copies a run of plain bytes, including the single spaces in it.
     fn run(&mut self) {
         let start = self.at;
         let bytes = self.text.as_bytes();
@@ -206,7 +206,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Handles marks at the start of a line: quoted text continues; a list item, a heading or a comment is separate.
+    /// Handles marks at the start of a line. Quoted text continues; a list item, heading or comment is separate.
     fn line_prefix(&mut self, byte: u8) -> bool {
         let run = self.rest().bytes().take_while(|b| *b == byte).count();
         let spaced = matches!(self.byte(self.at + run), Some(b' ' | b'\t'));
@@ -228,7 +228,7 @@ impl Builder<'_> {
         let (before, after) = (self.before(), self.byte(self.at + run));
         let letters = |b: Option<u8>| b.is_some_and(|b| b.is_ascii_alphabetic());
         match mark {
-            // Inside a name an underscore separates words; in a number it stays.
+            // Inside a name, an underscore becomes a space; in a number it stays.
             b'_' if run == 1 && letters(before) && letters(after) => self.space(1, 0, false),
             b'_' if word(before) && word(after) => self.seen(mark),
             // A LaTeX tie is a space.
@@ -283,7 +283,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Writes a character, as it is or folded; `written` is whether the character itself is in the text.
+    /// Writes a character, as it is or folded; `written` is whether this character itself is in the text.
     fn character(&mut self, c: char, origin: Range<usize>, written: bool) {
         if c.is_ascii() {
             match c {
@@ -311,7 +311,7 @@ impl Builder<'_> {
             Fold::Bullet if self.line_start => self.gap(origin, 0, true),
             Fold::Bullet => self.write("\u{b7}", origin),
             Fold::Ascii(b'-') => self.dash_seen(origin),
-            // The capital I looks like l, so after a lower-case letter it is read as l.
+            // A capital I looks like l. After a lower-case letter, the view shows l.
             Fold::Ascii(b'I') if self.gap.is_none() && self.view.text.ends_with(|c: char| c.is_ascii_lowercase()) => {
                 self.write("l", origin);
             }
@@ -362,7 +362,7 @@ impl Builder<'_> {
         self.line_start |= line_breaks > 0;
     }
 
-    /// Writes pending white space: one space, or a blank line if there is one, across which no match is joined.
+    /// Writes pending white space: one space, or a blank line, across which no match is joined.
     fn flush(&mut self) {
         let Some(gap) = self.gap.take() else { return };
         let wrapped = gap.line_breaks == 1 && !gap.border && self.view.text.ends_with('-');
@@ -396,7 +396,7 @@ impl Builder<'_> {
     }
 }
 
-/// Length of the terminal control sequence (ECMA-48) at the start of a text; 1 for other text.
+/// Length of the terminal control sequence (ECMA-48) at the start of a text; 1 if there is none.
 fn escape(text: &str) -> usize {
     let Some(body) = text.strip_prefix("\u{1b}[") else { return 1 };
     let end = body.bytes().take(32).position(|b| (0x40..=0x7e).contains(&b));

@@ -1,10 +1,10 @@
-//! Folds a non-ASCII character into the ASCII text that a reader sees, by the tables of Unicode.
+//! Folds a non-ASCII character into the ASCII text that a reader sees; uses the tables of Unicode.
 //!
-//! The rules apply in this order. Characters without a shape are dropped. White space, dashes and decimal digits of
-//! every script become those of ASCII (PropList.txt, DerivedNumericType.txt). Compatibility forms of letters, digits
-//! and ASCII marks are replaced (NFKC, UAX #15), except superscripts, subscripts and fractions. A character whose
-//! prototype (UTS #39) is one ASCII character of the same kind becomes that character. A mark never becomes a letter,
-//! and ASCII characters never change.
+//! The rules apply in this order. Invisible characters are dropped. White space, dashes and decimal digits of every
+//! script become ASCII (PropList.txt, DerivedNumericType.txt). Compatibility forms of letters, digits and ASCII marks
+//! are replaced (NFKC, UAX #15), except superscripts, subscripts and fractions. A character whose prototype (UTS #39)
+//! is one ASCII character of the same kind becomes that character. A mark never becomes a letter, and ASCII characters
+//! never change.
 
 use regex_syntax::hir::{Class, HirKind};
 use std::sync::LazyLock;
@@ -16,9 +16,9 @@ use unicode_security::skeleton;
 pub(super) enum Fold {
     /// The character itself.
     Keep,
-    /// Nothing.
+    /// The character is dropped.
     Drop,
-    /// Nothing after an ASCII letter or digit, otherwise the character itself.
+    /// Dropped after an ASCII letter or digit, otherwise kept.
     Mark,
     Space,
     LineBreak,
@@ -32,7 +32,7 @@ pub(super) enum Fold {
     Text(Box<str>),
 }
 
-/// A property's code points, in order.
+/// The code points with a property, as ranges in order.
 struct Set(Vec<(char, char)>);
 
 impl Set {
@@ -105,13 +105,13 @@ pub(super) fn fold(c: char) -> Fold {
     }
 }
 
-/// The value of a decimal digit of any script as an ASCII digit. The digits of a script are consecutive, from 0 to 9.
+/// A decimal digit of any script as an ASCII digit. The digits 0 to 9 of a script have consecutive code points.
 fn decimal(c: char) -> Option<u8> {
     let (start, _) = PROPERTIES.decimal.range(c)?;
     u8::try_from((u32::from(c) - u32::from(start)) % 10).ok().map(|value| b'0' + value)
 }
 
-/// The compatibility form, with each of its characters replaced by its prototype.
+/// The compatibility form of `c`, with each of its characters replaced by that character's prototype.
 fn compatible(c: char) -> Fold {
     let is = &*PROPERTIES;
     let form: String = std::iter::once(c).nfkc().collect();
@@ -189,7 +189,7 @@ mod tests {
         }
     }
 
-    /// The tables are part of the mapping: a change of them, or a newer Unicode, needs a new version of the mapping.
+    /// The tables are part of the mapping: if they or Unicode change, the mapping needs a new version number.
     #[test]
     fn the_tables_are_those_of_this_version_of_the_mapping() {
         let mut hash = Sha256::new();

@@ -1,16 +1,15 @@
 //! The meaning of a backslash: a LaTeX space or command, or a mark that Markdown escapes.
 
-/// The meaning of a backslash.
 pub(super) enum Control {
-    /// These bytes are not visible.
+    /// Invisible bytes, with their number.
     Nothing(usize),
-    /// These bytes are a space.
+    /// A space, with the number of its bytes.
     Space(usize),
-    /// A dash.
+    /// A dash, with the number of its bytes.
     Dash(usize),
-    /// The mark after the backslash.
+    /// The mark after the backslash is shown.
     Escaped(u8),
-    /// A backslash.
+    /// The backslash is shown.
     Backslash,
 }
 

@@ -13,7 +13,7 @@ pub(super) enum Leaves {
 pub(super) const LONGEST: usize = 1024;
 /// Greatest length of a formula in bytes.
 const FORMULA: usize = 128;
-/// Elements whose text is separate from the text beside them.
+/// Elements whose text does not continue the text before or after them.
 const APART: &[&str] = &[
     "td",
     "th",
@@ -94,13 +94,13 @@ pub(super) fn is_open_tag(text: &str) -> bool {
     named && matches!(name.as_bytes().get(letters), None | Some(b' ' | b'\t' | b'\n' | b'\r' | b'/' | b'>'))
 }
 
-/// The kind of markup that an opening bracket begins.
+/// The kind of markup that starts with an opening bracket.
 pub(super) enum Bracket {
-    /// The text of a link; the bracket is not visible.
+    /// The text of a link; the bracket itself is not visible.
     Link,
-    /// A note of this length in bytes.
+    /// A reference to a footnote, such as `[^1]`, with its length in bytes.
     Note(usize),
-    /// One mark in brackets that is not a reference.
+    /// A `.`, `:` or `@` in brackets, as in `example[.]org`; the mark is shown.
     Mark(u8),
     Plain,
 }
@@ -149,7 +149,7 @@ pub(super) fn is_open_link_end(text: &str) -> bool {
     opens && link_end(text).is_none() && open_line(text, LONGEST).is_some()
 }
 
-/// Offset of a formula's closing dollar sign, which follows no space and precedes no digit.
+/// Offset of a formula's closing dollar sign. No space precedes it, and no digit follows it.
 pub(super) fn formula(text: &str) -> Option<usize> {
     let line = bounded(text, FORMULA).split('\n').next().unwrap_or_default();
     let bytes = line.as_bytes();

@@ -1,7 +1,7 @@
 //! The matching view: a text as a reader of the rendered page sees it, with references to the original bytes.
 //!
-//! Classes and quantities are matched on the text and on its view; a hit in either counts. What the view removes and
-//! joins is listed in `docs/explanation/mapping.md`. A line of ASCII without markup does not need a view.
+//! Classes and quantities are matched on the text and on its view; a hit in either counts.
+//! `docs/explanation/mapping.md` lists what the view removes and joins. An ASCII line without markup needs no view.
 
 mod build;
 mod entity;
@@ -19,25 +19,23 @@ use std::ops::Range;
 const OPENING: &[char] = &['\u{ff5b}', '\u{fe5b}', '\u{fe37}', '\u{2774}', '\u{2983}'];
 const CLOSING: &[char] = &['\u{ff5d}', '\u{fe5c}', '\u{fe38}', '\u{2775}', '\u{2984}'];
 
-/// A part of the view and the bytes that it shows.
+/// A part of the view, and the bytes of the text that it shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Segment {
     /// The part's start in the view.
     at: usize,
-    /// The bytes of the text.
     origin: Range<usize>,
-    /// Whether the part is a copy of these bytes.
+    /// Whether the part is a copy of the bytes at `origin`.
     copied: bool,
 }
 
-/// The view of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct View {
     text: String,
     segments: Vec<Segment>,
-    /// Places of spaces that separate cells or items, in order.
+    /// Places of the spaces that stand for a border of cells or items, in order.
     borders: Vec<usize>,
-    /// Places of spaces that were line breaks, in order.
+    /// Places of the spaces that stand for a line break, in order.
     lines: Vec<usize>,
     /// Whether the view equals the text byte for byte, except for a space in place of each single line break.
     aligned: bool,
@@ -53,8 +51,8 @@ impl View {
         }
     }
 
-    /// A text with its look-alike marks, such as braces, replaced by ASCII marks, if it may contain an object. Unlike
-    /// the view, it keeps markup.
+    /// The text with look-alikes of braces and other marks replaced by ASCII marks; markup stays, unlike in the view.
+    /// `None` if the text has no opening brace, or if nothing is replaced.
     pub(crate) fn of_marks(text: &str) -> Option<Self> {
         let opens = |c: char| c == '{' || OPENING.contains(&c);
         if text.is_ascii() || !text.contains(opens) {
@@ -84,7 +82,7 @@ impl View {
         (view.text != text).then_some(view)
     }
 
-    /// The text with a space instead of each of these line breaks; before another line break it stays a line break.
+    /// The text with a space instead of each line break in `lines`. A line break before another line break stays.
     fn aligned(text: &str, lines: Vec<usize>) -> Self {
         let mut shown = String::with_capacity(text.len());
         let mut from = 0;
@@ -114,12 +112,12 @@ impl View {
         start.start..end.end.max(start.start)
     }
 
-    /// The place in the text of `at` in the view; `end` for the end of the view.
+    /// The place in the text that corresponds to place `at` of the view; `end` if `at` is the end of the view.
     pub(crate) fn origin_from(&self, at: usize, end: usize) -> usize {
         if at < self.text.len() { self.origin_of(at).start } else { end }
     }
 
-    /// The place in the view where the first `end` bytes of the text end.
+    /// The place in the view at which the first `end` bytes of the text end.
     pub(crate) fn shown_until(&self, end: usize) -> usize {
         let next = self.segments.partition_point(|s| s.origin.start < end);
         let Some(segment) = next.checked_sub(1).and_then(|i| self.segments.get(i)) else { return 0 };

@@ -1,4 +1,4 @@
-//! Markup that is still open at the end of a text: its start, and the text after its completion.
+//! Markup that is open at the end of a text: where it starts, and how the text reads when it is completed.
 
 use super::{latex, markup};
 
@@ -33,7 +33,7 @@ fn is_open(text: &str) -> bool {
     }
 }
 
-/// As [`is_open`], for links and formulas, of which more than the target is visible.
+/// As [`is_open`], for links and formulas, which have visible text.
 fn is_open_link(text: &str) -> bool {
     match text.as_bytes().first() {
         Some(b'[' | b'(') => markup::is_open_bracket(text),
@@ -44,7 +44,7 @@ fn is_open_link(text: &str) -> bool {
 }
 
 /// The text without the entity, tag, command, link target or emphasis that is open at its end, and with its last link
-/// closed. `None` if nothing is open. A prefix of the result is a prefix of the text.
+/// closed; `None` if nothing is open. Text that is already certain is not changed.
 pub(crate) fn completed(text: &str) -> Option<String> {
     let from = text.ceil_char_boundary(text.len().saturating_sub(REACH));
     let tail = text.get(from..).unwrap_or_default();

@@ -51,7 +51,7 @@ fn plain_text_has_no_view() {
     }
 }
 
-/// ASCII texts with line breaks and some markup: the fast path and the full rules give the same view.
+/// For ASCII texts with line breaks and some markup, the fast path and the full rules give the same view.
 #[test]
 fn line_breaks_alone_are_seen_as_with_all_rules() {
     const PARTS: &[&str] = &["a", "b-", "\n", "\n", "\n\n", " ", "4012", ".", "-", ">", "#", "*", "(", "%", "+"];

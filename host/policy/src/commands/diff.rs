@@ -1,8 +1,8 @@
-//! `policy diff A B`: changed declarations and rules, and descriptors that A and B decide differently.
+//! `policy diff A B`: lists changed declarations and rules, and descriptors that A and B decide differently.
 //!
-//! With the host stages passed, each package is a list of cells. A cell is the conjunction of the rows that decide,
-//! without the descriptors for which earlier rows decide. For each pair of cells with different determinations, the
-//! search intersects the two cells. A descriptor in the intersection is a witness; both evaluators confirm it.
+//! The host stages count as passed. Each package becomes a list of cells. A cell is the set of descriptors that one
+//! rule decides: its rows match them, and no rule before it decides them. For each pair of cells with different
+//! determinations, the search intersects the two cells. A descriptor in the intersection is a witness.
 
 use super::joint::{Joint, Side, enumeration_names};
 use crate::compile::Compiled;
@@ -22,23 +22,23 @@ use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// Splits that the search may make for one pair of cells, and in total.
+/// Limits on the number of splits of the search: for one pair of cells, and in total.
 const PAIR_BUDGET: u32 = 20_000;
 const TOTAL_BUDGET: u32 = 2_000_000;
 
 /// How two packages differ.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Diff {
-    /// Declarations and limits that changed, in words.
+    /// Changed declarations and limits, in words.
     pub declarations: Vec<String>,
-    /// Those of `declarations` that the comparison does not cover: they do not show in descriptors, or they prevent
-    /// some descriptors from being valid under both packages.
+    /// The entries of `declarations` that the comparison does not cover. Such a change has no effect on descriptors, or
+    /// makes some descriptors valid under one package only.
     pub not_compared: Vec<String>,
     /// Rules that changed, by id.
     pub rules: Vec<RuleChange>,
     /// Descriptors that A and B decide differently, one per pair of deciding rules.
     pub witnesses: Vec<Witness>,
-    /// Pairs of deciding rules for which the search ended without a result.
+    /// Pairs of deciding rules for which the search spent its budget without a result.
     pub undecided: Vec<(String, String)>,
 }
 
@@ -48,25 +48,24 @@ pub struct RuleChange {
     pub change: Change,
 }
 
-/// The change of a rule.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Change {
     Added,
     Removed,
-    /// The rule is in both packages with differences, which are listed in words.
+    /// The rule is in both packages, but differs; the differences are listed in words.
     Changed(Vec<String>),
 }
 
-/// A descriptor that two packages decide differently.
+/// A descriptor that the two packages decide differently.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Witness {
     pub a: Decision,
     pub b: Decision,
     pub category: String,
-    /// The context as A reads it. `policy eval` accepts it with the category added.
+    /// The descriptor's context under A. `policy eval` accepts it after the category is added.
     pub context_a: Value,
-    /// The context as B reads it.
+    /// The descriptor's context under B.
     pub context_b: Value,
     #[serde(skip)]
     pub descriptor_a: Descriptor,
@@ -75,13 +74,13 @@ pub struct Witness {
 }
 
 impl Diff {
-    /// Whether A and B certainly decide alike on every descriptor that is valid under both.
+    /// Whether A and B certainly give the same decision for every descriptor that is valid under both.
     #[must_use]
     pub fn decide_alike(&self) -> bool {
         self.witnesses.is_empty() && self.undecided.is_empty()
     }
 
-    /// Whether everything that can change a decision was compared, without a difference.
+    /// Whether the comparison covered everything that can change a decision, and found no difference.
     #[must_use]
     pub fn nothing_differs(&self) -> bool {
         self.decide_alike() && self.not_compared.is_empty()
@@ -93,7 +92,7 @@ impl Diff {
     }
 }
 
-/// The differences of `b` from `a`. Errors: an evaluator contradicts a witness, which is a defect of this program.
+/// The differences between `a` and `b`. Errors: an evaluator contradicts a witness, which is a defect of this program.
 pub fn diff(a: (&Package, &Compiled), b: (&Package, &Compiled)) -> Result<Diff, PolicyError> {
     let sides = [Side { package: a.0, compiled: a.1 }, Side { package: b.0, compiled: b.1 }];
     let [first, second] = sides;
@@ -145,7 +144,7 @@ pub fn diff(a: (&Package, &Compiled), b: (&Package, &Compiled)) -> Result<Diff, 
     Ok(found)
 }
 
-/// A rule and its cubes in the joint space.
+/// A rule, and its cubes in the joint space of both packages.
 struct Translated<'a> {
     rule: &'a crate::compile::Rule,
     cubes: Vec<Cube>,
@@ -156,7 +155,7 @@ fn translated<'a>(joint: &Joint, side: usize, compiled: &'a Compiled) -> Vec<Tra
     rules.map(|(rule, cubes)| Translated { rule, cubes: joint.cubes(side, cubes) }).collect()
 }
 
-/// A set of descriptors with one determination by one rule: `region` less `without`.
+/// A set of descriptors with the same determination by the same rule: `region` less `without`.
 struct Cell<'a> {
     region: Cube,
     without: Vec<&'a Cube>,
@@ -164,14 +163,14 @@ struct Cell<'a> {
     label: String,
 }
 
-/// All cells of a package, with the host stages passed.
+/// All cells of a package; the host stages count as passed.
 fn cells<'a>(universe: &'a Universe, rules: &'a [Translated<'a>], max_depth: u8) -> Vec<Cell<'a>> {
     let of = |bank: Bank, kind: RowKind| {
         let rules = rules.iter().filter(move |rule| rule.rule.bank == bank && rule.rule.kind == kind);
         rules.flat_map(|rule| rule.cubes.iter().map(|cube| (rule.rule.id.as_str(), cube))).collect::<Vec<_>>()
     };
     let bare = |rows: &[(&str, &'a Cube)]| rows.iter().map(|(_, cube)| *cube).collect::<Vec<_>>();
-    // Rows of the same class whose rules have smaller ids. Subtracting them makes the cell's own rule the deciding one.
+    // Rows of the same class with smaller rule ids. Subtracting them leaves the descriptors that this rule decides.
     let before = |rows: &[(&str, &'a Cube)], id: &str| {
         rows.iter().filter(|(other, _)| *other < id).map(|(_, cube)| *cube).collect::<Vec<_>>()
     };
@@ -211,7 +210,7 @@ fn cells<'a>(universe: &'a Universe, rules: &'a [Translated<'a>], max_depth: u8)
     cells
 }
 
-/// Adds the cells of a decompose: a decompose below the depth limit, a reject from there on.
+/// Adds the cells of a decompose: below the depth limit it stays a decompose, at the limit it becomes a reject.
 fn decompose_cells<'a>(
     universe: &Universe,
     cells: &mut Vec<Cell<'a>>,
@@ -238,7 +237,7 @@ impl<'a> Cell<'a> {
     }
 }
 
-/// The witness in `cube`, after both evaluators have confirmed the determinations of the cells.
+/// The descriptor in `cube` as a witness, after both evaluators have confirmed the determinations of the cells.
 fn confirmed(
     joint: &Joint,
     sides: [Side<'_>; 2],
@@ -306,7 +305,7 @@ fn rule_differences(a: &Translated<'_>, b: &Translated<'_>) -> Vec<String> {
     what
 }
 
-/// A comparison that contains only the differences between the manifests so far.
+/// A `Diff` that has only the differences between the two manifests.
 fn declarations(a: Side<'_>, b: Side<'_>) -> Diff {
     let mut found = Diff {
         declarations: Vec::new(),
@@ -316,7 +315,7 @@ fn declarations(a: Side<'_>, b: Side<'_>) -> Diff {
         undecided: Vec::new(),
     };
     let (va, vb): (&Vocabulary, &Vocabulary) = (a.package.vocabulary(), b.package.vocabulary());
-    // A descriptor with a value that only one package declares is not valid under the other.
+    // A descriptor with a value that only one package declares is not valid under the other package.
     for (column, name) in enumeration_names() {
         let (in_a, in_b) = (va.enumeration(column), vb.enumeration(column));
         list_changes(name, in_a, in_b).into_iter().for_each(|what| found.obstacle(what));
@@ -326,7 +325,7 @@ fn declarations(a: Side<'_>, b: Side<'_>) -> Diff {
             found.obstacle(format!("{name} of a context that names none: `{old}` became `{new}`"));
         }
     }
-    // A class or quantity that a package does not declare is absent from its descriptors.
+    // Descriptors cannot have a class or quantity that their package does not declare.
     found.declarations.extend(list_changes("class", va.set(1), vb.set(1)));
     found.declarations.extend(list_changes("quantity", va.quantities(), vb.quantities()));
     let (ma, mb) = (a.package.manifest(), b.package.manifest());
@@ -358,7 +357,7 @@ fn declarations(a: Side<'_>, b: Side<'_>) -> Diff {
     found
 }
 
-/// Names that are in only one of two lists.
+/// The names that are in only one of the two lists.
 fn list_changes(what: &str, a: &[String], b: &[String]) -> Vec<String> {
     let only = |from: &[String], other: &[String]| {
         let names = from.iter().filter(|name| !other.contains(name)).map(|name| format!("`{name}`"));
@@ -368,7 +367,7 @@ fn list_changes(what: &str, a: &[String], b: &[String]) -> Vec<String> {
     changes.filter(|(_, names)| !names.is_empty()).map(|(verb, names)| format!("{what} {verb}: {names}")).collect()
 }
 
-/// The parts of a package that the mapping uses, in an order that does not depend on the order of the declarations.
+/// The parts of a package that the mapping uses, in an order that is independent of the order of the declarations.
 #[derive(PartialEq)]
 struct Recognition<'a> {
     classes: Vec<Class>,

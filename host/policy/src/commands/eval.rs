@@ -1,11 +1,11 @@
-//! `policy eval`: reads a Cedar context per line, with `"category"` beside its fields.
+//! `policy eval`: reads one Cedar context per line; the JSON object of a line also has the key `"category"`.
 
 use crate::context::{ContextError, Contexts, Missing};
 use crate::error::json_problem;
 use portcullis_core::wire::Descriptor;
 use serde_json::Value;
 
-/// The descriptor for a line. Missing fields get neutral values; unknown fields are errors. Host stages count as
+/// The descriptor for a line. Missing fields get neutral values; unknown fields are errors. The host stages count as
 /// passed. Errors: the line is not JSON, or not a context of this policy.
 pub fn eval_line(contexts: Contexts<'_>, line: &str) -> Result<Descriptor, ContextError> {
     let mut value: Value = serde_json::from_str(line).map_err(|error| ContextError::Json(json_problem(&error)))?;
@@ -16,7 +16,7 @@ pub fn eval_line(contexts: Contexts<'_>, line: &str) -> Result<Descriptor, Conte
         expected: "a name".into(),
         found: category.to_string(),
     })?;
-    // The fields stand beside the category, or in an object called `context`.
+    // The context's fields are next to the category, or in an object called `context`.
     let fields = match object.remove("context") {
         Some(fields) if object.is_empty() => fields,
         Some(_) => {

@@ -1,4 +1,4 @@
-//! `policy explain`: the rows that match a descriptor, and why the nearest other rows do not.
+//! `policy explain`: the rows that match a descriptor, and for the nearest other rows, why they do not match.
 
 use crate::compile::Compiled;
 use crate::cube::{Cube, Universe, presence_bit, rows::of_row};
@@ -11,7 +11,7 @@ use crate::vocabulary::{ENUMERATIONS, FLAGS, RANGES, SETS, Unit, Vocabulary, bit
 use portcullis_core::wire::{BASIS_POINTS_MAX, Descriptor, Row};
 use serde::Serialize;
 
-/// Number of rows per bank, at most, whose mismatch is explained.
+/// Largest number of rows per bank whose mismatch is explained.
 const NEAREST: usize = 3;
 
 /// Why a descriptor has its determination.
@@ -27,9 +27,9 @@ pub struct Explanation {
 pub struct BankExplanation {
     pub bank: Bank,
     pub answer: BankDecision,
-    /// Matching rows, by number; the permit-all does not have a rule.
+    /// Matching rows, by number; the row permit-all has no rule.
     pub matched: Vec<(u16, Option<String>)>,
-    /// Rows that fail in the fewest columns, one per rule; rows of the prelude come last.
+    /// The rows that fail in the fewest columns, one per rule; rows of the prelude come last.
     pub nearest: Vec<NearMiss>,
 }
 
@@ -79,9 +79,9 @@ pub fn explain(compiled: &Compiled, vocabulary: &Vocabulary, descriptor: &Descri
 /// A condition of a row on one column, with the descriptor's value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Condition {
-    /// The field by its Cedar name.
+    /// The field's name in Cedar.
     pub field: String,
-    /// Its value in the descriptor.
+    /// The field's value in the descriptor.
     pub value: String,
     pub wanted: String,
     /// Whether the value meets the row's condition.
@@ -94,7 +94,7 @@ impl std::fmt::Display for Condition {
     }
 }
 
-/// The conditions of `row`; empty for a row that matches every descriptor, or none.
+/// The conditions of `row`. Empty for a row that matches every descriptor, and for a row that matches none.
 #[must_use]
 pub fn conditions(compiled: &Compiled, vocabulary: &Vocabulary, row: &Row, descriptor: &Descriptor) -> Vec<Condition> {
     of_row(row, &compiled.universe)
@@ -162,7 +162,7 @@ fn columns(universe: &Universe, vocabulary: &Vocabulary, cube: &Cube, d: &Descri
                 format!("{}.{:04}", value / one, value % one)
             }),
             None => {
-                // An absent quantity is reported as absent; its value of zero does not count.
+                // An absent quantity is reported as absent, although its value is zero.
                 let slot = column - RANGES.len();
                 if bits >> presence_bit(slot) & 1 == 0 {
                     continue;

@@ -10,7 +10,7 @@ pub struct Formatted {
     /// Path below the package's folder.
     pub path: String,
     pub text: String,
-    /// Whether the file differs from the formatted text.
+    /// Whether formatting changes the file.
     pub changed: bool,
 }
 

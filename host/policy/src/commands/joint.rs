@@ -1,6 +1,6 @@
-//! Two packages in a joint space of descriptors. Each package numbers its classes, values and slots in its own way, so
-//! rows are compared by name. A descriptor of the joint space has a reading under each package; a class that a package
-//! does not declare is left out of that package's reading.
+//! A joint space of descriptors for two packages. Each package numbers its classes, values and slots in its own way, so
+//! rows are compared by name. A descriptor of the joint space has a reading under each package: the descriptor in that
+//! package's numbers. The reading leaves out classes that the package does not declare.
 
 use crate::compile::Compiled;
 use crate::cube::{Cube, ENUMERATION_COLUMNS, SET_COLUMNS, Universe, presence_bit};
@@ -15,13 +15,13 @@ pub(super) struct Side<'a> {
     pub(super) compiled: &'a Compiled,
 }
 
-/// The names that rows of either package test, and for each package the numbers of these names.
+/// The names that rows of either package test, and for each package its own numbers for these names.
 pub(super) struct Joint {
     pub(super) universe: Universe,
     readings: [Reading; 2],
 }
 
-/// For each joint number, the package's own number, by column; `None` if the package does not declare the name.
+/// For each number of the joint space, the package's own number, by column; `None` if the package lacks the name.
 struct Reading {
     enumerations: [Vec<Option<usize>>; ENUMERATION_COLUMNS],
     sets: [Vec<Option<usize>>; SET_COLUMNS],
@@ -29,7 +29,7 @@ struct Reading {
 }
 
 impl Joint {
-    /// The joint space of two packages. Errors: the declarations that rule out a descriptor valid under both.
+    /// The joint space of two packages. Errors: the declarations because of which no descriptor is valid under both.
     pub(super) fn new(a: Side<'_>, b: Side<'_>) -> Result<Self, Vec<String>> {
         let (first, second) = (a.package.vocabulary(), b.package.vocabulary());
         let shared = |column: usize| {
@@ -86,8 +86,8 @@ impl Joint {
         Ok(Self { readings: [reading(first), reading(second)], universe })
     }
 
-    /// The cubes of a rule in the joint space. A cube that requires a value of one package only is left out, because
-    /// the other package cannot judge its descriptors.
+    /// The cubes of a rule in the joint space. A cube that requires a value of one package only is left out, because no
+    /// descriptor of the other package can have that value.
     pub(super) fn cubes(&self, side: usize, own: &[Cube]) -> Vec<Cube> {
         own.iter().filter_map(|cube| self.cube(side, cube)).collect()
     }
@@ -123,7 +123,7 @@ impl Joint {
         Some(joint)
     }
 
-    /// The reading of a joint descriptor under one package.
+    /// The descriptor that a joint descriptor stands for under one package.
     pub(super) fn descriptor(&self, side: usize, joint: &Descriptor) -> Option<Descriptor> {
         let reading = self.readings.get(side)?;
         let [_, _, _, _, temporal, domain, audience, register] = &reading.enumerations;
@@ -156,7 +156,7 @@ impl Joint {
     }
 }
 
-/// Translates a package's own mask into the joint space, which has every member that a row tests.
+/// Translates a package's own mask into the joint space; the joint space has every member that a row tests.
 fn to_joint(own: u128, numbers: &[Option<usize>]) -> u128 {
     let held = |number: &Option<usize>| number.is_some_and(|number| own & bit(number) != 0);
     numbers.iter().enumerate().filter(|(_, number)| held(number)).fold(0, |mask, (at, _)| mask | bit(at))

@@ -17,9 +17,9 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub struct Report {
     pub compiled: Compiled,
-    /// Use of the policy bank, then of the entropy bank.
+    /// Rows in use in the policy bank, then in the entropy bank.
     pub banks: [BankUse; 2],
-    /// Rules that can never match, or that decide nothing.
+    /// Rules that can never match, and rules that never decide.
     pub warnings: Vec<Problem>,
 }
 
@@ -27,7 +27,7 @@ pub struct Report {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BankUse {
     pub bank: Bank,
-    /// Rows used; in the entropy bank, the permit-all is one of them.
+    /// Rows used; in the entropy bank, this number includes the row permit-all.
     pub rows: usize,
     pub capacity: u16,
     /// Rules of the bank, in order of their ids.
@@ -38,13 +38,13 @@ pub struct BankUse {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuleUse {
     pub id: String,
-    /// The action of a match.
+    /// The action of the rule when it matches.
     pub kind: RowKind,
     pub rows: usize,
 }
 
-/// Checks a package: compilation, schema, form of the tests, warnings. Errors, all that apply: the package does not
-/// compile, its stored schema is not the generated one, a test is malformed.
+/// Checks a package: compilation, schema, form of the tests, warnings. Returns all errors that apply: the package does
+/// not compile, its stored schema differs from the generated one, a test is malformed.
 pub fn check(package: &Package, capacity: Capacity) -> Result<Report, PolicyError> {
     let (compiled, schema) = (package.compile_for(capacity), check_schema(package));
     let tests = package.files().contains_key(TESTS_FILE).then(|| parse_tests(package)).transpose();
@@ -68,8 +68,8 @@ pub fn check(package: &Package, capacity: Capacity) -> Result<Report, PolicyErro
     Ok(Report { compiled, banks, warnings })
 }
 
-/// Warns of classes that permit something although they also count where the text denies them: classes that disable a
-/// forbid, and established classes that a permit requires.
+/// Warns of classes that make an admit more likely although they also count where the text denies them. These are
+/// classes that disable a forbid, and established classes that a permit requires.
 fn open_to_denial(compiled: &Compiled, manifest: &Manifest) -> Vec<Problem> {
     let mut opening = 0u128;
     for (_, row) in Bank::ALL.iter().flat_map(|bank| compiled.rows(*bank)) {
@@ -93,8 +93,8 @@ fn open_to_denial(compiled: &Compiled, manifest: &Manifest) -> Vec<Problem> {
     classes.map(|(_, class)| problem(class)).collect()
 }
 
-/// Checks that the package's schema is the generated one. Errors: the schema is missing or different; the problem
-/// points at the first different line.
+/// Checks that the stored schema equals the generated one. Errors: the schema is missing or different; then the problem
+/// points at the first line that differs.
 pub fn check_schema(package: &Package) -> Result<(), PolicyError> {
     const REMEDY: &str = "write it with `portcullis policy schema DIR`";
     let Some(found) = package.files().get(SCHEMA_FILE) else {

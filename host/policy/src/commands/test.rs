@@ -2,8 +2,8 @@
 //!
 //! A line of `tests.jsonl` has one of two forms. `{"name", "category", "context": {…}, "expect": {…}}` gives a
 //! descriptor; fields that the context leaves out have neutral values. `{"name", "text", "intent", "facts", "expect":
-//! {…}}` gives a text for the mapping, judged by a callback; intent and facts are optional. `source` names the public
-//! rule behind a test. `expect` contains `determination`, and optionally `stage` and `rule`.
+//! {…}}` gives a text, which a callback maps and judges; intent and facts are optional. `source` names the public rule
+//! from which a test was made. `expect` contains `determination`, and optionally `stage` and `rule`.
 
 use crate::compile::Compiled;
 use crate::context::{Contexts, Missing};
@@ -21,19 +21,18 @@ use std::sync::Arc;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TestCase {
-    /// Line in `tests.jsonl`, from 1.
+    /// Line number in `tests.jsonl`, from 1.
     pub line: usize,
     pub name: String,
     pub input: Input,
     pub expect: Expectation,
 }
 
-/// The input of a test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Input {
     /// A descriptor, by its category and context.
     Context { category: String, context: Value },
-    /// A text for the mapping, and its task.
+    /// A text for the mapping, with its intent and facts.
     Text { text: String, task: Task },
 }
 
@@ -65,13 +64,12 @@ impl From<&Decision> for Judged {
     }
 }
 
-/// The result of one test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TestResult {
-    /// Line in `tests.jsonl`, from 1.
+    /// Line number in `tests.jsonl`, from 1.
     pub line: usize,
     pub name: String,
-    /// Why the test failed; `None` for success.
+    /// The reason why the test failed; `None` if it passed.
     pub failure: Option<String>,
 }
 
@@ -101,7 +99,7 @@ fn determination<'de, D: Deserializer<'de>>(from: D) -> Result<Determination, D:
     })
 }
 
-/// The tests of the package, in order. Errors: there are no tests, or lines are malformed (all of them are listed).
+/// The tests of the package, in order. Errors: there are no tests, or some lines are malformed (the error lists all).
 pub fn parse_tests(package: &Package) -> Result<Vec<TestCase>, PolicyError> {
     let missing = || Problem::new(Kind::Line, format!("no `{TESTS_FILE}`: a policy ships with its tests"));
     let bytes = package.files().get(TESTS_FILE).ok_or_else(missing)?;
@@ -145,8 +143,8 @@ fn parse_line(number: usize, line: &str) -> Result<TestCase, String> {
     Ok(TestCase { line: number, name: line.name, input, expect: line.expect })
 }
 
-/// Runs `tests`. Contexts are judged here, by the evaluator and by Cedar. Texts are judged by `judge_text`, whose error
-/// fails the test. Errors: Cedar cannot load the package's rules.
+/// Runs `tests`. This function judges contexts, with the evaluator and with Cedar; `judge_text` judges texts, and its
+/// error fails the test. Errors: Cedar cannot load the package's rules.
 pub fn run_tests(
     package: &Package,
     compiled: &Compiled,

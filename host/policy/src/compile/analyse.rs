@@ -1,5 +1,5 @@
-//! Warnings, computed from rows without sampling: rules that can never match, and rules that never decide because rules
-//! of the same or a higher class match every descriptor that they match.
+//! Warnings, computed exactly from rows: rules that can never match, and rules that never decide. A rule never decides
+//! if other rules of the same or a higher class together match every descriptor that the rule matches.
 
 use super::{Compiled, Rule};
 use crate::cube::Cube;
@@ -8,10 +8,10 @@ use crate::error::{Kind, Problem};
 use crate::package::PRELUDE_FILE;
 use portcullis_core::wire::RowKind;
 
-/// Splits that the search for an uncovered descriptor may make per rule.
+/// Largest number of splits per rule in the search for a descriptor that other rules do not cover.
 const BUDGET: u32 = 200_000;
 
-/// Deciding order of the rule classes: among matching rules, the lowest number decides.
+/// The number of a rule class; of all matching rules, a rule of the class with the lowest number decides.
 const fn class(kind: RowKind) -> u8 {
     match kind {
         RowKind::ForbidReject => 0,
@@ -48,7 +48,7 @@ impl Compiled {
         if !self.covered(cubes, &others, &mut budget) {
             return None;
         }
-        // Removes rules that are not needed for the warning.
+        // Removes each rule of `others` that is not needed: the remaining rules still cover `rule`.
         let mut at = 0;
         while at < others.len() {
             let kept = others.remove(at);
@@ -64,7 +64,7 @@ impl Compiled {
         Some(located(Problem::new(Kind::Covered, message), rule).help(help))
     }
 
-    /// Whether `others` together match every descriptor that `cubes` match. `false` if the budget runs out.
+    /// Whether `others` together match every descriptor that `cubes` match. Also `false` if the budget is spent.
     fn covered(&self, cubes: &[Cube], others: &[(&Rule, &[Cube])], budget: &mut u32) -> bool {
         let covers: Vec<&Cube> = others.iter().flat_map(|(_, cubes)| *cubes).collect();
         cubes.iter().all(|cube| residue(&self.universe, cube, &covers, budget) == Residue::Empty)

@@ -3,7 +3,7 @@
 use crate::cube::simplify::simplify;
 use crate::cube::{Condition, Cube, Universe};
 
-/// Conjunctions that the expansion of one rule may produce at any step; a larger rule does not fit any table.
+/// Largest number of conjunctions at any step of a rule's expansion; a larger rule would not fit into any table.
 pub(super) const EXPANSION_LIMIT: usize = 1024;
 
 /// Conditions combined by "and" and "or"; negation occurs only inside conditions.
@@ -25,8 +25,8 @@ impl Formula {
         if value { Self::True } else { Self::False }
     }
 
-    /// Expands the formula into cubes, in canonical order. The number of cubes is checked at every step, so that an
-    /// oversized formula stops early.
+    /// Expands the formula into cubes, in canonical order. Checks the number of cubes at every step, so that the
+    /// expansion of a rule that is too large stops early.
     pub(super) fn cubes(&self, universe: &Universe) -> Result<Vec<Cube>, TooLarge> {
         match self {
             Self::True => Ok(vec![universe.all.clone()]),

@@ -1,7 +1,7 @@
-//! The lowering table: the rows for each Cedar construct, and advice for the constructs without rows.
+//! Turns Cedar constructs into conditions on rows; for a construct that rows cannot express, gives advice.
 //!
-//! Strict validation has already checked the types and shown that the expression cannot fail at run time. In
-//! particular, a `has` guards every access to a quantity, so both a bound and its negation can require presence.
+//! Strict validation has checked the types and has shown that evaluating the expression cannot fail. So a `has` guards
+//! every access to a quantity, and a condition on a quantity and its negation may both require its presence.
 
 use super::formula::Formula;
 use super::operand::{Operand, Side, describe, operand};
@@ -29,7 +29,7 @@ enum Order {
 }
 
 impl Lowering<'_> {
-    /// The formula of `expr`, or of its negation if `truth` is false.
+    /// The formula of `expr`; if `truth` is false, the formula of its negation.
     pub(super) fn formula(&mut self, expr: &Expr, truth: bool) -> Formula {
         match expr.expr_kind() {
             ExprKind::Lit(Literal::Bool(value)) => Formula::constant(*value == truth),
@@ -143,7 +143,7 @@ impl Lowering<'_> {
     }
 
     fn equal(&mut self, expr: &Expr, left: &Expr, right: &Expr, truth: bool) -> Formula {
-        // Equality is symmetric, so the field is put first.
+        // Equality is symmetric, so the field can always be treated as the left operand.
         let (field, constant, written) = match (operand(left), operand(right)) {
             (a, b @ (Operand::Field(_) | Operand::Quantity(_) | Operand::Action)) if a.is_constant() => (b, a, left),
             (a, b) => (a, b, right),
@@ -189,7 +189,7 @@ impl Lowering<'_> {
             (None, Some(value)) => (&right, value, Side::Right),
             (None, None) => return self.two_sided(expr, "a comparison", &left, &right, GENERAL_HELP),
         };
-        // field < value, field <= value; value < field, value <= field; and their negations.
+        // The cases are field < value, field <= value, value < field, value <= field, and their negations.
         let (low, high) = match (side, order, truth) {
             (Side::Left, Order::Less, true) | (Side::Right, Order::LessOrEqual, false) => below(value),
             (Side::Left, Order::LessOrEqual, true) | (Side::Right, Order::Less, false) => (i64::MIN, value),
@@ -251,7 +251,7 @@ impl Lowering<'_> {
         self.enumeration(0, mask, truth)
     }
 
-    /// The mask of the category that an action uid names.
+    /// The mask of the category that an action's uid names.
     pub(super) fn category_mask(&mut self, uid: &EntityUID, loc: Option<&Loc>) -> Option<u32> {
         let name: &str = uid.eid().as_ref();
         let position = Category::ALL.iter().position(|category| category.name() == name);
@@ -335,7 +335,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// Reports an operand as unsupported. The operand's own advice, if there is one, replaces `help`.
+    /// Reports an operand as unsupported. The advice is that of the operand, or `help` if the operand has none.
     fn refuse(&mut self, expr: &Expr, operand: &Operand<'_>, help: &str) -> Formula {
         let help = if let Operand::Other(_, remedy) = operand { remedy } else { help };
         self.unsupported(expr, &describe(operand), help)
@@ -391,8 +391,8 @@ const fn last(unit: Unit) -> i64 {
     }
 }
 
-/// The values of a range from `low` to `high`, cut to the wire range; a bound outside the wire range folds to true or
-/// false.
+/// Requires a value from `low` to `high` in a range column. If the bounds contain no wire value, or all wire values,
+/// the result is always false or always true.
 fn range(column: usize, wire: (i64, i64), low: i64, high: i64) -> Formula {
     let (low, high) = (low.max(wire.0), high.min(wire.1));
     if low > high {
@@ -420,12 +420,12 @@ fn is(column: usize, condition: SetCondition) -> Formula {
     Formula::Is(Condition::Set(column, condition))
 }
 
-/// At least one of `members`; always false for an empty mask.
+/// Requires at least one of `members` in the set; always false for an empty mask.
 fn any(column: usize, members: u128) -> Formula {
     SetCondition::any(members).map_or(Formula::False, |condition| is(column, condition))
 }
 
-/// At least one of `members` is absent; this takes a row per member.
+/// Requires that at least one of `members` is not in the set; this needs one row per member.
 fn lacks_one(column: usize, members: u128) -> Formula {
     Formula::Any(bits_of(members).map(|member| is(column, SetCondition::none(1 << member))).collect())
 }

@@ -1,4 +1,4 @@
-//! Compiles a package into rows: parses, validates, lowers, expands, counts, and writes the image.
+//! Compiles a package into rows: parses, validates, lowers and expands its rules, counts the rows, writes the image.
 
 mod analyse;
 mod formula;
@@ -26,7 +26,7 @@ pub(crate) use operand::decimal;
 pub struct Capacity {
     /// Rows of the policy bank.
     pub policy: u16,
-    /// Rows of the entropy bank; each image needs one for the permit-all.
+    /// Rows of the entropy bank; each image needs one of them for the row permit-all.
     pub entropy: u16,
 }
 
@@ -51,13 +51,13 @@ impl Capacity {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
     pub id: String,
-    /// The bank that holds its rows.
+    /// The bank that holds the rule's rows.
     pub bank: Bank,
     /// Permit, forbid with reject, or forbid with decompose.
     pub kind: RowKind,
     pub reason: Option<String>,
     pub place: Option<Place>,
-    /// The rule's rows in the bank; empty if it can never match.
+    /// The rule's rows in the bank; empty if the rule can never match.
     pub rows: Range<u16>,
 }
 
@@ -75,7 +75,7 @@ impl Rule {
 /// A compiled package.
 #[derive(Clone, Debug)]
 pub struct Compiled {
-    /// The table image; for a member of a composition, the common image.
+    /// The table image; a member of a composition shares it with the other members.
     pub image: Image,
     /// Every rule of the package, in bytewise order of the ids.
     pub rules: Vec<Rule>,
@@ -93,7 +93,7 @@ impl Compiled {
         self.rule_of_row(Bank::Policy, row)
     }
 
-    /// The rule of row `row` of the entropy bank; `None` for the permit-all at its end.
+    /// The rule of row `row` of the entropy bank; `None` for the last row, permit-all.
     #[must_use]
     pub fn rule_of_entropy_row(&self, row: u16) -> Option<&Rule> {
         self.rule_of_row(Bank::Entropy, row)
@@ -106,7 +106,7 @@ impl Compiled {
         self.rules.get(usize::from(row.rule.get().checked_sub(self.first_rule)?))
     }
 
-    /// The package's rows of `bank` with their numbers, and the permit-all. Rows of other members are left out.
+    /// The package's rows of `bank` with their numbers, and the row permit-all. Rows of other members are left out.
     pub fn rows(&self, bank: Bank) -> impl Iterator<Item = (u16, &Row)> {
         let own = |row: &Row| {
             let rule = row.rule.get().checked_sub(self.first_rule);
@@ -141,8 +141,8 @@ impl Package {
         compiled.pop().ok_or_else(|| Problem::new(Kind::Capacity, "compiler fault, please report it").into())
     }
 
-    /// The policy set as `cedar-policy` evaluates it, each policy under its `@id`. It serves as the oracle of the
-    /// compiled rows. Errors: those of [`Package::compile`] that concern parsing and annotations.
+    /// The rules as a policy set of `cedar-policy`, each under its `@id`. Tests compare the compiled rows with this
+    /// set. Errors: those of [`Package::compile`] that concern parsing and annotations.
     pub fn cedar_policies(&self) -> Result<cedar_policy::PolicySet, PolicyError> {
         let (parsed, problems) = rules::parse(self.files());
         PolicyError::unless_empty(problems)?;
@@ -158,7 +158,7 @@ pub(crate) struct Expanded {
 }
 
 impl Expanded {
-    /// Parses, validates, lowers and expands the rules of `package`. `capacity` appears in messages only.
+    /// Parses, validates, lowers and expands the rules of `package`. `capacity` is only used in messages.
     pub(crate) fn new(package: &Package, capacity: Capacity) -> Result<Self, PolicyError> {
         let (parsed, mut problems) = rules::parse(package.files());
         if problems.is_empty() {
@@ -168,7 +168,7 @@ impl Expanded {
         let universe = Universe::new(package.vocabulary());
         let mut cubes = Vec::with_capacity(parsed.len());
         for (rule, formula) in parsed.iter().zip(&formulas) {
-            // A rule with a problem counts with zero rows.
+            // A rule with a problem counts as zero rows.
             let refused = found.iter().any(|problem| problem.rule() == Some(&rule.head.id));
             let rows = if refused { Ok(Vec::new()) } else { formula.cubes(&universe) };
             cubes.push(rows.unwrap_or_else(|formula::TooLarge| {
@@ -218,7 +218,7 @@ impl Expanded {
     }
 }
 
-/// Problems of the set of rules. They are meaningful only if every rule has parsed.
+/// Problems of the rules as a set. They are meaningful only if every rule was parsed.
 fn about_the_whole(package: &Package, parsed: &[Parsed]) -> Vec<Problem> {
     let mut problems = unknown_defers(package, parsed);
     if !parsed.iter().any(|rule| rule.head.kind == RowKind::Permit) {
@@ -238,7 +238,7 @@ fn lower(package: &Package, parsed: &[Parsed]) -> Result<(Vec<Formula>, Vec<Prob
         let mut lowering =
             Lowering { rule: &rule.head.id, file: &rule.file, vocabulary: package.vocabulary(), problems: Vec::new() };
         let formula = whole_rule(&mut lowering, rule);
-        // Cedar's own messages suffice for an ill-typed rule.
+        // For an ill-typed rule, Cedar's own messages are sufficient.
         if !refused.contains(rule.head.id.as_str()) {
             if lowering.problems.is_empty() {
                 problems.extend(findings.warnings.iter().filter(|w| w.rule() == Some(&rule.head.id)).cloned());
@@ -314,7 +314,7 @@ fn unknown_defers(package: &Package, parsed: &[Parsed]) -> Vec<Problem> {
 }
 
 /// Writes one image for these packages; returns each package's part. Rows are in the order of the packages. The
-/// packages do not share a domain, so a descriptor matches rows of one package only.
+/// packages have no common domain, so a descriptor matches rows of one package only.
 pub(crate) fn link(
     max_depth: u8,
     package_digest: [u8; 32],
@@ -373,7 +373,7 @@ pub(crate) fn link(
         package_digest,
         ..ImageHeader::ZERO
     };
-    // The prelude has rows in both banks. So an error here is a defect of the compiler.
+    // The prelude has rows in both banks, so neither bank is empty; an error here is a defect of the compiler.
     let image = Image::new(header, &policy, &entropy).map_err(|error| fault(&error))?;
     let compiled = |(rules, first_rule, universe, cubes)| {
         let image = image.clone();

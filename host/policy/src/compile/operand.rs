@@ -13,12 +13,12 @@ pub(super) enum Operand<'a> {
     Action,
     Bool(bool),
     Long(i64),
-    /// In units of 1/10000.
+    /// A decimal number in units of 1/10000.
     Decimal(i64),
     Text(&'a str),
     Entity(&'a EntityUID),
     Set(&'a [Expr]),
-    /// Anything else: its description, and advice.
+    /// Any other construct: its description, and advice.
     Other(&'static str, &'static str),
 }
 
@@ -41,7 +41,7 @@ impl Operand<'_> {
         )
     }
 
-    /// The constant in the wire unit of a range, if the types agree.
+    /// The constant in the wire unit of a range; `None` if the types differ.
     pub(super) const fn number(&self, unit: Unit) -> Option<i64> {
         match (self, unit) {
             (Self::Long(value), Unit::Count(_)) | (Self::Decimal(value), Unit::BasisPoints) => Some(*value),
@@ -131,7 +131,7 @@ pub(super) fn describe(operand: &Operand<'_>) -> String {
     }
 }
 
-/// Parses a Cedar decimal, `-?digits.1 to 4 digits`, into units of 1/10000.
+/// Parses a Cedar decimal (optional `-`, digits, `.`, 1 to 4 digits) into units of 1/10000.
 pub(crate) fn decimal(text: &str) -> Option<i64> {
     let (negative, digits) = text.strip_prefix('-').map_or((false, text), |rest| (true, rest));
     let (whole, fraction) = digits.split_once('.')?;

@@ -57,8 +57,8 @@ pub(super) fn validate(package: &Package, rules: &[Parsed]) -> Result<Findings, 
     };
     findings.errors.sort_by_key(key);
     findings.warnings.sort_by_key(key);
-    // Cedar validates once per action, in any order, and its messages differ only in the action's name. The first
-    // message in text order is kept.
+    // Cedar validates once per action, in any order; the messages for one rule differ only in the name of the action.
+    // Only the message that is first in text order is kept.
     for found in [&mut findings.errors, &mut findings.warnings] {
         found.dedup_by(|a, b| a.place().is_some() && a.place() == b.place() && a.rule() == b.rule());
     }

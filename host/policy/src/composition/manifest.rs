@@ -46,7 +46,7 @@ pub(super) struct MemberEntry {
 #[serde(deny_unknown_fields)]
 pub(super) struct ProfileEntry {
     pub(super) name: String,
-    /// [`Profile::digest`] of the profile; context documents and tickets contain it.
+    /// [`Profile::digest`] of the profile; context documents and tickets contain this digest.
     pub(super) digest: Hex<32>,
 }
 
@@ -95,7 +95,7 @@ impl CompositionManifest {
         Ok(())
     }
 
-    /// Whether `path` is a file of a member or a profile of a member.
+    /// Whether `path` is a file of a member's package or profiles.
     pub(super) fn names(&self, path: &str) -> bool {
         let of_member = |member: &MemberEntry| {
             let own = path.strip_prefix(MEMBERS).and_then(|path| path.strip_prefix(&*member.name));
@@ -130,7 +130,8 @@ impl MemberEntry {
         Ok(self.profiles.iter().map(read).collect::<Result<_, Problem>>()?)
     }
 
-    /// Digests of the profiles that may use the member. If none is listed, only the empty profile may.
+    /// Digests of the profiles that may use the member. If no profile is listed, this is the digest of the empty
+    /// profile.
     pub(super) fn digests(&self) -> BTreeSet<Hex<32>> {
         match self.profiles.as_slice() {
             [] => BTreeSet::from([Profile::default().digest()]),

@@ -1,12 +1,12 @@
-//! Compositions: several packages in one image. A card holds one image per session; a gateway serves several policies.
+//! Compositions: several packages in one image. A card holds one image, but a gateway may serve several policies.
 //!
 //! Each pair of a member and one of its domains becomes a value of the common enumeration `domain`. So a member's rows
-//! match descriptors of its own streams only. Classes with equal recognition share a number. Everything else stays as
-//! in the member's package: mapping, host stages, limits, thresholds, tests and rule ids.
+//! only match descriptors of its own streams. Classes that the mapping recognises alike share a number. Mapping, host
+//! stages, limits, thresholds, tests and rule ids are those of the member's package.
 //!
 //! A composition is a folder with `composition.toml`, every file of each member below `members/NAME/`, and each
-//! member's profiles below `profiles/NAME/`. Its digest is the SHA-256 of a listing of all these files, in the form of
-//! a package's listing.
+//! member's profiles below `profiles/NAME/`. The composition's digest is the SHA-256 of a listing of all these files; a
+//! package's listing has the same form.
 
 mod manifest;
 mod number;
@@ -43,9 +43,9 @@ pub struct Composition {
 /// A package in a composition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
-    /// Its name in the composition.
+    /// The member's name in the composition.
     pub name: String,
-    /// The package alone, as its author compiles and tests it.
+    /// The package by itself, as its author compiles and tests it.
     pub alone: Package,
     /// The package with the composition's numbers, digest and listing.
     pub package: Package,
@@ -54,9 +54,9 @@ pub struct Member {
 }
 
 impl Composition {
-    /// Loads the composition in the folder `dir`. Errors: files that cannot be read, are too large or are links; a
-    /// member or profile that is missing, broken, or different from its entry in `composition.toml`; members that do
-    /// not fit into one image; a composition whose name is not its folder's name.
+    /// Loads the composition in the folder `dir`. Errors: a file cannot be read, is too large or is a link; a member or
+    /// profile is missing, broken, or different from its entry in `composition.toml`; the members do not fit into one
+    /// image; the composition's name differs from its folder's name.
     pub fn load(dir: &Path) -> Result<Self, PolicyError> {
         let composition = Self::from_files(load::files(dir)?)?;
         let folder = dir.canonicalize().ok().and_then(|dir| Some(dir.file_name()?.to_string_lossy().into_owned()));
@@ -70,7 +70,8 @@ impl Composition {
         }
     }
 
-    /// The composition of these files, by path below its folder. Errors: as [`Composition::load`], except for reading.
+    /// Builds a composition from its files; the keys are paths below its folder. Errors: as [`Composition::load`],
+    /// except for reading.
     pub fn from_files(files: BTreeMap<String, Vec<u8>>) -> Result<Self, PolicyError> {
         load::check_paths(&files)?;
         let missing = || Problem::new(Kind::File, format!("no `{COMPOSITION_FILE}`: this is not a composition"));
@@ -102,7 +103,7 @@ impl Composition {
     }
 
     /// The composition from all files of its listing. Errors: as [`Composition::from_files`]; the prelude is missing or
-    /// of another version.
+    /// has another version.
     pub fn from_listed(files: BTreeMap<String, Vec<u8>>) -> Result<Self, PolicyError> {
         Self::from_files(without_prelude(files)?)
     }
@@ -140,7 +141,7 @@ impl Composition {
         PolicyError::unless_empty(problems)?;
         for bank in Bank::ALL {
             let rows = self.members.iter().zip(&expanded).map(|(member, one)| (member.name.as_str(), one.rows(bank)));
-            // The members share one permit-all.
+            // The members share one row permit-all.
             let free = usize::from(capacity.of(bank)).saturating_sub(usize::from(bank == Bank::Entropy));
             let what = format!("rows of the {} bank", bank.name());
             let help = "leave it out and compose it into an image for another card, or let rules need fewer rows: \

@@ -7,7 +7,7 @@ use portcullis_core::class::ClassId;
 use portcullis_core::manifest::{Class, Membership};
 use portcullis_core::wire::CLASSES;
 
-/// Each member's numbers. Members are numbered in order: a member's numbers do not depend on later members.
+/// Each member's numbers. Members get numbers in order, so a member's numbers do not depend on later members.
 pub(super) fn memberships(
     manifest: &CompositionManifest,
     members: &[(&str, &Package)],
@@ -46,7 +46,7 @@ pub(super) fn memberships(
     each.collect()
 }
 
-/// Checks that all members have the same depth limit: the image's header has only one.
+/// Checks that all members have the same depth limit; the image's header has a single one.
 fn same_depth(members: &[(&str, &Package)]) -> Result<(), PolicyError> {
     let mut depths = members.iter().map(|(name, package)| (name, package.manifest().limits.max_depth));
     let Some((first, depth)) = depths.next() else { return Ok(()) };
@@ -66,8 +66,8 @@ fn same_depth(members: &[(&str, &Package)]) -> Result<(), PolicyError> {
     }
 }
 
-/// Checks that the members' needs, added in order, fit into `room`. Otherwise the problem names the first member that
-/// does not fit.
+/// Checks that the sum of the members' needs fits into `room`. Otherwise the problem names the first member that does
+/// not fit.
 pub(super) fn fits<'n>(
     what: &str,
     room: usize,
@@ -91,7 +91,7 @@ pub(super) fn fits<'n>(
     Ok(())
 }
 
-/// The numbered classes so far, each with the package that declares it.
+/// The classes that have a number so far, each with the package that declares it.
 #[derive(Default)]
 struct Classes<'p> {
     numbered: Vec<(&'p Package, &'p Class)>,
@@ -112,9 +112,9 @@ impl<'p> Classes<'p> {
     }
 }
 
-/// Whether two classes can share a number: equal name, recognition, phrases and language.
+/// Whether two classes can share a number: their names, recognition, phrases and languages are equal.
 fn is_alike(a: (&Package, &Class), b: (&Package, &Class)) -> bool {
-    // The cheap comparison of names comes first; it fails for most pairs.
+    // Names are compared first, because this is cheap and most pairs have different names.
     let plain = |class: &Class| Class { description: String::new(), ..class.clone() };
     let language = |package: &Package| package.manifest().package.language.clone();
     a.1.name == b.1.name

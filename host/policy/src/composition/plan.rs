@@ -1,4 +1,4 @@
-//! The input of `policy compose`: packages and profiles in any folders, and the names of the members.
+//! The input of `policy compose`: the members' names, with their packages and profiles in any folders.
 
 use super::manifest::{CompositionManifest, MemberEntry, ProfileEntry, parse_profile};
 use super::{COMPOSITION_FILE, Composition, Identity, MEMBERS};
@@ -8,7 +8,7 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// A composition to be made. As TOML: `version`, `description`, and for each `[[member]]` its `name`, the folder of its
+/// A composition to be made, as TOML: `version`, `description`, and for each `[[member]]` its `name`, the folder of its
 /// `package`, and the files of its `profiles`. Unknown keys are errors.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -26,11 +26,11 @@ pub struct Plan {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlannedMember {
-    /// Its name in the composition.
+    /// The member's name in the composition.
     pub name: String,
-    /// Folder of its package.
+    /// Folder of the member's package.
     pub package: PathBuf,
-    /// Files of the profiles that may use the member; if there is none, only the empty profile may.
+    /// Files of the profiles that may use the member; if there are none, only the empty profile may use it.
     #[serde(default)]
     pub profiles: Vec<PathBuf>,
 }
@@ -54,8 +54,8 @@ impl Plan {
         Ok(plan)
     }
 
-    /// The files of the composition called `name`. Equal packages and profiles give equal bytes. Errors: packages or
-    /// profiles that cannot be read or are broken; members that do not fit into one image.
+    /// The files of the composition called `name`. Equal packages and profiles give equal bytes. Errors: a package or
+    /// profile cannot be read or is broken; the members do not fit into one image.
     pub fn compose(&self, name: &str) -> Result<BTreeMap<String, Vec<u8>>, PolicyError> {
         let mut files = BTreeMap::new();
         let mut members = Vec::new();
@@ -82,7 +82,7 @@ impl Plan {
     }
 }
 
-/// Reads a profile: an entry under the name of its file, and its bytes.
+/// Reads a profile. Returns its entry, which has the name of the file, and its bytes.
 fn read_profile(path: &Path, package: &Package, member: &str) -> Result<(ProfileEntry, Vec<u8>), Problem> {
     let shown = path.display().to_string();
     let problem = |what: &dyn std::fmt::Display| Problem::new(Kind::File, format!("`{shown}`: {what}"));

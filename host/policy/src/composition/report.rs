@@ -1,4 +1,4 @@
-//! A composition's use of an image, and the numbers of its members.
+//! Reports how much of an image a composition uses, and the numbers of its members.
 
 use super::{Composition, Member};
 use crate::compile::{Capacity, Compiled};
@@ -22,16 +22,16 @@ pub struct Use {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CompositionReport {
     pub composition: String,
-    /// SHA-256 of the listing of its files.
+    /// SHA-256 of the listing of the composition's files.
     pub package_digest: Hex<32>,
-    /// SHA-256 of its image.
+    /// SHA-256 of the image.
     pub policy_digest: Hex<32>,
     /// Values of the enumeration `domain`.
     pub domains: Use,
     pub classes: Use,
     /// Rows of the policy bank.
     pub policy_rows: Use,
-    /// Rows of the entropy bank, the common permit-all included.
+    /// Rows of the entropy bank, including the common row permit-all.
     pub entropy_rows: Use,
     /// The members, in the order of their numbers.
     pub members: Vec<MemberReport>,
@@ -40,11 +40,11 @@ pub struct CompositionReport {
 /// A member, its numbers, and its use of the image.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct MemberReport {
-    /// Its name in the composition.
+    /// The member's name in the composition.
     pub name: String,
     /// The policy's name in context documents.
     pub reference: String,
-    /// Name and version of its package.
+    /// Name and version of the member's package.
     pub package: String,
     pub domains: BTreeMap<String, u8>,
     pub classes: BTreeMap<String, u8>,

@@ -1,6 +1,6 @@
-//! Cubes: conjunctions of conditions, as sets of descriptors. Rules lower to cubes; `check` and `diff` solve over them.
+//! Cubes: conjunctions of conditions, as sets of descriptors. Rules become cubes; `check` and `diff` compute with them.
 //!
-//! Each condition of a cube is on one column. So intersection works column by column, and the difference of two cubes
+//! Each condition of a cube is on one column. So two cubes intersect column by column, and the difference of two cubes
 //! is a union of cubes. [`rows`] converts between cubes and wire rows, [`simplify`] reduces the number of rows,
 //! [`solve`] subtracts cubes and finds witnesses.
 
@@ -17,20 +17,20 @@ pub(crate) const SET_COLUMNS: usize = 3;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct SetCondition {
-    /// All of these members are in the set.
+    /// Mask of the members that must all be in the set.
     pub(crate) all: u128,
-    /// At least one of these is in the set; 0 means no condition.
+    /// Mask of the members of which at least one must be in the set; 0 means no condition.
     pub(crate) any: u128,
-    /// None of these is in the set.
+    /// Mask of the members that must not be in the set.
     pub(crate) none: u128,
 }
 
-/// A conjunction of conditions, one per column. Within its universe it is never empty, except for the combinations of
-/// uncertainty and its flag that [`solve`] excludes.
+/// A conjunction of conditions, one per column. It matches at least one descriptor of its universe, unless it allows
+/// only the combinations of uncertainty and uncertainty flag that [`solve`] excludes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Cube {
     pub(crate) enumerations: [u32; ENUMERATION_COLUMNS],
-    /// Flags, and presence bits of quantities: the bits with a condition, and their required values.
+    /// The bits (flags, and presence of quantities) that have a condition, and the required values of these bits.
     pub(crate) bits_mask: u8,
     pub(crate) bits_value: u8,
     /// Inclusive ranges; a bound on a quantity also requires its presence.
@@ -41,12 +41,12 @@ pub(crate) struct Cube {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Condition {
-    /// The enumeration in this column has one of these values.
+    /// A column, and the mask of the values that its enumeration may have.
     Enumeration(usize, u32),
     Bit(usize, bool),
-    /// The range in this column is within these bounds.
+    /// A column, and the smallest and the greatest value that its range may have.
     Range(usize, i64, i64),
-    /// The set in this column meets these conditions.
+    /// A column, and the conditions on its set.
     Set(usize, SetCondition),
 }
 
@@ -71,7 +71,7 @@ impl Universe {
         Self::of(values, members, vocabulary.quantities().len())
     }
 
-    /// The universe of these declared values, members and number of quantities.
+    /// The universe for the given declared values and members, and the given number of quantities.
     pub(crate) fn of(
         enumerations: [u32; ENUMERATION_COLUMNS],
         members: [u128; SET_COLUMNS],
@@ -94,7 +94,7 @@ impl Universe {
         both
     }
 
-    /// The cube of one condition; `None` if no descriptor meets it.
+    /// The cube with this condition only; `None` if no descriptor meets the condition.
     pub(crate) fn cube(&self, condition: Condition) -> Option<Cube> {
         let mut cube = self.all.clone();
         match condition {
@@ -122,13 +122,13 @@ impl SetCondition {
         Self { all: 0, any: 0, none: members }
     }
 
-    /// At least one of `members`; `None` for an empty mask.
+    /// The condition that at least one of `members` is in the set; `None` for an empty mask.
     pub(crate) const fn any(members: u128) -> Option<Self> {
         if members == 0 { None } else { Some(Self { all: 0, any: members, none: 0 }) }
     }
 
-    /// The conditions in canonical form; `None` if no set meets them. An `any` that loses its last member becomes
-    /// unsatisfiable, and does not turn into "no condition".
+    /// The conditions in canonical form; `None` if no set meets them. If `any` loses its last member, the result is
+    /// `None`: an empty `any` would mean that there is no condition.
     fn normalised(mut self) -> Option<Self> {
         if self.all & self.none != 0 {
             return None;
@@ -148,7 +148,8 @@ impl SetCondition {
         Some(self)
     }
 
-    /// Both conditions. If both have an `any`, the result is several alternatives, because a row has room for one.
+    /// The sets that meet both conditions. If both have an `any`, there may be several results, because a row has room
+    /// for only one `any`.
     fn and(self, other: Self) -> Vec<Self> {
         let base = Self { all: self.all | other.all, any: 0, none: self.none | other.none };
         let (larger, smaller) =
@@ -157,7 +158,7 @@ impl SetCondition {
             return Self { any: larger, ..base }.normalised().into_iter().collect();
         }
         if smaller & !larger == 0 {
-            // Every set that meets the smaller choice meets the larger one.
+            // Every set that meets the `any` with fewer members also meets the larger `any`.
             return Self { any: smaller, ..base }.normalised().into_iter().collect();
         }
         let rows = bits_of(smaller).map(|member| Self { all: base.all | 1 << member, any: larger, none: base.none });

@@ -5,7 +5,7 @@ use crate::vocabulary::QUANTITIES;
 use portcullis_core::wire::{Row, RowKind, small_enums};
 use zerocopy::little_endian::{I32, U16};
 
-/// First bit and mask of each enumeration with values fixed by the layout.
+/// First bit and mask of each enumeration whose values the layout fixes.
 const SMALL: [(u32, u16); 4] = [
     (small_enums::CATEGORY_BIT, small_enums::CATEGORY),
     (small_enums::GRANULARITY_BIT, small_enums::GRANULARITY),
@@ -68,7 +68,7 @@ pub(crate) fn to_row(cube: &Cube, universe: &Universe, kind: RowKind, rule: u16)
     }
 }
 
-/// The descriptors of `universe` that `row` matches, whatever its kind; `None` if there are none.
+/// The descriptors of `universe` that `row` matches; the row's kind is ignored. `None` if it matches none.
 pub(crate) fn of_row(row: &Row, universe: &Universe) -> Option<Cube> {
     let mut enumerations = [0; ENUMERATION_COLUMNS];
     let small = SMALL.map(|(bit, mask)| u32::from(row.small_enums.get() & mask) >> bit);

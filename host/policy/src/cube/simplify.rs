@@ -1,9 +1,9 @@
-//! Reduces the number of rows for a set of descriptors. Every step is exact: it drops a cube inside another cube, or
-//! joins two cubes that differ in one column and whose union is a cube.
+//! Reduces the number of rows for a set of descriptors. Every step keeps the set: it drops a cube that is inside
+//! another cube, or joins two cubes that differ in one column if their union is a cube.
 
 use super::{Cube, SetCondition};
 
-/// The same descriptors in at most as many cubes, sorted. The result does not depend on the order of the input.
+/// The same set of descriptors in the same number of cubes or fewer, sorted. The order of the input does not matter.
 pub(crate) fn simplify(mut cubes: Vec<Cube>) -> Vec<Cube> {
     loop {
         cubes.sort_unstable();
@@ -27,7 +27,7 @@ fn absorb(cubes: &mut Vec<Cube>) {
     *cubes = kept;
 }
 
-/// Joins the pairs that one pass finds; returns whether there was one.
+/// Makes one pass over the cubes and joins the pairs that it finds; returns whether it joined any.
 fn join_one_pair(cubes: &mut Vec<Cube>) -> bool {
     let mut found = false;
     let mut at = 0;
@@ -50,7 +50,7 @@ fn join_one_pair(cubes: &mut Vec<Cube>) -> bool {
     found
 }
 
-/// The union of two cubes, if it is a cube because they differ in one column only.
+/// The union of two cubes; `None` if they differ in several columns, or if the union is not a cube.
 fn join(a: &Cube, b: &Cube) -> Option<Cube> {
     let differ = a.enumerations.iter().zip(b.enumerations).filter(|(x, y)| *x != y).count()
         + a.ranges.iter().zip(b.ranges).filter(|(x, y)| *x != y).count()
@@ -92,7 +92,7 @@ fn join(a: &Cube, b: &Cube) -> Option<Cube> {
 fn join_sets(a: SetCondition, b: SetCondition) -> Option<SetCondition> {
     let (only_a, only_b) = (a.all & !b.all, b.all & !a.all);
     if a.none == b.none {
-        // A required single member, or an `any`, is a choice; two choices join into one `any`.
+        // A single required member and an `any` are both choices; two choices can be joined into one `any`.
         let choice = |only: u128, any: u128| match (only.count_ones(), any) {
             (1, 0) => Some(only),
             (0, any) if any != 0 => Some(any),
@@ -101,7 +101,7 @@ fn join_sets(a: SetCondition, b: SetCondition) -> Option<SetCondition> {
         let any = choice(only_a, a.any)? | choice(only_b, b.any)?;
         return SetCondition { all: a.all & b.all, any, none: a.none }.normalised();
     }
-    // One cube requires a member and the other forbids it: the union has no condition on that member.
+    // If one cube requires a member and the other forbids it, their union has no condition on that member.
     let differing = a.none ^ b.none;
     let decided = differing.count_ones() == 1 && only_a | only_b == differing && only_a & only_b == 0;
     let opposite = a.none & differing == only_b && b.none & differing == only_a;

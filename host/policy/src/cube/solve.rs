@@ -15,7 +15,7 @@ pub(crate) enum Residue {
     Unknown,
 }
 
-/// The part of `region` outside `covers`. `budget` limits the number of splits, over several calls if they share it.
+/// The part of `region` outside `covers`. `budget` limits the number of splits; several calls may share it.
 pub(crate) fn residue(universe: &Universe, region: &Cube, covers: &[&Cube], budget: &mut u32) -> Residue {
     let mut unknown = false;
     for valid in valid(universe) {
@@ -31,7 +31,7 @@ pub(crate) fn residue(universe: &Universe, region: &Cube, covers: &[&Cube], budg
     if unknown { Residue::Unknown } else { Residue::Empty }
 }
 
-/// The valid descriptors as two cubes: uncertainty is known, or it is unknown and has the value 10000.
+/// The valid descriptors as two cubes: uncertainty known, and uncertainty unknown with the value 10000.
 fn valid(universe: &Universe) -> [Cube; 2] {
     let flag = row_bits::UNCERTAINTY_KNOWN as u8;
     let known = Cube { bits_mask: flag, bits_value: flag, ..universe.all.clone() };
@@ -42,7 +42,7 @@ fn valid(universe: &Universe) -> [Cube; 2] {
     [known, unknown]
 }
 
-/// Splits the region along its first cover, depth first, until a part is inside one cover or meets none.
+/// Splits the region along its first cover, depth first, until each part is inside a cover or meets no cover.
 fn subtract(universe: &Universe, region: Cube, covers: &[&Cube], budget: &mut u32) -> Residue {
     let Some((first, rest)) = covers.split_first() else { return Residue::Left(Box::new(region)) };
     if covers.iter().any(|cover| region.within(cover)) {
@@ -62,8 +62,8 @@ fn subtract(universe: &Universe, region: Cube, covers: &[&Cube], budget: &mut u3
     if unknown { Residue::Unknown } else { Residue::Empty }
 }
 
-/// `region` without `cover`, as cubes: for each condition of `cover`, the part of the region that breaks this condition
-/// but meets the conditions before it.
+/// `region` without `cover`, as cubes. There is one cube for each condition of `cover`: the part of the region that
+/// breaks this condition but meets all conditions before it.
 fn without(universe: &Universe, region: &Cube, cover: &Cube) -> Vec<Cube> {
     let mut parts = Vec::new();
     let mut rest = region.clone();
@@ -90,7 +90,7 @@ fn without(universe: &Universe, region: &Cube, cover: &Cube) -> Vec<Cube> {
             return parts;
         }
     }
-    // A bound on a quantity requires its presence; the bits above ensure it.
+    // A bound on a quantity requires its presence; the loop over bits above has ensured it.
     for column in 0..RANGE_COLUMNS {
         let (Some(&(low, high)), Some(&(from, to))) = (rest.ranges.get(column), cover.ranges.get(column)) else {
             continue;
@@ -118,7 +118,7 @@ fn without(universe: &Universe, region: &Cube, cover: &Cube) -> Vec<Cube> {
             }
         }
     }
-    // Each `any` is handled last and separately: `rest` has room for only one per set.
+    // Conditions of the form `any` come last, because `rest` has room for only one `any` per set.
     for column in 0..SET_COLUMNS {
         let Some(any) = cover.sets.get(column).map(|condition| condition.any).filter(|any| *any != 0) else { continue };
         parts.extend(with_set(&rest, column, SetCondition::none(any)));
@@ -147,8 +147,8 @@ fn with_set(cube: &Cube, column: usize, condition: SetCondition) -> Vec<Cube> {
     vec![cube]
 }
 
-/// A descriptor in `cube`. Columns without a condition get first values, absent members, the smallest numbers, and host
-/// stages passed.
+/// A descriptor in `cube`. A column without a condition gets the first value, an absent member or the smallest number.
+/// The host stages count as passed.
 pub(crate) fn witness(cube: &Cube) -> Descriptor {
     let value = |column: usize| cube.enumerations.get(column).map_or(0, |mask| mask.trailing_zeros() as u8);
     let range = |column: usize| cube.ranges.get(column).copied().unwrap_or_default();

@@ -1,8 +1,8 @@
-//! Row bitmaps: for each column with a condition in some row, the rows that accept each value. Judging a descriptor
-//! intersects one bitmap per column, so the cost does not depend on where in a row a mismatch is.
+//! Row bitmaps: for each column that some row has a condition on, the rows that accept each value. To judge a
+//! descriptor, one bitmap per column is intersected, so the cost does not depend on where a row fails to match.
 //!
-//! A block has 256 rows (64 in a small bank). Columns without conditions in a block are not stored. The first set bit
-//! of each rule class in the intersection is the answer.
+//! A block has 256 rows (64 in a small bank). A block stores no bitmaps for columns without conditions in its rows. The
+//! answer consists of the first set bit of each rule class in the intersection.
 
 use super::BankAnswer;
 use super::reference::{descriptor_bits, scalars};
@@ -14,7 +14,7 @@ const BYTE_COLUMNS: usize = 13;
 const WIDE_COLUMNS: usize = 12;
 const NIBBLES: usize = 64;
 
-/// A descriptor's values in column order.
+/// A descriptor's values in the order of the columns.
 pub(super) struct Key {
     bytes: [u8; BYTE_COLUMNS],
     wide: [i32; WIDE_COLUMNS],
@@ -109,9 +109,9 @@ fn intersect<const W: usize>(rows: &mut Rows<W>, with: &Rows<W>) {
 /// Up to 64·W rows.
 #[derive(Clone, Debug)]
 pub(super) struct Block<const W: usize> {
-    /// Rows of a kind that can match (not empty rows).
+    /// Rows whose kind can match; empty rows cannot.
     live: Rows<W>,
-    /// Rows that forbid with reject, forbid with decompose, permit.
+    /// Rows that forbid with reject, rows that forbid with decompose, and rows that permit.
     classes: [Rows<W>; 3],
     byte_columns: Vec<ByteColumn<W>>,
     wide_columns: Vec<WideColumn<W>>,
@@ -120,14 +120,14 @@ pub(super) struct Block<const W: usize> {
     choices: [Choice<W>; 2],
 }
 
-/// Rows that accept each value of a column; no row accepts values beyond the table.
+/// Rows that accept each value of a column; values beyond the table are not accepted.
 #[derive(Clone, Debug)]
 struct ByteColumn<const W: usize> {
     column: usize,
     accepted: Vec<Rows<W>>,
 }
 
-/// Rows that accept each segment of a column: segment i is the values from `starts[i - 1]` up to `starts[i]`.
+/// Rows that accept each segment of a column; segment i has the values from `starts[i - 1]` to below `starts[i]`.
 #[derive(Clone, Debug)]
 struct WideColumn<const W: usize> {
     column: usize,
@@ -135,7 +135,7 @@ struct WideColumn<const W: usize> {
     accepted: Vec<Rows<W>>,
 }
 
-/// Rows whose `all` and `none` conditions on one nibble (four members) of a set accept each value of that nibble.
+/// For each value of one nibble (four members) of a set, the rows whose `all` and `none` conditions accept that value.
 #[derive(Clone, Debug)]
 struct Nibble<const W: usize> {
     nibble: usize,
@@ -144,9 +144,9 @@ struct Nibble<const W: usize> {
 
 #[derive(Clone, Debug)]
 struct Choice<const W: usize> {
-    /// Rows without an `any`.
+    /// Rows without an `any` condition.
     free: Rows<W>,
-    /// For each nibble value, the rows whose `any` it satisfies.
+    /// For each nibble and each of its values, the rows whose `any` condition the value meets.
     found: Vec<Nibble<W>>,
 }
 
@@ -254,7 +254,7 @@ impl<const W: usize> Block<W> {
 fn first<const W: usize>(rows: &Rows<W>, class: &Rows<W>) -> Option<u16> {
     let words = rows.iter().zip(class).zip((0u16..).step_by(64));
     words.map(|((row, class), base)| (row & class, base)).find(|(word, _)| *word != 0).map(|(word, base)| {
-        // A u64 has at most 63 trailing zeros here.
+        // A nonzero u64 has at most 63 trailing zeros.
         base + word.trailing_zeros() as u16
     })
 }

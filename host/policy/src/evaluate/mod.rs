@@ -1,4 +1,4 @@
-//! The software evaluator of an image. It decides as the card's comparator banks do, without allocation per descriptor.
+//! The software evaluator of an image. It decides as the card's banks do, and does not allocate memory per descriptor.
 
 mod index;
 pub mod reference;
@@ -13,11 +13,11 @@ pub use resolve::{Verdict, depth_limited, resolve};
 /// The result of one bank for a descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// A permit matched and no forbid.
+    /// A permit matched, and no forbid matched.
     Pass,
-    /// A forbid with outcome reject matched, or no row.
+    /// A forbid with outcome reject matched, or no row matched.
     Reject,
-    /// A forbid with outcome decompose matched, and none with outcome reject.
+    /// A forbid with outcome decompose matched, but no forbid with outcome reject.
     Decompose,
 }
 
@@ -29,7 +29,7 @@ pub struct BankAnswer {
 }
 
 impl BankAnswer {
-    /// No row matched.
+    /// The answer if no row matched.
     pub const DEFAULT_DENY: Self = Self { outcome: Outcome::Reject, row: None };
 
     /// The answer for the first matching row of each class.
@@ -67,8 +67,8 @@ impl Evaluator {
         Self::of_rows(image.policy_rows(), image.entropy_rows(), image.header().max_depth)
     }
 
-    /// The evaluator for rows without an image. Empty rows never match, so a zeroed table denies everything. Rows with
-    /// numbers from 65535 are ignored, because that number means "no row".
+    /// The evaluator for rows without an image. Empty rows never match, so a zeroed table denies everything. Rows from
+    /// number 65535 on are ignored, because 65535 means "no row".
     #[must_use]
     pub fn of_rows(policy: &[Row], entropy: &[Row], max_depth: u8) -> Self {
         Self { policy: Index::new(policy), entropy: Index::new(entropy), max_depth }
@@ -88,7 +88,6 @@ impl Evaluator {
         resolve(descriptor, banks, self.max_depth)
     }
 
-    /// Evaluates and resolves.
     #[must_use]
     pub fn judge(&self, descriptor: &Descriptor) -> Verdict {
         self.resolve(descriptor, &self.evaluate(descriptor))

@@ -1,4 +1,4 @@
-//! The row function without an index: the reference for tests of the indexed evaluator and of the card.
+//! Matches rows without an index: the reference with which tests compare the indexed evaluator and the card.
 
 use super::{BankAnswer, Banks};
 use crate::image::Image;
@@ -58,7 +58,7 @@ fn enumerations_match(row: &Row, d: &Descriptor) -> bool {
         && value_allowed(row.register.get(), d.register)
 }
 
-/// Whether bit `bit` is both in the group `mask` and allowed by the row.
+/// Whether bit `bit` is in the group `mask` and the row allows that bit.
 fn allowed(small: u32, bit: u32, mask: u16) -> bool {
     1u32.checked_shl(bit).is_some_and(|bit| bit & u32::from(mask) & small != 0)
 }

@@ -16,8 +16,8 @@ pub struct Verdict {
     pub entropy_row: Option<u16>,
 }
 
-/// The verdict on a descriptor for these bank answers. Unknown stage outcomes give a reject; so does a decompose at
-/// `max_depth` or deeper.
+/// The verdict on a descriptor that follows from the answers of the banks. An unknown stage outcome gives a reject, and
+/// so does a decompose at `max_depth` or deeper.
 #[must_use]
 pub fn resolve(descriptor: &Descriptor, banks: &Banks, max_depth: u8) -> Verdict {
     let stages = [
@@ -35,7 +35,7 @@ pub fn resolve(descriptor: &Descriptor, banks: &Banks, max_depth: u8) -> Verdict
     Verdict { determination, stage, policy_row: banks.policy.row, entropy_row: banks.entropy.row }
 }
 
-/// Whether `verdict` is a reject only because the descriptor is at the depth limit.
+/// Whether `verdict` would be a decompose at a smaller depth.
 #[must_use]
 pub fn depth_limited(descriptor: &Descriptor, banks: &Banks, verdict: &Verdict) -> bool {
     let BankAnswer { outcome, .. } = match verdict.stage {

@@ -1,5 +1,5 @@
-//! Checks of an image before its evaluation. Only rows in the compiler's canonical form pass. So equal policies have
-//! equal bytes, and a corrupted table is found before it is loaded.
+//! Checks an image before its evaluation. Only rows in the compiler's canonical form are accepted. So equal policies
+//! have equal bytes, and a corrupted table is found before it is loaded.
 
 use super::{Bank, ImageError};
 use portcullis_core::hex;
@@ -40,7 +40,8 @@ pub(super) fn text(header: &ImageHeader, text: &ImageText) -> Result<(), ImageEr
     require(text.bytes.get() > 0, "tables without bytes")
 }
 
-/// Whether a mask of declared values has its ones in the lowest bits, as numbered lists do.
+/// Whether the bits that are 1 in a mask of declared values are its lowest bits; values are numbered from 0 without
+/// gaps.
 const fn declares_prefix(mask: u128) -> bool {
     mask & mask.wrapping_add(1) == 0
 }

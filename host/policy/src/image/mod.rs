@@ -37,7 +37,7 @@ impl Bank {
     }
 }
 
-/// Why bytes are not an image of this version. Such bytes are never evaluated.
+/// Why bytes are not an image of this version. Bytes with such an error are never evaluated.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ImageError {
     #[error("an image has at least {needed} bytes, these are {found}")]
@@ -94,8 +94,8 @@ pub struct Directions {
 }
 
 impl Image {
-    /// Reads an image. Errors: bytes that this version's compiler could not have written: truncated, of another
-    /// version, or with conditions that are not in canonical form.
+    /// Reads an image. Errors: this version's compiler cannot have written the bytes: they are truncated, have another
+    /// version, or have conditions that are not in canonical form.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, ImageError> {
         let truncated = ImageError::Truncated { needed: ImageHeader::BYTES, found: bytes.len() };
         let Ok((header, rest)) = ImageHeader::read_from_prefix(bytes) else { return Err(truncated) };
@@ -122,8 +122,8 @@ impl Image {
         Ok(Self { bytes: bytes.to_vec(), header, text, tables: None, policy, entropy })
     }
 
-    /// Makes an image from rows. The row counts of `header` are overwritten. Errors: as [`Image::from_bytes`], and more
-    /// rows than a header can count.
+    /// Makes an image from rows. Overwrites the row counts of `header`. Errors: as [`Image::from_bytes`]; more rows
+    /// than a header can count.
     pub fn new(mut header: ImageHeader, policy: &[Row], entropy: &[Row]) -> Result<Self, ImageError> {
         let count = |rows: &[Row]| u16::try_from(rows.len()).map_err(|_| ImageError::Header("more than 65535 rows"));
         header.policy_rows = count(policy)?.into();

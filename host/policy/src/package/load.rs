@@ -1,4 +1,4 @@
-//! Reads a package's folder: regular files only, limited in number and size, never outside the folder.
+//! Reads a package's folder: regular files only, limited in number and size; links are refused.
 
 use crate::error::{Kind, PolicyError, Problem};
 use crate::sources::PRELUDE_FILE;
@@ -59,7 +59,7 @@ fn walk(
             continue;
         }
         let path = if prefix.is_empty() { name.to_owned() } else { format!("{prefix}/{name}") };
-        // Links are not followed: a link could lead out of the folder, and its target could change without the package.
+        // A link could lead out of the folder, and its target could change without a change in the package.
         let kind = entry.file_type().map_err(|error| problem(&path, error))?;
         if kind.is_dir() {
             walk(&entry.path(), &path, depth + 1, each)?;
@@ -82,7 +82,7 @@ fn read(path: &str, file: &Path) -> Result<Vec<u8>, Problem> {
     Ok(bytes)
 }
 
-/// Checks the paths: each must fit into a line of a listing, and none may have the prelude's name.
+/// Checks the paths: each must fit into one line of a listing, and must not be the prelude's name.
 pub(crate) fn check_paths(files: &BTreeMap<String, Vec<u8>>) -> Result<(), Problem> {
     for path in files.keys() {
         if path == PRELUDE_FILE {

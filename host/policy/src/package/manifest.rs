@@ -1,4 +1,4 @@
-//! Checks of `policy.toml` beyond its types.
+//! Checks of `policy.toml` beyond the types of its values.
 
 use crate::error::{Kind, Place, Problem};
 use portcullis_core::manifest::Manifest;
@@ -94,7 +94,7 @@ struct Checks<'a> {
 }
 
 impl Checks<'_> {
-    /// Reports `message` unless `holds`. The problem's place is the first occurrence of `near` in the manifest,
+    /// Reports `message` if `holds` is false. The problem points at the first occurrence of `near` in the manifest,
     /// preferably in quotes.
     fn require(&mut self, holds: bool, near: &str, message: impl FnOnce() -> String) {
         if holds {

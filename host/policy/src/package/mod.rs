@@ -35,8 +35,8 @@ pub struct Package {
 }
 
 impl Package {
-    /// Loads the package in the folder `dir`. Errors: files that cannot be read, are too large or are links; a manifest
-    /// that does not parse or is inconsistent; a package whose name is not its folder's name.
+    /// Loads the package in the folder `dir`. Errors: a file cannot be read, is too large or is a link; the manifest
+    /// does not parse or is inconsistent; the package's name differs from its folder's name.
     pub fn load(dir: &Path) -> Result<Self, PolicyError> {
         nearby::check(dir)?;
         let package = Self::from_files(load::files(dir)?)?;
@@ -51,7 +51,8 @@ impl Package {
         }
     }
 
-    /// The package of these files, by path below its folder. Errors: as [`Package::load`], except for reading.
+    /// Builds a package from its files; the keys are paths below its folder. Errors: as [`Package::load`], without
+    /// reading errors.
     pub fn from_files(files: BTreeMap<String, Vec<u8>>) -> Result<Self, PolicyError> {
         load::check_paths(&files)?;
         let missing = || Problem::new(Kind::File, format!("no `{MANIFEST_FILE}`: this is not a policy package"));
@@ -68,31 +69,30 @@ impl Package {
         {
             return Ok(Self { vocabulary: Vocabulary::new(&manifest), manifest, files, composition: None });
         }
-        // Looks for further problems that do not depend on a valid manifest.
+        // The checks of the mapping's declarations also run on a manifest that has other problems.
         problems.extend(manifest.iter().flat_map(|manifest| recognition::problems(manifest, &files)));
         problems.extend(rules::parse(&files).1);
         Err(PolicyError::unless_empty(problems).err().unwrap_or_else(|| missing().into()))
     }
 
-    /// The package as a member of the composition of these files.
+    /// The package as a member of the composition that consists of these files.
     pub(crate) fn as_member(&self, membership: Membership, composition: Arc<BTreeMap<String, Vec<u8>>>) -> Self {
         let manifest = Manifest { membership: Some(membership), ..self.manifest.clone() };
         let vocabulary = Vocabulary::new(&manifest);
         Self { manifest, vocabulary, files: self.files.clone(), composition: Some(composition) }
     }
 
-    /// Every problem of the declarations that the mapping finds.
+    /// Every problem that the mapping finds in the declarations.
     pub(crate) fn recognition_problems(&self) -> Vec<Problem> {
         recognition::problems(&self.manifest, &self.files)
     }
 
-    /// The declarations of the policy.
     #[must_use]
     pub const fn manifest(&self) -> &Manifest {
         &self.manifest
     }
 
-    /// Declared names, by column.
+    /// The declared names, by column.
     #[must_use]
     pub const fn vocabulary(&self) -> &Vocabulary {
         &self.vocabulary
@@ -115,9 +115,9 @@ impl Package {
         crate::schema::generate(&self.manifest)
     }
 
-    /// The text whose SHA-256 is the package digest: a line with the mapping version, then `SHA-256  length  path` for
-    /// each file in bytewise order of the paths, the prelude included. Each line can be checked with `sha256sum`. For
-    /// a member, the listing of its composition.
+    /// The text whose SHA-256 is the package digest: a line with the mapping version, then `SHA-256 length path` for
+    /// each file in bytewise order of the paths, including the prelude. `sha256sum` can check each line. For a member
+    /// of a composition, it is the composition's listing.
     #[must_use]
     pub fn listing(&self) -> String {
         let mut text = format!("portcullis package 1, mapping {MAPPING_VERSION}\n");
@@ -135,20 +135,20 @@ impl Package {
         own.chain([(PRELUDE_FILE, PRELUDE.as_bytes())]).collect()
     }
 
-    /// The package from all files of its listing. Errors: as [`Package::from_files`]; the prelude is missing or of
+    /// The package from all files of its listing. Errors: as [`Package::from_files`]; the prelude is missing or has
     /// another version.
     pub fn from_listed(files: BTreeMap<String, Vec<u8>>) -> Result<Self, PolicyError> {
         Self::from_files(without_prelude(files)?)
     }
 
-    /// The package digest, as in the image's header; for a member, the digest of its composition.
+    /// The package digest in the image's header; for a member, the digest of its composition.
     #[must_use]
     pub fn digest(&self) -> [u8; 32] {
         Sha256::digest(self.listing().as_bytes()).into()
     }
 }
 
-/// The files of a listing without the prelude. Errors: the prelude is missing or of another version.
+/// The files of a listing without the prelude. Errors: the prelude is missing or has another version.
 pub(crate) fn without_prelude(mut files: BTreeMap<String, Vec<u8>>) -> Result<BTreeMap<String, Vec<u8>>, Problem> {
     if files.remove(PRELUDE_FILE).as_deref() == Some(PRELUDE.as_bytes()) {
         return Ok(files);

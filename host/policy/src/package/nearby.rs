@@ -1,4 +1,4 @@
-//! Suggestions for a folder that is not a package.
+//! Suggests packages if a folder is not a package.
 
 use super::MANIFEST_FILE;
 use crate::composition::COMPOSITION_FILE;
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 /// Largest number of packages in a message.
 const LISTED: usize = 8;
 
-/// Checks that `dir` contains a manifest. Errors: a problem that lists the packages that may be meant.
+/// Checks that `dir` contains a manifest. Errors: a problem that lists packages nearby.
 pub(super) fn check(dir: &Path) -> Result<(), Problem> {
     if dir.join(MANIFEST_FILE).is_file() {
         return Ok(());
@@ -37,7 +37,7 @@ fn suggestion(dir: &Path) -> Option<String> {
         let names: Vec<_> = inside.iter().take(LISTED).map(|path| format!("`{}`", path.display())).collect();
         return Some(format!("it holds packages; did you mean {}{more}?", names.join(", ")));
     }
-    // `dir` may be a file or a folder inside a package.
+    // `dir` may be inside a package.
     if let Some(package) = dir.ancestors().skip(1).find(|above| above.join(MANIFEST_FILE).is_file()) {
         let shown = if package.as_os_str().is_empty() { Path::new(".") } else { package };
         return Some(format!("did you mean `{}`?", shown.display()));

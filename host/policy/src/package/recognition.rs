@@ -53,7 +53,7 @@ struct QuantityPlaces {
     units: BTreeMap<String, Spanned<String>>,
 }
 
-/// Every problem that the mapping finds in the declarations, except those that the manifest's own checks find.
+/// Every problem that the mapping finds in the declarations, without those that the manifest's checks report.
 pub(super) fn problems(manifest: &Manifest, files: &BTreeMap<String, Vec<u8>>) -> Vec<Problem> {
     let mut found = portcullis_mapping::problems(manifest, files);
     found.retain(|error| !matches!(error, MappingError::TooMany { .. } | MappingError::MissingVocabulary { .. }));
@@ -98,7 +98,7 @@ fn problem(error: &MappingError, text: &str, places: &Places, files: &BTreeMap<S
     }
 }
 
-/// The place of a part of an expression in the manifest; of the whole expression if it is written with escapes.
+/// The place in the manifest of a part of an expression, or of the whole expression if it contains escapes.
 fn within(text: &str, whole: Range<usize>, regex: &str, part: Option<Range<usize>>) -> Range<usize> {
     let written = text.get(whole.clone()).unwrap_or_default();
     match (written.find(regex), part) {

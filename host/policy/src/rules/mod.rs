@@ -22,7 +22,7 @@ pub(crate) struct Parsed {
     pub(crate) policy: Policy,
 }
 
-/// The valid rules of a package's files in bytewise order of their ids, and the problems of the others.
+/// The valid rules of a package's files in bytewise order of their ids, and the problems of the invalid rules.
 pub(crate) fn parse(files: &BTreeMap<String, Vec<u8>>) -> (Vec<Parsed>, Vec<Problem>) {
     let mut problems = Vec::new();
     let mut rules: BTreeMap<String, Parsed> = BTreeMap::new();
@@ -83,13 +83,12 @@ fn twice(first: &Parsed, file: &str, policy: &Policy) -> Problem {
     }
 }
 
-/// The rules as one Cedar policy set.
 pub(crate) fn policy_set(rules: &[Parsed]) -> Result<PolicySet, PolicyError> {
     let policies = rules.iter().map(|rule| rule.policy.clone());
     PolicySet::try_from_iter(policies).map_err(|error| Problem::new(Kind::Syntax, error.to_string()).into())
 }
 
-/// Rewrites a syntax problem where Cedar's message hides the cause: a number with a fraction.
+/// Rewrites a syntax problem if Cedar's message does not show the cause: a number with a fraction.
 fn syntax(problem: Problem) -> Problem {
     let Some(place) = problem.place().cloned() else { return problem };
     let (before, after) = place.source.split_at_checked(place.offset).unwrap_or_default();
@@ -105,10 +104,10 @@ fn syntax(problem: Problem) -> Problem {
         .help(help)
 }
 
-/// Converts a report of Cedar into a problem at the first place that it labels.
+/// Converts a report of Cedar into a problem at the first place that the report labels.
 pub(crate) fn diagnostic(kind: Kind, file: &str, source: &Arc<str>, from: &dyn Diagnostic) -> Problem {
     let mut message = from.to_string();
-    // The problem already names the rule.
+    // The problem already names the rule, so the message need not.
     if let Some(rest) = message.strip_prefix("for policy `").and_then(|rest| rest.split_once("`, ")) {
         message = rest.1.to_owned();
     }

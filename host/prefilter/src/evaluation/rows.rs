@@ -1,4 +1,4 @@
-//! Reads rows of `{"id","text"}` files.
+//! Reads files with one row per line: JSON objects with `id` and `text`.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -13,7 +13,7 @@ pub struct Row {
     pub id: String,
     pub text: String,
     pub label: Option<String>,
-    /// Language, otherwise the variant.
+    /// The row's language, or the row's variant if it has no language.
     pub variant: Option<String>,
 }
 
@@ -41,8 +41,8 @@ pub enum RowError {
 
 const EXPECTED: &str = "expected {\"id\", \"text\"}";
 
-/// The rows of a file, or of standard input for `-`. If `plain`, each line is the text of a row. Errors: [`RowError`],
-/// for the file and for each line.
+/// The rows of a file, or of standard input for `-`. If `plain`, each line is itself the text of a row. Errors:
+/// [`RowError`], for the file and for each line.
 pub fn read(file: &Path, plain: bool) -> Result<impl Iterator<Item = Result<Row, RowError>> + use<>, RowError> {
     let name = file.display().to_string();
     let reader: Box<dyn BufRead> = if file.as_os_str() == "-" {

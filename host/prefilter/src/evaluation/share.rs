@@ -1,4 +1,4 @@
-//! A share with its Wilson interval, computed with integers.
+//! A share with its Wilson interval, computed in integers.
 
 use serde::Serialize;
 
@@ -20,18 +20,18 @@ pub struct Share {
 }
 
 impl Share {
-    /// Requires `of` to be at most `all`.
+    /// The share of `of` in `all`; `of` must not be greater than `all`.
     #[must_use]
     pub fn new(of: u64, all: u64) -> Self {
         let (k, n) = (u128::from(of.min(all)), u128::from(all));
         if n == 0 {
             return Self { of, all, share_ppm: 0, low_ppm: 0, high_ppm: 1_000_000 };
         }
-        // The ends of the interval are (2k + z² ± z·sqrt(z² + 4k(n−k)/n)) / (2(n + z²)). Both sides are multiplied by
-        // n, so that only the root is inexact.
+        // The ends of the interval are (2k + z² ± z·sqrt(z² + 4k(n−k)/n)) / (2(n + z²)). Numerator and denominator are
+        // multiplied by n, so that only the root is inexact.
         let whole = 2 * (n * MILLION + Z2);
         let middle = 2 * k * MILLION + Z2;
-        // z·sqrt(…) in millionths: sqrt(z²·(z² + 4k(n−k)/n)), both factors in millionths.
+        // z·sqrt(…) in millionths is sqrt(z²·(z² + 4k(n−k)/n)) with both factors in millionths.
         let root = (Z2 * (Z2 + 4 * k * (n - k) * MILLION / n)).isqrt();
         let ppm = |value: u128| u64::try_from(value.min(MILLION)).unwrap_or(1_000_000);
         Self {
@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn known_intervals() {
-        // Expected values come from another program with floating point.
+        // A program with floating-point numbers computed the expected values.
         for (of, all, low, high) in [
             (0, 375, 0, 10_140),
             (6, 50, 56_176, 238_048),

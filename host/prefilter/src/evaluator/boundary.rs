@@ -1,12 +1,12 @@
-//! Boundary and embedding structure: faked turns and system tags, data that closes its own fence, and orders inside
-//! quoted or tool content.
+//! Boundaries and embedding: faked turns and system tags, data that closes its own fence, and orders inside quoted text
+//! or tool content.
 
 use super::{Budget, Input, finding, halt};
 use crate::blocks::places;
 use crate::report::EvaluatorFinding;
 use crate::rules::{Measure, Measurements, RuleSet};
 
-/// Nesting so deep that parsers may interpret it differently.
+/// The nesting is so deep that parsers may read it differently.
 const HALT_NESTING: &str = "HALT-NESTING";
 /// Largest number of open brackets or quotations.
 const DEPTH_MAX: usize = 512;
@@ -19,14 +19,15 @@ pub(super) fn judge(bytes: Input, rules: &RuleSet, budget: Budget) -> EvaluatorF
     finding(rules, &bytes, &measured, budget)
 }
 
-/// Measures the nesting of brackets and quotations. Returns the place where it is too deep to continue.
+/// Measures the nesting of brackets and quotations. Returns the place where the nesting becomes too deep, if there is
+/// one.
 fn nesting(bytes: &[u8], measured: &mut Measurements) -> Option<usize> {
     let (mut depth, mut quotes, mut run) = (0usize, 0usize, 0usize);
     let (mut deepest, mut longest) = (0, 0);
     let mut next = 0;
     for at in places(bytes, is_sign) {
         let Some(byte) = bytes.get(at) else { continue };
-        // Text ends a run of quotation marks; spaces between them do not.
+        // Other text ends a run of quotation marks; spaces do not.
         if bytes.get(next..at).unwrap_or_default().iter().any(|b| *b != b' ') {
             run = 0;
         }
@@ -46,7 +47,7 @@ fn nesting(bytes: &[u8], measured: &mut Measurements) -> Option<usize> {
                     _ => {}
                 }
             }
-            // Other signs continue a run.
+            // A sign that is neither a bracket nor a quotation mark also continues a run.
             _ => run += 1,
         }
         let deep = depth.max(quotes);

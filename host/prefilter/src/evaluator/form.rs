@@ -1,7 +1,7 @@
-//! Encoded and obfuscated forms: text that hides its content. The form itself is the finding; nothing is decoded.
+//! Encoded and obfuscated forms, in which a text hides its content. The form itself is the finding; nothing is decoded.
 //!
-//! One pass over the tokens between white space. The classes of a token's bytes select its detailed checks; most tokens
-//! need none.
+//! One pass reads the tokens between white space. The classes of a token's bytes determine which detailed checks it
+//! needs; most tokens need none.
 
 mod script;
 mod shifted;
@@ -78,7 +78,7 @@ const BASE64: u16 = 1 << 6;
 const LEET: u16 = 1 << 7;
 /// Signs that begin an escape: `\`, `%`, `&`.
 const ESCAPE: u16 = 1 << 8;
-/// Not ASCII.
+/// Bytes that are not ASCII.
 const HIGH: u16 = 1 << 9;
 const CONTROL: u16 = 1 << 10;
 const OTHER: u16 = 1 << 11;

@@ -1,4 +1,4 @@
-//! Imperative command structure: orders that override, reassign a role, claim authority, or request tools or secrets.
+//! Orders: commands that override, reassign a role, claim authority, or request tools or secrets.
 
 use super::{Budget, Input, finding};
 use crate::report::EvaluatorFinding;

@@ -1,7 +1,7 @@
-//! Non-imperative inducement: role-play frames, persona contracts, staged dialogues, games and stories that contain a
+//! Inducement without an order: role-play frames, persona contracts, staged dialogues, games and stories that contain a
 //! directive.
 //!
-//! None of these words is an order by itself. The evaluator searches for frames: parts that occur together.
+//! No single word of such a text is an order, so the evaluator searches for frames: parts that occur together.
 
 use super::{Budget, Input, finding};
 use crate::blocks::places;
@@ -17,13 +17,13 @@ pub(super) fn judge(bytes: Input, rules: &RuleSet, budget: Budget) -> EvaluatorF
 /// Greatest length of a label's name in bytes.
 const NAME_MAX: usize = 32;
 
-/// Measures the labels of staged voices: bracketed names that are quoted, or followed by a colon.
+/// Measures the labels of staged voices: names in brackets that are quoted, or that a colon follows.
 fn labels(bytes: &[u8], measured: &mut Measurements) {
     let mut seen = 0;
     let mut first = 0;
     let mut from = 0;
     for open in places(bytes, |b| b == b'[') {
-        // This bracket is inside the name of the previous label.
+        // This bracket belongs to the name of the previous label.
         if open < from {
             continue;
         }

@@ -1,4 +1,4 @@
-//! Checks that the bytes are text. The meaning of other bytes is ambiguous, so the filter halts.
+//! Checks that the bytes are text. Other bytes have no certain meaning, so the filter halts.
 
 use super::{Budget, Input, halt};
 use crate::report::EvaluatorFinding;
@@ -6,7 +6,7 @@ use crate::rules::RuleSet;
 
 /// The bytes are not UTF-8.
 const HALT_ENCODING: &str = "HALT-ENCODING";
-/// There is a zero byte: programs disagree about where such a text ends.
+/// The text contains a zero byte; programs disagree on whether the text ends there.
 const HALT_NUL: &str = "HALT-NUL";
 
 pub(super) fn judge(bytes: Input, rules: &RuleSet, _budget: Budget) -> EvaluatorFinding {

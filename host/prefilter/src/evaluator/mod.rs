@@ -1,4 +1,4 @@
-//! The evaluators. Each is a pure function of its own copy of the bytes and its own rules.
+//! The evaluators. Each evaluator is a pure function of its own copy of the bytes and its own rules.
 
 mod boundary;
 mod form;
@@ -17,7 +17,7 @@ pub type Input = Box<[u8]>;
 /// Judges an input by rules, within a budget.
 pub type Judge = fn(Input, &RuleSet, Budget) -> EvaluatorFinding;
 
-/// The cost limit of a judgement. Every machine enforces it alike: an input that would cost more halts.
+/// The cost limit of a judgement. It does not depend on the machine: an input that would cost more halts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
     /// Largest number of bytes of an input.
@@ -47,7 +47,7 @@ pub struct Evaluator {
 }
 
 impl Evaluator {
-    /// An evaluator with these rules; it has the name of the rules.
+    /// An evaluator with the given rules; its name is the name of the rules.
     #[must_use]
     pub const fn new(rules: RuleSet, judge: Judge) -> Self {
         Self { rules, judge }
@@ -73,7 +73,7 @@ impl Evaluator {
 
     /// The evaluator's finding; `None` if it panicked.
     pub(crate) fn judge_caught(&self, bytes: Input, budget: Budget) -> Option<EvaluatorFinding> {
-        // An evaluator has no state that a panic could leave incomplete.
+        // After a panic, no state of the evaluator is used again.
         catch_unwind(AssertUnwindSafe(|| self.judge(bytes, budget))).ok()
     }
 }
@@ -90,22 +90,22 @@ const BUILTIN: [(&str, &str, Judge); 5] = [
 /// The evaluator that a policy cannot disable.
 pub(crate) const INTAKE: &str = "intake";
 
-/// All built-in evaluators, by name. Errors: a built-in rule file is invalid, which is a defect; the tests parse all of
-/// them.
+/// All built-in evaluators, by name. Errors: a built-in rule file is invalid, which is a defect of the program; tests
+/// parse all of these files.
 pub fn builtin() -> Result<Vec<Evaluator>, RuleError> {
     BUILTIN.iter().map(|(name, text, judge)| Ok(Evaluator::new(RuleSet::parse(name, text)?, *judge))).collect()
 }
 
-/// The identifier of a halt for a spent budget.
+/// The identifier of a halt after the budget was spent.
 pub(crate) const HALT_BUDGET: &str = "HALT-BUDGET";
 
-/// The finding of an evaluator that stops in the range from `start` to `end`.
+/// The finding of an evaluator that halts because of the range from `start` to `end`.
 pub(crate) fn halt(rules: &RuleSet, id: &str, start: usize, end: usize, steps: u64) -> EvaluatorFinding {
     let violation = Violation { id: id.to_owned(), evaluator: rules.evaluator().to_owned(), start, end };
     EvaluatorFinding { violations: vec![(Tier::Critical, violation)], halted: true, steps }
 }
 
-/// The finding of the rules over cues and measures, or a halt if the budget was spent.
+/// The findings of the rules over cues and measures, or a halt if the budget is spent.
 fn finding(rules: &RuleSet, bytes: &[u8], measured: &crate::rules::Measurements, budget: Budget) -> EvaluatorFinding {
     let (mut found, steps, done) = rules.match_cues(bytes, budget.steps(bytes.len()));
     if !done {

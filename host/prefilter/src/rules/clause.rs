@@ -1,7 +1,7 @@
-//! The beginnings and ends of clauses, as far as marks and line ends show them.
+//! Finds beginnings and ends of clauses, by marks and line ends only.
 
-/// Whether a clause begins at a place: only spaces and opening marks separate it from the start of the input, the end
-/// of a line, or a mark that ends a clause.
+/// Whether a clause begins at a place: only spaces and opening marks separate the place from the start of the input,
+/// the end of a line, or a mark that ends a clause.
 pub(super) fn begins_clause(bytes: &[u8], at: usize) -> bool {
     let before = bytes.get(..at).unwrap_or_default();
     if before.last().is_some_and(|b| is_quote(*b)) {

@@ -1,8 +1,8 @@
 //! The content of a rule file.
 //!
-//! `[[cue]]` defines a family of words and phrases with the same role in a structure. `[[phrase]]` defines a sequence
-//! of families, which forms another family. `[[rule]]` defines a structure as an arrangement of families, or as a
-//! measured form.
+//! `[[cue]]` defines a family: words and phrases with the same role in a structure. `[[phrase]]` defines a sequence of
+//! families, which itself is another family. `[[rule]]` defines a structure, either as an arrangement of families or as
+//! a measured form.
 
 use crate::tier::Tier;
 use serde::Deserialize;
@@ -22,15 +22,15 @@ pub(crate) struct RuleFile {
     pub(crate) rules: Vec<Rule>,
 }
 
-/// A family of literals. A literal begins and ends at word boundaries; a literal that ends with `*` is a stem, and the
-/// word may continue. ASCII letters match both cases, a space also matches a line end, and `'` also the typographic
-/// apostrophe. All spellings are in the automaton, so the input is not changed.
+/// A family of literals. A literal begins and ends at word boundaries; if it ends with `*`, the word may continue.
+/// ASCII letters match both cases, a space also matches a line end, and `'` also the typographic apostrophe. The
+/// automaton contains all these spellings, so the input is compared unchanged.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Cue {
     pub(crate) name: String,
     pub(crate) any: Vec<String>,
-    /// Whether ASCII letters match in their own case only.
+    /// Whether the case of ASCII letters must match.
     #[serde(default)]
     pub(crate) exact: bool,
 }
@@ -41,13 +41,13 @@ pub(crate) struct Phrase {
     pub(crate) name: String,
     pub(crate) sequence: Vec<String>,
     pub(crate) gap: usize,
-    /// The phrase must not follow this family directly.
+    /// The family that the phrase must not follow directly.
     #[serde(default)]
     pub(crate) unless_after: Option<String>,
-    /// The phrase must begin a clause, or follow this family directly.
+    /// The family that the phrase must follow directly, unless the phrase begins a clause.
     #[serde(default)]
     pub(crate) opens: Option<String>,
-    /// The phrase must end a clause, or precede this family directly.
+    /// The family that the phrase must precede directly, unless the phrase ends a clause.
     #[serde(default)]
     pub(crate) ends: Option<String>,
 }
@@ -59,27 +59,27 @@ pub struct Rule {
     pub id: String,
     /// The default tier.
     pub tier: Tier,
-    /// A description of the structure, and why it is one.
+    /// Describes the structure, and gives the reason why it is one.
     pub structure: String,
     pub hits: Vec<String>,
-    /// Similar inputs without the structure.
+    /// Examples of similar inputs that do not have the structure.
     pub passes: Vec<String>,
     /// Families in sequence; `a|b` means either.
     #[serde(default)]
     pub(crate) sequence: Vec<String>,
-    /// Largest number of bytes between two parts of the sequence.
+    /// Largest number of bytes between two neighbouring parts of the sequence.
     #[serde(default)]
     pub(crate) gap: usize,
-    /// The sequence must not follow this family directly.
+    /// The family that the sequence must not follow directly.
     #[serde(default)]
     pub(crate) unless_after: Option<String>,
-    /// The sequence must begin a clause, or follow this family directly.
+    /// The family that the sequence must follow directly, unless the sequence begins a clause.
     #[serde(default)]
     pub(crate) opens: Option<String>,
-    /// The sequence must end a clause, or precede this family directly.
+    /// The family that the sequence must precede directly, unless the sequence ends a clause.
     #[serde(default)]
     pub(crate) ends: Option<String>,
-    /// Whether its parts may be in several passages, because the border between passages belongs to the structure.
+    /// Whether the parts may be in different passages, because the border between passages is one of the parts.
     #[serde(default)]
     pub(crate) crosses: bool,
     /// A family that cancels the finding if it occurs after the sequence.
@@ -95,14 +95,14 @@ pub struct Rule {
     pub(crate) repeated: Option<String>,
     #[serde(default)]
     pub(crate) measure: Option<Measure>,
-    /// The smallest number of families or repetitions, or the smallest value of the measure.
+    /// The smallest number of families or repetitions, or the smallest value of the measure, for a finding.
     #[serde(default)]
     pub(crate) at_least: usize,
     #[serde(default)]
     pub(crate) within: usize,
 }
 
-/// Forms that one pass over the bytes measures.
+/// Forms that the evaluators measure in one pass over the bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Measure {
@@ -126,11 +126,11 @@ pub(crate) enum Measure {
     BinaryRun,
     /// Number of consecutive tokens that are pairs of hexadecimal digits or small numbers.
     CodeRun,
-    /// Number of consecutive single letters with one separator between two.
+    /// Number of consecutive single letters, with one separator between each two.
     SpacedRun,
-    /// Number of words with a digit or sign in place of a letter, within a window.
+    /// Number of words with a digit or sign in place of a letter, among nearby tokens.
     LeetWords,
-    /// Number of invisible characters between ASCII letters, or in a row.
+    /// Number of invisible characters in a row or between ASCII letters.
     Invisible,
     /// Number of bidirectional overrides and embeddings.
     Bidi,
@@ -140,7 +140,7 @@ pub(crate) enum Measure {
     /// Number of consecutive letters of a mathematical, enclosed or full-width alphabet.
     StyledRun,
     Stacked,
-    /// Number of repetitions of one token, or of two tokens in turn.
+    /// Number of repetitions of one token, or of two alternating tokens.
     RepeatedToken,
     ByteRun,
     /// Number of control characters other than white space.
@@ -148,14 +148,14 @@ pub(crate) enum Measure {
     /// Number of brackets or quotations that are open at once.
     Depth,
     QuoteRun,
-    /// Number of bracketed names that are quoted, or followed by a colon.
+    /// Number of names in brackets that are quoted, or that a colon follows.
     Turns,
 }
 
 pub(crate) type Families = BTreeMap<String, usize>;
 
 impl RuleFile {
-    /// Numbers the families in order: those of cues, then those of phrases.
+    /// Numbers the families: first those of cues, then those of phrases.
     pub(super) fn families(&self) -> Result<Families, (String, String)> {
         let mut families = Families::new();
         let names = self.cues.iter().map(|c| &c.name).chain(self.phrases.iter().map(|p| &p.name));

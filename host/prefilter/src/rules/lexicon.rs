@@ -1,9 +1,10 @@
-//! Finds cues: the places of the families' literals.
+//! Finds cues: the places where literals of the families occur.
 //!
 //! The automaton starts at each place where a literal may begin, and stops at the first byte that does not continue a
-//! literal. So the work per place is at most the longest literal. Input bytes are compared unchanged. Before each
-//! start, two bitmaps show whether a literal can begin with these bytes, in any spelling; most words are excluded. So a
-//! compact automaton is fast enough; with a row of transitions for each state it would take 150 MB.
+//! literal. So the work per place is bounded by the longest literal. Input bytes are compared unchanged. Before each
+//! start, two bitmaps show whether a literal, in any spelling, can begin with the bytes there; this excludes most
+//! words. So a compact automaton is fast enough; an automaton with a full row of transitions for each state would take
+//! 150 MB.
 
 use super::file::{Cue, Families};
 use super::words::{begins, ends_word};
@@ -14,9 +15,9 @@ use std::collections::BTreeMap;
 
 /// Greatest length of a literal in bytes; it bounds the work per place.
 const LITERAL_MAX: usize = 64;
-/// Number of spaces of a literal that also match a line end.
+/// Largest number of spaces in a literal that also match a line end.
 const BLANKS_MAX: usize = 4;
-/// Number of bytes of a literal up to which states have a full row of transitions.
+/// Number of first bytes of a literal for which the states have a full row of transitions.
 const DENSE: usize = 4;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,7 +82,7 @@ impl Lexicon {
         Ok(Self { automaton, literals: by_bytes.into_iter().map(literal).collect(), beginnings })
     }
 
-    /// Reports every hit, in order of start and end. Returns the number of steps, and whether the limit sufficed.
+    /// Reports every hit, in order of start and end. Returns the number of steps, and whether `steps_max` was enough.
     pub(super) fn scan(&self, bytes: &[u8], steps_max: u64, mut hit: impl FnMut(Hit, &mut u64)) -> (u64, bool) {
         let mut steps = 0;
         let Some(automaton) = &self.automaton else { return (steps, true) };
@@ -123,7 +124,7 @@ impl Lexicon {
             for nth in 0..automaton.match_len(state) {
                 let Some(literal) = self.literals.get(automaton.match_pattern(state, nth).as_usize()) else { continue };
                 let exact = literal.exact.as_deref().is_none_or(|e| bytes.get(start..end) == Some(e));
-                // A state also reports literals that end here but began later.
+                // A state also reports literals that end here but began after `at`.
                 if literal.length == length && exact && (!literal.whole || ends_word(bytes, end)) {
                     for family in &literal.families {
                         *steps += 1;
@@ -138,8 +139,8 @@ impl Lexicon {
 const PLACES: usize = 1 << 15;
 const LOOK: usize = 3;
 
-/// Bitmaps over the first three bytes of literals, and over the next three, with both cases of ASCII letters. Bytes
-/// that are not in the bitmaps cannot begin a literal.
+/// Bitmaps over the first three bytes of literals and over the next three bytes, in both cases of ASCII letters. No
+/// literal begins with bytes that are not in the bitmaps.
 #[derive(Debug)]
 struct Beginnings {
     first: Vec<u64>,
@@ -168,7 +169,7 @@ impl Beginnings {
     fn may_begin(&self, bytes: &[u8], start: usize) -> bool {
         let rest = bytes.get(start..).unwrap_or_default();
         let [a, b, c, d, e, f] = rest.first_chunk::<6>().copied().unwrap_or_else(|| {
-            // Padding is not part of any literal.
+            // The padding bytes do not occur in any literal.
             let mut padded = [0; 6];
             padded.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
             padded
@@ -178,7 +179,7 @@ impl Beginnings {
     }
 }
 
-/// The place of three bytes in a bitmap. Several triples may share a place.
+/// The place of three bytes in a bitmap; other triples may have the same place.
 #[inline]
 fn place(bytes: [u8; LOOK]) -> usize {
     let [a, b, c] = bytes.map(u32::from);
@@ -190,7 +191,7 @@ fn is_set(map: &[u64], place: usize) -> bool {
     map.get(place / 64).is_some_and(|word| word >> (place % 64) & 1 != 0)
 }
 
-/// Marks the first three bytes of a literal in both cases. If it has only two bytes, every third byte is marked.
+/// Marks the first three bytes of a literal in both cases. After a literal of two bytes, every third byte is possible.
 fn set(map: &mut [u64], literal: &[u8]) {
     let cases = |at: usize| match literal.get(at) {
         Some(b) => vec![b.to_ascii_lowercase(), b.to_ascii_uppercase()],

@@ -38,7 +38,7 @@ pub struct RuleSet {
     measured: Vec<(usize, Measure, usize)>,
     tiers: Vec<Tier>,
     quotable: bool,
-    /// The most severe tier within a quotation; `None` if a quotation makes no difference.
+    /// The most severe tier of a finding within a quotation; `None` if quotations make no difference.
     quoted: Option<Tier>,
     digest: [u8; 32],
 }
@@ -61,7 +61,7 @@ impl RuleSet {
         Ok(Self { evaluator, rules, lexicon, structures, measured, tiers, quotable, quoted: None, digest })
     }
 
-    /// Limits the tier of findings within a quotation. Has no effect on rules of a file that is not `quotable`.
+    /// Limits the tier of findings within quotations. Has no effect on rule files that are not `quotable`.
     #[must_use]
     pub fn with_quoted(mut self, quoted: Option<Tier>) -> Self {
         self.quoted = quoted.filter(|_| self.quotable);
@@ -102,7 +102,7 @@ impl RuleSet {
         self.digest
     }
 
-    /// The findings of the rules over cues, the number of steps, and whether `steps_max` sufficed.
+    /// The findings of the rules over cues, the number of steps, and whether `steps_max` was enough.
     pub(crate) fn match_cues(&self, bytes: &[u8], steps_max: u64) -> (Vec<RuleHit>, u64, bool) {
         let quotations = if self.quoted.is_some() { Quotations::of(bytes) } else { Quotations::default() };
         let mut run = self.structures.start(bytes, quotations);
@@ -145,7 +145,7 @@ pub(crate) struct RuleHit {
 pub(crate) struct Measurements(Vec<(Measure, usize, usize, usize)>);
 
 impl Measurements {
-    /// Records a value; of equal values the first one is kept.
+    /// Records a value if it is the largest of its measure so far; of equal values, the first is kept.
     pub(crate) fn note(&mut self, measure: Measure, value: usize, start: usize, end: usize) {
         if value == 0 {
             return;

@@ -1,5 +1,5 @@
-//! Passages: text between blank lines and fences. Most structures must be within one passage, because independent texts
-//! may have been joined.
+//! Passages: text between blank lines and fences. The parts of most structures must be in one passage, because separate
+//! passages may be independent texts that someone joined.
 
 use crate::blocks::places;
 
@@ -13,7 +13,7 @@ pub(super) struct Passages<'b> {
     bytes: &'b [u8],
     /// Ends of the remaining lines.
     lines: Box<dyn Iterator<Item = usize> + 'b>,
-    /// The start of the next line, and the start of the passage.
+    /// The start of the next line, and the start of the current passage.
     line: usize,
     start: usize,
 }
@@ -23,14 +23,14 @@ impl<'b> Passages<'b> {
         Self { bytes, lines: Box::new(places(bytes, |b| b == b'\n')), line: 0, start: 0 }
     }
 
-    /// Advances to the passage of a place. Places must be passed in ascending order.
+    /// Advances to the passage that contains `at`. Calls must have ascending places.
     pub(super) fn go_to(&mut self, at: usize) {
         while self.line <= at {
-            // The line of the place; the last line ends with the input.
+            // The line that contains `at`; the last line ends with the input.
             let end = self.lines.next().unwrap_or(self.bytes.len());
             let line = self.bytes.get(self.line..end).unwrap_or_default();
             if parts(line) {
-                // The text after a fence, on its line, belongs to the next passage.
+                // The rest of the fence's line belongs to the next passage.
                 self.start = self.line;
             }
             self.line = end + 1;
@@ -47,7 +47,7 @@ fn parts(line: &[u8]) -> bool {
     is_blank(line) || is_fence(line)
 }
 
-/// Whether a line has only white space, possibly after the marks of a block quotation.
+/// Whether a line has only white space, apart from marks of a block quotation at its start.
 pub(super) fn is_blank(line: &[u8]) -> bool {
     let inner = line
         .iter()

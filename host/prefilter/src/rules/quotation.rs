@@ -1,6 +1,6 @@
-//! Quotations: text between quotation marks within a passage, in a block quotation, or in code. A quoted order is not
-//! given by the author, so the profile `document` gives it a lower tier. It is never ignored, because only marks
-//! distinguish quoted text. A structure that extends beyond its quotation counts in full.
+//! Quotations: text between quotation marks within a passage, in a block quotation, or in code. The author of a text
+//! does not give the orders that the text quotes, so the profile `document` lowers their tier. Such orders still count,
+//! because only marks distinguish quoted text. A structure that is only partly quoted keeps its tier.
 
 use super::passage::{is_blank, is_fence};
 
@@ -25,7 +25,7 @@ impl Quotations {
             let fence = is_fence(text);
             if fence || fenced || block || coded || is_blank(text) {
                 all.inline(bytes, prose.take(), start);
-                // A fence that is never closed quotes nothing; otherwise it would quote the whole rest of the input.
+                // A fence that is never closed does not quote anything; otherwise it would quote the rest of the input.
                 if (fenced && !fence) || block || (coded && !is_blank(text)) {
                     all.push(start, end);
                 }
@@ -35,7 +35,7 @@ impl Quotations {
             if fence {
                 fenced = !fenced && closes_later(bytes.get(end..).unwrap_or_default());
             }
-            // A line of code may follow another one.
+            // A line of code may follow a blank line or another line of code.
             after_blank = is_blank(text) || coded;
             start = end;
         }
@@ -57,7 +57,7 @@ impl Quotations {
         }
     }
 
-    /// Adds text between quotation marks, in a passage of prose that began at `from`.
+    /// Adds the text between quotation marks, in the prose of a passage that began at `from`.
     fn inline(&mut self, bytes: &[u8], from: Option<usize>, to: usize) {
         let Some(mut at) = from else { return };
         let mut open: Option<(Mark, usize)> = None;
@@ -89,11 +89,11 @@ fn closes_later(bytes: &[u8]) -> bool {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mark {
     Straight(u8),
-    /// Curly double quotation marks; languages differ in which of them opens.
+    /// Curly double quotation marks; which of them opens depends on the language.
     Double,
     Single,
     Guillemet,
-    /// East Asian marks; true for the opening one.
+    /// East Asian quotation marks; true for an opening mark.
     Corner(bool),
 }
 

@@ -1,7 +1,7 @@
 //! Finds arrangements of cues: sequences, families that occur together, repetitions.
 //!
-//! Each arrangement keeps a few places and is updated by each hit in order, so the work is linear in the number of
-//! hits. Places in earlier passages do not count, except for rules about the border between passages.
+//! Each arrangement keeps a few places. Each hit, in order, updates them, so the work is linear in the number of hits.
+//! Places in earlier passages are ignored, except by rules about the border between passages.
 
 use super::RuleHit;
 use super::clause::{begins_clause, ends_clause};
@@ -10,21 +10,21 @@ use super::lexicon::Hit;
 use super::passage::Passages;
 use super::quotation::Quotations;
 
-/// Distance in bytes within which an excluding family prevents an arrangement: a space, or a short word.
+/// Largest distance in bytes between an excluding family and an arrangement that it prevents: a space, or a short word.
 const BARRED: usize = 8;
-/// Distance in bytes between an arrangement and a family that leads into it or follows it: a space and a mark.
+/// Largest distance in bytes from a lead to its arrangement, and from an arrangement to its tail: a space and a mark.
 const BESIDE: usize = 2;
-/// A place before every input, at any distance.
+/// A place that is far before every input.
 const NOWHERE: i64 = i64::MIN / 2;
 const NESTING_MAX: usize = 4;
 
 #[derive(Clone, Copy, Debug)]
 enum Shape {
-    /// Steps in order; each begins at most `gap` bytes after the end of the previous one.
+    /// Steps in order; each step begins at most `gap` bytes after the end of the previous step.
     Sequence { steps: usize, gap: usize },
-    /// At least `at_least` of the slots within `within` bytes, including all of the first `needed` slots.
+    /// At least `at_least` slots must have a hit within `within` bytes, including all of the first `needed` slots.
     Together { slots: usize, needed: usize, at_least: usize, within: usize },
-    /// One slot, at least `at_least` times within `within` bytes.
+    /// At least `at_least` hits of one slot must be within `within` bytes.
     Repeated { at_least: usize, within: usize },
 }
 
@@ -38,7 +38,7 @@ enum Yields {
 struct Arrangement {
     shape: Shape,
     yields: Yields,
-    /// Whether its parts may be in several passages.
+    /// Whether the parts may be in different passages.
     crosses: bool,
     /// Whether the arrangement must begin a clause or follow a lead.
     opens: bool,
@@ -49,16 +49,16 @@ struct Arrangement {
 #[derive(Debug)]
 pub(super) struct Structures {
     arrangements: Vec<Arrangement>,
-    /// Indexed by family: the arrangements that it advances, with the step or slot. Last steps come first, so that a
-    /// hit advances only one step.
+    /// Indexed by family: the arrangements that the family advances, each with the step or slot. Last steps come first,
+    /// so that one hit advances an arrangement by one step only.
     uses: Vec<Vec<(usize, usize)>>,
-    /// Indexed by family: the rules that it cancels.
+    /// Indexed by family: the rules that the family cancels.
     closes: Vec<Vec<usize>>,
-    /// Indexed by family: arrangements that must not begin right after it.
+    /// Indexed by family: arrangements that must not begin right after the family.
     bars: Vec<Vec<usize>>,
-    /// Indexed by family: arrangements that may begin right after it.
+    /// Indexed by family: arrangements that may begin right after the family.
     leads: Vec<Vec<usize>>,
-    /// Indexed by family: arrangements that may end right before it.
+    /// Indexed by family: arrangements that may end right before the family.
     tails: Vec<Vec<usize>>,
 }
 
@@ -158,7 +158,7 @@ impl Structures {
         Ok(())
     }
 
-    /// Adds conditions to the last arrangement: families that exclude it, lead into it, or follow it.
+    /// Adds conditions to the last arrangement: its excluding families, its leads and its tails.
     fn beside(
         &mut self,
         name: &str,
@@ -232,7 +232,7 @@ impl Structures {
     }
 }
 
-/// The range of an arrangement so far.
+/// The range from the start to the end of an arrangement, as far as it was found.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     start: usize,
@@ -251,17 +251,17 @@ pub(super) struct Run<'s> {
     quotations: Quotations,
     /// Indexed by arrangement: the index of its first element in `places` or `starts`.
     offsets: Vec<usize>,
-    /// Indexed by step of a sequence: the last two ranges, the later first. For a repetition: the last ranges.
+    /// Indexed by step of a sequence: the two latest ranges, the later one first. For a repetition: its latest ranges.
     places: Vec<[Option<Place>; 2]>,
     /// Indexed by slot of families that occur together: the start of the last hit.
     starts: Vec<i64>,
-    /// Indexed by arrangement: the last end of a family that excludes it.
+    /// Indexed by arrangement: the end of the last hit of its excluding families.
     barred: Vec<Option<usize>>,
-    /// Indexed by arrangement: the last end of a family that leads into it.
+    /// Indexed by arrangement: the end of the last hit of its leads.
     led: Vec<Option<usize>>,
-    /// Indexed by arrangement: its range, if only the family after it is missing.
+    /// Indexed by arrangement: the arrangement's range, if only its tail is missing.
     ended: Vec<Option<Place>>,
-    /// Indexed by arrangement: whether its rule was found.
+    /// Indexed by arrangement: whether the arrangement's rule was found.
     done: Vec<bool>,
     found: Vec<RuleHit>,
 }
@@ -323,7 +323,7 @@ impl Run<'_> {
         }
     }
 
-    /// Whether the text before a place permits an arrangement to begin there.
+    /// Whether the arrangement may begin at `at`, according to the text before `at`.
     fn may_begin(&self, number: usize, arrangement: &Arrangement, at: usize) -> bool {
         let near = |of: &[Option<usize>], most: usize| {
             of.get(number).copied().flatten().is_some_and(|end| end <= at && at - end <= most)
@@ -344,7 +344,7 @@ impl Run<'_> {
                 if self.found.iter().all(|f| f.rule != rule || f.quoted != quoted) {
                     self.found.push(RuleHit { rule, start: place.start, end: place.end, quoted });
                 }
-                // Only the first finding is kept, unless it can be cancelled or is quoted.
+                // After a first finding that is final and not quoted, further findings of this rule are not needed.
                 let closable = structures.closes.iter().any(|c| c.contains(&rule));
                 if let Some(done) = self.done.get_mut(number).filter(|_| !closable && !quoted) {
                     *done = true;
@@ -381,7 +381,7 @@ impl Run<'_> {
         if slot + 1 == steps {
             return Some(place);
         }
-        // The sequence is not complete yet. A later range is within the gap of more hits, so it is kept.
+        // The sequence is not complete yet. The later range is kept, because more hits can be within its gap.
         self.put(offset + slot, place);
         None
     }
@@ -403,7 +403,7 @@ impl Run<'_> {
         if !starts.iter().take(needed).all(|start| near(&start)) || starts.iter().filter(near).count() < at_least {
             return None;
         }
-        // A word of several families counts once.
+        // A word that belongs to several families counts once.
         let mut met: Vec<i64> = starts.iter().filter(near).copied().collect();
         met.sort_unstable();
         met.dedup();
@@ -411,7 +411,7 @@ impl Run<'_> {
         (met.len() >= at_least).then_some(Place { start: first, end: hit.end })
     }
 
-    /// Adds a hit to a repetition, whose places are its last hits, the latest first.
+    /// Adds a hit to a repetition. `places` holds the latest hits, the latest first.
     fn repeat(&mut self, offset: usize, at_least: usize, within: usize, floor: usize, hit: Hit) -> Option<Place> {
         let places = self.places.get_mut(offset..offset + at_least)?;
         let latest = places.first().copied().and_then(|[first, _]| first);

@@ -2,9 +2,9 @@
 
 use crate::blocks::{BLOCK, Bits, blocks, mask};
 
-/// Whether a byte belongs to a word, given whether the previous byte does. A continuation byte belongs to the word if
-/// its character does. Of the leading bytes, those of alphabets with spaces between words do; those of punctuation,
-/// symbols and East Asian scripts do not.
+/// Whether a byte belongs to a word; `in_word` is whether the previous byte does. A continuation byte (UTF-8) belongs
+/// to the word if its character does. Leading bytes of alphabets that put spaces between words belong to a word;
+/// leading bytes of punctuation, symbols and East Asian scripts do not.
 const fn continues_word(byte: u8, in_word: bool) -> bool {
     if is_continuation(byte) { in_word } else { byte.is_ascii_alphanumeric() || is_letter_lead(byte) }
 }
@@ -17,7 +17,7 @@ const fn is_letter_lead(byte: u8) -> bool {
     matches!(byte, 0xc3..=0xe1)
 }
 
-/// Whether a word that ends at this place is complete.
+/// Whether a word that ends at `end` is complete.
 pub(super) fn ends_word(bytes: &[u8], end: usize) -> bool {
     bytes.get(end).is_none_or(|next| !continues_word(*next, false))
 }
@@ -39,7 +39,7 @@ fn begins_of(block: &[u8; BLOCK], in_word: &mut bool) -> u64 {
     if mask(block, |b| b >= 0x80) != 0 {
         word |= mask(block, is_letter_lead);
         continuation = mask(block, is_continuation);
-        // The sum carries through a run of continuation bytes that follows a letter, and clears its bits.
+        // In a run of continuation bytes after a letter, the carry of the sum clears all bits of the run.
         let after_letter = (word << 1 | u64::from(*in_word)) & continuation;
         word |= continuation & !continuation.wrapping_add(after_letter);
     }
@@ -53,7 +53,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The same, byte by byte.
+    /// The results of `begins`, computed byte by byte.
     fn plain(bytes: &[u8]) -> Vec<usize> {
         let mut in_word = false;
         let mut all = Vec::new();

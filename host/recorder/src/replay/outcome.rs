@@ -5,7 +5,6 @@ use portcullis_evidence::verify::{Reason, ReplayCode, Status};
 use portcullis_report::escape::printable;
 use std::fmt;
 
-/// The result of a replay.
 #[derive(Debug, Default, serde::Serialize)]
 pub struct ReplayReport {
     /// The worst status of the reasons.

@@ -1,4 +1,4 @@
-//! The verifier's report as one HTML page, for filing.
+//! The verifier's report as one HTML page that can be archived.
 
 use super::words::{assurance, meaning};
 use crate::escape::Line;
@@ -17,7 +17,7 @@ pub struct Making {
     /// The trust folder.
     pub trust: String,
     pub trusted: Vec<TrustFile>,
-    /// Unix second at which certificates had to be valid, if it was given.
+    /// Unix second at which certificates had to be valid; `None` if the caller gave no time.
     pub at: Option<u64>,
     /// Whether simulated evidence was accepted.
     pub allow_sim: bool,
@@ -44,7 +44,7 @@ pub fn page(report: &Report, making: &Making) -> String {
     crate::page::page(&format!("Evidence report: {}", making.name), &content)
 }
 
-/// The section about the check itself: everything that another person needs to repeat it.
+/// The section about the check itself: all data that another person needs to repeat the check.
 fn about(report: &Report, making: &Making) -> Markup {
     let code = match report.exit_code {
         0 => "0: affirmed",
@@ -121,7 +121,7 @@ fn properties(report: &Report) -> Markup {
     }
 }
 
-/// Text of this program, in which backticks mark code.
+/// Renders a text of this program, in which backticks mark code.
 fn marked(text: &str) -> Markup {
     html! {
         @for (at, part) in text.split('`').enumerate() {
@@ -130,7 +130,7 @@ fn marked(text: &str) -> Markup {
     }
 }
 
-/// A reason: what was found, what its code means in general, and what the reader can do.
+/// One reason: the finding, the general meaning of its code, and the advice.
 fn reason(reason: &Reason<Code>) -> Markup {
     html! {
         code { (reason.code.id()) } " (" (reason.status.name())
@@ -273,7 +273,7 @@ fn counts(session: &Summary) -> Markup {
     }
 }
 
-/// How often each rule, or a stage without a rule, decided; empty without rows.
+/// A table of how often each rule, or each stage without a rule, decided; empty if `rules` is empty.
 fn decided(heading: &str, rules: &[RuleCount]) -> Markup {
     let number = |n: Option<u16>| n.map_or_else(|| "none".to_owned(), |n| n.to_string());
     html! {

@@ -10,7 +10,7 @@ use portcullis_evidence::verify::{Code, Conclusion, ProfileUse, Property, Report
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
 
-/// A report as text, its verdict first.
+/// A report as text; the verdict comes first.
 #[derive(Clone, Copy, Debug)]
 pub struct ReportText<'a> {
     report: &'a Report,
@@ -32,7 +32,7 @@ impl<'a> ReportText<'a> {
         self
     }
 
-    /// Adapts the report to a program with more findings than this report shows, and sets its verdict.
+    /// Replaces the verdict, for a program that has more findings than this report shows.
     #[must_use]
     pub const fn concluding(mut self, verdict: Status) -> Self {
         self.verdict = verdict;
@@ -79,7 +79,7 @@ impl fmt::Display for ReportText<'_> {
     }
 }
 
-/// The reasons of a property, with advice for each. Reasons that only show that the card is simulated share one line.
+/// The reasons of a property, with advice for each. All reasons that only show that the card is simulated share a line.
 fn lines(conclusion: &Conclusion) -> Vec<String> {
     let (simulated, others): (Vec<_>, Vec<_>) =
         conclusion.reasons.iter().partition(|reason| is_of_simulation(reason.code));
@@ -101,7 +101,7 @@ const fn is_of_simulation(code: Code) -> bool {
     matches!(code, Code::SimFlag | Code::SimKey | Code::SimRoot | Code::SimDesign)
 }
 
-/// A program's verdict with its meaning.
+/// A program's verdict, and its meaning in words.
 #[derive(Clone, Copy, Debug)]
 pub struct VerdictText {
     pub status: Status,
@@ -193,7 +193,7 @@ fn session(f: &mut String, session: &Summary) -> fmt::Result {
     )
 }
 
-/// A series as text, its verdict first.
+/// The report on a series as text; the verdict comes first.
 #[derive(Clone, Copy, Debug)]
 pub struct SeriesText<'a> {
     pub series: &'a Series,

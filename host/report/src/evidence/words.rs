@@ -1,4 +1,4 @@
-//! Texts that explain the words of a report, shared by text and page.
+//! Texts that explain the terms of a report; the text form and the page share them.
 
 use portcullis_evidence::verify::{Assurance, Status};
 

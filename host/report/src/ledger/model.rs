@@ -13,11 +13,11 @@ pub struct LedgerModel {
     pub streams: BTreeMap<u64, StreamModel>,
     /// Whether the ledger ends with an incomplete entry.
     pub torn: bool,
-    /// Rejects by stage and rule.
+    /// Number of rejects by stage and rule.
     pub rejects: RuleCounts,
-    /// Splits by stage and rule. The parts were judged again.
+    /// Number of decomposes by stage and rule. The parts of each span were judged again.
     pub splits: RuleCounts,
-    /// Faults of the card, by rule.
+    /// Number of the card's faults by rule.
     pub faults: RuleCounts,
     /// Host time of the first entry, milliseconds since 1970.
     pub first_time: Option<u64>,
@@ -30,22 +30,22 @@ pub type RuleCounts = BTreeMap<(String, String), u64>;
 #[derive(Debug, Default)]
 pub struct StreamModel {
     pub id: String,
-    /// `None` if the ledger does not contain the beginning of the stream.
+    /// `None` if the BEGIN of the stream is not in the ledger.
     pub mode: Option<Mode>,
     pub intent: String,
     /// The whole text of a recorded stream.
     pub text: Option<String>,
-    /// The determinations, in order.
+    /// The determinations, in the order of the ledger.
     pub judged: Vec<Judgement>,
     /// Other events as text, each with the number of determinations before it.
     pub notes: Vec<(usize, String)>,
     pub released: String,
-    /// `None` if the ledger does not contain the end of the stream.
+    /// `None` if the end of the stream is not in the ledger.
     pub summary: Option<Summary>,
 }
 
 impl StreamModel {
-    /// Whether a part was rejected, or the stream ended early or did not end.
+    /// Whether a part was rejected, or the stream ended early or has no end.
     pub(super) fn is_refused(&self) -> bool {
         self.summary.as_ref().is_none_or(|summary| summary.stopped.is_some() || summary.rejected > 0)
     }
@@ -75,8 +75,8 @@ impl LedgerModel {
         let after = stream.judged.len();
         match entry.event.what {
             EventKind::Begun { id, context, text, .. } => {
-                // Each run that appends to a ledger numbers its streams from 1 again. The page shows the last stream of
-                // a number.
+                // Each run that appends to a ledger numbers its streams from 1 again. Of several streams with the same
+                // number, the page shows the last.
                 *stream = StreamModel {
                     id,
                     mode: Some(context.mode),

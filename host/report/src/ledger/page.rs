@@ -1,4 +1,4 @@
-//! The HTML page of a ledger, without its streams.
+//! The HTML page of a ledger, except the parts about single streams.
 
 use super::model::{LedgerModel, RuleCounts, StreamModel};
 use super::stream::section;
@@ -8,9 +8,9 @@ use crate::time::utc;
 use maud::{Markup, html};
 use portcullis_gate::{Mode, Summary};
 
-/// Number of streams from which the page has a search.
+/// Smallest number of streams for which the page has a search.
 const SEARCHED_FROM: usize = 5;
-/// Number of streams from which their list is folded.
+/// Smallest number of streams for which the list of streams is folded.
 const FOLDED_FROM: usize = 40;
 
 /// The page: texts with admitted, rejected and split spans marked, the reasons, the trust slope with its thresholds,
@@ -104,7 +104,7 @@ fn index(model: &LedgerModel) -> Markup {
         nav aria-label="Streams" {
             h2 { "Streams" }
             @if model.streams.len() >= SEARCHED_FROM {
-                // Hidden until the script shows it, because the search needs the script.
+                // The script shows this element, because the search only works with the script.
                 div #filter hidden role="search" {
                     label for="words" { "Search" } " " input #words type="search" autocomplete="off"; " "
                     label { input #refused type="checkbox"; " refusals only" } " "
@@ -118,7 +118,7 @@ fn index(model: &LedgerModel) -> Markup {
     }
 }
 
-/// How a stream ended, for the list.
+/// How a stream ended, in words for the list.
 fn end(stream: &StreamModel) -> &'static str {
     match &stream.summary {
         Some(summary) if summary.stopped.is_some() => " \u{2014} ended early",

@@ -13,7 +13,7 @@ const MARKS: usize = 400;
 
 const POINTS_MIN: usize = 3;
 
-/// Plots the slope after each admitted transition; empty for a stream with too few of them.
+/// Plots the slope after each admitted transition; empty if the stream has too few of them.
 pub(super) fn plot(stream: &StreamModel, thresholds: [u16; 3]) -> Markup {
     let admitted = |j: &&portcullis_gate::Judgement| j.determination.determination == Some(Determination::Admit);
     let slopes: Vec<(u32, usize)> =

@@ -82,7 +82,7 @@ fn totals(summary: &Summary) -> Markup {
     }
 }
 
-/// A whole text, with the judged spans marked in place.
+/// A whole text in which the judged spans are marked.
 fn recorded(number: u64, text: &str, judged: &[Judgement]) -> Markup {
     let mut leaves: Vec<&Judgement> =
         judged.iter().filter(|j| j.determination.determination != Some(Determination::Decompose)).collect();
@@ -91,7 +91,7 @@ fn recorded(number: u64, text: &str, judged: &[Judgement]) -> Markup {
     let mut at = 0;
     for judged in leaves {
         let range = judged.determination.range();
-        // A span that waited and was judged again is shown at its last judgement.
+        // If a span waited and was judged again, the page shows the last judgement.
         if range.start < at {
             continue;
         }
@@ -122,7 +122,7 @@ fn candidates(number: u64, judged: &[Judgement]) -> Markup {
     }
 }
 
-/// One span of a stream. Assistive tools read its outcome as its name, and the reason as its description.
+/// One span of a stream. Assistive tools present the outcome as the span's name, and the reason as its description.
 fn span(number: u64, at: usize, judged: &Judgement, text: &str) -> Markup {
     let (class, outcome) = mark(judged);
     let id = format!("s{number}-{at}");

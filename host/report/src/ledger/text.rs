@@ -5,7 +5,7 @@ use portcullis_gate::EventKind;
 use portcullis_gate::engine::Proposal;
 use portcullis_gate::ledger::Entry;
 
-/// An event as one line. Names and texts in it are not escaped: see [`printable`].
+/// An event as one line. The caller must escape names and texts in it, with [`printable`].
 #[must_use]
 pub fn line(what: &EventKind) -> String {
     match what {

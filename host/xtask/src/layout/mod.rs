@@ -19,7 +19,7 @@ pub(crate) struct Layout {
     pub(crate) enums: Vec<Enumeration>,
     pub(crate) bits: Vec<BitSet>,
     pub(crate) structs: Vec<Struct>,
-    /// SHA-256 over the two sources; identifies layout and register map together.
+    /// SHA-256 over layout and register sources; it identifies both together.
     pub(crate) map_digest: [u8; 32],
 }
 
@@ -36,7 +36,7 @@ pub(crate) struct Enumeration {
 }
 
 impl Enumeration {
-    /// Width of the field for a value: 8 bits, or 16 if a value needs them.
+    /// Width in bits of a field for a value: 8, or 16 if a value does not fit into 8.
     pub(crate) fn bits(&self) -> u32 {
         if self.values.iter().any(|(_, v)| v.value > 0xff) { 16 } else { 8 }
     }
@@ -64,7 +64,7 @@ pub(crate) struct Struct {
     pub(crate) name: String,
     pub(crate) doc: String,
     pub(crate) bytes: usize,
-    /// Named fields and the reserved gaps between them, in order of offset; together they cover every byte once.
+    /// Named fields, and reserved fields for the gaps between them, by offset; together they cover every byte once.
     pub(crate) fields: Vec<Field>,
 }
 
@@ -75,7 +75,7 @@ pub(crate) struct Field {
     pub(crate) count: usize,
     pub(crate) note: String,
     pub(crate) doc: String,
-    /// Must be zero; readers check it.
+    /// Whether the field must be zero; readers check it.
     pub(crate) reserved: bool,
 }
 
@@ -126,7 +126,7 @@ struct RawStruct {
     fields: Vec<RawField>,
 }
 
-/// Parses and checks the source: fields are in order and do not overlap, and every named type exists.
+/// Parses and checks the source: fields must be in order and must not overlap, and every named type must exist.
 pub(crate) fn parse(source: &str, registers: &str) -> Result<Layout> {
     let root: toml::Table = source.parse().context("rtl/layout/layout.toml")?;
     let section = |name: &str| -> Result<toml::Table> {

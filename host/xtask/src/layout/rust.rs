@@ -1,4 +1,4 @@
-//! Rust: constants, enumerations with checked conversion, zerocopy structs.
+//! Generates Rust: constants, enumerations with checked conversion, zerocopy structs.
 
 use super::{Enumeration, Layout, Struct, Type, camel};
 use std::fmt::Write as _;
@@ -86,8 +86,8 @@ fn enumeration(out: &mut String, e: &Enumeration) {
     let _ = writeln!(out, "impl From<{name}> for {repr} {{ fn from(value: {name}) -> Self {{ value as Self }} }}\n");
 }
 
-/// A structure's name as a type. In the layout, `session` is the half of a record with a session's fields. On the host
-/// a session is something else, so the type has another name.
+/// A structure's name as a type. In the layout, `session` is the half of a record that has a session's fields. In the
+/// host's code "session" has another meaning, so the type gets another name.
 fn struct_name(name: &str) -> String {
     if name == "session" { "SessionFields".into() } else { camel(name) }
 }

@@ -1,7 +1,7 @@
-//! SystemVerilog package: constants, enumerations, bit positions, packed structs.
+//! Generates the SystemVerilog package: constants, enumerations, bit positions, packed structs.
 //!
-//! A packed struct's last member has the lowest bits, so members are written from the highest offset down. Byte
-//! `n` of the wire form is then bits `8*n +: 8`.
+//! A packed struct's last member has the lowest bits, so members are written from the highest offset to the lowest.
+//! Then byte `n` of the wire form is bits `8*n +: 8`.
 
 use super::{Layout, Type, camel};
 use std::fmt::Write as _;

@@ -1,8 +1,8 @@
 //! Word tables of a language, made from WordNet, a Debian package: `lexicon.txt` with related words and irregular
 //! forms, and `frequencies.txt` with the number of glosses that contain a word.
 //!
-//! The tables are checked in, with digests of the tables, the package and these sources. If no digest has changed,
-//! nothing is fetched or made.
+//! The tables are checked in, together with digests of the tables, the package and these sources. If the digests are
+//! unchanged, nothing is fetched or made.
 
 mod frequencies;
 mod package;
@@ -25,7 +25,7 @@ const TABLES: [&str; 2] = ["lexicon.txt", "frequencies.txt"];
 const SOURCES: [&str; 4] =
     [include_str!("frequencies.rs"), include_str!("package.rs"), include_str!("table.rs"), include_str!("wordnet.rs")];
 
-/// Makes the tables if a digest has changed; with `check`, reports that and changes nothing.
+/// Makes the tables if a digest has changed; with `check`, reports the change and makes nothing.
 pub(crate) fn run(check: bool) -> Result<()> {
     let folder = Path::new(FOLDER);
     let known = fs::read_to_string(folder.join(DIGESTS)).unwrap_or_default();

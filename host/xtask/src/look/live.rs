@@ -1,8 +1,8 @@
-//! The live page of a running gateway in a real browser, with real streams on the simulated card.
+//! Checks the live page of a running gateway in a real browser, with streams on the simulated card.
 //!
-//! A proxy stands between the browser and the gateway. Before it passes on a request for the page's figures, it makes
-//! the gateway give another answer. So the final content of the browser shows whether the page was updated. The proxy
-//! also replaces a rule's name by markup.
+//! A proxy stands between the browser and the gateway. Before it passes on a request for the page's figures, it
+//! requests another answer from the gateway. So the browser's final content shows whether the page was updated. The
+//! proxy also replaces the name of a rule by markup.
 
 use crate::browser::Browser;
 use anyhow::{Context, Result, bail, ensure};
@@ -18,14 +18,14 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 const KEY: &str = "look-secret";
-/// The model server's answer. The policy refuses its middle.
+/// The model server's answer. The policy refuses its middle sentence.
 const ANSWER: &str = "The line is closed. Write to ana@example.org today. Buses run instead.";
 /// The proxy's replacement for a rule's name.
 const HOSTILE: &str = "<img src=x onerror=document.title=1></td><script>document.title=2</script>";
 const WAIT: Duration = Duration::from_secs(60);
 const HEIGHT: u32 = 2400;
 
-/// A gateway that is killed when this is dropped.
+/// A gateway that is killed when this value is dropped.
 struct Gateway(Child);
 
 impl Drop for Gateway {
@@ -43,7 +43,7 @@ pub(crate) fn see(browser: &Browser, folder: &Path) -> Result<PathBuf> {
     for _ in 0..3 {
         ask(clients)?;
     }
-    // One stream stays open.
+    // One stream, the slow one, stays open.
     thread::spawn(move || ask_for(clients, "slow"));
     await_open_stream(admin)?;
     let made = Arc::new(AtomicUsize::new(0));
@@ -55,7 +55,8 @@ pub(crate) fn see(browser: &Browser, folder: &Path) -> Result<PathBuf> {
     ensure!(updates >= 2, "the page asked for its figures {updates} times in ten seconds");
     let begun = figure(&dom, "Streams")?;
     let begun: usize = begun.rsplit_once(", ").context("a rate and a sum")?.1.trim_end_matches(" in all").parse()?;
-    // Three streams, the slow one, and one per update; the last update may still be in progress.
+    // There are three streams at the start, including the slow one, and one more per update. The last update may not be
+    // complete yet.
     ensure!(begun >= 3 + updates, "{begun} streams are shown after {updates} updates");
     ensure!(figure(&dom, "Open streams")? == "1", "one stream is open");
     ensure!(figure(&dom, "State")?.starts_with("open"), "the session is open");
@@ -76,14 +77,14 @@ pub(crate) fn see(browser: &Browser, folder: &Path) -> Result<PathBuf> {
             ensure!(fs::metadata(&picture)?.len() > 20_000, "the picture shows next to nothing");
         }
     }
-    // Without the key, the browser shows nothing of the page.
+    // Without the key, the browser does not get any part of the page.
     let refused = browser.dom_at(&format!("http://{proxy}/ui"), false)?;
     ensure!(!refused.contains("Open streams"), "the page is shown without the key");
     drop(gateway);
     Ok(page)
 }
 
-/// The value beside a name on the page.
+/// The value next to a name on the page.
 fn figure(dom: &str, name: &str) -> Result<String> {
     let (_, rest) = dom.split_once(&format!(">{name}</td>")).with_context(|| format!("`{name}` is not on the page"))?;
     let cell = rest.split_once('>').and_then(|(_, rest)| rest.split_once("</td>")).context("a cell follows")?.0;
@@ -95,7 +96,7 @@ fn free() -> Result<SocketAddr> {
     Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?)
 }
 
-/// Starts the gateway with the policy of the reports, with bundles and the admin listener.
+/// Starts the gateway with the policy of the reports; it writes bundles and has the admin listener.
 fn start(folder: &Path, upstream: SocketAddr, clients: SocketAddr, admin: SocketAddr) -> Result<Gateway> {
     let (key, config) = (folder.join("admin.key"), folder.join("gateway.toml"));
     fs::write(&key, KEY)?;
@@ -117,7 +118,7 @@ fn start(folder: &Path, upstream: SocketAddr, clients: SocketAddr, admin: Socket
     Ok(gateway)
 }
 
-/// Waits until the slow answer has begun, and a checkpoint covers the others.
+/// Waits until the slow answer has begun, and a checkpoint covers the other answers.
 fn await_open_stream(admin: SocketAddr) -> Result<()> {
     let until = Instant::now() + WAIT;
     let mut state = String::new();
@@ -135,7 +136,6 @@ fn ask(clients: SocketAddr) -> Result<()> {
     ask_for(clients, "now")
 }
 
-/// Requests an answer, and reads it.
 fn ask_for(clients: SocketAddr, word: &str) -> Result<()> {
     let body =
         format!("{{\"model\":\"small\",\"stream\":true,\"messages\":[{{\"role\":\"user\",\"content\":\"{word}\"}}]}}");
@@ -145,7 +145,7 @@ fn ask_for(clients: SocketAddr, word: &str) -> Result<()> {
     Ok(())
 }
 
-/// Sends a request on its own connection, and reads the answer.
+/// Sends a request on a new connection, and reads the answer.
 fn exchange(to: SocketAddr, head: &str, body: &str) -> Result<String> {
     let mut stream = TcpStream::connect(to)?;
     stream.set_read_timeout(Some(WAIT))?;
@@ -174,7 +174,8 @@ fn read_request(stream: &TcpStream) -> Result<(String, String)> {
     Ok((head, String::from_utf8(body)?))
 }
 
-/// Starts a model server with one fixed answer; on request it sends the end of the answer slowly.
+/// Starts a model server that always gives the same answer; if a request contains the word `slow`, the end of the
+/// answer is slow.
 fn model_server() -> Result<SocketAddr> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
     let address = listener.local_addr()?;
@@ -184,7 +185,7 @@ fn model_server() -> Result<SocketAddr> {
                 let (_, body) = read_request(&stream)?;
                 let delta = |text: &str| format!("data: {{\"choices\":[{{\"index\":0,\"delta\":{text}}}]}}\n\n");
                 stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n")?;
-                // The policy ends an answer at its first refusal, so the slow answer has no refused text.
+                // The policy ends an answer at its first refusal, so the slow answer has no text that is refused.
                 let is_slow = body.contains("slow");
                 let said = if is_slow { "The line is closed. Buses " } else { ANSWER };
                 stream.write_all(delta(&format!("{{\"content\":\"{said}\"}}")).as_bytes())?;
@@ -200,7 +201,7 @@ fn model_server() -> Result<SocketAddr> {
     Ok(address)
 }
 
-/// Starts the proxy; `made` counts the answers that it requested.
+/// Starts the proxy. The proxy counts in `made` the answers that it has requested.
 fn proxy(clients: SocketAddr, admin: SocketAddr, made: Arc<AtomicUsize>) -> Result<SocketAddr> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
     let address = listener.local_addr()?;

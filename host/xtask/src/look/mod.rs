@@ -1,5 +1,5 @@
-//! The reports and the live page of a gateway in a real browser: at the widths of a phone, a tablet and a laptop, light
-//! and dark, and printed. Screenshots and PDFs stay in `target/report`.
+//! Checks the reports and a gateway's live page in a real browser: at the widths of a phone, a tablet and a laptop, in
+//! light and dark colours, and printed. Screenshots and PDFs stay in `target/report`.
 
 mod live;
 
@@ -21,7 +21,7 @@ const HEIGHT: u32 = 2400;
 const MANY: usize = 60;
 const HARNESS: &str = include_str!("harness.js");
 
-/// The test script's report on a page.
+/// The results of the test script for a page.
 #[derive(Deserialize)]
 struct Found {
     width: u32,
@@ -34,7 +34,7 @@ struct Found {
     doubled: Vec<String>,
     dangling: u32,
     folded: String,
-    /// On a page with a search, the number of streams shown: all, only refused ones, found by name.
+    /// On a page with a search: how many streams it shows without a filter, with refusals only, and by name.
     streams: Option<usize>,
     refused: Option<usize>,
     named: Option<usize>,
@@ -91,7 +91,7 @@ fn ledger(folder: &Path) -> Result<PathBuf> {
     Ok(page)
 }
 
-/// Makes the verifier's page on a bundle of the demo's texts.
+/// Makes the verifier's page for a bundle of the demo's texts.
 fn evidence(folder: &Path) -> Result<PathBuf> {
     let (bundle, trust, page) = (folder.join("bundle"), folder.join("trust"), folder.join("evidence.html"));
     capture(Command::new(demo::binary()?).args(demo::RUN).arg("--bundle").arg(&bundle))?;
@@ -162,7 +162,7 @@ fn found(dom: &str) -> Result<Found> {
     serde_json::from_str(&json).with_context(|| format!("the page was not judged: `{json}`"))
 }
 
-/// Checks that text that is folded on the screen is printed, with and without the page's script.
+/// Checks that text that is folded on the screen is printed, both with and without the page's script.
 fn printed(browser: &Browser, page: &Path, name: &str) -> Result<()> {
     let folder = page.parent().context("a page stands in a folder")?;
     let html = fs::read_to_string(page)?;

@@ -1,6 +1,5 @@
-// Stand-in for the XDMA block as build.tcl configures it, with our own declaration of its ports.
-// For lint and simulation only: the bench drives the outputs through the variables of the same
-// names.
+// Stand-in for the XDMA block as build.tcl configures it, with ports declared here. It is only for
+// lint and simulation: the bench drives the outputs through variables of the same names.
 module xdma_card (
     input  logic         sys_clk,
     input  logic         sys_clk_gt,

@@ -37,7 +37,7 @@ fn seeds_are_those_of_hmac() {
     }
 }
 
-/// From the simulation's secret to a signature; the seeds stay inside the top.
+/// Derives the simulation's key from its secret and signs with it; the seeds stay inside the top module.
 #[test]
 fn the_simulation_key_signs() {
     let secret = Sha256::digest("SIM TEST KEY - NOT FOR PRODUCTION").into();

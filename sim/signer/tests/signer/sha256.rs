@@ -1,4 +1,4 @@
-//! The hash core with each number of rounds per clock.
+//! Tests the hash core with each number of rounds per clock.
 
 use crate::support::{Random, hex, skipped, vectors};
 use portcullis_signer_bench::{BLOCK_BYTES, Bench, INITIAL_HASH, MODELS};
@@ -22,7 +22,7 @@ fn nist_vectors() {
     }
 }
 
-/// FIPS 180-2, appendix B.3: the letter `a`, a million times.
+/// FIPS 180-2, appendix B.3: a million times the letter `a`.
 #[test]
 fn a_million_a() {
     let digest = hex("cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
@@ -44,8 +44,8 @@ fn random_messages_of_every_length() {
     }
 }
 
-/// A block takes 64/Rounds clocks if it is accepted in the clock of the previous block's last rounds, and one clock
-/// more otherwise.
+/// A block takes 64/Rounds clocks if it is accepted in the clock of the previous block's last rounds, otherwise one
+/// more.
 #[test]
 fn clocks_of_a_block() {
     let mut random = Random::new(2);

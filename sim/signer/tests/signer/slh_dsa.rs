@@ -6,17 +6,17 @@ use portcullis_signer_bench::{Bench, BenchError, Command, MODELS, Outputs, Seeds
 const STALLS: [Stall; 6] =
     [Stall::None, Stall::Alternating, Stall::Random, Stall::AfterValid, Stall::Long, Stall::Shared];
 
-/// Blocks of a keygen: one for the seed, then 8 leaves of 35 chains (PRF and 15 F) and the 10 blocks of T_35, and 7
-/// nodes.
+/// Number of blocks hashed for a keygen: one for the seed; for each of 8 leaves, 35 chains (PRF and 15 F) and the 10
+/// blocks of T_35; and 7 nodes.
 const TREE_BLOCKS: u64 = 8 * (35 * 16 + 10) + 7;
 const KEYGEN_BLOCKS: u64 = 1 + TREE_BLOCKS;
-/// Blocks of a signature: one for the seed, 33 FORS trees (64 leaves of PRF and F, 63 nodes), the 9 of T_33, 22 trees
-/// of the hypertree; and for a message of 215 bytes 1 + 4 + 2 of PRF_msg and 5 + 3 of H_msg.
+/// Number of blocks hashed for a signature: one for the seed, 33 FORS trees (64 leaves of PRF and F, 63 nodes), 9
+/// blocks of T_33, 22 trees of the hypertree; and for a message of 215 bytes 1 + 4 + 2 of PRF_msg and 5 + 3 of H_msg.
 const SIGN_BLOCKS: u64 = 1 + 33 * (2 * 64 + 63) + 9 + 22 * TREE_BLOCKS + 15;
-/// Clocks of a keygen outside the hash core: the command, the result, 15 stored nodes, and the 26 of 35 values pushed
-/// into T_35 that complete no block.
+/// Clocks of a keygen outside the hash core: the command, the result, 15 stored nodes, and, for each of 8 leaves, those
+/// 26 of the 35 values pushed into T_35 that do not complete a block.
 const KEYGEN_OVERHEAD: u64 = 2 + 15 + 8 * 26;
-/// The same for a signature: stored nodes, the pushes of T_33 (33 less 8), and 1,068 words.
+/// Clocks of a signature outside the hash core: stored nodes, pushes into T_33 (33 less 8), and 1,068 words.
 const SIGN_OVERHEAD: u64 = 2 + 33 * 127 + 25 + 22 * (15 + 8 * 26) + 1068;
 
 /// A block is accepted one clock after its request, and done `64 / rounds + 1` clocks later.
@@ -38,7 +38,7 @@ fn acvp_keys() {
     assert_eq!(seen, 10);
 }
 
-/// Two messages per key on one bench without a reset: a signature does not affect the next one.
+/// One bench signs two messages per key without a reset: a signature does not affect the next one.
 #[test]
 fn signatures_are_those_of_rustcrypto_under_any_stall() {
     let keys = if std::env::var_os("PORTCULLIS_LONG").is_some() { 300 } else { 42 };
@@ -65,7 +65,7 @@ fn signatures_are_those_of_rustcrypto_under_any_stall() {
     }
 }
 
-/// Every model signs: with different rounds per clock and message lengths.
+/// Every model signs; they differ in rounds per clock and message length.
 #[test]
 fn every_model_signs() {
     let mut random = Random::new(21);
@@ -153,7 +153,7 @@ fn commands_while_busy_are_ignored() {
     assert!(signature == software_signature(&software_key(&seeds), &message));
 }
 
-/// Assertions are active, and after a failed one every call is an error.
+/// Assertions are active, and after one has failed every call returns an error.
 #[test]
 fn a_signature_without_a_root_is_an_error() {
     let mut bench = Bench::new(16).unwrap();

@@ -14,7 +14,7 @@ const NODE_SCRIPT: &str = "const fs = require('fs'), [key, message, signature] =
     const ok = require('crypto').verify(null, message, {key, format: 'der', type: 'spki'}, signature);\
     process.exit(ok ? 0 : 1);";
 
-/// Number of random keys; the RTL makes a signature with each.
+/// Number of random keys; the RTL signs once with each.
 const KEYS: usize = 42;
 
 #[derive(Debug)]
@@ -24,8 +24,8 @@ enum Tool {
 }
 
 impl Tool {
-    /// The first tool that can verify, of: `PORTCULLIS_OPENSSL`, `openssl` on the path, `PORTCULLIS_NODE`, the `node`
-    /// that `cargo xtask setup` installed, `node` on the path.
+    /// The first tool of this list that can verify: `PORTCULLIS_OPENSSL`, `openssl` on the path, `PORTCULLIS_NODE`, the
+    /// `node` that `cargo xtask setup` installed, `node` on the path.
     fn find() -> Option<Self> {
         let named = |variable, default: OsString| std::env::var_os(variable).unwrap_or(default);
         let pinned = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.venv/bin/node");

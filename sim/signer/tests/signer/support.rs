@@ -32,7 +32,7 @@ pub(crate) fn verifies(public_key: &[u8], message: &[u8], signature: &[u8]) -> b
     key.try_verify_with_context(message, &[], &signature).is_ok()
 }
 
-/// Prints, past the test harness's capture, that something was not tested.
+/// Prints that a test was skipped, even though the test harness captures output.
 pub(crate) fn skipped(what: &str) {
     std::io::stderr().write_all(format!("SKIPPED: {what}\n").as_bytes()).unwrap();
 }

@@ -1,4 +1,4 @@
-//! Texts in windows: what the lane answers, what it reads, what its slots keep, and how many clocks that takes.
+//! Tests texts in windows: the lane's answers, its reads, the states of its slots, and its clocks per entry.
 
 use crate::package::Package;
 use crate::windows::{HEAD, Lie, MOST_TEXT, TAG, WINDOW_BEATS, Windows};
@@ -9,16 +9,16 @@ use portcullis_test_support::random::Random;
 use portcullis_text_bench::BenchError;
 use portcullis_text_bench::lane::{Bus, BusFault, Cause, Entry, Lane};
 
-/// Lengths at the borders of blocks and beats, with the head: 38, 39, 55, 56, 63, 64, 65, 375, 376, the most.
+/// Text lengths at limits of blocks and beats. With the head: 38, 39, 55, 56, 63, 64, 65, 375, 376, the largest.
 const BORDERS: [usize; 10] = [0, 1, 17, 18, 25, 26, 27, 337, 338, MOST_TEXT];
 
-/// A text of made sentences of this many bytes.
+/// A text of generated sentences with this length in bytes.
 fn text_of(random: &mut Random, source: &Source, length: usize) -> Vec<u8> {
     let mut text = Vec::new();
     while text.len() < length {
         text.extend_from_slice(made::text(random, source).as_bytes());
     }
-    // A character that is cut is not UTF-8; the last bytes are replaced.
+    // Cutting may leave a part of a character, which is not UTF-8; then the last bytes are replaced.
     text.truncate(length);
     while std::str::from_utf8(&text).is_err() {
         text.pop();
@@ -36,8 +36,8 @@ fn random_text(random: &mut Random, source: &Source) -> Vec<u8> {
     text_of(random, source, length)
 }
 
-/// Texts, lies and bus latencies at random, up to three entries at once: the answers are those of the model, and every
-/// beat of each text is read once.
+/// Enters up to three texts at once, some of them with a fault (`Lie`), over a bus with random latencies. The lane
+/// answers as the model does, and reads every beat of each text once.
 #[test]
 fn answers_are_those_of_the_model() {
     let entries = if is_long() { 40_000 } else { 1_200 };
@@ -57,7 +57,7 @@ fn answers_are_those_of_the_model() {
     assert!(counts.hits * 4 > entries && counts.established * 8 > entries && counts.admitted * 3 > entries);
 }
 
-/// Every length up to three blocks, and around the borders of bursts.
+/// Tests every length up to three blocks, and lengths near the limits of bursts.
 #[test]
 fn every_length() {
     let source = package::source("pii");
@@ -72,8 +72,8 @@ fn every_length() {
     assert!(windows.counts.causes.keys().all(|cause| *cause == Cause::None), "{:?}", windows.counts);
 }
 
-/// Error responses, bursts of other lengths, answers to other ids, and silence: the entry does not agree, and what
-/// leaves the bus in doubt ends all reading.
+/// Error responses, bursts of another length, answers with another id, and missing answers: the lane never answers that
+/// such an entry agrees. After a fault that leaves responses unaccounted for, it reads nothing more.
 #[test]
 fn a_faulty_bus_is_never_an_answer() {
     let rounds = if is_long() { 400 } else { 10 };
@@ -103,7 +103,7 @@ fn a_faulty_bus_is_never_an_answer() {
     assert_eq!(windows.counts.causes.get(&Cause::Bus), Some(&(5 * rounds)));
 }
 
-/// A number that is cut between two entries is found in the second one if the first was admitted, and only then.
+/// A number that is cut by two entries is found in the second entry if and only if the first entry was admitted.
 #[test]
 fn a_refused_entry_leaves_no_trace() {
     let mut lane = Lane::default();
@@ -134,21 +134,21 @@ fn a_refused_entry_leaves_no_trace() {
     assert!(found(&[("My card is 4111 1111 ", false, true), ("1111 1111. ", false, true)]));
     assert!(!found(&[("My card is 4111 1111 ", false, false), ("1111 1111. ", false, true)]));
     assert!(!found(&[("My card is 4111 1111 ", false, true), ("1111 1111. ", true, true)]));
-    // What is refused in between does not count; nor does a fresh entry that is refused.
+    // A refused entry between the two entries has no effect; nor does a fresh entry that is refused.
     let (first, second) = (("My card is 4111 1111 ", false, true), ("1111 1111. ", false, true));
     assert!(found(&[first, ("and no more ", false, false), second]));
     assert!(!found(&[first, ("and no more ", false, true), second]));
     assert!(found(&[first, ("and no more ", true, false), second]));
-    // Another stream in the slot.
+    // The slot now has another stream.
     assert!(!found(&[second]));
 }
 
-/// A slot has no new stream while an entry of it is read, scanned or unsettled; another slot has.
+/// A slot cannot be renewed while an entry of it is being read or scanned, or has no verdict yet; other slots can.
 #[test]
 fn a_slot_is_not_renewed_under_an_entry() {
     let mut random = Random::new(36);
     let mut windows = Windows::new(&Package::shipped("pii").compiled.tables);
-    // One unsettled, one scanned, one that waits.
+    // Slot 1 has an entry without a verdict; the entry of slot 2 is scanned, that of slot 3 waits.
     for slot in [1, 2, 3] {
         windows.enter(&mut random, slot, b"My card is 4111 1111 1111 1111.", Lie::Nothing);
     }
@@ -164,8 +164,8 @@ fn a_slot_is_not_renewed_under_an_entry() {
     windows.lane.renew(3).unwrap();
 }
 
-/// Clocks per entry when one follows the other, the bus answers after 100 clocks (0.8 us at 125 MHz), and verdicts come
-/// at once.
+/// Measures the clocks per entry if entries follow each other directly, the bus answers after 100 clocks (0.8 us at 125
+/// MHz), and verdicts come at once.
 #[test]
 fn clocks_per_entry() {
     let mut lane = Lane::default();
@@ -199,7 +199,7 @@ fn clocks_per_entry() {
             assert!(lane.answer().unwrap().agrees);
             lane.settle(true).unwrap();
         }
-        // The first ones began with an empty lane.
+        // The first entries are left out, because they began with an empty lane.
         let clocks = (at[at.len() - 1] - at[1]) as f64 / (at.len() - 2) as f64;
         eprintln!("{length} bytes: {clocks} clocks per entry, {:.3} per byte", clocks / length as f64);
         if length <= 337 {

@@ -7,7 +7,7 @@ use portcullis_lane::{Tables, TablesError};
 use portcullis_test_support::random::Random;
 use portcullis_text_bench::{Bench, ENGINES, Pace};
 
-/// Policies whose tables are small enough to be loaded many times, and a generated policy that uses both units.
+/// Tables of policies that are small enough to be loaded many times, and of a generated policy that uses both units.
 fn small_tables() -> Vec<Vec<u8>> {
     let mut tables = vec![Tables::empty().encode()];
     let (mut cards, mut accounts) = (false, false);
@@ -28,8 +28,8 @@ fn small_tables() -> Vec<Vec<u8>> {
     tables
 }
 
-/// The scan ignores flags, and accepts tables in more than one form. It refuses everything else that the software
-/// refuses.
+/// Whether only the software refuses tables with this error: the scan ignores flags, and accepts tables that are not in
+/// canonical form.
 fn is_left_to_software(error: &TablesError) -> bool {
     matches!(error, TablesError::Form | TablesError::Field { field: "flag of a next state", .. })
 }
@@ -43,7 +43,7 @@ fn changed_tables_are_refused_as_by_software() {
     for tables in small_tables() {
         for _ in 0..changes {
             let mut bytes = tables.clone();
-            // Half of the changes are in sizes and heads.
+            // Half of the changes are in the sizes at the beginning of the tables.
             let reach = if random.one_in(2) { bytes.len().min(80) } else { bytes.len() };
             let at = random.below(reach);
             match random.below(6) {
@@ -84,7 +84,7 @@ fn more_engines_than_the_card_has_are_refused() {
     assert!(seen.bad && !seen.complete);
 }
 
-/// Once the tables are locked, a load of other tables, a clear, or both at any time change nothing.
+/// Once the tables are locked, neither loading other tables nor clearing, at any time, changes anything.
 #[test]
 fn nothing_is_written_behind_the_lock() {
     let package = Package::shipped("pii");
@@ -107,7 +107,7 @@ fn nothing_is_written_behind_the_lock() {
     assert!(streams.counts.hits > 20);
 }
 
-/// Locking during a load: the rest is not accepted, and the loaded part is not complete.
+/// If the lock comes during a load, the rest is not accepted, and the tables stay incomplete.
 #[test]
 fn a_load_that_is_cut_by_the_lock_stays_incomplete() {
     let bytes = Package::shipped("pii").compiled.tables.encode();

@@ -1,6 +1,6 @@
-//! The text scan of the card against the software walk: the same classes, the same UTF-8 and the same state behind
-//! every byte, over made packages and the shipped policies. And the lane, which reads texts from windows, against a
-//! model of what it has to answer.
+//! Compares the card's text scan with the software walk over generated packages and the shipped policies: classes,
+//! UTF-8 and state are equal after every byte. Compares the text lane, which reads texts from windows, with a model of
+//! its answers.
 //!
 //! `PORTCULLIS_LONG` makes the runs longer.
 #![cfg(test)]

@@ -1,4 +1,4 @@
-//! The scan and the walk over the same entries.
+//! Runs the scan and the software walk over the same entries.
 
 use crate::package::{Package, SHIPPED};
 use crate::stream::{Counts, Streams};
@@ -9,7 +9,7 @@ use portcullis_mapping::lane_source;
 use portcullis_test_support::random::Random;
 use portcullis_text_bench::{Bench, BenchError, Pace, Start};
 
-/// Reads generated texts in entries that are cut anywhere. Some entries have invalid UTF-8, some are empty.
+/// Reads generated texts in entries that are cut at any byte. Some entries have invalid UTF-8, some are empty.
 fn read_made_texts(streams: &mut Streams, random: &mut Random, source: &Source, texts: usize) {
     for _ in 0..texts {
         let mut text = made::text(random, source).into_bytes();
@@ -69,7 +69,7 @@ fn shipped_policies() {
     }
 }
 
-/// A number of 14 or 15 digits with a valid check digit, in groups of four, of six, and of the rest.
+/// A number of 14 or 15 digits with a valid check digit, in groups of four, of six, and of the remaining digits.
 fn four_six_and_the_rest(random: &mut Random) -> String {
     let (prefix, length) = *random.pick(&[("37", 15), ("30", 14), ("4", 15)]);
     let body: String = (prefix.len()..length - 1).map(|_| char::from(b'0' + random.below(10) as u8)).collect();
@@ -87,7 +87,7 @@ fn four_six_and_the_rest(random: &mut Random) -> String {
     format!("{}{mark}{}{mark}{}", &number[..4], &number[4..10], &number[10..])
 }
 
-/// Card and account numbers in groups, in succession: the units are busy in every byte.
+/// Reads many grouped card and account numbers, one after the other, so that the units are busy in every byte.
 #[test]
 fn numbers() {
     let numbers = if is_long() { 100_000 } else { 1_500 };
@@ -96,13 +96,13 @@ fn numbers() {
     let mut random = Random::new(12);
     let mut text = String::new();
     for _ in 0..numbers {
-        // Many beginnings of account numbers, so that the largest number of them is read at once.
+        // The text has many beginnings of account numbers, so that as many as possible are read at once.
         let heads = if random.one_in(4) { random.within(1, 12) } else { 0 };
         (0..heads).for_each(|_| text += *random.pick(&["LC32", "MT84", "NO93"]));
         if random.one_in(6) {
             text += &four_six_and_the_rest(&mut random);
         } else if random.one_in(8) {
-            // One repeated digit has a valid check digit at some lengths, but is not a number.
+            // Repeating one digit gives a valid check digit at some lengths, but does not count as a number.
             let digit = ["0", "1", "4", "5", "9"][random.below(5)];
             text += &digit.repeat(random.within(10, 22));
         } else {
@@ -124,7 +124,7 @@ fn numbers() {
     assert!(counts.hits * 10 > counts.entries, "the test looks at too little");
 }
 
-/// Every pair of bytes, alone and after every lead byte of a three-byte character.
+/// Reads every pair of bytes, alone and after every lead byte of a three-byte character.
 #[test]
 fn utf8_is_that_of_the_standard_library() {
     let mut bench = Streams::new(Bench::default(), &Package::shipped("pii").compiled.tables).bench;
@@ -147,7 +147,7 @@ fn utf8_is_that_of_the_standard_library() {
     }
 }
 
-/// At full rate the scan takes one clock per byte, and six more after the last item.
+/// At full rate, the scan needs one clock per byte, and six clocks after the last byte.
 #[test]
 fn one_byte_a_clock() {
     let mut bench = Streams::new(Bench::default(), &Package::shipped("pii").compiled.tables).bench;

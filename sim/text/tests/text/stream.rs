@@ -1,33 +1,33 @@
-//! Runs streams in the bench and in the walk, side by side.
+//! Runs streams in the bench and in the software walk, side by side.
 
 use portcullis_core::class::ClassSet;
 use portcullis_lane::{Entry, ScanState, Scanned, Tables, Walk};
 use portcullis_test_support::random::Random;
 use portcullis_text_bench::{Bench, ENGINES, Pace, SLOTS, Seen, Start};
 
-/// The bench and the walk, with the same tables.
+/// The bench and the software walk, with the same tables.
 pub(crate) struct Streams {
     pub(crate) bench: Bench,
     pub(crate) walk: Walk,
-    /// The walk's saved state of each slot; `None` before a slot's first entry.
+    /// The walk's saved state for each slot; `None` before the slot's first entry.
     slots: [Option<ScanState>; SLOTS as usize],
     pub(crate) counts: Counts,
 }
 
-/// Counts of what was compared.
+/// How much was compared.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Counts {
     pub(crate) entries: usize,
-    /// Number of bytes after which everything was compared.
+    /// Number of bytes after which all results were compared.
     pub(crate) bytes: usize,
-    /// Bytes of entries that were compared only at their end, at full rate or another pace.
+    /// Number of bytes of those entries whose results were compared only after the entry's last byte.
     pub(crate) paced: usize,
-    /// Number of entries with a class.
+    /// Number of entries in which a class was found.
     pub(crate) hits: usize,
-    /// Classes found in any entry.
+    /// All classes found so far.
     pub(crate) found: ClassSet,
     pub(crate) not_utf8: usize,
-    /// Number of entries that started after an earlier one.
+    /// Number of entries that continued the stream of an earlier entry.
     pub(crate) resumed: usize,
 }
 
@@ -47,7 +47,7 @@ impl Streams {
         Self { bench, walk, slots: [None; SLOTS as usize], counts: Counts::default() }
     }
 
-    /// Reads bytes as entries of one slot, cut anywhere; some are empty.
+    /// Reads bytes as entries of one slot, cut at any byte; some entries are empty.
     pub(crate) fn entries(&mut self, random: &mut Random, bytes: &[u8]) {
         let slot = random.below(usize::from(SLOTS));
         let mut rest = bytes;
@@ -62,7 +62,7 @@ impl Streams {
         }
     }
 
-    /// Reads an entry. Whether it is then admitted is random.
+    /// Reads an entry, and then admits or refuses it at random.
     fn entry(&mut self, random: &mut Random, slot: usize, bytes: &[u8]) {
         let resumed = self.slots[slot].filter(|_| !random.one_in(16));
         let mut state = resumed.unwrap_or(ScanState::START);
@@ -99,7 +99,7 @@ impl Streams {
             self.bench.save(slot as u16).unwrap();
             self.slots[slot] = Some(state);
         }
-        // The slot of the entry, and another one.
+        // Compares the slot of the entry and another slot.
         for slot in [slot, random.below(usize::from(SLOTS))] {
             if let Some(kept) = &self.slots[slot] {
                 assert_eq!(self.bench.saved(slot as u16).unwrap(), form(kept), "slot {slot}");

@@ -1,4 +1,4 @@
-//! Entries in windows: what stands in memory, what the descriptor says of it, and what a lane has to answer.
+//! Entries in windows: writes texts into memory, describes them in entries, and computes the expected answers.
 
 use portcullis_core::class::ClassSet;
 use portcullis_core::commitment::{SpanKind, commitment};
@@ -12,25 +12,25 @@ use std::collections::{BTreeMap, VecDeque};
 pub(crate) const TAG: &[u8] = b"portcullis/span/1\0";
 pub(crate) const HEAD: usize = 38;
 const BASE: u64 = 0x12_3456_0000;
-/// Of every window. Windows begin at multiples of 64 that are no multiples of 512, and cross pages.
+/// Size of every window. Windows begin at multiples of 64 that are not multiples of 512, and cross pages.
 pub(crate) const WINDOW_BEATS: u16 = 90;
 pub(crate) const MOST_TEXT: usize = WINDOW_BEATS as usize * 64 - HEAD;
 
-/// What is wrong with an entry.
+/// A fault in an entry. Where nothing else is stated, the commitment is computed over the faulty memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lie {
     Nothing,
-    /// The tag of a tool call, or a bit of the tag; it is committed to.
+    /// The tag is that of a tool call, or has a wrong bit.
     Tag,
-    /// The descriptor declares another length, or the field says another one; it is committed to.
+    /// The descriptor declares a wrong length (`Declared`), or the length field in memory is wrong (`Field`).
     Declared,
     Field,
-    /// A bit of the memory changes behind the commitment, or one of the commitment.
+    /// A bit of the memory, or of the commitment, is inverted after the commitment was computed.
     Memory,
     Commitment,
-    /// A byte that is not UTF-8; it is committed to.
+    /// The text contains a byte that is not UTF-8.
     Utf8,
-    /// More text than fits; a window at an odd address, or at the end of memory.
+    /// The text does not fit into the window; the window's address is not aligned; the window passes the last address.
     TooLong,
     Misaligned,
     Wraps,
@@ -51,14 +51,14 @@ impl Lie {
     ];
 }
 
-/// An entry that the lane has, and what of memory it is to judge.
+/// An entry that the lane has accepted, and the bytes that it must judge.
 struct Pending {
     entry: Entry,
     memory: Vec<u8>,
     faulty_bus: bool,
 }
 
-/// What the model keeps of a slot.
+/// The model's state of a slot.
 #[derive(Clone, Copy)]
 struct Slot {
     scan: ScanState,
@@ -72,7 +72,7 @@ pub(crate) struct Counts {
     pub(crate) causes: BTreeMap<Cause, usize>,
     pub(crate) bytes: usize,
     pub(crate) hits: usize,
-    /// Entries that began behind earlier ones, with something established.
+    /// Number of entries for which earlier entries had established a class.
     pub(crate) established: usize,
     pub(crate) admitted: usize,
     pub(crate) read: usize,
@@ -107,7 +107,7 @@ impl Windows {
         }
     }
 
-    /// Enters a text as it is, or with a lie; the first entry of a slot renews it.
+    /// Enters a text, with the fault `lie` if there is one. The first entry of a slot renews the slot.
     pub(crate) fn enter(&mut self, random: &mut Random, slot: u16, text: &[u8], lie: Lie) {
         let ours = |pending: &Pending| pending.entry.slot == slot;
         if !self.pending.iter().any(ours) && (self.slots[usize::from(slot)].is_none() || random.one_in(8)) {
@@ -135,17 +135,17 @@ impl Windows {
         if matches!(lie, Lie::Nothing | Lie::Utf8) {
             assert_eq!(committed, commitment(SpanKind::Text, &salt, &[&text]), "the model's own form");
         }
-        // Not one per slot, so that two texts of a slot can wait.
+        // The address does not depend on the slot, so two texts of one slot can wait at the same time.
         let mut address = BASE + (self.turn % 8) * (u64::from(WINDOW_BEATS) + 3) * 64 + 192;
         self.turn += 1;
         let mut beats = WINDOW_BEATS;
         match lie {
             Lie::Declared if length > 0 && random.one_in(2) => length -= 1,
-            // The byte behind the text is part of what is hashed then.
+            // The declared length is too large by one, so the hash includes the byte after the text.
             Lie::Declared => length += 1,
             Lie::Memory => {
                 let at = random.below(memory.len() - 20);
-                // The changed bit is in the salt or the text: in the tag or the length field it would give another
+                // The changed bit is in the salt or in the text. In the tag or the length field, it would have another
                 // cause.
                 let at = if at < 16 { at + 18 } else { at - 16 + HEAD };
                 if at < memory.len() {
@@ -180,12 +180,12 @@ impl Windows {
         self.pending.push_back(Pending { entry, memory, faulty_bus: matches!(lie, Lie::Bus(_)) });
     }
 
-    /// Slots of the entries that are not settled.
+    /// The slots of the entries that have no verdict yet.
     pub(crate) fn busy(&self) -> Vec<u16> {
         self.pending.iter().map(|pending| pending.entry.slot).collect()
     }
 
-    /// The cause, and what the slot holds behind the entry.
+    /// The expected cause and classes, and the slot's state after the entry.
     fn judge(&self, pending: &Pending, from: Slot) -> (Cause, ClassSet, Slot) {
         let Pending { entry, memory, .. } = pending;
         let total = HEAD as u64 + u64::from(entry.length);
@@ -219,7 +219,7 @@ impl Windows {
         (cause, if cause == Cause::None { scanned.classes } else { ClassSet::EMPTY }, behind)
     }
 
-    /// Compares the answer of the oldest entry, and settles it.
+    /// Compares the answer to the oldest entry, and gives its verdict.
     pub(crate) fn settle(&mut self, random: &mut Random) -> Answer {
         let answer = self.lane.answer().unwrap();
         let pending = self.pending.pop_front().unwrap();
@@ -254,7 +254,7 @@ impl Windows {
         answer
     }
 
-    /// Settles everything, and looks at the reads: every beat of every text once and in order, and no other.
+    /// Answers all entries. Checks that the lane has read every beat of every text once, in order, and no other beat.
     pub(crate) fn drain(&mut self, random: &mut Random) {
         while !self.pending.is_empty() {
             self.settle(random);
@@ -265,8 +265,8 @@ impl Windows {
         self.expected_reads.clear();
     }
 
-    /// Enters a text over a bus with a fault, behind all others. What is not just an error response breaks the bus:
-    /// then no later entry is read, until a reset.
+    /// Enters a text over a bus with a fault, after all other entries. Any fault except an error response breaks the
+    /// bus: then the lane reads nothing more until a reset.
     pub(crate) fn enter_over_faulty_bus(&mut self, random: &mut Random, slot: u16, text: &[u8], fault: BusFault) {
         self.drain(random);
         self.enter(random, slot, text, Lie::Bus(fault));
@@ -295,7 +295,7 @@ impl Windows {
         self.slots = [None; SLOTS as usize];
     }
 
-    /// An entry with random content: a text of about this length, sometimes a lie, on a random bus.
+    /// Enters a text over a bus with random behaviour; with `lies`, the entry sometimes has a fault.
     pub(crate) fn random_entry(&mut self, random: &mut Random, text: &[u8], lies: bool) {
         if random.one_in(8) {
             let least = *random.pick(&[0, 1, 30, 200]);
@@ -306,7 +306,7 @@ impl Windows {
         let slot = random.below(usize::from(SLOTS)) as u16;
         let busy = self.busy();
         let slot = if random.one_in(3) { busy.first().copied().unwrap_or(slot) } else { slot };
-        // The lane holds three entries, and one that waits for the state of its slot lets no other in.
+        // The lane holds three entries. An entry that waits for its slot's state blocks all entries after it.
         let waits = (1..busy.len()).any(|at| busy[..at].contains(&busy[at]));
         if waits || busy.len() == 3 {
             self.drain(random);

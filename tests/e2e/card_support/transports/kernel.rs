@@ -1,4 +1,4 @@
-//! A card behind the kernel's VFIO, with or without an IOMMU. In the virtual machine this is the simulated card with
+//! A card behind the kernel's VFIO, with or without an IOMMU. In the virtual machine, this is the simulated card with
 //! its test registers.
 
 use super::TestCard;
@@ -6,7 +6,7 @@ use portcullis_card::machine::pci::{Bdf, Sysfs};
 use portcullis_card::transport::vfio::{Access, VfioCard};
 use portcullis_card::{Card, CardError, DmaBuffer, Watch, forward_card};
 
-/// Environment variable with the function's address, such as `0000:00:03.0`.
+/// Environment variable with the PCI address of the card, such as `0000:00:03.0`.
 const PLACE: &str = "PORTCULLIS_TEST_BDF";
 /// The BAR with the test registers (`sim/src/pci/bench.rs`).
 const BENCH: u32 = 4;
@@ -20,7 +20,7 @@ impl KernelCard {
     fn bench(&mut self, register: u32, value: u32) {
         let bench = self.0.device().bar(BENCH, 8).unwrap();
         bench.write32(register, value).unwrap();
-        // Writes are posted. The read ensures that the write has taken effect.
+        // Writes are posted; reading ensures that the write has taken effect.
         bench.read32(register).unwrap();
     }
 }

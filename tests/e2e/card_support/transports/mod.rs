@@ -1,4 +1,4 @@
-//! All transports behind one trait, with ways to make their bus fail.
+//! All transports behind one trait, which can also make their bus fail.
 
 mod kernel;
 mod lanes;
@@ -19,9 +19,9 @@ pub trait TestCard: Card + Sized {
     fn break_reads(&mut self);
     /// Makes writes of the card fail with an error.
     fn break_writes(&mut self);
-    /// Leaves reads of the card unanswered.
+    /// Makes the bus leave reads of the card unanswered.
     fn hang_reads(&mut self);
-    /// Leaves writes of the card unanswered.
+    /// Makes the bus leave writes of the card unanswered.
     fn hang_writes(&mut self);
     fn mend(&mut self);
     fn hardware_reset(&mut self);
@@ -59,7 +59,7 @@ impl TestCard for ModelCard {
     fn assert_clean(&mut self) {}
 }
 
-/// Implements the disturbances for a card with a simulation.
+/// Implements the disturbances for cards that have a simulation.
 #[cfg(feature = "sim")]
 macro_rules! hooks_of_the_simulation {
     () => {
@@ -105,7 +105,7 @@ impl TestCard for SimCard {
 pub struct Served {
     pub path: std::path::PathBuf,
     pub sim: std::sync::Arc<std::sync::Mutex<portcullis_sim::Sim>>,
-    /// Why drivers were disconnected.
+    /// The reasons why drivers were disconnected.
     pub ends: std::sync::Arc<std::sync::Mutex<Vec<String>>>,
     stop: Option<std::os::unix::net::UnixStream>,
     thread: Option<std::thread::JoinHandle<()>>,
@@ -151,10 +151,10 @@ impl Drop for Served {
     }
 }
 
-/// A driver's end of [`Served`], together with the server.
+/// A driver of [`Served`], together with the server.
 #[cfg(feature = "sim")]
 pub struct UserCard {
-    // Declared before the server, and so dropped first.
+    // Declared before the server, because fields are dropped in this order.
     pub card: portcullis_card::transport::vfio_user::VfioUserCard,
     pub served: Served,
 }

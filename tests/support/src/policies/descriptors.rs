@@ -1,5 +1,5 @@
-//! Descriptors for a case. Some match one of its rows and then have one or two fields changed. Others have fields from
-//! the policy's constants, their neighbours, and the ends of the encodable range.
+//! Descriptors for a case. Some are made to match a row of the case, and then one or two fields change. The others take
+//! values from the policy's constants, from their neighbours, and from the ends of the encodable range.
 
 use super::{Case, Constants};
 use crate::random::Random;
@@ -43,7 +43,7 @@ impl Iterator for Descriptors<'_> {
         if self.random.chance(3, 5) {
             let row = *self.random.pick(&self.rows);
             self.aim(&mut d, &row);
-            // Change one or two fields, to get near misses.
+            // Changes up to two fields, so that the descriptor may just miss the row.
             for _ in 0..self.random.below(3) {
                 let field = self.random.below(FIELDS);
                 self.draw(&mut d, field);
@@ -102,7 +102,7 @@ impl Descriptors<'_> {
             2 => self.random.wide(),
             3 => self.random.wide() & self.random.wide() & self.random.wide(),
             _ if !literals.is_empty() => {
-                // A literal of the policy, or a set with one member more or less.
+                // A literal of the policy, or a set that has one member more or less than a literal.
                 let literal = *self.random.pick(literals);
                 let members = declared.count_ones() as usize;
                 if self.random.chance(1, 2) { literal } else { literal ^ 1 << self.random.below(members) }
@@ -126,12 +126,12 @@ impl Descriptors<'_> {
         value.clamp(low, high)
     }
 
-    /// Mostly a pass, because otherwise stage 2 would decide everything.
+    /// The stage mostly passes, because otherwise stage 2 would decide everything.
     fn stage(&mut self) -> (u8, u8) {
         *self.random.pick(&[(1, 0), (1, 0), (1, 0), (1, 0), (2, 1), (3, 1)])
     }
 
-    /// Sets the fields that `row` constrains so that it matches; half of the time at the row's bounds.
+    /// Sets the fields that `row` constrains so that the row matches; half of the time, to values at the row's bounds.
     fn aim(&mut self, d: &mut Descriptor, row: &Row) {
         let small = row.small_enums.get();
         let group = |random: &mut Random, mask: u16, bit: u32| bit_of(random, u128::from((small & mask) >> bit));

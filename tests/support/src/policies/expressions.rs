@@ -45,7 +45,7 @@ impl Writer<'_> {
         *self.coverage.entry(construct).or_default() += 1;
     }
 
-    /// A condition of at most `depth` levels of `&&`, `||` and `!`.
+    /// A condition with at most `depth` levels of `&&`, `||` and `!`.
     pub(super) fn condition(&mut self, depth: usize) -> String {
         if depth == 0 || self.random.chance(1, 4) {
             return self.atom();
@@ -78,7 +78,7 @@ impl Writer<'_> {
             14 => self.action(),
             15 if self.random.chance(1, 3) => {
                 self.used(Construct::Literal);
-                // A bare literal would usually make the whole rule impossible.
+                // A literal alone would usually make the whole rule impossible, so it is combined with atoms.
                 let (left, right) = (self.atom(), self.atom());
                 let neutral = *self.random.pick(&["&& true", "|| false", "&& !false"]);
                 format!("(({left}) {neutral} || {right})")

@@ -1,6 +1,6 @@
-//! Generated policies and descriptors: random packages that use every line of the lowering table, and descriptors with
-//! the policies' own constants at every boundary and next to it. The same seed gives the same cases everywhere, so
-//! the software evaluator, `cedar-policy` and the Verilated card can be compared.
+//! Generated policies and descriptors. The random packages use every line of the lowering table. The descriptors have
+//! values that are the policies' own constants or next to them. The same seed gives the same cases everywhere, so the
+//! software evaluator, `cedar-policy` and the Verilated card can be compared.
 
 mod descriptors;
 mod expressions;
@@ -24,12 +24,12 @@ pub struct Case {
     pub package: Package,
     pub compiled: Compiled,
     pub coverage: Coverage,
-    /// Attempts that Cedar's validation reported as impossible, or that exceeded the tables.
+    /// Number of attempts that Cedar's validation reported as impossible, or that exceeded the tables.
     pub discarded: u32,
     constants: Constants,
 }
 
-/// Constants in a policy's source, for descriptors with the same values.
+/// Constants in a policy's source, from which descriptors take values.
 #[derive(Clone, Debug, Default)]
 struct Constants {
     /// Indexed by range column; quantities come after the eleven fields.
@@ -38,10 +38,10 @@ struct Constants {
 }
 
 impl Case {
-    /// The case of `seed`. If a validator rightly refuses an attempt (a condition that is always false), or it exceeds
-    /// the tables, the next seed is used.
+    /// The case of `seed`. An attempt may be refused for a good reason: a condition is always false, or the rows exceed
+    /// the tables. Then the next seed is used.
     ///
-    /// # Panics If an attempt fails for another reason, or forty in a row are refused: the generator is then wrong.
+    /// # Panics If an attempt fails for another reason, or forty in a row are refused; then the generator is wrong.
     #[must_use]
     pub fn generate(seed: u64) -> Self {
         for attempt in 0..40 {
@@ -72,7 +72,7 @@ impl Case {
         panic!("seed {seed}: forty attempts refused");
     }
 
-    /// A case of a package that was not generated. Descriptors use only the bounds of its rows.
+    /// A case of a package that was not generated. The constants of its descriptors are the bounds of its rows.
     ///
     /// # Panics
     /// If the package does not compile.
@@ -82,7 +82,7 @@ impl Case {
         Self { seed, package, compiled, coverage: Coverage::new(), discarded: 0, constants: Constants::default() }
     }
 
-    /// The same case with another version of its package. Descriptors still use the constants of the first version.
+    /// This case with another version of its package. Descriptors still use the constants of the first version.
     ///
     /// # Panics
     /// If the package does not compile.

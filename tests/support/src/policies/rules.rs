@@ -1,4 +1,4 @@
-//! Random packages: a manifest with few or many declarations, and rules over it.
+//! Random packages: a manifest with few or many declarations, and rules that use these declarations.
 
 use super::expressions::{Construct, Writer};
 use super::{Constants, Coverage};
@@ -55,10 +55,10 @@ fn manifest(random: &mut Random) -> String {
 
 fn rule(writer: &mut Writer<'_>, number: usize, rules: usize) -> String {
     let mut text = String::new();
-    // Prefixes whose bytewise order differs from the order of writing.
+    // With these prefixes, the bytewise order of the ids differs from the order of the rules in the file.
     let prefix = *writer.random.pick(&["A", "Z", "a", "M-", "9", "_"]);
     let _ = writeln!(text, "@id(\"{prefix}{}\")", (number * 7 + 3) % (rules * 7 + 1));
-    // The first rule permits, so that every package has a permit.
+    // The first rule is a permit, because every package needs one.
     let permits = number == 0 || writer.random.chance(1, 3);
     if permits {
         writer.used(Construct::Permit);
@@ -92,7 +92,7 @@ fn rule(writer: &mut Writer<'_>, number: usize, rules: usize) -> String {
     text.push_str(if permits { "permit (" } else { "forbid (" });
     text.push_str(&scope(writer));
     text.push_str(")\n");
-    // Permits are wide, because otherwise almost no descriptor would pass stage 1.
+    // Permits have few conditions, because otherwise almost no descriptor would pass stage 1.
     let clauses = if permits && writer.random.chance(1, 2) { 0 } else { 1 + writer.random.below(2) };
     match clauses {
         0 => writer.used(Construct::NoClause),

@@ -1,5 +1,5 @@
-//! Runs the verifier of tests/independent on every bundle that a test makes, and compares it with ours. It was written
-//! from the documents only. `PORTCULLIS_INDEPENDENT=1` enables this; each bundle starts a Python process.
+//! Runs the verifier of tests/independent on every bundle that a test makes, and compares the results. That verifier
+//! was written from the documents only. `PORTCULLIS_INDEPENDENT=1` enables this; each bundle starts a Python process.
 
 use super::World;
 use portcullis_authority::keys::public_pem;
@@ -10,8 +10,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// Compares our report with the other verifier's: exit code and warnings must be equal, and it must report our
-/// contradiction too.
+/// Compares our report with that of the other verifier. Exit code and warnings must be equal, and the other verifier
+/// must also report our contradiction.
 pub(super) fn compare(world: &World, files: &MemoryFiles, report: &Report, sim: bool) {
     if std::env::var_os("PORTCULLIS_INDEPENDENT").is_none_or(|value| value != "1") {
         return;
@@ -33,7 +33,7 @@ pub(super) fn compare(world: &World, files: &MemoryFiles, report: &Report, sim: 
         reasons.filter(|reason| reason.status == status).map(|reason| reason.code.to_string()).collect()
     };
     assert_eq!(output.status.code(), Some(report.exit_code.into()), "{said}\n{:#?}", report.properties);
-    // "contradicted CODE WHERE", or one of three words and all warnings.
+    // The output is "contradicted CODE WHERE", or one of three words and all warnings.
     let mut words = said.split_whitespace();
     let (contradicted, warned): (BTreeSet<String>, BTreeSet<String>) = match words.next() {
         Some("contradicted") => (words.take(1).map(str::to_owned).collect(), BTreeSet::new()),

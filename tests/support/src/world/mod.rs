@@ -1,4 +1,4 @@
-//! A card, an issuer and a witness in software, their sessions with an honest operator, and forgeries by a hostile
+//! A card, an issuer and a witness in software; their sessions with an honest operator, and forgeries by a hostile
 //! operator.
 
 mod independent;
@@ -34,13 +34,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use zerocopy::IntoBytes;
 
-/// Unix second at which all validity begins.
+/// Unix second at which all validity periods begin.
 pub const START: u64 = 1_790_000_000;
 pub const END: u64 = START + 1_000_000;
 /// Number of texts in the honest session: stream 1 has two admitted spans and a split one, stream 2 a refused one.
 pub const SPANS: usize = 7;
 
-/// The key of the person who removes texts from bundles.
+/// The key of the person who signs withholding statements.
 pub fn clerk() -> SigningKey {
     SigningKey::from_bytes(&[0x57; 32])
 }
@@ -59,7 +59,7 @@ pub struct Card {
     grafted: RefCell<BTreeMap<Vec<u8>, Vec<u8>>>,
 }
 
-/// The beginning of the world's spans that are tool calls.
+/// The start of every span that is a tool call.
 const CALL: &str = r#"{"arguments":"#;
 
 impl Card {
@@ -100,14 +100,14 @@ impl Card {
         if let Some(message) = self.grafted.borrow().get(&bytes) {
             return message.clone();
         }
-        // A campaign makes an unlimited number of signatures.
+        // A long test run makes any number of signatures, so the cache is limited.
         if kept.len() > 1000 {
             kept.clear();
         }
         kept.entry(bytes).or_insert_with(|| self.key.sign(checkpoint).unwrap()).clone()
     }
 
-    /// In each pair, the first checkpoint will get the signature that this card made over the second.
+    /// For each pair, the first checkpoint will get the signature that this card has made over the second.
     pub fn graft<'a>(&self, pairs: impl Iterator<Item = (&'a wire::Checkpoint, &'a wire::Checkpoint)>) {
         let message = |(changed, signed): (&wire::Checkpoint, &wire::Checkpoint)| {
             let message = self.sign(signed);
@@ -202,8 +202,8 @@ impl World {
         self.session(&self.card, 1, [0; 32])
     }
 
-    /// The same session on a card with several lanes. Slots 0 and 1 have the same streams; each other lane has one
-    /// more.
+    /// The honest session 1 on a card with several lanes. Slots 0 and 1 have the streams of [`Self::honest`]; each
+    /// other lane has one further stream.
     pub fn honest_in(&self, lanes: u8) -> Parts {
         let mut parts = self.honest();
         parts.count = lanes;
@@ -311,7 +311,7 @@ pub fn context(id: &str, package: &BTreeMap<String, Vec<u8>>) -> Vec<u8> {
     document(id, package).bytes()
 }
 
-/// The context document of stream `id`: `a` is driven, any other recorded.
+/// The context document of stream `id`. The stream `a` is driven, all others are recorded.
 pub fn document(id: &str, package: &BTreeMap<String, Vec<u8>>) -> ContextDocument {
     ContextDocument {
         version: CONTEXT_VERSION,
@@ -331,17 +331,17 @@ pub fn document(id: &str, package: &BTreeMap<String, Vec<u8>>) -> ContextDocumen
     }
 }
 
-/// The witness's nonce after a checkpoint.
+/// The nonce that the witness gives after a checkpoint.
 pub fn nonce(serial: u64) -> u64 {
     u64::from_le_bytes(sha(&serial.to_le_bytes())[..8].try_into().unwrap()) | 1
 }
 
-/// The parts of a bundle. A test changes them and makes the files again.
+/// The parts of a bundle. A test changes the parts, and then makes the files again.
 #[derive(Clone)]
 pub struct Parts {
     pub card: Rc<Card>,
     pub count: u8,
-    /// The signer of the checkpoints: the card, except in forgeries.
+    /// The signer of the checkpoints. In a forgery, this may be another card.
     pub signer: Rc<Card>,
     pub certificate: String,
     pub chain: String,
@@ -355,11 +355,11 @@ pub struct Parts {
     pub contexts: BTreeMap<[u8; 32], Vec<u8>>,
     pub anchors: BTreeMap<[u8; 32], Vec<u8>>,
     pub log: Log,
-    /// Lines of all lanes. The key `lane` gives the lane, if it is not 0; only the file of receipts contains this key.
+    /// The lines of all lanes. If the lane is not 0, the key `lane` gives it; only the file of receipts keeps this key.
     pub spans: Vec<Value>,
     pub streams: Vec<Value>,
     pub receipts: Vec<Value>,
-    /// Lines of inputs, with `lane`. `None` means that every stream had the same text.
+    /// The lines of inputs, with `lane`. `None` means that every stream had the same text.
     pub inputs: Option<Vec<Value>>,
 }
 
@@ -384,7 +384,7 @@ impl Parts {
     }
 
     pub fn play(&mut self) {
-        // The ids of a session's streams are different.
+        // Each stream of a session has its own id.
         let id = |slot: u16| format!("a{slot}");
         for slot in 2..u16::from(self.count) {
             self.ticket.contexts.insert(sha(&context(&id(slot), &self.package)));
@@ -426,7 +426,7 @@ impl Parts {
         self.streams.push(json!({"lane": lane, "index": index, "stream": number, "id": id}));
     }
 
-    /// Lane and index of the next record for a slot.
+    /// Lane of a slot, and index of the next record in that lane.
     fn next(&self, slot: u16) -> (usize, usize) {
         let lane = self.log.lane_of(slot);
         (lane, self.log.lanes[lane].len())
@@ -559,7 +559,7 @@ pub fn remanifest(files: &mut MemoryFiles) {
     files.0.insert(bundle::MANIFEST.to_owned(), manifest);
 }
 
-/// Codes of a report, each with the name of its property.
+/// The codes of a report, each with the name of its property.
 pub fn codes(report: &Report) -> BTreeSet<String> {
     use portcullis_evidence::verify::Property;
     let of = |property: &Property| {
@@ -574,7 +574,7 @@ pub fn set(codes: &[&str]) -> BTreeSet<String> {
     codes.iter().map(|code| (*code).to_owned()).collect()
 }
 
-/// Asserts that the report affirms everything without a warning.
+/// Asserts that the report affirms all properties without a warning.
 #[track_caller]
 pub fn assert_affirmed(report: &Report) {
     assert_eq!((codes(report), report.exit_code), (BTreeSet::new(), 0), "{:#?}", report.properties);

@@ -1,4 +1,4 @@
-//! Tests the VFIO layer with QEMU's `edu` device (QEMU: `docs/specs/edu.rst`), through a real kernel and IOMMU.
+//! Tests the VFIO layer on QEMU's `edu` device (QEMU: `docs/specs/edu.rst`), with a real kernel and IOMMU.
 //!
 //! Usage: `vfio-edu BDF`. Each check prints a line; the first failed check ends the program with code 1.
 
@@ -20,12 +20,12 @@ const DMA_COMMAND: u32 = 0x98;
 const START: u32 = 1;
 const TO_MEMORY: u32 = 2;
 const INTERRUPT: u32 = 4;
-/// Place of the device's 4 KiB buffer, and its used part: some versions of QEMU crash at the last byte.
+/// Place of the device's 4 KiB buffer, and the part that is used: some versions of QEMU crash at the last byte.
 const BUFFER: u32 = 0x40000;
 const BYTES: u32 = 4088;
 /// The device has 28 address lines.
 const HIGHEST: u64 = 0x0fff_ffff;
-/// Longest wait; a transfer takes 100 ms.
+/// Longest wait for a transfer; a transfer takes 100 ms.
 const DEADLINE: Duration = Duration::from_secs(20);
 
 fn main() -> Result<()> {
@@ -65,7 +65,7 @@ fn main() -> Result<()> {
     put(bar(&device)?, INTERRUPT_ACKNOWLEDGE, 0x100)?;
     println!("ok DMA both ways");
 
-    // While bus mastering is off, the device cannot reach mapped memory either.
+    // While bus mastering is off, the device cannot access even mapped memory.
     ensure!(device.memory(target)?.write(0, &vec![0xa5; pattern.len()]), "access of memory that was allocated");
     device.enable(false)?;
     transfer(&device, target, TO_MEMORY)?;
@@ -74,7 +74,7 @@ fn main() -> Result<()> {
     device.enable(true)?;
     println!("ok no DMA without bus mastering");
 
-    // The device cannot reach memory that was unmapped; the guard pattern is unchanged.
+    // The device cannot access memory that was unmapped, so the guard pattern is unchanged.
     let freed = device.release(target)?;
     transfer(&device, target, TO_MEMORY)?;
     ensure!(freed.read(0, &mut back), "access of memory that was allocated");

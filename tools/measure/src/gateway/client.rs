@@ -1,4 +1,4 @@
-//! The clients, and the threads of this program.
+//! The clients that request answers; each runs in a thread of this program.
 
 use super::{PACE, SENTENCES, TOKENS};
 use anyhow::{Result, ensure};
@@ -8,7 +8,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// Stack of a thread of this program.
+/// Stack size of a thread of this program, in bytes.
 const STACK: usize = 256 << 10;
 
 pub(super) fn spawn<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<JoinHandle<T>> {
@@ -30,7 +30,7 @@ fn request(address: SocketAddr, prompt: &str) -> Result<TcpStream> {
     Ok(stream)
 }
 
-/// Sends a request, and passes on each piece of text when it arrives.
+/// Sends a request, and calls `heard` with each piece of text when it arrives.
 pub(super) fn ask(address: SocketAddr, prompt: &str, mut heard: impl FnMut(&str) -> Result<()>) -> Result<()> {
     let mut reader = BufReader::new(request(address, prompt)?);
     let mut line = String::new();
@@ -49,7 +49,7 @@ pub(super) fn ask(address: SocketAddr, prompt: &str, mut heard: impl FnMut(&str)
     }
 }
 
-/// Sends a request, but reads the answer only when all other clients have finished.
+/// Sends a request, but reads the answer only after all other clients have finished.
 pub(super) fn stall(address: SocketAddr, stream: usize) -> Result<()> {
     let mut asked = request(address, &format!("{stream} {SENTENCES} paced"))?;
     thread::sleep(PACE * u32::try_from(SENTENCES * TOKENS)?);

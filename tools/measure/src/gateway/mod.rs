@@ -1,9 +1,8 @@
-//! `cargo xtask bench gateway`: measures the delay that the gateway adds to a text, with a model server of a known
-//! pace.
+//! `cargo xtask bench gateway`: measures how much the gateway delays a text that a model server writes at a known pace.
 //!
-//! Model server and clients are threads of this program, so one clock measures both ends. The gate can release a span
-//! when the first piece after its sentence has arrived, since that piece shows where the sentence ends. The gate's
-//! delay is counted from that arrival. A reader's delay is counted from the arrival of each piece.
+//! Model server and clients are threads of this program, so one clock measures both ends. The first piece after a
+//! sentence shows its end, so the gate cannot release a span before this piece arrives. The gate's delay is counted
+//! from that arrival. The reader's delay is counted from the arrival of each piece.
 
 mod client;
 mod model_server;
@@ -25,7 +24,7 @@ use std::time::{Duration, Instant};
 const PACE: Duration = Duration::from_millis(20);
 const TOKENS: usize = 10;
 const SENTENCES: usize = 40;
-/// Runs of each of two cases that are compared.
+/// Number of runs of each of two cases that are compared.
 const ROUNDS: usize = 3;
 
 /// The results of one run of paced streams.
@@ -34,14 +33,14 @@ struct Paced {
     added: Vec<Duration>,
     waited: Vec<Duration>,
     first: Vec<Duration>,
-    /// Time from the first request to the end of the last answer.
+    /// Time from the start of the first request to the end of the last answer.
     took: Duration,
-    /// Largest memory of the gateway while all streams were open, in KiB.
+    /// Largest memory of the gateway in KiB while all streams were open.
     memory: u64,
 }
 
 impl Paced {
-    /// Adds the times of another run.
+    /// Adds the results of another run.
     fn extend(&mut self, other: Self) {
         self.added.extend(other.added);
         self.waited.extend(other.waited);
@@ -51,7 +50,7 @@ impl Paced {
     }
 }
 
-/// Measures this program, or builds one to measure.
+/// Measures the program `program`, or builds the program to measure.
 pub(crate) fn run(program: Option<PathBuf>) -> Result<()> {
     let program = match program {
         Some(program) => program,
@@ -75,7 +74,7 @@ pub(crate) fn run(program: Option<PathBuf>) -> Result<()> {
         ("model", &[(1000, false)]),
     ] {
         let mut runs: Vec<Paced> = cases.iter().map(|_| Paced::default()).collect();
-        // Cases that are compared with each other take turns, so that both see the same machine.
+        // Cases that are compared run in turn, so that changes of the machine's load affect both.
         for _ in 0..if cases.len() > 1 { ROUNDS } else { 1 } {
             for ((streams, slow), run) in cases.iter().zip(&mut runs) {
                 run.extend(paced(&program, card, *streams, *slow)?);
@@ -114,7 +113,7 @@ fn paced(program: &Path, card: &str, streams: usize, slow: bool) -> Result<Paced
     let server = ModelServer::start(Arc::clone(&clock))?;
     let gateway = Gateway::start(program, card, server.address)?;
     let address = gateway.address()?;
-    // The first answers initialise caches.
+    // The first answers are not counted, because they fill caches.
     for _ in 0..4 {
         ask(address, "0 1 quick", |_| Ok(()))?;
     }
@@ -122,7 +121,7 @@ fn paced(program: &Path, card: &str, streams: usize, slow: bool) -> Result<Paced
     let clients = (0..streams).map(|stream| {
         let (clock, reads) = (Arc::clone(&clock), !(slow && stream == 0));
         spawn(move || -> Result<(Vec<Duration>, Vec<Duration>, Duration)> {
-            // Streams begin at different times.
+            // The streams begin at different times.
             thread::sleep(PACE * u32::try_from(stream % 10)?);
             let asked = Instant::now();
             if !reads {

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Instant;
 
-/// Nouns for the sentences. The sentences of an answer all differ, because repetition is refused.
+/// Nouns for the sentences. All sentences of an answer differ, because the policy refuses repetition.
 const PLACES: [&str; 13] = [
     "harbour ", "mill ", "bridge ", "market ", "orchard ", "library ", "station ", "quarry ", "garden ", "theatre ",
     "bakery ", "school ", "tower ",
@@ -21,17 +21,17 @@ const KINDS: [&str; 11] =
 const SIDES: [&str; 7] = ["north ", "east ", "south ", "west ", "left ", "right ", "outside "];
 const ENDS: [&str; 5] = ["sleeps. ", "closes. ", "waits. ", "opens. ", "shines. "];
 
-/// When the pieces of one sentence, and the first piece after it, were written.
+/// The times at which the pieces of a sentence, and the first piece after the sentence, were written.
 #[derive(Clone, Default)]
 pub(super) struct Written {
     pub(super) pieces: Vec<Instant>,
     pub(super) closed: Option<Instant>,
 }
 
-/// The written sentences of each stream.
+/// The times of the sentences written so far, for each stream.
 pub(super) type Clock = Arc<Vec<Mutex<Vec<Written>>>>;
 
-/// A model server in threads. The prompt contains the stream, the number of sentences, and `paced` for a paced answer.
+/// A model server in threads. The prompt gives the stream, the number of sentences, and `paced` for a paced answer.
 pub(super) struct ModelServer {
     pub(super) address: SocketAddr,
 }
@@ -43,7 +43,7 @@ impl ModelServer {
         spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {
                 let clock = Arc::clone(&clock);
-                // If a client disconnects, only its own answer ends.
+                // If a client disconnects, only the answer to this client ends.
                 let _ = spawn(move || serve(stream, &clock));
             }
         })?;

@@ -1,4 +1,4 @@
-//! The measured programs, each in its own process.
+//! The programs that are measured, each in its own process.
 
 use super::client::spawn;
 use anyhow::{Context, Result, ensure};
@@ -50,7 +50,7 @@ impl Gateway {
     }
 }
 
-/// LiteLLM's proxy with a guardrail server that accepts everything.
+/// LiteLLM's proxy, with a guardrail server that accepts every text.
 pub(super) struct Proxy {
     process: Child,
     pub(super) address: SocketAddr,
@@ -63,11 +63,11 @@ impl Drop for Proxy {
     }
 }
 
-/// Longest start of the proxy.
+/// Longest time that the proxy may take to start.
 const PATIENCE: Duration = Duration::from_secs(300);
 
 impl Proxy {
-    /// Starts the proxy for a model server, with a configuration in `folder`.
+    /// Starts the proxy in front of a model server, with a configuration in `folder`.
     pub(super) fn start(upstream: SocketAddr, folder: &Path) -> Result<Self> {
         let peers = setup::peers()?;
         let guardrail = allow_everything()?;
@@ -79,7 +79,7 @@ impl Proxy {
                 "api_base": format!("http://{guardrail}"), "fail_on_error": true}}],
             "general_settings": {"master_key": "any"},
         });
-        // JSON is valid YAML.
+        // The configuration is written as JSON, because JSON is valid YAML.
         let path = folder.join("proxy.yaml");
         fs::write(&path, configuration.to_string())?;
         let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
@@ -112,13 +112,13 @@ fn is_alive(address: SocketAddr) -> bool {
     answer().is_ok_and(|line| line.split(' ').nth(1) == Some("200"))
 }
 
-/// A server of LiteLLM's Generic Guardrail API that accepts everything.
+/// A server of LiteLLM's Generic Guardrail API that accepts every text.
 fn allow_everything() -> Result<SocketAddr> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
     let address = listener.local_addr()?;
     spawn(move || {
         for stream in listener.incoming().map_while(Result::ok) {
-            // If a client disconnects, only its own connection ends.
+            // If a client disconnects, only this client's connection ends.
             let _ = spawn(move || allow(stream));
         }
     })?;

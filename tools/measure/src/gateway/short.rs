@@ -1,5 +1,5 @@
-//! Short answers at full speed: answers per second and time per answer, compared with the model server alone and with
-//! LiteLLM's proxy.
+//! Measures short answers at full speed: answers per second and time per answer, in comparison with the model server
+//! alone and with LiteLLM's proxy.
 
 use super::client::{ask, spawn};
 use super::model_server::ModelServer;
@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 const SENTENCES: usize = 3;
 const TIME: Duration = Duration::from_secs(10);
-/// Number of clients that send requests as fast as possible.
+/// Number of clients that send requests at the same time, as fast as possible.
 const CLIENTS: usize = 16;
 const WORK: &str = "target/xtask/bench";
 
@@ -38,7 +38,7 @@ pub(super) fn run(program: &Path) -> Result<()> {
 }
 
 fn row(name: &str, address: SocketAddr) -> Result<()> {
-    // Complete all one-time work before the measurement.
+    // Before the measurement, completes all work that is only done once.
     for _ in 0..20 {
         ask_once(address)?;
     }
@@ -52,7 +52,7 @@ fn ask_once(address: SocketAddr) -> Result<()> {
     ask(address, &format!("0 {SENTENCES} quick"), |_| Ok(()))
 }
 
-/// The time of each answer that this number of clients received within [`TIME`].
+/// The times of all answers that `clients` clients received within [`TIME`].
 fn answers(address: SocketAddr, clients: usize) -> Result<Vec<Duration>> {
     let over = Arc::new(AtomicBool::new(false));
     let askers = (0..clients).map(|_| {

@@ -1,4 +1,4 @@
-//! Ordinary answers of each domain under its policy: all of them must be released, disclaimers in particular.
+//! Ordinary answers in each domain under that domain's policy. All of them must be released, including disclaimers.
 
 use super::Cases;
 use super::policies::Question;

@@ -1,5 +1,5 @@
-//! Drift, with the store of `measure drift` and without a store. Without a store, a splice counts as found if its first
-//! sentences cause a drift halt, or a refusal for the topic.
+//! Drift, both with the store of `measure drift` and without a store. Without a store, a splice counts as found if its
+//! first sentences cause a halt because of drift, or a refusal because of the topic.
 
 use super::policies::{Name, Question, World};
 use super::table::Table;
@@ -12,7 +12,7 @@ use serde_json::Value;
 use std::ops::Range;
 use std::path::Path;
 
-/// Number of foreign sentences within which a splice must be found.
+/// Number of sentences after the splice within which the splice must be found.
 const WITHIN: usize = 3;
 const BIOGRAPHY: &str = "another biography: found";
 const DOMAIN: &str = "another domain: found";
@@ -56,7 +56,7 @@ pub(crate) fn run(cases: &Cases<'_>, folder: &Path) -> Result<()> {
     halts.print("Drift without a store: halts and refusals within three foreign sentences");
     let mut whole: Vec<u16> = slopes.iter().filter(|(_, column, _)| *column == 2).map(|(.., slope)| *slope).collect();
     whole.sort_unstable_by(|a, b| b.cmp(a));
-    // The lowest threshold that at most one in fifty unspliced texts reaches.
+    // The lowest slope threshold that at most one in fifty unspliced texts reaches.
     let threshold = whole.get(whole.len() / 50).map_or(0, |slope| slope.saturating_add(1));
     let mut best = Table::new(&["model", BIOGRAPHY, DOMAIN, "unspliced: ended"]);
     for (model, column, slope) in slopes {
@@ -66,7 +66,7 @@ pub(crate) fn run(cases: &Cases<'_>, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A text under `biography` in an open world, with its subject.
+/// A row's text under `biography` in an open world, with the row's subject as intent.
 fn question(row: &Value, world: World) -> Question {
     Question {
         policy: Name { package: Some("biography".to_owned()), world },
@@ -76,20 +76,20 @@ fn question(row: &Value, world: World) -> Question {
     }
 }
 
-/// The bytes in which drift must be found: the first foreign sentences, or the whole text if it has none.
+/// The bytes in which drift must be found: the first sentences after the splice, or the whole text without a splice.
 fn place(row: &Value) -> Range<usize> {
     let starts: Vec<usize> = row["starts"].as_array().into_iter().flatten().map(number).collect();
     starts.first().copied().unwrap_or(0)..starts.get(WITHIN).copied().unwrap_or(usize::MAX)
 }
 
-/// Whether a halt or a refusal for the topic occurs in that place.
+/// Whether a halt because of drift, or a refusal because of the topic, occurs in the range [`place`].
 fn found(row: &Value, of: &Judged) -> bool {
     let halts = of.stopped.iter().filter(|(why, _)| why == "drift_halt").map(|(_, at)| *at);
     let topics = of.leaves.iter().filter(|l| !l.admitted && l.rule == "LINEAGE-TOPIC-SHIFT").map(|l| l.range.start);
     halts.chain(topics).any(|at| place(row).contains(&at))
 }
 
-/// The highest slope in that place.
+/// The highest slope in the range [`place`].
 fn steepest(row: &Value, of: &Judged) -> u16 {
     of.leaves.iter().filter(|l| place(row).contains(&l.range.start)).map(|l| l.slope).max().unwrap_or(0)
 }

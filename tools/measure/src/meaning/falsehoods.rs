@@ -1,5 +1,5 @@
-//! False sentences made from supported sentences of labelled biographies, with a store of the supported facts: which
-//! of them are released completely.
+//! False sentences, made from supported sentences of labelled biographies and judged with a store of the supported
+//! facts. Counts the sentences that are released completely.
 
 use super::policies::{Name, Question};
 use super::survival::whole;
@@ -52,7 +52,7 @@ pub(crate) fn run(cases: &Cases<'_>, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The person whose biography a generated row comes from. The row's id contains the source row and the sentence.
+/// The person whose biography a generated row comes from. The row's id contains the id of that biography's row.
 fn person<'a>(row: &Value, people: &'a [String]) -> Option<&'a str> {
     let at: usize = row["id"].as_str()?.split_once('.')?.0.parse().ok()?;
     people.get(at).map(String::as_str)

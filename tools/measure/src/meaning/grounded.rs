@@ -1,5 +1,5 @@
-//! Labelled sentences of biographies in a closed world, counted as in `measure grounding`, and the readability of the
-//! released parts.
+//! Labelled sentences of biographies in a closed world, counted as `measure grounding` does. Also measures how readable
+//! the released parts are.
 
 use super::policies::{Name, Question};
 use super::table::Table;
@@ -13,7 +13,7 @@ use serde_json::json;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// File of the released parts, for the program that reads them.
+/// File with the released parts; a Python program reads it.
 const PARTS: &str = "target/measure/parts.jsonl";
 
 pub(crate) fn run(cases: &Cases<'_>, folder: &Path) -> Result<()> {
@@ -34,7 +34,7 @@ pub(crate) fn run(cases: &Cases<'_>, folder: &Path) -> Result<()> {
     read_parts(cases, &parts)
 }
 
-/// Counts the sentences of one model with one store; returns the released parts of split sentences.
+/// Counts the sentences of one model with one store. Returns the released parts of sentences that were split.
 fn measure(
     cases: &Cases<'_>,
     table: &mut Table,

@@ -1,5 +1,5 @@
-//! Hand-made cases: no byte of a sentence that must be refused is released, and everything else is. Connectives are
-//! released with their neighbours.
+//! Cases made by hand: no word of a sentence that must be refused may be released, and every word of all other
+//! sentences must be released. Connectives do not count.
 
 use super::Cases;
 use super::policies::Question;

@@ -1,5 +1,5 @@
-//! How stages 2 and 3 judge the meaning of texts: the cases of a folder with the form of `tests/cases/meaning`, and,
-//! with labelled data from the user, false sentences, ordinary prose and drift.
+//! Measures how stages 2 and 3 judge the meaning of texts: on the cases of a folder that is organised like
+//! `tests/cases/meaning`, and, with labelled data from the user, on false sentences, ordinary prose and drift.
 
 mod answers;
 mod drifting;
@@ -26,7 +26,7 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Cases<'a> {
     folder: &'a Path,
     policies: Policies,
-    /// Whether failed cases are printed.
+    /// Whether to print failed cases.
     list: bool,
 }
 
@@ -48,14 +48,14 @@ pub(crate) fn run(folder: &Path, data: Option<&Path>, list: bool) -> Result<()> 
     Ok(())
 }
 
-/// The folder with the labelled biographies: `data`, or `outputs` in it.
+/// The folder with the labelled biographies: the folder `outputs` in `data`, or `data`.
 fn labelled(data: &Path) -> PathBuf {
     let below = data.join("outputs");
     if below.is_dir() { below } else { data.to_owned() }
 }
 
 impl Cases<'_> {
-    /// Rows of a file in the folder.
+    /// The rows of a file in the folder of the cases.
     fn rows(&self, file: &str) -> Result<Vec<Value>> {
         let rows = judged::rows(&self.folder.join(file))?;
         say(&format!("judging {} rows of {file}", rows.len()));

@@ -1,5 +1,5 @@
-//! Paraphrases of passages whose sentences are facts in one store: true ones must be released completely, false ones
-//! must not.
+//! Paraphrases of passages; the sentences of a passage are the facts in a store. True paraphrases must be released
+//! completely, false ones must not.
 
 use super::Cases;
 use super::policies::{Name, Question};
@@ -44,11 +44,11 @@ pub(crate) fn run(cases: &Cases<'_>) -> Result<()> {
     Ok(())
 }
 
-/// A passage as lines of a store: its subject, with each sentence as a fact.
+/// A passage as lines of a store: the passage's subject, and each sentence as a fact about it.
 fn lines(row: &Value) -> Result<String> {
     let passage = text_of(&row["passage"]);
     let name = subject(&passage).context("a passage names its subject")?;
-    // For a person, or an entity with a similar name, the last names are also used alone.
+    // A text may also use only the last words of a name, such as a person's last name.
     let words: Vec<&str> = name.split(' ').collect();
     let aliases: Vec<String> = if passage.starts_with(&name) {
         (1..words.len()).filter_map(|at| words.get(at..)).map(|rest| rest.join(" ")).collect()
@@ -63,7 +63,7 @@ fn lines(row: &Value) -> Result<String> {
     Ok(lines)
 }
 
-/// The first run of capitalised words, without a leading article; "of" may stand between two of them.
+/// The first run of capitalised words, if any, without an article before it; "of" may stand between two of the words.
 fn subject(passage: &str) -> Option<String> {
     let words: Vec<&str> = passage.split(' ').collect();
     let capital = |at: usize| words.get(at).is_some_and(|w| w.starts_with(char::is_uppercase));
@@ -75,7 +75,7 @@ fn subject(passage: &str) -> Option<String> {
     Some(words.get(first..end)?.join(" ").trim_end_matches([',', '.']).to_owned())
 }
 
-/// Sentences of a passage. Passages have abbreviations only before a name, so a full stop before a capital is enough.
+/// The sentences of a passage: it is cut after each full stop that a space follows, also in an abbreviation.
 fn sentences(passage: &str) -> impl Iterator<Item = &str> {
     passage.split_inclusive(". ").map(str::trim).filter(|s| !s.is_empty())
 }

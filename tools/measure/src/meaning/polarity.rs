@@ -1,5 +1,5 @@
-//! Polarity: a class counts only where the writer affirms it. A class of a forbid rule then refuses its text; a class
-//! that opens a gate lets a following sentence pass.
+//! Polarity: a class counts only where the writer affirms it. If a forbid rule tests the class, a hit refuses the text.
+//! If a permit needs the class, a hit lets a later sentence pass.
 
 use super::Cases;
 use super::policies::{Name, Question};
@@ -9,7 +9,7 @@ use crate::judged::text_of;
 use anyhow::Result;
 use serde_json::Value;
 
-/// For classes that open a gate, a sentence that needs the class.
+/// For each class that a permit needs, a sentence that is admitted only if the class was established before.
 const OPENED: [(&str, &str); 4] = [
     ("disclaimer", "You have pneumonia."),
     ("risk_warning", "CFDs are traded daily."),

@@ -1,5 +1,5 @@
-//! The policies that cases name: shipped ones, one that permits everything, and `biography` in an open world. Each is
-//! compiled once.
+//! The policies that cases name: shipped policies, a policy that permits everything, and `biography` in an open world.
+//! Each policy is compiled once.
 
 use crate::judged::{Judged, Policy, text_of};
 use anyhow::{Context, Result, ensure};
@@ -10,32 +10,32 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::rc::Rc;
 
-/// A package that permits everything, with the default continuity.
+/// A package that permits everything and has the default settings for continuity.
 const PERMIT_ALL: &str = "[package]\nname = \"permit-all\"\nversion = \"1.0.0\"\ndescription = \"Permits everything.\"\n\
     [enumerations]\ndomain = [\"any\"]\naudience = [\"any\"]\ntemporal = [\"any\"]\nregister = [\"any\"]\n";
 const CLOSED: &str = "closed_world = true";
 
-/// Changes to a package with a closed world.
+/// How a package with a closed world is changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum World {
     /// No change.
     #[default]
     Shipped,
     Open,
-    /// An open world, and a trust slope that ends no text, so that every span has a slope.
+    /// An open world and a trust slope that does not end any text, so that every span has a slope.
     OpenWithoutHalt,
 }
 
-/// The name of a policy in a case.
+/// How a case names its policy.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Name {
-    /// A shipped package; `None` stands for the one that permits everything.
+    /// The name of a shipped package; `None` is the policy that permits everything.
     pub(crate) package: Option<String>,
     pub(crate) world: World,
 }
 
 impl Name {
-    /// The policy from the fields `policy` and `closed_world` of a row.
+    /// The policy that the fields `policy` and `closed_world` of a row name.
     pub(crate) fn of(row: &Value) -> Self {
         let world = if row["closed_world"] == false { World::Open } else { World::Shipped };
         Self { package: row["policy"].as_str().map(str::to_owned), world }
@@ -56,7 +56,7 @@ pub(crate) struct Question {
 }
 
 impl Question {
-    /// The text of a row under its policy, without a store and an intent.
+    /// The text of a row under the policy that the row names, without store and intent.
     pub(crate) fn of(row: &Value) -> Self {
         Self { policy: Name::of(row), text: text_of(&row["text"]), ..Self::default() }
     }

@@ -1,4 +1,4 @@
-//! Ordinary prose under each shipped policy with an open world: the number of texts that are released completely.
+//! Ordinary prose under each shipped policy with an open world: counts the texts that are released completely.
 
 use super::policies::{Name, Question};
 use super::survival::whole;
@@ -11,12 +11,12 @@ use portcullis_tools::tool::say;
 use serde_json::Value;
 use std::path::Path;
 
-/// Shipped policies with an open world, in the order of the table's columns.
+/// Shipped policies whose world is open, in the order of the table's columns.
 const POLICIES: [&str; 5] = ["clinical", "finance-suitability", "pii", "privilege", "residency"];
 
 pub(crate) fn run(cases: &Cases<'_>, data: Option<&Path>) -> Result<()> {
     let own = rows(&cases.folder.join("answers.jsonl"))?;
-    // Texts outside the subjects of all policies: answers of the domain `general`, and biographies.
+    // Texts that belong to the subject of no policy: answers of the domain `general`, and biographies.
     let plain = |row: &&Value| {
         ["answer-general-", "answer-biography-"].iter().any(|start| text_of(&row["id"]).starts_with(start))
     };

@@ -1,5 +1,5 @@
-//! Splitting: the released rest of a sentence must not assert more than the sentence did. A person must read each
-//! release that is not in the case's lists.
+//! Splitting: the released rest of a sentence must not assert more than the whole sentence did. If a released rest is
+//! not in the lists of its case, a person must read it.
 
 use super::Cases;
 use super::policies::Question;

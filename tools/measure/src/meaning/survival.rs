@@ -1,4 +1,4 @@
-//! Finds which words of a text were released.
+//! Determines which words of a text were released.
 
 use crate::judged::Judged;
 use std::ops::Range;
@@ -7,11 +7,11 @@ use std::ops::Range;
 pub(crate) enum Fate {
     Released,
     Withheld,
-    /// Inert: without meaning of its own, released with its neighbours.
+    /// The word is inert: it has no meaning of its own, and is released together with the words next to it.
     Inert,
 }
 
-/// Words of a text: maximal runs of letters and digits.
+/// The words of a text: maximal runs of letters and digits.
 pub(crate) fn words(text: &str) -> impl Iterator<Item = Range<usize>> {
     let mut rest = 0;
     std::iter::from_fn(move || {
@@ -23,7 +23,7 @@ pub(crate) fn words(text: &str) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// The outcome of the word at `word`. If the text was judged again, the admit counts.
+/// Whether the word at `word` was released. If it was judged several times, an admit decides.
 pub(crate) fn fate(judged: &Judged, word: &Range<usize>) -> Fate {
     let here = || judged.leaves.iter().filter(|l| l.range.start < word.end && word.start < l.range.end);
     let end = judged.leaves.iter().map(|l| l.range.end).max().unwrap_or(0);
@@ -41,7 +41,7 @@ pub(crate) fn whole(judged: &Judged, text: &str) -> bool {
     words(text).all(|w| fate(judged, &w) != Fate::Withheld)
 }
 
-/// The withheld words, for the list of failures.
+/// The words that were not released, for the list of failures.
 pub(crate) fn withheld(judged: &Judged, text: &str) -> String {
     let refused = judged.leaves.iter().filter(|l| !l.admitted);
     let mut list: Vec<String> =

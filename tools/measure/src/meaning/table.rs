@@ -35,7 +35,7 @@ impl Table {
         }
     }
 
-    /// Prints the table. Cells without a case show a dash.
+    /// Prints the table. A dash stands for a cell without cases.
     pub(crate) fn print(&self, title: &str) {
         println!("\n## {title}\n\n| {} |\n|{}", self.head.join(" | "), " --- |".repeat(self.head.len()));
         let mut sum = vec![(0, 0); self.head.len().saturating_sub(1)];

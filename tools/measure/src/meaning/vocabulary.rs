@@ -1,4 +1,4 @@
-//! Vocabulary entries by public rules. Each has a sentence to refuse, and a similar sentence to release.
+//! Vocabulary entries that come from public rules. Each has a sentence to refuse, and a similar sentence to release.
 
 use super::Cases;
 use super::policies::{Name, Question};

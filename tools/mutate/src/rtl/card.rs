@@ -1,9 +1,9 @@
-//! Tests mutants that survive the proofs on the simulated card. One netlist of the whole card contains all mutants, and
-//! an environment variable selects the active one.
+//! Mutants that survive the proofs are tested on the simulated card. One netlist of the whole card contains all
+//! mutants, and an environment variable selects the active one.
 //!
-//! The netlist is the elaborated card of `rtl/portcullis.f` with the parameters of the simulation, mutated by `mutate
-//! -ctrl`. It replaces the card with one lane in the tests of a copy of the tree. A mutant is tested with the tests
-//! that docs/explanation/verification.md lists for its module.
+//! The netlist is the elaborated card of `rtl/portcullis.f` with the parameters of the simulation, changed by `mutate
+//! -ctrl`. It replaces the one-lane card in the tests of a copy of the tree. The tests for a mutant are those that
+//! docs/explanation/verification.md lists for its module.
 
 use super::design::{Cells, option};
 use super::{FOLDER, Kept, Mutant, Outcome, copy_flat, prove};
@@ -24,15 +24,15 @@ use std::time::Instant;
 #[allow(unreachable_pub, reason = "public for the library, of which this is a part too")]
 mod params;
 
-/// Environment variable with the number of the active mutant; if unset, none is active.
+/// Environment variable with the number of the active mutant; if it is not set, no mutant is active.
 const ALIVE: &str = "PORTCULLIS_RTL_MUTANT";
-/// Limit of processor time per test program, in seconds. On the original card the longest takes less than a tenth.
+/// Limit of processor time per test program, in seconds. On the original card, the longest takes less than a tenth.
 const LIMIT_SECONDS: u32 = 600;
-/// SHA-256 rounds per clock, in the netlist and for the tests.
+/// SHA-256 rounds per clock, both in the netlist and for the tests.
 const ROUNDS: &str = "16";
 const NETLIST: &str = "card.v";
 
-/// The mutated card, in the test programs.
+/// The test programs with the mutated card; the tests of each module; the mutants that the card contains.
 pub(super) struct Card {
     programs: Vec<Program>,
     tests: BTreeMap<String, Vec<String>>,
@@ -40,8 +40,8 @@ pub(super) struct Card {
 }
 
 impl Card {
-    /// Makes the netlist with all stored mutants, and builds the tests of the open ones. The tests must pass while no
-    /// mutant is active.
+    /// Makes the netlist with all stored mutants, and builds the tests for the mutants in `open`. With no mutant
+    /// active, the tests must pass.
     pub(super) fn build(kept: &Kept, open: &[usize]) -> Result<Self> {
         say("the simulated card with every mutant in it");
         let doc = fs::read_to_string(proofs::DOC).context(proofs::DOC)?;
@@ -69,12 +69,12 @@ impl Card {
         Ok(card)
     }
 
-    /// The tests for a mutant; `None` if the card does not contain its cell.
+    /// The tests for a mutant; `None` if the card does not contain the mutated cell.
     pub(super) fn tests(&self, at: usize, mutant: &Mutant) -> Option<&[String]> {
         self.holds.contains(&at).then(|| self.tests.get(&mutant.module).map_or(&[][..], Vec::as_slice))
     }
 
-    /// Runs the tests of a name up to the first failure.
+    /// Runs the test programs called `test` until one fails.
     pub(super) fn judge(&self, test: &str, alive: usize) -> Result<Outcome> {
         for program in self.programs.iter().filter(|program| program.name == test) {
             let outcome = judge(program, alive)?;
@@ -107,7 +107,7 @@ fn judge(program: &Program, alive: usize) -> Result<Outcome> {
     Ok(match (failed, status.success(), status.code()) {
         (true, ..) => Outcome::Killed,
         (false, true, _) => Outcome::Survived,
-        // A test that exits by itself has failed; a test that was killed ran out of time.
+        // If a test ended by itself, it has failed; if it was killed, it ran out of time.
         (false, false, Some(_)) => Outcome::Killed,
         (false, false, None) => Outcome::TimedOut,
     })
@@ -118,7 +118,7 @@ pub(super) const fn number(at: usize) -> usize {
     at + 1
 }
 
-/// The mutation commands of all mutants whose cell is in the card, also of finished ones: one netlist serves the run.
+/// The mutation commands of all mutants whose cell is in the card, even those with a result.
 fn damage(mutants: &[Mutant], card: &Path) -> Result<BTreeMap<usize, String>> {
     let cells = Cells::read(card)?;
     let mut homes = BTreeMap::new();
@@ -132,7 +132,7 @@ fn damage(mutants: &[Mutant], card: &Path) -> Result<BTreeMap<usize, String>> {
             damage.insert(at, format!("{command} -ctrl rtl_mutant 16 {}", number(at)));
         }
     }
-    // A port can be narrower in the card. Yosys reports one such port per run.
+    // A port can be narrower in the card than in the proof. Yosys reports one such port per run.
     while let Some(complaint) = complaint(card, &damage)? {
         let bad: Vec<_> = damage.iter().filter(|(_, command)| names(&complaint, command)).map(|(at, _)| *at).collect();
         ensure!(!bad.is_empty(), "Yosys cannot damage the card: {complaint}");
@@ -200,7 +200,7 @@ fn netlist(card: &Path, damage: &BTreeMap<usize, String>) -> Result<String> {
         edits += usize::from(text.matches(from).count() == 1);
         text.replace(from, to)
     };
-    // `mutate` makes the number an input of the top. Here it becomes a register that is read once.
+    // `mutate` makes the number an input of the top module. Here, a register replaces the input and is read once.
     let text = replaced(text, ", rtl_mutant", "");
     let text = replaced(text, "  input [15:0] rtl_mutant;\n", "");
     let set = format!("  reg [15:0] rtl_mutant;\n  initial rtl_mutant = {alive};\n");
@@ -209,8 +209,8 @@ fn netlist(card: &Path, damage: &BTreeMap<usize, String>) -> Result<String> {
     Ok(whole_words(&text))
 }
 
-/// Joins the bitwise writes of a memory word. Yosys writes a word bit by bit if each bit has its own enable, which is
-/// slow to simulate in every clock.
+/// Joins the bitwise writes of a memory word. If each bit of a word has its own enable, Yosys writes the word bit by
+/// bit, which is slow to simulate.
 fn whole_words(text: &str) -> String {
     let lines: Vec<_> = text.lines().collect();
     let mut out = String::new();
@@ -239,7 +239,7 @@ fn whole_words(text: &str) -> String {
 
 /// The pair `if (ENABLE[BIT])` and `WORD[BIT:BIT] <= DATA;`.
 struct BitWrite<'a> {
-    /// Enable and word.
+    /// The names of the enable signal and of the word.
     of: (&'a str, &'a str),
     data: &'a str,
 }
@@ -251,19 +251,19 @@ fn bit_write<'a>(lines: &[&'a str], bit: usize) -> Option<BitWrite<'a>> {
     Some(BitWrite { of: (enable, word.strip_suffix(&format!("[{bit}:{bit}]"))?), data: data.strip_suffix(';')? })
 }
 
-/// A copy of the tree that contains the netlist.
+/// Copies the source tree, adds the netlist, and returns the copy's folder.
 fn tree(netlist: &str) -> Result<PathBuf> {
     let tree = tool::root()?.join(FOLDER).join("card-tree");
     seeded::copy_tree(&tree)?;
     let file = tree.join(NETLIST);
-    // If the file were rewritten unchanged, it would be built again.
+    // An unchanged file is not written again, because cargo would rebuild it.
     if fs::read_to_string(&file).ok().as_deref() != Some(netlist) {
         fs::write(file, netlist)?;
     }
     Ok(tree)
 }
 
-/// Cargo for the copy, whose card with one lane is the netlist.
+/// The cargo command in the copied source tree `tree`; its build uses the netlist as the card with one lane.
 fn cargo(tree: &Path) -> Result<Command> {
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or(tool::root()?.join("target"), PathBuf::from);
     let mut command = Command::new("cargo");

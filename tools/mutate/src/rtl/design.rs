@@ -1,9 +1,9 @@
-//! Finds the cell of one elaborated design in another.
+//! Finds a cell of one elaborated design in another elaborated design.
 //!
-//! Cells are numbered differently in each design, but they have a place in the source. A cell of the same kind from the
-//! same place is the same logic: if there are several, the one with the same parameters, and for loops or several
-//! instances the one at the same position in order. An instance that is a black box in a proof has no cell in a flat
-//! design with its logic. There the buffer of its port is used.
+//! Each design numbers its cells differently, but cells have a place in the source. Cells of the same kind from the
+//! same place are the same logic. If several cells match, their parameters decide; for loops and several instances,
+//! their order in the design decides. If an instance is a black box in a proof, a flat design that contains its logic
+//! has no cell for it; then the buffer of the instance's port is used.
 
 use anyhow::{Context, Result};
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use std::fs;
 use std::path::Path;
 
 type Kind = (String, String);
-/// The kind of a cell, with its parameters as written in the design.
+/// The kind of a cell, and its parameters as the design writes them.
 type Form = (Kind, String);
 
 #[derive(Default)]
@@ -20,7 +20,7 @@ pub(super) struct Cells {
     names: BTreeMap<Kind, Vec<String>>,
     forms: BTreeMap<Form, Vec<String>>,
     cells: BTreeMap<String, Form>,
-    /// For each instance port: its buffer, and the side of the buffer that is the port.
+    /// For each port of an instance: its buffer, and the side of the buffer to which the port belongs.
     ports: BTreeMap<String, (String, &'static str)>,
 }
 
@@ -56,7 +56,7 @@ impl Cells {
                 source = "";
             }
         }
-        // In the order of the design.
+        // Cells of the same form are listed in the order of the design.
         for name in cells.names.values().flatten() {
             if let Some(form) = cells.cells.get(name) {
                 cells.forms.entry(form.clone()).or_default().push(name.clone());
@@ -65,7 +65,7 @@ impl Cells {
         Ok(cells)
     }
 
-    /// The same mutation in the other design; `None` if that design does not contain the cell.
+    /// The command for this mutation in the other design; `None` if that design does not contain the cell.
     pub(super) fn carry(&self, command: &str, other: &Self) -> Option<String> {
         let cell = option(command, "-cell");
         let form = self.cells.get(cell)?;
@@ -77,12 +77,12 @@ impl Cells {
             },
         };
         let at = here.iter().position(|name| name == cell)?;
-        // One side has several instances. Use the position within the instance, or the proportional position.
+        // If one design has more instances of the module, the position repeats in each instance, or is scaled.
         let to = if here.len().is_multiple_of(there.len()) { at % there.len() } else { at * there.len() / here.len() };
         Some(other.command(command, there.get(to)?, option(command, "-port")))
     }
 
-    /// A mutation of an instance's port, applied to the buffer of that port.
+    /// A mutation of an instance's port, applied to the buffer of that port; `None` if there is no such buffer.
     fn at_port(&self, command: &str) -> Option<String> {
         let instance = option(command, "-cell").rsplit('.').next()?;
         let (cell, side) = self.ports.get(&format!("{instance}.{}", option(command, "-port")))?;
@@ -100,7 +100,7 @@ impl Cells {
     }
 }
 
-/// Side, buffer and port, if a line connects a buffer to `…instance.port`.
+/// Side of the buffer, buffer, and port, if the line connects a buffer to `…instance.port`.
 fn port(buffer: &str, line: &str) -> Option<(&'static str, String, String)> {
     let (side, wire) = line.strip_prefix("connect \\")?.split_once(" \\")?;
     let side = ["A", "Y"].into_iter().find(|s| *s == side)?;

@@ -1,6 +1,6 @@
-//! Selects mutants in the logic of each module's own file, in the designs of its proofs.
+//! Selects mutants in the logic of each module's own file, in the designs of the module's proofs.
 //!
-//! They are selected before optimisation, without clock pins and without logic that only assertions of the module read.
+//! Selects before optimisation; leaves out clock pins, and logic that only assertions of the module read.
 
 use super::design::option;
 use super::{Modules, Mutant, prove};
@@ -12,7 +12,7 @@ use std::fs;
 /// Modules that contain only assertions. A mutant in them is not a fault of the card.
 const CHECKERS: [&str; 1] = ["ring/ring_axi_rules"];
 
-/// Selects the same number of mutants for each module, in turn from the proofs that contain it; modules alternate.
+/// Selects the same number of mutants per module, in turn from the module's proofs. In the result, modules alternate.
 pub(super) fn draw(modules: &Modules, count: usize, seed: u32) -> Result<Vec<Mutant>> {
     let modules: Vec<_> = modules.iter().filter(|(module, _)| !CHECKERS.contains(&module.as_str())).collect();
     let each = count.div_ceil(modules.len().max(1));
@@ -38,7 +38,7 @@ fn list(module: &str, proof: &str, count: usize, seed: u32) -> Result<Vec<Mutant
     let design = claim.elaborated()?;
     let work = design.parent().context("a design stands in a folder")?;
     let (_, file) = module.rsplit_once('/').context("a module stands in a folder")?;
-    // Logic that disappears together with the module's assertions belongs only to them.
+    // Logic that disappears when the module's assertions are removed is only a part of these assertions.
     let logic = format!("a:src={file}.sv:*");
     let script = format!(
         "read_rtlil elaborated.il\ndesign -save whole\nopt_clean -purge\nselect -write with.txt {logic}\n\
@@ -69,7 +69,7 @@ fn list(module: &str, proof: &str, count: usize, seed: u32) -> Result<Vec<Mutant
             tried: Vec::new(),
         });
     }
-    // Spread the selection over the list, because neighbours are similar.
+    // Neighbours in the list are similar, so the selection is spread over the whole list.
     let stride = found.len().div_ceil(count.max(1)).max(1);
     Ok(found.into_iter().step_by(stride).take(count).collect())
 }

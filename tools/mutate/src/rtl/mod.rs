@@ -1,8 +1,8 @@
-//! RTL mutants: Yosys `mutate` changes one cell of one module; a proof of the module, or a test on the simulated card,
-//! must fail.
+//! RTL mutants: Yosys `mutate` changes one cell of one module. Then a proof of the module, or a test on the simulated
+//! card, must fail.
 //!
-//! Each mutant is tried with the proof in whose design it was selected, then with the module's other proofs. If it
-//! survives, it is tried on the simulated card (`card`). Results are stored in target/mutate, so that an interrupted
+//! Each mutant is first tried with the proof in whose design it was selected, then with the module's other proofs, and
+//! if it survives these, on the simulated card (`card`). Results are stored in target/mutate, so that an interrupted
 //! run can continue.
 
 mod card;
@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-/// Folder for designs, stored results and the mutated card.
+/// Folder for the designs, the stored results and the mutated card.
 const FOLDER: &str = "target/mutate";
 
 /// The result of one proof or test for a mutant.
@@ -34,28 +34,28 @@ enum Outcome {
     /// The proof or the test failed, so the mutant is detected.
     Killed,
     Survived,
-    /// No result in time: neither killed nor survived.
+    /// There was no result in time, so the mutant is neither killed nor survived.
     TimedOut,
-    /// The tools could not read the mutant, or that design lacks the cell: neither killed nor survived.
+    /// The tools could not read the mutant, or the design lacks its cell; it is neither killed nor survived.
     Unusable,
 }
 
 #[derive(Clone, Serialize, Deserialize)]
 struct Trial {
-    /// Such as `proof deny_prove` or `test card_oracle`.
+    /// The name of the proof or test, such as `proof deny_prove` or `test card_oracle`.
     by: String,
     outcome: Outcome,
 }
 
 #[derive(Clone, Serialize, Deserialize)]
 struct Mutant {
-    /// Such as `gate/sweep`.
+    /// The module, such as `gate/sweep`.
     module: String,
     /// The proof in whose design the mutant was selected.
     proof: String,
-    /// The command for Yosys.
+    /// The Yosys command that makes the mutant.
     command: String,
-    /// In order of execution; no trial follows a kill.
+    /// The trials so far, in order of execution. After a kill there are no more trials.
     tried: Vec<Trial>,
 }
 
@@ -73,9 +73,9 @@ impl Mutant {
 pub(crate) struct Request<'a> {
     pub(crate) count: usize,
     pub(crate) seed: u32,
-    /// Folder of rtl whose modules are used, instead of those that the proofs must cover.
+    /// Folder of rtl from whose modules to select; `None` selects from the modules that the proofs must cover.
     pub(crate) folder: Option<&'a str>,
-    /// Only mutants whose module contains this text.
+    /// Text that the module's name must contain.
     pub(crate) filter: Option<&'a str>,
     pub(crate) proofs_only: bool,
 }
@@ -134,7 +134,7 @@ pub(crate) fn run(request: &Request) -> Result<()> {
     let wanted = |m: &Mutant| !m.killed() && request.filter.is_none_or(|f| m.module.contains(f));
     let mut open: Vec<(u64, usize)> =
         mutants.iter().enumerate().filter(|(_, m)| wanted(m)).map(|(at, m)| (prove::size(&m.proof), at)).collect();
-    // Small proofs come first.
+    // Mutants of small proofs come first.
     open.sort_unstable();
     on_every_core(open.into_iter().map(|(_, at)| at).collect(), |at: usize| try_proofs(&kept, at, &modules))?;
     let left: Vec<_> = kept.all().iter().enumerate().filter(|(_, m)| wanted(m)).map(|(at, _)| at).collect();
@@ -195,7 +195,7 @@ fn try_one(
     Ok(outcome == Outcome::Killed)
 }
 
-/// Copies files of a proof's design or of the card's design into one folder, since designs are read from there.
+/// Copies the files of a proof's or of the card's design into one folder, because designs are read from one folder.
 fn copy_flat(files: &[PathBuf], folder: &Path) -> Result<()> {
     fs::create_dir_all(folder)?;
     for path in files {

@@ -1,8 +1,8 @@
-//! Runs one claim of a proof on a mutant: the base case first, then the induction.
+//! Runs one claim of a proof on a mutant: first the base case, then the induction.
 //!
-//! The steps are those of `sby` with its engine `smtbmc bitwuzla`, executed separately. The original design is
-//! elaborated only once for all mutants, no trace is written, and the induction does not run after a failed base case.
-//! Limits are in processor time, so that a busy machine changes no result.
+//! The steps are those that `sby` takes with its engine `smtbmc bitwuzla`, but run separately. So the original design
+//! is elaborated only once for all mutants, no trace is written, and no induction runs after a failed base case. Limits
+//! are in processor time, so that other load on the machine changes no result.
 
 use super::design::Cells;
 use super::{FOLDER, Mutant, Outcome, copy_flat};
@@ -15,8 +15,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 
-/// Limit of processor time for a base case, and again for an induction, in seconds. On the original card each proof
-/// takes less than half.
+/// Limit of processor time in seconds, for each base case and for each induction. On the original card, each takes less
+/// than half of it.
 const LIMIT_SECONDS: u32 = 120;
 
 /// The steps of `sby` on an elaborated design before it calls a solver.
@@ -25,17 +25,17 @@ const PREPARE: &str = "hierarchy -smtcheck\nrename -witness\nscc -select; simple
     chformal -live -fair -cover -remove\nopt_clean\ncheck\nsetundef -undriven -anyseq\nopt -fast\nrename -witness\nopt_clean\n\
     hierarchy -smtcheck\ndelete */t:$print\nformalff -assume\ndffunmap\nwrite_smt2 -wires design.smt2\n";
 
-/// A task of a proof with a claim, not only covers.
+/// A task of a proof that makes a claim, in contrast to a task with covers only.
 #[derive(Clone)]
 pub(super) struct Claim {
     proof: String,
     task: String,
-    /// `prove`, not `bmc`.
+    /// Whether the mode is `prove`; otherwise it is `bmc`.
     unbounded: bool,
     depth: String,
-    /// The script that reads the design.
+    /// The script's steps that read the design.
     read: String,
-    /// The script's steps between reading and proving.
+    /// The script's steps after reading.
     rest: String,
     files: Vec<PathBuf>,
 }
@@ -55,7 +55,7 @@ pub(super) fn claims(proof: &str) -> Result<Vec<Claim>> {
     Ok(claims.collect())
 }
 
-/// Size of a proof's problem from the last `cargo xtask formal`, as a measure of its cost.
+/// Size of a proof's problem in the last `cargo xtask formal`; it estimates the proof's cost.
 pub(super) fn size(proof: &str) -> u64 {
     let path = Proof::named(proof).map(|proof| proof.model().join("design_smt2.smt2")).unwrap_or_default();
     fs::metadata(path).map_or(u64::MAX, |data| data.len())
@@ -66,7 +66,7 @@ impl Claim {
         format!("{}_{}", self.proof, self.task)
     }
 
-    /// The original design. It is elaborated again in the first call of each run.
+    /// The elaborated original design. The first call of each run elaborates it again.
     pub(super) fn elaborated(&self) -> Result<PathBuf> {
         static MADE: Mutex<BTreeMap<String, PathBuf>> = Mutex::new(BTreeMap::new());
         let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -83,7 +83,7 @@ impl Claim {
     }
 }
 
-/// Tries a claim on a mutant, which may come from another design.
+/// Tries a claim on a mutant. The mutant may have been selected in another design.
 pub(super) fn judge(at: usize, mutant: &Mutant, claim: &Claim) -> Result<Outcome> {
     let design = claim.elaborated()?;
     let home = claims(&mutant.proof)?.into_iter().next().context("a proof claims something")?;
@@ -106,7 +106,7 @@ pub(super) fn judge(at: usize, mutant: &Mutant, claim: &Claim) -> Result<Outcome
     Ok(outcome)
 }
 
-/// Like `sby`: both parts must pass. A failed induction counts as a failed proof.
+/// As in `sby`, both the base case and the induction must pass. A failed induction counts as a failed proof.
 fn solve(work: &Path, claim: &Claim) -> Result<Outcome> {
     let base = ask(work, &["-t", &claim.depth])?;
     if base != Outcome::Survived || !claim.unbounded {
@@ -128,7 +128,7 @@ fn ask(work: &Path, options: &[&str]) -> Result<Outcome> {
         .stdin(Stdio::null())
         .output()?;
     let said = String::from_utf8_lossy(&output.stdout);
-    // At its limit a solver ends without a message, and so does the program that called it.
+    // At its limit of time, a solver ends without a message, and so does the program that called the solver.
     Ok(if said.contains("Status: PASSED") {
         Outcome::Survived
     } else if said.contains("Status: FAILED") || said.contains("Status: PREUNSAT") {

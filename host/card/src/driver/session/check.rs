@@ -117,7 +117,7 @@ pub(super) fn entry_record<C: Card>(
     Ok(())
 }
 
-/// Checks a record without an entry, the last one of `lane`; returns the sticky fault that it names.
+/// Checks that the last record of `lane` is a session record of type `kind`. Returns the sticky fault that it names.
 pub(super) fn session_record<C: Card>(
     record: &Record,
     lane: &LaneDriver,
@@ -147,7 +147,7 @@ pub(super) fn session_record<C: Card>(
     let limits = (fields.heartbeat_records.get(), fields.heartbeat_ticks.get());
     check(limits == (session.heartbeat.records, session.heartbeat.ticks), "other heartbeat limits")?;
     check(fields.heartbeat_nonce.get() == lane.heartbeat.nonce, "another heartbeat nonce")?;
-    // A cause is present if and only if something went wrong.
+    // An ALARM must have a cause, a CLOSE may have one, and other records must not have one.
     let cause = Fault::try_from(fields.cause.get())?;
     let caused = match kind {
         RecordType::Alarm => cause != Fault::None,

@@ -1,4 +1,4 @@
-//! Checkpoints of the session: requested, checked, passed to the sink.
+//! Requests and checks the session's checkpoints, and passes them to the sink.
 
 use portcullis_core::wire::{CHECKPOINT_MAGIC, Checkpoint, Fault, LAYOUT_VERSION, Life};
 
@@ -12,15 +12,16 @@ use crate::registers;
 use std::time::{Duration, Instant};
 
 impl<C: Card> Session<C> {
-    /// Requests a checkpoint over all records so far. A later call passes it to the sink, once it is signed. Errors:
-    /// the session's state, and the transport's.
+    /// Requests a checkpoint over all records so far. Once the card has signed it, [`Session::collect_checkpoints`]
+    /// passes it to the sink. Errors: those of the session's state and of the transport.
     pub fn flush(&mut self) -> Result<(), SessionError> {
         self.healthy()?;
         Ok(registers::with(&mut self.card, |r| r.checkpoint_flush().try_write(|w| w.set_v(true)))?)
     }
 
     /// Passes every checkpoint that the card has written to the sink; returns their number. Errors:
-    /// [`LossCause::Checkpoint`] for a checkpoint that does not fit this session, [`LossCause::Sink`], the transport's.
+    /// [`LossCause::Checkpoint`] for a checkpoint that does not fit this session, [`LossCause::Sink`], those of the
+    /// transport.
     pub fn collect_checkpoints(&mut self) -> Result<u64, SessionError> {
         let Some(checkpoints) = &self.checkpoints else { return Ok(0) };
         let before = checkpoints.consumed;

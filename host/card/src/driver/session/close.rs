@@ -13,9 +13,9 @@ impl<C: Card> Session<C> {
     /// Waits for the entries in flight, closes the session, and frees the memory. The card is quiet afterwards.
     ///
     /// A faulted card is closed too, if its log is intact; the record then names the cause. A card that faults during
-    /// CLOSE is closed once its ALARM is collected. Errors: the session's state, a CLOSE record that is missing or does
-    /// not fit, and the transport's. The card is reset in any case, and the memory is freed once it is quiet. A card
-    /// that needs its hardware reset keeps the memory, because its bus may still write there.
+    /// CLOSE is closed once its ALARM is collected. Errors: a CLOSE record that is missing or does not fit, those of
+    /// the session's state and of the transport. The card is reset in any case, and the memory is freed once it is
+    /// quiet. A card that needs its hardware reset keeps the memory, because its bus may still write there.
     pub fn close(mut self) -> Result<CloseReport, SessionError> {
         let closed = self.finish();
         let lanes = std::mem::take(&mut self.lanes);

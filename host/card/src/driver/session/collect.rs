@@ -17,7 +17,7 @@ const LOST: Outcome = Outcome::Fault(Fault::Watchdog);
 impl<C: Card> Session<C> {
     /// Returns the answers since the last call, in order of submission within each lane. Does not wait or read a
     /// register. Errors: the session's state, and [`SessionError::Lost`] when an answer does not fit. In that case this
-    /// call returns no answers; those that earlier calls returned stay valid.
+    /// call returns no answers; answers from earlier calls stay valid.
     pub fn poll(&mut self) -> Result<Vec<Completed>, SessionError> {
         if self.ready.is_empty() {
             self.healthy()?;
@@ -81,7 +81,7 @@ impl<C: Card> Session<C> {
 
     fn collect_all(&mut self) -> Result<(), SessionError> {
         let before = self.ready.len();
-        // The number of answers is bounded by the submitted entries. No lane waits for another.
+        // A lane gives at most as many answers as it has entries, so no lane keeps the others waiting.
         (0..self.lanes.len()).try_for_each(|at| self.collect_lane(at))?;
         if self.ready.len() > before {
             for lane in &mut self.lanes {
@@ -135,7 +135,7 @@ impl<C: Card> Session<C> {
         self.lanes.iter().map(|lane| lane.rings.logged).sum()
     }
 
-    /// Consumes a lane's next record and passes it to the sink. The caller ensures that it exists, and checks it.
+    /// Consumes a lane's next record, which must exist, and passes it to the sink. The caller must check the record.
     pub(super) fn consume_record(&mut self, at: usize) -> Result<Record, SessionError> {
         let lane = self.lanes.get_mut(at).ok_or(SessionError::NotOpen)?;
         let record = lane.rings.next_record(&self.card)?;
@@ -168,7 +168,7 @@ impl<C: Card> Session<C> {
         Err(WaitError { awaited, bound, quantum: self.card.quantum() }.into())
     }
 
-    /// Checks an entry's record, the last one of its lane.
+    /// Checks the last record of a lane, which must be the record of `entry`.
     fn entry_record(
         &self,
         at: usize,
@@ -179,7 +179,7 @@ impl<C: Card> Session<C> {
         check::entry_record(record, self.lanes.get(at).ok_or(SessionError::NotOpen)?, entry, completion, self)
     }
 
-    /// Checks a record without an entry, the last one of its lane; returns the sticky fault that it names.
+    /// Checks that a lane's last record is a session record of type `kind`. Returns the sticky fault in the record.
     pub(super) fn session_record(&self, at: usize, record: &Record, kind: RecordType) -> Result<Fault, SessionError> {
         check::session_record(record, self.lanes.get(at).ok_or(SessionError::NotOpen)?, kind, self)
     }
@@ -201,7 +201,7 @@ impl<C: Card> Session<C> {
                 lane.rings.ring_consumed(&mut self.card, no_progress)?;
             }
             no_progress = true;
-            // A partly written completion already has its phase; without a byte to watch, the wait is short.
+            // A partly written completion already has its phase, so there is no byte to watch, and the wait is short.
             let watch = match next_answer(&self.lanes, &self.card)? {
                 Some((lane, NextCompletion::None)) => Some(lane.rings.watch()),
                 _ => None,
@@ -233,7 +233,7 @@ impl<C: Card> Session<C> {
         // The ALARM may be waiting for room in a log.
         self.collect_all()?;
         self.lanes.iter_mut().try_for_each(|lane| lane.rings.ring_consumed(&mut self.card, true))?;
-        // Waits for the card's last writes. A dead bus never becomes quiet; answers from before still count.
+        // Waits for the card's last writes. A dead bus never becomes quiet; earlier answers still count.
         match self.await_signed("the card to be quiet after a fault", |s| !s.busy) {
             Ok(_) | Err(SessionError::Wait(_)) => {}
             Err(error) => return Err(error),
@@ -267,7 +267,8 @@ impl<C: Card> Session<C> {
                 lane.alarm = Some(record);
             }
             RecordType::Close => {
-                // CLOSE was in progress. A record before the fault has no cause; a record after the ALARM has it.
+                // CLOSE was in progress. A CLOSE record from before the fault has no cause; after the ALARM it has the
+                // fault as cause.
                 let cause = self.session_record(at, &record, RecordType::Close)?;
                 let lane = self.lanes.get_mut(at).ok_or(SessionError::NotOpen)?;
                 let expected = if lane.alarm.is_some() { fault } else { Fault::None };
@@ -291,8 +292,7 @@ impl<C: Card> Session<C> {
     }
 }
 
-/// The lane of the oldest entry without an answer, and that lane's next completion. Entries are usually answered in
-/// order of submission.
+/// The lane of the oldest entry without an answer, and that lane's next completion, which usually comes first.
 fn next_answer<'a, C: Card>(
     lanes: &'a [LaneDriver],
     card: &C,

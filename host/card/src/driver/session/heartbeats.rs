@@ -13,8 +13,8 @@ use crate::registers;
 impl<C: Card> Session<C> {
     /// Presents a heartbeat and waits for its record in every lane, which restores the full credit. Entries in flight
     /// are answered first; the next [`Session::poll`] returns their answers. The call is unnecessary with a sink that
-    /// gives nonces ([`crate::driver::RecordSink::nonce`]). Errors: [`SessionError::Missing`], the session's state, a
-    /// record that does not come, and the transport's.
+    /// gives nonces ([`crate::driver::RecordSink::nonce`]). Errors: [`SessionError::Missing`], a record that does not
+    /// come, those of the session's state and of the transport.
     pub fn heartbeat(&mut self, nonce: u64) -> Result<(), SessionError> {
         if !self.info.heartbeat {
             return Err(SessionError::Missing("heartbeats"));
@@ -43,9 +43,10 @@ impl<C: Card> Session<C> {
         })?)
     }
 
-    /// Presents the sink's next nonce, if it has one and every lane has recorded the previous one.
+    /// Presents the sink's next nonce, if it has one and every lane has recorded the previous nonce.
     pub(super) fn present_next(&mut self) -> Result<(), SessionError> {
-        // Idle lanes show their heartbeat record only in a register; it is read after the busy lanes are done.
+        // An idle lane shows its heartbeat record only in a register. The register is read only if all lanes that still
+        // await the record are idle.
         let idle = |lane: &LaneDriver| !lane.heartbeat.awaited || lane.is_idle();
         if self.presented.is_some() && self.in_flight() > 0 && self.lanes.iter().all(idle) {
             self.consume_heartbeats()?;
@@ -92,9 +93,9 @@ impl<C: Card> Session<C> {
     /// Waits until there is credit for `share` more entries of each lane. Waits only if a witness answers; without a
     /// witness the card decides about the entries.
     ///
-    /// A nonce follows a checkpoint. If the records do not cause a checkpoint, the driver requests one after half of
-    /// the time limit. After three quarters of the limit, entries wait for the heartbeat, so that they do not reach the
-    /// card too late.
+    /// The witness gives a nonce after a checkpoint. If the records do not cause a checkpoint, the driver requests one
+    /// after half of the time limit. After three quarters of the limit, entries wait for the heartbeat, so that they do
+    /// not reach the card too late.
     pub(super) fn await_credit(&mut self, share: impl Fn(&LaneDriver) -> usize) -> Result<(), SessionError> {
         if !self.witnessed {
             return Ok(());
@@ -141,8 +142,8 @@ impl<C: Card> Session<C> {
         few && (self.heartbeat.ticks == 0 || elapsed < self.clocks() / 4 * 3)
     }
 
-    /// Clocks since the last heartbeat, in the lane that recorded it first. A busy card's time comes from its records,
-    /// an idle card's from its tick register.
+    /// Clocks since the last heartbeat, in the lane that recorded it first. For a busy card the records give the time;
+    /// for an idle card the tick register gives it.
     fn elapsed(&mut self) -> Result<u64, SessionError> {
         if self.heartbeat.ticks != 0 {
             self.collect()?;

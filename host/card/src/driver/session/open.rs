@@ -1,4 +1,4 @@
-//! The steps from an unknown state to RUN.
+//! Opens a session: the steps from an unknown state of the card to RUN.
 
 use std::collections::VecDeque;
 
@@ -140,7 +140,7 @@ impl<C: Card> Session<C> {
         self.present_next()
     }
 
-    /// Waits for a status that may follow the hashing of all lanes' tables, one after another, and a signature.
+    /// Waits for a status, with time for hashing the tables of all lanes, one after another, and for a signature.
     /// Collects checkpoints meanwhile, so that their ring has room.
     pub(super) fn await_signed(
         &mut self,

@@ -47,7 +47,7 @@ impl<C: Card> Session<C> {
                 }
             }
             if let Some(completed) = mine {
-                // They are older than any answer that arrives later.
+                // These answers come before any answer that arrives later, so `ready` stays in order.
                 self.ready.extend(others);
                 return Ok(completed);
             }
@@ -91,7 +91,7 @@ impl<C: Card> Session<C> {
         self.call(mutation.descriptor(place, commitment))
     }
 
-    /// Judges a descriptor as the next entry of `stream`; slot, sequence and CRC are filled in. Errors: as
+    /// Judges a descriptor as the next entry of `stream`; this function sets its slot, sequence and CRC. Errors: as
     /// [`Session::gate`].
     pub fn gate_descriptor(
         &mut self,

@@ -12,10 +12,10 @@ fn is_gate(entry: &Descriptor) -> bool {
 }
 
 impl<C: Card> Session<C> {
-    /// Submits `entries`, each to the lane of its slot. Returns the ticket of the first; the others have the following
-    /// numbers. The caller sets slots, sequences and CRCs; at most one GATE per slot is in flight. A busy card learns
-    /// of the entries with the next batch, at the latest at [`Session::poll`] or [`Session::wait`]. Errors, with
-    /// nothing submitted: [`SessionError::RingFull`], [`SessionError::InFlight`], the session's state.
+    /// Submits `entries`, each to the lane of its slot. Returns the ticket of the first entry; the tickets of the
+    /// others follow. The caller sets slots, sequences and CRCs; at most one GATE per slot may be in flight. If the
+    /// card is busy, the doorbell is rung with the next batch, at the latest at [`Session::poll`] or [`Session::wait`].
+    /// Errors, with nothing submitted: [`SessionError::RingFull`], [`SessionError::InFlight`], the session's state.
     pub fn submit(&mut self, entries: &[Descriptor]) -> Result<u64, SessionError> {
         for (i, entry) in entries.iter().enumerate().filter(|(_, entry)| is_gate(entry)) {
             let slot = entry.slot.get();
@@ -29,14 +29,14 @@ impl<C: Card> Session<C> {
     }
 
     /// As [`Session::submit`] but without the check for GATEs in flight, for entries that the card is meant to refuse.
-    /// Errors: [`SessionError::RingFull`] with nothing submitted, or the session's state.
+    /// Errors: [`SessionError::RingFull`], and then nothing is submitted; errors if the session is not healthy.
     #[cfg(feature = "test-hooks")]
     pub fn submit_raw(&mut self, entries: &[Descriptor]) -> Result<u64, SessionError> {
         self.push(entries, None, false)
     }
 
-    /// As [`Session::submit_raw`], but to `lane` whatever the entries' slots are: a lane refuses the slots of other
-    /// lanes. Errors: as [`Session::submit_raw`]; [`SessionError::NoLane`].
+    /// As [`Session::submit_raw`], but to `lane`, even for slots of other lanes; the lane refuses entries for such
+    /// slots. Errors: as [`Session::submit_raw`]; [`SessionError::NoLane`].
     #[cfg(feature = "test-hooks")]
     pub fn submit_raw_to(&mut self, lane: u8, entries: &[Descriptor]) -> Result<u64, SessionError> {
         self.submit_to_lane(lane, entries)

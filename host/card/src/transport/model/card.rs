@@ -235,7 +235,7 @@ impl Card for ModelCard {
     }
 
     fn patience(&self) -> u32 {
-        // Every effect is immediate, so one look suffices; the second is a reserve.
+        // Every effect is immediate, so one wait suffices; the second is a reserve.
         2
     }
 }

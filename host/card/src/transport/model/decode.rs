@@ -1,4 +1,4 @@
-//! Maps addresses to registers through the generated accessors, so that addresses stand in one place only.
+//! Maps addresses to registers through the generated accessors, so that the addresses are defined in one place.
 
 use super::capacity::TEXT_BLOCKS;
 use crate::registers::{Registers, TEXT_BLOCKS_WINDOW};

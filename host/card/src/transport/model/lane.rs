@@ -228,7 +228,7 @@ impl LaneModel {
             }
             self.fetch(bus)?;
             self.answer_fetched(bus, opened)?;
-            // A ring is full, or all entries are fetched.
+            // Nothing more can be done: a ring is full, or all entries are fetched and answered.
             if !self.is_idle() || self.fetched == self.sq_tail {
                 return Ok(());
             }

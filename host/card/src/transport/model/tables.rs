@@ -20,7 +20,7 @@ struct Bank {
     rows: Vec<[u32; ROW_WORDS]>,
     /// Whether each row was written completely and in order.
     valid: Vec<bool>,
-    /// The row being written and the only word that continues it; 0 means that a row must start again.
+    /// The row that is being written, and its next word. 0 means that the next write must begin a row.
     open_row: usize,
     next_word: usize,
 }

@@ -41,7 +41,7 @@ impl VfioCard {
     /// Opens the card and resets it.
     pub fn open(bdf: Bdf, access: Access) -> Result<Self, VfioError> {
         let mut device = PciDevice::open(bdf, access)?;
-        // Removes the state of the last user. Not every function can be reset; the driver also resets the design.
+        // Removes the last user's state, if the function has a reset. The driver resets the design in any case.
         let _ = device.reset();
         device.bar(REGISTERS, MAP_BYTES)?;
         // Interrupts are only hints: a card without them is polled.
@@ -150,8 +150,8 @@ impl Card for VfioCard {
     }
 
     fn patience(&self) -> u32 {
-        // Thousands of times the card's own watchdog, which is a matter of milliseconds: a simulated card behind a
-        // virtual machine is slower.
+        // Thousands of times the card's own watchdog, which takes milliseconds, because a simulated card behind a
+        // virtual machine is slow.
         30_000
     }
 }

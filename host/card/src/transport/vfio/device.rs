@@ -71,7 +71,7 @@ impl PciDevice {
         self.bdf
     }
 
-    /// The protection between the device and memory.
+    /// Whether an IOMMU limits the device's access to memory.
     #[must_use]
     pub const fn access(&self) -> Access {
         match self.opened {
@@ -237,13 +237,14 @@ impl PciDevice {
 
 impl Drop for PciDevice {
     fn drop(&mut self) {
-        // Without bus mastering, the device cannot access memory. If disabling fails, it may still write.
+        // Without bus mastering, the device cannot access memory. If disabling fails, the device may still write.
         let stopped = self.enable(false).is_ok();
         // A register block that stays mapped would keep the device open.
         self.bars.clear();
         let addresses: Vec<u64> = self.mapped.keys().copied().collect();
         for address in addresses {
-            // An IOMMU blocks access to unmapped memory. Without one, only a stopped device makes it safe.
+            // An IOMMU blocks access to unmapped memory. Without an IOMMU, memory is freed only if the device was
+            // stopped.
             let out = (stopped || self.access() == Access::Iommu) && self.release(address).is_ok();
             if !out && let Some(memory) = self.mapped.remove(&address) {
                 // The device may use the memory until the process ends; the kernel then closes and resets the device.

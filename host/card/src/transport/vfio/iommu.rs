@@ -35,7 +35,7 @@ pub(super) fn ranges<F: AsRawFd>(container: &F) -> Result<Vec<(u64, u64)>, VfioE
         .collect())
 }
 
-/// Parses `struct vfio_iommu_type1_info` and its chain of capabilities. `None` without ranges: kernels before 5.4.
+/// Parses `struct vfio_iommu_type1_info` and its capabilities. `None` if they name no ranges, as before kernel 5.4.
 fn parse(bytes: &[u8]) -> Option<Vec<(u64, u64)>> {
     fn value<T: AnyBitPattern>(bytes: &[u8], at: usize) -> Option<T> {
         try_pod_read_unaligned(bytes.get(at..at + size_of::<T>())?).ok()

@@ -14,12 +14,12 @@ use super::error::VfioError;
 use super::request;
 use crate::machine::pci::{Bdf, Function, Sysfs, VFIO_PCI};
 
-/// The protection between the card and memory.
+/// Whether an IOMMU limits the card's access to memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
     /// An IOMMU: the card can access only the memory that was mapped for it.
     Iommu,
-    /// None: the card uses physical addresses and can access all memory.
+    /// No IOMMU: the card uses physical addresses and can access all memory.
     NoIommu,
 }
 

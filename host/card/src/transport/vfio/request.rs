@@ -3,7 +3,7 @@
 
 use vmm_sys_util::ioctl_io_nr;
 
-/// `;`, with `VFIO_BASE` in front of the number.
+/// `VFIO_TYPE`, the type of VFIO's ioctls. `VFIO_BASE` is added to each number.
 const TYPE: u32 = b';' as u32;
 const BASE: u32 = 100;
 

@@ -12,8 +12,8 @@ const BLOCK: u64 = 512;
 /// Advice in error messages: the command that makes a readable archive.
 const REMEDY: &str = "make it with `tar --format=ustar -C BUNDLE -cf FILE .`";
 
-/// The files of a tar archive in the ustar form, without extensions. They are at its top or in one folder. Nothing is
-/// extracted to disk. A link, a duplicate name and a truncated file are errors.
+/// The files of a tar archive in the ustar form, without extensions. They are at the top of the archive or in one
+/// folder. Nothing is extracted to disk. A link, a duplicate name and a truncated file are errors.
 #[derive(Clone, Debug)]
 pub struct Archive {
     path: PathBuf,
@@ -77,7 +77,7 @@ pub fn at(path: &Path) -> Result<Box<dyn Files>, BundleError> {
     Ok(if path.is_file() { Box::new(Archive::open(path)?) } else { Box::new(Directory::new(path)) })
 }
 
-/// Removes the name of a folder that contains every file: such an archive was made from the folder's parent.
+/// If every file is in the same folder, removes that folder from the names. Archives of a folder have this form.
 fn without_folder(files: BTreeMap<String, (u64, u64)>) -> BTreeMap<String, (u64, u64)> {
     let folder = files.keys().next().and_then(|name| Some(format!("{}/", name.split_once('/')?.0)));
     match folder {

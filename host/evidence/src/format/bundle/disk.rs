@@ -8,13 +8,13 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-/// Name of the file that holds the reserved space. It exists only until the file is unlinked.
+/// Name under which the file with the reserved space is created. The file is unlinked at once, but stays open.
 pub(super) const RESERVE: &str = ".reserve";
 /// Bytes per write where the file system does not support `fallocate`.
 const CHUNK: usize = 1 << 16;
 
-/// Reserved space in two parts. When the disk is full, the first part is released so that the session can be closed.
-/// The second part is released for the files written last. The file is unlinked, so the space is freed on a crash.
+/// Reserved space in two parts. When the disk is full, the first part is freed so that the session can be closed, and
+/// later the second part for the files written last. The reserving file has no name, so a crash frees its space.
 #[derive(Debug, Default)]
 pub(super) struct Disk(Mutex<State>);
 
@@ -42,14 +42,13 @@ impl Disk {
         Ok(())
     }
 
-    /// Grows the second part to at least `last` bytes. If there is no room for that, the disk counts as full.
+    /// Grows the reserve's second part to at least `last` bytes. If there is not enough room, the disk counts as full.
     pub(super) fn keep(&self, last: u64) {
         let mut state = self.state();
         let Some(file) = state.file.as_ref().filter(|_| !state.full && state.last < last) else { return };
-        // Grows in large steps, so that it happens rarely.
         let more = (last - state.last).max(CHUNK as u64);
         let end = state.closing.saturating_add(state.last);
-        // Growth is at the file's end. Truncation to `last` bytes frees the bytes for closing, and keeps the rest.
+        // The file grows at its end. If that fails, cutting it to the second part's size frees the space for closing.
         match allocate(file, end, more) {
             Ok(()) => state.last += more,
             Err(_) => {
@@ -116,7 +115,7 @@ pub struct GrowingFile {
     /// Offset in `pending` at which each unit ends.
     ends: Vec<usize>,
     written: u64,
-    /// A unit was lost, so no other unit may be appended.
+    /// A unit was lost, so no more units may be appended.
     broken: bool,
 }
 
@@ -134,7 +133,6 @@ impl GrowingFile {
         self.written + self.pending.len() as u64
     }
 
-    /// Whether nothing was added.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0

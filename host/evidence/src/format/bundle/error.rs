@@ -53,7 +53,7 @@ impl BundleError {
         move |source| Self::Io { name: name.to_owned(), source }
     }
 
-    /// Whether the check could not run, so that the error is not a result about the evidence.
+    /// Whether the check could not run. Otherwise the error is a result about the evidence.
     #[must_use]
     pub const fn is_operational(&self) -> bool {
         matches!(self, Self::Io { .. } | Self::Nothing { .. } | Self::Litter(_))

@@ -25,7 +25,6 @@ pub trait Files {
 pub struct Directory(PathBuf);
 
 impl Directory {
-    /// The files below `path`.
     #[must_use]
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self(path.into())

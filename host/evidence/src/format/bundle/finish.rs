@@ -1,9 +1,9 @@
 //! Completes the bundle of a session that died: the process was killed, the disk was full, or the power failed.
 //!
-//! The signed checkpoints decide. The longest run of checkpoints whose records are complete is kept, with the records
-//! after it that follow the rules of a log, and the lines about kept records. A crash can also leave half a record,
-//! half a line, or a line about a record that was not written; these are removed and reported. Nothing is invented, so
-//! the bundle verifies as one that was not closed.
+//! Completing keeps the longest run of checkpoints, from the first on, whose records are complete. It also keeps the
+//! records after them that follow the rules of a log, and the lines about kept records. A crash can leave half a
+//! record, half a line, or a line about a record that was not written; these are removed and reported. Nothing is
+//! invented, so the bundle verifies as the bundle of a session that was not closed.
 
 use super::disk::RESERVE;
 use super::error::BundleError;
@@ -59,7 +59,7 @@ pub enum FinishError {
 }
 
 impl FinishError {
-    /// Whether the error is not a result about the files.
+    /// Whether the error is about the system. Otherwise it is a result about the files.
     #[must_use]
     pub const fn is_operational(&self) -> bool {
         match self {
@@ -223,7 +223,7 @@ impl<'a> Unfinished<'a> {
         fs::read(self.folder.join(name)).map_err(BundleError::io(name))
     }
 
-    /// The counts of a bundle that is already finished; `None` for any other.
+    /// The counts of a bundle that is already finished; `None` if it is not finished.
     fn sealed(&self) -> Result<Option<FinishReport>, FinishError> {
         let Some(_) = self.size(name::MANIFEST) else { return Ok(None) };
         if json::from_slice::<Manifest>(&self.read(name::MANIFEST)?).is_err() {
@@ -243,7 +243,7 @@ impl<'a> Unfinished<'a> {
         }
     }
 
-    /// Reads the logs up to each checkpoint, and the records after the last one.
+    /// Reads the logs up to each checkpoint, and the records after the last checkpoint.
     fn logs(&self) -> Result<Logs, FinishError> {
         for needed in [name::TICKET, name::CERTIFICATE, name::CHAIN, name::IMAGE, name::RECORDS] {
             if self.size(needed).is_none() {
@@ -293,8 +293,8 @@ impl<'a> Unfinished<'a> {
         for (lane, signed) in lanes.iter_mut().zip(&signed) {
             lane.read_tail(*signed)?;
         }
-        // Every lane records a heartbeat before the card accepts the next one. If one lane has more heartbeats than
-        // another plus one, the files of the lanes were not written equally far.
+        // Every lane records a heartbeat before the card accepts the next one, so no lane has two heartbeats more than
+        // another. A file that has more was written further than the files of other lanes, and its surplus is cut.
         let beats = lanes.iter().map(|lane| lane.beats.len()).min().unwrap_or_default();
         let sizes = lanes.iter().zip(&signed).map(|(lane, signed)| {
             lane.beats.get(beats + 1).map_or(lane.good, |extra| lane.good.min(*extra)).max(*signed)
@@ -319,8 +319,8 @@ impl<'a> Unfinished<'a> {
         plan.folders.clone_from(&self.folders);
     }
 
-    /// Plans for small files that a loss of power left empty or incomplete, and for files of checkpoints that are not
-    /// kept.
+    /// Plans the removal of small files that a loss of power left empty or incomplete, and of files that belong to
+    /// checkpoints that are not kept.
     fn torn(&self, checkpoints: u64, plan: &mut Plan) -> Result<(), BundleError> {
         for (name, size) in &self.names {
             let Some((folder, file)) = name.split_once('/') else { continue };
@@ -345,7 +345,7 @@ impl<'a> Unfinished<'a> {
         Ok(())
     }
 
-    /// Plans for the files of lines of `lane`, of which the first `size` records are kept.
+    /// Plans the changes to the files of lines of `lane`, whose first `size` records are kept.
     fn lines(&self, lane: u8, size: u64, plan: &mut Plan) -> Result<(), BundleError> {
         for plain in [name::STREAMS, name::INPUTS, name::SPANS] {
             let name = name::in_lane(plain, lane);
@@ -445,7 +445,7 @@ impl Lane {
             };
     }
 
-    /// Reads the records after the first `signed` ones, as long as they follow the rules.
+    /// Reads the records after the first `signed` records, until a record breaks a rule.
     fn read_tail(&mut self, signed: u64) -> Result<(), BundleError> {
         while !self.broken {
             let Some(record) = self.next()? else { break };

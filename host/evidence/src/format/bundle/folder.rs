@@ -25,7 +25,7 @@ pub(super) fn lock(folder: &Path) -> io::Result<File> {
         Err(TryLockError::WouldBlock) => {
             Err(io::Error::new(io::ErrorKind::ResourceBusy, "a session is still being written there"))
         }
-        // The file system does not support locks.
+        // The file system does not support locks, so the bundle is used without a lock.
         Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(file),
         Err(TryLockError::Error(error)) => Err(error),
     }
@@ -54,7 +54,7 @@ pub(super) fn sync(folder: &Path) -> Result<(), BundleError> {
     Ok(())
 }
 
-/// Writes the manifest over every file, and syncs the bundle.
+/// Writes the manifest, which lists every other file, and syncs the bundle.
 pub(super) fn seal(folder: &Path) -> Result<(), BundleError> {
     let manifest = Manifest::of(&Directory::new(folder))?;
     for file in &manifest.files {

@@ -28,8 +28,8 @@ pub struct StreamLine {
     pub id: String,
 }
 
-/// A line of `inputs.jsonl`: the input of a stream. Besides it, a replay needs only policy, context document, anchor
-/// stores and salts.
+/// A line of `inputs.jsonl`: the input of a stream. For a replay, policy, context document, anchor stores and salts are
+/// needed, too.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct InputLine {
@@ -105,7 +105,7 @@ impl SpanLine {
     }
 }
 
-/// Reads the lines of one lane's file. Their indices ascend strictly; the caller asks for one index after the other.
+/// Reads the lines of one lane's file. Their indices ascend strictly, and the caller requests them in ascending order.
 pub struct Lines<'a, T> {
     name: String,
     from: Option<Box<dyn BufRead + 'a>>,
@@ -135,7 +135,8 @@ impl<'a, T: Indexed + DeserializeOwned> Lines<'a, T> {
         }
     }
 
-    /// Index of the next line that [`Lines::about`] has not returned; `None` after the last line. Errors: as for it.
+    /// Index of the next line that [`Lines::about`] has not returned; `None` after the last line. Errors: as
+    /// [`Lines::about`].
     pub fn rest(&mut self) -> Result<Option<u64>, BundleError> {
         self.start()?;
         Ok(self.next.as_ref().map(Indexed::index))

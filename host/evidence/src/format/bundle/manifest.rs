@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 /// `schema` of a manifest.
 pub const SCHEMA: &str = "portcullis/bundle/1";
 
-/// `manifest.json`: every other file of the bundle. It proves nothing: an attacker can rewrite it with the files.
+/// `manifest.json`: lists every other file of the bundle. It proves nothing, because whoever changes the files can
+/// rewrite it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
@@ -21,7 +22,7 @@ pub struct Manifest {
 }
 
 impl Manifest {
-    /// The manifest over `files`, without the manifest itself. Errors: [`BundleError`] from `files`.
+    /// Makes a manifest that lists `files`, except the manifest itself. Errors: [`BundleError`] from `files`.
     pub fn of(files: &dyn Files) -> Result<Self, BundleError> {
         let mut manifest = Self { schema: SCHEMA.to_owned(), files: Vec::new() };
         for (path, size) in files.names()?.into_iter().filter(|(path, _)| path != MANIFEST) {

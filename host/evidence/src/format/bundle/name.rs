@@ -18,7 +18,7 @@ pub const APPROVAL: &str = "policy/approval.cose";
 pub const PACKAGE: &str = "policy/package/";
 /// Heads of the lanes under each checkpoint. Present only if the card has more than one lane.
 pub const HEADS: &str = "records/heads.bin";
-/// Records of lane 0. [`in_lane`] gives the file names of other lanes, for this file and the four below.
+/// Records of lane 0. [`in_lane`] gives the names of this file and of the next four files in other lanes.
 pub const RECORDS: &str = "records/lane-0.bin";
 /// One line per BEGIN record.
 pub const STREAMS: &str = "streams.jsonl";
@@ -30,10 +30,10 @@ pub const README: &str = "README.md";
 
 /// Largest number of checkpoints.
 pub(super) const CHECKPOINTS_MAX: u64 = 1_000_000;
-/// Largest number of files in a policy package. Finding the mapping version hashes the listing once per version.
+/// Largest number of files in a policy package. It bounds the search for the mapping version, which hashes the list of
+/// files once per version.
 pub(super) const PACKAGE_FILES_MAX: usize = 4096;
-/// Largest number of parts in a path of a policy package. The deepest folders of a bundle are `policy`, `package` and
-/// ten more.
+/// Largest number of parts in a path of a policy package: a file in ten folders.
 const PARTS_MAX: usize = 11;
 /// Largest number of files in a bundle.
 pub(super) const FILES_MAX: usize = 4_000_000;
@@ -44,14 +44,14 @@ const LINE_MAX: u64 = 1 << 20;
 /// Longest line in files whose lines contain text: a span, or the input of a stream.
 const TEXT_LINE_MAX: u64 = 64 << 20;
 const RECORDS_MAX: u64 = (1 << 32) * Record::BYTES as u64;
-// An anchor store can be a database.
+// An anchor store can contain as much as a database.
 const ANCHOR_MAX: u64 = 16 << 30;
-// Lines have a limit of their own, and there is at most one line per record.
+// Each line has its own limit, and there is at most one line per record.
 const LINES_MAX: u64 = 1 << 52;
 const HEADS_MAX: u64 = CHECKPOINTS_MAX * LANES_MAX as u64 * LaneHead::BYTES as u64;
 const IMAGE_MAX: u64 = (ImageHeader::BYTES + 2 * 0xffff * Row::BYTES) as u64;
 
-/// Files that exist per lane: the name in lane 0, and the parts of the name around the number of another lane.
+/// Files that exist once per lane: the name for lane 0; for other lanes, the text before and after the lane number.
 const OF_LANES: [(&str, &str, &str); 5] = [
     (RECORDS, "records/lane-", ".bin"),
     (STREAMS, "streams-", ".jsonl"),

@@ -39,8 +39,8 @@ impl<'a> Bundle<'a> {
         }
         let checkpoints = names.keys().filter(|name| name.starts_with("checkpoints/")).count() as u64;
         let lanes = lanes(&names)?;
-        // Serials start at 0. This finds a missing last checkpoint; a gap with a higher serial after it is an error
-        // only when the checkpoints are read.
+        // Serials start at 0, so this name must exist if no checkpoint is missing. Other gaps are found when the
+        // checkpoints are read.
         let last = name::checkpoint(checkpoints.saturating_sub(1));
         let needed = [name::MANIFEST, name::TICKET, name::CERTIFICATE, name::CHAIN, name::IMAGE, &last];
         let missing = needed.iter().find(|name| !names.contains_key(**name));
@@ -48,7 +48,8 @@ impl<'a> Bundle<'a> {
             return Err(BundleError::Missing((*missing).to_owned()));
         }
         let heads = names.get(name::HEADS).copied();
-        // With one lane the heads follow from the checkpoints, so the file must be absent: a bundle has one form only.
+        // With one lane, the heads follow from the checkpoints. `heads.bin` must then be absent, so that a bundle has
+        // one form only.
         let expected = (lanes > 1).then(|| checkpoints * u64::from(lanes) * LaneHead::BYTES as u64);
         match (heads, expected) {
             (None, Some(_)) => Err(BundleError::Missing(name::HEADS.to_owned())),
@@ -104,7 +105,6 @@ impl<'a> Bundle<'a> {
         Ok(bytes)
     }
 
-    /// SHA-256 of a file.
     pub fn digest(&self, name: &str) -> Result<[u8; 32], BundleError> {
         digest(name, &mut *self.stream(name)?)
     }
@@ -172,7 +172,8 @@ impl<'a> Bundle<'a> {
     }
 }
 
-/// The number of lanes that have a log. A card with this number must exist, and no other lane may have lines.
+/// The number of lanes that have a log. It must be a possible number of a card's lanes, and a lane without a log must
+/// not have lines.
 fn lanes(names: &BTreeMap<String, u64>) -> Result<u8, BundleError> {
     let has_log = |lane: &u8| names.contains_key(&name::in_lane(name::RECORDS, *lane));
     let logs = (0..LANES_MAX).filter(has_log).count();

@@ -8,13 +8,13 @@ use std::collections::BTreeMap;
 use std::io::{Cursor, Read};
 use std::rc::Rc;
 
-/// Files up to this size in bytes are kept in memory, up to [`ROOM`] in total.
+/// Files of at most this size in bytes are kept in memory, at most [`ROOM`] in total.
 const KEPT_MAX: u64 = 1 << 20;
 const ROOM: u64 = 32 << 20;
 
 /// Files that are hashed as they are read. Names are listed once, and small files are read once and kept. A file that
-/// is too large to keep is read again each time. If its content differs then, [`Snapshot::changed`] returns its name:
-/// otherwise the owner of a bundle could have one content checked and another one used.
+/// is too large to keep is read again each time; [`Snapshot::changed`] names a file whose content then differs. So the
+/// owner of a bundle cannot have one content checked and another content used.
 pub struct Snapshot<'a> {
     files: &'a dyn Files,
     names: RefCell<Option<BTreeMap<String, u64>>>,
@@ -46,7 +46,7 @@ impl<'a> Snapshot<'a> {
         Self { files, names: RefCell::default(), kept: RefCell::default(), room: Cell::new(ROOM), seen: Rc::default() }
     }
 
-    /// A file whose content differed when it was read again.
+    /// Name of a file whose content had changed when it was read again; `None` if all files stayed the same.
     #[must_use]
     pub fn changed(&self) -> Option<String> {
         self.seen.borrow().changed.clone()

@@ -33,9 +33,9 @@ pub enum StreamChoice {
 /// The signer and the reason of a removal.
 #[derive(Clone, Copy, Debug)]
 pub struct WithholdReason<'a> {
-    /// Name of the signer: one line.
+    /// Name of the signer, in one line.
     pub name: &'a str,
-    /// Reason: one line.
+    /// The reason, in one line.
     pub reason: &'a str,
     pub key: &'a SigningKey,
     /// Whether to remove the ids of the streams too.
@@ -50,7 +50,7 @@ pub struct WithholdReport {
     pub contexts: u64,
 }
 
-/// The reasons why nothing was removed and nothing changed.
+/// Why no texts were removed; the bundle was not changed.
 #[derive(Debug, thiserror::Error)]
 pub enum WithholdError {
     #[error("no stream of the bundle is called `{0}`")]
@@ -71,7 +71,7 @@ pub enum WithholdError {
 }
 
 impl WithholdError {
-    /// Whether the error is not a result about the files.
+    /// Whether the error is about the request or the system. Otherwise it is a result about the files.
     #[must_use]
     pub const fn is_operational(&self) -> bool {
         match self {
@@ -108,7 +108,7 @@ pub fn withhold(
     let copy = Copy { bundle: &bundle, from, to, streams: &streams, chosen: &chosen, names: reason.names };
     let done = copy.all(&statement).and_then(|done| folder::seal(to).map(|()| done));
     done.map_err(|error| {
-        // An incomplete copy is useless.
+        // An incomplete copy must not remain.
         let _ = fs::remove_dir_all(to);
         error.into()
     })
@@ -144,7 +144,7 @@ pub fn withhold_in_place(
 struct Known {
     id: Option<String>,
     context: [u8; 32],
-    /// Log indices of the records that have a text, BEGIN first.
+    /// Log indices of the stream's records, BEGIN first.
     records: Vec<u64>,
     last: u64,
 }
@@ -245,7 +245,7 @@ impl Copy<'_, '_> {
         let lines = [name::STREAMS, name::INPUTS, name::SPANS, name::RECEIPTS];
         let of_lines: BTreeSet<_> =
             (0..self.bundle.lanes()).flat_map(|lane| lines.map(|name| name::in_lane(name, lane))).collect();
-        // A remaining stream can share a context document with a removed one.
+        // A remaining stream can share a context document with a removed stream.
         let contexts = |meant: bool| {
             let streams = self.streams.iter().filter(move |(at, _)| self.chosen.contains(at) == meant);
             streams.map(|(_, known)| known.context).collect::<BTreeSet<_>>()

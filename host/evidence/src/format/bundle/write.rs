@@ -46,20 +46,20 @@ impl Writer {
     }
 
     /// Reserves `closing` bytes of the disk for the end of the session, besides the space for the manifest. Errors:
-    /// [`BundleError::Io`]: the disk has no such room.
+    /// [`BundleError::Io`]: the disk does not have enough space.
     pub fn reserve(&self, closing: u64) -> Result<(), BundleError> {
         let reserved = self.disk.reserve(&self.folder, closing, self.last(0));
         reserved.map_err(BundleError::io(&self.folder.to_string_lossy()))
     }
 
-    /// Grows the reserve to `more` bytes for files written last, besides the manifest.
+    /// Grows the space that is reserved for the files written last to `more` bytes, besides the manifest.
     pub fn keep(&self, more: u64) {
         self.disk.keep(self.last(more));
     }
 
     fn last(&self, more: u64) -> u64 {
         let listed = self.files.load(Ordering::Relaxed).saturating_mul(LISTED);
-        // 32 KiB more: a few checkpoints can still follow.
+        // 32 KiB more, so that a few checkpoints can still follow.
         listed.saturating_add(more).saturating_add(1 << 15)
     }
 
@@ -98,7 +98,7 @@ impl Writer {
         fits(name, content.len() as u64)?;
         let part = format!("{name}{PART}");
         let written = self.disk.with_room(|| {
-            // Remains of the first attempt, which failed on a full disk.
+            // If this is the second attempt, the first attempt left an incomplete file on a full disk.
             let _ = fs::remove_file(self.folder.join(&part));
             let mut file = self.create_file(&part)?;
             file.write_all(content)?;
@@ -131,13 +131,13 @@ impl Writer {
         sync(&self.folder)
     }
 
-    /// Writes the manifest over every file, and syncs the bundle.
+    /// Writes the manifest, which lists every other file, and syncs the bundle.
     pub fn finish(self) -> Result<(), BundleError> {
         self.disk.give_all();
         seal(&self.folder)
     }
 
-    /// Like [`Writer::finish`], for use after a write failed: see [`finish`](super::finish()).
+    /// As [`Writer::finish`], for use after a write failed: completes the bundle as [`finish`](super::finish()) does.
     pub fn mend(self) -> Result<FinishReport, FinishError> {
         self.disk.give_all();
         finish::complete(&self.folder, false)
@@ -181,13 +181,11 @@ impl LineFile {
         self.file.push(&json).map_err(BundleError::io(name))
     }
 
-    /// Length in bytes.
     #[must_use]
     pub fn len(&self) -> u64 {
         self.file.len()
     }
 
-    /// Whether nothing was added.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.file.is_empty()

@@ -34,7 +34,7 @@ pub(super) struct X509Certificate {
     signature: [u8; 64],
 }
 
-/// Parses the certificates of a PEM file: at most one more than [`MAX_CHAIN`].
+/// Parses the certificates of a PEM file, up to and including number [`MAX_CHAIN`] + 1.
 pub(super) fn parse_pem(
     pem: &[u8],
     file: Which,

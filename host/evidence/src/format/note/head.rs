@@ -14,7 +14,7 @@ pub struct Head {
     pub origin: String,
     /// Number of entries.
     pub size: u64,
-    /// Root of the tree over them (RFC 9162, 2.1.1).
+    /// Root of the tree over the entries (RFC 9162, 2.1.1).
     pub root: Hash,
 }
 
@@ -30,7 +30,6 @@ impl Head {
         self.origin.strip_prefix(ORIGIN).and_then(hex::decode).ok_or(NoteError::Origin)
     }
 
-    /// The note's text.
     #[must_use]
     pub fn text(&self) -> String {
         format!("{}\n{}\n{}\n", self.origin, self.size, Base64::encode_string(&self.root))

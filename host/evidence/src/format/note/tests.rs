@@ -19,7 +19,7 @@ U7WM79jrzyhGZ5/GUBTpM7NzwdyfFx61t3RovgcC4Ro=
 — witness.stagemole.eu Z/euoAAAAABqEiEgw0i+7g2ENfDAWHmtRzCfKTHSDwYDJA2NmKeGi9Y8FtEyOUvVr+AJmIY/2TUFucgKi7lI7cUiOvKFYe/TmN9DAg==
 ";
 
-/// Verifier keys of four of them, as they publish them.
+/// Verifier keys of four of these witnesses, as the witnesses publish them.
 const WITNESSES: [&str; 4] = [
     "transparency.dev/DEV:witness-little-garden+d8042a87+BCtusOxINQNUTN5Oj8HObRkh2yHf/MwYaGX4CPdiVEPM",
     "witness1.smartit.nu/witness1+a48c820f+BPSFWg9G6KPiO7QPryYO5Xq4oYJJ+kAvLKLSimDhoxMO",
@@ -65,7 +65,7 @@ fn cosignatures_of_public_witnesses_verify() {
     assert_eq!(head.text(), parsed.text);
     assert_eq!(head.card(), Err(NoteError::Origin));
 
-    // Another size; then another time; then another name for the same key.
+    // Three changed notes are refused: with another size, another time, and another key name.
     let changed = PUBLIC.replace("1432088532", "1432088533");
     assert_eq!(
         Note::parse(&changed).unwrap().verify(&keys[2..3]),
@@ -80,8 +80,8 @@ fn cosignatures_of_public_witnesses_verify() {
     assert_eq!(Note::parse(&changed).unwrap().verify(&keys[2..3]), Err(NoteError::UnknownWitness));
 }
 
-/// Published verifier keys of C2SP `signed-note` with signature type 0x01: the key ids match, but such keys cannot be
-/// witnesses.
+/// Published verifier keys of C2SP `signed-note` with signature type 0x01. Their key ids are right, but a witness needs
+/// type 0x04.
 #[test]
 fn key_ids_of_public_examples() {
     for text in [
@@ -223,7 +223,7 @@ fn signatures_beside_the_witness() {
         let note = format!("{text}\n{signatures}");
         verify(WitnessProof { entry: entry(0), index: 0, path: Vec::new(), note }.text().as_bytes(), &[witness(1)])
     };
-    // Unknown keys are ignored wherever they stand, also with the same name.
+    // Signatures by unknown keys are ignored wherever they stand, even if they have the witness's name.
     for others in [line(2, "witness.example/w1", 1), line(1, "witness.example/w2", 1), line(3, "x", 1)] {
         assert_eq!(check(&format!("{others}{ours}")).unwrap().time, 5);
         assert_eq!(check(&format!("{ours}{others}")).unwrap().time, 5);

@@ -229,7 +229,7 @@ fn fields_out_of_range_are_neither_signed_nor_read() {
         let mut wrong = ticket();
         change(&mut wrong);
         assert_eq!(wrong.sign(&key(1)), Err(TicketError::Field(message)));
-        // The same content from a signer that does not check its fields.
+        // `wrong`, signed without a check of its fields. The parser must refuse it.
         let payload = wrong.payload();
         let mut cose = b"\xd2\x84\x43\xa1\x01\x27\xa1\x04\x48".to_vec();
         cose.extend(kid(&key(1).verifying_key()));

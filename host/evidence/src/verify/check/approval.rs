@@ -27,7 +27,7 @@ pub(crate) fn read(
     match trust.approver(&approval) {
         Some(approver) => summary.approvals.push(approver),
         None => {
-            // Earlier releases let issuers approve; the message says how to permit that now.
+            // In earlier releases, issuers could approve policies. The message explains how to permit that now.
             let issuer = trust.issuers.iter().find(|issuer| approval.signer([&issuer.key]).is_some());
             let hint = issuer.map_or_else(String::new, |issuer| {
                 format!(

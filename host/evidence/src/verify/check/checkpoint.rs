@@ -119,8 +119,8 @@ pub(crate) fn root(checkpoint: &Checkpoint, heads: &[LaneHead]) -> Findings {
     })
 }
 
-/// Compares a checkpoint with the state of the logs at that point. The card samples lane 0 in the clock in which it
-/// begins the checkpoint. Other lanes are sampled later and can have records of later ticks.
+/// Compares a checkpoint with the state of the logs at that point. The card samples the head of lane 0 when it begins
+/// the checkpoint, and the other heads later. So the session may already have ended in another lane.
 pub(crate) fn state(checkpoint: &Checkpoint, lanes: &[&LaneState]) -> Findings {
     let mut findings = Findings::default();
     let wire = &checkpoint.wire;

@@ -112,7 +112,7 @@ impl Contexts {
         findings.require(known.package, Code::ContextPackage, || {
             format!("the stream at {at} was governed under another policy package")
         });
-        // A stream that continues another one has its id.
+        // A stream that continues another stream has the id of that stream.
         if !self.ids.insert(known.id) && !known.continues {
             let what =
                 format!("the stream at {at} has the id of another stream: the id does not tell which one is meant");

@@ -15,7 +15,8 @@ pub(crate) fn manifest(bundle: &Bundle<'_>) -> Result<Findings, BundleError> {
     Ok(findings)
 }
 
-/// Checks files whose names are digests, and the package. A separate program uses them for the replay.
+/// Checks that the files of contexts and anchor stores have the digests in their names, and that the package is
+/// present. The replay needs these files.
 pub(crate) fn digests(bundle: &Bundle<'_>) -> Result<Findings, BundleError> {
     let mut findings = Findings::default();
     for (folder, suffix) in [("contexts/", ".json"), ("anchors/", "")] {

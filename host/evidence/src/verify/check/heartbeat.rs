@@ -1,4 +1,4 @@
-//! Checks heartbeats: their nonces are those of the witness, in the witness's order.
+//! Checks heartbeats: their nonces are those that the witness gave, in the same order.
 
 use crate::format::note::WitnessedCheckpoint;
 use crate::verify::code::Code;
@@ -9,14 +9,13 @@ use std::ops::Range;
 /// The nonces that the witness gave.
 #[derive(Debug, Default)]
 pub(crate) struct Nonces {
-    // Pairs of nonce and note serial; and all note serials. Both are sorted, since a log can hold millions of
-    // heartbeats.
+    // `nonces` has pairs of nonce and note serial; `serials` has all note serials. Both are sorted, so that searches
+    // are fast even with millions of heartbeats.
     nonces: BTreeSet<(u64, u64)>,
     serials: Vec<u64>,
 }
 
 impl Nonces {
-    /// The nonces of these notes.
     pub(crate) fn new(notes: &BTreeMap<u64, WitnessedCheckpoint>) -> Self {
         let nonces = notes.iter().filter_map(|(serial, note)| Some((note.nonce?, *serial))).collect();
         Self { nonces, serials: notes.keys().copied().collect() }
@@ -30,8 +29,8 @@ impl Nonces {
         (found, there == range.end.saturating_sub(range.start))
     }
 
-    /// Checks a heartbeat in a lane. `checkpoints` is the number of checkpoints before it, and `last` the note of the
-    /// previous heartbeat. Returns the note of this one.
+    /// Checks a heartbeat in a lane. `checkpoints` is the number of checkpoints before it, and `last` the serial of the
+    /// previous heartbeat's note. Returns the serial of this heartbeat's note.
     pub(crate) fn heartbeat(
         &self,
         nonce: u64,
@@ -39,7 +38,8 @@ impl Nonces {
         checkpoints: u64,
         findings: &mut Findings,
     ) -> Option<u64> {
-        // A lane uses each nonce once, in the witness's order, and not before the checkpoint that the nonce answers.
+        // A lane uses each nonce once, in the witness's order, and only after the checkpoint whose note contains the
+        // nonce.
         let from = last.map_or(0, |last| last.saturating_add(1));
         let (note, all) = self.find(nonce, &(from..checkpoints.max(from)));
         let what = || format!("heartbeat nonce {nonce:#018x} is none that the witness gave by then");
@@ -85,7 +85,7 @@ mod tests {
         assert_eq!(nonces.find(9, &(0..0)), (None, true));
     }
 
-    /// Searching note by note would take ten thousand million steps.
+    /// A search note by note would take 10^10 steps.
     #[test]
     fn many_heartbeats_that_are_nobodys() {
         let nonces = Nonces::new(&(0..100_000).map(|serial| note(serial, serial + 1)).collect());

@@ -102,7 +102,7 @@ fn package(
     findings: &mut Findings,
     summary: &mut Summary,
 ) -> Result<(), BundleError> {
-    // Without a package only the replay is impossible.
+    // A missing package makes only the replay impossible.
     if bundle.below(bundle::PACKAGE).next().is_none() {
         return Ok(());
     }

@@ -23,7 +23,8 @@ pub(crate) fn check(lanes: &[&LaneState]) -> Findings {
     for (number, lane) in (1..).zip(others) {
         require(opened(lane) == opened(first), number, "opened different sessions");
     }
-    // A lane that closed before a fault does not record the fault, and a truncated log has no end. Compare the others.
+    // Not every lane has an end to compare: a lane that closed before a fault has no ALARM, and a truncated log has no
+    // end.
     let mut tables = None;
     let mut cause = None;
     for (number, lane) in lanes.iter().enumerate() {
@@ -41,7 +42,7 @@ pub(crate) fn check(lanes: &[&LaneState]) -> Findings {
     findings
 }
 
-/// Checks that every lane records the same nonces in the same order. Only the last one may be missing from a lane,
+/// Checks that every lane records the same nonces in the same order. Only the last nonce may be missing from a lane,
 /// since the session can end before every lane has recorded it.
 fn heartbeats(lanes: &[&LaneState]) -> Findings {
     let mut findings = Findings::default();

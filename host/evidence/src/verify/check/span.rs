@@ -20,8 +20,8 @@ pub(crate) fn shape(span: &SpanLine, at: At, opcode: Opcode, record: &Record) ->
     })
 }
 
-/// Whether a text is divided into held text and span as the descriptor states; the commitment covers both without the
-/// border. The length of a span over the policy's limit saturates, and stage 2 rejects that span.
+/// Whether a text is divided into held text and span as the descriptor states; the commitment does not show the border.
+/// The largest length that a descriptor can state also stands for longer spans, which stage 2 rejects.
 pub(crate) fn is_cut(span: &SpanLine, opcode: Opcode, record: &Record) -> bool {
     let entry = &record.descriptor;
     let held = u16::from(entry.flags) & flags::INERT_PREFIX != 0;
@@ -31,7 +31,7 @@ pub(crate) fn is_cut(span: &SpanLine, opcode: Opcode, record: &Record) -> bool {
             let saturated = length == u16::MAX && entry.validation_outcome != u8::from(StageOutcome::Pass);
             held != span.held.is_empty() && (saturated || usize::from(length) == span.text.len())
         }
-        // All text of other entries is inert.
+        // An entry other than GATE has only held text.
         _ => span.text.is_empty(),
     }
 }

@@ -51,7 +51,7 @@ pub(crate) fn left(at: At, what: &str, findings: &mut Findings) {
 
 /// Reports withheld streams that have no BEGIN record.
 pub(crate) fn unknown(facts: &Facts, lanes: &[&LaneState]) -> Findings {
-    // A log that breaks a rule was not fully read.
+    // A log that breaks a rule was not read to its end.
     if lanes.iter().any(|lane| lane.broken) {
         return Findings::default();
     }

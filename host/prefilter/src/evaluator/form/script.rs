@@ -8,7 +8,7 @@ use crate::rules::{Measure, Measurements};
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Sign {
     Latin,
-    /// Letters of alphabets with look-alikes of Latin letters.
+    /// Letters of alphabets that have look-alikes of Latin letters.
     LookAlike,
     Invisible,
     Bidi,
@@ -89,7 +89,7 @@ impl Scripts {
             before = sign;
             at += length;
         }
-        // A look-alike inside a word changes the script twice; a foreign stem with a native ending changes it once.
+        // A look-alike inside a word makes two changes of script; a foreign stem with a native ending makes one.
         if changes > 0 {
             self.mixed += if changes > 1 { 2 } else { 1 };
             token.note(measured, Measure::MixedWords, self.mixed);
@@ -118,13 +118,13 @@ fn sign(bytes: &[u8]) -> (Sign, usize) {
         // Enclosed letters, U+2460 to U+24FF beyond the digits; full-width letters.
         [0xe2, 0x92, 0x9c..=0xbf, ..] | [0xe2, 0x93, 0x80..=0xa9, ..] => (Sign::Styled, 3),
         [0xef, 0xbc, 0xa1..=0xba, ..] | [0xef, 0xbd, 0x81..=0x9a, ..] => (Sign::Styled, 3),
-        // Mathematical letters U+1D400 to U+1D7CB; enclosed ones U+1F110 to U+1F189.
+        // Mathematical letters U+1D400 to U+1D7CB; enclosed letters U+1F110 to U+1F189.
         [0xf0, 0x9d, 0x90..=0x9f, _, ..] | [0xf0, 0x9f, 0x84 | 0x85, _, ..] => (Sign::Styled, 4),
         // U+E0000 to U+E01EF.
         [0xf3, 0xa0, 0x80..=0x87, _, ..] => (Sign::Tag, 4),
         [0xe0..=0xef, _, _, ..] => (Sign::Other, 3),
         [0xf0..=0xf4, _, _, _, ..] => (Sign::Other, 4),
-        // Not UTF-8; the evaluator `intake` halts on it.
+        // Not UTF-8; for such bytes, the evaluator `intake` halts.
         _ => (Sign::Other, 1),
     }
 }

@@ -1,15 +1,15 @@
-//! Text with exchanged letters: it looks like words, but contains pairs of letters that do not occur in any language.
+//! Text with exchanged letters: its tokens look like words, but contain letter pairs that do not occur in any language.
 //!
 //! Nothing is decoded: only neighbouring letters are counted.
 
 use super::{Token, token::trim};
 use crate::rules::{Measure, Measurements};
 
-/// For each first letter, a mask of the letters that usually follow it, `a` in the lowest bit. A pair is included if it
-/// is at least one of 2,000 letter pairs in messages of free programs in one of nineteen languages, in words of ASCII
-/// letters. The languages have Latin script, and the filter covers them or related ones (Czech, Danish, Dutch, English,
-/// Filipino, Finnish, French, German, Indonesian, Italian, Norwegian, Polish, Portuguese, Romanian, Spanish, Swedish,
-/// Tagalog, Turkish, Vietnamese).
+/// For each first letter, a mask of the letters that usually follow it, with `a` in the lowest bit. A pair counts as
+/// usual if it makes up at least 1 in 2,000 pairs of a language in Latin script. The pairs were counted in words of
+/// ASCII letters in the messages of free programs. The filter covers each of these languages or a related one (Czech,
+/// Danish, Dutch, English, Filipino, Finnish, French, German, Indonesian, Italian, Norwegian, Polish, Portuguese,
+/// Romanian, Spanish, Swedish, Tagalog, Turkish, Vietnamese).
 const PAIRS: [u32; 26] = [
     0x37f_ffff, 0x11e_4b13, 0x31a_4f9d, 0x33e_ed5d, 0x3ff_ffff, 0x01e_4b31, 0x11e_ffdb, 0x13a_6f19, 0x3ff_ffff,
     0x23c_6d19, 0x11e_6f9d, 0x33c_fddb, 0x216_fdd3, 0x37f_7fff, 0x3fe_ffff, 0x31e_e9bd, 0x010_0000, 0x37f_ffff,
@@ -19,9 +19,9 @@ const PAIRS: [u32; 26] = [
 const WORD_MIN: usize = 3;
 /// Length of the longest word. A longer token does not count as a word.
 const WORD_MAX: usize = 24;
-/// Largest number of odd pairs that count in one word.
+/// Largest number of odd pairs that are counted in one word.
 const ODD_MAX: usize = 3;
-/// Added to the count for an odd pair; each word without odd pairs subtracts one.
+/// Weight of an odd pair; a word without odd pairs subtracts one from the sum.
 const ODD: usize = 2;
 
 #[derive(Default)]
@@ -53,7 +53,7 @@ impl Shifted {
     }
 }
 
-/// Whether a token is a word: lower-case letters, after a first letter of either case.
+/// Whether a token is a word: letters in lower case, except perhaps the first letter.
 fn is_word(word: &[u8]) -> bool {
     (WORD_MIN..=WORD_MAX).contains(&word.len())
         && word.first().is_some_and(u8::is_ascii_alphabetic)
@@ -66,8 +66,8 @@ fn is_usual(pair: &[u8]) -> bool {
     PAIRS.get(usize::from(place(first))).is_none_or(|row| row >> (place(second) & 31) & 1 != 0)
 }
 
-/// Whether a token could be a word of lower-case letters shifted by half of the printable ASCII characters: it has only
-/// characters from `2` to `K`, with punctuation and letters among them.
+/// Whether a token could be a lower-case word whose letters were shifted by half of the printable ASCII characters: all
+/// its characters are from `2` to `K`, and it has both punctuation and letters.
 fn is_half_shifted(word: &[u8]) -> bool {
     (WORD_MIN..=WORD_MAX).contains(&word.len())
         && word.iter().all(|b| matches!(b, b'2'..=b'K'))

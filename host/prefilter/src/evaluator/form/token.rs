@@ -1,11 +1,11 @@
-//! Forms of tokens, and of tokens in sequence.
+//! Forms of single tokens, and of sequences of tokens.
 
 use super::{BASE64, BIT, DIGIT, ESCAPE, HEX, HIGH, LEET, LOWER, MORSE, OTHER, Token, UPPER};
 use crate::rules::{Measure, Measurements};
 
 const LETTER: u16 = LOWER | UPPER;
 const KINDS: u16 = LETTER | BIT | DIGIT;
-/// Number of tokens in which words in leetspeak are counted.
+/// Number of latest tokens among which words in leetspeak are counted.
 const WINDOW: u32 = 24;
 /// Smallest length of a token that is examined for an encoding.
 const LONG: usize = 16;
@@ -18,7 +18,7 @@ struct Run {
 }
 
 impl Run {
-    /// Extends the run by `more`, or ends it. Returns its length.
+    /// Extends the run by `more` if it goes on, otherwise ends it. Returns its length.
     fn take(&mut self, goes_on: bool, more: usize, token: &Token<'_>) -> usize {
         if !goes_on {
             self.length = 0;
@@ -32,18 +32,18 @@ impl Run {
     }
 }
 
-/// The state of earlier tokens that is needed for the next one.
+/// The facts about earlier tokens that are needed for the next token.
 #[derive(Default)]
 pub(super) struct Runs<'b> {
     morse: Run,
-    /// Whether the run contains dots, and whether it contains dashes.
+    /// Whether the run of Morse code contains dots, and whether it contains dashes.
     signs: (bool, bool),
     binary: Run,
     codes: Run,
     spaced: Run,
     repeated: Run,
     before: [&'b [u8]; 2],
-    /// A mask of the last tokens that were in leetspeak, the latest in the lowest bit.
+    /// A mask of the latest tokens, with a bit set for each token in leetspeak; the latest token has the lowest bit.
     leet: u32,
 }
 
@@ -51,7 +51,7 @@ impl<'b> Runs<'b> {
     pub(super) fn take(&mut self, token: &Token<'b>, measured: &mut Measurements) {
         let bytes = token.bytes;
         let mut note = |run: &Run, measure, value| measured.note(measure, value, run.start, token.end());
-        // Repetition of the previous token, or of the one before it.
+        // The token repeats the previous token, or the token before that.
         let again =
             bytes.len() > 1 && token.classes & (LETTER | BIT | DIGIT | HIGH) != 0 && self.before.contains(&bytes);
         if self.repeated.take(again, 1, token) > 0 {
@@ -95,7 +95,7 @@ impl<'b> Runs<'b> {
     }
 }
 
-/// Whether a token consists of these classes, inside quotation marks and punctuation.
+/// Whether a token consists of bytes of these classes, apart from quotation marks and punctuation around it.
 fn quoted(bytes: &[u8], classes: u16) -> bool {
     let inner = trim(bytes);
     !inner.is_empty() && inner.len() < bytes.len() && inner.iter().all(|b| class(*b) & classes != 0)
@@ -128,7 +128,7 @@ fn is_code(bytes: &[u8]) -> bool {
             || digits.first().is_some_and(|d| matches!(d, b'2'..=b'7')))
 }
 
-/// Whether a token is a word with digits or signs in place of letters: between letters, and not more than the letters.
+/// Whether a token is a word in which digits or signs replace some letters, at least one of them between letters.
 fn is_leet(token: &Token<'_>) -> bool {
     if token.classes & (BIT | DIGIT | LEET) == 0 || token.bytes.len() > 16 || token.bytes.len() < 3 {
         return false;
@@ -144,7 +144,7 @@ fn is_leet(token: &Token<'_>) -> bool {
     letters + signs == word.len() && letters >= signs && between
 }
 
-/// Whether a percent escape encodes a letter or digit, which needs no escape (RFC 3986, 2.3).
+/// Whether a percent escape encodes a letter or digit, for which no escape is needed (RFC 3986, 2.3).
 fn is_needless(escape: &[u8]) -> bool {
     matches!(
         escape,
@@ -196,7 +196,7 @@ fn escapes(token: &Token<'_>, measured: &mut Measurements) {
     }
 }
 
-/// Measures a long token: repetitions, and possible encodings.
+/// Measures a long token: repetitions, and text that may be encoded.
 fn long(token: &Token<'_>, measured: &mut Measurements) {
     let bytes = token.bytes;
     same(token, measured);
@@ -240,7 +240,7 @@ struct Counts {
     hex: usize,
     upper: usize,
     lower: usize,
-    /// Number of changes of kind: few in words joined by signs, many in an encoding.
+    /// Number of changes between kinds of characters: words joined by signs have few, encoded text has many.
     changes: usize,
 }
 
@@ -275,7 +275,7 @@ fn same(token: &Token<'_>, measured: &mut Measurements) {
     }
 }
 
-/// Measures letters with the same sign between each two: `i-g-n-o-r-e`.
+/// Measures letters with the same sign between each two letters: `i-g-n-o-r-e`.
 fn separated(token: &Token<'_>, measured: &mut Measurements) {
     let (mut letters, mut sign) = (0, 0u8);
     for pair in token.bytes.chunks_exact(2) {
