@@ -74,9 +74,10 @@ fn after_a_rollback_the_card_scans_anew() {
     let fresh = |record: &Record| u16::from(record.descriptor.flags) & flags::SCAN_FRESH != 0;
     let gates: Vec<_> = records.iter().filter(|r| r.answer.record_type == u8::from(RecordType::Verdict)).collect();
     // "Right." is the first entry after the rollback. Once it is admitted, the scan goes on.
-    assert_eq!(gates.iter().map(|record| fresh(record)).collect::<Vec<_>>(), [
-        false, false, false, false, true, false, false
-    ]);
+    assert_eq!(
+        gates.iter().map(|record| fresh(record)).collect::<Vec<_>>(),
+        [false, false, false, false, true, false, false]
+    );
 }
 
 #[test]

@@ -4,7 +4,8 @@
 use super::{Bank, ImageError};
 use portcullis_core::hex;
 use portcullis_core::wire::{
-    IMAGE_MAGIC, ImageHeader, ImageText, LAYOUT_VERSION, MAP_DIGEST, Row, RowKind, fields_touched, image_parts, row_bits, small_enums,
+    IMAGE_MAGIC, ImageHeader, ImageText, LAYOUT_VERSION, MAP_DIGEST, Row, RowKind, fields_touched, image_parts,
+    row_bits, small_enums,
 };
 
 pub(super) fn header(header: &ImageHeader) -> Result<(), ImageError> {

@@ -22,12 +22,7 @@ impl Image {
     /// - its presence opens a gate, and the lane misses some of its forms: then an honest text would be refused.
     ///
     /// Errors: as [`Image::from_bytes`].
-    pub fn with_text_lane(
-        &self,
-        source: &Source,
-        limits: &Limits,
-        judged: ClassSet,
-    ) -> Result<TextImage, ImageError> {
+    pub fn with_text_lane(&self, source: &Source, limits: &Limits, judged: ClassSet) -> Result<TextImage, ImageError> {
         let directions = self.directions();
         let (opening, closing) = (directions.opening.0, directions.closing.0);
         let mut source = source.clone();

@@ -62,7 +62,8 @@ impl<C: Card> Session<C> {
         let lanes = lanes.collect::<Result<Vec<_>, _>>()?;
         let checkpoints = config.checkpoints.map(|c| CheckpointRing::allocate(&mut card, c)).transpose()?;
         let text = tables.text.as_ref();
-        let texts = text.map(|text| TextWindows::allocate(&mut card, &info, text, config.text_stride_log2)).transpose()?;
+        let texts =
+            text.map(|text| TextWindows::allocate(&mut card, &info, text, config.text_stride_log2)).transpose()?;
         // From here on the session owns the rings: an early return resets the card before it frees them.
         let mut session = Self {
             card,

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use portcullis_core::wire::MAP_DIGEST;
 
 use super::capacity::{
-    ENTROPY_ROWS, KEY_FLAGS, LOG_LOG2_MAX, MAX_STREAMS, POLICY_ROWS, READS, REGISTER_WINDOW, RING_LOG2_MAX, TEXT_BLOCKS,
-    TEXT_BYTE_CLASSES, TEXT_ENGINES, TEXT_STATES_LOG2,
+    ENTROPY_ROWS, KEY_FLAGS, LOG_LOG2_MAX, MAX_STREAMS, POLICY_ROWS, READS, REGISTER_WINDOW, RING_LOG2_MAX,
+    TEXT_BLOCKS, TEXT_BYTE_CLASSES, TEXT_ENGINES, TEXT_STATES_LOG2,
 };
 use super::decode::{Decoder, Queue, Register};
 use super::lane::{HostBus, LaneModel, SessionLatch};

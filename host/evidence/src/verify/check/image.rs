@@ -8,7 +8,7 @@ use crate::verify::report::{RuleCount, Summary};
 use portcullis_core::hex::{self, Hex};
 use portcullis_core::manifest::MAPPING_VERSION;
 use portcullis_core::releases;
-use portcullis_core::wire::{IMAGE_MAGIC, ImageHeader, LAYOUT_VERSION, ImageText, Row, Stage, image_parts};
+use portcullis_core::wire::{IMAGE_MAGIC, ImageHeader, ImageText, LAYOUT_VERSION, Row, Stage, image_parts};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use zerocopy::FromBytes;
