@@ -7,7 +7,7 @@ use card_support::{TestCard, World, keeping, small};
 use portcullis_card::driver::StreamHandle;
 use portcullis_card::transport::model::ModelCard;
 use portcullis_card::{Completed, Outcome, Session, SessionError, Tables, TextTables};
-use portcullis_core::class::{ClassId, ClassSet};
+use portcullis_core::class::ClassId;
 use portcullis_core::commitment::{SpanKind, preimage};
 use portcullis_core::mutation::Place;
 use portcullis_core::wire::{
@@ -84,7 +84,6 @@ struct Run<C: TestCard> {
     session: Session<C>,
     stream: StreamHandle,
     kept: card_support::Kept,
-    sequence: u32,
 }
 
 /// What the host says of a text.
@@ -101,7 +100,7 @@ impl<C: TestCard> Run<C> {
         let mut session = Session::open_tables(C::fresh(), &Lane::new().tables(), config).unwrap();
         assert!(session.reads_texts());
         let stream = session.begin([1; 32]).unwrap().0;
-        Self { session, stream, kept, sequence: 1 }
+        Self { session, stream, kept }
     }
 
     fn entry(&self, bytes: &[u8], text: usize, said: Said) -> Descriptor {
@@ -168,7 +167,8 @@ on_cards!(
     a_hit_over_two_entries_is_found,
     a_refused_entry_leaves_no_trace,
     a_new_stream_knows_nothing_of_the_old_one,
-    a_fresh_scan_is_recorded,
+    a_call_does_not_divide_a_hit,
+    a_span_that_the_host_refuses_as_too_long_is_judged,
     a_changed_text_is_refused,
     a_text_in_the_window_of_another_slot_is_refused,
     a_false_length_is_refused,
@@ -250,20 +250,13 @@ fn a_new_stream_knows_nothing_of_the_old_one<C: TestCard>() {
     assert_eq!((record.answer.text_classes.get(), record.answer.text_established.get()), (0, 0));
 }
 
-fn a_fresh_scan_is_recorded<C: TestCard>() {
+fn a_call_does_not_divide_a_hit<C: TestCard>() {
     let mut run = Run::<C>::new();
-    assert!(admitted(&run.gate("no advice. SECRET", Said { classes: NOTICE, ..Said::default() })));
-    let fresh = Said { flags: flags::SCAN_FRESH as u8, ..Said::default() };
-    assert!(admitted(&run.gate("-1234", fresh)), "the host says that the text before was taken back");
-    let record = run.last();
-    assert_eq!(record.answer.text_established.get(), 0);
-    assert_eq!(u16::from(record.descriptor.flags) & flags::SCAN_FRESH, flags::SCAN_FRESH);
-    // Without the lane the flag is refused.
-    let world = World::permitting();
-    let mut session = Session::open_tables(C::fresh(), &world.tables(), small(6)).unwrap();
-    let stream = session.begin([1; 32]).unwrap().0;
-    let entry = run.entry(b"", 0, fresh);
-    assert_eq!(session.gate_descriptor(&stream, entry).unwrap().outcome, Outcome::Fault(Fault::Reserved));
+    assert!(admitted(&run.gate("SECRET", Said::default())));
+    let call = preimage(SpanKind::Call, &SALT, &[b"-1234"]);
+    let entry = run.entry(&call, 5, Said::default());
+    assert!(admitted(&run.submit(&call, entry)), "a call is not a part of the text before it");
+    assert!(rejected_by_row(&run.gate("-1234", Said::default()), 1), "the text goes on behind the call");
 }
 
 fn a_changed_text_is_refused<C: TestCard>() {
@@ -285,12 +278,27 @@ fn a_changed_text_is_refused<C: TestCard>() {
 fn a_text_in_the_window_of_another_slot_is_refused<C: TestCard>() {
     let mut run = Run::<C>::new();
     assert!(admitted(&run.gate("Fine.", Said::default())));
-    let bytes = preimage(SpanKind::Text, &SALT, &[b"Other."]);
+    let bytes = preimage(SpanKind::Text, &SALT, &[b"Other"]);
     run.session.present_text_raw(run.stream.slot() + 1, &bytes).unwrap();
-    let entry = run.entry(&bytes, 6, Said::default());
+    let entry = run.entry(&bytes, 5, Said::default());
     let outcome = run.session.gate_descriptor(&run.stream, entry).unwrap().outcome;
-    // The length of the old text contradicts the descriptor, before its digest does.
-    assert_eq!(outcome, Outcome::Fault(Fault::TextForm));
+    assert_eq!(outcome, Outcome::Fault(Fault::TextCommitment));
+}
+
+/// A descriptor of such a span has the length 65535, and no stage of the host passes it.
+fn a_span_that_the_host_refuses_as_too_long_is_judged<C: TestCard>() {
+    let mut run = Run::<C>::new();
+    let text = "x".repeat(3000);
+    let bytes = preimage(SpanKind::Text, &SALT, &[text.as_bytes()]);
+    let refused = Descriptor {
+        validation_outcome: StageOutcome::Reject.into(),
+        validation_reason: 1,
+        ..run.entry(&bytes, 65535, Said::default())
+    };
+    let Outcome::Judged(verdict) = run.submit(&bytes, refused).outcome else { panic!("not judged") };
+    assert_eq!((verdict.determination, verdict.stage), (Determination::Reject, Stage::Validation));
+    let passed = run.entry(&bytes, 65535, Said::default());
+    assert_eq!(run.submit(&bytes, passed).outcome, Outcome::Fault(Fault::TextForm));
 }
 
 fn a_false_length_is_refused<C: TestCard>() {
@@ -351,6 +359,10 @@ fn an_end_with_a_hit_is_refused<C: TestCard>() {
     };
     assert_eq!(end(&mut run, b"1234").outcome, Outcome::Fault(Fault::TextEnd), "over the border");
     assert_eq!(end(&mut run, b" SECRET-1234").outcome, Outcome::Fault(Fault::TextEnd));
+    let call = preimage(SpanKind::Call, &SALT, &[b""]);
+    run.session.present_text(slot, &call).unwrap();
+    let outcome = run.session.end(run.stream.again(), Sha256::digest(&call).into()).unwrap().outcome;
+    assert_eq!(outcome, Outcome::Fault(Fault::TextForm), "an END has no call");
     assert_eq!(end(&mut run, b"\n\n").outcome, Outcome::Accepted);
     run.last();
 }
@@ -415,5 +427,4 @@ fn the_log_shows_what_was_established() {
         let found = changed.iter().find_map(|record| checker.next(record).err());
         assert_eq!(found, Some(Violation::Established(0)), "record {index}");
     }
-    assert_eq!(ClassSet(NOTICE).iter().count(), 1);
 }

@@ -13,7 +13,7 @@ OPCODES = {VERDICT: 1, BEGIN: 2, END: 3, NOTED: 4}
 PASS, REJECT, ADMIT, DECOMPOSE = 1, 1, 3, 2
 FAULTS = {0, *range(0x101, 0x111), 0x201, *range(0x301, 0x308), *range(0x401, 0x407)}
 CRC, CONTEXT, CREDIT = 0x101, 0x10C, 0x201
-TEXT_FAULTS, FRESH = range(0x10D, 0x111), 4
+TEXT_FAULTS, TEXT_END = range(0x10D, 0x111), 0x110
 
 
 def read_record(raw):
@@ -31,7 +31,7 @@ def read_record(raw):
     r.bare = r.outcome == (0, 0, NO_ROW, NO_ROW)
     r.features, r.classes = int.from_bytes(raw[118:120], "little"), int.from_bytes(raw[40:56], "little")
     r.found, r.before = int.from_bytes(raw[160:176], "little"), int.from_bytes(raw[176:], "little")
-    r.fresh, r.textless = r.type == VERDICT and bool(raw[8] & FRESH), not r.found and not r.before
+    r.said, r.textless = int.from_bytes(raw[56:72], "little"), not r.found and not r.before
     return r
 
 
@@ -80,7 +80,9 @@ class Log:
             other = slot[1] not in (None, r.context) and (r.opcode, r.sequence) == (1, slot[0])
             want(r.fault in FAULTS, "record-layout")
             want(0x101 <= r.fault <= CREDIT and r.bare and (r.fault == CRC) != r.crc_right, "record-answer")
-            want(r.textless and (self.text_lane or r.fault not in TEXT_FAULTS), "record-answer")
+            texts = (OPCODES[END],) if r.fault == TEXT_END else (OPCODES[VERDICT], OPCODES[END])
+            possible = r.fault not in TEXT_FAULTS or self.text_lane and r.opcode in texts
+            want(r.textless and possible, "record-answer")
             want((spent or r.fault != CREDIT) and (other or r.fault != CONTEXT), "record-answer")
         else:
             want(not any(raw[120:128]) and r.cause in FAULTS and r.bare and r.fault in (0, r.cause), "record-layout")
@@ -100,7 +102,6 @@ class Log:
     def entry(self, r, spent):
         want, slot = self.want, self.slots.get(r.slot)
         want(r.raw[0] == 1 and r.opcode == OPCODES[r.type] and not any(r.raw[10:12]) and r.crc_right, "record-entry")
-        want(self.text_lane or not r.fresh, "record-entry")
         want(r.slot % self.lanes == self.lane, "stream-lane")
         want((slot is None) == (r.type == BEGIN), "stream-slot")
         due = 0 if r.type == BEGIN else slot[0]
@@ -112,7 +113,7 @@ class Log:
         want(has_text or r.textless, "record-answer")
         known = self.established.get(r.slot, 0) if r.type in (VERDICT, END) else 0
         if has_text:
-            want(r.before == (0 if r.fresh else known), "text-established")
+            want(r.before == known, "text-established")
             omitted = r.found & ~r.classes & ~(self.opening or 0)
             want(self.opening is None or not omitted, "record-answer" if r.type == END else "class-omitted")
         if r.type == BEGIN:

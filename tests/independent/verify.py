@@ -60,7 +60,7 @@ CAPS = {
     f"checkpoints/{SERIAL}.cose": 17296,
     f"device/(cert|chain).pem|contexts/{DIGEST}.json|witness/{SERIAL}.note": MB,
     f"withheld/{SERIAL}.cose": 64 * MB,
-    "policy/image.bin": 128 + 2 * 65535 * 192,
+    "policy/image.bin": 192 + 2 * 65535 * 192,
     "records/lane-[0-7].bin": 192 << 32,
     "records/heads.bin": 384_000_000,
     f"anchors/{DIGEST}": 16 << 30,
@@ -190,7 +190,9 @@ def check_texts(files, log, ticket, withheld, warnings):
     for r in log.records:
         if r.type == BEGIN:
             releases[r.slot] = documents.get(r.index, {}).get("release")
-        check(not (r.fresh and releases[r.slot] == "span"), "scan-fresh", f"lane {log.lane}, record {r.index}")
+        kept = log.opening is not None and r.type == VERDICT and releases[r.slot] == "span"
+        forgotten = r.before & ~r.said & ~log.opening if kept else 0
+        check(not forgotten, "class-omitted", f"lane {log.lane}, record {r.index}")
     if any(r.type in (VERDICT, END) and r.index not in {*spans, *withheld} for r in log.records):
         warnings.add("span-withheld")
     return documents

@@ -1,14 +1,12 @@
 //! `policy check` and `policy explain --lane`: which classes of a package a card's text lane can detect.
 
 use crate::failure::Failure;
-use portcullis_lane::{ClassSight, Compiled, Limits, Place, Relation, Sight, compile};
-use portcullis_mapping::lane_source;
-use portcullis_policy::Package;
+use portcullis_lane::{ClassSight, Compiled, Limits, Place, Relation, Sight};
+use portcullis_policy::{Package, Policies};
 use serde_json::{Value, json};
 
 fn compiled(package: &Package) -> Result<Compiled, Failure> {
-    let source = lane_source(package.manifest(), package.files()).map_err(anyhow::Error::from)?;
-    Ok(compile(&source, &Limits::default()))
+    Ok(Policies::alone(package.clone())?.text_lane()?.compiled)
 }
 
 /// Prints how full the tables are, and how well they detect each class.
@@ -19,7 +17,7 @@ pub(crate) fn check(package: &Package) -> Result<(), Failure> {
     let of = compiled(package)?;
     let limits = Limits::default();
     let bytes = of.tables.encode().len();
-    outln!("text lane: {bytes} bytes of tables; no card holds them yet");
+    outln!("text lane: {bytes} bytes of tables");
     for (states, engine) in of.tables.states().zip(0..) {
         outln!("  engine {engine}: {states} of {} states", limits.states);
     }

@@ -58,12 +58,13 @@ pub fn preimage(kind: SpanKind, salt: &[u8; 16], parts: &[&[u8]]) -> Vec<u8> {
     bytes
 }
 
-/// The number of text bytes that follow `head`, the first bytes of a [`preimage`]; `None` for an unknown tag.
+/// The kind of the span and the number of bytes that follow `head`, the first bytes of a [`preimage`]; `None` for an
+/// unknown tag.
 #[must_use]
-pub fn text_length(head: &[u8; HEAD_BYTES]) -> Option<u32> {
+pub fn text_length(head: &[u8; HEAD_BYTES]) -> Option<(SpanKind, u32)> {
     let (tag, rest) = head.split_first_chunk::<18>()?;
-    let known = SpanKind::ALL.iter().any(|kind| kind.tag() == tag);
-    rest.last_chunk().filter(|_| known).map(|length| u32::from_le_bytes(*length))
+    let kind = SpanKind::ALL.into_iter().find(|kind| kind.tag() == tag)?;
+    rest.last_chunk().map(|length| (kind, u32::from_le_bytes(*length)))
 }
 
 #[cfg(test)]
@@ -81,7 +82,7 @@ mod tests {
         for kind in SpanKind::ALL {
             let bytes = preimage(kind, &[9; 16], &[b"a", b"bc"]);
             assert_eq!(Sha256::digest(&bytes)[..], commitment(kind, &[9; 16], &[b"abc"]));
-            assert_eq!(text_length(bytes.first_chunk().unwrap()), Some(3));
+            assert_eq!(text_length(bytes.first_chunk().unwrap()), Some((kind, 3)));
         }
         assert_eq!(text_length(&[b'p'; HEAD_BYTES]), None, "another tag");
         // The expected digest: printf 'portcullis/call/1\0' + 16 zero bytes + 03000000 + 'abc' | sha256sum

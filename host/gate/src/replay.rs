@@ -406,6 +406,9 @@ fn compare(recorded: &[Record], replayed: &[Record]) -> Result<StreamReplay, Rep
         if (a.policy_row, a.entropy_row) != (b.policy_row, b.entropy_row) {
             return differs("a deciding row");
         }
+        if (a.text_classes, a.text_established) != (b.text_classes, b.text_established) {
+            return differs("the classes that the card found");
+        }
         records += 1;
     }
     let ended = recorded.last().is_some_and(|r| r.answer.record_type == u8::from(RecordType::End));

@@ -2,7 +2,7 @@
 //! names every class that the card finds.
 
 use portcullis_core::class::ClassSet;
-use portcullis_core::commitment::HEAD_BYTES;
+use portcullis_core::commitment::{HEAD_BYTES, SpanKind};
 use portcullis_lane::{Entry, ScanState, Tables, Walk};
 use portcullis_policy::image::Image;
 
@@ -15,18 +15,12 @@ pub(crate) struct TextLane {
     opening: ClassSet,
 }
 
-/// The scan of a stream after its admitted text.
+/// The scan of a stream after its admitted text. A rollback does not change it: the card knows of none.
 #[derive(Clone, Copy)]
-pub(crate) struct Scan {
-    state: ScanState,
-    /// Whether admitted text was taken back, so that the card starts anew with the next text.
-    pub(crate) fresh: bool,
-}
+pub(crate) struct Scan(ScanState);
 
 impl Scan {
-    pub(crate) const NEW: Self = Self { state: ScanState::START, fresh: false };
-    /// The state after a rollback.
-    pub(crate) const FRESH: Self = Self { fresh: true, ..Self::NEW };
+    pub(crate) const NEW: Self = Self(ScanState::START);
 }
 
 impl TextLane {
@@ -38,12 +32,14 @@ impl TextLane {
         Some(Self { walk, opening })
     }
 
-    /// The classes in `parts` that the descriptor must name, and the state after them.
-    pub(crate) fn scan(&self, scan: &Scan, parts: &[&[u8]]) -> (ClassSet, Scan) {
-        let (mut state, mut entry) = (scan.state, Entry::default());
+    /// The classes in `parts` that the descriptor must name, and the scan of the stream once they are admitted. A call
+    /// is not a part of the text around it.
+    pub(crate) fn scan(&self, scan: Scan, kind: SpanKind, parts: &[&[u8]]) -> (ClassSet, Scan) {
+        let is_text = kind.is_text();
+        let (mut state, mut entry) = (if is_text { scan.0 } else { ScanState::START }, Entry::default());
         parts.iter().for_each(|part| self.walk.read(&mut state, &mut entry, part));
         let found = self.walk.end(&mut state, entry).classes;
-        (ClassSet(found.0 & !self.opening.0), Scan { state, fresh: false })
+        (ClassSet(found.0 & !self.opening.0), if is_text { Scan(state) } else { scan })
     }
 }
 

@@ -207,6 +207,14 @@ impl Tables {
         (self.cards.is_some(), self.accounts.is_some())
     }
 
+    /// The classes that these tables can find.
+    #[must_use]
+    pub fn held(&self) -> ClassSet {
+        let counted = [self.cards.as_ref().map(|c| c.classes), self.accounts.as_ref().map(|a| a.classes)];
+        let engines: ClassSet = self.engines.iter().flat_map(|engine| engine.classes.iter().copied()).collect();
+        counted.into_iter().flatten().fold(engines, ClassSet::union)
+    }
+
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         let mut out = Writer::default();

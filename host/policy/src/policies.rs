@@ -3,7 +3,7 @@
 use crate::compile::Compiled;
 use crate::composition::{COMPOSITION_FILE, Composition};
 use crate::error::{Kind, PolicyError, Problem, suggestion};
-use crate::image::Image;
+use crate::image::{Image, TextImage};
 use crate::package::Package;
 use portcullis_core::manifest::Polarity;
 use portcullis_core::state::Profile;
@@ -71,19 +71,24 @@ impl Policies {
     /// The same policies for cards with a text lane of the usual size: the image gets a text part. Errors: a
     /// composition, whose members would have to share the lane; classes that the mapping cannot use.
     pub fn with_text_lane(mut self) -> Result<Self, PolicyError> {
+        self.first.compiled.image = self.text_lane()?.image;
+        Ok(self)
+    }
+
+    /// The image for cards with a text lane, and the coverage of each class. Errors: as [`Policies::with_text_lane`].
+    pub fn text_lane(&self) -> Result<TextImage, PolicyError> {
         if !self.others.is_empty() || self.first.name.is_some() {
             let why = "a composition cannot use the text lane";
             return Err(Problem::new(Kind::Manifest, why).help("compile its packages one by one").into());
         }
-        let Policy { package, compiled, .. } = &mut self.first;
+        let Policy { package, compiled, .. } = &self.first;
         let unfit = |error: &dyn std::fmt::Display| Problem::new(Kind::Manifest, format!("text lane: {error}"));
         let source = lane_source(package.manifest(), package.files()).map_err(|error| unfit(&error))?;
         let classes = package.manifest().classes.iter().enumerate();
         let judged = classes.filter(|(_, class)| class.polarity != Polarity::Any);
         let judged = judged.filter_map(|(index, _)| package.manifest().class_id(index)).collect();
         let image = compiled.image.with_text_lane(&source, &Limits::default(), judged);
-        compiled.image = image.map_err(|error| unfit(&error))?.image;
-        Ok(self)
+        Ok(image.map_err(|error| unfit(&error))?)
     }
 
     /// Every policy, in the order of the members.

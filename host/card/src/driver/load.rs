@@ -64,6 +64,9 @@ fn check_size(info: &CardInfo, tables: &Tables<'_>) -> Result<(), SessionError> 
             return Err(SessionError::TooManyRows { bank, rows: rows.len(), available });
         }
     }
+    if tables.text.is_some() && info.text.is_none() {
+        return Err(SessionError::Missing("text lane"));
+    }
     Ok(())
 }
 

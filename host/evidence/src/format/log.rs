@@ -5,7 +5,7 @@
 
 use portcullis_core::wire::{
     Answer, Descriptor, Determination, Fault, LAYOUT_VERSION, Opcode, ROW_NONE, Record, RecordType, SessionFields,
-    Stage, StageOutcome, features, flags, lane_of,
+    Stage, StageOutcome, features, lane_of,
 };
 use std::collections::BTreeMap;
 use std::io::{self, Read};
@@ -15,9 +15,6 @@ use zerocopy::{FromBytes, IntoBytes};
 pub const BYTES: usize = Record::BYTES;
 /// Clocks in one unit of the heartbeat's tick limit.
 pub const HEARTBEAT_CLOCKS: u64 = 1 << 16;
-
-/// The flag of a descriptor whose text is scanned as the first one of its stream.
-const SCAN_FRESH: u8 = flags::SCAN_FRESH as u8;
 
 /// A rule that a record breaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -345,9 +342,6 @@ impl LogChecker {
             return Err(Violation::Entry);
         }
         let text_lane = self.has_text_lane();
-        if entry.flags & SCAN_FRESH != 0 && !text_lane {
-            return Err(Violation::Entry);
-        }
         let before = self.streams.get(&entry.slot.get()).map_or(0, |stream| stream.established);
         self.place(opcode, entry)?;
         let determination = Determination::try_from(answer.determination).map_err(|_| Violation::Layout)?;
@@ -359,7 +353,7 @@ impl LogChecker {
             return Err(Violation::Answer);
         }
         if has_text {
-            self.established(opcode, record, before)?;
+            self.established(record, before)?;
         }
         self.spend(answer);
         self.count(opcode, answer, stage, determination);
@@ -402,18 +396,14 @@ impl LogChecker {
 
     /// Checks the established classes of an entry with a text; `before` are those of its stream. An admitted entry
     /// adds its own.
-    fn established(&mut self, opcode: Opcode, record: &Record, before: u128) -> Result<(), Violation> {
-        let (entry, answer) = (&record.descriptor, &record.answer);
-        let slot = entry.slot.get();
-        let fresh = opcode == Opcode::Gate && entry.flags & SCAN_FRESH != 0;
-        let found = answer.text_established.get();
-        let expected = if fresh { 0 } else { before };
-        if found != expected {
+    fn established(&mut self, record: &Record, before: u128) -> Result<(), Violation> {
+        let (slot, answer) = (record.descriptor.slot.get(), &record.answer);
+        if answer.text_established.get() != before {
             return Err(Violation::Established(slot));
         }
         let admitted = answer.determination == u8::from(Determination::Admit);
         if let Some(stream) = self.streams.get_mut(&slot).filter(|_| admitted) {
-            stream.established = found | answer.text_classes.get();
+            stream.established = before | answer.text_classes.get();
         }
         Ok(())
     }
@@ -481,8 +471,15 @@ impl LogChecker {
             Fault::Context => self.is_out_of_context(entry),
             _ => true,
         };
-        let of_a_text = (Fault::TextWindow..=Fault::TextEnd).contains(&fault);
-        let fits = is_bare(answer) && is_textless(answer) && (!of_a_text || self.has_text_lane());
+        let opcode = Opcode::try_from(entry.opcode).ok();
+        let possible = match fault {
+            Fault::TextWindow | Fault::TextForm | Fault::TextCommitment => {
+                self.has_text_lane() && matches!(opcode, Some(Opcode::Gate | Opcode::End))
+            }
+            Fault::TextEnd => self.has_text_lane() && opcode == Some(Opcode::End),
+            _ => true,
+        };
+        let fits = is_bare(answer) && is_textless(answer) && possible;
         if !of_an_entry || !crc || !caused || !fits {
             return Err(Violation::Answer);
         }

@@ -126,9 +126,6 @@ codes! {
         /// the card found a forbidden class in a text, and the host did not describe it
         ClassOmitted = "class-omitted" in Policy
             => "ask the operator why the host described the text falsely; the card judged it with the class";
-        /// a text was scanned as the first one of a stream whose earlier text had been released
-        ScanFresh = "scan-fresh" in Policy
-            => "do not rely on the card's classes in that stream; a replay of its texts shows what they hold";
         /// a stream was governed under another package
         ContextPackage = "context-package" in Policy => POLICY;
         /// the card stopped with a fault

@@ -29,18 +29,19 @@ use crate::event::{Event, EventKind};
 use crate::governor::Governor;
 use crate::rationale::{self, Rationale};
 use crate::stage;
-use crate::text_lane::Scan;
+use crate::text_lane::{Scan, TextLane};
 use deferred::{DeferredQueue, Knowledge};
 use journal::{CardAnswer, Journal, Position, index_of};
 use pending::{Fragment, Pending, Reading, Upcoming};
 use portcullis_card::{Outcome, SessionError};
+use portcullis_core::class::ClassSet;
 use portcullis_core::commitment::{HEAD_BYTES, SpanKind, commitment, preimage};
 use portcullis_core::context::{CONTEXT_VERSION, ContextDocument, Mode, OnRefuse, Release};
 use portcullis_core::drift::Drift;
 use portcullis_core::hex::Hex;
 use portcullis_core::mutation::Place;
 use portcullis_core::state::{SemanticState, Task};
-use portcullis_core::wire::{Descriptor, Determination as Answer, Fault, Opcode, Record, flags};
+use portcullis_core::wire::{Descriptor, Determination as Answer, Fault, Opcode, Record};
 use portcullis_mapping::{Call, LogProbs, LogProbsError};
 use portcullis_policy::evaluate::Verdict;
 use proposer::{Proposer, Request, Rollback};
@@ -190,8 +191,8 @@ impl StreamMachine {
             Phase::Begin => self.submit(PendingEntry::Session, Opcode::Begin, self.context().digest(), None),
             Phase::Body => self.next_span(),
             Phase::End => {
-                if self.overflows(self.queue.held().len()) {
-                    self.stop(Trigger::Limit, "the formatting at the end does not fit the card's text window".into());
+                if self.overflows(self.queue.held().len()) || self.ends_with_a_hit() {
+                    self.queue.set_held(String::new());
                 }
                 let (salt, parts) = (self.salt(), [self.queue.held().as_bytes()]);
                 let digest = commitment(SpanKind::Text, &salt, &parts);
@@ -270,6 +271,13 @@ impl StreamMachine {
         Next::Entry(Submission { entry: Descriptor::entry(opcode, self.place(), digest).sealed(), text })
     }
 
+    /// Whether the card would refuse the held bytes under END: they hold a class of the text lane.
+    fn ends_with_a_hit(&self) -> bool {
+        let held = self.queue.held().as_bytes();
+        let found = |lane: &TextLane| lane.scan(self.scan, SpanKind::Text, &[held]).0;
+        self.governor.policy.text_lane.as_ref().is_some_and(|lane| found(lane) != ClassSet::EMPTY)
+    }
+
     fn reads_texts(&self) -> bool {
         self.governor.policy.text_lane.is_some()
     }
@@ -305,15 +313,11 @@ impl StreamMachine {
         let digest = commitment(work.kind, &salt, &parts);
         let (mut scan, mut text) = (self.scan, None);
         if let Some(lane) = &self.governor.policy.text_lane {
-            let (found, after) = lane.scan(&self.scan, &parts);
+            let (found, after) = lane.scan(self.scan, work.kind, &parts);
             mutation.classes = mutation.classes.union(found);
             (scan, text) = (after, Some(preimage(work.kind, &salt, &parts)));
         }
-        let mut entry = mutation.descriptor(self.place(), digest);
-        if self.scan.fresh {
-            entry.flags |= flags::SCAN_FRESH as u8;
-            entry = entry.sealed();
-        }
+        let entry = mutation.descriptor(self.place(), digest);
         let flight = InFlight { work, sequence: self.sequence, mutation, descriptor: entry, findings, scan };
         self.submitted = Some(PendingEntry::Gate(Box::new(flight)));
         Next::Entry(Submission { entry, text })
@@ -668,9 +672,6 @@ impl StreamMachine {
             (Ok(Proposal::Candidate(candidate)), Some(target)) => {
                 let Rollback { transitions, inert } = proposer.roll_back(&mut self.state, target);
                 self.queue.set_held(inert);
-                if self.reads_texts() && !transitions.is_empty() {
-                    self.scan = Scan::FRESH;
-                }
                 self.journal.unreleased.truncate(transitions.first().copied().unwrap_or(self.sequence));
                 self.journal.summary.rolled_back += transitions.len() as u64;
                 let to = self.state.lineage.last().map_or(0, |t| t.sequence);

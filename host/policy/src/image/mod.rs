@@ -93,6 +93,22 @@ pub struct Directions {
     pub closing: ClassSet,
 }
 
+impl Directions {
+    fn of<'r>(rows: impl IntoIterator<Item = &'r Row>) -> Self {
+        let mut directions = Self::default();
+        for row in rows {
+            let present = [row.classes_all, row.classes_any, row.established_all, row.established_any];
+            let present = present.iter().fold(0, |set, classes| set | classes.get());
+            let absent = row.classes_none.get() | row.established_none.get();
+            let permits = row.kind == u8::from(RowKind::Permit);
+            let (opening, closing) = if permits { (present, absent) } else { (absent, present) };
+            directions.opening = directions.opening.union(ClassSet(opening));
+            directions.closing = directions.closing.union(ClassSet(closing));
+        }
+        directions
+    }
+}
+
 impl Image {
     /// Reads an image. Errors: this version's compiler cannot have written the bytes: they are truncated, have another
     /// version, or have conditions that are not in canonical form.
@@ -118,6 +134,11 @@ impl Image {
         let Some((policy, entropy)) = rows.split_at_checked(policy.into()) else { return Err(length) };
         check::rows(&header, Bank::Policy, policy)?;
         check::rows(&header, Bank::Entropy, entropy)?;
+        let Directions { opening, closing } = Directions::of(rows);
+        let opens = text.map_or(0, |text| text.opening.get());
+        if opens & !(opening.0 & !closing.0) != 0 {
+            return Err(ImageError::Text("an opening class that no row reads, or that a row reads the other way"));
+        }
         let (policy, entropy) = (policy.to_vec(), entropy.to_vec());
         Ok(Self { bytes: bytes.to_vec(), header, text, tables: None, policy, entropy })
     }
@@ -174,17 +195,7 @@ impl Image {
     /// How the rows use classes, in the entry and in what is established.
     #[must_use]
     pub fn directions(&self) -> Directions {
-        let mut directions = Directions::default();
-        for row in self.policy.iter().chain(&self.entropy) {
-            let present = [row.classes_all, row.classes_any, row.established_all, row.established_any];
-            let present = present.iter().fold(0, |set, classes| set | classes.get());
-            let absent = row.classes_none.get() | row.established_none.get();
-            let permits = row.kind == u8::from(RowKind::Permit);
-            let (opening, closing) = if permits { (present, absent) } else { (absent, present) };
-            directions.opening = directions.opening.union(ClassSet(opening));
-            directions.closing = directions.closing.union(ClassSet(closing));
-        }
-        directions
+        Directions::of(self.policy.iter().chain(&self.entropy))
     }
 
     /// The canonical bytes.

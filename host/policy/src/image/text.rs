@@ -28,15 +28,21 @@ impl Image {
         let mut source = source.clone();
         keep_on_host(&mut source, ClassSet(opening & closing), "rules read it both ways");
         keep_on_host(&mut source, ClassSet(closing & judged.0), "the host judges its polarity");
-        let mut compiled = compile(&source, limits);
-        let partly = compiled.classes.iter().filter(|class| class.sight() == Sight::Part).map(|class| class.id);
-        let partly = ClassSet(partly.collect::<ClassSet>().0 & opening);
-        if partly != ClassSet::EMPTY {
+        let compiled = loop {
+            let compiled = compile(&source, limits);
+            let partly = compiled.classes.iter().filter(|class| class.sight() == Sight::Part).map(|class| class.id);
+            let partly = ClassSet(partly.collect::<ClassSet>().0 & opening);
+            if partly == ClassSet::EMPTY {
+                break compiled;
+            }
+            // Without this class, the others can be packed in another way.
             keep_on_host(&mut source, partly, "it opens a gate, and the lane finds only some of its forms");
-            compiled = compile(&source, limits);
+        };
+        let claimed = compiled.classes.iter().filter(|class| !class.forms.is_empty()).map(|class| class.id);
+        let held = compiled.tables.held();
+        if claimed.collect::<ClassSet>() != held {
+            return Err(ImageError::Text("the tables do not find every class that they were compiled for"));
         }
-        let held = compiled.classes.iter().filter(|class| !class.forms.is_empty()).map(|class| class.id);
-        let held: ClassSet = held.collect();
         let image = self.with_text(compiled.tables.encode().into(), ClassSet(held.0 & opening))?;
         Ok(TextImage { image, compiled })
     }

@@ -2,7 +2,7 @@
 
 use portcullis_core::wire::{
     Anchor, BASIS_POINTS_MAX, Category, Descriptor, Epistemic, Fault, Granularity, ImageHeader, LAYOUT_VERSION, Opcode,
-    StageOutcome, fields_touched, flags, image_parts,
+    StageOutcome, fields_touched, flags,
 };
 use zerocopy::IntoBytes;
 
@@ -43,9 +43,7 @@ fn digest_fault(entry: &Descriptor) -> Fault {
 }
 
 fn gate_fault(d: &Descriptor, header: &ImageHeader) -> Fault {
-    let text_lane = u16::from(header.parts) & image_parts::TEXT != 0;
-    let known = if text_lane { flags::ALL } else { flags::ALL & !flags::SCAN_FRESH };
-    let known_flags = u16::from(d.flags) & !known == 0;
+    let known_flags = u16::from(d.flags) & !flags::ALL == 0;
     let known_fields = u16::from(d.fields_touched) & !fields_touched::ALL == 0;
     if !d.reserved_is_zero() || !known_flags || !known_fields {
         return Fault::Reserved;

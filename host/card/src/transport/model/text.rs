@@ -1,8 +1,8 @@
 //! The text lane: reads the text of an entry from its window, compares it with the descriptor, and scans it.
 
 use portcullis_core::class::ClassSet;
-use portcullis_core::commitment::{HEAD_BYTES, text_length};
-use portcullis_core::wire::{Descriptor, Fault, ImageText, Opcode, flags};
+use portcullis_core::commitment::{HEAD_BYTES, SpanKind, text_length};
+use portcullis_core::wire::{Descriptor, Fault, ImageText, Opcode, StageOutcome, flags};
 use portcullis_lane::{ScanState, Tables, Walk};
 use sha2::{Digest, Sha256};
 
@@ -48,6 +48,17 @@ impl Text {
     pub(super) const fn admitted(&self) -> TextState {
         TextState { scan: self.scan, established: self.established.union(self.classes) }
     }
+}
+
+/// Whether the length in a GATE fits a text of `length` bytes, held bytes included. A descriptor counts at most 65535
+/// bytes; a host that refuses a span as too long writes this number, too.
+fn describes(entry: &Descriptor, length: u32) -> bool {
+    let described = u32::from(entry.length.get());
+    let saturated = described == u16::MAX.into();
+    let refused = entry.validation_outcome != u8::from(StageOutcome::Pass);
+    let prefixed = u16::from(entry.flags) & flags::INERT_PREFIX != 0;
+    let fits = if prefixed { described <= length } else { described == length.min(u16::MAX.into()) };
+    fits || saturated && refused
 }
 
 impl TextLane {
@@ -99,15 +110,12 @@ impl TextLane {
             return Err(Fault::TextWindow);
         }
         let bytes = memory.bytes(window, bytes as usize).ok_or(Fault::TextWindow)?;
-        let prefixed = u16::from(entry.flags) & flags::INERT_PREFIX != 0;
-        let described = u32::from(entry.length.get());
-        // A descriptor counts at most 65535 bytes.
-        let fits = opcode == Opcode::End
-            || if prefixed { described <= length } else { described == length.min(u16::MAX.into()) };
-        let fresh = u16::from(entry.flags) & flags::SCAN_FRESH != 0;
-        let TextState { mut scan, established } = if fresh { TextState::NEW } else { *state };
+        let kind = text_length(&head).map(|(kind, _)| kind).ok_or(Fault::TextForm)?;
+        // A call is not a part of the text around it.
+        let mut scan = if kind == SpanKind::Call { ScanState::START } else { state.scan };
         let found = self.walk.scan(&mut scan, bytes.get(HEAD_BYTES..).unwrap_or_default());
-        if text_length(&head).is_none() || !fits || !found.utf8 {
+        let fits = if opcode == Opcode::End { kind == SpanKind::Text } else { describes(entry, length) };
+        if !fits || !found.utf8 {
             return Err(Fault::TextForm);
         }
         if Sha256::digest(bytes)[..] != entry.commitment {
@@ -116,6 +124,7 @@ impl TextLane {
         if opcode == Opcode::End && found.classes.0 & !self.opening.0 != 0 {
             return Err(Fault::TextEnd);
         }
-        Ok(Text { classes: found.classes, established, scan })
+        let scan = if kind == SpanKind::Call { state.scan } else { scan };
+        Ok(Text { classes: found.classes, established: state.established, scan })
     }
 }
