@@ -1,17 +1,18 @@
 //! Synonyms and antonyms, from a table made of WordNet (`languages/en/lexicon.txt`), and word frequencies
 //! (`languages/en/frequencies.txt`).
 //!
-//! Both tables are sorted text, searched in place by bisection. A search reads about seventeen lines, does not
-//! allocate, and takes about half a microsecond. [`Lexicon::lemmas`] takes three times as long, so callers that compare
-//! one word with many should compute its lemmas once. `cargo xtask gen` makes the tables; `lexicon/table.rs` in `xtask`
+//! Both tables are sorted text with one line for each word. An index finds the line of a word; it is made once per
+//! process, in a few milliseconds. [`Lexicon::lemmas`] looks up several stems of a word, so callers that compare one
+//! word with many should compute its lemmas once. `cargo xtask gen` makes the tables; `lexicon/table.rs` in `xtask`
 //! describes their lines.
 //!
 //! Callers pass words in lower case. The tables lack words with non-ASCII letters and words without a use in WordNet.
 
-use std::cmp::Ordering;
+mod table;
 
-/// First byte of lines that are comments.
-const COMMENT: u8 = b'#';
+use std::sync::OnceLock;
+use table::Table;
+
 /// Marks before synonyms, derivations, antonyms, and the more general nouns of a noun.
 const MARKS: [char; 4] = ['=', '+', '!', '@'];
 /// Largest number of lemmas of one word.
@@ -64,8 +65,8 @@ impl PartOfSpeech {
 /// The word tables of one language.
 #[derive(Clone, Copy, Debug)]
 pub struct Lexicon {
-    words: &'static str,
-    frequencies: &'static str,
+    words: &'static Table,
+    frequencies: &'static Table,
 }
 
 /// A possible lemma of a word.
@@ -91,10 +92,15 @@ impl Lexicon {
     /// The tables of a language (ISO 639-1), if it has any; only English does.
     #[must_use]
     pub fn of(language: &str) -> Option<Self> {
-        (language == "en").then_some(Self {
-            words: include_str!("../languages/en/lexicon.txt"),
-            frequencies: include_str!("../languages/en/frequencies.txt"),
-        })
+        static ENGLISH: OnceLock<[Table; 2]> = OnceLock::new();
+        let tables = || {
+            [
+                Table::new(include_str!("../languages/en/lexicon.txt")),
+                Table::new(include_str!("../languages/en/frequencies.txt")),
+            ]
+        };
+        let [words, frequencies] = (language == "en").then(|| ENGLISH.get_or_init(tables))?;
+        Some(Self { words, frequencies })
     }
 
     /// The possible lemmas of a word.
@@ -102,7 +108,7 @@ impl Lexicon {
     pub fn lemmas(&self, word: &str) -> Lemmas {
         let mut lemmas = Lemmas { list: [None; LEMMAS] };
         let mut irregular = [false; 4];
-        if let Some((word, entries)) = line(self.words, word, "") {
+        if let Some((word, entries)) = self.words.line(word, "") {
             for entry in entries.split(' ') {
                 if let Some((part, base)) = entry.strip_prefix('>').and_then(part) {
                     irregular.iter_mut().skip(part as usize).take(1).for_each(|i| *i = true);
@@ -125,7 +131,7 @@ impl Lexicon {
 
     /// Adds the lemma `stem` + `ending` with this part of speech, if the table contains it.
     fn add(&self, lemmas: &mut Lemmas, stem: &str, ending: &str, part: PartOfSpeech) {
-        if let Some((word, entries)) = line(self.words, stem, ending) {
+        if let Some((word, entries)) = self.words.line(stem, ending) {
             let all = entries.split(' ').filter_map(|entry| lemma(word, entry));
             all.filter(|r| r.part == part).for_each(|r| lemmas.add(Some(r)));
         }
@@ -175,7 +181,7 @@ impl Lexicon {
     /// that contain the word. `None` if n is below 2.
     #[must_use]
     pub fn rarity(&self, word: &str) -> Option<u16> {
-        line(self.frequencies, word, "").and_then(|(_, number)| number.parse().ok())
+        self.frequencies.line(word, "").and_then(|(_, number)| number.parse().ok())
     }
 }
 
@@ -276,29 +282,6 @@ fn list(relations: &'static str, mark: char) -> impl Iterator<Item = &'static st
     words.split(',').filter(|word| !word.is_empty())
 }
 
-/// The line of the word `stem` + `ending`: the word, and the rest of the line.
-fn line(table: &'static str, stem: &str, ending: &str) -> Option<(&'static str, &'static str)> {
-    let bytes = table.as_bytes();
-    let (mut low, mut high) = (0, bytes.len());
-    while low < high {
-        let middle = low + (high - low) / 2;
-        let start = bytes.get(low..middle)?.iter().rposition(|b| *b == b'\n').map_or(low, |at| low + at + 1);
-        let end = bytes.get(middle..high)?.iter().position(|b| *b == b'\n').map_or(high, |at| middle + at);
-        let (word, rest) = table.get(start..end)?.split_once(' ').unwrap_or_default();
-        let order = if bytes.get(start) == Some(&COMMENT) {
-            Ordering::Less
-        } else {
-            word.bytes().cmp(stem.bytes().chain(ending.bytes()))
-        };
-        match order {
-            Ordering::Less => low = end + 1,
-            Ordering::Equal => return Some((word, rest)),
-            Ordering::Greater => high = start,
-        }
-    }
-    None
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -322,19 +305,25 @@ mod tests {
         let lexicon = english();
         for table in [lexicon.words, lexicon.frequencies] {
             let lines: Vec<(&str, &str)> =
-                table.lines().filter(|l| !l.starts_with('#')).map(|l| l.split_once(' ').unwrap()).collect();
+                table.text().lines().filter(|l| !l.starts_with('#')).map(|l| l.split_once(' ').unwrap()).collect();
             assert!(lines.len() > 30_000 && lines.is_sorted_by(|a, b| a.0 < b.0), "{}", lines.len());
             for entry in lines {
                 assert!(is_word(entry.0), "{}", entry.0);
-                assert_eq!(line(table, entry.0, ""), Some(entry));
+                let (word, rest) = entry;
+                assert_eq!(table.line(word, ""), Some(entry));
+                // A word in two parts is found, too; parts of a line that are not a word are not.
+                let (stem, ending) = word.split_at(word.len() / 2);
+                assert_eq!(table.line(stem, ending), Some(entry));
+                assert_eq!(table.line(&format!("{word} {}", &rest[..1]), ""), None);
             }
         }
-        for (word, entries) in lexicon.words.lines().filter_map(|l| l.split_once(' ')).filter(|(word, _)| *word != "#")
+        for (word, entries) in
+            lexicon.words.text().lines().filter_map(|l| l.split_once(' ')).filter(|(word, _)| *word != "#")
         {
             for entry in entries.split(' ') {
                 let Some(lemma) = lemma(word, entry) else {
                     let base = entry.get(3..).unwrap();
-                    assert!(entry.starts_with('>') && line(lexicon.words, base, "").is_some(), "{word} {entry}");
+                    assert!(entry.starts_with('>') && lexicon.words.line(base, "").is_some(), "{word} {entry}");
                     continue;
                 };
                 let named = lemma
@@ -343,11 +332,14 @@ mod tests {
                     .chain(lemma.antonyms())
                     .chain(lemma.kinds());
                 for other in named {
-                    assert!(other != word && line(lexicon.words, other, "").is_some(), "{word} {other}");
+                    assert!(other != word && lexicon.words.line(other, "").is_some(), "{word} {other}");
                 }
             }
         }
-        assert!(lexicon.words.contains("Copyright 2006 by Princeton University"), "the notice stands in every copy");
+        assert!(
+            lexicon.words.text().contains("Copyright 2006 by Princeton University"),
+            "the notice stands in every copy"
+        );
     }
 
     #[test]

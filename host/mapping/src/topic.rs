@@ -67,10 +67,10 @@ pub(crate) fn topic(
             .flat_map(|l| l.synonyms().chain(l.derived().map(|(_, word)| word)).chain(l.kinds()));
         words.any(known)
     };
-    let strange = |word: &String| match (known(word), related(word)) {
-        (true, _) => 0,
-        (false, true) => weight(word) / 2,
-        (false, false) => weight(word),
+    let strange = |word: &String| match weight(word) {
+        _ if known(word) => 0,
+        weight if related(word) => weight / 2,
+        weight => weight,
     };
     let sum = |weights: &dyn Fn(&String) -> u32| content.iter().map(|word| u64::from(weights(word))).sum::<u64>();
     let share = (sum(&strange) * u64::from(WHOLE)).checked_div(sum(&weight));

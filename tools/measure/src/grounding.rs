@@ -5,7 +5,7 @@
 //! - *parted* (mixed sentences): a word that occurs only in supported facts was released, and every word that occurs
 //!   only in unsupported facts was refused.
 //! - *swapped*: dates, places and numbers of another person replace those of a supported sentence. The sentence counts
-//! as refused if none of the replacing values was released.
+//!   as refused if none of the replacing values was released.
 
 use crate::biographies::{Biography, Kind, Sentence, intent, read, store};
 use crate::judged::{Judged, cues, govern, share};
