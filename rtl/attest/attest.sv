@@ -47,6 +47,8 @@ module attest
     // The digest differs from `facts_i.policy_digest`; high for one clock, one clock later.
     output logic                   changed_o,
     input  image_header_t          header_i,
+    input  logic                   has_text_i,
+    input  image_text_t            text_i,
     output logic [2:0]             read_lane_o,
     output readback_t              read_o,
     input  logic                   read_ready_i,
@@ -209,6 +211,8 @@ module attest
       .done_o(digest_done),
       .digest_o(digest),
       .header_i,
+      .has_text_i,
+      .text_i,
       .read_o,
       .read_ready_i,
       .policy_read_i,

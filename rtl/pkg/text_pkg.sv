@@ -146,6 +146,13 @@ package text_pkg;
     logic [TotalBits-1:0] bytes;
   } text_entry_t;
 
+  // Where the window of a slot stands.
+  typedef struct packed {
+    logic outside;
+    logic [63:0] address;
+    logic [WindowBits-1:0] beats;
+  } place_t;
+
   // Why an entry's bytes are not what is committed to; the first that applies.
   typedef enum logic [2:0] {
     CauseNone,        // They are.

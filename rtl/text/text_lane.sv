@@ -65,6 +65,7 @@ module text_lane
     input  axi_pkg::read_t    r_i,
     input  logic              r_valid_i,
     output logic              broken_o,
+    output logic              expired_o,  // A read is given up.
     output logic              idle_o
 );
   // What a slot holds.
@@ -120,6 +121,7 @@ module text_lane
       .progress_o(progress),
       .broken_o(broken_o)
   );
+  assign expired_o = give_up;
   assign entry_ready_o = ready && complete_o && locked_i;
   assign idle_o = under_way == '0 && !unsettled_q && !pending && !start_q;
 

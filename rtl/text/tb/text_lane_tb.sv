@@ -77,6 +77,7 @@ module text_lane_tb
           }),
       .load_o(load),
       .answer_o(answer),
+      .expired_o(),
       .ar_o(req.ar),
       .r_i(rsp.r),
       .*
