@@ -1,11 +1,12 @@
 // Hashes the table image in the card with SHA-256 (FIPS 180-4): the header, its text part if there
-// is one, then every row of both banks, read back through the port of the sweep. The digest is the policy digest.
+// is one, then every row of both banks, read back through the port of the sweep. The digest is the
+// policy digest.
 //
-// Latency: three blocks per row, two for the header, one for its text part, one for the end. `digest_o` is valid from
-// `done_o` (one clock) until the next start.
+// Latency: three blocks per row, two for the header, one for its text part, one for the end.
+// `digest_o` is valid from `done_o` (one clock) until the next start.
 // After reset: idle, digest zero.
-// Duties of the caller: tables locked, header and text part constant from `start_i` to `done_o`; the hash
-// core during that time; the row in the second clock after `read_o.valid && read_ready_i`.
+// Duties of the caller: tables locked, header and text part constant from `start_i` to `done_o`;
+// the hash core during that time; the row in the second clock after `read_o.valid && read_ready_i`.
 `include "assert.svh"
 
 module table_digest

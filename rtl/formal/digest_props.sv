@@ -1,6 +1,6 @@
 // What is proved: the policy digest covers the whole table image, each byte once and in order. From
-// a start to `done_o` the core hashes the two blocks of the header, one of its text part if there is
-// one, three of each policy row, three
+// a start to `done_o` the core hashes the two blocks of the header, one of its text part if there
+// is one, three of each policy row, three
 // of each entropy row, and one with the padding and the length (FIPS 180-4, 5.1.1), the first on
 // the initial state, the others on the digest before; every row of the image is read once, policy
 // rows first, in order. The result is the last digest. An abort ends the hash without `done_o`.
@@ -127,8 +127,8 @@ module digest_props
     end
   end
 
-  // The image's block with this number: header, text part, policy rows, entropy rows, each with the first byte
-  // lowest; then the end.
+  // The image's block with this number: header, text part, policy rows, entropy rows, each with the
+  // first byte lowest; then the end.
   function automatic block_t expected(logic [4:0] number);
     logic [4:0] at, index;
     logic [RowBytes*8-1:0] bytes;

@@ -175,7 +175,8 @@ module lock_props
     end
   end
 
-  // Groups of lifecycle states: StCheck to StDigest, StText and StStreams to StOpenSign, StRun and StDrain.
+  // Groups of lifecycle states: StCheck to StDigest, StText and StStreams to StOpenSign, StRun and
+  // StDrain.
   logic before_hash, after_hash, running;
   assign before_hash = |u_lifecycle.state_q[4:2];
   assign after_hash = |u_lifecycle.state_q[8:5] || u_lifecycle.state_q[17];

@@ -297,8 +297,8 @@ module text_window_props
       if (begins) assert (waits_q && !runs_q && !hold);
       if (begins) assert (!scan_busy && item.kind == ItemNone && !answer_valid);
       if (was_begun_q) assert (item.kind == ItemNone && !answer_valid);
-      if (waits_q) assert (begin_slot == waiting_q.given.slot && begin_fresh == waiting_q.given.fresh
-          && begin_tables == waiting_q.given.tables);
+      if (waits_q) assert (begin_slot == waiting_q.given.slot
+          && begin_fresh == waiting_q.given.fresh && begin_tables == waiting_q.given.tables);
       assert (under_way == {runs_q, waits_q} && entry_ready == !waits_q);
       if (runs_q) assert (slots[1] == entry_q.given.slot && tables == entry_q.given.tables);
       if (waits_q) assert (slots[0] == waiting_q.given.slot);

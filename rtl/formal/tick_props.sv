@@ -13,6 +13,12 @@
 // it is accepted or flushed; the next one is not submitted before. A judged entry is a GATE without
 // a fault.
 //
+// In a session with the text lane, a GATE or END is judged or accepted only with an answer about
+// its own text, which agrees and has the described length; an END then has no class that does not
+// open. The classes of exactly this answer go with it, none with any other entry. Each fault of the
+// text has its cause. The text is asked for once, and its answer goes to the entry's verdict or is
+// settled, at the decision. A slot is renewed exactly by an accepted BEGIN.
+//
 // Entry check and stream table are the card's own, wired as in the lane, with four streams.
 module tick_props
   import layout_pkg::*;
@@ -309,11 +315,18 @@ module tick_props
       end
       if (answered_q) assert (answer_q.agrees == (answer_q.cause == text_pkg::CauseNone)
           && answer_q.cause <= text_pkg::CauseCommitment);
-      if (checking) assert (!sent_q && !answered_q && u_check.found_q == '0);
+      if (checking) assert (!sent_q && !answered_q && u_check.found_q == '0
+          && !u_check.text_sent_q && !u_check.text_known_q);
       if (in_text && !answered_q) assert (u_check.found_q == '0);
       if (answered_q && in_text) assert ((u_check.faults_q & ~text_faults()) == '0);
-      if (in_text) assert (entry_q.opcode != OpcodeGate || entry_q.slot != 16'(watch)
-          || (now.open && entry_q.sequence_ == now.next));
+      if (checking && clocks_q >= 4'd2)
+        assert ((u_check.faults_q & text_faults()) == '0 && !u_check.faults_q.credit);
+      if (in_text) assert (32'(entry_q.slot) < MaxStreams);
+      if (in_text && entry_q.slot == 16'(watch)) begin
+        assert (now.open && entry_q.sequence_ == now.next);
+        assert (entry_q.opcode == OpcodeEnd || (entry_q.sequence_ != '1
+            && (!now.judged || context_of(entry_q) == now.context_)));
+      end
       if (clearing) assert (!busy);
       if ((checking || in_text) && clocks_q >= 4'd1 && entry_q.slot == 16'(watch)) begin
         if (checking && clocks_q == 4'd1) assert (u_streams.read_q && u_streams.ram_q == now);

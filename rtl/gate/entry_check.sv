@@ -15,8 +15,8 @@
 // text; one entry at a time.
 // After reset and after `flush_i`: empty. An entry that is flushed before the end of its check
 // changes nothing; its text is the caller's.
-// Duties of the caller: `declared_i` and `text_opening_i` constant while entries are in the lane; a stream table with
-// two clocks of read latency.
+// Duties of the caller: `declared_i` and `text_opening_i` constant while entries are in the lane; a
+// stream table with two clocks of read latency.
 `include "assert.svh"
 
 module entry_check

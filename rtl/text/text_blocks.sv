@@ -19,10 +19,10 @@ module text_blocks
     input  table_access_t              access_i,  // `row` is not used: the window has only one.
     input  logic                       locked_i,
     output table_answer_t              answer_o,
-    input  logic          [7:0]        stride_i,
+    input  logic [7:0]                 stride_i,
     output logic                       placed_o,
-    input  logic          [Lanes-1:0][15:0] slot_i,
-    output place_t        [Lanes-1:0]  place_o
+    input  logic   [Lanes-1:0][15:0]   slot_i,
+    output place_t [Lanes-1:0]         place_o
 );
   if (Blocks < 1 || Blocks > 32) begin : g_blocks
     $fatal(1, "text_blocks: Blocks must be 1 to 32");

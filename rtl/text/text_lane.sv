@@ -21,8 +21,9 @@
 //
 // Rate: as `text_window`. After reset: no tables, nothing under way, slots arbitrary.
 // The caller owes: as `text_window`; `locked_i` low only while no entry is under way or unsettled,
-// and no entry then; a load that is not taken back while `locked_i` is low; no `renew_valid_i` that is taken back; a renewal of a slot before its first entry;
-// slots below MaxStreams; a verdict for each answer in bounded time, and none without.
+// and no entry then; a load that is not taken back while `locked_i` is low; no `renew_valid_i` that
+// is taken back; a renewal of a slot before its first entry; slots below MaxStreams; a verdict for
+// each answer in bounded time, and none without.
 `include "assert.svh"
 
 module text_lane

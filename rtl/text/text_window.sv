@@ -38,39 +38,39 @@ module text_window
 #(
     parameter int unsigned BufferLog2 = 4  // 4 to 8: log2 of the beats in the buffer.
 ) (
-    input  logic              clk_i,
-    input  logic              rst_i,
+    input  logic                 clk_i,
+    input  logic                 rst_i,
     // entries
-    input  logic              entry_valid_i,
-    output logic              entry_ready_o,
-    input  text_entry_t       entry_i,
-    output logic [1:0]        under_way_o,  // Scanned; waiting.
-    output logic [1:0][15:0]  slots_o,
+    input  logic                 entry_valid_i,
+    output logic                 entry_ready_o,
+    input  text_entry_t          entry_i,
+    output logic [1:0]           under_way_o,  // Scanned; waiting.
+    output logic [1:0][15:0]     slots_o,
     // the scan
-    input  logic              hold_i,
-    output logic              begin_o,
-    output logic [15:0]       begin_slot_o,
-    output logic              begin_fresh_o,
-    output logic              begin_tables_o,
-    output logic              tables_o,  // The items are bytes of tables.
-    output item_t             item_o,
-    input  logic              scan_busy_i,
-    input  logic              scan_utf8_i,
+    input  logic                 hold_i,
+    output logic                 begin_o,
+    output logic [15:0]          begin_slot_o,
+    output logic                 begin_fresh_o,
+    output logic                 begin_tables_o,
+    output logic                 tables_o,  // The items are bytes of tables.
+    output item_t                item_o,
+    input  logic                 scan_busy_i,
+    input  logic                 scan_utf8_i,
     // answers
-    output logic              answer_valid_o,
-    input  logic              answer_ready_i,
-    output cause_e            cause_o,
+    output logic                 answer_valid_o,
+    input  logic                 answer_ready_i,
+    output cause_e               cause_o,
     output logic [TotalBits-1:0] length_o,  // Of the text.
     // read channels
-    input  logic              give_up_i,
-    output axi_pkg::request_t ar_o,
-    output logic              ar_valid_o,
-    input  logic              ar_ready_i,
-    input  axi_pkg::read_t    r_i,
-    input  logic              r_valid_i,
-    output logic              pending_o,
-    output logic              progress_o,
-    output logic              broken_o
+    input  logic                 give_up_i,
+    output axi_pkg::request_t    ar_o,
+    output logic                 ar_valid_o,
+    input  logic                 ar_ready_i,
+    input  axi_pkg::read_t       r_i,
+    input  logic                 r_valid_i,
+    output logic                 pending_o,
+    output logic                 progress_o,
+    output logic                 broken_o
 );
   // ---- the entry that waits, and what is to be read for it
   typedef enum logic [2:0] {

@@ -220,7 +220,7 @@ module portcullis_top
   // ---- image header
   image_header_t header;
   image_text_t image_text;
-  logic header_fits, header_complete, has_text;
+  logic header_fits, header_complete, asks_text, has_text;
   logic [Lanes-1:0] banks_complete;
   image_header #(
       .PolicyRows(PolicyRows),
@@ -237,9 +237,11 @@ module portcullis_top
       .fits_o(header_fits),
       .complete_o(header_complete),
       .header_o(header),
-      .has_text_o(has_text),
+      .has_text_o(asks_text),
       .text_o(image_text)
   );
+  // A card without a text lane has no session with one, whatever the header says.
+  assign has_text = TextEngines != 0 && asks_text;
 
   // ---- text windows and tables
   logic text_load, text_placed;

@@ -415,6 +415,58 @@ fn a_slot_without_a_window_has_no_text() {
     rig.rig.assert_lawful();
 }
 
+/// Entries of several slots at once, as fast as the card takes them: each has the classes of its own text, and each
+/// verdict saves its own slot. Reports the clocks per entry.
+#[test]
+fn entries_follow_each_other() {
+    const SLOTS: u16 = 8;
+    let mut rig = TextRig::open(SimConfig::default());
+    (0..SLOTS).for_each(|slot| rig.begin(slot));
+    let mut sequences = [1; SLOTS as usize];
+    let mut clocks = Vec::new();
+    for round in 0..6usize {
+        let start = rig.rig.sim.stats().clocks;
+        let first = rig.rig.submitted;
+        // Odd slots hold a secret that is divided over two entries; what comes first is admitted.
+        let texts: Vec<_> = (0..SLOTS)
+            .map(|slot| match (slot % 2, round % 3) {
+                (0, _) => format!("nothing of slot {slot} in round {round}"),
+                (_, 0) => "it is a sec".to_owned(),
+                (_, 1) => "ret".to_owned(),
+                _ => "more".to_owned(),
+            })
+            .collect();
+        for (slot, text) in (0..SLOTS).zip(&texts) {
+            (rig.slot, rig.sequence) = (slot, sequences[usize::from(slot)]);
+            let entry = rig.gate(text, 0).sealed();
+            let place = usize::from(rig.rig.submitted) % RING * 128;
+            rig.rig.sq.write(place, entry.as_bytes()).unwrap();
+            rig.rig.submitted += 1;
+            sequences[usize::from(slot)] += 1;
+        }
+        rig.rig.sim.write32(SQ_TAIL, u32::from(rig.rig.submitted)).unwrap();
+        while rig.rig.completion(rig.rig.submitted - 1).is_none() {
+            rig.rig.sim.run(20).unwrap();
+        }
+        clocks.push(rig.rig.sim.stats().clocks - start);
+        for slot in 0..SLOTS {
+            let mut record = [0; 192];
+            rig.rig.log.read(rig.rig.logged as usize % LOG * 256, &mut record).unwrap();
+            rig.rig.consume_records(1);
+            let record = Record::read_from_bytes(&record).unwrap();
+            let found = if slot % 2 == 1 && round % 3 == 1 { SECRET } else { 0 };
+            assert_eq!((fault(&record), record.descriptor.slot.get()), (Fault::None, slot));
+            assert_eq!(record.answer.text_classes.get(), found, "slot {slot} in round {round}");
+            let determination = if found == 0 { Determination::Admit } else { Determination::Reject };
+            assert_eq!(record.answer.determination, u8::from(determination));
+        }
+        rig.rig.sim.write32(rig::CQ_HEAD, u32::from(rig.rig.submitted)).unwrap();
+        assert_eq!(rig.rig.submitted, first + SLOTS);
+    }
+    eprintln!("{SLOTS} entries of one block in {clocks:?} clocks");
+    rig.rig.assert_lawful();
+}
+
 /// A stopped session leaves nothing of its texts: CLOSE and RESET end, and the next OPEN works, at any time.
 #[test]
 fn a_session_ends_while_a_text_is_read() {
