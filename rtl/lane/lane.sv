@@ -126,8 +126,9 @@ module lane
     input  axi_pkg::rsp_t      axi_rsp_i
 );
   localparam int unsigned OwnBits = 5 - $clog2(Lanes);  // Bits of a lane's ids.
-  localparam int unsigned RingReads = TextEngines == 0 || MaxReads <= 2 ** (OwnBits - 1)
-      ? MaxReads : 2 ** (OwnBits - 1);
+  if (TextEngines != 0 && MaxReads > 2 ** (OwnBits - 1)) begin : g_reads
+    $fatal(1, "lane: half of the ids of reads are the text lane's");
+  end
 
   // ---- entry check
   logic sub_valid, sub_ready, check_ready, check_busy;
@@ -447,7 +448,7 @@ module lane
   axi_pkg::req_t ring_req;
   axi_pkg::rsp_t ring_rsp;
   ring #(
-      .MaxReads(RingReads),
+      .MaxReads(MaxReads),
       .RingLog2Max(RingLog2Max),
       .LogLog2Max(LogLog2Max),
       .WatchdogLog2(WatchdogLog2),

@@ -22,7 +22,8 @@ module portcullis_top
     parameter int unsigned EntropyRows = 64,   // 1 to 1024, 1536 bits of RAM each.
     parameter int unsigned MaxStreams = 1024,  // 1 to 65536, 33 bits of RAM each.
     parameter int unsigned Lanes = 1,          // 1, 2, 4 or 8.
-    // Read bursts in flight, of all lanes together; 512 bytes of buffer each.
+    // Read bursts in flight, of all lanes together; 512 bytes of buffer each. With a text lane at
+    // most 16 count.
     parameter int unsigned MaxReads = 32,
     parameter int unsigned WatchdogLog2 = 22,  // Response watchdog, log2 of clocks.
     // SHA-256 rounds a clock: 1, 2, 4, 16; more are for simulation.
@@ -120,6 +121,7 @@ module portcullis_top
 
   // First byte lowest; the top bit of the first byte marks simulated designs.
   localparam logic [127:0] DesignId = design_pkg::DesignId | (KeyFlags[0] ? 128'h80 : 128'h0);
+  localparam int unsigned RingReads = TextEngines != 0 && MaxReads > 16 ? 16 : MaxReads;
   localparam int unsigned RingLog2Max = 15;
   localparam int unsigned LogLog2Max = 20;
 
@@ -177,7 +179,7 @@ module portcullis_top
       .EntropyRows(EntropyRows),
       .MaxStreams(MaxStreams),
       .Lanes(Lanes),
-      .MaxReads(MaxReads),
+      .MaxReads(RingReads),
       .RingLog2Max(RingLog2Max),
       .LogLog2Max(LogLog2Max),
       .KeyFlags(KeyFlags),
@@ -500,7 +502,7 @@ module portcullis_top
         .EntropyRows(EntropyRows),
         .MaxStreams(MaxStreams),
         .Lanes(Lanes),
-        .MaxReads(MaxReads / Lanes),
+        .MaxReads(RingReads / Lanes),
         .RingLog2Max(RingLog2Max),
         .LogLog2Max(LogLog2Max),
         .WatchdogLog2(WatchdogLog2),

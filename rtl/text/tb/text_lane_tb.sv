@@ -48,6 +48,7 @@ module text_lane_tb
     input  logic                r_last_i,
     input  logic [511:0]        r_data_i,  // First byte at the bottom.
     output logic                broken_o,
+    output logic                expired_o,
     output logic                idle_o
 );
   axi_pkg::req_t req;
@@ -77,7 +78,6 @@ module text_lane_tb
           }),
       .load_o(load),
       .answer_o(answer),
-      .expired_o(),
       .ar_o(req.ar),
       .r_i(rsp.r),
       .*
