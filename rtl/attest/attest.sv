@@ -28,6 +28,7 @@ module attest
     parameter int unsigned  Rounds = 1,            // SHA-256 rounds per clock: 1, 2, 4, 16.
     parameter logic [7:0]   KeyFlags = 8'h01,
     parameter int unsigned  Lanes = 1,             // 1, 2, 4 or 8.
+    parameter bit           Text = 1'b0,           // As in table_digest.
     parameter logic [255:0] DeviceSecret = '0,     // First byte at the top.
     parameter logic [127:0] DesignId = '0          // First byte lowest, as in the layout.
 ) (
@@ -202,7 +203,9 @@ module attest
     end
   end
   assign digest_alike_o = alike_q && (lane_q == '0 || digest == before_q);
-  table_digest u_digest (
+  table_digest #(
+      .Text(Text)
+  ) u_digest (
       .clk_i,
       .rst_i,
       .start_i(digest_start),

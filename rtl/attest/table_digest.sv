@@ -14,7 +14,9 @@ module table_digest
   import gate_pkg::*;
   import sha256_pkg::*;
   import log_pkg::*;
-(
+#(
+    parameter bit Text = 1'b0  // The card has a text lane; else no image has a text part.
+) (
     input  logic             clk_i,
     input  logic             rst_i,
     input  logic             start_i,
@@ -61,9 +63,11 @@ module table_digest
   logic [31:0] all_rows;
   logic [63:0] bits;
   assign all_rows = 32'(header_i.policy_rows) + 32'(header_i.entropy_rows);
+  logic has_text;
   logic [1:0] head_blocks;
-  assign head_blocks = HeaderBlocks + (has_text_i ? TextBlocks : 2'd0);
-  assign bits = 64'(8 * ImageHeaderBytes) + (has_text_i ? 64'(8 * ImageTextBytes) : 64'd0)
+  assign has_text = Text && has_text_i;
+  assign head_blocks = HeaderBlocks + (has_text ? TextBlocks : 2'd0);
+  assign bits = 64'(8 * ImageHeaderBytes) + (has_text ? 64'(8 * ImageTextBytes) : 64'd0)
       + 64'(all_rows) * 64'(8 * RowBytes);
 
   logic [ImageHeaderBytes*8-1:0] header;
@@ -77,7 +81,7 @@ module table_digest
       hash_o.start = !abort_i;
       hash_o.state = digest_q;
       case (state_q)
-        StHeader: hash_o.block = first_byte_at_top(block_q == HeaderBlocks ? text_i
+        StHeader: hash_o.block = first_byte_at_top(Text && block_q == HeaderBlocks ? text_i
             : header[512*block_q[0]+:512]);
         StRow: hash_o.block = first_byte_at_top(copy_q[512*block_q+:512]);
         default: hash_o.block = {8'h80, 440'b0, bits};

@@ -33,7 +33,9 @@
 
 module lifecycle
   import layout_pkg::*;
-(
+#(
+    parameter bit Text = 1'b0  // The card has a text lane; else no image asks for it.
+) (
     input  logic         clk_i,
     input  logic         rst_i,
     // Commands.
@@ -128,7 +130,8 @@ module lifecycle
   fault_e fault_q, load_fault_q;
 
   // ---- tables of the text lane
-  logic text_ends, text_refuses;
+  logic text, text_ends, text_refuses;
+  assign text = Text && text_i;
   assign text_load_o = state_q == StText && text_placed_i;
   assign text_ends = text_load_o && text_loaded_i;
   // Every other fault is one of the bus.
@@ -173,7 +176,7 @@ module lifecycle
   assign check_o = state_q == StCheck;
   assign digest_o = state_q == StDigest || state_q == StRehash;
   assign ring_open_o = !needs_reset_i && !command_q
-      && ((state_q == StDigest && digest_done_i && digest_expected_i && !text_i)
+      && ((state_q == StDigest && digest_done_i && digest_expected_i && !text)
       || (text_ends && text_fault_i == FaultNone));
   assign streams_clear_o = ring_open_o;
   assign ring_fetch_o = state_q == StRun && !faulting;
@@ -240,7 +243,7 @@ module lifecycle
       end
       StDigest: if (digest_done_i) begin
         if (!digest_expected_i) refusal = FaultImageDigest;
-        state_d = text_i ? StText : StStreams;
+        state_d = text ? StText : StStreams;
       end
       StText: begin
         if (!text_placed_i) refusal = FaultRingConfig;

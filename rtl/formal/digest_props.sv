@@ -68,7 +68,9 @@ module digest_props
   digest_t digest;
   hash_request_t request;
   hash_answer_t answer;
-  table_digest dut (
+  table_digest #(
+      .Text(1'b1)
+  ) dut (
       .clk_i(clk),
       .rst_i(rst),
       .start_i(start),

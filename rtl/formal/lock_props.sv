@@ -59,7 +59,9 @@ module lock_props
   logic locked, tables_clear, check, digest, run, sign, ring_open, text_load;
   always_comb if (bank_access.valid && !bank_access.write) assume (!step);
 
-  lifecycle u_lifecycle (
+  lifecycle #(
+      .Text(1'b1)
+  ) u_lifecycle (
       .clk_i(clk),
       .rst_i(rst),
       .command_write_i(command_write),

@@ -101,7 +101,8 @@ module text_blocks_props
       assert (dut.misaligned_q[31:Blocks] == '0 && dut.low_valid_q[31:Blocks] == '0
           && dut.high_valid_q[31:Blocks] == '0);
       if (second_q && allowed)
-        assert ({dut.g_lane[1].number_q, dut.g_lane[1].offset_q} == 33'(41'(slot1_q) << stride[4:0]));
+        assert ({dut.g_lane[1].number_q, dut.g_lane[1].offset_q}
+            == 33'(41'(slot1_q) << stride[4:0]));
 
       // ---- not vacuous
       cover (third_q && allowed && !place[1].outside && place[1].address[63:32] == 32'd7);

@@ -71,7 +71,8 @@ module tick_props
   stream_t stream, next;
   checked_t offered;
   entry_check #(
-      .MaxStreams(MaxStreams)
+      .MaxStreams(MaxStreams),
+      .Text(1'b1)
   ) u_check (
       .clk_i(clk),
       .rst_i(rst),

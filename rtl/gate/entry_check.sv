@@ -28,7 +28,8 @@ module entry_check
 #(
     parameter int unsigned MaxStreams = 1024,  // 1 to 65536. Slots from this number on are refused.
     // 1, 2, 4 or 8. Slots of other lanes are also refused.
-    parameter int unsigned Lanes = 1
+    parameter int unsigned Lanes = 1,
+    parameter bit Text = 1'b0  // The card has a text lane; else no session uses one.
 ) (
     input  logic         clk_i,
     input  logic         rst_i,
@@ -89,6 +90,11 @@ module entry_check
   localparam logic [3:0] LastCrcStep = 4'd7;
   localparam logic [3:0] DecideStep = 4'd8;
 
+  declared_t declared;
+  always_comb begin
+    declared = declared_i;
+    declared.text = Text && declared_i.text;
+  end
   logic in_table, at_end, text_first, renew_waits, decide_text, decide;
   entry_faults_t faults;
   fault_e fault;
@@ -115,8 +121,8 @@ module entry_check
     end
     if (decide_text) faults = faults_q;
   end
-  assign text_first = at_end && declared_i.text && entry_has_text(entry_q.opcode) && faults == '0;
-  assign renew_waits = declared_i.text && entry_q.opcode == OpcodeBegin && faults == '0
+  assign text_first = at_end && declared.text && entry_has_text(entry_q.opcode) && faults == '0;
+  assign renew_waits = declared.text && entry_q.opcode == OpcodeBegin && faults == '0
       && !text_renewable_i;
   assign decide = decide_text || (at_end && !text_first && !renew_waits);
   always_comb begin
@@ -144,7 +150,7 @@ module entry_check
   assign text_settle_o = decide_text && !text_judge_o;
   assign text_judge_o = decide_text && !flush_i && faults == '0 && !spent_i
       && entry_q.opcode == OpcodeGate;
-  assign text_renew_o = stream_update_o && declared_i.text && entry_q.opcode == OpcodeBegin;
+  assign text_renew_o = stream_update_o && declared.text && entry_q.opcode == OpcodeBegin;
 
   assign sub_ready_o = state_q == StEmpty;
   assign entry_valid_o = state_q == StHeld;
@@ -175,7 +181,7 @@ module entry_check
       crc_data_q <= entry_q[128*3'(step_q[2:0]+3'd1)+:128];
       if (step_q < LastCrcStep) crc_q <= crc32_step(crc_q, crc_data_q);
       else if (step_q == LastCrcStep) crc_q <= crc32_step96(crc_q, crc_data_q[95:0]);
-      if (step_q == 4'd1) faults_q <= entry_faults(entry_q, declared_i);
+      if (step_q == 4'd1) faults_q <= entry_faults(entry_q, declared);
     end
     if (state_q == StText && !text_known_q) faults_q <= text_faults;
     if (decide) tick_q <= tick_i;
@@ -227,7 +233,7 @@ module entry_check
     if (!rst_i) begin
       `ASSERT($onehot(state_q), "entry_check: state not one-hot");
       `ASSERT(!(entry_valid_o && judge_q && fault_q != FaultNone), "entry_check: judging a fault");
-      `ASSERT(!(entry_valid_o && judge_q && declared_i.text && !text_known_q),
+      `ASSERT(!(entry_valid_o && judge_q && declared.text && !text_known_q),
               "entry_check: judging an entry whose text is not known");
       `ASSERT(!(entry_ready_i && state_q != StHeld), "entry_check: taken without an entry");
     end

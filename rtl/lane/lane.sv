@@ -141,6 +141,8 @@ module lane
   logic spent, sent, session_take;
   logic [31:0] records_limit, ticks_limit;
 
+  logic text;  // The session uses the text lane.
+  assign text = TextEngines != 0 && text_i;
   // Text of the checked entry.
   logic text_valid, text_ready, text_answered, text_settle, text_judge, text_renewable, text_renew;
   logic text_broken, text_idle;
@@ -154,13 +156,14 @@ module lane
 
   entry_check #(
       .MaxStreams(MaxStreams),
-      .Lanes(Lanes)
+      .Lanes(Lanes),
+      .Text(TextEngines != 0)
   ) u_check (
       .clk_i,
       .rst_i,
       .lane_i,
       .flush_i(!run_i),
-      .declared_i(declared_of(header_i, text_i)),
+      .declared_i(declared_of(header_i, text)),
       .tick_i,
       .spent_i(spent),
       .sub_valid_i(sub_valid && run_i && !held),
@@ -259,7 +262,7 @@ module lane
   found_t swept_found;
   always_comb begin
     compared = swept;
-    if (text_i) begin
+    if (text) begin
       compared.classes = joined(swept.classes, swept_found.classes, text_image_i.opening);
       compared.established =
           joined(swept.established, swept_found.established, text_image_i.opening);
@@ -347,7 +350,7 @@ module lane
     session.heartbeat_ticks = ticks_limit;
     session.open_streams = counters_o.open_streams;
     session.cause = session_cause_i;
-    session.features[FeaturesTextLaneBit] = text_i;
+    session.features[FeaturesTextLaneBit] = text;
   end
   record_assembly #(
       .KeyFlags(KeyFlags)

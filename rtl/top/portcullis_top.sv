@@ -301,7 +301,9 @@ module portcullis_top
   logic found_alike;
   life_e sign_life;
 
-  lifecycle u_lifecycle (
+  lifecycle #(
+      .Text(TextEngines != 0)
+  ) u_lifecycle (
       .clk_i,
       .rst_i,
       .command_write_i(command_write),
@@ -419,6 +421,7 @@ module portcullis_top
       .Rounds(Rounds),
       .KeyFlags(KeyFlags),
       .Lanes(Lanes),
+      .Text(TextEngines != 0),
       .DeviceSecret(DeviceSecret),
       .DesignId(DesignId)
   ) u_attest (
