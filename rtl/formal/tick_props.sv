@@ -24,7 +24,9 @@ module tick_props
   import layout_pkg::*;
   import gate_pkg::*;
   import ring_pkg::*;
-(
+#(
+    parameter bit Text = 1'b1  // The card has a text lane.
+) (
     input logic clk,
     input logic reset,
     input logic clear,
@@ -72,7 +74,7 @@ module tick_props
   checked_t offered;
   entry_check #(
       .MaxStreams(MaxStreams),
-      .Text(1'b1)
+      .Text(Text)
   ) u_check (
       .clk_i(clk),
       .rst_i(rst),
@@ -185,7 +187,7 @@ module tick_props
     end
   end
   always_comb begin
-    assume (declared.text == text);
+    assume (declared.text == text && (Text || !text));
     if (known_q) assume (opening == opening_q);
     // What agrees has no cause, and what does not agree has no class: text_lane.
     assume (text_answer.agrees == (text_answer.cause == text_pkg::CauseNone));
@@ -336,19 +338,22 @@ module tick_props
       if (known_q) assert (u_streams.read_q == was_read_q);
 
       // ---- not vacuous: a stream begins, continues and ends; an entry is refused for its sequence
-      cover (known_q && was_update_q && by_q.opcode == OpcodeBegin && now.open && now.next == 32'd1
-          && by_q.slot == 16'(watch));
-      cover (was_update_q && by_q.opcode == OpcodeNote && begun_q && now.next == 32'd2
-          && by_q.slot == 16'(watch));
-      cover (was_update_q && by_q.opcode == OpcodeEnd && begun_q && !now.open
-          && by_q.slot == 16'(watch));
-      cover (entry_valid && fault == FaultSequence && begun_q && entry_q.slot == 16'(watch));
-      cover (entry_valid && judge && begun_q);
-      cover (entry_valid && fault == FaultContext && entry_q.slot == 16'(watch));
-      cover (deciding && flush && u_check.fault == FaultNone);
-      cover (entry_valid && judge && text && offered.found.classes != '0);
-      cover (entry_valid && fault == FaultTextForm);
-      cover (entry_valid && fault == FaultTextEnd);
+      if (!Text) begin
+        cover (known_q && was_update_q && by_q.opcode == OpcodeBegin && now.open
+            && now.next == 32'd1 && by_q.slot == 16'(watch));
+        cover (was_update_q && by_q.opcode == OpcodeNote && begun_q && now.next == 32'd2
+            && by_q.slot == 16'(watch));
+        cover (was_update_q && by_q.opcode == OpcodeEnd && begun_q && !now.open
+            && by_q.slot == 16'(watch));
+        cover (entry_valid && fault == FaultSequence && begun_q && entry_q.slot == 16'(watch));
+        cover (entry_valid && judge && begun_q);
+        cover (entry_valid && fault == FaultContext && entry_q.slot == 16'(watch));
+        cover (deciding && flush && u_check.fault == FaultNone);
+      end else begin
+        cover (entry_valid && judge && text && offered.found.classes != '0);
+        cover (entry_valid && fault == FaultTextForm);
+        cover (entry_valid && fault == FaultTextEnd);
+      end
     end
   end
 endmodule
