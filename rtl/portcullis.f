@@ -12,6 +12,7 @@ rtl/pkg/slh_dsa_pkg.sv
 rtl/pkg/csr_pkg.sv
 rtl/pkg/log_pkg.sv
 rtl/pkg/key_pkg.sv
+rtl/pkg/text_pkg.sv
 rtl/pkg/gen/design_pkg.sv
 rtl/csr/gen/card.sv
 rtl/csr/gen/lane_regs.sv
@@ -33,6 +34,7 @@ rtl/gate/resolve.sv
 rtl/gate/counters.sv
 rtl/gate/table_port.sv
 rtl/lane/lane.sv
+rtl/lane/lane_text.sv
 rtl/lane/heartbeat.sv
 rtl/lane/session_status.sv
 rtl/hash/sha256.sv
@@ -48,6 +50,7 @@ rtl/attest/slh_tl.sv
 rtl/attest/slh_dsa.sv
 rtl/attest/attest.sv
 rtl/ring/bus_share.sv
+rtl/ring/read_share.sv
 rtl/ring/ring.sv
 rtl/ring/ring_axi_rules.sv
 rtl/ring/ring_buffer.sv
@@ -56,6 +59,19 @@ rtl/ring/ring_doorbell.sv
 rtl/ring/ring_fetch.sv
 rtl/ring/ring_watchdog.sv
 rtl/ring/ring_write.sv
+rtl/text/text_automaton.sv
+rtl/text/text_engine.sv
+rtl/text/text_utf8.sv
+rtl/text/text_cards.sv
+rtl/text/text_accounts.sv
+rtl/text/text_load.sv
+rtl/text/text_classes.sv
+rtl/text/text_slots.sv
+rtl/text/text_scan.sv
+rtl/text/text_fetch.sv
+rtl/text/text_window.sv
+rtl/text/text_lane.sv
+rtl/text/text_blocks.sv
 rtl/top/card_sleep.sv
 rtl/top/card_status.sv
 rtl/top/portcullis_top.sv

@@ -28,6 +28,7 @@ module attest
     parameter int unsigned  Rounds = 1,            // SHA-256 rounds per clock: 1, 2, 4, 16.
     parameter logic [7:0]   KeyFlags = 8'h01,
     parameter int unsigned  Lanes = 1,             // 1, 2, 4 or 8.
+    parameter bit           Text = 1'b0,           // As in table_digest.
     parameter logic [255:0] DeviceSecret = '0,     // First byte at the top.
     parameter logic [127:0] DesignId = '0          // First byte lowest, as in the layout.
 ) (
@@ -47,6 +48,8 @@ module attest
     // The digest differs from `facts_i.policy_digest`; for one clock, one after `patrol_done_o`.
     output logic                   changed_o,
     input  image_header_t          header_i,
+    input  logic                   has_text_i,
+    input  image_text_t            text_i,
     output logic [2:0]             read_lane_o,
     output readback_t              read_o,
     input  logic                   read_ready_i,
@@ -200,7 +203,9 @@ module attest
     end
   end
   assign digest_alike_o = alike_q && (lane_q == '0 || digest == before_q);
-  table_digest u_digest (
+  table_digest #(
+      .Text(Text)
+  ) u_digest (
       .clk_i,
       .rst_i,
       .start_i(digest_start),
@@ -209,6 +214,8 @@ module attest
       .done_o(digest_done),
       .digest_o(digest),
       .header_i,
+      .has_text_i,
+      .text_i,
       .read_o,
       .read_ready_i,
       .policy_read_i,

@@ -1,11 +1,12 @@
-// Hashes the table image in the card with SHA-256 (FIPS 180-4): the header, then every row of both
-// banks, read back through the sweep's read port. The result is the policy digest.
+// Hashes the table image in the card with SHA-256 (FIPS 180-4): the header, its text part if there
+// is one, then every row of both banks, read back through the port of the sweep. The digest is the
+// policy digest.
 //
-// Latency: three blocks per row, two for the header, one for the end. `digest_o` is valid from
-// `done_o` (one clock) until the next start.
+// Latency: three blocks per row, two for the header, one for its text part, one for the end.
+// `digest_o` is valid from `done_o` (one clock) until the next start.
 // After reset: idle, digest zero.
-// Duties of the caller: from `start_i` to `done_o`, the tables are locked, `header_i` is constant
-// and the hash core is reserved; the row comes two clocks after `read_o.valid && read_ready_i`.
+// Duties of the caller: tables locked, header and text part constant from `start_i` to `done_o`;
+// the hash core during that time; the row in the second clock after `read_o.valid && read_ready_i`.
 `include "assert.svh"
 
 module table_digest
@@ -13,7 +14,9 @@ module table_digest
   import gate_pkg::*;
   import sha256_pkg::*;
   import log_pkg::*;
-(
+#(
+    parameter bit Text = 1'b0  // The card has a text lane; else no image has a text part.
+) (
     input  logic             clk_i,
     input  logic             rst_i,
     input  logic             start_i,
@@ -23,6 +26,8 @@ module table_digest
     output digest_t          digest_o,
     // Tables.
     input  image_header_t    header_i,
+    input  logic             has_text_i,
+    input  image_text_t      text_i,
     output readback_t        read_o,
     input  logic             read_ready_i,
     input  row_t             policy_read_i,
@@ -41,6 +46,7 @@ module table_digest
   } state_e;
 
   localparam logic [1:0] HeaderBlocks = 2'(ImageHeaderBytes / 64);
+  localparam logic [1:0] TextBlocks = 2'(ImageTextBytes / 64);
   localparam logic [1:0] RowBlocks = 2'(RowBytes / 64);
 
   state_e state_q;
@@ -57,7 +63,12 @@ module table_digest
   logic [31:0] all_rows;
   logic [63:0] bits;
   assign all_rows = 32'(header_i.policy_rows) + 32'(header_i.entropy_rows);
-  assign bits = 64'(8 * ImageHeaderBytes) + 64'(all_rows) * 64'(8 * RowBytes);
+  logic has_text;
+  logic [1:0] head_blocks;
+  assign has_text = Text && has_text_i;
+  assign head_blocks = HeaderBlocks + (has_text ? TextBlocks : 2'd0);
+  assign bits = 64'(8 * ImageHeaderBytes) + (has_text ? 64'(8 * ImageTextBytes) : 64'd0)
+      + 64'(all_rows) * 64'(8 * RowBytes);
 
   logic [ImageHeaderBytes*8-1:0] header;
   // A copy of the row, because the output register is shared with the table window, which the host
@@ -70,7 +81,8 @@ module table_digest
       hash_o.start = !abort_i;
       hash_o.state = digest_q;
       case (state_q)
-        StHeader: hash_o.block = first_byte_at_top(header[512*block_q[0]+:512]);
+        StHeader: hash_o.block = first_byte_at_top(Text && block_q == HeaderBlocks ? text_i
+            : header[512*block_q[0]+:512]);
         StRow: hash_o.block = first_byte_at_top(copy_q[512*block_q+:512]);
         default: hash_o.block = {8'h80, 440'b0, bits};
       endcase
@@ -105,7 +117,7 @@ module table_digest
           {block_q, entropy_q} <= '0;
           row_q <= '0;
         end
-        StHeader: if (waits_q && hash_i.done && block_q == HeaderBlocks - 2'd1) state_q <= StRead;
+        StHeader: if (waits_q && hash_i.done && block_q == head_blocks - 2'd1) state_q <= StRead;
         StRead: begin
           fetched_q <= 1'b0;
           if (read_ready_i) state_q <= StFetch;

@@ -23,7 +23,11 @@ module card_csr
     parameter int unsigned MaxReads = 32,
     parameter int unsigned RingLog2Max = 15,
     parameter int unsigned LogLog2Max = 20,
-    parameter logic [7:0]  KeyFlags = 8'h01
+    parameter logic [7:0]  KeyFlags = 8'h01,
+    parameter int unsigned TextEngines = 0,  // 0: no text lane.
+    parameter int unsigned TextStates = 4096,
+    parameter int unsigned TextByteClasses = 64,
+    parameter int unsigned TextBlocks = 32
 ) (
     input  logic                        clk_i,
     input  logic                        rst_i,
@@ -42,6 +46,8 @@ module card_csr
     output logic            [7:0]       command_o,
     output table_access_t               header_access_o,
     input  table_answer_t               header_answer_i,
+    output table_access_t               blocks_access_o,
+    input  table_answer_t               blocks_answer_i,
     output table_access_t               policy_access_o,
     input  table_answer_t               policy_answer_i,
     output table_access_t               entropy_access_o,
@@ -90,7 +96,7 @@ module card_csr
   );
 
   // ---- table windows
-  logic header_wr_ack_q, policy_wr_ack_q, entropy_wr_ack_q;
+  logic header_wr_ack_q, policy_wr_ack_q, entropy_wr_ack_q, blocks_wr_ack_q;
   function automatic table_access_t access_of(logic valid, logic write, logic [15:0] address,
       logic [31:0] data, logic [31:0] bits);
     return '{
@@ -104,6 +110,9 @@ module card_csr
   endfunction
   assign header_access_o = access_of(hwif_out.header.req, hwif_out.header.req_is_wr,
       16'(hwif_out.header.addr[7:2]), hwif_out.header.wr_data, hwif_out.header.wr_biten);
+  assign blocks_access_o = access_of(hwif_out.text_blocks.req, hwif_out.text_blocks.req_is_wr,
+      16'(hwif_out.text_blocks.addr[7:2]), hwif_out.text_blocks.wr_data,
+      hwif_out.text_blocks.wr_biten);
   assign policy_access_o = access_of(hwif_out.policy_bank.req, hwif_out.policy_bank.req_is_wr,
       hwif_out.policy_bank.addr[17:2], hwif_out.policy_bank.wr_data,
       hwif_out.policy_bank.wr_biten);
@@ -111,22 +120,24 @@ module card_csr
       hwif_out.entropy_bank.addr[17:2], hwif_out.entropy_bank.wr_data,
       hwif_out.entropy_bank.wr_biten);
   always_ff @(posedge clk_i) begin
-    if (rst_i) {header_wr_ack_q, policy_wr_ack_q, entropy_wr_ack_q} <= '0;
+    if (rst_i) {header_wr_ack_q, policy_wr_ack_q, entropy_wr_ack_q, blocks_wr_ack_q} <= '0;
     else begin
       header_wr_ack_q <= header_access_o.valid && header_access_o.write;
       policy_wr_ack_q <= policy_access_o.valid && policy_access_o.write;
       entropy_wr_ack_q <= entropy_access_o.valid && entropy_access_o.write;
+      blocks_wr_ack_q <= blocks_access_o.valid && blocks_access_o.write;
     end
   end
 
   // A card without a text lane has no text blocks.
-  logic blocks_rd_ack_q, blocks_wr_ack_q;
-  always_ff @(posedge clk_i) begin
-    if (rst_i) {blocks_rd_ack_q, blocks_wr_ack_q} <= '0;
-    else begin
-      blocks_rd_ack_q <= hwif_out.text_blocks.req && !hwif_out.text_blocks.req_is_wr;
-      blocks_wr_ack_q <= hwif_out.text_blocks.req && hwif_out.text_blocks.req_is_wr;
+  table_answer_t blocks_answer;
+  if (TextEngines != 0) begin : g_blocks
+    assign blocks_answer = blocks_answer_i;
+  end else begin : g_no_blocks
+    always_ff @(posedge clk_i) begin
+      blocks_answer.ack <= !rst_i && blocks_access_o.valid && !blocks_access_o.write;
     end
+    assign blocks_answer.data = '0;
   end
 
   // ---- commands and doorbells
@@ -163,6 +174,8 @@ module card_csr
     config_o.checkpoint_interval = hwif_out.checkpoint_interval.v.value;
     config_o.ckpt_base = {hwif_out.checkpoint_hi.v.value, hwif_out.checkpoint_lo.v.value};
     config_o.ckpt_log2 = hwif_out.checkpoint_size.log2.value;
+    config_o.text_tables = {hwif_out.text_tables_hi.v.value, hwif_out.text_tables_lo.v.value};
+    config_o.text_stride = hwif_out.text_stride.log2.value;
   end
 
   // Number of lanes in the register map.
@@ -209,6 +222,13 @@ module card_csr
     hwif_in.capabilities.digest.next = 1'b1;
     hwif_in.capabilities.signer.next = 1'b1;
     hwif_in.capabilities.heartbeat.next = 1'b1;
+    hwif_in.capabilities.text.next = TextEngines != 0;
+    if (TextEngines != 0) begin
+      hwif_in.text_limits.engines.next = 8'(TextEngines);
+      hwif_in.text_limits.states_log2.next = 8'($clog2(TextStates));
+      hwif_in.text_limits.byte_classes.next = 8'(TextByteClasses);
+      hwif_in.text_limits.blocks.next = 8'(TextBlocks);
+    end
     hwif_in.rows.policy.next = 16'(PolicyRows);
     hwif_in.rows.entropy.next = 16'(EntropyRows);
     hwif_in.max_streams.v.next = 32'(MaxStreams);
@@ -259,7 +279,7 @@ module card_csr
     {hwif_in.entropy_bank.rd_ack, hwif_in.entropy_bank.rd_data} = entropy_answer_i;
     hwif_in.entropy_bank.wr_ack = entropy_wr_ack_q;
 
-    hwif_in.text_blocks.rd_ack = blocks_rd_ack_q;
+    {hwif_in.text_blocks.rd_ack, hwif_in.text_blocks.rd_data} = blocks_answer;
     hwif_in.text_blocks.wr_ack = blocks_wr_ack_q;
 
     // Configuration is only writable while it is not locked.

@@ -11,13 +11,15 @@
 // on the bus. While it is high, OPEN is refused with FaultNeedsReset, a running session gets that
 // fault or the ring's own, and RESET does not end, except by `rst_i`.
 //
-// Lock: `locked_o` is low in LOAD only; it rises in the clock of a command write. `cfg_locked_o`
-// does the same for the configuration registers, but is also low in RESET.
-// OPENING: the checks run in the order of the fault codes: first those that need no hash, then the
-// tables' digest, last the ring configuration. Then the stream table is cleared and the OPEN record
-// written. RUN begins when that write was answered and the checkpoint over it was written.
-// RUN: a digest of the tables other than OPEN's is a fault. A heartbeat that the host presents
-// waits until the lane is empty (`hold_o` stops new entries), so its place in the log is certain.
+// Lock: `locked_o` is low in LOAD only; it rises in the clock of a command write. `cfg_locked_o` is
+// the same for the configuration registers, but it is low in RESET too.
+// OPENING: the checks run in the order of the fault codes, the tables' digest after the checks that
+// need no hash, the ring configuration last. Before it, the tables of the text lane are read, if
+// the image has a text part: a place that is not allowed, another digest or bad tables refuse OPEN;
+// a read that fails is sticky. Then the stream table is cleared and the OPEN record
+// written. RUN begins when that write was answered and the checkpoint over it written.
+// RUN: tables whose digest differs from OPEN's are a fault. A presented heartbeat waits until the
+// lane is empty (`hold_o` stops new entries), which fixes its place in the log.
 // CLOSE drains the lane, hashes the tables again, writes the CLOSE record and the last checkpoint.
 // FAULT: `run_o` falls in the clock of the cause. If the session's log is open and the bus works,
 // an ALARM record and a checkpoint follow. The first cause stays until RESET.
@@ -31,7 +33,9 @@
 
 module lifecycle
   import layout_pkg::*;
-(
+#(
+    parameter bit Text = 1'b0  // The card has a text lane; else no image asks for it.
+) (
     input  logic         clk_i,
     input  logic         rst_i,
     // Commands.
@@ -49,8 +53,14 @@ module lifecycle
     // The digest is valid. The two inputs below are read in this clock.
     input  logic         digest_done_i,
     input  logic         digest_expected_i,  // The digest is the one that the host expects.
-    input  logic         digest_same_i,      // The digest equals that of OPEN.
-    input  logic         changed_i,          // The hash in RUN has another digest.
+    input  logic         digest_same_i,      // The digest is the same as at OPEN.
+    input  logic         changed_i,          // The hash in RUN gave another digest.
+    // Text lane.
+    input  logic         text_i,          // The image asks for it.
+    input  logic         text_placed_i,   // Its windows and tables are where they may be.
+    output logic         text_load_o,     // Read its tables, until `text_loaded_i`.
+    input  logic         text_loaded_i,
+    input  fault_e       text_fault_i,    // With `text_loaded_i`: why they are not loaded.
     // Ring.
     output logic         ring_open_o,
     output logic         ring_fetch_o,
@@ -89,24 +99,25 @@ module lifecycle
     output fault_e       fault_o,
     output fault_e       load_fault_o
 );
-  typedef enum logic [16:0] {
-    StReset       = 17'h00001,
-    StLoad        = 17'h00002,
-    StCheck       = 17'h00004,  // Tables and header answer `check_o`.
-    StJudge       = 17'h00008,  // The answers are evaluated.
-    StDigest      = 17'h00010,  // The tables are being hashed.
-    StStreams     = 17'h00020,  // The ring is open; the stream table is being cleared.
-    StOpenRecord  = 17'h00040,
-    StOpenWait    = 17'h00080,
-    StOpenSign    = 17'h00100,
-    StRun         = 17'h00200,
-    StDrain       = 17'h00400,
-    StRehash      = 17'h00800,
-    StCloseRecord = 17'h01000,
-    StCloseWait   = 17'h02000,
-    StCloseSign   = 17'h04000,
-    StFault       = 17'h08000,
-    StQuiet       = 17'h10000   // The way to RESET.
+  typedef enum logic [17:0] {
+    StReset       = 18'h00001,
+    StLoad        = 18'h00002,
+    StCheck       = 18'h00004,  // Tables and header answer `check_o`.
+    StJudge       = 18'h00008,  // Their answers are evaluated.
+    StDigest      = 18'h00010,  // The tables are being hashed.
+    StStreams     = 18'h00020,  // Ring opened; the stream table is being cleared.
+    StOpenRecord  = 18'h00040,
+    StOpenWait    = 18'h00080,
+    StOpenSign    = 18'h00100,
+    StRun         = 18'h00200,
+    StDrain       = 18'h00400,
+    StRehash      = 18'h00800,
+    StCloseRecord = 18'h01000,
+    StCloseWait   = 18'h02000,
+    StCloseSign   = 18'h04000,
+    StFault       = 18'h08000,
+    StQuiet       = 18'h10000,  // On the way to RESET.
+    StText        = 18'h20000   // The tables of the text lane are read.
   } state_e;
 
   state_e state_q;
@@ -117,6 +128,14 @@ module lifecycle
   logic heartbeat_q;             // A heartbeat waits for its record.
   logic [2:0] wait_q;       // Clocks for which a condition has held.
   fault_e fault_q, load_fault_q;
+
+  // ---- tables of the text lane
+  logic text, text_ends, text_refuses;
+  assign text = Text && text_i;
+  assign text_load_o = state_q == StText && text_placed_i;
+  assign text_ends = text_load_o && text_loaded_i;
+  // Every other fault is one of the bus.
+  assign text_refuses = text_fault_i == FaultImageDigest || text_fault_i == FaultImageHeader;
 
   // ---- causes of FAULT
   logic is_load, is_open, is_close, is_reset, allowed, ring_used, faulting;
@@ -142,6 +161,8 @@ module lifecycle
     cause = FaultNone;
     if (command_q && !allowed) cause = FaultCommand;
     if (state_q == StRehash && digest_done_i && !digest_same_i) cause = FaultTableChanged;
+    if (text_ends && text_fault_i == FaultNone && needs_reset_i) cause = FaultNeedsReset;
+    if (text_ends && text_fault_i != FaultNone && !text_refuses) cause = text_fault_i;
     if (ring_used && changed_i) cause = FaultTableChanged;
     if (ring_used && needs_reset_i) cause = FaultNeedsReset;
     if (ring_used && ring_fault_i != FaultNone) cause = ring_fault_i;
@@ -154,8 +175,9 @@ module lifecycle
   assign cfg_locked_o = (state_q != StLoad && state_q != StReset) || command_q || command_write_i;
   assign check_o = state_q == StCheck;
   assign digest_o = state_q == StDigest || state_q == StRehash;
-  assign ring_open_o = state_q == StDigest && digest_done_i && digest_expected_i && !needs_reset_i
-      && !command_q;
+  assign ring_open_o = !needs_reset_i && !command_q
+      && ((state_q == StDigest && digest_done_i && digest_expected_i && !text)
+      || (text_ends && text_fault_i == FaultNone));
   assign streams_clear_o = ring_open_o;
   assign ring_fetch_o = state_q == StRun && !faulting;
   assign ring_halt_o = state_q != StRun || faulting;
@@ -193,7 +215,7 @@ module lifecycle
     case (state_q)
       StReset: life_o = LifeReset;
       StLoad: life_o = LifeLoad;
-      StCheck, StJudge, StDigest, StStreams, StOpenRecord, StOpenWait,
+      StCheck, StJudge, StDigest, StText, StStreams, StOpenRecord, StOpenWait,
           StOpenSign: life_o = LifeOpening;
       StRun: life_o = LifeRun;
       StDrain, StRehash, StCloseRecord, StCloseWait, StCloseSign, StQuiet: life_o = LifeClosing;
@@ -221,7 +243,14 @@ module lifecycle
       end
       StDigest: if (digest_done_i) begin
         if (!digest_expected_i) refusal = FaultImageDigest;
-        state_d = StStreams;
+        state_d = text ? StText : StStreams;
+      end
+      StText: begin
+        if (!text_placed_i) refusal = FaultRingConfig;
+        else if (text_loaded_i) begin
+          if (text_refuses) refusal = text_fault_i;
+          state_d = StStreams;
+        end
       end
       StStreams: begin
         settled = !streams_clearing_i;

@@ -26,8 +26,8 @@ module card_csr_props
   assign rst = !started;
 
   axi_pkg::lite_rsp_t rsp;
-  table_access_t header_access, policy_access, entropy_access;
-  logic [2:0] header_q, policy_q, entropy_q;
+  table_access_t header_access, blocks_access, policy_access, entropy_access;
+  logic [2:0] header_q, blocks_q, policy_q, entropy_q;
   card_csr dut (
       .clk_i(clk),
       .rst_i(rst),
@@ -44,6 +44,8 @@ module card_csr_props
       .command_o(),
       .header_access_o(header_access),
       .header_answer_i({header_q[2], window_data}),
+      .blocks_access_o(blocks_access),
+      .blocks_answer_i({blocks_q[2], window_data}),
       .policy_access_o(policy_access),
       .policy_answer_i({policy_q[2], window_data}),
       .entropy_access_o(entropy_access),
@@ -51,6 +53,7 @@ module card_csr_props
   );
   always_ff @(posedge clk) begin
     header_q <= rst ? '0 : {header_q[1:0], header_access.valid && !header_access.write};
+    blocks_q <= rst ? '0 : {blocks_q[1:0], blocks_access.valid && !blocks_access.write};
     policy_q <= rst ? '0 : {policy_q[1:0], policy_access.valid && !policy_access.write};
     entropy_q <= rst ? '0 : {entropy_q[1:0], entropy_access.valid && !entropy_access.write};
   end

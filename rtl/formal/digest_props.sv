@@ -1,9 +1,9 @@
-// Proves: the policy digest covers the whole table image, each byte once and in order. From a start
-// to `done_o`, the core hashes two blocks of the header, three of each policy row, three of each
-// entropy row, and one with the padding and the length (FIPS 180-4, 5.1.1). The first block
-// continues the initial state, each other block the digest before it. Every row of the image is
-// read once, policy rows first, in order. The result is the last digest. An abort ends the hash
-// without `done_o`.
+// What is proved: the policy digest covers the whole table image, each byte once and in order. From
+// a start to `done_o` the core hashes the two blocks of the header, one of its text part if there
+// is one, three of each policy row, three
+// of each entropy row, and one with the padding and the length (FIPS 180-4, 5.1.1), the first on
+// the initial state, the others on the digest before; every row of the image is read once, policy
+// rows first, in order. The result is the last digest. An abort ends the hash without `done_o`.
 //
 // The hash core is a stand-in with any latency and digest. Each bank has one or two rows. Header
 // and rows are constant and arbitrary.
@@ -28,9 +28,13 @@ module digest_props
 
   // Arbitrary constant tables.
   image_header_t header;
+  image_text_t text;
+  logic has_text;
   row_t [1:0][MaxRows-1:0] tables;
   always_ff @(posedge clk) begin
     header <= header;
+    text <= text;
+    has_text <= has_text;
     tables <= tables;
   end
   always_comb begin
@@ -64,7 +68,9 @@ module digest_props
   digest_t digest;
   hash_request_t request;
   hash_answer_t answer;
-  table_digest dut (
+  table_digest #(
+      .Text(1'b1)
+  ) dut (
       .clk_i(clk),
       .rst_i(rst),
       .start_i(start),
@@ -73,6 +79,8 @@ module digest_props
       .done_o(done),
       .digest_o(digest),
       .header_i(header),
+      .has_text_i(has_text),
+      .text_i(text),
       .read_o(read),
       .read_ready_i(read_ready),
       .policy_read_i(shown[0]),
@@ -98,10 +106,11 @@ module digest_props
   logic [2:0] reads_q;    // Read rows.
   logic working_q, finished_q, last;
   digest_t chain_q;
-  logic [4:0] blocks, policy_rows, rows;
+  logic [4:0] blocks, policy_rows, rows, head;
+  assign head = has_text ? 5'd3 : 5'd2;
   assign policy_rows = 5'(header.policy_rows);
   assign rows = policy_rows + 5'(header.entropy_rows);
-  assign blocks = 5'd2 + 5'd3 * rows + 5'd1;
+  assign blocks = head + 5'd3 * rows + 5'd1;
   assign last = working_q && answer.done && hashed_q == blocks - 5'd1;
   always_ff @(posedge clk) begin
     finished_q <= !rst && !abort && last;
@@ -120,19 +129,21 @@ module digest_props
     end
   end
 
-  // The block of the image with this number: header, policy rows, entropy rows, each with the first
-  // byte lowest; then the block with the padding.
+  // The image's block with this number: header, text part, policy rows, entropy rows, each with the
+  // first byte lowest; then the end.
   function automatic block_t expected(logic [4:0] number);
     logic [4:0] at, index;
     logic [RowBytes*8-1:0] bytes;
     logic [511:0] slice;
     block_t result;
-    at = number - 5'd2;
+    at = number - head;
     index = at / 5'd3;
     bytes = index < policy_rows ? tables[0][index[0]] : tables[1][1'(index - policy_rows)];
     slice = number < 5'd2 ? 512'(header >> (512 * number[0])) : 512'(bytes >> (512 * (at % 5'd3)));
+    if (number == 5'd2 && has_text) slice = text;
     for (int unsigned i = 0; i < 64; i++) result[511-8*i-:8] = slice[8*i+:8];
-    if (at == 5'd3 * rows) result = {8'h80, 440'b0, 64'd8 * (64'd128 + 64'd192 * 64'(rows))};
+    if (number >= head && at == 5'd3 * rows)
+      result = {8'h80, 440'b0, 64'd8 * (64'(head) * 64'd64 + 64'd192 * 64'(rows))};
     return result;
   endfunction
 
@@ -169,12 +180,12 @@ module digest_props
       assert (dut.waits_q == (core_busy || answer.done) && !(core_busy && answer.done));
       if (dut.waits_q) assert (in_header || in_row || at_end);
       if (busy) assert (dut.digest_q == chain_q && (hashed_q != '0 || chain_q == InitialHash));
-      if (in_header) assert (hashed_q == 5'(dut.block_q) && hashed_q < 5'd2 && reads_q == '0);
+      if (in_header) assert (hashed_q == 5'(dut.block_q) && hashed_q < head && reads_q == '0);
       if (in_header) assert (dut.row_q == '0 && !dut.entropy_q);
       if (reading || fetching || in_row) begin
         assert (dut.row_q < (dut.entropy_q ? header.entropy_rows : header.policy_rows));
         assert (5'(reads_q) == row_number + 5'(!reading));
-        assert (hashed_q == 5'd2 + 5'd3 * row_number + (in_row ? 5'(dut.block_q) : 5'd0));
+        assert (hashed_q == head + 5'd3 * row_number + (in_row ? 5'(dut.block_q) : 5'd0));
         assert (!in_row || dut.block_q <= 2'd2);
       end
       if (fetching || in_row) assert (read_row_q == dut.row_q && read_entropy_q == dut.entropy_q);
@@ -185,6 +196,7 @@ module digest_props
       cover (done && rows == 5'd2);
       cover (done && rows == 5'd3 && policy_rows == 5'd1);
       cover (done && rows == 5'd2 && aborted_q);
+      cover (done && rows == 5'd2 && has_text);
     end
   end
 endmodule

@@ -38,6 +38,10 @@ module lock_props
     input logic log_open,
     input logic written,
     input logic lane_idle,
+    input logic text,
+    input logic text_placed,
+    input logic text_loaded,
+    input fault_e text_fault,
     input logic step,
     input logic [15:0] step_row
 );
@@ -51,10 +55,12 @@ module lock_props
   always_ff @(posedge clk) if (command_write) command <= command_data;
 
   life_e shown;
-  logic locked, tables_clear, check, digest, run, sign, ring_open;
+  logic locked, tables_clear, check, digest, run, sign, ring_open, text_load;
   always_comb if (bank_access.valid && !bank_access.write) assume (!step);
 
-  lifecycle u_lifecycle (
+  lifecycle #(
+      .Text(1'b1)
+  ) u_lifecycle (
       .clk_i(clk),
       .rst_i(rst),
       .command_write_i(command_write),
@@ -70,6 +76,11 @@ module lock_props
       .digest_expected_i(digest_expected),
       .digest_same_i(digest_same),
       .changed_i(changed),
+      .text_i(text),
+      .text_placed_i(text_placed),
+      .text_load_o(text_load),
+      .text_loaded_i(text_loaded),
+      .text_fault_i(text_fault),
       .ring_open_o(ring_open),
       .ring_fetch_o(),
       .ring_halt_o(),
@@ -103,9 +114,11 @@ module lock_props
   );
 
   image_header_t header;
+  image_text_t text_part, text_part_q;
   image_header #(
       .PolicyRows(Rows),
-      .EntropyRows(Rows)
+      .EntropyRows(Rows),
+      .Text(1'b1)
   ) u_header (
       .clk_i(clk),
       .rst_i(rst),
@@ -116,7 +129,9 @@ module lock_props
       .check_i(check),
       .fits_o(),
       .complete_o(),
-      .header_o(header)
+      .header_o(header),
+      .has_text_o(),
+      .text_o(text_part)
   );
 
   logic table_complete;
@@ -161,17 +176,18 @@ module lock_props
     end
   end
 
-  // Groups of lifecycle states: StCheck to StDigest, StStreams to StOpenSign, StRun and StDrain.
+  // Groups of lifecycle states: StCheck to StDigest, StText and StStreams to StOpenSign, StRun and
+  // StDrain.
   logic before_hash, after_hash, running;
   assign before_hash = |u_lifecycle.state_q[4:2];
-  assign after_hash = |u_lifecycle.state_q[8:5];
+  assign after_hash = |u_lifecycle.state_q[8:5] || u_lifecycle.state_q[17];
   assign running = |u_lifecycle.state_q[10:9];
 
   // Contents of bank and header, now and one clock ago.
   logic [Rows-1:0][RowBytes*8-1:0] words, words_q;
   logic [Rows-1:0] valid_q;
   image_header_t header_q;
-  logic [HeaderWords-1:0] header_valid_q;
+  logic [HeaderWords+TextWords-1:0] header_valid_q;
   logic was_sealed_q, was_cleared_q, was_closing_q, was_check_q, was_lost_q;
   life_e was_shown_q;
   for (genvar r = 0; r < Rows; r++) begin : g_words
@@ -181,6 +197,7 @@ module lock_props
     words_q <= words;
     valid_q <= u_table.valid_q;
     header_q <= header;
+    text_part_q <= text_part;
     header_valid_q <= u_header.valid_q;
     was_sealed_q <= !rst && sealed;
     was_cleared_q <= rst || tables_clear;
@@ -210,6 +227,10 @@ module lock_props
       // The claim for a bus with outstanding transfers.
       if (needs_reset) assert (!ring_open && !run);
       if (was_lost_q && shown == LifeReset) assert (was_shown_q == LifeReset);
+      // Tables of a text lane are read only in OPENING, behind the hash of the image, and a session
+      // of such an image opens only when they are loaded.
+      if (text_load) assert (sealed_q && hashed_q && shown == LifeOpening && !run && text_placed);
+      if (ring_open) assert (!text || (text_load && text_loaded && text_fault == FaultNone));
       // The claim about the lane.
       if (run) assert (sealed_q && hashed_q && signed_q);
       if (was_sealed_q) begin
@@ -217,7 +238,7 @@ module lock_props
         assert (words == words_q);
         if (!was_cleared_q) begin
           assert (u_table.valid_q == valid_q);
-          assert (header == header_q);
+          assert (header == header_q && text_part == text_part_q);
           assert (u_header.valid_q == header_valid_q);
         end
       end
@@ -228,6 +249,7 @@ module lock_props
       cover (sealed_q && bank_access.valid && bank_access.write && bank_access.whole);
       cover (was_sealed_q && was_cleared_q && !sealed_q);
       cover (was_check_q && table_complete);
+      cover (text_load && ring_open);
       cover (was_check_q && !table_complete && header.policy_rows == 16'd1);
       // Covers a whole session: writes are attempted while the tables are hashed, in RUN, during
       // the second hash and while the last checkpoint is signed; at its end, LOAD follows.

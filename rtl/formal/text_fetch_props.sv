@@ -3,7 +3,8 @@
 // request before: so each beat of a range is asked for once at most, and none outside. A beat is
 // stored only if it answers such a request, without an error and in its place; beats are stored in
 // the order of their addresses, and what is taken is what was stored, once and in order. A range
-// ends with all its beats, or with exactly one bad one behind those that came before the fault.
+// ends with all its beats, or with exactly one bad one behind those that came before the fault;
+// which of the two is what `range_failed_o` says, and `head_length_o` is from its first beat.
 // Exactly a read that was given up, or a response that no request fits by its id or place, breaks
 // the bus; from then on no request is made until the reset.
 //
@@ -17,7 +18,7 @@ module text_fetch_props
     input logic give_up,
     input logic range_valid,
     input logic [57:0] range_beat,
-    input logic [WindowBits-1:0] range_beats,
+    input logic [RangeBits-1:0] range_beats,
     input logic take,
     input logic mark,
     input axi_pkg::rsp_t rsp
@@ -29,6 +30,8 @@ module text_fetch_props
   logic rst;
   assign rst = !started;
 
+  logic range_failed;
+  logic [31:0] head_length;
   logic range_ready, beat_valid, beat_bad, pending, progress, broken;
   logic [511:0] beat;
   axi_pkg::req_t req;
@@ -42,6 +45,8 @@ module text_fetch_props
       .range_ready_o(range_ready),
       .range_beat_i(range_beat),
       .range_beats_i(range_beats),
+      .range_failed_o(range_failed),
+      .head_length_o(head_length),
       .beat_valid_o(beat_valid),
       .beat_bad_o(beat_bad),
       .beat_o(beat),
@@ -74,8 +79,9 @@ module text_fetch_props
 
   // ---- the range that is read, as it was given, and what was asked and answered of it
   logic [57:0] first_q;
-  logic [WindowBits-1:0] beats_q, asked_q, answered_q, stored_q;
-  logic bad_stored_q;
+  logic [RangeBits-1:0] beats_q, asked_q, answered_q, stored_q;
+  logic bad_stored_q, any_q;  // A range was given.
+  logic [31:0] head_q;
   logic is_new, was_valid_q;
   assign is_new = req.ar_valid && !was_valid_q;
   // ---- what the bus owes, by its own handshakes
@@ -85,14 +91,16 @@ module text_fetch_props
   assign answers = rsp.r_valid && rsp.r.id == '0 && owed_q;
   assign in_place = rsp.r.last == (owed_beats_q == 9'd1);
   always_ff @(posedge clk) begin
+    any_q <= !rst && (any_q || (range_valid && range_ready));
     was_valid_q <= !rst && req.ar_valid && !rsp.ar_ready && !give_up;
     if (range_valid && range_ready) begin
       first_q <= range_beat;
       beats_q <= range_beats;
       {asked_q, answered_q, stored_q, bad_stored_q} <= '0;
     end else begin
-      if (is_new) asked_q <= asked_q + WindowBits'(req.ar.len) + 1'b1;
+      if (is_new) asked_q <= asked_q + RangeBits'(req.ar.len) + 1'b1;
       if (answers) answered_q <= answered_q + 1'b1;
+      if (dut.store && stored_q == '0) head_q <= rsp.r.data[303:272];
       if (dut.store) stored_q <= stored_q + 1'b1;
       if (dut.store_bad) bad_stored_q <= 1'b1;
     end
@@ -132,8 +140,8 @@ module text_fetch_props
     second_q <= !rst && (second_q || (dut.ends && !dut.failed_q));
   end
 
-  logic [WindowBits-1:0] asked;  // With the request that is new in this clock.
-  assign asked = is_new ? asked_q + WindowBits'(req.ar.len) + 1'b1 : asked_q;
+  logic [RangeBits-1:0] asked;  // With the request that is new in this clock.
+  assign asked = is_new ? asked_q + RangeBits'(req.ar.len) + 1'b1 : asked_q;
   always_comb begin
     if (started) begin
       // ---- the claims
@@ -148,6 +156,11 @@ module text_fetch_props
       end
       if (dut.store_bad) assert (!bad_stored_q);
       if (dut.ends) assert (bad_stored_q || stored_q == beats_q);
+      if (range_ready && any_q) begin
+        assert (bad_stored_q || stored_q == beats_q);
+        assert (range_failed == bad_stored_q);
+      end
+      if (any_q && stored_q != '0) assert (head_length == head_q);
       if (watched_q && dut.taken_q == place_q) assert (beat_valid && !beat_bad && beat == data_q);
       assert (broken == breaks_q);
       if (was_broken_q) assert (broken && (was_ar_q || !req.ar_valid));
@@ -168,6 +181,8 @@ module text_fetch_props
       if (dut.flight_q) assert (dut.active_q && (req.ar_valid || owed_q));
       if (dut.failed_q) assert (dut.active_q || !dut.due_q);
       if (dut.due_q) assert (dut.active_q && dut.failed_q && !bad_stored_q);
+      if (any_q) assert (dut.opens_q == (stored_q == '0));
+      if (dut.active_q) assert (any_q);
       if (dut.active_q) begin
         assert (59'(first_q) + 59'(beats_q) <= 59'd1 << 58 && asked <= beats_q);
         assert (dut.left_q == beats_q - asked);
@@ -177,13 +192,13 @@ module text_fetch_props
           assert (!bad_stored_q && stored_q == answered_q);
           if (dut.flight_q) begin
             assert (dut.await_q != '0 && dut.await_q <= 4'd8);
-            assert (13'(stored_q) + 13'(dut.await_q) == 13'(asked));
+            assert (18'(stored_q) + 18'(dut.await_q) == 18'(asked));
             assert (5'(dut.await_q) + dut.held <= 5'd16);
             if (req.ar_valid) assert (req.ar.len == 8'(dut.await_q) - 8'd1);
           end else assert (stored_q == asked);
         end
         if (req.ar_valid) assert (req.ar.addr[63:6] + 58'(req.ar.len) + 58'd1
-            == first_q + 58'(asked) && req.ar.len < 8'd8 && asked > WindowBits'(req.ar.len));
+            == first_q + 58'(asked) && req.ar.len < 8'd8 && asked > RangeBits'(req.ar.len));
         if (req.ar_valid) assert (4'(req.ar.addr[8:6]) + 4'(req.ar.len) < 4'd8);
       end
       if (watched_q) begin
@@ -193,11 +208,11 @@ module text_fetch_props
 
       // ---- not vacuous: a burst to a boundary, a range of two bursts read whole, a bad beat, a
       // broken bus with a range behind it
-      cover (is_new && req.ar.len == 8'd2 && beats_q == WindowBits'(12));
-      cover (dut.ends && !dut.failed_q && beats_q == WindowBits'(9));
+      cover (is_new && req.ar.len == 8'd2 && beats_q == RangeBits'(12));
+      cover (dut.ends && !dut.failed_q && beats_q == RangeBits'(9));
       cover (beat_valid && beat_bad && take && second_q && !broken);
       cover (was_broken_q && dut.ends && beat_valid);
-      cover (watched_q && take && dut.taken_q == place_q && stored_q == WindowBits'(3));
+      cover (watched_q && take && dut.taken_q == place_q && stored_q == RangeBits'(3));
     end
   end
 endmodule

@@ -9,6 +9,9 @@
 // - An answer is that of the entry begun last, has the classes and the state that the scan shows
 //   when it comes, and stays until its verdict. One that does not agree shows no class.
 // - A slot is renewed only when no entry of it was taken and not settled.
+// - Only bytes of tables that were asked for go to the memories, and none of them to the scan; such
+//   a request is taken only while the lock is open and nothing is under way. It is answered as good
+//   only if its bytes agreed with the digest and the tables are complete.
 //
 // One slot, any one, is watched. The scan is free. The window is free, too, but for what
 // text_window proves of it: that entries are begun and answered in order, one at a time.
@@ -19,9 +22,7 @@ module text_lane_props
 (
     input logic clk,
     input logic locked,
-    input logic clear,
-    input logic load_valid,
-    input logic [7:0] load_byte,
+    input load_request_t load_request,
     input logic renew_valid,
     input logic [15:0] renew_slot,
     input logic entry_valid,
@@ -38,7 +39,9 @@ module text_lane_props
   logic rst;
   assign rst = !started;
 
-  logic complete, bad, renew_ready, entry_ready, answer_valid, ar_valid, broken;
+  load_answer_t load_answer;
+  logic idle;
+  logic complete, renew_ready, entry_ready, answer_valid, ar_valid, broken;
   text_answer_t answer;
   axi_pkg::request_t ar;
   text_lane #(
@@ -52,11 +55,9 @@ module text_lane_props
       .clk_i(clk),
       .rst_i(rst),
       .locked_i(locked),
-      .clear_i(clear),
-      .load_valid_i(load_valid),
-      .load_byte_i(load_byte),
+      .load_i(load_request),
+      .load_o(load_answer),
       .complete_o(complete),
-      .bad_o(bad),
       .renew_valid_i(renew_valid),
       .renew_ready_o(renew_ready),
       .renew_slot_i(renew_slot),
@@ -72,7 +73,8 @@ module text_lane_props
       .ar_ready_i(rsp.ar_ready),
       .r_i(rsp.r),
       .r_valid_i(rsp.r_valid),
-      .broken_o(broken)
+      .broken_o(broken),
+      .idle_o(idle)
   );
   always_comb begin
     if (renew_valid) assume (32'(renew_slot) < MaxStreams);
@@ -82,24 +84,30 @@ module text_lane_props
   end
 
   // ---- the window, as text_window has it: the entry that waits and the one that is scanned
-  logic waits_q, runs_q, was_begun_q, waiting_fresh_q;
+  logic waits_q, runs_q, was_begun_q, waiting_fresh_q, waiting_tables_q, running_tables_q;
+  logic accepts;
+  assign accepts = dut.offers && dut.ready;
   logic [15:0] waiting_slot_q, running_slot_q;
   always_ff @(posedge clk) begin
     if (rst) {waits_q, runs_q} <= '0;
     else begin
       if (dut.begins) {waits_q, runs_q} <= 2'b01;
-      if (entry_valid && entry_ready) waits_q <= 1'b1;
+      if (accepts) waits_q <= 1'b1;
       if (dut.answer_valid && dut.answer_ready) runs_q <= 1'b0;
     end
-    if (entry_valid && entry_ready) {waiting_slot_q, waiting_fresh_q} <= {entry.slot, entry.fresh};
+    if (accepts) begin
+      {waiting_slot_q, waiting_fresh_q} <= {dut.given.slot, dut.given.fresh};
+      waiting_tables_q <= dut.given.tables;
+    end
     was_begun_q <= !rst && dut.begins;
-    if (dut.begins) running_slot_q <= waiting_slot_q;
+    if (dut.begins) {running_slot_q, running_tables_q} <= {waiting_slot_q, waiting_tables_q};
   end
   always_comb begin
     assume (dut.under_way == {runs_q, waits_q} && dut.ready == !waits_q);
     if (waits_q) assume (dut.slots[0] == waiting_slot_q && dut.begins_slot == waiting_slot_q
-        && dut.begins_fresh == waiting_fresh_q);
-    if (runs_q) assume (dut.slots[1] == running_slot_q);
+        && dut.begins_fresh == waiting_fresh_q && dut.begins_tables == waiting_tables_q);
+    if (runs_q) assume (dut.slots[1] == running_slot_q && dut.is_tables == running_tables_q);
+    if (!runs_q) assume (dut.item.kind == ItemNone);
     if (dut.begins) assume (waits_q && !runs_q && !dut.hold);
     if (dut.answer_valid) assume (runs_q && !was_begun_q);
   end
@@ -116,14 +124,14 @@ module text_lane_props
   // Entries of the slot that were taken and not settled.
   logic [2:0] open_q;
   logic takes, settles;
-  assign takes = entry_valid && entry_ready && entry.slot == watched;
+  assign takes = accepts && !dut.given.tables && dut.given.slot == watched;
   // The entry that was begun last, and the answer that waits for its verdict.
   logic [15:0] begun_slot_q, answered_slot_q;
   logic begun_fresh_q, begun_now_q, comes, agrees_q;
   logic [127:0] established_q, answered_established_q, answered_classes_q;
   logic [ScanBits-1:0] answered_state_q;
   assign settles = settle && answered_slot_q == watched;
-  assign comes = dut.answer_valid && dut.answer_ready;
+  assign comes = dut.answer_valid && dut.answer_ready && !running_tables_q;
   logic starts_new;
   assign starts_new = begun_fresh_q || word[Bits-1];
 
@@ -132,8 +140,8 @@ module text_lane_props
   always_ff @(posedge clk) begin
     word_q <= word;
     open_q <= rst ? '0 : open_q + 3'(takes) - 3'(settles);
-    begun_now_q <= !rst && dut.begins;
-    if (dut.begins) begin
+    begun_now_q <= !rst && dut.begins && !waiting_tables_q;
+    if (dut.begins && !waiting_tables_q) begin
       begun_slot_q <= dut.begins_slot;
       begun_fresh_q <= dut.begins_fresh;
     end
@@ -148,6 +156,16 @@ module text_lane_props
     renewed_q <= !rst && renew_valid && renew_ready && renew_slot == watched;
     saved_q <= !rst && settles && admit;
     saved_word_q <= {answered_established_q | answered_classes_q, answered_state_q};
+  end
+
+  // ---- loads
+  logic loading_q, load_agreed_q, load_ended_q;
+  always_ff @(posedge clk) begin
+    load_ended_q <= !rst && dut.answer_valid && runs_q && running_tables_q;
+    load_agreed_q <= dut.cause == CauseNone && complete && !dut.bad;
+    if (rst) loading_q <= 1'b0;
+    else if (accepts && dut.given.tables) loading_q <= 1'b1;
+    else if (dut.answer_valid && runs_q && running_tables_q) loading_q <= 1'b0;
   end
 
   logic admitted_q, was_saved_q, was_refused_q;
@@ -179,18 +197,34 @@ module text_lane_props
           assert (answer.established == answered_established_q);
       end
       if (renew_valid && renew_ready && renew_slot == watched) assert (open_q == '0);
+      if (accepts && dut.given.tables) begin
+        assert (!locked && load_request.valid && !waits_q && !runs_q && !answer_valid);
+        assert (dut.clear);
+      end else assert (!dut.clear);
+      if (accepts && !dut.given.tables) assert (complete && locked && entry_valid && entry_ready);
+      if (entry_valid && entry_ready) assert (accepts && !dut.given.tables);
+      if (dut.load_byte) assert (runs_q && running_tables_q && loading_q);
+      if (dut.text_item.kind != ItemNone) assert (runs_q && !running_tables_q);
+      if (load_answer.done) assert (load_ended_q && (load_answer.result == LoadGood)
+          == load_agreed_q);
 
       // ---- what the induction needs
-      assert (open_q == 3'(dut.under_way[1] && dut.slots[1] == watched)
-          + 3'(dut.under_way[0] && dut.slots[0] == watched)
+      assert (open_q == 3'(dut.under_way[1] && !running_tables_q && dut.slots[1] == watched)
+          + 3'(dut.under_way[0] && !waiting_tables_q && dut.slots[0] == watched)
           + 3'(answer_valid && answered_slot_q == watched));
-      if (dut.under_way[1]) assert (dut.slots[1] == begun_slot_q);
+      assert (dut.load_taken_q == loading_q);
+      assert (loading_q == ((waits_q && waiting_tables_q) || (runs_q && running_tables_q)));
+      if (waits_q && waiting_tables_q) assert (!runs_q && !answer_valid);
+      if (runs_q && running_tables_q) assert (!answer_valid);
+      if (runs_q && running_tables_q && waits_q) assert (!waiting_tables_q);
+      if (begun_now_q) assert (!running_tables_q);
+      if (dut.under_way[1] && !running_tables_q) assert (dut.slots[1] == begun_slot_q);
       if (dut.under_way[1]) assert (32'(dut.slots[1]) < MaxStreams);
       if (dut.under_way[0]) assert (32'(dut.slots[0]) < MaxStreams);
       if (begun_now_q) begin
         assert (dut.under_way[1] && dut.fresh_q == begun_fresh_q);
         if (begun_slot_q == watched) assert (dut.slot == word);
-      end else if (dut.under_way[1] && begun_slot_q == watched)
+      end else if (dut.under_way[1] && !running_tables_q && begun_slot_q == watched)
         assert (dut.established_q == established_q);
       if (dut.unsettled_q) begin
         assert (dut.answer_slot_q == answered_slot_q && dut.answer_q.agrees == agrees_q);
@@ -205,6 +239,8 @@ module text_lane_props
       cover (begun_now_q && begun_slot_q == watched && admitted_q && !starts_new);
       cover (begun_now_q && begun_slot_q == watched && was_refused_q && answer_valid);
       cover (renewed_q && admitted_q);
+      cover (load_answer.done && load_answer.result == LoadGood);
+      cover (load_answer.done && load_answer.result == LoadBad);
     end
   end
 endmodule

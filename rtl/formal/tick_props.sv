@@ -13,12 +13,20 @@
 // accepted or flushed. The next entry is not submitted before that. A judged entry is a GATE
 // without a fault.
 //
+// In a session with the text lane, a GATE or END is judged or accepted only with an answer about
+// its own text, which agrees and has the described length; an END then has no class that does not
+// open. The classes of exactly this answer go with it, none with any other entry. Each fault of the
+// text has its cause. The text is asked for once, and its answer goes to the entry's verdict or is
+// settled, at the decision. A slot is renewed exactly by an accepted BEGIN.
+//
 // Entry check and stream table are the card's own, wired as in the lane, with four streams.
 module tick_props
   import layout_pkg::*;
   import gate_pkg::*;
   import ring_pkg::*;
-(
+#(
+    parameter bit Text = 1'b1  // The card has a text lane.
+) (
     input logic clk,
     input logic reset,
     input logic clear,
@@ -27,7 +35,12 @@ module tick_props
     input logic spent,
     input logic sub_valid,
     input submission_t sub,
-    input logic entry_ready
+    input logic entry_ready,
+    input logic text_ready,
+    input logic text_answered,
+    input text_pkg::text_answer_t text_answer,
+    input logic [127:0] opening,
+    input logic renewable
 );
   localparam int unsigned MaxStreams = 4;
 
@@ -55,11 +68,13 @@ module tick_props
   endfunction
 
   logic clearing, read, update, sub_ready, entry_valid, busy;
+  logic text_valid, text_settle, text_judge, text_renew;
   logic [15:0] slot;
   stream_t stream, next;
   checked_t offered;
   entry_check #(
-      .MaxStreams(MaxStreams)
+      .MaxStreams(MaxStreams),
+      .Text(Text)
   ) u_check (
       .clk_i(clk),
       .rst_i(rst),
@@ -76,6 +91,15 @@ module tick_props
       .stream_i(stream),
       .stream_update_o(update),
       .stream_update_stream_o(next),
+      .text_valid_o(text_valid),
+      .text_ready_i(text_ready),
+      .text_answered_i(text_answered),
+      .text_answer_i(text_answer),
+      .text_opening_i(opening),
+      .text_settle_o(text_settle),
+      .text_judge_o(text_judge),
+      .text_renewable_i(renewable),
+      .text_renew_o(text_renew),
       .entry_valid_o(entry_valid),
       .entry_ready_i(entry_ready && entry_valid),
       .entry_o(offered),
@@ -140,10 +164,52 @@ module tick_props
     else if (left_q != '0) left_q <= left_q - 3'd1;
   end
 
-  logic checking, deciding;
+  logic checking, in_text, deciding;
   assign checking = u_check.state_q[1];
-  assign deciding = checking && u_check.step_q == 4'd8;
-  logic [63:0] decided_q;  // Tick and credit of the last decision.
+  assign in_text = u_check.state_q[3];
+  assign deciding = u_check.decide;
+
+  // ---- the text of the entry: whether the session has texts at all, any constant; what was asked
+  // for and answered of this entry
+  logic text, sent_q, answered_q;
+  text_pkg::text_answer_t answer_q;
+  logic [127:0] opening_q;
+  always_ff @(posedge clk) begin
+    text <= text;
+    opening_q <= opening;
+    if (rst || (sub_valid && sub_ready)) {sent_q, answered_q} <= '0;
+    else begin
+      if (text_valid && text_ready) sent_q <= 1'b1;
+      if (sent_q && text_answered && !answered_q && in_text) begin
+        answered_q <= 1'b1;
+        answer_q <= text_answer;
+      end
+    end
+  end
+  always_comb begin
+    assume (declared.text == text && (Text || !text));
+    if (known_q) assume (opening == opening_q);
+    // What agrees has no cause, and what does not agree has no class: text_lane.
+    assume (text_answer.agrees == (text_answer.cause == text_pkg::CauseNone));
+    assume (text_answer.cause <= text_pkg::CauseCommitment);
+    if (!text_answer.agrees) assume (text_answer.classes == '0);
+  end
+  function automatic entry_faults_t text_faults();
+    entry_faults_t faults;
+    faults = '0;
+    {faults.text_window, faults.text_form, faults.text_commitment, faults.text_end} = '1;
+    return faults;
+  endfunction
+  function automatic logic described(descriptor_t d, logic [31:0] length);
+    if (d.opcode == OpcodeEnd) return 1'b1;
+    if (d.flags[0]) return 32'(d.length) <= length;
+    return length >= 32'd65535 ? d.length == 16'hffff : 32'(d.length) == length;
+  endfunction
+  logic has_text, text_good;
+  assign has_text = text && (entry_q.opcode == OpcodeGate || entry_q.opcode == OpcodeEnd);
+  assign text_good = answered_q && answer_q.agrees && described(entry_q, 32'(answer_q.length))
+      && (entry_q.opcode != OpcodeEnd || (answer_q.classes & ~opening) == '0);
+  logic [63:0] decided_q;  // Tick of the last decision, and the credit at that time.
   logic spent_q;
   always_ff @(posedge clk) begin
     if (deciding) {decided_q, spent_q} <= {tick, spent};
@@ -182,8 +248,32 @@ module tick_props
       end
       assert (clearing == (left_q != '0));
       if (known_q && was_clearing_q && !clearing && !was_rst_q) assert (now == '0);
-      // An entry is offered after its check, and then holds.
-      assert (sub_ready == !busy && entry_valid == (busy && clocks_q >= 4'd9));
+      // An entry is offered after its check, and holds.
+      assert (sub_ready == !busy && (!entry_valid || (busy && clocks_q >= 4'd9)));
+      if (!text) assert (entry_valid == (busy && clocks_q >= 4'd9));
+      // No entry with a text is judged or accepted without a text of its own that agrees.
+      if (entry_valid && has_text && (fault == FaultNone || fault == FaultCredit))
+        assert (text_good && sent_q);
+      if (entry_valid && fault == FaultTextWindow) assert (answered_q
+          && (answer_q.cause == text_pkg::CauseWindow || answer_q.cause == text_pkg::CauseBus));
+      if (entry_valid && fault == FaultTextForm) assert (answered_q
+          && (answer_q.cause == text_pkg::CauseTag || answer_q.cause == text_pkg::CauseUtf8
+          || !described(entry_q, 32'(answer_q.length))));
+      if (entry_valid && fault == FaultTextCommitment)
+        assert (answered_q && answer_q.cause == text_pkg::CauseCommitment);
+      if (entry_valid && fault == FaultTextEnd) assert (answered_q && answer_q.agrees
+          && entry_q.opcode == OpcodeEnd && (answer_q.classes & ~opening) != '0);
+      if (entry_valid && has_text && fault == FaultNone)
+        assert (offered.found == {answer_q.classes, answer_q.established});
+      else if (entry_valid) assert (offered.found == '0);
+      if (text_valid) assert (has_text && !sent_q && !answered_q);
+      // An answer goes to the verdict of a judged entry, or is settled; both at the decision.
+      assert (!(text_settle && text_judge));
+      if (text_settle || text_judge) assert (deciding && in_text && answered_q);
+      if (deciding && in_text) assert (text_settle || text_judge);
+      if (text_judge) assert (text_good && entry_q.opcode == OpcodeGate && update && !spent);
+      if (text_renew) assert (text && update && renewable && entry_q.opcode == OpcodeBegin);
+      if (update && text && entry_q.opcode == OpcodeBegin) assert (text_renew);
       if (known_q && (stays_q || submitted_q)) assert (busy);
       if (judge) assert (fault == FaultNone && entry.opcode == OpcodeGate || !entry_valid);
       if (entry_valid) begin
@@ -210,25 +300,60 @@ module tick_props
         assert (left_q <= 3'(MaxStreams) && 3'(u_streams.clear_slot_q) == 3'(MaxStreams) - left_q);
         if (watch < u_streams.clear_slot_q) assert (now == '0);
       end
-      if (checking) assert (u_check.step_q == clocks_q && clocks_q <= 4'd8);
+      if (checking) assert (u_check.step_q == (clocks_q > 4'd8 ? 4'd8 : clocks_q)
+          && (text || clocks_q <= 4'd8));
+      if (in_text) assert (has_text && u_check.step_q == 4'd8 && clocks_q >= 4'd9);
+      if (in_text) assert (u_check.text_sent_q == sent_q && u_check.text_known_q == answered_q);
+      if (answered_q) assert (sent_q);
+      if (answered_q && in_text) begin
+        assert (u_check.faults_q.text_window == (answer_q.cause == text_pkg::CauseWindow
+            || answer_q.cause == text_pkg::CauseBus));
+        assert (u_check.faults_q.text_commitment == !answer_q.agrees);
+        assert (u_check.faults_q.text_end == (entry_q.opcode == OpcodeEnd
+            && (answer_q.classes & ~opening) != '0));
+        if (!u_check.faults_q.text_window) assert (u_check.faults_q.text_form
+            == (answer_q.cause == text_pkg::CauseTag || answer_q.cause == text_pkg::CauseUtf8
+            || !described(entry_q, 32'(answer_q.length))));
+        assert (u_check.found_q == {answer_q.classes, answer_q.established});
+      end
+      if (answered_q) assert (answer_q.agrees == (answer_q.cause == text_pkg::CauseNone)
+          && answer_q.cause <= text_pkg::CauseCommitment);
+      if (checking) assert (!sent_q && !answered_q && u_check.found_q == '0
+          && !u_check.text_sent_q && !u_check.text_known_q);
+      if (in_text && !answered_q) assert (u_check.found_q == '0);
+      if (answered_q && in_text) assert ((u_check.faults_q & ~text_faults()) == '0);
+      if (checking && clocks_q >= 4'd2)
+        assert ((u_check.faults_q & text_faults()) == '0 && !u_check.faults_q.credit);
+      if (in_text) assert (32'(entry_q.slot) < MaxStreams);
+      if (in_text && entry_q.slot == 16'(watch)) begin
+        assert (now.open && entry_q.sequence_ == now.next);
+        assert (entry_q.opcode == OpcodeEnd || (entry_q.sequence_ != '1
+            && (!now.judged || context_of(entry_q) == now.context_)));
+      end
       if (clearing) assert (!busy);
-      if (checking && clocks_q >= 4'd1 && entry_q.slot == 16'(watch)) begin
-        if (clocks_q == 4'd1) assert (u_streams.read_q && u_streams.ram_q == now);
+      if ((checking || in_text) && clocks_q >= 4'd1 && entry_q.slot == 16'(watch)) begin
+        if (checking && clocks_q == 4'd1) assert (u_streams.read_q && u_streams.ram_q == now);
         else assert (stream == now && !u_streams.read_q);
       end
       if (known_q) assert (u_streams.read_q == was_read_q);
 
-      // ---- not vacuous: a stream begins, continues and ends; a sequence is refused
-      cover (known_q && was_update_q && by_q.opcode == OpcodeBegin && now.open && now.next == 32'd1
-          && by_q.slot == 16'(watch));
-      cover (was_update_q && by_q.opcode == OpcodeNote && begun_q && now.next == 32'd2
-          && by_q.slot == 16'(watch));
-      cover (was_update_q && by_q.opcode == OpcodeEnd && begun_q && !now.open
-          && by_q.slot == 16'(watch));
-      cover (entry_valid && fault == FaultSequence && begun_q && entry_q.slot == 16'(watch));
-      cover (entry_valid && judge && begun_q);
-      cover (entry_valid && fault == FaultContext && entry_q.slot == 16'(watch));
-      cover (deciding && flush && u_check.fault == FaultNone);
+      // ---- not vacuous: a stream begins, continues and ends; an entry is refused for its sequence
+      if (!Text) begin
+        cover (known_q && was_update_q && by_q.opcode == OpcodeBegin && now.open
+            && now.next == 32'd1 && by_q.slot == 16'(watch));
+        cover (was_update_q && by_q.opcode == OpcodeNote && begun_q && now.next == 32'd2
+            && by_q.slot == 16'(watch));
+        cover (was_update_q && by_q.opcode == OpcodeEnd && begun_q && !now.open
+            && by_q.slot == 16'(watch));
+        cover (entry_valid && fault == FaultSequence && begun_q && entry_q.slot == 16'(watch));
+        cover (entry_valid && judge && begun_q);
+        cover (entry_valid && fault == FaultContext && entry_q.slot == 16'(watch));
+        cover (deciding && flush && u_check.fault == FaultNone);
+      end else begin
+        cover (entry_valid && judge && text && offered.found.classes != '0);
+        cover (entry_valid && fault == FaultTextForm);
+        cover (entry_valid && fault == FaultTextEnd);
+      end
     end
   end
 endmodule

@@ -1,56 +1,75 @@
-// Checks one entry at a time (CRC, layout, declarations, stream slot, sequence and context), then
-// offers it to the sweep.
+// Checks one entry at a time (CRC, layout, declarations, stream slot, sequence, context and text),
+// then offers it to the sweep.
 //
 // An entry that fails gets the first fault in the order of the codes, and changes no stream. An
 // entry that passes updates its stream in the clock in which its check ends. The entry gets the
 // tick of that clock, and its heartbeat credit is checked at that tick. An entry is checked once
 // and then held until the sweep accepts it.
 //
-// Latency: 10 clocks from `sub_valid_i && sub_ready_o` to `entry_valid_o`; one entry at a time.
-// After reset and after `flush_i`: empty. If an entry is flushed before its check ends, it changes
-// nothing.
-// Duties of the caller: `declared_i` is constant while entries are in the lane; the stream table
-// has two clocks of read latency.
+// In a session with the text lane (`declared_i.text`), a GATE or END without a fault starts its
+// text and is decided when the answer is there; the classes found come with the entry. A text whose
+// entry needs no verdict of the banks is settled at once; that of a judged entry is given to the
+// caller (`text_judge_o`). An accepted BEGIN renews its slot in the clock of its decision.
+//
+// Latency: 10 clocks from `sub_valid_i && sub_ready_o` to `entry_valid_o`, and the time of the
+// text; one entry at a time.
+// After reset and after `flush_i`: empty. An entry that is flushed before the end of its check
+// changes nothing; its text is the caller's.
+// Duties of the caller: `declared_i` and `text_opening_i` constant while entries are in the lane; a
+// stream table with two clocks of read latency.
 `include "assert.svh"
 
 module entry_check
   import layout_pkg::*;
   import gate_pkg::*;
   import ring_pkg::*;
+  import text_pkg::*;
   import crc32_pkg::*;
 #(
     parameter int unsigned MaxStreams = 1024,  // 1 to 65536. Slots from this number on are refused.
     // 1, 2, 4 or 8. Slots of other lanes are also refused.
-    parameter int unsigned Lanes = 1
+    parameter int unsigned Lanes = 1,
+    parameter bit Text = 1'b0  // The card has a text lane; else no session uses one.
 ) (
-    input  logic        clk_i,
-    input  logic        rst_i,
-    input  logic        flush_i,
-    input  logic [7:0]  lane_i,  // Its slots `s` have `s` modulo Lanes = `lane_i`.
-    input  declared_t   declared_i,
-    input  logic [63:0] tick_i,
-    // The heartbeat credit is spent: correct entries are refused, too.
-    input  logic        spent_i,
+    input  logic         clk_i,
+    input  logic         rst_i,
+    input  logic         flush_i,
+    input  logic [7:0]   lane_i,  // Its slots are those that are `lane_i` modulo Lanes.
+    input  declared_t    declared_i,
+    input  logic [63:0]  tick_i,
+    // The heartbeat credit is spent: also refuse correct entries.
+    input  logic         spent_i,
     // From the ring.
-    input  logic        sub_valid_i,
-    output logic        sub_ready_o,
-    input  submission_t sub_i,
+    input  logic         sub_valid_i,
+    output logic         sub_ready_o,
+    input  submission_t  sub_i,
     // Stream table.
-    output logic        stream_read_o,
-    output logic [15:0] stream_slot_o,
-    input  stream_t     stream_i,
-    output logic        stream_update_o,
-    output stream_t     stream_update_stream_o,
+    output logic         stream_read_o,
+    output logic [15:0]  stream_slot_o,
+    input  stream_t      stream_i,
+    output logic         stream_update_o,
+    output stream_t      stream_update_stream_o,
+    // Text of the entry in `entry_o`.
+    output logic         text_valid_o,
+    input  logic         text_ready_i,
+    input  logic         text_answered_i,  // Its answer stands in `text_answer_i`.
+    input  text_answer_t text_answer_i,
+    input  logic [127:0] text_opening_i,  // Classes that open a gate.
+    output logic         text_settle_o,  // The answer is not needed any more.
+    output logic         text_judge_o,  // It waits for the verdict of the entry.
+    input  logic         text_renewable_i,  // The slot of `entry_o` can be renewed in this clock,
+    output logic         text_renew_o,  // and is.
     // To the sweep; `entry_ready_i` is a pulse that empties the check.
-    output logic        entry_valid_o,
-    input  logic        entry_ready_i,
-    output checked_t    entry_o,
-    output logic        busy_o
+    output logic         entry_valid_o,
+    input  logic         entry_ready_i,
+    output checked_t     entry_o,
+    output logic         busy_o
 );
-  typedef enum logic [2:0] {
-    StEmpty = 3'b001,
-    StCheck = 3'b010,
-    StHeld  = 3'b100
+  typedef enum logic [3:0] {
+    StEmpty = 4'b0001,
+    StCheck = 4'b0010,
+    StHeld  = 4'b0100,
+    StText  = 4'b1000  // The text is read.
   } state_e;
 
   state_e state_q;
@@ -64,15 +83,24 @@ module entry_check
   entry_faults_t faults_q;
   fault_e fault_q;
   logic judge_q;
+  logic text_sent_q, text_known_q;  // Of the text in StText.
+  found_t found_q;
 
   // Seven CRC steps of 16 bytes and one of 12, then the decision.
   localparam logic [3:0] LastCrcStep = 4'd7;
   localparam logic [3:0] DecideStep = 4'd8;
 
-  logic in_table, decide;
+  declared_t declared;
+  always_comb begin
+    declared = declared_i;
+    declared.text = Text && declared_i.text;
+  end
+  logic in_table, at_end, text_first, renew_waits, decide_text, decide;
+  entry_faults_t faults;
   fault_e fault;
   assign in_table = 32'(entry_q.slot) < MaxStreams && 32'(entry_q.slot) % Lanes == 32'(lane_i);
-  assign decide = state_q == StCheck && step_q == DecideStep;
+  assign at_end = state_q == StCheck && step_q == DecideStep;
+  assign decide_text = state_q == StText && text_known_q;
   context_t entry_context;
   assign entry_context = '{
           domain: entry_q.domain,
@@ -81,25 +109,55 @@ module entry_check
           epistemic: entry_q.epistemic
       };
 
+  // The faults before that of the credit: in StText, those of the text.
   always_comb begin
-    automatic entry_faults_t faults = '0;
-    fault = FaultNone;
-    if (decide) begin
+    faults = '0;
+    if (at_end) begin
       faults = faults_q;
       faults.crc = ~crc_q != entry_q.crc;
       faults.slot = bad_slot(entry_q.opcode, in_table, stream_i);
       faults.sequence_ = bad_sequence(entry_q.opcode, entry_q.sequence_, stream_i);
       faults.context_ = bad_context(entry_q.opcode, entry_context, stream_i);
-      faults.credit = spent_i;
-      fault = first_fault(faults);
     end
+    if (decide_text) faults = faults_q;
   end
+  assign text_first = at_end && declared.text && entry_has_text(entry_q.opcode) && faults == '0;
+  assign renew_waits = declared.text && entry_q.opcode == OpcodeBegin && faults == '0
+      && !text_renewable_i;
+  assign decide = decide_text || (at_end && !text_first && !renew_waits);
+  always_comb begin
+    automatic entry_faults_t all = faults;
+    all.credit = spent_i;
+    fault = decide ? first_fault(all) : FaultNone;
+  end
+
+  // ---- the text
+  entry_faults_t text_faults;
+  always_comb begin
+    automatic cause_e cause = text_answer_i.cause;
+    automatic logic read = cause != CauseWindow && cause != CauseBus;
+    text_faults = '0;
+    text_faults.text_window = !read;
+    text_faults.text_form = cause == CauseTag || cause == CauseUtf8
+        || (read && bad_length(entry_q.opcode, entry_q.flags[FlagsInertPrefixBit],
+                               entry_q.length, 32'(text_answer_i.length)));
+    // What agrees is judged, and nothing else: whatever the cause.
+    text_faults.text_commitment = !text_answer_i.agrees;
+    text_faults.text_end = entry_q.opcode == OpcodeEnd
+        && (text_answer_i.classes & ~text_opening_i) != '0;
+  end
+  assign text_valid_o = state_q == StText && !text_sent_q;
+  assign text_settle_o = decide_text && !text_judge_o;
+  assign text_judge_o = decide_text && !flush_i && faults == '0 && !spent_i
+      && entry_q.opcode == OpcodeGate;
+  assign text_renew_o = stream_update_o && declared.text && entry_q.opcode == OpcodeBegin;
 
   assign sub_ready_o = state_q == StEmpty;
   assign entry_valid_o = state_q == StHeld;
   assign entry_o = '{
           descriptor: entry_q,
           index: index_q,
+          found: found_q,
           tick: tick_q,
           fault: fault_q,
           judge: judge_q
@@ -123,9 +181,10 @@ module entry_check
       crc_data_q <= entry_q[128*3'(step_q[2:0]+3'd1)+:128];
       if (step_q < LastCrcStep) crc_q <= crc32_step(crc_q, crc_data_q);
       else if (step_q == LastCrcStep) crc_q <= crc32_step96(crc_q, crc_data_q[95:0]);
-      if (step_q == 4'd1) faults_q <= entry_faults(entry_q, declared_i);
-      if (decide) tick_q <= tick_i;
+      if (step_q == 4'd1) faults_q <= entry_faults(entry_q, declared);
     end
+    if (state_q == StText && !text_known_q) faults_q <= text_faults;
+    if (decide) tick_q <= tick_i;
   end
 
   always_ff @(posedge clk_i) begin
@@ -134,23 +193,39 @@ module entry_check
       step_q <= '0;
       fault_q <= FaultNone;
       judge_q <= 1'b0;
+      {text_sent_q, text_known_q} <= '0;
+      found_q <= '0;
     end else begin
       case (state_q)
         StEmpty: begin
           step_q <= '0;
+          {text_sent_q, text_known_q} <= '0;
+          found_q <= '0;
           if (sub_valid_i) state_q <= StCheck;
         end
         StCheck: begin
-          step_q <= step_q + 4'd1;
-          if (decide) begin
-            fault_q <= fault;
-            judge_q <= fault == FaultNone && entry_q.opcode == OpcodeGate;
-            state_q <= StHeld;
+          if (!at_end) step_q <= step_q + 4'd1;
+          if (text_first) state_q <= StText;
+        end
+        StText: begin
+          if (text_ready_i) text_sent_q <= 1'b1;
+          if (text_sent_q && text_answered_i && !text_known_q) begin
+            text_known_q <= 1'b1;
+            found_q <= '{
+                classes: text_answer_i.classes,
+                established: text_answer_i.established
+            };
           end
         end
         StHeld: if (entry_ready_i) state_q <= StEmpty;
         default: state_q <= StEmpty;
       endcase
+      if (decide) begin
+        fault_q <= fault;
+        judge_q <= fault == FaultNone && entry_q.opcode == OpcodeGate;
+        state_q <= StHeld;
+        if (fault != FaultNone) found_q <= '0;
+      end
     end
   end
 
@@ -158,6 +233,8 @@ module entry_check
     if (!rst_i) begin
       `ASSERT($onehot(state_q), "entry_check: state not one-hot");
       `ASSERT(!(entry_valid_o && judge_q && fault_q != FaultNone), "entry_check: judging a fault");
+      `ASSERT(!(entry_valid_o && judge_q && declared.text && !text_known_q),
+              "entry_check: judging an entry whose text is not known");
       `ASSERT(!(entry_ready_i && state_q != StHeld), "entry_check: taken without an entry");
     end
   end

@@ -1,4 +1,12 @@
-// One lane: ring, entry check, both banks, resolution, record assembly, log, heartbeat credit.
+// One lane: ring, entry check, text lane, both banks, resolution, record assembly, log, heartbeat
+// credit.
+//
+// In a session with the text lane (`text_i`), the check reads, hashes and scans the text of each
+// GATE and END. The banks compare the classes that host and card found; the record has the entry as
+// it was fetched, and the card's classes beside it. Only ADMIT saves the state of a stream's scan.
+// A verdict then takes the check and the text of its entry in addition, as far as they do not fall
+// into the sweep and the log of the one before: the text of an entry is known before its own sweep
+// and after the verdict before it.
 //
 // Entries stay in order; each gives one record and one completion. While an entry is swept, the
 // next is checked. Sweeps follow each other without a gap. So a verdict takes max(policy rows,
@@ -33,7 +41,12 @@ module lane
     parameter int unsigned LogLog2Max = 20,
     parameter int unsigned WatchdogLog2 = 22,   // Response watchdog, log2 of clocks.
     parameter int unsigned Rounds = 1,          // SHA-256 rounds per clock in the log.
-    parameter logic [7:0]  KeyFlags = 8'h01
+    parameter logic [7:0]  KeyFlags = 8'h01,
+    // The text lane; see lane_text. 0: none. With one, at most half of a lane's ids are for reads
+    // of the ring.
+    parameter int unsigned TextEngines = 0,
+    parameter int unsigned TextStates = 4096,
+    parameter int unsigned TextByteClasses = 64
 ) (
     input  logic               clk_i,
     input  logic               rst_i,
@@ -43,6 +56,15 @@ module lane
     input  session_config_t    session_i,
     input  logic [255:0]       policy_digest_i,
     input  logic [63:0]        tick_i,
+    // Text lane; constants where there is none.
+    input  logic               text_i,         // The session uses it.
+    input  image_text_t        text_image_i,
+    input  logic               text_load_i,    // Read its tables, until `text_loaded_o`.
+    input  logic [63:0]        text_tables_i,  // Their address.
+    output logic               text_loaded_o,
+    output fault_e             text_fault_o,   // With `text_loaded_o`: why they are not loaded.
+    output logic [15:0]        text_slot_o,    // Two clocks later, its window:
+    input  text_pkg::place_t   text_place_i,
     // Heartbeats.
     input  logic               heartbeat_i,        // The host presents a heartbeat.
     input  logic [63:0]        heartbeat_nonce_i,  // Its nonce.
@@ -103,6 +125,11 @@ module lane
     output axi_pkg::req_t      axi_req_o,
     input  axi_pkg::rsp_t      axi_rsp_i
 );
+  localparam int unsigned OwnBits = 5 - $clog2(Lanes);  // Bits of a lane's ids.
+  if (TextEngines != 0 && MaxReads > 2 ** (OwnBits - 1)) begin : g_reads
+    $fatal(1, "lane: half of the ids of reads are the text lane's");
+  end
+
   // ---- entry check
   logic sub_valid, sub_ready, check_ready, check_busy;
   submission_t sub;
@@ -114,20 +141,29 @@ module lane
   logic spent, sent, session_take;
   logic [31:0] records_limit, ticks_limit;
 
-  // While a session record is on its way into the log, no entry is accepted, so that an entry after
-  // a heartbeat uses the new credit.
+  logic text;  // The session uses the text lane.
+  assign text = TextEngines != 0 && text_i;
+  // Text of the checked entry.
+  logic text_valid, text_ready, text_answered, text_settle, text_judge, text_renewable, text_renew;
+  logic text_broken, text_idle;
+  fault_e text_bus_fault;
+  text_pkg::text_answer_t text_answer;
+
+  // No entry is accepted while a session record is on its way into the log: an entry after a
+  // heartbeat uses the new credit.
   logic held;
   assign sub_ready = run_i ? check_ready && !held : 1'b1;
 
   entry_check #(
       .MaxStreams(MaxStreams),
-      .Lanes(Lanes)
+      .Lanes(Lanes),
+      .Text(TextEngines != 0)
   ) u_check (
       .clk_i,
       .rst_i,
       .lane_i,
       .flush_i(!run_i),
-      .declared_i(declared_of(header_i)),
+      .declared_i(declared_of(header_i, text)),
       .tick_i,
       .spent_i(spent),
       .sub_valid_i(sub_valid && run_i && !held),
@@ -138,11 +174,22 @@ module lane
       .stream_i(stream),
       .stream_update_o(stream_update),
       .stream_update_stream_o(stream_next),
+      .text_valid_o(text_valid),
+      .text_ready_i(text_ready),
+      .text_answered_i(text_answered),
+      .text_answer_i(text_answer),
+      .text_opening_i(text_image_i.opening),
+      .text_settle_o(text_settle),
+      .text_judge_o(text_judge),
+      .text_renewable_i(text_renewable),
+      .text_renew_o(text_renew),
       .entry_valid_o(checked_valid),
       .entry_ready_i(checked_ready),
       .entry_o(checked),
       .busy_o(check_busy)
   );
+
+  assign text_slot_o = checked.descriptor.slot;
 
   heartbeat u_heartbeat (
       .clk_i,
@@ -209,8 +256,18 @@ module lane
       .step_o(table_step)
   );
 
-  // The entry that the comparators see.
-  descriptor_t swept;  // The entry at the comparators.
+  // ---- banks
+  descriptor_t swept;     // The entry that is swept, as it was fetched.
+  descriptor_t compared;  // The entry at the comparators.
+  found_t swept_found;
+  always_comb begin
+    compared = swept;
+    if (text) begin
+      compared.classes = joined(swept.classes, swept_found.classes, text_image_i.opening);
+      compared.established =
+          joined(swept.established, swept_found.established, text_image_i.opening);
+    end
+  end
   logic policy_done, entropy_done, policy_complete, entropy_complete;
   bank_answer_t policy_answer, entropy_answer;
   assign complete_o = policy_complete && entropy_complete;
@@ -230,7 +287,7 @@ module lane
       .read_i(table_read && !read_i.entropy),
       .row_o(policy_read_o),
       .step_i(table_step),
-      .desc_i(swept),
+      .desc_i(compared),
       .done_o(policy_done),
       .answer_o(policy_answer)
   );
@@ -250,7 +307,7 @@ module lane
       .read_i(table_read && read_i.entropy),
       .row_o(entropy_read_o),
       .step_i(table_step),
-      .desc_i(swept),
+      .desc_i(compared),
       .done_o(entropy_done),
       .answer_o(entropy_answer)
   );
@@ -293,6 +350,7 @@ module lane
     session.heartbeat_ticks = ticks_limit;
     session.open_streams = counters_o.open_streams;
     session.cause = session_cause_i;
+    session.features[FeaturesTextLaneBit] = text;
   end
   record_assembly #(
       .KeyFlags(KeyFlags)
@@ -306,6 +364,7 @@ module lane
       .entry_i(checked),
       .last_i(step.valid && step.last),
       .swept_o(swept),
+      .swept_found_o(swept_found),
       .early_valid_o(early_valid),
       .resolve_valid_o(resolve_valid),
       .resolve_judge_o(resolve_judge),
@@ -387,11 +446,16 @@ module lane
       .counters_o
   );
 
+  fault_e ring_fault;
+  logic ring_needs_reset, ring_idle;
+  axi_pkg::req_t ring_req;
+  axi_pkg::rsp_t ring_rsp;
   ring #(
       .MaxReads(MaxReads),
       .RingLog2Max(RingLog2Max),
       .LogLog2Max(LogLog2Max),
-      .WatchdogLog2(WatchdogLog2)
+      .WatchdogLog2(WatchdogLog2),
+      .Text(TextEngines != 0)
   ) u_ring (
       .clk_i,
       .rst_i,
@@ -401,10 +465,10 @@ module lane
       .halt_i,
       .clear_i,
       .doorbells_i,
-      .fault_o(ring_fault_o),
+      .fault_o(ring_fault),
       .bus_dead_o,
-      .needs_reset_o,
-      .idle_o(ring_idle_o),
+      .needs_reset_o(ring_needs_reset),
+      .idle_o(ring_idle),
       .pointers_o,
       .sub_valid_o(sub_valid),
       .sub_ready_i(sub_ready),
@@ -416,9 +480,93 @@ module lane
       .rec_index_i(rec_index),
       .beat_i,
       .beat_o,
-      .axi_req_o,
-      .axi_rsp_i
+      .axi_req_o(ring_req),
+      .axi_rsp_i(ring_rsp)
   );
+  assign ring_fault_o = ring_fault != FaultNone ? ring_fault : text_bus_fault;
+  assign needs_reset_o = ring_needs_reset || text_broken;
+  assign ring_idle_o = ring_idle && text_idle;
+
+  if (TextEngines != 0) begin : g_text
+    axi_pkg::request_t text_ar;
+    axi_pkg::read_t text_r;
+    logic text_ar_valid, text_ar_ready, text_r_valid;
+    lane_text #(
+        .Engines(TextEngines),
+        .States(TextStates),
+        .ByteClasses(TextByteClasses),
+        .MaxStreams(MaxStreams / Lanes),
+        .Lanes(Lanes),
+        .WatchdogLog2(WatchdogLog2)
+    ) u_text (
+        .clk_i,
+        .rst_i,
+        .run_i,
+        .load_i(text_load_i),
+        .tables_i(text_tables_i),
+        .image_i(text_image_i),
+        .loaded_o(text_loaded_o),
+        .loaded_fault_o(text_fault_o),
+        .entry_i(checked.descriptor),
+        .place_i(text_place_i),
+        .valid_i(text_valid),
+        .ready_o(text_ready),
+        .answered_o(text_answered),
+        .answer_o(text_answer),
+        .settle_i(text_settle),
+        .judge_i(text_judge),
+        .renewable_o(text_renewable),
+        .renew_i(text_renew),
+        .verdict_i(resolved && resolve_judge),
+        .admit_i(verdict.determination == DeterminationAdmit),
+        .ar_o(text_ar),
+        .ar_valid_o(text_ar_valid),
+        .ar_ready_i(text_ar_ready),
+        .r_i(text_r),
+        .r_valid_i(text_r_valid),
+        .broken_o(text_broken),
+        .fault_o(text_bus_fault),
+        .idle_o(text_idle)
+    );
+
+    axi_pkg::request_t ar;
+    logic ar_valid, ring_ar_ready, ring_r_valid;
+    read_share #(
+        .OwnBits(OwnBits)
+    ) u_share (
+        .clk_i,
+        .rst_i,
+        .ring_ar_i(ring_req.ar),
+        .ring_ar_valid_i(ring_req.ar_valid),
+        .ring_ar_ready_o(ring_ar_ready),
+        .ring_r_valid_o(ring_r_valid),
+        .text_ar_i(text_ar),
+        .text_ar_valid_i(text_ar_valid),
+        .text_ar_ready_o(text_ar_ready),
+        .text_r_valid_o(text_r_valid),
+        .text_r_o(text_r),
+        .ar_o(ar),
+        .ar_valid_o(ar_valid),
+        .ar_ready_i(axi_rsp_i.ar_ready),
+        .r_i(axi_rsp_i.r),
+        .r_valid_i(axi_rsp_i.r_valid)
+    );
+    always_comb begin
+      axi_req_o = ring_req;
+      axi_req_o.ar = ar;
+      axi_req_o.ar_valid = ar_valid;
+      ring_rsp = axi_rsp_i;
+      ring_rsp.ar_ready = ring_ar_ready;
+      ring_rsp.r_valid = ring_r_valid;
+    end
+  end else begin : g_no_text
+    assign {text_ready, text_answered, text_renewable} = 3'b001;
+    assign {text_broken, text_idle} = 2'b01;
+    assign {text_loaded_o, text_fault_o, text_bus_fault} = {1'b0, FaultNone, FaultNone};
+    assign text_answer = '0;
+    assign axi_req_o = ring_req;
+    assign ring_rsp = axi_rsp_i;
+  end
 
   // ---- checks
   logic admit;

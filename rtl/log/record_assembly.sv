@@ -33,6 +33,7 @@ module record_assembly
     input  checked_t     entry_i,
     input  logic         last_i,
     output descriptor_t  swept_o,
+    output found_t       swept_found_o,  // Classes that the text lane found for it.
     output logic         early_valid_o,  // `swept_o` becomes the next record.
     // Stages of the swept entry.
     output logic         resolve_valid_o,  // An entry waits for its verdict.
@@ -59,6 +60,7 @@ module record_assembly
   checked_t swept_q;
   always_ff @(posedge clk_i) if (entry_take_i) swept_q <= entry_i;
   assign swept_o = swept_q.descriptor;
+  assign swept_found_o = swept_q.found;
 
   // The record.
   logic [1:0] last_q;
@@ -67,6 +69,7 @@ module record_assembly
   answer_t rec_answer_q;
   logic [15:0] rec_index_q;
   logic [63:0] rec_tick_q;
+  found_t rec_found_q;
   fault_e rec_fault_q;
   logic rec_judge_q, rec_session_q, rec_valid_q;
   assign free_o = !taken_q && !rec_valid_q;
@@ -133,6 +136,7 @@ module record_assembly
       rec_desc_q <= swept_q.descriptor;
       rec_index_q <= swept_q.index;
       rec_tick_q <= swept_q.tick;
+      rec_found_q <= swept_q.found;
     end
     if (session_take_i) rec_desc_q <= session_i;
     if (session_take_i || resolved_i) begin
@@ -158,6 +162,8 @@ module record_assembly
         answer.fault = rec_fault_q;
         answer.policy_row = policy_row_i;
         answer.entropy_row = entropy_row_i;
+        answer.text_classes = rec_found_q.classes;
+        answer.text_established = rec_found_q.established;
       end
       rec_answer_q <= answer;
     end

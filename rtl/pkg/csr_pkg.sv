@@ -17,6 +17,8 @@ package csr_pkg;
     logic [31:0] checkpoint_interval;
     logic [63:0] ckpt_base;     // Checkpoint ring.
     logic [7:0] ckpt_log2;      // log2 of its number of entries; 0: no ring.
+    logic [63:0] text_tables;   // Encoded tables of the text lane.
+    logic [7:0] text_stride;    // log2 of the bytes of a text window.
   } csr_config_t;
 
   // Doorbells: `_we` is high for one clock, with the written value.

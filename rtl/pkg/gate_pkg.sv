@@ -13,10 +13,12 @@ package gate_pkg;
     logic [127:0] classes;
     logic [31:0] register, audience, domain, temporal;
     logic [7:0] quantities;
+    logic text;  // Sessions use the text lane.
   } declared_t;
 
-  function automatic declared_t declared_of(image_header_t header);
+  function automatic declared_t declared_of(image_header_t header, logic text);
     return '{
+        text: text,
         classes: header.classes,
         register: header.register,
         audience: header.audience,
@@ -167,6 +169,10 @@ package gate_pkg;
     logic slot;
     logic sequence_;
     logic context_;
+    logic text_window;
+    logic text_form;
+    logic text_commitment;
+    logic text_end;
     logic credit;
   } entry_faults_t;
 
@@ -181,15 +187,16 @@ package gate_pkg;
   endfunction
 
   // The faults that follow from the entry's own bytes and the declarations. `crc`, `slot`,
-  // `sequence_`, `context_` and `credit` stay clear here, because they need the CRC unit, the
-  // stream table and the heartbeat credit.
+  // `sequence_`, `context_`, those of the text, and `credit` stay clear here: they need the CRC
+  // unit, the stream table, the text lane and the heartbeat.
   function automatic entry_faults_t entry_faults(descriptor_t d, declared_t declared);
     entry_faults_t f;
     f = '0;
     f.version = d.version != 8'(LayoutVersion);
     case (d.opcode)
       OpcodeGate: begin
-        f.reserved = d.reserved_10 != '0 || d.flags[7:2] != '0 || d.fields_touched[7];
+        f.reserved = d.reserved_10 != '0 || d.flags[7:3] != '0
+            || (d.flags[FlagsScanFreshBit] && !declared.text) || d.fields_touched[7];
         f.enumeration = d.category > CategoryTransition || d.granularity > GranularityStep
             || d.epistemic > EpistemicExploratory || d.anchor > AnchorAmbiguous
             || !allowed(declared.temporal, d.temporal) || !allowed(declared.domain, d.domain)
@@ -228,8 +235,42 @@ package gate_pkg;
     if (f.slot) return FaultSlot;
     if (f.sequence_) return FaultSequence;
     if (f.context_) return FaultContext;
+    if (f.text_window) return FaultTextWindow;
+    if (f.text_form) return FaultTextForm;
+    if (f.text_commitment) return FaultTextCommitment;
+    if (f.text_end) return FaultTextEnd;
     if (f.credit) return FaultCredit;
     return FaultNone;
+  endfunction
+
+  // ---- texts
+  // ----
+
+  // Classes that the text lane found: in the entry, and in its stream's admitted entries before it.
+  typedef struct packed {
+    logic [127:0] classes, established;
+  } found_t;
+
+  // Whether an entry has a text.
+  function automatic logic entry_has_text(logic [7:0] opcode);
+    return opcode == OpcodeGate || opcode == OpcodeEnd;
+  endfunction
+
+  // The described length of a GATE is that of its text, as far as 16 bits hold it; where held bytes
+  // come before the span, it is at most that. An END describes none.
+  function automatic logic bad_length(logic [7:0] opcode, logic prefixed, logic [15:0] described,
+      logic [31:0] length);
+    logic [15:0] counted;
+    counted = length > 32'h0000_ffff ? 16'hffff : length[15:0];
+    if (opcode != OpcodeGate) return 1'b0;
+    return prefixed ? described > counted : described != counted;
+  endfunction
+
+  // What a bank compares: where a class forbids, a finding of the host or of the card counts; where
+  // it opens a gate, both must have found it.
+  function automatic logic [127:0] joined(logic [127:0] host, logic [127:0] card,
+      logic [127:0] opening);
+    return ((host | card) & ~opening) | (host & card & opening);
   endfunction
 
   // ---- streams
@@ -322,6 +363,7 @@ package gate_pkg;
     fault_e fault;
     logic [63:0] tick;   // Tick at which its check ended.
     logic [15:0] index;  // Its place in the submission ring.
+    found_t found;       // 0 for an entry without a text, and with a fault.
     descriptor_t descriptor;  // Lowest, so that a simulator copies whole words.
   } checked_t;
 
@@ -351,4 +393,5 @@ package gate_pkg;
 
   localparam int unsigned RowWords = RowBytes / 4;
   localparam int unsigned HeaderWords = ImageHeaderBytes / 4;
+  localparam int unsigned TextWords = ImageTextBytes / 4;
 endpackage

@@ -121,34 +121,73 @@ package text_pkg;
   localparam int unsigned TagBytes = 18;
   localparam int unsigned LengthAt = 34;
   localparam int unsigned HeadBytes = 38;
-  // Tag of a text; first byte at the top. A tool call has another tag; the lane does not read it.
+  // Of a text and of a tool call; first byte at the top.
   localparam logic [8*TagBytes-1:0] TextTag = {"portcullis/span/1", 8'h00};
-  localparam int unsigned WindowBits = 12;  // Width of a window's number of 64-byte beats.
+  localparam logic [8*TagBytes-1:0] CallTag = {"portcullis/call/1", 8'h00};
+  localparam int unsigned WindowBits = 12;  // Of a number of 64-byte beats of a window.
+  localparam int unsigned RangeBits = 17;   // Of a number of beats that are read.
+  localparam int unsigned TotalBits = RangeBits + 6;  // Of a number of their bytes.
+
+  // log2 of the bytes of a window, and of a block of windows.
+  localparam int unsigned StrideMin = 11;
+  localparam int unsigned StrideMax = 17;
+  localparam int unsigned BlockLog2 = 21;
 
   typedef struct packed {
     logic [63:0] address;            // Physical, of the window's first byte.
-    logic [WindowBits-1:0] beats;    // Size of the window in beats.
-    logic [31:0] length;             // Length of held bytes and text, according to the descriptor.
+    logic outside;                   // There is no such window: nothing may be read.
+    logic [WindowBits-1:0] beats;    // Of the window.
     logic [255:0] commitment;        // First byte at the top.
     logic [15:0] slot;
-    logic fresh;                     // The entry starts without the stream's state.
+    logic fresh;                     // The stream's state does not count for this entry.
+    // The bytes are not a text, but `bytes` bytes of the lane's tables, of which `commitment` is
+    // the digest. `outside`, `beats`, `slot` and `fresh` do not count.
+    logic tables;
+    logic [TotalBits-1:0] bytes;
   } text_entry_t;
 
-  // Why an entry's bytes are not the text of its descriptor; the first cause that applies.
+  // Where the window of a slot stands.
+  typedef struct packed {
+    logic outside;
+    logic [63:0] address;
+    logic [WindowBits-1:0] beats;
+  } place_t;
+
+  // Why an entry's bytes are not what is committed to; the first that applies.
   typedef enum logic [2:0] {
-    CauseNone,        // They are its text.
-    CauseWindow,      // Misaligned, or too small for the bytes. Nothing was read.
-    CauseBus,         // The bus answered with an error, wrongly, or not at all.
+    CauseNone,        // They are.
+    CauseWindow,      // They would leave the window, or there is none where it may be.
+    CauseBus,         // The bus answered with an error, in another form, or not at all.
     CauseTag,
-    CauseLength,
-    CauseCommitment,
-    CauseUtf8
+    CauseUtf8,
+    CauseCommitment
   } cause_e;
 
   typedef struct packed {
-    logic agrees;                // If low, only the cause is meaningful.
+    logic agrees;                // Without it, only the cause and the length have a meaning,
     cause_e cause;
+    logic [TotalBits-1:0] length;  // the latter if the cause is neither CauseWindow nor CauseBus.
     logic [127:0] classes;       // Found in the entry.
     logic [127:0] established;   // Found in the admitted entries of the stream before it.
   } text_answer_t;
+
+  // ---- the load of the tables
+  typedef struct packed {
+    logic valid;                    // Held until `done`.
+    logic [63:0] address;           // Of the first byte; a multiple of 64.
+    logic [31:0] bytes;
+    logic [255:0] digest;           // First byte at the top.
+  } load_request_t;
+
+  typedef enum logic [1:0] {
+    LoadGood,    // The tables are complete, and their digest is right.
+    LoadBus,     // They could not be read.
+    LoadDigest,  // Their digest is another one.
+    LoadBad      // They are not tables that this lane can use.
+  } load_result_e;
+
+  typedef struct packed {
+    logic done;  // For one clock.
+    load_result_e result;
+  } load_answer_t;
 endpackage

@@ -36,7 +36,8 @@ module ring
     parameter int unsigned MaxReads     = 32,  // 2 to 32, a power of two
     parameter int unsigned RingLog2Max  = 15,  // 5 to 15
     parameter int unsigned LogLog2Max   = 20,  // 4 to 31
-    parameter int unsigned WatchdogLog2 = 22   // 4 to 40
+    parameter int unsigned WatchdogLog2 = 22,  // 4 to 40
+    parameter bit          Text         = 1'b0 // completions have classes of the text lane
 ) (
     input  logic            clk_i,
     input  logic            rst_i,
@@ -225,7 +226,8 @@ module ring
       .room_o(record_room)
   );
   ring_complete #(
-      .DepthLog2(RecordsLog2)
+      .DepthLog2(RecordsLog2),
+      .Text(Text)
   ) u_complete (
       .clk_i,
       .rst_i,

@@ -13,8 +13,9 @@ module ring_complete
   import layout_pkg::*;
   import crc32_pkg::*;
 #(
-    // 2 to 8: log2 of the number of unanswered records; RAM of 2^DepthLog2 times 225 bits
-    parameter int unsigned DepthLog2 = 5
+    // 2 to 8: log2 of the unanswered records; RAM of 2^DepthLog2 times 225 bits
+    parameter int unsigned DepthLog2 = 5,
+    parameter bit Text = 1'b0  // Records have classes of the text lane: 128 bits more
 ) (
     input  logic        clk_i,
     input  logic        rst_i,
@@ -86,6 +87,7 @@ module ring_complete
           log_index: record_i.answer.log_index
       };
 
+  logic [127:0] text_classes_q;
   logic pop;
   assign pop = state_q == StIdle && popped_q != answered_q;
 
@@ -103,6 +105,7 @@ module ring_complete
     completion.sequence_ = now_q.sequence_number;
     completion.epoch = now_q.epoch;
     completion.log_index = now_q.log_index;
+    completion.text_classes = text_classes_q;
     completion.crc = ~crc_q;
   end
 
@@ -110,6 +113,16 @@ module ring_complete
   logic room;
   assign held = pushed_q - popped_q;
   assign room = held != (DepthLog2 + 1)'(2 ** DepthLog2);
+
+  if (Text) begin : g_text
+    (* ram_style = "distributed" *) logic [127:0] classes_q[2**DepthLog2];
+    always_ff @(posedge clk_i) begin
+      if (room) classes_q[pushed_q[DepthLog2-1:0]] <= record_i.answer.text_classes;
+      if (pop) text_classes_q <= classes_q[popped_q[DepthLog2-1:0]];
+    end
+  end else begin : g_no_text
+    assign text_classes_q = '0;
+  end
 
   always_ff @(posedge clk_i) begin
     // While there is space, the inputs are stored in every clock; only a push keeps them.

@@ -41,7 +41,7 @@ module text_cards
   endfunction
 
   // Whether the last digits, one bit for each length, have a right check digit.
-  function automatic logic [CardLengths-1:0] checked(logic [1:0][79:0] sums, logic plain,
+  function automatic logic [CardLengths-1:0] right_sums(logic [1:0][79:0] sums, logic plain,
                                                      logic [4:0] same);
     logic [CardLengths-1:0] right;
     logic [79:0] sum;
@@ -92,7 +92,7 @@ module text_cards
     digit_d.run = digit_d.since[1] ? 5'd1 : one_more(digit_d.run);
     digit_d.since = 2'd0;
     digit_d.gap = gap_i;
-    right = checked(digit_d.sums, digit_d.plain, digit_d.same);
+    right = right_sums(digit_d.sums, digit_d.plain, digit_d.same);
     digit_d.whole = 1'b0;
     for (int unsigned i = 0; i < CardLengths; i++)
       if (32'(digit_d.run) == i + ShortestCard) digit_d.whole = right[i];

@@ -3,7 +3,9 @@
 // One burst is in flight at a time, with id 0. A burst has at most 512 bytes, never crosses a
 // multiple of 512 bytes, and leaves only when the buffer has room for the longest one. The next
 // range may be taken while beats of the last one wait in the buffer, so that its first burst hides
-// behind their use.
+// behind their use. `range_ready_o` rises again when every beat of the range is in the buffer; then
+// `range_failed_o` says whether it ended with a bad one, and `head_length_o` is the length field of
+// its first beat, if that is a text's.
 //
 // A range that cannot be read whole ends with one bad beat, and none of it follows: behind an error
 // response, a burst of another length, or `give_up_i`. The buffer gives it in its order.
@@ -29,7 +31,9 @@ module text_fetch
     input  logic                  range_valid_i,
     output logic                  range_ready_o,
     input  logic [57:0]           range_beat_i,   // The first beat: its address over 64.
-    input  logic [WindowBits-1:0] range_beats_i,
+    input  logic [RangeBits-1:0]  range_beats_i,
+    output logic                  range_failed_o,
+    output logic [31:0]           head_length_o,
     // beats
     output logic                  beat_valid_o,
     output logic                  beat_bad_o,
@@ -59,7 +63,9 @@ module text_fetch
   logic failed_q;  // It ends with a bad beat,
   logic due_q;     // which is not in the buffer yet.
   logic [57:0] next_q;
-  logic [WindowBits-1:0] left_q;
+  logic [RangeBits-1:0] left_q;
+  logic opens_q;   // None of its beats is stored.
+  logic [31:0] length_q;
   // The burst.
   logic ar_valid_q, flight_q;
   axi_pkg::request_t ar_q;
@@ -75,7 +81,7 @@ module text_fetch
   logic issue, ends, fails;
   logic [3:0] to_boundary, burst;
   assign to_boundary = 4'(BurstBeats) - {1'b0, next_q[2:0]};
-  assign burst = left_q < WindowBits'(to_boundary) ? left_q[3:0] : to_boundary;
+  assign burst = left_q < RangeBits'(to_boundary) ? left_q[3:0] : to_boundary;
   assign issue = active_q && !failed_q && !broken_q && !flight_q && left_q != '0
       && held <= count_t'(Beats - BurstBeats) && !give_up_i;
 
@@ -92,7 +98,7 @@ module text_fetch
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
-      {active_q, failed_q, due_q, ar_valid_q, flight_q, broken_q} <= '0;
+      {active_q, failed_q, due_q, ar_valid_q, flight_q, broken_q, opens_q} <= '0;
       {stored_q, taken_q} <= '0;
     end else begin
       if (ar_valid_q && ar_ready_i) ar_valid_q <= 1'b0;
@@ -102,7 +108,8 @@ module text_fetch
       if (give_up_i || (r_valid_i && (!known || out_of_place))) broken_q <= 1'b1;
 
       if (ends) active_q <= 1'b0;
-      if (range_valid_i && range_ready_o) {active_q, failed_q} <= 2'b10;
+      if (range_valid_i && range_ready_o) {active_q, failed_q, opens_q} <= 3'b101;
+      else if (store) opens_q <= 1'b0;
       if (fails) {failed_q, due_q} <= '1;
       if (store_bad) due_q <= 1'b0;
       if (store || store_bad) stored_q <= stored_q + 1'b1;
@@ -117,14 +124,17 @@ module text_fetch
       ar_q.len <= 8'(burst) - 8'd1;
       await_q <= burst;
       next_q <= next_q + 58'(burst);
-      left_q <= left_q - WindowBits'(burst);
+      left_q <= left_q - RangeBits'(burst);
     end else if (r_valid_i && known) await_q <= await_q - 4'd1;
+    if (store && opens_q) length_q <= r_i.data[8*LengthAt+:32];
     if (store) mem[stored_q[BufferLog2-1:0]] <= r_i.data;
     if (store || store_bad) bad_q[stored_q[BufferLog2-1:0]] <= store_bad;
     ar_q.id <= '0;
   end
 
   assign range_ready_o = !active_q;
+  assign range_failed_o = failed_q;
+  assign head_length_o = length_q;
   assign beat_valid_o = held != '0;
   assign beat_bad_o = bad_q[taken_q[BufferLog2-1:0]];
   assign beat_o = mem[taken_q[BufferLog2-1:0]];

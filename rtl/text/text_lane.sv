@@ -11,13 +11,19 @@
 // `renew_valid_i` says that a slot has a new stream: whatever it held does not count from then on.
 // `renew_ready_o` is high when no entry of the slot is under way or unsettled.
 //
+// The lane reads its tables itself: `load_i` asks for it while `locked_i` is low, and `load_o`
+// answers once. They take the way of a text, so their digest is that of the bytes that were loaded.
+// The memories are written only while `locked_i` is low and such a request is under way.
+//
 // A read that makes no progress for 2^WatchdogLog2 clocks is given up. `broken_o` then stays until
-// the reset, and no later entry is read: each is answered with CauseBus.
+// the reset, and no later entry is read: each is answered with CauseBus. `idle_o` says that nothing
+// is under way, in flight or unsettled.
 //
 // Rate: as `text_window`. After reset: no tables, nothing under way, slots arbitrary.
-// The caller owes: as `text_window`; tables that stay locked while an entry is under way or
-// unsettled; no `renew_valid_i` that is taken back; a renewal of a slot before its first entry;
-// slots below MaxStreams; a verdict for each answer in bounded time, and none without.
+// The caller owes: as `text_window`; `locked_i` low only while no entry is under way or unsettled,
+// and no entry then; a load that is not taken back while `locked_i` is low; no `renew_valid_i` that
+// is taken back; a renewal of a slot before its first entry; slots below MaxStreams; a verdict for
+// each answer in bounded time, and none without.
 `include "assert.svh"
 
 module text_lane
@@ -37,11 +43,9 @@ module text_lane
     input  logic              rst_i,
     // tables
     input  logic              locked_i,
-    input  logic              clear_i,
-    input  logic              load_valid_i,
-    input  logic [7:0]        load_byte_i,
+    input  load_request_t     load_i,
+    output load_answer_t      load_o,
     output logic              complete_o,
-    output logic              bad_o,
     // slots
     input  logic              renew_valid_i,
     output logic              renew_ready_o,
@@ -61,7 +65,9 @@ module text_lane
     input  logic              ar_ready_i,
     input  axi_pkg::read_t    r_i,
     input  logic              r_valid_i,
-    output logic              broken_o
+    output logic              broken_o,
+    output logic              expired_o,  // A read is given up.
+    output logic              idle_o
 );
   // What a slot holds.
   typedef struct packed {
@@ -71,34 +77,41 @@ module text_lane
   } slot_t;
 
   // ---- the text
+  logic unsettled_q, start_q, load_byte;
   logic ready, hold, begins, answer_valid, answer_ready, scan_busy, scan_utf8;
   logic pending, progress, give_up;
   logic [1:0] under_way;
   logic [1:0][15:0] slots;
   logic [15:0] begins_slot;
-  logic begins_fresh;
-  item_t item;
+  logic begins_fresh, begins_tables, is_tables, clear, load_taken_q, bad, too_long;
+  logic takes_load, load_ends, offers;
+  logic [TotalBits-1:0] text_length;
+  item_t item, text_item;
   cause_e cause;
+  text_entry_t given;
   text_window #(
       .BufferLog2(BufferLog2)
   ) u_window (
       .clk_i(clk_i),
       .rst_i(rst_i),
-      .entry_valid_i(entry_valid_i && complete_o && locked_i),
+      .entry_valid_i(offers),
       .entry_ready_o(ready),
-      .entry_i(entry_i),
+      .entry_i(given),
       .under_way_o(under_way),
       .slots_o(slots),
       .hold_i(hold),
       .begin_o(begins),
       .begin_slot_o(begins_slot),
       .begin_fresh_o(begins_fresh),
+      .begin_tables_o(begins_tables),
+      .tables_o(is_tables),
       .item_o(item),
       .scan_busy_i(scan_busy),
       .scan_utf8_i(scan_utf8),
       .answer_valid_o(answer_valid),
       .answer_ready_i(answer_ready),
       .cause_o(cause),
+      .length_o(text_length),
       .give_up_i(give_up),
       .ar_o(ar_o),
       .ar_valid_o(ar_valid_o),
@@ -109,7 +122,53 @@ module text_lane
       .progress_o(progress),
       .broken_o(broken_o)
   );
+  assign expired_o = give_up;
   assign entry_ready_o = ready && complete_o && locked_i;
+  assign idle_o = under_way == '0 && !unsettled_q && !pending && !start_q;
+
+  // ---- the tables: an entry of the window, when nothing else is there
+  assign takes_load = load_i.valid && !locked_i && !load_taken_q && !load_o.done && idle_o;
+  assign offers = takes_load || (entry_valid_i && complete_o && locked_i);
+  assign clear = takes_load;
+  assign load_ends = answer_valid && is_tables;
+  assign too_long = load_i.bytes >> TotalBits != '0;
+  always_comb begin
+    given = entry_i;
+    given.tables = 1'b0;
+    given.bytes = '0;
+    if (takes_load) begin
+      given = '0;
+      given.address = load_i.address;
+      given.commitment = load_i.digest;
+      given.tables = 1'b1;
+      given.bytes = too_long ? '0 : load_i.bytes[TotalBits-1:0];
+    end
+  end
+  assign load_byte = is_tables && item.kind == ItemByte;
+  always_comb begin
+    text_item = item;
+    if (is_tables) text_item.kind = ItemNone;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      load_taken_q <= 1'b0;
+      load_o <= '0;
+    end else begin
+      load_o.done <= load_ends && load_taken_q;
+      if (takes_load) load_taken_q <= 1'b1;
+      if (load_ends) begin
+        load_taken_q <= 1'b0;
+        load_o.result <= LoadBad;
+        unique case (cause)
+          CauseBus: load_o.result <= LoadBus;
+          CauseCommitment: load_o.result <= LoadDigest;
+          CauseNone: if (complete_o && !bad) load_o.result <= LoadGood;
+          default: ;
+        endcase
+      end
+    end
+  end
 
   ring_watchdog #(
       .Log2(WatchdogLog2)
@@ -122,7 +181,7 @@ module text_lane
   );
 
   // ---- the scan starts one clock after its entry begins: its slot is read in between
-  logic start_q, fresh_q, starts_new;
+  logic fresh_q, starts_new;
   slot_t slot, saved;
   logic [ScanBits-1:0] scan_state;
   logic [127:0] classes, established_q;
@@ -136,15 +195,15 @@ module text_lane
       .clk_i(clk_i),
       .rst_i(rst_i),
       .locked_i(locked_i),
-      .clear_i(clear_i),
-      .load_valid_i(load_valid_i),
-      .load_byte_i(load_byte_i),
+      .clear_i(clear),
+      .load_valid_i(load_byte),
+      .load_byte_i(item.data),
       .complete_o(complete_o),
-      .bad_o(bad_o),
+      .bad_o(bad),
       .start_i(start_q),
       .new_i(starts_new),
       .state_i(slot.scan),
-      .item_i(item),
+      .item_i(text_item),
       .busy_o(scan_busy),
       .state_o(scan_state),
       .classes_o(classes),
@@ -152,11 +211,10 @@ module text_lane
   );
 
   // ---- the answer, until its verdict is there
-  logic unsettled_q;
   text_answer_t answer_q;
   logic [15:0] answer_slot_q;
   logic [ScanBits-1:0] answer_scan_q;
-  assign answer_ready = !unsettled_q || settle_i;
+  assign answer_ready = is_tables || !unsettled_q || settle_i;
   assign answer_valid_o = unsettled_q;
   always_comb begin
     answer_o = answer_q;
@@ -185,7 +243,7 @@ module text_lane
       .clk_i(clk_i),
       .rst_i(rst_i),
       .slot_i(save ? answer_slot_q : renew ? renew_slot_i : begins_slot),
-      .read_i(begins),
+      .read_i(begins && !begins_tables),
       .state_o(slot),
       .save_i(save || renew),
       .state_i(saved)
@@ -199,15 +257,16 @@ module text_lane
       answer_slot_q <= '0;
       answer_scan_q <= '0;
     end else begin
-      start_q <= begins;
+      start_q <= begins && !begins_tables;
       if (begins) fresh_q <= begins_fresh;
       if (start_q) established_q <= starts_new ? '0 : slot.established;
       if (settle_i) unsettled_q <= 1'b0;
-      if (answer_valid && answer_ready) begin
+      if (answer_valid && answer_ready && !is_tables) begin
         unsettled_q <= 1'b1;
         answer_q <= '{
             agrees: cause == CauseNone,
             cause: cause,
+            length: text_length,
             classes: classes,
             established: established_q
         };

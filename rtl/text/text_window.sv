@@ -6,17 +6,24 @@
 // scan takes the same register byte by byte, from the first byte behind the head on. So the bytes
 // that are hashed are the bytes that are scanned, and no second read can differ.
 //
-// The answer stands in `answer_valid_o` until `answer_ready_i`. It matches only if every beat came,
-// the tag is a text's, the length is the descriptor's, the digest is the commitment, and the bytes
-// are whole characters in UTF-8. An entry whose length would leave its window, or whose window is
-// misaligned or wraps, is refused before a read. In all cases the answer comes: nothing is awaited
-// but the bus, whose watchdog is the caller's (`give_up_i`), and the scan.
+// The length is the one in the window's first beat. At first, as much is read as one burst can:
+// 512 bytes, or to the end of the window. The rest follows when these beats are there. Beats of the
+// first burst behind the text are dropped; they are part of the window.
+//
+// The answer stands in `answer_valid_o` until `answer_ready_i`. It agrees only if every beat came,
+// the tag is that of a text or a tool call, the bytes are whole characters in UTF-8, and the digest
+// is the commitment. An entry whose length would leave its window, or whose window is misaligned or
+// wraps, is refused. In all cases the answer comes: nothing is awaited but the bus, whose watchdog
+// is the caller's (`give_up_i`), and the scan.
+//
+// An entry with `tables` is the lane's tables: its length is given, it has no head, and its bytes
+// go the same way (`tables_o` says so beside them). They are not asked to be UTF-8.
 //
 // `begin_o` says that the entry of `begin_slot_o` is the next one to be scanned. It comes in a
-// clock in which nothing is under way, and `hold_i` keeps it back. The scan is to be started in the
-// clock after it. The next entry is read while an earlier one is hashed. `under_way_o` and
-// `slots_o` show which entries were taken and not answered: bit 1 the scanned one, bit 0 the one
-// that waits.
+// clock in which nothing is under way, and `hold_i` keeps it back. The scan of a text is to be
+// started in the clock after it. The next entry is read while an earlier one is hashed.
+// `under_way_o` and `slots_o` show which entries were taken and not answered: bit 1 the scanned
+// one, bit 0 the one that waits.
 //
 // Rate: 64 clocks per block, and five more per entry where the beats are there.
 // After reset: nothing under way. The caller owes: as `text_fetch`; a start of the scan one clock
@@ -31,55 +38,95 @@ module text_window
 #(
     parameter int unsigned BufferLog2 = 4  // 4 to 8: log2 of the beats in the buffer.
 ) (
-    input  logic              clk_i,
-    input  logic              rst_i,
+    input  logic                 clk_i,
+    input  logic                 rst_i,
     // entries
-    input  logic              entry_valid_i,
-    output logic              entry_ready_o,
-    input  text_entry_t       entry_i,
-    output logic [1:0]        under_way_o,  // Scanned; waiting.
-    output logic [1:0][15:0]  slots_o,
+    input  logic                 entry_valid_i,
+    output logic                 entry_ready_o,
+    input  text_entry_t          entry_i,
+    output logic [1:0]           under_way_o,  // Scanned; waiting.
+    output logic [1:0][15:0]     slots_o,
     // the scan
-    input  logic              hold_i,
-    output logic              begin_o,
-    output logic [15:0]       begin_slot_o,
-    output logic              begin_fresh_o,
-    output item_t             item_o,
-    input  logic              scan_busy_i,
-    input  logic              scan_utf8_i,
+    input  logic                 hold_i,
+    output logic                 begin_o,
+    output logic [15:0]          begin_slot_o,
+    output logic                 begin_fresh_o,
+    output logic                 begin_tables_o,
+    output logic                 tables_o,  // The items are bytes of tables.
+    output item_t                item_o,
+    input  logic                 scan_busy_i,
+    input  logic                 scan_utf8_i,
     // answers
-    output logic              answer_valid_o,
-    input  logic              answer_ready_i,
-    output cause_e            cause_o,
+    output logic                 answer_valid_o,
+    input  logic                 answer_ready_i,
+    output cause_e               cause_o,
+    output logic [TotalBits-1:0] length_o,  // Of the text.
     // read channels
-    input  logic              give_up_i,
-    output axi_pkg::request_t ar_o,
-    output logic              ar_valid_o,
-    input  logic              ar_ready_i,
-    input  axi_pkg::read_t    r_i,
-    input  logic              r_valid_i,
-    output logic              pending_o,
-    output logic              progress_o,
-    output logic              broken_o
+    input  logic                 give_up_i,
+    output axi_pkg::request_t    ar_o,
+    output logic                 ar_valid_o,
+    input  logic                 ar_ready_i,
+    input  axi_pkg::read_t       r_i,
+    input  logic                 r_valid_i,
+    output logic                 pending_o,
+    output logic                 progress_o,
+    output logic                 broken_o
 );
   // ---- the entry that waits, and what is to be read for it
-  typedef enum logic [1:0] {
+  typedef enum logic [2:0] {
     WaitEmpty,
-    WaitCheck,  // It was taken in the clock before.
-    WaitRange,  // Its range is being offered.
-    WaitReady   // It was refused, or its range was taken.
+    WaitCheck,    // It was taken in the clock before.
+    WaitFirst,    // Its first burst is being offered, or all of the tables.
+    WaitHead,     // The burst is being read.
+    WaitMeasure,  // The length is there.
+    WaitRest,     // The rest is being offered.
+    WaitReady     // It was refused, or everything was asked for.
   } wait_e;
+
+  localparam int unsigned BurstBeats = 8;
+  typedef logic [RangeBits-1:0] range_t;
+  typedef logic [TotalBits-1:0] total_t;
+
+  function automatic logic is_tag(logic [8*TagBytes-1:0] tag);
+    return tag == TextTag || tag == CallTag;
+  endfunction
 
   wait_e wait_q;
   text_entry_t next_q;
-  logic next_refused_q;
-  logic [32:0] next_beats;
-  logic fits, range_ready;
-  // Beats that hold the head and the text; and whether they are in the window, which is in memory.
-  assign next_beats = (33'(next_q.length) + 33'(HeadBytes + BlockBytes - 1)) >> 6;
-  assign fits = next_beats <= 33'(next_q.beats) && next_q.address[5:0] == '0
-      && 59'(next_q.address[63:6]) + 59'(next_q.beats) <= 59'd1 << 58;
+  logic next_refused_q;  // It would leave its window, or has none.
+  logic next_failed_q;   // Its first burst failed.
+  range_t first_q;       // Beats of the first range;
+  range_t rest_q;        // and of the second one.
+  logic [3:0] next_extra_q;  // Beats of the first range that are not part of the text.
+  logic [31:0] next_length_q;
+  total_t next_total;
 
+  // What is read first: up to a multiple of 512 bytes, or to the end of the window; it must be in
+  // memory, and so must the window.
+  range_t window_beats, to_boundary, first_beats, table_beats;
+  logic placed;
+  assign table_beats = range_t'((24'(next_q.bytes) + 24'd63) >> 6);
+  assign window_beats = next_q.tables ? table_beats : range_t'(next_q.beats);
+  assign to_boundary = range_t'(BurstBeats) - range_t'(next_q.address[8:6]);
+  assign first_beats = next_q.tables || window_beats < to_boundary ? window_beats : to_boundary;
+  assign placed = (next_q.tables || !next_q.outside) && window_beats != '0
+      && next_q.address[5:0] == '0
+      && 59'(next_q.address[63:6]) + 59'(window_beats) <= 59'd1 << 58;
+
+  // Beats that hold the head and the text; and whether they are in the window.
+  logic [32:0] next_beats;
+  logic fits;
+  assign next_beats = (33'(next_length_q) + 33'(HeadBytes + BlockBytes - 1)) >> 6;
+  assign fits = next_beats <= 33'(next_q.beats);
+  assign next_total = next_q.tables ? next_q.bytes : total_t'(next_length_q) + total_t'(HeadBytes);
+
+  logic range_valid, range_ready, range_failed;
+  logic [57:0] range_beat;
+  range_t range_beats;
+  logic [31:0] head_length;
+  assign range_valid = wait_q == WaitFirst || wait_q == WaitRest;
+  assign range_beat = next_q.address[63:6] + (wait_q == WaitRest ? 58'(first_q) : 58'd0);
+  assign range_beats = wait_q == WaitRest ? rest_q : first_q;
   assign entry_ready_o = wait_q == WaitEmpty;
 
   // ---- the entry that is scanned
@@ -90,20 +137,17 @@ module text_window
     StAnswer
   } state_e;
 
-  // Bytes of a window, so of what is committed to.
-  localparam int unsigned TotalBits = WindowBits + 6;
-  typedef logic [TotalBits-1:0] total_t;
-
   state_e state_q;
   logic [15:0] slot_q;
-  logic [31:0] declared_q;
+  total_t total_q;      // Bytes that are committed to.
   state_t commitment_q;
-  logic refused_q, failed_q, tag_q, length_q, same_q;
+  logic tables_q, refused_q, failed_q, tag_q, same_q;
+  logic [3:0] extra_q;  // Beats that are to be dropped.
   total_t to_load_q;    // Bytes that no loaded block has.
   total_t to_scan_q;    // Bytes of the text that were not scanned.
   logic ended_q;        // The scan has seen the end.
   logic begun_q;        // A block was loaded.
-  logic first_q;        // The block is the first one,
+  logic leads_q;        // The block is the first one,
   logic final_q;        // the last one,
   logic loaded_q;       // or not there.
   logic padded_q;       // 0x80 is in a loaded block.
@@ -113,21 +157,46 @@ module text_window
   assign begin_o = state_q == StIdle && wait_q == WaitReady && !scan_busy_i && !hold_i;
   assign begin_slot_o = next_q.slot;
   assign begin_fresh_o = next_q.fresh;
+  assign begin_tables_o = next_q.tables;
+  assign tables_o = tables_q;
   assign under_way_o = {state_q != StIdle, wait_q != WaitEmpty};
   assign slots_o = {slot_q, next_q.slot};
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
       wait_q <= WaitEmpty;
-      next_refused_q <= 1'b0;
+      {next_refused_q, next_failed_q} <= '0;
+      {first_q, rest_q, next_extra_q} <= '0;
+      next_length_q <= '0;
     end else begin
       unique case (wait_q)
         WaitEmpty: if (entry_valid_i) wait_q <= WaitCheck;
         WaitCheck: begin
-          next_refused_q <= !fits;
-          wait_q <= fits ? WaitRange : WaitReady;
+          next_refused_q <= !placed;
+          next_failed_q <= 1'b0;
+          next_extra_q <= '0;
+          first_q <= first_beats;
+          wait_q <= placed ? WaitFirst : WaitReady;
         end
-        WaitRange: if (range_ready) wait_q <= WaitReady;
+        WaitFirst: if (range_ready) wait_q <= next_q.tables ? WaitReady : WaitHead;
+        WaitHead: begin
+          next_failed_q <= range_failed;
+          next_length_q <= head_length;
+          if (range_ready) wait_q <= WaitMeasure;
+        end
+        WaitMeasure: begin
+          wait_q <= WaitReady;
+          rest_q <= next_beats[RangeBits-1:0] - first_q;
+          // A bad beat is the last one.
+          if (next_failed_q) next_extra_q <= 4'(BurstBeats + 1);
+          else if (!fits) begin
+            next_refused_q <= 1'b1;
+            next_extra_q <= first_q[3:0];
+          end else if (next_beats[RangeBits-1:0] <= first_q)
+            next_extra_q <= first_q[3:0] - next_beats[3:0];
+          else wait_q <= WaitRest;
+        end
+        WaitRest: if (range_ready) wait_q <= WaitReady;
         WaitReady: if (begin_o) wait_q <= WaitEmpty;
         default: wait_q <= WaitEmpty;
       endcase
@@ -144,10 +213,12 @@ module text_window
       .clk_i(clk_i),
       .rst_i(rst_i),
       .give_up_i(give_up_i),
-      .range_valid_i(wait_q == WaitRange),
+      .range_valid_i(range_valid),
       .range_ready_o(range_ready),
-      .range_beat_i(next_q.address[63:6]),
-      .range_beats_i(next_beats[WindowBits-1:0]),
+      .range_beat_i(range_beat),
+      .range_beats_i(range_beats),
+      .range_failed_o(range_failed),
+      .head_length_o(head_length),
       .beat_valid_o(beat_valid),
       .beat_bad_o(beat_bad),
       .beat_o(beat),
@@ -164,7 +235,7 @@ module text_window
 
   // ---- the next block: what is left of the bytes, the byte behind them, the number of bits
   logic whole;         // The block is full of bytes.
-  logic needs_beat, ends_here, load, leaves, step, last_step;
+  logic needs_beat, ends_here, may_load, load, drop, leaves, step, last_step;
   logic [5:0] used;    // Bytes of a block that is not.
   block_t padded;
   assign whole = to_load_q >= total_t'(BlockBytes);
@@ -177,7 +248,7 @@ module text_window
       for (int unsigned i = 0; i < BlockBytes; i++)
         if (6'(i) >= used) padded[8*(BlockBytes-1-i)+:8] = '0;
       if (!padded_q) padded[8*(BlockBytes-1-32'(used))+:8] = 8'h80;
-      if (ends_here) padded[63:0] = {43'd0, declared_q[17:0] + 18'(HeadBytes), 3'd0};
+      if (ends_here) padded[63:0] = 64'({total_q, 3'd0});
     end
   end
 
@@ -188,14 +259,16 @@ module text_window
   assign hash_start = loaded_q && at_q == '0;
   assign last_step = at_q == 6'(BlockBytes - 1);
   assign leaves = step && (last_step || ended_q);
-  assign load = state_q == StRun && !failed_q && (!loaded_q || (leaves && !final_q))
-      && (!needs_beat || (beat_valid && !beat_bad));
-  assign take = state_q == StRun && !failed_q && needs_beat && beat_valid
-      && (!loaded_q || (leaves && !final_q));
+  assign may_load = state_q == StRun && !failed_q && (!loaded_q || (leaves && !final_q));
+  assign load = may_load && (!needs_beat || (beat_valid && !beat_bad));
+  // What is dropped stands behind the beats of the text.
+  assign drop = (state_q == StRun || state_q == StDrain) && !needs_beat && extra_q != '0
+      && beat_valid;
+  assign take = (may_load && needs_beat && beat_valid) || drop;
 
   // ---- the scan
   logic is_text;
-  assign is_text = step && (!first_q || at_q >= 6'(HeadBytes));
+  assign is_text = step && (tables_q || !leads_q || at_q >= 6'(HeadBytes));
   always_comb begin
     item_o = '0;
     item_o.data = block_q[511-:8];
@@ -206,34 +279,37 @@ module text_window
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
       state_q <= StIdle;
-      {refused_q, failed_q, tag_q, length_q, same_q} <= '0;
-      {to_load_q, to_scan_q, at_q} <= '0;
-      {ended_q, begun_q, first_q, final_q, loaded_q, padded_q} <= '0;
+      {tables_q, refused_q, failed_q, tag_q, same_q} <= '0;
+      {extra_q, to_load_q, to_scan_q, at_q} <= '0;
+      {ended_q, begun_q, leads_q, final_q, loaded_q, padded_q} <= '0;
       block_q <= '0;
-      {slot_q, declared_q, commitment_q} <= '0;
+      {slot_q, total_q, commitment_q} <= '0;
     end else begin
       unique case (state_q)
         StIdle: begin
           if (begin_o) begin
-            state_q <= next_refused_q ? StDrain : StRun;
+            state_q <= next_refused_q || next_failed_q ? StDrain : StRun;
             slot_q <= next_q.slot;
-            declared_q <= next_q.length;
             commitment_q <= next_q.commitment;
+            tables_q <= next_q.tables;
             refused_q <= next_refused_q;
-            {failed_q, tag_q, length_q, same_q} <= '0;
-            to_load_q <= total_t'(next_q.length) + total_t'(HeadBytes);
-            to_scan_q <= total_t'(next_q.length);
-            {ended_q, begun_q, first_q, final_q, loaded_q, padded_q} <= '0;
+            failed_q <= next_failed_q;
+            {tag_q, same_q} <= '0;
+            extra_q <= next_extra_q;
+            total_q <= next_total;
+            to_load_q <= next_refused_q || next_failed_q ? '0 : next_total;
+            to_scan_q <= next_q.tables ? next_total : total_t'(next_length_q);
+            {ended_q, begun_q, leads_q, final_q, loaded_q, padded_q} <= '0;
             at_q <= '0;
           end
         end
         StRun: begin
           if (item_o.kind == ItemByte) to_scan_q <= to_scan_q - 1'b1;
           if (item_o.kind == ItemEnd) ended_q <= 1'b1;
-          if (hash_start && hash_ready && first_q) begin
-            tag_q <= block_q[511-:8*TagBytes] == TextTag;
-            length_q <= word_turned(block_q[511-8*LengthAt-:32]) == declared_q;
-          end
+          // The length was read from the same beat; so it cannot differ, and is compared again.
+          if (hash_start && hash_ready && leads_q)
+            tag_q <= tables_q || (is_tag(block_q[511-:8*TagBytes])
+                && word_turned(block_q[511-8*LengthAt-:32]) == 32'(to_scan_q));
           if (step) begin
             at_q <= at_q + 1'b1;
             block_q <= block_q << 8;
@@ -247,7 +323,7 @@ module text_window
             loaded_q <= 1'b1;
             block_q <= padded;
             begun_q <= 1'b1;
-            first_q <= !begun_q;
+            leads_q <= !begun_q;
             final_q <= ends_here;
             padded_q <= padded_q || !whole;
             to_load_q <= whole ? to_load_q - total_t'(BlockBytes) : '0;
@@ -259,11 +335,12 @@ module text_window
         end
         StDrain: begin
           same_q <= digest == commitment_q;
-          if (!hash_busy && !scan_busy_i) state_q <= StAnswer;
+          if (!hash_busy && !scan_busy_i && extra_q == '0) state_q <= StAnswer;
         end
         StAnswer: if (answer_ready_i) state_q <= StIdle;
         default: state_q <= StAnswer;
       endcase
+      if (drop) extra_q <= beat_bad ? '0 : extra_q - 4'd1;
     end
   end
 
@@ -272,7 +349,7 @@ module text_window
       .rst_i(rst_i),
       .start_i(hash_start && hash_ready),
       .ready_o(hash_ready),
-      .chain_i(!first_q),
+      .chain_i(!leads_q),
       .state_i(InitialHash),
       .block_i(block_q),
       .busy_o(hash_busy),
@@ -282,14 +359,14 @@ module text_window
 
   // ---- the answer
   assign answer_valid_o = state_q == StAnswer;
+  assign length_o = total_q - total_t'(HeadBytes);
   always_comb begin
     cause_o = CauseNone;
     if (refused_q) cause_o = CauseWindow;
     else if (failed_q) cause_o = CauseBus;
     else if (!tag_q) cause_o = CauseTag;
-    else if (!length_q) cause_o = CauseLength;
+    else if (!scan_utf8_i && !tables_q) cause_o = CauseUtf8;
     else if (!same_q) cause_o = CauseCommitment;
-    else if (!scan_utf8_i) cause_o = CauseUtf8;
   end
 
   always_ff @(posedge clk_i) begin

@@ -22,7 +22,8 @@ module portcullis_top
     parameter int unsigned EntropyRows = 64,   // 1 to 1024, 1536 bits of RAM each.
     parameter int unsigned MaxStreams = 1024,  // 1 to 65536, 33 bits of RAM each.
     parameter int unsigned Lanes = 1,          // 1, 2, 4 or 8.
-    // Read bursts in flight, of all lanes together; 512 bytes of buffer each.
+    // Read bursts in flight, of all lanes together; 512 bytes of buffer each. With a text lane at
+    // most 16 count.
     parameter int unsigned MaxReads = 32,
     parameter int unsigned WatchdogLog2 = 22,  // Response watchdog, log2 of clocks.
     // SHA-256 rounds a clock: 1, 2, 4, 16; more are for simulation.
@@ -31,6 +32,12 @@ module portcullis_top
     parameter int unsigned PatrolLog2 = 24,
     // Stop the clocks of parts that have nothing to do; for simulation.
     parameter bit          Sleep = 1'b0,
+    // The text lane: engines of each lane, 0 to 8 (0: none), states and byte classes of an engine,
+    // blocks of 2 MiB for text windows (1 to 32). See text_scan and text_blocks.
+    parameter int unsigned TextEngines = 0,
+    parameter int unsigned TextStates = 4096,
+    parameter int unsigned TextByteClasses = 64,
+    parameter int unsigned TextBlocks = 32,
     parameter bit          Production = 1'b0,
     parameter logic [255:0] DeviceSecret = key_pkg::TestSecret,  // First byte at the top.
     parameter logic [7:0]  KeyFlags = 8'h05    // SIM 1, CLASS_KEY 2, NO_TRNG 4.
@@ -114,6 +121,7 @@ module portcullis_top
 
   // First byte lowest; the top bit of the first byte marks simulated designs.
   localparam logic [127:0] DesignId = design_pkg::DesignId | (KeyFlags[0] ? 128'h80 : 128'h0);
+  localparam int unsigned RingReads = TextEngines != 0 && MaxReads > 16 ? 16 : MaxReads;
   localparam int unsigned RingLog2Max = 15;
   localparam int unsigned LogLog2Max = 20;
 
@@ -125,8 +133,8 @@ module portcullis_top
   ring_pointers_t [Lanes-1:0] lane_pointers;
   logic command_write;
   logic [7:0] command;
-  table_access_t header_access, policy_access, entropy_access;
-  table_answer_t header_answer, policy_answer, entropy_answer;
+  table_access_t header_access, blocks_access, policy_access, entropy_access;
+  table_answer_t header_answer, blocks_answer, policy_answer, entropy_answer;
   logic locked, cfg_locked, tables_clear, check;
 
   axi_pkg::lite_req_t axil_req;
@@ -139,7 +147,7 @@ module portcullis_top
     csr_status_t status;
     ring_pointers_t [Lanes-1:0] lanes;
     logic cfg_locked;
-    table_answer_t header, policy, entropy;
+    table_answer_t header, blocks, policy, entropy;
   } shown_t;
   shown_t standing, shown;
   assign standing = '{
@@ -147,6 +155,7 @@ module portcullis_top
           lanes: lane_pointers,
           cfg_locked: cfg_locked,
           header: header_answer,
+          blocks: blocks_answer,
           policy: policy_answer,
           entropy: entropy_answer
       };
@@ -170,10 +179,14 @@ module portcullis_top
       .EntropyRows(EntropyRows),
       .MaxStreams(MaxStreams),
       .Lanes(Lanes),
-      .MaxReads(MaxReads),
+      .MaxReads(RingReads),
       .RingLog2Max(RingLog2Max),
       .LogLog2Max(LogLog2Max),
-      .KeyFlags(KeyFlags)
+      .KeyFlags(KeyFlags),
+      .TextEngines(TextEngines),
+      .TextStates(TextStates),
+      .TextByteClasses(TextByteClasses),
+      .TextBlocks(TextBlocks)
   ) u_csr (
       .clk_i(csr_clk),
       .rst_i,
@@ -190,6 +203,8 @@ module portcullis_top
       .command_o(command),
       .header_access_o(header_access),
       .header_answer_i(shown.header),
+      .blocks_access_o(blocks_access),
+      .blocks_answer_i(shown.blocks),
       .policy_access_o(policy_access),
       .policy_answer_i(shown.policy),
       .entropy_access_o(entropy_access),
@@ -206,11 +221,13 @@ module portcullis_top
 
   // ---- image header
   image_header_t header;
-  logic header_fits, header_complete;
+  image_text_t image_text;
+  logic header_fits, header_complete, asks_text, has_text;
   logic [Lanes-1:0] banks_complete;
   image_header #(
       .PolicyRows(PolicyRows),
-      .EntropyRows(EntropyRows)
+      .EntropyRows(EntropyRows),
+      .Text(TextEngines != 0)
   ) u_header (
       .clk_i,
       .rst_i,
@@ -221,8 +238,50 @@ module portcullis_top
       .check_i(check),
       .fits_o(header_fits),
       .complete_o(header_complete),
-      .header_o(header)
+      .header_o(header),
+      .has_text_o(asks_text),
+      .text_o(image_text)
   );
+  // A card without a text lane has no session with one, whatever the header says.
+  assign has_text = TextEngines != 0 && asks_text;
+
+  // ---- text windows and tables
+  logic text_load, text_placed;
+  logic [Lanes-1:0] text_loaded;
+  logic [Lanes-1:0][15:0] text_slots;
+  text_pkg::place_t [Lanes-1:0] text_places;
+  fault_e [Lanes-1:0] text_faults;
+  fault_e text_fault;
+  if (TextEngines != 0) begin : g_text
+    logic windows_placed;
+    text_blocks #(
+        .Lanes(Lanes),
+        .Blocks(TextBlocks)
+    ) u_blocks (
+        .clk_i,
+        .rst_i,
+        .access_i(blocks_access),
+        .locked_i(cfg_locked),
+        .answer_o(blocks_answer),
+        .stride_i(cfg.text_stride),
+        .placed_o(windows_placed),
+        .slot_i(text_slots),
+        .place_o(text_places)
+    );
+    assign text_placed = windows_placed && cfg.text_tables[5:0] == '0;
+    // The first fault of the lanes; one of the bus before any other.
+    always_comb begin
+      text_fault = FaultNone;
+      for (int l = Lanes - 1; l >= 0; l--)
+        if (text_faults[l] != FaultNone && !(text_fault == FaultReadResponse
+            || text_fault == FaultWatchdog)) text_fault = text_faults[l];
+    end
+  end else begin : g_no_text
+    assign blocks_answer = '0;
+    assign text_places = '0;
+    assign text_placed = 1'b0;
+    assign text_fault = FaultNone;
+  end
 
   // ---- lifecycle
   logic ring_open, ring_fetch, ring_halt, ring_clear, tail_doorbell, head_doorbells;
@@ -242,7 +301,9 @@ module portcullis_top
   logic found_alike;
   life_e sign_life;
 
-  lifecycle u_lifecycle (
+  lifecycle #(
+      .Text(TextEngines != 0)
+  ) u_lifecycle (
       .clk_i,
       .rst_i,
       .command_write_i(command_write),
@@ -258,6 +319,11 @@ module portcullis_top
       .digest_expected_i(found_alike && found_digest == cfg.expected_digest),
       .digest_same_i(found_alike && found_digest == status.policy_digest),
       .changed_i(tables_changed),
+      .text_i(has_text),
+      .text_placed_i(text_placed),
+      .text_load_o(text_load),
+      .text_loaded_i(&text_loaded),
+      .text_fault_i(text_fault),
       .ring_open_o(ring_open),
       .ring_fetch_o(ring_fetch),
       .ring_halt_o(ring_halt),
@@ -355,6 +421,7 @@ module portcullis_top
       .Rounds(Rounds),
       .KeyFlags(KeyFlags),
       .Lanes(Lanes),
+      .Text(TextEngines != 0),
       .DeviceSecret(DeviceSecret),
       .DesignId(DesignId)
   ) u_attest (
@@ -370,6 +437,8 @@ module portcullis_top
       .patrol_done_o(patrol_done),
       .changed_o(tables_changed),
       .header_i(header),
+      .has_text_i(has_text),
+      .text_i(image_text),
       .read_lane_o(read_lane),
       .read_o(read),
       .read_ready_i(read_ready[lane_t'(read_lane)]),
@@ -436,12 +505,15 @@ module portcullis_top
         .EntropyRows(EntropyRows),
         .MaxStreams(MaxStreams),
         .Lanes(Lanes),
-        .MaxReads(MaxReads / Lanes),
+        .MaxReads(RingReads / Lanes),
         .RingLog2Max(RingLog2Max),
         .LogLog2Max(LogLog2Max),
         .WatchdogLog2(WatchdogLog2),
         .Rounds(Rounds),
-        .KeyFlags(KeyFlags)
+        .KeyFlags(KeyFlags),
+        .TextEngines(TextEngines),
+        .TextStates(TextStates),
+        .TextByteClasses(TextByteClasses)
     ) u_lane (
         .clk_i,
         .rst_i,
@@ -450,6 +522,14 @@ module portcullis_top
         .session_i(cfg.session),
         .policy_digest_i(status.policy_digest),
         .tick_i(tick),
+        .text_i(has_text),
+        .text_image_i(image_text),
+        .text_load_i(text_load),
+        .text_tables_i(cfg.text_tables),
+        .text_loaded_o(text_loaded[l]),
+        .text_fault_o(text_faults[l]),
+        .text_slot_o(text_slots[l]),
+        .text_place_i(text_places[l]),
         .heartbeat_i(doorbells.heartbeat_we && status.life == LifeRun),
         .heartbeat_nonce_i(doorbells.heartbeat_nonce),
         .heartbeat_nonce_o(heartbeat_nonce[l]),

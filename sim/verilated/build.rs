@@ -67,7 +67,8 @@ fn build() -> Result<()> {
         let mut card = common.clone();
         card.push(format!("-GWatchdogLog2={}", params::WATCHDOG_LOG2));
         card.extend([format!("-GRounds={rounds}"), format!("-GLanes={lanes}"), format!("-GSleep={sleep}")]);
-        card.extend([format!("-GPatrolLog2={patrol}"), HOOKS.to_owned()]);
+        card.extend([format!("-GPatrolLog2={patrol}"), format!("-GTextEngines={}", params::TEXT_ENGINES)]);
+        card.push(HOOKS.to_owned());
         card.extend(files.iter().cloned());
         card
     };

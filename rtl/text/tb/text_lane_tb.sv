@@ -10,11 +10,13 @@ module text_lane_tb
     input  logic                clk_i,
     input  logic                rst_i,
     input  logic                locked_i,
-    input  logic                clear_i,
     input  logic                load_valid_i,
-    input  logic [7:0]          load_byte_i,
+    input  logic [63:0]         load_address_i,
+    input  logic [31:0]         load_bytes_i,
+    input  logic [255:0]        load_digest_i,  // First byte at the top.
+    output logic                load_done_o,
+    output logic [1:0]          load_result_o,
     output logic                complete_o,
-    output logic                bad_o,
     input  logic                renew_valid_i,
     output logic                renew_ready_o,
     input  logic [15:0]         renew_slot_i,
@@ -22,13 +24,14 @@ module text_lane_tb
     output logic                entry_ready_o,
     input  logic [63:0]         address_i,
     input  logic [11:0]         beats_i,
-    input  logic [31:0]         length_i,
+    input  logic                outside_i,
     input  logic [255:0]        commitment_i,  // First byte at the top.
     input  logic [15:0]         slot_i,
     input  logic                fresh_i,
     output logic                answer_valid_o,
     output logic                agrees_o,
     output logic [2:0]          cause_o,
+    output logic [31:0]         length_o,
     output logic [127:0]        classes_o,
     output logic [127:0]        established_o,
     output logic [ScanBits-1:0] state_o,  // Behind the answered entry.
@@ -44,11 +47,14 @@ module text_lane_tb
     input  logic [1:0]          r_resp_i,
     input  logic                r_last_i,
     input  logic [511:0]        r_data_i,  // First byte at the bottom.
-    output logic                broken_o
+    output logic                broken_o,
+    output logic                expired_o,
+    output logic                idle_o
 );
   axi_pkg::req_t req;
   axi_pkg::rsp_t rsp;
   text_answer_t answer;
+  load_answer_t load;
   text_lane #(
       .Engines(Engines),
       .MaxStreams(MaxStreams),
@@ -56,12 +62,21 @@ module text_lane_tb
   ) u_lane (
       .entry_i('{
               address: address_i,
+              outside: outside_i,
               beats: beats_i,
-              length: length_i,
               commitment: commitment_i,
               slot: slot_i,
-              fresh: fresh_i
+              fresh: fresh_i,
+              tables: 1'b0,
+              bytes: '0
           }),
+      .load_i('{
+              valid: load_valid_i,
+              address: load_address_i,
+              bytes: load_bytes_i,
+              digest: load_digest_i
+          }),
+      .load_o(load),
       .answer_o(answer),
       .ar_o(req.ar),
       .r_i(rsp.r),
@@ -70,6 +85,9 @@ module text_lane_tb
   assign state_o = u_lane.answer_scan_q;
   assign agrees_o = answer.agrees;
   assign cause_o = answer.cause;
+  assign length_o = 32'(answer.length);
+  assign load_done_o = load.done;
+  assign load_result_o = load.result;
   assign classes_o = answer.classes;
   assign established_o = answer.established;
   assign ar_addr_o = req.ar.addr;

@@ -12,6 +12,16 @@ namespace {
 constexpr uint32_t kBound = 4'000'000;
 constexpr uint8_t kSlvErr = 2;
 
+// The first byte of a digest is the most significant one of a port.
+template <typename Port, typename Digest>
+void put_digest(Port& port, const Digest& digest) {
+  for (size_t i = 0; i < 32; ++i) {
+    const size_t at = 31 - i;
+    if (at % 4 == 3) port[at / 4] = 0;
+    port[at / 4] |= static_cast<uint32_t>(digest[i]) << (8 * (at % 4));
+  }
+}
+
 }  // namespace
 
 class LaneBench::Entry {
@@ -107,7 +117,8 @@ void LaneBench::clock() {
 
 void LaneBench::reset() {
   const Entry entry(*this);
-  top_->locked_i = top_->clear_i = top_->load_valid_i = 0;
+  top_->load_valid_i = 0;
+  top_->locked_i = 1;
   top_->renew_valid_i = top_->entry_valid_i = top_->settle_i = top_->admit_i = 0;
   bursts_.clear();
   silent_ = fault_met_ = false;
@@ -118,18 +129,23 @@ void LaneBench::reset() {
   settle_inputs();
 }
 
-// Loads tables and locks them; whether they are whole.
-bool LaneBench::load(rust::Slice<const uint8_t> bytes) {
+// Asks for a load of tables from the memory, and locks them; the result, or 4 when none came.
+uint8_t LaneBench::load(const LaneTables& tables) {
   const Entry entry(*this);
-  for (const uint8_t byte : bytes) {
-    top_->load_byte_i = byte;
-    top_->load_valid_i = 1;
+  top_->locked_i = 0;
+  top_->load_valid_i = 1;
+  top_->load_address_i = tables.address;
+  top_->load_bytes_i = tables.bytes;
+  put_digest(top_->load_digest_i, tables.digest);
+  uint8_t result = 4;
+  for (uint32_t clocks = 0; clocks < kBound && result == 4; ++clocks) {
     clock();
+    if (top_->load_done_o) result = top_->load_result_o;
   }
   top_->load_valid_i = 0;
   top_->locked_i = 1;
   settle_inputs();
-  return top_->complete_o && !top_->bad_o;
+  return result;
 }
 
 void LaneBench::set_bus(Bus bus) {
@@ -174,13 +190,8 @@ uint32_t LaneBench::enter(const LaneEntry& given) {
   top_->entry_valid_i = 1;
   top_->address_i = given.address;
   top_->beats_i = given.beats;
-  top_->length_i = given.length;
-  for (size_t i = 0; i < 32; ++i) {
-    // The first byte is the most significant one.
-    const size_t at = 31 - i;
-    if (at % 4 == 3) top_->commitment_i[at / 4] = 0;
-    top_->commitment_i[at / 4] |= static_cast<uint32_t>(given.commitment[i]) << (8 * (at % 4));
-  }
+  top_->outside_i = given.outside;
+  put_digest(top_->commitment_i, given.commitment);
   top_->slot_i = given.slot;
   top_->fresh_i = given.fresh;
   for (uint32_t clocks = 1; clocks < kBound; ++clocks) {
@@ -202,6 +213,7 @@ LaneAnswer LaneBench::answer() {
   answer.came = top_->answer_valid_o != 0;
   answer.agrees = top_->agrees_o != 0;
   answer.cause = top_->cause_o;
+  answer.length = top_->length_o;
   for (size_t i = 0; i < 16; ++i) {
     answer.classes[i] = static_cast<uint8_t>(top_->classes_o[i / 4] >> (8 * (i % 4)));
     answer.established[i] = static_cast<uint8_t>(top_->established_o[i / 4] >> (8 * (i % 4)));
@@ -231,6 +243,10 @@ rust::Vec<uint64_t> LaneBench::reads() {
   reads_.clear();
   return reads;
 }
+
+bool LaneBench::complete() const { return top_->complete_o != 0; }
+
+bool LaneBench::idle_now() const { return top_->idle_o != 0; }
 
 bool LaneBench::broken() const { return top_->broken_o != 0; }
 

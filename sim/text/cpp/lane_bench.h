@@ -21,6 +21,7 @@ namespace portcullis {
 
 struct LaneEntry;
 struct LaneAnswer;
+struct LaneTables;
 struct Bus;
 enum class BusFault : uint8_t;
 
@@ -30,7 +31,7 @@ class LaneBench final {
   ~LaneBench();
 
   void reset();
-  bool load(rust::Slice<const uint8_t> bytes);
+  uint8_t load(const LaneTables& tables);
   void set_bus(Bus bus);
   void fault_at(BusFault fault, uint32_t beats);
   void write(uint64_t address, rust::Slice<const uint8_t> bytes);
@@ -42,6 +43,8 @@ class LaneBench final {
   rust::Vec<uint64_t> reads();
   bool fault_met() const { return fault_met_; }
   bool broken() const;
+  bool complete() const;
+  bool idle_now() const;
   uint64_t clocks() const { return clocks_; }
   rust::String failure() const { return rust::String::lossy(sink_.stopped ? sink_.text : std::string()); }
 

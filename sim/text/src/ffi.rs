@@ -25,8 +25,8 @@ pub(crate) mod bridge {
         address: u64,
         /// Size of the window in beats of 64 bytes; below 4,096.
         beats: u16,
-        /// Length of the text, as the descriptor declares it.
-        length: u32,
+        /// The slot has no window.
+        outside: bool,
         commitment: [u8; 32],
         slot: u16,
         fresh: bool,
@@ -40,13 +40,24 @@ pub(crate) mod bridge {
         agrees: bool,
         /// The cause, as a number of `text_pkg::cause_e`.
         cause: u8,
+        /// Of the text.
+        length: u32,
         classes: [u8; 16],
         established: [u8; 16],
         /// The stream's scan state after the entry.
         state: Vec<u8>,
     }
 
-    /// The behaviour of the bus.
+    /// Tables in the memory.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    struct LaneTables {
+        address: u64,
+        bytes: u32,
+        /// SHA-256 of the bytes.
+        digest: [u8; 32],
+    }
+
+    /// How the bus behaves.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     struct Bus {
         /// Clocks from a request to its first beat: a random number from `least_latency` to `most_latency`.
@@ -80,7 +91,8 @@ pub(crate) mod bridge {
         fn new_lane_bench() -> UniquePtr<LaneBench>;
 
         fn reset(self: Pin<&mut LaneBench>);
-        fn load(self: Pin<&mut LaneBench>, bytes: &[u8]) -> bool;
+        /// `text_pkg::load_result_e`; 4 when no answer came.
+        fn load(self: Pin<&mut LaneBench>, tables: &LaneTables) -> u8;
         fn set_bus(self: Pin<&mut LaneBench>, bus: Bus);
         /// `beats` is the number of the faulty beat, counted from now; the next beat is 1.
         fn fault_at(self: Pin<&mut LaneBench>, fault: BusFault, beats: u32);
@@ -93,6 +105,8 @@ pub(crate) mod bridge {
         fn reads(self: Pin<&mut LaneBench>) -> Vec<u64>;
         fn fault_met(self: &LaneBench) -> bool;
         fn broken(self: &LaneBench) -> bool;
+        fn complete(self: &LaneBench) -> bool;
+        fn idle_now(self: &LaneBench) -> bool;
         fn clocks(self: &LaneBench) -> u64;
         /// Text of the first failed assertions; empty if none failed.
         fn failure(self: &LaneBench) -> String;

@@ -5,7 +5,7 @@ use crate::ffi::bridge::{self, LaneBench};
 use cxx::UniquePtr;
 use std::pin::Pin;
 
-pub use bridge::{Bus, BusFault, LaneAnswer as Answer, LaneEntry as Entry};
+pub use bridge::{Bus, BusFault, LaneAnswer as Answer, LaneEntry as Entry, LaneTables as Tables};
 
 /// Number of clocks without progress after which the model gives up a read.
 pub const WATCHDOG: u32 = 1 << 10;
@@ -17,14 +17,12 @@ pub enum Cause {
     Window,
     Bus,
     Tag,
-    Length,
-    Commitment,
     Utf8,
+    Commitment,
 }
 
 impl Cause {
-    pub const ALL: [Self; 7] =
-        [Self::None, Self::Window, Self::Bus, Self::Tag, Self::Length, Self::Commitment, Self::Utf8];
+    pub const ALL: [Self; 6] = [Self::None, Self::Window, Self::Bus, Self::Tag, Self::Utf8, Self::Commitment];
 
     /// The cause with this number; `None` if there is none.
     #[must_use]
@@ -33,7 +31,16 @@ impl Cause {
     }
 }
 
-/// The model and the loop that drives its clock.
+/// `text_pkg::load_result_e`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Load {
+    Good,
+    Bus,
+    Digest,
+    Bad,
+}
+
+/// The model under its clock loop.
 pub struct Lane(UniquePtr<LaneBench>);
 
 impl Default for Lane {
@@ -49,11 +56,12 @@ impl Lane {
         self.checked(())
     }
 
-    /// Loads tables and locks them. Errors: the lane refuses the tables; a failed assertion.
-    pub fn load(&mut self, tables: &[u8]) -> Result<(), BenchError> {
-        let whole = self.top().load(tables);
+    /// Lets the lane load tables from the memory, and locks them. Errors: no answer comes; a failed assertion.
+    pub fn load(&mut self, tables: &Tables) -> Result<Load, BenchError> {
+        let result = self.top().load(tables);
         self.checked(())?;
-        if whole { Ok(()) } else { Err(BenchError::Stuck("take the tables")) }
+        let results = [Load::Good, Load::Bus, Load::Digest, Load::Bad];
+        results.get(usize::from(result)).copied().ok_or(BenchError::Stuck("load the tables"))
     }
 
     pub fn set_bus(&mut self, bus: Bus) {
@@ -109,6 +117,18 @@ impl Lane {
     /// Addresses of the beats that the lane has requested since the last call, in order.
     pub fn reads(&mut self) -> Vec<u64> {
         self.top().reads()
+    }
+
+    /// Whether the lane has tables that are whole.
+    #[must_use]
+    pub fn complete(&self) -> bool {
+        self.0.complete()
+    }
+
+    /// Whether nothing is under way.
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        self.0.idle_now()
     }
 
     #[must_use]

@@ -9,7 +9,7 @@ use libz_sys as _;
 #[cfg(feature = "trace")]
 use lz4_sys as _;
 
-pub use params::WATCHDOG_LOG2;
+pub use params::{TEXT_ENGINES, WATCHDOG_LOG2};
 
 /// SHA-256 rounds per clock in these cards: 16, or `PORTCULLIS_ROUNDS` in the environment of the build.
 pub const ROUNDS: u64 = number(env!("PORTCULLIS_ROUNDS")) as u64;

@@ -1,13 +1,14 @@
 //! Tests texts in windows: the lane's answers, its reads, the states of its slots, and its clocks per entry.
 
 use crate::package::Package;
-use crate::windows::{HEAD, Lie, MOST_TEXT, TAG, WINDOW_BEATS, Windows};
+use crate::windows::{HEAD, Lie, MOST_TEXT, TABLES, TAG, WINDOW_BEATS, Windows, load};
 use crate::{is_long, made, package};
 use portcullis_core::commitment::{SpanKind, commitment};
 use portcullis_lane::Source;
 use portcullis_test_support::random::Random;
 use portcullis_text_bench::BenchError;
-use portcullis_text_bench::lane::{Bus, BusFault, Cause, Entry, Lane};
+use portcullis_text_bench::lane::{self, Bus, BusFault, Cause, Entry, Lane, Load};
+use sha2::{Digest, Sha256};
 
 /// Text lengths at limits of blocks and beats. With the head: 38, 39, 55, 56, 63, 64, 65, 375, 376, the largest.
 const BORDERS: [usize; 10] = [0, 1, 17, 18, 25, 26, 27, 337, 338, MOST_TEXT];
@@ -107,7 +108,7 @@ fn a_faulty_bus_is_never_an_answer() {
 #[test]
 fn a_refused_entry_leaves_no_trace() {
     let mut lane = Lane::default();
-    lane.load(&Package::shipped("pii").compiled.tables.encode()).unwrap();
+    assert_eq!(load(&mut lane, &Package::shipped("pii").compiled.tables.encode()), Load::Good);
     let mut found = |parts: &[(&str, bool, bool)]| {
         lane.renew(5).unwrap();
         let mut last = 0;
@@ -117,7 +118,7 @@ fn a_refused_entry_leaves_no_trace() {
             let entry = Entry {
                 address: 0x4000,
                 beats: WINDOW_BEATS,
-                length: text.len() as u32,
+                outside: false,
                 commitment: commitment(SpanKind::Text, &[7; 16], &[text.as_bytes()]),
                 slot: 5,
                 fresh: *fresh,
@@ -169,7 +170,7 @@ fn a_slot_is_not_renewed_under_an_entry() {
 #[test]
 fn clocks_per_entry() {
     let mut lane = Lane::default();
-    lane.load(&Package::shipped("pii").compiled.tables.encode()).unwrap();
+    assert_eq!(load(&mut lane, &Package::shipped("pii").compiled.tables.encode()), Load::Good);
     lane.set_bus(Bus { least_latency: 100, most_latency: 100, stall_of_8: 0, seed: 1 });
     for length in [0, 1, 17, 18, 100, 150, 250, 337, 338, 600, 1_200, 2_000, 8_000, 131_034] {
         let text = &b"Nothing in this text is a number, a name or an address. ".repeat(2_400)[..length];
@@ -177,7 +178,7 @@ fn clocks_per_entry() {
         let entry = |slot| Entry {
             address: 0x10_0000,
             beats: 2_048,
-            length: length as u32,
+            outside: false,
             commitment: commitment(SpanKind::Text, &[0; 16], &[text]),
             slot,
             fresh: true,
@@ -218,4 +219,53 @@ fn an_admitted_entry_that_does_not_agree_stops_the_model() {
     windows.enter(&mut random, 1, b"a text", Lie::Commitment);
     assert!(!windows.lane.answer().unwrap().agrees);
     assert!(matches!(windows.lane.settle(true), Err(BenchError::Assertion(text)) if text.contains("does not agree")));
+}
+
+/// What a load answers: good tables; other bytes than those of the digest; tables that the lane cannot use; a faulty
+/// bus. Only good ones let entries in.
+#[test]
+fn tables_are_loaded_over_the_bus() {
+    let encoded = Package::shipped("pii").compiled.tables.encode();
+    let mut lane = Lane::default();
+    let digest = |bytes: &[u8]| Sha256::digest(bytes).into();
+    let at = |bytes: &[u8]| lane::Tables { address: TABLES, bytes: bytes.len() as u32, digest: digest(bytes) };
+    let mut random = Random::new(37);
+    for round in 0..if is_long() { 40 } else { 4 } {
+        lane.set_bus(Bus { least_latency: 5, most_latency: 60, stall_of_8: round % 3, seed: random.bits() });
+        // A changed byte under the same digest; then under its own.
+        let mut changed = encoded.clone();
+        changed[random.below(encoded.len())] ^= 1 << random.below(8);
+        lane.write(TABLES, &changed);
+        let result = lane.load(&at(&encoded)).unwrap();
+        assert_eq!(result, Load::Digest);
+        let mut damaged = encoded.clone();
+        damaged[14] = 1;
+        assert_eq!(load(&mut lane, &damaged), Load::Bad);
+        assert!(!lane.complete() && lane.is_idle());
+        let short = &encoded[..random.within(1, encoded.len() - 1)];
+        assert_eq!(load(&mut lane, short), Load::Bad);
+        assert!(!lane.complete());
+        for bytes in [0, 1 << 23, u32::MAX] {
+            let tables = lane::Tables { bytes, ..at(&encoded) };
+            assert_eq!(lane.load(&tables).unwrap(), Load::Bad, "{bytes} bytes");
+        }
+        let misaligned = lane::Tables { address: TABLES + 32, ..at(&encoded) };
+        assert_eq!(lane.load(&misaligned).unwrap(), Load::Bad);
+        assert_eq!(lane.reads().len(), 0, "a load that is refused reads nothing");
+        let wraps = lane::Tables { address: 0u64.wrapping_sub(4096), ..at(&encoded) };
+        assert_eq!(lane.load(&wraps).unwrap(), Load::Bad);
+        lane.write(TABLES, &encoded);
+        lane.fault_at(BusFault::Error, 1 + random.below(encoded.len() / 64) as u32);
+        assert_eq!(lane.load(&at(&encoded)).unwrap(), Load::Bus);
+        assert!(!lane.complete() && !lane.broken() && lane.fault_met());
+        let clocks = lane.clocks();
+        assert_eq!(load(&mut lane, &encoded), Load::Good);
+        eprintln!("{} bytes are loaded in {} clocks", encoded.len(), lane.clocks() - clocks);
+        assert!(lane.complete() && lane.is_idle());
+    }
+    lane.write(TABLES, &encoded);
+    lane.fault_at(BusFault::Silence, 100);
+    assert_eq!(lane.load(&at(&encoded)).unwrap(), Load::Bus);
+    assert!(lane.broken() && !lane.complete());
+    assert_eq!(load(&mut lane, &encoded), Load::Bus);
 }

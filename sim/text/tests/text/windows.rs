@@ -4,12 +4,15 @@ use portcullis_core::class::ClassSet;
 use portcullis_core::commitment::{SpanKind, commitment};
 use portcullis_lane::{Entry as WalkEntry, ScanState, Tables, Walk};
 use portcullis_test_support::random::Random;
-use portcullis_text_bench::lane::{Answer, Bus, BusFault, Cause, Entry, Lane};
+use portcullis_text_bench::lane::{self, Answer, Bus, BusFault, Cause, Entry, Lane, Load};
 use portcullis_text_bench::{ENGINES, SLOTS};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, VecDeque};
 
 pub(crate) const TAG: &[u8] = b"portcullis/span/1\0";
+const CALL: &[u8] = b"portcullis/call/1\0";
+/// Where tables stand in memory.
+pub(crate) const TABLES: u64 = 0x8_0000_0000;
 pub(crate) const HEAD: usize = 38;
 const BASE: u64 = 0x12_3456_0000;
 /// Size of every window. Windows begin at multiples of 64 that are not multiples of 512, and cross pages.
@@ -20,10 +23,9 @@ pub(crate) const MOST_TEXT: usize = WINDOW_BEATS as usize * 64 - HEAD;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lie {
     Nothing,
-    /// The tag is that of a tool call, or has a wrong bit.
+    /// A bit of the tag; it is committed to.
     Tag,
-    /// The descriptor declares a wrong length (`Declared`), or the length field in memory is wrong (`Field`).
-    Declared,
+    /// The field says another length than what is committed to.
     Field,
     /// A bit of the memory, or of the commitment, is inverted after the commitment was computed.
     Memory,
@@ -34,13 +36,13 @@ pub(crate) enum Lie {
     TooLong,
     Misaligned,
     Wraps,
+    Outside,
     Bus(BusFault),
 }
 
 impl Lie {
     const IN_DATA: [Self; 9] = [
         Self::Tag,
-        Self::Declared,
         Self::Field,
         Self::Memory,
         Self::Commitment,
@@ -48,17 +50,26 @@ impl Lie {
         Self::TooLong,
         Self::Misaligned,
         Self::Wraps,
+        Self::Outside,
     ];
 }
 
 /// An entry that the lane has accepted, and the bytes that it must judge.
 struct Pending {
     entry: Entry,
+    /// The whole window.
     memory: Vec<u8>,
     faulty_bus: bool,
 }
 
-/// The model's state of a slot.
+impl Pending {
+    /// Of the text, as the window says.
+    fn length(&self) -> u32 {
+        u32::from_le_bytes(*self.memory[..HEAD].last_chunk().unwrap())
+    }
+}
+
+/// What the model keeps of a slot.
 #[derive(Clone, Copy)]
 struct Slot {
     scan: ScanState,
@@ -79,6 +90,28 @@ pub(crate) struct Counts {
     pub(crate) broken: usize,
 }
 
+/// Loads tables over the lane's bus.
+pub(crate) fn load(lane: &mut Lane, encoded: &[u8]) -> Load {
+    lane.write(TABLES, encoded);
+    let tables =
+        lane::Tables { address: TABLES, bytes: encoded.len() as u32, digest: Sha256::digest(encoded).into() };
+    let result = lane.load(&tables).unwrap();
+    lane.reads();
+    result
+}
+
+/// Beats that are read of a window: of the first burst, and of the text if it is in the window.
+fn beats_read(entry: &Entry, memory: &[u8]) -> (u64, Option<u64>) {
+    let end = u128::from(entry.address) + u128::from(entry.beats) * 64;
+    if entry.outside || !entry.address.is_multiple_of(64) || end > 1 << 64 {
+        return (0, None);
+    }
+    let first = (8 - entry.address / 64 % 8).min(entry.beats.into());
+    let length = u32::from_le_bytes(*memory[..HEAD].last_chunk().unwrap());
+    let beats = (HEAD as u64 + u64::from(length)).div_ceil(64);
+    (first, Some(beats).filter(|beats| *beats <= entry.beats.into()))
+}
+
 /// A lane, its memory, and the software model of both.
 pub(crate) struct Windows {
     pub(crate) lane: Lane,
@@ -94,7 +127,7 @@ pub(crate) struct Windows {
 impl Windows {
     pub(crate) fn new(tables: &Tables) -> Self {
         let mut lane = Lane::default();
-        lane.load(&tables.encode()).unwrap();
+        assert_eq!(load(&mut lane, &tables.encode()), Load::Good);
         Self {
             lane,
             tables: tables.clone(),
@@ -123,42 +156,30 @@ impl Windows {
             text[at] = *random.pick(&[0xff, 0xc0, 0x80, 0xf8, 0xed]);
         }
         let salt: [u8; 16] = std::array::from_fn(|_| random.bits() as u8);
-        let mut length = text.len() as u32;
-        let mut memory = [TAG, &salt, &length.to_le_bytes(), &text].concat();
-        match lie {
-            Lie::Tag if random.one_in(2) => memory[..TAG.len()].copy_from_slice(b"portcullis/call/1\0"),
-            Lie::Tag => memory[random.below(TAG.len())] ^= 1 << random.below(8),
-            Lie::Field => memory[34 + random.below(4)] ^= 1 << random.below(8),
-            _ => {}
+        let (kind, tag) = *random.pick(&[(SpanKind::Text, TAG), (SpanKind::Call, CALL)]);
+        let mut memory = [tag, &salt, &(text.len() as u32).to_le_bytes(), &text].concat();
+        if lie == Lie::Tag {
+            memory[random.below(TAG.len())] ^= 1 << random.below(8);
         }
         let mut committed: [u8; 32] = Sha256::digest(&memory).into();
         if matches!(lie, Lie::Nothing | Lie::Utf8) {
-            assert_eq!(committed, commitment(SpanKind::Text, &salt, &[&text]), "the model's own form");
+            assert_eq!(committed, commitment(kind, &salt, &[&text]), "the model's own form");
         }
         // The address does not depend on the slot, so two texts of one slot can wait at the same time.
         let mut address = BASE + (self.turn % 8) * (u64::from(WINDOW_BEATS) + 3) * 64 + 192;
         self.turn += 1;
         let mut beats = WINDOW_BEATS;
         match lie {
-            Lie::Declared if length > 0 && random.one_in(2) => length -= 1,
-            // The declared length is too large by one, so the hash includes the byte after the text.
-            Lie::Declared => length += 1,
+            Lie::Field => memory[34 + random.below(4)] ^= 1 << random.below(8),
             Lie::Memory => {
-                let at = random.below(memory.len() - 20);
-                // The changed bit is in the salt or in the text. In the tag or the length field, it would have another
-                // cause.
-                let at = if at < 16 { at + 18 } else { at - 16 + HEAD };
-                if at < memory.len() {
-                    memory[at] ^= 1 << random.below(8);
-                } else {
-                    memory[18] ^= 1;
-                }
+                // The changed bit is in the salt or the text: in the tag it would give another cause.
+                let at = 18 + random.below(memory.len() - 18 - 4);
+                memory[if at < 34 { at } else { at + 4 }] ^= 1 << random.below(8);
             }
             Lie::Commitment => committed[random.below(32)] ^= 1 << random.below(8),
             Lie::TooLong => {
-                length = (usize::from(beats) * 64 - HEAD) as u32
-                    + 1
-                    + *random.pick(&[0, 1, 64, 100_000, u32::MAX - 300_000]);
+                let length = MOST_TEXT as u32 + 1 + *random.pick(&[0, 1, 64, 100_000, u32::MAX - 300_000]);
+                memory[34..HEAD].copy_from_slice(&length.to_le_bytes());
             }
             Lie::Misaligned => address += 1 + random.below(63) as u64,
             Lie::Wraps => {
@@ -167,15 +188,17 @@ impl Windows {
             }
             _ => {}
         }
+        let rest = usize::from(WINDOW_BEATS) * 64 - memory.len();
+        memory.extend(b"0123 behind the text ".iter().cycle().take(rest));
         self.lane.write(address, &memory);
-        let entry = Entry { address, beats, length, commitment: committed, slot, fresh: random.one_in(12) };
-        let beats = (HEAD as u64 + u64::from(length)).div_ceil(64);
+        let outside = lie == Lie::Outside;
+        let entry = Entry { address, beats, outside, commitment: committed, slot, fresh: random.one_in(12) };
+        let (first, all) = beats_read(&entry, &memory);
+        let read = first.max(all.unwrap_or(0));
         if let Lie::Bus(fault) = lie {
-            self.lane.fault_at(fault, 1 + random.below(beats as usize) as u32);
+            self.lane.fault_at(fault, 1 + random.below(read as usize) as u32);
         }
-        if beats <= u64::from(entry.beats) && address.is_multiple_of(64) && lie != Lie::Wraps {
-            self.expected_reads.extend((0..beats).map(|beat| address + 64 * beat));
-        }
+        self.expected_reads.extend((0..read).map(|beat| address + 64 * beat));
         self.lane.enter(&entry).unwrap();
         self.pending.push_back(Pending { entry, memory, faulty_bus: matches!(lie, Lie::Bus(_)) });
     }
@@ -188,30 +211,26 @@ impl Windows {
     /// The expected cause and classes, and the slot's state after the entry.
     fn judge(&self, pending: &Pending, from: Slot) -> (Cause, ClassSet, Slot) {
         let Pending { entry, memory, .. } = pending;
-        let total = HEAD as u64 + u64::from(entry.length);
-        let beats = total.div_ceil(64);
-        let end = u128::from(entry.address) + u128::from(entry.beats) * 64;
-        if beats > u64::from(entry.beats) || !entry.address.is_multiple_of(64) || end > 1 << 64 {
-            return (Cause::Window, ClassSet::EMPTY, from);
-        }
-        if pending.faulty_bus {
+        let (first, beats) = beats_read(entry, memory);
+        if first > 0 && pending.faulty_bus {
             return (Cause::Bus, ClassSet::EMPTY, from);
         }
-        let read = &memory[..memory.len().min(total as usize)];
+        if beats.is_none() {
+            return (Cause::Window, ClassSet::EMPTY, from);
+        }
+        let read = &memory[..HEAD + pending.length() as usize];
         let text = &read[HEAD..];
         let mut scan = from.scan;
         let mut scanned = WalkEntry::default();
         self.walk.read(&mut scan, &mut scanned, text);
         let scanned = self.walk.end(&mut scan, scanned);
         assert_eq!(scanned.utf8, std::str::from_utf8(text).is_ok());
-        let cause = if &read[..TAG.len()] != TAG {
+        let cause = if ![TAG, CALL].contains(&&read[..TAG.len()]) {
             Cause::Tag
-        } else if read[34..HEAD] != entry.length.to_le_bytes() {
-            Cause::Length
-        } else if <[u8; 32]>::from(Sha256::digest(read)) != entry.commitment || read.len() as u64 != total {
-            Cause::Commitment
         } else if !scanned.utf8 {
             Cause::Utf8
+        } else if <[u8; 32]>::from(Sha256::digest(read)) != entry.commitment {
+            Cause::Commitment
         } else {
             Cause::None
         };
@@ -229,7 +248,10 @@ impl Windows {
         let (cause, classes, behind) = self.judge(&pending, from);
         assert!(!pending.faulty_bus || self.lane.fault_met(), "the bus did not come to its fault");
         let place =
-            || format!("{:?}, {} bytes: {}", pending.entry, pending.memory.len(), pending.memory.escape_ascii());
+            || format!("{:?}, {} bytes: {}", pending.entry, pending.length(), pending.memory.escape_ascii());
+        if !matches!(cause, Cause::Window | Cause::Bus) {
+            assert_eq!(answer.length, pending.length(), "{}", place());
+        }
         assert_eq!(Cause::of(answer.cause), Some(cause), "{}", place());
         assert_eq!(answer.agrees, cause == Cause::None, "{}", place());
         assert_eq!(ClassSet(u128::from_le_bytes(answer.classes)), classes, "{}", place());
@@ -238,7 +260,7 @@ impl Windows {
         let admit = answer.agrees && !random.one_in(3);
         if answer.agrees {
             assert_eq!(answer.state, behind.scan.card_form(ENGINES).unwrap(), "{}", place());
-            self.counts.bytes += pending.memory.len() - HEAD;
+            self.counts.bytes += pending.length() as usize;
             self.counts.hits += usize::from(classes != ClassSet::EMPTY);
             self.counts.established += usize::from(established != ClassSet::EMPTY);
         }
@@ -291,7 +313,7 @@ impl Windows {
         self.expected_reads.clear();
         assert_eq!(self.lane.reads(), [0; 0], "a read over a broken bus");
         self.lane.reset().unwrap();
-        self.lane.load(&self.tables.encode()).unwrap();
+        assert_eq!(load(&mut self.lane, &self.tables.encode()), Load::Good);
         self.slots = [None; SLOTS as usize];
     }
 

@@ -1,0 +1,162 @@
+// The text of a lane's entries between its check, its verdict and its bus: the text lane with what
+// a session needs around it.
+//
+// An answer that stands belongs to the entry in the check until it is given to a verdict
+// (`judge_i`); then it waits for that verdict, and only ADMIT saves the state of the slot. While
+// `run_i` is low, every answer is settled without an admit, so that nothing stays under way.
+// The tables are loaded while `load_i` is high, and locked otherwise. `loaded_o` stands with its
+// result until `load_i` falls.
+//
+// A read that was given up, or a response without a request, is the fault `fault_o`; it stays, as
+// `broken_o` does, until the reset.
+// After reset: no tables, nothing under way. The caller owes: as `text_lane`; `load_i` only while
+// `run_i` is low and `idle_o`, and high until `loaded_o` or the session is given up.
+`include "assert.svh"
+
+module lane_text
+  import layout_pkg::*;
+  import text_pkg::*;
+#(
+    parameter int unsigned Engines = 3,        // As in text_lane.
+    parameter int unsigned States = 4096,      // As in text_lane.
+    parameter int unsigned ByteClasses = 64,   // As in text_lane.
+    parameter int unsigned MaxStreams = 1024,  // Slots of this lane.
+    parameter int unsigned Lanes = 1,          // Of the whole card.
+    parameter int unsigned WatchdogLog2 = 22
+) (
+    input  logic              clk_i,
+    input  logic              rst_i,
+    input  logic              run_i,
+    // Tables.
+    input  logic              load_i,
+    input  logic [63:0]       tables_i,   // Address.
+    input  image_text_t       image_i,
+    output logic              loaded_o,
+    output fault_e            loaded_fault_o,
+    // The entry in the check.
+    input  descriptor_t       entry_i,
+    input  place_t            place_i,    // Of its slot's window.
+    input  logic              valid_i,
+    output logic              ready_o,
+    output logic              answered_o,
+    output text_answer_t      answer_o,
+    input  logic              settle_i,
+    input  logic              judge_i,
+    output logic              renewable_o,
+    input  logic              renew_i,
+    // The verdict of the entry that was judged last.
+    input  logic              verdict_i,
+    input  logic              admit_i,
+    // Bus.
+    output axi_pkg::request_t ar_o,
+    output logic              ar_valid_o,
+    input  logic              ar_ready_i,
+    input  axi_pkg::read_t    r_i,
+    input  logic              r_valid_i,
+    output logic              broken_o,
+    output fault_e            fault_o,
+    output logic              idle_o
+);
+  logic judging_q, answer_valid, settle, admit, complete, expired;
+  logic [15:0] slot;
+  text_entry_t entry;
+  load_request_t request;
+  load_answer_t loaded;
+  assign slot = entry_i.slot >> $clog2(Lanes);
+  always_comb begin
+    entry = '0;
+    entry.address = place_i.address;
+    entry.outside = place_i.outside;
+    entry.beats = place_i.beats;
+    entry.commitment = log_pkg::digest_bytes(entry_i.commitment);
+    entry.slot = slot;
+    entry.fresh = entry_i.opcode == OpcodeGate && entry_i.flags[FlagsScanFreshBit];
+  end
+  assign request = '{
+          valid: load_i && !loaded_o && !loaded.done,
+          address: tables_i,
+          bytes: image_i.bytes,
+          digest: log_pkg::digest_bytes(image_i.digest)
+      };
+
+  // An answer is settled once: with the verdict, by the check, or because the lane does not run.
+  assign answered_o = answer_valid && !judging_q && run_i;
+  assign admit = run_i && judging_q && verdict_i && admit_i;
+  assign settle = answer_valid && (!run_i || (judging_q ? verdict_i : settle_i));
+
+  text_lane #(
+      .Engines(Engines),
+      .States(States),
+      .ByteClasses(ByteClasses),
+      .GapClasses(ByteClasses),
+      .MaxStreams(MaxStreams),
+      .WatchdogLog2(WatchdogLog2)
+  ) u_text (
+      .clk_i,
+      .rst_i,
+      .locked_i(!load_i),
+      .load_i(request),
+      .load_o(loaded),
+      .complete_o(complete),
+      .renew_valid_i(renew_i),
+      .renew_ready_o(renewable_o),
+      .renew_slot_i(slot),
+      .entry_valid_i(valid_i),
+      .entry_ready_o(ready_o),
+      .entry_i(entry),
+      .answer_valid_o(answer_valid),
+      .answer_o,
+      .settle_i(settle),
+      .admit_i(admit),
+      .ar_o,
+      .ar_valid_o,
+      .ar_ready_i,
+      .r_i,
+      .r_valid_i,
+      .broken_o,
+      .expired_o(expired),
+      .idle_o
+  );
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i || !run_i) judging_q <= 1'b0;
+    else if (judge_i) judging_q <= 1'b1;
+    else if (verdict_i) judging_q <= 1'b0;
+  end
+
+  // A load that was broken off may still answer; only one that was asked for counts.
+  always_ff @(posedge clk_i) begin
+    if (rst_i || !load_i) begin
+      loaded_o <= 1'b0;
+      loaded_fault_o <= FaultReadResponse;
+    end else if (loaded.done) begin
+      loaded_o <= 1'b1;
+      unique case (loaded.result)
+        LoadGood: loaded_fault_o <= complete ? FaultNone : FaultImageHeader;
+        LoadDigest: loaded_fault_o <= FaultImageDigest;
+        LoadBad: loaded_fault_o <= FaultImageHeader;
+        default: loaded_fault_o <= fault_o == FaultNone ? FaultReadResponse : fault_o;
+      endcase
+    end
+  end
+
+  // The fault stands from the clock in which `broken_o` rises.
+  logic expired_q;
+  always_ff @(posedge clk_i) begin
+    if (rst_i) expired_q <= 1'b0;
+    else if (expired && !broken_o) expired_q <= 1'b1;
+  end
+  always_comb begin
+    fault_o = FaultNone;
+    if (broken_o) fault_o = expired_q ? FaultWatchdog : FaultReadResponse;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_i) begin
+      `ASSERT(!(judge_i && judging_q), "lane_text: two verdicts are awaited");
+      `ASSERT(!(judging_q && !answer_valid), "lane_text: a verdict is awaited for no answer");
+      `ASSERT(!(renew_i && !renewable_o), "lane_text: a slot is renewed that is in use");
+      `ASSERT(!(load_i && run_i), "lane_text: tables are loaded while the lane runs");
+    end
+  end
+endmodule

@@ -1,0 +1,492 @@
+//! The card's text lane, over the bus: what OPEN asks of its tables and windows, what a GATE and an END need, what the
+//! banks compare, and what a slot keeps. One card with one lane, driven by hand.
+#![cfg(test)]
+
+#[allow(unreachable_pub, dead_code, reason = "shared by tests that each use a part")]
+mod rig;
+
+use portcullis_core::commitment::{SpanKind, commitment};
+use portcullis_core::mutation::Place;
+use portcullis_core::wire::{
+    Descriptor, Determination, Fault, IMAGE_MAGIC, ImageHeader, ImageText, LAYOUT_VERSION, MAP_DIGEST, Opcode, Record,
+    Row, RowKind, StageOutcome, flags,
+};
+use portcullis_lane::{Border, ClassSource, Form, Limits, Relation, Source, compile};
+use portcullis_sim::{DmaRegion, SimConfig, Stall};
+use regex_syntax::hir::Hir;
+use rig::{COMMAND, EXPECTED_DIGEST, FAULT, LIFE_FAULT, LIFE_LOAD, LIFE_RUN, LOAD_FAULT, LOG, RING, Rig, SQ_TAIL};
+use sha2::{Digest, Sha256};
+use zerocopy::little_endian::{I32, U16, U32, U128};
+use zerocopy::{FromBytes, IntoBytes};
+
+const CAPABILITIES: u32 = 0x008;
+const TEXT_LIMITS: u32 = 0x01c;
+const TABLES: u32 = 0x170;
+const STRIDE: u32 = 0x178;
+const BLOCKS: u32 = 0x2000;
+const BLOCK: usize = 2 << 20;
+
+/// A class that forbids, and one that opens a gate.
+const SECRET: u128 = 1 << 1;
+const CONSENT: u128 = 1 << 2;
+
+/// What OPEN is given.
+#[derive(Clone, Debug)]
+struct Plan {
+    tables: Vec<u8>,
+    digest: [u8; 32],
+    bytes: u32,
+    parts: u8,
+    address: Option<u64>,
+    stride_log2: u32,
+    block_offset: u64,
+    lost_word: bool,
+}
+
+fn tables() -> Vec<u8> {
+    let class = |id: u8, word: &str| ClassSource {
+        id: id.try_into().unwrap(),
+        name: word.to_owned(),
+        forms: vec![Form {
+            name: word.to_owned(),
+            hir: Hir::literal(word.as_bytes().to_vec()),
+            border: Border::Free,
+            check: None,
+            relation: Relation::Equal,
+        }],
+        left_out: Vec::new(),
+    };
+    let source = Source { classes: vec![class(1, "secret"), class(2, "consent")], ..Source::default() };
+    compile(&source, &Limits::default()).tables.encode()
+}
+
+impl Plan {
+    fn new() -> Self {
+        let tables = tables();
+        Self {
+            digest: Sha256::digest(&tables).into(),
+            bytes: tables.len() as u32,
+            tables,
+            parts: 1,
+            address: None,
+            stride_log2: 11,
+            block_offset: 0,
+            lost_word: false,
+        }
+    }
+}
+
+/// A row that every entry matches.
+fn any_row(kind: RowKind) -> Row {
+    let range = |low: u16, high: u16| [U16::new(low), U16::new(high)];
+    let mut row = Row {
+        kind: kind.into(),
+        small_enums: U16::new(u16::MAX),
+        depth: [0, 255],
+        alternatives: [0, 255],
+        correction: [0, 255],
+        temporal: U32::new(1),
+        domain: U32::new(1),
+        audience: U32::new(1),
+        register: U32::new(1),
+        ..Row::ZERO
+    };
+    for pair in row.scalars.chunks_exact_mut(2) {
+        pair.copy_from_slice(&range(0, u16::MAX));
+    }
+    for pair in row.quantities.chunks_exact_mut(2) {
+        pair.copy_from_slice(&[I32::new(i32::MIN), I32::new(i32::MAX)]);
+    }
+    row
+}
+
+struct TextRig {
+    rig: Rig,
+    tables: DmaRegion,
+    windows: DmaRegion,
+    sequence: u32,
+    slot: u16,
+}
+
+impl TextRig {
+    fn new(config: SimConfig, plan: &Plan) -> Self {
+        let mut rig = Rig::new(config);
+        let tables = rig.sim.map(plan.tables.len().next_multiple_of(4096)).unwrap();
+        let windows = rig.sim.map(BLOCK).unwrap();
+        rig.reset();
+        let mut text = Self { rig, tables, windows, sequence: 0, slot: 0 };
+        text.ask(plan);
+        text
+    }
+
+    /// LOAD, everything for OPEN, and OPEN; it is not waited for.
+    fn ask(&mut self, plan: &Plan) {
+        let sim = &mut self.rig;
+        sim.load();
+        self.tables.write(0, &plan.tables).unwrap();
+        let header = ImageHeader {
+            magic: U32::new(IMAGE_MAGIC),
+            version: LAYOUT_VERSION,
+            parts: plan.parts,
+            policy_rows: U16::new(3),
+            entropy_rows: U16::new(1),
+            temporal: U32::new(1),
+            domain: U32::new(1),
+            audience: U32::new(1),
+            register: U32::new(1),
+            classes: U128::new(SECRET | CONSENT),
+            map_digest: MAP_DIGEST,
+            ..ImageHeader::ZERO
+        };
+        let part = ImageText {
+            digest: plan.digest,
+            opening: U128::new(CONSENT),
+            bytes: U32::new(plan.bytes),
+            ..ImageText::ZERO
+        };
+        let secret = Row { classes_any: U128::new(SECRET), ..any_row(RowKind::ForbidReject) };
+        // Category 1 needs consent.
+        let consent = Row {
+            classes_none: U128::new(CONSENT),
+            small_enums: U16::new(!0x3f | 2),
+            ..any_row(RowKind::ForbidReject)
+        };
+        let rows = [secret, consent, any_row(RowKind::Permit), any_row(RowKind::Permit)];
+        let head = [header.as_bytes(), part.as_bytes()].concat();
+        for (n, word) in head.chunks_exact(4).enumerate() {
+            if plan.lost_word && n == 40 {
+                continue;
+            }
+            sim.sim.write32(0x10000 + 4 * n as u32, u32::from_le_bytes(word.try_into().unwrap())).unwrap();
+        }
+        for (base, row) in [(0x40000, 0), (0x40100, 1), (0x40200, 2), (0x80000, 3)] {
+            for (n, word) in rows[row].as_bytes().chunks_exact(4).enumerate() {
+                sim.sim.write32(base + 4 * n as u32, u32::from_le_bytes(word.try_into().unwrap())).unwrap();
+            }
+        }
+        let mut digest = Sha256::new().chain_update(header.as_bytes());
+        if plan.parts & 1 != 0 {
+            digest.update(part.as_bytes());
+        }
+        rows.iter().for_each(|row| digest.update(row.as_bytes()));
+        for (n, word) in digest.finalize().chunks_exact(4).enumerate() {
+            let word = u32::from_le_bytes(word.try_into().unwrap());
+            sim.sim.write32(EXPECTED_DIGEST + 4 * n as u32, word).unwrap();
+        }
+        let address = plan.address.unwrap_or(self.tables.address());
+        let block = self.windows.address() + plan.block_offset;
+        for (register, value) in [(TABLES, address), (BLOCKS, block)] {
+            sim.sim.write32(register, value as u32).unwrap();
+            sim.sim.write32(register + 4, (value >> 32) as u32).unwrap();
+        }
+        sim.sim.write32(STRIDE, plan.stride_log2).unwrap();
+        assert_eq!(sim.sim.read32(BLOCKS).unwrap(), block as u32);
+        assert_eq!(sim.sim.read32(BLOCKS + 4).unwrap(), (block >> 32) as u32);
+        assert_eq!(sim.sim.read32(BLOCKS + 8).unwrap(), 0);
+        sim.sim.write32(COMMAND, 2).unwrap();
+    }
+
+    fn open(config: SimConfig) -> Self {
+        let mut rig = Self::new(config, &Plan::new());
+        rig.rig.await_life(LIFE_RUN);
+        (rig.rig.submitted, rig.rig.completed, rig.rig.logged) = (0, 0, 0);
+        rig.rig.consume_records(1);
+        rig
+    }
+
+    /// Puts a text into the slot's window; the commitment to it.
+    fn put(&self, kind: SpanKind, text: &[u8]) -> [u8; 32] {
+        let tag: &[u8] = if kind.is_text() { b"portcullis/span/1\0" } else { b"portcullis/call/1\0" };
+        let bytes = [tag, &[9; 16], &(text.len() as u32).to_le_bytes(), text].concat();
+        self.windows.write(usize::from(self.slot) << 11, &bytes).unwrap();
+        commitment(kind, &[9; 16], &[text])
+    }
+
+    /// Submits an entry of the slot, and returns its record; the completion has the same classes.
+    fn submit(&mut self, entry: Descriptor) -> Record {
+        let rig = &mut self.rig;
+        let count = rig.submitted;
+        rig.sq.write(usize::from(count) % RING * 128, entry.sealed().as_bytes()).unwrap();
+        rig.submitted += 1;
+        rig.sim.write32(SQ_TAIL, u32::from(rig.submitted)).unwrap();
+        for _ in 0..200 {
+            if rig.completion(count).is_some() {
+                break;
+            }
+            rig.sim.run(100).unwrap();
+        }
+        let completion = rig.completion(count).expect("a completion");
+        let mut record = [0; 192];
+        rig.log.read(rig.logged as usize % LOG * 256, &mut record).unwrap();
+        rig.consume_records(1);
+        rig.sim.write32(rig::CQ_HEAD, u32::from(rig.submitted)).unwrap();
+        let record = Record::read_from_bytes(&record).unwrap();
+        assert_eq!(record.descriptor, entry.sealed(), "the record has the entry as it was fetched");
+        assert_eq!(&completion[32..48], record.answer.text_classes.as_bytes());
+        assert_eq!(&completion[60..], crc32fast::hash(&completion[..60]).to_le_bytes(), "CRC");
+        if record.answer.fault.get() == 0 {
+            self.sequence += 1;
+        } else {
+            assert_eq!((record.answer.text_classes.get(), record.answer.text_established.get()), (0, 0));
+            assert_eq!(record.answer.determination, u8::from(Determination::None));
+        }
+        record
+    }
+
+    fn begin(&mut self, slot: u16) {
+        (self.slot, self.sequence) = (slot, 0);
+        let place = Place { slot, sequence: 0 };
+        assert_eq!(fault(&self.submit(Descriptor::entry(Opcode::Begin, place, [7; 32]))), Fault::None);
+    }
+
+    fn end(&mut self, text: &str) -> Fault {
+        let committed = self.put(SpanKind::Text, text.as_bytes());
+        let place = Place { slot: self.slot, sequence: self.sequence };
+        fault(&self.submit(Descriptor::entry(Opcode::End, place, committed)))
+    }
+
+    /// A GATE of this text, whose host found these classes.
+    fn gate(&self, text: &str, host: u128) -> Descriptor {
+        let committed = self.put(SpanKind::Text, text.as_bytes());
+        self.gate_of(committed, text.len(), host)
+    }
+
+    fn gate_of(&self, committed: [u8; 32], length: usize, host: u128) -> Descriptor {
+        let place = Place { slot: self.slot, sequence: self.sequence };
+        Descriptor {
+            uncertainty: U16::new(10_000),
+            length: U16::new(length as u16),
+            classes: U128::new(host),
+            validation_outcome: StageOutcome::Pass.into(),
+            lineage_outcome: StageOutcome::Pass.into(),
+            ..Descriptor::entry(Opcode::Gate, place, committed)
+        }
+    }
+
+    fn judged(&mut self, entry: Descriptor) -> (bool, u128, u128) {
+        let record = self.submit(entry);
+        assert_eq!(fault(&record), Fault::None, "{record:?}");
+        let admits = record.answer.determination == u8::from(Determination::Admit);
+        (admits, record.answer.text_classes.get(), record.answer.text_established.get())
+    }
+}
+
+fn fault(record: &Record) -> Fault {
+    Fault::try_from(record.answer.fault.get()).unwrap()
+}
+
+fn refused(plan: &Plan) -> Fault {
+    let mut rig = TextRig::new(SimConfig::default(), plan);
+    rig.rig.await_life(LIFE_LOAD);
+    Fault::try_from(rig.rig.sim.read32(LOAD_FAULT).unwrap() as u16).unwrap()
+}
+
+#[test]
+fn open_reads_the_tables() {
+    let mut rig = TextRig::new(SimConfig::default(), &Plan::new());
+    assert_eq!(rig.rig.sim.read32(CAPABILITIES).unwrap() >> 19 & 1, 1);
+    assert_eq!(rig.rig.sim.read32(TEXT_LIMITS).unwrap().to_le_bytes(), [3, 12, 64, 32]);
+    rig.rig.await_life(LIFE_RUN);
+    let mut record = [0; 192];
+    rig.rig.log.read(0, &mut record).unwrap();
+    assert_eq!(u16::from_le_bytes([record[118], record[119]]), 1, "features");
+    // A session without the text part needs no text.
+    rig.rig.reset();
+    rig.ask(&Plan { parts: 0, ..Plan::new() });
+    rig.rig.await_life(LIFE_RUN);
+    (rig.rig.submitted, rig.rig.completed, rig.rig.logged) = (0, 0, 0);
+    rig.rig.consume_records(1);
+    rig.rig.log.read(0, &mut record).unwrap();
+    assert_eq!(u16::from_le_bytes([record[118], record[119]]), 0, "features");
+    rig.begin(3);
+    assert_eq!(rig.judged(rig.gate_of([1; 32], 5, CONSENT)), (true, 0, 0));
+    let fresh = Descriptor { flags: flags::SCAN_FRESH as u8, ..rig.gate_of([1; 32], 5, 0) };
+    assert_eq!(fault(&rig.submit(fresh)), Fault::Reserved);
+    rig.rig.assert_lawful();
+}
+
+#[test]
+fn open_refuses_other_tables_and_places() {
+    let plan = Plan::new();
+    assert_eq!(refused(&Plan { digest: [3; 32], ..plan.clone() }), Fault::ImageDigest);
+    assert_eq!(refused(&Plan { stride_log2: 10, ..plan.clone() }), Fault::RingConfig);
+    assert_eq!(refused(&Plan { stride_log2: 18, ..plan.clone() }), Fault::RingConfig);
+    assert_eq!(refused(&Plan { block_offset: 64, ..plan.clone() }), Fault::RingConfig);
+    assert_eq!(refused(&Plan { address: Some(32), ..plan.clone() }), Fault::RingConfig);
+    assert_eq!(refused(&Plan { parts: 3, ..plan.clone() }), Fault::ImageHeader);
+    assert_eq!(refused(&Plan { lost_word: true, ..plan.clone() }), Fault::ImageIncomplete);
+    let mut damaged = plan.tables.clone();
+    damaged[15] = 7;
+    let digest = Sha256::digest(&damaged).into();
+    assert_eq!(refused(&Plan { tables: damaged, digest, ..plan.clone() }), Fault::ImageHeader);
+    let mut short = plan.clone();
+    short.bytes -= 64;
+    short.digest = Sha256::digest(&short.tables[..short.bytes as usize]).into();
+    assert_eq!(refused(&short), Fault::ImageHeader);
+    // Memory that is not mapped.
+    let mut rig = TextRig::new(SimConfig::default(), &Plan { address: Some(64), ..plan });
+    rig.rig.await_life(LIFE_FAULT);
+    assert_eq!(rig.rig.sim.read32(FAULT).unwrap(), u32::from(u16::from(Fault::ReadResponse)));
+    rig.rig.reset();
+    rig.ask(&Plan::new());
+    rig.rig.await_life(LIFE_RUN);
+    rig.rig.assert_lawful();
+}
+
+#[test]
+fn the_card_finds_what_the_host_does_not_say() {
+    for stall in [Stall::None, Stall::Random(5)] {
+        let mut rig = TextRig::open(SimConfig { stall, ..SimConfig::default() });
+        rig.begin(5);
+        assert_eq!(rig.judged(rig.gate("a plain text", 0)), (true, 0, 0));
+        assert_eq!(rig.judged(rig.gate("a secret text", 0)), (false, SECRET, 0));
+        assert_eq!(rig.judged(rig.gate("said by the host alone", SECRET)), (false, 0, 0));
+        // Divided over two spans; what is refused leaves no trace.
+        assert_eq!(rig.judged(rig.gate("a sec", 0)), (true, 0, 0));
+        assert_eq!(rig.judged(rig.gate("ret", 0)), (false, SECRET, 0));
+        assert_eq!(rig.judged(rig.gate("urity", 0)), (true, 0, 0));
+        assert_eq!(rig.judged(rig.gate("a sec", 0)), (true, 0, 0));
+        let fresh = Descriptor { flags: flags::SCAN_FRESH as u8, ..rig.gate("ret", 0) };
+        assert_eq!(rig.judged(fresh), (true, 0, 0));
+        // Consent needs both.
+        let needs = |entry: Descriptor| Descriptor { category: 1, ..entry };
+        assert_eq!(rig.judged(needs(rig.gate("I give my word", CONSENT))), (false, 0, 0));
+        assert_eq!(rig.judged(needs(rig.gate("with my consent", 0))), (false, CONSENT, 0));
+        assert_eq!(rig.judged(needs(rig.gate("with my consent", CONSENT))), (true, CONSENT, 0));
+        assert_eq!(rig.judged(rig.gate("more", 0)), (true, 0, CONSENT));
+        // A tool call is read as a text is.
+        let committed = rig.put(SpanKind::Call, b"send(secret)");
+        assert_eq!(rig.judged(rig.gate_of(committed, 12, 0)), (false, SECRET, CONSENT));
+        assert_eq!(rig.end("a secret end"), Fault::TextEnd);
+        assert_eq!(rig.end(" consent"), Fault::None);
+        // Another stream of the slot starts anew.
+        rig.begin(5);
+        assert_eq!(rig.judged(rig.gate("more", 0)), (true, 0, 0));
+        rig.rig.assert_lawful();
+        assert_eq!(rig.rig.life(), LIFE_RUN);
+    }
+}
+
+#[test]
+fn an_entry_without_its_text_is_refused() {
+    let mut rig = TextRig::open(SimConfig::default());
+    // 1,024 windows of 2 KiB fit the block.
+    rig.begin(1_023);
+    assert_eq!(rig.judged(rig.gate("the last window", 0)), (true, 0, 0));
+    rig.begin(7);
+    let good = "a good text";
+    assert_eq!(rig.judged(rig.gate(good, 0)), (true, 0, 0));
+    let other = rig.gate("another text", 0).commitment;
+    let committed = rig.put(SpanKind::Text, good.as_bytes());
+    assert_eq!(fault(&rig.submit(rig.gate_of(other, good.len(), 0))), Fault::TextCommitment);
+    assert_eq!(fault(&rig.submit(rig.gate_of(committed, good.len() - 1, 0))), Fault::TextForm);
+    assert_eq!(fault(&rig.submit(rig.gate_of(committed, good.len() + 1, 0))), Fault::TextForm);
+    let prefixed = |length| Descriptor { flags: flags::INERT_PREFIX as u8, ..rig.gate_of(committed, length, 0) };
+    let (within, beyond) = (prefixed(4), prefixed(good.len() + 1));
+    assert_eq!(fault(&rig.submit(beyond)), Fault::TextForm);
+    assert!(rig.judged(within).0);
+    let place = usize::from(rig.slot) << 11;
+    rig.put(SpanKind::Text, good.as_bytes());
+    rig.windows.write(place, b"Portcullis").unwrap();
+    assert_eq!(fault(&rig.submit(rig.gate_of(committed, good.len(), 0))), Fault::TextForm);
+    let invalid = rig.put(SpanKind::Text, b"not \xff UTF-8");
+    assert_eq!(fault(&rig.submit(rig.gate_of(invalid, 11, 0))), Fault::TextForm);
+    rig.put(SpanKind::Text, good.as_bytes());
+    rig.windows.write(place + 34, &2_011u32.to_le_bytes()).unwrap();
+    assert_eq!(fault(&rig.submit(rig.gate_of(committed, good.len(), 0))), Fault::TextWindow);
+    let longest = "x".repeat(2_048 - 38);
+    assert_eq!(rig.judged(rig.gate(&longest, 0)), (true, 0, 0));
+    assert_eq!(rig.end(good), Fault::None);
+    rig.rig.assert_lawful();
+}
+
+#[test]
+fn a_slot_without_a_window_has_no_text() {
+    let mut rig = TextRig::new(SimConfig::default(), &Plan { stride_log2: 17, ..Plan::new() });
+    rig.rig.await_life(LIFE_RUN);
+    (rig.rig.submitted, rig.rig.completed, rig.rig.logged) = (0, 0, 0);
+    rig.rig.consume_records(1);
+    // 16 windows of 128 KiB stand in the block; the next ones at address 0, which is not mapped; and there are 512.
+    for slot in [16, 511, 512, 1_023] {
+        rig.begin(slot);
+        assert_eq!(fault(&rig.submit(rig.gate_of([1; 32], 5, 0))), Fault::TextWindow, "slot {slot}");
+    }
+    assert_eq!(rig.rig.life(), LIFE_RUN);
+    rig.rig.assert_lawful();
+}
+
+/// Entries of several slots at once, as fast as the card takes them: each has the classes of its own text, and each
+/// verdict saves its own slot. Reports the clocks per entry.
+#[test]
+fn entries_follow_each_other() {
+    const SLOTS: u16 = 8;
+    let mut rig = TextRig::open(SimConfig::default());
+    (0..SLOTS).for_each(|slot| rig.begin(slot));
+    let mut sequences = [1; SLOTS as usize];
+    let mut clocks = Vec::new();
+    for round in 0..6usize {
+        let start = rig.rig.sim.stats().clocks;
+        let first = rig.rig.submitted;
+        // Odd slots hold a secret that is divided over two entries; what comes first is admitted.
+        let texts: Vec<_> = (0..SLOTS)
+            .map(|slot| match (slot % 2, round % 3) {
+                (0, _) => format!("nothing of slot {slot} in round {round}"),
+                (_, 0) => "it is a sec".to_owned(),
+                (_, 1) => "ret".to_owned(),
+                _ => "more".to_owned(),
+            })
+            .collect();
+        for (slot, text) in (0..SLOTS).zip(&texts) {
+            (rig.slot, rig.sequence) = (slot, sequences[usize::from(slot)]);
+            let entry = rig.gate(text, 0).sealed();
+            let place = usize::from(rig.rig.submitted) % RING * 128;
+            rig.rig.sq.write(place, entry.as_bytes()).unwrap();
+            rig.rig.submitted += 1;
+            sequences[usize::from(slot)] += 1;
+        }
+        rig.rig.sim.write32(SQ_TAIL, u32::from(rig.rig.submitted)).unwrap();
+        while rig.rig.completion(rig.rig.submitted - 1).is_none() {
+            rig.rig.sim.run(20).unwrap();
+        }
+        clocks.push(rig.rig.sim.stats().clocks - start);
+        for slot in 0..SLOTS {
+            let mut record = [0; 192];
+            rig.rig.log.read(rig.rig.logged as usize % LOG * 256, &mut record).unwrap();
+            rig.rig.consume_records(1);
+            let record = Record::read_from_bytes(&record).unwrap();
+            let found = if slot % 2 == 1 && round % 3 == 1 { SECRET } else { 0 };
+            assert_eq!((fault(&record), record.descriptor.slot.get()), (Fault::None, slot));
+            assert_eq!(record.answer.text_classes.get(), found, "slot {slot} in round {round}");
+            let determination = if found == 0 { Determination::Admit } else { Determination::Reject };
+            assert_eq!(record.answer.determination, u8::from(determination));
+        }
+        rig.rig.sim.write32(rig::CQ_HEAD, u32::from(rig.rig.submitted)).unwrap();
+        assert_eq!(rig.rig.submitted, first + SLOTS);
+    }
+    eprintln!("{SLOTS} entries of one block in {clocks:?} clocks");
+    rig.rig.assert_lawful();
+}
+
+/// A stopped session leaves nothing of its texts: CLOSE and RESET end, and the next OPEN works, at any time.
+#[test]
+fn a_session_ends_while_a_text_is_read() {
+    let mut rig = TextRig::open(SimConfig { stall: Stall::Random(3), ..SimConfig::default() });
+    for clocks in (0..1_400).step_by(100) {
+        rig.begin(9);
+        let text = "y".repeat(1_500);
+        let entry = rig.gate(&text, 0).sealed();
+        let count = rig.rig.submitted;
+        rig.rig.sq.write(usize::from(count) % RING * 128, entry.as_bytes()).unwrap();
+        rig.rig.sim.write32(SQ_TAIL, u32::from(count) + 1).unwrap();
+        rig.rig.sim.run(clocks).unwrap();
+        rig.rig.reset();
+        rig.ask(&Plan::new());
+        rig.rig.sim.run(clocks).unwrap();
+        rig.rig.reset();
+        rig.ask(&Plan::new());
+        rig.rig.await_life(LIFE_RUN);
+        (rig.rig.submitted, rig.rig.completed, rig.rig.logged) = (0, 0, 0);
+        rig.rig.consume_records(1);
+    }
+    rig.rig.assert_lawful();
+}
