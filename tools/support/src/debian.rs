@@ -1,9 +1,10 @@
 //! Debian packages, fetched with this system's apt and unpacked into a folder. They are not installed, and root rights
 //! are not needed.
 
-use crate::tool::capture;
+use crate::tool::{capture, say};
 use anyhow::{Context, Result, ensure};
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -32,6 +33,37 @@ pub fn archive() -> Result<(String, String)> {
         })
         .next()
         .context("this system's apt knows no archive of Debian")
+}
+
+/// The folder of the program `name` from the Debian package with this name; `None` if the machine has the program. The
+/// package and its libraries are unpacked into `folder` once. Errors: as [`View::new`] and [`View::unpack`].
+pub fn program(name: &str, folder: &Path) -> Result<Option<PathBuf>> {
+    if Command::new(name).arg("--version").output().is_ok_and(|output| output.status.success()) {
+        return Ok(None);
+    }
+    let (bin, wrapper) = (folder.join("bin"), folder.join("bin").join(name));
+    if !wrapper.exists() {
+        let (archive, own) = archive()?;
+        say(&format!("fetching {name} as a Debian package into {} (once)", folder.display()));
+        fs::create_dir_all(&bin)?;
+        let view = View::new(&folder.join("apt"), &archive, &[own.as_str()])?;
+        view.get(&["--download-only", "install", name])?;
+        // The unpacked program must use the C library of this system.
+        view.unpack(&folder.join("root"), &["libc6_"])?;
+        let root = folder.join("root").canonicalize()?;
+        let libraries = root.join("usr/lib").join(format!("{}-linux-gnu", std::env::consts::ARCH));
+        let start = format!(
+            "#!/bin/sh\nLD_LIBRARY_PATH='{}' exec '{}' \"$@\"\n",
+            libraries.display(),
+            root.join("usr/bin").join(name).display()
+        );
+        // The wrapper is the last file: without it, the package is unpacked again.
+        let unfinished = folder.join("wrapper");
+        fs::write(&unfinished, start)?;
+        fs::set_permissions(&unfinished, Permissions::from_mode(0o755))?;
+        fs::rename(unfinished, &wrapper)?;
+    }
+    Ok(Some(bin.canonicalize()?))
 }
 
 /// A view of the archive in which no package is installed, so that a program is fetched with all its libraries.
