@@ -73,7 +73,8 @@ module axil_guard_props (
       answer_resp_q <= write_q ? m_rsp.b_resp : m_rsp.r_resp;
     end
     waits_q <= !rst && busy_q && !s_rsp.b_valid && !s_rsp.r_valid ? waits_q + 8'd1 : '0;
-    // Clocks since a read request waits for READY, without a clock in which the host delays an answer.
+    // Clocks since a read request waits for READY, without a clock in which the host delays an
+    // answer.
     reads_wait_q <= !rst && s_req.ar_valid && !s_rsp.ar_ready && !(s_rsp.b_valid && !s_req.b_ready)
         && !(s_rsp.r_valid && !s_req.r_ready) ? reads_wait_q + 8'd1 : '0;
 

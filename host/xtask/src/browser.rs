@@ -2,7 +2,7 @@
 //! Debian's packages in `target/browser`.
 
 use anyhow::{Context, Result, ensure};
-use portcullis_tools::debian::{View, archive};
+use portcullis_tools::debian;
 use portcullis_tools::tool::{capture, say};
 use std::env;
 use std::ffi::OsString;
@@ -46,15 +46,8 @@ impl Browser {
         let folder = env::current_dir()?.join(FOLDER);
         let root = folder.join("root");
         if !folder.join("complete").exists() {
-            let (archive, own) = archive()?;
             say("fetching Chromium as Debian packages into target/browser (about 160 MB, once)");
-            if folder.exists() {
-                fs::remove_dir_all(&folder)?;
-            }
-            let view = View::new(&folder.join("apt"), &archive, &[own.as_str()])?;
-            view.get(&[&["--download-only", "install"], &PACKAGES[..]].concat())?;
-            // The unpacked programs must use the C library of this system.
-            view.unpack(&root, &["libc6_"])?;
+            debian::fetch(&PACKAGES, &folder)?;
             let fonts = root.join("usr/share/fonts");
             let cache = folder.join("fonts");
             let configuration = format!(
@@ -63,7 +56,7 @@ impl Browser {
                 cache.display()
             );
             fs::write(folder.join("fonts.conf"), configuration)?;
-            fs::write(folder.join("complete"), own)?;
+            fs::write(folder.join("complete"), "")?;
         }
         let libraries = ["usr/lib/x86_64-linux-gnu", "lib/x86_64-linux-gnu", "usr/lib/x86_64-linux-gnu/pulseaudio"];
         let libraries = env::join_paths(libraries.map(|library| root.join(library)))?;

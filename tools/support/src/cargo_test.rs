@@ -1,9 +1,10 @@
 //! Runs and counts all tests of the workspace.
 
-use crate::setup;
 use crate::tally::Tally;
-use crate::tool::{cargo, say, shown};
+use crate::tool::{self, cargo, say, shown};
+use crate::{debian, setup};
 use anyhow::{Context, Result, ensure};
+use std::env;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -17,6 +18,15 @@ pub fn run(tally: &mut Tally) -> Result<()> {
     say("tests");
     let mut command = cargo();
     command.args(["test", "--locked", "--workspace", "--no-fail-fast"]).env(SEED.0, SEED.1);
+    // Tests of the gateway and of pages use curl.
+    match debian::program("curl", &tool::root()?.join(tool::target_dir()).join("curl")) {
+        Ok(None) => {}
+        Ok(Some(folder)) => {
+            let path = env::var_os("PATH").unwrap_or_default();
+            command.env("PATH", env::join_paths(std::iter::once(folder).chain(env::split_paths(&path)))?);
+        }
+        Err(error) => tally.fail("curl, for tests", 1, &format!("it is not installed, and {error:#}")),
+    }
     counted(tally, command)
 }
 

@@ -1,9 +1,10 @@
 //! Debian packages, fetched with this system's apt and unpacked into a folder. They are not installed, and root rights
 //! are not needed.
 
-use crate::tool::capture;
+use crate::tool::{capture, say};
 use anyhow::{Context, Result, ensure};
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -32,6 +33,47 @@ pub fn archive() -> Result<(String, String)> {
         })
         .next()
         .context("this system's apt knows no archive of Debian")
+}
+
+/// The folder with the program `name` of the Debian package with this name; `None` if the machine has the program. The
+/// package is unpacked into `folder` once. Errors: as [`fetch`]; the unpacked program does not start.
+pub fn program(name: &str, folder: &Path) -> Result<Option<PathBuf>> {
+    let version = |program: &Path| capture(Command::new(program).arg("--version"));
+    if version(Path::new(name)).is_ok() {
+        return Ok(None);
+    }
+    let bin = folder.join("bin");
+    let wrapper = bin.join(name);
+    if !wrapper.exists() {
+        say(&format!("fetching {name} as a Debian package into {} (once)", folder.display()));
+        fetch(&[name], folder)?;
+        fs::create_dir_all(&bin)?;
+        // The wrapper is the last file: without it, the package is fetched again.
+        let unfinished = folder.join("wrapper");
+        let libraries = format!("usr/lib/{}-linux-gnu", std::env::consts::ARCH);
+        let start = "#!/bin/sh\nroot=$(dirname \"$0\")/../root\n";
+        let start = format!("{start}LD_LIBRARY_PATH=\"$root/{libraries}\" exec \"$root/usr/bin/{name}\" \"$@\"\n");
+        fs::write(&unfinished, start)?;
+        fs::set_permissions(&unfinished, Permissions::from_mode(0o755))?;
+        fs::rename(unfinished, &wrapper)?;
+    }
+    version(&wrapper).with_context(|| format!("Debian's {name} does not start here; remove {}", folder.display()))?;
+    Ok(Some(bin.canonicalize()?))
+}
+
+/// Makes `folder` anew and unpacks these packages and their libraries into its folder `root`, which is returned. The C
+/// library is left out: the programs use that of this system. Errors: as [`archive`], [`View::new`] and
+/// [`View::unpack`]; a package does not exist.
+pub fn fetch(packages: &[&str], folder: &Path) -> Result<PathBuf> {
+    let (archive, own) = archive()?;
+    if folder.exists() {
+        fs::remove_dir_all(folder)?;
+    }
+    let view = View::new(&folder.join("apt"), &archive, &[own.as_str()])?;
+    view.get(&[&["--download-only", "install"], packages].concat())?;
+    let root = folder.join("root");
+    view.unpack(&root, &["libc6_"])?;
+    Ok(root)
 }
 
 /// A view of the archive in which no package is installed, so that a program is fetched with all its libraries.
