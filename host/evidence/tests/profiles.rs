@@ -11,7 +11,7 @@ use portcullis_evidence::verify::{Modes, Status};
 use portcullis_report::evidence::{Making, ReportText, page};
 use serde_json::json;
 use std::collections::BTreeSet;
-use world::{Parts, World, assert_contradicted, codes, document, remanifest};
+use world::{Parts, World, assert_affirmed, assert_contradicted, codes, document, remanifest, sha, text_image};
 
 /// A session whose ticket names no contexts, with one stream in each of `contexts`.
 fn session(world: &World, contexts: &[Vec<u8>]) -> Parts {

@@ -104,7 +104,7 @@ fn formatting_with_a_class_is_dropped() {
     let (events, records) = recorded(governor(&lane, settings()), &lane, text("t", "Good one. \u{2026}"));
     let end = records.last().unwrap();
     assert_eq!((end.answer.record_type, end.answer.fault.get()), (u8::from(RecordType::End), 0));
-    assert_eq!(released(&events), "Good one.");
+    assert_eq!(released(&events), "Good one. ");
 }
 
 #[test]
@@ -121,10 +121,10 @@ fn a_tool_call_is_scanned() {
 fn a_text_that_does_not_fit_its_window_ends_the_stream() {
     let lane = lane();
     let room = 1 << lane.text_stride_log2();
-    let events = govern(&lane, settings(), vec![text("t", &format!("Good. {}", "x".repeat(room)))]);
+    let events = govern(&lane, settings(), vec![text("t", &format!("Good one. X{}", "x".repeat(room)))]);
     assert_eq!(outcomes(&events), [(1, Answer::Admit)]);
     assert_eq!(summary(&events).termination.unwrap().trigger, Trigger::Limit);
-    assert_eq!(released(&events), "Good.");
+    assert_eq!(released(&events), "Good one.");
     // Formatting at the end is not released, but the stream ends in order.
     let events = govern(&lane, settings(), vec![text("t", &format!("Good.{}", "\n".repeat(room)))]);
     assert_eq!((outcomes(&events), summary(&events).faults), (vec![(1, Answer::Admit)], 0));

@@ -54,10 +54,11 @@ impl Text {
 /// bytes; a host that refuses a span as too long writes this number, too.
 fn describes(entry: &Descriptor, length: u32) -> bool {
     let described = u32::from(entry.length.get());
-    let saturated = described == u16::MAX.into();
+    let most = u32::from(u16::MAX);
+    let saturated = described == most;
     let refused = entry.validation_outcome != u8::from(StageOutcome::Pass);
     let prefixed = u16::from(entry.flags) & flags::INERT_PREFIX != 0;
-    let fits = if prefixed { described <= length } else { described == length.min(u16::MAX.into()) };
+    let fits = if prefixed { described <= length } else { described == length.min(most) };
     fits || saturated && refused
 }
 
