@@ -89,26 +89,26 @@ package card_pkg;
 
     typedef struct {
         logic [7:0] next;
-    } card__text_limits_desc_34ffaa0d__engines__in_t;
+    } card__text_limits_desc_8c6c735f__engines__in_t;
 
     typedef struct {
         logic [7:0] next;
-    } card__text_limits_desc_34ffaa0d__states_log2__in_t;
+    } card__text_limits_desc_8c6c735f__states_log2__in_t;
 
     typedef struct {
         logic [7:0] next;
-    } card__text_limits_desc_34ffaa0d__byte_classes__in_t;
+    } card__text_limits_desc_8c6c735f__byte_classes__in_t;
 
     typedef struct {
         logic [7:0] next;
-    } card__text_limits_desc_34ffaa0d__blocks__in_t;
+    } card__text_limits_desc_8c6c735f__blocks__in_t;
 
     typedef struct {
-        card__text_limits_desc_34ffaa0d__engines__in_t engines;
-        card__text_limits_desc_34ffaa0d__states_log2__in_t states_log2;
-        card__text_limits_desc_34ffaa0d__byte_classes__in_t byte_classes;
-        card__text_limits_desc_34ffaa0d__blocks__in_t blocks;
-    } card__text_limits_desc_34ffaa0d__in_t;
+        card__text_limits_desc_8c6c735f__engines__in_t engines;
+        card__text_limits_desc_8c6c735f__states_log2__in_t states_log2;
+        card__text_limits_desc_8c6c735f__byte_classes__in_t byte_classes;
+        card__text_limits_desc_8c6c735f__blocks__in_t blocks;
+    } card__text_limits_desc_8c6c735f__in_t;
 
     typedef struct {
         logic [31:0] next;
@@ -417,7 +417,7 @@ package card_pkg;
         card__max_streams_desc_39976f3e__in_t max_streams;
         card__queue_limits_desc_e22caa69__in_t queue_limits;
         card__key_flags_desc_fe69d6c3__in_t key_flags;
-        card__text_limits_desc_34ffaa0d__in_t text_limits;
+        card__text_limits_desc_8c6c735f__in_t text_limits;
         ro_r_desc_e9822798__in_t map_digest[8];
         card__status_desc_80b339a4__in_t status;
         card__fault_desc_a385ca43__in_t fault;

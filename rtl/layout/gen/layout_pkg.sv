@@ -15,7 +15,7 @@ package layout_pkg;
   localparam int unsigned SignatureBytes = 17088;  // SLH-DSA-SHA2-128f signature (FIPS 205, table 2).
   // SHA-256 that names this layout and the register map; first byte lowest.
   localparam logic [255:0] MapDigest =
-    256'h5d3382c5da136c008140c38ccad4e3dd91d8c88a846b2f4ae9f0e7c0d9cf1565;
+    256'h227ab5f3d3cf8d6c805541bc0a975a8b3eb92d4ac11be9440030794f94f8adf0;
 
   // What a submission asks for. Zero is no opcode, so a zeroed entry is refused.
   typedef enum logic [7:0] {
@@ -158,7 +158,6 @@ package layout_pkg;
   // Descriptor flags.
   localparam int unsigned FlagsInertPrefixBit = 0;  // The commitment covers held inert bytes before the span.
   localparam int unsigned FlagsUncertaintyKnownBit = 1;  // The engine gave log-probabilities.
-  localparam int unsigned FlagsScanFreshBit = 2;  // Text lane: the span is scanned as the first text of its stream, because a rollback took back what was admitted before.
 
   // Fields of the semantic state that the mutation touches.
   localparam int unsigned FieldsTouchedIntentBit = 0;  // Intent.

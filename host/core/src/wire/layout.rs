@@ -31,8 +31,8 @@ pub const CHECKPOINT_STRIDE: usize = 32768;
 pub const SIGNATURE_BYTES: usize = 17088;
 /// SHA-256 that names this layout and the register map.
 pub const MAP_DIGEST: [u8; 32] = [
-    101, 21, 207, 217, 192, 231, 240, 233, 74, 47, 107, 132, 138, 200, 216, 145, 221, 227, 212, 202, 140, 195, 64, 129,
-    0, 108, 19, 218, 197, 130, 51, 93,
+    240, 173, 248, 148, 79, 121, 48, 0, 68, 233, 27, 193, 74, 45, 185, 62, 139, 90, 151, 10, 188, 65, 85, 128, 108,
+    141, 207, 211, 243, 181, 122, 34,
 ];
 
 /// What a submission asks for. Zero is no opcode, so a zeroed entry is refused.
@@ -952,12 +952,8 @@ pub mod flags {
     pub const UNCERTAINTY_KNOWN_BIT: u32 = 1;
     /// The engine gave log-probabilities. Mask.
     pub const UNCERTAINTY_KNOWN: u16 = 0x2;
-    /// Text lane: the span is scanned as the first text of its stream, because a rollback took back what was admitted before. First bit.
-    pub const SCAN_FRESH_BIT: u32 = 2;
-    /// Text lane: the span is scanned as the first text of its stream, because a rollback took back what was admitted before. Mask.
-    pub const SCAN_FRESH: u16 = 0x4;
     /// Every defined bit.
-    pub const ALL: u16 = 0x7;
+    pub const ALL: u16 = 0x3;
 }
 
 /// Fields of the semantic state that the mutation touches.

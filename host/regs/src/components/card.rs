@@ -181,7 +181,7 @@ impl<'io, IO: peakrdl_rust::io::RegisterIO> Card<'io, IO> {
 
     /// text_limits
     ///
-    /// Text lane: engines, log2 of the states of an engine, byte classes of an engine, blocks of text windows. 0 while capability `text` is 0.
+    /// Text lane: engines, log2 of an engine's states, its byte classes, blocks of text windows. 0 while capability `text` is 0.
     #[inline(always)]
     #[must_use]
     pub const fn text_limits(&self) -> peakrdl_rust::reg::Reg<'io, text_limits::TextLimits, IO> {
@@ -658,7 +658,7 @@ impl<'io, IO: peakrdl_rust::io::RegisterIO> Card<'io, IO> {
 
     /// Text blocks
     ///
-    /// Device addresses of the blocks of 2 MiB that hold the text windows: block b at 8 * b, low half first; 4 KiB aligned. Written in RESET and LOAD, latched at OPEN.
+    /// Device addresses of the 2 MiB blocks of text windows, 4 KiB aligned: block b at 8 * b, low half first.
     #[inline(always)]
     #[must_use]
     pub const fn text_blocks(&self) -> text_blocks::TextBlocks<'io, IO> {
@@ -667,7 +667,7 @@ impl<'io, IO: peakrdl_rust::io::RegisterIO> Card<'io, IO> {
 
     /// Image header
     ///
-    /// The 32 words of the image header, then the 16 of its text part.
+    /// The 32 words of the image header, then the 16 words of its text part.
     #[inline(always)]
     #[must_use]
     pub const fn header(&self) -> header::Header<'io, IO> {

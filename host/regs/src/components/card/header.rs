@@ -5,7 +5,7 @@ use super::_root; // alias to root module of generated code
 
 /// Image header
 ///
-/// The 32 words of the image header, then the 16 of its text part.
+/// The 32 words of the image header, then the 16 words of its text part.
 #[derive(Eq, PartialEq)]
 pub struct Header<'io, IO = peakrdl_rust::io::PtrIO> {
     ptr: *mut u32,

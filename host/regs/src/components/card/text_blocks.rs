@@ -5,7 +5,7 @@ use super::_root; // alias to root module of generated code
 
 /// Text blocks
 ///
-/// Device addresses of the blocks of 2 MiB that hold the text windows: block b at 8 * b, low half first; 4 KiB aligned. Written in RESET and LOAD, latched at OPEN.
+/// Device addresses of the 2 MiB blocks of text windows, 4 KiB aligned: block b at 8 * b, low half first.
 #[derive(Eq, PartialEq)]
 pub struct TextBlocks<'io, IO = peakrdl_rust::io::PtrIO> {
     ptr: *mut u32,
