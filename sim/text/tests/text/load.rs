@@ -52,7 +52,8 @@ fn card_tables(gap_states: u16, digit_states: u16) -> Vec<u8> {
 #[test]
 fn sizes_of_units_are_those_of_software() {
     let mut bench = Bench::default();
-    let sizes = [(256, 512, true), (257, 512, false), (256, 513, false), (0, 512, false), (256, 0, false), (1, 1, true)];
+    let sizes =
+        [(256, 512, true), (257, 512, false), (256, 513, false), (0, 512, false), (256, 0, false), (1, 1, true)];
     let without = |at: usize| {
         let mut tables = Tables::empty().encode();
         tables[at] = 1;

@@ -110,8 +110,7 @@ pub(crate) struct Counts {
 /// Loads tables over the lane's bus.
 pub(crate) fn load(lane: &mut Lane, encoded: &[u8]) -> Load {
     lane.write(TABLES, encoded);
-    let tables =
-        lane::Tables { address: TABLES, bytes: encoded.len() as u32, digest: Sha256::digest(encoded).into() };
+    let tables = lane::Tables { address: TABLES, bytes: encoded.len() as u32, digest: Sha256::digest(encoded).into() };
     let result = lane.load(&tables).unwrap();
     lane.reads();
     result
@@ -268,8 +267,7 @@ impl Windows {
         let from = self.slots[slot].unwrap();
         let Judged { cause, classes, scan, behind } = self.judge(&pending, from);
         assert!(!pending.faulty_bus || self.lane.fault_met(), "the bus did not come to its fault");
-        let place =
-            || format!("{:?}, {} bytes: {}", pending.entry, pending.length(), pending.memory.escape_ascii());
+        let place = || format!("{:?}, {} bytes: {}", pending.entry, pending.length(), pending.memory.escape_ascii());
         if !matches!(cause, Cause::Window | Cause::Bus) {
             assert_eq!(answer.length, pending.length(), "{}", place());
             assert_eq!(answer.call, pending.memory.starts_with(CALL), "{}", place());
