@@ -4,7 +4,8 @@
 // stored only if it answers such a request, without an error and in its place; beats are stored in
 // the order of their addresses, and what is taken is what was stored, once and in order. A range
 // ends with all its beats, or with exactly one bad one behind those that came before the fault;
-// which of the two is what `range_failed_o` says, and `head_length_o` is from its first beat.
+// which of the two is what `range_failed_o` says; `head_length_o` and `head_call_o` are from its
+// first beat.
 // Exactly a read that was given up, or a response that no request fits by its id or place, breaks
 // the bus; from then on no request is made until the reset.
 //
@@ -32,6 +33,7 @@ module text_fetch_props
 
   logic range_failed;
   logic [31:0] head_length;
+  logic head_call;
   logic range_ready, beat_valid, beat_bad, pending, progress, broken;
   logic [511:0] beat;
   axi_pkg::req_t req;
@@ -47,6 +49,7 @@ module text_fetch_props
       .range_beats_i(range_beats),
       .range_failed_o(range_failed),
       .head_length_o(head_length),
+      .head_call_o(head_call),
       .beat_valid_o(beat_valid),
       .beat_bad_o(beat_bad),
       .beat_o(beat),
@@ -81,7 +84,7 @@ module text_fetch_props
   logic [57:0] first_q;
   logic [RangeBits-1:0] beats_q, asked_q, answered_q, stored_q;
   logic bad_stored_q, any_q;  // A range was given.
-  logic [31:0] head_q;
+  logic [511:0] head_q;
   logic is_new, was_valid_q;
   assign is_new = req.ar_valid && !was_valid_q;
   // ---- what the bus owes, by its own handshakes
@@ -100,7 +103,7 @@ module text_fetch_props
     end else begin
       if (is_new) asked_q <= asked_q + RangeBits'(req.ar.len) + 1'b1;
       if (answers) answered_q <= answered_q + 1'b1;
-      if (dut.store && stored_q == '0) head_q <= rsp.r.data[303:272];
+      if (dut.store && stored_q == '0) head_q <= rsp.r.data;
       if (dut.store) stored_q <= stored_q + 1'b1;
       if (dut.store_bad) bad_stored_q <= 1'b1;
     end
@@ -160,7 +163,11 @@ module text_fetch_props
         assert (bad_stored_q || stored_q == beats_q);
         assert (range_failed == bad_stored_q);
       end
-      if (any_q && stored_q != '0) assert (head_length == head_q);
+      // The tag is "portcullis/call/1" and a byte of 0, the first byte at the bottom.
+      if (any_q && stored_q != '0) begin
+        assert (head_length == head_q[303:272]);
+        assert (head_call == (head_q[143:0] == 144'h0031_2f6c_6c61_632f_7369_6c6c_7563_7472_6f70));
+      end
       if (watched_q && dut.taken_q == place_q) assert (beat_valid && !beat_bad && beat == data_q);
       assert (broken == breaks_q);
       if (was_broken_q) assert (broken && (was_ar_q || !req.ar_valid));
@@ -208,6 +215,7 @@ module text_fetch_props
 
       // ---- not vacuous: a burst to a boundary, a range of two bursts read whole, a bad beat, a
       // broken bus with a range behind it
+      cover (range_ready && any_q && head_call && !range_failed);
       cover (is_new && req.ar.len == 8'd2 && beats_q == RangeBits'(12));
       cover (dut.ends && !dut.failed_q && beats_q == RangeBits'(9));
       cover (beat_valid && beat_bad && take && second_q && !broken);

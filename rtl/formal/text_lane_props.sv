@@ -1,11 +1,12 @@
 // What is proved of a lane's slots, without bound:
 //
 // - What a slot holds changes only when it is renewed, or when an entry of this slot whose text
-//   agreed is admitted; then to the state of the scan at its answer, and to what was established
-//   with the classes that it answered. A refused entry changes nothing.
+//   agreed is admitted; then to what was established with the classes that it answered, and, if it
+//   is not a tool call, to the state of the scan at its answer. A refused entry changes nothing,
+//   and a tool call changes nothing of the scan.
 // - A scan starts once per entry, from what the entry's own slot holds, or as a new stream where
-//   the entry is fresh or the slot was renewed. At that time no earlier entry of the slot is
-//   unsettled.
+//   the entry is a tool call or no text was admitted since the slot was renewed. At that time no
+//   earlier entry of the slot is unsettled.
 // - An answer is that of the entry begun last, has the classes and the state that the scan shows
 //   when it comes, and stays until its verdict. One that does not agree shows no class.
 // - A slot is renewed only when no entry of it was taken and not settled.
@@ -14,7 +15,8 @@
 //   only if its bytes agreed with the digest and the tables are complete.
 //
 // One slot, any one, is watched. The scan is free. The window is free, too, but for what
-// text_window proves of it: that entries are begun and answered in order, one at a time.
+// text_window proves of it: that entries are begun and answered in order, one at a time, and that
+// an entry is answered as a tool call exactly if it was begun as one.
 // Assumed, as the module asks: slots that there are, a verdict only for an answer, and none that
 // admits an entry whose text does not agree.
 module text_lane_props
@@ -84,7 +86,7 @@ module text_lane_props
   end
 
   // ---- the window, as text_window has it: the entry that waits and the one that is scanned
-  logic waits_q, runs_q, was_begun_q, waiting_fresh_q, waiting_tables_q, running_tables_q;
+  logic waits_q, runs_q, was_begun_q, waiting_tables_q, running_tables_q, running_call_q;
   logic accepts;
   assign accepts = dut.offers && dut.ready;
   logic [15:0] waiting_slot_q, running_slot_q;
@@ -96,16 +98,21 @@ module text_lane_props
       if (dut.answer_valid && dut.answer_ready) runs_q <= 1'b0;
     end
     if (accepts) begin
-      {waiting_slot_q, waiting_fresh_q} <= {dut.given.slot, dut.given.fresh};
+      waiting_slot_q <= dut.given.slot;
       waiting_tables_q <= dut.given.tables;
     end
     was_begun_q <= !rst && dut.begins;
-    if (dut.begins) {running_slot_q, running_tables_q} <= {waiting_slot_q, waiting_tables_q};
+    if (dut.begins) begin
+      {running_slot_q, running_tables_q} <= {waiting_slot_q, waiting_tables_q};
+      running_call_q <= dut.begins_call;
+    end
   end
   always_comb begin
     assume (dut.under_way == {runs_q, waits_q} && dut.ready == !waits_q);
     if (waits_q) assume (dut.slots[0] == waiting_slot_q && dut.begins_slot == waiting_slot_q
-        && dut.begins_fresh == waiting_fresh_q && dut.begins_tables == waiting_tables_q);
+        && dut.begins_tables == waiting_tables_q);
+    if (waits_q && waiting_tables_q) assume (!dut.begins_call);
+    if (runs_q) assume (dut.is_call == running_call_q);
     if (runs_q) assume (dut.slots[1] == running_slot_q && dut.is_tables == running_tables_q);
     if (!runs_q) assume (dut.item.kind == ItemNone);
     if (dut.begins) assume (waits_q && !runs_q && !dut.hold);
@@ -116,10 +123,11 @@ module text_lane_props
   always_ff @(posedge clk) watched <= watched;
   always_comb assume (32'(watched) < MaxStreams);
 
-  // What the slot holds: a mark of renewal, what is established, the scan's state.
-  localparam int unsigned Bits = 1 + 128 + ScanBits;
-  logic [Bits-1:0] word, word_q;
-  assign word = dut.u_slots.mem[watched[1:0]];
+  // What the slot holds: a mark of renewal and what is established; a mark and the scan's state.
+  logic [128:0] word, word_q;
+  logic [ScanBits:0] scan, scan_q;
+  assign word = dut.u_established.mem[watched[1:0]];
+  assign scan = dut.u_scans.mem[watched[1:0]];
 
   // Entries of the slot that were taken and not settled.
   logic [2:0] open_q;
@@ -127,27 +135,30 @@ module text_lane_props
   assign takes = accepts && !dut.given.tables && dut.given.slot == watched;
   // The entry that was begun last, and the answer that waits for its verdict.
   logic [15:0] begun_slot_q, answered_slot_q;
-  logic begun_fresh_q, begun_now_q, comes, agrees_q;
+  logic begun_call_q, answered_call_q, begun_now_q, comes, agrees_q;
   logic [127:0] established_q, answered_established_q, answered_classes_q;
   logic [ScanBits-1:0] answered_state_q;
   assign settles = settle && answered_slot_q == watched;
   assign comes = dut.answer_valid && dut.answer_ready && !running_tables_q;
   logic starts_new;
-  assign starts_new = begun_fresh_q || word[Bits-1];
+  assign starts_new = begun_call_q || scan[ScanBits];
 
-  logic renewed_q, saved_q;
-  logic [Bits-2:0] saved_word_q;
+  logic renewed_q, saved_q, saved_call_q;
+  logic [127:0] saved_word_q;
+  logic [ScanBits-1:0] saved_scan_q;
   always_ff @(posedge clk) begin
     word_q <= word;
+    scan_q <= scan;
     open_q <= rst ? '0 : open_q + 3'(takes) - 3'(settles);
     begun_now_q <= !rst && dut.begins && !waiting_tables_q;
     if (dut.begins && !waiting_tables_q) begin
       begun_slot_q <= dut.begins_slot;
-      begun_fresh_q <= dut.begins_fresh;
+      begun_call_q <= dut.begins_call;
     end
-    if (begun_now_q) established_q <= starts_new ? '0 : word[ScanBits+:128];
+    if (begun_now_q) established_q <= word[128] ? '0 : word[127:0];
     if (comes) begin
       answered_slot_q <= begun_slot_q;
+      answered_call_q <= begun_call_q;
       agrees_q <= dut.cause == CauseNone;
       answered_established_q <= established_q;
       answered_classes_q <= dut.classes;
@@ -155,7 +166,9 @@ module text_lane_props
     end
     renewed_q <= !rst && renew_valid && renew_ready && renew_slot == watched;
     saved_q <= !rst && settles && admit;
-    saved_word_q <= {answered_established_q | answered_classes_q, answered_state_q};
+    saved_call_q <= answered_call_q;
+    saved_word_q <= answered_established_q | answered_classes_q;
+    saved_scan_q <= answered_state_q;
   end
 
   // ---- loads
@@ -168,9 +181,10 @@ module text_lane_props
     else if (dut.answer_valid && runs_q && running_tables_q) loading_q <= 1'b0;
   end
 
-  logic admitted_q, was_saved_q, was_refused_q;
+  logic admitted_q, admitted_call_q, was_saved_q, was_refused_q;
   always_ff @(posedge clk) begin
     admitted_q <= !rst && (admitted_q || (settles && admit && answered_classes_q != '0));
+    admitted_call_q <= !rst && (admitted_call_q || (settles && admit && answered_call_q));
     was_refused_q <= !rst && (was_refused_q || (settles && !admit));
     was_saved_q <= started;
   end
@@ -179,18 +193,20 @@ module text_lane_props
     if (started) begin
       // ---- the claims
       if (was_saved_q) begin
-        if (renewed_q) assert (word[Bits-1]);
+        if (renewed_q) assert (word[128] && scan[ScanBits]);
         else if (saved_q) assert (word == {1'b0, saved_word_q});
         else assert (word == word_q);
+        if (saved_q && !renewed_q && !saved_call_q) assert (scan == {1'b0, saved_scan_q});
+        else if (!renewed_q) assert (scan == scan_q);
       end
       assert (dut.start_q == begun_now_q);
       if (begun_now_q && begun_slot_q == watched) begin
         assert (dut.starts_new == starts_new);
-        assert (starts_new || dut.slot.scan == word[ScanBits-1:0]);
+        assert (starts_new || dut.scan.state == scan[ScanBits-1:0]);
         assert (!answer_valid || answered_slot_q != watched);
       end
       if (answer_valid) begin
-        assert (answer.agrees == agrees_q);
+        assert (answer.agrees == agrees_q && answer.call == answered_call_q);
         if (agrees_q) assert (answer.classes == answered_classes_q);
         else assert (answer.classes == '0 && answer.established == '0);
         if (agrees_q && answered_slot_q == watched)
@@ -218,18 +234,20 @@ module text_lane_props
       if (runs_q && running_tables_q) assert (!answer_valid);
       if (runs_q && running_tables_q && waits_q) assert (!waiting_tables_q);
       if (begun_now_q) assert (!running_tables_q);
-      if (dut.under_way[1] && !running_tables_q) assert (dut.slots[1] == begun_slot_q);
+      if (dut.under_way[1] && !running_tables_q)
+        assert (dut.slots[1] == begun_slot_q && running_call_q == begun_call_q);
       if (dut.under_way[1]) assert (32'(dut.slots[1]) < MaxStreams);
       if (dut.under_way[0]) assert (32'(dut.slots[0]) < MaxStreams);
       if (begun_now_q) begin
-        assert (dut.under_way[1] && dut.fresh_q == begun_fresh_q);
-        if (begun_slot_q == watched) assert (dut.slot == word);
+        assert (dut.under_way[1] && dut.call_q == begun_call_q);
+        if (begun_slot_q == watched) assert (dut.established == word && dut.scan == scan);
       end else if (dut.under_way[1] && !running_tables_q && begun_slot_q == watched)
         assert (dut.established_q == established_q);
       if (dut.unsettled_q) begin
         assert (dut.answer_slot_q == answered_slot_q && dut.answer_q.agrees == agrees_q);
         assert (32'(answered_slot_q) < MaxStreams && dut.answer_q.classes == answered_classes_q);
         assert (dut.answer_scan_q == answered_state_q);
+        assert (dut.answer_q.call == answered_call_q);
         if (answered_slot_q == watched)
           assert (dut.answer_q.established == answered_established_q);
       end
@@ -239,6 +257,9 @@ module text_lane_props
       cover (begun_now_q && begun_slot_q == watched && admitted_q && !starts_new);
       cover (begun_now_q && begun_slot_q == watched && was_refused_q && answer_valid);
       cover (renewed_q && admitted_q);
+      // A text behind an admitted call of a new stream starts anew, but has its classes.
+      cover (begun_now_q && begun_slot_q == watched && admitted_call_q && starts_new
+          && !begun_call_q && !word[128] && word[127:0] != '0);
       cover (load_answer.done && load_answer.result == LoadGood);
       cover (load_answer.done && load_answer.result == LoadBad);
     end

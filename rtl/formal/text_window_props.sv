@@ -9,7 +9,8 @@
 //   first on the initial state and each other chained to the one before. The scan is given the
 //   bytes behind the head, each once and in order, and then the end. Watched for one byte, any one.
 // - The cause of an answer is exactly what it has to be: it is CauseNone only if all beats came,
-//   the bytes that were hashed begin with one of the two tags, hold the length of what was scanned,
+//   the bytes that were hashed begin with the tag of a text, or of a call if the entry was begun as
+//   one and is answered as one, hold the length of what was scanned,
 //   end in the digest that is committed to, were scanned to the end, and are UTF-8. Tables have no
 //   tag, and are not asked to be UTF-8.
 // - Items are given only between the clock of an entry's start and its answer, and entries are
@@ -41,7 +42,7 @@ module text_window_props
 
   logic [TotalBits-1:0] length;
   logic begin_tables, tables;
-  logic entry_ready, begins, begin_fresh, answer_valid, pending, progress, broken, ar_valid;
+  logic entry_ready, begins, begin_call, is_call, answer_valid, pending, progress, broken, ar_valid;
   logic [1:0] under_way;
   logic [1:0][15:0] slots;
   logic [15:0] begin_slot;
@@ -59,7 +60,7 @@ module text_window_props
       .hold_i(hold),
       .begin_o(begins),
       .begin_slot_o(begin_slot),
-      .begin_fresh_o(begin_fresh),
+      .begin_call_o(begin_call),
       .begin_tables_o(begin_tables),
       .tables_o(tables),
       .item_o(item),
@@ -68,6 +69,7 @@ module text_window_props
       .answer_valid_o(answer_valid),
       .answer_ready_i(answer_ready),
       .cause_o(cause),
+      .call_o(is_call),
       .length_o(length),
       .give_up_i(give_up),
       .ar_o(ar),
@@ -84,6 +86,7 @@ module text_window_props
   typedef struct packed {
     text_entry_t given;
     logic [31:0] length;  // As the window has it.
+    logic call;           // The window begins with the tag of a call.
     logic failed;         // The first burst is not whole.
     logic [17:0] asked;   // Beats that were asked for.
   } known_t;
@@ -101,10 +104,11 @@ module text_window_props
     if (offers) waiting_q.asked <= waiting_q.asked + 18'(dut.range_beats);
     if (head && dut.range_ready) begin
       waiting_q.length <= dut.head_length;
+      waiting_q.call <= dut.head_call;
       waiting_q.failed <= dut.range_failed;
     end
     if (entry_valid && entry_ready)
-      waiting_q <= '{given: entry, length: '0, failed: 1'b0, asked: '0};
+      waiting_q <= '{given: entry, length: '0, call: 1'b0, failed: 1'b0, asked: '0};
     if (begins) entry_q <= waiting_q;
   end
   // Bytes of what is committed to; beats that hold them; and whether the window does.
@@ -196,8 +200,8 @@ module text_window_props
         hashed_q <= hashed_q + 18'd1;
         if (hashed_q == block_of) bytes_q <= hash_byte;
         if (hashed_q == '0) begin
-          tag_q <= block[511-:144] == 144'h706f727463756c6c69732f7370616e2f3100
-              || block[511-:144] == 144'h706f727463756c6c69732f63616c6c2f3100;
+          tag_q <= block[511-:144] == (entry_q.call ? 144'h706f727463756c6c69732f63616c6c2f3100
+              : 144'h706f727463756c6c69732f7370616e2f3100);
           length_q <= {block[215-:8], block[223-:8], block[231-:8], block[239-:8]}
               == 32'(entry_length);
         end
@@ -293,12 +297,14 @@ module text_window_props
           assert (ended_q && scanned_q == entry_length && hashed_q == blocks);
       end
       if (answer_valid && !tables && cause != CauseWindow && cause != CauseBus)
-        assert (32'(length) == entry_q.length);
+        assert (32'(length) == entry_q.length && is_call == entry_q.call);
       if (begins) assert (waits_q && !runs_q && !hold);
       if (begins) assert (!scan_busy && item.kind == ItemNone && !answer_valid);
       if (was_begun_q) assert (item.kind == ItemNone && !answer_valid);
       if (waits_q) assert (begin_slot == waiting_q.given.slot
-          && begin_fresh == waiting_q.given.fresh && begin_tables == waiting_q.given.tables);
+          && begin_tables == waiting_q.given.tables);
+      if (begins) assert (begin_call == waiting_q.call);
+      if (begins && waiting_q.given.tables) assert (!begin_call);
       assert (under_way == {runs_q, waits_q} && entry_ready == !waits_q);
       if (runs_q) assert (slots[1] == entry_q.given.slot && tables == entry_q.given.tables);
       if (waits_q) assert (slots[0] == waiting_q.given.slot);
@@ -319,6 +325,10 @@ module text_window_props
       if (dut.wait_q >= 3'd4 && placed(waiting_q.given) && !waiting_q.given.tables)
         assert (dut.next_length_q == waiting_q.length);
       if (dut.wait_q >= 3'd4) assert (dut.next_failed_q == waiting_q.failed);
+      if (dut.wait_q == 3'd1) assert (!waiting_q.call);
+      if (dut.wait_q == 3'd2) assert (!dut.next_call_q && !waiting_q.call);
+      if (dut.wait_q >= 3'd4) assert (dut.next_call_q == waiting_q.call);
+      if (waits_q && waiting_q.given.tables) assert (!waiting_q.call);
       if (dut.wait_q >= 3'd4 && waiting_q.failed)
         assert (placed(waiting_q.given) && !waiting_q.given.tables);
       if (dut.wait_q == 3'd5) begin
@@ -333,7 +343,8 @@ module text_window_props
       if (runs_q) begin
         assert (entry_q.asked == asked_of(entry_q));
         if (entry_q.failed) assert (placed(entry_q.given) && !entry_q.given.tables);
-        assert (dut.commitment_q == entry_q.given.commitment);
+        assert (dut.commitment_q == entry_q.given.commitment && dut.call_q == entry_q.call);
+        if (tables) assert (!entry_q.call);
         if (good) assert (24'(dut.total_q) == total);
         assert (dut.refused_q == !fits(entry_q) && dut.failed_q == (entry_q.failed || bad_q));
         assert (dut.ended_q == ended_q);
@@ -389,6 +400,7 @@ module text_window_props
           && was_full_q);
       cover (answer_valid && cause == CauseNone && tables && entry_length == 23'd2);
       cover (answer_valid && cause == CauseNone && taken_q == 18'd8);
+      cover (answer_valid && cause == CauseNone && is_call);
       cover (answer_valid && cause == CauseWindow && taken_q == 18'd8);
       cover (answer_valid && cause == CauseBus && entry_q.failed);
       cover (offers && waiting_q.asked == 18'd8);

@@ -14,10 +14,11 @@
 // without a fault.
 //
 // In a session with the text lane, a GATE or END is judged or accepted only with an answer about
-// its own text, which agrees and has the described length; an END then has no class that does not
-// open. The classes of exactly this answer go with it, none with any other entry. Each fault of the
-// text has its cause. The text is asked for once, and its answer goes to the entry's verdict or is
-// settled, at the decision. A slot is renewed exactly by an accepted BEGIN.
+// its own text, which agrees and has the described length, or is described as too long and refused
+// by validation. An END then is not a tool call and has no class that does not open. The classes
+// of exactly this answer go with it, none with any other entry. Each fault of the text has its
+// cause. The text is asked for once, and its answer goes to the entry's verdict or is settled, at
+// the decision. A slot is renewed exactly by an accepted BEGIN.
 //
 // Entry check and stream table are the card's own, wired as in the lane, with four streams.
 module tick_props
@@ -200,14 +201,16 @@ module tick_props
     {faults.text_window, faults.text_form, faults.text_commitment, faults.text_end} = '1;
     return faults;
   endfunction
-  function automatic logic described(descriptor_t d, logic [31:0] length);
-    if (d.opcode == OpcodeEnd) return 1'b1;
+  function automatic logic described(descriptor_t d, logic call, logic [31:0] length);
+    if (d.opcode == OpcodeEnd) return !call;
+    if (d.length == 16'hffff && d.validation_outcome != StageOutcomePass) return 1'b1;
     if (d.flags[0]) return 32'(d.length) <= length;
     return length >= 32'd65535 ? d.length == 16'hffff : 32'(d.length) == length;
   endfunction
   logic has_text, text_good;
   assign has_text = text && (entry_q.opcode == OpcodeGate || entry_q.opcode == OpcodeEnd);
-  assign text_good = answered_q && answer_q.agrees && described(entry_q, 32'(answer_q.length))
+  assign text_good = answered_q && answer_q.agrees
+      && described(entry_q, answer_q.call, 32'(answer_q.length))
       && (entry_q.opcode != OpcodeEnd || (answer_q.classes & ~opening) == '0);
   logic [63:0] decided_q;  // Tick of the last decision, and the credit at that time.
   logic spent_q;
@@ -258,7 +261,7 @@ module tick_props
           && (answer_q.cause == text_pkg::CauseWindow || answer_q.cause == text_pkg::CauseBus));
       if (entry_valid && fault == FaultTextForm) assert (answered_q
           && (answer_q.cause == text_pkg::CauseTag || answer_q.cause == text_pkg::CauseUtf8
-          || !described(entry_q, 32'(answer_q.length))));
+          || !described(entry_q, answer_q.call, 32'(answer_q.length))));
       if (entry_valid && fault == FaultTextCommitment)
         assert (answered_q && answer_q.cause == text_pkg::CauseCommitment);
       if (entry_valid && fault == FaultTextEnd) assert (answered_q && answer_q.agrees
@@ -313,7 +316,7 @@ module tick_props
             && (answer_q.classes & ~opening) != '0));
         if (!u_check.faults_q.text_window) assert (u_check.faults_q.text_form
             == (answer_q.cause == text_pkg::CauseTag || answer_q.cause == text_pkg::CauseUtf8
-            || !described(entry_q, 32'(answer_q.length))));
+            || !described(entry_q, answer_q.call, 32'(answer_q.length))));
         assert (u_check.found_q == {answer_q.classes, answer_q.established});
       end
       if (answered_q) assert (answer_q.agrees == (answer_q.cause == text_pkg::CauseNone)
@@ -352,6 +355,8 @@ module tick_props
       end else begin
         cover (entry_valid && judge && text && offered.found.classes != '0);
         cover (entry_valid && fault == FaultTextForm);
+        cover (entry_valid && fault == FaultTextForm && answer_q.agrees && answer_q.call);
+        cover (entry_valid && judge && text && answer_q.length == '0 && entry_q.length == '1);
         cover (entry_valid && fault == FaultTextEnd);
       end
     end

@@ -70,7 +70,6 @@ module lane_text
     entry.beats = place_i.beats;
     entry.commitment = log_pkg::digest_bytes(entry_i.commitment);
     entry.slot = slot;
-    entry.fresh = entry_i.opcode == OpcodeGate && entry_i.flags[FlagsScanFreshBit];
   end
   assign request = '{
           valid: load_i && !loaded_o && !loaded.done,

@@ -195,8 +195,7 @@ package gate_pkg;
     f.version = d.version != 8'(LayoutVersion);
     case (d.opcode)
       OpcodeGate: begin
-        f.reserved = d.reserved_10 != '0 || d.flags[7:3] != '0
-            || (d.flags[FlagsScanFreshBit] && !declared.text) || d.fields_touched[7];
+        f.reserved = d.reserved_10 != '0 || d.flags[7:2] != '0 || d.fields_touched[7];
         f.enumeration = d.category > CategoryTransition || d.granularity > GranularityStep
             || d.epistemic > EpistemicExploratory || d.anchor > AnchorAmbiguous
             || !allowed(declared.temporal, d.temporal) || !allowed(declared.domain, d.domain)
@@ -257,12 +256,14 @@ package gate_pkg;
   endfunction
 
   // The described length of a GATE is that of its text, as far as 16 bits hold it; where held bytes
-  // come before the span, it is at most that. An END describes none.
-  function automatic logic bad_length(logic [7:0] opcode, logic prefixed, logic [15:0] described,
-      logic [31:0] length);
+  // come before the span, it is at most that. A host that refuses a span as too long describes it
+  // with the largest length, so this length is allowed in every entry that validation refuses. An
+  // END describes none.
+  function automatic logic bad_length(logic [7:0] opcode, logic prefixed, logic refused,
+      logic [15:0] described, logic [31:0] length);
     logic [15:0] counted;
     counted = length > 32'h0000_ffff ? 16'hffff : length[15:0];
-    if (opcode != OpcodeGate) return 1'b0;
+    if (opcode != OpcodeGate || (refused && described == 16'hffff)) return 1'b0;
     return prefixed ? described > counted : described != counted;
   endfunction
 

@@ -124,6 +124,15 @@ package text_pkg;
   // Of a text and of a tool call; first byte at the top.
   localparam logic [8*TagBytes-1:0] TextTag = {"portcullis/span/1", 8'h00};
   localparam logic [8*TagBytes-1:0] CallTag = {"portcullis/call/1", 8'h00};
+  // Whether the first beat of a window, its first byte at the bottom, begins with CallTag.
+  function automatic logic has_call_tag(logic [511:0] beat);
+    logic equal;
+    equal = 1'b1;
+    for (int unsigned i = 0; i < TagBytes; i++)
+      if (beat[8*i+:8] != CallTag[8*(TagBytes-1-i)+:8]) equal = 1'b0;
+    return equal;
+  endfunction
+
   localparam int unsigned WindowBits = 12;  // Of a number of 64-byte beats of a window.
   localparam int unsigned RangeBits = 17;   // Of a number of beats that are read.
   localparam int unsigned TotalBits = RangeBits + 6;  // Of a number of their bytes.
@@ -139,9 +148,8 @@ package text_pkg;
     logic [WindowBits-1:0] beats;    // Of the window.
     logic [255:0] commitment;        // First byte at the top.
     logic [15:0] slot;
-    logic fresh;                     // The stream's state does not count for this entry.
     // The bytes are not a text, but `bytes` bytes of the lane's tables, of which `commitment` is
-    // the digest. `outside`, `beats`, `slot` and `fresh` do not count.
+    // the digest. `outside`, `beats` and `slot` do not count.
     logic tables;
     logic [TotalBits-1:0] bytes;
   } text_entry_t;
@@ -164,9 +172,10 @@ package text_pkg;
   } cause_e;
 
   typedef struct packed {
-    logic agrees;                // Without it, only the cause and the length have a meaning,
-    cause_e cause;
-    logic [TotalBits-1:0] length;  // the latter if the cause is neither CauseWindow nor CauseBus.
+    logic agrees;                // Without it, only these have a meaning: the cause; and if it is
+    cause_e cause;               // neither CauseWindow nor CauseBus, `call` and `length`.
+    logic call;                  // The tag is that of a tool call.
+    logic [TotalBits-1:0] length;
     logic [127:0] classes;       // Found in the entry.
     logic [127:0] established;   // Found in the admitted entries of the stream before it.
   } text_answer_t;

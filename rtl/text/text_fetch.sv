@@ -4,8 +4,9 @@
 // multiple of 512 bytes, and leaves only when the buffer has room for the longest one. The next
 // range may be taken while beats of the last one wait in the buffer, so that its first burst hides
 // behind their use. `range_ready_o` rises again when every beat of the range is in the buffer; then
-// `range_failed_o` says whether it ended with a bad one, and `head_length_o` is the length field of
-// its first beat, if that is a text's.
+// `range_failed_o` says whether it ended with a bad one. If the range began with the first beat of
+// a text's window, `head_length_o` is then the length field in it, and `head_call_o` says whether
+// it has the tag of a tool call.
 //
 // A range that cannot be read whole ends with one bad beat, and none of it follows: behind an error
 // response, a burst of another length, or `give_up_i`. The buffer gives it in its order.
@@ -34,6 +35,7 @@ module text_fetch
     input  logic [RangeBits-1:0]  range_beats_i,
     output logic                  range_failed_o,
     output logic [31:0]           head_length_o,
+    output logic                  head_call_o,
     // beats
     output logic                  beat_valid_o,
     output logic                  beat_bad_o,
@@ -66,6 +68,7 @@ module text_fetch
   logic [RangeBits-1:0] left_q;
   logic opens_q;   // None of its beats is stored.
   logic [31:0] length_q;
+  logic call_q;
   // The burst.
   logic ar_valid_q, flight_q;
   axi_pkg::request_t ar_q;
@@ -126,7 +129,10 @@ module text_fetch
       next_q <= next_q + 58'(burst);
       left_q <= left_q - RangeBits'(burst);
     end else if (r_valid_i && known) await_q <= await_q - 4'd1;
-    if (store && opens_q) length_q <= r_i.data[8*LengthAt+:32];
+    if (store && opens_q) begin
+      length_q <= r_i.data[8*LengthAt+:32];
+      call_q <= has_call_tag(r_i.data);
+    end
     if (store) mem[stored_q[BufferLog2-1:0]] <= r_i.data;
     if (store || store_bad) bad_q[stored_q[BufferLog2-1:0]] <= store_bad;
     ar_q.id <= '0;
@@ -135,6 +141,7 @@ module text_fetch
   assign range_ready_o = !active_q;
   assign range_failed_o = failed_q;
   assign head_length_o = length_q;
+  assign head_call_o = call_q;
   assign beat_valid_o = held != '0;
   assign beat_bad_o = bad_q[taken_q[BufferLog2-1:0]];
   assign beat_o = mem[taken_q[BufferLog2-1:0]];

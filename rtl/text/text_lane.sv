@@ -6,8 +6,8 @@
 // whose bytes matched, does the slot take the state behind the entry and what it established. An
 // entry that is refused leaves no trace. While an answer stands, the next entry is read and
 // scanned, unless it is of the same slot: that one waits for the state.
-// An entry with `fresh` starts as the first one of a stream does. The slot keeps its state until
-// that entry is admitted.
+// A tool call is not a part of the text around it. Its scan starts as that of a new stream, and
+// when it is admitted, the slot keeps the state of its scan; only the classes are established.
 // `renew_valid_i` says that a slot has a new stream: whatever it held does not count from then on.
 // `renew_ready_o` is high when no entry of the slot is under way or unsettled.
 //
@@ -33,11 +33,10 @@ module text_lane
     parameter int unsigned States = 4096,       // Of an engine; as in text_scan.
     parameter int unsigned ByteClasses = 64,    // Of an engine; as in text_scan.
     parameter int unsigned GapClasses = 64,     // As in text_scan.
-    parameter int unsigned MaxStreams = 1024,   // 1 to 65536. Each costs SlotBits of RAM.
+    parameter int unsigned MaxStreams = 1024,   // 1 to 65536. Each costs ScanBits + 130 of RAM.
     parameter int unsigned BufferLog2 = 4,      // As in text_fetch.
     parameter int unsigned WatchdogLog2 = 22,   // As in ring_watchdog.
-    localparam int unsigned ScanBits = Engines * StateBits + $bits(cards_t) + $bits(accounts_t),
-    localparam int unsigned SlotBits = 1 + 128 + ScanBits
+    localparam int unsigned ScanBits = Engines * StateBits + $bits(cards_t) + $bits(accounts_t)
 ) (
     input  logic              clk_i,
     input  logic              rst_i,
@@ -69,12 +68,15 @@ module text_lane
     output logic              expired_o,  // A read is given up.
     output logic              idle_o
 );
-  // What a slot holds.
+  // What a slot holds, in two memories: a tool call changes one of them.
   typedef struct packed {
     logic renewed;  // Nothing that counts.
-    logic [127:0] established;
-    logic [ScanBits-1:0] scan;
-  } slot_t;
+    logic [127:0] classes;
+  } established_t;
+  typedef struct packed {
+    logic renewed;  // As above, for the scan.
+    logic [ScanBits-1:0] state;
+  } scan_t;
 
   // ---- the text
   logic unsettled_q, start_q, load_byte;
@@ -83,7 +85,7 @@ module text_lane
   logic [1:0] under_way;
   logic [1:0][15:0] slots;
   logic [15:0] begins_slot;
-  logic begins_fresh, begins_tables, is_tables, clear, load_taken_q, bad, too_long;
+  logic begins_call, begins_tables, is_tables, is_call, clear, load_taken_q, bad, too_long;
   logic takes_load, load_ends, offers;
   logic [TotalBits-1:0] text_length;
   item_t item, text_item;
@@ -102,7 +104,7 @@ module text_lane
       .hold_i(hold),
       .begin_o(begins),
       .begin_slot_o(begins_slot),
-      .begin_fresh_o(begins_fresh),
+      .begin_call_o(begins_call),
       .begin_tables_o(begins_tables),
       .tables_o(is_tables),
       .item_o(item),
@@ -111,6 +113,7 @@ module text_lane
       .answer_valid_o(answer_valid),
       .answer_ready_i(answer_ready),
       .cause_o(cause),
+      .call_o(is_call),
       .length_o(text_length),
       .give_up_i(give_up),
       .ar_o(ar_o),
@@ -181,11 +184,12 @@ module text_lane
   );
 
   // ---- the scan starts one clock after its entry begins: its slot is read in between
-  logic fresh_q, starts_new;
-  slot_t slot, saved;
+  logic call_q, starts_new;
+  established_t established;
+  scan_t scan;
   logic [ScanBits-1:0] scan_state;
   logic [127:0] classes, established_q;
-  assign starts_new = fresh_q || slot.renewed;
+  assign starts_new = call_q || scan.renewed;
   text_scan #(
       .Engines(Engines),
       .States(States),
@@ -202,7 +206,7 @@ module text_lane
       .bad_o(bad),
       .start_i(start_q),
       .new_i(starts_new),
-      .state_i(slot.scan),
+      .state_i(scan.state),
       .item_i(text_item),
       .busy_o(scan_busy),
       .state_o(scan_state),
@@ -230,42 +234,59 @@ module text_lane
       && !(under_way[1] && slots[1] == renew_slot_i)
       && !(under_way[0] && slots[0] == renew_slot_i);
   assign renew = renew_valid_i && renew_ready_o;
-  assign saved = '{
-          renewed: !save,
-          established: answer_q.established | answer_q.classes,
-          scan: answer_scan_q
-      };
+  logic [15:0] slot;
+  logic read;
+  established_t established_saved;
+  scan_t scan_saved;
+  assign slot = save ? answer_slot_q : renew ? renew_slot_i : begins_slot;
+  assign read = begins && !begins_tables;
+  assign established_saved = '{renewed: !save, classes: answer_q.established | answer_q.classes};
+  assign scan_saved = '{renewed: !save, state: answer_scan_q};
 
   text_slots #(
       .MaxStreams(MaxStreams),
-      .Bits(SlotBits)
-  ) u_slots (
+      .Bits($bits(established_t))
+  ) u_established (
       .clk_i(clk_i),
       .rst_i(rst_i),
-      .slot_i(save ? answer_slot_q : renew ? renew_slot_i : begins_slot),
-      .read_i(begins && !begins_tables),
-      .state_o(slot),
+      .slot_i(slot),
+      .read_i(read),
+      .state_o(established),
       .save_i(save || renew),
-      .state_i(saved)
+      .state_i(established_saved)
+  );
+
+  text_slots #(
+      .MaxStreams(MaxStreams),
+      .Bits($bits(scan_t))
+  ) u_scans (
+      .clk_i(clk_i),
+      .rst_i(rst_i),
+      .slot_i(slot),
+      .read_i(read),
+      .state_o(scan),
+      .save_i((save && !answer_q.call) || renew),
+      .state_i(scan_saved)
   );
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
-      {start_q, fresh_q, unsettled_q} <= '0;
+      {start_q, call_q, unsettled_q} <= '0;
       established_q <= '0;
       answer_q <= '0;
       answer_slot_q <= '0;
       answer_scan_q <= '0;
     end else begin
       start_q <= begins && !begins_tables;
-      if (begins) fresh_q <= begins_fresh;
-      if (start_q) established_q <= starts_new ? '0 : slot.established;
+      if (begins) call_q <= begins_call;
+      if (start_q) established_q <= established.renewed ? '0 : established.classes;
       if (settle_i) unsettled_q <= 1'b0;
       if (answer_valid && answer_ready && !is_tables) begin
         unsettled_q <= 1'b1;
         answer_q <= '{
             agrees: cause == CauseNone,
             cause: cause,
+            call: is_call,
             length: text_length,
             classes: classes,
             established: established_q

@@ -11,17 +11,18 @@
 // first burst behind the text are dropped; they are part of the window.
 //
 // The answer stands in `answer_valid_o` until `answer_ready_i`. It agrees only if every beat came,
-// the tag is that of a text or a tool call, the bytes are whole characters in UTF-8, and the digest
-// is the commitment. An entry whose length would leave its window, or whose window is misaligned or
-// wraps, is refused. In all cases the answer comes: nothing is awaited but the bus, whose watchdog
-// is the caller's (`give_up_i`), and the scan.
+// the tag is that of a text or of a tool call, as `call_o` says, the bytes are whole characters
+// in UTF-8, and the digest is the commitment. An entry whose length would leave its window, or
+// whose window is misaligned or wraps, is refused. In all cases the answer comes: nothing is
+// awaited but the bus, whose watchdog is the caller's (`give_up_i`), and the scan.
 //
 // An entry with `tables` is the lane's tables: its length is given, it has no head, and its bytes
 // go the same way (`tables_o` says so beside them). They are not asked to be UTF-8.
 //
 // `begin_o` says that the entry of `begin_slot_o` is the next one to be scanned. It comes in a
 // clock in which nothing is under way, and `hold_i` keeps it back. The scan of a text is to be
-// started in the clock after it. The next entry is read while an earlier one is hashed.
+// started in the clock after it. `begin_call_o` says beside it whether the entry is a tool call:
+// the tag of the first beat decides. The next entry is read while an earlier one is hashed.
 // `under_way_o` and `slots_o` show which entries were taken and not answered: bit 1 the scanned
 // one, bit 0 the one that waits.
 //
@@ -50,7 +51,7 @@ module text_window
     input  logic                 hold_i,
     output logic                 begin_o,
     output logic [15:0]          begin_slot_o,
-    output logic                 begin_fresh_o,
+    output logic                 begin_call_o,
     output logic                 begin_tables_o,
     output logic                 tables_o,  // The items are bytes of tables.
     output item_t                item_o,
@@ -60,6 +61,7 @@ module text_window
     output logic                 answer_valid_o,
     input  logic                 answer_ready_i,
     output cause_e               cause_o,
+    output logic                 call_o,    // It is a tool call.
     output logic [TotalBits-1:0] length_o,  // Of the text.
     // read channels
     input  logic                 give_up_i,
@@ -87,10 +89,6 @@ module text_window
   typedef logic [RangeBits-1:0] range_t;
   typedef logic [TotalBits-1:0] total_t;
 
-  function automatic logic is_tag(logic [8*TagBytes-1:0] tag);
-    return tag == TextTag || tag == CallTag;
-  endfunction
-
   wait_e wait_q;
   text_entry_t next_q;
   logic next_refused_q;  // It would leave its window, or has none.
@@ -99,6 +97,7 @@ module text_window
   range_t rest_q;        // and of the second one.
   logic [3:0] next_extra_q;  // Beats of the first range that are not part of the text.
   logic [31:0] next_length_q;
+  logic next_call_q;
   total_t next_total;
 
   // What is read first: up to a multiple of 512 bytes, or to the end of the window; it must be in
@@ -124,6 +123,7 @@ module text_window
   logic [57:0] range_beat;
   range_t range_beats;
   logic [31:0] head_length;
+  logic head_call;
   assign range_valid = wait_q == WaitFirst || wait_q == WaitRest;
   assign range_beat = next_q.address[63:6] + (wait_q == WaitRest ? 58'(first_q) : 58'd0);
   assign range_beats = wait_q == WaitRest ? rest_q : first_q;
@@ -141,7 +141,7 @@ module text_window
   logic [15:0] slot_q;
   total_t total_q;      // Bytes that are committed to.
   state_t commitment_q;
-  logic tables_q, refused_q, failed_q, tag_q, same_q;
+  logic tables_q, call_q, refused_q, failed_q, tag_q, same_q;
   logic [3:0] extra_q;  // Beats that are to be dropped.
   total_t to_load_q;    // Bytes that no loaded block has.
   total_t to_scan_q;    // Bytes of the text that were not scanned.
@@ -156,7 +156,7 @@ module text_window
 
   assign begin_o = state_q == StIdle && wait_q == WaitReady && !scan_busy_i && !hold_i;
   assign begin_slot_o = next_q.slot;
-  assign begin_fresh_o = next_q.fresh;
+  assign begin_call_o = next_call_q;
   assign begin_tables_o = next_q.tables;
   assign tables_o = tables_q;
   assign under_way_o = {state_q != StIdle, wait_q != WaitEmpty};
@@ -165,7 +165,7 @@ module text_window
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
       wait_q <= WaitEmpty;
-      {next_refused_q, next_failed_q} <= '0;
+      {next_refused_q, next_failed_q, next_call_q} <= '0;
       {first_q, rest_q, next_extra_q} <= '0;
       next_length_q <= '0;
     end else begin
@@ -173,7 +173,7 @@ module text_window
         WaitEmpty: if (entry_valid_i) wait_q <= WaitCheck;
         WaitCheck: begin
           next_refused_q <= !placed;
-          next_failed_q <= 1'b0;
+          {next_failed_q, next_call_q} <= '0;
           next_extra_q <= '0;
           first_q <= first_beats;
           wait_q <= placed ? WaitFirst : WaitReady;
@@ -182,6 +182,7 @@ module text_window
         WaitHead: begin
           next_failed_q <= range_failed;
           next_length_q <= head_length;
+          next_call_q <= head_call;
           if (range_ready) wait_q <= WaitMeasure;
         end
         WaitMeasure: begin
@@ -219,6 +220,7 @@ module text_window
       .range_beats_i(range_beats),
       .range_failed_o(range_failed),
       .head_length_o(head_length),
+      .head_call_o(head_call),
       .beat_valid_o(beat_valid),
       .beat_bad_o(beat_bad),
       .beat_o(beat),
@@ -279,7 +281,7 @@ module text_window
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
       state_q <= StIdle;
-      {tables_q, refused_q, failed_q, tag_q, same_q} <= '0;
+      {tables_q, call_q, refused_q, failed_q, tag_q, same_q} <= '0;
       {extra_q, to_load_q, to_scan_q, at_q} <= '0;
       {ended_q, begun_q, leads_q, final_q, loaded_q, padded_q} <= '0;
       block_q <= '0;
@@ -292,6 +294,7 @@ module text_window
             slot_q <= next_q.slot;
             commitment_q <= next_q.commitment;
             tables_q <= next_q.tables;
+            call_q <= next_call_q;
             refused_q <= next_refused_q;
             failed_q <= next_failed_q;
             {tag_q, same_q} <= '0;
@@ -306,9 +309,10 @@ module text_window
         StRun: begin
           if (item_o.kind == ItemByte) to_scan_q <= to_scan_q - 1'b1;
           if (item_o.kind == ItemEnd) ended_q <= 1'b1;
-          // The length was read from the same beat; so it cannot differ, and is compared again.
+          // Kind and length were read from the same beat; so they cannot differ, and are compared
+          // again.
           if (hash_start && hash_ready && leads_q)
-            tag_q <= tables_q || (is_tag(block_q[511-:8*TagBytes])
+            tag_q <= tables_q || (block_q[511-:8*TagBytes] == (call_q ? CallTag : TextTag)
                 && word_turned(block_q[511-8*LengthAt-:32]) == 32'(to_scan_q));
           if (step) begin
             at_q <= at_q + 1'b1;
@@ -359,6 +363,7 @@ module text_window
 
   // ---- the answer
   assign answer_valid_o = state_q == StAnswer;
+  assign call_o = call_q;
   assign length_o = total_q - total_t'(HeadBytes);
   always_comb begin
     cause_o = CauseNone;

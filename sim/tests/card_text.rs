@@ -240,7 +240,11 @@ impl TextRig {
     }
 
     fn end(&mut self, text: &str) -> Fault {
-        let committed = self.put(SpanKind::Text, text.as_bytes());
+        self.end_of(SpanKind::Text, text)
+    }
+
+    fn end_of(&mut self, kind: SpanKind, text: &str) -> Fault {
+        let committed = self.put(kind, text.as_bytes());
         let place = Place { slot: self.slot, sequence: self.sequence };
         fault(&self.submit(Descriptor::entry(Opcode::End, place, committed)))
     }
@@ -300,8 +304,6 @@ fn open_reads_the_tables() {
     assert_eq!(u16::from_le_bytes([record[118], record[119]]), 0, "features");
     rig.begin(3);
     assert_eq!(rig.judged(rig.gate_of([1; 32], 5, CONSENT)), (true, 0, 0));
-    let fresh = Descriptor { flags: flags::SCAN_FRESH as u8, ..rig.gate_of([1; 32], 5, 0) };
-    assert_eq!(fault(&rig.submit(fresh)), Fault::Reserved);
     rig.rig.assert_lawful();
 }
 
@@ -345,23 +347,37 @@ fn the_card_finds_what_the_host_does_not_say() {
         assert_eq!(rig.judged(rig.gate("a sec", 0)), (true, 0, 0));
         assert_eq!(rig.judged(rig.gate("ret", 0)), (false, SECRET, 0));
         assert_eq!(rig.judged(rig.gate("urity", 0)), (true, 0, 0));
+        // A reserved flag, in a session with the lane too.
+        let reserved = Descriptor { flags: 4, ..rig.gate("a sec", 0) };
+        assert_eq!(fault(&rig.submit(reserved)), Fault::Reserved);
+        // A call is scanned alone, and the text goes on behind it.
         assert_eq!(rig.judged(rig.gate("a sec", 0)), (true, 0, 0));
-        let fresh = Descriptor { flags: flags::SCAN_FRESH as u8, ..rig.gate("ret", 0) };
-        assert_eq!(rig.judged(fresh), (true, 0, 0));
+        let committed = rig.put(SpanKind::Call, b"ret");
+        assert_eq!(rig.judged(rig.gate_of(committed, 3, 0)), (true, 0, 0));
+        assert_eq!(rig.judged(rig.gate("ret", 0)), (false, SECRET, 0));
+        assert_eq!(rig.judged(rig.gate("ond", 0)), (true, 0, 0));
         // Consent needs both.
         let needs = |entry: Descriptor| Descriptor { category: 1, ..entry };
         assert_eq!(rig.judged(needs(rig.gate("I give my word", CONSENT))), (false, 0, 0));
         assert_eq!(rig.judged(needs(rig.gate("with my consent", 0))), (false, CONSENT, 0));
         assert_eq!(rig.judged(needs(rig.gate("with my consent", CONSENT))), (true, CONSENT, 0));
         assert_eq!(rig.judged(rig.gate("more", 0)), (true, 0, CONSENT));
-        // A tool call is read as a text is.
+        // The bytes of a tool call are searched as those of a text are.
         let committed = rig.put(SpanKind::Call, b"send(secret)");
         assert_eq!(rig.judged(rig.gate_of(committed, 12, 0)), (false, SECRET, CONSENT));
+        assert_eq!(rig.end_of(SpanKind::Call, ""), Fault::TextForm);
+        assert_eq!(rig.end_of(SpanKind::Call, "a secret end"), Fault::TextForm);
         assert_eq!(rig.end("a secret end"), Fault::TextEnd);
         assert_eq!(rig.end(" consent"), Fault::None);
-        // Another stream of the slot starts anew.
+        // Another stream of the slot starts anew. A call establishes what is found in it, and nothing else.
         rig.begin(5);
         assert_eq!(rig.judged(rig.gate("more", 0)), (true, 0, 0));
+        assert_eq!(rig.judged(rig.gate("a sec", 0)), (true, 0, 0));
+        assert_eq!(rig.end("ond end"), Fault::None);
+        rig.begin(5);
+        let committed = rig.put(SpanKind::Call, b"ask(consent, sec");
+        assert_eq!(rig.judged(rig.gate_of(committed, 16, CONSENT)), (true, CONSENT, 0));
+        assert_eq!(rig.judged(rig.gate("ret", 0)), (true, 0, CONSENT));
         rig.rig.assert_lawful();
         assert_eq!(rig.rig.life(), LIFE_RUN);
     }
@@ -385,12 +401,33 @@ fn an_entry_without_its_text_is_refused() {
     let (within, beyond) = (prefixed(4), prefixed(good.len() + 1));
     assert_eq!(fault(&rig.submit(beyond)), Fault::TextForm);
     assert!(rig.judged(within).0);
+    // The largest length describes any text of an entry that validation refuses, and only of such an entry.
+    rig.put(SpanKind::Text, good.as_bytes());
+    for flags in [0, flags::INERT_PREFIX as u8] {
+        for (length, outcome, judged) in [
+            (65_535, StageOutcome::Reject, true),
+            (65_535, StageOutcome::Decompose, true),
+            (65_535, StageOutcome::Pass, false),
+            (65_534, StageOutcome::Reject, false),
+        ] {
+            let entry = Descriptor {
+                flags,
+                validation_outcome: outcome.into(),
+                validation_reason: u8::from(outcome != StageOutcome::Pass),
+                ..rig.gate_of(committed, length, 0)
+            };
+            let record = rig.submit(entry);
+            assert_eq!(fault(&record), if judged { Fault::None } else { Fault::TextForm }, "{length} {outcome:?}");
+            assert_ne!(record.answer.determination, u8::from(Determination::Admit));
+        }
+    }
     let place = usize::from(rig.slot) << 11;
     rig.put(SpanKind::Text, good.as_bytes());
     rig.windows.write(place, b"Portcullis").unwrap();
     assert_eq!(fault(&rig.submit(rig.gate_of(committed, good.len(), 0))), Fault::TextForm);
     let invalid = rig.put(SpanKind::Text, b"not \xff UTF-8");
     assert_eq!(fault(&rig.submit(rig.gate_of(invalid, 11, 0))), Fault::TextForm);
+    assert_eq!(fault(&rig.submit(rig.gate_of(committed, 11, 0))), Fault::TextForm, "form before commitment");
     rig.put(SpanKind::Text, good.as_bytes());
     rig.windows.write(place + 34, &2_011u32.to_le_bytes()).unwrap();
     assert_eq!(fault(&rig.submit(rig.gate_of(committed, good.len(), 0))), Fault::TextWindow);

@@ -12,7 +12,9 @@ use crate::prefixes::Prefixes;
 use crate::proof;
 use crate::relax::{self, Width};
 use crate::source::{Border, ClassSource, Form, LeftOut, Relation, Source};
-use crate::tables::{Accounts, Cards, Engine, Gap, MOST_BYTE_CLASSES, MOST_CLASSES, MOST_STATES, Tables, lengths};
+use crate::tables::{
+    Accounts, Cards, Engine, Gap, MOST_BYTE_CLASSES, MOST_CLASSES, MOST_GAP_STATES, MOST_STATES, Tables, lengths,
+};
 use portcullis_core::class::{ClassId, ClassSet};
 use portcullis_core::manifest::Validator;
 use regex_syntax::hir::{HirKind, Look};
@@ -40,8 +42,6 @@ impl Default for Limits {
 const GROWTH: usize = 4;
 /// Largest number of places of an expression per permitted state. For a larger expression, no automaton is built.
 const PLACES: usize = 2;
-/// Largest number of states of a gap automaton.
-const GAP_STATES: usize = 256;
 
 /// Tables, and the coverage of each class.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -356,7 +356,7 @@ fn unit(
     }
     let (forms, machines): (Vec<_>, Vec<_>) =
         counted.into_iter().map(|(class, form, machine)| ((class, form), machine)).unzip();
-    let dfa = gap::automaton(&machines, is_numeral, GAP_STATES);
+    let dfa = gap::automaton(&machines, is_numeral, MOST_GAP_STATES);
     let gap = dfa.as_ref().and_then(Gap::new);
     for (class, form) in &forms {
         let Some(class) = classes.get_mut(*class) else { continue };
@@ -365,7 +365,7 @@ fn unit(
             class.forms.push(FormSight { name, place, states: 0, relation, widened: None });
         } else {
             let reason = format!(
-                "what may stand between its numerals takes more than {GAP_STATES} states or {MOST_BYTE_CLASSES} \
+                "what may stand between its numerals takes more than {MOST_GAP_STATES} states or {MOST_BYTE_CLASSES} \
                  classes of bytes; allow fewer kinds of separators"
             );
             class.left_out.push(LeftOut { form: form.name.clone(), reason });

@@ -2,6 +2,7 @@
 //! possible lengths of a card number that begins with that digit.
 
 use crate::source::Network;
+use crate::tables::MOST_PREFIX_STATES;
 use std::collections::BTreeMap;
 
 /// Shortest and longest number (ISO/IEC 7812-1).
@@ -68,6 +69,9 @@ impl Prefixes {
                 if *slot == new {
                     open.push(state);
                 }
+            }
+            if open.len() > MOST_PREFIX_STATES {
+                return None;
             }
             of.next.extend(row);
             at += 1;

@@ -39,6 +39,9 @@ const MOST_ENGINES: usize = 8;
 /// Largest numbers of states and of byte classes of an automaton on any card.
 pub(crate) const MOST_STATES: usize = 4096;
 pub(crate) const MOST_BYTE_CLASSES: usize = 64;
+/// Largest numbers of states of a gap automaton and of the automaton of first digits on any card.
+pub(crate) const MOST_GAP_STATES: usize = 256;
+pub(crate) const MOST_PREFIX_STATES: usize = 512;
 /// Largest numbers of classes and of report rows of an engine.
 pub(crate) const MOST_CLASSES: usize = 16;
 const MOST_ROWS: usize = 256;
@@ -418,6 +421,9 @@ impl<'b> Reader<'b> {
     fn gap(&mut self) -> Result<Gap, TablesError> {
         let at = self.at;
         let gap = self.automaton()?;
+        if gap.states() > MOST_GAP_STATES {
+            return Err(TablesError::Field { at, field: "states" });
+        }
         let plain = gap.next.iter().all(|entry| *entry & REPORTS == 0);
         if plain { Ok(Gap(gap)) } else { Err(TablesError::Field { at, field: "flag of a next state" }) }
     }
@@ -428,7 +434,7 @@ impl<'b> Reader<'b> {
         let states = usize::from(self.short()?);
         self.take(6)?;
         let next = self.shorts(states << 4)?;
-        if states == 0 || next.iter().any(|next| usize::from(*next) >= states) {
+        if states == 0 || states > MOST_PREFIX_STATES || next.iter().any(|next| usize::from(*next) >= states) {
             return Err(TablesError::Field { at, field: "first digits" });
         }
         let lengths = self.take(states * FIRST_DIGITS)?.chunks_exact(FIRST_DIGITS);
@@ -508,6 +514,17 @@ mod tests {
         let bytes = tables.encode();
         assert_eq!(Tables::decode(&bytes), Ok(tables));
         assert_eq!(bytes.len() % 8, 0);
+    }
+
+    /// The card has memories of these sizes.
+    #[test]
+    fn units_have_a_limited_number_of_states() {
+        for (marks, digits, fits) in [(254, 512, true), (255, 512, false), (254, 513, false)] {
+            let prefixes = Prefixes { next: vec![0; digits << 4], lengths: vec![[0; FIRST_DIGITS]; digits] };
+            let cards = Some(Cards { classes: ClassSet::EMPTY, gap: Gap::of_marks(marks), prefixes });
+            let tables = Tables { cards, ..Tables::empty() };
+            assert_eq!(Tables::decode(&tables.encode()).is_ok(), fits, "{marks} marks, {digits} states of digits");
+        }
     }
 
     #[test]

@@ -27,10 +27,10 @@ module text_lane_tb
     input  logic                outside_i,
     input  logic [255:0]        commitment_i,  // First byte at the top.
     input  logic [15:0]         slot_i,
-    input  logic                fresh_i,
     output logic                answer_valid_o,
     output logic                agrees_o,
     output logic [2:0]          cause_o,
+    output logic                call_o,
     output logic [31:0]         length_o,
     output logic [127:0]        classes_o,
     output logic [127:0]        established_o,
@@ -66,7 +66,6 @@ module text_lane_tb
               beats: beats_i,
               commitment: commitment_i,
               slot: slot_i,
-              fresh: fresh_i,
               tables: 1'b0,
               bytes: '0
           }),
@@ -85,6 +84,7 @@ module text_lane_tb
   assign state_o = u_lane.answer_scan_q;
   assign agrees_o = answer.agrees;
   assign cause_o = answer.cause;
+  assign call_o = answer.call;
   assign length_o = 32'(answer.length);
   assign load_done_o = load.done;
   assign load_result_o = load.result;

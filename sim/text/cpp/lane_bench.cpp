@@ -193,7 +193,6 @@ uint32_t LaneBench::enter(const LaneEntry& given) {
   top_->outside_i = given.outside;
   put_digest(top_->commitment_i, given.commitment);
   top_->slot_i = given.slot;
-  top_->fresh_i = given.fresh;
   for (uint32_t clocks = 1; clocks < kBound; ++clocks) {
     settle_inputs();
     const bool ready = top_->entry_ready_o;
@@ -213,6 +212,7 @@ LaneAnswer LaneBench::answer() {
   answer.came = top_->answer_valid_o != 0;
   answer.agrees = top_->agrees_o != 0;
   answer.cause = top_->cause_o;
+  answer.call = top_->call_o != 0;
   answer.length = top_->length_o;
   for (size_t i = 0; i < 16; ++i) {
     answer.classes[i] = static_cast<uint8_t>(top_->classes_o[i / 4] >> (8 * (i % 4)));

@@ -29,7 +29,6 @@ pub(crate) mod bridge {
         outside: bool,
         commitment: [u8; 32],
         slot: u16,
-        fresh: bool,
     }
 
     /// The answer of a lane to an entry.
@@ -40,6 +39,8 @@ pub(crate) mod bridge {
         agrees: bool,
         /// The cause, as a number of `text_pkg::cause_e`.
         cause: u8,
+        /// It is a tool call.
+        call: bool,
         /// Of the text.
         length: u32,
         classes: [u8; 16],

@@ -1,7 +1,7 @@
 //! Tests texts in windows: the lane's answers, its reads, the states of its slots, and its clocks per entry.
 
 use crate::package::Package;
-use crate::windows::{HEAD, Lie, MOST_TEXT, TABLES, TAG, WINDOW_BEATS, Windows, load};
+use crate::windows::{CALL, HEAD, Lie, MOST_TEXT, TABLES, TAG, WINDOW_BEATS, Windows, load};
 use crate::{is_long, made, package};
 use portcullis_core::commitment::{SpanKind, commitment};
 use portcullis_lane::Source;
@@ -109,37 +109,44 @@ fn a_faulty_bus_is_never_an_answer() {
 fn a_refused_entry_leaves_no_trace() {
     let mut lane = Lane::default();
     assert_eq!(load(&mut lane, &Package::shipped("pii").compiled.tables.encode()), Load::Good);
-    let mut found = |parts: &[(&str, bool, bool)]| {
+    let mut found = |parts: &[(&str, SpanKind, bool)]| {
         lane.renew(5).unwrap();
         let mut last = 0;
-        for (text, fresh, admit) in parts {
-            let memory = [TAG, &[7; 16], &(text.len() as u32).to_le_bytes(), text.as_bytes()].concat();
+        for (text, kind, admit) in parts {
+            let tag = if kind.is_text() { TAG } else { CALL };
+            let memory = [tag, &[7; 16], &(text.len() as u32).to_le_bytes(), text.as_bytes()].concat();
             lane.write(0x4000, &memory);
             let entry = Entry {
                 address: 0x4000,
                 beats: WINDOW_BEATS,
                 outside: false,
-                commitment: commitment(SpanKind::Text, &[7; 16], &[text.as_bytes()]),
+                commitment: commitment(*kind, &[7; 16], &[text.as_bytes()]),
                 slot: 5,
-                fresh: *fresh,
             };
             lane.enter(&entry).unwrap();
             let answer = lane.answer().unwrap();
-            assert!(answer.agrees);
+            assert!(answer.agrees && answer.call != kind.is_text());
             last = u128::from_le_bytes(answer.classes);
             lane.settle(*admit).unwrap();
         }
         last != 0
     };
-    assert!(found(&[("My card is 4111 1111 1111 1111. ", false, true)]));
-    assert!(found(&[("My card is 4111 1111 ", false, true), ("1111 1111. ", false, true)]));
-    assert!(!found(&[("My card is 4111 1111 ", false, false), ("1111 1111. ", false, true)]));
-    assert!(!found(&[("My card is 4111 1111 ", false, true), ("1111 1111. ", true, true)]));
-    // A refused entry between the two entries has no effect; nor does a fresh entry that is refused.
-    let (first, second) = (("My card is 4111 1111 ", false, true), ("1111 1111. ", false, true));
-    assert!(found(&[first, ("and no more ", false, false), second]));
-    assert!(!found(&[first, ("and no more ", false, true), second]));
-    assert!(found(&[first, ("and no more ", true, false), second]));
+    let text = |text, admit| (text, SpanKind::Text, admit);
+    let call = |text, admit| (text, SpanKind::Call, admit);
+    assert!(found(&[text("My card is 4111 1111 1111 1111. ", true)]));
+    let (first, second) = (text("My card is 4111 1111 ", true), text("1111 1111. ", true));
+    assert!(found(&[first, second]));
+    assert!(!found(&[text("My card is 4111 1111 ", false), second]));
+    // A refused entry between the two entries has no effect; nor does a tool call.
+    assert!(found(&[first, text("and no more ", false), second]));
+    assert!(!found(&[first, text("and no more ", true), second]));
+    for admit in [false, true] {
+        assert!(found(&[first, call("and no more ", admit), second]));
+    }
+    // A call is scanned alone: neither after the text before it, nor before the text behind it.
+    assert!(found(&[call("4111 1111 1111 1111", true)]));
+    assert!(!found(&[first, call("1111 1111. ", true)]));
+    assert!(!found(&[call("My card is 4111 1111 ", true), second]));
     // The slot now has another stream.
     assert!(!found(&[second]));
 }
@@ -181,10 +188,10 @@ fn clocks_per_entry() {
             outside: false,
             commitment: commitment(SpanKind::Text, &[0; 16], &[text]),
             slot,
-            fresh: true,
         };
         let entries = if length > 4_000 { 4 } else { 12 };
         let mut at = Vec::new();
+        (0..8).for_each(|slot| lane.renew(slot).unwrap());
         for number in 0..entries + 2 {
             let mut entry = entry(number % 8);
             entry.address += u64::from(number % 4) << 20;

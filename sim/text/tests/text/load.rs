@@ -28,10 +28,44 @@ fn small_tables() -> Vec<Vec<u8>> {
     tables
 }
 
-/// Whether only the software refuses tables with this error: the scan ignores flags, and accepts tables that are not in
-/// canonical form.
+/// Whether only the software refuses tables with this error: the scan ignores the flags of next states.
 fn is_left_to_software(error: &TablesError) -> bool {
-    matches!(error, TablesError::Form | TablesError::Field { field: "flag of a next state", .. })
+    matches!(error, TablesError::Field { field: "flag of a next state", .. })
+}
+
+/// Tables with a unit for card numbers that finds nothing. Its automata have these numbers of states.
+fn card_tables(gap_states: u16, digit_states: u16) -> Vec<u8> {
+    let pad = |bytes: &mut Vec<u8>| bytes.resize(bytes.len().next_multiple_of(8), 0);
+    let mut bytes = [&b"PCTLANE1"[..], &[0; 4], &[0, 1, 0, 0], &[0; 32]].concat();
+    [gap_states, 1, 0, 0].iter().for_each(|size| bytes.extend(size.to_le_bytes()));
+    bytes.extend(vec![0; 256 + 2 * usize::from(gap_states)]);
+    pad(&mut bytes);
+    [digit_states, 0, 0, 0].iter().for_each(|size| bytes.extend(size.to_le_bytes()));
+    bytes.extend(vec![0; (32 + 6) * usize::from(digit_states)]);
+    pad(&mut bytes);
+    let length = (bytes.len() as u32).to_le_bytes();
+    bytes[8..12].copy_from_slice(&length);
+    bytes
+}
+
+/// Card and software have the same limits of a unit's states, and both refuse classes of a unit that is not there.
+#[test]
+fn sizes_of_units_are_those_of_software() {
+    let mut bench = Bench::default();
+    let sizes =
+        [(256, 512, true), (257, 512, false), (256, 513, false), (0, 512, false), (256, 0, false), (1, 1, true)];
+    let without = |at: usize| {
+        let mut tables = Tables::empty().encode();
+        tables[at] = 1;
+        (tables, false)
+    };
+    let cases = sizes.map(|(gap, digits, fits)| (card_tables(gap, digits), fits));
+    for (number, (tables, fits)) in cases.into_iter().chain([16, 31, 32, 47].map(without)).enumerate() {
+        bench.clear().unwrap();
+        let seen = bench.load(&tables, Pace::default()).unwrap();
+        assert_eq!((seen.complete, seen.bad), (fits, !fits), "case {number}");
+        assert_eq!(Tables::decode(&tables).is_ok(), fits, "case {number}");
+    }
 }
 
 #[test]

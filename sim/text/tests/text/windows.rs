@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, VecDeque};
 
 pub(crate) const TAG: &[u8] = b"portcullis/span/1\0";
-const CALL: &[u8] = b"portcullis/call/1\0";
+pub(crate) const CALL: &[u8] = b"portcullis/call/1\0";
 /// Where tables stand in memory.
 pub(crate) const TABLES: u64 = 0x8_0000_0000;
 pub(crate) const HEAD: usize = 38;
@@ -23,7 +23,7 @@ pub(crate) const MOST_TEXT: usize = WINDOW_BEATS as usize * 64 - HEAD;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lie {
     Nothing,
-    /// A bit of the tag; it is committed to.
+    /// A bit of the tag, or a byte of the other tag; it is committed to.
     Tag,
     /// The field says another length than what is committed to.
     Field,
@@ -76,6 +76,23 @@ struct Slot {
     established: ClassSet,
 }
 
+/// The expected answer to an entry.
+struct Judged {
+    cause: Cause,
+    classes: ClassSet,
+    /// Behind the last byte of the entry.
+    scan: ScanState,
+    /// The slot's state once the entry is admitted.
+    behind: Slot,
+}
+
+impl Judged {
+    /// The entry of a text that is not read to its end.
+    fn unread(cause: Cause, from: Slot) -> Self {
+        Self { cause, classes: ClassSet::EMPTY, scan: from.scan, behind: from }
+    }
+}
+
 const NEW: Slot = Slot { scan: ScanState::START, established: ClassSet::EMPTY };
 
 #[derive(Clone, Debug, Default)]
@@ -93,8 +110,7 @@ pub(crate) struct Counts {
 /// Loads tables over the lane's bus.
 pub(crate) fn load(lane: &mut Lane, encoded: &[u8]) -> Load {
     lane.write(TABLES, encoded);
-    let tables =
-        lane::Tables { address: TABLES, bytes: encoded.len() as u32, digest: Sha256::digest(encoded).into() };
+    let tables = lane::Tables { address: TABLES, bytes: encoded.len() as u32, digest: Sha256::digest(encoded).into() };
     let result = lane.load(&tables).unwrap();
     lane.reads();
     result
@@ -159,7 +175,10 @@ impl Windows {
         let (kind, tag) = *random.pick(&[(SpanKind::Text, TAG), (SpanKind::Call, CALL)]);
         let mut memory = [tag, &salt, &(text.len() as u32).to_le_bytes(), &text].concat();
         if lie == Lie::Tag {
-            memory[random.below(TAG.len())] ^= 1 << random.below(8);
+            // A byte of the other kind's tag between the bytes of this one: neither.
+            let at = random.below(TAG.len());
+            let other = if kind.is_text() { CALL } else { TAG };
+            memory[at] = if memory[at] == other[at] { memory[at] ^ 1 << random.below(8) } else { other[at] };
         }
         let mut committed: [u8; 32] = Sha256::digest(&memory).into();
         if matches!(lie, Lie::Nothing | Lie::Utf8) {
@@ -192,7 +211,7 @@ impl Windows {
         memory.extend(b"0123 behind the text ".iter().cycle().take(rest));
         self.lane.write(address, &memory);
         let outside = lie == Lie::Outside;
-        let entry = Entry { address, beats, outside, commitment: committed, slot, fresh: random.one_in(12) };
+        let entry = Entry { address, beats, outside, commitment: committed, slot };
         let (first, all) = beats_read(&entry, &memory);
         let read = first.max(all.unwrap_or(0));
         if let Lie::Bus(fault) = lie {
@@ -208,19 +227,19 @@ impl Windows {
         self.pending.iter().map(|pending| pending.entry.slot).collect()
     }
 
-    /// The expected cause and classes, and the slot's state after the entry.
-    fn judge(&self, pending: &Pending, from: Slot) -> (Cause, ClassSet, Slot) {
+    fn judge(&self, pending: &Pending, from: Slot) -> Judged {
         let Pending { entry, memory, .. } = pending;
         let (first, beats) = beats_read(entry, memory);
         if first > 0 && pending.faulty_bus {
-            return (Cause::Bus, ClassSet::EMPTY, from);
+            return Judged::unread(Cause::Bus, from);
         }
         if beats.is_none() {
-            return (Cause::Window, ClassSet::EMPTY, from);
+            return Judged::unread(Cause::Window, from);
         }
         let read = &memory[..HEAD + pending.length() as usize];
         let text = &read[HEAD..];
-        let mut scan = from.scan;
+        let is_call = read[..TAG.len()] == *CALL;
+        let mut scan = if is_call { ScanState::START } else { from.scan };
         let mut scanned = WalkEntry::default();
         self.walk.read(&mut scan, &mut scanned, text);
         let scanned = self.walk.end(&mut scan, scanned);
@@ -234,8 +253,10 @@ impl Windows {
         } else {
             Cause::None
         };
-        let behind = Slot { scan, established: from.established.union(scanned.classes) };
-        (cause, if cause == Cause::None { scanned.classes } else { ClassSet::EMPTY }, behind)
+        let established = from.established.union(scanned.classes);
+        let behind = Slot { scan: if is_call { from.scan } else { scan }, established };
+        let classes = if cause == Cause::None { scanned.classes } else { ClassSet::EMPTY };
+        Judged { cause, classes, scan, behind }
     }
 
     /// Compares the answer to the oldest entry, and gives its verdict.
@@ -243,14 +264,13 @@ impl Windows {
         let answer = self.lane.answer().unwrap();
         let pending = self.pending.pop_front().unwrap();
         let slot = usize::from(pending.entry.slot);
-        let kept = self.slots[slot].unwrap();
-        let from = if pending.entry.fresh { NEW } else { kept };
-        let (cause, classes, behind) = self.judge(&pending, from);
+        let from = self.slots[slot].unwrap();
+        let Judged { cause, classes, scan, behind } = self.judge(&pending, from);
         assert!(!pending.faulty_bus || self.lane.fault_met(), "the bus did not come to its fault");
-        let place =
-            || format!("{:?}, {} bytes: {}", pending.entry, pending.length(), pending.memory.escape_ascii());
+        let place = || format!("{:?}, {} bytes: {}", pending.entry, pending.length(), pending.memory.escape_ascii());
         if !matches!(cause, Cause::Window | Cause::Bus) {
             assert_eq!(answer.length, pending.length(), "{}", place());
+            assert_eq!(answer.call, pending.memory.starts_with(CALL), "{}", place());
         }
         assert_eq!(Cause::of(answer.cause), Some(cause), "{}", place());
         assert_eq!(answer.agrees, cause == Cause::None, "{}", place());
@@ -259,7 +279,7 @@ impl Windows {
         assert_eq!(ClassSet(u128::from_le_bytes(answer.established)), established, "{}", place());
         let admit = answer.agrees && !random.one_in(3);
         if answer.agrees {
-            assert_eq!(answer.state, behind.scan.card_form(ENGINES).unwrap(), "{}", place());
+            assert_eq!(answer.state, scan.card_form(ENGINES).unwrap(), "{}", place());
             self.counts.bytes += pending.length() as usize;
             self.counts.hits += usize::from(classes != ClassSet::EMPTY);
             self.counts.established += usize::from(established != ClassSet::EMPTY);
