@@ -17,7 +17,7 @@ pub(crate) struct BundleArgs {
     #[arg(long, value_name = "DIR")]
     bundle: Option<PathBuf>,
     /// The session's ticket, from `portcullis ticket issue`. One that this session cannot keep is refused before it
-    /// begins: a ticket of another card, policy or profile, or one that requires the text lane, which no card has yet.
+    /// begins: a ticket of another card, policy or profile, or one that requires the text lane without `--text-lane`.
     /// Without a ticket the session issues one to itself, and says so.
     #[arg(long, value_name = "FILE", requires = "bundle")]
     ticket: Option<PathBuf>,

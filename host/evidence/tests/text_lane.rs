@@ -1,6 +1,7 @@
 //! Sessions whose card reads the texts: the records show what the host did not describe, without any text.
 
 use portcullis_core::wire::{Descriptor, Fault, Record, RecordType, features};
+use portcullis_report::evidence::{Making, ReportText, page};
 use portcullis_test_support::world::*;
 
 /// A class that opens a gate, and one that closes a gate.
@@ -40,6 +41,19 @@ fn an_honest_session_is_affirmed() {
     assert_affirmed(&edited(4, &|r| found(r, CLOSING, CLOSING)));
     assert_affirmed(&edited(4, &|r| found(r, OPENING, 0)));
     assert_affirmed(&edited(4, &|r| found(r, 0, CLOSING | OPENING | 8)));
+}
+
+/// A report says whether false descriptions were prevented.
+#[test]
+fn the_report_says_what_was_prevented() {
+    let world = World::new();
+    let plain = world.check(&world.honest().files());
+    let lane = world.check(&session(&world).files());
+    for (report, said) in [(&plain, "detected by a replay, not prevented"), (&lane, "prevented for the spellings")] {
+        assert!(ReportText::new(report).to_string().contains(said), "{}", ReportText::new(report));
+        let page = page(report, &Making::default());
+        assert!(page.contains(said), "{page}");
+    }
 }
 
 #[test]

@@ -45,6 +45,7 @@ fn software(tally: &mut Tally, clock: &Clock) {
     });
     clock.part(tally, "demo", |t| {
         t.check("the README shows what the demo prints", readme());
+        t.check("no lie of the hostile operator is admitted", demo::hostile());
         stock_tools(t)
     });
     clock.part(tally, "independent verifier", independent::run);

@@ -115,7 +115,11 @@ enum Task {
     /// Test the driver in a virtual machine: a real kernel's VFIO and IOMMU.
     Vm(Words),
     /// Judge a few real sentences on the simulated card.
-    Demo,
+    Demo {
+        /// Instead, let an operator lie to a card that reads the texts itself, and show what card and verifier answer.
+        #[arg(long)]
+        hostile: bool,
+    },
     /// Make the golden bundle of this release, its line in the list of releases and the test vectors again: before a
     /// release, once every format is as it shall be.
     Golden,
@@ -166,7 +170,8 @@ fn main() -> Result<()> {
         Task::Vm(words) => return start("vm", "vm", words),
         Task::Claims => claims::run(&mut tally)?,
         Task::Look => look::run(&mut tally)?,
-        Task::Demo => return demo::run(),
+        Task::Demo { hostile: true } => return demo::hostile(),
+        Task::Demo { hostile: false } => return demo::run(),
         Task::Golden => return golden::run(),
         Task::Ci => ci::run(&mut tally)?,
     }

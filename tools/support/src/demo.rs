@@ -1,15 +1,19 @@
-//! The demo of the README: judges a few sentences on the simulated card, and makes a bundle of them.
+//! The demo of the README: judges a few sentences on the simulated card, and makes a bundle of them. A second demo shows
+//! what the card and the verifier answer to an operator who lies.
 
 use crate::setup;
 use crate::tool::{self, capture, cargo, say};
 use anyhow::{Context, Result, ensure};
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// Arguments of the demo. The README quotes a part of its output.
 pub const RUN: [&str; 7] =
     ["run", "--policy", "policies/pii", "--card", "sim", "--input", "tests/demo/sentences.jsonl"];
+
+/// Exit code of `verify` for contradicted evidence.
+const CONTRADICTED: i32 = 3;
 
 /// Runs the demo and prints its output. Errors: it cannot be built, or fails.
 pub fn run() -> Result<()> {
@@ -32,19 +36,49 @@ pub fn binary() -> Result<PathBuf> {
 /// Builds the program, makes a new bundle and a trust folder with the program, and returns its output.
 pub fn output() -> Result<String> {
     build()?;
-    let (bundle, root) = (bundle()?, root()?);
-    let folder = bundle.parent().context("the bundle stands in a folder")?;
-    if folder.exists() {
-        fs::remove_dir_all(folder)?;
-    }
-    fs::create_dir_all(root.parent().context("the root stands in a folder")?)?;
-    fs::write(&root, capture(Command::new(binary()?).args(["ca", "simulation"]))?)?;
+    let bundle = bundle()?;
+    trust(&root()?)?;
     say(&format!("portcullis {} --bundle {}", RUN.join(" "), bundle.display()));
     let mut run = Command::new(binary()?);
     run.args(RUN).arg("--bundle").arg(&bundle).stdin(Stdio::null()).stderr(Stdio::inherit());
     let output = run.output()?;
     ensure!(output.status.success(), "the demo ended with {}", output.status);
     Ok(String::from_utf8(output.stdout)?)
+}
+
+/// Removes what an earlier run left, and makes a trust folder with the root certificate of simulated cards.
+fn trust(root: &Path) -> Result<()> {
+    let folder = root.ancestors().nth(3).context("the root stands in a trust folder")?;
+    if folder.exists() {
+        fs::remove_dir_all(folder)?;
+    }
+    fs::create_dir_all(root.parent().context("the root stands in a folder")?)?;
+    fs::write(root, capture(Command::new(binary()?).args(["ca", "simulation"]))?)?;
+    Ok(())
+}
+
+/// Runs `examples/hostile.rs`, then the verifier over its bundle, and prints both outputs. Errors: the card admitted a
+/// lie, or the verifier does not contradict the bundle for the classes that the operator left out.
+pub fn hostile() -> Result<()> {
+    setup::tools()?;
+    say("building `portcullis` and `examples/hostile.rs` (10 minutes or more the first time; later runs take seconds)");
+    tool::run(cargo().args(["build", "--locked", "--workspace", "--bins", "--example", "hostile"]))?;
+    let target = tool::root()?.join(tool::target_dir());
+    let (bundle, root) = (target.join("hostile/bundle"), target.join("hostile/trust/sim-roots/simulation.pem"));
+    trust(&root)?;
+    print!("{}", capture(Command::new(target.join("debug/examples/hostile")).arg(&bundle))?);
+    let mut verify = Command::new(binary()?);
+    verify.arg("verify").arg(&bundle).arg("--trust").arg(target.join("hostile/trust")).arg("--allow-sim");
+    say(&format!("portcullis verify {} --trust {} --allow-sim", bundle.display(), "trust"));
+    let output = verify.stderr(Stdio::inherit()).output()?;
+    let said = String::from_utf8_lossy(&output.stdout);
+    print!("{said}");
+    ensure!(
+        output.status.code() == Some(CONTRADICTED) && said.contains("class-omitted"),
+        "the verifier did not name the classes that the operator left out; it ended with {}",
+        output.status
+    );
+    Ok(())
 }
 
 /// The bundle that [`output`] makes.

@@ -65,6 +65,8 @@ pub struct Summary {
     pub package_digest: Option<Hex<32>>,
     /// Mapping version with which the package has the digest in the image.
     pub mapping_version: Option<u32>,
+    /// Whether the card read the texts itself; absent if the image could not be read.
+    pub text_lane: Option<bool>,
     pub approvals: Vec<Signer>,
     /// Unix seconds of the first and the last checkpoint that a witness saw. The session ran between these times, and
     /// may have run longer.

@@ -1,6 +1,6 @@
 //! The verifier's report as one HTML page that can be archived.
 
-use super::words::{assurance, meaning};
+use super::words::{assurance, false_descriptions, meaning};
 use crate::escape::Line;
 use crate::page::{Origin, table};
 use crate::time::utc;
@@ -173,6 +173,7 @@ fn policy(session: &Summary) -> Markup {
         ("Policy digest (SHA-256 of the tables)", hex(session.policy_digest)),
         ("Package digest", hex(session.package_digest)),
         ("Version of the mapping", session.mapping_version.map(|version| version.to_string())),
+        ("False descriptions of texts", session.text_lane.map(|lane| false_descriptions(lane).to_owned())),
     ];
     html! {
         h2 { "Policy in force" }

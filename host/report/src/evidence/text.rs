@@ -1,6 +1,6 @@
 //! The verifier's reports as text.
 
-use super::words::{assurance, meaning};
+use super::words::{assurance, false_descriptions, meaning};
 use crate::escape::printable;
 use crate::terminal::{Terminal, Tone};
 use crate::time::utc;
@@ -153,6 +153,9 @@ fn session(f: &mut String, session: &Summary) -> fmt::Result {
     }
     if let Some(digest) = session.policy_digest {
         writeln!(f, "policy       {digest}")?;
+    }
+    if let Some(text_lane) = session.text_lane {
+        writeln!(f, "mapping      false descriptions of texts are {}", false_descriptions(text_lane))?;
     }
     for approval in &session.approvals {
         writeln!(f, "approved by  {}", printable(&approval.to_string()))?;

@@ -10,6 +10,16 @@ pub(super) const fn meaning(status: Status) -> &'static str {
     }
 }
 
+/// What happens to a host that describes a text falsely.
+pub(super) const fn false_descriptions(text_lane: bool) -> &'static str {
+    if text_lane {
+        "prevented for the spellings in the card's tables (`policy explain --lane` names their classes); all others are \
+         detected by a replay"
+    } else {
+        "detected by a replay, not prevented"
+    }
+}
+
 pub(super) const fn assurance(level: Assurance) -> &'static str {
     match level {
         Assurance::L0 => "simulated; the key is public",

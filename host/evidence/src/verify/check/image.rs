@@ -65,6 +65,7 @@ pub(crate) fn read(bundle: &Bundle<'_>, findings: &mut Findings, summary: &mut S
         return Ok(Tables::Unknown(what));
     }
     summary.package_digest = Some(Hex(header.package_digest));
+    summary.text_lane = Some(text.is_some());
     package(bundle, &header, findings, summary)?;
     Ok(Tables::Image(Image { digest, header, text, rows }))
 }

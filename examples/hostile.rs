@@ -1,0 +1,200 @@
+//! An operator who lies to the card about his texts, in six ways. The card reads the texts itself, so it admits none
+//! that the policy forbids. The session leaves a bundle without any text, in which a verifier finds the lies.
+//!
+//! `cargo run --package portcullis --example hostile -- BUNDLE` makes the bundle in the new folder BUNDLE, under the
+//! policy of `tests/demo/hostile`. `cargo xtask demo --hostile` runs this, then the verifier.
+
+use portcullis_card::driver::StreamHandle;
+use portcullis_card::{Card, CardChoice, Completed, Outcome, Session};
+use portcullis_core::class::ClassSet;
+use portcullis_core::commitment::{SpanKind, preimage};
+use portcullis_core::context::{CONTEXT_VERSION, ContextDocument, Mode, OnRefuse, Release};
+use portcullis_core::hex::Hex;
+use portcullis_core::mutation::Place;
+use portcullis_core::state::{Profile, Task};
+use portcullis_core::wire::{Descriptor, Granularity, Opcode, StageOutcome, flags};
+use portcullis_gate::anchor::Anchors;
+use portcullis_gate::{Event, EventKind};
+use portcullis_policy::{Policies, Policy};
+use portcullis_recorder::{Options, Recorder, Texts};
+use sha2::{Digest, Sha256};
+use std::error::Error;
+use std::path::{Path, PathBuf};
+
+const SALT: [u8; 16] = [7; 16];
+
+type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+/// The policy's classes, by number.
+const CLASSES: [&str; 4] = ["card_number", "access_code", "advice", "notice"];
+const ADVICE: u128 = 1 << 2;
+const NOTICE: u128 = 1 << 3;
+
+/// A text with a false description. A class that the policy forbids is never described.
+struct Lie {
+    /// Shown to the reader of the demo, and the name of the stream.
+    what: &'static str,
+    /// An honest text before it in the same stream, which the card admits.
+    before: Option<&'static str>,
+    text: &'static str,
+    /// The text that the card gets; the descriptor commits to `text`.
+    shown: &'static str,
+    classes: u128,
+    established: u128,
+    /// Bytes at the beginning that the descriptor declares as formatting.
+    formatting: u16,
+    /// Bytes at the end that the descriptor's length leaves out.
+    concealed: u16,
+}
+
+impl Lie {
+    const fn of(what: &'static str, text: &'static str) -> Self {
+        Self { what, before: None, text, shown: text, classes: 0, established: 0, formatting: 0, concealed: 0 }
+    }
+}
+
+const LIES: [Lie; 6] = [
+    Lie::of("a card number is described as harmless", "Charge 4111 1111 1111 1111 today."),
+    Lie {
+        classes: ADVICE | NOTICE,
+        established: NOTICE,
+        ..Lie::of("a notice is described that was never given", "Buy shares now.")
+    },
+    Lie {
+        shown: "The door opens with a key.",
+        ..Lie::of("the card gets another text than the reader", "The door opens with CODE-4711.")
+    },
+    Lie {
+        before: Some("The door opens with CODE-47"),
+        ..Lie::of("a code is divided over two texts, of which this is the second", "11. Welcome.")
+    },
+    Lie { formatting: 10, ..Lie::of("a code is declared as formatting", "CODE-4711 Welcome.") },
+    Lie { concealed: 9, ..Lie::of("the length leaves out the end of the text", "Welcome. CODE-4711") },
+];
+
+struct Operator {
+    session: Session<Box<dyn Card>>,
+    recorder: Recorder,
+    policy: Policy,
+    streams: u64,
+}
+
+impl Operator {
+    fn open(folder: PathBuf) -> Result<Self> {
+        let policy = Policies::load(Path::new("tests/demo/hostile"))?.with_text_lane()?.into_policy(None)?;
+        let mut card = CardChoice::parse("sim")?.open()?;
+        let options = Options {
+            folder,
+            ticket: None,
+            approval: None,
+            device_cert: None,
+            device_chain: None,
+            witness: None,
+            profile: Profile::default(),
+            checkpoint_interval: None,
+            texts: Texts::None,
+        };
+        let (recorder, config) = options.start(&mut *card, &policy.package, &policy.compiled, &Anchors::default())?;
+        let session = Session::open(card, &policy.compiled.image, config)?;
+        Ok(Self { session, recorder, policy, streams: 0 })
+    }
+
+    /// Begins a stream whose released text leaves before the next entry.
+    fn begin(&mut self, id: &str) -> Result<StreamHandle> {
+        let context = ContextDocument {
+            version: CONTEXT_VERSION,
+            mode: Mode::Held,
+            granularity: Granularity::Span,
+            on_refuse: OnRefuse::Stop,
+            release: Release::Span,
+            max_proposals: 0,
+            policy: self.policy.package.manifest().reference(),
+            package_digest: Hex(self.policy.package.digest()),
+            profile: Profile::default(),
+            profile_digest: Profile::default().digest(),
+            task: Task::default(),
+            anchor_digests: Vec::new(),
+            predecessor: None,
+            id: id.to_owned(),
+        };
+        let (stream, begun) = self.session.begin(context.digest())?;
+        let record = begun.record.ok_or("BEGIN has no record")?;
+        let what = EventKind::Begun {
+            id: id.to_owned(),
+            context: Box::new(context),
+            text: None,
+            supplied: None,
+            lane: record.answer.lane,
+            log_index: Some(record.answer.log_index.get()),
+        };
+        self.recorder.event(&Event { stream: self.streams, what })?;
+        self.streams += 1;
+        Ok(stream)
+    }
+
+    /// Submits the text with its description.
+    fn gate(&mut self, stream: &StreamHandle, lie: &Lie) -> Result<Completed> {
+        let committed = preimage(SpanKind::Text, &SALT, &[lie.text.as_bytes()]);
+        let mut entry = Descriptor {
+            classes: lie.classes.into(),
+            established: lie.established.into(),
+            uncertainty: 10_000.into(),
+            length: (u16::try_from(lie.text.len())? - lie.formatting - lie.concealed).into(),
+            validation_outcome: StageOutcome::Pass.into(),
+            lineage_outcome: StageOutcome::Pass.into(),
+            ..Descriptor::entry(Opcode::Gate, Place { slot: 0, sequence: 0 }, Sha256::digest(committed).into())
+        };
+        if lie.formatting > 0 {
+            entry.flags |= flags::INERT_PREFIX;
+        }
+        self.session.present_text(stream.slot(), &preimage(SpanKind::Text, &SALT, &[lie.shown.as_bytes()]))?;
+        Ok(self.session.gate_descriptor(stream, entry)?)
+    }
+
+    /// Ends a stream without formatting at its end.
+    fn end(&mut self, stream: StreamHandle) -> Result<()> {
+        let nothing = preimage(SpanKind::Text, &SALT, &[]);
+        self.session.present_text(stream.slot(), &nothing)?;
+        self.session.end(stream, Sha256::digest(nothing).into())?;
+        Ok(())
+    }
+
+    /// Tells a lie in a stream of its own. Errors: the card admitted the text.
+    fn tell(&mut self, lie: &Lie) -> Result<()> {
+        let stream = self.begin(lie.what)?;
+        if let Some(before) = lie.before
+            && !self.gate(&stream, &Lie::of("", before))?.outcome.is_admit()
+        {
+            return Err(format!("`{before}` is not refused").into());
+        }
+        let answer = self.gate(&stream, lie)?;
+        self.end(stream)?;
+        let record = answer.record.as_ref().ok_or("the text has no record")?;
+        let found = ClassSet(record.answer.text_classes.get());
+        let found: Vec<_> = found.iter().filter_map(|id| CLASSES.get(usize::from(u8::from(id)))).copied().collect();
+        let found = if found.is_empty() { "no class".to_owned() } else { found.join(", ") };
+        let what = match answer.outcome {
+            Outcome::Judged(verdict) if !answer.outcome.is_admit() => {
+                format!("{}; it found {found}", verdict.determination.name())
+            }
+            Outcome::Fault(fault) => format!("not judged: {}", fault.name()),
+            other => return Err(format!("the card answered {other:?}").into()),
+        };
+        println!("lie:   {}", lie.what);
+        println!("text:  {}", lie.text);
+        println!("card:  record {}: {what}\n", record.answer.log_index);
+        Ok(())
+    }
+}
+
+fn main() -> Result<()> {
+    let folder = std::env::args().nth(1).ok_or("expected the folder of the bundle")?;
+    let mut operator = Operator::open(folder.into())?;
+    for lie in &LIES {
+        operator.tell(lie)?;
+    }
+    let Operator { session, recorder, .. } = operator;
+    session.close()?;
+    recorder.finish()?.ok_or("the card signed nothing")?;
+    Ok(())
+}
