@@ -3,7 +3,7 @@
 
 use crate::card_support;
 
-use card_support::{TestCard, World, keeping, on_both, small};
+use card_support::{TestCard, World, keeping, on_all, small};
 use portcullis_card::driver::StreamHandle;
 use portcullis_card::transport::model::ModelCard;
 use portcullis_card::{Completed, Outcome, Session, SessionError, Tables, TextTables};
@@ -151,7 +151,7 @@ fn omitted(record: &Record) -> u128 {
     record.answer.text_classes.get() & !NOTICE & !record.descriptor.classes.get()
 }
 
-on_both!(
+on_all!(
     an_honest_text_passes_and_a_described_class_is_refused,
     a_cleared_bit_is_forced,
     an_invented_notice_opens_nothing,

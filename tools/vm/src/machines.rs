@@ -93,7 +93,7 @@ fn card(guest: &Guest<'_>) -> Result<()> {
 }
 
 /// The files of tests/e2e with tests that also run on a kernel's VFIO (`on_all!` in tests/e2e/card_support).
-const SUITE: [&str; 4] = ["card_transport", "card_lifecycle", "card_entries", "card_hostile"];
+const SUITE: [&str; 5] = ["card_transport", "card_lifecycle", "card_entries", "card_hostile", "card_text"];
 /// Runs the device tests in the guest, on the Verilated card through the guest's VFIO. Outside, the same tests run on
 /// the model, the simulation and the socket.
 fn suite(tally: &mut Tally, guest: &Guest<'_>, title: &'static str, modules: &[&str]) {
