@@ -14,8 +14,8 @@ use portcullis_core::mutation::Place;
 use portcullis_core::state::{Profile, Task};
 use portcullis_core::wire::{Descriptor, Granularity, Opcode, StageOutcome, flags};
 use portcullis_gate::anchor::Anchors;
-use portcullis_gate::{Event, EventKind};
-use portcullis_policy::{Policies, Policy};
+use portcullis_gate::{Event, EventKind, Policy};
+use portcullis_policy::Policies;
 use portcullis_recorder::{Options, Recorder, Texts};
 use sha2::{Digest, Sha256};
 use std::error::Error;
@@ -81,7 +81,8 @@ struct Operator {
 
 impl Operator {
     fn open(folder: PathBuf) -> Result<Self> {
-        let policy = Policies::load(Path::new("tests/demo/hostile"))?.with_text_lane()?.into_policy(None)?;
+        let compiled = Policies::load(Path::new("tests/demo/hostile"))?.with_text_lane()?.into_policy(None)?;
+        let policy = Policy::new(compiled.package, compiled.compiled)?;
         let mut card = CardChoice::parse("sim")?.open()?;
         let options = Options {
             folder,
@@ -94,7 +95,8 @@ impl Operator {
             checkpoint_interval: None,
             texts: Texts::None,
         };
-        let (recorder, config) = options.start(&mut *card, &policy.package, &policy.compiled, &Anchors::default())?;
+        let anchors = Anchors::none(&policy.mapper);
+        let (recorder, config) = options.start(&mut *card, &policy.package, &policy.compiled, &anchors)?;
         let session = Session::open(card, &policy.compiled.image, config)?;
         Ok(Self { session, recorder, policy, streams: 0 })
     }
@@ -145,7 +147,7 @@ impl Operator {
             ..Descriptor::entry(Opcode::Gate, Place { slot: 0, sequence: 0 }, Sha256::digest(committed).into())
         };
         if lie.formatting > 0 {
-            entry.flags |= flags::INERT_PREFIX;
+            entry.flags |= u8::try_from(flags::INERT_PREFIX)?;
         }
         self.session.present_text(stream.slot(), &preimage(SpanKind::Text, &SALT, &[lie.shown.as_bytes()]))?;
         Ok(self.session.gate_descriptor(stream, entry)?)
