@@ -61,7 +61,7 @@ const LIES: [Lie; 6] = [
         ..Lie::of("a notice is described that was never given", "Buy shares now.")
     },
     Lie {
-        shown: "The door opens with a key.",
+        shown: "The door opens with a key now.",
         ..Lie::of("the card gets another text than the reader", "The door opens with CODE-4711.")
     },
     Lie {
