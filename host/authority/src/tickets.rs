@@ -113,6 +113,8 @@ pub struct Request {
     pub contexts: BTreeSet<[u8; 32]>,
     /// Permitted profiles; empty permits any.
     pub profiles: BTreeSet<[u8; 32]>,
+    /// Whether the session must use a text lane.
+    pub text_lane: bool,
     /// The card refuses entries after this many records without a heartbeat; 0 means no limit.
     pub heartbeat_records: u32,
     /// The card refuses entries after this many units of 2^16 clocks without a heartbeat; 0 means no limit.
@@ -145,10 +147,10 @@ fn ticket(request: &Request, issuer: &str, serial: u64, previous_close: [u8; 32]
         not_before: request.window.not_before,
         not_after: request.window.not_after,
         issuer: issuer.to_owned(),
-        // This issuer supports one card per key, which has seat 0. No card has a text lane yet.
+        // This issuer supports one card per key, which has seat 0.
         seat: 0,
         profiles: request.profiles.clone(),
-        text_lane: false,
+        text_lane: request.text_lane,
     })
 }
 

@@ -109,6 +109,9 @@ pub(crate) enum Ticket {
         /// Default: any.
         #[arg(long, value_name = "FILE")]
         profile: Vec<PathBuf>,
+        /// The card must read the texts itself: the session uses `--text-lane`, and so an image of another digest.
+        #[arg(long)]
+        text_lane: bool,
         /// Seat: which of several cards with one key. Only seat 0 can be issued: a card of this layout version records
         /// no seat.
         #[arg(long, value_name = "N", default_value_t = 0, value_parser = seat)]
@@ -290,6 +293,7 @@ fn run_ticket(command: &Ticket) -> anyhow::Result<u8> {
             policy,
             context,
             profile,
+            text_lane,
             // Only seat 0 exists.
             seat: _,
             heartbeat_records,
@@ -306,6 +310,7 @@ fn run_ticket(command: &Ticket) -> anyhow::Result<u8> {
                     .iter()
                     .map(|file| Ok(open::profile(Some(file))?.digest().0))
                     .collect::<anyhow::Result<_>>()?,
+                text_lane: *text_lane,
                 heartbeat_records: *heartbeat_records,
                 heartbeat_ticks: *heartbeat_ticks,
                 window: Window { not_before: now, not_after: now.saturating_add(hours.saturating_mul(3600)) },

@@ -67,6 +67,7 @@ impl Office {
             policy: self.policy.compiled.image.digest(),
             contexts: Default::default(),
             profiles: Default::default(),
+            text_lane: false,
             heartbeat_records: 50,
             heartbeat_ticks: 0,
             window: Window { not_before: 0, not_after: 1 << 40 },

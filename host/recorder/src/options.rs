@@ -152,6 +152,7 @@ impl Options {
             policy,
             contexts: Default::default(),
             profiles: Default::default(),
+            text_lane: false,
             heartbeat_records: 0,
             heartbeat_ticks: 0,
             window: ca::Window { not_before: now.as_secs(), not_after: (now + DAY).as_secs() },

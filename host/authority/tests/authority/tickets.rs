@@ -31,6 +31,7 @@ fn request(card: &Card) -> Request {
         key: card.id(),
         policy: [3; 32],
         contexts: [[4; 32]].into(),
+        text_lane: true,
         heartbeat_records: 100,
         heartbeat_ticks: 200,
         window: Window { not_before: 10, not_after: 20 },
@@ -60,7 +61,7 @@ fn sessions_are_dense_and_chained() {
         let ticket = signed.content;
         assert_eq!((ticket.serial, ticket.previous_close, ticket.key), (serial, previous, card.id()));
         assert_eq!((ticket.policy, ticket.contexts), (request(&card).policy, request(&card).contexts));
-        assert_eq!((ticket.heartbeat_records, ticket.heartbeat_ticks), (100, 200));
+        assert_eq!((ticket.heartbeat_records, ticket.heartbeat_ticks, ticket.text_lane), (100, 200, true));
         assert_eq!((ticket.not_before, ticket.not_after), (10, 20));
         assert_eq!(issuer.ticket(&card.id(), serial).unwrap(), cose);
         previous = parse(&session).digest();

@@ -123,6 +123,7 @@ fn sessions_from_ticket_to_close() {
         key: card.id(),
         policy: [3; 32],
         contexts: BTreeSet::new(),
+        text_lane: false,
         heartbeat_records: 10,
         heartbeat_ticks: 0,
         window: Window { not_before: 0, not_after: u64::MAX },
