@@ -20,6 +20,7 @@ FORMATS = Path(__file__).parents[2] / "docs/reference/formats"
 RELEASES = [line.split() for line in (FORMATS / "releases.txt").read_text().splitlines() if not line.startswith("#")]
 MAPS, MAPPINGS = {release[-1] for release in RELEASES}, {int(release[2]) for release in RELEASES}
 NO_ROW = 65535
+PERMIT = 1
 SIM_MARKS = {"sim-flag", "sim-key", "sim-root", "sim-design"}
 
 
@@ -371,9 +372,19 @@ def read_image(data):
         *_, parts, policy, entropy, zeros = struct.unpack_from("<4s4B2HI", data)
         check(parts < 2 and zeros == 0 and not any(data[48:64]))
         check(len(data) == 128 + 64 * parts + 192 * (policy + entropy))
+        known = data[64:96].hex() in MAPS
         opening = int.from_bytes(data[160:176], "little") if parts else None
         check(not parts or any(data[176:180]) and not any(data[180:192]))
-    known = data[64:96].hex() in MAPS
+        # A class that opens gates opens at least one, and closes none.
+        opens = closes = 0
+        for row in range(128 + 64 * parts, len(data), 192):
+            conditions = [int.from_bytes(data[at : at + 16], "little") for at in range(row + 96, row + 192, 16)]
+            present = conditions[0] | conditions[1] | conditions[3] | conditions[4]
+            absent = conditions[2] | conditions[5]
+            permits = data[row] == PERMIT
+            opens |= present if permits else absent
+            closes |= absent if permits else present
+        check(not known or (opening or 0) & ~(opens & ~closes) == 0)
     rows, package = (policy, entropy), data[96:128]
     return SimpleNamespace(known=known, rows=rows, digest=sha(data), package=package, opening=opening)
 

@@ -3,6 +3,7 @@
 pub mod class;
 pub mod commitment;
 pub mod context;
+pub mod directions;
 pub mod drift;
 pub mod fixed;
 pub mod hex;

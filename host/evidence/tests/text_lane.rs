@@ -1,6 +1,6 @@
 //! Sessions whose card reads the texts: the records show what the host did not describe, without any text.
 
-use portcullis_core::wire::{Descriptor, Fault, Record, RecordType, features};
+use portcullis_core::wire::{Descriptor, Fault, ImageHeader, Record, RecordType, features};
 use portcullis_report::evidence::{Making, ReportText, page};
 use portcullis_test_support::world::*;
 
@@ -53,6 +53,20 @@ fn the_report_says_what_was_prevented() {
         assert!(ReportText::new(report).to_string().contains(said), "{}", ReportText::new(report));
         let page = page(report, &Making::default());
         assert!(page.contains(said), "{page}");
+    }
+}
+
+/// An operator who declares a class that closes gates as one that opens them could leave it out of his descriptions.
+#[test]
+fn opening_classes_follow_from_the_rows() {
+    let world = World::new();
+    let mut parts = session(&world);
+    let at = ImageHeader::BYTES + 32;
+    for opening in [OPENING | CLOSING, CLOSING, u128::MAX] {
+        parts.image[at..at + 16].copy_from_slice(&opening.to_le_bytes());
+        parts.ticket.policy = sha(&parts.image);
+        parts.play();
+        assert_contradicted(&world.check(&parts.files()), "policy/image-malformed");
     }
 }
 

@@ -8,7 +8,8 @@ mod text;
 pub use text::TextImage;
 
 use portcullis_core::class::ClassSet;
-use portcullis_core::wire::{ImageHeader, ImageText, Row, RowKind, image_parts};
+use portcullis_core::directions::Directions;
+use portcullis_core::wire::{ImageHeader, ImageText, Row, image_parts};
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
 use zerocopy::{FromBytes, IntoBytes};
@@ -84,31 +85,6 @@ pub struct Image {
     entropy: Vec<Row>,
 }
 
-/// How the rows of an image use classes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Directions {
-    /// Classes whose presence can open a gate.
-    pub opening: ClassSet,
-    /// Classes whose presence can close one.
-    pub closing: ClassSet,
-}
-
-impl Directions {
-    fn of<'r>(rows: impl IntoIterator<Item = &'r Row>) -> Self {
-        let mut directions = Self::default();
-        for row in rows {
-            let present = [row.classes_all, row.classes_any, row.established_all, row.established_any];
-            let present = present.iter().fold(0, |set, classes| set | classes.get());
-            let absent = row.classes_none.get() | row.established_none.get();
-            let permits = row.kind == u8::from(RowKind::Permit);
-            let (opening, closing) = if permits { (present, absent) } else { (absent, present) };
-            directions.opening = directions.opening.union(ClassSet(opening));
-            directions.closing = directions.closing.union(ClassSet(closing));
-        }
-        directions
-    }
-}
-
 impl Image {
     /// Reads an image. Errors: this version's compiler cannot have written the bytes: they are truncated, have another
     /// version, or have conditions that are not in canonical form.
@@ -134,9 +110,8 @@ impl Image {
         let Some((policy, entropy)) = rows.split_at_checked(policy.into()) else { return Err(length) };
         check::rows(&header, Bank::Policy, policy)?;
         check::rows(&header, Bank::Entropy, entropy)?;
-        let Directions { opening, closing } = Directions::of(rows);
-        let opens = text.map_or(0, |text| text.opening.get());
-        if opens & !(opening.0 & !closing.0) != 0 {
+        let opening = text.map_or(ClassSet::EMPTY, |text| ClassSet(text.opening.get()));
+        if !Directions::of(rows).permit(opening) {
             return Err(ImageError::Text("an opening class that no row reads, or that a row reads the other way"));
         }
         let (policy, entropy) = (policy.to_vec(), entropy.to_vec());

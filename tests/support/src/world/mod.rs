@@ -302,8 +302,9 @@ pub fn image(package: &BTreeMap<String, Vec<u8>>) -> Vec<u8> {
 pub fn text_image(package: &BTreeMap<String, Vec<u8>>, opening: u128) -> Vec<u8> {
     let mut image = image(package);
     image[7] = image_parts::TEXT as u8;
+    let row = Row { kind: RowKind::Permit.into(), classes_any: opening.into(), ..Row::ZERO };
     let text = ImageText { digest: [5; 32], opening: opening.into(), bytes: 100.into(), ..ImageText::ZERO };
-    image.splice(ImageHeader::BYTES..ImageHeader::BYTES, text.as_bytes().iter().copied());
+    image.splice(ImageHeader::BYTES..ImageHeader::BYTES + Row::BYTES, [text.as_bytes(), row.as_bytes()].concat());
     image
 }
 

@@ -5,6 +5,8 @@ use crate::format::log::DecidingStage;
 use crate::verify::code::Code;
 use crate::verify::findings::Findings;
 use crate::verify::report::{RuleCount, Summary};
+use portcullis_core::class::ClassSet;
+use portcullis_core::directions::Directions;
 use portcullis_core::hex::{self, Hex};
 use portcullis_core::manifest::MAPPING_VERSION;
 use portcullis_core::releases;
@@ -63,6 +65,11 @@ pub(crate) fn read(bundle: &Bundle<'_>, findings: &mut Findings, summary: &mut S
         let map = hex::encode(&header.map_digest);
         let what = format!("the table image is for the register map {map}, of no release that this verifier knows");
         return Ok(Tables::Unknown(what));
+    }
+    if text.is_some_and(|text| !Directions::of(&rows).permit(ClassSet(text.opening.get()))) {
+        let what = "the table image says that a class opens gates, and its rows do not, or also close gates by it";
+        findings.add(Code::ImageMalformed, what);
+        return Ok(Tables::Malformed);
     }
     summary.package_digest = Some(Hex(header.package_digest));
     summary.text_lane = Some(text.is_some());
