@@ -49,7 +49,7 @@ fn the_report_says_what_was_prevented() {
     let world = World::new();
     let plain = world.check(&world.honest().files());
     let lane = world.check(&session(&world).files());
-    for (report, said) in [(&plain, "detected by a replay, not prevented"), (&lane, "prevented for the spellings")] {
+    for (report, said) in [(&plain, "nothing prevented them"), (&lane, "could not hide the classes")] {
         assert!(ReportText::new(report).to_string().contains(said), "{}", ReportText::new(report));
         let page = page(report, &Making::default());
         assert!(page.contains(said), "{page}");

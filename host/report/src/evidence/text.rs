@@ -155,7 +155,7 @@ fn session(f: &mut String, session: &Summary) -> fmt::Result {
         writeln!(f, "policy       {digest}")?;
     }
     if let Some(text_lane) = session.text_lane {
-        writeln!(f, "mapping      false descriptions of texts are {}", false_descriptions(text_lane))?;
+        writeln!(f, "mapping      {}", false_descriptions(text_lane))?;
     }
     for approval in &session.approvals {
         writeln!(f, "approved by  {}", printable(&approval.to_string()))?;

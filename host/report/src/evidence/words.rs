@@ -13,10 +13,10 @@ pub(super) const fn meaning(status: Status) -> &'static str {
 /// What happens to a host that describes a text falsely.
 pub(super) const fn false_descriptions(text_lane: bool) -> &'static str {
     if text_lane {
-        "prevented for the spellings in the card's tables (`policy explain --lane` names their classes); all others are \
-         detected by a replay"
+        "the host could not hide the classes in the card's tables, which `policy explain --lane` names; a replay detects \
+         all other false descriptions of texts"
     } else {
-        "detected by a replay, not prevented"
+        "a replay detects false descriptions of texts; nothing prevented them"
     }
 }
 
