@@ -32,11 +32,13 @@ module portcullis_top
     parameter int unsigned PatrolLog2 = 24,
     // Stop the clocks of parts that have nothing to do; for simulation.
     parameter bit          Sleep = 1'b0,
-    // The text lane: engines of each lane, 0 to 8 (0: none), states and byte classes of an engine,
-    // blocks of 2 MiB for text windows (1 to 32). See text_scan and text_blocks.
+    // Engines of each lane's text lane, 0 to 8; 0 is a card without one. See text_scan.
     parameter int unsigned TextEngines = 0,
+    // States of an engine of the text lane.
     parameter int unsigned TextStates = 4096,
+    // Classes of bytes of an engine of the text lane.
     parameter int unsigned TextByteClasses = 64,
+    // Blocks of 2 MiB for text windows, 1 to 32. See text_blocks.
     parameter int unsigned TextBlocks = 32,
     parameter bit          Production = 1'b0,
     parameter logic [255:0] DeviceSecret = key_pkg::TestSecret,  // First byte at the top.

@@ -35,8 +35,8 @@ impl<'a> From<&'a Image> for Tables<'a> {
 }
 
 impl Tables<'_> {
-    /// SHA-256 over the canonical bytes: header, text part, policy rows, entropy rows. The card computes the same digest
-    /// when it reads its tables back.
+    /// SHA-256 over the canonical bytes: header, text part, policy rows, entropy rows. The card computes the same
+    /// digest when it reads its tables back.
     #[must_use]
     pub fn digest(&self) -> [u8; 32] {
         let mut hash = Sha256::new();

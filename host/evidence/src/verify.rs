@@ -67,7 +67,7 @@ pub fn verify_snapshot(
     let withheld = check::withholding::read(&bundle, trust, ticket.as_ref(), &mut findings, &mut summary)?;
 
     let image = match tables {
-        Tables::Image(image) => Some(image),
+        Tables::Image(image) => Some(*image),
         Tables::Malformed => None,
         Tables::Unknown(what) => {
             return Ok(unknown(&what, ticket.as_ref(), device.as_ref(), options, findings, summary));

@@ -17,7 +17,8 @@ fn session(world: &World) -> Parts {
     parts
 }
 
-/// Record `index` of the honest session: 3 is an admit of stream 0, 4 a reject of stream 1, 7 and 9 judge stream 0 again.
+/// Changes record `index` of the honest session: 3 is an admit of stream 0, 4 a reject of stream 1, 7 and 9 judge
+/// stream 0 again.
 fn edited(index: usize, change: &dyn Fn(&mut Record)) -> portcullis_evidence::verify::Report {
     let world = World::new();
     let mut parts = session(&world);

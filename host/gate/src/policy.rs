@@ -1,7 +1,7 @@
 //! A policy, prepared for judging.
 
 use crate::ledger::Header;
-use crate::stream::HELD_MAX;
+use crate::settings::HELD_MAX;
 use crate::text_lane::{TextLane, stride_log2};
 use portcullis_core::hex;
 use portcullis_mapping::{Mapper, MappingError};

@@ -5,6 +5,9 @@ use portcullis_core::context::{OnRefuse, Release};
 use portcullis_core::state::Profile;
 use portcullis_core::wire::Granularity;
 
+/// Largest number of held inert bytes. If an engine proposes only inert bytes and exceeds this number, its stream ends.
+pub(crate) const HELD_MAX: usize = 4096;
+
 /// How texts are governed.
 #[derive(Clone)]
 pub struct Settings {

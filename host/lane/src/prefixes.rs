@@ -2,12 +2,13 @@
 //! possible lengths of a card number that begins with that digit.
 
 use crate::source::Network;
-use crate::tables::MOST_PREFIX_STATES;
 use std::collections::BTreeMap;
 
 /// Shortest and longest number (ISO/IEC 7812-1).
 pub(crate) const SHORTEST: usize = 12;
 pub(crate) const LONGEST: usize = 19;
+/// Largest number of states of the automaton on any card.
+pub(crate) const MOST_PREFIX_STATES: usize = 512;
 /// Largest number of first digits that identify a network.
 pub(crate) const FIRST_DIGITS: usize = 6;
 

@@ -29,7 +29,7 @@
 use crate::dfa::{Dfa, Report};
 use crate::error::TablesError;
 use crate::hash::Map;
-use crate::prefixes::{FIRST_DIGITS, Prefixes};
+use crate::prefixes::{FIRST_DIGITS, MOST_PREFIX_STATES, Prefixes};
 use portcullis_core::class::{ClassId, ClassSet};
 use portcullis_core::wire::CLASSES;
 
@@ -39,9 +39,8 @@ const MOST_ENGINES: usize = 8;
 /// Largest numbers of states and of byte classes of an automaton on any card.
 pub(crate) const MOST_STATES: usize = 4096;
 pub(crate) const MOST_BYTE_CLASSES: usize = 64;
-/// Largest numbers of states of a gap automaton and of the automaton of first digits on any card.
+/// Largest number of states of a gap automaton on any card.
 pub(crate) const MOST_GAP_STATES: usize = 256;
-pub(crate) const MOST_PREFIX_STATES: usize = 512;
 /// Largest numbers of classes and of report rows of an engine.
 pub(crate) const MOST_CLASSES: usize = 16;
 const MOST_ROWS: usize = 256;

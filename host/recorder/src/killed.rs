@@ -102,6 +102,7 @@ impl Run {
             policy: Sha256::digest(image()).into(),
             contexts: Default::default(),
             profiles: Default::default(),
+            text_lane: false,
             heartbeat_records: 0,
             heartbeat_ticks: 0,
             window: Window { not_before: 1, not_after: 2 },

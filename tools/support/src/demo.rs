@@ -1,5 +1,5 @@
-//! The demo of the README: judges a few sentences on the simulated card, and makes a bundle of them. A second demo shows
-//! what the card and the verifier answer to an operator who lies.
+//! The demo of the README: judges a few sentences on the simulated card, and makes a bundle of them. A second demo
+//! shows what the card and the verifier answer to an operator who lies.
 
 use crate::setup;
 use crate::tool::{self, capture, cargo, say};

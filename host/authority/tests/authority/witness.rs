@@ -37,7 +37,6 @@ pub(super) fn ticket_of(card: &Card, serial: u64) -> Ticket {
         key: card.id(),
         policy: [3; 32],
         contexts: BTreeSet::new(),
-        text_lane: false,
         heartbeat_records: 100,
         heartbeat_ticks: 0,
         previous_close: [0; 32],

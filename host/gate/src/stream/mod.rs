@@ -28,6 +28,7 @@ use crate::engine::{EngineError, Move, Proposal, View};
 use crate::event::{Event, EventKind};
 use crate::governor::Governor;
 use crate::rationale::{self, Rationale};
+use crate::settings::HELD_MAX;
 use crate::stage;
 use crate::text_lane::{Scan, TextLane};
 use deferred::{DeferredQueue, Knowledge};
@@ -85,9 +86,6 @@ pub(crate) enum Next {
     /// Nothing; the stream is over.
     Done,
 }
-
-/// Largest number of held inert bytes. If an engine proposes only inert bytes and exceeds this number, its stream ends.
-pub(crate) const HELD_MAX: usize = 4096;
 
 pub(crate) struct StreamMachine {
     governor: Arc<Governor>,

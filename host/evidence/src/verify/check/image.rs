@@ -26,7 +26,7 @@ pub(crate) struct Image {
 
 /// The content of the bundle's table image.
 pub(crate) enum Tables {
-    Image(Image),
+    Image(Box<Image>),
     /// The layout or register map of the image is unknown, so the card's records and checkpoints cannot be read.
     Unknown(String),
     Malformed,
@@ -74,7 +74,7 @@ pub(crate) fn read(bundle: &Bundle<'_>, findings: &mut Findings, summary: &mut S
     summary.package_digest = Some(Hex(header.package_digest));
     summary.text_lane = Some(text.is_some());
     package(bundle, &header, findings, summary)?;
-    Ok(Tables::Image(Image { digest, header, text, rows }))
+    Ok(Tables::Image(Box::new(Image { digest, header, text, rows })))
 }
 
 /// The layout version of an image, if it is not this program's. In every layout, magic and version come first and the

@@ -8,7 +8,8 @@ use portcullis_core::wire::{Opcode, Record};
 
 /// The classes outside `opening` that the card found and the host did not describe. Classes that open a gate count only
 /// if both find them, so there an omission gains nothing. `released` says whether admitted text left before the next
-/// entry: only then must the host still describe the classes of all admitted entries, because no rollback took one back.
+/// entry: only then must the host still describe the classes of all admitted entries, because no rollback took one
+/// back.
 fn omitted(opcode: Opcode, record: &Record, opening: u128, released: bool) -> ClassSet {
     let (entry, answer) = (&record.descriptor, &record.answer);
     let before = if released && opcode == Opcode::Gate { answer.text_established.get() } else { 0 };

@@ -1,0 +1,36 @@
+//! Which classes open a gate and which close one. Rows are the only source: compiler and verifier both derive it.
+
+use crate::class::ClassSet;
+use crate::wire::{Row, RowKind};
+
+/// How the rows of an image use classes, in the entry and in what is established.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Directions {
+    /// Classes whose presence can open a gate.
+    pub opening: ClassSet,
+    /// Classes whose presence can close one.
+    pub closing: ClassSet,
+}
+
+impl Directions {
+    pub fn of<'r>(rows: impl IntoIterator<Item = &'r Row>) -> Self {
+        let mut directions = Self::default();
+        for row in rows {
+            let present = [row.classes_all, row.classes_any, row.established_all, row.established_any];
+            let present = present.iter().fold(0, |set, classes| set | classes.get());
+            let absent = row.classes_none.get() | row.established_none.get();
+            let permits = row.kind == u8::from(RowKind::Permit);
+            let (opening, closing) = if permits { (present, absent) } else { (absent, present) };
+            directions.opening = directions.opening.union(ClassSet(opening));
+            directions.closing = directions.closing.union(ClassSet(closing));
+        }
+        directions
+    }
+
+    /// Whether the text part of an image may say that exactly these classes open gates: each of them opens one, and
+    /// closes none.
+    #[must_use]
+    pub const fn permit(&self, opening: ClassSet) -> bool {
+        opening.0 & !(self.opening.0 & !self.closing.0) == 0
+    }
+}
