@@ -124,6 +124,9 @@ fn a_collector_gets_spans_without_text() {
         if said.contains("break") {
             return vec![support::Step::Write(b"HTTP/1.1 500 No\r\ncontent-length: 0\r\n\r\n".to_vec())];
         }
+        if said.contains("whole") {
+            return chat([text(&format!("The {MARKER} sings."))], "stop");
+        }
         chat([text(&format!("The {MARKER} sings. A bad{MARKER} stands here."))], "stop")
     }));
     let key = tempfile::NamedTempFile::new().unwrap();
@@ -159,7 +162,6 @@ fn a_collector_gets_spans_without_text() {
         ("gen_ai.request.stream", json!(true)),
         ("gen_ai.request.max_tokens", json!(7)),
         ("gen_ai.response.finish_reasons", json!(["content_filter"])),
-        ("gen_ai.usage.input_tokens", json!(5)),
         ("server.address", json!("127.0.0.1")),
         ("server.port", json!(upstream.address.port())),
         ("portcullis.mode", json!("held")),
@@ -172,10 +174,17 @@ fn a_collector_gets_spans_without_text() {
     assert_eq!(about["gen_ai.response.id"], answer.provenance()["answer"]);
     assert!(about["gen_ai.response.time_to_first_chunk"].as_f64().is_some_and(|time| (0.0..60.0).contains(&time)));
 
+    // The usage is known for an answer that is read to its end. After a refusal, the gateway does not wait for it.
+    gateway.post("/v1/chat/completions", &ask("whole", false));
+    let found = await_spans(&received, 4);
+    let tokens: Vec<Value> =
+        found.iter().filter_map(|span| attributes(span).remove("gen_ai.usage.input_tokens")).collect();
+    assert!(tokens.contains(&json!(5)), "{tokens:?}");
+
     // Errors have codes: for a model server that fails, and for a refused request.
     gateway.post("/v1/chat/completions", &ask("break", false));
     gateway.post("/v1/chat/completions", &json!({"model": MARKER, MARKER: MARKER}));
-    let found = await_spans(&received, 5);
+    let found = await_spans(&received, 7);
     let codes: Vec<Value> = found.iter().filter_map(|span| attributes(span).remove("error.type")).collect();
     assert_eq!(codes.iter().filter(|code| **code == "upstream_error").count(), 2, "{codes:?}");
     assert!(codes.contains(&json!("invalid_request")) || codes.contains(&json!("model_not_found")), "{codes:?}");
