@@ -50,6 +50,7 @@ module lane
 ) (
     input  logic               clk_i,
     input  logic               rst_i,
+    input  logic               text_clk_i,  // `clk_i`; may stop while the session has no text lane.
     input  logic [7:0]         lane_i,  // Number of this lane; constant.
     // Session.
     input  image_header_t      header_i,
@@ -63,6 +64,7 @@ module lane
     input  logic [63:0]        text_tables_i,  // Their address.
     output logic               text_loaded_o,
     output fault_e             text_fault_o,   // With `text_loaded_o`: why they are not loaded.
+    output logic               text_idle_o,
     output logic [15:0]        text_slot_o,    // Two clocks later, its window:
     input  text_pkg::place_t   text_place_i,
     // Heartbeats.
@@ -486,6 +488,7 @@ module lane
   assign ring_fault_o = ring_fault != FaultNone ? ring_fault : text_bus_fault;
   assign needs_reset_o = ring_needs_reset || text_broken;
   assign ring_idle_o = ring_idle && text_idle;
+  assign text_idle_o = text_idle;
 
   if (TextEngines != 0) begin : g_text
     axi_pkg::request_t text_ar;
@@ -499,7 +502,7 @@ module lane
         .Lanes(Lanes),
         .WatchdogLog2(WatchdogLog2)
     ) u_text (
-        .clk_i,
+        .clk_i(text_clk_i),
         .rst_i,
         .run_i,
         .load_i(text_load_i),
@@ -563,6 +566,8 @@ module lane
     assign {text_ready, text_answered, text_renewable} = 3'b001;
     assign {text_broken, text_idle} = 2'b01;
     assign {text_loaded_o, text_fault_o, text_bus_fault} = {1'b0, FaultNone, FaultNone};
+    logic unused_clk;
+    assign unused_clk = text_clk_i;
     assign text_answer = '0;
     assign axi_req_o = ring_req;
     assign ring_rsp = axi_rsp_i;

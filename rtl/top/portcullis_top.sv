@@ -143,7 +143,7 @@ module portcullis_top
   axi_pkg::lite_rsp_t axil_rsp;
 
   // ---- clocks
-  logic csr_clk, attest_clk, attest_quiet;
+  logic csr_clk, attest_clk, attest_quiet, text_clk, text_quiet;
   // Inputs of the register block from the other parts.
   typedef struct packed {
     csr_status_t status;
@@ -170,8 +170,10 @@ module portcullis_top
       .axil_req_i(axil_req),
       .axil_rsp_i(axil_rsp),
       .attest_quiet_i(attest_quiet),
+      .text_quiet_i(text_quiet),
       .csr_clk_o(csr_clk),
       .attest_clk_o(attest_clk),
+      .text_clk_o(text_clk),
       .standing_i(standing),
       .shown_o(shown)
   );
@@ -249,6 +251,9 @@ module portcullis_top
 
   // ---- text windows and tables
   logic text_load, text_placed;
+  logic [Lanes-1:0] text_idle;
+  // A session without the text lane leaves it idle.
+  assign text_quiet = !has_text && !text_load && &text_idle;
   logic [Lanes-1:0] text_loaded;
   logic [Lanes-1:0][15:0] text_slots;
   text_pkg::place_t [Lanes-1:0] text_places;
@@ -519,6 +524,7 @@ module portcullis_top
     ) u_lane (
         .clk_i,
         .rst_i,
+        .text_clk_i(text_clk),
         .lane_i(8'(l)),
         .header_i(header),
         .session_i(cfg.session),
@@ -530,6 +536,7 @@ module portcullis_top
         .text_tables_i(cfg.text_tables),
         .text_loaded_o(text_loaded[l]),
         .text_fault_o(text_faults[l]),
+        .text_idle_o(text_idle[l]),
         .text_slot_o(text_slots[l]),
         .text_place_i(text_places[l]),
         .heartbeat_i(doorbells.heartbeat_we && status.life == LifeRun),
