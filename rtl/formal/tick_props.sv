@@ -203,6 +203,7 @@ module tick_props
   endfunction
   function automatic logic described(descriptor_t d, logic call, logic [31:0] length);
     if (d.opcode == OpcodeEnd) return !call;
+    if (d.flags[2] != call) return 1'b0;
     if (d.length == 16'hffff && d.validation_outcome != StageOutcomePass) return 1'b1;
     if (d.flags[0]) return 32'(d.length) <= length;
     return length >= 32'd65535 ? d.length == 16'hffff : 32'(d.length) == length;
@@ -324,6 +325,11 @@ module tick_props
       if (checking) assert (!sent_q && !answered_q && u_check.found_q == '0
           && !u_check.text_sent_q && !u_check.text_known_q);
       if (in_text && !answered_q) assert (u_check.found_q == '0);
+      // An END has no flags.
+      if (entry_q.opcode == OpcodeEnd && entry_q.flags != '0) begin
+        assert (!in_text);
+        if (checking && clocks_q >= 4'd2) assert (u_check.faults_q.reserved);
+      end
       if (answered_q && in_text) assert ((u_check.faults_q & ~text_faults()) == '0);
       if (checking && clocks_q >= 4'd2)
         assert ((u_check.faults_q & text_faults()) == '0 && !u_check.faults_q.credit);

@@ -138,9 +138,9 @@ module entry_check
     automatic logic read = cause != CauseWindow && cause != CauseBus;
     text_faults = '0;
     text_faults.text_window = !read;
-    // A stream ends with a text: a tool call is not a part of what the stream has released.
+    // The record says whether the text is a tool call. An END has no flags, so it ends with a text.
     text_faults.text_form = cause == CauseTag || cause == CauseUtf8
-        || (read && entry_q.opcode == OpcodeEnd && text_answer_i.call)
+        || (read && text_answer_i.call != entry_q.flags[FlagsCallBit])
         || (read && bad_length(entry_q.opcode, entry_q.flags[FlagsInertPrefixBit],
                                entry_q.validation_outcome != StageOutcomePass,
                                entry_q.length, 32'(text_answer_i.length)));

@@ -64,7 +64,7 @@ module lane
     input  logic [63:0]        text_tables_i,  // Their address.
     output logic               text_loaded_o,
     output fault_e             text_fault_o,   // With `text_loaded_o`: why they are not loaded.
-    output logic               text_idle_o,
+    output logic               text_quiet_o,   // The text lane has nothing to do, and no input.
     output logic [15:0]        text_slot_o,    // Two clocks later, its window:
     input  text_pkg::place_t   text_place_i,
     // Heartbeats.
@@ -488,7 +488,6 @@ module lane
   assign ring_fault_o = ring_fault != FaultNone ? ring_fault : text_bus_fault;
   assign needs_reset_o = ring_needs_reset || text_broken;
   assign ring_idle_o = ring_idle && text_idle;
-  assign text_idle_o = text_idle;
 
   if (TextEngines != 0) begin : g_text
     axi_pkg::request_t text_ar;
@@ -531,6 +530,8 @@ module lane
         .fault_o(text_bus_fault),
         .idle_o(text_idle)
     );
+    // An answer that nobody asked for is a fault of the bus, whether the session has texts or not.
+    assign text_quiet_o = text_idle && !text_r_valid;
 
     axi_pkg::request_t ar;
     logic ar_valid, ring_ar_ready, ring_r_valid;
@@ -564,7 +565,7 @@ module lane
     end
   end else begin : g_no_text
     assign {text_ready, text_answered, text_renewable} = 3'b001;
-    assign {text_broken, text_idle} = 2'b01;
+    assign {text_broken, text_idle, text_quiet_o} = 3'b011;
     assign {text_loaded_o, text_fault_o, text_bus_fault} = {1'b0, FaultNone, FaultNone};
     logic unused_clk;
     assign unused_clk = text_clk_i;

@@ -195,7 +195,8 @@ package gate_pkg;
     f.version = d.version != 8'(LayoutVersion);
     case (d.opcode)
       OpcodeGate: begin
-        f.reserved = d.reserved_10 != '0 || d.flags[7:2] != '0 || d.fields_touched[7];
+        f.reserved = d.reserved_10 != '0 || d.flags[7:3] != '0 || d.fields_touched[7]
+            || (d.flags[FlagsCallBit] && (!declared.text || d.flags[FlagsInertPrefixBit]));
         f.enumeration = d.category > CategoryTransition || d.granularity > GranularityStep
             || d.epistemic > EpistemicExploratory || d.anchor > AnchorAmbiguous
             || !allowed(declared.temporal, d.temporal) || !allowed(declared.domain, d.domain)

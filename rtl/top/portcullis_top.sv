@@ -251,9 +251,9 @@ module portcullis_top
 
   // ---- text windows and tables
   logic text_load, text_placed;
-  logic [Lanes-1:0] text_idle;
-  // A session without the text lane leaves it idle.
-  assign text_quiet = !has_text && !text_load && &text_idle;
+  logic [Lanes-1:0] texts_quiet;
+  // A session without texts leaves the text lanes idle.
+  assign text_quiet = !has_text && !text_load && &texts_quiet;
   logic [Lanes-1:0] text_loaded;
   logic [Lanes-1:0][15:0] text_slots;
   text_pkg::place_t [Lanes-1:0] text_places;
@@ -536,7 +536,7 @@ module portcullis_top
         .text_tables_i(cfg.text_tables),
         .text_loaded_o(text_loaded[l]),
         .text_fault_o(text_faults[l]),
-        .text_idle_o(text_idle[l]),
+        .text_quiet_o(texts_quiet[l]),
         .text_slot_o(text_slots[l]),
         .text_place_i(text_places[l]),
         .heartbeat_i(doorbells.heartbeat_we && status.life == LifeRun),

@@ -267,6 +267,12 @@ impl TextRig {
         }
     }
 
+    /// An entry that says that its text is a tool call.
+    fn call(&mut self, text: &[u8], host: u128) -> Descriptor {
+        let committed = self.put(SpanKind::Call, text);
+        Descriptor { flags: flags::CALL as u8, ..self.gate_of(committed, text.len(), host) }
+    }
+
     fn judged(&mut self, entry: Descriptor) -> (bool, u128, u128) {
         let record = self.submit(entry);
         assert_eq!(fault(&record), Fault::None, "{record:?}");
@@ -348,12 +354,20 @@ fn the_card_finds_what_the_host_does_not_say() {
         assert_eq!(rig.judged(rig.gate("ret", 0)), (false, SECRET, 0));
         assert_eq!(rig.judged(rig.gate("urity", 0)), (true, 0, 0));
         // A reserved flag, in a session with the lane too.
-        let reserved = Descriptor { flags: 4, ..rig.gate("a sec", 0) };
+        let reserved = Descriptor { flags: 8, ..rig.gate("a sec", 0) };
         assert_eq!(fault(&rig.submit(reserved)), Fault::Reserved);
+        // The descriptor says which texts are calls; a call has no held bytes.
+        let call = rig.call(b"ret", 0);
+        let prefixed = Descriptor { flags: call.flags | flags::INERT_PREFIX as u8, ..call };
+        assert_eq!(fault(&rig.submit(prefixed)), Fault::Reserved);
+        let as_text = Descriptor { flags: 0, ..rig.call(b"ret", 0) };
+        assert_eq!(fault(&rig.submit(as_text)), Fault::TextForm);
+        let as_call = Descriptor { flags: flags::CALL as u8, ..rig.gate("ret", 0) };
+        assert_eq!(fault(&rig.submit(as_call)), Fault::TextForm);
         // A call is scanned alone, and the text goes on behind it.
         assert_eq!(rig.judged(rig.gate("a sec", 0)), (true, 0, 0));
-        let committed = rig.put(SpanKind::Call, b"ret");
-        assert_eq!(rig.judged(rig.gate_of(committed, 3, 0)), (true, 0, 0));
+        let call = rig.call(b"ret", 0);
+        assert_eq!(rig.judged(call), (true, 0, 0));
         assert_eq!(rig.judged(rig.gate("ret", 0)), (false, SECRET, 0));
         assert_eq!(rig.judged(rig.gate("ond", 0)), (true, 0, 0));
         // Consent needs both.
@@ -363,8 +377,8 @@ fn the_card_finds_what_the_host_does_not_say() {
         assert_eq!(rig.judged(needs(rig.gate("with my consent", CONSENT))), (true, CONSENT, 0));
         assert_eq!(rig.judged(rig.gate("more", 0)), (true, 0, CONSENT));
         // The bytes of a tool call are searched as those of a text are.
-        let committed = rig.put(SpanKind::Call, b"send(secret)");
-        assert_eq!(rig.judged(rig.gate_of(committed, 12, 0)), (false, SECRET, CONSENT));
+        let call = rig.call(b"send(secret)", 0);
+        assert_eq!(rig.judged(call), (false, SECRET, CONSENT));
         assert_eq!(rig.end_of(SpanKind::Call, ""), Fault::TextForm);
         assert_eq!(rig.end_of(SpanKind::Call, "a secret end"), Fault::TextForm);
         assert_eq!(rig.end("a secret end"), Fault::TextEnd);
@@ -375,8 +389,8 @@ fn the_card_finds_what_the_host_does_not_say() {
         assert_eq!(rig.judged(rig.gate("a sec", 0)), (true, 0, 0));
         assert_eq!(rig.end("ond end"), Fault::None);
         rig.begin(5);
-        let committed = rig.put(SpanKind::Call, b"ask(consent, sec");
-        assert_eq!(rig.judged(rig.gate_of(committed, 16, CONSENT)), (true, CONSENT, 0));
+        let call = rig.call(b"ask(consent, sec", CONSENT);
+        assert_eq!(rig.judged(call), (true, CONSENT, 0));
         assert_eq!(rig.judged(rig.gate("ret", 0)), (true, 0, CONSENT));
         rig.rig.assert_lawful();
         assert_eq!(rig.rig.life(), LIFE_RUN);

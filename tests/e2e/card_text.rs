@@ -133,7 +133,7 @@ impl<C: TestCard> Run<C> {
     fn last(&self) -> Record {
         let records = self.kept.lock().unwrap();
         let last = *records.last().unwrap();
-        let mut checker = LogChecker::new((3, 1));
+        let mut checker = LogChecker::of_lane((3, 1), last.answer.lane, self.session.info().lanes);
         for record in records.iter().filter(|record| record.answer.lane == last.answer.lane) {
             checker.next(record).unwrap();
         }
@@ -249,7 +249,7 @@ fn a_call_does_not_divide_a_hit<C: TestCard>() {
     let mut run = Run::<C>::new();
     assert!(admitted(&run.gate("SECRET", Said::default())));
     let call = preimage(SpanKind::Call, &SALT, &[b"-1234"]);
-    let entry = run.entry(&call, 5, Said::default());
+    let entry = run.entry(&call, 5, Said { flags: flags::CALL as u8, ..Said::default() });
     assert!(admitted(&run.submit(&call, entry)), "a call is not a part of the text before it");
     assert!(rejected_by_row(&run.gate("-1234", Said::default()), 1), "the text goes on behind the call");
 }
@@ -366,8 +366,18 @@ fn a_call_is_scanned<C: TestCard>() {
     let mut run = Run::<C>::new();
     let text = "send(to: \"SECRET-1234\")";
     let bytes = preimage(SpanKind::Call, &SALT, &[text.as_bytes()]);
-    let entry = run.entry(&bytes, text.len(), Said::default());
+    let call = |flags| Said { flags, ..Said::default() };
+    let entry = run.entry(&bytes, text.len(), call(flags::CALL as u8));
     assert!(rejected_by_row(&run.submit(&bytes, entry), 1));
+    // The record says which texts are calls.
+    let entry = run.entry(&bytes, text.len(), call(0));
+    assert_eq!(run.submit(&bytes, entry).outcome, Outcome::Fault(Fault::TextForm), "a call as a text");
+    let entry = run.entry(&bytes, text.len(), call((flags::CALL | flags::INERT_PREFIX) as u8));
+    assert_eq!(run.submit(&bytes, entry).outcome, Outcome::Fault(Fault::Reserved), "held bytes before a call");
+    let fine = preimage(SpanKind::Text, &SALT, &[b"Fine."]);
+    let entry = run.entry(&fine, 5, call(flags::CALL as u8));
+    assert_eq!(run.submit(&fine, entry).outcome, Outcome::Fault(Fault::TextForm), "a text as a call");
+    run.last();
 }
 
 fn tables_and_windows_are_checked_at_open<C: TestCard>() {

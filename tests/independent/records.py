@@ -102,6 +102,8 @@ class Log:
     def entry(self, r, spent):
         want, slot = self.want, self.slots.get(r.slot)
         want(r.raw[0] == 1 and r.opcode == OPCODES[r.type] and not any(r.raw[10:12]) and r.crc_right, "record-entry")
+        call, held = r.raw[8] & 4, r.raw[8] & 1
+        want(r.type != VERDICT or r.raw[8] < 8 and (not call or self.text_lane and not held), "record-entry")
         want(r.slot % self.lanes == self.lane, "stream-lane")
         want((slot is None) == (r.type == BEGIN), "stream-slot")
         due = 0 if r.type == BEGIN else slot[0]

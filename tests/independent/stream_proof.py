@@ -521,6 +521,7 @@ def verify(data, trust, allow_sim=False, time=None):
             else:
                 length = int.from_bytes(raw[34:36], "little")
                 check(bool(held) == raw[8] & 1 and len(text) == length, "a text that is cut in another place")
+                check(not raw[8] & 4 or named == "call", "a text in the place of a tool call")
             pieces += [("text", line["held"]), (named, line["text"])]
         elif kind == VERDICT:
             refused += 1

@@ -1,12 +1,32 @@
 //! `policy check` and `policy explain --lane`: which classes of a package a card's text lane can detect.
 
 use crate::failure::Failure;
-use portcullis_lane::{ClassSight, Compiled, Limits, Place, Relation, Sight};
+use portcullis_core::class::ClassSet;
+use portcullis_lane::{ClassSight, Limits, Place, Relation, Sight};
+use portcullis_policy::image::{Bank, TextImage};
 use portcullis_policy::{Package, Policies};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
-fn compiled(package: &Package) -> Result<Compiled, Failure> {
-    Ok(Policies::alone(package.clone())?.text_lane()?.compiled)
+/// The lane's classes that a rule forbids: enforced by the card alone, and under other conditions.
+type Forbids = BTreeMap<String, (ClassSet, ClassSet)>;
+
+fn compiled(package: &Package) -> Result<(TextImage, Forbids), Failure> {
+    let policies = Policies::alone(package.clone())?;
+    let text = policies.text_lane()?;
+    let mut forbids = Forbids::new();
+    for policy in policies.iter() {
+        for bank in [Bank::Policy, Bank::Entropy] {
+            for (number, row) in policy.compiled.rows(bank) {
+                let (forbidden, rule) = (text.forbidden(row), policy.compiled.rule_of_row(bank, number));
+                let Some(rule) = rule.filter(|_| forbidden != Default::default()) else { continue };
+                let (enforced, conditional) = forbids.entry(rule.id.clone()).or_default();
+                *enforced = enforced.union(forbidden.enforced);
+                *conditional = conditional.union(forbidden.conditional);
+            }
+        }
+    }
+    Ok((text, forbids))
 }
 
 /// Prints how full the tables are, and how well they detect each class.
@@ -14,7 +34,8 @@ pub(crate) fn check(package: &Package) -> Result<(), Failure> {
     if package.manifest().classes.is_empty() {
         return Ok(());
     }
-    let of = compiled(package)?;
+    let (text, forbids) = compiled(package)?;
+    let of = &text.compiled;
     let limits = Limits::default();
     let bytes = of.tables.encode().len();
     outln!("text lane: {bytes} bytes of tables");
@@ -29,12 +50,15 @@ pub(crate) fn check(package: &Package) -> Result<(), Failure> {
         };
         outln!("  {:<16} {}{host}", sight(class), class.name);
     }
+    let enforced = forbids.values().filter(|(enforced, _)| *enforced != ClassSet::EMPTY).count();
+    outln!("  {enforced} of {} rules that forbid these classes have no other condition", forbids.len());
     Ok(())
 }
 
 /// As [`check`], but returns the data as JSON.
 pub(crate) fn explain(package: &Package) -> Result<Value, Failure> {
-    let of = compiled(package)?;
+    let (text, forbids) = compiled(package)?;
+    let of = &text.compiled;
     let engines = of.tables.states().zip(of.tables.byte_classes());
     let engines = engines.map(|(states, classes)| json!({"states": states, "byte_classes": classes}));
     let classes = of.classes.iter().map(|class| {
@@ -55,7 +79,15 @@ pub(crate) fn explain(package: &Package) -> Result<Value, Failure> {
             "host": host.collect::<Vec<_>>(),
         })
     });
+    let names = |set: &ClassSet| {
+        let names = of.classes.iter().filter(|class| set.contains(class.id)).map(|class| class.name.clone());
+        names.collect::<Vec<_>>()
+    };
+    let rules = forbids.iter().map(|(rule, (enforced, conditional))| {
+        json!({"rule": rule, "enforced": names(enforced), "conditional": names(conditional)})
+    });
     Ok(json!({
+        "rules": rules.collect::<Vec<_>>(),
         "bytes": of.tables.encode().len(),
         "engines": engines.collect::<Vec<_>>(),
         "classes": classes.collect::<Vec<_>>(),

@@ -15,6 +15,8 @@ use zerocopy::little_endian::{I32, U16, U32, U128};
 pub struct Mutation {
     /// Whether held inert bytes precede the span.
     pub inert_prefix: bool,
+    /// Whether the card reads the text and it is a tool call.
+    pub call: bool,
     /// The span's relation to the earlier text.
     pub category: Category,
     pub granularity: Granularity,
@@ -141,6 +143,9 @@ impl Mutation {
         let mut flags = 0u16;
         if self.inert_prefix {
             flags |= wire::flags::INERT_PREFIX;
+        }
+        if self.call {
+            flags |= wire::flags::CALL;
         }
         if self.uncertainty.is_some() {
             flags |= wire::flags::UNCERTAINTY_KNOWN;

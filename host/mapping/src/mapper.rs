@@ -356,6 +356,7 @@ impl Mapper {
         }
         let mutation = Mutation {
             inert_prefix: candidate.inert_prefix,
+            call: false,
             category,
             granularity: candidate.granularity,
             epistemic: state.context.epistemic,

@@ -39,6 +39,7 @@ fn state() -> SemanticState {
 fn mutation(proposed: Proposed, deviation: u16, classes: u128) -> Mutation {
     Mutation {
         inert_prefix: false,
+        call: false,
         category: Category::Assertion,
         granularity: Granularity::Span,
         epistemic: Epistemic::Standard,

@@ -5,7 +5,7 @@
 
 use portcullis_core::wire::{
     Answer, Descriptor, Determination, Fault, LAYOUT_VERSION, Opcode, ROW_NONE, Record, RecordType, SessionFields,
-    Stage, StageOutcome, features, lane_of,
+    Stage, StageOutcome, features, flags, lane_of,
 };
 use std::collections::BTreeMap;
 use std::io::{self, Read};
@@ -334,14 +334,15 @@ impl LogChecker {
             RecordType::Note => Opcode::Note,
             _ => Opcode::End,
         };
+        let text_lane = self.has_text_lane();
         let well_made = entry.version == LAYOUT_VERSION
             && entry.opcode == u8::from(opcode)
+            && (opcode != Opcode::Gate || are_flags(entry.flags, text_lane))
             && entry.reserved_is_zero()
             && entry.crc.get() == entry.computed_crc();
         if !well_made {
             return Err(Violation::Entry);
         }
-        let text_lane = self.has_text_lane();
         let before = self.streams.get(&entry.slot.get()).map_or(0, |stream| stream.established);
         self.place(opcode, entry)?;
         let determination = Determination::try_from(answer.determination).map_err(|_| Violation::Layout)?;
@@ -520,6 +521,14 @@ fn is_bare(answer: &Answer) -> bool {
         && answer.stage == 0
         && answer.policy_row.get() == ROW_NONE
         && answer.entropy_row.get() == ROW_NONE
+}
+
+/// Whether a GATE can have these flags. Only a card that reads the texts says which of them are tool calls, and these
+/// have no held bytes before them.
+fn are_flags(set: u8, text_lane: bool) -> bool {
+    let set = u16::from(set);
+    let call_fits = set & flags::CALL == 0 || text_lane && set & flags::INERT_PREFIX == 0;
+    set & !flags::ALL == 0 && call_fits
 }
 
 /// Whether the answer names no classes of a text.

@@ -189,7 +189,7 @@ impl StreamMachine {
             Phase::Begin => self.submit(PendingEntry::Session, Opcode::Begin, self.context().digest(), None),
             Phase::Body => self.next_span(),
             Phase::End => {
-                if self.overflows(self.queue.held().len()) || self.ends_with_a_hit() {
+                if self.overflows(self.queue.held().len()) || self.holds_a_hit() {
                     self.queue.set_held(String::new());
                 }
                 let (salt, parts) = (self.salt(), [self.queue.held().as_bytes()]);
@@ -269,8 +269,9 @@ impl StreamMachine {
         Next::Entry(Submission { entry: Descriptor::entry(opcode, self.place(), digest).sealed(), text })
     }
 
-    /// Whether the card would refuse the held bytes under END: they hold a class of the text lane.
-    fn ends_with_a_hit(&self) -> bool {
+    /// Whether the held bytes complete a class of the text lane that closes gates. The card would refuse an END with
+    /// them, and each text after them.
+    fn holds_a_hit(&self) -> bool {
         let held = self.queue.held().as_bytes();
         let found = |lane: &TextLane| lane.scan(self.scan, SpanKind::Text, &[held]).0;
         self.governor.policy.text_lane.as_ref().is_some_and(|lane| found(lane) != ClassSet::EMPTY)
@@ -285,8 +286,17 @@ impl StreamMachine {
         self.reads_texts() && HEAD_BYTES + bytes > 1 << self.governor.policy.text_stride_log2()
     }
 
+    /// The held bytes that leave with `work`. On a card that reads the texts, a tool call is not a part of the text
+    /// around it, so the held bytes wait for the next text.
+    fn held_before(&self, work: &Work) -> &str {
+        if self.reads_texts() && work.kind == SpanKind::Call { "" } else { self.queue.held() }
+    }
+
     fn gate(&mut self, work: Work) -> Next {
-        let bytes = self.queue.held().len() + work.slice().len();
+        if self.holds_a_hit() {
+            drop(self.queue.take_held());
+        }
+        let bytes = self.held_before(&work).len() + work.slice().len();
         if self.overflows(bytes) {
             self.stop(Trigger::Limit, format!("a text of {bytes} bytes does not fit the card's text window"));
             return self.next();
@@ -299,7 +309,7 @@ impl StreamMachine {
                 text: &work.text,
                 range: &work.range,
                 driven: self.proposer.is_some(),
-                inert_prefix: !self.queue.held().is_empty(),
+                inert_prefix: !self.held_before(&work).is_empty(),
                 depth: work.depth,
                 part: work.depth > 0 && work.kind.is_text(),
                 alternatives: work.place.map_or(0, |(_, alternative)| alternative),
@@ -307,12 +317,13 @@ impl StreamMachine {
                 malformed: work.malformed,
             },
         );
-        let (salt, parts) = (self.salt(), [self.queue.held().as_bytes(), work.slice().as_bytes()]);
+        let (salt, parts) = (self.salt(), [self.held_before(&work).as_bytes(), work.slice().as_bytes()]);
         let digest = commitment(work.kind, &salt, &parts);
         let (mut scan, mut text) = (self.scan, None);
         if let Some(lane) = &self.governor.policy.text_lane {
             let (found, after) = lane.scan(self.scan, work.kind, &parts);
             mutation.classes = mutation.classes.union(found);
+            mutation.call = work.kind == SpanKind::Call;
             (scan, text) = (after, Some(preimage(work.kind, &salt, &parts)));
         }
         let entry = mutation.descriptor(self.place(), digest);
@@ -412,7 +423,7 @@ impl StreamMachine {
 
     fn determined(&mut self, answered: CardAnswer<'_>) {
         let position = Position {
-            held: self.queue.held(),
+            held: self.held_before(&answered.flight.work),
             salt: self.governor.salts.salt(self.seat.salted, answered.flight.sequence),
             distance: self.state.lineage.last().map(|t| t.distance.get()),
             slope: self.state.bounds.trust_slope,
@@ -426,7 +437,8 @@ impl StreamMachine {
         self.scan = flight.scan;
         let undo = self.state.admit(&flight.mutation, flight.sequence, flight.descriptor.commitment);
         self.determined(CardAnswer { flight: &flight, verdict: Some(verdict), why: None, fault: None, record });
-        let mut bytes = self.queue.take_held();
+        let leaves = !self.held_before(&flight.work).is_empty();
+        let mut bytes = if leaves { self.queue.take_held() } else { String::new() };
         let held = bytes.len();
         bytes.push_str(flight.work.slice());
         let call = (flight.work.kind == SpanKind::Call).then_some(held..bytes.len());

@@ -5,7 +5,7 @@
 mod check;
 mod text;
 
-pub use text::TextImage;
+pub use text::{Forbidden, TextImage};
 
 use portcullis_core::class::ClassSet;
 use portcullis_core::directions::Directions;

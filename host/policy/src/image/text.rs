@@ -1,7 +1,8 @@
 //! The text part of an image: the classes that a card's text lane finds itself, and how the banks use them.
 
-use super::{Image, ImageError};
+use super::{Bank, Image, ImageError};
 use portcullis_core::class::ClassSet;
+use portcullis_core::wire::{Row, RowKind};
 use portcullis_lane::{Compiled, LeftOut, Limits, Sight, Source, compile};
 
 /// An image for cards with a text lane.
@@ -10,6 +11,47 @@ pub struct TextImage {
     pub image: Image,
     /// The tables, and the coverage of each class.
     pub compiled: Compiled,
+}
+
+/// The lane's classes that a row forbids.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Forbidden {
+    /// Whatever else the host describes.
+    pub enforced: ClassSet,
+    /// Only if other conditions hold, too. A host that describes these falsely gets past the row.
+    pub conditional: ClassSet,
+}
+
+impl TextImage {
+    /// The classes of the lane that `row` forbids.
+    #[must_use]
+    pub fn forbidden(&self, row: &Row) -> Forbidden {
+        let Some(permit_all) = self.image.rows(Bank::Entropy).last() else { return Forbidden::default() };
+        if row.kind == u8::from(RowKind::Permit) {
+            return Forbidden::default();
+        }
+        let opening = self.image.text().map_or(0, |text| text.opening.get());
+        let all = [row.classes_all.get(), row.established_all.get()];
+        let any = [row.classes_any.get(), row.established_any.get()];
+        let named = all.iter().chain(&any).fold(0, |set, classes| set | classes);
+        let classes = ClassSet(named & self.compiled.tables.held().0 & !opening);
+        // A row that permits everything, but for its classes.
+        let unconditional = Row {
+            kind: permit_all.kind,
+            rule: permit_all.rule,
+            classes_all: permit_all.classes_all,
+            classes_any: permit_all.classes_any,
+            established_all: permit_all.established_all,
+            established_any: permit_all.established_any,
+            ..*row
+        };
+        let conditions = all.iter().map(|all| all.count_ones()).chain(any.iter().map(|any| u32::from(*any != 0)));
+        if unconditional == *permit_all && conditions.sum::<u32>() == 1 {
+            Forbidden { enforced: classes, conditional: ClassSet::EMPTY }
+        } else {
+            Forbidden { enforced: ClassSet::EMPTY, conditional: classes }
+        }
+    }
 }
 
 impl Image {

@@ -2,7 +2,7 @@
 
 use portcullis_core::wire::{
     Anchor, BASIS_POINTS_MAX, Category, Descriptor, Epistemic, Fault, Granularity, ImageHeader, LAYOUT_VERSION, Opcode,
-    StageOutcome, fields_touched, flags,
+    StageOutcome, fields_touched, flags, image_parts,
 };
 use zerocopy::IntoBytes;
 
@@ -43,9 +43,11 @@ fn digest_fault(entry: &Descriptor) -> Fault {
 }
 
 fn gate_fault(d: &Descriptor, header: &ImageHeader) -> Fault {
-    let known_flags = u16::from(d.flags) & !flags::ALL == 0;
+    let set = u16::from(d.flags);
+    let text_lane = u16::from(header.parts) & image_parts::TEXT != 0;
+    let call_fits = set & flags::CALL == 0 || text_lane && set & flags::INERT_PREFIX == 0;
     let known_fields = u16::from(d.fields_touched) & !fields_touched::ALL == 0;
-    if !d.reserved_is_zero() || !known_flags || !known_fields {
+    if !d.reserved_is_zero() || set & !flags::ALL != 0 || !call_fits || !known_fields {
         return Fault::Reserved;
     }
     let declared = |mask: u32, value: u8| 1u32.checked_shl(value.into()).is_some_and(|bit| mask & bit != 0);

@@ -115,8 +115,10 @@ impl TextLane {
         // A call is not a part of the text around it.
         let mut scan = if kind == SpanKind::Call { ScanState::START } else { state.scan };
         let found = self.walk.scan(&mut scan, bytes.get(HEAD_BYTES..).unwrap_or_default());
-        let fits = if opcode == Opcode::End { kind == SpanKind::Text } else { describes(entry, length) };
-        if !fits || !found.utf8 {
+        // An END has no flags, so it ends with a text.
+        let says_call = u16::from(entry.flags) & flags::CALL != 0;
+        let fits = opcode == Opcode::End || describes(entry, length);
+        if says_call != (kind == SpanKind::Call) || !fits || !found.utf8 {
             return Err(Fault::TextForm);
         }
         if Sha256::digest(bytes)[..] != entry.commitment {

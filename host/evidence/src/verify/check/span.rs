@@ -3,6 +3,7 @@
 use crate::format::bundle::SpanLine;
 use crate::verify::code::Code;
 use crate::verify::findings::{At, Findings};
+use portcullis_core::commitment::SpanKind;
 use portcullis_core::inert::is_formatting;
 use portcullis_core::wire::{Opcode, Record, StageOutcome, flags};
 
@@ -24,12 +25,14 @@ pub(crate) fn shape(span: &SpanLine, at: At, opcode: Opcode, record: &Record) ->
 /// The largest length that a descriptor can state also stands for longer spans, which stage 2 rejects.
 pub(crate) fn is_cut(span: &SpanLine, opcode: Opcode, record: &Record) -> bool {
     let entry = &record.descriptor;
-    let held = u16::from(entry.flags) & flags::INERT_PREFIX != 0;
+    let set = |flag: u16| u16::from(entry.flags) & flag != 0;
+    let (held, call) = (set(flags::INERT_PREFIX), set(flags::CALL));
     match opcode {
         Opcode::Gate => {
             let length = entry.length.get();
             let saturated = length == u16::MAX && entry.validation_outcome != u8::from(StageOutcome::Pass);
-            held != span.held.is_empty() && (saturated || usize::from(length) == span.text.len())
+            let kind_fits = !call || span.kind == SpanKind::Call;
+            kind_fits && held != span.held.is_empty() && (saturated || usize::from(length) == span.text.len())
         }
         // An entry other than GATE has only held text.
         _ => span.text.is_empty(),
