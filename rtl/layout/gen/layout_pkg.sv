@@ -15,7 +15,7 @@ package layout_pkg;
   localparam int unsigned SignatureBytes = 17088;  // SLH-DSA-SHA2-128f signature (FIPS 205, table 2).
   // SHA-256 that names this layout and the register map; first byte lowest.
   localparam logic [255:0] MapDigest =
-    256'h227ab5f3d3cf8d6c805541bc0a975a8b3eb92d4ac11be9440030794f94f8adf0;
+    256'hc4d0f8689ffd5438e7103f7afa00ba51890f08892737418673ab8b2c6c5e113b;
 
   // What a submission asks for. Zero is no opcode, so a zeroed entry is refused.
   typedef enum logic [7:0] {
@@ -158,6 +158,7 @@ package layout_pkg;
   // Descriptor flags.
   localparam int unsigned FlagsInertPrefixBit = 0;  // The commitment covers held inert bytes before the span.
   localparam int unsigned FlagsUncertaintyKnownBit = 1;  // The engine gave log-probabilities.
+  localparam int unsigned FlagsCallBit = 2;  // The text is a tool call. Sessions with the text lane only.
 
   // Fields of the semantic state that the mutation touches.
   localparam int unsigned FieldsTouchedIntentBit = 0;  // Intent.

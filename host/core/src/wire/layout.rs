@@ -31,8 +31,8 @@ pub const CHECKPOINT_STRIDE: usize = 32768;
 pub const SIGNATURE_BYTES: usize = 17088;
 /// SHA-256 that names this layout and the register map.
 pub const MAP_DIGEST: [u8; 32] = [
-    240, 173, 248, 148, 79, 121, 48, 0, 68, 233, 27, 193, 74, 45, 185, 62, 139, 90, 151, 10, 188, 65, 85, 128, 108,
-    141, 207, 211, 243, 181, 122, 34,
+    59, 17, 94, 108, 44, 139, 171, 115, 134, 65, 55, 39, 137, 8, 15, 137, 81, 186, 0, 250, 122, 63, 16, 231, 56, 84,
+    253, 159, 104, 248, 208, 196,
 ];
 
 /// What a submission asks for. Zero is no opcode, so a zeroed entry is refused.
@@ -952,8 +952,12 @@ pub mod flags {
     pub const UNCERTAINTY_KNOWN_BIT: u32 = 1;
     /// The engine gave log-probabilities. Mask.
     pub const UNCERTAINTY_KNOWN: u16 = 0x2;
+    /// The text is a tool call. Sessions with the text lane only. First bit.
+    pub const CALL_BIT: u32 = 2;
+    /// The text is a tool call. Sessions with the text lane only. Mask.
+    pub const CALL: u16 = 0x4;
     /// Every defined bit.
-    pub const ALL: u16 = 0x3;
+    pub const ALL: u16 = 0x7;
 }
 
 /// Fields of the semantic state that the mutation touches.
