@@ -35,6 +35,7 @@ rtl/gate/counters.sv
 rtl/gate/table_port.sv
 rtl/lane/lane.sv
 rtl/lane/lane_text.sv
+rtl/lane/text_request.sv
 rtl/lane/heartbeat.sv
 rtl/lane/session_status.sv
 rtl/hash/sha256.sv

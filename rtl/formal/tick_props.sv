@@ -13,12 +13,14 @@
 // accepted or flushed. The next entry is not submitted before that. A judged entry is a GATE
 // without a fault.
 //
-// In a session with the text lane, a GATE or END is judged or accepted only with an answer about
-// its own text, which agrees and has the described length, or is described as too long and refused
+// In a session with the text lane, a GATE or END is judged or accepted only with an answer that
+// agrees, and whose text has the described kind and length, or is described as too long and refused
 // by validation. An END then is not a tool call and has no class that does not open. The classes
 // of exactly this answer go with it, none with any other entry. Each fault of the text has its
-// cause. The text is asked for once, and its answer goes to the entry's verdict or is settled, at
-// the decision. A slot is renewed exactly by an accepted BEGIN.
+// cause. Every GATE and END of the lane's slots, whatever its faults, takes exactly one answer,
+// which goes to its verdict or is settled, at the decision; no other entry takes one. So the
+// answers, which come in the order of these entries (text_request, text_lane), are their own. A
+// slot is renewed exactly by an accepted BEGIN, and until its decision the check says so.
 //
 // Entry check and stream table are the card's own, wired as in the lane, with four streams.
 module tick_props
@@ -37,7 +39,6 @@ module tick_props
     input logic sub_valid,
     input submission_t sub,
     input logic entry_ready,
-    input logic text_ready,
     input logic text_answered,
     input text_pkg::text_answer_t text_answer,
     input logic [127:0] opening,
@@ -69,7 +70,7 @@ module tick_props
   endfunction
 
   logic clearing, read, update, sub_ready, entry_valid, busy;
-  logic text_valid, text_settle, text_judge, text_renew;
+  logic text_settle, text_judge, text_renew, begins;
   logic [15:0] slot;
   stream_t stream, next;
   checked_t offered;
@@ -92,13 +93,12 @@ module tick_props
       .stream_i(stream),
       .stream_update_o(update),
       .stream_update_stream_o(next),
-      .text_valid_o(text_valid),
-      .text_ready_i(text_ready),
       .text_answered_i(text_answered),
       .text_answer_i(text_answer),
       .text_opening_i(opening),
       .text_settle_o(text_settle),
       .text_judge_o(text_judge),
+      .begins_o(begins),
       .text_renewable_i(renewable),
       .text_renew_o(text_renew),
       .entry_valid_o(entry_valid),
@@ -170,21 +170,18 @@ module tick_props
   assign in_text = u_check.state_q[3];
   assign deciding = u_check.decide;
 
-  // ---- the text of the entry: whether the session has texts at all, any constant; what was asked
-  // for and answered of this entry
-  logic text, sent_q, answered_q;
+  // ---- the text of the entry: whether the session has texts at all, any constant; and the answer
+  // about this entry
+  logic text, answered_q;
   text_pkg::text_answer_t answer_q;
   logic [127:0] opening_q;
   always_ff @(posedge clk) begin
     text <= text;
     opening_q <= opening;
-    if (rst || (sub_valid && sub_ready)) {sent_q, answered_q} <= '0;
-    else begin
-      if (text_valid && text_ready) sent_q <= 1'b1;
-      if (sent_q && text_answered && !answered_q && in_text) begin
-        answered_q <= 1'b1;
-        answer_q <= text_answer;
-      end
+    if (rst || (sub_valid && sub_ready)) answered_q <= 1'b0;
+    else if (text_answered && !answered_q && in_text) begin
+      answered_q <= 1'b1;
+      answer_q <= text_answer;
     end
   end
   always_comb begin
@@ -202,14 +199,15 @@ module tick_props
     return faults;
   endfunction
   function automatic logic described(descriptor_t d, logic call, logic [31:0] length);
-    if (d.opcode == OpcodeEnd) return !call;
     if (d.flags[2] != call) return 1'b0;
+    if (d.opcode == OpcodeEnd) return 1'b1;
     if (d.length == 16'hffff && d.validation_outcome != StageOutcomePass) return 1'b1;
     if (d.flags[0]) return 32'(d.length) <= length;
     return length >= 32'd65535 ? d.length == 16'hffff : 32'(d.length) == length;
   endfunction
   logic has_text, text_good;
-  assign has_text = text && (entry_q.opcode == OpcodeGate || entry_q.opcode == OpcodeEnd);
+  assign has_text = text && (entry_q.opcode == OpcodeGate || entry_q.opcode == OpcodeEnd)
+      && 32'(entry_q.slot) < MaxStreams;
   assign text_good = answered_q && answer_q.agrees
       && described(entry_q, answer_q.call, 32'(answer_q.length))
       && (entry_q.opcode != OpcodeEnd || (answer_q.classes & ~opening) == '0);
@@ -257,7 +255,7 @@ module tick_props
       if (!text) assert (entry_valid == (busy && clocks_q >= 4'd9));
       // No entry with a text is judged or accepted without a text of its own that agrees.
       if (entry_valid && has_text && (fault == FaultNone || fault == FaultCredit))
-        assert (text_good && sent_q);
+        assert (text_good && (entry_q.opcode != OpcodeEnd || !answer_q.call));
       if (entry_valid && fault == FaultTextWindow) assert (answered_q
           && (answer_q.cause == text_pkg::CauseWindow || answer_q.cause == text_pkg::CauseBus));
       if (entry_valid && fault == FaultTextForm) assert (answered_q
@@ -270,11 +268,11 @@ module tick_props
       if (entry_valid && has_text && fault == FaultNone)
         assert (offered.found == {answer_q.classes, answer_q.established});
       else if (entry_valid) assert (offered.found == '0);
-      if (text_valid) assert (has_text && !sent_q && !answered_q);
       // An answer goes to the verdict of a judged entry, or is settled; both at the decision.
       assert (!(text_settle && text_judge));
-      if (text_settle || text_judge) assert (deciding && in_text && answered_q);
-      if (deciding && in_text) assert (text_settle || text_judge);
+      if (text_settle || text_judge) assert (deciding && has_text && answered_q);
+      if (deciding && has_text) assert (text_settle || text_judge);
+      assert (begins == (checking && entry_q.opcode == OpcodeBegin));
       if (text_judge) assert (text_good && entry_q.opcode == OpcodeGate && update && !spent);
       if (text_renew) assert (text && update && renewable && entry_q.opcode == OpcodeBegin);
       if (update && text && entry_q.opcode == OpcodeBegin) assert (text_renew);
@@ -307,8 +305,7 @@ module tick_props
       if (checking) assert (u_check.step_q == (clocks_q > 4'd8 ? 4'd8 : clocks_q)
           && (text || clocks_q <= 4'd8));
       if (in_text) assert (has_text && u_check.step_q == 4'd8 && clocks_q >= 4'd9);
-      if (in_text) assert (u_check.text_sent_q == sent_q && u_check.text_known_q == answered_q);
-      if (answered_q) assert (sent_q);
+      if (in_text) assert (u_check.text_known_q == answered_q);
       if (answered_q && in_text) begin
         assert (u_check.faults_q.text_window == (answer_q.cause == text_pkg::CauseWindow
             || answer_q.cause == text_pkg::CauseBus));
@@ -322,22 +319,25 @@ module tick_props
       end
       if (answered_q) assert (answer_q.agrees == (answer_q.cause == text_pkg::CauseNone)
           && answer_q.cause <= text_pkg::CauseCommitment);
-      if (checking) assert (!sent_q && !answered_q && u_check.found_q == '0
-          && !u_check.text_sent_q && !u_check.text_known_q);
+      if (checking) assert (!answered_q && u_check.found_q == '0 && !u_check.text_known_q);
       if (in_text && !answered_q) assert (u_check.found_q == '0);
       // An END has no flags.
-      if (entry_q.opcode == OpcodeEnd && entry_q.flags != '0) begin
-        assert (!in_text);
-        if (checking && clocks_q >= 4'd2) assert (u_check.faults_q.reserved);
+      if (entry_q.opcode == OpcodeEnd && entry_q.flags != '0
+          && (in_text || (checking && clocks_q >= 4'd2))) assert (u_check.faults_q.reserved);
+      if (in_text) begin
+        assert (!u_check.faults_q.credit);
+        if (!answered_q) assert ((u_check.faults_q & text_faults()) == '0);
       end
-      if (answered_q && in_text) assert ((u_check.faults_q & ~text_faults()) == '0);
       if (checking && clocks_q >= 4'd2)
         assert ((u_check.faults_q & text_faults()) == '0 && !u_check.faults_q.credit);
       if (in_text) assert (32'(entry_q.slot) < MaxStreams);
+      // The faults that were found before the text still hold: the slot did not change.
       if (in_text && entry_q.slot == 16'(watch)) begin
-        assert (now.open && entry_q.sequence_ == now.next);
-        assert (entry_q.opcode == OpcodeEnd || (entry_q.sequence_ != '1
-            && (!now.judged || context_of(entry_q) == now.context_)));
+        assert (u_check.faults_q.slot == bad_slot(entry_q.opcode, 1'b1, now));
+        assert (u_check.faults_q.sequence_
+            == bad_sequence(entry_q.opcode, entry_q.sequence_, now));
+        assert (u_check.faults_q.context_
+            == bad_context(entry_q.opcode, context_of(entry_q), now));
       end
       if (clearing) assert (!busy);
       if ((checking || in_text) && clocks_q >= 4'd1 && entry_q.slot == 16'(watch)) begin

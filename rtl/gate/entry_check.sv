@@ -6,10 +6,11 @@
 // tick of that clock, and its heartbeat credit is checked at that tick. An entry is checked once
 // and then held until the sweep accepts it.
 //
-// In a session with the text lane (`declared_i.text`), a GATE or END without a fault starts its
-// text and is decided when the answer is there; the classes found come with the entry. A text whose
-// entry needs no verdict of the banks is settled at once; that of a judged entry is given to the
-// caller (`text_judge_o`). An accepted BEGIN renews its slot in the clock of its decision.
+// In a session with the text lane (`declared_i.text`), a GATE or END of this lane's slots comes
+// with a text. It is decided when the answer about the text is there; the classes found come with
+// the entry. A text whose entry needs no verdict of the banks is settled at once; that of a judged
+// entry is given to the caller (`text_judge_o`). An accepted BEGIN renews its slot in the clock of
+// its decision.
 //
 // Latency: 10 clocks from `sub_valid_i && sub_ready_o` to `entry_valid_o`, and the time of the
 // text; one entry at a time.
@@ -50,13 +51,12 @@ module entry_check
     output logic         stream_update_o,
     output stream_t      stream_update_stream_o,
     // Text of the entry in `entry_o`.
-    output logic         text_valid_o,
-    input  logic         text_ready_i,
     input  logic         text_answered_i,  // Its answer stands in `text_answer_i`.
     input  text_answer_t text_answer_i,
     input  logic [127:0] text_opening_i,  // Classes that open a gate.
     output logic         text_settle_o,  // The answer is not needed any more.
     output logic         text_judge_o,  // It waits for the verdict of the entry.
+    output logic         begins_o,  // A BEGIN is not decided.
     input  logic         text_renewable_i,  // The slot of `entry_o` can be renewed in this clock,
     output logic         text_renew_o,  // and is.
     // To the sweep; `entry_ready_i` is a pulse that empties the check.
@@ -69,7 +69,7 @@ module entry_check
     StEmpty = 4'b0001,
     StCheck = 4'b0010,
     StHeld  = 4'b0100,
-    StText  = 4'b1000  // The text is read.
+    StText  = 4'b1000  // The answer about the text is awaited.
   } state_e;
 
   state_e state_q;
@@ -83,7 +83,7 @@ module entry_check
   entry_faults_t faults_q;
   fault_e fault_q;
   logic judge_q;
-  logic text_sent_q, text_known_q;  // Of the text in StText.
+  logic text_known_q;  // The answer in StText was there.
   found_t found_q;
 
   // Seven CRC steps of 16 bytes and one of 12, then the decision.
@@ -95,10 +95,10 @@ module entry_check
     declared = declared_i;
     declared.text = Text && declared_i.text;
   end
-  logic in_table, at_end, text_first, renew_waits, decide_text, decide;
+  logic in_table, at_end, text_waits, renew_waits, decide_text, decide;
   entry_faults_t faults;
   fault_e fault;
-  assign in_table = 32'(entry_q.slot) < MaxStreams && 32'(entry_q.slot) % Lanes == 32'(lane_i);
+  assign in_table = in_lane(entry_q.slot, lane_i, MaxStreams, Lanes);
   assign at_end = state_q == StCheck && step_q == DecideStep;
   assign decide_text = state_q == StText && text_known_q;
   context_t entry_context;
@@ -109,7 +109,7 @@ module entry_check
           epistemic: entry_q.epistemic
       };
 
-  // The faults before that of the credit: in StText, those of the text.
+  // The faults before that of the credit: in StText, also those of the text.
   always_comb begin
     faults = '0;
     if (at_end) begin
@@ -121,10 +121,11 @@ module entry_check
     end
     if (decide_text) faults = faults_q;
   end
-  assign text_first = at_end && declared.text && entry_has_text(entry_q.opcode) && faults == '0;
+  assign text_waits = at_end && declared.text
+      && has_text(entry_q.opcode, entry_q.slot, lane_i, MaxStreams, Lanes);
   assign renew_waits = declared.text && entry_q.opcode == OpcodeBegin && faults == '0
       && !text_renewable_i;
-  assign decide = decide_text || (at_end && !text_first && !renew_waits);
+  assign decide = decide_text || (at_end && !text_waits && !renew_waits);
   always_comb begin
     automatic entry_faults_t all = faults;
     all.credit = spent_i;
@@ -149,7 +150,7 @@ module entry_check
     text_faults.text_end = entry_q.opcode == OpcodeEnd
         && (text_answer_i.classes & ~text_opening_i) != '0;
   end
-  assign text_valid_o = state_q == StText && !text_sent_q;
+  assign begins_o = state_q == StCheck && entry_q.opcode == OpcodeBegin;
   assign text_settle_o = decide_text && !text_judge_o;
   assign text_judge_o = decide_text && !flush_i && faults == '0 && !spent_i
       && entry_q.opcode == OpcodeGate;
@@ -186,7 +187,8 @@ module entry_check
       else if (step_q == LastCrcStep) crc_q <= crc32_step96(crc_q, crc_data_q[95:0]);
       if (step_q == 4'd1) faults_q <= entry_faults(entry_q, declared);
     end
-    if (state_q == StText && !text_known_q) faults_q <= text_faults;
+    if (text_waits) faults_q <= faults;
+    if (state_q == StText && text_answered_i && !text_known_q) faults_q <= faults_q | text_faults;
     if (decide) tick_q <= tick_i;
   end
 
@@ -196,23 +198,22 @@ module entry_check
       step_q <= '0;
       fault_q <= FaultNone;
       judge_q <= 1'b0;
-      {text_sent_q, text_known_q} <= '0;
+      text_known_q <= 1'b0;
       found_q <= '0;
     end else begin
       case (state_q)
         StEmpty: begin
           step_q <= '0;
-          {text_sent_q, text_known_q} <= '0;
+          text_known_q <= 1'b0;
           found_q <= '0;
           if (sub_valid_i) state_q <= StCheck;
         end
         StCheck: begin
           if (!at_end) step_q <= step_q + 4'd1;
-          if (text_first) state_q <= StText;
+          if (text_waits) state_q <= StText;
         end
         StText: begin
-          if (text_ready_i) text_sent_q <= 1'b1;
-          if (text_sent_q && text_answered_i && !text_known_q) begin
+          if (text_answered_i && !text_known_q) begin
             text_known_q <= 1'b1;
             found_q <= '{
                 classes: text_answer_i.classes,

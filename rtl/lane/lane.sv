@@ -145,8 +145,9 @@ module lane
 
   logic text;  // The session uses the text lane.
   assign text = TextEngines != 0 && text_i;
-  // Text of the checked entry.
-  logic text_valid, text_ready, text_answered, text_settle, text_judge, text_renewable, text_renew;
+  // Text of the next entry, and of the one in the check.
+  logic next_valid, next_ready, text_valid, text_ready, begins;
+  logic text_answered, text_settle, text_judge, text_renewable, text_renew;
   logic text_broken, text_idle;
   fault_e text_bus_fault;
   text_pkg::text_answer_t text_answer;
@@ -154,7 +155,27 @@ module lane
   // No entry is accepted while a session record is on its way into the log: an entry after a
   // heartbeat uses the new credit.
   logic held;
-  assign sub_ready = run_i ? check_ready && !held : 1'b1;
+  assign sub_ready = run_i ? next_ready : 1'b1;
+
+  text_request #(
+      .MaxStreams(MaxStreams),
+      .Lanes(Lanes)
+  ) u_request (
+      .clk_i,
+      .rst_i,
+      .flush_i(!run_i),
+      .lane_i,
+      .text_i(text),
+      .valid_i(sub_valid),
+      .ready_o(next_ready),
+      .sub_i(sub),
+      .valid_o(next_valid),
+      .ready_i(check_ready && !held),
+      .begins_i(begins),
+      .text_slot_o,
+      .text_valid_o(text_valid),
+      .text_ready_i(text_ready)
+  );
 
   entry_check #(
       .MaxStreams(MaxStreams),
@@ -168,7 +189,7 @@ module lane
       .declared_i(declared_of(header_i, text)),
       .tick_i,
       .spent_i(spent),
-      .sub_valid_i(sub_valid && run_i && !held),
+      .sub_valid_i(next_valid && run_i && !held),
       .sub_ready_o(check_ready),
       .sub_i(sub),
       .stream_read_o(stream_read),
@@ -176,13 +197,12 @@ module lane
       .stream_i(stream),
       .stream_update_o(stream_update),
       .stream_update_stream_o(stream_next),
-      .text_valid_o(text_valid),
-      .text_ready_i(text_ready),
       .text_answered_i(text_answered),
       .text_answer_i(text_answer),
       .text_opening_i(text_image_i.opening),
       .text_settle_o(text_settle),
       .text_judge_o(text_judge),
+      .begins_o(begins),
       .text_renewable_i(text_renewable),
       .text_renew_o(text_renew),
       .entry_valid_o(checked_valid),
@@ -190,8 +210,6 @@ module lane
       .entry_o(checked),
       .busy_o(check_busy)
   );
-
-  assign text_slot_o = checked.descriptor.slot;
 
   heartbeat u_heartbeat (
       .clk_i,
@@ -509,7 +527,7 @@ module lane
         .image_i(text_image_i),
         .loaded_o(text_loaded_o),
         .loaded_fault_o(text_fault_o),
-        .entry_i(checked.descriptor),
+        .entry_i(sub.descriptor),
         .place_i(text_place_i),
         .valid_i(text_valid),
         .ready_o(text_ready),
@@ -519,6 +537,7 @@ module lane
         .judge_i(text_judge),
         .renewable_o(text_renewable),
         .renew_i(text_renew),
+        .renew_slot_i(checked.descriptor.slot),
         .verdict_i(resolved && resolve_judge),
         .admit_i(verdict.determination == DeterminationAdmit),
         .ar_o(text_ar),

@@ -33,17 +33,19 @@ module lane_text
     input  image_text_t       image_i,
     output logic              loaded_o,
     output fault_e            loaded_fault_o,
-    // The entry in the check.
+    // The next entry with a text.
     input  descriptor_t       entry_i,
     input  place_t            place_i,    // Of its slot's window.
     input  logic              valid_i,
     output logic              ready_o,
+    // The entry in the check.
     output logic              answered_o,
     output text_answer_t      answer_o,
     input  logic              settle_i,
     input  logic              judge_i,
     output logic              renewable_o,
     input  logic              renew_i,
+    input  logic [15:0]       renew_slot_i,
     // The verdict of the entry that was judged last.
     input  logic              verdict_i,
     input  logic              admit_i,
@@ -58,18 +60,16 @@ module lane_text
     output logic              idle_o
 );
   logic judging_q, answer_valid, settle, admit, complete, expired;
-  logic [15:0] slot;
   text_entry_t entry;
   load_request_t request;
   load_answer_t loaded;
-  assign slot = entry_i.slot >> $clog2(Lanes);
   always_comb begin
     entry = '0;
     entry.address = place_i.address;
     entry.outside = place_i.outside;
     entry.beats = place_i.beats;
     entry.commitment = log_pkg::digest_bytes(entry_i.commitment);
-    entry.slot = slot;
+    entry.slot = entry_i.slot >> $clog2(Lanes);
   end
   assign request = '{
           valid: load_i && !loaded_o && !loaded.done,
@@ -99,7 +99,7 @@ module lane_text
       .complete_o(complete),
       .renew_valid_i(renew_i),
       .renew_ready_o(renewable_o),
-      .renew_slot_i(slot),
+      .renew_slot_i(renew_slot_i >> $clog2(Lanes)),
       .entry_valid_i(valid_i),
       .entry_ready_o(ready_o),
       .entry_i(entry),

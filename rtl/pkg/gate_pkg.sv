@@ -251,9 +251,17 @@ package gate_pkg;
     logic [127:0] classes, established;
   } found_t;
 
-  // Whether an entry has a text.
-  function automatic logic entry_has_text(logic [7:0] opcode);
-    return opcode == OpcodeGate || opcode == OpcodeEnd;
+  // Whether a slot is one of a lane's.
+  function automatic logic in_lane(logic [15:0] slot, logic [7:0] lane, int unsigned max_streams,
+      int unsigned lanes);
+    return 32'(slot) < max_streams && 32'(slot) % lanes == 32'(lane);
+  endfunction
+
+  // Whether an entry has a text, in a session with the text lane.
+  function automatic logic has_text(logic [7:0] opcode, logic [15:0] slot, logic [7:0] lane,
+      int unsigned max_streams, int unsigned lanes);
+    return (opcode == OpcodeGate || opcode == OpcodeEnd)
+        && in_lane(slot, lane, max_streams, lanes);
   endfunction
 
   // The described length of a GATE is that of its text, as far as 16 bits hold it; where held bytes

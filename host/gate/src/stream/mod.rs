@@ -286,17 +286,11 @@ impl StreamMachine {
         self.reads_texts() && HEAD_BYTES + bytes > 1 << self.governor.policy.text_stride_log2()
     }
 
-    /// The held bytes that leave with `work`. On a card that reads the texts, a tool call is not a part of the text
-    /// around it, so the held bytes wait for the next text.
-    fn held_before(&self, work: &Work) -> &str {
-        if self.reads_texts() && work.kind == SpanKind::Call { "" } else { self.queue.held() }
-    }
-
     fn gate(&mut self, work: Work) -> Next {
         if self.holds_a_hit() {
             drop(self.queue.take_held());
         }
-        let bytes = self.held_before(&work).len() + work.slice().len();
+        let bytes = self.queue.held_before(&work, self.reads_texts()).len() + work.slice().len();
         if self.overflows(bytes) {
             self.stop(Trigger::Limit, format!("a text of {bytes} bytes does not fit the card's text window"));
             return self.next();
@@ -309,7 +303,7 @@ impl StreamMachine {
                 text: &work.text,
                 range: &work.range,
                 driven: self.proposer.is_some(),
-                inert_prefix: !self.held_before(&work).is_empty(),
+                inert_prefix: !self.queue.held_before(&work, self.reads_texts()).is_empty(),
                 depth: work.depth,
                 part: work.depth > 0 && work.kind.is_text(),
                 alternatives: work.place.map_or(0, |(_, alternative)| alternative),
@@ -317,7 +311,7 @@ impl StreamMachine {
                 malformed: work.malformed,
             },
         );
-        let (salt, parts) = (self.salt(), [self.held_before(&work).as_bytes(), work.slice().as_bytes()]);
+        let (salt, parts) = (self.salt(), [self.queue.held_before(&work, self.reads_texts()).as_bytes(), work.slice().as_bytes()]);
         let digest = commitment(work.kind, &salt, &parts);
         let (mut scan, mut text) = (self.scan, None);
         if let Some(lane) = &self.governor.policy.text_lane {
@@ -423,7 +417,7 @@ impl StreamMachine {
 
     fn determined(&mut self, answered: CardAnswer<'_>) {
         let position = Position {
-            held: self.held_before(&answered.flight.work),
+            held: self.queue.held_before(&answered.flight.work, self.reads_texts()),
             salt: self.governor.salts.salt(self.seat.salted, answered.flight.sequence),
             distance: self.state.lineage.last().map(|t| t.distance.get()),
             slope: self.state.bounds.trust_slope,
@@ -437,7 +431,7 @@ impl StreamMachine {
         self.scan = flight.scan;
         let undo = self.state.admit(&flight.mutation, flight.sequence, flight.descriptor.commitment);
         self.determined(CardAnswer { flight: &flight, verdict: Some(verdict), why: None, fault: None, record });
-        let leaves = !self.held_before(&flight.work).is_empty();
+        let leaves = !self.queue.held_before(&flight.work, self.reads_texts()).is_empty();
         let mut bytes = if leaves { self.queue.take_held() } else { String::new() };
         let held = bytes.len();
         bytes.push_str(flight.work.slice());

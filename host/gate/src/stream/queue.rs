@@ -67,6 +67,12 @@ impl WorkQueue {
         &self.held
     }
 
+    /// The held bytes that leave with `work`. On a card that reads the texts, a tool call is not a part of the text
+    /// around it, so the held bytes wait for the next text.
+    pub(super) fn held_before(&self, work: &Work, card_reads: bool) -> &str {
+        if card_reads && !work.kind.is_text() { "" } else { &self.held }
+    }
+
     pub(super) fn set_held(&mut self, inert: String) {
         self.held = inert;
     }
