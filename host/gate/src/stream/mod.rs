@@ -311,7 +311,8 @@ impl StreamMachine {
                 malformed: work.malformed,
             },
         );
-        let (salt, parts) = (self.salt(), [self.queue.held_before(&work, self.reads_texts()).as_bytes(), work.slice().as_bytes()]);
+        let (salt, parts) =
+            (self.salt(), [self.queue.held_before(&work, self.reads_texts()).as_bytes(), work.slice().as_bytes()]);
         let digest = commitment(work.kind, &salt, &parts);
         let (mut scan, mut text) = (self.scan, None);
         if let Some(lane) = &self.governor.policy.text_lane {
