@@ -433,3 +433,56 @@ fn the_log_shows_what_was_established() {
         assert_eq!(found, Some(Violation::Established(0)), "record {index}");
     }
 }
+
+/// Clocks between two verdicts on texts of `length` bytes, in hundredths: the entries of `STREAMS` streams follow each
+/// other, and memory answers after 100 clocks.
+#[cfg(feature = "sim")]
+fn clocks_per_text(length: usize) -> u64 {
+    use portcullis_card::transport::sim::SimCard;
+    use portcullis_sim::{SimConfig, Stall};
+    const STREAMS: u16 = 64;
+    let latency = SimConfig { lanes: 1, read_latency: 100, write_latency: 100, stall: Stall::None, trace: None };
+    let (config, kept) = keeping(portcullis_card::SessionConfig { ring_log2: 8, log_log2: 8, ..small(5) });
+    let mut session = Session::open_tables(SimCard::new(latency).unwrap(), &Lane::new().tables(), config).unwrap();
+    let place = |slot, sequence| Place { slot, sequence };
+    let begins = (0..STREAMS).map(|slot| Descriptor::entry(Opcode::Begin, place(slot, 0), [1; 32]).sealed());
+    session.submit(&begins.collect::<Vec<_>>()).unwrap();
+    session.drain().unwrap();
+    let text = "x".repeat(length);
+    let bytes = preimage(SpanKind::Text, &SALT, &[text.as_bytes()]);
+    let entries = (0..STREAMS).map(|slot| {
+        session.present_text(slot, &bytes).unwrap();
+        Descriptor {
+            uncertainty: U16::new(10_000),
+            length: U16::new(length as u16),
+            validation_outcome: StageOutcome::Pass.into(),
+            lineage_outcome: StageOutcome::Pass.into(),
+            ..Descriptor::entry(Opcode::Gate, place(slot, 1), Sha256::digest(&bytes).into())
+        }
+        .sealed()
+    });
+    let entries: Vec<_> = entries.collect();
+    session.submit(&entries).unwrap();
+    assert!(session.drain().unwrap().iter().all(admitted));
+    // The first verdicts wait for the first reads.
+    let records = kept.lock().unwrap();
+    let ticks: Vec<_> = records.iter().rev().take(48).map(|record| record.answer.tick.get()).collect();
+    (ticks[0] - ticks[47]) * 100 / 47
+}
+
+/// The text of an entry is read, hashed and scanned while the entries before it are judged and logged. So a verdict takes
+/// the time of its record or of its text, whichever is longer: with one round per clock, a text of up to 337 bytes
+/// costs nothing.
+#[cfg(feature = "sim")]
+#[test]
+fn a_text_hides_behind_the_record_before_it() {
+    use portcullis_core::commitment::HEAD_BYTES;
+    let record = 6 * (64 / portcullis_sim::ROUNDS + 2);
+    for length in [1, 17, 150, 337, 600, 1_200, 2_400] {
+        // SHA-256 adds at least nine bytes; a round takes a clock, and each entry five clocks more.
+        let text = 64 * (HEAD_BYTES + length + 9).div_ceil(64) as u64 + 5;
+        let clocks = clocks_per_text(length);
+        println!("{length} bytes: {clocks} hundredths of a clock; {record} for the record, {text} for the text");
+        assert!(clocks <= record.max(text) * 102, "{length} bytes: {clocks}");
+    }
+}

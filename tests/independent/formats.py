@@ -307,7 +307,7 @@ def read_ticket(message, trust):
         check(t[10] != "self" or t[6] == t[7] == 0)
     keys = [key for key in trust.issuers if sha(key)[:8] == header[4]]
     check(not keys if t[10] == "self" else any(ed25519(k, signed, signature) for k in keys), "ticket-issuer")
-    names = {"serial": 1, "key_id": 3, "policy": 4, "contexts": 5, "validity": 9, "profiles": 12, "text_lane": 13}
+    names = {"serial": 1, "key_id": 3, "policy": 4, "contexts": 5, "validity": 9, "seat": 11, "profiles": 12, "text_lane": 13}
     ticket = SimpleNamespace(**{name: t[key] for name, key in names.items()})
     ticket.limits, ticket.self_issued, ticket.digest = (t[6], t[7]), t[10] == "self", sha(message)
     return ticket
@@ -341,13 +341,13 @@ def read_withholding(message, ticket, trust, warnings):
 DECIMAL, BASE64 = "(0|[1-9][0-9]*)", "([A-Za-z0-9+/]+=*)"
 NOTE = re.compile(
     rf"c2sp\.org/tlog-proof@v1\nextra {BASE64}\nindex {DECIMAL}\n((?:{BASE64}\n)*)\n"
-    rf"(portcullis/([0-9a-f]{{64}})\n{DECIMAL}\n{BASE64}\n)\n((?:\u2014 {KEY_NAME} {BASE64}\n){{1,16}})"
+    rf"(portcullis/([0-9a-f]{{64}})(?:/([1-9][0-9]*))?\n{DECIMAL}\n{BASE64}\n)\n((?:\u2014 {KEY_NAME} {BASE64}\n){{1,16}})"
 )
 
 
 def read_note(data, trust):
     check(len(data) <= 16384)
-    entry, index, proof, _, body, origin, size, root, signatures, _ = NOTE.fullmatch(data.decode()).groups()
+    entry, index, proof, _, body, origin, seat, size, root, signatures, _ = NOTE.fullmatch(data.decode()).groups()
     index, size, path, times = int(index), int(size), [unbase64(line) for line in proof.splitlines()], {}
     check(path_root(leaf_hash(unbase64(entry)), index, size, path) == unbase64(root) and size < 1 << 64)
     ticket, serial, checkpoint, nonce = struct.unpack("<QQ32sQ", unbase64(entry))
@@ -359,7 +359,8 @@ def read_note(data, trust):
                 check(len(signature) == 64 and time < 1 << 63)
                 check(ed25519(key, f"cosignature/v1\ntime {time}\n{body}".encode(), signature))
                 times.setdefault(place, time)
-    origin, time = bytes.fromhex(origin), times[min(times)]
+    origin, seat, time = bytes.fromhex(origin), int(seat or 0), times[min(times)]
+    check(seat < 1 << 16)
     return SimpleNamespace(**locals())
 
 

@@ -27,7 +27,8 @@ def check_notes(notes, ticket, checkpoints, warnings):
         if before:
             ordered = note.time >= before.time and note.index - before.index >= note.serial - before.serial
             check(ordered, "witness-order", name)
-        check((note.origin, note.ticket) == (ticket.key_id, ticket.serial), "witness-session", name)
+        here = (ticket.key_id, ticket.seat, ticket.serial)
+        check((note.origin, note.seat, note.ticket) == here, "witness-session", name)
         check(ticket.validity[0] <= note.time <= ticket.validity[1], "ticket-validity", name)
         before = note
     if ticket.self_issued or not {0, checkpoints - 1} <= {note.serial for note in notes.values()}:

@@ -20,6 +20,8 @@ pub enum StoreError {
     Make(PathBuf, io::Error),
     #[error("`{0}` is a database, but not a store of this kind and version")]
     Kind(PathBuf),
+    #[error("`{0}` is a store of a newer version of this program")]
+    Newer(PathBuf),
     #[error("the store is damaged: {0}")]
     Damaged(&'static str),
 }
@@ -32,8 +34,9 @@ fn only_the_users_own(path: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// Opens the store of kind `application` at `path`, or creates it with `tables`.
-pub(crate) fn open(path: &Path, application: i32, tables: &str) -> Result<Connection, StoreError> {
+/// Opens the store of kind `application` at `path`, or creates it. `versions` are the changes of the tables from each
+/// version to the next one; the first makes them.
+pub(crate) fn open(path: &Path, application: i32, versions: &[&str]) -> Result<Connection, StoreError> {
     only_the_users_own(path)?;
     let mut database = Connection::open(path)?;
     database.busy_timeout(BUSY)?;
@@ -43,13 +46,18 @@ pub(crate) fn open(path: &Path, application: i32, tables: &str) -> Result<Connec
     let work = database.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
     let found: i32 = work.query_row("PRAGMA application_id", [], |row| row.get(0))?;
     let empty = work.query_row("SELECT count(*) = 0 FROM sqlite_schema", [], |row| row.get(0))?;
-    match (found, empty) {
-        (0, true) => {
-            work.execute_batch(tables)?;
-            work.pragma_update(None, "application_id", application)?;
-        }
-        (found, _) if found == application => {}
+    let version: usize = work.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+    let known = match (found, empty) {
+        (0, true) => 0,
+        // Stores of the first version do not name it.
+        (found, false) if found == application => version.max(1),
         _ => return Err(StoreError::Kind(path.to_owned())),
+    };
+    let changes = versions.get(known..).ok_or_else(|| StoreError::Newer(path.to_owned()))?;
+    if !changes.is_empty() {
+        changes.iter().try_for_each(|change| work.execute_batch(change))?;
+        work.pragma_update(None, "application_id", application)?;
+        work.pragma_update(None, "user_version", versions.len())?;
     }
     work.commit()?;
     Ok(database)

@@ -1,8 +1,9 @@
-//! The ticket issuer. A key has one session at a time, and each ticket names the end of the previous session.
+//! The ticket issuer. The cards with one key have a seat each. A seat has one session at a time, and each ticket names
+//! the end of the previous session.
 //!
 //! A ticket is first *issued*. It becomes *opened* when the opening checkpoint of its session is presented, and
 //! *closed* when the closing checkpoint is presented. The issuer can make an issued or opened ticket *abandoned*. The
-//! next ticket of the key is issued only after the previous ticket is closed or abandoned. Its serial is one higher, so
+//! next ticket of the seat is issued only after the previous ticket is closed or abandoned. Its serial is one higher, so
 //! there are no gaps. It names the digest of the previous session's closing checkpoint, or zeros after an abandoned
 //! ticket.
 
@@ -12,7 +13,7 @@ use std::path::Path;
 use ed25519_dalek::SigningKey;
 use portcullis_core::wire::Life;
 use portcullis_evidence::checkpoint::{Checkpoint, CheckpointError};
-use portcullis_evidence::ticket::{SELF_ISSUER, Ticket, TicketError};
+use portcullis_evidence::ticket::{Chain, SELF_ISSUER, Ticket, TicketError};
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior, params};
 use zerocopy::IntoBytes;
 
@@ -22,7 +23,8 @@ use crate::store::{self, StoreError};
 
 /// `application_id`, "PTCT".
 const APPLICATION: i32 = 0x5054_4354;
-const TABLES: &str = "
+const VERSIONS: [&str; 2] = [FIRST, SEATS];
+const FIRST: &str = "
 CREATE TABLE ticket (
   key BLOB NOT NULL CHECK (length(key) = 32),
   serial INTEGER NOT NULL CHECK (serial > 0),
@@ -40,7 +42,30 @@ CREATE TABLE ticket (
 ) STRICT;
 CREATE UNIQUE INDEX pending ON ticket (key) WHERE state IN ('issued', 'opened');
 ";
-const COLUMNS: &str = "SELECT key, serial, digest, state, opening, closing, remark FROM ticket";
+/// Sessions are numbered by key and seat.
+const SEATS: &str = "
+CREATE TABLE seated (
+  key BLOB NOT NULL CHECK (length(key) = 32),
+  seat INTEGER NOT NULL CHECK (seat BETWEEN 0 AND 65535),
+  serial INTEGER NOT NULL CHECK (serial > 0),
+  digest BLOB NOT NULL UNIQUE CHECK (length(digest) = 32),
+  cose BLOB NOT NULL,
+  state TEXT NOT NULL CHECK (state IN ('issued', 'opened', 'closed', 'abandoned')),
+  opening BLOB CHECK (length(opening) = 192),
+  closing BLOB CHECK (length(closing) = 192),
+  remark TEXT,
+  PRIMARY KEY (key, seat, serial),
+  CHECK (state != 'issued' OR opening IS NULL),
+  CHECK (state != 'opened' OR opening IS NOT NULL),
+  CHECK ((state = 'closed') = (closing IS NOT NULL)),
+  CHECK ((state = 'abandoned') = (remark IS NOT NULL))
+) STRICT;
+INSERT INTO seated SELECT key, 0, serial, digest, cose, state, opening, closing, remark FROM ticket;
+DROP TABLE ticket;
+ALTER TABLE seated RENAME TO ticket;
+CREATE UNIQUE INDEX pending ON ticket (key, seat) WHERE state IN ('issued', 'opened');
+";
+const COLUMNS: &str = "SELECT key, seat, serial, digest, state, opening, closing, remark FROM ticket";
 
 #[derive(Debug, thiserror::Error)]
 pub enum IssueError {
@@ -50,7 +75,7 @@ pub enum IssueError {
     Ticket(#[from] TicketError),
     #[error(transparent)]
     Shown(#[from] ShownError),
-    #[error("session {0} of the key is neither closed nor abandoned")]
+    #[error("session {0} of the card is neither closed nor abandoned")]
     Pending(u64),
     #[error("the issuer has issued no such ticket")]
     Unknown,
@@ -105,8 +130,8 @@ impl std::fmt::Display for State {
 /// A request for a ticket. The issuer determines the other fields of the ticket.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// SHA-256 of the card's public key.
-    pub key: [u8; 32],
+    /// The card: its key and its seat.
+    pub chain: Chain,
     /// SHA-256 of the table image.
     pub policy: [u8; 32],
     /// Permitted context documents; empty permits any.
@@ -138,7 +163,7 @@ fn ticket(request: &Request, issuer: &str, serial: u64, previous_close: [u8; 32]
     Ok(Ticket {
         serial,
         nonce,
-        key: request.key,
+        key: request.chain.key,
         policy: request.policy,
         contexts: request.contexts.clone(),
         heartbeat_records: request.heartbeat_records,
@@ -147,8 +172,7 @@ fn ticket(request: &Request, issuer: &str, serial: u64, previous_close: [u8; 32]
         not_before: request.window.not_before,
         not_after: request.window.not_after,
         issuer: issuer.to_owned(),
-        // This issuer supports one card per key, which has seat 0.
-        seat: 0,
+        seat: request.chain.seat,
         profiles: request.profiles.clone(),
         text_lane: request.text_lane,
     })
@@ -157,9 +181,8 @@ fn ticket(request: &Request, issuer: &str, serial: u64, previous_close: [u8; 32]
 /// A ticket in the store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TicketRecord {
-    /// SHA-256 of the card's public key.
-    pub key: [u8; 32],
-    /// Number of the session among all sessions of the key.
+    pub chain: Chain,
+    /// Number of the session among all sessions of the chain.
     pub serial: u64,
     pub digest: [u8; 32],
     pub state: State,
@@ -183,15 +206,19 @@ impl Issuer {
         if name == SELF_ISSUER {
             return Err(IssueError::Name);
         }
-        Ok(Self { database: store::open(path, APPLICATION, TABLES)?, key, name: name.to_owned() })
+        Ok(Self { database: store::open(path, APPLICATION, &VERSIONS)?, key, name: name.to_owned() })
     }
 
-    /// Issues the next ticket of a key; returns its COSE message. Errors: [`IssueError::Pending`] until the previous
+    /// Issues the next ticket of a card; returns its COSE message. Errors: [`IssueError::Pending`] until the previous
     /// session has ended; fields that no ticket may have.
     pub fn issue(&mut self, request: &Request) -> Result<Vec<u8>, IssueError> {
         let work = begin(&mut self.database)?;
         let last = work
-            .query_row(&format!("{COLUMNS} WHERE key = ? ORDER BY serial DESC LIMIT 1"), [request.key], read)
+            .query_row(
+                &format!("{COLUMNS} WHERE key = ? AND seat = ? ORDER BY serial DESC LIMIT 1"),
+                params![request.chain.key, request.chain.seat],
+                read,
+            )
             .optional()?;
         let previous_close = match &last {
             Some(TicketRecord { state: State::Closed, closing: Some(closing), .. }) => digest(closing)?,
@@ -203,8 +230,8 @@ impl Issuer {
         let cose = ticket.sign(&self.key)?;
         let digest = Ticket::parse(&cose)?.digest;
         work.execute(
-            "INSERT INTO ticket (key, serial, digest, cose, state) VALUES (?, ?, ?, ?, 'issued')",
-            params![ticket.key, ticket.serial, digest, cose],
+            "INSERT INTO ticket (key, seat, serial, digest, cose, state) VALUES (?, ?, ?, ?, ?, 'issued')",
+            params![ticket.key, ticket.seat, ticket.serial, digest, cose],
         )?;
         work.commit()?;
         Ok(cose)
@@ -259,10 +286,14 @@ impl Issuer {
 
     /// Abandons a ticket whose session will never present a closing checkpoint. Errors: no such ticket, or one whose
     /// session has ended.
-    pub fn abandon(&mut self, key: &[u8; 32], serial: u64, remark: &str) -> Result<TicketRecord, IssueError> {
+    pub fn abandon(&mut self, chain: Chain, serial: u64, remark: &str) -> Result<TicketRecord, IssueError> {
         let work = begin(&mut self.database)?;
         let ticket = work
-            .query_row(&format!("{COLUMNS} WHERE key = ? AND serial = ?"), params![key, serial], read)
+            .query_row(
+                &format!("{COLUMNS} WHERE key = ? AND seat = ? AND serial = ?"),
+                params![chain.key, chain.seat, serial],
+                read,
+            )
             .optional()?
             .ok_or(IssueError::Unknown)?;
         if !matches!(ticket.state, State::Issued | State::Opened) {
@@ -275,16 +306,17 @@ impl Issuer {
         finish(work, &ticket.digest)
     }
 
-    /// All tickets, by key and serial.
+    /// All tickets, by key, seat and serial.
     pub fn list(&self) -> Result<Vec<TicketRecord>, IssueError> {
-        let mut query = self.database.prepare(&format!("{COLUMNS} ORDER BY key, serial"))?;
+        let mut query = self.database.prepare(&format!("{COLUMNS} ORDER BY key, seat, serial"))?;
         Ok(query.query_map([], read)?.collect::<Result<_, _>>()?)
     }
 
     /// The COSE message of a ticket, in case it was lost. Errors: no such ticket.
-    pub fn ticket(&self, key: &[u8; 32], serial: u64) -> Result<Vec<u8>, IssueError> {
+    pub fn ticket(&self, chain: Chain, serial: u64) -> Result<Vec<u8>, IssueError> {
+        let query = "SELECT cose FROM ticket WHERE key = ? AND seat = ? AND serial = ?";
         self.database
-            .query_row("SELECT cose FROM ticket WHERE key = ? AND serial = ?", params![key, serial], |row| row.get(0))
+            .query_row(query, params![chain.key, chain.seat, serial], |row| row.get(0))
             .optional()?
             .ok_or(IssueError::Unknown)
     }
@@ -300,7 +332,7 @@ impl Issuer {
         let named = parse(named)?.wire.ticket_digest;
         let work = begin(database)?;
         let ticket = by_digest(&work, &named)?.ok_or(IssueError::Unknown)?;
-        let checkpoint = shown::read(message, public_key, &ticket.key)?;
+        let checkpoint = shown::read(message, public_key, &ticket.chain.key)?;
         Ok((work, ticket, checkpoint))
     }
 }
@@ -330,15 +362,15 @@ fn digest(bytes: &[u8; 192]) -> Result<[u8; 32], IssueError> {
 }
 
 fn read(row: &Row) -> rusqlite::Result<TicketRecord> {
-    let state: String = row.get(3)?;
-    let unknown = || rusqlite::Error::InvalidColumnType(3, state.clone(), rusqlite::types::Type::Text);
+    let state: String = row.get(4)?;
+    let unknown = || rusqlite::Error::InvalidColumnType(4, state.clone(), rusqlite::types::Type::Text);
     Ok(TicketRecord {
-        key: row.get(0)?,
-        serial: row.get(1)?,
-        digest: row.get(2)?,
+        chain: Chain { key: row.get(0)?, seat: row.get(1)? },
+        serial: row.get(2)?,
+        digest: row.get(3)?,
         state: State::ALL.into_iter().find(|known| known.name() == state).ok_or_else(unknown)?,
-        opening: row.get(4)?,
-        closing: row.get(5)?,
-        remark: row.get(6)?,
+        opening: row.get(5)?,
+        closing: row.get(6)?,
+        remark: row.get(7)?,
     })
 }

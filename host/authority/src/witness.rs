@@ -1,8 +1,8 @@
 //! The witness: an outside party that stores the checkpoints that it accepts, so that a session has only one history.
 //!
 //! It accepts checkpoint `k` of a ticket's session only once, only after checkpoint `k - 1`, and only under the newest
-//! ticket of the key. Both checkpoints must come from the same run of the card, and the logs must continue the earlier
-//! logs (RFC 9162, 2.1.4). The witness appends each accepted checkpoint to its own log of the key, and returns a note
+//! ticket of the card. Both checkpoints must come from the same run of the card, and the logs must continue the earlier
+//! logs (RFC 9162, 2.1.4). The witness appends each accepted checkpoint to its own log of the card, and returns a note
 //! with the nonce of the next heartbeat (`portcullis_evidence::note`). A repeated post of the same checkpoint gives the
 //! same note again, so a client can retry after a lost answer.
 //!
@@ -25,7 +25,7 @@ use ed25519_dalek::{SigningKey, VerifyingKey};
 use portcullis_core::wire::{LaneHead, Life};
 use portcullis_evidence::checkpoint::{Checkpoint, root_of_heads};
 use portcullis_evidence::note::{Head, NoteError, WitnessEntry, WitnessKey, WitnessProof, cosign};
-use portcullis_evidence::ticket::{SignedTicket, Ticket, TicketError, TicketIssuer};
+use portcullis_evidence::ticket::{Chain, SignedTicket, Ticket, TicketError, TicketIssuer};
 use portcullis_evidence::tree::{self, Hash};
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 use zerocopy::{FromBytes, IntoBytes};
@@ -39,7 +39,8 @@ pub use post::{LanePost, MAX_BODY, Post};
 /// `application_id`, "PTCX". Stores of the older version ("PTCW") contain the root of one lane; stores of this version
 /// contain the heads of all lanes.
 const APPLICATION: i32 = 0x5054_4358;
-const TABLES: &str = "
+const VERSIONS: [&str; 2] = [FIRST, SEATS];
+const FIRST: &str = "
 CREATE TABLE log (
   key BLOB PRIMARY KEY CHECK (length(key) = 32),
   size INTEGER NOT NULL,
@@ -72,6 +73,60 @@ CREATE TABLE fork (
   message BLOB NOT NULL,
   PRIMARY KEY (key, ticket, serial)
 ) STRICT;
+";
+/// Logs are kept by key and seat.
+const SEATS: &str = "
+ALTER TABLE log RENAME TO old_log;
+ALTER TABLE session RENAME TO old_session;
+ALTER TABLE entry RENAME TO old_entry;
+ALTER TABLE fork RENAME TO old_fork;
+CREATE TABLE log (
+  key BLOB NOT NULL CHECK (length(key) = 32),
+  seat INTEGER NOT NULL CHECK (seat BETWEEN 0 AND 65535),
+  size INTEGER NOT NULL,
+  peaks BLOB NOT NULL,
+  time INTEGER NOT NULL,
+  PRIMARY KEY (key, seat)
+) STRICT;
+CREATE TABLE session (
+  key BLOB NOT NULL,
+  seat INTEGER NOT NULL,
+  ticket INTEGER NOT NULL,
+  digest BLOB NOT NULL UNIQUE CHECK (length(digest) = 32),
+  checkpoint BLOB NOT NULL CHECK (length(checkpoint) = 192),
+  heads BLOB NOT NULL CHECK (length(heads) IN (48, 96, 192, 384)),
+  PRIMARY KEY (key, seat, ticket),
+  FOREIGN KEY (key, seat) REFERENCES log (key, seat)
+) STRICT;
+CREATE TABLE entry (
+  key BLOB NOT NULL,
+  seat INTEGER NOT NULL,
+  number INTEGER NOT NULL,
+  ticket INTEGER NOT NULL,
+  serial INTEGER NOT NULL,
+  checkpoint BLOB NOT NULL CHECK (length(checkpoint) = 32),
+  message BLOB NOT NULL,
+  note TEXT NOT NULL,
+  PRIMARY KEY (key, seat, number),
+  UNIQUE (key, seat, ticket, serial),
+  FOREIGN KEY (key, seat) REFERENCES log (key, seat)
+) STRICT;
+CREATE TABLE fork (
+  key BLOB NOT NULL,
+  seat INTEGER NOT NULL,
+  ticket INTEGER NOT NULL,
+  serial INTEGER NOT NULL,
+  message BLOB NOT NULL,
+  PRIMARY KEY (key, seat, ticket, serial)
+) STRICT;
+INSERT INTO log SELECT key, 0, size, peaks, time FROM old_log;
+INSERT INTO session SELECT key, 0, ticket, digest, checkpoint, heads FROM old_session;
+INSERT INTO entry SELECT key, 0, number, ticket, serial, checkpoint, message, note FROM old_entry;
+INSERT INTO fork SELECT key, 0, ticket, serial, message FROM old_fork;
+DROP TABLE old_fork;
+DROP TABLE old_entry;
+DROP TABLE old_session;
+DROP TABLE old_log;
 ";
 
 #[derive(Debug, thiserror::Error)]
@@ -108,7 +163,7 @@ pub enum Conflict {
     Size(Vec<u64>),
     #[error("the session is closed")]
     Closed,
-    #[error("ticket {0} of the key is in use")]
+    #[error("ticket {0} of the card is in use")]
     Superseded(u64),
     #[error("another ticket of this serial is in use")]
     OtherTicket,
@@ -152,8 +207,7 @@ impl From<rusqlite::Error> for Refusal {
 /// Two checkpoints that the card signed for the same serial.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fork {
-    /// SHA-256 of the card's public key.
-    pub key: Hash,
+    pub chain: Chain,
     pub ticket: u64,
     /// Serial of both checkpoints.
     pub serial: u64,
@@ -192,7 +246,7 @@ impl Witness {
     /// witness's state; an invalid key name.
     pub fn open(path: &Path, key: SigningKey, name: &str, issuers: Vec<VerifyingKey>) -> Result<Self, InternalError> {
         let name = WitnessKey::new(name, key.verifying_key())?;
-        Ok(Self { database: Mutex::new(store::open(path, APPLICATION, TABLES)?), key, name, issuers })
+        Ok(Self { database: Mutex::new(store::open(path, APPLICATION, &VERSIONS)?), key, name, issuers })
     }
 
     /// Name and public key, for trust stores.
@@ -205,6 +259,7 @@ impl Witness {
     pub fn add(&self, post: &Post, now: u64) -> Result<String, Refusal> {
         // Signatures are slow to check, so they are checked before the state is locked.
         let checked = self.check(post)?;
+        let chain = checked.ticket.content.chain();
         let mut database = self.lock();
         let work = database.transaction_with_behavior(TransactionBehavior::Immediate)?;
         if ticket_in_use(&work, &checked)?.is_some_and(|digest| digest != checked.ticket.digest) {
@@ -215,16 +270,16 @@ impl Witness {
                 return Ok(note);
             }
             work.execute(
-                "INSERT OR IGNORE INTO fork VALUES (?, ?, ?, ?)",
-                params![checked.ticket.content.key, checked.ticket_serial, checked.serial, post.checkpoint],
+                "INSERT OR IGNORE INTO fork VALUES (?, ?, ?, ?, ?)",
+                params![chain.key, chain.seat, checked.ticket_serial, checked.serial, post.checkpoint],
             )?;
             work.commit()?;
             return Err(Conflict::Fork(checked.checkpoint.wire.serial.get()).into());
         }
-        let log = Log::load(&work, &checked.ticket.content.key)?;
+        let log = Log::load(&work, chain)?;
         // Even if the clock was set back, a later note does not get an earlier time.
         let time = now.max(log.time);
-        match latest(&work, &checked.ticket.content.key)? {
+        match latest(&work, chain)? {
             Some(last) if last.ticket > checked.ticket_serial => {
                 return Err(Conflict::Superseded(last.ticket.unsigned_abs()).into());
             }
@@ -240,26 +295,26 @@ impl Witness {
     pub fn forks(&self) -> Result<Vec<Fork>, InternalError> {
         let database = self.lock();
         let mut query = database.prepare(
-            "SELECT key, ticket, serial, entry.message, fork.message FROM fork JOIN entry USING (key, ticket, serial)
-             ORDER BY key, ticket, serial",
+            "SELECT key, seat, ticket, serial, entry.message, fork.message
+             FROM fork JOIN entry USING (key, seat, ticket, serial) ORDER BY key, seat, ticket, serial",
         )?;
         let read = |row: &rusqlite::Row| {
             Ok(Fork {
-                key: row.get(0)?,
-                ticket: row.get(1)?,
-                serial: row.get(2)?,
-                accepted: row.get(3)?,
-                refused: row.get(4)?,
+                chain: Chain { key: row.get(0)?, seat: row.get(1)? },
+                ticket: row.get(2)?,
+                serial: row.get(3)?,
+                accepted: row.get(4)?,
+                refused: row.get(5)?,
             })
         };
         Ok(query.query_map([], read)?.collect::<Result<_, _>>()?)
     }
 
-    /// All notes of a key's log, in order.
-    pub fn notes(&self, key: &Hash) -> Result<Vec<String>, InternalError> {
+    /// All notes of a card's log, in order.
+    pub fn notes(&self, chain: Chain) -> Result<Vec<String>, InternalError> {
         let database = self.lock();
-        let mut query = database.prepare("SELECT note FROM entry WHERE key = ? ORDER BY number")?;
-        Ok(query.query_map([key], |row| row.get(0))?.collect::<Result<_, _>>()?)
+        let mut query = database.prepare("SELECT note FROM entry WHERE key = ? AND seat = ? ORDER BY number")?;
+        Ok(query.query_map(params![chain.key, chain.seat], |row| row.get(0))?.collect::<Result<_, _>>()?)
     }
 
     fn lock(&self) -> MutexGuard<'_, Connection> {
@@ -287,7 +342,7 @@ impl Witness {
         Ok(CheckedPost { digest: checkpoint.digest(), ticket, checkpoint, ticket_serial, serial })
     }
 
-    /// Appends the entry of an accepted checkpoint to the log of its key; returns the note.
+    /// Appends the entry of an accepted checkpoint to the log of its card; returns the note.
     fn append(
         &self,
         work: &Transaction,
@@ -308,16 +363,17 @@ impl Witness {
         let index = log.size;
         let (path, root) = log.append(tree::leaf(&entry.to_bytes()));
         log.time = time;
-        let text = Head::of_card(&ticket.key, log.size, root).text();
+        let text = Head::of_chain(ticket.chain(), log.size, root).text();
         let signature = cosign(&text, self.name.name(), &self.key, time).map_err(InternalError::from)?;
         let note = WitnessProof { entry, index, path, note: format!("{text}\n{signature}") }.text();
 
-        log.store(work, &ticket.key)?;
+        log.store(work, ticket.chain())?;
         work.execute(
-            "INSERT INTO session VALUES (?, ?, ?, ?, ?)
-             ON CONFLICT (key, ticket) DO UPDATE SET checkpoint = excluded.checkpoint, heads = excluded.heads",
+            "INSERT INTO session VALUES (?, ?, ?, ?, ?, ?)
+             ON CONFLICT (key, seat, ticket) DO UPDATE SET checkpoint = excluded.checkpoint, heads = excluded.heads",
             params![
                 ticket.key,
+                ticket.seat,
                 checked.ticket_serial,
                 checked.ticket.digest,
                 checked.checkpoint.wire.as_bytes(),
@@ -325,8 +381,17 @@ impl Witness {
             ],
         )?;
         work.execute(
-            "INSERT INTO entry VALUES (?, ?, ?, ?, ?, ?, ?)",
-            params![ticket.key, index, checked.ticket_serial, checked.serial, checked.digest, post.checkpoint, note],
+            "INSERT INTO entry VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            params![
+                ticket.key,
+                ticket.seat,
+                index,
+                checked.ticket_serial,
+                checked.serial,
+                checked.digest,
+                post.checkpoint,
+                note
+            ],
         )?;
         Ok(note)
     }
@@ -334,22 +399,26 @@ impl Witness {
 
 /// Digest of the ticket under which the session with this serial was opened.
 fn ticket_in_use(work: &Transaction, checked: &CheckedPost) -> Result<Option<Hash>, Refusal> {
-    let query = "SELECT digest FROM session WHERE key = ? AND ticket = ?";
-    let key = params![checked.ticket.content.key, checked.ticket_serial];
-    Ok(work.query_row(query, key, |row| row.get(0)).optional()?)
+    let query = "SELECT digest FROM session WHERE key = ? AND seat = ? AND ticket = ?";
+    let chain = checked.ticket.content.chain();
+    let place = params![chain.key, chain.seat, checked.ticket_serial];
+    Ok(work.query_row(query, place, |row| row.get(0)).optional()?)
 }
 
 /// Digest and note of the accepted checkpoint with the serial of this post; `None` if none was accepted.
 fn known(work: &Transaction, checked: &CheckedPost) -> Result<Option<(Hash, String)>, Refusal> {
-    let key = params![checked.ticket.content.key, checked.ticket_serial, checked.serial];
-    let query = "SELECT checkpoint, note FROM entry WHERE key = ? AND ticket = ? AND serial = ?";
-    Ok(work.query_row(query, key, |row| Ok((row.get(0)?, row.get(1)?))).optional()?)
+    let chain = checked.ticket.content.chain();
+    let place = params![chain.key, chain.seat, checked.ticket_serial, checked.serial];
+    let query = "SELECT checkpoint, note FROM entry WHERE key = ? AND seat = ? AND ticket = ? AND serial = ?";
+    Ok(work.query_row(query, place, |row| Ok((row.get(0)?, row.get(1)?))).optional()?)
 }
 
-/// The newest session of a key.
-fn latest(work: &Transaction, key: &Hash) -> Result<Option<Session>, Refusal> {
-    let query = "SELECT ticket, checkpoint, heads FROM session WHERE key = ? ORDER BY ticket DESC LIMIT 1";
-    let row = work.query_row(query, [key], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).optional()?;
+/// The newest session of a card.
+fn latest(work: &Transaction, chain: Chain) -> Result<Option<Session>, Refusal> {
+    let query =
+        "SELECT ticket, checkpoint, heads FROM session WHERE key = ? AND seat = ? ORDER BY ticket DESC LIMIT 1";
+    let place = params![chain.key, chain.seat];
+    let row = work.query_row(query, place, |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).optional()?;
     let Some((ticket, checkpoint, heads)) = row else { return Ok(None) };
     let (checkpoint, heads): ([u8; 192], Vec<u8>) = (checkpoint, heads);
     let heads = <[LaneHead]>::ref_from_bytes(&heads).map_err(|_| StoreError::Damaged("lane heads do not parse"));

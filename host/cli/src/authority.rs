@@ -12,7 +12,7 @@ use portcullis_authority::witness::Witness;
 use portcullis_authority::witness::server::{Limits, Server};
 use portcullis_evidence::certificate::{Class, key_id};
 use portcullis_evidence::hex;
-use portcullis_evidence::ticket::issuer_key;
+use portcullis_evidence::ticket::{Chain, issuer_key};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -112,9 +112,8 @@ pub(crate) enum Ticket {
         /// The card must read the texts itself: the session uses `--text-lane`, and so an image of another digest.
         #[arg(long)]
         text_lane: bool,
-        /// Seat: which of several cards with one key. Only seat 0 can be issued: a card of this layout version records
-        /// no seat.
-        #[arg(long, value_name = "N", default_value_t = 0, value_parser = seat)]
+        /// Seat: number of the card among several cards with one key. Each seat has its own sessions.
+        #[arg(long, value_name = "N", default_value_t = 0)]
         seat: u16,
         /// Accepted entries without a heartbeat after which the card refuses; 0 means no limit.
         #[arg(long, default_value_t = 0)]
@@ -156,6 +155,9 @@ pub(crate) enum Ticket {
         /// The card's public key.
         #[arg(long, value_name = "HEX")]
         public_key: String,
+        /// Seat of the card.
+        #[arg(long, value_name = "N", default_value_t = 0)]
+        seat: u16,
         /// Serial of the ticket.
         #[arg(long)]
         serial: u64,
@@ -212,14 +214,6 @@ pub(crate) struct WitnessArgs {
     /// Public key of an issuer whose tickets open logs, PEM; may be given several times.
     #[arg(long, value_name = "FILE")]
     issuer: Vec<PathBuf>,
-}
-
-/// Parses the seat; only seat 0 can be issued.
-fn seat(text: &str) -> Result<u16, String> {
-    match text.parse() {
-        Ok(0) => Ok(0),
-        _ => Err("only seat 0 can be issued: a card of this layout version records no seat".to_owned()),
-    }
 }
 
 fn now() -> u64 {
@@ -294,8 +288,7 @@ fn run_ticket(command: &Ticket) -> anyhow::Result<u8> {
             context,
             profile,
             text_lane,
-            // Only seat 0 exists.
-            seat: _,
+            seat,
             heartbeat_records,
             heartbeat_ticks,
             hours,
@@ -303,7 +296,7 @@ fn run_ticket(command: &Ticket) -> anyhow::Result<u8> {
         } => {
             let now = now();
             let request = Request {
-                key: key_id(&digits::<32>("public key", public_key)?),
+                chain: Chain { key: key_id(&digits::<32>("public key", public_key)?), seat: *seat },
                 policy: digits("policy digest", policy)?,
                 contexts: context.iter().map(|c| digits("context digest", c)).collect::<Result<_, _>>()?,
                 profiles: profile
@@ -324,7 +317,7 @@ fn run_ticket(command: &Ticket) -> anyhow::Result<u8> {
             std::io::Write::write_all(&mut file, &ticket)?;
             file.sync_all()?;
             let issued = portcullis_evidence::ticket::Ticket::parse(&ticket)?;
-            outln!("ticket {} of key {}", issued.content.serial, hex::encode(&request.key));
+            outln!("ticket {} of {}", issued.content.serial, card(request.chain));
         }
         Ticket::Redeem { issuer, checkpoint, public_key } => {
             show(&issuer.open()?.redeem(&read(checkpoint)?, &digits("public key", public_key)?)?)?;
@@ -332,9 +325,9 @@ fn run_ticket(command: &Ticket) -> anyhow::Result<u8> {
         Ticket::Close { issuer, checkpoint, public_key } => {
             show(&issuer.open()?.close(&read(checkpoint)?, &digits("public key", public_key)?)?)?;
         }
-        Ticket::Abandon { issuer, public_key, serial, remark } => {
-            let key = key_id(&digits::<32>("public key", public_key)?);
-            show(&issuer.open()?.abandon(&key, *serial, remark)?)?;
+        Ticket::Abandon { issuer, public_key, seat, serial, remark } => {
+            let chain = Chain { key: key_id(&digits::<32>("public key", public_key)?), seat: *seat };
+            show(&issuer.open()?.abandon(chain, *serial, remark)?)?;
         }
         Ticket::List { issuer } => issuer.open()?.list()?.iter().try_for_each(show)?,
         Ticket::Key { issuer } => {
@@ -345,8 +338,14 @@ fn run_ticket(command: &Ticket) -> anyhow::Result<u8> {
 }
 
 fn show(ticket: &TicketRecord) -> anyhow::Result<()> {
-    outln!("ticket {} of key {}: {}", ticket.serial, hex::encode(&ticket.key), ticket.state);
+    outln!("ticket {} of {}: {}", ticket.serial, card(ticket.chain), ticket.state);
     Ok(())
+}
+
+/// Key and seat of a card. The seat is named only if it is not 0.
+fn card(chain: Chain) -> String {
+    let key = hex::encode(&chain.key);
+    if chain.seat == 0 { format!("key {key}") } else { format!("key {key} seat {}", chain.seat) }
 }
 
 impl WitnessArgs {

@@ -79,13 +79,15 @@ fn a_ticket_that_requires_the_text_lane_is_refused_before_the_session() {
     assert!(!scene.folder.path().join("b").exists(), "a bundle was begun");
 }
 
-/// A card of this layout records no seat, so only seat 0 exists.
+/// Each card with the key can have a session at the same time.
 #[test]
-fn only_seat_0_can_be_issued() {
+fn each_seat_has_a_ticket() {
     let scene = Scene::new();
-    let (code, said) = scene.issue("--seat 1 --output @1.cose");
-    assert_eq!(code, Some(2), "{said}");
-    assert!(said.contains("only seat 0"), "{said}");
-    assert!(!scene.folder.path().join("1.cose").exists());
-    assert_eq!(scene.issue("--seat 0 --output @1.cose"), (Some(0), String::new()));
+    for seat in [0, 1, 65_535] {
+        assert_eq!(scene.issue(&format!("--seat {seat} --output @{seat}.cose")), (Some(0), String::new()));
+        let (code, said) = scene.issue(&format!("--seat {seat} --output @again.cose"));
+        assert_eq!(code, Some(1), "{said}");
+        assert!(said.contains("neither closed nor abandoned"), "{said}");
+    }
+    assert_eq!(scene.issue("--seat 65536 --output @more.cose").0, Some(2));
 }

@@ -13,7 +13,7 @@ use portcullis_card::transport::sim::SimCard;
 use portcullis_card::{Card, await_public_key};
 use portcullis_evidence::bundle::{self, Snapshot};
 use portcullis_evidence::certificate::key_id;
-use portcullis_evidence::ticket::Ticket;
+use portcullis_evidence::ticket::{Chain, Ticket};
 use portcullis_gate::anchor::Anchors;
 use portcullis_gate::{Governor, Policy, SaltKey, Settings};
 use portcullis_gateway::config::Config;
@@ -63,7 +63,7 @@ impl Office {
     /// Issues the card's next ticket and puts it into the folder.
     fn issue(&mut self, name: &str) {
         let request = Request {
-            key: key_id(&self.card),
+            chain: Chain { key: key_id(&self.card), seat: 0 },
             policy: self.policy.compiled.image.digest(),
             contexts: Default::default(),
             profiles: Default::default(),

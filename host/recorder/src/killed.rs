@@ -23,7 +23,7 @@ use portcullis_evidence::cose;
 use portcullis_evidence::sim::log::{Identity, Log};
 use portcullis_evidence::sim::signer::SoftKey;
 use portcullis_evidence::sim::{derive, secret};
-use portcullis_evidence::ticket::Ticket;
+use portcullis_evidence::ticket::{Chain, Ticket};
 use portcullis_evidence::verify::{Code, Options, Trust, verify};
 use portcullis_gate::{Event, EventKind};
 use portcullis_test_support::random::Random;
@@ -98,7 +98,7 @@ impl Run {
             window: ca::SIMULATION,
         };
         let request = Request {
-            key: key_id(&key.public_key()),
+            chain: Chain { key: key_id(&key.public_key()), seat: 0 },
             policy: Sha256::digest(image()).into(),
             contexts: Default::default(),
             profiles: Default::default(),

@@ -14,7 +14,7 @@ use portcullis_evidence::approval::Approval;
 use portcullis_evidence::bundle;
 use portcullis_evidence::certificate::{Class, key_id};
 use portcullis_evidence::note::WitnessKey;
-use portcullis_evidence::ticket::Ticket;
+use portcullis_evidence::ticket::{Chain, Ticket};
 use portcullis_gate::anchor::Anchors;
 use portcullis_gate::text_stride_log2;
 use portcullis_policy::{Compiled, Package};
@@ -148,7 +148,7 @@ impl Options {
         }
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let request = Request {
-            key: key_id(key),
+            chain: Chain { key: key_id(key), seat: 0 },
             policy,
             contexts: Default::default(),
             profiles: Default::default(),

@@ -1,5 +1,6 @@
 //! A witness's log. Only the right edge of its tree is kept: enough to append an entry and to prove its inclusion.
 
+use portcullis_evidence::ticket::Chain;
 use portcullis_evidence::tree::{self, Hash};
 use rusqlite::{OptionalExtension, Transaction, params};
 
@@ -30,10 +31,10 @@ impl Log {
         (path, root)
     }
 
-    /// Loads the log of `key`; a new log is empty.
-    pub(super) fn load(work: &Transaction, key: &Hash) -> Result<Self, InternalError> {
-        let query = "SELECT size, time, peaks FROM log WHERE key = ?";
-        let row = work.query_row(query, [key], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).optional()?;
+    /// Loads the log of a card; a new log is empty.
+    pub(super) fn load(work: &Transaction, chain: Chain) -> Result<Self, InternalError> {
+        let query = "SELECT size, time, peaks FROM log WHERE key = ? AND seat = ?";
+        let row = work.query_row(query, params![chain.key, chain.seat], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).optional()?;
         let Some((size, time, peaks)) = row else { return Ok(Self::default()) };
         let (size, peaks): (u64, Vec<u8>) = (size, peaks);
         let (hashes, rest) = peaks.as_chunks::<32>();
@@ -43,11 +44,11 @@ impl Log {
         Ok(Self { size, time, peaks: hashes.to_vec() })
     }
 
-    pub(super) fn store(&self, work: &Transaction, key: &Hash) -> Result<(), InternalError> {
+    pub(super) fn store(&self, work: &Transaction, chain: Chain) -> Result<(), InternalError> {
         work.execute(
-            "INSERT INTO log (key, size, time, peaks) VALUES (?, ?, ?, ?)
-             ON CONFLICT (key) DO UPDATE SET size = excluded.size, time = excluded.time, peaks = excluded.peaks",
-            params![key, self.size, self.time, self.peaks.as_flattened()],
+            "INSERT INTO log (key, seat, size, time, peaks) VALUES (?, ?, ?, ?, ?)
+             ON CONFLICT (key, seat) DO UPDATE SET size = excluded.size, time = excluded.time, peaks = excluded.peaks",
+            params![chain.key, chain.seat, self.size, self.time, self.peaks.as_flattened()],
         )?;
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use portcullis_core::wire::{CHECKPOINT_MAGIC, Checkpoint, Fault, LAYOUT_VERSION, Life, SIGNATURE_BYTES};
 use portcullis_evidence::tree::{self, Hash, Prover};
-use portcullis_evidence::{certificate::key_id, checkpoint::root_of_lane, cose, ticket::Ticket};
+use portcullis_evidence::{certificate::key_id, checkpoint::root_of_lane, cose, ticket::{Chain, Ticket}};
 use slh_dsa::{Sha2_128f, SigningKey};
 use zerocopy::IntoBytes;
 
@@ -20,6 +20,11 @@ impl Card {
 
     pub(crate) fn id(&self) -> Hash {
         key_id(&self.public_key)
+    }
+
+    /// The sessions of the card that has seat 0.
+    pub(crate) fn chain(&self) -> Chain {
+        Chain { key: self.id(), seat: 0 }
     }
 
     pub(crate) fn sign(&self, checkpoint: &Checkpoint) -> Vec<u8> {

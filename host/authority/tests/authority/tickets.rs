@@ -12,8 +12,8 @@ use portcullis_authority::ca::Window;
 use portcullis_authority::tickets::{IssueError, Issuer, Request, State, self_issued};
 use portcullis_authority::{ShownError, StoreError};
 use portcullis_core::wire::Life;
-use portcullis_evidence::checkpoint::CheckpointError;
-use portcullis_evidence::ticket::{Ticket, TicketIssuer};
+use portcullis_evidence::checkpoint::{Checkpoint, CheckpointError};
+use portcullis_evidence::ticket::{Chain, Ticket, TicketIssuer};
 use rusqlite::Connection;
 use zerocopy::IntoBytes;
 
@@ -28,7 +28,7 @@ fn issuer(path: &Path) -> Issuer {
 fn request(card: &Card) -> Request {
     Request {
         profiles: [[6; 32]].into(),
-        key: card.id(),
+        chain: card.chain(),
         policy: [3; 32],
         contexts: [[4; 32]].into(),
         text_lane: true,
@@ -48,6 +48,79 @@ fn hold(issuer: &mut Issuer, card: &Card) -> (Vec<u8>, Session) {
     (ticket, session)
 }
 
+/// Eight cards share a key: each seat has one session at a time, and serials of its own.
+#[test]
+fn each_seat_has_its_own_sessions() {
+    let dir = tempfile::tempdir().unwrap();
+    let (mut issuer, card) = (issuer(&dir.path().join("tickets")), Card::new(1));
+    let seat = |seat| Request { chain: Chain { seat, ..card.chain() }, ..request(&card) };
+    let mut sessions = Vec::new();
+    for serial in 1..=2 {
+        let open: Vec<_> = [0, 1, 2, 3, 4, 5, 6, u16::MAX].map(|n| (n, issuer.issue(&seat(n)).unwrap())).into();
+        for (n, cose) in &open {
+            let ticket = Ticket::parse(cose).unwrap().content;
+            assert_eq!((ticket.seat, ticket.serial), (*n, serial));
+            assert!(matches!(issuer.issue(&seat(*n)), Err(IssueError::Pending(pending)) if pending == serial));
+            assert_eq!(issuer.ticket(seat(*n).chain, serial).unwrap(), *cose);
+        }
+        for (n, cose) in open {
+            let mut session = Session::open(&cose, 1);
+            issuer.redeem(&card.sign(&session.wire), &card.public_key).unwrap();
+            if n == 5 {
+                issuer.abandon(seat(n).chain, serial, "lost").unwrap();
+                continue;
+            }
+            session.advance(3, n as u8, Life::Closing);
+            issuer.close(&card.sign(&session.wire), &card.public_key).unwrap();
+            sessions.push((n, serial, session));
+        }
+    }
+    assert!(matches!(issuer.abandon(seat(7).chain, 1, "unknown"), Err(IssueError::Unknown)));
+    // Each ticket names the end of the last session of its own seat.
+    for (n, serial, session) in sessions.iter().filter(|(_, serial, _)| *serial == 1) {
+        let next = Ticket::parse(&issuer.ticket(seat(*n).chain, serial + 1).unwrap()).unwrap().content;
+        assert_eq!(next.previous_close, Checkpoint::parse(session.wire.as_bytes()).unwrap().digest());
+    }
+    let list = issuer.list().unwrap();
+    assert_eq!(list.len(), 16);
+    assert!(list.is_sorted_by_key(|ticket| (ticket.chain, ticket.serial)));
+}
+
+/// A store of the version without seats: its cards have seat 0, and nothing is lost.
+#[test]
+fn a_store_without_seats_is_read() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, card) = (dir.path().join("tickets"), Card::new(1));
+    let (closed, _) = hold(&mut issuer(&path), &card);
+    let open = issuer(&path).issue(&request(&card)).unwrap();
+    let before = issuer(&path).list().unwrap();
+    let store = Connection::open(&path).unwrap();
+    store
+        .execute_batch(
+            "CREATE TABLE old AS SELECT key, serial, digest, cose, state, opening, closing, remark FROM ticket;
+             DROP TABLE ticket;
+             CREATE TABLE ticket (
+               key BLOB NOT NULL, serial INTEGER NOT NULL, digest BLOB NOT NULL UNIQUE, cose BLOB NOT NULL,
+               state TEXT NOT NULL, opening BLOB, closing BLOB, remark TEXT, PRIMARY KEY (key, serial)
+             ) STRICT;
+             INSERT INTO ticket SELECT * FROM old;
+             DROP TABLE old;
+             CREATE UNIQUE INDEX pending ON ticket (key) WHERE state IN ('issued', 'opened');
+             PRAGMA user_version = 0;",
+        )
+        .unwrap();
+    drop(store);
+    let mut issuer = issuer(&path);
+    assert_eq!(issuer.list().unwrap(), before);
+    assert_eq!((issuer.ticket(card.chain(), 1).unwrap(), issuer.ticket(card.chain(), 2).unwrap()), (closed, open));
+    assert!(matches!(issuer.issue(&request(&card)), Err(IssueError::Pending(2))));
+    let other = Request { chain: Chain { seat: 1, ..card.chain() }, ..request(&card) };
+    assert_eq!(Ticket::parse(&issuer.issue(&other).unwrap()).unwrap().content.serial, 1);
+    Connection::open(&path).unwrap().pragma_update(None, "user_version", 99).unwrap();
+    let newer = Issuer::open(&path, SigningKey::from_bytes(&[5; 32]), NAME).err().unwrap();
+    assert!(newer.to_string().contains("newer version"), "{newer}");
+}
+
 #[test]
 fn sessions_are_dense_and_chained() {
     let dir = tempfile::tempdir().unwrap();
@@ -63,7 +136,7 @@ fn sessions_are_dense_and_chained() {
         assert_eq!((ticket.policy, ticket.contexts), (request(&card).policy, request(&card).contexts));
         assert_eq!((ticket.heartbeat_records, ticket.heartbeat_ticks, ticket.text_lane), (100, 200, true));
         assert_eq!((ticket.not_before, ticket.not_after), (10, 20));
-        assert_eq!(issuer.ticket(&card.id(), serial).unwrap(), cose);
+        assert_eq!(issuer.ticket(card.chain(), serial).unwrap(), cose);
         previous = parse(&session).digest();
     }
     // Serials count per key.
@@ -74,7 +147,7 @@ fn sessions_are_dense_and_chained() {
     assert!(states.contains(&(1, State::Issued)));
     // No two tickets share a nonce.
     let nonces: BTreeMap<_, _> =
-        (1..=3).map(|n| (Ticket::parse(&issuer.ticket(&card.id(), n).unwrap()).unwrap().content.nonce, n)).collect();
+        (1..=3).map(|n| (Ticket::parse(&issuer.ticket(card.chain(), n).unwrap()).unwrap().content.nonce, n)).collect();
     assert_eq!(nonces.len(), 3);
 }
 
@@ -93,9 +166,9 @@ fn the_next_ticket_waits_for_the_end_of_the_last() {
     assert!(matches!(issuer.issue(&request(&card)), Err(IssueError::Pending(1))));
 
     // The ticket after an abandoned ticket names zeros as previous close. The abandoned session cannot be closed.
-    let abandoned = issuer.abandon(&card.id(), 1, "the card burnt").unwrap();
+    let abandoned = issuer.abandon(card.chain(), 1, "the card burnt").unwrap();
     assert_eq!((abandoned.state, abandoned.remark.as_deref()), (State::Abandoned, Some("the card burnt")));
-    assert!(matches!(issuer.abandon(&card.id(), 1, "again"), Err(IssueError::State(1, State::Abandoned))));
+    assert!(matches!(issuer.abandon(card.chain(), 1, "again"), Err(IssueError::State(1, State::Abandoned))));
     let mut closed = session.clone();
     closed.advance(1, 1, Life::Closing);
     let message = card.sign(&closed.wire);
@@ -105,10 +178,10 @@ fn the_next_ticket_waits_for_the_end_of_the_last() {
     let next = Ticket::parse(&issuer.issue(&request(&card)).unwrap()).unwrap().content;
     assert_eq!((next.serial, next.previous_close), (2, [0; 32]));
     // Unused tickets can be abandoned too; closed ones cannot.
-    issuer.abandon(&card.id(), 2, "not needed").unwrap();
+    issuer.abandon(card.chain(), 2, "not needed").unwrap();
     hold(&mut issuer, &card);
-    assert!(matches!(issuer.abandon(&card.id(), 3, "late"), Err(IssueError::State(3, State::Closed))));
-    assert!(matches!(issuer.abandon(&card.id(), 4, "early"), Err(IssueError::Unknown)));
+    assert!(matches!(issuer.abandon(card.chain(), 3, "late"), Err(IssueError::State(3, State::Closed))));
+    assert!(matches!(issuer.abandon(card.chain(), 4, "early"), Err(IssueError::Unknown)));
 }
 
 #[test]
@@ -208,7 +281,7 @@ fn a_ticket_that_nobody_issued_says_so() {
     let made: Vec<_> = (0..2).map(|_| Ticket::parse(&self_issued(&request).unwrap()).unwrap()).collect();
     assert_eq!(made[0].verify(&[SigningKey::from_bytes(&[5; 32]).verifying_key()]), Ok(TicketIssuer::SelfIssued));
     assert_eq!((made[0].content.serial, made[0].content.previous_close), (1, [0; 32]));
-    assert_eq!((made[0].content.key, made[0].content.policy), (request.key, request.policy));
+    assert_eq!((made[0].content.key, made[0].content.policy), (request.chain.key, request.policy));
     assert!(made[0].content.nonce != made[1].content.nonce && made[0].kid != made[1].kid);
     let with_heartbeats = Request { heartbeat_ticks: 1, ..request };
     assert!(matches!(self_issued(&with_heartbeats), Err(IssueError::Ticket(_))));
@@ -290,12 +363,12 @@ fn a_killed_process_loses_nothing_that_it_returned() {
             let last = issuer.list().unwrap().pop();
             let (serial, done) = match last {
                 Some(last) if last.state == State::Issued => {
-                    let ticket = issuer.ticket(&card.id(), last.serial).unwrap();
+                    let ticket = issuer.ticket(card.chain(), last.serial).unwrap();
                     let opening = card.sign(&Session::open(&ticket, 1).wire);
                     (last.serial, issuer.redeem(&opening, &card.public_key).unwrap().state)
                 }
                 Some(last) if last.state == State::Opened => {
-                    let ticket = issuer.ticket(&card.id(), last.serial).unwrap();
+                    let ticket = issuer.ticket(card.chain(), last.serial).unwrap();
                     let mut session = Session::open(&ticket, 1);
                     session.advance(2, 1, Life::Closing);
                     (last.serial, issuer.close(&card.sign(&session.wire), &card.public_key).unwrap().state)

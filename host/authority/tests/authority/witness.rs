@@ -7,7 +7,7 @@ use portcullis_authority::witness::{Conflict, LanePost, Post, Refusal, Witness};
 use portcullis_core::wire::{self, Life};
 use portcullis_evidence::checkpoint::{CheckpointError, SignedCheckpoint, root_of_heads};
 use portcullis_evidence::note::{self, WitnessKey, WitnessProof, WitnessedCheckpoint};
-use portcullis_evidence::ticket::{Ticket, TicketError};
+use portcullis_evidence::ticket::{Chain, Ticket, TicketError};
 use portcullis_evidence::tree::{self, Hash, Prover};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -134,7 +134,7 @@ fn two_sessions_in_one_log() {
     for serial in 1..6 {
         let next = bench.next(serial * 7, 1, Life::Run);
         let said = bench.go(next);
-        assert_eq!((said.key, said.ticket, said.serial, said.index), (bench.card.id(), 1, serial, serial));
+        assert_eq!((said.chain, said.ticket, said.serial, said.index), (bench.card.chain(), 1, serial, serial));
         assert_eq!((said.time, said.witness.as_str()), (NOW, NAME));
         let sent = SignedCheckpoint::parse(&bench.card.sign(&bench.session.wire)).unwrap().checkpoint;
         assert_eq!(said.checkpoint, sent.digest());
@@ -151,9 +151,9 @@ fn two_sessions_in_one_log() {
     let other = Card::new(2);
     let note = ticket(&other, 9);
     let said = read(&bench.witness.add(&post(&other, &note, &Session::open(&note, 1), 0), NOW).unwrap());
-    assert_eq!((said.key, said.ticket, said.index), (other.id(), 9, 0));
+    assert_eq!((said.chain, said.ticket, said.index), (other.chain(), 9, 0));
 
-    let notes = bench.witness.notes(&bench.card.id()).unwrap();
+    let notes = bench.witness.notes(bench.card.chain()).unwrap();
     assert_eq!(notes.iter().map(|note| read(note).index).collect::<Vec<_>>(), (0..8).collect::<Vec<_>>());
     assert!(bench.witness.forks().unwrap().is_empty());
 }
@@ -173,7 +173,7 @@ fn the_same_post_gets_the_same_note() {
     bench.go(third);
     assert_eq!(bench.witness.add(&second, NOW).unwrap(), note);
     assert_eq!(read(&bench.witness.add(&first, NOW).unwrap()).serial, 0);
-    assert_eq!(bench.witness.notes(&bench.card.id()).unwrap().len(), 3);
+    assert_eq!(bench.witness.notes(bench.card.chain()).unwrap().len(), 3);
 }
 
 #[test]
@@ -429,7 +429,7 @@ fn only_an_opening_opens() {
     for now in [0, START - 1, END + 1, u64::MAX] {
         assert!(matches!(witness.add(&good, now), Err(Refusal::Validity(START, END))), "{now}");
     }
-    assert!(witness.notes(&card.id()).unwrap().is_empty());
+    assert!(witness.notes(card.chain()).unwrap().is_empty());
     assert_eq!(read(&witness.add(&good, END).unwrap()).index, 0);
 }
 
@@ -487,6 +487,36 @@ fn only_the_cards_own_under_a_real_ticket() {
     assert!(bench.witness.forks().unwrap().is_empty());
 }
 
+/// Cards that share a key have a log each: sessions of two seats at once are no fork.
+#[test]
+fn each_seat_has_its_own_log() {
+    let dir = tempfile::tempdir().unwrap();
+    let (witness, card) = (witness(&dir.path().join("witness")), Card::new(1));
+    let seats = [0, 1, 7];
+    let tickets = seats.map(|seat| Ticket { seat, ..ticket_of(&card, 1) }.sign(&key(5)).unwrap());
+    let mut sessions = tickets.each_ref().map(|ticket| Session::open(ticket, 1));
+    for round in 0..3 {
+        for ((seat, ticket), session) in seats.into_iter().zip(&tickets).zip(&mut sessions) {
+            let old = if round == 0 { 0 } else { session.size() };
+            if round > 0 {
+                session.advance(3, seat as u8, Life::Run);
+            }
+            let note = witness.add(&post(&card, ticket, session, old), NOW).unwrap();
+            let said = note::verify(note.as_bytes(), &[public()]).unwrap();
+            assert_eq!((said.chain, said.index), (Chain { key: card.id(), seat }, round));
+        }
+    }
+    assert!(witness.forks().unwrap().is_empty());
+    for seat in seats {
+        assert_eq!(witness.notes(Chain { key: card.id(), seat }).unwrap().len(), 3);
+    }
+    // A second history of one seat is a fork of that seat.
+    let mut other = Session::open(&tickets[1], 1);
+    other.advance(3, 99, Life::Run);
+    assert_eq!(conflict(witness.add(&post(&card, &tickets[1], &other, other.size() - 3), NOW)), Conflict::Fork(1));
+    assert_eq!(witness.forks().unwrap().iter().map(|fork| fork.chain.seat).collect::<Vec<_>>(), [1]);
+}
+
 #[test]
 fn a_restart_forgets_nothing() {
     let dir = tempfile::tempdir().unwrap();
@@ -508,14 +538,14 @@ fn a_restart_forgets_nothing() {
         assert_eq!(conflict(witness(&path).add(&other, NOW)), Conflict::Fork(serial.into()));
         assert_eq!(witness(&path).add(&good, NOW).unwrap(), *notes.last().unwrap());
     }
-    assert_eq!(witness(&path).notes(&card.id()).unwrap(), notes);
+    assert_eq!(witness(&path).notes(card.chain()).unwrap(), notes);
     assert_eq!(witness(&path).forks().unwrap().len(), 8);
     // All heads of the log belong to one tree: every earlier root follows from the entries.
     let entries: Vec<_> = notes.iter().map(|note| WitnessProof::parse(note.as_bytes()).unwrap().entry).collect();
     for (size, note) in (1..).zip(&notes) {
         let leaves = entries.iter().take(size).map(|entry| tree::leaf(&entry.to_bytes()));
         let root = tree::root(leaves);
-        assert!(note.contains(&note::Head::of_card(&card.id(), size as u64, root).text()));
+        assert!(note.contains(&note::Head::of_chain(card.chain(), size as u64, root).text()));
     }
 }
 
@@ -531,7 +561,7 @@ fn of_two_histories_posted_at_once_one_is_accepted() {
         let accepted: Vec<_> = results.iter().filter_map(|result| result.as_ref().ok()).collect();
         assert_eq!(accepted.len(), 1);
         assert!(results.iter().filter(|r| r.is_err()).all(|r| matches!(r, Err(Refusal::Conflict(Conflict::Fork(1))))));
-        assert_eq!(bench.witness.notes(&bench.card.id()).unwrap().last(), Some(accepted[0]));
+        assert_eq!(bench.witness.notes(bench.card.chain()).unwrap().last(), Some(accepted[0]));
 
         // The same checkpoint posted eight times gives one entry.
         let bench = Bench::new();
@@ -540,7 +570,7 @@ fn of_two_histories_posted_at_once_one_is_accepted() {
             let threads: Vec<_> = (0..8).map(|_| scope.spawn(|| bench.witness.add(&same, NOW).unwrap())).collect();
             threads.into_iter().map(|thread| thread.join().unwrap()).collect()
         });
-        assert_eq!((notes.len(), bench.witness.notes(&bench.card.id()).unwrap().len()), (1, 2));
+        assert_eq!((notes.len(), bench.witness.notes(bench.card.chain()).unwrap().len()), (1, 2));
     }
 }
 
@@ -569,7 +599,7 @@ proptest! {
             }
             made.push(next);
         }
-        let notes = bench.witness.notes(&bench.card.id()).unwrap();
+        let notes = bench.witness.notes(bench.card.chain()).unwrap();
         prop_assert_eq!(notes.len(), accepted.len());
         for (serial, (note, session)) in notes.iter().zip(&accepted).enumerate() {
             let said = read(note);

@@ -84,7 +84,7 @@ fn over_http() {
         let noted = served.client.post(&post(&served.card, &served.ticket, &session, old)).unwrap();
         assert_eq!((noted.cosigned.serial, noted.cosigned.index), (serial, serial));
         assert!(noted.cosigned.nonce.is_some());
-        assert_eq!(served.witness.notes(&served.card.id()).unwrap().last(), Some(&noted.note));
+        assert_eq!(served.witness.notes(served.card.chain()).unwrap().last(), Some(&noted.note));
         old = session.size();
         session.advance(10, 1, Life::Run);
     }
@@ -120,7 +120,7 @@ fn sessions_from_ticket_to_close() {
     let card = &served.card;
     let request = Request {
         profiles: BTreeSet::new(),
-        key: card.id(),
+        chain: card.chain(),
         policy: [3; 32],
         contexts: BTreeSet::new(),
         text_lane: false,
@@ -145,7 +145,7 @@ fn sessions_from_ticket_to_close() {
         issuer.close(&card.sign(&session.wire), &card.public_key).unwrap();
         previous = noted.cosigned.checkpoint;
     }
-    assert_eq!(served.witness.notes(&card.id()).unwrap().len(), 8);
+    assert_eq!(served.witness.notes(card.chain()).unwrap().len(), 8);
 }
 
 #[test]
@@ -182,7 +182,7 @@ fn hostile_requests_are_answered_and_do_no_harm() {
         let shown = String::from_utf8_lossy(&bytes[..bytes.len().min(60)]).into_owned();
         assert!(first.starts_with(&format!("HTTP/1.1 {status} ")), "{shown:?}: {first}");
     }
-    assert!(served.witness.notes(&served.card.id()).unwrap().is_empty());
+    assert!(served.witness.notes(served.card.chain()).unwrap().is_empty());
     assert!(served.client.post(&served.opening()).is_ok());
 }
 
@@ -219,7 +219,7 @@ fn too_many_connections_are_turned_away_until_there_is_room() {
     std::thread::sleep(Duration::from_millis(100));
     let (first, _) = served.raw(b"");
     assert!(first.starts_with("HTTP/1.1 503 "), "{first}");
-    assert!(served.witness.notes(&served.card.id()).unwrap().is_empty());
+    assert!(served.witness.notes(served.card.chain()).unwrap().is_empty());
     drop(idle);
     std::thread::sleep(Duration::from_millis(100));
     assert!(served.client.post(&served.opening()).is_ok());
@@ -323,7 +323,7 @@ fn a_killed_server_forgets_nothing_that_it_answered() {
         child.wait().unwrap();
 
         let again = witness(&path);
-        assert_eq!(again.notes(&card.id()).unwrap(), notes);
+        assert_eq!(again.notes(card.chain()).unwrap(), notes);
         assert_eq!(again.add(&good, NOW).unwrap(), notes[usize::from(serial)]);
         old = session.size();
         session.advance(2, serial, Life::Run);

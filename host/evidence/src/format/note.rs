@@ -1,9 +1,9 @@
 //! Witness notes. In a note, an outside party states that it saw a checkpoint, when, at which place in the order, and
 //! that it accepted no other checkpoint for that place.
 //!
-//! A witness keeps one transparency log per card key, with the origin `portcullis/<SHA-256 of the card's public key,
-//! hexadecimal>`. Each accepted checkpoint becomes one [`WitnessEntry`]. The log covers all sessions of the key in
-//! order and only grows. The witness's answer, `witness/<serial>.note` in a bundle, is a self-contained
+//! A witness keeps one transparency log per card key and seat. Its origin is `portcullis/<SHA-256 of the card's public
+//! key, hexadecimal>`, and `/<seat>` behind it if the seat is not 0. Each accepted checkpoint becomes one
+//! [`WitnessEntry`]. The log covers all sessions of the card in order and only grows. The witness's answer, `witness/<serial>.note` in a bundle, is a self-contained
 //! C2SP `tlog-proof`:
 //! ```text
 //! c2sp.org/tlog-proof@v1
@@ -11,7 +11,7 @@
 //! index <number of the entry in the log>
 //! <base64 of one hash of the inclusion proof, one line per hash; RFC 9162, 2.1.3>
 //!
-//! portcullis/<key>
+//! portcullis/<key>[/<seat>]
 //! <entries in the log>
 //! <base64 of its root; RFC 9162, 2.1.1>
 //!
@@ -33,13 +33,14 @@ pub use head::{Head, decimal, hash};
 pub use proof::{WitnessEntry, WitnessProof};
 pub use signed::{Note, WitnessKey, cosign};
 
+use crate::format::ticket::Chain;
 use crate::format::tree::{self, Hash};
 
 /// A checkpoint in the log of a witness, as read from a signed note.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WitnessedCheckpoint {
-    /// SHA-256 of the card's public key.
-    pub key: Hash,
+    /// The chain that the session is a part of.
+    pub chain: Chain,
     /// Serial of the session's ticket.
     pub ticket: u64,
     /// Serial of the checkpoint in the session.
@@ -48,7 +49,7 @@ pub struct WitnessedCheckpoint {
     pub checkpoint: Hash,
     /// Nonce of the next heartbeat, if the witness gives one.
     pub nonce: Option<u64>,
-    /// Index of the entry in the witness's log of the key.
+    /// Index of the entry in the witness's log of the chain.
     pub index: u64,
     /// Name of the first known witness that signed.
     pub witness: String,
@@ -63,14 +64,14 @@ pub fn verify(note: &[u8], witnesses: &[WitnessKey]) -> Result<WitnessedCheckpoi
     let signed = Note::parse(&proof.note)?;
     let (witness, time) = signed.verify(witnesses)?;
     let head = Head::parse(signed.text)?;
-    let key = head.card()?;
+    let chain = head.chain()?;
     let leaf = tree::leaf(&proof.entry.to_bytes());
     if !tree::verify_inclusion(&leaf, proof.index, head.size, &proof.path, &head.root) {
         return Err(NoteError::Inclusion);
     }
     let WitnessEntry { ticket, serial, checkpoint, nonce } = proof.entry;
     Ok(WitnessedCheckpoint {
-        key,
+        chain,
         ticket,
         serial,
         checkpoint,

@@ -63,6 +63,15 @@ pub enum TicketError {
     Key,
 }
 
+/// The sessions of a card. Several cards can share a key; each of them has a seat.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Chain {
+    /// SHA-256 of the card's 32-byte public key.
+    pub key: [u8; 32],
+    /// Number of the card among the cards that share the key, from 0.
+    pub seat: u16,
+}
+
 /// The content of a ticket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ticket {
@@ -95,6 +104,14 @@ pub struct Ticket {
     pub profiles: BTreeSet<[u8; 32]>,
     /// Whether the card itself must read and scan the text.
     pub text_lane: bool,
+}
+
+impl Ticket {
+    /// The chain of sessions that the ticket's session is a part of.
+    #[must_use]
+    pub const fn chain(&self) -> Chain {
+        Chain { key: self.key, seat: self.seat }
+    }
 }
 
 /// A parsed ticket with digest and signature. [`SignedTicket::verify`] checks the signature; parsing does not.

@@ -493,7 +493,7 @@ impl Parts {
             let mut prover = Prover::inclusion(index, size).unwrap();
             leaves[..size as usize].iter().for_each(|leaf| prover.push(*leaf));
             let root = tree::root(leaves[..size as usize].iter().copied());
-            let text = Head::of_card(&self.ticket.key, size, root).text();
+            let text = Head::of_chain(self.ticket.chain(), size, root).text();
             let line = cosign(&text, "witness.example/1", &self.witness, START + 100 * serial).unwrap();
             let note = format!("{text}\n{line}");
             WitnessProof { entry: *entry, index, path: prover.finish().unwrap(), note }.text().into_bytes()

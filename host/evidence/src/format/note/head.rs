@@ -3,6 +3,7 @@
 use base64ct::{Base64, Encoding};
 
 use super::error::NoteError;
+use crate::format::ticket::Chain;
 use crate::format::tree::Hash;
 use portcullis_core::hex;
 
@@ -19,15 +20,22 @@ pub struct Head {
 }
 
 impl Head {
-    /// State of a witness's log for the card key with this id.
+    /// State of a witness's log for a chain of sessions. The origin names a seat only if it is not 0.
     #[must_use]
-    pub fn of_card(key: &Hash, size: u64, root: Hash) -> Self {
-        Self { origin: format!("{ORIGIN}{}", hex::encode(key)), size, root }
+    pub fn of_chain(chain: Chain, size: u64, root: Hash) -> Self {
+        let key = hex::encode(&chain.key);
+        let origin = if chain.seat == 0 { format!("{ORIGIN}{key}") } else { format!("{ORIGIN}{key}/{}", chain.seat) };
+        Self { origin, size, root }
     }
 
-    /// Id of the card key that the log is for. Errors: [`NoteError::Origin`].
-    pub fn card(&self) -> Result<Hash, NoteError> {
-        self.origin.strip_prefix(ORIGIN).and_then(hex::decode).ok_or(NoteError::Origin)
+    /// The chain of sessions that the log is for. Errors: [`NoteError::Origin`].
+    pub fn chain(&self) -> Result<Chain, NoteError> {
+        let name = self.origin.strip_prefix(ORIGIN).ok_or(NoteError::Origin)?;
+        let (key, seat) = match name.split_once('/') {
+            None => (name, Some(0)),
+            Some((key, seat)) => (key, decimal(seat).and_then(|seat| u16::try_from(seat).ok()).filter(|seat| *seat != 0)),
+        };
+        hex::decode(key).zip(seat).map(|(key, seat)| Chain { key, seat }).ok_or(NoteError::Origin)
     }
 
     #[must_use]

@@ -27,6 +27,8 @@ const WITNESSES: [&str; 4] = [
     "witness.stagemole.eu+67f7aea0+BEqSG3yu9YrmcM3BHvQYTxwFj3uSWakQepafafpUqklv",
 ];
 
+const CHAIN: Chain = Chain { key: [7; 32], seat: 0 };
+
 fn key(seed: u8) -> SigningKey {
     SigningKey::from_bytes(&[seed; 32])
 }
@@ -45,7 +47,7 @@ fn note(index: u64, size: u64) -> String {
     let root = tree::root(leaves.iter().copied());
     let mut prover = tree::Prover::inclusion(index, size).unwrap();
     leaves.iter().for_each(|leaf| prover.push(*leaf));
-    let text = Head::of_card(&[7; 32], size, root).text();
+    let text = Head::of_chain(CHAIN, size, root).text();
     let note = format!("{text}\n{}", cosign(&text, "witness.example/w1", &key(1), 1_800_000_000).unwrap());
     WitnessProof { entry: entry(index), index, path: prover.finish().unwrap(), note }.text()
 }
@@ -63,7 +65,7 @@ fn cosignatures_of_public_witnesses_verify() {
     let head = Head::parse(parsed.text).unwrap();
     assert_eq!((head.origin.as_str(), head.size), ("arche2025h1.staging.ct.transparency.dev", 1_432_088_532));
     assert_eq!(head.text(), parsed.text);
-    assert_eq!(head.card(), Err(NoteError::Origin));
+    assert_eq!(head.chain(), Err(NoteError::Origin));
 
     // Three changed notes are refused: with another size, another time, and another key name.
     let changed = PUBLIC.replace("1432088532", "1432088533");
@@ -124,13 +126,28 @@ fn verifier_keys_have_one_form() {
 }
 
 #[test]
+fn an_origin_names_key_and_seat() {
+    let head = |chain| Head::of_chain(chain, 1, [0; 32]);
+    for seat in [0, 1, 300, u16::MAX] {
+        let chain = Chain { seat, ..CHAIN };
+        assert_eq!(head(chain).chain(), Ok(chain));
+    }
+    assert_eq!(head(CHAIN).origin, format!("portcullis/{}", "07".repeat(32)));
+    assert_eq!(head(Chain { seat: 12, ..CHAIN }).origin, format!("portcullis/{}/12", "07".repeat(32)));
+    for seat in ["", "0", "01", "65536", "+1", "1/2", " 1"] {
+        let origin = format!("{}/{seat}", head(CHAIN).origin);
+        assert_eq!(Head { origin, ..head(CHAIN) }.chain(), Err(NoteError::Origin), "{seat}");
+    }
+}
+
+#[test]
 fn every_entry_of_a_log_verifies() {
     for size in 1..20 {
         for index in 0..size {
             let found = verify(note(index, size).as_bytes(), &[witness(2), witness(1)]).unwrap();
             let WitnessEntry { ticket, serial, checkpoint, nonce } = entry(index);
             let wanted = WitnessedCheckpoint {
-                key: [7; 32],
+                chain: CHAIN,
                 ticket,
                 serial,
                 checkpoint,
@@ -208,7 +225,7 @@ fn a_note_of_another_log_entry_or_witness_is_refused() {
 
     // A valid signature over a log that is not a card's.
     let text =
-        Head { origin: "example.com/log".to_owned(), ..Head::of_card(&[7; 32], 1, tree::leaf(&entry(0).to_bytes())) }
+        Head { origin: "example.com/log".to_owned(), ..Head::of_chain(CHAIN, 1, tree::leaf(&entry(0).to_bytes())) }
             .text();
     let note = format!("{text}\n{}", cosign(&text, "witness.example/w1", &key(1), 1).unwrap());
     assert_eq!(check(&WitnessProof { entry: entry(0), index: 0, path: Vec::new(), note }), Err(NoteError::Origin));
@@ -216,7 +233,7 @@ fn a_note_of_another_log_entry_or_witness_is_refused() {
 
 #[test]
 fn signatures_beside_the_witness() {
-    let text = Head::of_card(&[7; 32], 1, tree::leaf(&entry(0).to_bytes())).text();
+    let text = Head::of_chain(CHAIN, 1, tree::leaf(&entry(0).to_bytes())).text();
     let line = |seed, name, time| cosign(&text, name, &key(seed), time).unwrap();
     let ours = line(1, "witness.example/w1", 5);
     let check = |signatures: &str| {

@@ -37,7 +37,7 @@ pub(crate) fn read(
             });
         }
         if let Some(SignedTicket { content: ticket, .. }) = ticket {
-            let same = note.key == ticket.key && note.ticket == ticket.serial;
+            let same = note.chain == ticket.chain() && note.ticket == ticket.serial;
             findings.require(same, Code::WitnessSession, || format!("`{name}` is about another session"));
             let valid = ticket.not_before <= note.time && note.time <= ticket.not_after;
             findings.require(valid, Code::TicketValidity, || {
