@@ -415,8 +415,7 @@ fn known(work: &Transaction, checked: &CheckedPost) -> Result<Option<(Hash, Stri
 
 /// The newest session of a card.
 fn latest(work: &Transaction, chain: Chain) -> Result<Option<Session>, Refusal> {
-    let query =
-        "SELECT ticket, checkpoint, heads FROM session WHERE key = ? AND seat = ? ORDER BY ticket DESC LIMIT 1";
+    let query = "SELECT ticket, checkpoint, heads FROM session WHERE key = ? AND seat = ? ORDER BY ticket DESC LIMIT 1";
     let place = params![chain.key, chain.seat];
     let row = work.query_row(query, place, |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).optional()?;
     let Some((ticket, checkpoint, heads)) = row else { return Ok(None) };

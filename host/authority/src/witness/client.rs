@@ -7,7 +7,7 @@ use std::time::Duration;
 use portcullis_evidence::certificate::key_id;
 use portcullis_evidence::checkpoint::SignedCheckpoint;
 use portcullis_evidence::note::{self, NoteError, WitnessKey, WitnessedCheckpoint};
-use portcullis_evidence::ticket::Ticket;
+use portcullis_evidence::ticket::{Chain, Ticket};
 
 use super::Post;
 use super::http::{DeadlineStream, HttpError, read_message};
@@ -101,8 +101,9 @@ impl Client {
         let cosigned = note::verify(note.as_bytes(), std::slice::from_ref(&self.witness))?;
         let ticket = Ticket::parse(&post.ticket).map_err(|_| ClientError::Other)?;
         let posted = SignedCheckpoint::parse(&post.checkpoint).map_err(|_| ClientError::Other)?.checkpoint;
-        let expected = (key_id(&post.public_key), ticket.content.serial, posted.wire.serial.get(), posted.digest());
-        if expected != (cosigned.key, cosigned.ticket, cosigned.serial, cosigned.checkpoint) {
+        let chain = Chain { key: key_id(&post.public_key), seat: ticket.content.seat };
+        let expected = (chain, ticket.content.serial, posted.wire.serial.get(), posted.digest());
+        if expected != (cosigned.chain, cosigned.ticket, cosigned.serial, cosigned.checkpoint) {
             return Err(ClientError::Other);
         }
         Ok(WitnessReply { note, cosigned })

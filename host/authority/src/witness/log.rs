@@ -34,7 +34,9 @@ impl Log {
     /// Loads the log of a card; a new log is empty.
     pub(super) fn load(work: &Transaction, chain: Chain) -> Result<Self, InternalError> {
         let query = "SELECT size, time, peaks FROM log WHERE key = ? AND seat = ?";
-        let row = work.query_row(query, params![chain.key, chain.seat], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).optional()?;
+        let row = work
+            .query_row(query, params![chain.key, chain.seat], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+            .optional()?;
         let Some((size, time, peaks)) = row else { return Ok(Self::default()) };
         let (size, peaks): (u64, Vec<u8>) = (size, peaks);
         let (hashes, rest) = peaks.as_chunks::<32>();

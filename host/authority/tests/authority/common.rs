@@ -2,7 +2,12 @@
 
 use portcullis_core::wire::{CHECKPOINT_MAGIC, Checkpoint, Fault, LAYOUT_VERSION, Life, SIGNATURE_BYTES};
 use portcullis_evidence::tree::{self, Hash, Prover};
-use portcullis_evidence::{certificate::key_id, checkpoint::root_of_lane, cose, ticket::{Chain, Ticket}};
+use portcullis_evidence::{
+    certificate::key_id,
+    checkpoint::root_of_lane,
+    cose,
+    ticket::{Chain, Ticket},
+};
 use slh_dsa::{Sha2_128f, SigningKey};
 use zerocopy::IntoBytes;
 

@@ -79,7 +79,7 @@ fn each_seat_has_its_own_sessions() {
     // Each ticket names the end of the last session of its own seat.
     for (n, serial, session) in sessions.iter().filter(|(_, serial, _)| *serial == 1) {
         let next = Ticket::parse(&issuer.ticket(seat(*n).chain, serial + 1).unwrap()).unwrap().content;
-        assert_eq!(next.previous_close, Checkpoint::parse(session.wire.as_bytes()).unwrap().digest());
+        assert_eq!(next.previous_close, parse(session).digest());
     }
     let list = issuer.list().unwrap();
     assert_eq!(list.len(), 16);
@@ -151,8 +151,8 @@ fn sessions_are_dense_and_chained() {
     assert_eq!(nonces.len(), 3);
 }
 
-fn parse(session: &Session) -> portcullis_evidence::checkpoint::Checkpoint {
-    portcullis_evidence::checkpoint::Checkpoint::parse(session.wire.as_bytes().try_into().unwrap()).unwrap()
+fn parse(session: &Session) -> Checkpoint {
+    Checkpoint::parse(session.wire.as_bytes().try_into().unwrap()).unwrap()
 }
 
 #[test]
@@ -328,7 +328,8 @@ fn child(test: &str, path: &Path) -> Child {
 fn a_process_killed_in_mid_transaction_leaves_no_trace() {
     if let Some(path) = std::env::var_os(CHILD) {
         let database = Connection::open(path).unwrap();
-        let row = "INSERT INTO ticket (key, serial, digest, cose, state) VALUES (zeroblob(32), 1, zeroblob(32), x'00', 'issued')";
+        let row = "INSERT INTO ticket (key, seat, serial, digest, cose, state)
+                   VALUES (zeroblob(32), 0, 1, zeroblob(32), x'00', 'issued')";
         database.execute_batch(&format!("BEGIN IMMEDIATE; {row}")).unwrap();
         // With a tiny page cache, uncommitted data is in the file when the process is killed.
         database.execute_batch("PRAGMA cache_spill = 1; PRAGMA cache_size = 1").unwrap();

@@ -33,7 +33,9 @@ impl Head {
         let name = self.origin.strip_prefix(ORIGIN).ok_or(NoteError::Origin)?;
         let (key, seat) = match name.split_once('/') {
             None => (name, Some(0)),
-            Some((key, seat)) => (key, decimal(seat).and_then(|seat| u16::try_from(seat).ok()).filter(|seat| *seat != 0)),
+            Some((key, seat)) => {
+                (key, decimal(seat).and_then(|seat| u16::try_from(seat).ok()).filter(|seat| *seat != 0))
+            }
         };
         hex::decode(key).zip(seat).map(|(key, seat)| Chain { key, seat }).ok_or(NoteError::Origin)
     }

@@ -56,17 +56,18 @@ impl Nonces {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::format::ticket::Chain;
 
     fn note(serial: u64, nonce: u64) -> (u64, WitnessedCheckpoint) {
         let witness = String::new();
-        let (key, checkpoint) = ([0; 32], [0; 32]);
+        let chain = Chain { key: [0; 32], seat: 0 };
         (
             serial,
             WitnessedCheckpoint {
-                key,
+                chain,
                 ticket: 1,
                 serial,
-                checkpoint,
+                checkpoint: [0; 32],
                 nonce: Some(nonce),
                 index: serial,
                 witness,
