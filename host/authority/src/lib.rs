@@ -12,4 +12,4 @@ pub mod tickets;
 pub mod witness;
 
 pub use shown::ShownError;
-pub use store::StoreError;
+pub use store::{StoreError, StoreUrl};

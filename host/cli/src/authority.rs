@@ -7,7 +7,8 @@ use anyhow::{Context, anyhow, bail};
 use clap::{Subcommand, ValueEnum};
 use portcullis_authority::ca::{self, CertificateAuthority, Device, Window};
 use portcullis_authority::keys;
-use portcullis_authority::tickets::{Issuer, Request, TicketRecord};
+use portcullis_authority::StoreUrl;
+use portcullis_authority::tickets::{Issuer, Request, TicketRecord, make_store};
 use portcullis_authority::witness::Witness;
 use portcullis_authority::witness::server::{Limits, Server};
 use portcullis_evidence::certificate::{Class, key_id};
@@ -79,9 +80,10 @@ pub(crate) enum ClassArg {
 
 #[derive(clap::Args)]
 pub(crate) struct IssuerArgs {
-    /// The issuer's state, SQLite; made when it is not there.
-    #[arg(long, value_name = "FILE")]
-    store: PathBuf,
+    /// The issuer's state: an SQLite file, which is made when it is not there, or a PostgreSQL database on this machine,
+    /// `postgres://USER@localhost/DATABASE`, which `ticket store` prepares.
+    #[arg(long, value_name = "FILE|URL")]
+    store: StoreUrl,
     /// The issuer's private key; made, with mode 600, when it is not there.
     #[arg(long, value_name = "FILE")]
     key: PathBuf,
@@ -127,6 +129,16 @@ pub(crate) enum Ticket {
         /// New file for the ticket.
         #[arg(long, value_name = "FILE")]
         output: PathBuf,
+    },
+    /// Prepare a PostgreSQL database as an issuer's store, as its owner. The role of the issuer can then read it and append
+    /// events, and cannot change any.
+    Store {
+        /// The database, as its owner reaches it: `postgres://OWNER@localhost/DATABASE`.
+        #[arg(long, value_name = "URL")]
+        store: String,
+        /// The role of the issuer.
+        #[arg(long)]
+        role: String,
     },
     /// Show the opening checkpoint of a ticket's session to the issuer.
     Redeem {
@@ -319,6 +331,7 @@ fn run_ticket(command: &Ticket) -> anyhow::Result<u8> {
             let issued = portcullis_evidence::ticket::Ticket::parse(&ticket)?;
             outln!("ticket {} of {}", issued.content.serial, card(request.chain));
         }
+        Ticket::Store { store, role } => make_store(store, role)?,
         Ticket::Redeem { issuer, checkpoint, public_key } => {
             show(&issuer.open()?.redeem(&read(checkpoint)?, &digits("public key", public_key)?)?)?;
         }

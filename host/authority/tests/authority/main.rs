@@ -4,6 +4,7 @@
 mod certificates;
 mod common;
 mod forged;
+mod stores;
 mod tickets;
 mod witness;
 mod witness_http;
