@@ -6,6 +6,7 @@
 
 pub mod ca;
 pub mod keys;
+pub mod public_log;
 mod shown;
 mod store;
 pub mod tickets;

@@ -7,7 +7,8 @@
 //! there are no gaps. It names the digest of the previous session's closing checkpoint, or zeros after an abandoned
 //! ticket.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use ed25519_dalek::SigningKey;
 use portcullis_core::wire::Life;
@@ -16,14 +17,17 @@ use portcullis_evidence::ticket::{Chain, SELF_ISSUER, Ticket, TicketError};
 use zerocopy::IntoBytes;
 
 use crate::ca::Window;
+use crate::public_log::{Entry, PublicLog, PublicLogError};
 use crate::shown::{self, ShownError};
 use crate::store::postgres::Postgres;
-use crate::store::{self, Event, Events, Kind, StoreError, StoreUrl};
+use crate::store::{self, Event, Events, Head, Kind, StoreError, StoreUrl};
 
 #[derive(Debug, thiserror::Error)]
 pub enum IssueError {
     #[error(transparent)]
     Store(#[from] StoreError),
+    #[error(transparent)]
+    PublicLog(#[from] PublicLogError),
     #[error(transparent)]
     Ticket(#[from] TicketError),
     #[error(transparent)]
@@ -146,6 +150,7 @@ pub struct Issuer {
     store: Box<dyn Events>,
     key: SigningKey,
     name: String,
+    log: Option<PublicLog>,
 }
 
 impl Issuer {
@@ -154,7 +159,39 @@ impl Issuer {
         if name == SELF_ISSUER {
             return Err(IssueError::Name);
         }
-        Ok(Self { store: store::open(store)?, key, name: name.to_owned() })
+        Ok(Self { store: store::open(store)?, key, name: name.to_owned(), log: None })
+    }
+
+    /// Publishes every event in the log in this folder, before the issuer answers. Events that the log has not yet are
+    /// appended. Errors: [`PublicLogError::Behind`] if the store has not every event of the log; as for the log.
+    pub fn publish(&mut self, folder: &Path) -> Result<(), IssueError> {
+        let mut log = PublicLog::open(folder, &self.name, self.key.clone())?;
+        let mut stored = BTreeMap::new();
+        let mut head = Head::NEW;
+        let mut chain = None;
+        for event in self.store.all()? {
+            if chain.replace(event.chain) != Some(event.chain) {
+                head = Head::NEW;
+            }
+            let place = head.size;
+            head = event.head(&head);
+            stored.insert((event.chain, place), Entry::of(&event, place, head.hash));
+        }
+        for entry in log.entries() {
+            let Entry { chain, place, serial, .. } = *entry;
+            if stored.remove(&(chain, place)) != Some(*entry) {
+                return Err(PublicLogError::Behind { seat: chain.seat, place, serial }.into());
+            }
+        }
+        log.append(&stored.into_values().collect::<Vec<_>>())?;
+        self.log = Some(log);
+        Ok(())
+    }
+
+    /// The key by which readers check the public log; `None` without one.
+    #[must_use]
+    pub fn log_key(&self) -> Option<String> {
+        self.log.as_ref().map(PublicLog::verifier_key)
     }
 
     /// Issues the next ticket of a card; returns its COSE message. Errors: [`IssueError::Pending`] until the previous
@@ -277,6 +314,9 @@ impl Issuer {
             let (event, result) = decide(self)?;
             let Some(event) = event else { return Ok(result) };
             if self.store.append(&head, &event)? {
+                if let Some(log) = &mut self.log {
+                    log.append(&[Entry::of(&event, head.size, event.head(&head).hash)])?;
+                }
                 return Ok(result);
             }
         }

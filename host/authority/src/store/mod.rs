@@ -35,6 +35,8 @@ pub enum StoreError {
          and a tunnel"
     )]
     NotHere,
+    #[error("the database did not answer in time; it is not known whether it has done what was asked")]
+    NoAnswer,
     #[error("the store is damaged: {0}")]
     Damaged(&'static str),
     #[error("the store is in use by too many others")]
@@ -84,7 +86,7 @@ pub(crate) enum Kind {
 impl Kind {
     const ALL: [Self; 4] = [Self::Issued, Self::Opened, Self::Closed, Self::Abandoned];
 
-    fn of(number: i64) -> Result<Self, StoreError> {
+    pub(crate) fn of(number: i64) -> Result<Self, StoreError> {
         let kind = Self::ALL.into_iter().find(|kind| *kind as i64 == number);
         kind.ok_or(StoreError::Damaged("an event of an unknown kind"))
     }

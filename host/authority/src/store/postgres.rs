@@ -7,6 +7,7 @@
 use std::error::Error as _;
 use std::net::IpAddr;
 use std::str::FromStr;
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use portcullis_evidence::ticket::Chain;
@@ -56,12 +57,17 @@ CREATE FUNCTION portcullis.append(
 ) RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   known portcullis.head;
+  newest bigint;
   made bytea;
 BEGIN
   INSERT INTO portcullis.head VALUES (own_key, own_seat, 0, decode(repeat('00', 32), 'hex')) ON CONFLICT DO NOTHING;
   SELECT * INTO known FROM portcullis.head WHERE key = own_key AND seat = own_seat FOR UPDATE;
   IF known.size <> own_place OR known.hash <> before THEN
     RETURN false;
+  END IF;
+  SELECT coalesce(max(serial), 0) INTO newest FROM portcullis.event WHERE key = own_key AND seat = own_seat;
+  IF own_serial <> newest + (own_kind = 0)::int THEN
+    RAISE EXCEPTION 'session % is not the newest one or the next', own_serial;
   END IF;
   made := sha256('\\x01'::bytea || before || own_key || int4send(own_seat) || int8send(own_place)
     || int8send(own_serial) || substring(int4send(own_kind) FROM 4) || own_ticket || own_body);
@@ -83,19 +89,58 @@ pub(crate) fn reason(error: &postgres::Error) -> String {
     }
 }
 
+/// The longest wait for an answer of the database, with all of a call's steps. The server's own limits are shorter, but
+/// do not bound a commit that waits for a standby, or a connection that stalls.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+type Job = Box<dyn FnOnce(&mut Client) + Send>;
+
+/// A thread with a connection.
+struct Connection {
+    jobs: mpsc::Sender<Job>,
+}
+
+impl Connection {
+    fn open(config: &Config) -> Result<Self, StoreError> {
+        let (jobs, given) = mpsc::channel::<Job>();
+        let (say, opened) = mpsc::channel();
+        let config = config.clone();
+        std::thread::spawn(move || match connect(&config) {
+            Ok(mut client) => {
+                let _ = say.send(Ok(()));
+                given.into_iter().for_each(|job| job(&mut client));
+            }
+            Err(error) => drop(say.send(Err(error))),
+        });
+        opened.recv_timeout(PATIENCE).map_err(|_| StoreError::NoAnswer)??;
+        Ok(Self { jobs })
+    }
+
+    /// Runs `work` on the connection. Errors: as `work`; no answer in time. Then the thread ends with its answer, if
+    /// one ever comes.
+    fn run<T: Send + 'static>(&self, work: Work<T>) -> Result<T, StoreError> {
+        let (say, done) = mpsc::channel();
+        let job: Job = Box::new(move |client| drop(say.send(work(client))));
+        self.jobs.send(job).map_err(|_| StoreError::NoAnswer)?;
+        done.recv_timeout(PATIENCE).map_err(|_| StoreError::NoAnswer)?
+    }
+}
+
+type Work<T> = Arc<dyn Fn(&mut Client) -> Result<T, StoreError> + Send + Sync>;
+
 pub(crate) struct Postgres {
     config: Config,
     /// `None` after the connection was lost.
-    client: Option<Client>,
+    connection: Option<Connection>,
 }
 
 impl Postgres {
     /// Connects to the store. Errors: no such store; the database is not reachable; a host that is not this machine,
     /// because the connection is not encrypted.
     pub(crate) fn open(url: &str) -> Result<Self, StoreError> {
-        let mut store = Self { config: config(url)?, client: None };
-        store.run(|_| Ok(()))?;
-        Ok(store)
+        let config = config(url)?;
+        let connection = Some(Connection::open(&config)?);
+        Ok(Self { config, connection })
     }
 
     /// Makes the schema, and allows `role` to read it and to append events. Errors: as [`Postgres::open`]; there is a
@@ -114,21 +159,29 @@ impl Postgres {
     }
 
     /// Runs `work`; once more on a new connection if the connection is lost.
-    fn run<T>(&mut self, work: impl Fn(&mut Client) -> Result<T, StoreError>) -> Result<T, StoreError> {
+    fn run<T: Send + 'static>(
+        &mut self,
+        work: impl Fn(&mut Client) -> Result<T, StoreError> + Send + Sync + 'static,
+    ) -> Result<T, StoreError> {
+        let work: Work<T> = Arc::new(work);
         let mut again = true;
         loop {
-            let client = match &mut self.client {
-                Some(client) if !client.is_closed() => client,
-                lost => lost.insert(connect(&self.config)?),
+            let connection = match self.connection.take() {
+                Some(connection) => connection,
+                None => Connection::open(&self.config)?,
             };
-            match work(client) {
+            match connection.run(Arc::clone(&work)) {
                 Err(StoreError::Postgres(error)) if is_lost(&error) => {
-                    self.client = None;
                     if !std::mem::replace(&mut again, false) {
                         return Err(error.into());
                     }
                 }
-                done => return done,
+                // What the database does with the request is not known: the next call asks on a new connection.
+                Err(StoreError::NoAnswer) => return Err(StoreError::NoAnswer),
+                done => {
+                    self.connection = Some(connection);
+                    return done;
+                }
             }
         }
     }
@@ -146,7 +199,8 @@ fn config(url: &str) -> Result<Config, StoreError> {
         Host::Unix(_) => true,
         Host::Tcp(name) => name == "localhost" || name.parse().is_ok_and(|ip: IpAddr| ip.is_loopback()),
     };
-    if config.get_hosts().is_empty() || !config.get_hosts().iter().all(is_here) {
+    let addresses = config.get_hostaddrs().iter().all(IpAddr::is_loopback);
+    if config.get_hosts().is_empty() || !config.get_hosts().iter().all(is_here) || !addresses {
         return Err(StoreError::NotHere);
     }
     // Every wait is bounded, and a commit is durable whatever the server's default is.
@@ -204,7 +258,7 @@ fn head(client: &mut Client, chain: Chain) -> Result<Head, StoreError> {
 
 impl Events for Postgres {
     fn head(&mut self, chain: Chain) -> Result<Head, StoreError> {
-        self.run(|client| head(client, chain))
+        self.run(move |client| head(client, chain))
     }
 
     fn newest(&mut self, chain: Chain) -> Result<Vec<Event>, StoreError> {
@@ -212,18 +266,20 @@ impl Events for Postgres {
             "{COLUMNS} WHERE key = $1 AND seat = $2
              AND serial = (SELECT max(serial) FROM portcullis.event WHERE key = $1 AND seat = $2) ORDER BY place"
         );
-        self.run(|client| events(&client.query(&query, &[&chain.key.as_slice(), &i32::from(chain.seat)])?))
+        self.run(move |client| events(&client.query(&query, &[&chain.key.as_slice(), &i32::from(chain.seat)])?))
     }
 
     fn session(&mut self, chain: Chain, serial: u64) -> Result<Vec<Event>, StoreError> {
         let Ok(serial) = number(serial) else { return Ok(Vec::new()) };
         let query = format!("{COLUMNS} WHERE key = $1 AND seat = $2 AND serial = $3 ORDER BY place");
-        self.run(|client| events(&client.query(&query, &[&chain.key.as_slice(), &i32::from(chain.seat), &serial])?))
+        self.run(move |client| {
+            events(&client.query(&query, &[&chain.key.as_slice(), &i32::from(chain.seat), &serial])?)
+        })
     }
 
     fn of_ticket(&mut self, ticket: &[u8; 32]) -> Result<Vec<Event>, StoreError> {
-        let query = format!("{COLUMNS} WHERE ticket = $1 ORDER BY place");
-        self.run(|client| events(&client.query(&query, &[&ticket.as_slice()])?))
+        let (query, ticket) = (format!("{COLUMNS} WHERE ticket = $1 ORDER BY place"), *ticket);
+        self.run(move |client| events(&client.query(&query, &[&ticket.as_slice()])?))
     }
 
     fn all(&mut self) -> Result<Vec<Event>, StoreError> {
@@ -243,8 +299,8 @@ impl Events for Postgres {
 
     fn append(&mut self, after: &Head, event: &Event) -> Result<bool, StoreError> {
         let (place, serial) = (number(after.size)?, number(event.serial)?);
-        let next = event.head(after);
-        self.run(|client| {
+        let (next, after, event) = (event.head(after), *after, event.clone());
+        self.run(move |client| {
             let appended = client.query_one(
                 "SELECT portcullis.append($1, $2, $3, $4, $5, $6, $7, $8)",
                 &[

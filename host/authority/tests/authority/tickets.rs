@@ -189,6 +189,11 @@ fn a_role_of_the_database_changes_no_event() {
         assert!(owner.batch_execute(refused).is_err(), "{refused}");
     }
     assert_eq!(issuer(&store).list().unwrap().len(), 1);
+    // The role without the issuer's key cannot break a chain either.
+    let skip = "SELECT portcullis.append(key, seat, size, hash, $1, $2, hash, '') FROM portcullis.head";
+    for (serial, kind) in [(3_i64, 0_i32), (1, 0), (0, 1), (2, 1), (1 << 40, 1)] {
+        assert!(role.execute(skip, &[&serial, &kind]).is_err(), "{serial} {kind}");
+    }
     // Another role of the server can append nothing.
     owner.batch_execute("DROP ROLE IF EXISTS stranger; CREATE ROLE stranger LOGIN").unwrap();
     let stranger = StoreUrl::Postgres(database.issuer.replace("//issuer@", "//stranger@"));
@@ -440,7 +445,13 @@ fn requests_that_no_ticket_can_say() {
     std::fs::write(&other, "hello, I am a text file, long enough to have no header of SQLite's").unwrap();
     assert!(Issuer::open(&other_url, SigningKey::from_bytes(&[5; 32]), NAME).is_err());
     // The connection to a database is not encrypted.
-    for url in ["postgres://u@db.example/x", "postgres://u@10.0.0.1/x", "postgres://u@localhost,db.example/x"] {
+    for url in [
+        "postgres://u@db.example/x",
+        "postgres://u@10.0.0.1/x",
+        "postgres://u@localhost,db.example/x",
+        "postgres://u@localhost/x?hostaddr=203.0.113.5",
+        "postgres:///x",
+    ] {
         let refused = Issuer::open(&url.parse().unwrap(), SigningKey::from_bytes(&[5; 32]), NAME);
         assert!(matches!(refused, Err(IssueError::Store(StoreError::NotHere))), "{url}");
     }
