@@ -468,6 +468,53 @@ fn a_slot_without_a_window_has_no_text() {
 
 /// Entries of several slots at once, as fast as the card takes them: each has the classes of its own text, and each
 /// verdict saves its own slot. Reports the clocks per entry.
+/// The end of a stream, the begin of the next one in its slot and its first texts are in the ring at once: the text that
+/// is asked for ahead waits for the BEGIN.
+#[test]
+fn a_stream_begins_ahead_of_its_texts() {
+    for stall in [Stall::None, Stall::Random(7)] {
+        let mut rig = TextRig::open(SimConfig { stall, ..SimConfig::default() });
+        rig.begin(5);
+        assert_eq!(rig.judged(rig.gate("with my consent", CONSENT)), (true, CONSENT, 0));
+        for established in [CONSENT, 0, 0] {
+            let committed = rig.put(SpanKind::Text, b"more");
+            let place = |sequence| Place { slot: 5, sequence };
+            let gate = |rig: &mut TextRig, sequence| {
+                rig.sequence = sequence;
+                rig.gate_of(committed, 4, 0)
+            };
+            let entries = [
+                Descriptor::entry(Opcode::End, place(rig.sequence), committed),
+                Descriptor::entry(Opcode::Begin, place(0), [7; 32]),
+                gate(&mut rig, 1),
+                gate(&mut rig, 2),
+            ];
+            for entry in entries {
+                let place = usize::from(rig.rig.submitted) % RING * 128;
+                rig.rig.sq.write(place, entry.sealed().as_bytes()).unwrap();
+                rig.rig.submitted += 1;
+            }
+            rig.sequence = 3;
+            rig.rig.sim.write32(SQ_TAIL, u32::from(rig.rig.submitted)).unwrap();
+            for _ in 0..200 {
+                rig.rig.sim.run(100).unwrap();
+            }
+            assert!(rig.rig.completion(rig.rig.submitted - 1).is_some(), "the entries are answered");
+            for entry in entries {
+                let mut record = [0; 192];
+                rig.rig.log.read(rig.rig.logged as usize % LOG * 256, &mut record).unwrap();
+                rig.rig.consume_records(1);
+                let record = Record::read_from_bytes(&record).unwrap();
+                assert_eq!((fault(&record), record.descriptor), (Fault::None, entry.sealed()));
+                let before = if entry.opcode == u8::from(Opcode::End) { established } else { 0 };
+                assert_eq!(record.answer.text_established.get(), before);
+            }
+            rig.rig.sim.write32(rig::CQ_HEAD, u32::from(rig.rig.submitted)).unwrap();
+        }
+        rig.rig.assert_lawful();
+    }
+}
+
 #[test]
 fn entries_follow_each_other() {
     const SLOTS: u16 = 8;

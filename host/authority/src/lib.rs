@@ -6,10 +6,11 @@
 
 pub mod ca;
 pub mod keys;
+pub mod public_log;
 mod shown;
 mod store;
 pub mod tickets;
 pub mod witness;
 
 pub use shown::ShownError;
-pub use store::StoreError;
+pub use store::{StoreError, StoreUrl};

@@ -7,70 +7,27 @@
 //! there are no gaps. It names the digest of the previous session's closing checkpoint, or zeros after an abandoned
 //! ticket.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use ed25519_dalek::SigningKey;
 use portcullis_core::wire::Life;
 use portcullis_evidence::checkpoint::{Checkpoint, CheckpointError};
 use portcullis_evidence::ticket::{Chain, SELF_ISSUER, Ticket, TicketError};
-use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior, params};
 use zerocopy::IntoBytes;
 
 use crate::ca::Window;
+use crate::public_log::{Entry, PublicLog, PublicLogError};
 use crate::shown::{self, ShownError};
-use crate::store::{self, StoreError};
-
-/// `application_id`, "PTCT".
-const APPLICATION: i32 = 0x5054_4354;
-const VERSIONS: [&str; 2] = [FIRST, SEATS];
-const FIRST: &str = "
-CREATE TABLE ticket (
-  key BLOB NOT NULL CHECK (length(key) = 32),
-  serial INTEGER NOT NULL CHECK (serial > 0),
-  digest BLOB NOT NULL UNIQUE CHECK (length(digest) = 32),
-  cose BLOB NOT NULL,
-  state TEXT NOT NULL CHECK (state IN ('issued', 'opened', 'closed', 'abandoned')),
-  opening BLOB CHECK (length(opening) = 192),
-  closing BLOB CHECK (length(closing) = 192),
-  remark TEXT,
-  PRIMARY KEY (key, serial),
-  CHECK (state != 'issued' OR opening IS NULL),
-  CHECK (state != 'opened' OR opening IS NOT NULL),
-  CHECK ((state = 'closed') = (closing IS NOT NULL)),
-  CHECK ((state = 'abandoned') = (remark IS NOT NULL))
-) STRICT;
-CREATE UNIQUE INDEX pending ON ticket (key) WHERE state IN ('issued', 'opened');
-";
-/// Sessions are numbered by key and seat.
-const SEATS: &str = "
-CREATE TABLE seated (
-  key BLOB NOT NULL CHECK (length(key) = 32),
-  seat INTEGER NOT NULL CHECK (seat BETWEEN 0 AND 65535),
-  serial INTEGER NOT NULL CHECK (serial > 0),
-  digest BLOB NOT NULL UNIQUE CHECK (length(digest) = 32),
-  cose BLOB NOT NULL,
-  state TEXT NOT NULL CHECK (state IN ('issued', 'opened', 'closed', 'abandoned')),
-  opening BLOB CHECK (length(opening) = 192),
-  closing BLOB CHECK (length(closing) = 192),
-  remark TEXT,
-  PRIMARY KEY (key, seat, serial),
-  CHECK (state != 'issued' OR opening IS NULL),
-  CHECK (state != 'opened' OR opening IS NOT NULL),
-  CHECK ((state = 'closed') = (closing IS NOT NULL)),
-  CHECK ((state = 'abandoned') = (remark IS NOT NULL))
-) STRICT;
-INSERT INTO seated SELECT key, 0, serial, digest, cose, state, opening, closing, remark FROM ticket;
-DROP TABLE ticket;
-ALTER TABLE seated RENAME TO ticket;
-CREATE UNIQUE INDEX pending ON ticket (key, seat) WHERE state IN ('issued', 'opened');
-";
-const COLUMNS: &str = "SELECT key, seat, serial, digest, state, opening, closing, remark FROM ticket";
+use crate::store::postgres::Postgres;
+use crate::store::{self, Event, Events, Head, Kind, StoreError, StoreUrl};
 
 #[derive(Debug, thiserror::Error)]
 pub enum IssueError {
     #[error(transparent)]
     Store(#[from] StoreError),
+    #[error(transparent)]
+    PublicLog(#[from] PublicLogError),
     #[error(transparent)]
     Ticket(#[from] TicketError),
     #[error(transparent)]
@@ -92,12 +49,6 @@ pub enum IssueError {
     Random(#[from] getrandom::Error),
 }
 
-impl From<rusqlite::Error> for IssueError {
-    fn from(error: rusqlite::Error) -> Self {
-        Self::Store(error.into())
-    }
-}
-
 /// The state of a ticket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
@@ -108,8 +59,6 @@ pub enum State {
 }
 
 impl State {
-    const ALL: [Self; 4] = [Self::Issued, Self::Opened, Self::Closed, Self::Abandoned];
-
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -193,164 +142,227 @@ pub struct TicketRecord {
     pub remark: Option<String>,
 }
 
+/// The longest wait for others that change the same chain, in attempts.
+const ATTEMPTS: usize = 64;
+
 /// An issuer with its key and its store.
 pub struct Issuer {
-    database: Connection,
+    store: Box<dyn Events>,
     key: SigningKey,
     name: String,
+    log: Option<PublicLog>,
 }
 
 impl Issuer {
-    /// Opens the store at `path`, or creates it. Errors: a file that is not a ticket store; the name `self`.
-    pub fn open(path: &Path, key: SigningKey, name: &str) -> Result<Self, IssueError> {
+    /// Opens the store; an SQLite file is made if it is not there. Errors: not a ticket store; the name `self`.
+    pub fn open(store: &StoreUrl, key: SigningKey, name: &str) -> Result<Self, IssueError> {
         if name == SELF_ISSUER {
             return Err(IssueError::Name);
         }
-        Ok(Self { database: store::open(path, APPLICATION, &VERSIONS)?, key, name: name.to_owned() })
+        Ok(Self { store: store::open(store)?, key, name: name.to_owned(), log: None })
+    }
+
+    /// Publishes every event in the log in this folder, before the issuer answers. Events that the log has not yet are
+    /// appended. Errors: [`PublicLogError::Behind`] if the store has not every event of the log; as for the log.
+    pub fn publish(&mut self, folder: &Path) -> Result<(), IssueError> {
+        let mut log = PublicLog::open(folder, &self.name, self.key.clone())?;
+        let mut stored = BTreeMap::new();
+        let mut head = Head::NEW;
+        let mut chain = None;
+        for event in self.store.all()? {
+            if chain.replace(event.chain) != Some(event.chain) {
+                head = Head::NEW;
+            }
+            let place = head.size;
+            head = event.head(&head);
+            stored.insert((event.chain, place), Entry::of(&event, place, head.hash));
+        }
+        for entry in log.entries() {
+            let Entry { chain, place, serial, .. } = *entry;
+            if stored.remove(&(chain, place)) != Some(*entry) {
+                return Err(PublicLogError::Behind { seat: chain.seat, place, serial }.into());
+            }
+        }
+        log.append(&stored.into_values().collect::<Vec<_>>())?;
+        self.log = Some(log);
+        Ok(())
+    }
+
+    /// The key by which readers check the public log; `None` without one.
+    #[must_use]
+    pub fn log_key(&self) -> Option<String> {
+        self.log.as_ref().map(PublicLog::verifier_key)
     }
 
     /// Issues the next ticket of a card; returns its COSE message. Errors: [`IssueError::Pending`] until the previous
     /// session has ended; fields that no ticket may have.
     pub fn issue(&mut self, request: &Request) -> Result<Vec<u8>, IssueError> {
-        let work = begin(&mut self.database)?;
-        let last = work
-            .query_row(
-                &format!("{COLUMNS} WHERE key = ? AND seat = ? ORDER BY serial DESC LIMIT 1"),
-                params![request.chain.key, request.chain.seat],
-                read,
-            )
-            .optional()?;
-        let previous_close = match &last {
-            Some(TicketRecord { state: State::Closed, closing: Some(closing), .. }) => digest(closing)?,
-            None | Some(TicketRecord { state: State::Abandoned, .. }) => [0; 32],
-            Some(pending) => return Err(IssueError::Pending(pending.serial)),
-        };
-        let serial = last.map_or(0, |last| last.serial) + 1;
-        let ticket = ticket(request, &self.name, serial, previous_close)?;
-        let cose = ticket.sign(&self.key)?;
-        let digest = Ticket::parse(&cose)?.digest;
-        work.execute(
-            "INSERT INTO ticket (key, seat, serial, digest, cose, state) VALUES (?, ?, ?, ?, ?, 'issued')",
-            params![ticket.key, ticket.seat, ticket.serial, digest, cose],
-        )?;
-        work.commit()?;
-        Ok(cose)
+        self.append(request.chain, |issuer| {
+            let last = TicketRecord::of(&issuer.store.newest(request.chain)?)?;
+            let previous_close = match &last {
+                Some(TicketRecord { state: State::Closed, closing: Some(closing), .. }) => digest(closing)?,
+                None | Some(TicketRecord { state: State::Abandoned, .. }) => [0; 32],
+                Some(pending) => return Err(IssueError::Pending(pending.serial)),
+            };
+            let serial = last.map_or(0, |last| last.serial) + 1;
+            let cose = ticket(request, &issuer.name, serial, previous_close)?.sign(&issuer.key)?;
+            let digest = Ticket::parse(&cose)?.digest;
+            let issued =
+                Event { chain: request.chain, serial, kind: Kind::Issued, ticket: digest, body: cose.clone() };
+            Ok((Some(issued), cose))
+        })
     }
 
     /// Records that a ticket's session was opened. A repeated call with the same checkpoint changes nothing. Errors:
     /// [`IssueError::Used`] for a second session under the ticket; a checkpoint that is not the card's, or not an
     /// opening one.
     pub fn redeem(&mut self, opening: &[u8], public_key: &[u8; 32]) -> Result<TicketRecord, IssueError> {
-        let (work, ticket, shown) = Self::shown(&mut self.database, opening, public_key)?;
+        let (ticket, shown) = self.shown(opening, public_key)?;
         if shown.state != Life::Opening || shown.wire.serial.get() != 0 {
             return Err(IssueError::Stage("opening"));
         }
-        match (ticket.state, &ticket.opening) {
-            (State::Issued, _) => {
-                work.execute(
-                    "UPDATE ticket SET state = 'opened', opening = ? WHERE digest = ?",
-                    params![shown.wire.as_bytes(), ticket.digest],
-                )?;
-            }
-            (_, Some(known)) if known != shown.wire.as_bytes() => return Err(IssueError::Used(ticket.serial)),
-            (State::Abandoned, _) => return Err(IssueError::State(ticket.serial, State::Abandoned)),
-            _ => {}
-        }
-        finish(work, &ticket.digest)
+        self.change(&ticket, |ticket| match (ticket.state, &ticket.opening) {
+            (State::Issued, _) => Ok(Some((Kind::Opened, shown.wire.as_bytes().to_vec()))),
+            (_, Some(known)) if known != shown.wire.as_bytes() => Err(IssueError::Used(ticket.serial)),
+            (State::Abandoned, _) => Err(IssueError::State(ticket.serial, State::Abandoned)),
+            _ => Ok(None),
+        })
     }
 
     /// Records that a ticket's session has ended. A repeated call with the same checkpoint changes nothing. Errors: a
     /// ticket that is not open; [`IssueError::Used`] for the end of another run; a checkpoint that is not the card's,
     /// or not a closing one.
     pub fn close(&mut self, closing: &[u8], public_key: &[u8; 32]) -> Result<TicketRecord, IssueError> {
-        let (work, ticket, shown) = Self::shown(&mut self.database, closing, public_key)?;
+        let (ticket, shown) = self.shown(closing, public_key)?;
         if shown.state != Life::Closing {
             return Err(IssueError::Stage("closing"));
         }
-        match (ticket.state, &ticket.opening, &ticket.closing) {
+        self.change(&ticket, |ticket| match (ticket.state, &ticket.opening, &ticket.closing) {
             (State::Opened, Some(opening), _) => {
                 if !shown::same_run(&parse(opening)?.wire, &shown.wire) {
                     return Err(IssueError::Used(ticket.serial));
                 }
-                work.execute(
-                    "UPDATE ticket SET state = 'closed', closing = ? WHERE digest = ?",
-                    params![shown.wire.as_bytes(), ticket.digest],
-                )?;
+                Ok(Some((Kind::Closed, shown.wire.as_bytes().to_vec())))
             }
-            (State::Closed, _, Some(known)) if known == shown.wire.as_bytes() => {}
-            (State::Closed, _, _) => return Err(IssueError::Used(ticket.serial)),
-            (state, _, _) => return Err(IssueError::State(ticket.serial, state)),
-        }
-        finish(work, &ticket.digest)
+            (State::Closed, _, Some(known)) if known == shown.wire.as_bytes() => Ok(None),
+            (State::Closed, _, _) => Err(IssueError::Used(ticket.serial)),
+            (state, _, _) => Err(IssueError::State(ticket.serial, state)),
+        })
     }
 
     /// Abandons a ticket whose session will never present a closing checkpoint. Errors: no such ticket, or one whose
     /// session has ended.
     pub fn abandon(&mut self, chain: Chain, serial: u64, remark: &str) -> Result<TicketRecord, IssueError> {
-        let work = begin(&mut self.database)?;
-        let ticket = work
-            .query_row(
-                &format!("{COLUMNS} WHERE key = ? AND seat = ? AND serial = ?"),
-                params![chain.key, chain.seat, serial],
-                read,
-            )
-            .optional()?
-            .ok_or(IssueError::Unknown)?;
-        if !matches!(ticket.state, State::Issued | State::Opened) {
-            return Err(IssueError::State(serial, ticket.state));
-        }
-        work.execute(
-            "UPDATE ticket SET state = 'abandoned', remark = ? WHERE digest = ?",
-            params![remark, ticket.digest],
-        )?;
-        finish(work, &ticket.digest)
+        let ticket = TicketRecord::of(&self.store.session(chain, serial)?)?.ok_or(IssueError::Unknown)?;
+        self.change(&ticket, |ticket| match ticket.state {
+            State::Issued | State::Opened => Ok(Some((Kind::Abandoned, remark.as_bytes().to_vec()))),
+            ended => Err(IssueError::State(serial, ended)),
+        })
     }
 
-    /// All tickets, by key, seat and serial.
-    pub fn list(&self) -> Result<Vec<TicketRecord>, IssueError> {
-        let mut query = self.database.prepare(&format!("{COLUMNS} ORDER BY key, seat, serial"))?;
-        Ok(query.query_map([], read)?.collect::<Result<_, _>>()?)
+    /// All tickets, by key, seat and serial. Errors: the store is damaged; every event is checked against the hash of
+    /// the one after it.
+    pub fn list(&mut self) -> Result<Vec<TicketRecord>, IssueError> {
+        let mut events = self.store.all()?;
+        events.sort_by_key(|event| (event.chain, event.serial));
+        let sessions = events.chunk_by(|a, b| (a.chain, a.serial) == (b.chain, b.serial));
+        Ok(sessions.map(TicketRecord::of).collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
     }
 
     /// The COSE message of a ticket, in case it was lost. Errors: no such ticket.
-    pub fn ticket(&self, chain: Chain, serial: u64) -> Result<Vec<u8>, IssueError> {
-        let query = "SELECT cose FROM ticket WHERE key = ? AND seat = ? AND serial = ?";
-        self.database
-            .query_row(query, params![chain.key, chain.seat, serial], |row| row.get(0))
-            .optional()?
-            .ok_or(IssueError::Unknown)
+    pub fn ticket(&mut self, chain: Chain, serial: u64) -> Result<Vec<u8>, IssueError> {
+        let issued = self.store.session(chain, serial)?.into_iter().next();
+        issued.map(|issued| issued.body).ok_or(IssueError::Unknown)
     }
 
-    /// The ticket that a presented checkpoint names, within a transaction.
-    fn shown<'a>(
-        database: &'a mut Connection,
-        message: &[u8],
-        public_key: &[u8; 32],
-    ) -> Result<(Transaction<'a>, TicketRecord, Checkpoint), IssueError> {
+    /// The ticket that a presented checkpoint names.
+    fn shown(&mut self, message: &[u8], public_key: &[u8; 32]) -> Result<(TicketRecord, Checkpoint), IssueError> {
         let (named, _) =
             portcullis_evidence::cose::decode(message).ok_or(ShownError::from(CheckpointError::Message))?;
         let named = parse(named)?.wire.ticket_digest;
-        let work = begin(database)?;
-        let ticket = by_digest(&work, &named)?.ok_or(IssueError::Unknown)?;
+        let ticket = TicketRecord::of(&self.store.of_ticket(&named)?)?.ok_or(IssueError::Unknown)?;
         let checkpoint = shown::read(message, public_key, &ticket.chain.key)?;
-        Ok((work, ticket, checkpoint))
+        Ok((ticket, checkpoint))
+    }
+
+    /// Appends what `decide` says about the present state of a ticket; returns the new state.
+    fn change(
+        &mut self,
+        of: &TicketRecord,
+        decide: impl Fn(&TicketRecord) -> Result<Option<(Kind, Vec<u8>)>, IssueError>,
+    ) -> Result<TicketRecord, IssueError> {
+        let (chain, serial) = (of.chain, of.serial);
+        self.append(chain, |issuer| {
+            let mut events = issuer.store.session(chain, serial)?;
+            let ticket = TicketRecord::of(&events)?.ok_or(IssueError::Unknown)?;
+            let Some((kind, body)) = decide(&ticket)? else { return Ok((None, ticket)) };
+            let event = Event { chain, serial, kind, ticket: ticket.digest, body };
+            events.push(event.clone());
+            Ok((Some(event), TicketRecord::of(&events)?.ok_or(IssueError::Unknown)?))
+        })
+    }
+
+    /// Appends the event that `decide` makes from the store's present state. It is asked again if the chain changes
+    /// meanwhile.
+    fn append<T>(
+        &mut self,
+        chain: Chain,
+        decide: impl Fn(&mut Self) -> Result<(Option<Event>, T), IssueError>,
+    ) -> Result<T, IssueError> {
+        for _ in 0..ATTEMPTS {
+            let head = self.store.head(chain)?;
+            let (event, result) = decide(self)?;
+            let Some(event) = event else { return Ok(result) };
+            if self.store.append(&head, &event)? {
+                if let Some(log) = &mut self.log {
+                    log.append(&[Entry::of(&event, head.size, event.head(&head).hash)])?;
+                }
+                return Ok(result);
+            }
+        }
+        Err(StoreError::Busy.into())
     }
 }
 
-/// Begins a transaction that locks out other writers, so that nothing changes between reading and writing.
-fn begin(database: &mut Connection) -> Result<Transaction<'_>, IssueError> {
-    Ok(database.transaction_with_behavior(TransactionBehavior::Immediate)?)
+impl TicketRecord {
+    /// The state after a session's events; `None` without one.
+    fn of(events: &[Event]) -> Result<Option<Self>, StoreError> {
+        let Some(issued) = events.first() else { return Ok(None) };
+        let mut ticket = Self {
+            chain: issued.chain,
+            serial: issued.serial,
+            digest: issued.ticket,
+            state: State::Issued,
+            opening: None,
+            closing: None,
+            remark: None,
+        };
+        let checkpoint = |event: &Event| {
+            let bytes = event.body.as_slice().try_into();
+            bytes.map(Some).map_err(|_| StoreError::Damaged("a checkpoint of another length"))
+        };
+        for event in events.iter().skip(1) {
+            match (ticket.state, event.kind) {
+                (State::Issued, Kind::Opened) => (ticket.state, ticket.opening) = (State::Opened, checkpoint(event)?),
+                (State::Opened, Kind::Closed) => (ticket.state, ticket.closing) = (State::Closed, checkpoint(event)?),
+                (State::Issued | State::Opened, Kind::Abandoned) => {
+                    ticket.state = State::Abandoned;
+                    ticket.remark = Some(String::from_utf8_lossy(&event.body).into_owned());
+                }
+                _ => return Err(StoreError::Damaged("an event that cannot follow the one before it")),
+            }
+        }
+        if issued.kind != Kind::Issued {
+            return Err(StoreError::Damaged("a session without its ticket"));
+        }
+        Ok(Some(ticket))
+    }
 }
 
-/// Commits, and returns the new state of the ticket.
-fn finish(work: Transaction, digest: &[u8; 32]) -> Result<TicketRecord, IssueError> {
-    let ticket = by_digest(&work, digest)?.ok_or(IssueError::Unknown)?;
-    work.commit()?;
-    Ok(ticket)
-}
-
-fn by_digest(work: &Transaction, digest: &[u8; 32]) -> Result<Option<TicketRecord>, IssueError> {
-    Ok(work.query_row(&format!("{COLUMNS} WHERE digest = ?"), [digest], read).optional()?)
+/// Makes the schema of a store in a PostgreSQL database, as its owner, and allows `role` to read it and to append
+/// events. Errors: not a database on this machine; there is a store; no such role.
+pub fn make_store(url: &str, role: &str) -> Result<(), IssueError> {
+    Ok(Postgres::make(url, role)?)
 }
 
 fn parse(bytes: &[u8; 192]) -> Result<Checkpoint, IssueError> {
@@ -359,18 +371,4 @@ fn parse(bytes: &[u8; 192]) -> Result<Checkpoint, IssueError> {
 
 fn digest(bytes: &[u8; 192]) -> Result<[u8; 32], IssueError> {
     Ok(parse(bytes)?.digest())
-}
-
-fn read(row: &Row) -> rusqlite::Result<TicketRecord> {
-    let state: String = row.get(4)?;
-    let unknown = || rusqlite::Error::InvalidColumnType(4, state.clone(), rusqlite::types::Type::Text);
-    Ok(TicketRecord {
-        chain: Chain { key: row.get(0)?, seat: row.get(1)? },
-        serial: row.get(2)?,
-        digest: row.get(3)?,
-        state: State::ALL.into_iter().find(|known| known.name() == state).ok_or_else(unknown)?,
-        opening: row.get(5)?,
-        closing: row.get(6)?,
-        remark: row.get(7)?,
-    })
 }

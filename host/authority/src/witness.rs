@@ -31,7 +31,7 @@ use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, 
 use zerocopy::{FromBytes, IntoBytes};
 
 use crate::shown::{self, ShownError};
-use crate::store::{self, StoreError};
+use crate::store::{StoreError, file};
 pub use http::{HttpError, read_head};
 use log::Log;
 pub use post::{LanePost, MAX_BODY, Post};
@@ -39,7 +39,7 @@ pub use post::{LanePost, MAX_BODY, Post};
 /// `application_id`, "PTCX". Stores of the older version ("PTCW") contain the root of one lane; stores of this version
 /// contain the heads of all lanes.
 const APPLICATION: i32 = 0x5054_4358;
-const VERSIONS: [&str; 2] = [FIRST, SEATS];
+const STEPS: [file::Step; 2] = [|work| Ok(work.execute_batch(FIRST)?), |work| Ok(work.execute_batch(SEATS)?)];
 const FIRST: &str = "
 CREATE TABLE log (
   key BLOB PRIMARY KEY CHECK (length(key) = 32),
@@ -246,7 +246,7 @@ impl Witness {
     /// witness's state; an invalid key name.
     pub fn open(path: &Path, key: SigningKey, name: &str, issuers: Vec<VerifyingKey>) -> Result<Self, InternalError> {
         let name = WitnessKey::new(name, key.verifying_key())?;
-        Ok(Self { database: Mutex::new(store::open(path, APPLICATION, &VERSIONS)?), key, name, issuers })
+        Ok(Self { database: Mutex::new(file::open(path, APPLICATION, &STEPS)?), key, name, issuers })
     }
 
     /// Name and public key, for trust stores.

@@ -7,7 +7,8 @@ use anyhow::{Context, anyhow, bail};
 use clap::{Subcommand, ValueEnum};
 use portcullis_authority::ca::{self, CertificateAuthority, Device, Window};
 use portcullis_authority::keys;
-use portcullis_authority::tickets::{Issuer, Request, TicketRecord};
+use portcullis_authority::StoreUrl;
+use portcullis_authority::tickets::{Issuer, Request, TicketRecord, make_store};
 use portcullis_authority::witness::Witness;
 use portcullis_authority::witness::server::{Limits, Server};
 use portcullis_evidence::certificate::{Class, key_id};
@@ -79,15 +80,20 @@ pub(crate) enum ClassArg {
 
 #[derive(clap::Args)]
 pub(crate) struct IssuerArgs {
-    /// The issuer's state, SQLite; made when it is not there.
-    #[arg(long, value_name = "FILE")]
-    store: PathBuf,
+    /// The issuer's state: an SQLite file, which is made when it is not there, or a PostgreSQL database on this machine,
+    /// `postgres://USER@localhost/DATABASE`, which `ticket store` prepares.
+    #[arg(long, value_name = "FILE|URL")]
+    store: StoreUrl,
     /// The issuer's private key; made, with mode 600, when it is not there.
     #[arg(long, value_name = "FILE")]
     key: PathBuf,
     /// Name of the issuer.
     #[arg(long, default_value = "issuer")]
     name: String,
+    /// Folder of the issuer's public log (C2SP tlog-tiles): every event is in it before the command ends. A store that
+    /// has not every event of the log is refused.
+    #[arg(long, value_name = "DIR")]
+    public_log: Option<PathBuf>,
 }
 
 #[derive(Subcommand)]
@@ -128,6 +134,16 @@ pub(crate) enum Ticket {
         #[arg(long, value_name = "FILE")]
         output: PathBuf,
     },
+    /// Prepare a PostgreSQL database as an issuer's store, as its owner. The role of the issuer can then read it and append
+    /// events, and cannot change any.
+    Store {
+        /// The database, as its owner reaches it: `postgres://OWNER@localhost/DATABASE`.
+        #[arg(long, value_name = "URL")]
+        store: String,
+        /// The role of the issuer.
+        #[arg(long)]
+        role: String,
+    },
     /// Show the opening checkpoint of a ticket's session to the issuer.
     Redeem {
         #[command(flatten)]
@@ -147,6 +163,23 @@ pub(crate) enum Ticket {
         /// The card's public key.
         #[arg(long, value_name = "HEX")]
         public_key: String,
+    },
+    /// Write a ticket that was issued to a file again: the first one was lost.
+    Show {
+        #[command(flatten)]
+        issuer: IssuerArgs,
+        /// The card's public key.
+        #[arg(long, value_name = "HEX")]
+        public_key: String,
+        /// Seat of the card.
+        #[arg(long, value_name = "N", default_value_t = 0)]
+        seat: u16,
+        /// Serial of the ticket.
+        #[arg(long)]
+        serial: u64,
+        /// New file for the ticket.
+        #[arg(long, value_name = "FILE")]
+        output: PathBuf,
     },
     /// Give up a ticket whose session did not end properly.
     Abandon {
@@ -172,6 +205,11 @@ pub(crate) enum Ticket {
     },
     /// Print the issuer's public key, for the folder `issuers` of a trust folder.
     Key {
+        #[command(flatten)]
+        issuer: IssuerArgs,
+    },
+    /// Bring the public log up to date, and print the key by which readers check it (C2SP signed-note).
+    Log {
         #[command(flatten)]
         issuer: IssuerArgs,
     },
@@ -271,7 +309,11 @@ fn run_ca(command: &Ca) -> anyhow::Result<u8> {
 
 impl IssuerArgs {
     fn open(&self) -> anyhow::Result<Issuer> {
-        Ok(Issuer::open(&self.store, key(&self.key)?, &self.name)?)
+        let mut issuer = Issuer::open(&self.store, key(&self.key)?, &self.name)?;
+        if let Some(folder) = &self.public_log {
+            issuer.publish(folder)?;
+        }
+        Ok(issuer)
     }
 }
 
@@ -308,28 +350,34 @@ fn run_ticket(command: &Ticket) -> anyhow::Result<u8> {
                 heartbeat_ticks: *heartbeat_ticks,
                 window: Window { not_before: now, not_after: now.saturating_add(hours.saturating_mul(3600)) },
             };
-            let new = || format!("the ticket needs a new file, not `{}`", output.display());
             if output.exists() {
-                bail!(new());
+                bail!(needs_new(output));
             }
             let ticket = issuer.open()?.issue(&request)?;
-            let mut file = std::fs::File::create_new(output).with_context(new)?;
-            std::io::Write::write_all(&mut file, &ticket)?;
-            file.sync_all()?;
+            write_new(output, &ticket)?;
             let issued = portcullis_evidence::ticket::Ticket::parse(&ticket)?;
             outln!("ticket {} of {}", issued.content.serial, card(request.chain));
         }
+        Ticket::Store { store, role } => make_store(store, role)?,
         Ticket::Redeem { issuer, checkpoint, public_key } => {
             show(&issuer.open()?.redeem(&read(checkpoint)?, &digits("public key", public_key)?)?)?;
         }
         Ticket::Close { issuer, checkpoint, public_key } => {
             show(&issuer.open()?.close(&read(checkpoint)?, &digits("public key", public_key)?)?)?;
         }
+        Ticket::Show { issuer, public_key, seat, serial, output } => {
+            let chain = Chain { key: key_id(&digits::<32>("public key", public_key)?), seat: *seat };
+            write_new(output, &issuer.open()?.ticket(chain, *serial)?)?;
+        }
         Ticket::Abandon { issuer, public_key, seat, serial, remark } => {
             let chain = Chain { key: key_id(&digits::<32>("public key", public_key)?), seat: *seat };
             show(&issuer.open()?.abandon(chain, *serial, remark)?)?;
         }
         Ticket::List { issuer } => issuer.open()?.list()?.iter().try_for_each(show)?,
+        Ticket::Log { issuer } => match issuer.open()?.log_key() {
+            Some(key) => outln!("{key}"),
+            None => bail!("`ticket log` needs `--public-log`"),
+        },
         Ticket::Key { issuer } => {
             outln!("{}", keys::public_pem(&key(&issuer.key)?.verifying_key())?.trim_end());
         }
@@ -340,6 +388,16 @@ fn run_ticket(command: &Ticket) -> anyhow::Result<u8> {
 fn show(ticket: &TicketRecord) -> anyhow::Result<()> {
     outln!("ticket {} of {}: {}", ticket.serial, card(ticket.chain), ticket.state);
     Ok(())
+}
+
+fn needs_new(output: &Path) -> String {
+    format!("the ticket needs a new file, not `{}`", output.display())
+}
+
+fn write_new(output: &Path, ticket: &[u8]) -> anyhow::Result<()> {
+    let mut file = std::fs::File::create_new(output).with_context(|| needs_new(output))?;
+    std::io::Write::write_all(&mut file, ticket)?;
+    Ok(file.sync_all()?)
 }
 
 /// Key and seat of a card. The seat is named only if it is not 0.

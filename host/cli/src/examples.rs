@@ -85,6 +85,10 @@ pub(crate) const EXAMPLES: &[Example] = &[
         &["ticket issue --store t.sqlite --key issuer.pem --public-key HEX --policy HEX --output ticket.cose"],
     ),
     (
+        "ticket store",
+        &["ticket store --store postgres://owner@localhost/tickets --role issuer"],
+    ),
+    (
         "ticket redeem",
         &["ticket redeem --store t.sqlite --key issuer.pem bundle/checkpoints/00000000.cose --public-key HEX"],
     ),
@@ -93,11 +97,16 @@ pub(crate) const EXAMPLES: &[Example] = &[
         &["ticket close --store t.sqlite --key issuer.pem bundle/checkpoints/00000004.cose --public-key HEX"],
     ),
     (
+        "ticket show",
+        &["ticket show --store t.sqlite --key issuer.pem --public-key HEX --serial 7 --output ticket.cose"],
+    ),
+    (
         "ticket abandon",
         &["ticket abandon --store t.sqlite --key issuer.pem --public-key HEX --serial 7 --remark 'power lost'"],
     ),
     ("ticket list", &["ticket list --store t.sqlite --key issuer.pem"]),
     ("ticket key", &["ticket key --store t.sqlite --key issuer.pem > trust/issuers/registrar.pub"]),
+    ("ticket log", &["ticket log --store t.sqlite --key issuer.pem --public-log /srv/www/log"]),
     ("witness serve", &["witness serve --store w.sqlite --key witness.pem --port 8620"]),
     ("witness key", &["witness key --store w.sqlite --key witness.pem > trust/witnesses/one.pub"]),
     ("witness forks", &["witness forks --store w.sqlite --key witness.pem"]),

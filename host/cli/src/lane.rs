@@ -3,13 +3,13 @@
 use crate::failure::Failure;
 use portcullis_core::class::ClassSet;
 use portcullis_lane::{ClassSight, Limits, Place, Relation, Sight};
-use portcullis_policy::image::{Bank, TextImage};
+use portcullis_policy::image::{Bank, Forbidden, TextImage};
 use portcullis_policy::{Package, Policies};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// The lane's classes that a rule forbids: enforced by the card alone, and under other conditions.
-type Forbids = BTreeMap<String, (ClassSet, ClassSet)>;
+/// The lane's classes that each rule forbids.
+type Forbids = BTreeMap<String, Forbidden>;
 
 fn compiled(package: &Package) -> Result<(TextImage, Forbids), Failure> {
     let policies = Policies::alone(package.clone())?;
@@ -20,9 +20,10 @@ fn compiled(package: &Package) -> Result<(TextImage, Forbids), Failure> {
             for (number, row) in policy.compiled.rows(bank) {
                 let (forbidden, rule) = (text.forbidden(row), policy.compiled.rule_of_row(bank, number));
                 let Some(rule) = rule.filter(|_| forbidden != Default::default()) else { continue };
-                let (enforced, conditional) = forbids.entry(rule.id.clone()).or_default();
-                *enforced = enforced.union(forbidden.enforced);
-                *conditional = conditional.union(forbidden.conditional);
+                let all = forbids.entry(rule.id.clone()).or_default();
+                all.enforced = all.enforced.union(forbidden.enforced);
+                all.in_part = all.in_part.union(forbidden.in_part);
+                all.conditional = all.conditional.union(forbidden.conditional);
             }
         }
     }
@@ -50,7 +51,7 @@ pub(crate) fn check(package: &Package) -> Result<(), Failure> {
         };
         outln!("  {:<16} {}{host}", sight(class), class.name);
     }
-    let enforced = forbids.values().filter(|(enforced, _)| *enforced != ClassSet::EMPTY).count();
+    let enforced = forbids.values().filter(|rule| rule.conditional == ClassSet::EMPTY).count();
     outln!("  {enforced} of {} rules that forbid these classes have no other condition", forbids.len());
     Ok(())
 }
@@ -83,8 +84,9 @@ pub(crate) fn explain(package: &Package) -> Result<Value, Failure> {
         let names = of.classes.iter().filter(|class| set.contains(class.id)).map(|class| class.name.clone());
         names.collect::<Vec<_>>()
     };
-    let rules = forbids.iter().map(|(rule, (enforced, conditional))| {
-        json!({"rule": rule, "enforced": names(enforced), "conditional": names(conditional)})
+    let rules = forbids.iter().map(|(rule, Forbidden { enforced, in_part, conditional })| {
+        let (enforced, in_part, conditional) = (names(enforced), names(in_part), names(conditional));
+        json!({"rule": rule, "enforced": enforced, "enforced_in_part": in_part, "conditional": conditional})
     });
     Ok(json!({
         "rules": rules.collect::<Vec<_>>(),

@@ -90,4 +90,16 @@ fn each_seat_has_a_ticket() {
         assert!(said.contains("neither closed nor abandoned"), "{said}");
     }
     assert_eq!(scene.issue("--seat 65536 --output @more.cose").0, Some(2));
+    // A lost ticket is written again, and no file is overwritten.
+    let again = |serial: u64| {
+        let key = &scene.key;
+        scene.said(&format!(
+            "ticket show --store @tickets.sqlite --key @issuer.key --public-key {key} --seat 1 --serial {serial} --output @2.cose"
+        ))
+    };
+    assert_eq!(again(1), (Some(0), String::new()));
+    let read = |name: &str| std::fs::read(scene.folder.path().join(name)).unwrap();
+    assert_eq!(read("2.cose"), read("1.cose"));
+    assert_eq!(again(1).0, Some(1));
+    assert!(again(2).1.contains("no such ticket"));
 }

@@ -6,6 +6,7 @@ use crate::support;
 
 use portcullis_authority::ca::Window;
 use portcullis_authority::keys;
+use portcullis_authority::StoreUrl;
 use portcullis_authority::tickets::{Issuer, Request};
 use portcullis_authority::witness::Witness;
 use portcullis_authority::witness::server::{Limits, Server};
@@ -45,7 +46,7 @@ impl Office {
         let folder = tempfile::tempdir().unwrap();
         let key = keys::generate(&folder.path().join("issuer.key")).unwrap();
         let believed = vec![key.verifying_key()];
-        let issuer = Issuer::open(&folder.path().join("issuer.db"), key, "registrar.example").unwrap();
+        let issuer = Issuer::open(&StoreUrl::File(folder.path().join("issuer.db")), key, "registrar.example").unwrap();
         let key = keys::generate(&folder.path().join("witness.key")).unwrap();
         let store = folder.path().join("witness.db");
         let witness = Witness::open(&store, key, "witness.example/w1", believed).unwrap();

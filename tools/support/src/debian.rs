@@ -61,6 +61,24 @@ pub fn program(name: &str, folder: &Path) -> Result<Option<PathBuf>> {
     Ok(Some(bin.canonicalize()?))
 }
 
+/// The folder in which Debian's PostgreSQL server is unpacked; `None` if the machine has one. It is unpacked into
+/// `folder` once. Errors: as [`fetch`].
+pub fn postgresql(folder: &Path) -> Result<Option<PathBuf>> {
+    const PROGRAMS: &str = "usr/lib/postgresql";
+    if Path::new("/").join(PROGRAMS).exists() {
+        return Ok(None);
+    }
+    let done = folder.join("root");
+    if !done.join(PROGRAMS).exists() {
+        say(&format!("fetching PostgreSQL as Debian packages into {} (once)", folder.display()));
+        // Only a finished folder gets the name.
+        let unfinished = folder.join("unfinished");
+        fs::rename(fetch(&["postgresql"], &unfinished)?, &done)?;
+        fs::remove_dir_all(unfinished)?;
+    }
+    Ok(Some(done.canonicalize()?))
+}
+
 /// Makes `folder` anew and unpacks these packages and their libraries into its folder `root`, which is returned. The C
 /// library is left out: the programs use that of this system. Errors: as [`archive`], [`View::new`] and
 /// [`View::unpack`]; a package does not exist.

@@ -4,6 +4,8 @@
 mod certificates;
 mod common;
 mod forged;
+mod public_log;
+mod stores;
 mod tickets;
 mod witness;
 mod witness_http;

@@ -1,6 +1,7 @@
 //! The witness over HTTP: hostile requests, slow clients, false answers to a client, and a server that is killed.
 
 use super::common::{Card, Session};
+use portcullis_authority::StoreUrl;
 use portcullis_authority::ca::Window;
 use portcullis_authority::tickets::{Issuer, Request};
 use portcullis_authority::witness::client::{Client, ClientError, WitnessReply};
@@ -116,7 +117,7 @@ fn over_http() {
 fn sessions_from_ticket_to_close() {
     let served = Served::new(Limits::default());
     let dir = tempfile::tempdir().unwrap();
-    let mut issuer = Issuer::open(&dir.path().join("tickets"), key(5), "registrar.example").unwrap();
+    let mut issuer = Issuer::open(&StoreUrl::File(dir.path().join("tickets")), key(5), "registrar.example").unwrap();
     let card = &served.card;
     let request = Request {
         profiles: BTreeSet::new(),

@@ -31,7 +31,7 @@ mod signed;
 pub use error::{MAX_BYTES, MAX_SIGNATURES, NoteError};
 pub use head::{Head, decimal, hash};
 pub use proof::{WitnessEntry, WitnessProof};
-pub use signed::{Note, WitnessKey, cosign};
+pub use signed::{Note, WitnessKey, cosign, is_key_name, key_id};
 
 use crate::format::ticket::Chain;
 use crate::format::tree::{self, Hash};

@@ -107,6 +107,8 @@ pub(crate) struct StreamMachine {
     submitted: Option<PendingEntry>,
     /// The text lane's scan after the admitted text.
     scan: Scan,
+    /// Whether a tool call was admitted last.
+    after_call: bool,
     phase: Phase,
     /// Digest of the filter's report, until the NOTE right after BEGIN is submitted.
     note: Option<[u8; 32]>,
@@ -138,6 +140,7 @@ impl StreamMachine {
             since_checkpoint: 0,
             submitted: None,
             scan: Scan::NEW,
+            after_call: false,
             phase: Phase::Begin,
             note,
             last_refusal: String::new(),
@@ -189,7 +192,9 @@ impl StreamMachine {
             Phase::Begin => self.submit(PendingEntry::Session, Opcode::Begin, self.context().digest(), None),
             Phase::Body => self.next_span(),
             Phase::End => {
-                if self.overflows(self.queue.held().len()) || self.holds_a_hit() {
+                // Formatting before a call did not leave with it, and after it nobody wants it.
+                let late = self.reads_texts() && self.after_call;
+                if late || self.overflows(self.queue.held().len()) || self.holds_a_hit() {
                     self.queue.set_held(String::new());
                 }
                 let (salt, parts) = (self.salt(), [self.queue.held().as_bytes()]);
@@ -430,6 +435,7 @@ impl StreamMachine {
     fn admitted(&mut self, flight: InFlight, verdict: &Verdict, record: Option<&Record>) {
         let before = self.state.bounds.drift;
         self.scan = flight.scan;
+        self.after_call = !flight.work.kind.is_text();
         let undo = self.state.admit(&flight.mutation, flight.sequence, flight.descriptor.commitment);
         self.determined(CardAnswer { flight: &flight, verdict: Some(verdict), why: None, fault: None, record });
         let leaves = !self.queue.held_before(&flight.work, self.reads_texts()).is_empty();

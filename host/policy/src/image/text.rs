@@ -16,8 +16,10 @@ pub struct TextImage {
 /// The lane's classes that a row forbids.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Forbidden {
-    /// Whatever else the host describes.
+    /// Whatever else the host describes: the lane finds the whole class.
     pub enforced: ClassSet,
+    /// The same for the forms that the lane finds; the host alone finds the other forms.
+    pub in_part: ClassSet,
     /// Only if other conditions hold, too. A host that describes these falsely gets past the row.
     pub conditional: ClassSet,
 }
@@ -46,10 +48,15 @@ impl TextImage {
             ..*row
         };
         let conditions = all.iter().map(|all| all.count_ones()).chain(any.iter().map(|any| u32::from(*any != 0)));
-        if unconditional == *permit_all && conditions.sum::<u32>() == 1 {
-            Forbidden { enforced: classes, conditional: ClassSet::EMPTY }
-        } else {
-            Forbidden { enforced: ClassSet::EMPTY, conditional: classes }
+        if unconditional != *permit_all || conditions.sum::<u32>() != 1 {
+            return Forbidden { conditional: classes, ..Forbidden::default() };
+        }
+        let whole = self.compiled.classes.iter().filter(|class| matches!(class.sight(), Sight::Whole(_)));
+        let whole = whole.map(|class| class.id).collect::<ClassSet>().0;
+        Forbidden {
+            enforced: ClassSet(classes.0 & whole),
+            in_part: ClassSet(classes.0 & !whole),
+            conditional: ClassSet::EMPTY,
         }
     }
 }

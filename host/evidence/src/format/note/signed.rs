@@ -153,12 +153,15 @@ fn message(text: &str, time: u64) -> Vec<u8> {
     format!("cosignature/v1\ntime {time}\n{text}").into_bytes()
 }
 
-fn is_key_name(name: &str) -> bool {
+/// Whether a key can have this name (C2SP signed-note).
+#[must_use]
+pub fn is_key_name(name: &str) -> bool {
     !name.is_empty() && !name.chars().any(|c| c == '+' || c.is_whitespace() || c.is_control())
 }
 
 /// Key id: the first bytes of SHA-256(name, newline, signature type, public key).
-pub(super) fn key_id(name: &str, kind: u8, key: &[u8]) -> [u8; 4] {
+#[must_use]
+pub fn key_id(name: &str, kind: u8, key: &[u8]) -> [u8; 4] {
     let digest = Sha256::new().chain_update(name).chain_update([b'\n', kind]).chain_update(key).finalize();
     let mut id = [0; 4];
     id.copy_from_slice(digest.split_at(4).0);

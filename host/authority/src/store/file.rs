@@ -4,27 +4,15 @@
 use std::fs::OpenOptions;
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
-use rusqlite::Connection;
+use rusqlite::{Connection, Transaction};
+
+use super::StoreError;
 
 /// Longest wait for a transaction of another process.
 const BUSY: Duration = Duration::from_secs(5);
-
-#[derive(Debug, thiserror::Error)]
-pub enum StoreError {
-    #[error("the store: {0}")]
-    Sqlite(#[from] rusqlite::Error),
-    #[error("cannot make `{0}`: {1}")]
-    Make(PathBuf, io::Error),
-    #[error("`{0}` is a database, but not a store of this kind and version")]
-    Kind(PathBuf),
-    #[error("`{0}` is a store of a newer version of this program")]
-    Newer(PathBuf),
-    #[error("the store is damaged: {0}")]
-    Damaged(&'static str),
-}
 
 /// Creates an empty file that only its user may read, if none exists. SQLite gives its other files the same mode.
 fn only_the_users_own(path: &Path) -> Result<(), StoreError> {
@@ -34,9 +22,11 @@ fn only_the_users_own(path: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// Opens the store of kind `application` at `path`, or creates it. `versions` are the changes of the tables from each
-/// version to the next one; the first makes them.
-pub(crate) fn open(path: &Path, application: i32, versions: &[&str]) -> Result<Connection, StoreError> {
+/// A change of a store from a version to the next one.
+pub(crate) type Step = fn(&Transaction<'_>) -> Result<(), StoreError>;
+
+/// Opens the store of kind `application` at `path`, or creates it. The first of `steps` makes the tables.
+pub(crate) fn open(path: &Path, application: i32, steps: &[Step]) -> Result<Connection, StoreError> {
     only_the_users_own(path)?;
     let mut database = Connection::open(path)?;
     database.busy_timeout(BUSY)?;
@@ -51,13 +41,14 @@ pub(crate) fn open(path: &Path, application: i32, versions: &[&str]) -> Result<C
         (0, true) => 0,
         // Stores of the first version do not name it.
         (found, false) if found == application => version.max(1),
-        _ => return Err(StoreError::Kind(path.to_owned())),
+        _ => return Err(StoreError::Kind(path.display().to_string())),
     };
-    let changes = versions.get(known..).ok_or_else(|| StoreError::Newer(path.to_owned()))?;
-    if !changes.is_empty() {
-        changes.iter().try_for_each(|change| work.execute_batch(change))?;
+    let shown = || path.display().to_string();
+    let missing = steps.get(known..).ok_or_else(|| StoreError::Newer(shown()))?;
+    if !missing.is_empty() {
+        missing.iter().try_for_each(|step| step(&work))?;
         work.pragma_update(None, "application_id", application)?;
-        work.pragma_update(None, "user_version", versions.len())?;
+        work.pragma_update(None, "user_version", steps.len())?;
     }
     work.commit()?;
     Ok(database)

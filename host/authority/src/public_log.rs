@@ -1,0 +1,302 @@
+//! The issuer's public log: every event, in a C2SP `tlog-tiles` log of static files that any web server can serve.
+//!
+//! ```text
+//! checkpoint                 the signed head of the log (C2SP tlog-checkpoint, Ed25519)
+//! tile/<level>/<tile>        256 hashes of RFC 9162's tree; a tile that is not full has the suffix .p/<hashes>
+//! tile/entries/<tile>        the entries below a tile of level 0, each after its length
+//! ```
+//!
+//! An entry names the event and has its hash, not its body: a ticket names contexts and profiles. An event is in the
+//! log before the ticket leaves the issuer. So a store that was restored from an old backup, or a standby server that
+//! has not everything, is behind the log, and the issuer refuses to start on it.
+//!
+//! New tiles are on the disk before the checkpoint names them; a crash leaves the log as it was, or longer.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use base64ct::{Base64, Encoding};
+use ed25519_dalek::{Signature, Signer, SigningKey};
+use portcullis_evidence::note::{Head, is_key_name, key_id};
+use portcullis_evidence::ticket::Chain;
+use portcullis_evidence::tree::{self, Frontier, Hash};
+
+use crate::store::{Event, Kind};
+
+/// Hashes of a full tile.
+const WIDTH: usize = 256;
+/// Bytes of an entry.
+const ENTRY: usize = 118;
+/// Version of the entries.
+const VERSION: u8 = 1;
+/// The signature type of a log's own signature (C2SP signed-note).
+const ED25519: u8 = 1;
+/// Longest wait for another process that writes the log.
+const BUSY: Duration = Duration::from_secs(5);
+
+#[derive(Debug, thiserror::Error)]
+pub enum PublicLogError {
+    #[error("the public log: `{path}`: {error}")]
+    Io { path: String, error: io::Error },
+    #[error("the public log in `{0}` is in use")]
+    Busy(String),
+    #[error("the public log: `{path}` is damaged: {what}")]
+    Damaged { path: String, what: &'static str },
+    #[error("the checkpoint of the public log is not signed by this issuer")]
+    Signature,
+    #[error("a log cannot be called `{0}`")]
+    Name(String),
+    /// The store has lost events.
+    #[error(
+        "the store is behind the public log: it has not the event {place} of seat {seat} (session {serial}). It is an old \
+         copy; bring back the newest one"
+    )]
+    Behind { seat: u16, place: u64, serial: u64 },
+}
+
+fn at(path: &Path) -> impl FnOnce(io::Error) -> PublicLogError {
+    let path = path.display().to_string();
+    move |error| PublicLogError::Io { path, error }
+}
+
+fn damaged_at(path: &Path, what: &'static str) -> PublicLogError {
+    PublicLogError::Damaged { path: path.display().to_string(), what }
+}
+
+/// An event, as the log has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Entry {
+    pub(crate) chain: Chain,
+    /// Number of the event in the chain.
+    pub(crate) place: u64,
+    pub(crate) serial: u64,
+    pub(crate) kind: Kind,
+    /// Digest of the session's ticket.
+    pub(crate) ticket: Hash,
+    /// Hash of the event.
+    pub(crate) hash: Hash,
+}
+
+impl Entry {
+    pub(crate) fn of(event: &Event, place: u64, hash: Hash) -> Self {
+        let Event { chain, serial, kind, ticket, .. } = *event;
+        Self { chain, place, serial, kind, ticket, hash }
+    }
+
+    fn to_bytes(self) -> [u8; ENTRY] {
+        let mut bytes = [0; ENTRY];
+        let parts: [&[u8]; 8] = [
+            &[VERSION],
+            &self.chain.key,
+            &u32::from(self.chain.seat).to_be_bytes(),
+            &self.place.to_be_bytes(),
+            &self.serial.to_be_bytes(),
+            &[self.kind as u8],
+            &self.ticket,
+            &self.hash,
+        ];
+        bytes.iter_mut().zip(parts.concat()).for_each(|(to, from)| *to = from);
+        bytes
+    }
+
+    fn parse(bytes: &[u8]) -> Option<Self> {
+        let (version, rest) = bytes.split_first()?;
+        let (key, rest) = rest.split_first_chunk()?;
+        let (seat, rest) = rest.split_first_chunk()?;
+        let (place, rest) = rest.split_first_chunk()?;
+        let (serial, rest) = rest.split_first_chunk()?;
+        let (kind, rest) = rest.split_first()?;
+        let (ticket, hash) = rest.split_first_chunk()?;
+        let seat = u16::try_from(u32::from_be_bytes(*seat)).ok()?;
+        let entry = Self {
+            chain: Chain { key: *key, seat },
+            place: u64::from_be_bytes(*place),
+            serial: u64::from_be_bytes(*serial),
+            kind: Kind::of(i64::from(*kind)).ok()?,
+            ticket: *ticket,
+            hash: hash.try_into().ok()?,
+        };
+        (*version == VERSION).then_some(entry)
+    }
+}
+
+/// A log in a folder, locked for this process.
+pub(crate) struct PublicLog {
+    folder: PathBuf,
+    name: String,
+    key: SigningKey,
+    entries: Vec<Entry>,
+    tree: Frontier,
+    /// The hashes of each level: at level 0 of the entries, above of every full tile of the level below.
+    levels: Vec<Vec<Hash>>,
+    /// Held until the end.
+    _lock: File,
+}
+
+impl PublicLog {
+    /// Opens the log in `folder`, or makes it. Reads and checks all of it. Errors: another process has it; it is
+    /// damaged, or another issuer's.
+    pub(crate) fn open(folder: &Path, name: &str, key: SigningKey) -> Result<Self, PublicLogError> {
+        if !is_key_name(name) {
+            return Err(PublicLogError::Name(name.to_owned()));
+        }
+        fs::create_dir_all(folder).map_err(at(folder))?;
+        let lock = folder.join(".lock");
+        let lock = File::options().create(true).truncate(false).write(true).open(&lock).map_err(at(&lock))?;
+        let begun = Instant::now();
+        while lock.try_lock().is_err() {
+            if begun.elapsed() > BUSY {
+                return Err(PublicLogError::Busy(folder.display().to_string()));
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let (folder, name) = (folder.to_owned(), name.to_owned());
+        let mut log = Self { folder, name, key, entries: Vec::new(), tree: Frontier::new(), levels: vec![Vec::new()], _lock: lock };
+        if log.folder.join("checkpoint").exists() {
+            log.read()?;
+        }
+        Ok(log)
+    }
+
+    /// The entries, in order.
+    pub(crate) fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// Appends entries; they are on the disk when the function returns.
+    pub(crate) fn append(&mut self, entries: &[Entry]) -> Result<(), PublicLogError> {
+        if entries.is_empty() {
+            return Ok(());
+        }
+        let first = self.entries.len();
+        entries.iter().for_each(|entry| self.push(*entry));
+        for tile in first / WIDTH..=(self.entries.len() - 1) / WIDTH {
+            let own = self.entries.chunks(WIDTH).nth(tile).unwrap_or_default();
+            let length = (ENTRY as u16).to_be_bytes();
+            let bundle = own.iter().flat_map(|entry| length.into_iter().chain(entry.to_bytes()));
+            self.write_tile("entries", tile, own.len(), &bundle.collect::<Vec<_>>())?;
+        }
+        let mut changed = first;
+        for (level, hashes) in self.levels.iter().enumerate() {
+            for (tile, own) in hashes.chunks(WIDTH).enumerate().skip(changed / WIDTH) {
+                self.write_tile(&level.to_string(), tile, own.len(), own.as_flattened())?;
+            }
+            changed /= WIDTH;
+        }
+        let note = self.checkpoint()?;
+        self.write(&self.folder.join("checkpoint"), note.as_bytes())
+    }
+
+    fn push(&mut self, entry: Entry) {
+        self.entries.push(entry);
+        let mut hash = tree::leaf(&entry.to_bytes());
+        self.tree.push(hash);
+        for level in 0.. {
+            if self.levels.len() == level {
+                self.levels.push(Vec::new());
+            }
+            let Some(hashes) = self.levels.get_mut(level) else { return };
+            hashes.push(hash);
+            if !hashes.len().is_multiple_of(WIDTH) {
+                return;
+            }
+            let tile = hashes.len() - WIDTH;
+            hash = tree::root(hashes.get(tile..).unwrap_or_default().iter().copied());
+        }
+    }
+
+    /// The key by which readers check the log (C2SP signed-note).
+    pub(crate) fn verifier_key(&self) -> String {
+        let public = self.key.verifying_key().to_bytes();
+        let id = u32::from_be_bytes(key_id(&self.name, ED25519, &public));
+        let key = [&[ED25519][..], &public].concat();
+        format!("{}+{id:08x}+{}", self.name, Base64::encode_string(&key))
+    }
+
+    /// The signed head of the log.
+    fn checkpoint(&self) -> Result<String, PublicLogError> {
+        let head = Head { origin: self.name.clone(), size: self.entries.len() as u64, root: self.tree.root() };
+        let text = head.text();
+        let id = key_id(&self.name, ED25519, self.key.verifying_key().as_bytes());
+        let signature = [&id[..], &self.key.sign(text.as_bytes()).to_bytes()].concat();
+        Ok(format!("{text}\n\u{2014} {} {}\n", self.name, Base64::encode_string(&signature)))
+    }
+
+    /// Reads the entries that the checkpoint names, and checks its signature and its root.
+    fn read(&mut self) -> Result<(), PublicLogError> {
+        let path = self.folder.join("checkpoint");
+        let damaged = |what| damaged_at(&path, what);
+        let note = fs::read_to_string(&path).map_err(at(&path))?;
+        let (text, signature) = note.split_once("\n\n").ok_or_else(|| damaged("it is no signed note"))?;
+        let text = format!("{text}\n");
+        let head = Head::parse(&text).map_err(|_| damaged("it is no head of a log"))?;
+        let signature = signature.strip_prefix(&format!("\u{2014} {} ", self.name)).and_then(|s| s.strip_suffix('\n'));
+        let signature = signature.and_then(|line| Base64::decode_vec(line).ok()).ok_or(PublicLogError::Signature)?;
+        let id = key_id(&self.name, ED25519, self.key.verifying_key().as_bytes());
+        let signature = signature.strip_prefix(&id[..]).and_then(|bytes| Signature::from_slice(bytes).ok());
+        let signed = signature.is_some_and(|signature| {
+            self.key.verifying_key().verify_strict(text.as_bytes(), &signature).is_ok()
+        });
+        if !signed || head.origin != self.name {
+            return Err(PublicLogError::Signature);
+        }
+        let size = usize::try_from(head.size).map_err(|_| damaged("it is too long"))?;
+        for tile in 0..size.div_ceil(WIDTH) {
+            let width = (size - tile * WIDTH).min(WIDTH);
+            let path = self.tile("entries", tile, width);
+            let bytes = fs::read(&path).map_err(at(&path))?;
+            let mut count = 0;
+            for entry in bytes.chunks(2 + ENTRY) {
+                let entry = entry.strip_prefix(&(ENTRY as u16).to_be_bytes()).and_then(Entry::parse);
+                self.push(entry.ok_or_else(|| damaged_at(&path, "an entry of another form"))?);
+                count += 1;
+            }
+            if count != width {
+                return Err(damaged_at(&path, "the number of its entries"));
+            }
+        }
+        if self.tree.root() == head.root { Ok(()) } else { Err(damaged("its root is not that of the entries")) }
+    }
+
+    /// The file of a tile. Every three digits of its number are a folder; all but the last begin with `x`.
+    fn tile(&self, level: &str, number: usize, width: usize) -> PathBuf {
+        let mut digits = vec![format!("{:03}", number % 1_000)];
+        let mut rest = number / 1_000;
+        while rest > 0 {
+            digits.insert(0, format!("x{:03}", rest % 1_000));
+            rest /= 1_000;
+        }
+        let mut path = self.folder.join("tile").join(level);
+        path.extend(digits);
+        if width == WIDTH {
+            return path;
+        }
+        path.as_mut_os_string().push(".p");
+        path.join(width.to_string())
+    }
+
+    fn write_tile(&self, level: &str, number: usize, width: usize, bytes: &[u8]) -> Result<(), PublicLogError> {
+        self.write(&self.tile(level, number, width), bytes)?;
+        if width == WIDTH {
+            let mut partial = self.tile(level, number, width).into_os_string();
+            partial.push(".p");
+            // A full tile replaces the ones that were not; nothing depends on their end.
+            let _ = fs::remove_dir_all(partial);
+        }
+        Ok(())
+    }
+
+    /// Writes a file as a whole: under another name first, and on the disk before it gets its own.
+    fn write(&self, path: &Path, bytes: &[u8]) -> Result<(), PublicLogError> {
+        let folder = path.parent().unwrap_or(&self.folder);
+        let unfinished = self.folder.join(".unfinished");
+        let written = fs::create_dir_all(folder)
+            .and_then(|()| File::create(&unfinished))
+            .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()))
+            .and_then(|()| fs::rename(&unfinished, path))
+            .and_then(|()| File::open(folder)?.sync_all());
+        written.map_err(at(path))
+    }
+}

@@ -1,0 +1,204 @@
+//! Where an outside party keeps its state.
+//!
+//! The issuer's state is a list of [`Event`]s for each [`Chain`], which only grows. Each event has the hash of the one
+//! before it, so that a changed or lost event shows. [`Events`] is the store behind it: an SQLite file ([`sqlite`]) or
+//! a PostgreSQL database ([`postgres`]). The witness's state is an SQLite file of its own ([`file`]).
+
+pub(crate) mod file;
+pub(crate) mod postgres;
+pub(crate) mod sqlite;
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use portcullis_evidence::ticket::Chain;
+use sha2::{Digest, Sha256};
+
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    #[error("the store: {0}")]
+    Sqlite(#[from] rusqlite::Error),
+    #[error("the store: {}", postgres::reason(.0))]
+    Postgres(#[from] ::postgres::Error),
+    #[error("cannot make `{0}`: {1}")]
+    Make(PathBuf, io::Error),
+    #[error("`{0}` is a database, but not a store of this kind and version")]
+    Kind(String),
+    #[error("`{0}` is a store of a newer version of this program")]
+    Newer(String),
+    #[error("`{0}` has no store: make it with `ticket store`")]
+    NotMade(String),
+    #[error(
+        "the connection to the database is not encrypted, so its host must be this machine: name a socket, or `localhost` \
+         and a tunnel"
+    )]
+    NotHere,
+    #[error("the database did not answer in time; it is not known whether it has done what was asked")]
+    NoAnswer,
+    #[error("the store is damaged: {0}")]
+    Damaged(&'static str),
+    #[error("the store is in use by too many others")]
+    Busy,
+}
+
+/// The place of a store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StoreUrl {
+    /// An SQLite file.
+    File(PathBuf),
+    /// `postgres://user:password@host:port/database`, or with `?host=/folder` a socket.
+    Postgres(String),
+}
+
+impl FromStr for StoreUrl {
+    type Err = std::convert::Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let postgres = ["postgres://", "postgresql://"].iter().any(|scheme| text.starts_with(scheme));
+        Ok(if postgres { Self::Postgres(text.to_owned()) } else { Self::File(text.into()) })
+    }
+}
+
+impl fmt::Display for StoreUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(path) => write!(f, "{}", path.display()),
+            Self::Postgres(url) => f.write_str(url),
+        }
+    }
+}
+
+/// What happened to a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Kind {
+    /// The body is the ticket's COSE message.
+    Issued = 0,
+    /// The body is the opening checkpoint.
+    Opened = 1,
+    /// The body is the closing checkpoint.
+    Closed = 2,
+    /// The body is a remark.
+    Abandoned = 3,
+}
+
+impl Kind {
+    const ALL: [Self; 4] = [Self::Issued, Self::Opened, Self::Closed, Self::Abandoned];
+
+    pub(crate) fn of(number: i64) -> Result<Self, StoreError> {
+        let kind = Self::ALL.into_iter().find(|kind| *kind as i64 == number);
+        kind.ok_or(StoreError::Damaged("an event of an unknown kind"))
+    }
+}
+
+/// The end of a chain: the number of its events, and the hash of the last one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Head {
+    pub(crate) size: u64,
+    pub(crate) hash: [u8; 32],
+}
+
+impl Head {
+    /// The head of a chain without an event.
+    pub(crate) const NEW: Self = Self { size: 0, hash: [0; 32] };
+}
+
+/// An event of a chain.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Event {
+    pub(crate) chain: Chain,
+    /// Number of the session in the chain.
+    pub(crate) serial: u64,
+    pub(crate) kind: Kind,
+    /// Digest of the session's ticket.
+    pub(crate) ticket: [u8; 32],
+    pub(crate) body: Vec<u8>,
+}
+
+impl fmt::Debug for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} of session {} at seat {}", self.kind, self.serial, self.chain.seat)
+    }
+}
+
+impl Event {
+    /// The head of the chain with this event behind `before`.
+    ///
+    /// The hash is SHA-256 over 01, the hash before, key, seat u32, place of the event u64, serial u64, kind u8, ticket
+    /// digest and body; integers are big-endian, as PostgreSQL sends them.
+    pub(crate) fn head(&self, before: &Head) -> Head {
+        let hash = Sha256::new()
+            .chain_update([1])
+            .chain_update(before.hash)
+            .chain_update(self.chain.key)
+            .chain_update(u32::from(self.chain.seat).to_be_bytes())
+            .chain_update(before.size.to_be_bytes())
+            .chain_update(self.serial.to_be_bytes())
+            .chain_update([self.kind as u8])
+            .chain_update(self.ticket)
+            .chain_update(&self.body);
+        Head { size: before.size + 1, hash: hash.finalize().into() }
+    }
+}
+
+/// A store of events. Each call is one transaction.
+pub(crate) trait Events: Send {
+    fn head(&mut self, chain: Chain) -> Result<Head, StoreError>;
+
+    /// The events of the chain's newest session, in order; empty without one.
+    fn newest(&mut self, chain: Chain) -> Result<Vec<Event>, StoreError>;
+
+    /// The events of a session, in order; empty without it.
+    fn session(&mut self, chain: Chain, serial: u64) -> Result<Vec<Event>, StoreError>;
+
+    /// The events of the session with this ticket, in order; empty without it.
+    fn of_ticket(&mut self, ticket: &[u8; 32]) -> Result<Vec<Event>, StoreError>;
+
+    /// All events, by chain and in order. Errors: [`StoreError::Damaged`] if their hashes do not follow each other up
+    /// to the heads.
+    fn all(&mut self) -> Result<Vec<Event>, StoreError>;
+
+    /// Appends an event, and returns `true`, if the head of its chain is still `after`. The event is durable then.
+    fn append(&mut self, after: &Head, event: &Event) -> Result<bool, StoreError>;
+}
+
+/// Opens the store. An SQLite file is made if it is not there.
+pub(crate) fn open(url: &StoreUrl) -> Result<Box<dyn Events>, StoreError> {
+    Ok(match url {
+        StoreUrl::File(path) => Box::new(sqlite::Sqlite::open(path)?),
+        StoreUrl::Postgres(url) => Box::new(postgres::Postgres::open(url)?),
+    })
+}
+
+/// Checks that the hashes of a chain's events follow each other up to its head.
+fn check(chain: Chain, events: &[(Event, [u8; 32])], head: &Head) -> Result<(), StoreError> {
+    let mut before = Head::NEW;
+    for (event, hash) in events {
+        before = event.head(&before);
+        if event.chain != chain || before.hash != *hash {
+            return Err(StoreError::Damaged("the hash of an event is wrong"));
+        }
+    }
+    if before == *head { Ok(()) } else { Err(StoreError::Damaged("a chain does not end where its head says")) }
+}
+
+/// The events of all chains without their hashes, once these are checked. `heads` and `events` are in order of chains.
+fn checked(heads: &[(Chain, Head)], events: Vec<(Event, [u8; 32])>) -> Result<Vec<Event>, StoreError> {
+    let mut rest = events.as_slice();
+    for (chain, head) in heads {
+        let count = rest.iter().take_while(|(event, _)| event.chain == *chain).count();
+        let (own, others) = rest.split_at(count);
+        check(*chain, own, head)?;
+        rest = others;
+    }
+    if !rest.is_empty() {
+        return Err(StoreError::Damaged("events without a head"));
+    }
+    Ok(events.into_iter().map(|(event, _)| event).collect())
+}
+
+/// A number of a store: SQL has no unsigned ones.
+fn number(value: u64) -> Result<i64, StoreError> {
+    i64::try_from(value).map_err(|_| StoreError::Damaged("a number beyond 2^63"))
+}

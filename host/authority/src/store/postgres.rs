@@ -1,0 +1,321 @@
+//! Events in a PostgreSQL database.
+//!
+//! The role of the issuer can read everything, and append an event through a function that locks the row of the chain's
+//! head, compares it, and computes the hash itself. The role cannot change or remove an event; triggers keep others
+//! from it by mistake. A commit is on the database's disk before it returns.
+
+use std::error::Error as _;
+use std::net::IpAddr;
+use std::str::FromStr;
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
+
+use portcullis_evidence::ticket::Chain;
+use postgres::config::Host;
+use postgres::error::SqlState;
+use postgres::{Client, Config, NoTls, Row};
+
+use super::{Event, Events, Head, Kind, StoreError, checked, number};
+
+/// Version of the schema below.
+const VERSION: i32 = 1;
+const SCHEMA: &str = "
+CREATE SCHEMA portcullis;
+CREATE TABLE portcullis.version (version int NOT NULL);
+INSERT INTO portcullis.version VALUES (1);
+CREATE TABLE portcullis.head (
+  key bytea NOT NULL CHECK (length(key) = 32),
+  seat int NOT NULL CHECK (seat BETWEEN 0 AND 65535),
+  size bigint NOT NULL,
+  hash bytea NOT NULL CHECK (length(hash) = 32),
+  PRIMARY KEY (key, seat)
+);
+CREATE TABLE portcullis.event (
+  key bytea NOT NULL,
+  seat int NOT NULL,
+  place bigint NOT NULL,
+  serial bigint NOT NULL CHECK (serial > 0),
+  kind int NOT NULL CHECK (kind BETWEEN 0 AND 3),
+  ticket bytea NOT NULL CHECK (length(ticket) = 32),
+  body bytea NOT NULL,
+  hash bytea NOT NULL CHECK (length(hash) = 32),
+  PRIMARY KEY (key, seat, place),
+  FOREIGN KEY (key, seat) REFERENCES portcullis.head
+);
+CREATE UNIQUE INDEX once ON portcullis.event (key, seat, serial, least(kind, 2));
+CREATE INDEX of_ticket ON portcullis.event (ticket);
+CREATE FUNCTION portcullis.refuse() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  RAISE EXCEPTION 'events are kept as they are';
+END $$;
+CREATE TRIGGER kept BEFORE UPDATE OR DELETE ON portcullis.event FOR EACH ROW EXECUTE FUNCTION portcullis.refuse();
+CREATE TRIGGER not_emptied BEFORE TRUNCATE ON portcullis.event
+  FOR EACH STATEMENT EXECUTE FUNCTION portcullis.refuse();
+CREATE FUNCTION portcullis.append(
+  own_key bytea, own_seat int, own_place bigint, before bytea, own_serial bigint, own_kind int, own_ticket bytea,
+  own_body bytea
+) RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  known portcullis.head;
+  newest bigint;
+  made bytea;
+BEGIN
+  INSERT INTO portcullis.head VALUES (own_key, own_seat, 0, decode(repeat('00', 32), 'hex')) ON CONFLICT DO NOTHING;
+  SELECT * INTO known FROM portcullis.head WHERE key = own_key AND seat = own_seat FOR UPDATE;
+  IF known.size <> own_place OR known.hash <> before THEN
+    RETURN false;
+  END IF;
+  SELECT coalesce(max(serial), 0) INTO newest FROM portcullis.event WHERE key = own_key AND seat = own_seat;
+  IF own_serial <> newest + (own_kind = 0)::int THEN
+    RAISE EXCEPTION 'session % is not the newest one or the next', own_serial;
+  END IF;
+  made := sha256('\\x01'::bytea || before || own_key || int4send(own_seat) || int8send(own_place)
+    || int8send(own_serial) || substring(int4send(own_kind) FROM 4) || own_ticket || own_body);
+  INSERT INTO portcullis.event
+    VALUES (own_key, own_seat, own_place, own_serial, own_kind, own_ticket, own_body, made);
+  UPDATE portcullis.head SET size = own_place + 1, hash = made WHERE key = own_key AND seat = own_seat;
+  RETURN true;
+END $$;
+REVOKE ALL ON FUNCTION portcullis.append FROM PUBLIC;
+";
+const COLUMNS: &str = "SELECT key, seat, serial, kind, ticket, body, hash FROM portcullis.event";
+
+/// What the database or the connection says.
+pub(crate) fn reason(error: &postgres::Error) -> String {
+    match (error.as_db_error(), error.source()) {
+        (Some(error), _) => error.message().to_owned(),
+        (None, Some(source)) => format!("{error}: {source}"),
+        (None, None) => error.to_string(),
+    }
+}
+
+/// The longest wait for an answer of the database, with all of a call's steps. The server's own limits are shorter, but
+/// do not bound a commit that waits for a standby, or a connection that stalls.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+type Job = Box<dyn FnOnce(&mut Client) + Send>;
+
+/// A thread with a connection.
+struct Connection {
+    jobs: mpsc::Sender<Job>,
+}
+
+impl Connection {
+    fn open(config: &Config) -> Result<Self, StoreError> {
+        let (jobs, given) = mpsc::channel::<Job>();
+        let (say, opened) = mpsc::channel();
+        let config = config.clone();
+        std::thread::spawn(move || match connect(&config) {
+            Ok(mut client) => {
+                let _ = say.send(Ok(()));
+                given.into_iter().for_each(|job| job(&mut client));
+            }
+            Err(error) => drop(say.send(Err(error))),
+        });
+        opened.recv_timeout(PATIENCE).map_err(|_| StoreError::NoAnswer)??;
+        Ok(Self { jobs })
+    }
+
+    /// Runs `work` on the connection. Errors: as `work`; no answer in time. Then the thread ends with its answer, if
+    /// one ever comes.
+    fn run<T: Send + 'static>(&self, work: Work<T>) -> Result<T, StoreError> {
+        let (say, done) = mpsc::channel();
+        let job: Job = Box::new(move |client| drop(say.send(work(client))));
+        self.jobs.send(job).map_err(|_| StoreError::NoAnswer)?;
+        done.recv_timeout(PATIENCE).map_err(|_| StoreError::NoAnswer)?
+    }
+}
+
+type Work<T> = Arc<dyn Fn(&mut Client) -> Result<T, StoreError> + Send + Sync>;
+
+pub(crate) struct Postgres {
+    config: Config,
+    /// `None` after the connection was lost.
+    connection: Option<Connection>,
+}
+
+impl Postgres {
+    /// Connects to the store. Errors: no such store; the database is not reachable; a host that is not this machine,
+    /// because the connection is not encrypted.
+    pub(crate) fn open(url: &str) -> Result<Self, StoreError> {
+        let config = config(url)?;
+        let connection = Some(Connection::open(&config)?);
+        Ok(Self { config, connection })
+    }
+
+    /// Makes the schema, and allows `role` to read it and to append events. Errors: as [`Postgres::open`]; there is a
+    /// store; no such role.
+    pub(crate) fn make(url: &str, role: &str) -> Result<(), StoreError> {
+        let mut client = config(url)?.connect(NoTls)?;
+        let mut work = client.transaction()?;
+        work.batch_execute(SCHEMA)?;
+        let role: String = work.query_one("SELECT quote_ident($1)", &[&role])?.get(0);
+        work.batch_execute(&format!(
+            "GRANT USAGE ON SCHEMA portcullis TO {role};
+             GRANT SELECT ON ALL TABLES IN SCHEMA portcullis TO {role};
+             GRANT EXECUTE ON FUNCTION portcullis.append TO {role};"
+        ))?;
+        Ok(work.commit()?)
+    }
+
+    /// Runs `work`; once more on a new connection if the connection is lost.
+    fn run<T: Send + 'static>(
+        &mut self,
+        work: impl Fn(&mut Client) -> Result<T, StoreError> + Send + Sync + 'static,
+    ) -> Result<T, StoreError> {
+        let work: Work<T> = Arc::new(work);
+        let mut again = true;
+        loop {
+            let connection = match self.connection.take() {
+                Some(connection) => connection,
+                None => Connection::open(&self.config)?,
+            };
+            match connection.run(Arc::clone(&work)) {
+                Err(StoreError::Postgres(error)) if is_lost(&error) => {
+                    if !std::mem::replace(&mut again, false) {
+                        return Err(error.into());
+                    }
+                }
+                // What the database does with the request is not known: the next call asks on a new connection.
+                Err(StoreError::NoAnswer) => return Err(StoreError::NoAnswer),
+                done => {
+                    self.connection = Some(connection);
+                    return done;
+                }
+            }
+        }
+    }
+}
+
+/// Whether the connection is lost: it failed, or the server ended it.
+fn is_lost(error: &postgres::Error) -> bool {
+    let ends = [&SqlState::ADMIN_SHUTDOWN, &SqlState::CRASH_SHUTDOWN];
+    error.code().is_none_or(|code| ends.contains(&code))
+}
+
+fn config(url: &str) -> Result<Config, StoreError> {
+    let mut config = Config::from_str(url)?;
+    let is_here = |host: &Host| match host {
+        Host::Unix(_) => true,
+        Host::Tcp(name) => name == "localhost" || name.parse().is_ok_and(|ip: IpAddr| ip.is_loopback()),
+    };
+    let addresses = config.get_hostaddrs().iter().all(IpAddr::is_loopback);
+    if config.get_hosts().is_empty() || !config.get_hosts().iter().all(is_here) || !addresses {
+        return Err(StoreError::NotHere);
+    }
+    // Every wait is bounded, and a commit is durable whatever the server's default is.
+    config.connect_timeout(Duration::from_secs(5)).application_name("portcullis");
+    config.options("-c statement_timeout=10s -c lock_timeout=5s -c synchronous_commit=on");
+    Ok(config)
+}
+
+fn connect(config: &Config) -> Result<Client, StoreError> {
+    let mut client = config.connect(NoTls)?;
+    let database = || config.get_dbname().unwrap_or_default().to_owned();
+    let missing = [&SqlState::UNDEFINED_TABLE, &SqlState::INVALID_SCHEMA_NAME, &SqlState::INSUFFICIENT_PRIVILEGE];
+    match client.query_one("SELECT version FROM portcullis.version", &[]) {
+        Ok(row) if row.get::<_, i32>(0) == VERSION => Ok(client),
+        Ok(row) if row.get::<_, i32>(0) > VERSION => Err(StoreError::Newer(database())),
+        Ok(_) => Err(StoreError::Kind(database())),
+        Err(error) if error.code().is_some_and(|code| missing.contains(&code)) => Err(StoreError::NotMade(database())),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn hash(row: &Row, column: usize) -> Result<[u8; 32], StoreError> {
+    row.try_get::<_, &[u8]>(column)?.try_into().map_err(|_| StoreError::Damaged("a hash of another length"))
+}
+
+fn unsigned<T: TryFrom<i64>>(value: i64) -> Result<T, StoreError> {
+    T::try_from(value).map_err(|_| StoreError::Damaged("a number out of range"))
+}
+
+fn chain(row: &Row) -> Result<Chain, StoreError> {
+    Ok(Chain { key: hash(row, 0)?, seat: unsigned(row.try_get::<_, i32>(1)?.into())? })
+}
+
+/// A row of [`COLUMNS`], with its hash.
+fn event(row: &Row) -> Result<(Event, [u8; 32]), StoreError> {
+    let event = Event {
+        chain: chain(row)?,
+        serial: unsigned(row.try_get(2)?)?,
+        kind: Kind::of(row.try_get::<_, i32>(3)?.into())?,
+        ticket: hash(row, 4)?,
+        body: row.try_get(5)?,
+    };
+    Ok((event, hash(row, 6)?))
+}
+
+fn events(rows: &[Row]) -> Result<Vec<Event>, StoreError> {
+    rows.iter().map(|row| Ok(event(row)?.0)).collect()
+}
+
+fn head(client: &mut Client, chain: Chain) -> Result<Head, StoreError> {
+    let query = "SELECT size, hash FROM portcullis.head WHERE key = $1 AND seat = $2";
+    let row = client.query_opt(query, &[&chain.key.as_slice(), &i32::from(chain.seat)])?;
+    row.map_or(Ok(Head::NEW), |row| Ok(Head { size: unsigned(row.try_get(0)?)?, hash: hash(&row, 1)? }))
+}
+
+impl Events for Postgres {
+    fn head(&mut self, chain: Chain) -> Result<Head, StoreError> {
+        self.run(move |client| head(client, chain))
+    }
+
+    fn newest(&mut self, chain: Chain) -> Result<Vec<Event>, StoreError> {
+        let query = format!(
+            "{COLUMNS} WHERE key = $1 AND seat = $2
+             AND serial = (SELECT max(serial) FROM portcullis.event WHERE key = $1 AND seat = $2) ORDER BY place"
+        );
+        self.run(move |client| events(&client.query(&query, &[&chain.key.as_slice(), &i32::from(chain.seat)])?))
+    }
+
+    fn session(&mut self, chain: Chain, serial: u64) -> Result<Vec<Event>, StoreError> {
+        let Ok(serial) = number(serial) else { return Ok(Vec::new()) };
+        let query = format!("{COLUMNS} WHERE key = $1 AND seat = $2 AND serial = $3 ORDER BY place");
+        self.run(move |client| {
+            events(&client.query(&query, &[&chain.key.as_slice(), &i32::from(chain.seat), &serial])?)
+        })
+    }
+
+    fn of_ticket(&mut self, ticket: &[u8; 32]) -> Result<Vec<Event>, StoreError> {
+        let (query, ticket) = (format!("{COLUMNS} WHERE ticket = $1 ORDER BY place"), *ticket);
+        self.run(move |client| events(&client.query(&query, &[&ticket.as_slice()])?))
+    }
+
+    fn all(&mut self) -> Result<Vec<Event>, StoreError> {
+        self.run(|client| {
+            // Heads and events of one moment.
+            let mut work =
+                client.build_transaction().isolation_level(postgres::IsolationLevel::RepeatableRead).start()?;
+            let heads = work.query("SELECT key, seat, size, hash FROM portcullis.head ORDER BY key, seat", &[])?;
+            let heads = heads
+                .iter()
+                .map(|row| Ok((chain(row)?, Head { size: unsigned(row.try_get(2)?)?, hash: hash(row, 3)? })))
+                .collect::<Result<Vec<_>, StoreError>>()?;
+            let rows = work.query(&format!("{COLUMNS} ORDER BY key, seat, place"), &[])?;
+            checked(&heads, rows.iter().map(event).collect::<Result<_, _>>()?)
+        })
+    }
+
+    fn append(&mut self, after: &Head, event: &Event) -> Result<bool, StoreError> {
+        let (place, serial) = (number(after.size)?, number(event.serial)?);
+        let (next, after, event) = (event.head(after), *after, event.clone());
+        self.run(move |client| {
+            let appended = client.query_one(
+                "SELECT portcullis.append($1, $2, $3, $4, $5, $6, $7, $8)",
+                &[
+                    &event.chain.key.as_slice(),
+                    &i32::from(event.chain.seat),
+                    &place,
+                    &after.hash.as_slice(),
+                    &serial,
+                    &(event.kind as i32),
+                    &event.ticket.as_slice(),
+                    &event.body,
+                ],
+            )?;
+            // If the connection was lost after the commit, the event is there already.
+            Ok(appended.try_get(0)? || head(client, event.chain)? == next)
+        })
+    }
+}

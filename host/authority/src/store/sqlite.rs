@@ -1,0 +1,188 @@
+//! Events in an SQLite file.
+
+use std::path::Path;
+
+use portcullis_evidence::ticket::Chain;
+use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior, params};
+
+use super::{Event, Events, Head, Kind, StoreError, checked, file, number};
+
+/// `application_id`, "PTCT".
+const APPLICATION: i32 = 0x5054_4354;
+/// The tables of version 1: one row per ticket, and one card per key.
+const TICKETS: &str = "
+CREATE TABLE ticket (
+  key BLOB NOT NULL CHECK (length(key) = 32),
+  serial INTEGER NOT NULL CHECK (serial > 0),
+  digest BLOB NOT NULL UNIQUE CHECK (length(digest) = 32),
+  cose BLOB NOT NULL,
+  state TEXT NOT NULL CHECK (state IN ('issued', 'opened', 'closed', 'abandoned')),
+  opening BLOB CHECK (length(opening) = 192),
+  closing BLOB CHECK (length(closing) = 192),
+  remark TEXT,
+  PRIMARY KEY (key, serial)
+) STRICT;
+";
+/// Version 2: events, which only grow.
+const EVENTS: &str = "
+CREATE TABLE head (
+  key BLOB NOT NULL CHECK (length(key) = 32),
+  seat INTEGER NOT NULL CHECK (seat BETWEEN 0 AND 65535),
+  size INTEGER NOT NULL,
+  hash BLOB NOT NULL CHECK (length(hash) = 32),
+  PRIMARY KEY (key, seat)
+) STRICT;
+CREATE TABLE event (
+  key BLOB NOT NULL,
+  seat INTEGER NOT NULL,
+  place INTEGER NOT NULL,
+  serial INTEGER NOT NULL CHECK (serial > 0),
+  kind INTEGER NOT NULL CHECK (kind BETWEEN 0 AND 3),
+  ticket BLOB NOT NULL CHECK (length(ticket) = 32),
+  body BLOB NOT NULL,
+  hash BLOB NOT NULL CHECK (length(hash) = 32),
+  PRIMARY KEY (key, seat, place),
+  FOREIGN KEY (key, seat) REFERENCES head (key, seat)
+) STRICT;
+CREATE UNIQUE INDEX once ON event (key, seat, serial, min(kind, 2));
+CREATE INDEX of_ticket ON event (ticket);
+CREATE TRIGGER kept BEFORE DELETE ON event BEGIN SELECT RAISE(ABORT, 'events are kept'); END;
+CREATE TRIGGER unchanged BEFORE UPDATE ON event BEGIN SELECT RAISE(ABORT, 'events do not change'); END;
+";
+const STEPS: [file::Step; 2] = [|work| Ok(work.execute_batch(TICKETS)?), events_of_tickets];
+const COLUMNS: &str = "SELECT key, seat, serial, kind, ticket, body FROM event";
+
+pub(crate) struct Sqlite(Connection);
+
+impl Sqlite {
+    /// Opens the store at `path`, or makes it. Errors: a file that is not a store of events.
+    pub(crate) fn open(path: &Path) -> Result<Self, StoreError> {
+        Ok(Self(file::open(path, APPLICATION, &STEPS)?))
+    }
+}
+
+/// The step to version 2.
+fn events_of_tickets(work: &Transaction) -> Result<(), StoreError> {
+    work.execute_batch(EVENTS)?;
+    type Ticket = ([u8; 32], u64, [u8; 32], Vec<u8>, Option<Vec<u8>>, Option<Vec<u8>>, Option<String>);
+    let query = "SELECT key, serial, digest, cose, opening, closing, remark FROM ticket ORDER BY key, serial";
+    let read = |row: &Row| -> rusqlite::Result<Ticket> {
+        Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?, row.get(6)?))
+    };
+    let tickets: Vec<Ticket> = work.prepare(query)?.query_map([], read)?.collect::<Result<_, _>>()?;
+    for (key, serial, ticket, cose, opening, closing, remark) in tickets {
+        let chain = Chain { key, seat: 0 };
+        let bodies = [Some(cose), opening, closing, remark.map(String::into_bytes)];
+        for (kind, body) in Kind::ALL.into_iter().zip(bodies) {
+            if let Some(body) = body {
+                let before = head(work, chain)?;
+                append(work, &before, &Event { chain, serial, kind, ticket, body })?;
+            }
+        }
+    }
+    Ok(work.execute_batch("DROP TABLE ticket")?)
+}
+
+fn head(work: &Connection, chain: Chain) -> Result<Head, StoreError> {
+    let query = "SELECT size, hash FROM head WHERE key = ? AND seat = ?";
+    let read = |row: &Row| Ok(Head { size: row.get(0)?, hash: row.get(1)? });
+    Ok(work.query_row(query, params![chain.key, chain.seat], read).optional()?.unwrap_or(Head::NEW))
+}
+
+fn append(work: &Connection, before: &Head, event: &Event) -> Result<(), StoreError> {
+    let (chain, after) = (event.chain, event.head(before));
+    work.execute(
+        "INSERT INTO head VALUES (?, ?, ?, ?)
+         ON CONFLICT (key, seat) DO UPDATE SET size = excluded.size, hash = excluded.hash",
+        params![chain.key, chain.seat, number(after.size)?, after.hash],
+    )?;
+    work.execute(
+        "INSERT INTO event VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        params![
+            chain.key,
+            chain.seat,
+            number(before.size)?,
+            number(event.serial)?,
+            event.kind as u8,
+            event.ticket,
+            event.body,
+            after.hash
+        ],
+    )?;
+    Ok(())
+}
+
+/// A row of [`COLUMNS`]. The kind is read apart, because it can be an unknown one.
+fn read(row: &Row) -> rusqlite::Result<(Event, i64)> {
+    let kind: i64 = row.get(3)?;
+    let event = Event {
+        chain: Chain { key: row.get(0)?, seat: row.get(1)? },
+        serial: row.get(2)?,
+        kind: Kind::Issued,
+        ticket: row.get(4)?,
+        body: row.get(5)?,
+    };
+    Ok((event, kind))
+}
+
+impl Sqlite {
+    fn events(&self, rest: &str, parameters: impl rusqlite::Params) -> Result<Vec<Event>, StoreError> {
+        let mut query = self.0.prepare_cached(&format!("{COLUMNS} {rest}"))?;
+        let rows = query.query_map(parameters, read)?;
+        rows.map(|row| {
+            let (event, kind) = row?;
+            Ok(Event { kind: Kind::of(kind)?, ..event })
+        })
+        .collect()
+    }
+}
+
+impl Events for Sqlite {
+    fn head(&mut self, chain: Chain) -> Result<Head, StoreError> {
+        head(&self.0, chain)
+    }
+
+    fn newest(&mut self, chain: Chain) -> Result<Vec<Event>, StoreError> {
+        let newest = "WHERE key = ?1 AND seat = ?2
+            AND serial = (SELECT max(serial) FROM event WHERE key = ?1 AND seat = ?2) ORDER BY place";
+        self.events(newest, params![chain.key, chain.seat])
+    }
+
+    fn session(&mut self, chain: Chain, serial: u64) -> Result<Vec<Event>, StoreError> {
+        let Ok(serial) = number(serial) else { return Ok(Vec::new()) };
+        let place = params![chain.key, chain.seat, serial];
+        self.events("WHERE key = ? AND seat = ? AND serial = ? ORDER BY place", place)
+    }
+
+    fn of_ticket(&mut self, ticket: &[u8; 32]) -> Result<Vec<Event>, StoreError> {
+        self.events("WHERE ticket = ? ORDER BY place", params![ticket])
+    }
+
+    fn all(&mut self) -> Result<Vec<Event>, StoreError> {
+        let work = self.0.transaction()?;
+        let read_head = |row: &Row| {
+            Ok((Chain { key: row.get(0)?, seat: row.get(1)? }, Head { size: row.get(2)?, hash: row.get(3)? }))
+        };
+        let heads = "SELECT key, seat, size, hash FROM head ORDER BY key, seat";
+        let heads: Vec<_> = work.prepare(heads)?.query_map([], read_head)?.collect::<Result<_, _>>()?;
+        let query = "SELECT key, seat, serial, kind, ticket, body, hash FROM event ORDER BY key, seat, place";
+        let mut query = work.prepare(query)?;
+        let rows = query.query_map([], |row| Ok((read(row)?, row.get::<_, [u8; 32]>(6)?)))?;
+        let events = rows.map(|row| {
+            let ((event, kind), hash) = row?;
+            Ok((Event { kind: Kind::of(kind)?, ..event }, hash))
+        });
+        checked(&heads, events.collect::<Result<_, StoreError>>()?)
+    }
+
+    fn append(&mut self, after: &Head, event: &Event) -> Result<bool, StoreError> {
+        // This transaction locks out other writers, so that nothing changes between reading and writing.
+        let work = self.0.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        if head(&work, event.chain)? != *after {
+            return Ok(false);
+        }
+        append(&work, after, event)?;
+        work.commit()?;
+        Ok(true)
+    }
+}

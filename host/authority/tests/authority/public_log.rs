@@ -1,0 +1,225 @@
+//! The issuer's public log, read by an independent client of C2SP logs (`tlog_tiles`, `signed_note`).
+
+use std::path::Path;
+
+use super::common::Card;
+use super::stores::{file, stores};
+use ed25519_dalek::SigningKey;
+use portcullis_authority::StoreUrl;
+use portcullis_authority::ca::Window;
+use portcullis_authority::public_log::PublicLogError;
+use portcullis_authority::tickets::{IssueError, Issuer, Request};
+use portcullis_evidence::ticket::{Chain, Ticket};
+use signed_note::{Note, StandardVerifier, VerifierList};
+use tlog_tiles::{
+    Checkpoint, Error, Hash, Tile, TileHashReader, TileReader, check_record, check_tree, prove_record, prove_tree,
+    record_hash,
+};
+
+const NAME: &str = "registrar.example/tickets";
+
+fn issuer(store: &StoreUrl, log: &Path) -> Result<Issuer, IssueError> {
+    let mut issuer = Issuer::open(store, SigningKey::from_bytes(&[5; 32]), NAME)?;
+    issuer.publish(log)?;
+    Ok(issuer)
+}
+
+fn request(card: &Card, seat: u16) -> Request {
+    Request {
+        chain: Chain { seat, ..card.chain() },
+        policy: [3; 32],
+        contexts: Default::default(),
+        profiles: Default::default(),
+        text_lane: false,
+        heartbeat_records: 0,
+        heartbeat_ticks: 0,
+        window: Window { not_before: 10, not_after: 20 },
+    }
+}
+
+/// Issues and abandons: two events.
+fn round(issuer: &mut Issuer, card: &Card, seat: u16) -> Ticket {
+    let ticket = Ticket::parse(&issuer.issue(&request(card, seat)).unwrap()).unwrap().content;
+    issuer.abandon(ticket.chain(), ticket.serial, "not used").unwrap();
+    ticket
+}
+
+/// The files of the log, as a web server would give them.
+struct Files<'a>(&'a Path);
+
+impl TileReader for Files<'_> {
+    fn height(&self) -> u8 {
+        8
+    }
+
+    fn read_tiles(&self, tiles: &[Tile]) -> Result<Vec<Vec<u8>>, Error> {
+        // The client's paths begin with the height of a tile, which C2SP's do not have.
+        let path = |tile: &Tile| self.0.join(tile.path().replace("tile/8/", "tile/"));
+        Ok(tiles.iter().map(|tile| std::fs::read(path(tile)).unwrap()).collect())
+    }
+
+    fn save_tiles(&self, _: &[Tile], _: &[Vec<u8>]) {}
+}
+
+/// Size and root of the log, after a check of the signature.
+fn head(log: &Path, key: &str) -> (u64, Hash) {
+    let note = Note::from_bytes(&std::fs::read(log.join("checkpoint")).unwrap()).unwrap();
+    let (signed, _) = note.verify(&VerifierList::new(vec![Box::new(StandardVerifier::new(key).unwrap())])).unwrap();
+    assert_eq!(signed.len(), 1);
+    let checkpoint = Checkpoint::from_bytes(note.text()).unwrap();
+    assert_eq!((checkpoint.origin(), checkpoint.extension()), (NAME, ""));
+    (checkpoint.size(), *checkpoint.hash())
+}
+
+/// The entries of the log.
+fn entries(log: &Path, size: u64) -> Vec<Vec<u8>> {
+    let mut all = Vec::new();
+    for tile in 0..size.div_ceil(256) {
+        let width = (size - tile * 256).min(256);
+        let partial = if width == 256 { String::new() } else { format!(".p/{width}") };
+        let bundle = std::fs::read(log.join(format!("tile/entries/{tile:03}{partial}"))).unwrap();
+        let mut rest = bundle.as_slice();
+        while let Some((length, behind)) = rest.split_first_chunk() {
+            let (entry, behind) = behind.split_at(u16::from_be_bytes(*length).into());
+            all.push(entry.to_vec());
+            rest = behind;
+        }
+    }
+    all
+}
+
+#[test]
+fn another_client_reads_the_log() {
+    let folder = tempfile::tempdir().unwrap();
+    let (store, log, card) = (file(), folder.path().join("log"), Card::new(1));
+    let key = issuer(&store.url, &log).unwrap().log_key().unwrap();
+    let mut before = None;
+    // Up to a tile, to its border, and beyond it.
+    for rounds in [1, 2, 124, 1, 1, 171] {
+        let mut issuer = issuer(&store.url, &log).unwrap();
+        (0..rounds).for_each(|n| drop(round(&mut issuer, &card, n % 3)));
+        let (size, root) = head(&log, &key);
+        let all = entries(&log, size);
+        assert_eq!(all.len() as u64, size);
+        let reader = Files(&log);
+        let hashes = TileHashReader::new(size, root, &reader);
+        for (n, entry) in (0..).zip(&all).filter(|(n, _)| n % 37 == 0 || n + 3 > size) {
+            let proof = prove_record(size, n, &hashes).unwrap();
+            check_record(&proof, size, root, n, record_hash(entry)).unwrap();
+        }
+        if let Some((old, old_root)) = before.replace((size, root)) {
+            let proof = prove_tree(size, old, &hashes).unwrap();
+            check_tree(&proof, size, root, old, old_root).unwrap();
+        }
+    }
+    let (size, _) = before.unwrap();
+    assert_eq!(size, 600);
+    // What an entry says: version, key, seat, place, serial, kind, ticket, hash.
+    let last = issuer(&store.url, &log).unwrap().list().unwrap().pop().unwrap();
+    let entry = entries(&log, size).pop().unwrap();
+    assert_eq!((entry.len(), entry[0], &entry[1..33]), (118, 1, card.id().as_slice()));
+    let named = |seat: u16, serial: u64| {
+        entries(&log, size).iter().any(|entry| {
+            entry[33..37] == u32::from(seat).to_be_bytes() && entry[45..53] == serial.to_be_bytes() && entry[53] == 3
+        })
+    };
+    assert!(named(last.chain.seat, last.serial) && !named(last.chain.seat, last.serial + 1));
+    assert!(!log.join("tile/0/000.p").exists(), "a full tile replaces the others");
+}
+
+/// An old copy of the store is behind the log: no serial is given twice.
+#[test]
+fn a_store_that_forgot_is_refused() {
+    for store in stores() {
+        let folder = tempfile::tempdir().unwrap();
+        let (log, card) = (folder.path().join("log"), Card::new(1));
+        let mut first = issuer(&store.url, &log).unwrap();
+        (0..3).for_each(|_| drop(round(&mut first, &card, 7)));
+        drop(first);
+        for behind in stores() {
+            let mut other = Issuer::open(&behind.url, SigningKey::from_bytes(&[5; 32]), NAME).unwrap();
+            (0..3).for_each(|_| drop(round(&mut other, &card, 7)));
+            drop(other);
+            // As many events, but others.
+            let refused = issuer(&behind.url, &log).err().unwrap();
+            assert!(
+                matches!(refused, IssueError::PublicLog(PublicLogError::Behind { seat: 7, place: 0, serial: 1 })),
+                "{refused}"
+            );
+        }
+        // The store that has everything goes on.
+        assert_eq!(round(&mut issuer(&store.url, &log).unwrap(), &card, 7).serial, 4);
+    }
+    let (store, old, folder, card) = (file(), file(), tempfile::tempdir().unwrap(), Card::new(1));
+    let log = folder.path().join("log");
+    round(&mut issuer(&store.url, &log).unwrap(), &card, 0);
+    let (StoreUrl::File(now), StoreUrl::File(before)) = (&store.url, &old.url) else { panic!() };
+    std::fs::copy(now, before).unwrap();
+    round(&mut issuer(&store.url, &log).unwrap(), &card, 0);
+    let refused = issuer(&old.url, &log).err().unwrap();
+    assert!(refused.to_string().contains("behind the public log"), "{refused}");
+}
+
+/// Events that the log has not, after a crash between the two or from the time before the log, are published first.
+#[test]
+fn what_is_not_published_follows() {
+    let folder = tempfile::tempdir().unwrap();
+    let (store, log, card) = (file(), folder.path().join("log"), Card::new(1));
+    let mut unpublished = Issuer::open(&store.url, SigningKey::from_bytes(&[5; 32]), NAME).unwrap();
+    (0..4).for_each(|n| drop(round(&mut unpublished, &card, n)));
+    drop(unpublished);
+    let key = issuer(&store.url, &log).unwrap().log_key().unwrap();
+    assert_eq!(head(&log, &key).0, 8);
+    assert_eq!(round(&mut issuer(&store.url, &log).unwrap(), &card, 2).serial, 2);
+    assert_eq!(head(&log, &key).0, 10);
+}
+
+#[test]
+fn a_damaged_or_foreign_log_is_refused() {
+    let damages: [(&str, &[u8]); 4] = [
+        ("checkpoint", b"registrar.example/tickets\n4\n"),
+        ("tile/entries/000.p/4", b""),
+        ("tile/entries/000.p/4", &[0; 480]),
+        ("checkpoint", b""),
+    ];
+    for (file_name, bytes) in damages {
+        let folder = tempfile::tempdir().unwrap();
+        let (store, log, card) = (file(), folder.path().join("log"), Card::new(1));
+        (0..2).for_each(|_| drop(round(&mut issuer(&store.url, &log).unwrap(), &card, 0)));
+        std::fs::write(log.join(file_name), bytes).unwrap();
+        let refused = issuer(&store.url, &log).err().unwrap();
+        assert!(matches!(refused, IssueError::PublicLog(PublicLogError::Damaged { .. })), "{file_name}: {refused}");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let (store, log, card) = (file(), folder.path().join("log"), Card::new(1));
+    round(&mut issuer(&store.url, &log).unwrap(), &card, 0);
+    for (key, name) in [(6, NAME), (5, "other.example")] {
+        let mut other = Issuer::open(&store.url, SigningKey::from_bytes(&[key; 32]), name).unwrap();
+        let refused = other.publish(&log).unwrap_err();
+        assert!(matches!(refused, IssueError::PublicLog(PublicLogError::Signature)), "{refused}");
+    }
+    // One bit of an entry.
+    let entries = log.join("tile/entries/000.p/2");
+    let mut bytes = std::fs::read(&entries).unwrap();
+    bytes[100] ^= 1;
+    std::fs::write(&entries, bytes).unwrap();
+    let refused = issuer(&store.url, &log).err().unwrap();
+    assert!(matches!(refused, IssueError::PublicLog(PublicLogError::Damaged { .. })), "{refused}");
+    let spaces = Issuer::open(&store.url, SigningKey::from_bytes(&[5; 32]), "two words").unwrap().publish(&log);
+    assert!(matches!(spaces, Err(IssueError::PublicLog(PublicLogError::Name(_)))));
+}
+
+/// The log has one writer at a time.
+#[test]
+fn a_second_writer_waits() {
+    let folder = tempfile::tempdir().unwrap();
+    let (store, log, card) = (file(), folder.path().join("log"), Card::new(1));
+    std::thread::scope(|scope| {
+        for seat in 0..4 {
+            let (store, log, card) = (&store, &log, &card);
+            scope.spawn(move || (0..5).for_each(|_| drop(round(&mut issuer(&store.url, log).unwrap(), card, seat))));
+        }
+    });
+    let key = issuer(&store.url, &log).unwrap().log_key().unwrap();
+    assert_eq!(head(&log, &key).0, 40);
+}

@@ -1,0 +1,178 @@
+//! The stores that the tests of the issuer run on: an SQLite file, and a database of a real PostgreSQL server, which
+//! each test program starts once.
+
+use std::io::Write;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+use portcullis_authority::StoreUrl;
+use portcullis_authority::tickets::make_store;
+use postgres::{Client, NoTls};
+
+/// A folder in which Debian's package of PostgreSQL is unpacked, if the machine has none.
+const UNPACKED: &str = "PORTCULLIS_POSTGRESQL";
+/// The user of the server if the tests run as root, because PostgreSQL refuses to run as root: nobody.
+const USER: u32 = 65_534;
+
+/// A store of its own; removed at the end.
+pub(crate) struct TestStore {
+    pub(crate) url: StoreUrl,
+    _folder: Option<tempfile::TempDir>,
+}
+
+pub(crate) fn file() -> TestStore {
+    let folder = tempfile::tempdir().unwrap();
+    TestStore { url: StoreUrl::File(folder.path().join("tickets")), _folder: Some(folder) }
+}
+
+/// A store of each kind. Without a PostgreSQL server, it is the file alone, and the reason is printed.
+pub(crate) fn stores() -> Vec<TestStore> {
+    let mut all = vec![file()];
+    all.extend(database().map(|database| TestStore { url: StoreUrl::Postgres(database.issuer), _folder: None }));
+    all
+}
+
+/// A database with a new store, as its owner and its issuer reach it.
+pub(crate) struct Database {
+    pub(crate) owner: String,
+    pub(crate) issuer: String,
+}
+
+impl Database {
+    pub(crate) fn owner(&self) -> Client {
+        Client::connect(&self.owner, NoTls).unwrap()
+    }
+}
+
+pub(crate) fn database() -> Option<Database> {
+    Some(server()?.database())
+}
+
+impl Server {
+    /// A new database.
+    pub(crate) fn database(&self) -> Database {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let name = format!("store{}", COUNT.fetch_add(1, Ordering::Relaxed));
+        let url = |user: &str, name: &str| format!("postgres://{user}@/{name}?host={}", self.sockets.display());
+        self.owner().unwrap().batch_execute(&format!("CREATE DATABASE {name}")).unwrap();
+        let database = Database { owner: url("owner", &name), issuer: url("issuer", &name) };
+        make_store(&database.owner, "issuer").unwrap();
+        database
+    }
+}
+
+pub(crate) struct Server {
+    programs: PathBuf,
+    libraries: Option<PathBuf>,
+    folder: PathBuf,
+    sockets: PathBuf,
+    /// The shell that runs the server.
+    running: Mutex<Option<Child>>,
+}
+
+/// The server of this test program; `None` if there is no PostgreSQL here.
+pub(crate) fn server() -> Option<&'static Server> {
+    static SERVER: OnceLock<Option<Server>> = OnceLock::new();
+    let found = || {
+        let made = Server::make();
+        if made.is_none() {
+            println!("SKIPPED stores in a database: there is no PostgreSQL here; `cargo xtask test` fetches it");
+        }
+        made
+    };
+    SERVER.get_or_init(found).as_ref()
+}
+
+impl Server {
+    pub(crate) fn make() -> Option<Self> {
+        let unpacked = std::env::var_os(UNPACKED).map(PathBuf::from);
+        let versions = unpacked.as_deref().unwrap_or(Path::new("/")).join("usr/lib/postgresql");
+        let versions = std::fs::read_dir(versions).ok()?.map(|version| version.unwrap().path().join("bin"));
+        let mut programs = versions.filter(|bin| bin.join("initdb").exists()).max()?;
+        let folder = tempfile::tempdir().unwrap().keep();
+        std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let mut libraries = None;
+        if let Some(unpacked) = unpacked {
+            // The server's user may not reach the folder.
+            let copied = folder.join("root");
+            let copy = Command::new("cp").arg("-r").arg(&unpacked).arg(&copied).status().unwrap();
+            assert!(copy.success());
+            programs = copied.join(programs.strip_prefix(&unpacked).unwrap());
+            libraries = Some(copied.join(format!("usr/lib/{}-linux-gnu", std::env::consts::ARCH)));
+        }
+        let sockets = folder.join("sockets");
+        std::fs::create_dir(folder.join("data")).unwrap();
+        std::fs::create_dir(&sockets).unwrap();
+        std::fs::set_permissions(folder.join("data"), std::fs::Permissions::from_mode(0o700)).unwrap();
+        for own in [folder.join("data"), sockets.clone(), folder.clone()] {
+            if is_root() {
+                chown(&own, Some(USER), Some(USER)).unwrap();
+            }
+        }
+        let server = Self { programs, libraries, folder, sockets, running: Mutex::default() };
+        let data = server.folder.join("data");
+        let arguments = ["-U", "owner", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync", "-D"];
+        let made = server.command(&server.programs.join("initdb")).args(arguments).arg(&data).output().unwrap();
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        server.start();
+        server.owner().unwrap().batch_execute("CREATE ROLE issuer LOGIN").unwrap();
+        Some(server)
+    }
+
+    /// A command that runs as the server's user.
+    fn command(&self, program: &Path) -> Command {
+        let mut command = Command::new(program);
+        command.current_dir(&self.folder).env("LC_ALL", "C").env("TZ", "UTC");
+        if let Some(libraries) = &self.libraries {
+            command.env("LD_LIBRARY_PATH", libraries);
+        }
+        if is_root() {
+            command.uid(USER).gid(USER);
+        }
+        command
+    }
+
+    fn running(&self) -> MutexGuard<'_, Option<Child>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn owner(&self) -> Result<Client, postgres::Error> {
+        Client::connect(&format!("postgres://owner@/postgres?host={}", self.sockets.display()), NoTls)
+    }
+
+    /// Starts the server and waits until it answers.
+    pub(crate) fn start(&self) {
+        // The shell waits for a line or the end of this process; then it stops the server at once, without a
+        // checkpoint. Without a line, it removes everything.
+        let script = "\"$0\" -D \"$1\" -k \"$2\" -h '' >>\"$1/log\" 2>&1 & read -r keep; kill -QUIT $!; wait $!; \
+                      test \"$keep\" || rm -rf \"$3\"";
+        let data = self.folder.join("data");
+        let mut shell = self.command(Path::new("sh"));
+        shell.args(["-c", script]).arg(self.programs.join("postgres"));
+        shell.args([&data, &self.sockets, &self.folder]);
+        *self.running() = Some(shell.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap());
+        for _ in 0..600 {
+            if self.owner().is_ok() {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        panic!("{}", std::fs::read_to_string(data.join("log")).unwrap_or_default());
+    }
+
+    /// Ends the server as a loss of power would: after the next start, it recovers from its log.
+    pub(crate) fn crash(&self) {
+        let mut shell = self.running().take().unwrap();
+        shell.stdin.take().unwrap().write_all(b"keep\n").unwrap();
+        shell.wait().unwrap();
+    }
+}
+
+fn is_root() -> bool {
+    std::fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0)
+}
