@@ -153,7 +153,15 @@ impl PublicLog {
             std::thread::sleep(Duration::from_millis(10));
         }
         let (folder, name) = (folder.to_owned(), name.to_owned());
-        let mut log = Self { folder, name, key, entries: Vec::new(), tree: Frontier::new(), levels: vec![Vec::new()], _lock: lock };
+        let mut log = Self {
+            folder,
+            name,
+            key,
+            entries: Vec::new(),
+            tree: Frontier::new(),
+            levels: vec![Vec::new()],
+            _lock: lock,
+        };
         if log.folder.join("checkpoint").exists() {
             log.read()?;
         }
@@ -236,9 +244,8 @@ impl PublicLog {
         let signature = signature.and_then(|line| Base64::decode_vec(line).ok()).ok_or(PublicLogError::Signature)?;
         let id = key_id(&self.name, ED25519, self.key.verifying_key().as_bytes());
         let signature = signature.strip_prefix(&id[..]).and_then(|bytes| Signature::from_slice(bytes).ok());
-        let signed = signature.is_some_and(|signature| {
-            self.key.verifying_key().verify_strict(text.as_bytes(), &signature).is_ok()
-        });
+        let signed = signature
+            .is_some_and(|signature| self.key.verifying_key().verify_strict(text.as_bytes(), &signature).is_ok());
         if !signed || head.origin != self.name {
             return Err(PublicLogError::Signature);
         }

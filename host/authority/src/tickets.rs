@@ -207,8 +207,7 @@ impl Issuer {
             let serial = last.map_or(0, |last| last.serial) + 1;
             let cose = ticket(request, &issuer.name, serial, previous_close)?.sign(&issuer.key)?;
             let digest = Ticket::parse(&cose)?.digest;
-            let issued =
-                Event { chain: request.chain, serial, kind: Kind::Issued, ticket: digest, body: cose.clone() };
+            let issued = Event { chain: request.chain, serial, kind: Kind::Issued, ticket: digest, body: cose.clone() };
             Ok((Some(issued), cose))
         })
     }

@@ -84,10 +84,7 @@ pub(crate) const EXAMPLES: &[Example] = &[
         "ticket issue",
         &["ticket issue --store t.sqlite --key issuer.pem --public-key HEX --policy HEX --output ticket.cose"],
     ),
-    (
-        "ticket store",
-        &["ticket store --store postgres://owner@localhost/tickets --role issuer"],
-    ),
+    ("ticket store", &["ticket store --store postgres://owner@localhost/tickets --role issuer"]),
     (
         "ticket redeem",
         &["ticket redeem --store t.sqlite --key issuer.pem bundle/checkpoints/00000000.cose --public-key HEX"],

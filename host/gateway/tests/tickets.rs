@@ -4,9 +4,9 @@
 
 use crate::support;
 
+use portcullis_authority::StoreUrl;
 use portcullis_authority::ca::Window;
 use portcullis_authority::keys;
-use portcullis_authority::StoreUrl;
 use portcullis_authority::tickets::{Issuer, Request};
 use portcullis_authority::witness::Witness;
 use portcullis_authority::witness::server::{Limits, Server};

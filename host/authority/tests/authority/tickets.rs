@@ -185,7 +185,9 @@ fn a_role_of_the_database_changes_no_event() {
         assert!(role.batch_execute(refused).is_err(), "{refused}");
     }
     let mut owner = database.owner();
-    for refused in ["UPDATE portcullis.event SET body = ''", "DELETE FROM portcullis.event", "TRUNCATE portcullis.event"] {
+    for refused in
+        ["UPDATE portcullis.event SET body = ''", "DELETE FROM portcullis.event", "TRUNCATE portcullis.event"]
+    {
         assert!(owner.batch_execute(refused).is_err(), "{refused}");
     }
     assert_eq!(issuer(&store).list().unwrap().len(), 1);
@@ -312,8 +314,9 @@ fn sessions_are_dense_and_chained() {
         assert_eq!(states.iter().filter(|s| s.1 == State::Closed).count(), 3);
         assert!(states.contains(&(1, State::Issued)));
         // No two tickets share a nonce.
-        let nonces: BTreeMap<_, _> =
-            (1..=3).map(|n| (Ticket::parse(&issuer.ticket(card.chain(), n).unwrap()).unwrap().content.nonce, n)).collect();
+        let nonces: BTreeMap<_, _> = (1..=3)
+            .map(|n| (Ticket::parse(&issuer.ticket(card.chain(), n).unwrap()).unwrap().content.nonce, n))
+            .collect();
         assert_eq!(nonces.len(), 3);
     }
 }
@@ -596,7 +599,10 @@ fn a_killed_process_loses_nothing_that_it_returned() {
             let stored: BTreeMap<u64, usize> = tickets.iter().map(|t| (t.serial, rank(t.state.name()))).collect();
             assert!(stored.keys().copied().eq(1..=stored.len() as u64), "{stored:?}");
             for (serial, state) in &said {
-                assert!(stored.get(serial).is_some_and(|found| found >= state), "round {round}: {serial} of {stored:?}");
+                assert!(
+                    stored.get(serial).is_some_and(|found| found >= state),
+                    "round {round}: {serial} of {stored:?}"
+                );
             }
         }
         assert!(said.len() > 3, "{said:?}");

@@ -94,7 +94,7 @@ fn key_ids_of_public_examples() {
     ] {
         let parts: Vec<&str> = text.splitn(3, '+').collect();
         let key = Base64::decode_vec(parts[2]).unwrap();
-        assert_eq!(portcullis_core::hex::encode(&signed::key_id(parts[0], key[0], &key[1..])), parts[1]);
+        assert_eq!(portcullis_core::hex::encode(&key_id(parts[0], key[0], &key[1..])), parts[1]);
         assert!(WitnessKey::parse(text).is_err());
     }
 }
@@ -254,7 +254,7 @@ fn signatures_beside_the_witness() {
     // A valid signature with a time that the format does not allow.
     let at = |time: u64| {
         let signature = key(1).sign(format!("cosignature/v1\ntime {time}\n{text}").as_bytes()).to_bytes();
-        let id = signed::key_id("witness.example/w1", 4, key(1).verifying_key().as_bytes());
+        let id = key_id("witness.example/w1", 4, key(1).verifying_key().as_bytes());
         let bytes = [&id[..], &time.to_be_bytes(), &signature].concat();
         check(&format!("\u{2014} witness.example/w1 {}\n", Base64::encode_string(&bytes)))
     };
