@@ -28,7 +28,8 @@ pub fn run(tally: &mut Tally) -> Result<()> {
         Err(error) => tally.fail("curl, for tests", 1, &format!("it is not installed, and {error:#}")),
     }
     // Tests of the issuer's store use PostgreSQL.
-    match debian::postgresql(&tool::root()?.join(tool::target_dir()).join("postgresql")) {
+    let folder = tool::root()?.join(tool::target_dir()).join("postgresql");
+    match debian::unpacked("postgresql", "usr/lib/postgresql", &folder) {
         Ok(None) => {}
         Ok(Some(folder)) => drop(command.env("PORTCULLIS_POSTGRESQL", folder)),
         Err(error) => tally.skip("stores in a database", &format!("PostgreSQL is not installed, and {error:#}")),

@@ -61,19 +61,18 @@ pub fn program(name: &str, folder: &Path) -> Result<Option<PathBuf>> {
     Ok(Some(bin.canonicalize()?))
 }
 
-/// The folder in which Debian's PostgreSQL server is unpacked; `None` if the machine has one. It is unpacked into
-/// `folder` once. Errors: as [`fetch`].
-pub fn postgresql(folder: &Path) -> Result<Option<PathBuf>> {
-    const PROGRAMS: &str = "usr/lib/postgresql";
-    if Path::new("/").join(PROGRAMS).exists() {
+/// The folder in which a Debian package and its libraries are unpacked; `None` if the machine has `file`, a path from `/`
+/// on that the package has. It is unpacked into `folder` once. Errors: as [`fetch`].
+pub fn unpacked(package: &str, file: &str, folder: &Path) -> Result<Option<PathBuf>> {
+    if Path::new("/").join(file).exists() {
         return Ok(None);
     }
     let done = folder.join("root");
-    if !done.join(PROGRAMS).exists() {
-        say(&format!("fetching PostgreSQL as Debian packages into {} (once)", folder.display()));
+    if !done.join(file).exists() {
+        say(&format!("fetching {package} as a Debian package into {} (once)", folder.display()));
         // Only a finished folder gets the name.
         let unfinished = folder.join("unfinished");
-        fs::rename(fetch(&["postgresql"], &unfinished)?, &done)?;
+        fs::rename(fetch(&[package], &unfinished)?, &done)?;
         fs::remove_dir_all(unfinished)?;
     }
     Ok(Some(done.canonicalize()?))

@@ -8,6 +8,7 @@ mod continued;
 mod disk;
 mod peers;
 mod process;
+mod proxied;
 mod reload;
 #[path = "../../../gateway/tests/support/mod.rs"]
 mod support;
