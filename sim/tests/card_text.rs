@@ -468,8 +468,8 @@ fn a_slot_without_a_window_has_no_text() {
 
 /// Entries of several slots at once, as fast as the card takes them: each has the classes of its own text, and each
 /// verdict saves its own slot. Reports the clocks per entry.
-/// The end of a stream, the begin of the next one in its slot and its first texts are in the ring at once: the text that
-/// is asked for ahead waits for the BEGIN.
+/// The end of a stream, the begin of the next one in its slot and its first texts are in the ring at once. The text
+/// that is asked for ahead waits for the BEGIN.
 #[test]
 fn a_stream_begins_ahead_of_its_texts() {
     for stall in [Stall::None, Stall::Random(7)] {

@@ -470,9 +470,9 @@ fn clocks_per_text(length: usize) -> u64 {
     (ticks[0] - ticks[47]) * 100 / 47
 }
 
-/// The text of an entry is read, hashed and scanned while the entries before it are judged and logged. So a verdict takes
-/// the time of its record, of its text, or of one read, whichever is longest: with one round per clock, a text of up to
-/// 337 bytes costs nothing.
+/// The text of an entry is read, hashed and scanned while the entries before it are judged and logged. So a verdict
+/// takes the time of its record, of its text, or of one read, whichever is longest. With one round per clock, a text of
+/// up to 337 bytes costs nothing.
 #[cfg(feature = "sim")]
 #[test]
 fn a_text_hides_behind_the_record_before_it() {

@@ -3,8 +3,8 @@
 //!
 //! A ticket is first *issued*. It becomes *opened* when the opening checkpoint of its session is presented, and
 //! *closed* when the closing checkpoint is presented. The issuer can make an issued or opened ticket *abandoned*. The
-//! next ticket of the seat is issued only after the previous ticket is closed or abandoned. Its serial is one higher, so
-//! there are no gaps. It names the digest of the previous session's closing checkpoint, or zeros after an abandoned
+//! next ticket of the seat is issued only after the previous ticket is closed or abandoned. Its serial is one higher,
+//! so there are no gaps. It names the digest of the previous session's closing checkpoint, or zeros after an abandoned
 //! ticket.
 
 use std::collections::{BTreeMap, BTreeSet};

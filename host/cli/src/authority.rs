@@ -80,8 +80,8 @@ pub(crate) enum ClassArg {
 
 #[derive(clap::Args)]
 pub(crate) struct IssuerArgs {
-    /// The issuer's state: an SQLite file, which is made when it is not there, or a PostgreSQL database on this machine,
-    /// `postgres://USER@localhost/DATABASE`, which `ticket store` prepares.
+    /// The issuer's state: an SQLite file, which is made when it is not there, or a PostgreSQL database on this
+    /// machine, `postgres://USER@localhost/DATABASE`, which `ticket store` prepares.
     #[arg(long, value_name = "FILE|URL")]
     store: StoreUrl,
     /// The issuer's private key; made, with mode 600, when it is not there.
@@ -134,8 +134,8 @@ pub(crate) enum Ticket {
         #[arg(long, value_name = "FILE")]
         output: PathBuf,
     },
-    /// Prepare a PostgreSQL database as an issuer's store, as its owner. The role of the issuer can then read it and append
-    /// events, and cannot change any.
+    /// Prepare a PostgreSQL database as an issuer's store, as its owner. The role of the issuer can then read it and
+    /// append events, and cannot change any.
     Store {
         /// The database, as its owner reaches it: `postgres://OWNER@localhost/DATABASE`.
         #[arg(long, value_name = "URL")]

@@ -61,8 +61,8 @@ pub fn program(name: &str, folder: &Path) -> Result<Option<PathBuf>> {
     Ok(Some(bin.canonicalize()?))
 }
 
-/// The folder in which a Debian package and its libraries are unpacked; `None` if the machine has `file`, a path from `/`
-/// on that the package has. It is unpacked into `folder` once. Errors: as [`fetch`].
+/// The folder in which a Debian package and its libraries are unpacked; `None` if the machine has `file`, one of the
+/// package's paths, counted from `/`. It is unpacked into `folder` once. Errors: as [`fetch`].
 pub fn unpacked(package: &str, file: &str, folder: &Path) -> Result<Option<PathBuf>> {
     if Path::new("/").join(file).exists() {
         return Ok(None);

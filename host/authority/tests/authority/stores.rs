@@ -16,7 +16,7 @@ use postgres::{Client, NoTls};
 
 /// A folder in which Debian's package of PostgreSQL is unpacked, if the machine has none.
 const UNPACKED: &str = "PORTCULLIS_POSTGRESQL";
-/// The user of the server if the tests run as root, because PostgreSQL refuses to run as root: nobody.
+/// The user of the server if the tests run as root, because PostgreSQL refuses to run as root. It owns no other files.
 const USER: u32 = 65_534;
 
 /// A store of its own; removed at the end.

@@ -3,8 +3,8 @@
 //!
 //! A witness keeps one transparency log per card key and seat. Its origin is `portcullis/<SHA-256 of the card's public
 //! key, hexadecimal>`, and `/<seat>` behind it if the seat is not 0. Each accepted checkpoint becomes one
-//! [`WitnessEntry`]. The log covers all sessions of the card in order and only grows. The witness's answer, `witness/<serial>.note` in a bundle, is a self-contained
-//! C2SP `tlog-proof`:
+//! [`WitnessEntry`]. The log covers all sessions of the card in order and only grows. The witness's answer,
+//! `witness/<serial>.note` in a bundle, is a self-contained C2SP `tlog-proof`:
 //! ```text
 //! c2sp.org/tlog-proof@v1
 //! extra <base64 of the entry>

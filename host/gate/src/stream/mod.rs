@@ -192,7 +192,7 @@ impl StreamMachine {
             Phase::Begin => self.submit(PendingEntry::Session, Opcode::Begin, self.context().digest(), None),
             Phase::Body => self.next_span(),
             Phase::End => {
-                // Formatting before a call did not leave with it, and after it nobody wants it.
+                // Formatting before a call did not leave with it, and no text follows.
                 let late = self.reads_texts() && self.after_call;
                 if late || self.overflows(self.queue.held().len()) || self.holds_a_hit() {
                     self.queue.set_held(String::new());
