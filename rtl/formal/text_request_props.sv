@@ -44,7 +44,8 @@ module text_request_props
       .text_i(text),
       .valid_i(valid),
       .ready_o(ready),
-      .sub_i(sub),
+      .opcode_i(sub.descriptor.opcode),
+      .slot_i(sub.descriptor.slot),
       .valid_o(passed),
       .ready_i(check_ready),
       .begins_i(begins),
@@ -82,8 +83,10 @@ module text_request_props
       assert ((valid && ready) == taken);
       if (passed) assert (valid && asked_q == 2'(has_text));
       if (valid && !has_text) assert (passed && ready == check_ready && !asks);
-      if (asks) assert (valid && has_text && asked_q == '0 && stood_q == 2'b11 && !begins && !flush);
-      if (asks) assert (!taken);
+      if (asks) begin
+        assert (valid && has_text && asked_q == '0 && stood_q == 2'b11);
+        assert (!begins && !flush && !taken);
+      end
       assert (slot == sub.descriptor.slot);
       assert (asked_q != 2'd2);
       // An entry with a text waits for nothing else.

@@ -122,7 +122,7 @@ module entry_check
     if (decide_text) faults = faults_q;
   end
   assign text_waits = at_end && declared.text
-      && has_text(entry_q.opcode, entry_q.slot, lane_i, MaxStreams, Lanes);
+      && entry_has_text(entry_q.opcode, entry_q.slot, lane_i, MaxStreams, Lanes);
   assign renew_waits = declared.text && entry_q.opcode == OpcodeBegin && faults == '0
       && !text_renewable_i;
   assign decide = decide_text || (at_end && !text_waits && !renew_waits);

@@ -12,7 +12,7 @@
 // After reset and after `flush_i`: nothing was asked for. A text that was asked for before a flush
 // is the caller's. Duties of the caller: an entry stays until it is taken or flushed.
 module text_request
-  import ring_pkg::*;
+  import gate_pkg::*;
 #(
     parameter int unsigned MaxStreams = 1024,  // As in entry_check.
     parameter int unsigned Lanes = 1           // As in entry_check.
@@ -25,7 +25,8 @@ module text_request
     // From the ring.
     input  logic        valid_i,
     output logic        ready_o,
-    input  submission_t sub_i,
+    input  logic [7:0]  opcode_i,
+    input  logic [15:0] slot_i,
     // To the check.
     output logic        valid_o,
     input  logic        ready_i,
@@ -37,12 +38,10 @@ module text_request
 );
   logic asked_q, has_text;
   logic [1:0] stood_q;
-  assign has_text = text_i
-      && gate_pkg::has_text(sub_i.descriptor.opcode, sub_i.descriptor.slot, lane_i, MaxStreams,
-                            Lanes);
+  assign has_text = text_i && entry_has_text(opcode_i, slot_i, lane_i, MaxStreams, Lanes);
   assign valid_o = valid_i && (!has_text || asked_q);
   assign ready_o = ready_i && (!has_text || asked_q);
-  assign text_slot_o = sub_i.descriptor.slot;
+  assign text_slot_o = slot_i;
   assign text_valid_o = valid_i && has_text && !asked_q && stood_q[1] && !begins_i && !flush_i;
 
   always_ff @(posedge clk_i) begin

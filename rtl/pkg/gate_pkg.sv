@@ -258,7 +258,7 @@ package gate_pkg;
   endfunction
 
   // Whether an entry has a text, in a session with the text lane.
-  function automatic logic has_text(logic [7:0] opcode, logic [15:0] slot, logic [7:0] lane,
+  function automatic logic entry_has_text(logic [7:0] opcode, logic [15:0] slot, logic [7:0] lane,
       int unsigned max_streams, int unsigned lanes);
     return (opcode == OpcodeGate || opcode == OpcodeEnd)
         && in_lane(slot, lane, max_streams, lanes);

@@ -2,13 +2,13 @@
 // clocks of parts in which no register would change, to save time. A part wakes in the clock of its
 // next input.
 //
-// The register block sleeps 16 clocks after the last access; the attestation and the text lanes sleep
-// 16 clocks after they were last busy. While the register block sleeps, its status inputs are held,
+// The register block sleeps 16 clocks after the last access, the attestation and the text lanes 16
+// clocks after they were last busy. While the register block sleeps, its status inputs are held,
 // so that its read multiplexer and its fields do not change. Without `Sleep`, the module is only
 // wires.
 // After reset: all awake.
-// Duties of the caller: `attest_quiet_i` and `text_quiet_i` from registers and from signals that are
-// stable between clock edges.
+// Duties of the caller: `attest_quiet_i` and `text_quiet_i` from registers and from signals that
+// are stable between clock edges.
 module card_sleep #(
     parameter bit  Sleep = 1'b0,
     parameter type shown_t = logic
