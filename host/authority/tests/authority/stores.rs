@@ -80,30 +80,40 @@ pub(crate) fn server() -> Option<&'static Server> {
     static SERVER: OnceLock<Option<Server>> = OnceLock::new();
     let found = || {
         let made = Server::make();
-        if made.is_none() {
-            println!("SKIPPED stores in a database: there is no PostgreSQL here; `cargo xtask test` fetches it");
+        if let Err(why) = &made {
+            println!("SKIPPED stores in a database: {why}");
         }
-        made
+        made.ok()
     };
     SERVER.get_or_init(found).as_ref()
 }
 
 impl Server {
-    pub(crate) fn make() -> Option<Self> {
+    /// Makes a server of its own. Errors: why there is none.
+    pub(crate) fn make() -> Result<Self, String> {
         let unpacked = std::env::var_os(UNPACKED).map(PathBuf::from);
         let versions = unpacked.as_deref().unwrap_or(Path::new("/")).join("usr/lib/postgresql");
-        let versions = std::fs::read_dir(versions).ok()?.map(|version| version.unwrap().path().join("bin"));
-        let mut programs = versions.filter(|bin| bin.join("initdb").exists()).max()?;
+        let missing = || "there is no PostgreSQL here; `cargo xtask test` fetches it".to_owned();
+        let versions = std::fs::read_dir(versions).map_err(|_| missing())?;
+        let versions = versions.map(|version| version.unwrap().path().join("bin"));
+        let mut programs = versions.filter(|bin| bin.join("initdb").exists()).max().ok_or_else(missing)?;
         let folder = tempfile::tempdir().unwrap().keep();
         std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o755)).unwrap();
         let mut libraries = None;
         if let Some(unpacked) = unpacked {
-            // The server's user may not reach the folder.
+            // The server's user may not reach the folder, and must own what is removed at the end.
             let copied = folder.join("root");
-            let copy = Command::new("cp").arg("-r").arg(&unpacked).arg(&copied).status().unwrap();
-            assert!(copy.success());
+            std::fs::create_dir(&copied).unwrap();
+            let own = format!("usr/lib/{}-linux-gnu", std::env::consts::ARCH);
+            let mut copy = Command::new("cp");
+            copy.current_dir(&unpacked).args(["-r", "--parents", "usr/lib/postgresql", "usr/share/postgresql", &own]);
+            assert!(copy.arg(&copied).status().unwrap().success());
+            if is_root() {
+                let mut owned = Command::new("chown");
+                assert!(owned.args(["-R", &USER.to_string()]).arg(&copied).status().unwrap().success());
+            }
             programs = copied.join(programs.strip_prefix(&unpacked).unwrap());
-            libraries = Some(copied.join(format!("usr/lib/{}-linux-gnu", std::env::consts::ARCH)));
+            libraries = Some(copied.join(own));
         }
         let sockets = folder.join("sockets");
         std::fs::create_dir(folder.join("data")).unwrap();
@@ -111,17 +121,20 @@ impl Server {
         std::fs::set_permissions(folder.join("data"), std::fs::Permissions::from_mode(0o700)).unwrap();
         for own in [folder.join("data"), sockets.clone(), folder.clone()] {
             if is_root() {
-                chown(&own, Some(USER), Some(USER)).unwrap();
+                chown(&own, Some(USER), Some(USER)).map_err(|error| format!("no other user: {error}"))?;
             }
         }
         let server = Self { programs, libraries, folder, sockets, running: Mutex::default() };
         let data = server.folder.join("data");
         let arguments = ["-U", "owner", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync", "-D"];
-        let made = server.command(&server.programs.join("initdb")).args(arguments).arg(&data).output().unwrap();
-        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        let made = server.command(&server.programs.join("initdb")).args(arguments).arg(&data).output();
+        let made = made.map_err(|error| format!("`initdb` does not start: {error}"))?;
+        if !made.status.success() {
+            return Err(format!("`initdb` fails: {}", String::from_utf8_lossy(&made.stderr).replace('\n', "; ")));
+        }
         server.start();
         server.owner().unwrap().batch_execute("CREATE ROLE issuer LOGIN").unwrap();
-        Some(server)
+        Ok(server)
     }
 
     /// A command that runs as the server's user.

@@ -268,7 +268,7 @@ fn a_lost_database_is_found_again() {
 /// refused.
 #[test]
 fn a_database_that_crashes_forgets_nothing() {
-    let Some(server) = Server::make() else { return };
+    let Ok(server) = Server::make() else { return };
     let store = StoreUrl::Postgres(server.database().issuer);
     let (mut issuer, card) = (issuer(&store), Card::new(1));
     let mut returned = Vec::new();
