@@ -128,6 +128,8 @@ pub(crate) struct PublicLog {
     name: String,
     key: SigningKey,
     entries: Vec<Entry>,
+    /// Number of entries that the checkpoint on the disk names.
+    published: usize,
     tree: Frontier,
     /// The hashes of each level: at level 0 of the entries, above of every full tile of the level below.
     levels: Vec<Vec<Hash>>,
@@ -158,6 +160,7 @@ impl PublicLog {
             name,
             key,
             entries: Vec::new(),
+            published: 0,
             tree: Frontier::new(),
             levels: vec![Vec::new()],
             _lock: lock,
@@ -173,28 +176,42 @@ impl PublicLog {
         &self.entries
     }
 
-    /// Appends entries; they are on the disk when the function returns.
+    /// Appends entries; they are on the disk when the function returns. After an error, the next call writes them, too.
     pub(crate) fn append(&mut self, entries: &[Entry]) -> Result<(), PublicLogError> {
-        if entries.is_empty() {
+        entries.iter().for_each(|entry| self.push(*entry));
+        if self.published == self.entries.len() {
             return Ok(());
         }
-        let first = self.entries.len();
-        entries.iter().for_each(|entry| self.push(*entry));
-        for tile in first / WIDTH..=(self.entries.len() - 1) / WIDTH {
-            let own = self.entries.chunks(WIDTH).nth(tile).unwrap_or_default();
+        let mut full = Vec::new();
+        let mut write_tile = |level: &str, tile: usize, width: usize, bytes: &[u8]| {
+            let path = self.tile(level, tile, width);
+            self.write(&path, bytes)?;
+            if width == WIDTH {
+                full.push(path);
+            }
+            Ok::<(), PublicLogError>(())
+        };
+        for (tile, own) in self.entries.chunks(WIDTH).enumerate().skip(self.published / WIDTH) {
             let length = (ENTRY as u16).to_be_bytes();
             let bundle = own.iter().flat_map(|entry| length.into_iter().chain(entry.to_bytes()));
-            self.write_tile("entries", tile, own.len(), &bundle.collect::<Vec<_>>())?;
+            write_tile("entries", tile, own.len(), &bundle.collect::<Vec<_>>())?;
         }
-        let mut changed = first;
+        let mut published = self.published;
         for (level, hashes) in self.levels.iter().enumerate() {
-            for (tile, own) in hashes.chunks(WIDTH).enumerate().skip(changed / WIDTH) {
-                self.write_tile(&level.to_string(), tile, own.len(), own.as_flattened())?;
+            for (tile, own) in hashes.chunks(WIDTH).enumerate().skip(published / WIDTH) {
+                write_tile(&level.to_string(), tile, own.len(), own.as_flattened())?;
             }
-            changed /= WIDTH;
+            published /= WIDTH;
         }
-        let note = self.checkpoint()?;
-        self.write(&self.folder.join("checkpoint"), note.as_bytes())
+        self.write(&self.folder.join("checkpoint"), self.checkpoint()?.as_bytes())?;
+        self.published = self.entries.len();
+        for tile in full {
+            // Now no checkpoint names the tiles that were not full; nothing depends on their end.
+            let mut partial = tile.into_os_string();
+            partial.push(".p");
+            let _ = fs::remove_dir_all(partial);
+        }
+        Ok(())
     }
 
     fn push(&mut self, entry: Entry) {
@@ -264,6 +281,7 @@ impl PublicLog {
                 return Err(damaged_at(&path, "the number of its entries"));
             }
         }
+        self.published = size;
         if self.tree.root() == head.root { Ok(()) } else { Err(damaged("its root is not that of the entries")) }
     }
 
@@ -282,17 +300,6 @@ impl PublicLog {
         }
         path.as_mut_os_string().push(".p");
         path.join(width.to_string())
-    }
-
-    fn write_tile(&self, level: &str, number: usize, width: usize, bytes: &[u8]) -> Result<(), PublicLogError> {
-        self.write(&self.tile(level, number, width), bytes)?;
-        if width == WIDTH {
-            let mut partial = self.tile(level, number, width).into_os_string();
-            partial.push(".p");
-            // A full tile replaces the ones that were not; nothing depends on their end.
-            let _ = fs::remove_dir_all(partial);
-        }
-        Ok(())
     }
 
     /// Writes a file as a whole: under another name first, and on the disk before it gets its own.

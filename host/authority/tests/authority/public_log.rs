@@ -178,6 +178,44 @@ fn what_is_not_published_follows() {
     assert_eq!(head(&log, &key).0, 10);
 }
 
+/// A write that fails at the border of a tile, after the tiles and before the checkpoint: the log on the disk is the one
+/// before, and what is missing follows with the next event.
+#[test]
+fn a_failed_write_leaves_the_log_as_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    let (store, log, card) = (file(), folder.path().join("log"), Card::new(1));
+    let mut unpublished = Issuer::open(&store.url, SigningKey::from_bytes(&[5; 32]), NAME).unwrap();
+    (0..127).for_each(|_| drop(round(&mut unpublished, &card, 0)));
+    drop(unpublished);
+    let mut writer = issuer(&store.url, &log).unwrap();
+    let key = writer.log_key().unwrap();
+    let (checkpoint, aside) = (log.join("checkpoint"), folder.path().join("aside"));
+    std::fs::rename(&checkpoint, &aside).unwrap();
+    std::fs::create_dir_all(checkpoint.join("in the way")).unwrap();
+    let failed = writer.issue(&request(&card, 0)).unwrap_err();
+    assert!(matches!(failed, IssueError::PublicLog(PublicLogError::Io { .. })), "{failed}");
+    assert!(writer.abandon(card.chain(), 128, "lost").is_err());
+    std::fs::remove_dir_all(&checkpoint).unwrap();
+    std::fs::rename(&aside, &checkpoint).unwrap();
+    assert_eq!(head(&log, &key).0, 254);
+    // After a crash here, another process goes on.
+    let copy = folder.path().join("copy");
+    assert!(std::process::Command::new("cp").arg("-r").args([&log, &copy]).status().unwrap().success());
+    drop(issuer(&store.url, &copy).unwrap());
+    assert_eq!((head(&copy, &key).0, entries(&copy, 256).len()), (256, 256));
+    // So does this one.
+    round(&mut writer, &card, 0);
+    drop(writer);
+    let (size, root) = head(&log, &key);
+    let (all, reader) = (entries(&log, size), Files(&log));
+    assert_eq!((size, all.len()), (258, 258));
+    let hashes = TileHashReader::new(size, root, &reader);
+    for (n, entry) in (0..).zip(&all) {
+        check_record(&prove_record(size, n, &hashes).unwrap(), size, root, n, record_hash(entry)).unwrap();
+    }
+    assert!(!log.join("tile/0/000.p").exists() && !log.join("tile/entries/000.p").exists());
+}
+
 #[test]
 fn a_damaged_or_foreign_log_is_refused() {
     let damages: [(&str, &[u8]); 4] = [
