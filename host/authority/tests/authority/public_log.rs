@@ -178,7 +178,7 @@ fn what_is_not_published_follows() {
     assert_eq!(head(&log, &key).0, 10);
 }
 
-/// A write that fails at the border of a tile, after the tiles and before the checkpoint: the log on the disk is the one
+/// A write fails at the border of a tile, after the tiles and before the checkpoint. The log on the disk is the one
 /// before, and what is missing follows with the next event.
 #[test]
 fn a_failed_write_leaves_the_log_as_it_was() {
