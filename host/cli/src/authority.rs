@@ -271,6 +271,18 @@ pub(crate) fn key(path: &Path) -> anyhow::Result<ed25519_dalek::SigningKey> {
     Ok(if path.exists() { keys::load(path)? } else { keys::generate(path)? })
 }
 
+/// Reads the key of an `owner`, such as an approver. It is created only on request, so that a mistyped path does not
+/// create a new owner.
+pub(crate) fn own_key(path: &Path, new: bool, owner: &str) -> anyhow::Result<ed25519_dalek::SigningKey> {
+    if new {
+        return Ok(keys::generate(path)?);
+    }
+    keys::load(path).with_context(|| match path.exists() {
+        true => format!("the {owner}'s key"),
+        false => format!("`--new-key` makes a key for a new {owner}"),
+    })
+}
+
 fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
     std::fs::read(path).with_context(|| format!("cannot read `{}`", path.display()))
 }

@@ -63,6 +63,13 @@ pub(crate) const EXAMPLES: &[Example] = &[
             "replay bundle --unseal auditor.key --sealed bundle.sealed",
         ],
     ),
+    (
+        "attest",
+        &[
+            "attest bundles --trust trust --from 2026-10-01 --to 2026-12-31 --name 'Example AG' --key ag.pem --output q4",
+            "attest card-1 card-2 --trust trust --check q4 --signer ag.pub --seed 'drawn by the auditor'",
+        ],
+    ),
     ("bundle finish", &["bundle finish bundle --dry-run", "bundle finish bundle"]),
     (
         "bundle withhold",

@@ -11,6 +11,7 @@ macro_rules! errln {
 }
 
 mod anchors;
+mod attest;
 mod authority;
 mod bitstream;
 mod bundle;
@@ -86,6 +87,8 @@ enum Command {
     Check(check::Args),
     /// Make every determination of a bundle again from its texts.
     Replay(replay::Args),
+    /// Attest a period: a signed statement of what the bundles of a card or a fleet show.
+    Attest(Box<attest::Args>),
     /// Look after bundles.
     #[command(subcommand)]
     Bundle(bundle::Command),
@@ -131,6 +134,7 @@ fn main() -> ExitCode {
         Command::Evidence(command) => return portcullis_verify::run_evidence(&command),
         Command::Check(args) => check::run(&args),
         Command::Replay(args) => replay::run(&args),
+        Command::Attest(args) => attest::run(&args),
         Command::Bundle(command) => bundle::run(&command),
         Command::Ca(command) => authority::ca(&command),
         Command::Ticket(command) => authority::ticket(&command),

@@ -1,5 +1,6 @@
 //! `portcullis policy …`: commands on policy packages.
 
+use crate::authority;
 use crate::compose;
 use crate::failure::{ERROR, Failure, REFUSED, SUCCESS, WARNED};
 use crate::lane;
@@ -198,7 +199,7 @@ pub(crate) fn run(command: &Command) -> Result<u8, Failure> {
                 return Err(anyhow!("the name of an approver is one line of 1 to {NAME_CHARS} characters").into());
             }
             let policies = text_lane.load(dir)?;
-            let key = approver_key(key, *new_key)?;
+            let key = authority::own_key(key, *new_key, "approver")?;
             approve(&policies, &key, name, output, public.as_deref())
         }
         Command::Digest { dir, text_lane } => {
@@ -207,16 +208,6 @@ pub(crate) fn run(command: &Command) -> Result<u8, Failure> {
             Ok(SUCCESS)
         }
     }
-}
-
-/// Reads the approver's key. It is created only on request, so that a mistyped path does not create a new approver.
-fn approver_key(path: &Path, new: bool) -> Result<SigningKey, Failure> {
-    use portcullis_authority::keys;
-    if new {
-        return Ok(keys::generate(path).map_err(anyhow::Error::from)?);
-    }
-    let help = || if path.exists() { "the approver's key" } else { "`--new-key` makes a key for a new approver" };
-    Ok(keys::load(path).map_err(anyhow::Error::from).with_context(help)?)
 }
 
 fn approve(

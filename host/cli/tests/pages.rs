@@ -156,7 +156,7 @@ fn every_block_that_does_not_run_can_be_parsed() {
 #[test]
 fn every_code_is_explained() {
     use portcullis_core::reason::{LineageReason, ValidationReason, generic};
-    use portcullis_evidence::verify::{Code, ReplayCode, SeriesCode};
+    use portcullis_evidence::verify::{Code, PeriodCode, ReplayCode, SeriesCode};
     let page = std::fs::read_to_string(root().join("docs/reference/errors.md")).unwrap();
     let ids = (portcullis_policy::error::Kind::ALL.iter().map(|kind| kind.code()))
         .chain(ValidationReason::ALL.iter().map(|reason| reason.id()))
@@ -164,6 +164,7 @@ fn every_code_is_explained() {
         .chain([generic::DEFAULT_DENY, generic::DEPTH_LIMIT, generic::INVALID_UTF8, generic::FAULT])
         .chain(Code::ALL.iter().map(|code| code.id()))
         .chain(SeriesCode::ALL.iter().map(|code| code.id()))
+        .chain(PeriodCode::ALL.iter().map(|code| code.id()))
         .chain(ReplayCode::ALL.iter().map(|code| code.id()));
     let lost: Vec<&str> = ids.filter(|id| !page.contains(&format!("`{id}`"))).collect();
     assert!(lost.is_empty(), "docs/reference/errors.md does not explain {lost:?}");

@@ -18,7 +18,7 @@ mod trust;
 pub use check::image::{mapping_version, other_layout};
 pub(crate) use check::simulation::marks as marks_of_simulation;
 pub(crate) use check::span::is_cut;
-pub use code::{Code, ReplayCode, SeriesCode};
+pub use code::{Code, PeriodCode, ReplayCode, SeriesCode};
 pub use findings::{Conclusion, Properties, Reason};
 pub use property::{Property, Status};
 pub use report::{Assurance, Modes, Options, ProfileUse, Report, RuleCount, Summary, WithholdingUse};

@@ -11,7 +11,7 @@ use portcullis_evidence::bundle;
 use portcullis_evidence::certificate::{Class, key_id};
 use portcullis_evidence::hex;
 use portcullis_evidence::receipt::prove;
-use portcullis_evidence::verify::series;
+use portcullis_evidence::verify::series::{self, Start};
 use portcullis_evidence::verify::{Assurance, Options, Property, Status, verify};
 use portcullis_report::evidence::{Making, ReportText, SeriesText, page};
 use portcullis_report::terminal::Terminal;
@@ -328,7 +328,7 @@ fn reset_and_run_again() {
     assert!(codes(&report).contains("no_gaps/no-witness"));
     // Both bundles in one series.
     let reports = vec![("a".to_owned(), world.check(&first.files())), ("b".to_owned(), report)];
-    let series = series::join(reports);
+    let series = series::join(reports, Start::First);
     assert_eq!((series.findings[0].code.id(), series.exit_code), ("serial-twice", 3));
 }
 
@@ -366,7 +366,7 @@ fn what_remains_of_two_cards_is_a_class_key() {
         ("a".to_owned(), world.check(&first.files())),
         ("b".to_owned(), world.check(&world.session(&b, 2, close).files())),
     ];
-    assert_eq!(series::join(reports).exit_code, 0);
+    assert_eq!(series::join(reports, Start::First).exit_code, 0);
 }
 
 // ---- policy
@@ -439,7 +439,7 @@ fn approvals() {
     let [approval] = &good.session.approvals[..] else { panic!("{:?}", good.session.approvals) };
     assert_eq!((approval.claimed.as_str(), approval.file.as_deref()), ("the board", Some("approvers/board.pub")));
     let json = serde_json::to_string(&good).unwrap();
-    let series = series::join(vec![("a".to_owned(), good.clone())]);
+    let series = series::join(vec![("a".to_owned(), good.clone())], Start::First);
     for shown in [
         ReportText::new(&good).to_string(),
         page(&good, &Making::default()),
@@ -477,7 +477,10 @@ fn gaps_between_sessions() {
     let second = world.session(&world.card, 2, close(&first));
     let third = world.session(&world.card, 3, close(&second));
     let join = |parts: &[&Parts]| {
-        series::join(parts.iter().map(|p| (format!("session-{}", p.ticket.serial), world.check(&p.files()))).collect())
+        series::join(
+            parts.iter().map(|p| (format!("session-{}", p.ticket.serial), world.check(&p.files()))).collect(),
+            Start::First,
+        )
     };
     let found = |parts: &[&Parts]| {
         let series = join(parts);

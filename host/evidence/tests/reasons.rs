@@ -3,7 +3,7 @@
 //! `cargo xtask gen` runs this test with `UPDATE_SNAPSHOTS=1`, which writes the tables.
 #![cfg(test)]
 
-use portcullis_evidence::verify::{Code, Property, ReplayCode, SeriesCode, Status};
+use portcullis_evidence::verify::{Code, PeriodCode, Property, ReplayCode, SeriesCode, Status};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
@@ -25,6 +25,10 @@ fn tables() -> String {
     }
     text.push_str("\nOf a series:\n\n| code | what was found | what to do |\n| --- | --- | --- |\n");
     for code in SeriesCode::ALL {
+        writeln!(text, "| `{code}` | {} |", columns(code.status(), code.meaning(), code.remedy())).unwrap();
+    }
+    text.push_str("\nOf a period, by `attest`:\n\n| code | what was found | what to do |\n| --- | --- | --- |\n");
+    for code in PeriodCode::ALL {
         writeln!(text, "| `{code}` | {} |", columns(code.status(), code.meaning(), code.remedy())).unwrap();
     }
     text.push_str("\nOf a replay, by `replay` and `check`:\n\n| code | what the replay found | what to do |\n| --- | --- | --- |\n");

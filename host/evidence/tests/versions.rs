@@ -4,7 +4,7 @@
 use portcullis_test_support::world;
 
 use portcullis_evidence::bundle::MemoryFiles;
-use portcullis_evidence::verify::series::join;
+use portcullis_evidence::verify::series::{Start, join};
 use portcullis_evidence::verify::{Code, Options, Property, Report, SeriesCode, Status, verify};
 use world::{Card, Parts, World, assert_contradicted, codes, context, sha};
 
@@ -94,7 +94,8 @@ fn a_series_with_a_session_of_an_unknown_version() {
     second.witness_index = first.log.checkpoints.len() as u64;
     let second = report(&second.files());
     assert_eq!(second.exit_code, 0, "{second:#?}");
-    let series = join(vec![("1".to_owned(), report(&first.files())), ("2".to_owned(), second)]);
+    let both = vec![("1".to_owned(), report(&first.files())), ("2".to_owned(), second)];
+    let series = join(both, Start::First);
     let found: Vec<_> = series.findings.iter().map(|finding| (finding.code, finding.status)).collect();
     assert_eq!((found, series.exit_code), (vec![(SeriesCode::UnknownVersion, Status::Warned)], 5));
 }

@@ -8,7 +8,7 @@ pub mod evidence;
 #[cfg(feature = "ledger")]
 pub mod ledger;
 pub mod live;
-mod page;
+pub mod page;
 pub mod terminal;
 pub mod time;
 

@@ -20,14 +20,16 @@ pub struct Origin {
 }
 
 impl Origin {
-    pub(crate) fn time(&self) -> Option<String> {
+    #[must_use]
+    pub fn time(&self) -> Option<String> {
         self.made.map(|second| format!("{}, by the clock of the machine that made this page", utc(second)))
     }
 }
 
 /// A whole page around the content of its `main`. The browser uses only the script and the stylesheet of this module,
 /// and loads no other file.
-pub(crate) fn page(title: &str, content: &Markup) -> String {
+#[must_use]
+pub fn page(title: &str, content: &Markup) -> String {
     page_with(title, content, SCRIPT, &policy(SCRIPT))
 }
 
@@ -66,7 +68,8 @@ fn source(content: &str) -> String {
 }
 
 /// A table with two columns, name and value.
-pub(crate) fn table(caption: &str, rows: &[(&str, Option<String>)]) -> Markup {
+#[must_use]
+pub fn table(caption: &str, rows: &[(&str, Option<String>)]) -> Markup {
     html! {
         table {
             caption { (caption) }

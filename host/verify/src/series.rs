@@ -5,7 +5,7 @@ use crate::trust::TrustArgs;
 use crate::verify::check;
 use anyhow::Context;
 use portcullis_evidence::bundle;
-use portcullis_evidence::verify::series::join;
+use portcullis_evidence::verify::series::{Start, join};
 use portcullis_report::evidence::SeriesText;
 use portcullis_sealed::is_sealed_texts;
 use std::fs;
@@ -38,7 +38,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
             .with_context(|| format!("bundle `{name}`"))?;
         reports.push((name, report));
     }
-    let series = join(reports);
+    let series = join(reports, Start::First);
     if args.json {
         say(json_pretty(&series)?);
     } else {

@@ -8,6 +8,7 @@
     reason = "a test stops at its first surprise, its helpers included"
 )]
 
+mod attest;
 mod compose;
 mod reader;
 mod replay;

@@ -66,7 +66,7 @@ fn a_card_without_a_signer_writes_no_bundle() {
     assert!(!scene.path("b").exists());
 }
 
-struct Witness(Child, String);
+pub(super) struct Witness(Child, pub(super) String);
 
 impl Drop for Witness {
     fn drop(&mut self) {
@@ -76,7 +76,7 @@ impl Drop for Witness {
 }
 
 impl Witness {
-    fn start(scene: &Scene) -> Self {
+    pub(super) fn start(scene: &Scene) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_portcullis"))
             .args(["witness", "serve", "--store"])
             .arg(scene.path("witness.db"))

@@ -346,6 +346,22 @@ codes! {
 }
 
 codes! {
+    /// The findings about a period of an attestation.
+    PeriodCode {
+        /// no session of the period is shown
+        NoSession = "no-session", warns => "give the bundles of the period";
+        /// no witness saw the session, so it is not known whether it belongs to the period; it counts as if it did
+        Undated = "undated", warns => "ask for sessions that a witness saw";
+        /// the session before the first one is not shown, so earlier sessions of the period may be missing
+        BeginningOpen = "beginning-open", warns => "give the bundle of the session before the period, too";
+        /// the session after the last one is not shown, so later sessions of the period may be missing
+        EndOpen = "end-open", warns => "give the bundle of the session after the period, or ask the issuer for its tickets";
+        /// files that are not a bundle
+        NoBundle = "no-bundle" => ORIGINAL;
+    }
+}
+
+codes! {
     /// The findings of a replay.
     ReplayCode {
         /// a record is not what the replay gives, or a stream's context is not the one that its BEGIN bound

@@ -55,9 +55,18 @@ pub struct ApprovalCount {
     pub sessions: u64,
 }
 
+/// The session with which each chain has to begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Start {
+    /// The card's first session.
+    First,
+    /// Any session: earlier ones are in bundles that are not given.
+    Any,
+}
+
 /// Joins the reports of several bundles; each has a name.
 #[must_use]
-pub fn join(mut reports: Vec<(String, Report)>) -> Series {
+pub fn join(mut reports: Vec<(String, Report)>, start: Start) -> Series {
     reports.sort_by(|(a, x), (b, y)| place(x).cmp(&place(y)).then(a.cmp(b)));
     let mut findings = Vec::new();
     let mut last = BTreeMap::new();
@@ -76,7 +85,8 @@ pub fn join(mut reports: Vec<(String, Report)>) -> Series {
             continue;
         }
         let previous: Option<(u64, &Report)> = last.insert((key, session.seat), (serial, report));
-        let expected = previous.map_or(1, |(serial, _)| serial.saturating_add(1));
+        let first = if start == Start::First { 1 } else { serial };
+        let expected = previous.map_or(first, |(serial, _)| serial.saturating_add(1));
         if previous.is_some_and(|(last, _)| last == serial) {
             add(SeriesCode::SerialTwice, format!("serial {serial} is there twice: one ticket, two histories"));
         } else if serial != expected {

@@ -1,0 +1,415 @@
+//! Makes a statement from bundles.
+
+use crate::clause;
+use crate::period::{Period, Place};
+use crate::policy;
+use crate::statement::{
+    Chain, Finding, KIND, Package, PolicyChange, PolicyUse, Replay, RuleUse, Session, Source, Statement, Totals,
+    Withheld,
+};
+use portcullis_core::hex::Hex;
+use portcullis_evidence::bundle::{Bundle, BundleError, Files, Snapshot};
+use portcullis_evidence::ticket::SELF_ISSUER;
+use portcullis_evidence::verify::series::{SeriesFinding, Start, join};
+use portcullis_evidence::verify::{
+    Modes, Options, PeriodCode, Property, Reason, Report, RuleCount, Signer, Status, Trust, verify_snapshot,
+};
+use portcullis_recorder::replay::{self, Sample, replay};
+use portcullis_report::time::utc;
+use sha2::{Digest, Sha256};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What a statement is made about.
+#[derive(Clone, Debug)]
+pub struct Question {
+    /// Name of whoever makes the statement.
+    pub by: String,
+    /// Name and version of the program.
+    pub program: String,
+    pub period: Period,
+    /// The largest number of streams to replay per session; 0 means that nothing is replayed.
+    pub sample: u64,
+    /// Seed of the sample; without it, the digest of the bundles' digests. Nobody can choose that one without changing
+    /// the bundles.
+    pub seed: Option<String>,
+}
+
+/// Progress of [`attest`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// A bundle was verified.
+    Verified,
+    /// A stream was replayed.
+    Replayed,
+}
+
+/// Why no statement could be made. This is not a result about the evidence.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("bundle `{name}`: {source}")]
+    Bundle { name: String, source: BundleError },
+    #[error("bundle `{name}`: {source}")]
+    Replay { name: String, source: replay::Error },
+    /// Two bundles have one name, so findings would not say which of them they concern.
+    #[error("two bundles are named `{0}`")]
+    Name(String),
+}
+
+/// A bundle that could be read.
+struct Read<'a> {
+    name: &'a str,
+    files: Snapshot<'a>,
+    report: Report,
+    place: Place,
+}
+
+impl Read<'_> {
+    fn is_of_period(&self) -> bool {
+        matches!(self.place, Place::Within | Place::Undated)
+    }
+
+    /// Card key and seat, and the serial in their chain; `None` for a session outside every chain.
+    fn link(&self) -> Option<((Hex<32>, u16), u64)> {
+        let session = &self.report.session;
+        let own = session.issuer.as_ref().is_some_and(|issuer| issuer.claimed == SELF_ISSUER);
+        let (key, serial) = (session.key_id?, session.ticket_serial?);
+        (!own).then_some(((key, session.seat.unwrap_or_default()), serial))
+    }
+
+    fn is_approved(&self) -> bool {
+        !self.report.session.approvals.is_empty() && self.report.properties.policy.status != Status::Contradicted
+    }
+
+    fn witnessed(&self) -> Option<(String, String)> {
+        self.report.session.witnessed.map(|(first, last)| (utc(first), utc(last)))
+    }
+}
+
+/// Verifies the bundles, replays a sample of their streams, and says what they show about the period. Each bundle has a
+/// name. `step` is called as the work goes on.
+///
+/// # Errors
+/// [`Error`]: reading or this program failed, or two bundles have one name. A bundle that is broken is a finding.
+pub fn attest(
+    question: &Question,
+    bundles: &[(String, Box<dyn Files>)],
+    trust: &Trust,
+    options: Options,
+    step: &mut dyn FnMut(Step),
+) -> Result<Statement, Error> {
+    let mut names = BTreeSet::new();
+    if let Some((name, _)) = bundles.iter().find(|(name, _)| !names.insert(name)) {
+        return Err(Error::Name(name.clone()));
+    }
+    let (mut read, mut findings) = (Vec::new(), Vec::new());
+    for (name, files) in bundles {
+        let files = Snapshot::new(&**files);
+        match verify_snapshot(&files, trust, options, &mut |_| {}) {
+            Ok(report) => {
+                let place = question.period.place(report.session.witnessed);
+                read.push(Read { name, files, report, place });
+            }
+            Err(error) if !error.is_operational() => {
+                findings.push(of_period(PeriodCode::NoBundle, Some(name), error.to_string()));
+            }
+            Err(source) => return Err(Error::Bundle { name: name.clone(), source }),
+        }
+        step(Step::Verified);
+    }
+    read.sort_by(|a, b| a.link().cmp(&b.link()).then(a.name.cmp(b.name)));
+    let replay = replay_sample(question, &read, &mut findings, step)?;
+    compose(question, &read, replay, findings)
+}
+
+fn of_period(code: PeriodCode, session: Option<&str>, detail: String) -> Finding {
+    let (status, code, remedy) = (code.status(), code.id(), code.remedy());
+    let session = session.map(str::to_owned);
+    Finding { status, source: Source::Period, property: None, session, code, detail, count: 1, remedy }
+}
+
+/// The seed that the bundles themselves give: SHA-256 over the digests of all manifests in bytewise order, in
+/// hexadecimal.
+fn seed(read: &[Read<'_>]) -> String {
+    let digests: BTreeSet<_> = read.iter().filter_map(|bundle| bundle.report.session.bundle_digest).collect();
+    let all = digests.iter().fold(Sha256::new(), |all, digest| all.chain_update(digest.0));
+    Hex::<32>(all.finalize().into()).to_string()
+}
+
+fn replay_sample(
+    question: &Question,
+    read: &[Read<'_>],
+    findings: &mut Vec<Finding>,
+    step: &mut dyn FnMut(Step),
+) -> Result<Option<Replay>, Error> {
+    if question.sample == 0 {
+        return Ok(None);
+    }
+    let seed = question.seed.clone().unwrap_or_else(|| seed(read));
+    let status = Status::Affirmed;
+    let mut all = Replay {
+        sample: question.sample,
+        seed: seed.clone(),
+        status,
+        sessions: 0,
+        streams: 0,
+        replayed: 0,
+        records: 0,
+    };
+    for bundle in read.iter().filter(|bundle| bundle.is_of_period()) {
+        let sample = Sample { streams: question.sample, seed: &seed };
+        let replayed = replay(&bundle.files, Some(sample), &mut || step(Step::Replayed));
+        let replayed = replayed.map_err(|source| Error::Replay { name: bundle.name.to_owned(), source })?;
+        all.status = all.status.max(replayed.status);
+        all.sessions += u64::from(replayed.replayed > 0);
+        all.streams += replayed.streams;
+        all.replayed += replayed.replayed;
+        all.records += replayed.records;
+        findings.extend(replayed.reasons.into_iter().map(|Reason { code, status, detail, count }| {
+            let (session, code, remedy) = (Some(bundle.name.to_owned()), code.id(), code.remedy());
+            Finding { status, source: Source::Replay, property: None, session, code, detail, count, remedy }
+        }));
+    }
+    Ok(Some(all))
+}
+
+fn compose(
+    question: &Question,
+    read: &[Read<'_>],
+    replay: Option<Replay>,
+    mut findings: Vec<Finding>,
+) -> Result<Statement, Error> {
+    let within: Vec<&Read<'_>> = read.iter().filter(|bundle| bundle.is_of_period()).collect();
+    for bundle in &within {
+        findings.extend(of_bundle(bundle));
+        if bundle.place == Place::Undated {
+            let what = "no trusted witness saw a checkpoint of this session".to_owned();
+            findings.push(of_period(PeriodCode::Undated, Some(bundle.name), what));
+        }
+    }
+    if within.is_empty() {
+        findings.push(of_period(PeriodCode::NoSession, None, "no bundle is of the period".to_owned()));
+    }
+    findings.extend(of_series(read));
+    let chains = chains(read, &mut findings);
+    findings.sort_by(|a, b| {
+        let key = |finding: &Finding| (finding.session.clone(), finding.source, finding.code);
+        b.status.cmp(&a.status).then_with(|| key(a).cmp(&key(b)))
+    });
+    let status = findings.iter().map(|finding| finding.status).fold(Status::Affirmed, Status::max);
+    let simulated = within.iter().any(|bundle| bundle.report.simulated);
+    let mut statement = Statement {
+        kind: KIND,
+        by: question.by.clone(),
+        program: question.program.clone(),
+        period: question.period,
+        status,
+        simulated,
+        exit_code: status.exit_code(simulated),
+        findings,
+        chains,
+        sessions: within.iter().map(|bundle| session(bundle)).collect(),
+        outside: (read.len() - within.len()) as u64,
+        policies: policies(&within)?,
+        changes: changes(read),
+        modes: modes(&within),
+        totals: totals(&within),
+        refusals: rules(&within, |report| &report.session.refusals),
+        splits: rules(&within, |report| &report.session.splits),
+        withheld: within.iter().flat_map(|bundle| withheld(bundle)).collect(),
+        replay,
+        clauses: Vec::new(),
+    };
+    statement.clauses = clause::shown(&statement);
+    Ok(statement)
+}
+
+/// The findings of a bundle's verification.
+fn of_bundle(bundle: &Read<'_>) -> Vec<Finding> {
+    let reasons = Property::ALL.into_iter().flat_map(|property| {
+        bundle.report.properties.of(property).reasons.iter().map(move |reason| (property, reason))
+    });
+    let finding = |(property, reason): (Property, &Reason)| Finding {
+        status: reason.status,
+        source: Source::Bundle,
+        property: Some(property),
+        session: Some(bundle.name.to_owned()),
+        code: reason.code.id(),
+        detail: reason.detail.clone(),
+        count: reason.count,
+        remedy: reason.code.remedy(),
+    };
+    reasons.map(finding).collect()
+}
+
+/// The findings about the order of the sessions. The first session after the period belongs to this: its ticket and its
+/// serial show whether the last session of the period is the one that is given.
+fn of_series(read: &[Read<'_>]) -> Vec<Finding> {
+    let series = join(read.iter().map(|bundle| (bundle.name.to_owned(), bundle.report.clone())).collect(), Start::Any);
+    let mut next: BTreeMap<(Hex<32>, u16), u64> = BTreeMap::new();
+    for (chain, serial) in read.iter().filter(|bundle| bundle.place == Place::After).filter_map(Read::link) {
+        next.entry(chain).and_modify(|first| *first = serial.min(*first)).or_insert(serial);
+    }
+    let counts = |finding: &SeriesFinding| {
+        read.iter().find(|bundle| bundle.name == finding.name).is_some_and(|bundle| {
+            let is_next = bundle.link().is_some_and(|(chain, serial)| next.get(&chain) == Some(&serial));
+            bundle.is_of_period() || (bundle.place == Place::After && is_next)
+        })
+    };
+    let finding = |SeriesFinding { code, status, name, detail }| Finding {
+        status,
+        source: Source::Series,
+        property: None,
+        session: Some(name),
+        code: code.id(),
+        detail,
+        count: 1,
+        remedy: code.remedy(),
+    };
+    series.findings.into_iter().filter(counts).map(finding).collect()
+}
+
+/// The chains with a session in the period. A chain of which the session before or after the period is not shown is
+/// open there: sessions of the period may be missing.
+fn chains(read: &[Read<'_>], findings: &mut Vec<Finding>) -> Vec<Chain> {
+    let mut serials: BTreeMap<(Hex<32>, u16), Vec<(u64, &Read<'_>)>> = BTreeMap::new();
+    for bundle in read {
+        if let Some((chain, serial)) = bundle.link() {
+            serials.entry(chain).or_default().push((serial, bundle));
+        }
+    }
+    let mut chains = Vec::new();
+    for ((key, seat), shown) in serials {
+        let within = || shown.iter().filter(|(_, bundle)| bundle.is_of_period());
+        let (Some((first, opening)), Some((last, closing))) = (within().next(), within().next_back()) else { continue };
+        let begins = *first == 1 || shown.iter().any(|(serial, _)| serial < first);
+        let ends = shown.iter().any(|(serial, _)| serial > last);
+        if !begins {
+            let what = format!("session {first} of seat {seat} is the first that is shown");
+            findings.push(of_period(PeriodCode::BeginningOpen, Some(opening.name), what));
+        }
+        if !ends {
+            let what = format!("session {last} of seat {seat} is the last that is shown");
+            findings.push(of_period(PeriodCode::EndOpen, Some(closing.name), what));
+        }
+        let sessions = within().count() as u64;
+        chains.push(Chain { key, seat, first: *first, last: *last, sessions, begins, ends });
+    }
+    chains
+}
+
+fn session(bundle: &Read<'_>) -> Session {
+    let Report { status, simulated, assurance, ref session, .. } = bundle.report;
+    Session {
+        name: bundle.name.to_owned(),
+        bundle: session.bundle_digest,
+        key: session.key_id,
+        seat: session.seat,
+        serial: session.ticket_serial,
+        witnessed: bundle.witnessed(),
+        status,
+        simulated,
+        assurance,
+        policy: session.policy_digest,
+        approved: bundle.is_approved(),
+        text_lane: session.text_lane,
+        records: session.records,
+        streams: session.counts.streams,
+    }
+}
+
+fn policies(within: &[&Read<'_>]) -> Result<Vec<PolicyUse>, Error> {
+    let mut all: BTreeMap<Hex<32>, (Vec<Package>, BTreeSet<Signer>, u64)> = BTreeMap::new();
+    for bundle in within {
+        let Some(digest) = bundle.report.session.policy_digest else { continue };
+        let (packages, approvers, sessions) = all.entry(digest).or_default();
+        *sessions += 1;
+        if bundle.is_approved() {
+            approvers.extend(bundle.report.session.approvals.iter().cloned());
+        }
+        if packages.is_empty() {
+            let compiled = Bundle::open(&bundle.files).and_then(|opened| policy::packages(&opened));
+            let compiled = compiled.map_err(|source| Error::Bundle { name: bundle.name.to_owned(), source })?;
+            // Words of other files than the image was built from would mislead.
+            let listed = bundle.report.session.package_digest;
+            *packages = compiled.filter(|(digest, _)| listed == Some(Hex(*digest))).unwrap_or_default().1;
+        }
+    }
+    let policy = |(policy, (packages, approvers, sessions))| PolicyUse {
+        policy,
+        packages,
+        approvers: approvers.into_iter().collect(),
+        sessions,
+    };
+    Ok(all.into_iter().map(policy).collect())
+}
+
+/// The changes of policy in each chain, from the session before the period on.
+fn changes(read: &[Read<'_>]) -> Vec<PolicyChange> {
+    let pairs = read.iter().zip(read.iter().skip(1));
+    let change = |(before, after): (&Read<'_>, &Read<'_>)| {
+        let ((before_chain, _), ((key, seat), serial)) = (before.link()?, after.link()?);
+        let (was, is) = (before.report.session.policy_digest, after.report.session.policy_digest);
+        let changed = before_chain == (key, seat) && after.is_of_period() && was != is;
+        changed.then(|| PolicyChange {
+            key,
+            seat,
+            serial,
+            before: was,
+            after: is,
+            witnessed: after.witnessed().map(|(first, _)| first),
+            approved: after.is_approved(),
+        })
+    };
+    pairs.filter_map(change).collect()
+}
+
+fn modes(within: &[&Read<'_>]) -> Modes {
+    within.iter().map(|bundle| bundle.report.session.modes).fold(Modes::default(), |sum, modes| Modes {
+        driven: sum.driven + modes.driven,
+        driven_conversation: sum.driven_conversation + modes.driven_conversation,
+        held: sum.held + modes.held,
+        recorded: sum.recorded + modes.recorded,
+        observed: sum.observed + modes.observed,
+    })
+}
+
+fn totals(within: &[&Read<'_>]) -> Totals {
+    within.iter().map(|bundle| &bundle.report.session).fold(Totals::default(), |sum, session| Totals {
+        records: sum.records + session.records,
+        signed_records: sum.signed_records + session.signed_records,
+        streams: sum.streams + session.counts.streams,
+        admitted: sum.admitted + session.counts.admits,
+        rejected: sum.rejected + session.counts.rejects,
+        decomposed: sum.decomposed + session.counts.decomposes,
+        refused_entries: sum.refused_entries + session.counts.refused.values().sum::<u64>(),
+        alarms: sum.alarms + session.counts.alarms,
+    })
+}
+
+fn rules(within: &[&Read<'_>], counted: impl Fn(&Report) -> &[RuleCount]) -> Vec<RuleUse> {
+    let mut all: BTreeMap<(Option<Hex<32>>, &'static str, Option<String>), (Option<String>, u64)> = BTreeMap::new();
+    for bundle in within {
+        for rule in counted(&bundle.report) {
+            let name = rule.id.clone().or_else(|| rule.rule.map(|number| number.to_string()));
+            let key = (bundle.report.session.policy_digest, rule.stage.name(), name);
+            let (reason, count) = all.entry(key).or_default();
+            *count += rule.count;
+            if reason.is_none() {
+                reason.clone_from(&rule.reason);
+            }
+        }
+    }
+    let rule = |((policy, stage, rule), (reason, count))| RuleUse { policy, stage, rule, reason, count };
+    all.into_iter().map(rule).collect()
+}
+
+fn withheld(bundle: &Read<'_>) -> Vec<Withheld> {
+    let uses = bundle.report.session.withholdings.iter();
+    let withheld = uses.map(|used| Withheld {
+        session: bundle.name.to_owned(),
+        signer: used.signer.clone(),
+        reason: used.reason.clone(),
+        streams: used.streams,
+    });
+    withheld.collect()
+}

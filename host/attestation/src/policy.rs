@@ -1,0 +1,33 @@
+//! Policies in words, read from the package in a bundle.
+
+use crate::statement::{Package, Rule};
+use portcullis_core::wire::RowKind;
+use portcullis_evidence::bundle::{self, Bundle, BundleError};
+use portcullis_policy::{Policies, Policy};
+
+/// The packages of the bundle's policy, and the digest of their listing; `None` if the bundle has no package that this
+/// program can compile.
+pub(crate) fn packages(bundle: &Bundle<'_>) -> Result<Option<([u8; 32], Vec<Package>)>, BundleError> {
+    let source = |(name, path): (&str, &str)| Ok((path.to_owned(), bundle.read(name)?));
+    let sources = bundle.below(bundle::PACKAGE).map(source).collect::<Result<_, BundleError>>()?;
+    let Ok(policies) = Policies::from_listed(sources) else { return Ok(None) };
+    Ok(Some((policies.digest(), policies.iter().map(package).collect())))
+}
+
+fn package(policy: &Policy) -> Package {
+    let identity = &policy.package.manifest().package;
+    let rule = |rule: &portcullis_policy::Rule| {
+        let effect = match rule.kind {
+            RowKind::ForbidReject => "reject",
+            RowKind::ForbidDecompose => "decompose",
+            RowKind::Permit | RowKind::Empty => "permit",
+        };
+        Rule { id: rule.id.clone(), effect, reason: rule.reason.clone() }
+    };
+    Package {
+        name: identity.name.clone(),
+        version: identity.version.clone(),
+        description: identity.description.clone(),
+        rules: policy.compiled.rules.iter().map(rule).collect(),
+    }
+}

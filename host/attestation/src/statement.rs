@@ -1,0 +1,236 @@
+//! The statement: what programs read, in the order of its JSON.
+
+use crate::period::Period;
+use portcullis_core::hex::Hex;
+use portcullis_evidence::verify::{Assurance, Modes, Property, Signer, Status};
+use serde::Serialize;
+
+/// Kind and version of a statement, its first field.
+pub const KIND: &str = "portcullis-attestation/1";
+
+/// What the bundles show about a period.
+///
+/// Sessions of the period are those with a checkpoint that a witness saw in it. A session that no witness saw counts,
+/// too, because it may be of the period.
+#[derive(Clone, Debug, Serialize)]
+pub struct Statement {
+    pub kind: &'static str,
+    /// Name of whoever makes the statement. The signature does not prove it.
+    pub by: String,
+    /// Name and version of the program.
+    pub program: String,
+    pub period: Period,
+    /// The worst status of the findings.
+    pub status: Status,
+    /// Whether any session has a mark of a simulated card.
+    pub simulated: bool,
+    /// As of `verify`: 3 contradicted, else 10 simulated, else 5 warned, else 0.
+    pub exit_code: u8,
+    /// Everything that is not affirmed, the most serious first.
+    pub findings: Vec<Finding>,
+    /// The chains of sessions, one per card key and seat.
+    pub chains: Vec<Chain>,
+    /// The sessions of the period, by chain and serial.
+    pub sessions: Vec<Session>,
+    /// Number of bundles whose sessions are before or after the period. They only show that no session is missing.
+    pub outside: u64,
+    /// The policies in force, by digest.
+    pub policies: Vec<PolicyUse>,
+    pub changes: Vec<PolicyChange>,
+    /// Number of streams per mode.
+    pub modes: Modes,
+    pub totals: Totals,
+    /// Rejects, by policy and rule.
+    pub refusals: Vec<RuleUse>,
+    /// Decomposes, by policy and rule.
+    pub splits: Vec<RuleUse>,
+    /// Texts that were removed from bundles.
+    pub withheld: Vec<Withheld>,
+    /// The replayed sample; absent if nothing was to be replayed.
+    pub replay: Option<Replay>,
+    pub clauses: Vec<Clause>,
+}
+
+/// The check that made a finding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Source {
+    /// The verification of a bundle.
+    Bundle,
+    /// The order of the sessions.
+    Series,
+    /// The replay of a bundle's texts.
+    Replay,
+    /// The period itself.
+    Period,
+}
+
+/// Why something is not affirmed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    pub status: Status,
+    pub source: Source,
+    /// The property of the bundle that the finding concerns; absent for findings of other checks.
+    pub property: Option<Property>,
+    /// Name of the bundle; absent if the finding is about a chain or the whole period.
+    pub session: Option<String>,
+    pub code: &'static str,
+    pub detail: String,
+    /// Number of findings with this code.
+    pub count: u64,
+    /// Advice for the reader.
+    pub remedy: &'static str,
+}
+
+/// The sessions of one card key and seat.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Chain {
+    /// SHA-256 of the card's public key.
+    pub key: Hex<32>,
+    pub seat: u16,
+    /// Serials of the first and the last session of the period.
+    pub first: u64,
+    pub last: u64,
+    pub sessions: u64,
+    /// Whether it is shown that no session of the period is before `first`.
+    pub begins: bool,
+    /// Whether it is shown that no session of the period is after `last`.
+    pub ends: bool,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct Session {
+    /// Name of the bundle.
+    pub name: String,
+    /// SHA-256 of the bundle's manifest.
+    pub bundle: Option<Hex<32>>,
+    pub key: Option<Hex<32>>,
+    pub seat: Option<u16>,
+    pub serial: Option<u64>,
+    /// The times in UTC at which a witness saw the first and the last checkpoint.
+    pub witnessed: Option<(String, String)>,
+    pub status: Status,
+    pub simulated: bool,
+    pub assurance: Option<Assurance>,
+    /// SHA-256 of the table image.
+    pub policy: Option<Hex<32>>,
+    /// Whether a trusted key approved this policy.
+    pub approved: bool,
+    /// Whether the card read the texts itself.
+    pub text_lane: Option<bool>,
+    pub records: u64,
+    pub streams: u64,
+}
+
+/// A policy that was in force, in words.
+#[derive(Clone, Debug, Serialize)]
+pub struct PolicyUse {
+    /// SHA-256 of the table image.
+    pub policy: Hex<32>,
+    /// The packages; more than one for a composition. Empty if no bundle has the package of this image.
+    pub packages: Vec<Package>,
+    /// Approvers whose keys are trusted.
+    pub approvers: Vec<Signer>,
+    pub sessions: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Package {
+    pub name: String,
+    pub version: String,
+    pub description: String,
+    pub rules: Vec<Rule>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Rule {
+    pub id: String,
+    /// `permit`, `reject` or `decompose`.
+    pub effect: &'static str,
+    /// The rule's `@reason` text.
+    pub reason: Option<String>,
+}
+
+/// A session that ran another policy than the session before it in its chain.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PolicyChange {
+    pub key: Hex<32>,
+    pub seat: u16,
+    /// Serial of the first session with the new policy.
+    pub serial: u64,
+    pub before: Option<Hex<32>>,
+    pub after: Option<Hex<32>>,
+    /// When a witness saw the first checkpoint with the new policy, in UTC.
+    pub witnessed: Option<String>,
+    /// Whether a trusted key approved the new policy.
+    pub approved: bool,
+}
+
+/// Sums over the sessions of the period.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Totals {
+    pub records: u64,
+    /// Number of records that a checkpoint covers.
+    pub signed_records: u64,
+    pub streams: u64,
+    pub admitted: u64,
+    pub rejected: u64,
+    pub decomposed: u64,
+    /// Entries that cards refused because of a fault.
+    pub refused_entries: u64,
+    pub alarms: u64,
+}
+
+/// How often a rule, or a stage without a rule, decided against a mutation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RuleUse {
+    pub policy: Option<Hex<32>>,
+    pub stage: &'static str,
+    /// Id of the rule, or its number if no bundle has the package; absent if no rule decided.
+    pub rule: Option<String>,
+    pub reason: Option<String>,
+    pub count: u64,
+}
+
+/// Texts that were removed from a bundle.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Withheld {
+    /// Name of the bundle.
+    pub session: String,
+    pub signer: Signer,
+    pub reason: String,
+    pub streams: u64,
+}
+
+/// The sample of streams that was replayed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Replay {
+    /// The largest number of streams per session.
+    pub sample: u64,
+    pub seed: String,
+    /// The worst status of the replays.
+    pub status: Status,
+    /// Sessions of which at least one stream replays.
+    pub sessions: u64,
+    /// Streams of the sample, and those of them whose every record equals that of the replay.
+    pub streams: u64,
+    pub replayed: u64,
+    /// Records that equal those of the replay.
+    pub records: u64,
+}
+
+/// What a regulation asks for, and what this period shows of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Clause {
+    pub clause: String,
+    pub shown: Vec<Shown>,
+    /// What the operator must add; no evidence of a card shows it.
+    pub not_shown: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Shown {
+    pub topic: &'static str,
+    pub status: Status,
+    pub text: String,
+}
