@@ -66,7 +66,7 @@ pub enum Release {
     Span,
     /// At every release checkpoint: after every N admitted candidates, where the policy sets N (`limits.checkpoint`).
     Checkpoint,
-    /// All admitted bytes when the stream ends.
+    /// When the stream ends. All admitted bytes are then released together.
     End,
 }
 

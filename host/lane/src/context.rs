@@ -41,7 +41,7 @@ pub(crate) const fn after(before: Context, byte: u8, needs: Context) -> Context 
     facts & needs
 }
 
-/// The kind of a byte. Bytes of the same kind give the same facts.
+/// Groups the bytes: two bytes with the same result lead [`after`] to the same facts.
 pub(crate) const fn kind(byte: u8, needs: Context) -> u8 {
     let mark = needs & JOINT != 0 && matches!(byte, b' ' | b'-' | b'.' | b'/');
     after(0, byte, needs) | if mark { 128 } else { 0 }

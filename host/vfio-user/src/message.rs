@@ -51,7 +51,7 @@ impl Command {
         Self::ALL.into_iter().find(|command| *command as u16 == number)
     }
 
-    /// The name in the specification.
+    /// The command's name in the specification of vfio-user.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

@@ -1,4 +1,4 @@
-//! The other clients in the tutorial, and LiteLLM's proxy, with the gateway.
+//! Runs clients from the tutorial, and LiteLLM's proxy, against the gateway. `clients` runs the official ones.
 
 use crate::clients::{gateway, silence};
 use crate::process::{Process, curl, free_port, installed, kit, model_server, python, root};

@@ -105,10 +105,10 @@ pub struct Summary {
     pub splits: Vec<RuleCount>,
 }
 
-/// Streams by mode.
+/// Number of streams by mode. Each mode treats refused text in another way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Modes {
-    /// Refused text never left the gate, and the engine never saw it again.
+    /// Refused text never left the gate, and the engine did not get it back as input.
     pub driven: u64,
     /// Like `driven`, but the engine had a client's conversation and tools.
     pub driven_conversation: u64,
