@@ -327,20 +327,17 @@ fn policies(within: &[&Read<'_>]) -> Result<Vec<PolicyUse>, Error> {
             approvers.extend(bundle.report.session.approvals.iter().cloned());
         }
         if packages.is_empty() {
-            let compiled = Bundle::open(&bundle.files).and_then(|opened| policy::packages(&opened));
-            let compiled = compiled.map_err(|source| Error::Bundle { name: bundle.name.to_owned(), source })?;
             // Words of other files than the image was built from would mislead.
             let listed = bundle.report.session.package_digest;
-            *packages = compiled.filter(|(digest, _)| listed == Some(Hex(*digest))).unwrap_or_default().1;
+            let words = Bundle::open(&bundle.files).and_then(|opened| policy::packages(&opened, listed));
+            *packages = words.map_err(|source| Error::Bundle { name: bundle.name.to_owned(), source })?;
         }
     }
-    let policy = |(policy, (packages, approvers, sessions))| PolicyUse {
-        policy,
-        packages,
-        approvers: approvers.into_iter().collect(),
-        sessions,
-    };
-    Ok(all.into_iter().map(policy).collect())
+    let policies = all.into_iter().map(|(policy, (packages, approvers, sessions))| {
+        let approvers = approvers.into_iter().collect();
+        PolicyUse { policy, packages, approvers, sessions }
+    });
+    Ok(policies.collect())
 }
 
 /// The changes of policy in each chain, from the session before the period on.
@@ -386,8 +383,11 @@ fn totals(within: &[&Read<'_>]) -> Totals {
     })
 }
 
+/// Policy, stage, and name of a rule; `None` if no rule decided.
+type DecidingRule = (Option<Hex<32>>, &'static str, Option<String>);
+
 fn rules(within: &[&Read<'_>], counted: impl Fn(&Report) -> &[RuleCount]) -> Vec<RuleUse> {
-    let mut all: BTreeMap<(Option<Hex<32>>, &'static str, Option<String>), (Option<String>, u64)> = BTreeMap::new();
+    let mut all: BTreeMap<DecidingRule, (Option<String>, u64)> = BTreeMap::new();
     for bundle in within {
         for rule in counted(&bundle.report) {
             let name = rule.id.clone().or_else(|| rule.rule.map(|number| number.to_string()));
@@ -399,8 +399,9 @@ fn rules(within: &[&Read<'_>], counted: impl Fn(&Report) -> &[RuleCount]) -> Vec
             }
         }
     }
-    let rule = |((policy, stage, rule), (reason, count))| RuleUse { policy, stage, rule, reason, count };
-    all.into_iter().map(rule).collect()
+    let used =
+        all.into_iter().map(|((policy, stage, rule), (reason, count))| RuleUse { policy, stage, rule, reason, count });
+    used.collect()
 }
 
 fn withheld(bundle: &Read<'_>) -> Vec<Withheld> {

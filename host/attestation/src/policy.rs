@@ -1,17 +1,18 @@
 //! Policies in words, read from the package in a bundle.
 
 use crate::statement::{Package, Rule};
+use portcullis_core::hex::Hex;
 use portcullis_core::wire::RowKind;
 use portcullis_evidence::bundle::{self, Bundle, BundleError};
 use portcullis_policy::{Policies, Policy};
 
-/// The packages of the bundle's policy, and the digest of their listing; `None` if the bundle has no package that this
-/// program can compile.
-pub(crate) fn packages(bundle: &Bundle<'_>) -> Result<Option<([u8; 32], Vec<Package>)>, BundleError> {
+/// The packages of the bundle's policy, if their listing has the digest `listed`. Empty if it has another one, or if
+/// this program cannot compile the packages.
+pub(crate) fn packages(bundle: &Bundle<'_>, listed: Option<Hex<32>>) -> Result<Vec<Package>, BundleError> {
     let source = |(name, path): (&str, &str)| Ok((path.to_owned(), bundle.read(name)?));
     let sources = bundle.below(bundle::PACKAGE).map(source).collect::<Result<_, BundleError>>()?;
-    let Ok(policies) = Policies::from_listed(sources) else { return Ok(None) };
-    Ok(Some((policies.digest(), policies.iter().map(package).collect())))
+    let policies = Policies::from_listed(sources).ok().filter(|policies| listed == Some(Hex(policies.digest())));
+    Ok(policies.iter().flat_map(Policies::iter).map(package).collect())
 }
 
 fn package(policy: &Policy) -> Package {
