@@ -79,19 +79,22 @@ impl Topic {
         Shown { topic: self.name(), status, text }
     }
 
+    /// The status of the topic, and what the statement shows of it. Without a session, or with a bundle that could not be
+    /// read, no topic is affirmed.
     fn shown(self, statement: &Statement) -> (Status, String) {
         let totals = &statement.totals;
         let sessions = statement.sessions.len();
-        let approved = statement.sessions.iter().filter(|session| session.approved).count();
-        let dated = statement.sessions.iter().filter(|session| session.witnessed.is_some()).count();
-        let missing = |shown: usize| if shown == sessions { Status::Affirmed } else { Status::Warned };
-        match self {
+        let of = |properties: &[Property]| {
+            properties.iter().map(|property| worst(statement, *property)).fold(absent(statement), Status::max)
+        };
+        let unless = |holds: bool| if holds { Status::Affirmed } else { Status::Warned };
+        let (status, text) = match self {
             Self::Records => (
-                property(statement, Property::Complete),
+                of(&[Property::Complete, Property::Genuine]),
                 format!("{} records in {} streams of {sessions} sessions", totals.records, totals.streams),
             ),
             Self::Verdicts => (
-                property(statement, Property::Policy),
+                of(&[Property::Complete, Property::Genuine, Property::Policy]),
                 format!(
                     "{} admitted, {} rejected, {} decomposed; {} rules and stages refused something",
                     totals.admitted,
@@ -100,65 +103,79 @@ impl Topic {
                     statement.refusals.len()
                 ),
             ),
-            Self::Faults => {
-                let status = if totals.alarms == 0 { Status::Affirmed } else { Status::Warned };
-                (status, format!("{} alarms, {} refused entries", totals.alarms, totals.refused_entries))
-            }
+            Self::Faults => (
+                unless(totals.alarms == 0).max(of(&[Property::Complete])),
+                format!("{} alarms, {} refused entries", totals.alarms, totals.refused_entries),
+            ),
             Self::Policies => (
-                property(statement, Property::Policy),
+                of(&[Property::Policy, Property::Genuine]),
                 format!("{} policies in force, {} changes", statement.policies.len(), statement.changes.len()),
             ),
-            Self::Approvals => (
-                missing(approved),
-                format!("{approved} of {sessions} sessions ran a policy that a trusted key approved"),
-            ),
+            Self::Approvals => {
+                let approved = statement.sessions.iter().filter(|session| session.approved).count();
+                (unless(approved == sessions), format!("{approved} of {sessions} sessions ran an approved policy"))
+            }
             Self::Signatures => (
-                property(statement, Property::Genuine),
+                unless(totals.signed_records == totals.records).max(of(&[Property::Genuine, Property::Complete])),
                 format!("a signed checkpoint covers {} of {} records", totals.signed_records, totals.records),
             ),
-            Self::Chains => {
-                let gaps = statement.findings.iter().filter(|finding| is_about_chains(finding.source, finding.code));
-                let status = gaps.map(|finding| finding.status).fold(Status::Affirmed, Status::max);
-                let open = statement.chains.iter().filter(|chain| !(chain.begins && chain.ends)).count();
-                let text = match status {
-                    Status::Contradicted => "sessions are missing, or contradict each other".to_owned(),
-                    Status::Warned if open > 0 => format!(
-                        "no gap between the sessions; {open} of {} chains are open at the beginning or the end",
-                        statement.chains.len()
-                    ),
-                    Status::Warned => "not every session has a place in a chain, or is closed".to_owned(),
-                    Status::Affirmed => format!("{} chains of sessions without a gap", statement.chains.len()),
-                };
-                (status, text)
+            Self::Chains => chains(statement),
+            Self::Times => {
+                let dated = statement.sessions.iter().filter(|session| session.witnessed.is_some()).count();
+                let undated = statement.findings.iter().any(|finding| finding.code == PeriodCode::Undated.id());
+                (
+                    unless(dated == sessions && !undated),
+                    format!("{dated} of {sessions} sessions have times of a witness"),
+                )
             }
-            Self::Times => (missing(dated), format!("{dated} of {sessions} sessions have times of a witness")),
             Self::Replay => match &statement.replay {
                 None => (Status::Warned, "no text was replayed".to_owned()),
                 Some(replay) => (
-                    replay.status,
+                    replay.status.max(unless(replay.replayed > 0)),
                     format!("{} streams of a sample replay, {} records byte by byte", replay.replayed, replay.records),
                 ),
             },
             Self::Withheld => {
                 let streams: u64 = statement.withheld.iter().map(|withheld| withheld.streams).sum();
-                (Status::Affirmed, format!("the texts of {streams} streams were removed, each with a signed reason"))
+                (
+                    of(&[Property::Replayable]),
+                    format!("the texts of {streams} streams were removed with a signed reason"),
+                )
             }
-        }
+        };
+        (status.max(absent(statement)), text)
     }
 }
 
-fn is_about_chains(source: Source, code: &str) -> bool {
-    let open = [PeriodCode::BeginningOpen, PeriodCode::EndOpen, PeriodCode::NoSession, PeriodCode::NoBundle];
-    source == Source::Series || (source == Source::Period && open.iter().any(|known| known.id() == code))
+/// Warned without a session, contradicted with a bundle that could not be read.
+fn absent(statement: &Statement) -> Status {
+    let absent = [PeriodCode::NoSession, PeriodCode::NoBundle];
+    let found = statement.findings.iter().filter(|finding| absent.iter().any(|code| code.id() == finding.code));
+    found.map(|finding| finding.status).fold(Status::Affirmed, Status::max)
 }
 
 /// The worst status of a property over the sessions of the period.
-fn property(statement: &Statement, property: Property) -> Status {
-    let reasons = statement.findings.iter().filter(|finding| match finding.source {
-        Source::Bundle => finding.property.is_none_or(|of| of == property),
-        _ => finding.code == PeriodCode::NoBundle.id() || finding.code == PeriodCode::NoSession.id(),
-    });
-    reasons.map(|finding| finding.status).fold(Status::Affirmed, Status::max)
+fn worst(statement: &Statement, property: Property) -> Status {
+    let found = statement.findings.iter().filter(|finding| finding.property == Some(property));
+    found.map(|finding| finding.status).fold(Status::Affirmed, Status::max)
+}
+
+/// The order of the sessions.
+fn chains(statement: &Statement) -> (Status, String) {
+    let of_period = [PeriodCode::BeginningOpen, PeriodCode::EndOpen, PeriodCode::TimesReversed, PeriodCode::Doubled];
+    let found = statement
+        .findings
+        .iter()
+        .filter(|finding| finding.source == Source::Series || of_period.iter().any(|code| code.id() == finding.code));
+    let status = found.map(|finding| finding.status).fold(worst(statement, Property::NoGaps), Status::max);
+    let chains = statement.chains.len();
+    let open = statement.chains.iter().filter(|chain| !chain.begins || chain.next.is_none()).count();
+    let text = match status {
+        Status::Contradicted => "sessions are missing, or contradict each other".to_owned(),
+        Status::Warned => format!("{chains} chains, of which {open} are open at the beginning or at the end"),
+        Status::Affirmed => format!("{chains} chains of sessions without a gap"),
+    };
+    (status, text)
 }
 
 #[cfg(test)]

@@ -1,11 +1,11 @@
 //! Makes a statement from bundles.
 
 use crate::clause;
-use crate::period::{Period, Place};
+use crate::period::{Day, Period, Place};
 use crate::policy;
 use crate::statement::{
     Chain, Finding, KIND, Package, PolicyChange, PolicyUse, Replay, RuleUse, Session, Source, Statement, Totals,
-    Withheld,
+    TrustedFile, Withheld,
 };
 use portcullis_core::hex::Hex;
 use portcullis_evidence::bundle::{Bundle, BundleError, Files, Snapshot};
@@ -14,7 +14,7 @@ use portcullis_evidence::verify::series::{SeriesFinding, Start, join};
 use portcullis_evidence::verify::{
     Modes, Options, PeriodCode, Property, Reason, Report, RuleCount, Signer, Status, Trust, verify_snapshot,
 };
-use portcullis_recorder::replay::{self, Sample, replay};
+use portcullis_recorder::replay::{self, Sample, replay_after};
 use portcullis_report::time::utc;
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,10 +27,11 @@ pub struct Question {
     /// Name and version of the program.
     pub program: String,
     pub period: Period,
+    /// The day of the statement.
+    pub dated: Day,
     /// The largest number of streams to replay per session; 0 means that nothing is replayed.
     pub sample: u64,
-    /// Seed of the sample; without it, the digest of the bundles' digests. Nobody can choose that one without changing
-    /// the bundles.
+    /// Seed of the sample; without it, the digest of the bundles' digests.
     pub seed: Option<String>,
 }
 
@@ -46,8 +47,8 @@ pub enum Step {
 /// Why no statement could be made. This is not a result about the evidence.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    #[error("bundle `{name}`: {source}")]
-    Bundle { name: String, source: BundleError },
+    #[error("bundle `{name}`: {why}")]
+    Open { name: String, why: String },
     #[error("bundle `{name}`: {source}")]
     Replay { name: String, source: replay::Error },
     /// Two bundles have one name, so findings would not say which of them they concern.
@@ -55,9 +56,18 @@ pub enum Error {
     Name(String),
 }
 
+/// A bundle to examine.
+pub struct Given {
+    /// Name, for findings.
+    pub name: String,
+    /// Its files, or why they cannot be opened.
+    pub files: Result<Box<dyn Files>, BundleError>,
+}
+
 /// A bundle that could be read.
 struct Read<'a> {
     name: &'a str,
+    given: &'a dyn Files,
     files: Snapshot<'a>,
     report: Report,
     place: Place,
@@ -76,8 +86,14 @@ impl Read<'_> {
         (!own).then_some(((key, session.seat.unwrap_or_default()), serial))
     }
 
+    fn chain(&self) -> Option<(Hex<32>, u16)> {
+        self.link().map(|(chain, _)| chain)
+    }
+
     fn is_approved(&self) -> bool {
-        !self.report.session.approvals.is_empty() && self.report.properties.policy.status != Status::Contradicted
+        let properties = &self.report.properties;
+        let is_sound = properties.policy.status.max(properties.genuine.status) != Status::Contradicted;
+        is_sound && !self.report.session.approvals.is_empty()
     }
 
     fn witnessed(&self) -> Option<(String, String)> {
@@ -85,40 +101,60 @@ impl Read<'_> {
     }
 }
 
-/// Verifies the bundles, replays a sample of their streams, and says what they show about the period. Each bundle has a
-/// name. `step` is called as the work goes on.
+/// Verifies the bundles, replays a sample of their streams, and says what they show about the period. `step` is called
+/// as the work goes on.
 ///
 /// # Errors
 /// [`Error`]: reading or this program failed, or two bundles have one name. A bundle that is broken is a finding.
 pub fn attest(
     question: &Question,
-    bundles: &[(String, Box<dyn Files>)],
+    bundles: &[Given],
     trust: &Trust,
     options: Options,
     step: &mut dyn FnMut(Step),
 ) -> Result<Statement, Error> {
     let mut names = BTreeSet::new();
-    if let Some((name, _)) = bundles.iter().find(|(name, _)| !names.insert(name)) {
-        return Err(Error::Name(name.clone()));
+    if let Some(given) = bundles.iter().find(|given| !names.insert(&given.name)) {
+        return Err(Error::Name(given.name.clone()));
     }
     let (mut read, mut findings) = (Vec::new(), Vec::new());
-    for (name, files) in bundles {
-        let files = Snapshot::new(&**files);
+    for Given { name, files } in bundles {
+        let broken = |error: &BundleError| of_period(PeriodCode::NoBundle, Some(name), error.to_string());
+        let failed = |source: &BundleError| Error::Open { name: name.clone(), why: source.to_string() };
+        let given = match files {
+            Ok(files) => &**files,
+            Err(error) if error.is_operational() => return Err(failed(error)),
+            Err(error) => {
+                findings.push(broken(error));
+                continue;
+            }
+        };
+        let files = Snapshot::new(given);
         match verify_snapshot(&files, trust, options, &mut |_| {}) {
             Ok(report) => {
-                let place = question.period.place(report.session.witnessed);
-                read.push(Read { name, files, report, place });
+                let place = place(question.period, &report);
+                read.push(Read { name, given, files, report, place });
             }
-            Err(error) if !error.is_operational() => {
-                findings.push(of_period(PeriodCode::NoBundle, Some(name), error.to_string()));
-            }
-            Err(source) => return Err(Error::Bundle { name: name.clone(), source }),
+            Err(error) if error.is_operational() => return Err(failed(&error)),
+            Err(error) => findings.push(broken(&error)),
         }
         step(Step::Verified);
     }
     read.sort_by(|a, b| a.link().cmp(&b.link()).then(a.name.cmp(b.name)));
+    let chains = chains(&mut read, &mut findings);
     let replay = replay_sample(question, &read, &mut findings, step)?;
-    compose(question, &read, replay, findings)
+    let mut statement = compose(question, &read, chains, replay, findings)?;
+    let trusted = trust.files.iter().map(|file| TrustedFile { name: file.name.clone(), digest: file.digest });
+    statement.trust = trusted.collect();
+    (statement.allow_sim, statement.at) = (options.allow_sim, options.at);
+    Ok(statement)
+}
+
+/// Where a session lies. It can lie outside the period only if a trusted witness saw its first and its last checkpoint,
+/// a trusted issuer permitted it, and nothing in it is contradicted: the operator could choose the time of any other.
+fn place(period: Period, report: &Report) -> Place {
+    let dated = report.status != Status::Contradicted && report.properties.no_gaps.status == Status::Affirmed;
+    period.place(report.session.witnessed.filter(|_| dated))
 }
 
 fn of_period(code: PeriodCode, session: Option<&str>, detail: String) -> Finding {
@@ -142,6 +178,7 @@ fn replay_sample(
     step: &mut dyn FnMut(Step),
 ) -> Result<Option<Replay>, Error> {
     if question.sample == 0 {
+        findings.push(of_period(PeriodCode::NotReplayed, None, "no sample was asked for".to_owned()));
         return Ok(None);
     }
     let seed = question.seed.clone().unwrap_or_else(|| seed(read));
@@ -155,9 +192,13 @@ fn replay_sample(
         replayed: 0,
         records: 0,
     };
-    for bundle in read.iter().filter(|bundle| bundle.is_of_period()) {
+    for (at, bundle) in read.iter().enumerate().filter(|(_, bundle)| bundle.is_of_period()) {
         let sample = Sample { streams: question.sample, seed: &seed };
-        let replayed = replay(&bundle.files, Some(sample), &mut || step(Step::Replayed));
+        // Streams can continue those of earlier sessions.
+        let is_wanted = |earlier: &&Read<'_>| bundle.report.session.continued > 0 && earlier.chain() == bundle.chain();
+        let earlier = read.iter().take(at).filter(is_wanted).map(|earlier| Snapshot::new(earlier.given));
+        let replayed =
+            replay_after(&earlier.collect::<Vec<_>>(), &bundle.files, Some(sample), &mut || step(Step::Replayed));
         let replayed = replayed.map_err(|source| Error::Replay { name: bundle.name.to_owned(), source })?;
         all.status = all.status.max(replayed.status);
         all.sessions += u64::from(replayed.replayed > 0);
@@ -175,6 +216,7 @@ fn replay_sample(
 fn compose(
     question: &Question,
     read: &[Read<'_>],
+    chains: Vec<Chain>,
     replay: Option<Replay>,
     mut findings: Vec<Finding>,
 ) -> Result<Statement, Error> {
@@ -182,15 +224,15 @@ fn compose(
     for bundle in &within {
         findings.extend(of_bundle(bundle));
         if bundle.place == Place::Undated {
-            let what = "no trusted witness saw a checkpoint of this session".to_owned();
+            let what = "when this session ran is not shown".to_owned();
             findings.push(of_period(PeriodCode::Undated, Some(bundle.name), what));
         }
     }
     if within.is_empty() {
         findings.push(of_period(PeriodCode::NoSession, None, "no bundle is of the period".to_owned()));
     }
-    findings.extend(of_series(read));
-    let chains = chains(read, &mut findings);
+    findings.extend(of_series(read, &chains));
+    findings.extend(doubled(read));
     findings.sort_by(|a, b| {
         let key = |finding: &Finding| (finding.session.clone(), finding.source, finding.code);
         b.status.cmp(&a.status).then_with(|| key(a).cmp(&key(b)))
@@ -202,6 +244,10 @@ fn compose(
         by: question.by.clone(),
         program: question.program.clone(),
         period: question.period,
+        dated: question.dated,
+        trust: Vec::new(),
+        allow_sim: false,
+        at: None,
         status,
         simulated,
         exit_code: status.exit_code(simulated),
@@ -241,18 +287,17 @@ fn of_bundle(bundle: &Read<'_>) -> Vec<Finding> {
     reasons.map(finding).collect()
 }
 
-/// The findings about the order of the sessions. The first session after the period belongs to this: its ticket and its
-/// serial show whether the last session of the period is the one that is given.
-fn of_series(read: &[Read<'_>]) -> Vec<Finding> {
+/// The findings about the order of the sessions, from the first session of the period in each chain to the first one
+/// after it: this one's ticket and serial show whether the last session of the period is the one that is given.
+fn of_series(read: &[Read<'_>], chains: &[Chain]) -> Vec<Finding> {
     let series = join(read.iter().map(|bundle| (bundle.name.to_owned(), bundle.report.clone())).collect(), Start::Any);
-    let mut next: BTreeMap<(Hex<32>, u16), u64> = BTreeMap::new();
-    for (chain, serial) in read.iter().filter(|bundle| bundle.place == Place::After).filter_map(Read::link) {
-        next.entry(chain).and_modify(|first| *first = serial.min(*first)).or_insert(serial);
-    }
     let counts = |finding: &SeriesFinding| {
         read.iter().find(|bundle| bundle.name == finding.name).is_some_and(|bundle| {
-            let is_next = bundle.link().is_some_and(|(chain, serial)| next.get(&chain) == Some(&serial));
-            bundle.is_of_period() || (bundle.place == Place::After && is_next)
+            let of_chain = bundle.link().is_some_and(|((key, seat), serial)| {
+                let chain = chains.iter().find(|chain| (chain.key, chain.seat) == (key, seat));
+                chain.is_some_and(|chain| chain.first <= serial && serial <= chain.next.unwrap_or(chain.last))
+            });
+            bundle.is_of_period() || of_chain
         })
     };
     let finding = |SeriesFinding { code, status, name, detail }| Finding {
@@ -268,31 +313,61 @@ fn of_series(read: &[Read<'_>]) -> Vec<Finding> {
     series.findings.into_iter().filter(counts).map(finding).collect()
 }
 
-/// The chains with a session in the period. A chain of which the session before or after the period is not shown is
-/// open there: sessions of the period may be missing.
-fn chains(read: &[Read<'_>], findings: &mut Vec<Finding>) -> Vec<Chain> {
-    let mut serials: BTreeMap<(Hex<32>, u16), Vec<(u64, &Read<'_>)>> = BTreeMap::new();
+/// One bundle under two names, or two copies of one session, would count twice.
+fn doubled(read: &[Read<'_>]) -> Vec<Finding> {
+    let mut seen = BTreeMap::new();
+    let mut findings = Vec::new();
     for bundle in read {
-        if let Some((chain, serial)) = bundle.link() {
-            serials.entry(chain).or_default().push((serial, bundle));
+        let Some(last) = bundle.report.session.last_checkpoint else { continue };
+        if let Some(first) = seen.insert(last, bundle.name) {
+            findings.push(of_period(PeriodCode::Doubled, Some(bundle.name), format!("`{first}` is the same session")));
         }
     }
+    findings
+}
+
+/// The chains with a session in the period. All sessions between the first and the last one of the period belong to it.
+/// A chain of which the session before or after the period is not shown is open there: sessions of the period may be
+/// missing. `read` is in the order of chains and serials.
+fn chains(read: &mut [Read<'_>], findings: &mut Vec<Finding>) -> Vec<Chain> {
     let mut chains = Vec::new();
-    for ((key, seat), shown) in serials {
-        let within = || shown.iter().filter(|(_, bundle)| bundle.is_of_period());
-        let (Some((first, opening)), Some((last, closing))) = (within().next(), within().next_back()) else { continue };
-        let begins = *first == 1 || shown.iter().any(|(serial, _)| serial < first);
-        let ends = shown.iter().any(|(serial, _)| serial > last);
+    for sessions in read.chunk_by_mut(|a, b| a.chain() == b.chain()) {
+        let Some((key, seat)) = sessions.first().and_then(Read::chain) else { continue };
+        let serials = |sessions: &[Read<'_>], place: Place| -> Vec<u64> {
+            let placed = sessions.iter().filter(|session| session.place == place);
+            placed.filter_map(|session| session.link().map(|(_, serial)| serial)).collect()
+        };
+        let dated = serials(sessions, Place::Within);
+        let counted = if dated.is_empty() { serials(sessions, Place::Undated) } else { dated };
+        let (Some(first), Some(last)) = (counted.first().copied(), counted.last().copied()) else { continue };
+        let mut ended: Option<u64> = None;
+        for session in sessions.iter_mut() {
+            let serial = session.link().map_or(0, |(_, serial)| serial);
+            if session.place != Place::Undated {
+                if first <= serial && serial <= last {
+                    session.place = Place::Within;
+                }
+                let (began, ends) = session.report.session.witnessed.unwrap_or_default();
+                if ended.is_some_and(|before| began < before) {
+                    let what = format!("session {serial} began at {}, before the session before it ended", utc(began));
+                    findings.push(of_period(PeriodCode::TimesReversed, Some(session.name), what));
+                }
+                ended = Some(ends);
+            }
+        }
+        let begins = first == 1 || serials(sessions, Place::Before).iter().any(|serial| *serial < first);
+        let next = serials(sessions, Place::After).into_iter().find(|serial| *serial > last);
+        let named = |serial: u64| sessions.iter().find(|session| session.link().is_some_and(|(_, n)| n == serial));
         if !begins {
             let what = format!("session {first} of seat {seat} is the first that is shown");
-            findings.push(of_period(PeriodCode::BeginningOpen, Some(opening.name), what));
+            findings.push(of_period(PeriodCode::BeginningOpen, named(first).map(|session| session.name), what));
         }
-        if !ends {
+        if next.is_none() {
             let what = format!("session {last} of seat {seat} is the last that is shown");
-            findings.push(of_period(PeriodCode::EndOpen, Some(closing.name), what));
+            findings.push(of_period(PeriodCode::EndOpen, named(last).map(|session| session.name), what));
         }
-        let sessions = within().count() as u64;
-        chains.push(Chain { key, seat, first: *first, last: *last, sessions, begins, ends });
+        let sessions = sessions.iter().filter(|session| session.is_of_period()).count() as u64;
+        chains.push(Chain { key, seat, first, last, sessions, begins, next });
     }
     chains
 }
@@ -305,6 +380,8 @@ fn session(bundle: &Read<'_>) -> Session {
         key: session.key_id,
         seat: session.seat,
         serial: session.ticket_serial,
+        issuer: session.issuer.clone(),
+        device: session.device.clone(),
         witnessed: bundle.witnessed(),
         status,
         simulated,
@@ -330,7 +407,12 @@ fn policies(within: &[&Read<'_>]) -> Result<Vec<PolicyUse>, Error> {
             // Words of other files than the image was built from would mislead.
             let listed = bundle.report.session.package_digest;
             let words = Bundle::open(&bundle.files).and_then(|opened| policy::packages(&opened, listed));
-            *packages = words.map_err(|source| Error::Bundle { name: bundle.name.to_owned(), source })?;
+            *packages = match words {
+                Err(error) if error.is_operational() => {
+                    return Err(Error::Open { name: bundle.name.to_owned(), why: error.to_string() });
+                }
+                words => words.unwrap_or_default(),
+            };
         }
     }
     let policies = all.into_iter().map(|(policy, (packages, approvers, sessions))| {

@@ -13,11 +13,11 @@ mod signature;
 mod statement;
 
 pub use clause::{Topic, table as clauses};
-pub use compose::{Error, Question, Step, attest};
+pub use compose::{Error, Given, Question, Step, attest};
 pub use page::page;
 pub use period::{Day, DayError, Period, PeriodError};
 pub use signature::{SIGNATURE_BYTES, check_signature, sign};
 pub use statement::{
     Chain, Clause, Finding, KIND, Package, PolicyChange, PolicyUse, Replay, Rule, RuleUse, Session, Shown, Source,
-    Statement, Totals, Withheld,
+    Statement, Totals, TrustedFile, Withheld,
 };

@@ -4,19 +4,19 @@ use crate::statement::{Clause, Finding, Package, PolicyUse, RuleUse, Statement};
 use maud::{Markup, html};
 use portcullis_core::hex::Hex;
 use portcullis_evidence::verify::Status;
-use portcullis_report::Origin;
 use portcullis_report::escape::Line;
 use portcullis_report::page::table;
+use portcullis_report::time::utc;
 
 /// Writes the statement as a page. `signed` is the SHA-256 of the signed file.
 #[must_use]
-pub fn page(statement: &Statement, signed: &Hex<32>, origin: &Origin) -> String {
+pub fn page(statement: &Statement, signed: &Hex<32>) -> String {
     let title = format!("Attestation: {}", statement.period);
     let content = html! {
         h1 { "Attestation" }
         p.name { (Line(&statement.period.to_string())) }
         (banner(statement))
-        (about(statement, signed, origin))
+        (about(statement, signed))
         (findings(&statement.findings))
         (clauses(&statement.clauses))
         (chains(statement))
@@ -34,7 +34,7 @@ pub fn page(statement: &Statement, signed: &Hex<32>, origin: &Origin) -> String 
 
 const fn meaning(status: Status) -> &'static str {
     match status {
-        Status::Affirmed => "Every bundle of the period is affirmed, and no session of the period is missing.",
+        Status::Affirmed => "Every bundle of the period is affirmed, and no session of the chains below is missing.",
         Status::Warned => {
             "Nothing is contradicted, but something is missing or could not be checked. It is listed below."
         }
@@ -55,7 +55,8 @@ fn banner(statement: &Statement) -> Markup {
     }
 }
 
-fn about(statement: &Statement, signed: &Hex<32>, origin: &Origin) -> Markup {
+fn about(statement: &Statement, signed: &Hex<32>) -> Markup {
+    let simulated = if statement.allow_sim { "checked like any other, and marked" } else { "refused" };
     let rows = [
         ("Attested by, as the statement says", Some(statement.by.clone())),
         ("Period, both days included, in UTC", Some(statement.period.to_string())),
@@ -64,14 +65,24 @@ fn about(statement: &Statement, signed: &Hex<32>, origin: &Origin) -> Markup {
         ("Exit code of attest", Some(statement.exit_code.to_string())),
         ("SHA-256 of attestation.json", Some(signed.to_string())),
         ("Program", Some(statement.program.clone())),
-        ("Page made", origin.time()),
+        ("Dated, as the statement says", Some(statement.dated.to_string())),
+        ("Simulated evidence", Some(simulated.to_owned())),
+        ("Time given for certificates", Some(statement.at.map_or_else(|| "none".to_owned(), utc))),
     ];
     html! {
         h2 { "About this statement" }
         (table("What was attested, by whom and with what", &rows))
         p {
             "The signature is over the file " code { "attestation.json" } ". Whoever has the bundles can make the "
-            "statement again: " code { "portcullis attest --check FOLDER" } " compares every field."
+            "statement and this page again: " code { "portcullis attest --check FOLDER" } " compares both."
+        }
+        table {
+            caption { "Files of the trust folder: whose signatures were accepted" }
+            thead { tr { th scope="col" { "File" } th scope="col" { "SHA-256" } } }
+            tbody {
+                @for file in &statement.trust { tr { td { (Line(&file.name)) } td { code { (file.digest.to_string()) } } } }
+                @if statement.trust.is_empty() { tr { td colspan="2" { "none" } } }
+            }
         }
     }
 }
@@ -134,15 +145,15 @@ fn clauses(clauses: &[Clause]) -> Markup {
 }
 
 fn chains(statement: &Statement) -> Markup {
-    let open = |shown: bool| if shown { "shown" } else { "open: sessions may be missing" }.to_owned();
+    let open = || "open: sessions may be missing".to_owned();
     let row = |chain: &crate::Chain| {
         vec![
             chain.key.to_string(),
             chain.seat.to_string(),
             format!("{} to {}", chain.first, chain.last),
             chain.sessions.to_string(),
-            open(chain.begins),
-            open(chain.ends),
+            if chain.begins { "shown".to_owned() } else { open() },
+            chain.next.map_or_else(open, |next| format!("session {next} follows")),
         ]
     };
     let rows: Vec<_> = statement.chains.iter().map(row).collect();
@@ -270,7 +281,8 @@ fn replay(statement: &Statement) -> Markup {
                 @let rows = [
                     ("Result", Some(replay.status.to_string())),
                     ("Largest number of streams per session", Some(replay.sample.to_string())),
-                    ("Streams that replay", Some(replay.replayed.to_string())),
+                    ("Streams of these sessions", Some(replay.streams.to_string())),
+                    ("Streams of the sample that replay", Some(replay.replayed.to_string())),
                     ("Records that equal those of the replay, byte by byte", Some(replay.records.to_string())),
                     ("Sessions with such a stream", Some(replay.sessions.to_string())),
                     ("Seed of the sample", Some(replay.seed.clone())),
@@ -288,13 +300,24 @@ fn sessions(statement: &Statement) -> Markup {
             session.status.to_string(),
             session.assurance.map_or_else(|| "none".to_owned(), |level| format!("{level:?}")),
             session.serial.map_or_else(|| "not known".to_owned(), |serial| serial.to_string()),
+            session.issuer.as_ref().map_or_else(|| "not known".to_owned(), ToString::to_string),
             session.witnessed.as_ref().map_or_else(|| "not known".to_owned(), |(from, to)| format!("{from} to {to}")),
             session.streams.to_string(),
             session.records.to_string(),
             digest(session.bundle),
         ]
     };
-    let head = ["Session", "Status", "Assurance", "Serial", "Seen by a witness", "Streams", "Records", "Bundle digest"];
+    let head = [
+        "Session",
+        "Status",
+        "Assurance",
+        "Serial",
+        "Ticket issued by",
+        "Seen by a witness",
+        "Streams",
+        "Records",
+        "Bundle digest",
+    ];
     html! {
         h2 { "Sessions" }
         (wide("The sessions of the period", &head, &statement.sessions.iter().map(row).collect::<Vec<_>>()))
@@ -307,7 +330,7 @@ fn not_shown() -> Markup {
         ul {
             li { "That the reader got text through the gate only. Whoever reads can demand a receipt for each span and check it." }
             li { "That streams outside the sample were described truly. Whoever has the texts can replay them all." }
-            li { "That other cards were not used. Ask the issuer for its list of tickets, and the witness for its logs." }
+            li { "That other cards, or other seats of these cards, were not used. Ask the issuer for its list of tickets, and the witness for its logs." }
             li { "That the policies are good ones. They are those that were approved, or those that were loaded." }
             li { "That the cards' keys did not leak." }
         }

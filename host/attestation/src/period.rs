@@ -27,6 +27,15 @@ pub struct PeriodError {
     to: Day,
 }
 
+impl Day {
+    /// The day of a Unix second. Errors: it is after the year 9999.
+    pub fn of(second: u64) -> Result<Self, DayError> {
+        let time = DateTime::from_unix_duration(Duration::from_secs(second));
+        let time = time.map_err(|_| DayError(second.to_string()))?;
+        Ok(Self { first: time.unix_duration().as_secs() / DAY_SECONDS * DAY_SECONDS })
+    }
+}
+
 impl FromStr for Day {
     type Err = DayError;
 
@@ -107,7 +116,8 @@ mod tests {
     #[test]
     fn days_are_read_as_they_are_written() {
         for text in ["1970-01-01", "2024-02-29", "2026-12-31", "9999-12-31"] {
-            assert_eq!(text.parse::<Day>().unwrap().to_string(), text);
+            let day = text.parse::<Day>().unwrap();
+            assert_eq!((day.to_string(), Day::of(day.first + DAY_SECONDS - 1).unwrap()), (text.to_owned(), day));
         }
         for text in ["", "2026", "2026-1-1", "2026-13-01", "2025-02-29", "1969-12-31", "2026-01-01 ", "2026/01/01"] {
             assert!(text.parse::<Day>().is_err(), "{text}");

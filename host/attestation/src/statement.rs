@@ -1,6 +1,6 @@
 //! The statement: what programs read, in the order of its JSON.
 
-use crate::period::Period;
+use crate::period::{Day, Period};
 use portcullis_core::hex::Hex;
 use portcullis_evidence::verify::{Assurance, Modes, Property, Signer, Status};
 use serde::Serialize;
@@ -10,8 +10,8 @@ pub const KIND: &str = "portcullis-attestation/1";
 
 /// What the bundles show about a period.
 ///
-/// Sessions of the period are those with a checkpoint that a witness saw in it. A session that no witness saw counts,
-/// too, because it may be of the period.
+/// A session belongs to the period if it may have run in it: between the times at which a witness saw its first and its
+/// last checkpoint. A session whose time is not known counts, too.
 #[derive(Clone, Debug, Serialize)]
 pub struct Statement {
     pub kind: &'static str,
@@ -20,6 +20,14 @@ pub struct Statement {
     /// Name and version of the program.
     pub program: String,
     pub period: Period,
+    /// The day of the statement, in UTC. It is a claim: nothing depends on it.
+    pub dated: Day,
+    /// The files of the trust folder: whose signatures were accepted.
+    pub trust: Vec<TrustedFile>,
+    /// Whether simulated evidence was checked like other evidence.
+    pub allow_sim: bool,
+    /// Unix second at which certificates had to be valid if no witness gave a time.
+    pub at: Option<u64>,
     /// The worst status of the findings.
     pub status: Status,
     /// Whether any session has a mark of a simulated card.
@@ -49,6 +57,15 @@ pub struct Statement {
     /// The replayed sample; absent if nothing was to be replayed.
     pub replay: Option<Replay>,
     pub clauses: Vec<Clause>,
+}
+
+/// A file of the trust folder.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct TrustedFile {
+    /// Path below the trust folder.
+    pub name: String,
+    /// SHA-256 of the content.
+    pub digest: Hex<32>,
 }
 
 /// The check that made a finding.
@@ -94,8 +111,9 @@ pub struct Chain {
     pub sessions: u64,
     /// Whether it is shown that no session of the period is before `first`.
     pub begins: bool,
-    /// Whether it is shown that no session of the period is after `last`.
-    pub ends: bool,
+    /// Serial of the first session after the period. Without it, it is not shown that no session of the period is after
+    /// `last`.
+    pub next: Option<u64>,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -107,6 +125,10 @@ pub struct Session {
     pub key: Option<Hex<32>>,
     pub seat: Option<u16>,
     pub serial: Option<u64>,
+    /// Issuer of the ticket; `self` means the operator.
+    pub issuer: Option<Signer>,
+    /// Subject of the card's certificate.
+    pub device: Option<String>,
     /// The times in UTC at which a witness saw the first and the last checkpoint.
     pub witnessed: Option<(String, String)>,
     pub status: Status,
@@ -207,13 +229,15 @@ pub struct Withheld {
 pub struct Replay {
     /// The largest number of streams per session.
     pub sample: u64,
+    /// Seed of the sample: the digest of the bundles' digests, or the choice of whoever checks.
     pub seed: String,
     /// The worst status of the replays.
     pub status: Status,
     /// Sessions of which at least one stream replays.
     pub sessions: u64,
-    /// Streams of the sample, and those of them whose every record equals that of the replay.
+    /// Streams of the sessions of the period.
     pub streams: u64,
+    /// Streams of the sample whose every record equals that of the replay.
     pub replayed: u64,
     /// Records that equal those of the replay.
     pub records: u64,

@@ -5,18 +5,16 @@ use crate::failure::{Failure, REFUSED};
 use crate::replay::progress;
 use anyhow::{Context, anyhow, bail};
 use portcullis_attestation::{
-    Day, KIND, Period, Question, SIGNATURE_BYTES, Statement, Step, attest, check_signature, page, sign,
+    Day, Given, KIND, Period, Question, Statement, Step, attest, check_signature, page, sign,
 };
 use portcullis_authority::keys;
 use portcullis_core::hex::Hex;
-use portcullis_evidence::bundle::Files;
 use portcullis_evidence::ticket::issuer_key;
-use portcullis_report::Origin;
 use portcullis_report::escape::printable;
 use portcullis_sealed::is_sealed_texts;
 use portcullis_verify::console::{json_pretty, stdout_terminal};
 use portcullis_verify::{TrustArgs, UnsealArgs};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::fs;
@@ -27,13 +25,15 @@ use std::time::{SystemTime, UNIX_EPOCH};
 const STATEMENT: &str = "attestation.json";
 const SIGNATURE: &str = "attestation.sig";
 const PAGE: &str = "attestation.html";
+/// Streams that are replayed per session, by default.
+const SAMPLE: u64 = 20;
 /// Longest name of whoever attests, in characters.
 const NAME_CHARS: usize = 200;
 
 /// Attests a period: verifies the bundles of one card or of a fleet, replays a sample of their texts, and writes a signed
 /// statement of what they show and what they do not: `attestation.json`, its signature `attestation.sig` (Ed25519, as
-/// `openssl pkeyutl -verify -rawin` checks it), and the page `attestation.html`. With `--check`, makes the statement of
-/// another person again and compares every field.
+/// `openssl pkeyutl -verify -rawin` checks it), and the page `attestation.html`. With `--check`, makes the statement and
+/// the page of another person again and compares them.
 ///
 /// Give the bundles of the sessions directly before and after the period, too: they show that no session of the period is
 /// missing.
@@ -69,11 +69,11 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", requires = "key")]
     public: Option<PathBuf>,
     /// Replay at most this many streams of each session; 0 replays nothing.
-    #[arg(long, value_name = "STREAMS", default_value_t = 20, conflicts_with = "check")]
-    sample: u64,
-    /// Seed of the sample. Whoever checks can choose another one. Default: the digest of the bundles' digests, or, with
-    /// `--check`, the seed in the statement.
-    #[arg(long, value_name = "TEXT")]
+    /// Default: 20, or, with `--check`, as in the statement.
+    #[arg(long, value_name = "STREAMS")]
+    sample: Option<u64>,
+    /// Replay other streams than the statement did: the seed of another sample, which whoever checks chooses.
+    #[arg(long, value_name = "TEXT", requires = "check")]
     seed: Option<String>,
     /// New folder for the statement, its signature and its page.
     #[arg(long, value_name = "DIR", required_unless_present = "check")]
@@ -119,19 +119,21 @@ fn make(args: &Args) -> Result<u8, Failure> {
     }
     // A key that cannot be read is found before the work.
     let known = if args.new_key { None } else { Some(own_key(key, false, "attester")?) };
-    let question = Question { by, program: program(), period, sample: args.sample, seed: args.seed.clone() };
-    let statement = look(args, &question)?;
+    if let Some(public) = args.public.as_deref().filter(|public| public.exists()) {
+        return Err(anyhow!("the public key needs a new file, not `{}`", public.display()).into());
+    }
+    // The machine's clock only dates the statement; nothing depends on it.
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+    let (dated, sample) = (Day::of(now).map_err(anyhow::Error::from)?, args.sample.unwrap_or(SAMPLE));
+    let statement = look(args, &Question { by, program: program(), period, dated, sample, seed: None })?;
     let key = known.map_or_else(|| own_key(key, true, "attester"), Ok)?;
     fs::create_dir(output).with_context(|| format!("cannot make `{}`", output.display()))?;
 
     let bytes = json_pretty(&statement)? + "\n";
     let digest = Hex(Sha256::digest(&bytes).into());
-    // The machine's clock only dates the page; nothing depends on it.
-    let made = SystemTime::now().duration_since(UNIX_EPOCH).ok().map(|time| time.as_secs());
-    let origin = Origin { program: program(), made };
     write_new(&output.join(STATEMENT), bytes.as_bytes())?;
     write_new(&output.join(SIGNATURE), &sign(bytes.as_bytes(), &key))?;
-    write_new(&output.join(PAGE), page(&statement, &digest, &origin).as_bytes())?;
+    write_new(&output.join(PAGE), page(&statement, &digest).as_bytes())?;
     if let Some(public) = &args.public {
         let pem = keys::public_pem(&key.verifying_key()).map_err(anyhow::Error::from)?;
         write_new(public, pem.as_bytes())?;
@@ -152,22 +154,24 @@ struct Asked {
     by: String,
     program: String,
     period: Period,
+    dated: Day,
     replay: Option<AskedReplay>,
 }
 
 #[derive(Deserialize)]
 struct AskedReplay {
     sample: u64,
-    seed: String,
 }
 
 /// What a check found.
-#[derive(serde::Serialize)]
+#[derive(Serialize)]
 struct Checked {
     /// Whether the key of `--signer` signed the statement.
     signed: bool,
-    /// The fields that differ from the statement that was made again.
+    /// The fields, as RFC 6901 names them, and the files that differ from the statement that was made again.
     differences: Vec<String>,
+    /// The statement that was made again, with the sample of the check.
+    statement: Option<Statement>,
     exit_code: u8,
 }
 
@@ -178,63 +182,66 @@ fn check(args: &Args, folder: &Path, signer: &Path) -> Result<u8, Failure> {
     };
     let key = fs::read_to_string(signer).with_context(|| format!("cannot read `{}`", signer.display()))?;
     let key = issuer_key(&key).with_context(|| format!("`{}`", signer.display()))?;
-    let (bytes, signature) = (read(STATEMENT)?, read(SIGNATURE)?);
-    let signed = signature.len() == SIGNATURE_BYTES && check_signature(&bytes, &signature, &key);
-    // What nobody signed is not read further.
-    let checked =
-        if signed { compare(args, &bytes)? } else { Checked { signed, differences: Vec::new(), exit_code: REFUSED } };
+    let (bytes, signature, html) = (read(STATEMENT)?, read(SIGNATURE)?, read(PAGE)?);
+    let checked = if check_signature(&bytes, &signature, &key) {
+        compare(args, &bytes, &html)?
+    } else {
+        // A statement that is not signed is not read.
+        Checked { signed: false, differences: Vec::new(), statement: None, exit_code: REFUSED }
+    };
     if args.json {
         outln!("{}", json_pretty(&checked)?);
         return Ok(checked.exit_code);
     }
-    if !signed {
+    let Some(statement) = &checked.statement else {
         outln!("contradicted: the key in `{}` did not sign this statement", signer.display());
-    } else if checked.differences.is_empty() {
-        outln!("the statement is signed, and the bundles give the same one");
+        return Ok(checked.exit_code);
+    };
+    if checked.differences.is_empty() {
+        let sample = if args.seed.is_some() { ", with another sample of texts" } else { "" };
+        outln!("the statement of `{}` is signed, and the bundles give the same one{sample}:", printable(&statement.by));
     } else {
-        outln!("contradicted: the bundles give another statement; these fields differ:");
-        for field in &checked.differences {
-            outln!("{}", stdout_terminal().wrap(2, &format!("- {}", printable(field))));
+        outln!("contradicted: the bundles give another statement; these parts differ:");
+        for part in &checked.differences {
+            outln!("{}", stdout_terminal().wrap(2, &format!("- {}", printable(part))));
         }
+        outln!("the statement that the bundles give:");
     }
+    show(statement);
     Ok(checked.exit_code)
 }
 
-fn compare(args: &Args, bytes: &[u8]) -> Result<Checked, Failure> {
-    let asked: Asked = serde_json::from_slice(bytes).context("this is not a statement that this version knows")?;
-    if asked.kind != KIND {
-        return Err(anyhow!("a statement of the kind `{}`; this version knows `{KIND}`", printable(&asked.kind)).into());
+fn compare(args: &Args, bytes: &[u8], html: &[u8]) -> Result<Checked, Failure> {
+    let Asked { kind, by, program, period, dated, replay } =
+        serde_json::from_slice(bytes).context("this is not a statement that this version knows")?;
+    if kind != KIND {
+        return Err(anyhow!("a statement of the kind `{}`; this version knows `{KIND}`", printable(&kind)).into());
     }
-    let (sample, seed) = asked.replay.map_or((0, None), |replay| (replay.sample, Some(replay.seed)));
-    let other_seed = args.seed.is_some();
-    let seed = args.seed.clone().or(seed);
-    let question = Question { by: asked.by, program: asked.program, period: asked.period, sample, seed };
-    let again = look(args, &question)?;
-    let (mut given, mut made): (Value, Value) = (serde_json::from_slice(bytes)?, serde_json::to_value(&again)?);
-    if other_seed {
-        // Another sample replays other streams, so only its result can be compared.
-        for statement in [&mut given, &mut made] {
-            forget_sample(statement);
-        }
-    }
+    let asked = replay.map_or(0, |replay| replay.sample);
+    let question = |sample, seed| {
+        let (by, program) = (by.clone(), program.clone());
+        Question { by, program, period, dated, sample, seed }
+    };
+    // The default seed is that of the bundles, so a statement with a chosen seed differs.
+    let again = look(args, &question(asked, None))?;
+    let made = json_pretty(&again)? + "\n";
     let mut differences = Vec::new();
-    differ("", &given, &made, &mut differences);
-    let exit_code = if differences.is_empty() { again.exit_code } else { REFUSED };
-    Ok(Checked { signed: true, differences, exit_code })
-}
-
-fn forget_sample(statement: &mut Value) {
-    for number in ["seed", "sessions", "streams", "replayed", "records"] {
-        if let Some(value) = statement.pointer_mut(&format!("/replay/{number}")) {
-            *value = Value::Null;
+    if made.as_bytes() != bytes {
+        let (given, made): (Value, Value) = (serde_json::from_slice(bytes)?, serde_json::from_str(&made)?);
+        differ("", &given, &made, &mut differences);
+        if differences.is_empty() {
+            differences.push(format!("the form of {STATEMENT}"));
         }
     }
-    if let Some(clauses) = statement.get_mut("clauses").and_then(Value::as_array_mut) {
-        let shown = clauses.iter_mut().filter_map(|clause| clause.get_mut("shown")?.as_array_mut()).flatten();
-        for shown in shown.filter(|shown| shown.get("topic").is_some_and(|topic| topic == "replay")) {
-            shown["text"] = Value::Null;
-        }
+    if page(&again, &Hex(Sha256::digest(bytes).into())).as_bytes() != html {
+        differences.push(PAGE.to_owned());
     }
+    let statement = match (&args.seed, args.sample) {
+        (None, None) => again,
+        (other, sample) => look(args, &question(sample.unwrap_or(asked.max(1)), other.clone()))?,
+    };
+    let exit_code = if differences.is_empty() { statement.exit_code } else { REFUSED };
+    Ok(Checked { signed: true, differences, statement: Some(statement), exit_code })
 }
 
 /// Collects the paths (RFC 6901) at which two values differ.
@@ -272,27 +279,29 @@ fn look(args: &Args, question: &Question) -> Result<Statement, Failure> {
     Ok(statement.map_err(anyhow::Error::from)?)
 }
 
-/// Every bundle with its name: that of its entry, and that of its folder before it if several folders are given.
-fn bundles(args: &Args) -> anyhow::Result<Vec<(String, Box<dyn Files>)>> {
+/// Every bundle with its name: that of its folder, and that of its entry.
+fn bundles(args: &Args) -> anyhow::Result<Vec<Given>> {
+    if args.unseal.names_a_file() {
+        bail!("`--sealed` names the texts of one bundle: here they must be beside each bundle");
+    }
     let mut bundles = Vec::new();
     for folder in &args.bundles {
         let io = || format!("cannot read `{}`", folder.display());
-        let before = folder.file_name().filter(|_| args.bundles.len() > 1);
+        let whole = fs::canonicalize(folder).with_context(io)?;
+        let before = whole.file_name().unwrap_or_default().to_string_lossy().into_owned();
         for entry in fs::read_dir(folder).with_context(io)? {
             let path = entry.with_context(io)?.path();
             if is_sealed_texts(&path) {
                 continue;
             }
-            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            let name = before.map_or_else(|| name.clone(), |before| format!("{}/{name}", before.to_string_lossy()));
-            let files = args.unseal.earlier(&path).with_context(|| format!("bundle `{name}`"))?;
-            bundles.push((name, files));
+            let name = format!("{before}/{}", path.file_name().unwrap_or_default().to_string_lossy());
+            bundles.push(Given { name, files: args.unseal.earlier(&path) });
         }
     }
     if bundles.is_empty() {
         bail!("there is no bundle in the folders");
     }
-    bundles.sort_by(|(a, _), (b, _)| a.cmp(b));
+    bundles.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(bundles)
 }
 

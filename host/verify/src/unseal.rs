@@ -25,6 +25,12 @@ impl UnsealArgs {
         self.open(path, self.sealed.as_deref())
     }
 
+    /// Whether a file of sealed texts is named, which can be that of only one bundle.
+    #[must_use]
+    pub const fn names_a_file(&self) -> bool {
+        self.sealed.is_some()
+    }
+
     /// Like [`UnsealArgs::at`], for an earlier bundle. An earlier bundle need not have sealed texts.
     ///
     /// # Errors

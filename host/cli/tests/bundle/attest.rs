@@ -115,11 +115,20 @@ fn a_period_is_attested_and_made_again() {
     };
     assert!(openssl("out/attestation.json") && !openssl("out/attestation.html"));
 
-    // Whoever has the bundles makes the same statement, and may choose another sample.
+    // Whoever has the bundles makes the same statement and page, and may choose another sample.
+    let none = Value::Array(Vec::new());
     let (code, checked) = check(&scene, "card", "out", "");
-    assert_eq!((code, &checked["differences"]), (SIMULATED, &Value::Array(Vec::new())), "{checked}");
-    let (code, checked) = check(&scene, "card", "out", " --seed auditor");
-    assert_eq!((code, &checked["differences"]), (SIMULATED, &Value::Array(Vec::new())), "{checked}");
+    assert_eq!((code, &checked["differences"]), (SIMULATED, &none), "{checked}");
+    assert_eq!(checked["statement"], statement);
+    let (code, checked) = check(&scene, "card", "out", " --seed auditor --sample 1");
+    assert_eq!((code, &checked["differences"]), (SIMULATED, &none), "{checked}");
+    let replay = &checked["statement"]["replay"];
+    assert_eq!((&replay["seed"], &replay["replayed"]), (&"auditor".into(), &3.into()));
+    // A page that was changed.
+    copy(&scene.path("out"), &scene.path("painted"));
+    std::fs::write(scene.path("painted/attestation.html"), page.replace("end-open", "")).unwrap();
+    let (code, checked) = check(&scene, "card", "painted", "");
+    assert_eq!((code, &checked["differences"]), (CONTRADICTED, &serde_json::json!(["attestation.html"])));
 }
 
 #[test]
@@ -139,6 +148,8 @@ fn a_changed_statement_or_another_series_is_found() {
     let (code, checked) = check(&scene, "less", "out", "");
     assert_eq!(code, CONTRADICTED);
     assert!(checked["differences"].as_array().unwrap().contains(&"/sessions".into()), "{checked}");
+    // The auditor sees the gap, too.
+    assert_eq!(codes(&checked["statement"])[0], "serial-missing");
     let (code, statement) = attest(&scene, "less", "gap", EVER);
     assert_eq!((code, &statement["status"]), (CONTRADICTED, &"contradicted".into()));
     assert_eq!(codes(&statement)[0], "serial-missing", "{statement:#}");
@@ -175,7 +186,7 @@ fn only_sessions_of_the_period_count() {
     scene.said("run --policy policies/pii --input @in.jsonl --json --bundle @card/alone");
     let (_, statement) = attest(&scene, "card", "undated", "--from 1970-01-01 --to 1970-01-31 --sample 0");
     assert!(codes(&statement).contains(&"undated"), "{statement:#}");
-    assert_eq!((&statement["sessions"][0]["name"], &statement["replay"]), (&"alone".into(), &Value::Null));
+    assert_eq!((&statement["sessions"][0]["name"], &statement["replay"]), (&"card/alone".into(), &Value::Null));
 }
 
 #[test]
@@ -188,6 +199,7 @@ fn wrong_use_writes_nothing() {
         (2, "--from 2026-02-01"),
         (1, "--from 2026-02-02 --to 2026-02-01 --new-key"),
         (1, "--from 2026-02-01 --to 2026-02-02"),
+        (2, "--from 2026-02-01 --to 2026-02-02 --new-key --seed chosen"),
     ] {
         assert_eq!(scene.code(&format!("attest @card --trust @trust {by} {more}")), code, "{more}");
         assert!(!scene.path("out").exists() && !scene.path("operator.key").exists(), "{more}");

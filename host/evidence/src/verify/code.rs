@@ -350,8 +350,15 @@ codes! {
     PeriodCode {
         /// no session of the period is shown
         NoSession = "no-session", warns => "give the bundles of the period";
-        /// no witness saw the session, so it is not known whether it belongs to the period; it counts as if it did
-        Undated = "undated", warns => "ask for sessions that a witness saw";
+        /// no trusted witness saw the beginning and the end of the session, or something in it is contradicted, so its
+        /// time is not known; it counts as if it belonged to the period
+        Undated = "undated", warns => "ask for a session whose beginning and end a witness saw";
+        /// a session began before the session before it ended
+        TimesReversed = "times-reversed" => "ask the witness what it saw of both sessions";
+        /// one session is given twice
+        Doubled = "doubled" => "give each bundle once";
+        /// no text was replayed
+        NotReplayed = "not-replayed", warns => "replay a sample of the texts";
         /// the session before the first one is not shown, so earlier sessions of the period may be missing
         BeginningOpen = "beginning-open", warns => "give the bundle of the session before the period, too";
         /// the session after the last one is not shown, so later sessions of the period may be missing

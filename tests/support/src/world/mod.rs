@@ -248,6 +248,7 @@ impl World {
             witness: self.witness.clone(),
             witnessed: true,
             witness_index: 0,
+            witness_time: START,
             package,
             image,
             contexts: contexts.into_iter().map(|context| (sha(&context), context)).collect(),
@@ -351,6 +352,8 @@ pub struct Parts {
     pub witness: SigningKey,
     pub witnessed: bool,
     pub witness_index: u64,
+    /// Unix second at which the witness saw the first checkpoint.
+    pub witness_time: u64,
     pub package: BTreeMap<String, Vec<u8>>,
     pub image: Vec<u8>,
     pub contexts: BTreeMap<[u8; 32], Vec<u8>>,
@@ -494,7 +497,7 @@ impl Parts {
             leaves[..size as usize].iter().for_each(|leaf| prover.push(*leaf));
             let root = tree::root(leaves[..size as usize].iter().copied());
             let text = Head::of_chain(self.ticket.chain(), size, root).text();
-            let line = cosign(&text, "witness.example/1", &self.witness, START + 100 * serial).unwrap();
+            let line = cosign(&text, "witness.example/1", &self.witness, self.witness_time + 100 * serial).unwrap();
             let note = format!("{text}\n{line}");
             WitnessProof { entry: *entry, index, path: prover.finish().unwrap(), note }.text().into_bytes()
         };

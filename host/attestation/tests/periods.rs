@@ -1,0 +1,200 @@
+//! What a statement says about a period, with honest sessions and with operators who hide some.
+//!
+//! Session n of the card runs on a day of its own: 1 on 21 September 2026, then 22, 23, 25, 26 and 27 September.
+#![cfg(test)]
+
+use ed25519_dalek::SigningKey;
+use portcullis_attestation::{Given, Period, Question, Statement, attest};
+use portcullis_core::wire::Determination;
+use portcullis_evidence::bundle::{self, BundleError, Manifest, MemoryFiles};
+use portcullis_evidence::verify::{Options, Status};
+use portcullis_test_support::world::{Parts, START, World, sha};
+use zerocopy::IntoBytes;
+
+/// The sessions 2, 3 and 4.
+const PERIOD: (&str, &str) = ("2026-09-22", "2026-09-25");
+
+struct Scene {
+    world: World,
+    sessions: Vec<Parts>,
+}
+
+impl Scene {
+    /// Six sessions, each of which names the end of the one before.
+    fn new() -> Self {
+        let world = World::new();
+        let (mut sessions, mut previous): (Vec<Parts>, _) = (Vec::new(), [0; 32]);
+        for serial in 1..=6 {
+            let mut session = world.session(&world.card, serial, previous);
+            session.witness_index = sessions.iter().map(|before| before.log.checkpoints.len() as u64).sum();
+            session.witness_time = START + (serial - 1) * 100_000;
+            previous = sha(session.log.checkpoints.last().unwrap().as_bytes());
+            sessions.push(session);
+        }
+        Self { world, sessions }
+    }
+
+    fn session(&self, serial: usize) -> MemoryFiles {
+        self.sessions[serial - 1].files()
+    }
+
+    /// The statement about these bundles.
+    fn about(&self, bundles: Vec<(&str, MemoryFiles)>) -> Statement {
+        let given = |(name, files): (&str, MemoryFiles)| Given { name: name.to_owned(), files: Ok(Box::new(files)) };
+        self.of(bundles.into_iter().map(given).collect())
+    }
+
+    fn of(&self, bundles: Vec<Given>) -> Statement {
+        let (from, to) = PERIOD;
+        let question = Question {
+            by: "Operator".to_owned(),
+            program: "test".to_owned(),
+            period: Period::new(from.parse().unwrap(), to.parse().unwrap()).unwrap(),
+            dated: to.parse().unwrap(),
+            // The package of these bundles is not one that a replay could use.
+            sample: 0,
+            seed: None,
+        };
+        attest(&question, &bundles, &self.world.trust(false), Options::default(), &mut |_| ()).unwrap()
+    }
+
+    fn given(&self, serials: &[usize]) -> Statement {
+        let names = ["1", "2", "3", "4", "5", "6"];
+        self.about(serials.iter().map(|serial| (names[serial - 1], self.session(*serial))).collect())
+    }
+}
+
+/// The findings, without the one about the replay, which no test here asks for.
+fn codes(statement: &Statement) -> Vec<&'static str> {
+    let codes = statement.findings.iter().map(|finding| finding.code);
+    codes.filter(|code| *code != "not-replayed").collect()
+}
+
+#[track_caller]
+fn contradicted(statement: &Statement, code: &str) {
+    assert_eq!((statement.status, statement.exit_code), (Status::Contradicted, 3), "{statement:#?}");
+    let found = statement.findings.iter().find(|finding| finding.code == code);
+    assert_eq!(found.map(|finding| finding.status), Some(Status::Contradicted), "{code}: {:#?}", statement.findings);
+    assert_eq!(statement.findings[0].status, Status::Contradicted, "what is contradicted comes first");
+}
+
+#[test]
+fn a_whole_period() {
+    let scene = Scene::new();
+    let statement = scene.given(&[6, 5, 4, 3, 2, 1]);
+    assert_eq!((codes(&statement), statement.exit_code), (vec![], 5), "{:#?}", statement.findings);
+    let chain = &statement.chains[0];
+    assert_eq!((chain.first, chain.last, chain.sessions, chain.begins, chain.next), (2, 4, 3, true, Some(5)));
+    let serials: Vec<_> = statement.sessions.iter().map(|session| session.serial).collect();
+    assert_eq!((serials, statement.outside), (vec![Some(2), Some(3), Some(4)], 3));
+    assert_eq!(statement.totals.streams, 6);
+    // The order in which bundles are given changes nothing, nor do bundles far away.
+    let json = |statement: &Statement| format!("{:?}", (&statement.sessions, &statement.totals, &statement.clauses));
+    assert_eq!(json(&statement), json(&scene.given(&[1, 2, 3, 4, 5])));
+    for clause in &statement.clauses {
+        let open: Vec<_> = clause.shown.iter().filter(|shown| shown.status != Status::Affirmed).collect();
+        let expected = |topic: &str| topic == "replay" || topic == "approvals";
+        assert!(open.iter().all(|shown| expected(shown.topic)), "{clause:#?}");
+    }
+}
+
+#[test]
+fn ends_that_are_not_shown_are_open() {
+    let scene = Scene::new();
+    let open = scene.given(&[2, 3, 4]);
+    assert_eq!(codes(&open), ["beginning-open", "end-open"]);
+    assert_eq!((open.chains[0].begins, open.chains[0].next), (false, None));
+    assert_eq!(codes(&scene.given(&[1, 2, 3, 4])), ["end-open"]);
+    assert_eq!(codes(&scene.given(&[2, 3, 4, 5])), ["beginning-open"]);
+    let open = scene.given(&[2, 3, 4]).clauses;
+    let chains = open.iter().flat_map(|clause| &clause.shown).find(|shown| shown.topic == "chains").unwrap();
+    assert_eq!(chains.status, Status::Warned);
+    assert_eq!(codes(&scene.given(&[1])), ["no-session"]);
+    assert_eq!(codes(&scene.about(Vec::new())), ["no-session"]);
+}
+
+#[test]
+fn a_missing_session_is_found() {
+    let scene = Scene::new();
+    // In the middle; the last one of the period, which the one after it shows; the first one.
+    for left_out in [3, 4, 2] {
+        let given: Vec<_> = (1..=6).filter(|serial| *serial != left_out).collect();
+        contradicted(&scene.given(&given), "serial-missing");
+    }
+}
+
+/// A bundle outside the period counts as outside only if its time and its place are proved.
+#[test]
+fn a_session_cannot_be_moved_out_of_the_period() {
+    let scene = Scene::new();
+    let others = |serial: usize| -> Vec<(&str, MemoryFiles)> {
+        let all = [("1", 1), ("2", 2), ("3", 3), ("4", 4), ("5", 5), ("6", 6)];
+        all.into_iter().filter(|(_, n)| *n != serial).map(|(name, n)| (name, scene.session(n))).collect()
+    };
+    let with = |serial: usize, files: MemoryFiles| {
+        let mut given = others(serial);
+        given.push(("changed", files));
+        scene.about(given)
+    };
+    // Notes were left out, so that only one note of another time would be left.
+    for note in [0, 2] {
+        let mut files = scene.session(3);
+        assert!(files.0.remove(&bundle::witness(note)).is_some());
+        let manifest = Manifest::of(&files).unwrap().to_json().unwrap();
+        files.0.insert(bundle::MANIFEST.to_owned(), manifest);
+        let statement = with(3, files);
+        assert!(codes(&statement).contains(&"undated"), "{:#?}", statement.findings);
+        assert_eq!(statement.sessions.len(), 3);
+    }
+    // The witness saw it later than the session after it: it stays in the period, and the order is contradicted.
+    let mut late = scene.sessions[2].clone();
+    late.witness_time = START + 700_000;
+    let statement = with(3, late.files());
+    contradicted(&statement, "times-reversed");
+    assert_eq!(statement.sessions.len(), 3);
+    // A made session after the period, whose ticket no trusted issuer signed, shows nothing about the end.
+    let mut made = scene.sessions[4].clone();
+    made.issuer = SigningKey::from_bytes(&[9; 32]);
+    made.play();
+    let statement = scene.about(vec![("3", scene.session(3)), ("4", scene.session(4)), ("made", made.files())]);
+    contradicted(&statement, "ticket-issuer");
+    assert_eq!(statement.chains[0].next, None);
+    // A contradicted session counts wherever it claims to be.
+    let mut wrong = scene.sessions[5].clone();
+    wrong.log.lanes[0][3].answer.determination ^= 1;
+    let statement = with(6, wrong.files());
+    contradicted(&statement, "checkpoint-root");
+    assert_eq!(statement.sessions.len(), 4);
+}
+
+#[test]
+fn two_histories_of_one_session_are_found() {
+    let scene = Scene::new();
+    let mut twin = scene.sessions[2].clone();
+    twin.open();
+    twin.begin(0, "a");
+    twin.gate(0, 1, "", "Another text.", Determination::Admit);
+    twin.end(0, 2, "");
+    twin.log.close();
+    // The twin claims to be of a time before the period.
+    twin.witness_time = START + 50_000;
+    let mut given: Vec<_> = [("1", 1), ("2", 2), ("3", 3), ("4", 4), ("5", 5)]
+        .into_iter()
+        .map(|(name, serial)| (name, scene.session(serial)))
+        .collect();
+    given.push(("twin", twin.files()));
+    contradicted(&scene.about(given), "serial-twice");
+    // One bundle under two names.
+    let twice = vec![("3", scene.session(3)), ("4", scene.session(4)), ("4 again", scene.session(4))];
+    contradicted(&scene.about(twice), "doubled");
+}
+
+#[test]
+fn a_broken_bundle_is_a_finding() {
+    let scene = Scene::new();
+    let mut files = scene.session(3);
+    files.0.insert(bundle::MANIFEST.to_owned(), b"{".to_vec());
+    contradicted(&scene.about(vec![("2", scene.session(2)), ("3", files)]), "no-bundle");
+    let missing = Given { name: "3".to_owned(), files: Err(BundleError::Missing("manifest.json".to_owned())) };
+    contradicted(&scene.of(vec![missing]), "no-bundle");
+}
