@@ -193,7 +193,7 @@ fn two_histories_of_one_session_are_found() {
 fn a_broken_bundle_is_a_finding() {
     let scene = Scene::new();
     let mut files = scene.session(3);
-    files.0.insert(bundle::MANIFEST.to_owned(), b"{".to_vec());
+    files.0.remove(bundle::IMAGE);
     contradicted(&scene.about(vec![("2", scene.session(2)), ("3", files)]), "no-bundle");
     let missing = Given { name: "3".to_owned(), files: Err(BundleError::Missing("manifest.json".to_owned())) };
     contradicted(&scene.of(vec![missing]), "no-bundle");

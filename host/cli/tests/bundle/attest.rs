@@ -170,7 +170,7 @@ fn a_changed_statement_or_another_series_is_found() {
     assert_eq!((code, &statement["findings"][0]["status"]), (CONTRADICTED, &"contradicted".into()));
     assert!(scene.path("changed/attestation.html").exists());
     // So is an entry that is not a bundle at all.
-    std::fs::write(scene.path("less/1/manifest.json"), "{").unwrap();
+    std::fs::remove_file(scene.path("less/1/policy/image.bin")).unwrap();
     let (code, statement) = attest(&scene, "less", "broken", EVER);
     assert_eq!(code, CONTRADICTED);
     assert!(codes(&statement).contains(&"no-bundle"), "{statement:#}");
