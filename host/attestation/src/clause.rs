@@ -79,8 +79,8 @@ impl Topic {
         Shown { topic: self.name(), status, text }
     }
 
-    /// The status of the topic, and what the statement shows of it. Without a session, or with a bundle that could not be
-    /// read, no topic is affirmed.
+    /// The status of the topic, and what the statement shows of it. Without a session, or with a bundle that could not
+    /// be read, no topic is affirmed.
     fn shown(self, statement: &Statement) -> (Status, String) {
         let totals = &statement.totals;
         let sessions = statement.sessions.len();

@@ -30,17 +30,17 @@ const SAMPLE: u64 = 20;
 /// Longest name of whoever attests, in characters.
 const NAME_CHARS: usize = 200;
 
-/// Attests a period: verifies the bundles of one card or of a fleet, replays a sample of their texts, and writes a signed
-/// statement of what they show and what they do not: `attestation.json`, its signature `attestation.sig` (Ed25519, as
-/// `openssl pkeyutl -verify -rawin` checks it), and the page `attestation.html`. With `--check`, makes the statement and
-/// the page of another person again and compares them.
+/// Attests a period: verifies the bundles of one card or of a fleet, replays a sample of their texts, and writes a
+/// signed statement of what they show and what they do not: `attestation.json`, its signature `attestation.sig`
+/// (Ed25519, as `openssl pkeyutl -verify -rawin` checks it), and the page `attestation.html`. With `--check`, makes
+/// the statement and the page of another person again and compares them.
 ///
-/// Give the bundles of the sessions directly before and after the period, too: they show that no session of the period is
-/// missing.
+/// Give the bundles of the sessions directly before and after the period, too: they show that no session of the period
+/// is missing.
 ///
-/// Exit codes: 0 everything is affirmed; 5 something is missing or could not be checked; 10 nothing is contradicted, but
-/// simulated, with `--allow-sim`; 3 something is contradicted, or the statement that is checked is another one; 1 an error;
-/// 2 usage. A statement that contradicts is written, too.
+/// Exit codes: 0 everything is affirmed; 5 something is missing or could not be checked; 10 nothing is contradicted,
+/// but simulated, with `--allow-sim`; 3 something is contradicted, or the statement that is checked is another one; 1
+/// an error; 2 usage. A statement that contradicts is written, too.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Folders whose entries are bundles, each a folder or a tar archive: one folder per card, or any other division.

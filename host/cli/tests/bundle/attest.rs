@@ -8,8 +8,8 @@ use std::process::Command;
 const EVER: &str = "--from 1970-01-01 --to 9999-12-31";
 const WARNED: i32 = 5;
 
-/// A scene with three sessions of one card in the folder `card`, each with a ticket, a witness and its texts. The second
-/// and the third have another policy than the first; the policy of the third is approved.
+/// A scene with three sessions of one card in the folder `card`, each with a ticket, a witness and its texts. The
+/// second and the third have another policy than the first; the policy of the third is approved.
 fn three_sessions() -> Scene {
     let scene = Scene::new();
     scene.input();

@@ -350,8 +350,7 @@ codes! {
     PeriodCode {
         /// no session of the period is shown
         NoSession = "no-session", warns => "give the bundles of the period";
-        /// no trusted witness saw the beginning and the end of the session, or something in it is contradicted, so its
-        /// time is not known; it counts as if it belonged to the period
+        /// the time of the session is not proved, so it counts as if it belonged to the period
         Undated = "undated", warns => "ask for a session whose beginning and end a witness saw";
         /// a session began before the session before it ended
         TimesReversed = "times-reversed" => "ask the witness what it saw of both sessions";
