@@ -68,7 +68,7 @@ fn a_ticket_of_another_profile_is_refused_before_the_session() {
     assert_eq!(code, Some(0), "{said}");
 }
 
-/// No card has a text lane yet, so no session could satisfy such a ticket.
+/// A session without `--text-lane` uses no text lane, so it cannot satisfy such a ticket.
 #[test]
 fn a_ticket_that_requires_the_text_lane_is_refused_before_the_session() {
     let scene = Scene::new();

@@ -215,8 +215,7 @@ fn a_stream_that_changes_its_context() {
     }
 }
 
-/// These fields are for a seat, which no card of this release has, and for a text lane, which this session does not
-/// use.
+/// These fields are for a text lane, which this session does not use, or reserved.
 #[test]
 fn fields_that_are_not_used_are_zero() {
     let world = World::new();
