@@ -30,7 +30,7 @@ const CLASSES: [&str; 4] = ["card_number", "access_code", "advice", "notice"];
 const ADVICE: u128 = 1 << 2;
 const NOTICE: u128 = 1 << 3;
 
-/// A text with a false description, which omits every class that the policy forbids.
+/// A text with a false description: it omits a code or number that the policy forbids, or invents a notice.
 struct Lie {
     /// Description of the lie for the reader of the demo; also the name of the stream.
     what: &'static str,
