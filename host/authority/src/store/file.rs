@@ -39,7 +39,7 @@ pub(crate) fn open(path: &Path, application: i32, steps: &[Step]) -> Result<Conn
     let version: usize = work.query_row("PRAGMA user_version", [], |row| row.get(0))?;
     let known = match (found, empty) {
         (0, true) => 0,
-        // A store of the first version contains the version 0.
+        // A store of version 1 has 0 in the field for the version.
         (found, false) if found == application => version.max(1),
         _ => return Err(StoreError::Kind(path.display().to_string())),
     };
