@@ -1,5 +1,5 @@
-//! An operator who lies to the card about his texts, in six ways. The card reads the texts itself, so it admits none
-//! that the policy forbids. The session leaves a bundle without any text, in which a verifier finds the lies.
+//! An operator lies to the card about his texts in six ways. The card reads the texts itself, so it admits no text that
+//! the policy forbids. The session makes a bundle without any text, in which a verifier still finds the lies.
 //!
 //! `cargo run --package portcullis --example hostile -- BUNDLE` makes the bundle in the new folder BUNDLE, under the
 //! policy of `tests/demo/hostile`. `cargo xtask demo --hostile` runs this, then the verifier.
@@ -30,14 +30,14 @@ const CLASSES: [&str; 4] = ["card_number", "access_code", "advice", "notice"];
 const ADVICE: u128 = 1 << 2;
 const NOTICE: u128 = 1 << 3;
 
-/// A text with a false description. A class that the policy forbids is never described.
+/// A text with a false description: it omits a code or number that the policy forbids, or invents a notice.
 struct Lie {
-    /// Shown to the reader of the demo, and the name of the stream.
+    /// Description of the lie for the reader of the demo; also the name of the stream.
     what: &'static str,
-    /// An honest text before it in the same stream, which the card admits.
+    /// An honest text before `text` in the same stream; the card admits it.
     before: Option<&'static str>,
     text: &'static str,
-    /// The text that the card gets; the descriptor commits to `text`.
+    /// The text in the window that the card reads; the descriptor commits to `text`.
     shown: &'static str,
     classes: u128,
     established: u128,
@@ -101,7 +101,7 @@ impl Operator {
         Ok(Self { session, recorder, policy, streams: 0 })
     }
 
-    /// Begins a stream whose released text leaves before the next entry.
+    /// Begins a stream that releases each admitted text before the next entry.
     fn begin(&mut self, id: &str) -> Result<StreamHandle> {
         let context = ContextDocument {
             version: CONTEXT_VERSION,
@@ -134,7 +134,7 @@ impl Operator {
         Ok(stream)
     }
 
-    /// Submits the text with its description.
+    /// Submits the text of `lie` with its false description.
     fn gate(&mut self, stream: &StreamHandle, lie: &Lie) -> Result<Completed> {
         let committed = preimage(SpanKind::Text, &SALT, &[lie.text.as_bytes()]);
         let mut entry = Descriptor {
@@ -153,7 +153,7 @@ impl Operator {
         Ok(self.session.gate_descriptor(stream, entry)?)
     }
 
-    /// Ends a stream without formatting at its end.
+    /// Ends a stream; no formatting is left to release.
     fn end(&mut self, stream: StreamHandle) -> Result<()> {
         let nothing = preimage(SpanKind::Text, &SALT, &[]);
         self.session.present_text(stream.slot(), &nothing)?;
@@ -161,7 +161,7 @@ impl Operator {
         Ok(())
     }
 
-    /// Tells a lie in a stream of its own. Errors: the card admitted the text.
+    /// Tries one lie, in a new stream, and prints the card's answer. Errors: the card admitted the text.
     fn tell(&mut self, lie: &Lie) -> Result<()> {
         let stream = self.begin(lie.what)?;
         if let Some(before) = lie.before

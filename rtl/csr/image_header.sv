@@ -4,11 +4,11 @@
 // A word is valid after a write with all strobes; an invalid word reads as zero. Writes happen in
 // the clock of `access_i`, and only while `locked_i` is low in that clock. One clock after
 // `check_i`, two answers are registered: `fits_o` (magic, version, map digest, reserved bits and
-// row counts fit this card) and `complete_o` (every word was written, those of
-// the text part if the header asks for it).
+// row counts fit this card) and `complete_o` (every word of the header was written, and every word
+// of the text part if the header asks for one).
 //
 // Latency: reads acknowledge one clock after the access.
-// After reset: no word valid, `header_o` all zero, neither answer.
+// After reset: no word valid, `header_o` all zero, both answers low.
 // Duties of the caller: `check_i` only while locked.
 module image_header
   import layout_pkg::*;

@@ -13,11 +13,11 @@
 //
 // Lock: `locked_o` is low in LOAD only; it rises in the clock of a command write. `cfg_locked_o` is
 // the same for the configuration registers, but it is low in RESET too.
-// OPENING: the checks run in the order of the fault codes, the tables' digest after the checks that
-// need no hash, the ring configuration last. Before it, the tables of the text lane are read, if
-// the image has a text part: a place that is not allowed, another digest or bad tables refuse OPEN;
-// a read that fails is sticky. Then the stream table is cleared and the OPEN record
-// written. RUN begins when that write was answered and the checkpoint over it written.
+// OPENING: the checks run in the order of the fault codes, the digest of the tables last. Then, if
+// the image has a text part, the tables of the text lane are read: a place that is not allowed, a
+// wrong digest or bad tables refuse OPEN; a read that fails is a sticky fault. Then the ring
+// configuration is checked, the stream table is cleared and the OPEN record is written. RUN begins
+// when this write was answered and the checkpoint over the record was written.
 // RUN: tables whose digest differs from OPEN's are a fault. A presented heartbeat waits until the
 // lane is empty (`hold_o` stops new entries), which fixes its place in the log.
 // CLOSE drains the lane, hashes the tables again, writes the CLOSE record and the last checkpoint.
@@ -134,7 +134,7 @@ module lifecycle
   assign text = Text && text_i;
   assign text_load_o = state_q == StText && text_placed_i;
   assign text_ends = text_load_o && text_loaded_i;
-  // Every other fault is one of the bus.
+  // Every other fault is a fault of the bus and does not refuse OPEN, but leads to FAULT.
   assign text_refuses = text_fault_i == FaultImageDigest || text_fault_i == FaultImageHeader;
 
   // ---- causes of FAULT

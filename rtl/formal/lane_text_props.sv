@@ -1,16 +1,16 @@
 // What is proved of the text lane between check and verdict, without bound.
 //
-// - The state of a slot is saved only with a verdict that admits, for the entry whose answer the
-//   check gave to that verdict, while the lane runs. Every other answer is settled without a save:
-//   by the check, with another verdict, or in the clock in which the lane does not run.
-// - An answer is shown to the check only if it does not wait for a verdict.
-// - The tables are asked for only while they are to be loaded. A load counts as good only if the
-//   lane said so, and its tables are complete.
-// - A broken bus is a fault in the same clock, and stays one.
+// - The state of a slot is saved only while the lane runs, when a verdict admits an entry, and with
+//   the answer about this entry. Every other answer is settled without a save: by the check, by a
+//   verdict that does not admit, or in a clock in which the lane does not run.
+// - The check sees an answer only if the answer does not wait for a verdict.
+// - The tables are requested only while `load` is high. A load counts as good only if the text lane
+//   reports it as good, and its tables are complete.
+// - A broken bus is a fault in the same clock, and stays a fault.
 //
-// The text lane is free, except that an answer stands until it is settled, as text_lane proves, and
-// that a broken bus stays so. Assumed of the caller: what tick proves of the check, one verdict per
-// judged entry while the lane runs, and no load while it runs.
+// The text lane may do anything, except that an answer stands until it is settled (the proof
+// text_lane shows this), and that a broken bus stays broken. Assumed: the properties of the check
+// that the proof tick shows; one verdict per judged entry while the lane runs; no load meanwhile.
 module lane_text_props
   import layout_pkg::*;
   import text_pkg::*;
@@ -79,7 +79,7 @@ module lane_text_props
       .idle_o(idle)
   );
 
-  // ---- the lane, as text_lane has it
+  // ---- assumptions about the text lane
   logic stands_q, was_broken_q, gave_up_q, was_faulty_q;
   text_answer_t answer_q;
   always_ff @(posedge clk) begin

@@ -227,8 +227,8 @@ module lock_props
       // The claim for a bus with outstanding transfers.
       if (needs_reset) assert (!ring_open && !run);
       if (was_lost_q && shown == LifeReset) assert (was_shown_q == LifeReset);
-      // Tables of a text lane are read only in OPENING, behind the hash of the image, and a session
-      // of such an image opens only when they are loaded.
+      // The tables of a text lane are read only in OPENING, after the hash of the image. A session
+      // whose image has a text part opens only after these tables are loaded.
       if (text_load) assert (sealed_q && hashed_q && shown == LifeOpening && !run && text_placed);
       if (ring_open) assert (!text || (text_load && text_loaded && text_fault == FaultNone));
       // The claim about the lane.

@@ -1,11 +1,11 @@
-// What is proved of the reads that a lane's ring and its text lane share, without bound. A request
-// on the channel is one of theirs, unchanged except for the bit of the id that says whose it is; it
-// is accepted from its owner in the clock in which the channel accepts it, and from no other. One
-// that was not accepted stays, unless its owner removes it. An answer goes to exactly one of them,
-// by that bit. Each waits for at most one request of the other.
+// What is proved, without bound, of the read channel that a lane's ring and its text lane share. A
+// request on the channel comes from the ring or the text lane, unchanged except for the bit of the
+// id that shows the owner. Only the owner sees that the channel accepts the request, in the same
+// clock. A request that was not accepted stays, unless its owner removes it. An answer goes to
+// exactly one of the two, by this bit. Each waits for at most one request of the other.
 //
-// Any requests of both, any bus. Assumed, as the module asks: ids of the ring below half, the
-// text's id zero, and requests that change only when they are accepted or removed.
+// Any requests, any bus. Assumed: ids of the ring below 2^(OwnBits - 1), the text lane's id zero,
+// and requests that change only when they are accepted or removed.
 module read_share_props
   import axi_pkg::*;
 #(
@@ -54,7 +54,7 @@ module read_share_props
   request_t ring_q, text_q, was_q;
   logic is_text;
   assign is_text = ar.id[OwnBits-1];
-  // Requests of the other that were accepted while one waited.
+  // Requests of the text lane that were accepted while the ring waited; and the reverse.
   logic [1:0] ring_passed_q, text_passed_q;
   always_ff @(posedge clk) begin
     ring_waits_q <= !rst && ring_valid && !ring_ready;
@@ -101,7 +101,7 @@ module read_share_props
       if (ring_passed_q != '0) assert (ring_waits_q);
       if (text_passed_q != '0) assert (text_waits_q);
 
-      // ---- not vacuous: each passes the other, and one removes its request
+      // ---- not vacuous: each waits for a request of the other; the text lane removes its request
       cover (text_passed_q == 2'd1 && text_ready);
       cover (ring_passed_q == 2'd1 && ring_ready);
       cover (was_held_q && was_text_q && !text_valid && ring_valid);

@@ -1,9 +1,9 @@
-// What is proved of the text windows' places, without bound. While the configuration is locked, no
-// address changes. The place of a slot is the byte s << stride of the blocks, in the block that was
-// written last for it, with as many beats as the stride has; a slot outside the blocks, or one
-// whose address would wrap, has none. So the windows of two slots never share a byte of a block.
-// A word that was not written whole is zero. `placed_o` says exactly that the stride is allowed and
-// that every block starts at a multiple of 4 KiB.
+// What is proved of the places of text windows, without bound. While the configuration is locked,
+// no address changes. The window of slot s begins at byte s << stride of the blocks, at the address
+// that was last written for its block, and has 2^stride bytes; a slot outside the blocks, or whose
+// address would wrap, has no window. So the windows of two slots never share a byte of a block. A
+// word that was not written whole is zero. `placed_o` is high exactly if the stride is allowed and
+// every block starts at a multiple of 4 KiB.
 //
 // Two lanes; any accesses, any slots, any stride that is constant while a place is looked up.
 module text_blocks_props
@@ -41,7 +41,7 @@ module text_blocks_props
       .place_o(place)
   );
 
-  // ---- the blocks, as they were written
+  // ---- the addresses of the blocks that were written
   logic [Blocks-1:0][63:0] blocks_q, blocks_before_q;
   logic was_locked_q, was_read_q, known_q;
   logic [31:0] was_word_q;
@@ -65,7 +65,7 @@ module text_blocks_props
   end
   always_comb if (known_q) assume (stride == stride_q);
 
-  // The address of the slot's window, without a bound.
+  // The address of the slot's window, in more bits than an address has.
   logic [40:0] place_of;
   logic [65:0] address;
   logic allowed, any_bad;

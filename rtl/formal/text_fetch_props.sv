@@ -1,17 +1,17 @@
 // What is proved of the reads of text windows, without bound. Every request is inside the range
-// that is being read, keeps the rules of the bus, and asks for the beats that follow those of the
-// request before: so each beat of a range is asked for once at most, and none outside. A beat is
-// stored only if it answers such a request, without an error and in its place; beats are stored in
-// the order of their addresses, and what is taken is what was stored, once and in order. A range
-// ends with all its beats, or with exactly one bad one behind those that came before the fault;
-// which of the two is what `range_failed_o` says; `head_length_o` and `head_call_o` are from its
-// first beat.
-// Exactly a read that was given up, or a response that no request fits by its id or place, breaks
-// the bus; from then on no request is made until the reset.
+// that is being read, obeys the rules of the bus, and asks for the beats after those of the
+// previous request: so each beat of a range is requested at most once, and no beat outside. A beat
+// is stored only if it answers such a request, without an error and in its place; beats are stored
+// in the order of their addresses, and taken unchanged, once and in this order. A range ends with
+// all its beats, or with exactly one bad beat after the beats that came before the fault;
+// `range_failed_o` is high exactly in the second case. `head_length_o` and `head_call_o` come from
+// the first beat.
+// The bus is broken exactly after a read that was given up, or a response whose id or place fits no
+// request; from then on no request is made until the reset.
 //
-// Any bus, any pauses, any time of giving up. One stored beat, any one, is watched from the bus to
-// its use. Assumed, as the module asks: ranges of at least one beat whose end does not wrap, and
-// beats that are taken are there.
+// Any bus, any pauses, any time of giving up. One arbitrary beat is followed from the bus to its
+// use. Assumed: ranges of at least one beat whose end does not wrap, and that a beat is taken only
+// when the buffer offers one.
 module text_fetch_props
   import text_pkg::*;
 (
@@ -163,7 +163,7 @@ module text_fetch_props
         assert (bad_stored_q || stored_q == beats_q);
         assert (range_failed == bad_stored_q);
       end
-      // The tag is "portcullis/call/1" and a byte of 0, the first byte at the bottom.
+      // The tag is "portcullis/call/1" and a zero byte, the first byte in the lowest bits.
       if (any_q && stored_q != '0) begin
         assert (head_length == head_q[303:272]);
         assert (head_call == (head_q[143:0] == 144'h0031_2f6c_6c61_632f_7369_6c6c_7563_7472_6f70));

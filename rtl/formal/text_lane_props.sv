@@ -1,24 +1,24 @@
 // What is proved of a lane's slots, without bound:
 //
-// - What a slot holds changes only when it is renewed, or when an entry of this slot whose text
-//   agreed is admitted; then to what was established with the classes that it answered, and, if it
-//   is not a tool call, to the state of the scan at its answer. A refused entry changes nothing,
-//   and a tool call changes nothing of the scan.
-// - A scan starts once per entry, from what the entry's own slot holds, or as a new stream where
-//   the entry is a tool call or no text was admitted since the slot was renewed. At that time no
-//   earlier entry of the slot is unsettled.
-// - An answer is that of the entry begun last, has the classes and the state that the scan shows
-//   when it comes, and stays until its verdict. One that does not agree shows no class.
-// - A slot is renewed only when no entry of it was taken and not settled.
-// - Only bytes of tables that were asked for go to the memories, and none of them to the scan; such
-//   a request is taken only while the lock is open and nothing is under way. It is answered as good
+// - The content of a slot changes only when the slot is renewed, or when an entry of this slot
+//   whose text agreed is admitted. Then the classes of the answer are added to the established
+//   classes, and, if the entry is not a tool call, the state of the scan at the answer is saved.
+//   A refused entry changes nothing.
+// - A scan starts once per entry, from the content of the entry's own slot; or from the state of a
+//   new stream, if the entry is a tool call or no text was admitted since the slot was renewed. At
+//   that time every earlier entry of the slot is settled.
+// - An answer is about the entry that was begun last, has the classes and the state of the scan
+//   when the answer comes, and stays until its verdict. If it does not agree, it has no class.
+// - A slot is renewed only when all entries of it that were taken are settled.
+// - Only bytes of requested tables go to the memories, and none of them to the scan. A request for
+//   tables is taken only while the lock is open and nothing is under way. It is answered as good
 //   only if its bytes agreed with the digest and the tables are complete.
 //
-// One slot, any one, is watched. The scan is free. The window is free, too, but for what
-// text_window proves of it: that entries are begun and answered in order, one at a time, and that
-// an entry is answered as a tool call exactly if it was begun as one.
-// Assumed, as the module asks: slots that there are, a verdict only for an answer, and none that
-// admits an entry whose text does not agree.
+// One arbitrary slot is watched. The scan may do anything. So may the window, except that entries
+// are begun and answered in order, one at a time, and that an entry is answered as a tool call
+// exactly if it was begun as one; the proof text_window shows this.
+// Assumed: slots below MaxStreams, a verdict only for an answer, and no verdict that admits an
+// entry whose text does not agree.
 module text_lane_props
   import text_pkg::*;
 (
@@ -123,7 +123,7 @@ module text_lane_props
   always_ff @(posedge clk) watched <= watched;
   always_comb assume (32'(watched) < MaxStreams);
 
-  // What the slot holds: a mark of renewal and what is established; a mark and the scan's state.
+  // Content of the slot, each with its mark of renewal: established classes; state of the scan.
   logic [128:0] word, word_q;
   logic [ScanBits:0] scan, scan_q;
   assign word = dut.u_established.mem[watched[1:0]];
@@ -257,7 +257,7 @@ module text_lane_props
       cover (begun_now_q && begun_slot_q == watched && admitted_q && !starts_new);
       cover (begun_now_q && begun_slot_q == watched && was_refused_q && answer_valid);
       cover (renewed_q && admitted_q);
-      // A text behind an admitted call of a new stream starts anew, but has its classes.
+      // The first text after an admitted call: a new scan, with the classes of the call.
       cover (begun_now_q && begun_slot_q == watched && admitted_call_q && starts_new
           && !begun_call_q && !word[128] && word[127:0] != '0);
       cover (load_answer.done && load_answer.result == LoadGood);

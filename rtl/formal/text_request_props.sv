@@ -2,13 +2,12 @@
 //
 // Every entry of the ring reaches the check once, unchanged and in order: it is taken from the ring
 // in the clock in which the check takes it. In a session with the text lane, a GATE or END of the
-// lane's slots does so only after its text was asked for exactly once; a text is asked for only on
-// behalf of the entry that the ring offers, whose slot has stood for two clocks. No other entry
-// asks for a text, and none waits. Nothing is asked for while the check has a BEGIN that is not
-// decided, or in a clock of a flush. After a flush, nothing was asked for.
+// lane's slots reaches the check only after exactly one request for its text. A text is requested
+// only for the entry that the ring offers, after its slot number was constant for two clocks. For
+// all other entries, no text is requested, and they do not wait. Nothing is requested while the
+// check has a BEGIN that is not decided, or during a flush. A flush clears the mark of a request.
 //
-// Any check and any text lane. Assumed, as the module asks: an entry stays until it is taken or
-// flushed.
+// Any check and any text lane. Assumed: an entry stays until it is taken or flushed.
 module text_request_props
   import layout_pkg::*;
   import ring_pkg::*;
@@ -54,7 +53,7 @@ module text_request_props
       .text_ready_i(text_ready)
   );
 
-  // ---- the ring's entry: whether it stays, and what was asked on its behalf
+  // ---- the ring's entry: whether it stays, and the requests for its text
   logic stays_q, was_text_q;
   submission_t sub_q;
   logic [1:0] asked_q;  // Requests that the text lane took, at most 2 of them counted.
@@ -89,7 +88,7 @@ module text_request_props
       end
       assert (slot == sub.descriptor.slot);
       assert (asked_q != 2'd2);
-      // An entry with a text waits for nothing else.
+      // The text of an entry is requested as soon as these conditions hold.
       if (valid && has_text && asked_q == '0 && stood_q == 2'b11 && !begins && !flush)
         assert (asks);
 

@@ -1,24 +1,23 @@
 // What is proved of the text window, without bound:
 //
-// - What is read for a text is first one burst, in its window, which is aligned and in memory; then
-//   exactly the rest of the head and of the text whose length stands in the window, if the window
-//   holds them. For tables it is all of their bytes. Otherwise nothing more is read.
-// - Every beat that was asked for is taken by its own entry, to the last or to a bad one.
-// - Byte hashed = byte scanned = byte read: what goes into the hash are the bytes of the beats in
-//   their order, then 0x80, zeros and the number of bits, in as many blocks as FIPS 180-4 has, the
-//   first on the initial state and each other chained to the one before. The scan is given the
-//   bytes behind the head, each once and in order, and then the end. Watched for one byte, any one.
-// - The cause of an answer is exactly what it has to be: it is CauseNone only if all beats came,
-//   the bytes that were hashed begin with the tag of a text, or of a call if the entry was begun as
-//   one and is answered as one, hold the length of what was scanned,
-//   end in the digest that is committed to, were scanned to the end, and are UTF-8. Tables have no
-//   tag, and are not asked to be UTF-8.
-// - Items are given only between the clock of an entry's start and its answer, and entries are
-//   begun and answered in order, one at a time, each with its slot.
+// - For a text, one burst is read first, inside its window, which must be aligned and in memory.
+//   Then exactly the rest of head and text is read, with the length from the window, if they fit in
+//   the window. For tables, exactly their bytes are read. Otherwise nothing more is read.
+// - Each entry takes all beats that were requested for it, up to the last one or to a bad one.
+// - The bytes that are hashed and the bytes that are scanned are the bytes that were read. The hash
+//   gets the bytes of the beats in order, then 0x80, zeros and the number of bits, in as many
+//   blocks as FIPS 180-4 requires, each chained to the block before. The scan gets the bytes after
+//   the head, each once and in order, and then the end. The proof follows one arbitrary byte.
+// - The cause of an answer is correct. It is CauseNone only if all beats came; the hashed bytes
+//   begin with the tag of a text, or of a call if the entry was begun and answered as a call; their
+//   length field is the length that was scanned; their digest is the commitment; they were scanned
+//   to the end; and they are UTF-8. Tables need no tag and no UTF-8.
+// - The scan gets items only between the start of an entry and its answer. Entries are begun and
+//   answered in order, one at a time, each with its slot.
 //
-// The hash core is a stand-in with any latency and digest; the fetch is free, so any beats may come
-// at any time, except that a first burst ends with a bad beat exactly if the fetch says so, which
-// text_fetch proves. The scan is free, too.
+// The hash core is a stand-in with any latency and digest. The scan may do anything, and so may the
+// fetch, except that a first burst ends with a bad beat exactly if the fetch reports it as failed
+// (the proof text_fetch shows this).
 module text_window_props
   import text_pkg::*;
   import sha256_pkg::*;
@@ -82,7 +81,7 @@ module text_window_props
       .broken_o(broken)
   );
 
-  // ---- the entries, as they were given, and what their first bursts said
+  // ---- the entries that were accepted, with length, kind and failure from their first bursts
   typedef struct packed {
     text_entry_t given;
     logic [31:0] length;  // As the window has it.
@@ -111,7 +110,7 @@ module text_window_props
       waiting_q <= '{given: entry, length: '0, call: 1'b0, failed: 1'b0, asked: '0};
     if (begins) entry_q <= waiting_q;
   end
-  // Bytes of what is committed to; beats that hold them; and whether the window does.
+  // Bytes under the commitment, or of the tables; beats that contain them; bytes of the window.
   function automatic logic [63:0] bytes_of(known_t known);
     return known.given.tables ? 64'(known.given.bytes) : 64'(known.length) + 64'd38;
   endfunction
@@ -235,7 +234,7 @@ module text_window_props
   always_ff @(posedge clk) was_begun_q <= !rst && begins;
   always_ff @(posedge clk) was_full_q <= !rst && (was_full_q || (begins && entry_valid));
 
-  // Beats that are asked for, when everything is.
+  // Number of beats that were requested for an entry after its last request.
   function automatic logic [17:0] asked_of(known_t known);
     if (!placed(known.given)) return '0;
     if (known.given.tables) return 18'(beats_of(known));
@@ -248,7 +247,7 @@ module text_window_props
         && dut.u_hash.ended == dut.u_hash.working_q);
   end
 
-  // The first burst, as text_fetch proves it.
+  // As text_fetch proves: a first burst has a bad beat only if it failed, and then ends with one.
   always_comb begin
     if (dut.take && runs_q && !entry_q.given.tables && taken_q < 18'(first_of(entry_q.given))
         && !entry_q.failed) assume (!dut.beat_bad);
@@ -349,7 +348,7 @@ module text_window_props
         assert (dut.refused_q == !fits(entry_q) && dut.failed_q == (entry_q.failed || bad_q));
         assert (dut.ended_q == ended_q);
         assert (dut.tag_q == (hashed_q != '0 && (tables || (tag_q && length_q))));
-        // Beats that were taken, and those that are to be dropped.
+        // How many beats were taken, and how many are still to be dropped.
         if (dut.to_load_q != '0) assert (dut.extra_q == extra_of(entry_q) && good);
         if (!bad_q) begin
           if (!good) assert (18'(dut.extra_q) + taken_q == 18'(extra_of(entry_q)));

@@ -10,17 +10,17 @@
 // clock per slot, and clears every slot.
 //
 // Every submitted entry is offered to the sweep ten clocks later, unchanged, and holds until it is
-// accepted or flushed. The next entry is not submitted before that. A judged entry is a GATE
-// without a fault.
+// accepted or flushed. The next entry is not submitted before. A judged entry is a GATE without a
+// fault.
 //
 // In a session with the text lane, a GATE or END is judged or accepted only with an answer that
-// agrees, and whose text has the described kind and length, or is described as too long and refused
-// by validation. An END then is not a tool call and has no class that does not open. The classes
-// of exactly this answer go with it, none with any other entry. Each fault of the text has its
-// cause. Every GATE and END of the lane's slots, whatever its faults, takes exactly one answer,
-// which goes to its verdict or is settled, at the decision; no other entry takes one. So the
-// answers, which come in the order of these entries (text_request, text_lane), are their own. A
-// slot is renewed exactly by an accepted BEGIN, and until its decision the check says so.
+// agrees, and only if its text has the described kind and length, or if it is described as too long
+// and refused by validation. An accepted END is not a tool call, and has only classes that open a
+// gate. Each entry leaves with the classes of its own answer; an entry without an answer has none.
+// Each fault of the text has its cause. Every GATE and END of the lane's slots, whatever its
+// faults, takes exactly one answer, which is judged or settled at the decision; no other entry
+// takes an answer. Answers come in the order of these entries (text_request, text_lane), so each
+// entry gets its own. Exactly an accepted BEGIN renews a slot; `begins` is high until its decision.
 //
 // Entry check and stream table are the card's own, wired as in the lane, with four streams.
 module tick_props
@@ -170,8 +170,8 @@ module tick_props
   assign in_text = u_check.state_q[3];
   assign deciding = u_check.decide;
 
-  // ---- the text of the entry: whether the session has texts at all, any constant; and the answer
-  // about this entry
+  // ---- the text of the entry: whether the session has texts (an arbitrary constant), and the
+  // answer about this entry
   logic text, answered_q;
   text_pkg::text_answer_t answer_q;
   logic [127:0] opening_q;
@@ -187,7 +187,7 @@ module tick_props
   always_comb begin
     assume (declared.text == text && (Text || !text));
     if (known_q) assume (opening == opening_q);
-    // What agrees has no cause, and what does not agree has no class: text_lane.
+    // An answer agrees exactly if it has no cause, else it has no class: text_lane proves this.
     assume (text_answer.agrees == (text_answer.cause == text_pkg::CauseNone));
     assume (text_answer.cause <= text_pkg::CauseCommitment);
     if (!text_answer.agrees) assume (text_answer.classes == '0);
@@ -250,10 +250,10 @@ module tick_props
       end
       assert (clearing == (left_q != '0));
       if (known_q && was_clearing_q && !clearing && !was_rst_q) assert (now == '0);
-      // An entry is offered after its check, and holds.
+      // An entry is offered only after its check, and stays until it is accepted or flushed.
       assert (sub_ready == !busy && (!entry_valid || (busy && clocks_q >= 4'd9)));
       if (!text) assert (entry_valid == (busy && clocks_q >= 4'd9));
-      // No entry with a text is judged or accepted without a text of its own that agrees.
+      // An entry with a text is judged or accepted only if its own text agrees.
       if (entry_valid && has_text && (fault == FaultNone || fault == FaultCredit))
         assert (text_good && (entry_q.opcode != OpcodeEnd || !answer_q.call));
       if (entry_valid && fault == FaultTextWindow) assert (answered_q
@@ -268,7 +268,7 @@ module tick_props
       if (entry_valid && has_text && fault == FaultNone)
         assert (offered.found == {answer_q.classes, answer_q.established});
       else if (entry_valid) assert (offered.found == '0);
-      // An answer goes to the verdict of a judged entry, or is settled; both at the decision.
+      // At the decision, the answer is either judged (it waits for the verdict) or settled.
       assert (!(text_settle && text_judge));
       if (text_settle || text_judge) assert (deciding && has_text && answered_q);
       if (deciding && has_text) assert (text_settle || text_judge);
@@ -321,7 +321,7 @@ module tick_props
           && answer_q.cause <= text_pkg::CauseCommitment);
       if (checking) assert (!answered_q && u_check.found_q == '0 && !u_check.text_known_q);
       if (in_text && !answered_q) assert (u_check.found_q == '0);
-      // An END has no flags.
+      // An END whose flags are not zero has the fault `reserved`.
       if (entry_q.opcode == OpcodeEnd && entry_q.flags != '0
           && (in_text || (checking && clocks_q >= 4'd2))) assert (u_check.faults_q.reserved);
       if (in_text) begin
@@ -331,7 +331,7 @@ module tick_props
       if (checking && clocks_q >= 4'd2)
         assert ((u_check.faults_q & text_faults()) == '0 && !u_check.faults_q.credit);
       if (in_text) assert (32'(entry_q.slot) < MaxStreams);
-      // The faults that were found before the text still hold: the slot did not change.
+      // The slot did not change, so the faults that were found before the text are still correct.
       if (in_text && entry_q.slot == 16'(watch)) begin
         assert (u_check.faults_q.slot == bad_slot(entry_q.opcode, 1'b1, now));
         assert (u_check.faults_q.sequence_

@@ -6,16 +6,16 @@
 // tick of that clock, and its heartbeat credit is checked at that tick. An entry is checked once
 // and then held until the sweep accepts it.
 //
-// In a session with the text lane (`declared_i.text`), a GATE or END of this lane's slots comes
-// with a text. It is decided when the answer about the text is there; the classes found come with
-// the entry. A text whose entry needs no verdict of the banks is settled at once; that of a judged
-// entry is given to the caller (`text_judge_o`). An accepted BEGIN renews its slot in the clock of
-// its decision.
+// In a session with the text lane (`declared_i.text`), a GATE or END of this lane's slots has a
+// text. The entry is decided when the answer about its text is there, and leaves with the classes
+// that the text lane found. If the entry needs no verdict of the banks, its answer is settled at
+// once; if it is judged, `text_judge_o` leaves the answer to the caller. An accepted BEGIN renews
+// its slot in the clock of its decision.
 //
 // Latency: 10 clocks from `sub_valid_i && sub_ready_o` to `entry_valid_o`, and the time of the
 // text; one entry at a time.
 // After reset and after `flush_i`: empty. An entry that is flushed before the end of its check
-// changes nothing; its text is the caller's.
+// changes nothing; the caller must settle the answer about its text.
 // Duties of the caller: `declared_i` and `text_opening_i` constant while entries are in the lane; a
 // stream table with two clocks of read latency.
 `include "assert.svh"
@@ -51,11 +51,11 @@ module entry_check
     output logic         stream_update_o,
     output stream_t      stream_update_stream_o,
     // Text of the entry in `entry_o`.
-    input  logic         text_answered_i,  // Its answer stands in `text_answer_i`.
+    input  logic         text_answered_i,  // `text_answer_i` is the answer about it.
     input  text_answer_t text_answer_i,
     input  logic [127:0] text_opening_i,  // Classes that open a gate.
     output logic         text_settle_o,  // The answer is not needed any more.
-    output logic         text_judge_o,  // It waits for the verdict of the entry.
+    output logic         text_judge_o,  // The answer waits for the verdict of the entry.
     output logic         begins_o,  // A BEGIN is not decided.
     input  logic         text_renewable_i,  // The slot of `entry_o` can be renewed in this clock,
     output logic         text_renew_o,  // and is.
@@ -109,7 +109,7 @@ module entry_check
           epistemic: entry_q.epistemic
       };
 
-  // The faults before that of the credit: in StText, also those of the text.
+  // All faults but that of the credit. In StText, `faults_q` contains the faults of the text.
   always_comb begin
     faults = '0;
     if (at_end) begin
@@ -139,13 +139,13 @@ module entry_check
     automatic logic read = cause != CauseWindow && cause != CauseBus;
     text_faults = '0;
     text_faults.text_window = !read;
-    // The record says whether the text is a tool call. An END has no flags, so it ends with a text.
+    // The flag `call` must fit the tag. An END has no flags, so its text is never a tool call.
     text_faults.text_form = cause == CauseTag || cause == CauseUtf8
         || (read && text_answer_i.call != entry_q.flags[FlagsCallBit])
         || (read && bad_length(entry_q.opcode, entry_q.flags[FlagsInertPrefixBit],
                                entry_q.validation_outcome != StageOutcomePass,
                                entry_q.length, 32'(text_answer_i.length)));
-    // What agrees is judged, and nothing else: whatever the cause.
+    // Every answer that does not agree is a fault, whatever its cause.
     text_faults.text_commitment = !text_answer_i.agrees;
     text_faults.text_end = entry_q.opcode == OpcodeEnd
         && (text_answer_i.classes & ~text_opening_i) != '0;

@@ -1,12 +1,11 @@
 // One lane: ring, entry check, text lane, both banks, resolution, record assembly, log, heartbeat
 // credit.
 //
-// In a session with the text lane (`text_i`), the check reads, hashes and scans the text of each
-// GATE and END. The banks compare the classes that host and card found; the record has the entry as
-// it was fetched, and the card's classes beside it. Only ADMIT saves the state of a stream's scan.
-// A verdict then takes the check and the text of its entry in addition, as far as they do not fall
-// into the sweep and the log of the one before: the text of an entry is known before its own sweep
-// and after the verdict before it.
+// In a session with the text lane (`text_i`), the lane reads, hashes and scans the text of each
+// GATE and END. The banks combine the classes that host and card found. The record contains the
+// entry as it was fetched, and also the card's classes. Only ADMIT saves the state of a stream's
+// scan. The text is read while earlier entries are swept and logged. A text that takes longer
+// delays the sweep of its entry, because the sweep begins only after the answer about the text.
 //
 // Entries stay in order; each gives one record and one completion. While an entry is swept, the
 // next is checked. Sweeps follow each other without a gap. So a verdict takes max(policy rows,
@@ -550,7 +549,7 @@ module lane
         .fault_o(text_bus_fault),
         .idle_o(text_idle)
     );
-    // An answer that nobody asked for is a fault of the bus, whether the session has texts or not.
+    // An answer without a request is a fault of the bus, also in a session without texts.
     assign text_quiet_o = text_idle && !text_r_valid;
 
     axi_pkg::request_t ar;

@@ -1,16 +1,16 @@
-// The text of a lane's entries between its check, its verdict and its bus: the text lane with what
-// a session needs around it.
+// Connects the text lane with the check of entries, their verdicts, the bus and OPEN.
 //
-// An answer that stands belongs to the entry in the check until it is given to a verdict
-// (`judge_i`); then it waits for that verdict, and only ADMIT saves the state of the slot. While
-// `run_i` is low, every answer is settled without an admit, so that nothing stays under way.
-// The tables are loaded while `load_i` is high, and locked otherwise. `loaded_o` stands with its
-// result until `load_i` falls.
+// An answer belongs to the entry in the check, until `judge_i`. Then it waits for the verdict of
+// this entry, and only ADMIT saves the state of the slot. While `run_i` is low, every answer is
+// settled without an admit, so that nothing stays under way.
+// The tables are loaded while `load_i` is high, and locked otherwise. `loaded_o` and its result
+// stay until `load_i` falls.
 //
-// A read that was given up, or a response without a request, is the fault `fault_o`; it stays, as
-// `broken_o` does, until the reset.
-// After reset: no tables, nothing under way. The caller owes: as `text_lane`; `load_i` only while
-// `run_i` is low and `idle_o`, and high until `loaded_o` or the session is given up.
+// After a read that was given up, or a response without a request, `broken_o` is high and `fault_o`
+// holds the fault; both stay until the reset.
+// After reset: no tables, nothing under way. Duties of the caller: as for `text_lane`; `load_i`
+// rises only while `run_i` is low and `idle_o` is high, and stays until `loaded_o` or until the
+// session is given up.
 `include "assert.svh"
 
 module lane_text
@@ -123,7 +123,7 @@ module lane_text
     else if (verdict_i) judging_q <= 1'b0;
   end
 
-  // A load that was broken off may still answer; only one that was asked for counts.
+  // A load that was given up may still answer; an answer counts only while `load_i` is high.
   always_ff @(posedge clk_i) begin
     if (rst_i || !load_i) begin
       loaded_o <= 1'b0;
@@ -139,7 +139,7 @@ module lane_text
     end
   end
 
-  // The fault stands from the clock in which `broken_o` rises.
+  // `expired_q` records the cause of the fault; it does not change after `broken_o` has risen.
   logic expired_q;
   always_ff @(posedge clk_i) begin
     if (rst_i) expired_q <= 1'b0;

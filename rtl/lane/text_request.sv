@@ -1,16 +1,16 @@
-// Asks for the text of the next entry while the entries before it are checked and judged.
+// Requests the text of the next entry while the entries before it are checked and judged.
 //
-// Stands between the ring and the check. In a session with the text lane, the check gets a GATE or
-// END of this lane's slots only after its text was asked for, once. So the answers come in the
-// order of these entries. Every other entry passes as it is. `text_slot_o` is the slot of the next
-// entry; the text is asked for when it has stood for two clocks, so that the place of its window
-// is there.
-// While the check has a BEGIN that is not decided (`begins_i`), nothing is asked for: that BEGIN
-// may renew the slot.
+// The module is between the ring and the check. In a session with the text lane, it passes a GATE
+// or END of this lane's slots to the check only after exactly one request for its text. So the
+// answers come in the order of these entries. All other entries pass at once. `text_slot_o` is the
+// slot of the next entry. The text is requested after this number was constant for two clocks,
+// because the place of its window is known only then.
+// While the check has a BEGIN that is not decided (`begins_i`), nothing is requested, because this
+// BEGIN may renew the slot.
 //
 // Latency: none for an entry without a text; else three clocks and the wait for `text_ready_i`.
-// After reset and after `flush_i`: nothing was asked for. A text that was asked for before a flush
-// is the caller's. Duties of the caller: an entry stays until it is taken or flushed.
+// After reset and after `flush_i`: no request. Duties of the caller: an entry stays until it is
+// taken or flushed; the answer to a request before a flush must be settled.
 module text_request
   import gate_pkg::*;
 #(

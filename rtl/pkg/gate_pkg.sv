@@ -187,8 +187,8 @@ package gate_pkg;
   endfunction
 
   // The faults that follow from the entry's own bytes and the declarations. `crc`, `slot`,
-  // `sequence_`, `context_`, those of the text, and `credit` stay clear here: they need the CRC
-  // unit, the stream table, the text lane and the heartbeat.
+  // `sequence_`, `context_`, the faults of the text, and `credit` stay clear here: they need the
+  // CRC unit, the stream table, the text lane and the heartbeat.
   function automatic entry_faults_t entry_faults(descriptor_t d, declared_t declared);
     entry_faults_t f;
     f = '0;
@@ -251,7 +251,7 @@ package gate_pkg;
     logic [127:0] classes, established;
   } found_t;
 
-  // Whether a slot is one of a lane's.
+  // Whether a slot belongs to this lane.
   function automatic logic in_lane(logic [15:0] slot, logic [7:0] lane, int unsigned max_streams,
       int unsigned lanes);
     return 32'(slot) < max_streams && 32'(slot) % lanes == 32'(lane);
@@ -264,10 +264,10 @@ package gate_pkg;
         && in_lane(slot, lane, max_streams, lanes);
   endfunction
 
-  // The described length of a GATE is that of its text, as far as 16 bits hold it; where held bytes
-  // come before the span, it is at most that. A host that refuses a span as too long describes it
-  // with the largest length, so this length is allowed in every entry that validation refuses. An
-  // END describes none.
+  // Whether the length in the descriptor is wrong. A GATE needs the length of its text, or 65535 if
+  // the text is longer; with held bytes before the span (`prefixed`), at most this length. If the
+  // host refused the span (`refused`), 65535 is allowed for any text, because a host writes this
+  // length for a span that is too long. The length of an END is not checked.
   function automatic logic bad_length(logic [7:0] opcode, logic prefixed, logic refused,
       logic [15:0] described, logic [31:0] length);
     logic [15:0] counted;
@@ -276,8 +276,8 @@ package gate_pkg;
     return prefixed ? described > counted : described != counted;
   endfunction
 
-  // What a bank compares: where a class forbids, a finding of the host or of the card counts; where
-  // it opens a gate, both must have found it.
+  // The classes that a bank compares: a class that opens a gate counts only if host and card found
+  // it; any other class counts if host or card found it.
   function automatic logic [127:0] joined(logic [127:0] host, logic [127:0] card,
       logic [127:0] opening);
     return ((host | card) & ~opening) | (host & card & opening);

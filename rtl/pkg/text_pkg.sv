@@ -121,10 +121,10 @@ package text_pkg;
   localparam int unsigned TagBytes = 18;
   localparam int unsigned LengthAt = 34;
   localparam int unsigned HeadBytes = 38;
-  // Of a text and of a tool call; first byte at the top.
+  // Tags of a text and of a tool call, the first byte in the highest bits.
   localparam logic [8*TagBytes-1:0] TextTag = {"portcullis/span/1", 8'h00};
   localparam logic [8*TagBytes-1:0] CallTag = {"portcullis/call/1", 8'h00};
-  // Whether the first beat of a window, its first byte at the bottom, begins with CallTag.
+  // Whether the first beat of a window begins with CallTag. Its first byte is in the lowest bits.
   function automatic logic has_call_tag(logic [511:0] beat);
     logic equal;
     equal = 1'b1;
@@ -137,7 +137,7 @@ package text_pkg;
   localparam int unsigned RangeBits = 17;   // Of a number of beats that are read.
   localparam int unsigned TotalBits = RangeBits + 6;  // Of a number of their bytes.
 
-  // log2 of the bytes of a window, and of a block of windows.
+  // log2 of the number of bytes: of a window (StrideMin to StrideMax), of a block of windows.
   localparam int unsigned StrideMin = 11;
   localparam int unsigned StrideMax = 17;
   localparam int unsigned BlockLog2 = 21;
@@ -148,8 +148,8 @@ package text_pkg;
     logic [WindowBits-1:0] beats;    // Of the window.
     logic [255:0] commitment;        // First byte at the top.
     logic [15:0] slot;
-    // The bytes are not a text, but `bytes` bytes of the lane's tables, of which `commitment` is
-    // the digest. `outside`, `beats` and `slot` do not count.
+    // High: the bytes are not a text, but the lane's tables; `bytes` is their number, `commitment`
+    // their digest, and `outside`, `beats` and `slot` are not used.
     logic tables;
     logic [TotalBits-1:0] bytes;
   } text_entry_t;
@@ -161,10 +161,10 @@ package text_pkg;
     logic [WindowBits-1:0] beats;
   } place_t;
 
-  // Why an entry's bytes are not what is committed to; the first that applies.
+  // Why the text of an entry does not agree with its commitment: the first cause that applies.
   typedef enum logic [2:0] {
-    CauseNone,        // They are.
-    CauseWindow,      // They would leave the window, or there is none where it may be.
+    CauseNone,        // It agrees.
+    CauseWindow,      // It does not fit its window, or the place of the window is not allowed.
     CauseBus,         // The bus answered with an error, in another form, or not at all.
     CauseTag,
     CauseUtf8,

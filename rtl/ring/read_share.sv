@@ -1,11 +1,11 @@
 // Shares a lane's read channel between its ring and its text lane.
 //
-// Reads of the text have the id with only the top bit of the lane's ids set; an answer with that
-// bit is the text's, every other one the ring's. The one that did not have the last request is
-// first. A request stays until it is taken, or until its owner's watchdog removes it.
+// In the id of a text read, only the top bit of the lane's own bits is set. An answer with this bit
+// goes to the text lane, any other answer to the ring. If both have a request, the owner of the
+// last request waits. A request stays until it is taken, or until its owner's watchdog removes it.
 //
 // Latency: none, except for waiting.
-// After reset: no request. The caller owes: ids of the ring below 2^(OwnBits - 1).
+// After reset: no request. Duties of the caller: ids of the ring below 2^(OwnBits - 1).
 module read_share
   import axi_pkg::*;
 #(
@@ -22,7 +22,7 @@ module read_share
     output logic     text_ar_ready_o,
     output logic     text_r_valid_o,
     output read_t    text_r_o,         // Without its own bit.
-    // The lane's channel; the ring has its answers as they are.
+    // The lane's channel; the ring gets the answers in `r_i` unchanged.
     output request_t ar_o,
     output logic     ar_valid_o,
     input  logic     ar_ready_i,

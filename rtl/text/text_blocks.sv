@@ -1,12 +1,12 @@
 // Where the text windows stand in host memory: the addresses of their blocks of 2 MiB, and the
 // place of each slot's window.
 //
-// The window of slot s starts at byte s << `stride_i` of the blocks. A word is written while
-// `locked_i` is low in that clock; one that was not written, or only in part, is zero. `placed_o`
-// says that the stride is allowed and that every block starts at a multiple of 4 KiB.
+// The window of slot s starts at byte s << `stride_i` of the blocks. A word of an address can be
+// written only while `locked_i` is low; a word that was not written, or only in part, is zero.
+// `placed_o` is high if the stride is allowed and every block starts at a multiple of 4 KiB.
 //
 // Latency: reads acknowledge one clock after the access; `place_o` two clocks after `slot_i`.
-// After reset: every address zero. The caller owes: `stride_i` constant while slots are placed.
+// After reset: every address zero. Duties of the caller: `stride_i` constant while slots are used.
 module text_blocks
   import gate_pkg::*;
   import text_pkg::*;

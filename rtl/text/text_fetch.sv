@@ -1,23 +1,23 @@
 // Reads ranges of memory for the text window: each beat once, in order, into a small buffer.
 //
 // One burst is in flight at a time, with id 0. A burst has at most 512 bytes, never crosses a
-// multiple of 512 bytes, and leaves only when the buffer has room for the longest one. The next
-// range may be taken while beats of the last one wait in the buffer, so that its first burst hides
-// behind their use. `range_ready_o` rises again when every beat of the range is in the buffer; then
-// `range_failed_o` says whether it ended with a bad one. If the range began with the first beat of
-// a text's window, `head_length_o` is then the length field in it, and `head_call_o` says whether
-// it has the tag of a tool call.
+// multiple of 512 bytes, and is requested only when the buffer has room for the longest burst. The
+// next range may be taken while beats of the last one are still in the buffer, so the latency of
+// its first burst is hidden. `range_ready_o` rises again when every beat of the range is in the
+// buffer; then `range_failed_o` is high if the last beat is bad. If the range began with the first
+// beat of a text's window, `head_length_o` is then the length field of this beat, and `head_call_o`
+// is high if this beat has the tag of a tool call.
 //
-// A range that cannot be read whole ends with one bad beat, and none of it follows: behind an error
-// response, a burst of another length, or `give_up_i`. The buffer gives it in its order.
-// A response that no request fits and a read that was given up leave a bus that may still answer:
+// After an error response, a burst of another length, or `give_up_i`, the range ends with one bad
+// beat, which leaves the buffer after the beats before it.
+// After a response without a request, or a read that was given up, the bus may still answer:
 // `broken_o` rises and stays until the reset, and every later range is one bad beat without a read.
 //
 // Latency: a request two clocks after its range, a beat one clock after its response.
 // After reset: nothing in flight, the buffer empty.
-// The caller owes: ranges of one beat at least, inside memory that the card may read, whose end
-// does not wrap; `give_up_i` in bounded time while `pending_o` and no `progress_o`; a reset of the
-// bus before the reset of this module while a read is in flight.
+// Duties of the caller: ranges of at least one beat, inside memory that the card may read, whose
+// end does not wrap; `give_up_i` in bounded time while `pending_o` is high without `progress_o`; if
+// a read is in flight, a reset of the bus before the reset of this module.
 `include "assert.svh"
 
 module text_fetch

@@ -1,29 +1,29 @@
-// The text of a lane's entries: read, compared with what the descriptor commits to, and scanned
-// from the state of its stream; and the state of each stream slot.
+// Reads the text of each entry, compares it with the commitment in the descriptor, and scans it
+// from the state of its stream. Keeps the state of each stream slot.
 //
-// Entries are answered in their order. An answer stands until `settle_i` says that its entry's
-// verdict is there, and `admit_i` beside it that it was admitted. Only then, and only for an entry
-// whose bytes matched, does the slot take the state behind the entry and what it established. An
-// entry that is refused leaves no trace. While an answer stands, the next entry is read and
-// scanned, unless it is of the same slot: that one waits for the state.
-// A tool call is not a part of the text around it. Its scan starts as that of a new stream, and
-// when it is admitted, the slot keeps the state of its scan; only the classes are established.
-// `renew_valid_i` says that a slot has a new stream: whatever it held does not count from then on.
-// `renew_ready_o` is high when no entry of the slot is under way or unsettled.
+// Entries are answered in order. An answer stays until `settle_i`, which comes with the verdict on
+// the entry; `admit_i` is then high if the entry is admitted. Only if an entry is admitted and its
+// text agrees, the slot takes the state of the scan after the entry, and its classes become
+// established. A refused entry changes nothing. While an answer waits, the next entry is read and
+// scanned, but an entry of the same slot waits for the verdict.
+// A tool call is not a part of the text around it. Its scan starts from the state of a new stream.
+// When the call is admitted, its classes become established; the state of the slot's scan stays.
+// `renew_valid_i` sets a slot to the state of a new stream. `renew_ready_o` is high when no entry
+// of the slot is under way or unsettled.
 //
-// The lane reads its tables itself: `load_i` asks for it while `locked_i` is low, and `load_o`
-// answers once. They take the way of a text, so their digest is that of the bytes that were loaded.
-// The memories are written only while `locked_i` is low and such a request is under way.
+// The lane reads its tables itself, on the request `load_i`, while `locked_i` is low; `load_o` then
+// answers once. Tables are read and hashed as a text is, so the bytes that are hashed are the bytes
+// that are loaded. The memories are written only during such a request while `locked_i` is low.
 //
 // A read that makes no progress for 2^WatchdogLog2 clocks is given up. `broken_o` then stays until
-// the reset, and no later entry is read: each is answered with CauseBus. `idle_o` says that nothing
-// is under way, in flight or unsettled.
+// the reset, and no later entry is read: each is answered with CauseBus. `idle_o` is high when
+// nothing is under way, in flight or unsettled.
 //
 // Rate: as `text_window`. After reset: no tables, nothing under way, slots arbitrary.
-// The caller owes: as `text_window`; `locked_i` low only while no entry is under way or unsettled,
-// and no entry then; a load that is not taken back while `locked_i` is low; no `renew_valid_i` that
-// is taken back; a renewal of a slot before its first entry; slots below MaxStreams; a verdict for
-// each answer in bounded time, and none without.
+// Duties of the caller: as for `text_window`; `locked_i` low only while no entry is under way or
+// unsettled, and no new entry then; `load_i` stays until it is answered or `locked_i` rises;
+// `renew_valid_i` stays until it is taken; a slot is renewed before its first entry; slots are
+// below MaxStreams; a verdict for each answer in bounded time, and no other verdict.
 `include "assert.svh"
 
 module text_lane
@@ -68,7 +68,7 @@ module text_lane
     output logic              expired_o,  // A read is given up.
     output logic              idle_o
 );
-  // What a slot holds, in two memories: a tool call changes one of them.
+  // The content of a slot, in two memories: a tool call changes only the established classes.
   typedef struct packed {
     logic renewed;  // Nothing that counts.
     logic [127:0] classes;
@@ -129,7 +129,7 @@ module text_lane
   assign entry_ready_o = ready && complete_o && locked_i;
   assign idle_o = under_way == '0 && !unsettled_q && !pending && !start_q;
 
-  // ---- the tables: an entry of the window, when nothing else is there
+  // ---- the tables: read as an entry of the window, when no other entry is under way
   assign takes_load = load_i.valid && !locked_i && !load_taken_q && !load_o.done && idle_o;
   assign offers = takes_load || (entry_valid_i && complete_o && locked_i);
   assign clear = takes_load;

@@ -1,13 +1,13 @@
-// Reads the byte form of a lane's tables (host/lane, `tables.rs`), one byte a clock, and writes
+// Reads the byte form of a lane's tables (host/lane, `tables.rs`), one byte per clock, and writes
 // the memories of the scan.
 //
-// It refuses what the scan could not walk: a state, class, row or length out of range, a part that
-// is larger than the scan, and bytes that are not 0 where the form has none. A refused byte and
-// all behind it write nothing. Not checked: the flags of an engine's next states, which the scan
-// does not read.
+// It refuses tables that the scan could not use: a state, class, row or length out of range, a part
+// that is too large for the scan, and a reserved byte that is not 0. A refused byte and all bytes
+// after it write nothing. Not checked: the flags of an engine's next states, which the scan does
+// not read.
 //
-// A write happens in the clock of its byte and only while `locked_i` is low in that clock: no stage
-// lies between the lock and the memories. `clear_i` begins another load; it is ignored while
+// A write happens in the clock of its byte and only while `locked_i` is low in that clock: there is
+// no register between the lock and the memories. `clear_i` begins another load; it is ignored while
 // locked.
 //
 // Latency: `tables_o` and `bad_o` one clock after a byte.
@@ -125,7 +125,7 @@ module text_load
         if (here == 19'd12) ok = 32'(byte_i) <= Engines;
         if (here == 19'd13) ok = byte_i <= 8'd3;
         if (here == 19'd14 || here == 19'd15) ok = byte_i == 8'd0;
-        // A unit that is not there has no classes.
+        // Without the unit for cards or accounts, its classes must be 0.
         if (here >= 19'd16 && here < 19'd32) ok = tables_q.cards || byte_i == 8'd0;
         if (here >= 19'd32) ok = tables_q.accounts || byte_i == 8'd0;
         last = here == HeaderBytes - 19'd1;

@@ -1,36 +1,35 @@
-// Reads the text of an entry from its window, once, and states whether it is the text that the
-// descriptor commits to.
+// Reads the text of an entry from its window, once, and checks it against the commitment in the
+// descriptor.
 //
-// In the window stands what is committed to: tag, salt, length, held bytes, text. Each beat goes
-// into one register, padded as SHA-256 asks. The hash core takes the whole register, and then the
-// scan takes the same register byte by byte, from the first byte behind the head on. So the bytes
-// that are hashed are the bytes that are scanned, and no second read can differ.
+// The window contains the bytes under the commitment: tag, salt, length, held bytes, text. Each
+// beat goes into one register, with the padding of SHA-256. The hash core takes the whole register,
+// and then the scan takes the same register byte by byte, starting after the head. So the bytes
+// that are hashed are the bytes that are scanned; there is no second read that could differ.
 //
-// The length is the one in the window's first beat. At first, as much is read as one burst can:
-// 512 bytes, or to the end of the window. The rest follows when these beats are there. Beats of the
-// first burst behind the text are dropped; they are part of the window.
+// The length comes from the window's first beat. The first read has one burst, which ends at a
+// multiple of 512 bytes or at the end of the window. The rest is read after these beats came. Beats
+// of the first burst after the text are dropped.
 //
-// The answer stands in `answer_valid_o` until `answer_ready_i`. It agrees only if every beat came,
-// the tag is that of a text or of a tool call, as `call_o` says, the bytes are whole characters
-// in UTF-8, and the digest is the commitment. An entry whose length would leave its window, or
-// whose window is misaligned or wraps, is refused. In all cases the answer comes: nothing is
-// awaited but the bus, whose watchdog is the caller's (`give_up_i`), and the scan.
+// The answer is valid from `answer_valid_o` to `answer_ready_i`. It agrees only if every beat came,
+// the tag is that of a text or of a tool call (`call_o` tells them apart), the bytes are whole
+// characters in UTF-8, and the digest is the commitment. An entry is refused if its text does not
+// fit its window, or if the window is misaligned or wraps. An answer always comes: the module waits
+// only for the bus, whose watchdog belongs to the caller (`give_up_i`), and for the scan.
 //
 // An entry with `tables` is the lane's tables: its length is given, it has no head, and its bytes
-// go the same way (`tables_o` says so beside them). They are not asked to be UTF-8.
+// are read in the same way, with `tables_o` high. They need not be UTF-8.
 //
-// `begin_o` says that the entry of `begin_slot_o` is the next one to be scanned. It comes in a
-// clock in which nothing is under way, and `hold_i` keeps it back. The scan of a text is to be
-// started in the clock after it. `begin_call_o` says beside it whether the entry is a tool call:
-// the tag of the first beat decides. The next entry is read while an earlier one is hashed.
-// `under_way_o` and `slots_o` show which entries were taken and not answered: bit 1 the scanned
-// one, bit 0 the one that waits.
+// `begin_o` announces that the entry of `begin_slot_o` is scanned next; `hold_i` delays it. It
+// comes in a clock in which nothing is hashed or scanned. The caller starts the scan of a text in
+// the clock after it. `begin_call_o` is then high if the entry is a tool call, by the tag in its
+// first beat. The next entry is read while an earlier one is hashed. `under_way_o` and `slots_o`
+// show the entries that were taken and not answered: bit 1 the one that is scanned, bit 0 the one
+// that waits.
 //
-// Rate: 64 clocks per block, and five more per entry where the beats are there.
-// After reset: nothing under way. The caller owes: as `text_fetch`; a start of the scan one clock
-// after `begin_o`; a scan whose `scan_busy_i` rises in the clock after an item and falls in bounded
-// time; an address of the window that belongs to the entry's slot, latched where the host cannot
-// change it.
+// Rate: 64 clocks per block, and five more per entry, if the beats are in the buffer.
+// After reset: nothing under way. Duties of the caller: as for `text_fetch`; a start of the scan
+// one clock after `begin_o`; a scan whose `scan_busy_i` rises in the clock after an item and falls
+// in bounded time; the address of the window of the entry's slot, which the host cannot change.
 `include "assert.svh"
 
 module text_window
@@ -100,8 +99,8 @@ module text_window
   logic next_call_q;
   total_t next_total;
 
-  // What is read first: up to a multiple of 512 bytes, or to the end of the window; it must be in
-  // memory, and so must the window.
+  // The first range ends at a multiple of 512 bytes, or at the end of the window. `placed`: the
+  // window is aligned and does not wrap.
   range_t window_beats, to_boundary, first_beats, table_beats;
   logic placed;
   assign table_beats = range_t'((24'(next_q.bytes) + 24'd63) >> 6);
@@ -112,7 +111,7 @@ module text_window
       && next_q.address[5:0] == '0
       && 59'(next_q.address[63:6]) + 59'(window_beats) <= 59'd1 << 58;
 
-  // Beats that hold the head and the text; and whether they are in the window.
+  // Number of beats that contain the head and the text; `fits`: the window contains all of them.
   logic [32:0] next_beats;
   logic fits;
   assign next_beats = (33'(next_length_q) + 33'(HeadBytes + BlockBytes - 1)) >> 6;
@@ -188,7 +187,7 @@ module text_window
         WaitMeasure: begin
           wait_q <= WaitReady;
           rest_q <= next_beats[RangeBits-1:0] - first_q;
-          // A bad beat is the last one.
+          // Drop every beat up to the bad one, which is the last.
           if (next_failed_q) next_extra_q <= 4'(BurstBeats + 1);
           else if (!fits) begin
             next_refused_q <= 1'b1;
@@ -263,7 +262,7 @@ module text_window
   assign leaves = step && (last_step || ended_q);
   assign may_load = state_q == StRun && !failed_q && (!loaded_q || (leaves && !final_q));
   assign load = may_load && (!needs_beat || (beat_valid && !beat_bad));
-  // What is dropped stands behind the beats of the text.
+  // The beats after those of the text are dropped.
   assign drop = (state_q == StRun || state_q == StDrain) && !needs_beat && extra_q != '0
       && beat_valid;
   assign take = (may_load && needs_beat && beat_valid) || drop;
@@ -309,8 +308,8 @@ module text_window
         StRun: begin
           if (item_o.kind == ItemByte) to_scan_q <= to_scan_q - 1'b1;
           if (item_o.kind == ItemEnd) ended_q <= 1'b1;
-          // Kind and length were read from the same beat; so they cannot differ, and are compared
-          // again.
+          // The register must have the kind and the length that were read from its first beat. They
+          // come from the same beat; this compares them again.
           if (hash_start && hash_ready && leads_q)
             tag_q <= tables_q || (block_q[511-:8*TagBytes] == (call_q ? CallTag : TextTag)
                 && word_turned(block_q[511-8*LengthAt-:32]) == 32'(to_scan_q));

@@ -6,7 +6,7 @@
 // clocks after they were last busy. While the register block sleeps, its status inputs are held,
 // so that its read multiplexer and its fields do not change. Without `Sleep`, the module is only
 // wires.
-// After reset: all awake.
+// After reset: all parts awake.
 // Duties of the caller: `attest_quiet_i` and `text_quiet_i` from registers and from signals that
 // are stable between clock edges.
 module card_sleep #(

@@ -246,13 +246,13 @@ module portcullis_top
       .has_text_o(asks_text),
       .text_o(image_text)
   );
-  // A card without a text lane has no session with one, whatever the header says.
+  // A card without a text lane never uses one, even if the image header asks for it.
   assign has_text = TextEngines != 0 && asks_text;
 
   // ---- text windows and tables
   logic text_load, text_placed;
   logic [Lanes-1:0] texts_quiet;
-  // A session without texts leaves the text lanes idle.
+  // In a session without a text part, the text lanes have no work.
   assign text_quiet = !has_text && !text_load && &texts_quiet;
   logic [Lanes-1:0] text_loaded;
   logic [Lanes-1:0][15:0] text_slots;
@@ -276,7 +276,7 @@ module portcullis_top
         .place_o(text_places)
     );
     assign text_placed = windows_placed && cfg.text_tables[5:0] == '0;
-    // The first fault of the lanes; one of the bus before any other.
+    // The fault of the lowest lane that has one; a fault of the bus comes before all other faults.
     always_comb begin
       text_fault = FaultNone;
       for (int l = Lanes - 1; l >= 0; l--)

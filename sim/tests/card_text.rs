@@ -1,5 +1,5 @@
-//! The card's text lane, over the bus: what OPEN asks of its tables and windows, what a GATE and an END need, what the
-//! banks compare, and what a slot keeps. One card with one lane, driven by hand.
+//! The card's text lane, over the bus: the tables and windows that OPEN accepts, the texts of GATE and END, the classes
+//! that the banks compare, and the state of a slot. One card with one lane, driven register by register.
 #![cfg(test)]
 
 #[allow(unreachable_pub, dead_code, reason = "shared by tests that each use a part")]
@@ -26,7 +26,7 @@ const STRIDE: u32 = 0x178;
 const BLOCKS: u32 = 0x2000;
 const BLOCK: usize = 2 << 20;
 
-/// A class that forbids, and one that opens a gate.
+/// A class that closes a gate, and a class that opens one.
 const SECRET: u128 = 1 << 1;
 const CONSENT: u128 = 1 << 2;
 
@@ -119,7 +119,7 @@ impl TextRig {
         text
     }
 
-    /// LOAD, everything for OPEN, and OPEN; it is not waited for.
+    /// Sends LOAD, writes everything for OPEN, and sends OPEN. Does not wait for the end of OPEN.
     fn ask(&mut self, plan: &Plan) {
         let sim = &mut self.rig;
         sim.load();
@@ -194,7 +194,7 @@ impl TextRig {
         rig
     }
 
-    /// Puts a text into the slot's window; the commitment to it.
+    /// Writes a text into the slot's window; returns the commitment to it.
     fn put(&self, kind: SpanKind, text: &[u8]) -> [u8; 32] {
         let tag: &[u8] = if kind.is_text() { b"portcullis/span/1\0" } else { b"portcullis/call/1\0" };
         let bytes = [tag, &[9; 16], &(text.len() as u32).to_le_bytes(), text].concat();
@@ -202,7 +202,7 @@ impl TextRig {
         commitment(kind, &[9; 16], &[text])
     }
 
-    /// Submits an entry of the slot, and returns its record; the completion has the same classes.
+    /// Submits an entry of the slot, and returns its record. Checks that the completion has the same classes.
     fn submit(&mut self, entry: Descriptor) -> Record {
         let rig = &mut self.rig;
         let count = rig.submitted;
@@ -249,7 +249,7 @@ impl TextRig {
         fault(&self.submit(Descriptor::entry(Opcode::End, place, committed)))
     }
 
-    /// A GATE of this text, whose host found these classes.
+    /// Writes `text` into the window; returns a GATE of it, in which the host describes the classes `host`.
     fn gate(&self, text: &str, host: u128) -> Descriptor {
         let committed = self.put(SpanKind::Text, text.as_bytes());
         self.gate_of(committed, text.len(), host)
@@ -267,7 +267,7 @@ impl TextRig {
         }
     }
 
-    /// An entry that says that its text is a tool call.
+    /// Writes a tool call into the window; returns a GATE of it with the flag `call`.
     fn call(&mut self, text: &[u8], host: u128) -> Descriptor {
         let committed = self.put(SpanKind::Call, text);
         Descriptor { flags: flags::CALL as u8, ..self.gate_of(committed, text.len(), host) }
@@ -300,7 +300,7 @@ fn open_reads_the_tables() {
     let mut record = [0; 192];
     rig.rig.log.read(0, &mut record).unwrap();
     assert_eq!(u16::from_le_bytes([record[118], record[119]]), 1, "features");
-    // A session without the text part needs no text.
+    // In a session whose image has no text part, an entry needs no text.
     rig.rig.reset();
     rig.ask(&Plan { parts: 0, ..Plan::new() });
     rig.rig.await_life(LIFE_RUN);
@@ -331,7 +331,7 @@ fn open_refuses_other_tables_and_places() {
     short.bytes -= 64;
     short.digest = Sha256::digest(&short.tables[..short.bytes as usize]).into();
     assert_eq!(refused(&short), Fault::ImageHeader);
-    // Memory that is not mapped.
+    // A read from memory that is not mapped is a fault of the bus.
     let mut rig = TextRig::new(SimConfig::default(), &Plan { address: Some(64), ..plan });
     rig.rig.await_life(LIFE_FAULT);
     assert_eq!(rig.rig.sim.read32(FAULT).unwrap(), u32::from(u16::from(Fault::ReadResponse)));
@@ -349,14 +349,14 @@ fn the_card_finds_what_the_host_does_not_say() {
         assert_eq!(rig.judged(rig.gate("a plain text", 0)), (true, 0, 0));
         assert_eq!(rig.judged(rig.gate("a secret text", 0)), (false, SECRET, 0));
         assert_eq!(rig.judged(rig.gate("said by the host alone", SECRET)), (false, 0, 0));
-        // Divided over two spans; what is refused leaves no trace.
+        // The secret is divided over two spans. A refused span does not change the state of the scan.
         assert_eq!(rig.judged(rig.gate("a sec", 0)), (true, 0, 0));
         assert_eq!(rig.judged(rig.gate("ret", 0)), (false, SECRET, 0));
         assert_eq!(rig.judged(rig.gate("urity", 0)), (true, 0, 0));
-        // A reserved flag, in a session with the lane too.
+        // A reserved flag is refused, as in sessions without the lane.
         let reserved = Descriptor { flags: 8, ..rig.gate("a sec", 0) };
         assert_eq!(fault(&rig.submit(reserved)), Fault::Reserved);
-        // The descriptor says which texts are calls; a call has no held bytes.
+        // The flag `call` must fit the tag, and a call has no held bytes before it.
         let call = rig.call(b"ret", 0);
         let prefixed = Descriptor { flags: call.flags | flags::INERT_PREFIX as u8, ..call };
         assert_eq!(fault(&rig.submit(prefixed)), Fault::Reserved);
@@ -364,7 +364,7 @@ fn the_card_finds_what_the_host_does_not_say() {
         assert_eq!(fault(&rig.submit(as_text)), Fault::TextForm);
         let as_call = Descriptor { flags: flags::CALL as u8, ..rig.gate("ret", 0) };
         assert_eq!(fault(&rig.submit(as_call)), Fault::TextForm);
-        // A call is scanned alone, and the text goes on behind it.
+        // A call is scanned alone, and the scan of the text continues after the call.
         assert_eq!(rig.judged(rig.gate("a sec", 0)), (true, 0, 0));
         let call = rig.call(b"ret", 0);
         assert_eq!(rig.judged(call), (true, 0, 0));
@@ -376,14 +376,14 @@ fn the_card_finds_what_the_host_does_not_say() {
         assert_eq!(rig.judged(needs(rig.gate("with my consent", 0))), (false, CONSENT, 0));
         assert_eq!(rig.judged(needs(rig.gate("with my consent", CONSENT))), (true, CONSENT, 0));
         assert_eq!(rig.judged(rig.gate("more", 0)), (true, 0, CONSENT));
-        // The bytes of a tool call are searched as those of a text are.
+        // A tool call is searched as a text is.
         let call = rig.call(b"send(secret)", 0);
         assert_eq!(rig.judged(call), (false, SECRET, CONSENT));
         assert_eq!(rig.end_of(SpanKind::Call, ""), Fault::TextForm);
         assert_eq!(rig.end_of(SpanKind::Call, "a secret end"), Fault::TextForm);
         assert_eq!(rig.end("a secret end"), Fault::TextEnd);
         assert_eq!(rig.end(" consent"), Fault::None);
-        // Another stream of the slot starts anew. A call establishes what is found in it, and nothing else.
+        // A new stream in the slot begins with a new state. A call changes only the established classes.
         rig.begin(5);
         assert_eq!(rig.judged(rig.gate("more", 0)), (true, 0, 0));
         assert_eq!(rig.judged(rig.gate("a sec", 0)), (true, 0, 0));
@@ -400,7 +400,7 @@ fn the_card_finds_what_the_host_does_not_say() {
 #[test]
 fn an_entry_without_its_text_is_refused() {
     let mut rig = TextRig::open(SimConfig::default());
-    // 1,024 windows of 2 KiB fit the block.
+    // The block has room for exactly 1,024 windows of 2 KiB.
     rig.begin(1_023);
     assert_eq!(rig.judged(rig.gate("the last window", 0)), (true, 0, 0));
     rig.begin(7);
@@ -415,7 +415,7 @@ fn an_entry_without_its_text_is_refused() {
     let (within, beyond) = (prefixed(4), prefixed(good.len() + 1));
     assert_eq!(fault(&rig.submit(beyond)), Fault::TextForm);
     assert!(rig.judged(within).0);
-    // The largest length describes any text of an entry that validation refuses, and only of such an entry.
+    // The length 65535 is allowed for any text if validation refuses the entry, and only then.
     rig.put(SpanKind::Text, good.as_bytes());
     for flags in [0, flags::INERT_PREFIX as u8] {
         for (length, outcome, judged) in [
@@ -457,7 +457,8 @@ fn a_slot_without_a_window_has_no_text() {
     rig.rig.await_life(LIFE_RUN);
     (rig.rig.submitted, rig.rig.completed, rig.rig.logged) = (0, 0, 0);
     rig.rig.consume_records(1);
-    // 16 windows of 128 KiB stand in the block; the next ones at address 0, which is not mapped; and there are 512.
+    // The first block has room for 16 windows of 128 KiB. The other blocks are at address 0, which is not mapped, and
+    // slots from 512 on are outside the blocks.
     for slot in [16, 511, 512, 1_023] {
         rig.begin(slot);
         assert_eq!(fault(&rig.submit(rig.gate_of([1; 32], 5, 0))), Fault::TextWindow, "slot {slot}");
@@ -466,10 +467,8 @@ fn a_slot_without_a_window_has_no_text() {
     rig.rig.assert_lawful();
 }
 
-/// Entries of several slots at once, as fast as the card takes them: each has the classes of its own text, and each
-/// verdict saves its own slot. Reports the clocks per entry.
-/// The end of a stream, the begin of the next one in its slot and its first texts are in the ring at once. The text
-/// that is asked for ahead waits for the BEGIN.
+/// The END of a stream, the BEGIN of the next stream in its slot and two GATEs of it are in the ring at once. The card
+/// requests the text of the first GATE only after the BEGIN is decided.
 #[test]
 fn a_stream_begins_ahead_of_its_texts() {
     for stall in [Stall::None, Stall::Random(7)] {
@@ -515,6 +514,8 @@ fn a_stream_begins_ahead_of_its_texts() {
     }
 }
 
+/// Entries of several slots at once, as fast as the card takes them: each has the classes of its own text, and each
+/// verdict saves its own slot. Prints the clocks per round.
 #[test]
 fn entries_follow_each_other() {
     const SLOTS: u16 = 8;
@@ -525,7 +526,7 @@ fn entries_follow_each_other() {
     for round in 0..6usize {
         let start = rig.rig.sim.stats().clocks;
         let first = rig.rig.submitted;
-        // Odd slots hold a secret that is divided over two entries; what comes first is admitted.
+        // Streams of odd slots divide a secret between two entries; the first of these entries is admitted.
         let texts: Vec<_> = (0..SLOTS)
             .map(|slot| match (slot % 2, round % 3) {
                 (0, _) => format!("nothing of slot {slot} in round {round}"),
@@ -565,7 +566,7 @@ fn entries_follow_each_other() {
     rig.rig.assert_lawful();
 }
 
-/// A stopped session leaves nothing of its texts: CLOSE and RESET end, and the next OPEN works, at any time.
+/// A reset ends at any time, also while a text or the tables are read, and the next OPEN works.
 #[test]
 fn a_session_ends_while_a_text_is_read() {
     let mut rig = TextRig::open(SimConfig { stall: Stall::Random(3), ..SimConfig::default() });

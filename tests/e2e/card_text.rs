@@ -1,5 +1,5 @@
-//! The text lane: whatever the host describes, no entry is admitted whose text holds a forbidden class of the lane.
-//! Each attack of a lying host is one test; what the verifier finds without a text is checked beside the card's answer.
+//! The text lane: whatever the host describes, no entry is admitted whose text has a forbidden class of the lane. Each
+//! attack of a lying host is one test, which also checks the rules of the log on the card's records.
 
 use crate::card_support;
 
@@ -22,7 +22,7 @@ use zerocopy::little_endian::{U16, U32, U128};
 const CODE: u128 = 1;
 /// Opens the gate for [`ADVICE`].
 const NOTICE: u128 = 1 << 1;
-/// Refused without an established or present [`NOTICE`]. The lane does not hold it: the host alone finds it.
+/// Forbidden without a present or established [`NOTICE`]. Only the host finds it, because the lane's tables lack it.
 const ADVICE: u128 = 1 << 2;
 
 const SALT: [u8; 16] = [7; 16];
@@ -32,7 +32,7 @@ fn form(pattern: &str) -> Form {
     Form { name: pattern.to_owned(), hir, border: Border::Free, check: None, relation: Relation::Equal }
 }
 
-/// A policy with its tables: "SECRET-" and four digits is a code, "no advice" is a notice.
+/// A policy and the lane's tables for it: "SECRET-" with four digits is a [`CODE`], "no advice" is a [`NOTICE`].
 struct Lane {
     world: World,
     part: ImageText,
@@ -86,7 +86,7 @@ struct Run<C: TestCard> {
     kept: card_support::Kept,
 }
 
-/// What the host says of a text.
+/// The fields of a descriptor with which the host describes a text.
 #[derive(Clone, Copy, Default)]
 struct Said {
     classes: u128,
@@ -116,14 +116,14 @@ impl<C: TestCard> Run<C> {
         }
     }
 
-    /// Submits `text` with an honest window.
+    /// Submits `text`, described by `said`, with the same text in the window.
     fn gate(&mut self, text: &str, said: Said) -> Completed {
         let bytes = preimage(SpanKind::Text, &SALT, &[text.as_bytes()]);
         let entry = self.entry(&bytes, text.len(), said);
         self.submit(&bytes, entry)
     }
 
-    /// Submits `entry` with these bytes in its window.
+    /// Submits `entry` with the bytes `window` in its window.
     fn submit(&mut self, window: &[u8], entry: Descriptor) -> Completed {
         self.session.present_text(self.stream.slot(), window).unwrap();
         self.session.gate_descriptor(&self.stream, entry).unwrap()
@@ -207,7 +207,7 @@ fn an_invented_establishment_opens_nothing<C: TestCard>() {
     let mut run = Run::<C>::new();
     let invented = Said { classes: ADVICE, established: NOTICE, ..Said::default() };
     assert!(rejected_by_row(&run.gate("Buy it.", invented), 2));
-    // A refused notice establishes nothing either.
+    // A notice in a refused entry establishes nothing.
     let refused = Said { classes: CODE | NOTICE, ..Said::default() };
     assert!(rejected_by_row(&run.gate("This is no advice: SECRET-1234.", refused), 1));
     assert!(rejected_by_row(&run.gate("Buy it.", invented), 2));
@@ -310,7 +310,6 @@ fn a_false_length_is_refused<C: TestCard>() {
         let entry = run.entry(&bytes, said, Said::default());
         assert_eq!(run.submit(&window, entry).outcome, Outcome::Fault(fault), "the window says {length}");
     }
-    // A shorter text with its own commitment is another text: what is released is proved by it alone.
     let window = u32::MAX.to_le_bytes();
     let mut longest = bytes.clone();
     longest[34..38].copy_from_slice(&window);
@@ -369,7 +368,7 @@ fn a_call_is_scanned<C: TestCard>() {
     let call = |flags| Said { flags, ..Said::default() };
     let entry = run.entry(&bytes, text.len(), call(flags::CALL as u8));
     assert!(rejected_by_row(&run.submit(&bytes, entry), 1));
-    // The record says which texts are calls.
+    // The flag `call` must fit the tag.
     let entry = run.entry(&bytes, text.len(), call(0));
     assert_eq!(run.submit(&bytes, entry).outcome, Outcome::Fault(Fault::TextForm), "a call as a text");
     let entry = run.entry(&bytes, text.len(), call((flags::CALL | flags::INERT_PREFIX) as u8));
@@ -390,7 +389,7 @@ fn tables_and_windows_are_checked_at_open<C: TestCard>() {
     *other.last_mut().unwrap() ^= 1;
     let changed = Tables { text: Some(TextTables { part: &lane.part, encoded: &other }), ..lane.world.tables() };
     assert!(matches!(refusal(&changed, 12), SessionError::OpenRefused { fault: Fault::ImageDigest }));
-    // Tables that the lane cannot walk, under their own digest.
+    // These tables have the correct digest, but the lane cannot use them.
     other[0] ^= 1;
     let part = ImageText { digest: Sha256::digest(&other).into(), ..lane.part };
     let broken = Tables { text: Some(TextTables { part: &part, encoded: &other }), ..lane.world.tables() };
@@ -418,7 +417,7 @@ fn a_refused_text_moves_nothing<C: TestCard>() {
     assert_eq!(run.last().answer.text_established.get(), 0, "and nothing is established");
 }
 
-/// The log's rules find a card that establishes what was not admitted.
+/// The rules of the log find a record whose established classes are not those of the admitted entries.
 #[test]
 fn the_log_shows_what_was_established() {
     let mut run = Run::<ModelCard>::new();
@@ -434,8 +433,8 @@ fn the_log_shows_what_was_established() {
     }
 }
 
-/// Clocks between two verdicts on texts of `length` bytes, in hundredths: the entries of `STREAMS` streams follow each
-/// other, and memory answers after 100 clocks.
+/// Time between two verdicts on texts of `length` bytes, in hundredths of a clock. The entries of `STREAMS` streams
+/// follow each other without a pause, and memory answers after 100 clocks.
 #[cfg(feature = "sim")]
 fn clocks_per_text(length: usize) -> u64 {
     use portcullis_card::transport::sim::SimCard;
@@ -464,22 +463,22 @@ fn clocks_per_text(length: usize) -> u64 {
     let entries: Vec<_> = entries.collect();
     session.submit(&entries).unwrap();
     assert!(session.drain().unwrap().iter().all(admitted));
-    // The first verdicts wait for the first reads.
+    // The first verdicts are left out, because they wait for the first reads.
     let records = kept.lock().unwrap();
     let ticks: Vec<_> = records.iter().rev().take(48).map(|record| record.answer.tick.get()).collect();
     (ticks[0] - ticks[47]) * 100 / 47
 }
 
-/// The text of an entry is read, hashed and scanned while the entries before it are judged and logged. So a verdict
-/// takes the time of its record, of its text, or of one read, whichever is longest. With one round per clock, a text of
-/// up to 337 bytes costs nothing.
+/// The text of an entry is read, hashed and scanned while the entries before it are judged and logged. So the time
+/// between two verdicts is the longest of three: that of a record, of a text, and of a read. With one hash round per
+/// clock, a text of at most 337 bytes takes no longer than a record.
 #[cfg(feature = "sim")]
 #[test]
 fn a_text_hides_behind_the_record_before_it() {
     use portcullis_core::commitment::HEAD_BYTES;
     let (record, read) = (6 * (64 / portcullis_sim::ROUNDS + 2), 117);
     for length in [1, 17, 150, 337, 600, 1_200, 2_400] {
-        // SHA-256 adds at least nine bytes; a round takes a clock, and each entry five clocks more.
+        // SHA-256 adds at least nine bytes. Each block takes 64 clocks, and each entry five clocks more.
         let text = 64 * (HEAD_BYTES + length + 9).div_ceil(64) as u64 + 5;
         let clocks = clocks_per_text(length);
         println!("{length} bytes: {clocks} hundredths of a clock; {record} for the record, {text} for the text");

@@ -56,7 +56,7 @@ fn zeroed_truncated_and_foreign_images_are_refused() {
     assert_eq!(with(4, 2), ImageError::Version { found: 2, known: 1 });
     assert!(matches!(with(64, !bytes[64]), ImageError::MapDigest { .. }));
     assert!(with(64, !bytes[64]).to_string().contains("build the policy again"));
-    // Its first row cannot be read as a text part.
+    // With this flag, the first row is read as a text part, and its bytes do not fit one.
     assert_eq!(with(7, 1), ImageError::Text("a reserved byte is not zero"));
     assert!(matches!(with(7, 2), ImageError::Header(_)));
     assert_eq!(with(12, 1), ImageError::Header("a reserved byte is not zero"));

@@ -6,11 +6,11 @@
 //! tile/entries/<tile>        the entries below a tile of level 0, each after its length
 //! ```
 //!
-//! An entry names the event and has its hash, not its body: a ticket names contexts and profiles. An event is in the
-//! log before the ticket leaves the issuer. So a store that was restored from an old backup, or a standby server that
-//! has not everything, is behind the log, and the issuer refuses to start on it.
+//! An entry has the hash of an event, not its body, because the body of a ticket names contexts and profiles. An event
+//! is in the log before the ticket leaves the issuer. So a store that was restored from an old backup, or a standby
+//! server that lacks events, is behind the log, and the issuer refuses to start on this store.
 //!
-//! New tiles are on the disk before the checkpoint names them; a crash leaves the log as it was, or longer.
+//! New tiles are on the disk before the checkpoint covers them; after a crash, the log is unchanged or longer.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -25,7 +25,7 @@ use portcullis_evidence::tree::{self, Frontier, Hash};
 
 use crate::store::{Event, Kind};
 
-/// Hashes of a full tile.
+/// Number of hashes in a full tile.
 const WIDTH: usize = 256;
 /// Bytes of an entry.
 const ENTRY: usize = 118;
@@ -33,7 +33,7 @@ const ENTRY: usize = 118;
 const VERSION: u8 = 1;
 /// The signature type of a log's own signature (C2SP signed-note).
 const ED25519: u8 = 1;
-/// Longest wait for another process that writes the log.
+/// Longest wait while another process has the log open.
 const BUSY: Duration = Duration::from_secs(5);
 
 #[derive(Debug, thiserror::Error)]
@@ -48,7 +48,7 @@ pub enum PublicLogError {
     Signature,
     #[error("a log cannot be called `{0}`")]
     Name(String),
-    /// The store has lost events.
+    /// The store lacks an event of the log.
     #[error(
         "the store is behind the public log: it has not the event {place} of seat {seat} (session {serial}). It is an old \
          copy; bring back the newest one"
@@ -65,7 +65,7 @@ fn damaged_at(path: &Path, what: &'static str) -> PublicLogError {
     PublicLogError::Damaged { path: path.display().to_string(), what }
 }
 
-/// An event, as the log has it.
+/// The entry of the log for one event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub(crate) chain: Chain,
@@ -128,18 +128,18 @@ pub(crate) struct PublicLog {
     name: String,
     key: SigningKey,
     entries: Vec<Entry>,
-    /// Number of entries that the checkpoint on the disk names.
+    /// Number of entries that the checkpoint on the disk covers.
     published: usize,
     tree: Frontier,
-    /// The hashes of each level: at level 0 of the entries, above of every full tile of the level below.
+    /// The hashes of each level: at level 0 of each entry, at higher levels of each full tile of the level below.
     levels: Vec<Vec<Hash>>,
-    /// Held until the end.
+    /// Keeps the lock until the value is dropped.
     _lock: File,
 }
 
 impl PublicLog {
-    /// Opens the log in `folder`, or makes it. Reads and checks all of it. Errors: another process has it; it is
-    /// damaged, or another issuer's.
+    /// Opens the log in `folder`, or makes it. Reads and checks all of it. Errors: another process has it open; it is
+    /// damaged; it belongs to another issuer.
     pub(crate) fn open(folder: &Path, name: &str, key: SigningKey) -> Result<Self, PublicLogError> {
         if !is_key_name(name) {
             return Err(PublicLogError::Name(name.to_owned()));
@@ -176,7 +176,7 @@ impl PublicLog {
         &self.entries
     }
 
-    /// Appends entries; they are on the disk when the function returns. After an error, the next call writes them, too.
+    /// Appends entries; they are on the disk when it returns `Ok`. After an error, the next call also writes them.
     pub(crate) fn append(&mut self, entries: &[Entry]) -> Result<(), PublicLogError> {
         entries.iter().for_each(|entry| self.push(*entry));
         if self.published == self.entries.len() {
@@ -206,7 +206,7 @@ impl PublicLog {
         self.write(&self.folder.join("checkpoint"), self.checkpoint()?.as_bytes())?;
         self.published = self.entries.len();
         for tile in full {
-            // Now no checkpoint names the tiles that were not full; nothing depends on their end.
+            // No checkpoint covers the earlier, partial tile any more, so it does not matter if its removal fails.
             let mut partial = tile.into_os_string();
             partial.push(".p");
             let _ = fs::remove_dir_all(partial);
@@ -249,7 +249,7 @@ impl PublicLog {
         Ok(format!("{text}\n\u{2014} {} {}\n", self.name, Base64::encode_string(&signature)))
     }
 
-    /// Reads the entries that the checkpoint names, and checks its signature and its root.
+    /// Reads the entries that the checkpoint covers, and checks the checkpoint's signature and root.
     fn read(&mut self) -> Result<(), PublicLogError> {
         let path = self.folder.join("checkpoint");
         let damaged = |what| damaged_at(&path, what);
@@ -285,7 +285,8 @@ impl PublicLog {
         if self.tree.root() == head.root { Ok(()) } else { Err(damaged("its root is not that of the entries")) }
     }
 
-    /// The file of a tile. Every three digits of its number are a folder; all but the last begin with `x`.
+    /// The path of a tile. Its number is split into groups of three digits, each a part of the path; all but the last
+    /// begin with `x`.
     fn tile(&self, level: &str, number: usize, width: usize) -> PathBuf {
         let mut digits = vec![format!("{:03}", number % 1_000)];
         let mut rest = number / 1_000;
@@ -302,7 +303,7 @@ impl PublicLog {
         path.join(width.to_string())
     }
 
-    /// Writes a file as a whole: under another name first, and on the disk before it gets its own.
+    /// Writes a file under a temporary name, and renames it after all of it is on the disk.
     fn write(&self, path: &Path, bytes: &[u8]) -> Result<(), PublicLogError> {
         let folder = path.parent().unwrap_or(&self.folder);
         let unfinished = self.folder.join(".unfinished");

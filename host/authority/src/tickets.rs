@@ -1,11 +1,10 @@
-//! The ticket issuer. The cards with one key have a seat each. A seat has one session at a time, and each ticket names
-//! the end of the previous session.
+//! The ticket issuer. Several cards can share a key; each of them has a seat. A seat has one session at a time.
 //!
 //! A ticket is first *issued*. It becomes *opened* when the opening checkpoint of its session is presented, and
 //! *closed* when the closing checkpoint is presented. The issuer can make an issued or opened ticket *abandoned*. The
 //! next ticket of the seat is issued only after the previous ticket is closed or abandoned. Its serial is one higher,
-//! so there are no gaps. It names the digest of the previous session's closing checkpoint, or zeros after an abandoned
-//! ticket.
+//! so there are no gaps. The ticket contains the digest of the seat's previous closing checkpoint, or zeros after an
+//! abandoned ticket.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -142,7 +141,7 @@ pub struct TicketRecord {
     pub remark: Option<String>,
 }
 
-/// The longest wait for others that change the same chain, in attempts.
+/// Largest number of attempts to append an event while other processes change the same chain.
 const ATTEMPTS: usize = 64;
 
 /// An issuer with its key and its store.
@@ -154,7 +153,7 @@ pub struct Issuer {
 }
 
 impl Issuer {
-    /// Opens the store; an SQLite file is made if it is not there. Errors: not a ticket store; the name `self`.
+    /// Opens the store; a missing SQLite file is made. Errors: not a ticket store; `name` is the reserved name `self`.
     pub fn open(store: &StoreUrl, key: SigningKey, name: &str) -> Result<Self, IssueError> {
         if name == SELF_ISSUER {
             return Err(IssueError::Name);
@@ -162,8 +161,8 @@ impl Issuer {
         Ok(Self { store: store::open(store)?, key, name: name.to_owned(), log: None })
     }
 
-    /// Publishes every event in the log in this folder, before the issuer answers. Events that the log has not yet are
-    /// appended. Errors: [`PublicLogError::Behind`] if the store has not every event of the log; as for the log.
+    /// From now on, publishes every event in the log in `folder` before the issuer answers. Appends the events that the
+    /// log lacks. Errors: [`PublicLogError::Behind`] if the store lacks an event of the log; errors of the log.
     pub fn publish(&mut self, folder: &Path) -> Result<(), IssueError> {
         let mut log = PublicLog::open(folder, &self.name, self.key.clone())?;
         let mut stored = BTreeMap::new();
@@ -188,14 +187,14 @@ impl Issuer {
         Ok(())
     }
 
-    /// The key by which readers check the public log; `None` without one.
+    /// The key by which readers check the public log; `None` if the issuer has no public log.
     #[must_use]
     pub fn log_key(&self) -> Option<String> {
         self.log.as_ref().map(PublicLog::verifier_key)
     }
 
     /// Issues the next ticket of a card; returns its COSE message. Errors: [`IssueError::Pending`] until the previous
-    /// session has ended; fields that no ticket may have.
+    /// session has ended; `request` has a field that a ticket may not have.
     pub fn issue(&mut self, request: &Request) -> Result<Vec<u8>, IssueError> {
         self.append(request.chain, |issuer| {
             let last = TicketRecord::of(&issuer.store.newest(request.chain)?)?;
@@ -259,8 +258,7 @@ impl Issuer {
         })
     }
 
-    /// All tickets, by key, seat and serial. Errors: the store is damaged; every event is checked against the hash of
-    /// the one after it.
+    /// All tickets, sorted by key, seat and serial. Checks the hash of every event. Errors: the store is damaged.
     pub fn list(&mut self) -> Result<Vec<TicketRecord>, IssueError> {
         let mut events = self.store.all()?;
         events.sort_by_key(|event| (event.chain, event.serial));
@@ -274,7 +272,7 @@ impl Issuer {
         issued.map(|issued| issued.body).ok_or(IssueError::Unknown)
     }
 
-    /// The ticket that a presented checkpoint names.
+    /// Checks a presented checkpoint; returns it with the ticket whose digest it contains.
     fn shown(&mut self, message: &[u8], public_key: &[u8; 32]) -> Result<(TicketRecord, Checkpoint), IssueError> {
         let (named, _) =
             portcullis_evidence::cose::decode(message).ok_or(ShownError::from(CheckpointError::Message))?;
@@ -284,7 +282,7 @@ impl Issuer {
         Ok((ticket, checkpoint))
     }
 
-    /// Appends what `decide` says about the present state of a ticket; returns the new state.
+    /// Appends the event that `decide` makes from the present state of a ticket, if any; returns the new state.
     fn change(
         &mut self,
         of: &TicketRecord,
@@ -301,8 +299,8 @@ impl Issuer {
         })
     }
 
-    /// Appends the event that `decide` makes from the store's present state. It is asked again if the chain changes
-    /// meanwhile.
+    /// Appends the event that `decide` makes from the store's present state, if any. If another process changes the
+    /// chain meanwhile, calls `decide` again.
     fn append<T>(
         &mut self,
         chain: Chain,
@@ -324,7 +322,7 @@ impl Issuer {
 }
 
 impl TicketRecord {
-    /// The state after a session's events; `None` without one.
+    /// The state of a ticket after these events of its session; `None` if there are no events.
     fn of(events: &[Event]) -> Result<Option<Self>, StoreError> {
         let Some(issued) = events.first() else { return Ok(None) };
         let mut ticket = Self {
@@ -359,7 +357,7 @@ impl TicketRecord {
 }
 
 /// Makes the schema of a store in a PostgreSQL database, as its owner, and allows `role` to read it and to append
-/// events. Errors: not a database on this machine; there is a store; no such role.
+/// events. Errors: the database is not on this machine; a store exists already; no such role.
 pub fn make_store(url: &str, role: &str) -> Result<(), IssueError> {
     Ok(Postgres::make(url, role)?)
 }

@@ -74,7 +74,7 @@ CREATE TABLE fork (
   PRIMARY KEY (key, ticket, serial)
 ) STRICT;
 ";
-/// Logs are kept by key and seat.
+/// The step to a store in which each log has a key and a seat.
 const SEATS: &str = "
 ALTER TABLE log RENAME TO old_log;
 ALTER TABLE session RENAME TO old_session;

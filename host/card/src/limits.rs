@@ -8,6 +8,6 @@ pub const RING_LOG2_MIN: u8 = 5;
 pub const LOG_LOG2_MIN: u8 = 4;
 /// Largest log2 of checkpoint ring entries.
 pub const CHECKPOINT_LOG2_MAX: u8 = 8;
-/// Smallest and largest log2 of the bytes of a text window.
+/// log2 of the size in bytes of the smallest and of the largest text window.
 pub const TEXT_STRIDE_MIN: u8 = 11;
 pub const TEXT_STRIDE_MAX: u8 = 17;

@@ -62,7 +62,7 @@ pub fn with_lane<C: Card + ?Sized, R>(
     with(card, |r| body(r.lane().get(usize::from(lane)).ok_or(CardError::Lane(lane))?))
 }
 
-/// Byte address of the addresses of the text blocks.
+/// Byte address of the window that holds the addresses of the text blocks.
 pub const TEXT_BLOCKS_WINDOW: u32 = 0x2000;
 /// Byte address of the image header's window.
 pub const HEADER_WINDOW: u32 = 0x1_0000;

@@ -18,7 +18,7 @@ pub struct TextTables<'a> {
 #[derive(Debug, Clone, Copy)]
 pub struct Tables<'a> {
     pub header: &'a ImageHeader,
-    /// The text part; it is there exactly if the header says so.
+    /// The text part; `Some` exactly if the header announces a text part.
     pub text: Option<TextTables<'a>>,
     /// Rows of the policy bank.
     pub policy: &'a [Row],

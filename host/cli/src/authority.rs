@@ -412,7 +412,7 @@ fn write_new(output: &Path, ticket: &[u8]) -> anyhow::Result<()> {
     Ok(file.sync_all()?)
 }
 
-/// Key and seat of a card. The seat is named only if it is not 0.
+/// Key and seat of a card as text. The seat is left out if it is 0.
 fn card(chain: Chain) -> String {
     let key = hex::encode(&chain.key);
     if chain.seat == 0 { format!("key {key}") } else { format!("key {key} seat {}", chain.seat) }

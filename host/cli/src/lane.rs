@@ -8,7 +8,7 @@ use portcullis_policy::{Package, Policies};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// The lane's classes that each rule forbids.
+/// For each rule, the classes of the text lane that it forbids.
 type Forbids = BTreeMap<String, Forbidden>;
 
 fn compiled(package: &Package) -> Result<(TextImage, Forbids), Failure> {

@@ -123,7 +123,7 @@ pub(crate) struct PolicyArgs {
     pub(crate) member: MemberArg,
 }
 
-/// Whether an image is for cards with a text lane.
+/// The option that selects an image for cards with a text lane.
 #[derive(clap::Args, Clone, Copy, Default)]
 pub(crate) struct TextLaneArg {
     /// Use the text lane: the card reads every text and finds the classes of the policy itself. The image, and so its
@@ -133,7 +133,7 @@ pub(crate) struct TextLaneArg {
 }
 
 impl TextLaneArg {
-    /// Loads and compiles the package or the composition in a folder.
+    /// Loads and compiles the package or the composition in a folder, for cards with or without a text lane.
     pub(crate) fn load(self, dir: &Path) -> Result<Policies, PolicyError> {
         let policies = Policies::load(dir)?;
         if self.text_lane { policies.with_text_lane() } else { Ok(policies) }

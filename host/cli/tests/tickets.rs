@@ -90,7 +90,7 @@ fn each_seat_has_a_ticket() {
         assert!(said.contains("neither closed nor abandoned"), "{said}");
     }
     assert_eq!(scene.issue("--seat 65536 --output @more.cose").0, Some(2));
-    // A lost ticket is written again, and no file is overwritten.
+    // `ticket show` writes a lost ticket again, but overwrites no file.
     let again = |serial: u64| {
         let key = &scene.key;
         scene.said(&format!(

@@ -58,8 +58,8 @@ impl ClassSet {
         Self(self.0 | other.0)
     }
 
-    /// The classes that the banks compare: `self` are those that the host describes, `lane` those that the text lane
-    /// finds, and `opening` those of the lane that both must find. For all others, one finding is enough.
+    /// The classes that the banks compare. `self` are the classes that the host describes, `lane` those that the text
+    /// lane finds. A class in `opening` counts only if both have it; any other class counts if one of them has it.
     #[must_use]
     pub const fn joined(self, lane: Self, opening: Self) -> Self {
         Self((self.0 | lane.0 & !opening.0) & !(opening.0 & !lane.0))

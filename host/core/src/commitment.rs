@@ -14,7 +14,7 @@ pub enum SpanKind {
     Call,
 }
 
-/// Number of bytes before the text in the bytes that are hashed: tag, salt, length.
+/// Number of hashed bytes before the text: tag, salt, length.
 pub const HEAD_BYTES: usize = 38;
 
 impl SpanKind {
@@ -48,7 +48,7 @@ pub fn commitment(kind: SpanKind, salt: &[u8; 16], parts: &[&[u8]]) -> [u8; 32] 
     parts.iter().fold(head, |hash, part| hash.chain_update(part)).finalize().into()
 }
 
-/// The bytes that [`commitment`] hashes, which stand in the text window of an entry.
+/// The bytes that [`commitment`] hashes. For a card with a text lane, the host writes them into the text window.
 #[must_use]
 pub fn preimage(kind: SpanKind, salt: &[u8; 16], parts: &[&[u8]]) -> Vec<u8> {
     let mut bytes = kind.tag().to_vec();
@@ -58,8 +58,8 @@ pub fn preimage(kind: SpanKind, salt: &[u8; 16], parts: &[&[u8]]) -> Vec<u8> {
     bytes
 }
 
-/// The kind of the span and the number of bytes that follow `head`, the first bytes of a [`preimage`]; `None` for an
-/// unknown tag.
+/// Reads `head`, the first bytes of a [`preimage`]: the kind of the span, and the number of bytes after the head.
+/// `None` for an unknown tag.
 #[must_use]
 pub fn text_length(head: &[u8; HEAD_BYTES]) -> Option<(SpanKind, u32)> {
     let (tag, rest) = head.split_first_chunk::<18>()?;

@@ -1,14 +1,14 @@
-//! Which classes open a gate and which close one. Rows are the only source: compiler and verifier both derive it.
+//! Computes from the rows of an image which classes open a gate and which close one. Compiler and verifier both use it.
 
 use crate::class::ClassSet;
 use crate::wire::{Row, RowKind};
 
-/// How the rows of an image use classes, in the entry and in what is established.
+/// How the rows of an image use classes, both those of the entry and the established ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Directions {
     /// Classes whose presence can open a gate.
     pub opening: ClassSet,
-    /// Classes whose presence can close one.
+    /// Classes whose presence can close a gate.
     pub closing: ClassSet,
 }
 
@@ -27,8 +27,8 @@ impl Directions {
         directions
     }
 
-    /// Whether the text part of an image may say that exactly these classes open gates: each of them opens one, and
-    /// closes none.
+    /// Whether the text part of an image may have this set `opening`: each class in it must open a gate in some row,
+    /// and close a gate in none.
     #[must_use]
     pub const fn permit(&self, opening: ClassSet) -> bool {
         opening.0 & !(self.opening.0 & !self.closing.0) == 0

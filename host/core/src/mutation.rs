@@ -15,7 +15,7 @@ use zerocopy::little_endian::{I32, U16, U32, U128};
 pub struct Mutation {
     /// Whether held inert bytes precede the span.
     pub inert_prefix: bool,
-    /// Whether the card reads the text and it is a tool call.
+    /// Whether the text is a tool call; set only if the card reads the texts.
     pub call: bool,
     /// The span's relation to the earlier text.
     pub category: Category,

@@ -215,7 +215,8 @@ fn a_stream_that_changes_its_context() {
     }
 }
 
-/// These fields are for a text lane, which this session does not use, or reserved.
+/// Some fields of an OPEN record must be zero: those of the seat, because cards do not set it yet, and those of the text
+/// lane, because this session does not use it.
 #[test]
 fn fields_that_are_not_used_are_zero() {
     let world = World::new();

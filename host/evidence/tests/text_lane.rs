@@ -1,4 +1,4 @@
-//! Sessions whose card reads the texts: the records show what the host did not describe, without any text.
+//! Sessions whose card reads the texts: the records alone show the classes that the host did not describe.
 
 use portcullis_core::wire::{Descriptor, Fault, ImageHeader, Record, RecordType, features};
 use portcullis_report::evidence::{Making, ReportText, page};
@@ -8,7 +8,7 @@ use portcullis_test_support::world::*;
 const OPENING: u128 = 1;
 const CLOSING: u128 = 2;
 
-/// The honest session on a card with a text lane.
+/// The honest session of `world`, on a card with a text lane.
 fn session(world: &World) -> Parts {
     let mut parts = world.honest();
     parts.image = text_image(&parts.package, OPENING);
@@ -17,8 +17,8 @@ fn session(world: &World) -> Parts {
     parts
 }
 
-/// Changes record `index` of the honest session: 3 is an admit of stream 0, 4 a reject of stream 1, 7 and 9 judge
-/// stream 0 again.
+/// Verifies the honest session with a changed record `index`. Record 3 is an admit of stream 0, record 4 a reject of
+/// stream 1; records 7 and 9 are later verdicts on stream 0.
 fn edited(index: usize, change: &dyn Fn(&mut Record)) -> portcullis_evidence::verify::Report {
     let world = World::new();
     let mut parts = session(&world);
@@ -38,7 +38,7 @@ fn found(record: &mut Record, card: u128, host: u128) {
 fn an_honest_session_is_affirmed() {
     let world = World::new();
     assert_affirmed(&world.check(&session(&world).files()));
-    // A class of either kind that the host describes, and a class that the host alone finds.
+    // Honest are: a closing class that both find, an opening class that only the card finds, classes of the host alone.
     assert_affirmed(&edited(4, &|r| found(r, CLOSING, CLOSING)));
     assert_affirmed(&edited(4, &|r| found(r, OPENING, 0)));
     assert_affirmed(&edited(4, &|r| found(r, 0, CLOSING | OPENING | 8)));
@@ -57,7 +57,7 @@ fn the_report_says_what_was_prevented() {
     }
 }
 
-/// An operator who declares a class that closes gates as one that opens them could leave it out of his descriptions.
+/// The set `opening` must fit the rows: a host could omit each class in it without a finding.
 #[test]
 fn opening_classes_follow_from_the_rows() {
     let world = World::new();
@@ -109,7 +109,7 @@ fn is_text(record: &Record) -> bool {
     [1, 3].contains(&record.descriptor.opcode) && record.answer.fault.get() == 0
 }
 
-/// The streams of the world release each span, so the host must still describe what an admitted entry established.
+/// The streams of `world` release each span, so the host must describe all established classes.
 #[test]
 fn a_forgotten_class_is_found() {
     let world = World::new();
@@ -150,13 +150,13 @@ fn the_lane_is_in_use_exactly_if_the_image_says_so() {
         parts.reroot();
         assert_contradicted(&world.check(&parts.files()), "policy/open-features");
     }
-    // The lane is latched at OPEN.
+    // The use of the text lane is latched at OPEN, so the last record must have the same bit.
     let mut parts = session(&world);
     let last = parts.log.lanes[0].last_mut().unwrap();
     set_features(last, 0);
     parts.reroot();
     assert_contradicted(&world.check(&parts.files()), "complete/record-latched");
-    // An unknown part of a card.
+    // An unknown feature bit is an error.
     let mut parts = session(&world);
     set_features(&mut parts.log.lanes[0][0], features::TEXT_LANE | 2);
     parts.reroot();
@@ -186,7 +186,7 @@ fn only_texts_have_classes() {
             set(|r| r.answer.text_established.set(1));
         }
     }
-    // An END whose held bytes hold a class is refused by the card.
+    // A card refuses an END whose held bytes complete a class that closes a gate.
     let end = session(&world).log.lanes[0].iter().position(|r| r.descriptor.opcode == 3).unwrap();
     assert_contradicted(&edited(end, &|r| r.answer.text_classes.set(CLOSING)), "complete/record-answer");
 }
@@ -201,7 +201,7 @@ fn faults_of_a_text_need_the_lane() {
         parts.log.lanes[0][at].answer.fault.set(fault.into());
         parts.reroot();
         let report = world.check(&parts.files());
-        // The refused entry of the session is a GATE.
+        // The refused entry of the session is a GATE, so `text_end` cannot be its fault.
         if fault == Fault::TextEnd {
             assert_contradicted(&report, "complete/record-answer");
         } else {

@@ -6,7 +6,7 @@ use portcullis_core::commitment::{HEAD_BYTES, SpanKind};
 use portcullis_lane::{Entry, ScanState, Tables, Walk};
 use portcullis_policy::image::Image;
 
-/// log2 of the bytes of the smallest and of the largest text window that a session uses.
+/// log2 of the size in bytes of the smallest and of the largest text window that a session uses.
 const STRIDES: std::ops::RangeInclusive<u8> = 11..=16;
 
 /// The tables of a policy whose image has a text part.
@@ -15,7 +15,7 @@ pub(crate) struct TextLane {
     opening: ClassSet,
 }
 
-/// The scan of a stream after its admitted text. A rollback does not change it: the card knows of none.
+/// The state of the scan after a stream's admitted text. A rollback does not change it, nor the card's state.
 #[derive(Clone, Copy)]
 pub(crate) struct Scan(ScanState);
 
@@ -24,16 +24,16 @@ impl Scan {
 }
 
 impl TextLane {
-    /// `None` without a text part, or without tables that can be walked. Then no text is presented to the card, and a
-    /// card with the lane refuses each entry.
+    /// `None` if the image has no text part, or no usable tables. Without usable tables, the host presents no texts, so
+    /// the card refuses each entry.
     pub(crate) fn of(image: &Image) -> Option<Self> {
         let opening = ClassSet(image.text()?.opening.get());
         let walk = Walk::new(Tables::decode(image.tables()?).ok()?)?;
         Some(Self { walk, opening })
     }
 
-    /// The classes in `parts` that the descriptor must name, and the scan of the stream once they are admitted. A call
-    /// is not a part of the text around it.
+    /// Scans `parts`: returns the classes that the descriptor must name, and the state of the scan if the entry is
+    /// admitted. A call is scanned alone.
     pub(crate) fn scan(&self, scan: Scan, kind: SpanKind, parts: &[&[u8]]) -> (ClassSet, Scan) {
         let is_text = kind.is_text();
         let (mut state, mut entry) = (if is_text { scan.0 } else { ScanState::START }, Entry::default());
@@ -43,7 +43,7 @@ impl TextLane {
     }
 }
 
-/// log2 of the text windows for spans of at most `span` bytes after at most `held` held bytes.
+/// log2 of the size of text windows for spans of at most `span` bytes after at most `held` held bytes.
 pub(crate) fn stride_log2(span: usize, held: usize) -> u8 {
     let bytes = (HEAD_BYTES + span + held).next_power_of_two();
     u8::try_from(bytes.trailing_zeros()).unwrap_or(u8::MAX).clamp(*STRIDES.start(), *STRIDES.end())

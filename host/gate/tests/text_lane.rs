@@ -24,7 +24,7 @@ fn omitted(policy: &Policy, record: &Record) -> u128 {
     record.answer.text_classes.get() & !opening & !record.descriptor.classes.get()
 }
 
-/// Governs `item` with and without the lane; the determinations are equal, and the host omits nothing.
+/// Governs `item` with and without the lane, compares the results, and returns the records with the lane.
 fn same(lane: &Arc<Policy>, plain: &Arc<Policy>, settings: &Settings, item: &Item) -> Vec<Record> {
     let (events, records) = recorded(governor(lane, settings.clone()), lane, item.clone());
     let (without, _) = recorded(governor(plain, settings.clone()), plain, item.clone());
@@ -68,7 +68,7 @@ fn hits_over_candidates_and_refused_candidates() {
     }
 }
 
-/// The card does not know of a rollback, and neither does the host's scan.
+/// A rollback does not change the card's scan, so it must not change the host's scan.
 #[test]
 fn a_rollback_changes_no_scan() {
     let (lane, plain) = (lane(), package(""));
@@ -78,7 +78,7 @@ fn a_rollback_changes_no_scan() {
     assert!(records.len() > 6, "the rollback took place");
 }
 
-/// Rules in which a class opens a gate, in the entry and in what is established.
+/// A class opens a gate, both in the entry and as an established class.
 #[test]
 fn opening_classes_are_those_of_host_and_card() {
     const OPENS: &str = r#"
@@ -95,7 +95,7 @@ fn opening_classes_are_those_of_host_and_card() {
     }
 }
 
-/// Formatting in which the card finds a class is not released, and the stream ends in order.
+/// Formatting in which the card finds a class is not released, and the stream ends without a fault.
 #[test]
 fn formatting_with_a_class_is_dropped() {
     let manifest = MANIFEST.replace(r"'\bbad\b'", r"'\x{2026}|bad'");
@@ -125,7 +125,7 @@ fn a_text_that_does_not_fit_its_window_ends_the_stream() {
     assert_eq!(outcomes(&events), [(1, Answer::Admit)]);
     assert_eq!(summary(&events).termination.unwrap().trigger, Trigger::Limit);
     assert_eq!(released(&events), "Good one.");
-    // Formatting at the end is not released, but the stream ends in order.
+    // Too much formatting at the end is not released, but the stream ends without a fault.
     let events = govern(&lane, settings(), vec![text("t", &format!("Good.{}", "\n".repeat(room)))]);
     assert_eq!((outcomes(&events), summary(&events).faults), (vec![(1, Answer::Admit)], 0));
 }
@@ -145,13 +145,14 @@ fn a_stream_with_the_lane_replays() {
     let mut replayer = Replayer::new(&lane.compiled.image, [Arc::clone(&lane)], Vec::new()).unwrap();
     let replayed = replayer.stream(&context, Input::Text(given.into()), salts.clone(), &records).unwrap();
     assert_eq!((replayed.0.records, replayed.0.consumed), (records.len() as u64, true));
-    // A card that names another class is found.
+    // A replay finds a record with other classes.
     let at = records.iter().position(|record| record.answer.text_classes.get() != 0).unwrap();
     records[at].answer.text_classes.set(0);
     replayer.stream(&context, Input::Text(given.into()), salts, &records).unwrap_err();
 }
 
-/// The texts of every shipped package's own tests: nothing is omitted, no text is faulted, and the card finds classes.
+/// On the texts in the tests of each shipped package, the host omits no class, no entry has a fault, and the card finds
+/// a class if the tables have one.
 #[test]
 fn shipped_policies_use_the_lane() {
     for name in ["biography", "clinical", "finance-suitability", "pii", "privilege", "residency"] {
@@ -170,7 +171,7 @@ fn shipped_policies_use_the_lane() {
                 found += u32::from(record.answer.text_classes.get() != 0);
             }
             let determinations = |of: &[Record]| of.iter().map(|r| r.answer.determination).collect::<Vec<_>>();
-            // A superset may refuse more; nothing is admitted that the plain card refuses.
+            // The lane can refuse more texts, if it finds a superset of a class.
             if determinations(&records) != determinations(&without) {
                 eprintln!("{name}: judged otherwise with the lane: {given}");
             }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 /// Shortest and longest number (ISO/IEC 7812-1).
 pub(crate) const SHORTEST: usize = 12;
 pub(crate) const LONGEST: usize = 19;
-/// Largest number of states of the automaton on any card.
+/// Largest number of states of the automaton for first digits, on any card.
 pub(crate) const MOST_PREFIX_STATES: usize = 512;
 /// Largest number of first digits that identify a network.
 pub(crate) const FIRST_DIGITS: usize = 6;

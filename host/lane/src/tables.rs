@@ -39,7 +39,7 @@ const MOST_ENGINES: usize = 8;
 /// Largest numbers of states and of byte classes of an automaton on any card.
 pub(crate) const MOST_STATES: usize = 4096;
 pub(crate) const MOST_BYTE_CLASSES: usize = 64;
-/// Largest number of states of a gap automaton on any card.
+/// Largest number of states of a gap automaton (for the text between two digits) on any card.
 pub(crate) const MOST_GAP_STATES: usize = 256;
 /// Largest numbers of classes and of report rows of an engine.
 pub(crate) const MOST_CLASSES: usize = 16;
@@ -515,7 +515,7 @@ mod tests {
         assert_eq!(bytes.len() % 8, 0);
     }
 
-    /// The card has memories of these sizes.
+    /// The memories of the card have room for 256 states of a gap automaton and 512 states of first digits.
     #[test]
     fn units_have_a_limited_number_of_states() {
         for (marks, digits, fits) in [(254, 512, true), (255, 512, false), (254, 513, false)] {

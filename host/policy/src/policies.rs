@@ -68,8 +68,8 @@ impl Policies {
         Ok(Self { first, others: policies.collect() })
     }
 
-    /// The same policies for cards with a text lane of the usual size: the image gets a text part. Errors: a
-    /// composition, whose members would have to share the lane; classes that the mapping cannot use.
+    /// This policy for cards with a text lane of the default size: its image gets a text part. Errors: this is a
+    /// composition, whose members would have to share the lane; a class that the mapping cannot use.
     pub fn with_text_lane(mut self) -> Result<Self, PolicyError> {
         self.first.compiled.image = self.text_lane()?.image;
         Ok(self)

@@ -39,7 +39,7 @@ pub(crate) mod bridge {
         agrees: bool,
         /// The cause, as a number of `text_pkg::cause_e`.
         cause: u8,
-        /// It is a tool call.
+        /// The text is a tool call.
         call: bool,
         /// Of the text.
         length: u32,
@@ -92,7 +92,7 @@ pub(crate) mod bridge {
         fn new_lane_bench() -> UniquePtr<LaneBench>;
 
         fn reset(self: Pin<&mut LaneBench>);
-        /// `text_pkg::load_result_e`; 4 when no answer came.
+        /// Loads tables; returns the result as a number of `text_pkg::load_result_e`, or 4 if no answer came.
         fn load(self: Pin<&mut LaneBench>, tables: &LaneTables) -> u8;
         fn set_bus(self: Pin<&mut LaneBench>, bus: Bus);
         /// `beats` is the number of the faulty beat, counted from now; the next beat is 1.

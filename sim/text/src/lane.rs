@@ -40,7 +40,7 @@ pub enum Load {
     Bad,
 }
 
-/// The model under its clock loop.
+/// The simulated lane and its clock loop.
 pub struct Lane(UniquePtr<LaneBench>);
 
 impl Default for Lane {
@@ -56,7 +56,7 @@ impl Lane {
         self.checked(())
     }
 
-    /// Lets the lane load tables from the memory, and locks them. Errors: no answer comes; a failed assertion.
+    /// Makes the lane load tables from memory, then locks them. Errors: the lane gives no answer; a failed assertion.
     pub fn load(&mut self, tables: &Tables) -> Result<Load, BenchError> {
         let result = self.top().load(tables);
         self.checked(())?;
@@ -119,13 +119,13 @@ impl Lane {
         self.top().reads()
     }
 
-    /// Whether the lane has tables that are whole.
+    /// Whether the lane's tables are complete.
     #[must_use]
     pub fn complete(&self) -> bool {
         self.0.complete()
     }
 
-    /// Whether nothing is under way.
+    /// Whether the lane has no entry under way, no read in flight and no answer without a verdict.
     #[must_use]
     pub fn is_idle(&self) -> bool {
         self.0.idle_now()

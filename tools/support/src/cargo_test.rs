@@ -27,7 +27,7 @@ pub fn run(tally: &mut Tally) -> Result<()> {
         }
         Err(error) => tally.fail("curl, for tests", 1, &format!("it is not installed, and {error:#}")),
     }
-    // Tests of the issuer's store use PostgreSQL.
+    // Tests of the issuer's store use PostgreSQL; without it, they use only files.
     let folder = tool::root()?.join(tool::target_dir()).join("postgresql");
     match debian::unpacked("postgresql", "usr/lib/postgresql", &folder) {
         Ok(None) => {}

@@ -61,8 +61,8 @@ pub fn program(name: &str, folder: &Path) -> Result<Option<PathBuf>> {
     Ok(Some(bin.canonicalize()?))
 }
 
-/// The folder in which a Debian package and its libraries are unpacked; `None` if the machine has `file`, one of the
-/// package's paths, counted from `/`. It is unpacked into `folder` once. Errors: as [`fetch`].
+/// Unpacks a Debian package and its libraries into `folder` once; returns the root of the unpacked files. `None` if the
+/// package is installed: the machine has `file`, a path of the package relative to `/`. Errors: as [`fetch`].
 pub fn unpacked(package: &str, file: &str, folder: &Path) -> Result<Option<PathBuf>> {
     if Path::new("/").join(file).exists() {
         return Ok(None);
@@ -70,7 +70,7 @@ pub fn unpacked(package: &str, file: &str, folder: &Path) -> Result<Option<PathB
     let done = folder.join("root");
     if !done.join(file).exists() {
         say(&format!("fetching {package} as a Debian package into {} (once)", folder.display()));
-        // Only a finished folder gets the name.
+        // The folder gets its name only after everything is unpacked.
         let unfinished = folder.join("unfinished");
         fs::rename(fetch(&[package], &unfinished)?, &done)?;
         fs::remove_dir_all(unfinished)?;

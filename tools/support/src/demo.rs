@@ -1,5 +1,5 @@
-//! The demo of the README: judges a few sentences on the simulated card, and makes a bundle of them. A second demo
-//! shows what the card and the verifier answer to an operator who lies.
+//! The demo of the README: judges a few sentences on the simulated card, and makes a bundle of them. In a second demo,
+//! an operator lies to the card, and the verifier checks his bundle.
 
 use crate::setup;
 use crate::tool::{self, capture, cargo, say};
@@ -46,7 +46,7 @@ pub fn output() -> Result<String> {
     Ok(String::from_utf8(output.stdout)?)
 }
 
-/// Removes what an earlier run left, and makes a trust folder with the root certificate of simulated cards.
+/// Removes the folder of an earlier run, and makes a trust folder with the root certificate of simulated cards.
 fn trust(root: &Path) -> Result<()> {
     let folder = root.ancestors().nth(3).context("the root stands in a trust folder")?;
     if folder.exists() {

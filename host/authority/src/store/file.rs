@@ -22,7 +22,7 @@ fn only_the_users_own(path: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// A change of a store from a version to the next one.
+/// Changes a store from one version to the next.
 pub(crate) type Step = fn(&Transaction<'_>) -> Result<(), StoreError>;
 
 /// Opens the store of kind `application` at `path`, or creates it. The first of `steps` makes the tables.
@@ -39,7 +39,7 @@ pub(crate) fn open(path: &Path, application: i32, steps: &[Step]) -> Result<Conn
     let version: usize = work.query_row("PRAGMA user_version", [], |row| row.get(0))?;
     let known = match (found, empty) {
         (0, true) => 0,
-        // Stores of the first version do not name it.
+        // A store of version 1 has 0 in the field for the version.
         (found, false) if found == application => version.max(1),
         _ => return Err(StoreError::Kind(path.display().to_string())),
     };

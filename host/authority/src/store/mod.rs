@@ -1,8 +1,8 @@
 //! Where an outside party keeps its state.
 //!
-//! The issuer's state is a list of [`Event`]s for each [`Chain`], which only grows. Each event has the hash of the one
-//! before it, so that a changed or lost event shows. [`Events`] is the store behind it: an SQLite file ([`sqlite`]) or
-//! a PostgreSQL database ([`postgres`]). The witness's state is an SQLite file of its own ([`file`]).
+//! The issuer's state is a list of [`Event`]s for each [`Chain`]; events are only appended. The hash of an event covers
+//! the hash of the event before it, so that a changed or lost event is found. [`Events`] is the interface of the store:
+//! an SQLite file ([`sqlite`]) or a PostgreSQL database ([`postgres`]). The witness has its own SQLite file ([`file`]).
 
 pub(crate) mod file;
 pub(crate) mod postgres;
@@ -48,7 +48,7 @@ pub enum StoreError {
 pub enum StoreUrl {
     /// An SQLite file.
     File(PathBuf),
-    /// `postgres://user:password@host:port/database`, or with `?host=/folder` a socket.
+    /// `postgres://user:password@host:port/database`; with `?host=/folder`, over the socket in this folder.
     Postgres(String),
 }
 
@@ -70,7 +70,7 @@ impl fmt::Display for StoreUrl {
     }
 }
 
-/// What happened to a session.
+/// Kind of an event of a session; it determines the content of the event's body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
     /// The body is the ticket's COSE message.
@@ -79,7 +79,7 @@ pub(crate) enum Kind {
     Opened = 1,
     /// The body is the closing checkpoint.
     Closed = 2,
-    /// The body is a remark.
+    /// The body is the issuer's remark.
     Abandoned = 3,
 }
 
@@ -123,10 +123,10 @@ impl fmt::Debug for Event {
 }
 
 impl Event {
-    /// The head of the chain with this event behind `before`.
+    /// The head of the chain after this event is appended to a chain with the head `before`.
     ///
-    /// The hash is SHA-256 over 01, the hash before, key, seat u32, place of the event u64, serial u64, kind u8, ticket
-    /// digest and body; integers are big-endian, as PostgreSQL sends them.
+    /// The hash is SHA-256 over the byte 01, the hash in `before`, key, seat u32, place of the event u64, serial u64,
+    /// kind u8, ticket digest and body; integers are big-endian, as PostgreSQL sends them.
     pub(crate) fn head(&self, before: &Head) -> Head {
         let hash = Sha256::new()
             .chain_update([1])
@@ -146,20 +146,20 @@ impl Event {
 pub(crate) trait Events: Send {
     fn head(&mut self, chain: Chain) -> Result<Head, StoreError>;
 
-    /// The events of the chain's newest session, in order; empty without one.
+    /// The events of the chain's newest session, in order; empty if the chain has no session.
     fn newest(&mut self, chain: Chain) -> Result<Vec<Event>, StoreError>;
 
-    /// The events of a session, in order; empty without it.
+    /// The events of a session, in order; empty if the session is unknown.
     fn session(&mut self, chain: Chain, serial: u64) -> Result<Vec<Event>, StoreError>;
 
-    /// The events of the session with this ticket, in order; empty without it.
+    /// The events of the session with this ticket, in order; empty if the ticket is unknown.
     fn of_ticket(&mut self, ticket: &[u8; 32]) -> Result<Vec<Event>, StoreError>;
 
-    /// All events, by chain and in order. Errors: [`StoreError::Damaged`] if their hashes do not follow each other up
-    /// to the heads.
+    /// All events, sorted by chain and place. Errors: [`StoreError::Damaged`] if a hash does not cover the hash before
+    /// it, or if the last hash of a chain is not that of its head.
     fn all(&mut self) -> Result<Vec<Event>, StoreError>;
 
-    /// Appends an event, and returns `true`, if the head of its chain is still `after`. The event is durable then.
+    /// If the head of the event's chain is still `after`, appends the event durably and returns `true`.
     fn append(&mut self, after: &Head, event: &Event) -> Result<bool, StoreError>;
 }
 
@@ -171,7 +171,7 @@ pub(crate) fn open(url: &StoreUrl) -> Result<Box<dyn Events>, StoreError> {
     })
 }
 
-/// Checks that the hashes of a chain's events follow each other up to its head.
+/// Checks the hash of each event of a chain, and that the last one is the hash of `head`.
 fn check(chain: Chain, events: &[(Event, [u8; 32])], head: &Head) -> Result<(), StoreError> {
     let mut before = Head::NEW;
     for (event, hash) in events {
@@ -183,7 +183,7 @@ fn check(chain: Chain, events: &[(Event, [u8; 32])], head: &Head) -> Result<(), 
     if before == *head { Ok(()) } else { Err(StoreError::Damaged("a chain does not end where its head says")) }
 }
 
-/// The events of all chains without their hashes, once these are checked. `heads` and `events` are in order of chains.
+/// Checks the hashes of all chains, and returns the events without them. `heads` and `events` are sorted by chain.
 fn checked(heads: &[(Chain, Head)], events: Vec<(Event, [u8; 32])>) -> Result<Vec<Event>, StoreError> {
     let mut rest = events.as_slice();
     for (chain, head) in heads {
@@ -198,7 +198,7 @@ fn checked(heads: &[(Chain, Head)], events: Vec<(Event, [u8; 32])>) -> Result<Ve
     Ok(events.into_iter().map(|(event, _)| event).collect())
 }
 
-/// A number of a store: SQL has no unsigned ones.
+/// Converts a number for a store, because SQL has no unsigned integers.
 fn number(value: u64) -> Result<i64, StoreError> {
     i64::try_from(value).map_err(|_| StoreError::Damaged("a number beyond 2^63"))
 }

@@ -1,8 +1,8 @@
 //! Events in a PostgreSQL database.
 //!
 //! The role of the issuer can read everything, and append an event through a function that locks the row of the chain's
-//! head, compares it, and computes the hash itself. The role cannot change or remove an event; triggers keep others
-//! from it by mistake. A commit is on the database's disk before it returns.
+//! head, compares it, and computes the hash itself. The role cannot change or remove an event; triggers prevent that
+//! other roles do so by mistake. A commit is on the database's disk before the call returns.
 
 use std::error::Error as _;
 use std::net::IpAddr;
@@ -80,7 +80,7 @@ REVOKE ALL ON FUNCTION portcullis.append FROM PUBLIC;
 ";
 const COLUMNS: &str = "SELECT key, seat, serial, kind, ticket, body, hash FROM portcullis.event";
 
-/// What the database or the connection says.
+/// The message of an error of the database or of the connection.
 pub(crate) fn reason(error: &postgres::Error) -> String {
     match (error.as_db_error(), error.source()) {
         (Some(error), _) => error.message().to_owned(),
@@ -89,13 +89,13 @@ pub(crate) fn reason(error: &postgres::Error) -> String {
     }
 }
 
-/// The longest wait for an answer of the database, with all of a call's steps. The server's own limits are shorter, but
-/// do not bound a commit that waits for a standby, or a connection that stalls.
+/// The longest wait for one attempt of a call, with all its steps. The server's own limits are shorter, but they do not
+/// bound a commit that waits for a standby, or a connection that stalls.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 type Job = Box<dyn FnOnce(&mut Client) + Send>;
 
-/// A thread with a connection.
+/// A connection, and the thread that uses it.
 struct Connection {
     jobs: mpsc::Sender<Job>,
 }
@@ -116,8 +116,8 @@ impl Connection {
         Ok(Self { jobs })
     }
 
-    /// Runs `work` on the connection. Errors: as `work`; no answer in time. Then the thread ends with its answer, if
-    /// one ever comes.
+    /// Runs `work` on the connection. Errors: those of `work`; no answer in time. In the second case, the thread ends
+    /// after `work` returns, if it ever does.
     fn run<T: Send + 'static>(&self, work: Work<T>) -> Result<T, StoreError> {
         let (say, done) = mpsc::channel();
         let job: Job = Box::new(move |client| drop(say.send(work(client))));
@@ -130,21 +130,21 @@ type Work<T> = Arc<dyn Fn(&mut Client) -> Result<T, StoreError> + Send + Sync>;
 
 pub(crate) struct Postgres {
     config: Config,
-    /// `None` after the connection was lost.
+    /// `None` after the connection was lost or gave no answer in time.
     connection: Option<Connection>,
 }
 
 impl Postgres {
-    /// Connects to the store. Errors: no such store; the database is not reachable; a host that is not this machine,
-    /// because the connection is not encrypted.
+    /// Connects to the store. Errors: no such store; the database is not reachable; the host is not this machine, which
+    /// is refused because the connection is not encrypted.
     pub(crate) fn open(url: &str) -> Result<Self, StoreError> {
         let config = config(url)?;
         let connection = Some(Connection::open(&config)?);
         Ok(Self { config, connection })
     }
 
-    /// Makes the schema, and allows `role` to read it and to append events. Errors: as [`Postgres::open`]; there is a
-    /// store; no such role.
+    /// Makes the schema, and allows `role` to read it and to append events. Errors: as [`Postgres::open`]; a store
+    /// exists already; no such role.
     pub(crate) fn make(url: &str, role: &str) -> Result<(), StoreError> {
         let mut client = config(url)?.connect(NoTls)?;
         let mut work = client.transaction()?;
@@ -158,7 +158,7 @@ impl Postgres {
         Ok(work.commit()?)
     }
 
-    /// Runs `work`; once more on a new connection if the connection is lost.
+    /// Runs `work`. If the connection is lost, runs it once more on a new connection.
     fn run<T: Send + 'static>(
         &mut self,
         work: impl Fn(&mut Client) -> Result<T, StoreError> + Send + Sync + 'static,
@@ -176,7 +176,7 @@ impl Postgres {
                         return Err(error.into());
                     }
                 }
-                // What the database does with the request is not known: the next call asks on a new connection.
+                // The database may or may not execute the request. The next call uses a new connection.
                 Err(StoreError::NoAnswer) => return Err(StoreError::NoAnswer),
                 done => {
                     self.connection = Some(connection);
@@ -187,7 +187,7 @@ impl Postgres {
     }
 }
 
-/// Whether the connection is lost: it failed, or the server ended it.
+/// Whether this error shows that the connection is lost: it failed, or the server ended it.
 fn is_lost(error: &postgres::Error) -> bool {
     let ends = [&SqlState::ADMIN_SHUTDOWN, &SqlState::CRASH_SHUTDOWN];
     error.code().is_none_or(|code| ends.contains(&code))
@@ -203,7 +203,7 @@ fn config(url: &str) -> Result<Config, StoreError> {
     if config.get_hosts().is_empty() || !config.get_hosts().iter().all(is_here) || !addresses {
         return Err(StoreError::NotHere);
     }
-    // Every wait is bounded, and a commit is durable whatever the server's default is.
+    // These options bound each wait, and make each commit durable whatever the server's default is.
     config.connect_timeout(Duration::from_secs(5)).application_name("portcullis");
     config.options("-c statement_timeout=10s -c lock_timeout=5s -c synchronous_commit=on");
     Ok(config)
@@ -284,7 +284,7 @@ impl Events for Postgres {
 
     fn all(&mut self) -> Result<Vec<Event>, StoreError> {
         self.run(|client| {
-            // Heads and events of one moment.
+            // This isolation level reads heads and events as of the same moment.
             let mut work =
                 client.build_transaction().isolation_level(postgres::IsolationLevel::RepeatableRead).start()?;
             let heads = work.query("SELECT key, seat, size, hash FROM portcullis.head ORDER BY key, seat", &[])?;

@@ -23,7 +23,7 @@ CREATE TABLE ticket (
   PRIMARY KEY (key, serial)
 ) STRICT;
 ";
-/// Version 2: events, which only grow.
+/// The tables of version 2: events, which are only appended.
 const EVENTS: &str = "
 CREATE TABLE head (
   key BLOB NOT NULL CHECK (length(key) = 32),
@@ -55,13 +55,13 @@ const COLUMNS: &str = "SELECT key, seat, serial, kind, ticket, body FROM event";
 pub(crate) struct Sqlite(Connection);
 
 impl Sqlite {
-    /// Opens the store at `path`, or makes it. Errors: a file that is not a store of events.
+    /// Opens the store at `path`, or makes it. Errors: the file is not a store of events.
     pub(crate) fn open(path: &Path) -> Result<Self, StoreError> {
         Ok(Self(file::open(path, APPLICATION, &STEPS)?))
     }
 }
 
-/// The step to version 2.
+/// Changes a store of version 1 to version 2: makes the events of each ticket.
 fn events_of_tickets(work: &Transaction) -> Result<(), StoreError> {
     work.execute_batch(EVENTS)?;
     type Ticket = ([u8; 32], u64, [u8; 32], Vec<u8>, Option<Vec<u8>>, Option<Vec<u8>>, Option<String>);
@@ -112,7 +112,7 @@ fn append(work: &Connection, before: &Head, event: &Event) -> Result<(), StoreEr
     Ok(())
 }
 
-/// A row of [`COLUMNS`]. The kind is read apart, because it can be an unknown one.
+/// Reads a row of [`COLUMNS`]. The kind is returned as a number, because it can be unknown.
 fn read(row: &Row) -> rusqlite::Result<(Event, i64)> {
     let kind: i64 = row.get(3)?;
     let event = Event {

@@ -37,7 +37,7 @@ fn request(card: &Card, seat: u16) -> Request {
     }
 }
 
-/// Issues and abandons: two events.
+/// Issues a ticket and abandons it, which makes two events.
 fn round(issuer: &mut Issuer, card: &Card, seat: u16) -> Ticket {
     let ticket = Ticket::parse(&issuer.issue(&request(card, seat)).unwrap()).unwrap().content;
     issuer.abandon(ticket.chain(), ticket.serial, "not used").unwrap();
@@ -53,7 +53,7 @@ impl TileReader for Files<'_> {
     }
 
     fn read_tiles(&self, tiles: &[Tile]) -> Result<Vec<Vec<u8>>, Error> {
-        // The client's paths begin with the height of a tile, which C2SP's do not have.
+        // The client's paths contain the height of a tile, which is not a part of the paths in C2SP.
         let path = |tile: &Tile| self.0.join(tile.path().replace("tile/8/", "tile/"));
         Ok(tiles.iter().map(|tile| std::fs::read(path(tile)).unwrap()).collect())
     }
@@ -61,7 +61,7 @@ impl TileReader for Files<'_> {
     fn save_tiles(&self, _: &[Tile], _: &[Vec<u8>]) {}
 }
 
-/// Size and root of the log, after a check of the signature.
+/// Checks the signature of the log's checkpoint; returns the log's size and root.
 fn head(log: &Path, key: &str) -> (u64, Hash) {
     let note = Note::from_bytes(&std::fs::read(log.join("checkpoint")).unwrap()).unwrap();
     let (signed, _) = note.verify(&VerifierList::new(vec![Box::new(StandardVerifier::new(key).unwrap())])).unwrap();
@@ -94,9 +94,9 @@ fn another_client_reads_the_log() {
     let (store, log, card) = (file(), folder.path().join("log"), Card::new(1));
     let key = issuer(&store.url, &log).unwrap().log_key().unwrap();
     let mut before = None;
-    // Up to a tile, to its border, and beyond it.
+    // The sizes are below 256 entries (a full tile), exactly 256, and above.
     for rounds in [1, 2, 124, 1, 1, 171] {
-        // Most events are published together, the last two one by one.
+        // All events but the last two are published together, the last two one by one.
         let mut unpublished = Issuer::open(&store.url, SigningKey::from_bytes(&[5; 32]), NAME).unwrap();
         (1..rounds).for_each(|n| drop(round(&mut unpublished, &card, n % 3)));
         drop(unpublished);
@@ -118,7 +118,7 @@ fn another_client_reads_the_log() {
     }
     let (size, _) = before.unwrap();
     assert_eq!(size, 600);
-    // What an entry says: version, key, seat, place, serial, kind, ticket, hash.
+    // An entry contains version, key, seat, place, serial, kind, ticket and hash.
     let last = issuer(&store.url, &log).unwrap().list().unwrap().pop().unwrap();
     let entry = entries(&log, size).pop().unwrap();
     assert_eq!((entry.len(), entry[0], &entry[1..33]), (118, 1, card.id().as_slice()));
@@ -131,7 +131,7 @@ fn another_client_reads_the_log() {
     assert!(!log.join("tile/0/000.p").exists(), "a full tile replaces the others");
 }
 
-/// An old copy of the store is behind the log: no serial is given twice.
+/// A store that lacks events of the log is refused, so the issuer never issues the same serial twice.
 #[test]
 fn a_store_that_forgot_is_refused() {
     for store in stores() {
@@ -144,14 +144,14 @@ fn a_store_that_forgot_is_refused() {
             let mut other = Issuer::open(&behind.url, SigningKey::from_bytes(&[5; 32]), NAME).unwrap();
             (0..3).for_each(|_| drop(round(&mut other, &card, 7)));
             drop(other);
-            // As many events, but others.
+            // This store has as many events as the log, but other events.
             let refused = issuer(&behind.url, &log).err().unwrap();
             assert!(
                 matches!(refused, IssueError::PublicLog(PublicLogError::Behind { seat: 7, place: 0, serial: 1 })),
                 "{refused}"
             );
         }
-        // The store that has everything goes on.
+        // The store that has all events is accepted.
         assert_eq!(round(&mut issuer(&store.url, &log).unwrap(), &card, 7).serial, 4);
     }
     let (store, old, folder, card) = (file(), file(), tempfile::tempdir().unwrap(), Card::new(1));
@@ -164,7 +164,8 @@ fn a_store_that_forgot_is_refused() {
     assert!(refused.to_string().contains("behind the public log"), "{refused}");
 }
 
-/// Events that the log has not, after a crash between the two or from the time before the log, are published first.
+/// Events that are in the store but not in the log are published first: they are older than the log, or the issuer
+/// crashed after it wrote the store.
 #[test]
 fn what_is_not_published_follows() {
     let folder = tempfile::tempdir().unwrap();
@@ -178,8 +179,8 @@ fn what_is_not_published_follows() {
     assert_eq!(head(&log, &key).0, 10);
 }
 
-/// A write fails at the border of a tile, after the tiles and before the checkpoint. The log on the disk is the one
-/// before, and what is missing follows with the next event.
+/// The event that completes a tile is added, and the write of the checkpoint fails after the tiles are written. The
+/// checkpoint on the disk covers the earlier log; the missing events are published with the next event.
 #[test]
 fn a_failed_write_leaves_the_log_as_it_was() {
     let folder = tempfile::tempdir().unwrap();
@@ -198,7 +199,7 @@ fn a_failed_write_leaves_the_log_as_it_was() {
     std::fs::remove_dir_all(&checkpoint).unwrap();
     std::fs::rename(&aside, &checkpoint).unwrap();
     assert_eq!(head(&log, &key).0, 254);
-    // After a crash here, another process goes on.
+    // After a crash here, another process could continue with this log.
     let copy = folder.path().join("copy");
     assert!(std::process::Command::new("cp").arg("-r").args([&log, &copy]).status().unwrap().success());
     drop(issuer(&store.url, &copy).unwrap());
@@ -240,7 +241,7 @@ fn a_damaged_or_foreign_log_is_refused() {
         let refused = other.publish(&log).unwrap_err();
         assert!(matches!(refused, IssueError::PublicLog(PublicLogError::Signature)), "{refused}");
     }
-    // One bit of an entry.
+    // One inverted bit of an entry is found.
     let entries = log.join("tile/entries/000.p/2");
     let mut bytes = std::fs::read(&entries).unwrap();
     bytes[100] ^= 1;

@@ -14,12 +14,12 @@ use portcullis_authority::StoreUrl;
 use portcullis_authority::tickets::make_store;
 use postgres::{Client, NoTls};
 
-/// A folder in which Debian's package of PostgreSQL is unpacked, if the machine has none.
+/// Environment variable: the folder in which Debian's PostgreSQL is unpacked, if it is not installed.
 const UNPACKED: &str = "PORTCULLIS_POSTGRESQL";
 /// The user of the server if the tests run as root, because PostgreSQL refuses to run as root. It owns no other files.
 const USER: u32 = 65_534;
 
-/// A store of its own; removed at the end.
+/// A new store for one test.
 pub(crate) struct TestStore {
     pub(crate) url: StoreUrl,
     _folder: Option<tempfile::TempDir>,
@@ -30,14 +30,14 @@ pub(crate) fn file() -> TestStore {
     TestStore { url: StoreUrl::File(folder.path().join("tickets")), _folder: Some(folder) }
 }
 
-/// A store of each kind. Without a PostgreSQL server, it is the file alone, and the reason is printed.
+/// A new store of each kind. Without a PostgreSQL server, only a file; the reason is printed.
 pub(crate) fn stores() -> Vec<TestStore> {
     let mut all = vec![file()];
     all.extend(database().map(|database| TestStore { url: StoreUrl::Postgres(database.issuer), _folder: None }));
     all
 }
 
-/// A database with a new store, as its owner and its issuer reach it.
+/// A database with a new store: the addresses for its owner and for the issuer.
 pub(crate) struct Database {
     pub(crate) owner: String,
     pub(crate) issuer: String,
@@ -75,7 +75,7 @@ pub(crate) struct Server {
     running: Mutex<Option<Child>>,
 }
 
-/// The server of this test program; `None` if there is no PostgreSQL here.
+/// The server of this test program; `None` if this machine has no PostgreSQL.
 pub(crate) fn server() -> Option<&'static Server> {
     static SERVER: OnceLock<Option<Server>> = OnceLock::new();
     let found = || {
@@ -89,7 +89,7 @@ pub(crate) fn server() -> Option<&'static Server> {
 }
 
 impl Server {
-    /// Makes a server of its own. Errors: why there is none.
+    /// Makes and starts a new server. Errors: the reason why this is not possible.
     pub(crate) fn make() -> Result<Self, String> {
         let unpacked = std::env::var_os(UNPACKED).map(PathBuf::from);
         let versions = unpacked.as_deref().unwrap_or(Path::new("/")).join("usr/lib/postgresql");
@@ -101,7 +101,7 @@ impl Server {
         std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o755)).unwrap();
         let mut libraries = None;
         if let Some(unpacked) = unpacked {
-            // The server's user may not reach the folder, and must own what is removed at the end.
+            // The server's user possibly cannot read this folder, and must own the files that it removes at the end.
             let copied = folder.join("root");
             std::fs::create_dir(&copied).unwrap();
             let own = format!("usr/lib/{}-linux-gnu", std::env::consts::ARCH);
@@ -160,8 +160,8 @@ impl Server {
 
     /// Starts the server and waits until it answers.
     pub(crate) fn start(&self) {
-        // The shell waits for a line or the end of this process; then it stops the server at once, without a
-        // checkpoint. Without a line, it removes everything.
+        // The shell waits for a line on its input, or for the end of this process. Then it kills the server without a
+        // shutdown. If no line came, it also removes all files.
         let script = "\"$0\" -D \"$1\" -k \"$2\" -h '' >>\"$1/log\" 2>&1 & read -r keep; kill -QUIT $!; wait $!; \
                       test \"$keep\" || rm -rf \"$3\"";
         let data = self.folder.join("data");
@@ -178,7 +178,7 @@ impl Server {
         panic!("{}", std::fs::read_to_string(data.join("log")).unwrap_or_default());
     }
 
-    /// Ends the server as a loss of power would: after the next start, it recovers from its log.
+    /// Ends the server without a shutdown, so that it recovers from its write-ahead log at the next start.
     pub(crate) fn crash(&self) {
         let mut shell = self.running().take().unwrap();
         shell.stdin.take().unwrap().write_all(b"keep\n").unwrap();

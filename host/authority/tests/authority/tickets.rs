@@ -19,7 +19,7 @@ use rusqlite::Connection;
 use zerocopy::IntoBytes;
 
 const NAME: &str = "registrar.example";
-/// Environment variable for child processes: their store.
+/// Environment variable for child processes: the address of their store.
 const CHILD: &str = "PORTCULLIS_TEST_STORE";
 
 fn issuer(store: &StoreUrl) -> Issuer {
@@ -49,7 +49,7 @@ fn hold(issuer: &mut Issuer, card: &Card) -> (Vec<u8>, Session) {
     (ticket, session)
 }
 
-/// Eight cards share a key: each seat has one session at a time, and serials of its own.
+/// Eight cards share a key: each seat has one session at a time, and its own serials.
 #[test]
 fn each_seat_has_its_own_sessions() {
     for store in stores() {
@@ -77,7 +77,7 @@ fn each_seat_has_its_own_sessions() {
             }
         }
         assert!(matches!(issuer.abandon(seat(7).chain, 1, "unknown"), Err(IssueError::Unknown)));
-        // Each ticket names the end of the last session of its own seat.
+        // Each ticket contains the digest of the last closing checkpoint of its own seat.
         for (n, serial, session) in sessions.iter().filter(|(_, serial, _)| *serial == 1) {
             let next = Ticket::parse(&issuer.ticket(seat(*n).chain, serial + 1).unwrap()).unwrap().content;
             assert_eq!(next.previous_close, parse(session).digest());
@@ -88,7 +88,7 @@ fn each_seat_has_its_own_sessions() {
     }
 }
 
-/// A store of the version with one row per ticket and one card per key: its cards have seat 0, and nothing is lost.
+/// A store of version 1, with one row per ticket and one card per key, is converted: its cards get seat 0.
 #[test]
 fn an_older_store_is_read() {
     let (made, old, card) = (file(), file(), Card::new(1));
@@ -133,7 +133,7 @@ fn an_older_store_is_read() {
     assert!(newer.to_string().contains("newer version"), "{newer}");
 }
 
-/// Whoever changes, removes or adds an event in the file itself is found out.
+/// An event that is changed, removed or added in the file itself is found.
 #[test]
 fn a_changed_event_shows() {
     let damages = [
@@ -163,7 +163,7 @@ fn a_changed_event_shows() {
     }
 }
 
-/// The issuer's role appends events through one function, and can do nothing else; triggers hold back the owner.
+/// The issuer's role can only read, and append events through one function; triggers stop the owner's mistakes.
 #[test]
 fn a_role_of_the_database_changes_no_event() {
     let Some(database) = database() else { return };
@@ -191,24 +191,24 @@ fn a_role_of_the_database_changes_no_event() {
         assert!(owner.batch_execute(refused).is_err(), "{refused}");
     }
     assert_eq!(issuer(&store).list().unwrap().len(), 1);
-    // The role without the issuer's key cannot break a chain either.
+    // The role cannot append an event whose serial does not fit the chain.
     let skip = "SELECT portcullis.append(key, seat, size, hash, $1, $2, hash, '') FROM portcullis.head";
     for (serial, kind) in [(3_i64, 0_i32), (1, 0), (0, 1), (2, 1), (1 << 40, 1)] {
         assert!(role.execute(skip, &[&serial, &kind]).is_err(), "{serial} {kind}");
     }
-    // Another role of the server can append nothing.
+    // A role without permission cannot open the store.
     owner.batch_execute("DROP ROLE IF EXISTS stranger; CREATE ROLE stranger LOGIN").unwrap();
     let stranger = StoreUrl::Postgres(database.issuer.replace("//issuer@", "//stranger@"));
     let refused = Issuer::open(&stranger, SigningKey::from_bytes(&[5; 32]), NAME).err().unwrap();
     assert!(refused.to_string().contains("ticket store"), "{refused}");
-    // An owner who takes the triggers away is found out.
+    // A change that the owner makes without the triggers is found.
     owner.batch_execute("ALTER TABLE portcullis.event DISABLE TRIGGER ALL").unwrap();
     owner.batch_execute("UPDATE portcullis.event SET body = 'x' WHERE place = 0").unwrap();
     assert!(matches!(issuer(&store).list(), Err(IssueError::Store(StoreError::Damaged(_)))));
     assert!(make_store(&database.owner, "issuer").is_err(), "a second store in the schema");
 }
 
-/// Eight issuers on four cards at once: serials are dense, and no ticket is doubled.
+/// Eight issuers use four seats at once: the serials of each seat have no gaps, and no ticket is issued twice.
 #[test]
 fn issuers_on_one_database_share_the_chains() {
     let Some(database) = database() else { return };
@@ -246,7 +246,7 @@ fn issuers_on_one_database_share_the_chains() {
     assert_eq!(digests.len(), list.len());
 }
 
-/// A lost connection is made again; a server that recovers has everything that was returned.
+/// The issuer makes a lost connection again, and no event is lost.
 #[test]
 fn a_lost_database_is_found_again() {
     let Some(database) = database() else { return };
@@ -264,8 +264,7 @@ fn a_lost_database_is_found_again() {
     assert_eq!(issuer.list().unwrap().len(), 5);
 }
 
-/// A server that loses its power has every event that was returned, and none of another; while it is away, each call is
-/// refused.
+/// A server that crashes keeps exactly the events whose calls returned. Until it runs again, each call fails.
 #[test]
 fn a_database_that_crashes_forgets_nothing() {
     let Ok(server) = Server::make() else { return };
@@ -447,7 +446,7 @@ fn requests_that_no_ticket_can_say() {
     assert!(matches!(opened, Err(IssueError::Store(StoreError::Kind(_)))));
     std::fs::write(&other, "hello, I am a text file, long enough to have no header of SQLite's").unwrap();
     assert!(Issuer::open(&other_url, SigningKey::from_bytes(&[5; 32]), NAME).is_err());
-    // The connection to a database is not encrypted.
+    // These hosts are not this machine; they are refused because the connection is not encrypted.
     for url in [
         "postgres://u@db.example/x",
         "postgres://u@10.0.0.1/x",
@@ -562,7 +561,7 @@ fn a_killed_process_loses_nothing_that_it_returned() {
                 }
                 _ => match issuer.issue(&request(&card)) {
                     Ok(ticket) => (Ticket::parse(&ticket).unwrap().content.serial, State::Issued),
-                    // A database may finish what the killed process asked for after the list was read.
+                    // The database may execute the request of the killed process after the list was read.
                     Err(IssueError::Pending(_)) => continue,
                     Err(error) => panic!("{error}"),
                 },

@@ -487,7 +487,7 @@ fn only_the_cards_own_under_a_real_ticket() {
     assert!(bench.witness.forks().unwrap().is_empty());
 }
 
-/// Cards that share a key have a log each: sessions of two seats at once are no fork.
+/// Each of the cards that share a key has its own log, so sessions of several seats at once are not a fork.
 #[test]
 fn each_seat_has_its_own_log() {
     let dir = tempfile::tempdir().unwrap();

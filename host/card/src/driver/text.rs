@@ -1,4 +1,4 @@
-//! The text windows in host memory: one per stream slot, in blocks of 2 MiB, and the text lane's tables.
+//! The memory that a text lane reads: its tables, and one text window per stream slot, in blocks of 2 MiB.
 
 use portcullis_core::commitment::HEAD_BYTES;
 
@@ -10,7 +10,7 @@ use crate::limits::{TEXT_STRIDE_MAX, TEXT_STRIDE_MIN};
 use crate::registers::{self, TEXT_BLOCKS_WINDOW};
 use crate::tables::TextTables;
 
-/// Bytes of a block of text windows.
+/// Size of a block of text windows, in bytes.
 const BLOCK: u64 = 2 << 20;
 
 /// The memory of a session's text lane.
@@ -22,8 +22,8 @@ pub(super) struct TextWindows {
 }
 
 impl TextWindows {
-    /// Allocates a window for each slot of the card, and writes the tables into memory. The caller must have quiesced
-    /// the card.
+    /// Allocates a window for each slot of the card, and writes the tables into memory. Before the call, the card must
+    /// be quiescent.
     pub(super) fn allocate<C: Card>(
         card: &mut C,
         info: &CardInfo,
@@ -42,7 +42,7 @@ impl TextWindows {
         if needed > limits.blocks.into() {
             return Err(SessionError::TextWindows { slots: info.max_streams, stride_log2, blocks: limits.blocks });
         }
-        // The card reads whole beats, so the memory is a multiple of its beat.
+        // The card reads whole beats of 64 bytes.
         let tables = card.allocate(text.encoded.len().next_multiple_of(64))?;
         card.dma_write(&tables, 0, text.encoded)?;
         let blocks = (0..needed).map(|_| card.allocate(BLOCK as usize)).collect::<Result<_, _>>()?;
@@ -55,7 +55,7 @@ impl TextWindows {
         Ok(self.blocks.into_iter().try_for_each(|block| card.release(block))?)
     }
 
-    /// Writes all addresses to the card; every word is read back.
+    /// Writes the addresses of tables and blocks to the card, and reads back every word of the blocks' addresses.
     pub(super) fn configure<C: Card>(&self, card: &mut C) -> Result<(), SessionError> {
         let (low, high) = split(self.tables.address());
         let stride = self.stride_log2;
@@ -75,7 +75,7 @@ impl TextWindows {
         Ok(())
     }
 
-    /// Writes the bytes under a commitment into the window of `slot`, which must not have an entry in flight.
+    /// Writes the bytes under a commitment into the window of `slot`. The slot must not have an entry in flight.
     pub(super) fn present<C: Card>(&self, card: &mut C, slot: u16, bytes: &[u8]) -> Result<(), SessionError> {
         let stride = 1u64 << self.stride_log2;
         if bytes.len() as u64 > stride {

@@ -1,4 +1,4 @@
-//! Two gateways, each with a card of its own, behind HAProxy: when one of them dies, the other takes its clients.
+//! Two gateways, each with its own card, behind HAProxy: when one gateway is killed, the other one serves its clients.
 
 use crate::process::{Process, curl, free_port, installed, root};
 use crate::support::{Upstream, chat, text};
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 const SAID: &str = "The northern line is closed. Use the southern line.";
 
-/// The folder in which HAProxy stands.
+/// The root of the paths of HAProxy: `/` if it is installed, else the folder in which its package is unpacked.
 fn haproxy() -> anyhow::Result<PathBuf> {
     let folder = root().join(portcullis_tools::tool::target_dir()).join("haproxy");
     let unpacked = portcullis_tools::debian::unpacked("haproxy", "usr/sbin/haproxy", &folder)?;
@@ -26,7 +26,7 @@ fn gateway(upstream: &Upstream, port: &str, bundles: &Path) -> Process {
     Process::start(&mut serve).0
 }
 
-/// The same file as in docs/how-to/several-cards.md, with other ports.
+/// Writes the configuration from docs/how-to/several-cards.md with other ports; returns the path of the file.
 fn configuration(folder: &Path, front: &str, ports: [&str; 2]) -> PathBuf {
     let page = std::fs::read_to_string(root().join("docs/how-to/several-cards.md")).unwrap();
     let text = page.split("```haproxy\n").nth(1).and_then(|rest| rest.split("```").next()).expect("a configuration");
@@ -95,13 +95,13 @@ fn a_gateway_that_dies_loses_only_its_own_answers() {
     });
     let late = late.into_inner().unwrap();
     println!("{good:?} answers, {lost:?} lost; {} asked for after the death", late.len());
-    // Only what was on its way to the dead gateway, or came before HAProxy saw its death, is lost.
+    // Requests are lost only if the killed gateway had them, or if HAProxy had not yet noticed its end.
     assert!(late.len() >= 20 && late.iter().rev().take(late.len() / 2).all(|status| *status == 200), "{late:?}");
     drop(first);
     second.end();
     drop(proxy);
 
-    // The bundle of the dead gateway is completed, and both are genuine.
+    // The bundle of the killed gateway can be completed, and both bundles verify.
     let run = |arguments: &[&str]| {
         Command::new(env!("CARGO_BIN_EXE_portcullis")).current_dir(root()).args(arguments).output().unwrap()
     };

@@ -149,7 +149,7 @@ struct Stream {
     next: u32,
     /// Context of the first judged entry.
     context: Option<Context>,
-    /// Classes that the text lane found in admitted entries.
+    /// Classes that the text lane found in the stream's admitted entries.
     established: u128,
 }
 
@@ -395,8 +395,8 @@ impl LogChecker {
         self.open().is_some_and(|open| open.features.get() & features::TEXT_LANE != 0)
     }
 
-    /// Checks the established classes of an entry with a text; `before` are those of its stream. An admitted entry
-    /// adds its own.
+    /// Checks that the established classes of a record are `before`, those of its stream. If the entry is admitted,
+    /// adds the classes of its text to the stream's.
     fn established(&mut self, record: &Record, before: u128) -> Result<(), Violation> {
         let (slot, answer) = (record.descriptor.slot.get(), &record.answer);
         if answer.text_established.get() != before {
@@ -523,8 +523,8 @@ fn is_bare(answer: &Answer) -> bool {
         && answer.entropy_row.get() == ROW_NONE
 }
 
-/// Whether a GATE can have these flags. Only a card that reads the texts says which of them are tool calls, and these
-/// have no held bytes before them.
+/// Whether a GATE can have these flags. The flag `call` is allowed only in a session with the text lane, and only
+/// without held bytes before the span.
 fn are_flags(set: u8, text_lane: bool) -> bool {
     let set = u16::from(set);
     let call_fits = set & flags::CALL == 0 || text_lane && set & flags::INERT_PREFIX == 0;

@@ -63,7 +63,7 @@ pub enum TicketError {
     Key,
 }
 
-/// The sessions of a card. Several cards can share a key; each of them has a seat.
+/// Identifies the chain of sessions of one card. Several cards can share a key; each of them has a seat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Chain {
     /// SHA-256 of the card's 32-byte public key.

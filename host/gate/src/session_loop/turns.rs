@@ -230,7 +230,7 @@ impl<'l, C: Card, K> Turns<'l, C, K> {
         Ok(entries)
     }
 
-    /// Presents the texts that the card reads, then submits their entries.
+    /// Writes the texts into their windows if the card reads texts, then submits the entries.
     fn submit(&mut self, submissions: &[Submission]) -> Result<(), SessionError> {
         if submissions.is_empty() {
             return Ok(());

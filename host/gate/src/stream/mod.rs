@@ -69,7 +69,7 @@ enum PendingEntry {
 #[derive(Debug)]
 pub(crate) struct Submission {
     pub(crate) entry: Descriptor,
-    /// The bytes under its commitment, if the card reads them.
+    /// The bytes under the entry's commitment; `None` if the card does not read texts, or the entry has no text.
     pub(crate) text: Option<Vec<u8>>,
 }
 
@@ -105,9 +105,9 @@ pub(crate) struct StreamMachine {
     /// Admitted candidates, or spans of a whole text, since the last release checkpoint.
     since_checkpoint: u16,
     submitted: Option<PendingEntry>,
-    /// The text lane's scan after the admitted text.
+    /// The state of the text lane's scan after the stream's admitted text.
     scan: Scan,
-    /// Whether a tool call was admitted last.
+    /// Whether the last admitted span is a tool call.
     after_call: bool,
     phase: Phase,
     /// Digest of the filter's report, until the NOTE right after BEGIN is submitted.
@@ -192,7 +192,7 @@ impl StreamMachine {
             Phase::Begin => self.submit(PendingEntry::Session, Opcode::Begin, self.context().digest(), None),
             Phase::Body => self.next_span(),
             Phase::End => {
-                // Formatting before a call did not leave with it, and no text follows.
+                // After a call, the held bytes can be formatting from before the call, which came too late to release.
                 let late = self.reads_texts() && self.after_call;
                 if late || self.overflows(self.queue.held().len()) || self.holds_a_hit() {
                     self.queue.set_held(String::new());
@@ -274,8 +274,8 @@ impl StreamMachine {
         Next::Entry(Submission { entry: Descriptor::entry(opcode, self.place(), digest).sealed(), text })
     }
 
-    /// Whether the held bytes complete a class of the text lane that closes gates. The card would refuse an END with
-    /// them, and each text after them.
+    /// Whether the text lane finds a class that closes gates in the held bytes. The card would refuse an END with these
+    /// bytes, and each text after them.
     fn holds_a_hit(&self) -> bool {
         let held = self.queue.held().as_bytes();
         let found = |lane: &TextLane| lane.scan(self.scan, SpanKind::Text, &[held]).0;
@@ -286,7 +286,7 @@ impl StreamMachine {
         self.governor.policy.text_lane.is_some()
     }
 
-    /// Whether this many bytes of text do not fit a text window of the card.
+    /// Whether the card reads texts, and `bytes` bytes of text do not fit a text window.
     fn overflows(&self, bytes: usize) -> bool {
         self.reads_texts() && HEAD_BYTES + bytes > 1 << self.governor.policy.text_stride_log2()
     }

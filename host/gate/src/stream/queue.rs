@@ -67,8 +67,8 @@ impl WorkQueue {
         &self.held
     }
 
-    /// The held bytes that leave with `work`. On a card that reads the texts, a tool call is not a part of the text
-    /// around it, so the held bytes wait for the next text.
+    /// The held bytes that are committed and released with `work`. If the card reads the texts and `work` is a tool
+    /// call, there are none: the held bytes wait for the next text, because a call is not a part of the text around it.
     pub(super) fn held_before(&self, work: &Work, card_reads: bool) -> &str {
         if card_reads && !work.kind.is_text() { "" } else { &self.held }
     }

@@ -111,6 +111,6 @@ pub(super) struct InFlight {
     pub(super) mutation: Mutation,
     pub(super) descriptor: Descriptor,
     pub(super) findings: HostFindings,
-    /// The text lane's scan of the stream if it is admitted.
+    /// The state of the text lane's scan of the stream, if this span is admitted.
     pub(super) scan: Scan,
 }

@@ -53,7 +53,7 @@ pub fn package(sections: &str) -> Arc<Policy> {
     policy(&format!("{MANIFEST}{sections}"), RULES)
 }
 
-/// The policy for cards with a text lane.
+/// The policy of this manifest and these rules, for cards with a text lane.
 pub fn lane_policy(manifest: &str, rules: &str) -> Arc<Policy> {
     lane_of(policy(manifest, rules).package.clone())
 }

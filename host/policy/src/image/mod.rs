@@ -131,8 +131,8 @@ impl Image {
         Self::from_bytes(&bytes)
     }
 
-    /// This image for cards with a text lane: `tables` are the encoded tables of its classes, and `opening` are those
-    /// of these classes that host and card must both find. Errors: as [`Image::from_bytes`].
+    /// This image for cards with a text lane. `tables` are the encoded tables; `opening` are the classes of the tables
+    /// that open a gate, so host and card must both find them. Errors: as [`Image::from_bytes`].
     pub fn with_text(&self, tables: Arc<[u8]>, opening: ClassSet) -> Result<Self, ImageError> {
         let bytes = u32::try_from(tables.len()).map_err(|_| ImageError::Text("tables of 4 GiB or more"))?;
         let digest = Sha256::digest(&tables).into();
@@ -145,8 +145,8 @@ impl Image {
         Ok(Self { tables: Some(tables), ..Self::from_bytes(&bytes)? })
     }
 
-    /// This image with the tables of its text part. Errors: tables of another digest or length; an image without a
-    /// text part.
+    /// This image with the tables of its text part attached. Errors: the digest or the length does not fit the text
+    /// part; the image has no text part.
     pub fn with_tables(self, tables: Arc<[u8]>) -> Result<Self, ImageError> {
         let text = self.text.as_ref().ok_or(ImageError::Text("there is none, but the package has its tables"))?;
         if usize::try_from(text.bytes.get()) != Ok(tables.len()) || Sha256::digest(&tables)[..] != text.digest {
@@ -167,7 +167,7 @@ impl Image {
         self.tables.as_ref()
     }
 
-    /// How the rows use classes, in the entry and in what is established.
+    /// How the rows use classes, both those of the entry and the established ones.
     #[must_use]
     pub fn directions(&self) -> Directions {
         Directions::of(self.policy.iter().chain(&self.entropy))

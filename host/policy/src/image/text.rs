@@ -5,7 +5,7 @@ use portcullis_core::class::ClassSet;
 use portcullis_core::wire::{Row, RowKind};
 use portcullis_lane::{Compiled, LeftOut, Limits, Sight, Source, compile};
 
-/// An image for cards with a text lane.
+/// An image for cards with a text lane, and the result of the compilation of its tables.
 #[derive(Clone, Debug)]
 pub struct TextImage {
     pub image: Image,
@@ -16,11 +16,11 @@ pub struct TextImage {
 /// The lane's classes that a row forbids.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Forbidden {
-    /// Whatever else the host describes: the lane finds the whole class.
+    /// Forbidden whatever the host describes, because the lane finds all forms of the class.
     pub enforced: ClassSet,
-    /// The same for the forms that the lane finds; the host alone finds the other forms.
+    /// Forbidden whatever the host describes, for the forms that the lane finds; only the host finds the other forms.
     pub in_part: ClassSet,
-    /// Only if other conditions hold, too. A host that describes these falsely gets past the row.
+    /// Forbidden only under further conditions. A host that describes the fields of these falsely avoids the row.
     pub conditional: ClassSet,
 }
 
@@ -37,7 +37,7 @@ impl TextImage {
         let any = [row.classes_any.get(), row.established_any.get()];
         let named = all.iter().chain(&any).fold(0, |set, classes| set | classes);
         let classes = ClassSet(named & self.compiled.tables.held().0 & !opening);
-        // A row that permits everything, but for its classes.
+        // Equal to the row that permits everything if `row` has no condition but its classes.
         let unconditional = Row {
             kind: permit_all.kind,
             rule: permit_all.rule,
@@ -63,12 +63,12 @@ impl TextImage {
 
 impl Image {
     /// This image with a text part. `source` has the forms of the policy's classes; `judged` are the classes whose
-    /// hits the host counts only in sentences of some polarity.
+    /// hits the host counts only in sentences with a certain polarity.
     ///
     /// A class stays with the host if
-    /// - rows read it in both directions: its presence opens a gate in one and closes a gate in another;
-    /// - its presence closes a gate, and the host judges its polarity: the lane does not see a negation;
-    /// - its presence opens a gate, and the lane misses some of its forms: then an honest text would be refused.
+    /// - it opens a gate in one row and closes a gate in another;
+    /// - it closes a gate, and the host judges its polarity, because the lane does not detect a negation;
+    /// - it opens a gate, and the lane misses some of its forms, because honest texts would be refused.
     ///
     /// Errors: as [`Image::from_bytes`].
     pub fn with_text_lane(&self, source: &Source, limits: &Limits, judged: ClassSet) -> Result<TextImage, ImageError> {
@@ -84,7 +84,7 @@ impl Image {
             if partly == ClassSet::EMPTY {
                 break compiled;
             }
-            // Without this class, the others can be packed in another way.
+            // Without these classes, the compiler may find another place for the others, so it runs again.
             keep_on_host(&mut source, partly, "it opens a gate, and the lane finds only some of its forms");
         };
         let claimed = compiled.classes.iter().filter(|class| !class.forms.is_empty()).map(|class| class.id);
@@ -97,7 +97,7 @@ impl Image {
     }
 }
 
-/// Moves all forms of `classes` to the host.
+/// Leaves all forms of `classes` to the host, with this reason.
 fn keep_on_host(source: &mut Source, classes: ClassSet, reason: &str) {
     for class in source.classes.iter_mut().filter(|class| classes.contains(class.id)) {
         let left_out = class.forms.drain(..).map(|form| LeftOut { form: form.name, reason: reason.to_owned() });

@@ -10,7 +10,7 @@ pub(super) const fn meaning(status: Status) -> &'static str {
     }
 }
 
-/// What happens to a host that describes a text falsely.
+/// Words of the report about false descriptions of texts; `text_lane`: the card read the texts.
 pub(super) const fn false_descriptions(text_lane: bool) -> &'static str {
     if text_lane {
         "the host could not hide the classes in the card's tables, which `policy explain --lane` names; a replay detects \

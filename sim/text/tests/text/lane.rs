@@ -137,13 +137,13 @@ fn a_refused_entry_leaves_no_trace() {
     let (first, second) = (text("My card is 4111 1111 ", true), text("1111 1111. ", true));
     assert!(found(&[first, second]));
     assert!(!found(&[text("My card is 4111 1111 ", false), second]));
-    // A refused entry between the two entries has no effect; nor does a tool call.
+    // Neither a refused entry nor a tool call between two entries changes the scan of the second entry.
     assert!(found(&[first, text("and no more ", false), second]));
     assert!(!found(&[first, text("and no more ", true), second]));
     for admit in [false, true] {
         assert!(found(&[first, call("and no more ", admit), second]));
     }
-    // A call is scanned alone: neither after the text before it, nor before the text behind it.
+    // A call is scanned alone: no value begins in a text and ends in a call, or the reverse.
     assert!(found(&[call("4111 1111 1111 1111", true)]));
     assert!(!found(&[first, call("1111 1111. ", true)]));
     assert!(!found(&[call("My card is 4111 1111 ", true), second]));
@@ -228,8 +228,8 @@ fn an_admitted_entry_that_does_not_agree_stops_the_model() {
     assert!(matches!(windows.lane.settle(true), Err(BenchError::Assertion(text)) if text.contains("does not agree")));
 }
 
-/// What a load answers: good tables; other bytes than those of the digest; tables that the lane cannot use; a faulty
-/// bus. Only good ones let entries in.
+/// Each result of a load: good tables; a wrong digest; tables that the lane cannot use; a fault of the bus. The lane
+/// takes entries only after a good load.
 #[test]
 fn tables_are_loaded_over_the_bus() {
     let encoded = Package::shipped("pii").compiled.tables.encode();
@@ -239,7 +239,7 @@ fn tables_are_loaded_over_the_bus() {
     let mut random = Random::new(37);
     for round in 0..if is_long() { 40 } else { 4 } {
         lane.set_bus(Bus { least_latency: 5, most_latency: 60, stall_of_8: round % 3, seed: random.bits() });
-        // A changed byte under the same digest; then under its own.
+        // A changed bit with the digest of the unchanged tables; then damaged tables with their own digest.
         let mut changed = encoded.clone();
         changed[random.below(encoded.len())] ^= 1 << random.below(8);
         lane.write(TABLES, &changed);

@@ -28,7 +28,7 @@ fn small_tables() -> Vec<Vec<u8>> {
     tables
 }
 
-/// Whether only the software refuses tables with this error: the scan ignores the flags of next states.
+/// Whether only the software refuses tables with this error, because the scan ignores the flags of next states.
 fn is_left_to_software(error: &TablesError) -> bool {
     matches!(error, TablesError::Field { field: "flag of a next state", .. })
 }
@@ -48,7 +48,7 @@ fn card_tables(gap_states: u16, digit_states: u16) -> Vec<u8> {
     bytes
 }
 
-/// Card and software have the same limits of a unit's states, and both refuse classes of a unit that is not there.
+/// Card and software have the same limits for a unit's states, and both refuse classes of a unit that the tables lack.
 #[test]
 fn sizes_of_units_are_those_of_software() {
     let mut bench = Bench::default();

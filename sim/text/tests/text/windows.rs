@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 pub(crate) const TAG: &[u8] = b"portcullis/span/1\0";
 pub(crate) const CALL: &[u8] = b"portcullis/call/1\0";
-/// Where tables stand in memory.
+/// Address of the tables.
 pub(crate) const TABLES: u64 = 0x8_0000_0000;
 pub(crate) const HEAD: usize = 38;
 const BASE: u64 = 0x12_3456_0000;
@@ -23,9 +23,9 @@ pub(crate) const MOST_TEXT: usize = WINDOW_BEATS as usize * 64 - HEAD;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lie {
     Nothing,
-    /// A bit of the tag, or a byte of the other tag; it is committed to.
+    /// A bit of the tag is inverted, or one byte comes from the tag of the other kind.
     Tag,
-    /// The field says another length than what is committed to.
+    /// The length field is changed after the commitment was computed.
     Field,
     /// A bit of the memory, or of the commitment, is inverted after the commitment was computed.
     Memory,
@@ -63,13 +63,13 @@ struct Pending {
 }
 
 impl Pending {
-    /// Of the text, as the window says.
+    /// Length of the text, from the length field in the window.
     fn length(&self) -> u32 {
         u32::from_le_bytes(*self.memory[..HEAD].last_chunk().unwrap())
     }
 }
 
-/// What the model keeps of a slot.
+/// The model's state of a slot.
 #[derive(Clone, Copy)]
 struct Slot {
     scan: ScanState,
@@ -80,14 +80,14 @@ struct Slot {
 struct Judged {
     cause: Cause,
     classes: ClassSet,
-    /// Behind the last byte of the entry.
+    /// The state of the scan after the last byte of the entry.
     scan: ScanState,
     /// The slot's state once the entry is admitted.
     behind: Slot,
 }
 
 impl Judged {
-    /// The entry of a text that is not read to its end.
+    /// The answer to an entry whose text is not read to its end.
     fn unread(cause: Cause, from: Slot) -> Self {
         Self { cause, classes: ClassSet::EMPTY, scan: from.scan, behind: from }
     }
@@ -116,7 +116,8 @@ pub(crate) fn load(lane: &mut Lane, encoded: &[u8]) -> Load {
     result
 }
 
-/// Beats that are read of a window: of the first burst, and of the text if it is in the window.
+/// Number of beats that are read from a window: in the first burst, and for head and text. The second number is `None`
+/// if they do not fit the window, or if nothing is read.
 fn beats_read(entry: &Entry, memory: &[u8]) -> (u64, Option<u64>) {
     let end = u128::from(entry.address) + u128::from(entry.beats) * 64;
     if entry.outside || !entry.address.is_multiple_of(64) || end > 1 << 64 {
@@ -175,7 +176,7 @@ impl Windows {
         let (kind, tag) = *random.pick(&[(SpanKind::Text, TAG), (SpanKind::Call, CALL)]);
         let mut memory = [tag, &salt, &(text.len() as u32).to_le_bytes(), &text].concat();
         if lie == Lie::Tag {
-            // A byte of the other kind's tag between the bytes of this one: neither.
+            // With one byte of the other kind's tag, the tag is that of neither kind.
             let at = random.below(TAG.len());
             let other = if kind.is_text() { CALL } else { TAG };
             memory[at] = if memory[at] == other[at] { memory[at] ^ 1 << random.below(8) } else { other[at] };
@@ -191,7 +192,7 @@ impl Windows {
         match lie {
             Lie::Field => memory[34 + random.below(4)] ^= 1 << random.below(8),
             Lie::Memory => {
-                // The changed bit is in the salt or the text: in the tag it would give another cause.
+                // The changed bit is in the salt or the text. In the tag or the length, the cause would be another one.
                 let at = 18 + random.below(memory.len() - 18 - 4);
                 memory[if at < 34 { at } else { at + 4 }] ^= 1 << random.below(8);
             }

@@ -299,7 +299,7 @@ pub fn image(package: &BTreeMap<String, Vec<u8>>) -> Vec<u8> {
     [header.as_bytes(), row.as_bytes(), row.as_bytes()].concat()
 }
 
-/// The image for cards with a text lane. These classes of the lane open gates.
+/// The image for cards with a text lane; `opening` are the classes that open a gate.
 pub fn text_image(package: &BTreeMap<String, Vec<u8>>, opening: u128) -> Vec<u8> {
     let mut image = image(package);
     image[7] = image_parts::TEXT as u8;

@@ -101,7 +101,7 @@ pub(super) fn entry_record<C: Card>(
     check(kind == expected, "record type of another answer")?;
     let pinned = lane_of(entry.slot.get(), session.info.lanes) == Some(lane.number);
     check(kind == RecordType::Refused || pinned, "a slot of another lane")?;
-    // Classes are those of a text that the card read.
+    // Only an answer about a text that the card read can contain classes.
     let text = matches!(kind, RecordType::Verdict | RecordType::End) && session.reads_texts();
     check(text || answer.text_classes == 0 && answer.text_established == 0, "classes without a text")?;
     if let Some(c) = completion {

@@ -18,7 +18,7 @@ pub(super) const LOG_LOG2_MAX: u8 = 20;
 pub(super) const READS: u32 = 32;
 /// The key flags of the simulated card, so that the model's evidence never looks genuine.
 pub(super) const KEY_FLAGS: u8 = (key_flags::SIM | key_flags::NO_TRNG) as u8;
-/// Engines of the text lane, log2 of their states, and their byte classes.
+/// The text lane: number of engines, log2 of the states of an engine, and byte classes of an engine.
 pub(super) const TEXT_ENGINES: u8 = 3;
 pub(super) const TEXT_STATES_LOG2: u8 = 12;
 pub(super) const TEXT_BYTE_CLASSES: u8 = 64;

@@ -17,7 +17,7 @@ pub(super) enum Register {
     TextTablesLo,
     TextTablesHi,
     TextStride,
-    /// A word of the addresses of the text blocks.
+    /// The word with this number of the text blocks' addresses, two words per block.
     TextBlock(u8),
     KeyFlags,
     Command,

@@ -61,7 +61,7 @@ impl HostMemory {
         memory.get(offset..)?.first_chunk().copied()
     }
 
-    /// A read of `length` bytes by the card; `None` is an error response.
+    /// Reads `length` bytes for the card; `None` is an error response.
     pub(super) fn bytes(&self, address: u64, length: usize) -> Option<&[u8]> {
         let (start, memory) = self.buffers.range(..=address).next_back()?;
         let offset = usize::try_from(address - start).ok()?;

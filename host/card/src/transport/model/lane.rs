@@ -122,7 +122,7 @@ impl LaneModel {
         Self { rings, evaluator: Some(evaluator), text, texts, credit, slots, ..Self::new(number) }
     }
 
-    /// The text of an entry without another fault; `None` for an entry without a text.
+    /// Reads and judges the text of an entry that has no other fault; `None` for an entry without a text.
     fn text(&self, bus: &HostBus, entry: &Descriptor) -> Result<Option<Text>, Fault> {
         let opcode = Opcode::try_from(entry.opcode).ok().filter(|code| matches!(code, Opcode::Gate | Opcode::End));
         let (Some(lane), Some(opcode)) = (&self.text, opcode) else { return Ok(None) };
@@ -130,7 +130,7 @@ impl LaneModel {
         lane.read(&bus.memory, entry, opcode, state).map(Some)
     }
 
-    /// The entry as the banks compare it.
+    /// The entry with the classes that the banks compare: those of host and card, combined.
     fn compared(&self, entry: &Descriptor, text: Option<&Text>) -> Descriptor {
         let (Some(text), Some(lane)) = (text, &self.text) else { return *entry };
         let joined = |host: U128, found| U128::new(ClassSet(host.get()).joined(found, lane.opening).0);

@@ -6,7 +6,7 @@ use super::capacity::{BANK_WINDOW, ENTROPY_ROWS, POLICY_ROWS};
 use crate::registers::{ENTROPY_WINDOW, HEADER_WINDOW, POLICY_WINDOW, bytes_of};
 
 const HEADER_WORDS: usize = ImageHeader::BYTES / 4;
-/// Words of the header and of the text part, which share a window.
+/// Number of words in the window that header and text part share.
 const HEAD_WORDS: usize = HEADER_WORDS + ImageText::BYTES / 4;
 const ROW_WORDS: usize = Row::BYTES / 4;
 
@@ -143,7 +143,7 @@ impl TableMemory {
         zerocopy::transmute!(bytes_of::<HEADER_WORDS, { ImageHeader::BYTES }>(words))
     }
 
-    /// The text part, if the header says that there is one.
+    /// The text part; `None` if the header announces none.
     pub(super) fn text(&self) -> Option<ImageText> {
         let words = self.head.last_chunk().copied().unwrap_or_default();
         let text = zerocopy::transmute!(bytes_of::<{ ImageText::BYTES / 4 }, { ImageText::BYTES }>(words));

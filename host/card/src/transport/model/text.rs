@@ -1,4 +1,5 @@
-//! The text lane: reads the text of an entry from its window, compares it with the descriptor, and scans it.
+//! Software model of the text lane: reads the text of an entry from its window, compares it with the descriptor, and
+//! scans it.
 
 use portcullis_core::class::ClassSet;
 use portcullis_core::commitment::{HEAD_BYTES, SpanKind, text_length};
@@ -23,14 +24,14 @@ pub(super) struct TextLane {
     blocks: Vec<u64>,
 }
 
-/// What the lane keeps of a stream: the scan and the classes of its admitted entries.
+/// The lane's state of a stream: the scan, and the classes of its admitted entries.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TextState {
     scan: ScanState,
     established: ClassSet,
 }
 
-/// The text of an entry.
+/// The result of the scan of an entry's text.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Text {
     pub(super) classes: ClassSet,
@@ -44,14 +45,14 @@ impl TextState {
 }
 
 impl Text {
-    /// The state of the stream once this entry is admitted.
+    /// The state of the stream if this entry is admitted.
     pub(super) const fn admitted(&self) -> TextState {
         TextState { scan: self.scan, established: self.established.union(self.classes) }
     }
 }
 
-/// Whether the length in a GATE fits a text of `length` bytes, held bytes included. A descriptor counts at most 65535
-/// bytes; a host that refuses a span as too long writes this number, too.
+/// Whether the length in a GATE fits a text of `length` bytes, held bytes included. The largest length in a descriptor
+/// is 65535; a host that refuses a span as too long also writes this length.
 fn describes(entry: &Descriptor, length: u32) -> bool {
     let described = u32::from(entry.length.get());
     let most = u32::from(u16::MAX);
@@ -63,7 +64,7 @@ fn describes(entry: &Descriptor, length: u32) -> bool {
 }
 
 impl TextLane {
-    /// Reads the tables at `address`. `Err` is a fault that refuses OPEN; `Err(None)` is a bus error.
+    /// Reads the tables at `address`. `Err(Some)` is the fault that refuses OPEN; `Err(None)` is a bus error.
     pub(super) fn load(
         memory: &HostMemory,
         part: &ImageText,
@@ -88,7 +89,7 @@ impl TextLane {
         Ok(Self { walk, opening: ClassSet(part.opening.get()), stride: 1 << stride_log2, blocks })
     }
 
-    /// Device address of a slot's window.
+    /// Device address of a slot's window; `None` if the slot is outside the blocks.
     fn window(&self, slot: u16) -> Option<u64> {
         let place = u64::from(slot) * self.stride;
         let block = usize::try_from(place / BLOCK).ok().and_then(|block| self.blocks.get(block))?;
@@ -112,10 +113,10 @@ impl TextLane {
         }
         let bytes = memory.bytes(window, bytes as usize).ok_or(Fault::TextWindow)?;
         let kind = text_length(&head).map(|(kind, _)| kind).ok_or(Fault::TextForm)?;
-        // A call is not a part of the text around it.
+        // A call is not a part of the text around it, so it is scanned alone.
         let mut scan = if kind == SpanKind::Call { ScanState::START } else { state.scan };
         let found = self.walk.scan(&mut scan, bytes.get(HEAD_BYTES..).unwrap_or_default());
-        // An END has no flags, so it ends with a text.
+        // An END has no flags, so its text must not be a call.
         let says_call = u16::from(entry.flags) & flags::CALL != 0;
         let fits = opcode == Opcode::End || describes(entry, length);
         if says_call != (kind == SpanKind::Call) || !fits || !found.utf8 {

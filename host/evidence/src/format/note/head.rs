@@ -20,7 +20,7 @@ pub struct Head {
 }
 
 impl Head {
-    /// State of a witness's log for a chain of sessions. The origin names a seat only if it is not 0.
+    /// State of a witness's log for a chain of sessions. The origin names the seat only if the seat is not 0.
     #[must_use]
     pub fn of_chain(chain: Chain, size: u64, root: Hash) -> Self {
         let key = hex::encode(&chain.key);

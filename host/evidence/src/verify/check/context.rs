@@ -34,10 +34,10 @@ struct DocumentFacts {
     id: [u8; 32],
 }
 
-/// How a stream is governed, from its context document.
+/// Facts from the context document of a stream.
 #[derive(Clone, Copy)]
 pub(crate) struct Governed {
-    /// Digest of its profile.
+    /// Digest of the stream's profile.
     pub(crate) profile: Hex<32>,
     /// Whether admitted text is released before the next entry.
     pub(crate) released: bool,

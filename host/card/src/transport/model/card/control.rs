@@ -209,7 +209,7 @@ impl ModelCard {
         self.lanes.iter().all(|lane| lane.rings.fit())
     }
 
-    /// The text lane as the registers place it. Errors: as [`TextLane::load`].
+    /// Loads the text lane with the addresses in the registers. Errors: as [`TextLane::load`].
     fn text_lane(&self, part: &ImageText) -> Result<TextLane, Option<Fault>> {
         let address = self.pair(Register::TextTablesLo, Register::TextTablesHi);
         let block = |number: u8| self.pair(Register::TextBlock(2 * number), Register::TextBlock(2 * number + 1));
