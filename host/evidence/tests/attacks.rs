@@ -215,8 +215,8 @@ fn a_stream_that_changes_its_context() {
     }
 }
 
-/// Some fields of an OPEN record must be zero: those of the seat, because cards do not set it yet, and those of the text
-/// lane, because this session does not use it.
+/// Some fields of an OPEN record must be zero: those of the seat, because cards do not set it yet, and those of the
+/// text lane, because this session does not use it.
 #[test]
 fn fields_that_are_not_used_are_zero() {
     let world = World::new();
