@@ -104,7 +104,7 @@ impl Topic {
                 ),
             ),
             Self::Faults => (
-                unless(totals.alarms == 0).max(of(&[Property::Complete])),
+                unless(totals.alarms == 0).max(of(&[Property::Complete, Property::Genuine])),
                 format!("{} alarms, {} refused entries", totals.alarms, totals.refused_entries),
             ),
             Self::Policies => (

@@ -5,7 +5,7 @@ use crate::period::{Day, Period, Place};
 use crate::policy;
 use crate::statement::{
     Chain, Finding, KIND, Package, PolicyChange, PolicyUse, Replay, RuleUse, Session, Source, Statement, Totals,
-    TrustedFile, Withheld,
+    Withheld,
 };
 use portcullis_core::hex::Hex;
 use portcullis_evidence::bundle::{Bundle, BundleError, Files, Snapshot};
@@ -52,7 +52,7 @@ pub enum Error {
     #[error("bundle `{name}`: {source}")]
     Replay { name: String, source: replay::Error },
     /// Two bundles have one name, so findings would not say which of them they concern.
-    #[error("two bundles are named `{0}`")]
+    #[error("two bundles are named `{0}`; give their folders different names")]
     Name(String),
 }
 
@@ -144,8 +144,7 @@ pub fn attest(
     let chains = chains(&mut read, &mut findings);
     let replay = replay_sample(question, &read, &mut findings, step)?;
     let mut statement = compose(question, &read, chains, replay, findings)?;
-    let trusted = trust.files.iter().map(|file| TrustedFile { name: file.name.clone(), digest: file.digest });
-    statement.trust = trusted.collect();
+    statement.trust.clone_from(&trust.files);
     (statement.allow_sim, statement.at) = (options.allow_sim, options.at);
     Ok(statement)
 }

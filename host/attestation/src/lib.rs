@@ -19,5 +19,5 @@ pub use period::{Day, DayError, Period, PeriodError};
 pub use signature::{SIGNATURE_BYTES, check_signature, sign};
 pub use statement::{
     Chain, Clause, Finding, KIND, Package, PolicyChange, PolicyUse, Replay, Rule, RuleUse, Session, Shown, Source,
-    Statement, Totals, TrustedFile, Withheld,
+    Statement, Totals, Withheld,
 };

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use portcullis_core::hex::Hex;
 use portcullis_evidence::verify::Status;
 use portcullis_report::escape::Line;
-use portcullis_report::page::table;
+use portcullis_report::page::{marked, table, trust_files};
 use portcullis_report::time::utc;
 
 /// Writes the statement as a page. `signed` is the SHA-256 of the signed file.
@@ -76,14 +76,7 @@ fn about(statement: &Statement, signed: &Hex<32>) -> Markup {
             "The signature is over the file " code { "attestation.json" } ". Whoever has the bundles can make the "
             "statement and this page again: " code { "portcullis attest --check FOLDER" } " compares both."
         }
-        table {
-            caption { "Files of the trust folder: whose signatures were accepted" }
-            thead { tr { th scope="col" { "File" } th scope="col" { "SHA-256" } } }
-            tbody {
-                @for file in &statement.trust { tr { td { (Line(&file.name)) } td { code { (file.digest.to_string()) } } } }
-                @if statement.trust.is_empty() { tr { td colspan="2" { "none" } } }
-            }
-        }
+        (trust_files(&statement.trust))
     }
 }
 
@@ -124,7 +117,7 @@ fn finding(finding: &Finding) -> Markup {
         code { (finding.code) }
         @if finding.count > 1 { " (" (finding.count) " times)" }
         ": " (Line(&finding.detail))
-        dl.code { dt { "What to do" } dd { (Line(finding.remedy)) "." } }
+        dl.code { dt { "What to do" } dd { (marked(finding.remedy)) "." } }
     }
 }
 
@@ -139,7 +132,7 @@ fn clauses(clauses: &[Clause]) -> Markup {
                     li { strong { (shown.topic) ", " (shown.status.name()) } ": " (Line(&shown.text)) }
                 }
             }
-            p { strong { "Not shown; the operator must add: " } (Line(&clause.not_shown)) }
+            p { strong { "Not shown; the operator must add: " } (marked(&clause.not_shown)) }
         }
     }
 }

@@ -21,7 +21,8 @@ fn package(policy: &Policy) -> Package {
         let effect = match rule.kind {
             RowKind::ForbidReject => "reject",
             RowKind::ForbidDecompose => "decompose",
-            RowKind::Permit | RowKind::Empty => "permit",
+            RowKind::Permit => "permit",
+            RowKind::Empty => "none",
         };
         Rule { id: rule.id.clone(), effect, reason: rule.reason.clone() }
     };

@@ -2,7 +2,7 @@
 
 use crate::period::{Day, Period};
 use portcullis_core::hex::Hex;
-use portcullis_evidence::verify::{Assurance, Modes, Property, Signer, Status};
+use portcullis_evidence::verify::{Assurance, Modes, Property, Signer, Status, TrustFile};
 use serde::Serialize;
 
 /// Kind and version of a statement, its first field.
@@ -23,7 +23,7 @@ pub struct Statement {
     /// The day of the statement, in UTC. It is a claim: nothing depends on it.
     pub dated: Day,
     /// The files of the trust folder: whose signatures were accepted.
-    pub trust: Vec<TrustedFile>,
+    pub trust: Vec<TrustFile>,
     /// Whether simulated evidence was checked like other evidence.
     pub allow_sim: bool,
     /// Unix second at which certificates had to be valid if no witness gave a time.
@@ -57,15 +57,6 @@ pub struct Statement {
     /// The replayed sample; absent if nothing was to be replayed.
     pub replay: Option<Replay>,
     pub clauses: Vec<Clause>,
-}
-
-/// A file of the trust folder.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct TrustedFile {
-    /// Path below the trust folder.
-    pub name: String,
-    /// SHA-256 of the content.
-    pub digest: Hex<32>,
 }
 
 /// The check that made a finding.
@@ -167,7 +158,7 @@ pub struct Package {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Rule {
     pub id: String,
-    /// `permit`, `reject` or `decompose`.
+    /// `permit`, `reject` or `decompose`; `none` for a rule that never matches.
     pub effect: &'static str,
     /// The rule's `@reason` text.
     pub reason: Option<String>,

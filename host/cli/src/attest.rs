@@ -69,7 +69,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", requires = "key")]
     public: Option<PathBuf>,
     /// Replay at most this many streams of each session; 0 replays nothing.
-    /// Default: 20, or, with `--check`, as in the statement.
+    /// Default: 20, or, with `--check`, as in the statement, if it replayed any.
     #[arg(long, value_name = "STREAMS")]
     sample: Option<u64>,
     /// Replay other streams than the statement did: the seed of another sample, which whoever checks chooses.
@@ -176,6 +176,11 @@ struct Checked {
 }
 
 fn check(args: &Args, folder: &Path, signer: &Path) -> Result<u8, Failure> {
+    if args.seed.is_some() && args.sample == Some(0) {
+        return Err(
+            anyhow!("`--seed` draws another sample, and `--sample 0` replays nothing: leave one of them out").into()
+        );
+    }
     let read = |name: &str| -> anyhow::Result<Vec<u8>> {
         let path = folder.join(name);
         fs::read(&path).with_context(|| format!("cannot read `{}`", path.display()))
@@ -218,6 +223,7 @@ fn compare(args: &Args, bytes: &[u8], html: &[u8]) -> Result<Checked, Failure> {
         return Err(anyhow!("a statement of the kind `{}`; this version knows `{KIND}`", printable(&kind)).into());
     }
     let asked = replay.map_or(0, |replay| replay.sample);
+    let drawn = if asked == 0 { SAMPLE } else { asked };
     let question = |sample, seed| {
         let (by, program) = (by.clone(), program.clone());
         Question { by, program, period, dated, sample, seed }
@@ -238,7 +244,7 @@ fn compare(args: &Args, bytes: &[u8], html: &[u8]) -> Result<Checked, Failure> {
     }
     let statement = match (&args.seed, args.sample) {
         (None, None) => again,
-        (other, sample) => look(args, &question(sample.unwrap_or(asked.max(1)), other.clone()))?,
+        (other, sample) => look(args, &question(sample.unwrap_or(drawn), other.clone()))?,
     };
     let exit_code = if differences.is_empty() { statement.exit_code } else { REFUSED };
     Ok(Checked { signed: true, differences, statement: Some(statement), exit_code })

@@ -4,6 +4,7 @@ use crate::escape::Line;
 use crate::time::utc;
 use base64ct::{Base64, Encoding};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
+use portcullis_evidence::verify::TrustFile;
 use sha2::{Digest, Sha256};
 
 const STYLE: &str = include_str!("style.css");
@@ -80,6 +81,31 @@ pub fn table(caption: &str, rows: &[(&str, Option<String>)]) -> Markup {
                         td { @if let Some(value) = value { (Line(value)) } @else { em { "not known" } } }
                     }
                 }
+            }
+        }
+    }
+}
+
+/// Renders a text of this program, in which backticks mark code.
+#[must_use]
+pub fn marked(text: &str) -> Markup {
+    html! {
+        @for (at, part) in text.split('`').enumerate() {
+            @if at % 2 == 1 { code { (part) } } @else { (part) }
+        }
+    }
+}
+
+/// The table of the files of a trust folder.
+#[must_use]
+pub fn trust_files(files: &[TrustFile]) -> Markup {
+    html! {
+        table {
+            caption { "Files of the trust folder: whose signatures were accepted" }
+            thead { tr { th scope="col" { "File" } th scope="col" { "SHA-256" } } }
+            tbody {
+                @for file in files { tr { td { (Line(&file.name)) } td { code { (file.digest.to_string()) } } } }
+                @if files.is_empty() { tr { td colspan="2" { "none" } } }
             }
         }
     }

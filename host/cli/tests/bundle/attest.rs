@@ -124,6 +124,12 @@ fn a_period_is_attested_and_made_again() {
     assert_eq!((code, &checked["differences"]), (SIMULATED, &none), "{checked}");
     let replay = &checked["statement"]["replay"];
     assert_eq!((&replay["seed"], &replay["replayed"]), (&"auditor".into(), &3.into()));
+    // A statement without a replay says so, and the auditor can replay all the same.
+    assert_eq!(attest(&scene, "card", "blind", &format!("{EVER} --sample 0")).1["replay"], Value::Null);
+    let (code, checked) = check(&scene, "card", "blind", " --seed auditor");
+    assert_eq!((code, &checked["statement"]["replay"]["replayed"]), (SIMULATED, &12.into()), "{checked}");
+    let empty = "attest @card --trust @trust --check @blind --signer @operator.pub --seed auditor --sample 0";
+    assert_eq!(scene.code(empty), 1);
     // A page that was changed.
     copy(&scene.path("out"), &scene.path("painted"));
     std::fs::write(scene.path("painted/attestation.html"), page.replace("end-open", "")).unwrap();

@@ -32,7 +32,7 @@ pub struct Trust {
 }
 
 /// A file of the trust folder whose content is trusted.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TrustFile {
     /// Path of the file below the trust folder.
     pub name: String,

@@ -2,7 +2,7 @@
 
 use super::words::{assurance, false_descriptions, meaning};
 use crate::escape::Line;
-use crate::page::{Origin, table};
+use crate::page::{Origin, marked, table, trust_files};
 use crate::time::utc;
 use maud::{Markup, html};
 use portcullis_core::hex::Hex;
@@ -68,14 +68,7 @@ fn about(report: &Report, making: &Making) -> Markup {
     html! {
         h2 { "About this check" }
         (table("What was checked, when and with what", &rows))
-        table {
-            caption { "Files of the trust folder: whose signatures were accepted" }
-            thead { tr { th scope="col" { "File" } th scope="col" { "SHA-256" } } }
-            tbody {
-                @for file in &making.trusted { tr { td { (Line(&file.name)) } td { code { (file.digest.to_string()) } } } }
-                @if making.trusted.is_empty() { tr { td colspan="2" { "none" } } }
-            }
-        }
+        (trust_files(&making.trusted))
     }
 }
 
@@ -117,15 +110,6 @@ fn properties(report: &Report) -> Markup {
                     ul { @for found in &conclusion.reasons { li { (reason(found)) } } }
                 }
             }
-        }
-    }
-}
-
-/// Renders a text of this program, in which backticks mark code.
-fn marked(text: &str) -> Markup {
-    html! {
-        @for (at, part) in text.split('`').enumerate() {
-            @if at % 2 == 1 { code { (part) } } @else { (part) }
         }
     }
 }
