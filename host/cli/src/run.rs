@@ -86,7 +86,8 @@ pub(crate) struct Args {
     /// Exit with 3 when anything was refused.
     #[arg(long)]
     fail_on_refuse: bool,
-    /// Go on after a line that is not an item; the exit code is still 1.
+    /// Continue after an invalid line of the input; the exit code is still 1. Default: the first invalid line ends the
+    /// input.
     #[arg(long)]
     keep_going: bool,
     /// Size of the spans that are judged. Default: whole texts are cut into spans, an engine's candidates are judged

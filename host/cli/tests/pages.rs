@@ -13,7 +13,8 @@ use std::sync::Mutex;
 
 /// Pages that another test runs, together with further programs.
 const ELSEWHERE: [(&str, &str); 1] = [("docs/tutorials/your-model-server.md", "gateway")];
-/// Files that are test data, or that are read in a bundle or package, not as pages.
+/// Beginnings of the paths of `.md` files that are not pages: test data, and READMEs that the program writes into
+/// folders that it makes.
 const NOT_PAGES: [&str; 4] = ["tests/golden/0", "tests/cases/", "host/evidence/src/", "host/policy/src/"];
 /// The parts of a checkout that pages use.
 const CHECKOUT: [&str; 7] = ["policies", "examples", "tests", "host", "rtl", "bitstreams", ".venv"];

@@ -48,7 +48,7 @@ struct FullCandidate<'a> {
     call: Option<CallLine<'a>>,
 }
 
-/// A tool call; its arguments are an object, or a string with the engine's text.
+/// A tool call. Its arguments are a JSON object, or a string that contains the JSON text as the engine wrote it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct CallLine<'a> {

@@ -1,6 +1,6 @@
 //! OpenTelemetry traces, by the conventions for generative AI: one span per request, and one for the model's answer.
-//! Spans contain no text, only names in the configuration, ids that the gateway made, codes and counts. Spans wait in a
-//! bounded queue for an export thread. If the queue is full, spans are dropped; requests never wait.
+//! Spans contain no text of a request or an answer, only names from configuration and policy, ids, codes and numbers.
+//! Spans wait in a bounded queue for an export thread. If the queue is full, spans are dropped; requests never wait.
 
 use crate::answer::AnswerEnd;
 use crate::config::{self, ConfigError, UpstreamKind};

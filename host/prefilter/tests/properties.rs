@@ -145,7 +145,7 @@ proptest! {
         prop_assert_eq!(&forward, &backward);
     }
 
-    /// The order of the evaluators and their isolation make no difference.
+    /// Evaluators in another order, each in a thread of its own, give the same verdicts as the usual filter.
     #[test]
     fn order_and_isolation_make_no_difference(text in input(), turn in 0usize..5) {
         static TURNED: OnceLock<[Prefilter; 5]> = OnceLock::new();

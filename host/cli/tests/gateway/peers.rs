@@ -55,7 +55,7 @@ fn clients_of_the_tutorial_and_a_proxy_read_answers_and_refusals() {
             let said = said(python(&peers).args(["-c", &ported(block_after(&page, words, "python"))]));
             assert!(is_end(&said), "{words} {said}");
         }
-        let block = ported(block_after(&page, "LlamaIndex hides", "python"));
+        let block = ported(block_after(&page, "LlamaIndex does not show", "python"));
         let index = said(python(&peers).args(["-c", &block]));
         assert_eq!(index.trim() == "<ended>", refuses, "{index}");
         // Node.js searches for packages beside the program.

@@ -127,7 +127,8 @@ impl Package {
         text
     }
 
-    /// Every file of the listing: the package's own, or those of its composition, and the prelude.
+    /// The files of the listing: the prelude, and the files of the package. A member of a composition has the files of
+    /// the composition instead of its own.
     #[must_use]
     pub fn listed(&self) -> BTreeMap<&str, &[u8]> {
         let files = self.composition.as_deref().unwrap_or(&self.files);
