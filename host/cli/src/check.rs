@@ -13,10 +13,10 @@ use std::path::PathBuf;
 
 /// Checks a bundle whole: `verify` and `replay` over one snapshot of its files.
 ///
-/// Exit codes: 0 everything is affirmed, every stream ended, everything that it was given was judged, and every record
-/// replays; 5 something is missing, did not end, was not asked for, or is of a version that this program does not know;
-/// 10 nothing is contradicted, but simulated, with `--allow-sim`; 3 something is contradicted, or is not a bundle; 1
-/// an error; 2 usage.
+/// Exit codes: 0 everything is affirmed, every stream ended, everything that a stream was given was judged, and every
+/// record replays; 5 something is missing or could not be checked, a stream has no end, a part of what a stream was
+/// given was never judged, or something is of a version that this program does not know; 10 nothing is contradicted,
+/// but simulated, with `--allow-sim`; 3 something is contradicted, or is not a bundle; 1 an error; 2 usage.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Folder of the bundle, or a tar archive of it.

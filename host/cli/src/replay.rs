@@ -15,10 +15,10 @@ use std::path::PathBuf;
 /// Replays text by text: policy, settings, anchors, texts and salts give the descriptors and determinations on record,
 /// or not.
 ///
-/// Exit codes: 0 every stream ended, everything that it was given was judged, and every record replays; 5 something is
-/// withheld, did not end, was not asked for, ended in a fault, or is of a version that this program does not know; 3 a
-/// record is not what the replay gives, or a file of the bundle is broken; 1 an error; 2 usage. Whether the records are
-/// the card's is what `verify` tells; `check` does both.
+/// Exit codes: 0 every stream ended, everything that a stream was given was judged, and every record replays; 5
+/// something is withheld, a stream has no end or ended in a fault, a part of what a stream was given was never judged,
+/// or something is of a version that this program does not know; 3 a record is not what the replay gives, or a file of
+/// the bundle is broken; 1 an error; 2 usage. `verify` checks whether the records are the card's; `check` does both.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Folder of the bundle, or a tar archive of it.
