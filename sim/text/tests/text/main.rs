@@ -1,6 +1,6 @@
 //! Compares the card's text scan with the software walk over generated packages and the shipped policies: classes,
-//! UTF-8 and state are equal after every byte, or, in one half of the entries, at the end. Compares the text lane, which
-//! reads texts from windows, with a model of its answers.
+//! UTF-8 and state are equal after every byte, or, in one half of the entries, at the end. Compares the text lane,
+//! which reads texts from windows, with a model of its answers.
 //!
 //! `PORTCULLIS_LONG` makes the runs longer.
 #![cfg(test)]
