@@ -1,12 +1,13 @@
 // Account numbers (ISO 13616): remainders by 97 (ISO 7064) of up to eight numbers at once.
 //
-// The two letters of the country say how many characters follow and, with the two digits, which
-// remainder they must leave. The groups of a number are of one size, the last no longer. A ninth
-// number at once is reported.
+// The two letters of the country give the number of characters that follow. Together with the two
+// check digits, they also give the remainder that these characters must leave. All groups of a
+// number have the same size; only the last may be smaller. If a ninth number begins while eight are
+// being read, it is reported as found.
 //
 // Latency: `state_o` and `found_o` one clock after an item.
 // After reset: nothing is under way.
-// The caller owes: a start only while no item is under way; no write then either.
+// Duties of the caller: no start and no write while an item is under way.
 module text_accounts
   import text_pkg::*;
 (

@@ -1,13 +1,14 @@
 // Card numbers: sums for the check digit (ISO/IEC 7812-1, annex B) over the digits of a run.
 //
-// Found is a window of 12 to 19 digits with a right check digit that is a whole run, or that begins
-// where a group begins, with a network's first digits and length, in regular groups: of one size,
-// the last no longer, or four, six and the rest. One repeated digit is not a number.
+// Found is a window of 12 to 19 digits with a valid check digit, in two cases. It is a whole run; or
+// it begins where a group begins, has the first digits and the length of a card network, and its
+// groups are regular. Groups are regular if all have the same size or only the last is smaller, or
+// if they have four, six and the remaining digits. A window of one repeated digit does not count.
 //
 // Latency: `state_o` two clocks after an item, `found_o` three.
 // After reset: nothing is under way.
-// The caller owes: a start only while no item is under way; no write then either; an end only
-// behind a byte.
+// Duties of the caller: no start and no write while an item is under way; an end only behind a
+// byte.
 module text_cards
   import text_pkg::*;
 (

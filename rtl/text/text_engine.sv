@@ -6,8 +6,8 @@
 //
 // Latency: `found_o` of an item five clocks after it; `state_o` two clocks after it.
 // After reset: nothing is under way.
-// The caller owes: a start only while no item is under way; no write then either; an end only
-// behind a byte.
+// Duties of the caller: no start and no write while an item is under way; an end only behind a
+// byte.
 module text_engine
   import text_pkg::*;
 #(
