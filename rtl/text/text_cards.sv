@@ -1,9 +1,10 @@
 // Card numbers: sums for the check digit (ISO/IEC 7812-1, annex B) over the digits of a run.
 //
-// Found is a window of 12 to 19 digits with a valid check digit, in two cases. It is a whole run; or
-// it begins where a group begins, has the first digits and the length of a card network, and its
-// groups are regular. Groups are regular if all have the same size or only the last is smaller, or
-// if they have four, six and the remaining digits. A window of one repeated digit does not count.
+// Found is a window of 12 to 19 digits with a valid check digit, in two cases. It is a whole run;
+// or it begins where a group begins, has the first digits and the length of a card network, and
+// its groups are regular. Groups are regular if all have the same size or only the last is
+// smaller, or if they have four, six and the remaining digits. A window of one repeated digit does
+// not count.
 //
 // Latency: `state_o` two clocks after an item, `found_o` three.
 // After reset: nothing is under way.
