@@ -163,12 +163,13 @@ fn header(rows: &str) -> String {
         }
     };
     format!(
-        "# Timing\n\nWritten by `cargo xtask timing`: Yosys `synth_ecp5`, then nextpnr, seed 1, on an LFE5U-85F of speed grade 8, each module alone \
-         between registers. **A regression guard.**\nThe task fails if a module is slower than its required frequency. It compares nothing \
-         with an earlier run: a longer path that still\nreaches the frequency, or is in a module without one, passes. The page is not a result for the \
-         UltraScale+ parts of\nF2 and Alveo, on which nothing has been placed; there only the vendor's tool can say what is reached.\n\n\
-         Gate and ring must reach {} MHz here, the hash core, the log and the registers {} MHz. The other modules have no required frequency.\n\
-         Shells run the card at half the clock of the bus, 125 MHz.\n\n{routers}\
+        "# Timing\n\n\
+         Written by `cargo xtask timing`: Yosys `synth_ecp5`, then nextpnr, seed 1, on an LFE5U-85F of speed grade 8, each\n\
+         module alone between registers. **A guard of minimum frequencies.** The task fails if a module is slower than its\n\
+         required frequency; a path that grew can still pass. The page is not a result for the UltraScale+ parts of F2 and\n\
+         Alveo, on which nothing has been placed; there only the vendor's tool can say what is reached.\n\n\
+         Gate and ring must reach {} MHz here; the hash core, the log, the registers and the text window {} MHz. The other\n\
+         modules have no required frequency. Shells run the card at half the clock of the bus, 125 MHz.\n\n{routers}\
          | module | what | MHz | LUT4 | flip-flops | longest path |\n| --- | --- | --- | --- | --- | --- |\n",
         FLOOR / 10,
         LOW_FLOOR / 10,
