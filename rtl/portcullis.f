@@ -60,6 +60,7 @@ rtl/ring/ring_doorbell.sv
 rtl/ring/ring_fetch.sv
 rtl/ring/ring_watchdog.sv
 rtl/ring/ring_write.sv
+rtl/text/text_next.sv
 rtl/text/text_automaton.sv
 rtl/text/text_engine.sv
 rtl/text/text_utf8.sv

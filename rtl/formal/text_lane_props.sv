@@ -245,11 +245,12 @@ module text_lane_props
         assert (dut.established_q == established_q);
       if (dut.unsettled_q) begin
         assert (dut.answer_slot_q == answered_slot_q && dut.answer_q.agrees == agrees_q);
-        assert (32'(answered_slot_q) < MaxStreams && dut.answer_q.classes == answered_classes_q);
+        assert (32'(answered_slot_q) < MaxStreams && dut.answer_q.classes
+            == (agrees_q ? answered_classes_q : '0));
         assert (dut.answer_scan_q == answered_state_q);
         assert (dut.answer_q.call == answered_call_q);
         if (answered_slot_q == watched)
-          assert (dut.answer_q.established == answered_established_q);
+          assert (dut.answer_q.established == (agrees_q ? answered_established_q : '0));
       end
 
       // ---- not vacuous: a second entry of a slot that starts behind an admitted one, one behind a

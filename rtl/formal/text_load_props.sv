@@ -2,7 +2,8 @@
 // is known of the tables, whether they are whole and whether they are refused stay as they are,
 // whatever bytes and clears arrive. A write comes only with a byte that is taken. Every write is
 // inside its memory and names a part that there is; a next state, a class, a row and a length that
-// are written are in range, so that the scan never leaves the states that were declared. Refused
+// are written are in range, so that the scan never leaves the states that were declared. A word of
+// next states has what was last written for its lower classes. Refused
 // tables write nothing and are not whole until a clear.
 //
 // Proved for two engines of 8 states and 4 classes.
@@ -75,6 +76,13 @@ module text_load_props
   assign is_engine = 32'(write.part) < Engines;
   assign most_states = is_engine ? 13'(States) : 13'd256;
 
+  // The last next state that was written for each place in a word of four classes.
+  logic [3:0][StateBits-1:0] word_q;
+  always_ff @(posedge clk) begin
+    if (rst || (clear && !locked)) word_q <= '0;
+    else if (write.valid && write.memory == MemNext) word_q[write.at[1:0]] <= write.data[11:0];
+  end
+
   state_e state, then_state;
   logic part_is_engine, states_fit, classes_fit, shift_fits, rows_fit, digits_fit;
   assign state = state_e'(dut.state_q);
@@ -101,21 +109,23 @@ module text_load_props
         if (write.part == UnitAccounts) assert (tables.accounts);
         if (is_engine) assert (write.part < tables.engines);
         case (write.memory)
-          MemMap: assert (write.address < 18'd256 && 32'(write.data) < ByteClasses);
+          MemMap: assert (write.row == '0 && 32'(write.data) < ByteClasses);
           MemNext: begin
-            assert (13'(write.address[17:6]) < most_states && write.address[5:0] < 6'(ByteClasses));
+            assert (13'(write.row) < most_states && 32'(write.at) < ByteClasses);
             assert (13'(write.data[11:0]) < dut.states_q && dut.states_q <= most_states);
-            assert (write.address[17:6] < dut.states_q[11:0]);
+            assert (13'(write.row) < dut.states_q);
+            for (int unsigned i = 0; i < 4; i++)
+              assert (write.word[i] == (32'(write.at[1:0]) > i ? word_q[i] : write.data[11:0]));
           end
-          MemRowOf: assert (is_engine && write.address < 18'(States) && write.data < 16'd256);
-          MemRow: assert (is_engine && write.address < 18'd1024 && write.address[1:0] != 2'd3);
-          MemIds: assert (is_engine && write.address < 18'(EngineClasses));
-          MemPrefix: assert (write.part == UnitCards && write.address < 18'd8192
+          MemRowOf: assert (is_engine && 32'(write.row) < States && write.at == '0
+              && write.data < 16'd256);
+          MemRow: assert (is_engine && write.row < 12'd256 && write.at < 8'd3);
+          MemIds: assert (is_engine && write.row == '0 && write.at >= 8'd4
+              && 32'(write.at) < 4 + EngineClasses);
+          MemPrefix: assert (write.part == UnitCards && write.row < 12'd512 && write.at < 8'd16
               && write.data < 16'd512);
-          MemLengths: assert (write.part == UnitCards && write.address < 18'd4096
-              && write.address[2:0] < 3'd6);
-          MemCountry: assert (write.part == UnitAccounts && write.address[9:5] < 5'd26
-              && write.address[4:0] < 5'd26 && write.address < 18'd1024
+          MemLengths: assert (write.part == UnitCards && write.row < 12'd512 && write.at < 8'd6);
+          MemCountry: assert (write.part == UnitAccounts && write.row < 12'd26 && write.at < 8'd26
               && (write.data == '0 || (write.data > 16'd4 && write.data < 16'd35)));
           default: assert (1'b0);
         endcase
@@ -123,15 +133,17 @@ module text_load_props
 
       // ---- what the induction needs
       assert (state <= StBad);
+      if (!(state inside {StPad, StDone, StBad})) begin
+        assert (dut.at_q <= dut.last_at && 13'(dut.row_q) < dut.rows);
+        assert (dut.pairs || !dut.second_q);
+        assert (dut.earlier_q == word_q[2:0]);
+      end
       if (state == StHeader) begin
-        assert (dut.at_q < 19'd48 && dut.total_q == 32'(dut.at_q) && dut.part_q == 4'd0);
-        if (dut.at_q <= 19'd12) assert (tables.engines == '0);
-        if (dut.at_q <= 19'd13) assert (!tables.cards && !tables.accounts);
+        assert (dut.total_q == TotalBits'(dut.at_q) && dut.part_q == 4'd0);
+        if (dut.at_q <= 8'd12) assert (tables.engines == '0);
+        if (dut.at_q <= 8'd13) assert (!tables.cards && !tables.accounts);
       end
       if (state != StBad) assert (32'(tables.engines) <= Engines);
-      if (state != StRows && state != StLengths && state != StBad) begin
-        assert (dut.row_q == '0 && dut.set_q == '0 && dut.ago_q == '0);
-      end
       if (!(state inside {StHeader, StDone, StBad})) begin
         assert (part_is_engine ? dut.part_q < tables.engines
             : dut.part_q == UnitCards ? tables.cards
@@ -139,35 +151,27 @@ module text_load_props
       end
       case (state)
         StSizes: begin
-          assert (dut.at_q < 19'd8);
-          if (dut.at_q > 19'd1) assert (states_fit);
-          if (dut.at_q > 19'd3) assert (classes_fit);
-          if (dut.at_q > 19'd5) assert (shift_fits);
+          if (dut.at_q > 8'd1) assert (states_fit);
+          if (dut.at_q > 8'd3) assert (classes_fit);
+          if (dut.at_q > 8'd5) assert (shift_fits);
         end
-        StMap: assert (dut.at_q < 19'd256 && states_fit && classes_fit && shift_fits);
-        StNext: assert (32'(dut.at_q) < (32'(dut.states_q) << dut.shift_q) * 2 && states_fit
-            && classes_fit && shift_fits);
+        StMap, StNext: assert (states_fit && classes_fit && shift_fits);
         StReports: begin
-          assert (dut.at_q < 19'd20 && part_is_engine && states_fit);
-          if (dut.at_q > 19'd1) assert (dut.ids_q <= 5'd16);
-          if (dut.at_q > 19'd3) assert (rows_fit);
+          assert (part_is_engine && states_fit);
+          if (dut.at_q > 8'd1) assert (dut.ids_q <= 5'd16);
+          if (dut.at_q > 8'd3) assert (rows_fit);
         end
-        StRowOf: assert (dut.at_q < 19'(dut.states_q) && part_is_engine && states_fit && rows_fit);
-        StRows: assert (dut.row_q < 9'd256 && 10'(dut.row_q) < 10'(dut.rows_q) && rows_fit
-            && dut.set_q < 2'd3 && part_is_engine);
+        StRowOf: assert (part_is_engine && states_fit && rows_fit);
+        StRows: assert (part_is_engine && rows_fit);
         StDigits: begin
-          assert (dut.at_q < 19'd8 && dut.part_q == UnitCards);
-          if (dut.at_q > 19'd1) assert (digits_fit);
+          assert (dut.part_q == UnitCards);
+          if (dut.at_q > 8'd1) assert (digits_fit);
         end
-        StPrefix: assert (32'(dut.at_q) < 32'(dut.digits_q) * 32 && digits_fit
-            && dut.part_q == UnitCards);
-        StLengths: assert (10'(dut.row_q) < dut.digits_q && digits_fit && dut.ago_q < 3'd6
-            && dut.part_q == UnitCards);
-        StCountry: assert (dut.part_q == UnitAccounts && dut.letter_q < 5'd26
-            && dut.letter2_q < 5'd26
-            && 32'(dut.at_q) == 32'(dut.letter_q) * 26 + 32'(dut.letter2_q));
+        StPrefix, StLengths: assert (dut.part_q == UnitCards && digits_fit);
+        StCountry: assert (dut.part_q == UnitAccounts);
         StPad: begin
-          assert (dut.at_q < 19'(dut.total_q[2:0]));
+          assert (dut.at_q == '0 && !dut.second_q && dut.row_q < 12'(dut.total_q[2:0]));
+          assert (dut.earlier_q == word_q[2:0]);
           assert (then_state inside {StSizes, StReports, StDigits, StCountry, StDone});
           if (then_state == StReports) assert (part_is_engine && states_fit);
           if (then_state == StDigits) assert (dut.part_q == UnitCards);
@@ -175,16 +179,11 @@ module text_load_props
         end
         default: ;
       endcase
-      if (state != StCountry && state != StBad && !(dut.part_q == UnitAccounts))
-        assert (dut.letter_q == '0 && dut.letter2_q == '0);
-      if (state inside {StSizes, StMap, StNext}) assert (dut.letter_q == '0 && dut.letter2_q == '0);
-      if (state == StPad && then_state != StDone)
-        assert (dut.letter_q == '0 && dut.letter2_q == '0);
 
       // ---- not vacuous
       cover (tables.complete && tables.engines == '0);
       cover (tables.complete && locked && valid && clear);
-      cover (bad && dut.total_q == 32'd13);
+      cover (bad && dut.total_q == TotalBits'(13));
       cover (write.valid && write.memory == MemMap && write.part == UnitCards);
     end
   end

@@ -22,14 +22,14 @@ package text_pkg;
 
   // ---- the tables
   typedef enum logic [3:0] {
-    MemMap,      // The class of each byte.
-    MemNext,     // Next state, at {state, class of the byte}.
-    MemRowOf,    // The row of reports of each state.
-    MemRow,      // A row's sets of classes, at {row, set}: now, before, at the end.
-    MemIds,      // The class of each bit of a row.
-    MemPrefix,   // Next state of the first-digits automaton, at {state, digit}.
-    MemLengths,  // Lengths, at {state of the first digits, digits ago}.
-    MemCountry   // Length of a country's account numbers, at {letter, letter}.
+    MemMap,      // The class of each byte, at the byte.
+    MemNext,     // Next state, by state and class of the byte.
+    MemRowOf,    // The row of reports, by state.
+    MemRow,      // A row's sets of classes: now, before, at the end.
+    MemIds,      // The class of each bit of a row; the first at 4.
+    MemPrefix,   // Next state of the first-digits automaton, by state and digit.
+    MemLengths,  // Lengths, by state of the first digits and digits ago.
+    MemCountry   // Length of a country's account numbers, by its letters; 0: it has none.
   } memory_e;
 
   localparam logic [3:0] UnitCards = 4'd14;
@@ -39,8 +39,11 @@ package text_pkg;
     logic        valid;
     logic [3:0]  part;     // An engine, UnitCards or UnitAccounts.
     memory_e     memory;
-    logic [17:0] address;
+    logic [StateBits-1:0] row;
+    logic [7:0] at;          // In the row.
     logic [15:0] data;
+    // Of MemNext: the entry, and those before it in the same four classes of its state.
+    logic [3:0][StateBits-1:0] word;
   } table_write_t;
 
   // Contents of the tables, from their header.
@@ -61,10 +64,10 @@ package text_pkg;
   typedef struct packed {
     logic [GapStateBits-1:0] gap;      // 0: no number is in progress.
     logic [PrefixStateBits-1:0] prefix;
-    // Running sums after each of the last 20 digits, the newest lowest, 4 bits each. One sum
-    // doubles the even digits, the other the odd digits.
-    logic [1:0][79:0] sums;
-    logic plain;                       // The first of the sums does not double the last digit.
+    // Two running sums, each after each of the last 20 digits, the newest lowest, 4 bits each. Each
+    // doubles every other digit: the first not the last digit, the second not the one before it.
+    logic [79:0] plain;
+    logic [79:0] doubled;
     // For each length, the digits at which a number of that length may begin, according to its
     // first digits; bit 0 is the last digit.
     logic [CardLengths-1:0][LongestCard-1:0] begins;
@@ -87,11 +90,12 @@ package text_pkg;
   endfunction
 
   // ---- the state of the unit of account numbers
-  localparam int unsigned Candidates = 8;
+  localparam int unsigned Candidates = 4;
 
   typedef struct packed {
-    logic [5:0] first;  // Size of the first group; 0 until it is complete.
-    logic [5:0] size;
+    logic [5:0] first;  // Size of the first group so far.
+    logic closed;       // The first group is complete;
+    logic [5:0] room;   // and this many more characters fit into the present one.
   } groups_t;
 
   typedef struct packed {
@@ -103,14 +107,15 @@ package text_pkg;
 
   typedef struct packed {
     logic [1:0] length;  // 0; 2: two letters; 3: two letters and a digit.
-    logic [2:0][5:0] values;  // The last one lowest.
+    logic [5:0] left;    // Characters after the check digits.
+    logic [6:0] target;  // The remainder of these, if the missing check digits were 0.
     groups_t groups;
   } head_t;
 
   typedef struct packed {
     logic [GapStateBits-1:0] gap;
     head_t head;               // Start of a number at the letter before the last.
-    logic [5:0] letter;        // The last character if it is a letter, else 0.
+    logic [4:0] letter;        // The last character if it is a letter: 1 to 26; else 0.
     candidate_t [Candidates-1:0] candidates;
     logic adjacent;            // The last byte was a letter or digit.
   } accounts_t;

@@ -1,165 +1,209 @@
-// Account numbers (ISO 13616): remainders by 97 (ISO 7064) of up to eight numbers at once.
+// Account numbers (ISO 13616): remainders by 97 (ISO 7064) of up to four numbers at once.
 //
 // The two letters of the country give the number of characters that follow. Together with the two
 // check digits, they also give the remainder that these characters must leave. All groups of a
-// number have the same size; only the last may be smaller. If a ninth number begins while eight are
+// number have the same size; only the last may be smaller. If a fifth number begins while four are
 // being read, it is reported as found.
 //
-// Latency: `state_o` and `found_o` one clock after an item.
+// Latency: the state three clocks after an item, `found_o` two.
 // After reset: nothing is under way.
 // Duties of the caller: no start and no write while an item is under way.
 module text_accounts
   import text_pkg::*;
 (
-    input  logic                    clk_i,
-    input  logic                    rst_i,
-    input  table_write_t            write_i,  // Of this part.
-    input  logic                    start_i,
-    input  accounts_t               state_i,
-    input  item_t                   item_i,
-    input  logic [GapStateBits-1:0] gap_i,    // The automaton of gaps after a byte.
-    output accounts_t               state_o,
-    output logic                    found_o
+    input  logic         clk_i,
+    input  logic         rst_i,
+    input  table_write_t write_i,  // Of this part.
+    input  logic         start_i,
+    input  accounts_t    state_i,
+    input  item_t        item_i,
+    input  logic         dead_i,   // The automaton of gaps is dead after the byte.
+    output accounts_t    state_o,  // Without `gap`.
+    output logic         found_o
 );
-  logic [5:0] lengths[1024];
-  always_ff @(posedge clk_i) begin
-    if (write_i.valid && write_i.memory == MemCountry)
-      lengths[write_i.address[9:0]] <= write_i.data[5:0];
-  end
+  // ---- arithmetic by 97
+  typedef logic [6:0] residue_t;
 
-  typedef struct packed {
-    logic    regular;
-    groups_t groups;
-  } grouped_t;
+  // `a + b` for an `a` below 97 and a `b` up to 97.
+  function automatic residue_t sum97(residue_t a, residue_t b);
+    logic [7:0] sum;
+    sum = 8'(a) + 8'(b);
+    return residue_t'(sum < 8'd97 ? sum : sum - 8'd97);
+  endfunction
 
+  // A table of `start + i * step`: a multiplication or a division would be a long path.
+  typedef residue_t [127:0] multiples_t;
+  function automatic multiples_t multiples(int unsigned start, int unsigned step);
+    multiples_t values;
+    for (int unsigned i = 0; i < 128; i++) values[i] = residue_t'((start + i * step) % 97);
+    return values;
+  endfunction
+
+  // A digit moves the characters before it by 10, a letter by 100.
+  localparam multiples_t ByTen = multiples(0, 10);
+  localparam multiples_t ByHundred = multiples(0, 100);
+  // The remainder that the characters behind letters `a`, `b` and check digits `c`, `d` must leave:
+  // 18 (1 - k) (mod 97), where k is 9 a + 3 b + 10 c + d. 10^4 is 9, 10^2 is 3, and the inverse of
+  // 10^6 is 18. Letters count from 1 here; their values begin with 10.
+  localparam multiples_t OfFirst = multiples(18 + 32 * 9, 32);
+  localparam multiples_t OfSecond = multiples(43 * 9, 43);
+  localparam multiples_t OfThird = multiples(0, 14);
+  localparam multiples_t OfFourth = multiples(0, 79);
+
+  // ---- groups
+  localparam groups_t OneCharacter = '{first: 6'd1, closed: 1'b0, room: 6'd0};
+
+  function automatic logic is_regular(groups_t groups, logic adjacent);
+    return !groups.closed || adjacent == (groups.room != 6'd0);
+  endfunction
   // The groups with one more character.
-  function automatic grouped_t with_one(groups_t groups, logic adjacent);
-    grouped_t more;
-    more.groups.first = adjacent || groups.first != 6'd0 ? groups.first : groups.size;
-    more.groups.size = adjacent ? groups.size + 6'd1 : 6'd1;
-    more.regular = (adjacent || groups.first == 6'd0 || groups.size == groups.first)
-        && (more.groups.first == 6'd0 || more.groups.size <= more.groups.first);
+  function automatic groups_t with_one(groups_t groups, logic adjacent);
+    groups_t more;
+    more = groups;
+    if (!adjacent) begin
+      more.closed = 1'b1;
+      more.room = groups.first - 6'd1;
+    end else if (groups.closed) more.room = groups.room - 6'd1;
+    else more.first = groups.first + 6'd1;
     return more;
   endfunction
 
-  // 64 i (mod 97): a division would be a long path.
-  localparam logic [6:0] High97[32] = '{
-    7'd0, 7'd64, 7'd31, 7'd95, 7'd62, 7'd29, 7'd93, 7'd60, 7'd27, 7'd91, 7'd58, 7'd25,
-    7'd89, 7'd56, 7'd23, 7'd87, 7'd54, 7'd21, 7'd85, 7'd52, 7'd19, 7'd83, 7'd50, 7'd17,
-    7'd81, 7'd48, 7'd15, 7'd79, 7'd46, 7'd13, 7'd77, 7'd44
-  };
-  function automatic logic [6:0] mod97(logic [10:0] value);
-    logic [7:0] sum;
-    sum = 8'(High97[value[10:6]]) + 8'(value[5:0]);
-    return 7'(sum < 8'd97 ? sum : sum - 8'd97);
-  endfunction
+  accounts_t state_q, state_d;
 
-  // The remainder that the characters behind country and check digits must leave:
-  // (1 - k) / 10^6 (mod 97); 10^4 is 9, 10^2 is 3, and the inverse of 10^6 is 18.
-  // 18 (98 - k) (mod 97); no k is above 96.
-  localparam logic [6:0] Target97[128] = '{
-    7'd18, 7'd0, 7'd79, 7'd61, 7'd43, 7'd25, 7'd7, 7'd86, 7'd68, 7'd50, 7'd32, 7'd14,
-    7'd93, 7'd75, 7'd57, 7'd39, 7'd21, 7'd3, 7'd82, 7'd64, 7'd46, 7'd28, 7'd10, 7'd89,
-    7'd71, 7'd53, 7'd35, 7'd17, 7'd96, 7'd78, 7'd60, 7'd42, 7'd24, 7'd6, 7'd85, 7'd67,
-    7'd49, 7'd31, 7'd13, 7'd92, 7'd74, 7'd56, 7'd38, 7'd20, 7'd2, 7'd81, 7'd63, 7'd45,
-    7'd27, 7'd9, 7'd88, 7'd70, 7'd52, 7'd34, 7'd16, 7'd95, 7'd77, 7'd59, 7'd41, 7'd23,
-    7'd5, 7'd84, 7'd66, 7'd48, 7'd30, 7'd12, 7'd91, 7'd73, 7'd55, 7'd37, 7'd19, 7'd1,
-    7'd80, 7'd62, 7'd44, 7'd26, 7'd8, 7'd87, 7'd69, 7'd51, 7'd33, 7'd15, 7'd94, 7'd76,
-    7'd58, 7'd40, 7'd22, 7'd4, 7'd83, 7'd65, 7'd47, 7'd29, 7'd11, 7'd90, 7'd72, 7'd54,
-    7'd36, 7'd0, 7'd0, 7'd0, 7'd0, 7'd0, 7'd0, 7'd0, 7'd0, 7'd0, 7'd0, 7'd0,
-    7'd0, 7'd0, 7'd0, 7'd0, 7'd0, 7'd0, 7'd0, 7'd0, 7'd0, 7'd0, 7'd0, 7'd0,
-    7'd0, 7'd0, 7'd0, 7'd0, 7'd0, 7'd0, 7'd0, 7'd0
-  };
-  function automatic logic [6:0] target(logic [2:0][5:0] head, logic [5:0] digit);
-    logic [6:0] k;
-    k = mod97(11'd9 * 11'(head[2]) + 11'd3 * 11'(head[1]) + 11'd10 * 11'(head[0]) + 11'(digit));
-    return Target97[k];
-  endfunction
+  // ---- characters after the check digits, by country: 0 if there are no such numbers
+  (* no_rw_check *) logic [5:0] left[1024];
+  logic [5:0] left_q;
+  logic asked_q;  // The country was read in the clock before.
+  logic [4:0] letter;
+  always_ff @(posedge clk_i) begin
+    if (write_i.valid && write_i.memory == MemCountry)
+      left[{write_i.row[4:0] + 5'd1, write_i.at[4:0] + 5'd1}]
+          <= write_i.data == '0 ? '0 : 6'(write_i.data - 16'd4);
+    left_q <= left[{state_q.letter, letter}];
+  end
 
-  accounts_t state_q, base, state_d;
-  logic is_digit, is_letter, dead, found_d, placed;
-  logic [5:0] value, length;
-  grouped_t more, head_more;
-  logic [6:0] remainder;
+  accounts_t kept;
+  head_t head;
+  logic is_digit, is_letter, placed, fifth, adjacent;
+  logic [Candidates-1:0] ends;
+  residue_t [Candidates-1:0] last;
+  logic [5:0] value;
+  residue_t target;
   assign is_digit = item_i.data inside {[8'h30 : 8'h39]};
   assign is_letter = item_i.data inside {[8'h41 : 8'h5a], [8'h61 : 8'h7a]};
-  assign value = is_digit ? 6'(item_i.data[3:0]) : 6'(item_i.data[4:0]) + 6'd9;
-  assign dead = gap_i == '0;
+  assign letter = item_i.data[4:0];
+  assign value = is_digit ? 6'(item_i.data[3:0]) : 6'(letter) + 6'd9;
+  assign adjacent = state_q.adjacent;
 
   always_comb begin
-    base = state_q.gap == '0 ? '0 : state_q;
-    base.gap = gap_i;
-    state_d = base;
-    found_d = 1'b0;
-    placed = 1'b0;
-    more = '0;
-    remainder = '0;
-    length = lengths[{5'(base.head.values[2] - 6'd10), 5'(base.head.values[1] - 6'd10)}];
-    head_more = with_one(base.head.groups, base.adjacent);
-    state_d.adjacent = 1'b1;
+    // The length of a country's numbers comes a clock behind its letters; nothing asks for it before
+    // the second check digit.
+    head = state_q.head;
+    if (!asked_q && head.left == 6'd0) head = '0;
+    kept = state_q;
+    kept.head = head;
+    if (asked_q && head.length != 2'd0) kept.head.left = left_q;
+    state_d = state_q;
+    {fifth, placed} = '0;
 
     // ---- the numbers that are being read
     for (int unsigned i = 0; i < Candidates; i++) begin
-      if (base.candidates[i].left != 6'd0) begin
-        // 10^2 is 3.
-        remainder = mod97(11'(base.candidates[i].remainder) * (is_digit ? 11'd10 : 11'd3)
-            + 11'(value));
-        more = with_one(base.candidates[i].groups, base.adjacent);
-        state_d.candidates[i].left = base.candidates[i].left - 6'd1;
-        state_d.candidates[i].remainder = remainder;
-        state_d.candidates[i].groups = more.groups;
-        if (!more.regular || base.candidates[i].left == 6'd1) state_d.candidates[i] = '0;
-        if (more.regular && base.candidates[i].left == 6'd1)
-          found_d |= remainder == base.candidates[i].target;
-      end
+      last[i] = sum97(
+          is_digit ? ByTen[state_q.candidates[i].remainder]
+              : ByHundred[state_q.candidates[i].remainder], 7'(value));
+      ends[i] = state_q.candidates[i].left == 6'd1
+          && is_regular(state_q.candidates[i].groups, adjacent);
+      if (state_q.candidates[i].left > 6'd1
+          && is_regular(state_q.candidates[i].groups, adjacent))
+        state_d.candidates[i] = '{
+            left: state_q.candidates[i].left - 6'd1,
+            remainder: last[i],
+            target: state_q.candidates[i].target,
+            groups: with_one(state_q.candidates[i].groups, adjacent)
+        };
+      else state_d.candidates[i] = '0;
     end
 
     // ---- what may begin one
+    target = is_letter ? sum97(OfFirst[7'(state_q.letter)], OfSecond[7'(letter)])
+        : sum97(head.target, head.length[0] ? OfFourth[7'(item_i.data[3:0])]
+            : OfThird[7'(item_i.data[3:0])]);
     state_d.head = '0;
-    state_d.letter = is_letter ? value : 6'd0;
-    if (base.letter != 6'd0 && is_letter) begin
-      more = with_one('{first: 6'd0, size: 6'd1}, base.adjacent);
-      if (more.regular)
-        state_d.head = '{length: 2'd2, values: {base.letter, value, 6'd0}, groups: more.groups};
-    end
-    if (base.head.length == 2'd2 && is_digit && head_more.regular && length > 6'd4)
+    state_d.letter = is_letter ? letter : '0;
+    if (state_q.letter != '0 && is_letter)
+      state_d.head = '{
+          length: 2'd2,
+          left: '0,
+          target: target,
+          groups: with_one(OneCharacter, adjacent)
+      };
+    if (head.length == 2'd2 && is_digit && is_regular(head.groups, adjacent))
       state_d.head = '{
           length: 2'd3,
-          values: {base.head.values[2:1], value},
-          groups: head_more.groups
+          left: head.left,
+          target: target,
+          groups: with_one(head.groups, adjacent)
       };
-    if (base.head.length == 2'd3 && is_digit && head_more.regular) begin
+    if (head.length == 2'd3 && is_digit && is_regular(head.groups, adjacent)) begin
       for (int unsigned i = 0; i < Candidates; i++) begin
         if (!placed && state_d.candidates[i].left == 6'd0) begin
           placed = 1'b1;
           state_d.candidates[i] = '{
-              left: length - 6'd4,
+              left: head.left,
               remainder: 7'd0,
-              target: target(base.head.values, value),
-              groups: head_more.groups
+              target: target,
+              groups: with_one(head.groups, adjacent)
           };
         end
       end
-      found_d |= !placed;
+      fifth = !placed;
     end
+    if (asked_q && state_d.head.length != 2'd0 && !(state_q.letter != '0 && is_letter))
+      state_d.head.left = left_q;
+    state_d.adjacent = 1'b1;
 
     if (!is_digit && !is_letter) begin
-      found_d = 1'b0;
-      state_d = dead ? '0 : state_q;
-      state_d.gap = gap_i;
+      {ends, fifth} = '0;
+      state_d = kept;
       state_d.adjacent = 1'b0;
+    end
+  end
+
+  // ---- what is found: whether a number ends well is compared a clock later
+  logic fifth_q, found_d;
+  logic [Candidates-1:0] ends_q;
+  residue_t [Candidates-1:0] last_q, targets_q;
+  always_comb begin
+    found_d = fifth_q;
+    for (int unsigned i = 0; i < Candidates; i++)
+      found_d |= ends_q[i] && last_q[i] == targets_q[i];
+  end
+  always_ff @(posedge clk_i) begin
+    for (int unsigned i = 0; i < Candidates; i++) begin
+      last_q[i] <= last[i];
+      targets_q[i] <= state_q.candidates[i].target;
+    end
+    if (rst_i) {ends_q, fifth_q, found_o} <= '0;
+    else begin
+      ends_q <= item_i.kind == ItemByte ? ends : '0;
+      fifth_q <= item_i.kind == ItemByte && fifth;
+      found_o <= found_d;
     end
   end
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
       state_q <= '0;
-      found_o <= 1'b0;
+      asked_q <= 1'b0;
     end else begin
-      found_o <= item_i.kind == ItemByte && found_d;
+      asked_q <= item_i.kind == ItemByte && !dead_i && is_letter && state_q.letter != '0;
       if (start_i) state_q <= state_i;
-      else if (item_i.kind == ItemByte) state_q <= state_d;
+      else if (item_i.kind == ItemByte) state_q <= dead_i ? '0 : state_d;
+      else state_q <= kept;
     end
   end
-  assign state_o = state_q;
+  always_comb begin
+    state_o = state_q;
+    state_o.gap = '0;
+  end
 endmodule

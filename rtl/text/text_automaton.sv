@@ -1,6 +1,6 @@
 // A table-driven automaton: the class of a byte, then the next state by state and class.
 //
-// Latency: one byte a clock; `state_o` after a byte stands two clocks after `valid_i` and holds.
+// Latency: one byte a clock; `state_o` after a byte stands three clocks after `valid_i` and holds.
 // After reset: state 0; tables arbitrary.
 // The caller owes: no start while a byte is under way; tables whose states and classes are below
 // the parameters; no write while a byte is under way.
@@ -10,7 +10,9 @@ module text_automaton
     parameter int unsigned States = 4096,     // Power of two, 2 to 4096.
     parameter int unsigned ByteClasses = 64,  // Power of two, 2 to 64. States x ByteClasses words.
     localparam int unsigned Bits = $clog2(States),
-    localparam int unsigned ClassBits = $clog2(ByteClasses)
+    localparam int unsigned ClassBits = $clog2(ByteClasses),
+    localparam int unsigned BankClasses = ByteClasses < 4 ? ByteClasses : 4,
+    localparam int unsigned Banks = ByteClasses / BankClasses
 ) (
     input  logic            clk_i,
     input  logic            rst_i,
@@ -28,37 +30,47 @@ module text_automaton
     $fatal(1, "text_automaton: ByteClasses must be a power of two, 2 to 64");
   end
 
-  logic [ClassBits-1:0] map[256];
-  (* ram_style = "ultra" *) logic [Bits-1:0] next[States * ByteClasses];
-
-  logic valid_q, started_q;
+  (* no_rw_check *) logic [ClassBits-1:0] map[256];
+  logic [1:0] valid_q;
   logic [ClassBits-1:0] class_q;
-  logic [Bits-1:0] next_q, start_q;
-
-  // The output register of the RAM is the state, except after a start.
-  assign state_o = started_q ? start_q : next_q;
+  // The class as its bank and its place there: a clock of its own for the way to the banks.
+  logic [Banks-1:0] bank_q;
+  logic [$clog2(BankClasses)-1:0] low_q;
 
   always_ff @(posedge clk_i) begin
     if (write_i.valid && write_i.memory == MemMap)
-      map[write_i.address[7:0]] <= write_i.data[ClassBits-1:0];
-    if (write_i.valid && write_i.memory == MemNext)
-      next[{write_i.address[ByteClassBits+:Bits], write_i.address[ClassBits-1:0]}]
-          <= write_i.data[Bits-1:0];
+      map[write_i.at] <= write_i.data[ClassBits-1:0];
     if (valid_i) class_q <= map[byte_i];
-    if (valid_q) next_q <= next[{state_o, class_q}];
+    for (int unsigned b = 0; b < Banks; b++) bank_q[b] <= 32'(class_q) / BankClasses == b;
+    low_q <= class_q[$clog2(BankClasses)-1:0];
   end
 
   always_ff @(posedge clk_i) begin
-    if (rst_i) begin
-      valid_q <= 1'b0;
-      started_q <= 1'b1;
-      start_q <= '0;
-    end else begin
-      valid_q <= valid_i;
-      if (start_i) begin
-        started_q <= 1'b1;
-        start_q <= state_i;
-      end else if (valid_q) started_q <= 1'b0;
-    end
+    if (rst_i) valid_q <= '0;
+    else valid_q <= {valid_q[0], valid_i};
   end
+
+  logic [3:0][Bits-1:0] word;
+  for (genvar c = 0; c < 4; c++) begin : g_word
+    assign word[c] = write_i.word[c][Bits-1:0];
+  end
+
+  text_next #(
+      .States(States),
+      .ByteClasses(ByteClasses)
+  ) u_next (
+      .clk_i(clk_i),
+      .rst_i(rst_i),
+      .write_i(write_i.valid && write_i.memory == MemNext),
+      .write_state_i(write_i.row[Bits-1:0]),
+      .write_class_i(write_i.at[ClassBits-1:0]),
+      .data_i(write_i.data[Bits-1:0]),
+      .word_i(word),
+      .start_i(start_i),
+      .state_i(state_i),
+      .read_i(valid_q[1]),
+      .bank_i(bank_q),
+      .low_i(low_q),
+      .state_o(state_o)
+  );
 endmodule

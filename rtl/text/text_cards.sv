@@ -6,71 +6,48 @@
 // smaller, or if they have four, six and the remaining digits. A window of one repeated digit does
 // not count.
 //
-// Latency: `state_o` two clocks after an item, `found_o` three.
+// Latency: the state three clocks after an item, `found_o` three.
 // After reset: nothing is under way.
 // Duties of the caller: no start and no write while an item is under way; an end only behind a
 // byte.
 module text_cards
   import text_pkg::*;
 (
-    input  logic                    clk_i,
-    input  logic                    rst_i,
-    input  table_write_t            write_i,  // Of this part.
-    input  logic                    start_i,
-    input  cards_t                  state_i,
-    input  item_t                   item_i,
-    input  logic [GapStateBits-1:0] gap_i,    // The automaton of gaps after a byte.
-    output cards_t                  state_o,
-    output logic                    found_o
+    input  logic         clk_i,
+    input  logic         rst_i,
+    input  table_write_t write_i,  // Of this part.
+    input  logic         start_i,
+    input  cards_t       state_i,
+    input  item_t        item_i,
+    input  logic         dead_i,   // The automaton of gaps is dead after the byte.
+    output cards_t       state_o,  // Without `gap`.
+    output logic         found_o
 );
   localparam int unsigned Ago = 6;     // First digits that a network is known by.
   localparam logic [4:0] Many = 5'd20; // More digits than a number has.
 
-  logic [PrefixStateBits-1:0] prefixes[2**PrefixStateBits * 16];
-  logic [Ago-1:0][CardLengths-1:0] lengths[2**PrefixStateBits];
-  always_ff @(posedge clk_i) begin
-    if (write_i.valid && write_i.memory == MemPrefix)
-      prefixes[write_i.address[PrefixStateBits+3:0]] <= write_i.data[PrefixStateBits-1:0];
-    for (int unsigned ago = 0; ago < Ago; ago++)
-      if (write_i.valid && write_i.memory == MemLengths && write_i.address[2:0] == 3'(ago))
-        lengths[write_i.address[3+:PrefixStateBits]][ago] <= write_i.data[CardLengths-1:0];
-  end
-
-  function automatic logic [3:0] sum10(logic [3:0] sum, logic [3:0] value);
-    logic [4:0] both;
-    both = 5'(sum) + 5'(value);
-    return both > 5'd9 ? 4'(both - 5'd10) : both[3:0];
-  endfunction
-
-  // Whether the last digits, one bit for each length, have a right check digit.
-  function automatic logic [CardLengths-1:0] right_sums(logic [1:0][79:0] sums, logic plain,
-                                                     logic [4:0] same);
-    logic [CardLengths-1:0] right;
-    logic [79:0] sum;
-    sum = plain ? sums[0] : sums[1];
-    for (int unsigned i = 0; i < CardLengths; i++)
-      right[i] = sum[3:0] == sum[4*(i+ShortestCard)+:4] && 32'(same) < i + ShortestCard;
-    return right;
+  function automatic logic [79:0] with_digit(logic [79:0] sums, logic [3:0] value);
+    logic [4:0] sum;
+    sum = 5'(sums[3:0]) + 5'(value);
+    return {sums[75:0], sum > 5'd9 ? 4'(sum - 5'd10) : sum[3:0]};
   endfunction
 
   function automatic logic [4:0] one_more(logic [4:0] count);
     return count == Many ? Many : count + 5'd1;
   endfunction
 
-  cards_t state_q, digit_d, state_d;
-  logic is_digit, dead, joins, ended;
-  logic [3:0] digit, doubled;
-  logic [CardLengths-1:0] right, in_groups, may_q, may_d;
-  logic found_q;
+  logic is_byte, is_digit, clear;
+  logic [3:0] digit, twice;
+  assign is_byte = item_i.kind == ItemByte;
   assign is_digit = item_i.data inside {[8'h30 : 8'h39]};
   assign digit = item_i.data[3:0];
-  assign doubled = digit > 4'd4 ? 4'({1'b0, digit, 1'b0} - 6'd9) : 4'({digit, 1'b0});
-  assign dead = gap_i == '0;
-  assign joins = state_q.since == 2'd0 && (item_i.data == 8'h20 || item_i.data == 8'h2d);
+  assign twice = digit > 4'd4 ? 4'({1'b0, digit, 1'b0} - 6'd9) : 4'({digit, 1'b0});
+  assign clear = is_byte && dead_i;
 
-  // ---- one more digit; `begins` follows a clock later
+  // ---- one more digit; its check and its first digits follow
+  cards_t state_q, digit_d, state_d;
   always_comb begin
-    digit_d = state_q.gap == '0 ? cards_start() : state_q;
+    digit_d = state_q;
     if (digit_d.since != 2'd0 && digit_d.size != 5'd0) begin
       // A group is complete. Where its size is another, only what begins with it stays regular.
       if (digit_d.regular != 5'd0 && digit_d.size != digit_d.regular)
@@ -85,84 +62,118 @@ module text_cards
       digit_d.groups &= LongestCard'(1) << (digit_d.size - 5'd1);
     digit_d.same = digit_d.same != 5'd0 && digit_d.last == digit ? one_more(digit_d.same) : 5'd1;
     digit_d.last = digit;
-    digit_d.plain = !digit_d.plain;
-    digit_d.sums[0] = {digit_d.sums[0][75:0],
-        sum10(digit_d.sums[0][3:0], digit_d.plain ? digit : doubled)};
-    digit_d.sums[1] = {digit_d.sums[1][75:0],
-        sum10(digit_d.sums[1][3:0], digit_d.plain ? doubled : digit)};
-    digit_d.prefix = prefixes[{digit_d.prefix, digit}];
+    digit_d.plain = with_digit(state_q.doubled, digit);
+    digit_d.doubled = with_digit(state_q.plain, twice);
     digit_d.run = digit_d.since[1] ? 5'd1 : one_more(digit_d.run);
     digit_d.since = 2'd0;
-    digit_d.gap = gap_i;
-    right = right_sums(digit_d.sums, digit_d.plain, digit_d.same);
-    digit_d.whole = 1'b0;
-    for (int unsigned i = 0; i < CardLengths; i++)
-      if (32'(digit_d.run) == i + ShortestCard) digit_d.whole = right[i];
+  end
 
-    in_groups = digit_d.groups[LongestCard-1:ShortestCard-1];
-    if (digit_d.earlier == {5'd4, 5'd6}) begin
-      if (digit_d.size == 5'd4) in_groups[14-ShortestCard] = 1'b1;
-      if (digit_d.size == 5'd5) in_groups[15-ShortestCard] = 1'b1;
+  // ---- whether the last digits are right, a clock behind: one bit for each length
+  logic check_q, whole;
+  logic [CardLengths-1:0] right, in_groups;
+  always_comb begin
+    whole = state_q.whole && !check_q;
+    for (int unsigned i = 0; i < CardLengths; i++) begin
+      right[i] = state_q.plain[3:0] == state_q.plain[4*(i+ShortestCard)+:4]
+          && 32'(state_q.same) < i + ShortestCard;
+      if (check_q && 32'(state_q.run) == i + ShortestCard) whole = right[i];
+    end
+    in_groups = state_q.groups[LongestCard-1:ShortestCard-1];
+    if (state_q.earlier == {5'd4, 5'd6}) begin
+      if (state_q.size == 5'd4) in_groups[14-ShortestCard] = 1'b1;
+      if (state_q.size == 5'd5) in_groups[15-ShortestCard] = 1'b1;
     end
   end
 
   // ---- any item
+  logic joins, ended;
+  assign joins = state_q.since == 2'd0 && (item_i.data == 8'h20 || item_i.data == 8'h2d);
   always_comb begin
     state_d = state_q;
+    state_d.whole = whole;
     ended = 1'b0;
-    may_d = '0;
     unique case (item_i.kind)
       ItemByte: begin
-        if (is_digit) begin
-          state_d = digit_d;
-          may_d = right & in_groups;
-        end else begin
-          ended = state_q.whole && (!joins || dead);
+        if (is_digit) state_d = digit_d;
+        else begin
+          ended = whole && (!joins || dead_i);
           state_d.since = joins ? 2'd1 : 2'd2;
-          state_d.whole = state_q.whole && joins;
-          state_d.gap = gap_i;
-          if (dead) state_d = cards_start();
+          state_d.whole = whole && joins;
         end
       end
       ItemEnd: begin
-        ended = state_q.whole;
+        ended = whole;
         state_d.whole = 1'b0;
       end
       default: ;
     endcase
+    if (clear) state_d = cards_start();
   end
 
-  // ---- where numbers may begin, a clock behind the rest
-  logic shift_q, clear_q;
+  // ---- where numbers may begin, two clocks behind
+  logic [PrefixStateBits-1:0] prefix;
+  text_next #(
+      .States(2 ** PrefixStateBits),
+      .ByteClasses(16)
+  ) u_prefixes (
+      .clk_i(clk_i),
+      .rst_i(rst_i),
+      .write_i(write_i.valid && write_i.memory == MemPrefix),
+      .write_state_i(write_i.row[PrefixStateBits-1:0]),
+      .write_class_i(write_i.at[3:0]),
+      .data_i(write_i.data[PrefixStateBits-1:0]),
+      .word_i('0),
+      .start_i(start_i || clear),
+      .state_i(start_i ? state_i.prefix : '0),
+      .read_i(is_byte && is_digit),
+      .bank_i(4'd1 << digit[3:2]),
+      .low_i(digit[1:0]),
+      .state_o(prefix)
+  );
+
+  (* no_rw_check *) logic [Ago-1:0][CardLengths-1:0] lengths[2**PrefixStateBits];
+  logic [Ago-1:0][CardLengths-1:0] lengths_q;
+  always_ff @(posedge clk_i) begin
+    if (write_i.valid && write_i.memory == MemLengths)
+      lengths[write_i.row[PrefixStateBits-1:0]][write_i.at[2:0]]
+          <= write_i.data[CardLengths-1:0];
+    lengths_q <= lengths[prefix];
+  end
+
+  logic [1:0] shift_q, clear_q;
+  logic [CardLengths-1:0] may_q;
   logic [CardLengths-1:0][LongestCard-1:0] begins_q, begins_d;
-  logic [Ago-1:0][CardLengths-1:0] lengths_here;
-  assign lengths_here = lengths[state_q.prefix];
+  logic begun;
   always_comb begin
-    begins_d = clear_q ? '0 : begins_q;
-    if (shift_q) begin
-      for (int unsigned i = 0; i < CardLengths; i++) begin
-        begins_d[i] = {begins_d[i][LongestCard-2:0], 1'b0};
-        for (int unsigned ago = 0; ago < Ago; ago++) begins_d[i][ago] |= lengths_here[ago][i];
+    begins_d = begins_q;
+    begun = 1'b0;
+    for (int unsigned i = 0; i < CardLengths; i++) begin
+      if (shift_q[1]) begin
+        begins_d[i] = {begins_q[i][LongestCard-2:0], 1'b0};
+        for (int unsigned ago = 0; ago < Ago; ago++) begins_d[i][ago] |= lengths_q[ago][i];
+        // The memory tells only of the last digits; this one is longer ago.
+        begun |= may_q[i] && begins_q[i][i+ShortestCard-2];
       end
+      if (clear_q[1]) begins_d[i] = '0;
     end
   end
 
+  logic [1:0] ended_q;
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
-      {shift_q, clear_q, found_q, found_o} <= '0;
+      {check_q, shift_q, clear_q, ended_q, found_o} <= '0;
       may_q <= '0;
       begins_q <= '0;
       state_q <= cards_start();
     end else begin
-      shift_q <= item_i.kind == ItemByte && is_digit;
-      clear_q <= item_i.kind == ItemByte && (is_digit ? state_q.gap == '0 : dead);
-      found_q <= ended;
-      may_q <= may_d;
+      check_q <= is_byte && is_digit && !dead_i;
+      shift_q <= {shift_q[0], is_byte && is_digit};
+      clear_q <= {clear_q[0], clear};
+      ended_q <= {ended_q[0], ended};
+      may_q <= right & in_groups;
       state_q <= state_d;
       begins_q <= begins_d;
-      found_o <= found_q;
-      for (int unsigned i = 0; i < CardLengths; i++)
-        if (may_q[i] && begins_d[i][i+ShortestCard-1]) found_o <= 1'b1;
+      found_o <= ended_q[1] || begun;
       if (start_i) begin
         state_q <= state_i;
         begins_q <= state_i.begins;
@@ -172,6 +183,8 @@ module text_cards
 
   always_comb begin
     state_o = state_q;
+    state_o.gap = '0;
+    state_o.prefix = prefix;
     state_o.begins = begins_q;
   end
 endmodule

@@ -23,37 +23,54 @@ module text_classes
     output logic [127:0]                          classes_o,
     output logic                                  busy_o
 );
-  localparam int unsigned Ids = Engines * EngineClasses;
-  logic [Ids-1:0] known_q, pending_q, pending_d, pick;
-  logic [6:0] ids_q[Ids];
-  logic [6:0] class_d;
-  assign busy_o = pending_q != '0;
-  assign pick = pending_q & -pending_q;
-  assign pending_d = (pending_q & ~pick) | (found_i & ~known_q);
+  localparam int unsigned PlaceBits = $clog2(EngineClasses);
+  localparam int unsigned EngineBits = Engines > 1 ? $clog2(Engines) : 1;
+  typedef logic [EngineClasses-1:0] bits_t;
 
-  always_comb begin
-    class_d = '0;
-    for (int unsigned i = 0; i < Ids; i++) if (pick[i]) class_d |= ids_q[i];
-  end
-
+  (* ram_style = "distributed", no_rw_check *) logic [6:0] ids[2**(EngineBits+PlaceBits)];
   always_ff @(posedge clk_i) begin
-    for (int unsigned i = 0; i < Ids; i++) begin
-      if (write_i.valid && write_i.memory == MemIds && 32'(write_i.part) == i / EngineClasses
-          && 32'(write_i.address) == i % EngineClasses)
-        ids_q[i] <= write_i.data[6:0];
-    end
+    if (write_i.valid && write_i.memory == MemIds)
+      ids[{write_i.part[EngineBits-1:0], 4'(write_i.at - 8'd4)}] <= write_i.data[6:0];
   end
 
+  // ---- what was found, and what of it is to be looked up
+  bits_t [Engines-1:0] known_q, waits_q, waits_d;
+  bits_t here;
+  logic [EngineBits-1:0] engine;
+  logic [PlaceBits-1:0] place;
+  assign busy_o = waits_q != '0;
+  always_comb begin
+    engine = '0;
+    for (int e = Engines - 1; e >= 0; e--) if (waits_q[e] != '0) engine = EngineBits'(e);
+    here = '0;
+    for (int unsigned e = 0; e < Engines; e++) if (engine == EngineBits'(e)) here |= waits_q[e];
+    place = '0;
+    for (int i = EngineClasses - 1; i >= 0; i--) if (here[i]) place = PlaceBits'(i);
+    waits_d = waits_q;
+    for (int unsigned e = 0; e < Engines; e++)
+      for (int unsigned i = 0; i < EngineClasses; i++)
+        if (engine == EngineBits'(e) && place == PlaceBits'(i)) waits_d[e][i] = 1'b0;
+    waits_d |= found_i & ~known_q;
+  end
+
+  logic [127:0] engine_classes_q;
+  logic cards_q, accounts_q;
+  logic [6:0] id;
+  assign id = ids[{engine, place}];
   always_ff @(posedge clk_i) begin
     if (rst_i || start_i) begin
-      known_q <= '0;
-      pending_q <= '0;
-      classes_o <= '0;
+      {known_q, waits_q, engine_classes_q} <= '0;
+      {cards_q, accounts_q} <= '0;
     end else begin
-      known_q <= known_q | found_i;
-      pending_q <= pending_d;
-      classes_o <= classes_o | (busy_o ? 128'd1 << class_d : '0)
-          | (cards_i ? card_classes_i : '0) | (accounts_i ? account_classes_i : '0);
+      for (int unsigned e = 0; e < Engines; e++)
+        for (int unsigned i = 0; i < EngineClasses; i++)
+          if (found_i[e][i]) known_q[e][i] <= 1'b1;
+      waits_q <= waits_d;
+      if (busy_o) engine_classes_q[id] <= 1'b1;
+      if (cards_i) cards_q <= 1'b1;
+      if (accounts_i) accounts_q <= 1'b1;
     end
   end
+  assign classes_o = engine_classes_q | (cards_q ? card_classes_i : '0)
+      | (accounts_q ? account_classes_i : '0);
 endmodule

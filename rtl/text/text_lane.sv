@@ -220,10 +220,7 @@ module text_lane
   logic [ScanBits-1:0] answer_scan_q;
   assign answer_ready = is_tables || !unsettled_q || settle_i;
   assign answer_valid_o = unsettled_q;
-  always_comb begin
-    answer_o = answer_q;
-    if (!answer_q.agrees) {answer_o.classes, answer_o.established} = '0;
-  end
+  assign answer_o = answer_q;
 
   // ---- slots: an entry that begins reads, a verdict and a renewal write
   logic renew, save;
@@ -288,8 +285,8 @@ module text_lane
             cause: cause,
             call: is_call,
             length: text_length,
-            classes: classes,
-            established: established_q
+            classes: cause == CauseNone ? classes : '0,
+            established: cause == CauseNone ? established_q : '0
         };
         answer_slot_q <= slots[1];
         answer_scan_q <= scan_state;

@@ -37,8 +37,7 @@ module text_load
   end
 
   localparam logic [7:0][7:0] Magic = "1ENALTCP";  // `PCTLANE1`, the first byte lowest.
-  localparam logic [18:0] HeaderBytes = 19'd48;
-  localparam logic [18:0] Letters = 19'd26;
+  localparam int unsigned Letters = 26;
 
   typedef enum logic [3:0] {
     StHeader,   // Of the tables.
@@ -58,10 +57,9 @@ module text_load
   } state_e;
 
   state_e state_q, next, then_q;
-  logic [18:0] at_q;      // Bytes of the part so far.
-  logic [31:0] total_q;   // Bytes so far.
-  logic [31:0] length_q;
-  logic [7:0] low_q;      // The byte before.
+  logic [TotalBits-1:0] total_q;  // Bytes so far.
+  logic [31:0] length_q;          // Below 2^TotalBits: no tables are longer.
+  logic [7:0] low_q;              // The byte before.
   logic [3:0] part_q;
   logic [12:0] states_q;
   logic [6:0] classes_q;
@@ -69,24 +67,18 @@ module text_load
   logic [4:0] ids_q;
   logic [8:0] rows_q;
   logic [PrefixStateBits:0] digits_q;
-  logic [4:0] letter_q, letter2_q;
-  logic [1:0] set_q;
-  logic [PrefixStateBits-1:0] row_q;
-  logic [2:0] ago_q;
   tables_t tables_q;
 
-  logic accept, ok, last, is_unit, odd;
+  // A part is a table of rows; what is not a table is one row. An entry has one byte or two.
+  logic [11:0] row_q;
+  logic [7:0] at_q;  // In the row.
+  logic second_q;    // The byte is the second of its entry.
+
+  logic accept, ok, last, is_unit;
   logic [15:0] short;
-  logic [17:0] entry;  // The entry of a row-major table that a pair of bytes is.
-  logic [11:0] entry_state;
-  logic [5:0] entry_class;
   assign accept = valid_i && !locked_i && !clear_i;
   assign short = {byte_i, low_q};
-  assign odd = at_q[0];
   assign is_unit = part_q >= UnitCards;
-  assign entry = at_q[18:1];
-  assign entry_state = 12'(entry >> shift_q);
-  assign entry_class = 6'(entry) & ~(6'h3f << shift_q);
 
   function automatic logic [2:0] shift_of(logic [6:0] classes);
     logic [2:0] shift;
@@ -109,155 +101,139 @@ module text_load
     end
   end
 
-  // ---- what a byte has to be, and whether it ends its part
-  logic padded, part_ends;  // Padding follows; and then another automaton.
-  logic [18:0] here;
+  // ---- the size of a part, and what follows
+  logic pairs;          // Entries of two bytes.
+  logic [7:0] last_at;
+  logic [12:0] rows;
+  logic padded;         // Padding follows;
+  logic part_ends;      // and then another automaton.
   always_comb begin
-    ok = 1'b1;
-    last = 1'b0;
+    pairs = 1'b0;
+    last_at = 8'd0;
+    rows = 13'd1;
     next = StBad;
-    padded = 1'b0;
-    part_ends = 1'b0;
-    here = at_q;
+    {padded, part_ends} = '0;
     unique case (state_q)
       StHeader: begin
-        if (here < 19'd8) ok = byte_i == Magic[here[2:0]];
-        if (here == 19'd12) ok = 32'(byte_i) <= Engines;
-        if (here == 19'd13) ok = byte_i <= 8'd3;
-        if (here == 19'd14 || here == 19'd15) ok = byte_i == 8'd0;
-        // Without the unit for cards or accounts, its classes must be 0.
-        if (here >= 19'd16 && here < 19'd32) ok = tables_q.cards || byte_i == 8'd0;
-        if (here >= 19'd32) ok = tables_q.accounts || byte_i == 8'd0;
-        last = here == HeaderBytes - 19'd1;
-        part_ends = last;
+        last_at = 8'd47;
+        // The first automaton follows.
+        next = StDone;
+        if (tables_q.engines != 4'd0 || tables_q.cards || tables_q.accounts) next = StSizes;
       end
-      StSizes: begin
-        if (here == 19'd1)
-          ok = short != 16'd0 && 32'(short) <= (is_unit ? 2 ** GapStateBits : States);
-        if (here == 19'd3)
-          ok = short != 16'd0 && 32'(short) <= (is_unit ? GapClasses : ByteClasses);
-        if (here == 19'd5) ok = short == 16'(shift_of(classes_q));
-        if (here > 19'd5) ok = byte_i == 8'd0;
-        last = here == 19'd7;
-        next = StMap;
-      end
-      StMap: begin
-        ok = byte_i < 8'(classes_q);
-        last = here == 19'd255;
-        next = StNext;
-      end
+      StSizes: {last_at, next} = {8'd7, StMap};
+      StMap: {last_at, next} = {8'd255, StNext};
       StNext: begin
-        if (odd) begin
-          ok = !short[14] && !short[13] && !short[12] && 13'(short[11:0]) < states_q
-              && !(is_unit && short[15]) && !(7'(entry_class) >= classes_q && short != 16'd0);
-        end
-        last = odd && 32'(entry) + 1 == 32'(states_q) << shift_q;
-        padded = 1'b1;
+        {pairs, padded} = '1;
+        last_at = (8'd1 << shift_q) - 8'd1;
+        rows = states_q;
         next = part_q == UnitCards ? StDigits : part_q == UnitAccounts ? StCountry : StReports;
       end
-      StReports: begin
-        if (here == 19'd1) ok = short <= 16'(EngineClasses);
-        if (here == 19'd3) ok = short != 16'd0 && short <= 16'd256;
-        if (here > 19'd3) ok = 5'(here - 19'd4) < ids_q ? byte_i < 8'd128 : byte_i == 8'hff;
-        last = here == 19'd19;
-        next = StRowOf;
-      end
-      StRowOf: begin
-        ok = 9'(byte_i) < rows_q;
-        last = here + 19'd1 == 19'(states_q);
-        next = StRows;
-      end
+      StReports: {last_at, next} = {8'd19, StRowOf};
+      StRowOf: {rows, next} = {states_q, StRows};
       StRows: begin
-        if (odd) ok = (short >> ids_q) == 16'd0 && (row_q != '0 || short == 16'd0);
-        last = odd && set_q == 2'd2 && 10'(row_q) + 10'd1 == 10'(rows_q);
-        padded = 1'b1;
-        part_ends = last;
+        {pairs, padded, part_ends} = '1;
+        last_at = 8'd2;
+        rows = 13'(rows_q);
       end
-      StDigits: begin
-        if (here == 19'd1) ok = short != 16'd0 && 32'(short) <= 2 ** PrefixStateBits;
-        if (here > 19'd1) ok = byte_i == 8'd0;
-        last = here == 19'd7;
-        next = StPrefix;
-      end
+      StDigits: {last_at, next} = {8'd7, StPrefix};
       StPrefix: begin
-        if (odd) ok = short < 16'(digits_q);
-        last = odd && entry[3:0] == 4'd15 && 14'(entry[17:4]) + 14'd1 == 14'(digits_q);
+        pairs = 1'b1;
+        last_at = 8'd15;
+        rows = 13'(digits_q);
         next = StLengths;
       end
       StLengths: begin
-        last = ago_q == 3'd5 && (PrefixStateBits+1)'(row_q) + 1'b1 == digits_q;
-        padded = 1'b1;
-        part_ends = last;
+        {padded, part_ends} = '1;
+        last_at = 8'd5;
+        rows = 13'(digits_q);
       end
       StCountry: begin
-        ok = byte_i == 8'd0 || byte_i inside {[8'd5 : 8'd34]};
-        last = here == Letters * Letters - 19'd1;
-        padded = 1'b1;
-        part_ends = last;
+        {padded, part_ends} = '1;
+        last_at = 8'(Letters - 1);
+        rows = 13'(Letters);
       end
-      StPad: begin
-        ok = byte_i == 8'd0;
-        last = total_q[2:0] == 3'd7;
-        next = then_q;
-      end
-      default: ok = 1'b0;
+      StPad: next = then_q;
+      default: ;
     endcase
     if (part_ends) next = next_state;
-    // The first automaton follows the header.
-    if (state_q == StHeader) begin
-      next = StDone;
-      if (tables_q.engines != 4'd0 || tables_q.cards || tables_q.accounts) next = StSizes;
-    end
+  end
+
+  logic whole, row_ends;
+  assign whole = !pairs || second_q;
+  assign row_ends = at_q == last_at;
+  assign last = state_q == StPad ? total_q[2:0] == 3'd7
+      : whole && row_ends && 13'(row_q) + 13'd1 == rows;
+
+  // ---- what a byte has to be
+  always_comb begin
+    ok = 1'b1;
+    unique case (state_q)
+      StHeader: begin
+        if (at_q < 8'd8) ok = byte_i == Magic[at_q[2:0]];
+        if (at_q == 8'd11) ok = 32'({byte_i, length_q[31:8]}) >> TotalBits == '0;
+        if (at_q == 8'd12) ok = 32'(byte_i) <= Engines;
+        if (at_q == 8'd13) ok = byte_i <= 8'd3;
+        if (at_q == 8'd14 || at_q == 8'd15) ok = byte_i == 8'd0;
+        // Without the unit for cards or accounts, its classes must be 0.
+        if (at_q >= 8'd16 && at_q < 8'd32) ok = tables_q.cards || byte_i == 8'd0;
+        if (at_q >= 8'd32) ok = tables_q.accounts || byte_i == 8'd0;
+      end
+      StSizes: begin
+        if (at_q == 8'd1)
+          ok = short != 16'd0 && 32'(short) <= (is_unit ? 2 ** GapStateBits : States);
+        if (at_q == 8'd3)
+          ok = short != 16'd0 && 32'(short) <= (is_unit ? GapClasses : ByteClasses);
+        if (at_q == 8'd5) ok = short == 16'(shift_of(classes_q));
+        if (at_q > 8'd5) ok = byte_i == 8'd0;
+      end
+      StMap: ok = byte_i < 8'(classes_q);
+      StNext:
+        if (second_q)
+          ok = !short[14] && !short[13] && !short[12] && 13'(short[11:0]) < states_q
+              && !(is_unit && short[15]) && !(at_q >= 8'(classes_q) && short != 16'd0);
+      StReports: begin
+        if (at_q == 8'd1) ok = short <= 16'(EngineClasses);
+        if (at_q == 8'd3) ok = short != 16'd0 && short <= 16'd256;
+        if (at_q > 8'd3) ok = at_q - 8'd4 < 8'(ids_q) ? byte_i < 8'd128 : byte_i == 8'hff;
+      end
+      StRowOf: ok = 9'(byte_i) < rows_q;
+      StRows:
+        if (second_q) ok = (short >> ids_q) == 16'd0 && (row_q != '0 || short == 16'd0);
+      StDigits: begin
+        if (at_q == 8'd1) ok = short != 16'd0 && 32'(short) <= 2 ** PrefixStateBits;
+        if (at_q > 8'd1) ok = byte_i == 8'd0;
+      end
+      StPrefix: if (second_q) ok = short < 16'(digits_q);
+      StLengths: ;
+      StCountry: ok = byte_i == 8'd0 || byte_i inside {[8'd5 : 8'd34]};
+      StPad: ok = byte_i == 8'd0;
+      default: ok = 1'b0;
+    endcase
   end
 
   // ---- writes
+  logic [2:0][StateBits-1:0] earlier_q;  // Next states by the two lowest bits of their class.
   always_comb begin
     write_o = '0;
-    write_o.valid = accept && ok;
     write_o.part = part_q;
-    write_o.data = short;
+    write_o.row = row_q;
+    write_o.at = at_q;
+    write_o.data = pairs ? short : 16'(byte_i);
+    for (int unsigned i = 0; i < 4; i++)
+      write_o.word[i] = i < 3 && at_q[1:0] > 2'(i) ? earlier_q[i%3] : short[StateBits-1:0];
+    write_o.valid = accept && ok && whole;
     unique case (state_q)
-      StMap: begin
-        write_o.memory = MemMap;
-        write_o.address = 18'(at_q);
-        write_o.data = 16'(byte_i);
-      end
-      StNext: begin
-        write_o.memory = MemNext;
-        write_o.address = {entry_state, entry_class};
-        if (!odd) write_o.valid = 1'b0;
-      end
+      StMap: write_o.memory = MemMap;
+      StNext: write_o.memory = MemNext;
       StReports: begin
         write_o.memory = MemIds;
-        write_o.address = 18'(at_q) - 18'd4;
-        write_o.data = 16'(byte_i);
-        if (at_q < 19'd4) write_o.valid = 1'b0;
+        if (at_q < 8'd4) write_o.valid = 1'b0;
       end
-      StRowOf: begin
-        write_o.memory = MemRowOf;
-        write_o.address = 18'(at_q);
-        write_o.data = 16'(byte_i);
-      end
-      StRows: begin
-        write_o.memory = MemRow;
-        write_o.address = 18'({row_q[7:0], set_q});
-        if (!odd) write_o.valid = 1'b0;
-      end
-      StPrefix: begin
-        write_o.memory = MemPrefix;
-        write_o.address = entry;
-        if (!odd) write_o.valid = 1'b0;
-      end
-      StLengths: begin
-        write_o.memory = MemLengths;
-        write_o.address = 18'({row_q, ago_q});
-        write_o.data = 16'(byte_i);
-      end
-      StCountry: begin
-        write_o.memory = MemCountry;
-        write_o.address = 18'({letter_q, letter2_q});
-        write_o.data = 16'(byte_i);
-      end
+      StRowOf: write_o.memory = MemRowOf;
+      StRows: write_o.memory = MemRow;
+      StPrefix: write_o.memory = MemPrefix;
+      StLengths: write_o.memory = MemLengths;
+      StCountry: write_o.memory = MemCountry;
       default: write_o.valid = 1'b0;
     endcase
   end
@@ -266,47 +242,41 @@ module text_load
   always_ff @(posedge clk_i) begin
     if (rst_i || (clear_i && !locked_i)) begin
       {state_q, then_q} <= {StHeader, StBad};
-      {at_q, total_q, length_q, low_q} <= '0;
+      {row_q, at_q, second_q, total_q, length_q, low_q} <= '0;
       {part_q, states_q, classes_q, shift_q, ids_q, rows_q, digits_q} <= '0;
-      {letter_q, letter2_q, set_q, row_q, ago_q} <= '0;
+      earlier_q <= '0;
       tables_q <= '0;
     end else if (accept) begin
       low_q <= byte_i;
-      total_q <= total_q + 32'd1;
-      at_q <= at_q + 19'd1;
+      total_q <= total_q + 1'b1;
+      second_q <= pairs && !second_q;
+      if (whole) begin
+        at_q <= row_ends ? '0 : at_q + 8'd1;
+        if (row_ends) row_q <= row_q + 12'd1;
+      end
       if (state_q == StHeader) begin
-        if (at_q[18:2] == 17'd2) length_q <= {byte_i, length_q[31:8]};
-        if (at_q == 19'd12) tables_q.engines <= byte_i[3:0];
-        if (at_q == 19'd13) {tables_q.accounts, tables_q.cards} <= byte_i[1:0];
-        if (at_q >= 19'd16 && at_q < 19'd32)
+        if (at_q[7:2] == 6'd2) length_q <= {byte_i, length_q[31:8]};
+        if (at_q == 8'd12) tables_q.engines <= byte_i[3:0];
+        if (at_q == 8'd13) {tables_q.accounts, tables_q.cards} <= byte_i[1:0];
+        if (at_q >= 8'd16 && at_q < 8'd32)
           tables_q.card_classes <= {byte_i, tables_q.card_classes[127:8]};
-        if (at_q >= 19'd32) tables_q.account_classes <= {byte_i, tables_q.account_classes[127:8]};
+        if (at_q >= 8'd32) tables_q.account_classes <= {byte_i, tables_q.account_classes[127:8]};
       end
       if (state_q == StSizes) begin
-        if (at_q == 19'd1) states_q <= short[12:0];
-        if (at_q == 19'd3) classes_q <= short[6:0];
-        if (at_q == 19'd5) shift_q <= short[2:0];
+        if (at_q == 8'd1) states_q <= short[12:0];
+        if (at_q == 8'd3) classes_q <= short[6:0];
+        if (at_q == 8'd5) shift_q <= short[2:0];
       end
+      if (state_q == StNext && second_q)
+        for (int unsigned i = 0; i < 3; i++)
+          if (at_q[1:0] == 2'(i)) earlier_q[i] <= short[StateBits-1:0];
       if (state_q == StReports) begin
-        if (at_q == 19'd1) ids_q <= short[4:0];
-        if (at_q == 19'd3) rows_q <= short[8:0];
+        if (at_q == 8'd1) ids_q <= short[4:0];
+        if (at_q == 8'd3) rows_q <= short[8:0];
       end
-      if (state_q == StDigits && at_q == 19'd1) digits_q <= short[PrefixStateBits:0];
-      if (state_q == StRows && odd) begin
-        set_q <= set_q == 2'd2 ? 2'd0 : set_q + 2'd1;
-        if (set_q == 2'd2) row_q <= row_q + 1'b1;
-      end
-      if (state_q == StLengths) begin
-        ago_q <= ago_q == 3'd5 ? 3'd0 : ago_q + 3'd1;
-        if (ago_q == 3'd5) row_q <= row_q + 1'b1;
-      end
-      if (state_q == StCountry) begin
-        letter2_q <= letter2_q == 5'd25 ? 5'd0 : letter2_q + 5'd1;
-        if (letter2_q == 5'd25) letter_q <= letter_q + 5'd1;
-      end
+      if (state_q == StDigits && at_q == 8'd1) digits_q <= short[PrefixStateBits:0];
       if (last) begin
-        at_q <= '0;
-        {row_q, set_q, ago_q} <= '0;
+        {row_q, at_q} <= '0;
         state_q <= next;
         if (padded && total_q[2:0] != 3'd7) begin
           state_q <= StPad;
@@ -322,9 +292,9 @@ module text_load
 
   always_comb begin
     tables_o = tables_q;
-    tables_o.complete = state_q == StDone && total_q == length_q;
+    tables_o.complete = state_q == StDone && total_q == length_q[TotalBits-1:0];
   end
-  assign bad_o = state_q == StBad || (state_q == StDone && total_q != length_q);
+  assign bad_o = state_q == StBad || (state_q == StDone && total_q != length_q[TotalBits-1:0]);
 
   always_ff @(posedge clk_i) begin
     if (!rst_i) `ASSERT(!(locked_i && write_o.valid), "text_load: a write while locked");

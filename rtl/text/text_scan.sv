@@ -5,7 +5,7 @@
 // under way, `state_o`, `classes_o` and `utf8_o` are those of the items so far. They are the same
 // as those of the host's walk (host/lane, `walk.rs`).
 //
-// Latency: `busy_o` falls at most six clocks after an item when nothing was found.
+// Latency: `busy_o` falls at most eight clocks after an item when nothing was found.
 // After reset: the tables are not complete, and nothing is under way.
 // The caller owes: a start only while not busy, and tables that are complete and locked from then
 // to the end of the entry; no item in the clock of a start.
@@ -39,7 +39,7 @@ module text_scan
     output logic [127:0]        classes_o,
     output logic                utf8_o
 );
-  localparam int unsigned Depth = 6;
+  localparam int unsigned Depth = 8;
 
   table_write_t write;
   tables_t tables;
@@ -62,6 +62,7 @@ module text_scan
   assign complete_o = tables.complete;
 
   logic [Engines-1:0][StateBits-1:0] engines_start, engines_state;
+  logic [GapStateBits-1:0] cards_gap, accounts_gap;
   cards_t cards_from, cards_state;
   accounts_t accounts_from, accounts_state;
   always_comb begin
@@ -72,7 +73,15 @@ module text_scan
       accounts_from = '0;
     end
   end
-  assign state_o = {engines_state, cards_state, accounts_state};
+  cards_t cards_now;
+  accounts_t accounts_now;
+  always_comb begin
+    cards_now = cards_state;
+    cards_now.gap = cards_gap;
+    accounts_now = accounts_state;
+    accounts_now.gap = accounts_gap;
+  end
+  assign state_o = {engines_state, cards_now, accounts_now};
 
   // Nothing ends in an entry without bytes.
   item_t item;
@@ -82,20 +91,19 @@ module text_scan
     if (item_i.kind == ItemEnd && !any_q) item.kind = ItemNone;
   end
 
-  // The item beside the automata's states, which stand two clocks after it.
-  item_t item1_q, item2_q;
+  // The items beside the ends of gaps, which stand four clocks after them: the states of their
+  // automata three clocks, and one clock for the path from there to the units.
+  item_t [3:0] items_q;
   logic [Depth-1:0] under_way_q;
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
       any_q <= 1'b0;
-      item1_q <= '0;
-      item2_q <= '0;
+      items_q <= '0;
       under_way_q <= '0;
     end else begin
       if (start_i) any_q <= 1'b0;
       else if (item.kind == ItemByte) any_q <= 1'b1;
-      item1_q <= item;
-      item2_q <= item1_q;
+      items_q <= {items_q[2:0], item};
       under_way_q <= {under_way_q[Depth-2:0], start_i || item.kind != ItemNone};
     end
   end
@@ -129,16 +137,19 @@ module text_scan
   // ---- units
   table_write_t cards_write, accounts_write;
   item_t cards_item, accounts_item;
-  logic [GapStateBits-1:0] cards_gap, accounts_gap;
-  logic cards_found, accounts_found;
+  logic cards_dead_q, accounts_dead_q, cards_found, accounts_found;
+  always_ff @(posedge clk_i) begin
+    cards_dead_q <= cards_gap == '0;
+    accounts_dead_q <= accounts_gap == '0;
+  end
   always_comb begin
     cards_write = write;
     cards_write.valid = write.valid && write.part == UnitCards;
     accounts_write = write;
     accounts_write.valid = write.valid && write.part == UnitAccounts;
-    cards_item = item2_q;
+    cards_item = items_q[3];
     if (!tables.cards) cards_item.kind = ItemNone;
-    accounts_item = item2_q;
+    accounts_item = items_q[3];
     if (!tables.accounts) accounts_item.kind = ItemNone;
   end
 
@@ -162,7 +173,7 @@ module text_scan
       .start_i(start_i),
       .state_i(cards_from),
       .item_i(cards_item),
-      .gap_i(cards_gap),
+      .dead_i(cards_dead_q),
       .state_o(cards_state),
       .found_o(cards_found)
   );
@@ -187,7 +198,7 @@ module text_scan
       .start_i(start_i),
       .state_i(accounts_from),
       .item_i(accounts_item),
-      .gap_i(accounts_gap),
+      .dead_i(accounts_dead_q),
       .state_o(accounts_state),
       .found_o(accounts_found)
   );

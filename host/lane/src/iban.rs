@@ -1,17 +1,17 @@
-//! Account numbers (ISO 13616): remainders modulo 97 (ISO 7064) of up to eight numbers at once.
+//! Account numbers (ISO 13616): remainders modulo 97 (ISO 7064) of up to four numbers at once.
 //!
 //! A number begins with two letters for the country and two check digits. The country determines how many characters
 //! follow. The country and the check digits give a number `k`; the characters after them, read as a number, have a
 //! remainder `r`. The check moves the first four characters to the end, so it requires `r * 10^6 + k = 1 (mod 97)`. All
-//! groups of a number have equal sizes; the last may be shorter. If a ninth number begins while eight are being read,
-//! the unit reports it without a check.
+//! groups of a number have equal sizes; the last may be shorter. If a fifth number begins while four are being read,
+//! the unit reports it without a check. When the automaton of gaps dies, nothing is being read any more.
 
 use crate::form::{Fields, GAP_BITS};
 use crate::gap;
 use crate::tables::Gap;
 
 /// Largest number of account numbers that are read at the same time.
-const CANDIDATES: usize = 8;
+const CANDIDATES: usize = 4;
 
 /// A number that is being read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,32 +26,46 @@ struct Candidate {
 /// Group sizes of a number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Groups {
-    /// Size of the first group; 0 until that group is complete.
+    /// Size of the first group so far.
     first: u8,
-    size: u8,
+    /// The first group is complete.
+    closed: bool,
+    /// If it is, how many more characters the present group can take.
+    room: u8,
 }
 
 impl Groups {
+    /// Groups after the first character of a number.
+    const ONE: Self = Self { first: 1, closed: false, room: 0 };
+
     fn form(self, fields: &mut Fields) {
-        [self.first, self.size].iter().for_each(|size| fields.put(*size, 6));
+        fields.put(self.first, 6);
+        fields.put(self.closed, 1);
+        fields.put(self.room, 6);
     }
 
     /// Adds a character; `None` if the groups become irregular.
     const fn with(self, adjacent: bool) -> Option<Self> {
-        let first = if adjacent || self.first != 0 { self.first } else { self.size };
-        let size = if adjacent { self.size + 1 } else { 1 };
-        let complete = !adjacent && self.first != 0 && self.size != self.first;
-        if complete || (first != 0 && size > first) { None } else { Some(Self { first, size }) }
+        match (adjacent, self.closed) {
+            (true, false) => Some(Self { first: self.first + 1, ..self }),
+            (true, true) if self.room > 0 => Some(Self { room: self.room - 1, ..self }),
+            (false, closed) if !closed || self.room == 0 => {
+                Some(Self { closed: true, room: self.first.saturating_sub(1), ..self })
+            }
+            _ => None,
+        }
     }
 }
 
 /// The first characters of a possible number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Head {
-    /// Number of characters so far: up to two letters and the first check digit.
+    /// Number of characters so far: 0, two letters, or two letters and the first check digit.
     length: u8,
-    /// Values of the characters, 0 to 35.
-    values: [u8; 3],
+    /// Number of characters after the check digits.
+    left: u8,
+    /// The remainder that these must have, if the missing characters of the head were zeros.
+    target: u8,
     groups: Groups,
 }
 
@@ -60,38 +74,38 @@ struct Head {
 pub(crate) struct Iban {
     /// State of the gap automaton.
     pub(crate) gap: u16,
-    /// The possible numbers that began with the letter before the last character, and with the last character.
-    heads: [Head; 2],
+    /// The possible number that began with the letter before the last character.
+    head: Head,
+    /// The place of the last character in the alphabet if it is a letter, 1 to 26; else 0.
+    letter: u8,
     candidates: [Candidate; CANDIDATES],
-    /// Candidates in use, one bit each.
-    live: u8,
     /// Whether the last byte was a letter or digit.
     adjacent: bool,
 }
 
 impl Iban {
+    const GROUPS: Groups = Groups { first: 0, closed: false, room: 0 };
     pub(crate) const NEW: Self = Self {
         gap: gap::DEAD,
-        heads: [Head { length: 0, values: [0; 3], groups: Groups { first: 0, size: 0 } }; 2],
-        candidates: [Candidate { left: 0, remainder: 0, target: 0, groups: Groups { first: 0, size: 0 } }; CANDIDATES],
-        live: 0,
+        head: Head { length: 0, left: 0, target: 0, groups: Self::GROUPS },
+        letter: 0,
+        candidates: [Candidate { left: 0, remainder: 0, target: 0, groups: Self::GROUPS }; CANDIDATES],
         adjacent: false,
     };
 
     /// Whether no number has been read beyond its first check digit.
     pub(crate) fn is_idle(&self) -> bool {
-        self.live == 0 && self.heads.iter().all(|head| head.length < 3)
+        self.head.length < 3 && self.candidates.iter().all(|candidate| candidate.left == 0)
     }
 
     /// The state as the fields of `accounts_t`; `None` if a value does not fit.
     pub(crate) fn form(&self, fields: &mut Fields) -> Option<()> {
         fields.put_state(self.gap, GAP_BITS)?;
-        let [head, letter] = self.heads;
-        fields.put(head.length, 2);
-        head.values.iter().for_each(|value| fields.put(*value, 6));
-        head.groups.form(fields);
-        let [value, ..] = letter.values;
-        fields.put(value, 6);
+        fields.put(self.head.length, 2);
+        fields.put(self.head.left, 6);
+        fields.put(self.head.target, 7);
+        self.head.groups.form(fields);
+        fields.put(self.letter, 5);
         for candidate in self.candidates.iter().rev() {
             fields.put(candidate.left, 6);
             [candidate.remainder, candidate.target].iter().for_each(|value| fields.put(*value, 7));
@@ -103,103 +117,85 @@ impl Iban {
 
     /// Reads a byte; returns whether a number ends with it. `lengths` holds the lengths by country, 26 times 26.
     pub(crate) fn step(&mut self, byte: u8, gaps: &Gap, lengths: &[u8]) -> bool {
-        let live = self.gap != gap::DEAD;
         self.gap = gaps.after(self.gap, byte);
         let value = match byte {
-            b'0'..=b'9' => byte - b'0',
-            b'a'..=b'z' => byte - b'a' + 10,
-            b'A'..=b'Z' => byte - b'A' + 10,
-            _ if self.gap == gap::DEAD => {
-                *self = Self::NEW;
-                return false;
-            }
-            _ => {
-                self.adjacent = false;
-                return false;
-            }
+            b'0'..=b'9' => Some(byte - b'0'),
+            b'a'..=b'z' => Some(byte - b'a' + 10),
+            b'A'..=b'Z' => Some(byte - b'A' + 10),
+            _ => None,
         };
-        if !live {
-            *self = Self { gap: self.gap, ..Self::NEW };
+        let found = value.is_some_and(|value| {
+            let found = self.count(value);
+            self.begin(value, lengths) | found
+        });
+        self.adjacent = value.is_some();
+        if self.gap == gap::DEAD {
+            *self = Self::NEW;
         }
-        let found = self.count(value);
-        let found = self.begin(value, lengths) | found;
-        self.adjacent = true;
         found
     }
 
     /// Gives the next character to the candidates; returns whether a valid number ends with it.
     fn count(&mut self, value: u8) -> bool {
         let mut found = false;
-        if self.live == 0 {
-            return found;
-        }
-        for (candidate, bit) in self.candidates.iter_mut().zip(0..).filter(|(candidate, _)| candidate.left > 0) {
-            let factor = if value > 9 { 100 } else { 10 };
-            let remainder = (u16::from(candidate.remainder) * factor + u16::from(value)) % 97;
-            *candidate = match candidate.groups.with(self.adjacent) {
-                Some(groups) => Candidate {
-                    left: candidate.left - 1,
-                    remainder: u8::try_from(remainder).unwrap_or(0),
-                    groups,
-                    target: candidate.target,
-                },
-                None => Candidate::default(),
+        let factor = if value > 9 { 100 } else { 10 };
+        for candidate in self.candidates.iter_mut().filter(|candidate| candidate.left > 0) {
+            let remainder = modulo(u16::from(candidate.remainder) * factor + u16::from(value));
+            let groups = candidate.groups.with(self.adjacent);
+            found |= candidate.left == 1 && groups.is_some() && remainder == candidate.target;
+            *candidate = match groups {
+                Some(groups) if candidate.left > 1 => {
+                    Candidate { left: candidate.left - 1, remainder, groups, target: candidate.target }
+                }
+                _ => Candidate::default(),
             };
-            found |= candidate.left == 0 && candidate.remainder == candidate.target && candidate.groups.size > 0;
-            if candidate.left == 0 {
-                *candidate = Candidate::default();
-                self.live &= !(1 << bit);
-            }
         }
         found
     }
 
-    /// Gives the next character to the heads; returns whether a ninth number begins.
+    /// Gives the next character to the head; returns whether a fifth number begins.
     fn begin(&mut self, value: u8, lengths: &[u8]) -> bool {
-        let mut ninth = false;
-        let mut heads = [Head::default(); 2];
-        let letter = value > 9;
-        for head in self.heads {
-            let Some(groups) = head.groups.with(self.adjacent) else { continue };
-            let [a, b, check] = head.values;
-            match head.length {
-                1 if letter => heads[0] = Head { length: 2, values: [a, value, 0], groups },
-                2 if !letter && length(lengths, a, b) > 4 => {
-                    heads[0] = Head { length: 3, values: [a, b, value], groups };
-                }
-                3 if !letter => {
-                    let left = length(lengths, a, b) - 4;
-                    let new = Candidate { left, remainder: 0, target: target(a, b, check * 10 + value), groups };
-                    let bit = self.live.trailing_ones();
-                    match self.candidates.get_mut(bit as usize) {
-                        Some(free) => {
-                            *free = new;
-                            self.live |= 1 << bit;
-                        }
-                        None => ninth = true,
-                    }
-                }
-                _ => {}
+        let Head { length, left, target, .. } = self.head;
+        let here = value.saturating_sub(9);
+        let letter = std::mem::replace(&mut self.letter, here);
+        let head = std::mem::take(&mut self.head);
+        if letter > 0 && here > 0 {
+            let country = length_of(lengths, letter, here);
+            if let Some(groups) = Groups::ONE.with(self.adjacent).filter(|_| country > 4) {
+                let target = modulo(18 + 32 * (u16::from(letter) + 9) + 43 * u16::from(value));
+                self.head = Head { length: 2, left: country - 4, target, groups };
             }
         }
-        if letter {
-            heads[1] = Head { length: 1, values: [value, 0, 0], groups: Groups { first: 0, size: 1 } };
+        if here > 0 || length < 2 {
+            return false;
         }
-        self.heads = heads;
-        ninth
+        let Some(groups) = head.groups.with(self.adjacent) else { return false };
+        // The remainder is `18 (1 - k) (mod 97)`, where `k` is `9 a + 3 b + 10 c + d` for letters `a`, `b` and check
+        // digits `c`, `d`: 10^4 is 9, 10^2 is 3, and the inverse of 10^6 is 18.
+        let factor = if length == 2 { 14 } else { 79 };
+        let target = modulo(u16::from(target) + factor * u16::from(value));
+        if length == 2 {
+            self.head = Head { length: 3, left, target, groups };
+            return false;
+        }
+        let new = Candidate { left, remainder: 0, target, groups };
+        match self.candidates.iter_mut().find(|candidate| candidate.left == 0) {
+            Some(free) => {
+                *free = new;
+                false
+            }
+            None => true,
+        }
     }
 }
 
-fn length(lengths: &[u8], a: u8, b: u8) -> u8 {
-    let at = |letter: u8| usize::from(letter.saturating_sub(10));
+fn length_of(lengths: &[u8], a: u8, b: u8) -> u8 {
+    let at = |letter: u8| usize::from(letter.saturating_sub(1));
     lengths.get(at(a) * 26 + at(b)).copied().unwrap_or(0)
 }
 
-/// The remainder that the characters after country and check digits must have: `(1 - k) / 10^6 (mod 97)`.
-fn target(a: u8, b: u8, check: u8) -> u8 {
-    // Modulo 97, 10^4 is 9, 10^2 is 3, and the inverse of 10^6 is 18.
-    let k = (u16::from(a) * 9 + u16::from(b) * 3 + u16::from(check)) % 97;
-    u8::try_from((98 - k) % 97 * 18 % 97).unwrap_or(0)
+fn modulo(value: u16) -> u8 {
+    u8::try_from(value % 97).unwrap_or(0)
 }
 
 #[cfg(test)]

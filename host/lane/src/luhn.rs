@@ -26,11 +26,10 @@ pub(crate) struct Luhn {
     pub(crate) gap: u16,
     /// State of the automaton of networks' first digits.
     prefix: u16,
-    /// For each sum, its values after the last 20 digits, the newest in the lowest 4 bits. One sum doubles the digits
-    /// at odd places, the other those at even places.
-    sums: [u128; 2],
-    /// 1 if the first sum does not double the last digit, 0 if the second sum does not.
-    plain: u8,
+    /// Two running sums, each with its values after the last 20 digits, the newest in the lowest 4 bits. Each doubles
+    /// every other digit: the first not the last digit, the second not the one before it.
+    plain: u128,
+    doubled: u128,
     /// For each length from 12 on, the digits at which a number of a network with that length begins; bit 0 is the last
     /// digit.
     begins: [u32; 8],
@@ -64,8 +63,8 @@ impl Luhn {
     pub(crate) const NEW: Self = Self {
         gap: gap::DEAD,
         prefix: 0,
-        sums: [0; 2],
         plain: 0,
+        doubled: 0,
         begins: [0; 8],
         groups: 0,
         size: 0,
@@ -97,8 +96,7 @@ impl Luhn {
     pub(crate) fn form(&self, fields: &mut Fields) -> Option<()> {
         fields.put_state(self.gap, GAP_BITS)?;
         fields.put_state(self.prefix, PREFIX_BITS)?;
-        self.sums.iter().rev().for_each(|sums| fields.put(*sums, 80));
-        fields.put(self.plain, 1);
+        [self.plain, self.doubled].iter().for_each(|sums| fields.put(*sums, 80));
         self.begins.iter().rev().for_each(|begins| fields.put(*begins, LONGEST));
         fields.put(self.groups, LONGEST);
         let [earlier, later] = self.before;
@@ -111,29 +109,26 @@ impl Luhn {
     }
 
     pub(crate) fn step(&mut self, byte: u8, gaps: &Gap, prefixes: &Prefixes) -> Found {
-        let live = self.gap != gap::DEAD;
         self.gap = gaps.after(self.gap, byte);
-        if byte.is_ascii_digit() {
-            let now = self.digit(byte - b'0', live, prefixes);
-            return Found { now, before: false };
-        }
-        let joins = self.since == 0 && matches!(byte, b' ' | b'-');
         let dead = self.gap == gap::DEAD;
-        let before = self.whole && (!joins || dead);
-        if dead {
-            // The state of an ended run is not needed any more.
-            *self = Self::NEW;
+        let mut found = Found::default();
+        if byte.is_ascii_digit() {
+            found.now = self.digit(byte - b'0', prefixes);
         } else {
+            let joins = self.since == 0 && matches!(byte, b' ' | b'-');
+            found.before = self.whole && (!joins || dead);
             self.since = if joins { 1 } else { 2 };
             self.whole &= joins;
         }
-        Found { now: false, before }
+        if dead {
+            // The state of an ended run is not needed any more.
+            *self = Self::NEW;
+            found.now = false;
+        }
+        found
     }
 
-    fn digit(&mut self, digit: u8, live: bool, prefixes: &Prefixes) -> bool {
-        if !live {
-            *self = Self { gap: self.gap, ..Self::NEW };
-        }
+    fn digit(&mut self, digit: u8, prefixes: &Prefixes) -> bool {
         let adjacent = self.since == 0;
         let joined = self.since < 2;
         if !adjacent && self.size > 0 {
@@ -152,12 +147,8 @@ impl Luhn {
         }
         self.same = if self.same > 0 && self.last == digit { (self.same + 1).min(MANY) } else { 1 };
         self.last = digit;
-        self.plain ^= 1;
-        let doubled = if digit > 4 { 2 * digit - 9 } else { 2 * digit };
-        for (sum, plain) in self.sums.iter_mut().zip([1, 0]) {
-            let value = if self.plain == plain { digit } else { doubled };
-            *sum = ((*sum << 4) | (((*sum & 15) + u128::from(value)) % 10)) & ((1 << 80) - 1);
-        }
+        let twice = if digit > 4 { 2 * digit - 9 } else { 2 * digit };
+        (self.plain, self.doubled) = (with_digit(self.doubled, digit), with_digit(self.plain, twice));
         let (next, said) = prefixes.after(self.prefix, digit);
         self.prefix = next;
         for (begins, bit) in self.begins.iter_mut().zip(0..) {
@@ -178,10 +169,13 @@ impl Luhn {
 
     /// Whether the last `length` digits have a valid check digit and are not one repeated digit.
     fn is_checked(&self, length: usize) -> bool {
-        let [even, odd] = self.sums;
-        let sum = if self.plain == 0 { odd } else { even };
-        sum & 15 == sum >> (4 * length) & 15 && usize::from(self.same) < length
+        self.plain & 15 == self.plain >> (4 * length) & 15 && usize::from(self.same) < length
     }
+}
+
+/// A running sum after one more digit, with its earlier values.
+const fn with_digit(sums: u128, value: u8) -> u128 {
+    (sums << 4 | ((sums & 15) + value as u128) % 10) & ((1 << 80) - 1)
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ rtl/pkg/text_pkg.sv
 rtl/hash/sha256.sv
 rtl/ring/ring_axi_rules.sv
 rtl/ring/ring_watchdog.sv
+rtl/text/text_next.sv
 rtl/text/text_automaton.sv
 rtl/text/text_engine.sv
 rtl/text/text_utf8.sv

@@ -1,6 +1,7 @@
 +incdir+rtl/lib
 rtl/lib/assert.svh
 rtl/pkg/text_pkg.sv
+rtl/text/text_next.sv
 rtl/text/text_automaton.sv
 rtl/text/text_engine.sv
 rtl/text/text_utf8.sv

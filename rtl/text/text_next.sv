@@ -1,0 +1,85 @@
+// The memory of an automaton's next states, in banks of four byte classes each.
+//
+// The class of a byte is known before the state, so it selects the bank; the others read 0, and an
+// OR joins them. Between the output of the memory and its address stands only this OR, and with
+// wide words the choice of one of four. Large memories have wide words, because a block of theirs
+// does not become deeper than 4,096 words.
+//
+// Latency: `state_o` one clock after `read_i` or `start_i`; it holds.
+// After reset: state 0; contents arbitrary.
+// Duties of the caller: no start beside a read; no write beside a read; a state's classes written in
+// their order.
+module text_next #(
+    parameter int unsigned States = 4096,     // Power of two, 2 to 4096.
+    parameter int unsigned ByteClasses = 64,  // Power of two, 2 to 64.
+    localparam int unsigned Bits = $clog2(States),
+    localparam int unsigned ClassBits = $clog2(ByteClasses),
+    localparam int unsigned BankClasses = ByteClasses < 4 ? ByteClasses : 4,
+    localparam int unsigned Banks = ByteClasses / BankClasses,
+    localparam int unsigned LowBits = $clog2(BankClasses)
+) (
+    input  logic                 clk_i,
+    input  logic                 rst_i,
+    input  logic                 write_i,
+    input  logic [Bits-1:0]      write_state_i,
+    input  logic [ClassBits-1:0] write_class_i,
+    input  logic [Bits-1:0]      data_i,
+    // Of the four classes around it, `data_i` and what was written for the lower ones. A wide word is
+    // written again with each of its classes; what is above the class does not count yet.
+    input  logic [3:0][Bits-1:0] word_i,
+    input  logic                 start_i,
+    input  logic [Bits-1:0]      state_i,  // With `start_i`.
+    input  logic                 read_i,   // The next state, from `state_o` and a class:
+    input  logic [Banks-1:0]     bank_i,   // its bank, one bit,
+    input  logic [LowBits-1:0]   low_i,    // and its place there.
+    output logic [Bits-1:0]      state_o
+);
+  localparam bit Wide = States > 512;
+
+  // Classes in one word of the memory, and the words of a bank.
+  localparam int unsigned Packed = Wide ? BankClasses : 1;
+  localparam int unsigned Words = States * BankClasses / Packed;
+
+  logic [Banks-1:0][Packed-1:0][Bits-1:0] parts;
+  logic [Packed-1:0][Bits-1:0] word;
+  logic [LowBits-1:0] write_low, low_q;
+  assign write_low = write_class_i[LowBits-1:0];
+
+  for (genvar b = 0; b < Banks; b++) begin : g_bank
+    logic clear_here, write_here;
+    assign clear_here = rst_i || start_i || (read_i && !bank_i[b]);
+    assign write_here = write_i && 32'(write_class_i) / BankClasses == b;
+    logic [Packed-1:0][Bits-1:0] word_q;
+    assign parts[b] = word_q;
+
+    if (Wide) begin : g_wide
+      (* ram_style = "ultra", no_rw_check *) logic [Packed-1:0][Bits-1:0] next[Words];
+      always_ff @(posedge clk_i) begin
+        if (write_here) next[write_state_i] <= word_i;
+        if (clear_here) word_q <= '0;
+        else if (read_i) word_q <= next[state_o];
+      end
+    end else begin : g_narrow
+      (* no_rw_check *) logic [Bits-1:0] next[Words];
+      always_ff @(posedge clk_i) begin
+        if (write_here) next[{write_state_i, write_low}] <= data_i;
+        if (clear_here) word_q <= '0;
+        else if (read_i) word_q <= next[{state_o, low_i}];
+      end
+    end
+  end
+
+  logic [Bits-1:0] start_q;
+  always_comb begin
+    word = '0;
+    for (int unsigned b = 0; b < Banks; b++) word |= parts[b];
+    state_o = start_q | (Wide ? word[low_q] : word[0]);
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (read_i) low_q <= low_i;
+    if (rst_i) start_q <= '0;
+    else if (start_i) start_q <= state_i;
+    else if (read_i) start_q <= '0;
+  end
+endmodule
