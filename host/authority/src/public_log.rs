@@ -407,7 +407,9 @@ impl Contents {
     fn shorten(&mut self, size: usize) {
         if size < self.entries.len() {
             let kept = std::mem::take(self).entries;
-            kept.into_iter().take(size).for_each(|entry| drop(self.push(entry)));
+            kept.into_iter().take(size).for_each(|entry| {
+                let _ = self.push(entry);
+            });
         }
     }
 }
