@@ -8,7 +8,7 @@ use portcullis_evidence::ticket::Ticket;
 use portcullis_issuer::client::{ClientError, IssuerClient};
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -35,6 +35,7 @@ fn losing_proxy(upstream: SocketAddr) -> SocketAddr {
             let _ = server.read_to_end(&mut answer);
             let kept = [0, answer.len() / 2, answer.len()][number % 3];
             let _ = client.write_all(&answer[..kept]);
+            let _ = client.shutdown(Shutdown::Both);
         }
     });
     address

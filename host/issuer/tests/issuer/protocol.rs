@@ -287,7 +287,7 @@ fn configurations_that_cannot_work_are_refused() {
         (format!("listen = \"192.0.2.1:8630\"\n{good}"), "in the clear"),
         (format!("other = 1\n{good}"), "unknown field"),
         (good.replace("07", "0x"), "hexadecimal"),
-        (format!("card = []\npolicy = []\n{}", &good[..35]), "no card is configured"),
+        (format!("card = []\npolicy = []\n{}", good.split("[[card]]").next().unwrap()), "no card is configured"),
         (format!("{good}[[client]]\nname = \"c\"\ntoken = \"u\"\n"), "two clients"),
         (format!("{good}[[card]]\nname = \"l\"\npublic_key = \"{}\"\n", "07".repeat(32)), "the key of another card"),
         (format!("{good}[[policy]]\nname = \"q\"\ndigest = \"{}\"\n", "07".repeat(32)), "the digest of another"),
