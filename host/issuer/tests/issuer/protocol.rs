@@ -197,7 +197,7 @@ fn other_requests_are_refused() {
     assert_eq!(send(post, utf8, &good).status, 200);
 }
 
-/// A client that sends slowly, or not at all, is cut off, and holds nobody up.
+/// A client that sends slowly, or not at all, is cut off. Other clients do not wait for it.
 #[test]
 fn slow_clients_are_cut_off() {
     let (folder, card, store) = (tempfile::tempdir().unwrap(), Card::new(1), file());
