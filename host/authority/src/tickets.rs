@@ -275,7 +275,7 @@ impl Issuer {
     /// The serial of the chain's ticket with this nonce. Reads the events that are new since the last call.
     fn serial_of(&mut self, chain: Chain, nonce: &Nonce) -> Result<Option<u64>, IssueError> {
         let known = self.known.entry(chain).or_default();
-        for (event, _) in self.store.from_place(chain, known.events)? {
+        for (event, _) in self.store.events_since(chain, known.events)? {
             if event.kind == Kind::Issued {
                 known.serials.insert(Ticket::parse(&event.body)?.content.nonce, event.serial);
             }
@@ -406,7 +406,7 @@ impl Issuer {
         let mut log = log.lock()?;
         let end = log.end(chain);
         // The last event of the log is read, too, to compare its hash.
-        let mut events = self.store.from_place(chain, end.size.saturating_sub(1))?.into_iter();
+        let mut events = self.store.events_since(chain, end.size.saturating_sub(1))?.into_iter();
         if let Some(last) = end.size.checked_sub(1)
             && events.next().is_none_or(|(_, hash)| hash != end.hash)
         {

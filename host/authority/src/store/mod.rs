@@ -161,7 +161,7 @@ pub(crate) trait Events: Send {
     fn of_ticket(&mut self, ticket: &[u8; 32]) -> Result<Vec<Event>, StoreError>;
 
     /// The events of the chain from this place on, in order, with their hashes. The hashes are not checked.
-    fn from_place(&mut self, chain: Chain, place: u64) -> Result<Vec<(Event, [u8; 32])>, StoreError>;
+    fn events_since(&mut self, chain: Chain, place: u64) -> Result<Vec<(Event, [u8; 32])>, StoreError>;
 
     /// The heads of all chains, sorted by chain.
     fn heads(&mut self) -> Result<Vec<(Chain, Head)>, StoreError>;

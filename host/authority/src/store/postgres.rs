@@ -288,7 +288,7 @@ impl Events for Postgres {
         self.run(move |client| events(&client.query(&query, &[&ticket.as_slice()])?))
     }
 
-    fn from_place(&mut self, chain: Chain, place: u64) -> Result<Vec<(Event, [u8; 32])>, StoreError> {
+    fn events_since(&mut self, chain: Chain, place: u64) -> Result<Vec<(Event, [u8; 32])>, StoreError> {
         let Ok(place) = number(place) else { return Ok(Vec::new()) };
         let query = format!("{COLUMNS} WHERE key = $1 AND seat = $2 AND place >= $3 ORDER BY place");
         self.run(move |client| {

@@ -180,7 +180,7 @@ impl Events for Sqlite {
         self.events("WHERE ticket = ? ORDER BY place", params![ticket])
     }
 
-    fn from_place(&mut self, chain: Chain, place: u64) -> Result<Vec<(Event, [u8; 32])>, StoreError> {
+    fn events_since(&mut self, chain: Chain, place: u64) -> Result<Vec<(Event, [u8; 32])>, StoreError> {
         let Ok(place) = number(place) else { return Ok(Vec::new()) };
         let place = params![chain.key, chain.seat, place];
         hashed_events(&self.0, "WHERE key = ? AND seat = ? AND place >= ? ORDER BY place", place)
