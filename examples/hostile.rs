@@ -16,7 +16,7 @@ use portcullis_core::wire::{Descriptor, Granularity, Opcode, StageOutcome, flags
 use portcullis_gate::anchor::Anchors;
 use portcullis_gate::{Event, EventKind, Policy};
 use portcullis_policy::Policies;
-use portcullis_recorder::{Options, Recorder, Texts};
+use portcullis_recorder::{Options, Recorder, Texts, TicketSource};
 use sha2::{Digest, Sha256};
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -86,7 +86,7 @@ impl Operator {
         let mut card = CardChoice::parse("sim")?.open()?;
         let options = Options {
             folder,
-            ticket: None,
+            ticket: TicketSource::SelfIssued,
             approval: None,
             device_cert: None,
             device_chain: None,

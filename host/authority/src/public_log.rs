@@ -10,8 +10,10 @@
 //! is in the log before the ticket leaves the issuer. So a store that was restored from an old backup, or a standby
 //! server that lacks events, is behind the log, and the issuer refuses to start on this store.
 //!
-//! New tiles are on the disk before the checkpoint covers them; after a crash, the log is unchanged or longer.
+//! New tiles are on the disk before the checkpoint covers them; after a crash, the log is unchanged or longer. A
+//! writer has the log locked only while it appends, so several issuers and other commands can use one log.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -23,7 +25,7 @@ use portcullis_evidence::note::{Head, is_key_name, key_id};
 use portcullis_evidence::ticket::Chain;
 use portcullis_evidence::tree::{self, Frontier, Hash};
 
-use crate::store::{Event, Kind};
+use crate::store::{self, Event, Kind};
 
 /// Number of hashes in a full tile.
 const WIDTH: usize = 256;
@@ -33,8 +35,10 @@ const ENTRY: usize = 118;
 const VERSION: u8 = 1;
 /// The signature type of a log's own signature (C2SP signed-note).
 const ED25519: u8 = 1;
-/// Longest wait while another process has the log open.
+/// Longest wait while another process has the log locked.
 const BUSY: Duration = Duration::from_secs(5);
+/// Interval between two attempts to lock the log.
+const RETRY: Duration = Duration::from_millis(5);
 
 #[derive(Debug, thiserror::Error)]
 pub enum PublicLogError {
@@ -122,114 +126,68 @@ impl Entry {
     }
 }
 
-/// A log in a folder, locked for this process.
+/// A log in a folder.
+///
+/// Several processes can write it. Each takes the lock for one append, and first reads what the others have appended.
 pub(crate) struct PublicLog {
     folder: PathBuf,
     name: String,
     key: SigningKey,
+    contents: Contents,
+}
+
+/// The entries of a log, as of the last checkpoint that this process has read or written.
+#[derive(Default)]
+struct Contents {
     entries: Vec<Entry>,
-    /// Number of entries that the checkpoint on the disk covers.
-    published: usize,
     tree: Frontier,
     /// The hashes of each level: at level 0 of each entry, at higher levels of each full tile of the level below.
     levels: Vec<Vec<Hash>>,
+    /// For each chain, the head after its last event in the log.
+    ends: BTreeMap<Chain, store::Head>,
+}
+
+/// A log that no other process can write meanwhile.
+pub(crate) struct LockedLog<'a> {
+    log: &'a mut PublicLog,
     /// Keeps the lock until the value is dropped.
     _lock: File,
 }
 
 impl PublicLog {
-    /// Opens the log in `folder`, or makes it. Reads and checks all of it. Errors: another process has it open; it is
-    /// damaged; it belongs to another issuer.
-    pub(crate) fn open(folder: &Path, name: &str, key: SigningKey) -> Result<Self, PublicLogError> {
+    /// The log in `folder`, which is made if it is not there. Errors: `name` cannot be the name of a log.
+    pub(crate) fn new(folder: &Path, name: &str, key: SigningKey) -> Result<Self, PublicLogError> {
         if !is_key_name(name) {
             return Err(PublicLogError::Name(name.to_owned()));
         }
         fs::create_dir_all(folder).map_err(at(folder))?;
-        let lock = folder.join(".lock");
-        let lock = File::options().create(true).truncate(false).write(true).open(&lock).map_err(at(&lock))?;
+        Ok(Self { folder: folder.to_owned(), name: name.to_owned(), key, contents: Contents::default() })
+    }
+
+    /// Locks the log, and reads and checks what other processes have appended. Errors: another process has it locked
+    /// too long; it is damaged; it belongs to another issuer; it does not continue the log that was read before.
+    pub(crate) fn lock(&mut self) -> Result<LockedLog<'_>, PublicLogError> {
+        let path = self.folder.join(".lock");
+        let lock = File::options().create(true).truncate(false).write(true).open(&path).map_err(at(&path))?;
         let begun = Instant::now();
         while lock.try_lock().is_err() {
             if begun.elapsed() > BUSY {
-                return Err(PublicLogError::Busy(folder.display().to_string()));
+                return Err(PublicLogError::Busy(self.folder.display().to_string()));
             }
-            std::thread::sleep(Duration::from_millis(10));
+            std::thread::sleep(RETRY);
         }
-        let (folder, name) = (folder.to_owned(), name.to_owned());
-        let mut log = Self {
-            folder,
-            name,
-            key,
-            entries: Vec::new(),
-            published: 0,
-            tree: Frontier::new(),
-            levels: vec![Vec::new()],
-            _lock: lock,
-        };
-        if log.folder.join("checkpoint").exists() {
-            log.read()?;
+        let known = self.contents.entries.len();
+        if let Err(error) = self.read() {
+            // Forget what no checkpoint covers. The next call then compares with the same log again.
+            self.contents.shorten(known);
+            return Err(error);
         }
-        Ok(log)
+        Ok(LockedLog { log: self, _lock: lock })
     }
 
-    /// The entries, in order.
-    pub(crate) fn entries(&self) -> &[Entry] {
-        &self.entries
-    }
-
-    /// Appends entries; they are on the disk when it returns `Ok`. After an error, the next call also writes them.
-    pub(crate) fn append(&mut self, entries: &[Entry]) -> Result<(), PublicLogError> {
-        entries.iter().for_each(|entry| self.push(*entry));
-        if self.published == self.entries.len() {
-            return Ok(());
-        }
-        let mut full = Vec::new();
-        let mut write_tile = |level: &str, tile: usize, width: usize, bytes: &[u8]| {
-            let path = self.tile(level, tile, width);
-            self.write(&path, bytes)?;
-            if width == WIDTH {
-                full.push(path);
-            }
-            Ok::<(), PublicLogError>(())
-        };
-        for (tile, own) in self.entries.chunks(WIDTH).enumerate().skip(self.published / WIDTH) {
-            let length = (ENTRY as u16).to_be_bytes();
-            let bundle = own.iter().flat_map(|entry| length.into_iter().chain(entry.to_bytes()));
-            write_tile("entries", tile, own.len(), &bundle.collect::<Vec<_>>())?;
-        }
-        let mut published = self.published;
-        for (level, hashes) in self.levels.iter().enumerate() {
-            for (tile, own) in hashes.chunks(WIDTH).enumerate().skip(published / WIDTH) {
-                write_tile(&level.to_string(), tile, own.len(), own.as_flattened())?;
-            }
-            published /= WIDTH;
-        }
-        self.write(&self.folder.join("checkpoint"), self.checkpoint()?.as_bytes())?;
-        self.published = self.entries.len();
-        for tile in full {
-            // No checkpoint covers the earlier, partial tile any more, so it does not matter if its removal fails.
-            let mut partial = tile.into_os_string();
-            partial.push(".p");
-            let _ = fs::remove_dir_all(partial);
-        }
-        Ok(())
-    }
-
-    fn push(&mut self, entry: Entry) {
-        self.entries.push(entry);
-        let mut hash = tree::leaf(&entry.to_bytes());
-        self.tree.push(hash);
-        for level in 0.. {
-            if self.levels.len() == level {
-                self.levels.push(Vec::new());
-            }
-            let Some(hashes) = self.levels.get_mut(level) else { return };
-            hashes.push(hash);
-            if !hashes.len().is_multiple_of(WIDTH) {
-                return;
-            }
-            let tile = hashes.len() - WIDTH;
-            hash = tree::root(hashes.get(tile..).unwrap_or_default().iter().copied());
-        }
+    /// The head of a chain in the log, as of the last call of [`PublicLog::lock`] or [`LockedLog::append`].
+    pub(crate) fn end(&self, chain: Chain) -> store::Head {
+        self.contents.ends.get(&chain).copied().unwrap_or(store::Head::NEW)
     }
 
     /// The key by which readers check the log (C2SP signed-note).
@@ -240,20 +198,30 @@ impl PublicLog {
         format!("{}+{id:08x}+{}", self.name, Base64::encode_string(&key))
     }
 
+    /// The error for a store that lacks an event of the log. `place` is the place of the event.
+    pub(crate) fn behind(&self, chain: Chain, place: u64) -> PublicLogError {
+        let entry = self.contents.entries.iter().find(|entry| (entry.chain, entry.place) == (chain, place));
+        PublicLogError::Behind { seat: chain.seat, place, serial: entry.map_or(0, |entry| entry.serial) }
+    }
+
     /// The signed head of the log.
-    fn checkpoint(&self) -> Result<String, PublicLogError> {
-        let head = Head { origin: self.name.clone(), size: self.entries.len() as u64, root: self.tree.root() };
+    fn checkpoint(&self) -> String {
+        let Contents { entries, tree, .. } = &self.contents;
+        let head = Head { origin: self.name.clone(), size: entries.len() as u64, root: tree.root() };
         let text = head.text();
         let id = key_id(&self.name, ED25519, self.key.verifying_key().as_bytes());
         let signature = [&id[..], &self.key.sign(text.as_bytes()).to_bytes()].concat();
-        Ok(format!("{text}\n\u{2014} {} {}\n", self.name, Base64::encode_string(&signature)))
+        format!("{text}\n\u{2014} {} {}\n", self.name, Base64::encode_string(&signature))
     }
 
-    /// Reads the entries that the checkpoint covers, and checks the checkpoint's signature and root.
-    fn read(&mut self) -> Result<(), PublicLogError> {
+    /// The head of the log on the disk; `None` if there is no log yet.
+    fn read_head(&self) -> Result<Option<Head>, PublicLogError> {
         let path = self.folder.join("checkpoint");
         let damaged = |what| damaged_at(&path, what);
-        let note = fs::read_to_string(&path).map_err(at(&path))?;
+        let note = match fs::read_to_string(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            note => note.map_err(at(&path))?,
+        };
         let (text, signature) = note.split_once("\n\n").ok_or_else(|| damaged("it is no signed note"))?;
         let text = format!("{text}\n");
         let head = Head::parse(&text).map_err(|_| damaged("it is no head of a log"))?;
@@ -266,23 +234,75 @@ impl PublicLog {
         if !signed || head.origin != self.name {
             return Err(PublicLogError::Signature);
         }
+        Ok(Some(head))
+    }
+
+    /// Reads the entries that the checkpoint on the disk covers and that are not known yet, and checks the root.
+    fn read(&mut self) -> Result<(), PublicLogError> {
+        let path = self.folder.join("checkpoint");
+        let damaged = |what| damaged_at(&path, what);
+        let known = self.contents.entries.len();
+        let Some(head) = self.read_head()? else {
+            return if known == 0 { Ok(()) } else { Err(damaged("it is not there any more")) };
+        };
         let size = usize::try_from(head.size).map_err(|_| damaged("it is too long"))?;
-        for tile in 0..size.div_ceil(WIDTH) {
+        if size < known {
+            return Err(damaged("it covers fewer entries than before"));
+        }
+        let tiles = if size == known { 0..0 } else { known / WIDTH..size.div_ceil(WIDTH) };
+        for tile in tiles {
             let width = (size - tile * WIDTH).min(WIDTH);
             let path = self.tile("entries", tile, width);
             let bytes = fs::read(&path).map_err(at(&path))?;
-            let mut count = 0;
-            for entry in bytes.chunks(2 + ENTRY) {
-                let entry = entry.strip_prefix(&(ENTRY as u16).to_be_bytes()).and_then(Entry::parse);
-                self.push(entry.ok_or_else(|| damaged_at(&path, "an entry of another form"))?);
-                count += 1;
-            }
-            if count != width {
+            let entries = bytes.chunks(2 + ENTRY);
+            if entries.len() != width {
                 return Err(damaged_at(&path, "the number of its entries"));
             }
+            for entry in entries.skip(self.contents.entries.len() - tile * WIDTH) {
+                let entry = entry.strip_prefix(&(ENTRY as u16).to_be_bytes()).and_then(Entry::parse);
+                let entry = entry.ok_or_else(|| damaged_at(&path, "an entry of another form"))?;
+                if !self.contents.push(entry) {
+                    return Err(damaged_at(&path, "an entry that does not follow the one before it in its chain"));
+                }
+            }
         }
-        self.published = size;
-        if self.tree.root() == head.root { Ok(()) } else { Err(damaged("its root is not that of the entries")) }
+        if self.contents.tree.root() == head.root {
+            Ok(())
+        } else {
+            Err(damaged("its root is not that of the entries"))
+        }
+    }
+
+    /// Writes what the log has beyond its first `published` entries, and the checkpoint over it.
+    fn write_from(&self, mut published: usize) -> Result<(), PublicLogError> {
+        let mut full = Vec::new();
+        let mut write_tile = |level: &str, tile: usize, width: usize, bytes: &[u8]| {
+            let path = self.tile(level, tile, width);
+            self.write(&path, bytes)?;
+            if width == WIDTH {
+                full.push(path);
+            }
+            Ok::<(), PublicLogError>(())
+        };
+        for (tile, own) in self.contents.entries.chunks(WIDTH).enumerate().skip(published / WIDTH) {
+            let length = (ENTRY as u16).to_be_bytes();
+            let bundle = own.iter().flat_map(|entry| length.into_iter().chain(entry.to_bytes()));
+            write_tile("entries", tile, own.len(), &bundle.collect::<Vec<_>>())?;
+        }
+        for (level, hashes) in self.contents.levels.iter().enumerate() {
+            for (tile, own) in hashes.chunks(WIDTH).enumerate().skip(published / WIDTH) {
+                write_tile(&level.to_string(), tile, own.len(), own.as_flattened())?;
+            }
+            published /= WIDTH;
+        }
+        self.write(&self.folder.join("checkpoint"), self.checkpoint().as_bytes())?;
+        for tile in full {
+            // No checkpoint covers the earlier, partial tile any more, so it does not matter if its removal fails.
+            let mut partial = tile.into_os_string();
+            partial.push(".p");
+            let _ = fs::remove_dir_all(partial);
+        }
+        Ok(())
     }
 
     /// The path of a tile. Its number is split into groups of three digits, each a part of the path; all but the last
@@ -313,5 +333,83 @@ impl PublicLog {
             .and_then(|()| fs::rename(&unfinished, path))
             .and_then(|()| File::open(folder)?.sync_all());
         written.map_err(at(path))
+    }
+}
+
+impl LockedLog<'_> {
+    /// The entries, in order.
+    pub(crate) fn entries(&self) -> &[Entry] {
+        &self.log.contents.entries
+    }
+
+    /// The head of each chain in the log.
+    pub(crate) fn ends(&self) -> &BTreeMap<Chain, store::Head> {
+        &self.log.contents.ends
+    }
+
+    /// See [`PublicLog::end`].
+    pub(crate) fn end(&self, chain: Chain) -> store::Head {
+        self.log.end(chain)
+    }
+
+    /// See [`PublicLog::behind`].
+    pub(crate) fn behind(&self, chain: Chain, place: u64) -> PublicLogError {
+        self.log.behind(chain, place)
+    }
+
+    /// Appends entries; they are on the disk when it returns `Ok`. Errors: they could not be written, and the log is
+    /// as it was; an entry does not follow the log's last entry of its chain.
+    pub(crate) fn append(&mut self, entries: &[Entry]) -> Result<(), PublicLogError> {
+        if entries.is_empty() {
+            return Ok(());
+        }
+        let contents = &mut self.log.contents;
+        let published = contents.entries.len();
+        let written = if entries.iter().all(|entry| contents.push(*entry)) {
+            self.log.write_from(published)
+        } else {
+            Err(damaged_at(&self.log.folder, "an event that does not follow it"))
+        };
+        if written.is_err() {
+            self.log.contents.shorten(published);
+        }
+        written
+    }
+}
+
+impl Contents {
+    /// Appends an entry. Returns `false`, and changes nothing, if it is not the next of its chain.
+    fn push(&mut self, entry: Entry) -> bool {
+        if self.ends.get(&entry.chain).map_or(0, |end| end.size) != entry.place {
+            return false;
+        }
+        self.ends.insert(entry.chain, store::Head { size: entry.place + 1, hash: entry.hash });
+        self.entries.push(entry);
+        let mut hash = tree::leaf(&entry.to_bytes());
+        self.tree.push(hash);
+        for level in 0.. {
+            if self.levels.len() == level {
+                self.levels.push(Vec::new());
+            }
+            let Some(hashes) = self.levels.get_mut(level) else { break };
+            hashes.push(hash);
+            if !hashes.len().is_multiple_of(WIDTH) {
+                break;
+            }
+            let tile = hashes.len() - WIDTH;
+            hash = tree::root(hashes.get(tile..).unwrap_or_default().iter().copied());
+        }
+        true
+    }
+
+    /// Removes all entries but the first `size`. The trees cannot be shortened, so they are made again; this happens
+    /// only after an error.
+    fn shorten(&mut self, size: usize) {
+        if size < self.entries.len() {
+            let kept = std::mem::take(self).entries;
+            kept.into_iter().take(size).for_each(|entry| {
+                let _ = self.push(entry);
+            });
+        }
     }
 }

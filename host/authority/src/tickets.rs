@@ -9,10 +9,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use ed25519_dalek::SigningKey;
+use ed25519_dalek::{Signer, SigningKey};
 use portcullis_core::wire::Life;
 use portcullis_evidence::checkpoint::{Checkpoint, CheckpointError};
 use portcullis_evidence::ticket::{Chain, SELF_ISSUER, Ticket, TicketError};
+use sha2::{Digest, Sha256};
 use zerocopy::IntoBytes;
 
 use crate::ca::Window;
@@ -101,14 +102,18 @@ pub struct Request {
 pub fn self_issued(request: &Request) -> Result<Vec<u8>, IssueError> {
     let mut seed = [0; 32];
     getrandom::fill(&mut seed)?;
-    let ticket = ticket(request, SELF_ISSUER, 1, [0; 32])?;
+    let ticket = ticket(request, SELF_ISSUER, 1, [0; 32], random_nonce()?);
     Ok(ticket.sign(&SigningKey::from_bytes(&seed))?)
 }
 
-fn ticket(request: &Request, issuer: &str, serial: u64, previous_close: [u8; 32]) -> Result<Ticket, IssueError> {
+fn random_nonce() -> Result<Nonce, IssueError> {
     let mut nonce = [0; 16];
     getrandom::fill(&mut nonce)?;
-    Ok(Ticket {
+    Ok(nonce)
+}
+
+fn ticket(request: &Request, issuer: &str, serial: u64, previous_close: [u8; 32], nonce: Nonce) -> Ticket {
+    Ticket {
         serial,
         nonce,
         key: request.chain.key,
@@ -123,7 +128,7 @@ fn ticket(request: &Request, issuer: &str, serial: u64, previous_close: [u8; 32]
         seat: request.chain.seat,
         profiles: request.profiles.clone(),
         text_lane: request.text_lane,
-    })
+    }
 }
 
 /// A ticket in the store.
@@ -141,6 +146,18 @@ pub struct TicketRecord {
     pub remark: Option<String>,
 }
 
+/// The nonce of a ticket.
+type Nonce = [u8; 16];
+
+/// The tickets of a chain that this issuer has read from the store.
+#[derive(Default)]
+struct KnownTickets {
+    /// Number of events that were read.
+    events: u64,
+    /// Serials by nonce.
+    serials: BTreeMap<Nonce, u64>,
+}
+
 /// Largest number of attempts to append an event while other processes change the same chain.
 const ATTEMPTS: usize = 64;
 
@@ -150,6 +167,7 @@ pub struct Issuer {
     key: SigningKey,
     name: String,
     log: Option<PublicLog>,
+    known: BTreeMap<Chain, KnownTickets>,
 }
 
 impl Issuer {
@@ -158,13 +176,15 @@ impl Issuer {
         if name == SELF_ISSUER {
             return Err(IssueError::Name);
         }
-        Ok(Self { store: store::open(store)?, key, name: name.to_owned(), log: None })
+        Ok(Self { store: store::open(store)?, key, name: name.to_owned(), log: None, known: BTreeMap::new() })
     }
 
     /// From now on, publishes every event in the log in `folder` before the issuer answers. Appends the events that the
     /// log lacks. Errors: [`PublicLogError::Behind`] if the store lacks an event of the log; errors of the log.
     pub fn publish(&mut self, folder: &Path) -> Result<(), IssueError> {
-        let mut log = PublicLog::open(folder, &self.name, self.key.clone())?;
+        let mut log = PublicLog::new(folder, &self.name, self.key.clone())?;
+        let mut locked = log.lock()?;
+        // The store is read after the log is locked. So an event that another issuer publishes is in the store, too.
         let mut stored = BTreeMap::new();
         let mut head = Head::NEW;
         let mut chain = None;
@@ -176,14 +196,29 @@ impl Issuer {
             head = event.head(&head);
             stored.insert((event.chain, place), Entry::of(&event, place, head.hash));
         }
-        for entry in log.entries() {
+        for entry in locked.entries() {
             let Entry { chain, place, serial, .. } = *entry;
             if stored.remove(&(chain, place)) != Some(*entry) {
                 return Err(PublicLogError::Behind { seat: chain.seat, place, serial }.into());
             }
         }
-        log.append(&stored.into_values().collect::<Vec<_>>())?;
+        locked.append(&stored.into_values().collect::<Vec<_>>())?;
+        drop(locked);
         self.log = Some(log);
+        Ok(())
+    }
+
+    /// Checks that the store answers, and that it has every event of the public log. Errors: it does not answer;
+    /// [`PublicLogError::Behind`]; errors of the log.
+    pub fn check(&mut self) -> Result<(), IssueError> {
+        // The log is read first: meanwhile, other issuers can only add events to the store.
+        let locked = self.log.as_mut().map(PublicLog::lock).transpose()?;
+        let ends = locked.as_ref().map(|log| log.ends().clone()).unwrap_or_default();
+        drop(locked);
+        let heads: BTreeMap<_, _> = self.store.heads()?.into_iter().collect();
+        for (chain, end) in ends {
+            check_has(self.log.as_ref(), chain, heads.get(&chain).unwrap_or(&Head::NEW), &end)?;
+        }
         Ok(())
     }
 
@@ -196,19 +231,57 @@ impl Issuer {
     /// Issues the next ticket of a card; returns its COSE message. Errors: [`IssueError::Pending`] until the previous
     /// session has ended; `request` has a field that a ticket may not have.
     pub fn issue(&mut self, request: &Request) -> Result<Vec<u8>, IssueError> {
+        self.append(request.chain, |issuer| issuer.next(request, random_nonce()?))
+    }
+
+    /// Like [`Issuer::issue`], but a repeated call gets the same ticket, also from another issuer with this key and
+    /// store. `asked` is all that the client has sent, with a random number of the client. Errors: as
+    /// [`Issuer::issue`]; [`IssueError::State`] if the session of the ticket has ended.
+    pub fn issue_once(&mut self, request: &Request, asked: &[u8]) -> Result<Vec<u8>, IssueError> {
+        // The ticket itself tells for which request it was issued. Signatures of Ed25519 are deterministic, and clients
+        // cannot predict them.
+        let asked = [b"portcullis ticket request\0", asked].concat();
+        let hash: [u8; 32] = Sha256::digest(self.key.sign(&asked).to_bytes()).into();
+        let mut nonce: Nonce = [0; 16];
+        nonce.iter_mut().zip(hash).for_each(|(to, from)| *to = from);
         self.append(request.chain, |issuer| {
-            let last = TicketRecord::of(&issuer.store.newest(request.chain)?)?;
-            let previous_close = match &last {
-                Some(TicketRecord { state: State::Closed, closing: Some(closing), .. }) => digest(closing)?,
-                None | Some(TicketRecord { state: State::Abandoned, .. }) => [0; 32],
-                Some(pending) => return Err(IssueError::Pending(pending.serial)),
-            };
-            let serial = last.map_or(0, |last| last.serial) + 1;
-            let cose = ticket(request, &issuer.name, serial, previous_close)?.sign(&issuer.key)?;
-            let digest = Ticket::parse(&cose)?.digest;
-            let issued = Event { chain: request.chain, serial, kind: Kind::Issued, ticket: digest, body: cose.clone() };
-            Ok((Some(issued), cose))
+            let Some(serial) = issuer.serial_of(request.chain, &nonce)? else { return issuer.next(request, nonce) };
+            let events = issuer.store.session(request.chain, serial)?;
+            match (TicketRecord::of(&events)?, events.into_iter().next()) {
+                (Some(TicketRecord { state: State::Issued | State::Opened, .. }), Some(issued)) => {
+                    Ok((None, issued.body))
+                }
+                (Some(ended), _) => Err(IssueError::State(serial, ended.state)),
+                (None, _) => Err(StoreError::Damaged("a session has disappeared").into()),
+            }
         })
+    }
+
+    /// The event and the ticket of the next session.
+    fn next(&mut self, request: &Request, nonce: Nonce) -> Result<(Option<Event>, Vec<u8>), IssueError> {
+        let last = TicketRecord::of(&self.store.newest(request.chain)?)?;
+        let previous_close = match &last {
+            Some(TicketRecord { state: State::Closed, closing: Some(closing), .. }) => digest(closing)?,
+            None | Some(TicketRecord { state: State::Abandoned, .. }) => [0; 32],
+            Some(pending) => return Err(IssueError::Pending(pending.serial)),
+        };
+        let serial = last.map_or(0, |last| last.serial) + 1;
+        let cose = ticket(request, &self.name, serial, previous_close, nonce).sign(&self.key)?;
+        let digest = Ticket::parse(&cose)?.digest;
+        let issued = Event { chain: request.chain, serial, kind: Kind::Issued, ticket: digest, body: cose.clone() };
+        Ok((Some(issued), cose))
+    }
+
+    /// The serial of the chain's ticket with this nonce. Reads the events that are new since the last call.
+    fn serial_of(&mut self, chain: Chain, nonce: &Nonce) -> Result<Option<u64>, IssueError> {
+        let known = self.known.entry(chain).or_default();
+        for (event, _) in self.store.events_since(chain, known.events)? {
+            if event.kind == Kind::Issued {
+                known.serials.insert(Ticket::parse(&event.body)?.content.nonce, event.serial);
+            }
+            known.events += 1;
+        }
+        Ok(known.serials.get(nonce).copied())
     }
 
     /// Records that a ticket's session was opened. A repeated call with the same checkpoint changes nothing. Errors:
@@ -300,24 +373,63 @@ impl Issuer {
     }
 
     /// Appends the event that `decide` makes from the store's present state, if any. If another process changes the
-    /// chain meanwhile, calls `decide` again.
+    /// chain meanwhile, calls `decide` again. All events of the chain are in the public log when it returns `Ok`.
     fn append<T>(
         &mut self,
         chain: Chain,
         decide: impl Fn(&mut Self) -> Result<(Option<Event>, T), IssueError>,
     ) -> Result<T, IssueError> {
+        // A store that lacks events gets no further ones.
+        self.publish_chain(chain)?;
         for _ in 0..ATTEMPTS {
             let head = self.store.head(chain)?;
+            if let Some(log) = &self.log {
+                check_has(Some(log), chain, &head, &log.end(chain))?;
+            }
             let (event, result) = decide(self)?;
-            let Some(event) = event else { return Ok(result) };
-            if self.store.append(&head, &event)? {
-                if let Some(log) = &mut self.log {
-                    log.append(&[Entry::of(&event, head.size, event.head(&head).hash)])?;
-                }
+            let is_done = match &event {
+                Some(event) => self.store.append(&head, event)?,
+                None => true,
+            };
+            if is_done {
+                self.publish_chain(chain)?;
                 return Ok(result);
             }
         }
         Err(StoreError::Busy.into())
+    }
+
+    /// Publishes the chain's events that the log lacks: the newest one, and those of an issuer that has crashed.
+    /// Errors: the store lacks an event of the log; errors of the log.
+    fn publish_chain(&mut self, chain: Chain) -> Result<(), IssueError> {
+        let Some(log) = &mut self.log else { return Ok(()) };
+        let mut log = log.lock()?;
+        let end = log.end(chain);
+        // The last event of the log is read, too, to compare its hash.
+        let mut events = self.store.events_since(chain, end.size.saturating_sub(1))?.into_iter();
+        if let Some(last) = end.size.checked_sub(1)
+            && events.next().is_none_or(|(_, hash)| hash != end.hash)
+        {
+            return Err(log.behind(chain, last).into());
+        }
+        let (mut head, mut missing) = (end, Vec::new());
+        for (event, hash) in events {
+            let place = head.size;
+            head = event.head(&head);
+            if head.hash != hash {
+                return Err(StoreError::Damaged("the hash of an event is wrong").into());
+            }
+            missing.push(Entry::of(&event, place, hash));
+        }
+        Ok(log.append(&missing)?)
+    }
+}
+
+/// Checks that a store whose chain has this head has the events of the log up to `end`.
+fn check_has(log: Option<&PublicLog>, chain: Chain, head: &Head, end: &Head) -> Result<(), IssueError> {
+    match log {
+        Some(log) if !head.has(end) => Err(log.behind(chain, head.size.min(end.size.saturating_sub(1))).into()),
+        _ => Ok(()),
     }
 }
 

@@ -2,6 +2,7 @@
 //! checkpoints.
 
 use crate::failure::{Failure, SUCCESS};
+use crate::issuer::{self, IssuerClientArgs};
 use crate::open;
 use anyhow::{Context, anyhow, bail};
 use clap::{Subcommand, ValueEnum};
@@ -154,6 +155,19 @@ pub(crate) enum Ticket {
         #[arg(long, value_name = "HEX")]
         public_key: String,
     },
+    /// Report the session of a bundle to a running issuer: its opening, and its end. A session with `--issuer` does so
+    /// itself; this is for a session whose issuer could not be reached. A report can be repeated.
+    #[command(mut_arg("issuer", |issuer| issuer.required(true)))]
+    Report {
+        #[command(flatten)]
+        issuer: IssuerClientArgs,
+        /// Folder of the bundle.
+        #[arg(value_name = "DIR")]
+        bundle: PathBuf,
+        /// The card's public key.
+        #[arg(long, value_name = "HEX")]
+        public_key: String,
+    },
     /// Show the closing checkpoint of a ticket's session to the issuer.
     Close {
         #[command(flatten)]
@@ -263,7 +277,7 @@ fn days(days: u64) -> Window {
     Window { not_before: now, not_after: now.saturating_add(days.saturating_mul(DAY)) }
 }
 
-fn digits<const N: usize>(what: &str, text: &str) -> anyhow::Result<[u8; N]> {
+pub(crate) fn digits<const N: usize>(what: &str, text: &str) -> anyhow::Result<[u8; N]> {
     hex::decode(text).ok_or_else(|| anyhow!("the {what} is {} hexadecimal digits, not `{text}`", 2 * N))
 }
 
@@ -320,7 +334,7 @@ fn run_ca(command: &Ca) -> anyhow::Result<u8> {
 }
 
 impl IssuerArgs {
-    fn open(&self) -> anyhow::Result<Issuer> {
+    pub(crate) fn open(&self) -> anyhow::Result<Issuer> {
         let mut issuer = Issuer::open(&self.store, key(&self.key)?, &self.name)?;
         if let Some(folder) = &self.public_log {
             issuer.publish(folder)?;
@@ -377,6 +391,7 @@ fn run_ticket(command: &Ticket) -> anyhow::Result<u8> {
         Ticket::Close { issuer, checkpoint, public_key } => {
             show(&issuer.open()?.close(&read(checkpoint)?, &digits("public key", public_key)?)?)?;
         }
+        Ticket::Report { issuer, bundle, public_key } => issuer::report(issuer, bundle, public_key)?,
         Ticket::Show { issuer, public_key, seat, serial, output } => {
             let chain = Chain { key: key_id(&digits::<32>("public key", public_key)?), seat: *seat };
             write_new(output, &issuer.open()?.ticket(chain, *serial)?)?;

@@ -11,6 +11,7 @@ pub(crate) const EXAMPLES: &[Example] = &[
             "run --policy policies/pii --engine ngram:corpus.txt --input tasks.jsonl",
             "run --gate unix:/run/portcullis/gate --input texts.jsonl --json",
             "run --policy policies/pii --input letter.txt --bundle bundle --texts sealed:auditor.pub",
+            "run --policy policies/pii --input letter.txt --bundle b --issuer http://127.0.0.1:8630 --issuer-token t",
         ],
     ),
     ("explain", &["explain --policy policies/pii 'Write to ana@example.org.'"]),
@@ -88,6 +89,10 @@ pub(crate) const EXAMPLES: &[Example] = &[
     ),
     ("ca simulation", &["ca simulation > trust/sim-roots/simulation.pem"]),
     (
+        "authority serve",
+        &["authority serve --store t.sqlite --key issuer.pem --config issuer.toml --public-log /srv/www/log"],
+    ),
+    (
         "ticket issue",
         &["ticket issue --store t.sqlite --key issuer.pem --public-key HEX --policy HEX --output ticket.cose"],
     ),
@@ -95,6 +100,10 @@ pub(crate) const EXAMPLES: &[Example] = &[
     (
         "ticket redeem",
         &["ticket redeem --store t.sqlite --key issuer.pem bundle/checkpoints/00000000.cose --public-key HEX"],
+    ),
+    (
+        "ticket report",
+        &["ticket report bundle --issuer http://127.0.0.1:8630 --issuer-token client.token --public-key HEX"],
     ),
     (
         "ticket close",

@@ -4,7 +4,8 @@ use crate::choices::FsyncArg;
 use anyhow::Result;
 use portcullis_gate::Event;
 use portcullis_gate::ledger::{Header, Ledger};
-use portcullis_recorder::Recorder;
+use portcullis_recorder::{FinishedBundle, Recorder};
+use portcullis_verify::console;
 use std::path::PathBuf;
 
 #[derive(clap::Args, Clone)]
@@ -50,9 +51,12 @@ impl Journal {
     /// Finishes the bundle, whether or not the session failed.
     pub(crate) fn finish(&mut self) -> Result<()> {
         if let Some(recorder) = self.recorder.take()
-            && let Some(folder) = recorder.finish()?
+            && let Some(FinishedBundle { folder, unreported }) = recorder.finish()?
         {
             errln!("bundle written to {}", folder.display());
+            if let Some(unreported) = unreported {
+                console::problem("warning", unreported);
+            }
         }
         Ok(())
     }

@@ -25,6 +25,7 @@ mod explain;
 mod failure;
 mod gated;
 mod intake;
+mod issuer;
 mod journal;
 mod lane;
 mod lineage;
@@ -95,6 +96,9 @@ enum Command {
     /// Certify cards.
     #[command(subcommand)]
     Ca(authority::Ca),
+    /// Run an authority as a service.
+    #[command(subcommand)]
+    Authority(issuer::Command),
     /// Issue session tickets.
     #[command(subcommand)]
     Ticket(authority::Ticket),
@@ -137,6 +141,7 @@ fn main() -> ExitCode {
         Command::Attest(args) => attest::run(&args),
         Command::Bundle(command) => bundle::run(&command),
         Command::Ca(command) => authority::ca(&command),
+        Command::Authority(command) => issuer::run(&command),
         Command::Ticket(command) => authority::ticket(&command),
         Command::Witness(command) => authority::witness(&command),
         Command::Card(command) => card::run(&command),

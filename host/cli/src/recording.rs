@@ -1,11 +1,12 @@
 //! `run --bundle`: settings for recording a session.
 
 use crate::failure::Failure;
+use crate::issuer::IssuerClientArgs;
 use portcullis_card::{Card, SessionConfig};
 use portcullis_core::state::Profile;
 use portcullis_gate::Policy;
 use portcullis_gate::anchor::Anchors;
-use portcullis_recorder::{Options, Recorder, RecorderError, Texts};
+use portcullis_recorder::{IssuerAccess, Options, Recorder, RecorderError, Texts, TicketSource};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -19,7 +20,7 @@ pub(crate) struct BundleArgs {
     /// The session's ticket, from `portcullis ticket issue`. One that this session cannot keep is refused before it
     /// begins: a ticket of another card, policy or profile, or one that requires the text lane without `--text-lane`.
     /// Without a ticket the session issues one to itself, and says so.
-    #[arg(long, value_name = "FILE", requires = "bundle")]
+    #[arg(long, value_name = "FILE", requires = "bundle", conflicts_with = "issuer")]
     ticket: Option<PathBuf>,
     #[command(flatten)]
     recording: RecordingArgs,
@@ -53,11 +54,23 @@ pub(crate) struct RecordingArgs {
     /// the X25519 public key in FILE. Default: plain.
     #[arg(long, value_name = "MODE", requires = "bundle")]
     pub(crate) texts: Option<Texts>,
+    /// Seat of the card among several cards with one key. Default: 0.
+    #[arg(long, value_name = "N", requires = "issuer")]
+    seat: Option<u16>,
+    #[command(flatten)]
+    issuer: IssuerClientArgs,
 }
 
 impl RecordingArgs {
+    /// The issuer of `--issuer`. It is made once for all sessions of a process, because it repeats the reports that
+    /// have failed.
+    pub(crate) fn issuer(&self) -> anyhow::Result<Option<IssuerAccess>> {
+        let client = self.issuer.client()?;
+        Ok(client.map(|client| IssuerAccess { client, seat: self.seat.unwrap_or_default() }))
+    }
+
     /// The settings for recording a session with this profile in this folder.
-    pub(crate) fn options(&self, folder: PathBuf, ticket: Option<PathBuf>, profile: &Profile) -> Options {
+    pub(crate) fn options(&self, folder: PathBuf, ticket: TicketSource, profile: &Profile) -> Options {
         Options {
             folder,
             ticket,
@@ -101,7 +114,12 @@ impl BundleArgs {
             let text_stride_log2 = policy.text_stride_log2();
             return Ok((None, SessionConfig { text_stride_log2, ..SessionConfig::default() }));
         };
-        let options = self.recording.options(folder.clone(), self.ticket.clone(), profile);
+        let ticket = match (&self.ticket, self.recording.issuer()?) {
+            (Some(file), _) => TicketSource::File(file.clone()),
+            (None, Some(issuer)) => TicketSource::Issuer(issuer),
+            (None, None) => TicketSource::SelfIssued,
+        };
+        let options = self.recording.options(folder.clone(), ticket, profile);
         let (recorder, config) = options.start(card, &policy.package, &policy.compiled, anchors)?;
         Ok((Some(recorder), config))
     }

@@ -14,7 +14,7 @@ use portcullis_gateway::config::{
 };
 use portcullis_gateway::session::{Opener, SessionFailure, SessionParts, Sessions};
 use portcullis_gateway::{ServeError, serve};
-use portcullis_recorder::next_ticket;
+use portcullis_recorder::{TicketSource, next_ticket};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 use std::net::SocketAddr;
@@ -89,7 +89,7 @@ pub(crate) struct Args {
     /// for the policy. It is renamed to NAME.used before the session begins. An issuer gives the next one once the
     /// session before is closed, so that it is waited for, at most 60 seconds; without one the gateway ends. Without
     /// this flag each session issues a ticket to itself, and says so.
-    #[arg(long, value_name = "DIR", requires = "bundle")]
+    #[arg(long, value_name = "DIR", requires = "bundle", conflicts_with = "issuer")]
     tickets: Option<PathBuf>,
     #[command(flatten)]
     recording: RecordingArgs,
@@ -281,7 +281,7 @@ fn opener(args: &Args, config: &Config, held: Arc<Mutex<Arc<Vec<Governed>>>>) ->
     }
     let (card, mut recording, bundles) = (args.card.clone(), args.recording.clone(), config.bundles.clone());
     recording.texts = Some(config.evidence.texts.clone());
-    let tickets = args.tickets.clone();
+    let (tickets, issuer) = (args.tickets.clone(), recording.issuer()?);
     Ok(Box::new(move |salt: SaltKey| {
         let failed = |failure: Failure| SessionFailure::Open(failure.to_string());
         let mut card = card.open().map_err(failed)?;
@@ -294,7 +294,11 @@ fn opener(args: &Args, config: &Config, held: Arc<Mutex<Arc<Vec<Governed>>>>) ->
                 let (name, folder) =
                     next_folder(bundles).map_err(|error| SessionFailure::Open(format!("{error:#}")))?;
                 let digest = policy.compiled.image.digest();
-                let ticket = tickets.as_deref().map(|tickets| next_ticket(tickets, digest, TICKET_WAIT)).transpose()?;
+                let ticket = match (&tickets, &issuer) {
+                    (Some(tickets), _) => TicketSource::File(next_ticket(tickets, digest, TICKET_WAIT)?),
+                    (None, Some(issuer)) => TicketSource::Issuer(issuer.clone()),
+                    (None, None) => TicketSource::SelfIssued,
+                };
                 let options = recording.options(folder, ticket, profile);
                 let (recorder, config) = options.start(card.as_mut(), &policy.package, &policy.compiled, anchors)?;
                 (name, Some(recorder), config)

@@ -6,7 +6,7 @@ use crate::receipts::SessionProofs;
 use portcullis_card::{Card, Session, SessionConfig, SessionError};
 use portcullis_core::wire::Fault;
 use portcullis_gate::{Bounds, Event, EventKind, Governor, SaltKey, SaltKeyError, SessionHandle, SessionLoop, Settle};
-use portcullis_recorder::{ProofBook, Recorder, RecorderError};
+use portcullis_recorder::{FinishedBundle, ProofBook, Recorder, RecorderError};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -237,6 +237,7 @@ fn run_session(
         SessionProofs { book, changed }
     });
     let book = proofs.as_ref().map(|proofs| Arc::clone(&proofs.book));
+    let session_name = name.clone();
     let governed = Session::open(card, &image, config).map_err(SessionFailure::from).and_then(|mut session| {
         let slots = usize::try_from(session.info().max_streams).unwrap_or(usize::MAX);
         let settle = match evidence.release {
@@ -282,6 +283,9 @@ fn run_session(
         book.close();
     }
     let finished = recorder.map(Recorder::finish).transpose();
+    if let Ok(Some(Some(FinishedBundle { unreported: Some(unreported), .. }))) = &finished {
+        tracing::warn!(session = session_name, unreported, "the end of the session is not reported");
+    }
     governed.and(finished.map(|_| ()).map_err(SessionFailure::from))
 }
 

@@ -20,7 +20,7 @@ use portcullis_gate::{Governor, Policy, SaltKey, Settings};
 use portcullis_gateway::config::Config;
 use portcullis_gateway::session::{Opener, SessionParts};
 use portcullis_recorder::replay::replay;
-use portcullis_recorder::{Options, next_ticket};
+use portcullis_recorder::{Options, TicketSource, next_ticket};
 use portcullis_sim::SimConfig;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -100,7 +100,7 @@ impl Office {
             let ticket = next_ticket(&tickets, policy.compiled.image.digest(), within)?;
             let options = Options {
                 folder: folder.join(&name),
-                ticket: Some(ticket),
+                ticket: TicketSource::File(ticket),
                 approval: None,
                 device_cert: None,
                 device_chain: None,

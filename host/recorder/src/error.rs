@@ -7,6 +7,7 @@ use portcullis_core::hex::Hex;
 use portcullis_evidence::bundle::{BundleError, FinishError};
 use portcullis_evidence::note::NoteError;
 use portcullis_evidence::ticket::TicketError;
+use portcullis_issuer::client::ClientError;
 use std::path::PathBuf;
 
 #[derive(Debug, thiserror::Error)]
@@ -39,6 +40,11 @@ pub enum RecorderError {
     Ticket(#[from] TicketError),
     #[error(transparent)]
     Issue(#[from] IssueError),
+    /// A running issuer gave no ticket.
+    #[error(transparent)]
+    Issuer(#[from] ClientError),
+    #[error("the number of the request for a ticket, `{}`: {source}", path.display())]
+    Request { path: PathBuf, source: std::io::Error },
     #[error(transparent)]
     Certificate(#[from] CaError),
     #[error(transparent)]

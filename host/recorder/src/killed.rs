@@ -5,6 +5,7 @@
 //! 100.
 
 use crate::Recorder;
+use crate::sink::Parties;
 use crate::texts::Openings;
 use portcullis_authority::ca::{self, Device, Window};
 use portcullis_authority::tickets::{Request, self_issued};
@@ -115,7 +116,8 @@ impl Run {
             (bundle::IMAGE, image()),
         ];
         let files = files.map(|(name, content)| (name.to_owned(), content));
-        let (recorder, sink) = Recorder::create(folder, &files, lanes, 1, None, Openings::Bundle).unwrap();
+        let (recorder, sink) =
+            Recorder::create(folder, &files, lanes, 1, Parties::default(), Openings::Bundle).unwrap();
         let session = SessionFields {
             policy_digest: request.policy,
             package_digest: [7; 32],
@@ -284,11 +286,11 @@ fn nothing_signed_is_nothing_to_complete() {
     let scene = tempfile::tempdir().unwrap();
     let folder = scene.path().join("b");
     let files = [bundle::TICKET, bundle::CERTIFICATE, bundle::CHAIN, bundle::IMAGE].map(|n| (n.to_owned(), Vec::new()));
-    drop(Recorder::create(&folder, &files, 1, 1, None, Openings::Bundle).unwrap());
+    drop(Recorder::create(&folder, &files, 1, 1, Parties::default(), Openings::Bundle).unwrap());
     assert!(matches!(finish(&folder, false), Err(FinishError::NothingSigned(_))));
     // A recorder that ends normally without a checkpoint removes its folder.
     let other = scene.path().join("c");
-    let (recorder, sink) = Recorder::create(&other, &files, 1, 1, None, Openings::Bundle).unwrap();
+    let (recorder, sink) = Recorder::create(&other, &files, 1, 1, Parties::default(), Openings::Bundle).unwrap();
     drop(sink);
     assert_eq!(recorder.finish().unwrap(), None);
     assert!(!other.exists());

@@ -8,6 +8,7 @@
 
 pub mod check;
 mod error;
+mod issuer;
 #[cfg(test)]
 mod killed;
 mod lane;
@@ -23,9 +24,10 @@ mod witness;
 
 pub use check::{CheckReport, check, check_after};
 pub use error::RecorderError;
-pub use options::Options;
+pub use issuer::IssuerAccess;
+pub use options::{Options, TicketSource};
 pub use proofs::{ProofBook, ProofState};
-pub use recorder::Recorder;
+pub use recorder::{FinishedBundle, Recorder};
 pub use replay::replay;
 pub use texts::Texts;
 pub use tickets::next_ticket;

@@ -1,5 +1,7 @@
 //! Settings for recording a session, and the start of its bundle.
 
+use crate::issuer::{IssuerAccess, Reporter};
+use crate::sink::Parties;
 use crate::texts::{Openings, Texts};
 use crate::witness::Poster;
 use crate::{Recorder, RecorderError};
@@ -8,6 +10,7 @@ use portcullis_authority::tickets::{self, Request};
 use portcullis_authority::witness::client::Client;
 use portcullis_card::driver::{CheckpointConfig, HeartbeatLimits};
 use portcullis_card::{Card, CardInfo, SessionConfig, await_public_key};
+use portcullis_core::hex::Hex;
 use portcullis_core::state::Profile;
 use portcullis_core::wire::key_flags;
 use portcullis_evidence::approval::Approval;
@@ -17,6 +20,7 @@ use portcullis_evidence::note::WitnessKey;
 use portcullis_evidence::ticket::{Chain, Ticket};
 use portcullis_gate::anchor::Anchors;
 use portcullis_gate::text_stride_log2;
+use portcullis_issuer::wire::TicketRequest;
 use portcullis_policy::{Compiled, Package};
 use portcullis_sealed::{PublicKey, Sealer, beside};
 use sha2::{Digest, Sha256};
@@ -29,12 +33,22 @@ const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 /// Longest wait for a witness.
 const WITNESS_TIME: Duration = Duration::from_secs(10);
 
+/// Where the ticket of a session comes from.
+#[derive(Clone, Debug, Default)]
+pub enum TicketSource {
+    /// The operator issues it to itself.
+    #[default]
+    SelfIssued,
+    File(PathBuf),
+    /// A running issuer issues it, and receives the opening and the closing checkpoint of the session.
+    Issuer(IssuerAccess),
+}
+
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Folder of the bundle; it must not exist.
     pub folder: PathBuf,
-    /// File with the session's ticket; without it the session uses a self-issued ticket.
-    pub ticket: Option<PathBuf>,
+    pub ticket: TicketSource,
     pub approval: Option<PathBuf>,
     /// The card's certificate in PEM. Without it, the public simulation root certifies a simulated card.
     pub device_cert: Option<PathBuf>,
@@ -66,7 +80,11 @@ impl Options {
         let key = await_public_key(card)?;
         let simulated = u32::from(info.key_flags) & u32::from(key_flags::SIM) != 0;
         let image = &compiled.image;
-        let ticket = self.ticket(&key, image.digest())?;
+        // All that can fail here comes first, so that a running issuer does not issue a ticket that no session uses.
+        let approval = self.approval(image.digest())?;
+        let witness = self.witness()?;
+        let (certificate, chain) = self.certificate(&key, &info, simulated)?;
+        let ticket = self.ticket(&key, image.digest(), image.text().is_some())?;
         let parsed = Ticket::parse(&ticket)?;
         let terms = &parsed.content;
         if terms.key != key_id(&key) {
@@ -88,9 +106,11 @@ impl Options {
             let why = "the ticket asks for heartbeats, which a witness gives: use `--witness`";
             return Err(RecorderError::Unfit(why));
         }
-        let approval = self.approval(image.digest())?;
-        let witness = self.poster(&ticket, key, info.lanes)?;
-        let (certificate, chain) = self.certificate(&key, &info, simulated)?;
+        let witness = witness.map(|client| Poster::new(client, &ticket, key, info.lanes));
+        let issuer = match &self.ticket {
+            TicketSource::Issuer(access) => Some(Reporter::new(access, key, terms.serial, &self.folder)),
+            TicketSource::SelfIssued | TicketSource::File(_) => None,
+        };
 
         let approval = approval.as_deref().map(|approval| (bundle::APPROVAL, approval));
         let fixed = [
@@ -106,7 +126,8 @@ impl Options {
             anchors.json_lines().into_iter().map(|store| (bundle::anchor(&Sha256::digest(&store).into()), store)),
         );
         let openings = self.openings(parsed.digest)?;
-        let (recorder, sink) = Recorder::create(&self.folder, &files, info.lanes, terms.serial, witness, openings)?;
+        let parties = Parties { witness, issuer };
+        let (recorder, sink) = Recorder::create(&self.folder, &files, info.lanes, terms.serial, parties, openings)?;
         let interval = self.checkpoint_interval.unwrap_or(if simulated { 4096 } else { 32_768 });
         // A heartbeat needs a checkpoint, so checkpoints must come before the credit is spent.
         let interval = match terms.heartbeat_records {
@@ -135,16 +156,31 @@ impl Options {
         Ok(Some(cose))
     }
 
-    fn poster(&self, ticket: &[u8], key: [u8; 32], lanes: u8) -> Result<Option<Poster>, RecorderError> {
+    fn witness(&self) -> Result<Option<Client>, RecorderError> {
         let Some((address, path)) = &self.witness else { return Ok(None) };
         let text = read_text("witness's key", path)?;
-        let client = Client::new(*address, WitnessKey::parse(text.trim_end())?, WITNESS_TIME);
-        Ok(Some(Poster::new(client, ticket, key, lanes)))
+        Ok(Some(Client::new(*address, WitnessKey::parse(text.trim_end())?, WITNESS_TIME)))
     }
 
-    fn ticket(&self, key: &[u8; 32], policy: [u8; 32]) -> Result<Vec<u8>, RecorderError> {
-        if let Some(path) = &self.ticket {
-            return read("ticket", path);
+    fn ticket(&self, key: &[u8; 32], policy: [u8; 32], text_lane: bool) -> Result<Vec<u8>, RecorderError> {
+        match &self.ticket {
+            TicketSource::File(path) => return read("ticket", path),
+            TicketSource::Issuer(_) if self.folder.exists() => {
+                return Err(RecorderError::Unfit("the bundle's folder is there already: give a new one"));
+            }
+            TicketSource::Issuer(access) => {
+                let request = TicketRequest {
+                    request: Hex([0; 16]),
+                    public_key: Hex(*key),
+                    seat: access.seat,
+                    policy: Hex(policy),
+                    profile: self.profile.digest(),
+                    text_lane,
+                    witness: self.witness.is_some(),
+                };
+                return access.ticket(&self.folder, request);
+            }
+            TicketSource::SelfIssued => {}
         }
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let request = Request {

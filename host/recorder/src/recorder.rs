@@ -1,10 +1,10 @@
 //! Writes a bundle.
 
 use crate::RecorderError;
+use crate::issuer::Reporter;
 use crate::lane::{LaneWriter, input_line};
-use crate::sink::{BundleSink, Logs};
+use crate::sink::{BundleSink, Logs, Parties};
 use crate::texts::Openings;
-use crate::witness::Poster;
 use portcullis_card::driver::RecordSink;
 use portcullis_core::commitment::SpanKind;
 use portcullis_core::context::ContextDocument;
@@ -34,6 +34,15 @@ pub struct Recorder {
     open: BTreeMap<u64, OpenStream>,
     session: SessionFiles,
     openings: Openings,
+    issuer: Option<Arc<Reporter>>,
+}
+
+/// A bundle after the end of its session.
+#[derive(Debug, PartialEq, Eq)]
+pub struct FinishedBundle {
+    pub folder: PathBuf,
+    /// What a running issuer does not know about the end of the session, and how to report it later.
+    pub unreported: Option<String>,
 }
 
 #[derive(Default)]
@@ -99,7 +108,7 @@ impl Recorder {
         files: &[(String, Vec<u8>)],
         lanes: u8,
         serial: u64,
-        witness: Option<Poster>,
+        parties: Parties,
         openings: Openings,
     ) -> Result<(Self, Box<dyn RecordSink>), RecorderError> {
         let writer = match Writer::create(folder) {
@@ -112,11 +121,13 @@ impl Recorder {
         match begin(&writer, files, lanes, serial, openings.are_in_bundle()) {
             Ok((logs, lanes)) => {
                 let (writer, logs) = (Arc::new(writer), Arc::new(Mutex::new(logs)));
-                let sink = BundleSink::new(Arc::clone(&writer), Arc::clone(&logs), witness);
+                let issuer = parties.issuer.clone();
+                let sink = BundleSink::new(Arc::clone(&writer), Arc::clone(&logs), parties);
                 let (contexts, open) = (BTreeSet::new(), BTreeMap::new());
                 let session = session_files(files);
                 let files = files.iter().map(|(name, _)| name.clone()).collect();
-                Ok((Self { writer, logs, lanes, contexts, files, open, session, openings }, Box::new(sink)))
+                let recorder = Self { writer, logs, lanes, contexts, files, open, session, openings, issuer };
+                Ok((recorder, Box::new(sink)))
             }
             Err(error) => {
                 openings.discard()?;
@@ -261,12 +272,12 @@ impl Recorder {
         Ok(())
     }
 
-    /// Ends the session: writes the remaining data, and the manifest. Returns the folder; `None` if the card signed
-    /// nothing, and the folder was removed. Errors: writing failed. The written part is still a bundle, unless there
-    /// was no space for the manifest.
-    pub fn finish(mut self) -> Result<Option<PathBuf>, RecorderError> {
+    /// Ends the session: writes the remaining data, and the manifest, and reports the end to a running issuer. Returns
+    /// `None` if the card signed nothing, and the folder was removed. Errors: writing failed. The written part is still
+    /// a bundle, unless there was no space for the manifest.
+    pub fn finish(mut self) -> Result<Option<FinishedBundle>, RecorderError> {
         let rest = self.flush().and_then(|()| self.write_rest());
-        let Self { writer, logs, openings, .. } = self;
+        let Self { writer, logs, openings, issuer, .. } = self;
         drop(logs);
         let writer = Arc::into_inner(writer).ok_or_else(|| RecorderError::Event("the session still writes".into()))?;
         let folder = writer.folder().to_owned();
@@ -276,15 +287,14 @@ impl Recorder {
             return rest.map(|()| None);
         }
         let rest = openings.finish().map_err(RecorderError::from).and(rest);
-        match rest {
-            Ok(()) => writer.finish()?,
+        let written = match rest {
+            Ok(()) => writer.finish().map_err(RecorderError::from),
             // The disk is full, so files may be incomplete.
-            Err(error) => {
-                writer.mend()?;
-                return Err(error);
-            }
-        }
-        Ok(Some(folder))
+            Err(error) => writer.mend().map_err(RecorderError::from).and(Err(error)),
+        };
+        // The issuer gets the card's closing checkpoint in any case.
+        let unreported = issuer.and_then(|issuer| issuer.end());
+        written.map(|()| Some(FinishedBundle { folder, unreported }))
     }
 
     /// Writes the inputs of streams that never ended.

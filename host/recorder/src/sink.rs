@@ -1,8 +1,9 @@
 //! Writes the output of a session as it arrives: records, checkpoints and witness notes.
 
+use crate::issuer::Reporter;
 use crate::witness::Poster;
 use portcullis_card::driver::{RecordSink, SignedCheckpoint, SinkError};
-use portcullis_core::wire::{LaneHead, Record};
+use portcullis_core::wire::{LaneHead, Life, Record};
 use portcullis_evidence::bundle::{self, BundleError, GrowingFile, Writer};
 use portcullis_evidence::cose;
 use std::collections::VecDeque;
@@ -41,23 +42,31 @@ impl Logs {
 /// A signed checkpoint that arrived before some of its records; the card writes the two into different rings.
 struct PendingCheckpoint {
     serial: u64,
+    state: Life,
     /// Number of records that the checkpoint covers in each lane.
     sizes: Vec<u64>,
     heads: Vec<LaneHead>,
     message: Vec<u8>,
 }
 
-/// Writes the session's output to the bundle, and posts checkpoints to the witness.
+/// The outside parties that receive checkpoints while the session runs.
+#[derive(Default)]
+pub(crate) struct Parties {
+    pub(crate) witness: Option<Poster>,
+    pub(crate) issuer: Option<Arc<Reporter>>,
+}
+
+/// Writes the session's output to the bundle, and gives checkpoints to the outside parties.
 pub(crate) struct BundleSink {
     writer: Arc<Writer>,
     logs: Arc<Mutex<Logs>>,
-    witness: Option<Poster>,
+    parties: Parties,
     waiting: VecDeque<PendingCheckpoint>,
 }
 
 impl BundleSink {
-    pub(crate) const fn new(writer: Arc<Writer>, logs: Arc<Mutex<Logs>>, witness: Option<Poster>) -> Self {
-        Self { writer, logs, witness, waiting: VecDeque::new() }
+    pub(crate) const fn new(writer: Arc<Writer>, logs: Arc<Mutex<Logs>>, parties: Parties) -> Self {
+        Self { writer, logs, parties, waiting: VecDeque::new() }
     }
 
     /// Writes the checkpoints whose records have all arrived. The records are synced first, so that the disk never has
@@ -70,7 +79,10 @@ impl BundleSink {
             }
             logs.sync()?;
             self.writer.put_synced(&bundle::checkpoint(next.serial), &next.message)?;
-            if let Some(witness) = &mut self.witness {
+            if let Some(issuer) = &self.parties.issuer {
+                issuer.checkpoint(next.state, &next.message)?;
+            }
+            if let Some(witness) = &mut self.parties.witness {
                 witness.checkpoint(next.sizes, next.message);
             }
         }
@@ -81,7 +93,7 @@ impl BundleSink {
 impl RecordSink for BundleSink {
     fn record(&mut self, record: &Record) -> Result<(), SinkError> {
         let lane = usize::from(record.answer.lane);
-        if let Some(witness) = &mut self.witness {
+        if let Some(witness) = &mut self.parties.witness {
             witness.record(lane, record)?;
         }
         let mut logs = self.logs.lock().unwrap_or_else(PoisonError::into_inner);
@@ -101,13 +113,13 @@ impl RecordSink for BundleSink {
             lanes if signed.heads.len() != lanes => return Err("a checkpoint without the heads of its lanes".into()),
             _ => signed.heads.iter().map(|head| head.size.get()).collect(),
         };
-        let serial = signed.checkpoint.serial.get();
-        self.waiting.push_back(PendingCheckpoint { serial, sizes, heads: signed.heads.clone(), message });
+        let (serial, state) = (signed.checkpoint.serial.get(), Life::try_from(signed.checkpoint.state)?);
+        self.waiting.push_back(PendingCheckpoint { serial, state, sizes, heads: signed.heads.clone(), message });
         self.write_checkpoints()
     }
 
     fn nonce(&mut self) -> Result<Option<u64>, SinkError> {
-        let Some(witness) = &mut self.witness else { return Ok(None) };
+        let Some(witness) = &mut self.parties.witness else { return Ok(None) };
         let mut nonce = None;
         while let Some(noted) = witness.post()? {
             self.writer.put_synced(&bundle::witness(noted.cosigned.serial), noted.note.as_bytes())?;

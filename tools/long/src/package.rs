@@ -94,10 +94,12 @@ fn debian(programs: &Path, stage: &Path, package: &Path, version: &str) -> Resul
     for path in tracked("policies")? {
         put(&path, &made.join("portcullis").join(&path), 0o644)?;
     }
-    let unit = fs::read_to_string(unit()?)?;
-    ensure!(unit.contains("/usr/local/bin/portcullis "), "the unit starts another program");
-    let unit = unit.replace("/usr/local/bin/portcullis ", "/usr/bin/portcullis ");
-    write(&stage.join("usr/lib/systemd/system/portcullis.service"), &unit)?;
+    for name in ["portcullis.service", "portcullis-issuer.service"] {
+        let unit = fs::read_to_string(unit(name)?)?;
+        ensure!(unit.contains("/usr/local/bin/portcullis "), "the unit starts another program");
+        let unit = unit.replace("/usr/local/bin/portcullis ", "/usr/bin/portcullis ");
+        write(&stage.join("usr/lib/systemd/system").join(name), &unit)?;
+    }
     let copyright = "Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/\n\nFiles: *\n\
                      Copyright: the authors of Portcullis\nLicense: Apache-2.0\n \
                      On Debian systems the text is in /usr/share/common-licenses/Apache-2.0.\n";
@@ -196,13 +198,13 @@ fn checksums(out: &Path, made: &[PathBuf]) -> Result<()> {
     Ok(())
 }
 
-/// The unit file of the service, taken from the documentation.
-fn unit() -> Result<String> {
+/// The unit file of a service, taken from the documentation.
+fn unit(name: &str) -> Result<String> {
     tracked("docs")?
         .into_iter()
-        .find(|path| path.ends_with("portcullis.service"))
+        .find(|path| path.ends_with(name))
         .map(|path| path.display().to_string())
-        .context("the documentation holds no portcullis.service")
+        .with_context(|| format!("the documentation holds no {name}"))
 }
 
 /// The files of a folder that git tracks.

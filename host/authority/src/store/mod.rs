@@ -102,6 +102,11 @@ pub(crate) struct Head {
 impl Head {
     /// The head of a chain without an event.
     pub(crate) const NEW: Self = Self { size: 0, hash: [0; 32] };
+
+    /// Whether a chain with this head can have an earlier head `end`.
+    pub(crate) fn has(&self, end: &Self) -> bool {
+        self.size > end.size || self == end
+    }
 }
 
 /// An event of a chain.
@@ -154,6 +159,12 @@ pub(crate) trait Events: Send {
 
     /// The events of the session with this ticket, in order; empty if the ticket is unknown.
     fn of_ticket(&mut self, ticket: &[u8; 32]) -> Result<Vec<Event>, StoreError>;
+
+    /// The events of the chain from this place on, in order, with their hashes. The hashes are not checked.
+    fn events_since(&mut self, chain: Chain, place: u64) -> Result<Vec<(Event, [u8; 32])>, StoreError>;
+
+    /// The heads of all chains, sorted by chain.
+    fn heads(&mut self) -> Result<Vec<(Chain, Head)>, StoreError>;
 
     /// All events, sorted by chain and place. Errors: [`StoreError::Damaged`] if a hash does not cover the hash before
     /// it, or if the last hash of a chain is not that of its head.

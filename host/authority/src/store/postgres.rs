@@ -79,6 +79,7 @@ END $$;
 REVOKE ALL ON FUNCTION portcullis.append FROM PUBLIC;
 ";
 const COLUMNS: &str = "SELECT key, seat, serial, kind, ticket, body, hash FROM portcullis.event";
+const HEADS: &str = "SELECT key, seat, size, hash FROM portcullis.head ORDER BY key, seat";
 
 /// The message of an error of the database or of the connection.
 pub(crate) fn reason(error: &postgres::Error) -> String {
@@ -250,6 +251,11 @@ fn events(rows: &[Row]) -> Result<Vec<Event>, StoreError> {
     rows.iter().map(|row| Ok(event(row)?.0)).collect()
 }
 
+/// The rows of [`HEADS`].
+fn heads(rows: &[Row]) -> Result<Vec<(Chain, Head)>, StoreError> {
+    rows.iter().map(|row| Ok((chain(row)?, Head { size: unsigned(row.try_get(2)?)?, hash: hash(row, 3)? }))).collect()
+}
+
 fn head(client: &mut Client, chain: Chain) -> Result<Head, StoreError> {
     let query = "SELECT size, hash FROM portcullis.head WHERE key = $1 AND seat = $2";
     let row = client.query_opt(query, &[&chain.key.as_slice(), &i32::from(chain.seat)])?;
@@ -282,16 +288,25 @@ impl Events for Postgres {
         self.run(move |client| events(&client.query(&query, &[&ticket.as_slice()])?))
     }
 
+    fn events_since(&mut self, chain: Chain, place: u64) -> Result<Vec<(Event, [u8; 32])>, StoreError> {
+        let Ok(place) = number(place) else { return Ok(Vec::new()) };
+        let query = format!("{COLUMNS} WHERE key = $1 AND seat = $2 AND place >= $3 ORDER BY place");
+        self.run(move |client| {
+            let rows = client.query(&query, &[&chain.key.as_slice(), &i32::from(chain.seat), &place])?;
+            rows.iter().map(event).collect()
+        })
+    }
+
+    fn heads(&mut self) -> Result<Vec<(Chain, Head)>, StoreError> {
+        self.run(|client| heads(&client.query(HEADS, &[])?))
+    }
+
     fn all(&mut self) -> Result<Vec<Event>, StoreError> {
         self.run(|client| {
             // This isolation level reads heads and events as of the same moment.
             let mut work =
                 client.build_transaction().isolation_level(postgres::IsolationLevel::RepeatableRead).start()?;
-            let heads = work.query("SELECT key, seat, size, hash FROM portcullis.head ORDER BY key, seat", &[])?;
-            let heads = heads
-                .iter()
-                .map(|row| Ok((chain(row)?, Head { size: unsigned(row.try_get(2)?)?, hash: hash(row, 3)? })))
-                .collect::<Result<Vec<_>, StoreError>>()?;
+            let heads = heads(&work.query(HEADS, &[])?)?;
             let rows = work.query(&format!("{COLUMNS} ORDER BY key, seat, place"), &[])?;
             checked(&heads, rows.iter().map(event).collect::<Result<_, _>>()?)
         })

@@ -125,6 +125,28 @@ fn read(row: &Row) -> rusqlite::Result<(Event, i64)> {
     Ok((event, kind))
 }
 
+fn heads(work: &Connection) -> Result<Vec<(Chain, Head)>, StoreError> {
+    let read =
+        |row: &Row| Ok((Chain { key: row.get(0)?, seat: row.get(1)? }, Head { size: row.get(2)?, hash: row.get(3)? }));
+    let mut query = work.prepare_cached("SELECT key, seat, size, hash FROM head ORDER BY key, seat")?;
+    Ok(query.query_map([], read)?.collect::<Result<_, _>>()?)
+}
+
+fn hashed_events(
+    work: &Connection,
+    rest: &str,
+    parameters: impl rusqlite::Params,
+) -> Result<Vec<(Event, [u8; 32])>, StoreError> {
+    let query = format!("SELECT key, seat, serial, kind, ticket, body, hash FROM event {rest}");
+    let mut query = work.prepare_cached(&query)?;
+    let rows = query.query_map(parameters, |row| Ok((read(row)?, row.get::<_, [u8; 32]>(6)?)))?;
+    rows.map(|row| {
+        let ((event, kind), hash) = row?;
+        Ok((Event { kind: Kind::of(kind)?, ..event }, hash))
+    })
+    .collect()
+}
+
 impl Sqlite {
     fn events(&self, rest: &str, parameters: impl rusqlite::Params) -> Result<Vec<Event>, StoreError> {
         let mut query = self.0.prepare_cached(&format!("{COLUMNS} {rest}"))?;
@@ -158,21 +180,19 @@ impl Events for Sqlite {
         self.events("WHERE ticket = ? ORDER BY place", params![ticket])
     }
 
+    fn events_since(&mut self, chain: Chain, place: u64) -> Result<Vec<(Event, [u8; 32])>, StoreError> {
+        let Ok(place) = number(place) else { return Ok(Vec::new()) };
+        let place = params![chain.key, chain.seat, place];
+        hashed_events(&self.0, "WHERE key = ? AND seat = ? AND place >= ? ORDER BY place", place)
+    }
+
+    fn heads(&mut self) -> Result<Vec<(Chain, Head)>, StoreError> {
+        heads(&self.0)
+    }
+
     fn all(&mut self) -> Result<Vec<Event>, StoreError> {
         let work = self.0.transaction()?;
-        let read_head = |row: &Row| {
-            Ok((Chain { key: row.get(0)?, seat: row.get(1)? }, Head { size: row.get(2)?, hash: row.get(3)? }))
-        };
-        let heads = "SELECT key, seat, size, hash FROM head ORDER BY key, seat";
-        let heads: Vec<_> = work.prepare(heads)?.query_map([], read_head)?.collect::<Result<_, _>>()?;
-        let query = "SELECT key, seat, serial, kind, ticket, body, hash FROM event ORDER BY key, seat, place";
-        let mut query = work.prepare(query)?;
-        let rows = query.query_map([], |row| Ok((read(row)?, row.get::<_, [u8; 32]>(6)?)))?;
-        let events = rows.map(|row| {
-            let ((event, kind), hash) = row?;
-            Ok((Event { kind: Kind::of(kind)?, ..event }, hash))
-        });
-        checked(&heads, events.collect::<Result<_, StoreError>>()?)
+        checked(&heads(&work)?, hashed_events(&work, "ORDER BY key, seat, place", [])?)
     }
 
     fn append(&mut self, after: &Head, event: &Event) -> Result<bool, StoreError> {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::common::Card;
-use super::stores::{file, stores};
+use super::stores::{database, file, stores};
 use ed25519_dalek::SigningKey;
 use portcullis_authority::StoreUrl;
 use portcullis_authority::ca::Window;
@@ -179,33 +179,36 @@ fn what_is_not_published_follows() {
     assert_eq!(head(&log, &key).0, 10);
 }
 
-/// The event that completes a tile is added, and the write of the checkpoint fails after the tiles are written. The
-/// checkpoint on the disk covers the earlier log; the missing events are published with the next event.
+/// The event that completes a tile is in the store, and its write to the log fails. The checkpoint on the disk covers
+/// the earlier log, and the ticket does not leave. The missing event is published first of all later.
 #[test]
 fn a_failed_write_leaves_the_log_as_it_was() {
     let folder = tempfile::tempdir().unwrap();
     let (store, log, card) = (file(), folder.path().join("log"), Card::new(1));
     let mut unpublished = Issuer::open(&store.url, SigningKey::from_bytes(&[5; 32]), NAME).unwrap();
     (0..127).for_each(|_| drop(round(&mut unpublished, &card, 0)));
+    unpublished.issue(&request(&card, 1)).unwrap();
     drop(unpublished);
     let mut writer = issuer(&store.url, &log).unwrap();
     let key = writer.log_key().unwrap();
-    let (checkpoint, aside) = (log.join("checkpoint"), folder.path().join("aside"));
-    std::fs::rename(&checkpoint, &aside).unwrap();
-    std::fs::create_dir_all(checkpoint.join("in the way")).unwrap();
-    let failed = writer.issue(&request(&card, 0)).unwrap_err();
+    let in_the_way = log.join(".unfinished");
+    std::fs::create_dir_all(in_the_way.join("folder")).unwrap();
+    let failed = writer.issue_once(&request(&card, 0), b"one").unwrap_err();
     assert!(matches!(failed, IssueError::PublicLog(PublicLogError::Io { .. })), "{failed}");
+    assert!(writer.issue_once(&request(&card, 0), b"one").is_err(), "the ticket leaves without its event");
     assert!(writer.abandon(card.chain(), 128, "lost").is_err());
-    std::fs::remove_dir_all(&checkpoint).unwrap();
-    std::fs::rename(&aside, &checkpoint).unwrap();
-    assert_eq!(head(&log, &key).0, 254);
+    std::fs::remove_dir_all(&in_the_way).unwrap();
+    assert_eq!(head(&log, &key).0, 255);
     // After a crash here, another process could continue with this log.
     let copy = folder.path().join("copy");
     assert!(std::process::Command::new("cp").arg("-r").args([&log, &copy]).status().unwrap().success());
     drop(issuer(&store.url, &copy).unwrap());
     assert_eq!((head(&copy, &key).0, entries(&copy, 256).len()), (256, 256));
-    // So does this one.
-    round(&mut writer, &card, 0);
+    // So does this one. The repeated request gets the ticket that was in the store already.
+    let ticket = Ticket::parse(&writer.issue_once(&request(&card, 0), b"one").unwrap()).unwrap().content;
+    assert_eq!((ticket.serial, head(&log, &key).0), (128, 256));
+    writer.abandon(card.chain(), 128, "not used").unwrap();
+    writer.abandon(Chain { seat: 1, ..card.chain() }, 1, "not used").unwrap();
     drop(writer);
     let (size, root) = head(&log, &key);
     let (all, reader) = (entries(&log, size), Files(&log));
@@ -252,7 +255,7 @@ fn a_damaged_or_foreign_log_is_refused() {
     assert!(matches!(spaces, Err(IssueError::PublicLog(PublicLogError::Name(_)))));
 }
 
-/// The log has one writer at a time.
+/// Commands with an issuer of their own append to the log at the same time.
 #[test]
 fn a_second_writer_waits() {
     let folder = tempfile::tempdir().unwrap();
@@ -265,4 +268,73 @@ fn a_second_writer_waits() {
     });
     let key = issuer(&store.url, &log).unwrap().log_key().unwrap();
     assert_eq!(head(&log, &key).0, 40);
+}
+
+/// Two issuers with one store and one log stay open, and issue and abandon tickets of the same seat in turn. Each event
+/// is in the log once, in the order of its chain, although another process has appended the event before it.
+#[test]
+fn two_issuers_share_a_log() {
+    for store in stores() {
+        let folder = tempfile::tempdir().unwrap();
+        let (log, card) = (folder.path().join("log"), Card::new(1));
+        let mut both = [issuer(&store.url, &log).unwrap(), issuer(&store.url, &log).unwrap()];
+        let key = both[0].log_key().unwrap();
+        for turn in 0..70 {
+            // Now and then the same issuer works twice.
+            let ticket = Ticket::parse(&both[turn % 3 % 2].issue(&request(&card, 3)).unwrap()).unwrap().content;
+            assert_eq!(ticket.serial, turn as u64 + 1);
+            both[(turn + 1) % 2].abandon(ticket.chain(), ticket.serial, "not used").unwrap();
+            both.iter_mut().for_each(|issuer| issuer.check().unwrap());
+        }
+        std::thread::scope(|scope| {
+            for (seat, issuer) in (4..).zip(&mut both) {
+                let card = &card;
+                scope.spawn(move || (0..70).for_each(|_| drop(round(issuer, card, seat))));
+            }
+        });
+        let (size, root) = head(&log, &key);
+        let (all, files) = (entries(&log, size), Files(&log));
+        assert_eq!((size, all.len()), (420, 420));
+        let hashes = TileHashReader::new(size, root, &files);
+        let mut places = std::collections::BTreeMap::<Vec<u8>, u64>::new();
+        for (n, entry) in (0..).zip(&all) {
+            check_record(&prove_record(size, n, &hashes).unwrap(), size, root, n, record_hash(entry)).unwrap();
+            let next = places.entry(entry[33..37].to_vec()).or_default();
+            assert_eq!(entry[37..45], next.to_be_bytes(), "entry {n}");
+            *next += 1;
+        }
+        // A log that becomes shorter is never continued, not even with its own events.
+        let checkpoint = std::fs::read(log.join("checkpoint")).unwrap();
+        round(&mut both[0], &card, 3);
+        std::fs::write(log.join("checkpoint"), checkpoint).unwrap();
+        for _ in 0..2 {
+            let refused = both[0].issue(&request(&card, 3)).unwrap_err();
+            assert!(matches!(refused, IssueError::PublicLog(PublicLogError::Damaged { .. })), "{refused}");
+        }
+    }
+}
+
+/// A running issuer whose store is replaced by an older copy gives no further ticket, and reports it.
+#[test]
+fn a_store_that_forgets_while_the_issuer_runs_is_refused() {
+    let Some(database) = database() else { return };
+    let (folder, card) = (tempfile::tempdir().unwrap(), Card::new(1));
+    let mut running = issuer(&StoreUrl::Postgres(database.issuer.clone()), &folder.path().join("log")).unwrap();
+    (0..3).for_each(|_| drop(round(&mut running, &card, 7)));
+    running.check().unwrap();
+    let mut owner = database.owner();
+    let forget = "ALTER TABLE portcullis.event DISABLE TRIGGER ALL;
+        DELETE FROM portcullis.event WHERE serial = 3;
+        UPDATE portcullis.head SET size = 4,
+          hash = (SELECT hash FROM portcullis.event WHERE place = 3)";
+    owner.batch_execute(forget).unwrap();
+    for refused in [running.check().unwrap_err(), running.issue(&request(&card, 7)).unwrap_err()] {
+        let behind = |place| matches!(place, 4 | 5);
+        assert!(
+            matches!(refused, IssueError::PublicLog(PublicLogError::Behind { seat: 7, place, serial: 3 }) if behind(place)),
+            "{refused}"
+        );
+    }
+    let left: i64 = owner.query_one("SELECT count(*) FROM portcullis.event", &[]).unwrap().get(0);
+    assert_eq!(left, 4, "the refused issuer has stored an event");
 }

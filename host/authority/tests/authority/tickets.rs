@@ -88,6 +88,48 @@ fn each_seat_has_its_own_sessions() {
     }
 }
 
+/// A repeated request gets the same ticket, whatever has happened to the seat meanwhile, and never a second one.
+#[test]
+fn a_repeated_request_gets_the_same_ticket() {
+    for store in stores() {
+        let (mut first, mut second, card) = (issuer(&store.url), issuer(&store.url), Card::new(1));
+        let ask = request(&card);
+        let ticket = first.issue_once(&ask, b"a").unwrap();
+        // The terms of a repeated request do not matter: the ticket has been issued.
+        let later = Request { window: Window { not_before: 30, not_after: 40 }, ..ask.clone() };
+        for _ in 0..2 {
+            assert_eq!(second.issue_once(&later, b"a").unwrap(), ticket);
+            assert_eq!(first.issue_once(&later, b"a").unwrap(), ticket);
+            assert!(matches!(second.issue_once(&ask, b"b"), Err(IssueError::Pending(1))));
+        }
+        let mut session = Session::open(&ticket, 1);
+        first.redeem(&card.sign(&session.wire), &card.public_key).unwrap();
+        assert_eq!(second.issue_once(&ask, b"a").unwrap(), ticket, "the session is open");
+        session.advance(3, 1, Life::Closing);
+        second.close(&card.sign(&session.wire), &card.public_key).unwrap();
+        let refused = |issuer: &mut Issuer, serial, state| {
+            let again = issuer.issue_once(&ask, b"a").unwrap_err();
+            assert!(matches!(again, IssueError::State(s, found) if (s, found) == (serial, state)), "{again}");
+        };
+        refused(&mut first, 1, State::Closed);
+        let next = second.issue_once(&ask, b"b").unwrap();
+        assert_eq!(Ticket::parse(&next).unwrap().content.serial, 2);
+        refused(&mut first, 1, State::Closed);
+        assert_eq!(first.issue_once(&ask, b"b").unwrap(), next);
+        first.abandon(card.chain(), 2, "lost").unwrap();
+        assert!(matches!(second.issue_once(&ask, b"b"), Err(IssueError::State(2, State::Abandoned))));
+        // The same request for another seat is another request.
+        let seat = Request { chain: Chain { seat: 1, ..card.chain() }, ..ask.clone() };
+        assert_eq!(Ticket::parse(&second.issue_once(&seat, b"b").unwrap()).unwrap().content.serial, 1);
+        assert_eq!(issuer(&store.url).list().unwrap().len(), 3);
+        // A new process gives the same answers.
+        refused(&mut issuer(&store.url), 1, State::Closed);
+        // Another key is another issuer, whose requests are others.
+        let mut other = Issuer::open(&store.url, SigningKey::from_bytes(&[6; 32]), NAME).unwrap();
+        assert_eq!(Ticket::parse(&other.issue_once(&ask, b"a").unwrap()).unwrap().content.serial, 3);
+    }
+}
+
 /// A store of version 1, with one row per ticket and one card per key, is converted: its cards get seat 0.
 #[test]
 fn an_older_store_is_read() {

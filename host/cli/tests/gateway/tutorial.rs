@@ -68,22 +68,25 @@ fn the_tutorial_works_as_printed() {
     assert!(ended.iter().any(|reason| said.contains(reason)), "{said}");
 }
 
-/// systemd accepts the service unit without a warning, and rates its sandbox as strict.
+/// systemd accepts the service units without a warning, and rates their sandbox as strict.
 #[test]
 fn the_unit_of_the_service_is_one_that_systemd_takes() {
     use std::io::Write as _;
-    let unit = std::fs::read_to_string(root().join("docs/portcullis.service")).unwrap();
-    assert!(unit.contains("ExecStart=/usr/local/bin/portcullis serve --config "));
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("portcullis.service");
-    // The program is still in the build folder.
-    std::fs::write(&path, unit.replace("/usr/local/bin/portcullis", env!("CARGO_BIN_EXE_portcullis"))).unwrap();
-    for words in [&["verify", "--man=no"][..], &["security", "--offline=true", "--threshold=15", "--no-pager"]] {
-        let Ok(out) = Command::new("systemd-analyze").args(words).arg(&path).output() else {
-            std::io::stdout().write_all(b"\nSKIPPED no systemd-analyze to read the unit with\n").unwrap();
-            return;
-        };
-        let said = String::from_utf8_lossy(&out.stderr);
-        assert!(out.status.success() && said.is_empty(), "{words:?}: {said}{}", String::from_utf8_lossy(&out.stdout));
+    for (name, command) in [("portcullis", "serve"), ("portcullis-issuer", "authority serve")] {
+        let unit = std::fs::read_to_string(root().join(format!("docs/{name}.service"))).unwrap();
+        assert!(unit.contains(&format!("ExecStart=/usr/local/bin/portcullis {command} --config ")), "{name}");
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(format!("{name}.service"));
+        // The program is still in the build folder.
+        std::fs::write(&path, unit.replace("/usr/local/bin/portcullis", env!("CARGO_BIN_EXE_portcullis"))).unwrap();
+        for words in [&["verify", "--man=no"][..], &["security", "--offline=true", "--threshold=15", "--no-pager"]] {
+            let Ok(out) = Command::new("systemd-analyze").args(words).arg(&path).output() else {
+                std::io::stdout().write_all(b"\nSKIPPED no systemd-analyze to read the unit with\n").unwrap();
+                return;
+            };
+            let said = String::from_utf8_lossy(&out.stderr);
+            let shown = String::from_utf8_lossy(&out.stdout);
+            assert!(out.status.success() && said.is_empty(), "{name} {words:?}: {said}{shown}");
+        }
     }
 }

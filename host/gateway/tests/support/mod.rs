@@ -11,7 +11,7 @@ use portcullis_gateway::config::Config;
 use portcullis_gateway::session::{Opener, SessionParts, Sessions};
 use portcullis_gateway::{ServeError, serve};
 use portcullis_policy::Package;
-use portcullis_recorder::{Options, Texts};
+use portcullis_recorder::{Options, Texts, TicketSource};
 use portcullis_sim::SimConfig;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -197,7 +197,7 @@ pub fn opener_with(policy: &Arc<Policy>, folder: &Path, texts: Texts) -> Opener 
         let mut card: Box<dyn Card> = Box::new(SimCard::new(SimConfig::default()).unwrap());
         let options = Options {
             folder: folder.join(&name),
-            ticket: None,
+            ticket: TicketSource::SelfIssued,
             approval: None,
             device_cert: None,
             device_chain: None,

@@ -1,0 +1,204 @@
+//! The client of a running issuer. It repeats a request whose answer was lost, for a limited time.
+
+use crate::wire::{
+    Bytes, CLOSINGS, ErrorAnswer, ErrorBody, OPENINGS, Report, ReportAnswer, TICKETS, TicketAnswer, TicketRequest,
+};
+use portcullis_core::hex::Hex;
+use portcullis_evidence::ticket::{self, Ticket};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::fmt;
+use std::net::IpAddr;
+use std::sync::{Mutex, PoisonError};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
+
+/// Longest answer, in bytes: the largest ticket in base64, and some text.
+const MAX_ANSWER: u64 = ticket::MAX_BYTES as u64 * 2;
+/// Longest time for one attempt. It is longer than the issuer's own wait for its store.
+const ATTEMPT: Duration = Duration::from_secs(30);
+/// Pauses between two attempts: the first, and the longest. Each is twice the one before it.
+const PAUSES: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
+/// Longest text of an issuer that a message quotes, in characters.
+const QUOTED: usize = 400;
+
+/// Why an issuer did not do what was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum ClientError {
+    #[error("`{0}` is not the address of an issuer: {1}")]
+    Address(String, &'static str),
+    #[error("the certificates for the issuer: {0}")]
+    Authorities(String),
+    #[error("no randomness: {0}")]
+    Random(#[from] getrandom::Error),
+    /// No answer came, or the issuer could not work, in all attempts.
+    #[error("the issuer at {url} cannot be reached: {why}")]
+    Unreachable { url: String, why: String },
+    /// The issuer refused; a repeated request would be refused, too.
+    #[error("the issuer refuses ({code}): {message}; {remedy}")]
+    Refused { code: String, message: String, remedy: String },
+    #[error("the answer of the issuer at {url} is wrong: {why}")]
+    Answer { url: String, why: String },
+}
+
+/// A client of the issuer at one address.
+pub struct IssuerClient {
+    url: String,
+    token: String,
+    agent: ureq::Agent,
+    patience: Duration,
+    /// The closings that the issuer has not got yet.
+    unreported: Mutex<Vec<Report>>,
+}
+
+impl fmt::Debug for IssuerClient {
+    /// Leaves out the token.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("IssuerClient").field("url", &self.url).finish_non_exhaustive()
+    }
+}
+
+impl IssuerClient {
+    /// A client that repeats a request for at most `patience`. `authorities` are certificates in PEM to trust for
+    /// `https`; without them, those of Mozilla's programme are trusted. Errors: `url` is not `https://…`, or `http://…`
+    /// with a host of the loopback interface, because the token must not cross a network in the clear.
+    pub fn new(url: &str, token: String, authorities: Option<&str>, patience: Duration) -> Result<Self, ClientError> {
+        let wrong = |why| ClientError::Address(url.to_owned(), why);
+        let parsed = url::Url::parse(url).map_err(|_| wrong("it is not a URL"))?;
+        let is_here = match parsed.host() {
+            Some(url::Host::Domain(name)) => name.eq_ignore_ascii_case("localhost"),
+            Some(url::Host::Ipv4(ip)) => IpAddr::from(ip).is_loopback(),
+            Some(url::Host::Ipv6(ip)) => IpAddr::from(ip).is_loopback(),
+            None => false,
+        };
+        match parsed.scheme() {
+            "https" => {}
+            "http" if is_here => {}
+            "http" => return Err(wrong("the token would cross the network in the clear; use https")),
+            _ => return Err(wrong("it is neither http nor https")),
+        }
+        if parsed.path() != "/" || parsed.query().is_some() || !parsed.username().is_empty() {
+            return Err(wrong("give only the scheme, the host and the port"));
+        }
+        let roots = authorities.map(roots).transpose()?.unwrap_or(RootCerts::WebPki);
+        let agent = ureq::Agent::config_builder()
+            .timeout_global(Some(ATTEMPT))
+            .tls_config(TlsConfig::builder().root_certs(roots).build())
+            .max_redirects(0)
+            .http_status_as_error(false)
+            .max_idle_connections(0)
+            .proxy(None)
+            .user_agent("portcullis")
+            .build()
+            .new_agent();
+        let url = url.trim_end_matches('/').to_owned();
+        Ok(Self { url, token, agent, patience, unreported: Mutex::default() })
+    }
+
+    /// The issuer's address.
+    #[must_use]
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Requests a ticket; returns its COSE message. Before that, reports the closings that the issuer has not got yet.
+    /// Errors: [`ClientError`].
+    pub fn issue(&self, request: &TicketRequest) -> Result<Vec<u8>, ClientError> {
+        let waiting = std::mem::take(&mut *self.unreported.lock().unwrap_or_else(PoisonError::into_inner));
+        for (at, report) in waiting.iter().enumerate() {
+            if let Err(error @ ClientError::Unreachable { .. }) = self.post::<ReportAnswer>(CLOSINGS, report) {
+                let rest = waiting.into_iter().skip(at);
+                self.unreported.lock().unwrap_or_else(PoisonError::into_inner).extend(rest);
+                return Err(error);
+            }
+        }
+        let answer: TicketAnswer = self.post(TICKETS, request)?;
+        let wrong = |why: String| ClientError::Answer { url: self.url.clone(), why };
+        let ticket = Ticket::parse(&answer.ticket.0).map_err(|error| wrong(error.to_string()))?.content;
+        if ticket.seat != request.seat {
+            return Err(wrong(format!("the ticket is for seat {}, not {}", ticket.seat, request.seat)));
+        }
+        Ok(answer.ticket.0)
+    }
+
+    /// Reports the opening checkpoint of a session. Errors: [`ClientError`].
+    pub fn opened(&self, public_key: [u8; 32], checkpoint: &[u8]) -> Result<ReportAnswer, ClientError> {
+        self.post(OPENINGS, &Report { public_key: Hex(public_key), checkpoint: Bytes(checkpoint.to_vec()) })
+    }
+
+    /// Reports the closing checkpoint of a session. If the issuer cannot be reached, the report is repeated before the
+    /// next ticket is requested. Errors: [`ClientError`].
+    pub fn closed(&self, public_key: [u8; 32], checkpoint: &[u8]) -> Result<ReportAnswer, ClientError> {
+        let report = Report { public_key: Hex(public_key), checkpoint: Bytes(checkpoint.to_vec()) };
+        let answered = self.post(CLOSINGS, &report);
+        if let Err(ClientError::Unreachable { .. }) = &answered {
+            self.unreported.lock().unwrap_or_else(PoisonError::into_inner).push(report);
+        }
+        answered
+    }
+
+    /// Posts a request until an answer comes that a repetition would not change, or the time is over.
+    fn post<T: DeserializeOwned>(&self, path: &str, request: &impl Serialize) -> Result<T, ClientError> {
+        let wrong = |why: String| ClientError::Answer { url: self.url.clone(), why };
+        let body = serde_json::to_vec(request).map_err(|error| wrong(error.to_string()))?;
+        let (until, mut pause) = (Instant::now() + self.patience, PAUSES.0);
+        loop {
+            let why = match self.attempt(path, &body) {
+                Ok((200, answer)) => return serde_json::from_slice(&answer).map_err(|error| wrong(error.to_string())),
+                Ok((status @ (408 | 429 | 502..=504), answer)) => match refusal(&answer) {
+                    Some(ErrorBody { code, message, .. }) => format!("{code}: {message}"),
+                    None => format!("status {status}"),
+                },
+                Ok((status, answer)) => {
+                    return Err(match refusal(&answer) {
+                        Some(ErrorBody { code, message, remedy }) => ClientError::Refused { code, message, remedy },
+                        None => wrong(format!("status {status}")),
+                    });
+                }
+                Err(error) => error.to_string(),
+            };
+            if Instant::now() + pause > until {
+                return Err(ClientError::Unreachable { url: self.url.clone(), why });
+            }
+            sleep(pause);
+            pause = (pause * 2).min(PAUSES.1);
+        }
+    }
+
+    /// The status and the body of one answer.
+    fn attempt(&self, path: &str, body: &[u8]) -> Result<(u16, Vec<u8>), ureq::Error> {
+        let request = self.agent.post(format!("{}{path}", self.url));
+        let request = request.header("content-type", "application/json").header("connection", "close");
+        let mut answer = request.header("authorization", format!("Bearer {}", self.token)).send(body)?;
+        let status = answer.status().as_u16();
+        Ok((status, answer.body_mut().with_config().limit(MAX_ANSWER).read_to_vec()?))
+    }
+}
+
+/// The refusal in an answer, fit for a message.
+fn refusal(answer: &[u8]) -> Option<ErrorBody> {
+    let ErrorAnswer { error } = serde_json::from_slice(answer).ok()?;
+    let fit = |text: String| text.chars().filter(|c| !c.is_control()).take(QUOTED).collect();
+    Some(ErrorBody { code: fit(error.code), message: fit(error.message), remedy: fit(error.remedy) })
+}
+
+fn roots(pem: &str) -> Result<RootCerts, ClientError> {
+    let mut found = Vec::new();
+    for item in parse_pem(pem.as_bytes()) {
+        if let PemItem::Certificate(certificate) = item.map_err(|error| ClientError::Authorities(error.to_string()))? {
+            found.push(certificate);
+        }
+    }
+    if found.is_empty() {
+        return Err(ClientError::Authorities("there is none in the file".to_owned()));
+    }
+    Ok(RootCerts::new_with_certs(&found))
+}
+
+/// A random number for a request. Errors: the operating system provides none.
+pub fn request_number() -> Result<Hex<16>, ClientError> {
+    let mut number = [0; 16];
+    getrandom::fill(&mut number)?;
+    Ok(Hex(number))
+}
