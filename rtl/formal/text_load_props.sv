@@ -1,6 +1,6 @@
 // What is proved of the loader of tables, without bound: while locked nothing is written, and what
 // is known of the tables, whether they are whole and whether they are refused stay as they are,
-// whatever bytes and clears arrive. A write comes only with a byte that is taken. Every write is
+// whatever bytes and clears arrive. A write comes only behind a byte that was taken. Every write is
 // inside its memory and names a part that there is; a next state, a class, a row and a length that
 // are written are in range, so that the scan never leaves the states that were declared. A word of
 // next states has what was last written for its lower classes. Refused
@@ -73,14 +73,29 @@ module text_load_props
     was_clear_q <= rst || (clear && !locked);
     was_complete_q <= !rst && tables.complete;
   end
-  assign is_engine = 32'(write.part) < Engines;
   assign most_states = is_engine ? 13'(States) : 13'd256;
+
+  // The last write that a byte made, and whether it waits.
+  table_write_t made, written_q;
+  logic taken_q;
+  assign is_engine = 32'(made.part) < Engines;
+  always_comb begin
+    made = dut.write_d;
+    made.valid = dut.accept && dut.write_d.valid;
+  end
+  always_ff @(posedge clk) begin
+    if (rst || (clear && !locked)) taken_q <= 1'b0;
+    else if (!locked) begin
+      taken_q <= made.valid;
+      written_q <= made;
+    end
+  end
 
   // The last next state that was written for each place in a word of four classes.
   logic [3:0][StateBits-1:0] word_q;
   always_ff @(posedge clk) begin
     if (rst || (clear && !locked)) word_q <= '0;
-    else if (write.valid && write.memory == MemNext) word_q[write.at[1:0]] <= write.data[11:0];
+    else if (made.valid && made.memory == MemNext) word_q[made.at[1:0]] <= made.data[11:0];
   end
 
   state_e state, then_state;
@@ -103,30 +118,35 @@ module text_load_props
       assert (!(bad && tables.complete));
       if (bad_q && !was_clear_q) assert (bad);
       if (write.valid) begin
-        assert (valid && !bad && !tables.complete);
-        assert (is_engine || write.part == UnitCards || write.part == UnitAccounts);
-        if (write.part == UnitCards) assert (tables.cards);
-        if (write.part == UnitAccounts) assert (tables.accounts);
-        if (is_engine) assert (write.part < tables.engines);
-        case (write.memory)
-          MemMap: assert (write.row == '0 && 32'(write.data) < ByteClasses);
+        assert (taken_q && state != StBad && !tables.complete && write == written_q);
+      end
+      if (dut.write_q.valid) assert (taken_q && dut.write_q == written_q && state != StBad);
+      // The write that a byte makes.
+      if (made.valid) begin
+        assert (!bad && !tables.complete);
+        assert (is_engine || made.part == UnitCards || made.part == UnitAccounts);
+        if (made.part == UnitCards) assert (tables.cards);
+        if (made.part == UnitAccounts) assert (tables.accounts);
+        if (is_engine) assert (made.part < tables.engines);
+        case (made.memory)
+          MemMap: assert (made.row == '0 && 32'(made.data) < ByteClasses);
           MemNext: begin
-            assert (13'(write.row) < most_states && 32'(write.at) < ByteClasses);
-            assert (13'(write.data[11:0]) < dut.states_q && dut.states_q <= most_states);
-            assert (13'(write.row) < dut.states_q);
+            assert (13'(made.row) < most_states && 32'(made.at) < ByteClasses);
+            assert (13'(made.data[11:0]) < dut.states_q && dut.states_q <= most_states);
+            assert (13'(made.row) < dut.states_q);
             for (int unsigned i = 0; i < 4; i++)
-              assert (write.word[i] == (32'(write.at[1:0]) > i ? word_q[i] : write.data[11:0]));
+              assert (made.word[i] == (32'(made.at[1:0]) > i ? word_q[i] : made.data[11:0]));
           end
-          MemRowOf: assert (is_engine && 32'(write.row) < States && write.at == '0
-              && write.data < 16'd256);
-          MemRow: assert (is_engine && write.row < 12'd256 && write.at < 8'd3);
-          MemIds: assert (is_engine && write.row == '0 && write.at >= 8'd4
-              && 32'(write.at) < 4 + EngineClasses);
-          MemPrefix: assert (write.part == UnitCards && write.row < 12'd512 && write.at < 8'd16
-              && write.data < 16'd512);
-          MemLengths: assert (write.part == UnitCards && write.row < 12'd512 && write.at < 8'd6);
-          MemCountry: assert (write.part == UnitAccounts && write.row < 12'd26 && write.at < 8'd26
-              && (write.data == '0 || (write.data > 16'd4 && write.data < 16'd35)));
+          MemRowOf: assert (is_engine && 32'(made.row) < States && made.at == '0
+              && made.data < 16'd256);
+          MemRow: assert (is_engine && made.row < 12'd256 && made.at < 8'd3);
+          MemIds: assert (is_engine && made.row == '0 && made.at >= 8'd4
+              && 32'(made.at) < 4 + EngineClasses);
+          MemPrefix: assert (made.part == UnitCards && made.row < 12'd512 && made.at < 8'd16
+              && made.data < 16'd512);
+          MemLengths: assert (made.part == UnitCards && made.row < 12'd512 && made.at < 8'd6);
+          MemCountry: assert (made.part == UnitAccounts && made.row < 12'd26 && made.at < 8'd26
+              && (made.data == '0 || (made.data > 16'd4 && made.data < 16'd35)));
           default: assert (1'b0);
         endcase
       end

@@ -6,11 +6,11 @@
 // after it write nothing. Not checked: the flags of an engine's next states, which the scan does
 // not read.
 //
-// A write happens in the clock of its byte and only while `locked_i` is low in that clock: there is
-// no register between the lock and the memories. `clear_i` begins another load; it is ignored while
-// locked.
+// A write happens in the clock after its byte and only while `locked_i` is low in that clock: there
+// is no register between the lock and the memories. While locked, a write waits, and tables with a
+// write that waits are not complete. `clear_i` begins another load; it is ignored while locked.
 //
-// Latency: `tables_o` and `bad_o` one clock after a byte.
+// Latency: `bad_o` one clock after a byte, `tables_o` two.
 // After reset: the tables are not complete.
 `include "assert.svh"
 
@@ -212,29 +212,34 @@ module text_load
   end
 
   // ---- writes
+  table_write_t write_d, write_q;
+  always_comb begin
+    write_o = write_q;
+    write_o.valid = write_q.valid && !locked_i;
+  end
   logic [2:0][StateBits-1:0] earlier_q;  // Next states by the two lowest bits of their class.
   always_comb begin
-    write_o = '0;
-    write_o.part = part_q;
-    write_o.row = row_q;
-    write_o.at = at_q;
-    write_o.data = pairs ? short : 16'(byte_i);
+    write_d = '0;
+    write_d.part = part_q;
+    write_d.row = row_q;
+    write_d.at = at_q;
+    write_d.data = pairs ? short : 16'(byte_i);
     for (int unsigned i = 0; i < 4; i++)
-      write_o.word[i] = i < 3 && at_q[1:0] > 2'(i) ? earlier_q[i%3] : short[StateBits-1:0];
-    write_o.valid = accept && ok && whole;
+      write_d.word[i] = i < 3 && at_q[1:0] > 2'(i) ? earlier_q[i%3] : short[StateBits-1:0];
+    write_d.valid = ok && whole;
     unique case (state_q)
-      StMap: write_o.memory = MemMap;
-      StNext: write_o.memory = MemNext;
+      StMap: write_d.memory = MemMap;
+      StNext: write_d.memory = MemNext;
       StReports: begin
-        write_o.memory = MemIds;
-        if (at_q < 8'd4) write_o.valid = 1'b0;
+        write_d.memory = MemIds;
+        if (at_q < 8'd4) write_d.valid = 1'b0;
       end
-      StRowOf: write_o.memory = MemRowOf;
-      StRows: write_o.memory = MemRow;
-      StPrefix: write_o.memory = MemPrefix;
-      StLengths: write_o.memory = MemLengths;
-      StCountry: write_o.memory = MemCountry;
-      default: write_o.valid = 1'b0;
+      StRowOf: write_d.memory = MemRowOf;
+      StRows: write_d.memory = MemRow;
+      StPrefix: write_d.memory = MemPrefix;
+      StLengths: write_d.memory = MemLengths;
+      StCountry: write_d.memory = MemCountry;
+      default: write_d.valid = 1'b0;
     endcase
   end
 
@@ -246,6 +251,7 @@ module text_load
       {part_q, states_q, classes_q, shift_q, ids_q, rows_q, digits_q} <= '0;
       earlier_q <= '0;
       tables_q <= '0;
+      write_q.valid <= 1'b0;
     end else if (accept) begin
       low_q <= byte_i;
       total_q <= total_q + 1'b1;
@@ -287,12 +293,13 @@ module text_load
         end else if (part_ends) part_q <= next_part;
       end
       if (!ok) state_q <= StBad;
-    end
+      write_q <= write_d;
+    end else if (!locked_i) write_q.valid <= 1'b0;
   end
 
   always_comb begin
     tables_o = tables_q;
-    tables_o.complete = state_q == StDone && total_q == length_q[TotalBits-1:0];
+    tables_o.complete = state_q == StDone && total_q == length_q[TotalBits-1:0] && !write_q.valid;
   end
   assign bad_o = state_q == StBad || (state_q == StDone && total_q != length_q[TotalBits-1:0]);
 

@@ -85,6 +85,8 @@ Seen TextBench::load(rust::Slice<const uint8_t> bytes, uint8_t idle_of_8, uint64
     clock();
     top_->load_valid_i = 0;
   }
+  // The write of the last byte.
+  clock();
   settle();
   return seen();
 }
