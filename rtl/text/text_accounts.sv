@@ -53,8 +53,8 @@ module text_accounts
   // ---- groups
   localparam groups_t OneCharacter = '{first: 6'd1, closed: 1'b0, room: 6'd0};
 
-  function automatic logic is_regular(groups_t groups, logic adjacent);
-    return !groups.closed || adjacent == (groups.room != 6'd0);
+  function automatic logic is_regular(logic closed, logic [5:0] room, logic adjacent);
+    return !closed || adjacent == (room != 6'd0);
   endfunction
   // The groups with one more character.
   function automatic groups_t with_one(groups_t groups, logic adjacent);
@@ -84,7 +84,7 @@ module text_accounts
 
   accounts_t kept;
   head_t head;
-  logic is_digit, is_letter, placed, fifth, adjacent;
+  logic is_digit, is_letter, goes_on, placed, fifth, adjacent;
   logic [Candidates-1:0] ends;
   residue_t [Candidates-1:0] last;
   logic [5:0] value;
@@ -96,8 +96,8 @@ module text_accounts
   assign adjacent = state_q.adjacent;
 
   always_comb begin
-    // The length of a country's numbers comes a clock behind its letters; nothing asks for it before
-    // the second check digit.
+    // The length of a country's numbers comes a clock behind its letters; nothing asks for it
+    // before the second check digit.
     head = state_q.head;
     if (!asked_q && head.left == 6'd0) head = '0;
     kept = state_q;
@@ -111,10 +111,10 @@ module text_accounts
       last[i] = sum97(
           is_digit ? ByTen[state_q.candidates[i].remainder]
               : ByHundred[state_q.candidates[i].remainder], 7'(value));
-      ends[i] = state_q.candidates[i].left == 6'd1
-          && is_regular(state_q.candidates[i].groups, adjacent);
-      if (state_q.candidates[i].left > 6'd1
-          && is_regular(state_q.candidates[i].groups, adjacent))
+      goes_on = is_regular(state_q.candidates[i].groups.closed,
+                           state_q.candidates[i].groups.room, adjacent);
+      ends[i] = goes_on && state_q.candidates[i].left == 6'd1;
+      if (goes_on && state_q.candidates[i].left > 6'd1)
         state_d.candidates[i] = '{
             left: state_q.candidates[i].left - 6'd1,
             remainder: last[i],
@@ -137,14 +137,15 @@ module text_accounts
           target: target,
           groups: with_one(OneCharacter, adjacent)
       };
-    if (head.length == 2'd2 && is_digit && is_regular(head.groups, adjacent))
+    goes_on = is_digit && is_regular(head.groups.closed, head.groups.room, adjacent);
+    if (head.length == 2'd2 && goes_on)
       state_d.head = '{
           length: 2'd3,
           left: head.left,
           target: target,
           groups: with_one(head.groups, adjacent)
       };
-    if (head.length == 2'd3 && is_digit && is_regular(head.groups, adjacent)) begin
+    if (head.length == 2'd3 && goes_on) begin
       for (int unsigned i = 0; i < Candidates; i++) begin
         if (!placed && state_d.candidates[i].left == 6'd0) begin
           placed = 1'b1;

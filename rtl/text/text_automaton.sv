@@ -64,7 +64,6 @@ module text_automaton
       .write_i(write_i.valid && write_i.memory == MemNext),
       .write_state_i(write_i.row[Bits-1:0]),
       .write_class_i(write_i.at[ClassBits-1:0]),
-      .data_i(write_i.data[Bits-1:0]),
       .word_i(word),
       .start_i(start_i),
       .state_i(state_i),

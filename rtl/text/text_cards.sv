@@ -26,10 +26,10 @@ module text_cards
   localparam int unsigned Ago = 6;     // First digits that a network is known by.
   localparam logic [4:0] Many = 5'd20; // More digits than a number has.
 
-  function automatic logic [79:0] with_digit(logic [79:0] sums, logic [3:0] value);
-    logic [4:0] sum;
-    sum = 5'(sums[3:0]) + 5'(value);
-    return {sums[75:0], sum > 5'd9 ? 4'(sum - 5'd10) : sum[3:0]};
+  function automatic logic [3:0] sum10(logic [3:0] sum, logic [3:0] value);
+    logic [4:0] both;
+    both = 5'(sum) + 5'(value);
+    return both > 5'd9 ? 4'(both - 5'd10) : both[3:0];
   endfunction
 
   function automatic logic [4:0] one_more(logic [4:0] count);
@@ -62,8 +62,8 @@ module text_cards
       digit_d.groups &= LongestCard'(1) << (digit_d.size - 5'd1);
     digit_d.same = digit_d.same != 5'd0 && digit_d.last == digit ? one_more(digit_d.same) : 5'd1;
     digit_d.last = digit;
-    digit_d.plain = with_digit(state_q.doubled, digit);
-    digit_d.doubled = with_digit(state_q.plain, twice);
+    digit_d.plain = {state_q.doubled[75:0], sum10(state_q.doubled[3:0], digit)};
+    digit_d.doubled = {state_q.plain[75:0], sum10(state_q.plain[3:0], twice)};
     digit_d.run = digit_d.since[1] ? 5'd1 : one_more(digit_d.run);
     digit_d.since = 2'd0;
   end
@@ -121,8 +121,7 @@ module text_cards
       .write_i(write_i.valid && write_i.memory == MemPrefix),
       .write_state_i(write_i.row[PrefixStateBits-1:0]),
       .write_class_i(write_i.at[3:0]),
-      .data_i(write_i.data[PrefixStateBits-1:0]),
-      .word_i('0),
+      .word_i({4{write_i.data[PrefixStateBits-1:0]}}),
       .start_i(start_i || clear),
       .state_i(start_i ? state_i.prefix : '0),
       .read_i(is_byte && is_digit),

@@ -7,8 +7,8 @@
 //
 // Latency: `state_o` one clock after `read_i` or `start_i`; it holds.
 // After reset: state 0; contents arbitrary.
-// Duties of the caller: no start beside a read; no write beside a read; a state's classes written in
-// their order.
+// Duties of the caller: no start beside a read; no write beside a read; a state's classes written
+// in their order.
 module text_next #(
     parameter int unsigned States = 4096,     // Power of two, 2 to 4096.
     parameter int unsigned ByteClasses = 64,  // Power of two, 2 to 64.
@@ -23,9 +23,8 @@ module text_next #(
     input  logic                 write_i,
     input  logic [Bits-1:0]      write_state_i,
     input  logic [ClassBits-1:0] write_class_i,
-    input  logic [Bits-1:0]      data_i,
-    // Of the four classes around it, `data_i` and what was written for the lower ones. A wide word is
-    // written again with each of its classes; what is above the class does not count yet.
+    // The next state; and, below it, those that were written for the lower of its four classes. A
+    // wide word is written again with each class; what is above the class does not count yet.
     input  logic [3:0][Bits-1:0] word_i,
     input  logic                 start_i,
     input  logic [Bits-1:0]      state_i,  // With `start_i`.
@@ -42,8 +41,7 @@ module text_next #(
 
   logic [Banks-1:0][Packed-1:0][Bits-1:0] parts;
   logic [Packed-1:0][Bits-1:0] word;
-  logic [LowBits-1:0] write_low, low_q;
-  assign write_low = write_class_i[LowBits-1:0];
+  logic [LowBits-1:0] low_q;
 
   for (genvar b = 0; b < Banks; b++) begin : g_bank
     logic clear_here, write_here;
@@ -62,7 +60,7 @@ module text_next #(
     end else begin : g_narrow
       (* no_rw_check *) logic [Bits-1:0] next[Words];
       always_ff @(posedge clk_i) begin
-        if (write_here) next[{write_state_i, write_low}] <= data_i;
+        if (write_here) next[{write_state_i, write_class_i[LowBits-1:0]}] <= word_i[3];
         if (clear_here) word_q <= '0;
         else if (read_i) word_q <= next[{state_o, low_i}];
       end

@@ -2,7 +2,7 @@
 //! checkpoints.
 
 use crate::failure::{Failure, SUCCESS};
-use crate::issuer::{self, IssuerClientArgs};
+use crate::issuer_client::{self, IssuerClientArgs};
 use crate::open;
 use anyhow::{Context, anyhow, bail};
 use clap::{Subcommand, ValueEnum};
@@ -391,7 +391,9 @@ fn run_ticket(command: &Ticket) -> anyhow::Result<u8> {
         Ticket::Close { issuer, checkpoint, public_key } => {
             show(&issuer.open()?.close(&read(checkpoint)?, &digits("public key", public_key)?)?)?;
         }
-        Ticket::Report { issuer, bundle, public_key } => issuer::report(issuer, bundle, public_key)?,
+        Ticket::Report { issuer, bundle, public_key } => {
+            issuer_client::report(issuer, bundle, digits("public key", public_key)?)?;
+        }
         Ticket::Show { issuer, public_key, seat, serial, output } => {
             let chain = Chain { key: key_id(&digits::<32>("public key", public_key)?), seat: *seat };
             write_new(output, &issuer.open()?.ticket(chain, *serial)?)?;

@@ -26,6 +26,7 @@ mod failure;
 mod gated;
 mod intake;
 mod issuer;
+mod issuer_client;
 mod journal;
 mod lane;
 mod lineage;

@@ -1,7 +1,7 @@
 //! `run --bundle`: settings for recording a session.
 
 use crate::failure::Failure;
-use crate::issuer::IssuerClientArgs;
+use crate::issuer_client::IssuerClientArgs;
 use portcullis_card::{Card, SessionConfig};
 use portcullis_core::state::Profile;
 use portcullis_gate::Policy;

@@ -353,11 +353,13 @@ fn reached(report: &Value) -> Result<Reached> {
     Ok(Reached { fmax: Some(fmax), luts: used("TRELLIS_COMB"), flops: used("TRELLIS_FF"), path })
 }
 
-/// The name of a cell without the suffixes that tools add and without the wrapper's prefix.
+/// The last two parts of a cell's name, without the suffixes that tools add and without the wrapper's prefix.
 fn short(cell: &str) -> &str {
     let end = ["_TRELLIS", "_LUT4", "_L6MUX", "_PFUMX", "_CCU2C", ".0.", "$"].iter().filter_map(|m| cell.find(m)).min();
     let name = cell.get(..end.unwrap_or(cell.len())).unwrap_or(cell);
-    name.strip_prefix("u_part.").unwrap_or(name)
+    let name = name.strip_prefix("u_part.").unwrap_or(name);
+    let begin = name.rmatch_indices('.').nth(1).map_or(0, |(at, _)| at + 1);
+    name.get(begin..).unwrap_or(name)
 }
 
 fn tenths(value: &Value) -> Result<u64> {
