@@ -175,7 +175,7 @@ impl Luhn {
 
 /// A running sum after one more digit, with its earlier values.
 const fn with_digit(sums: u128, value: u8) -> u128 {
-    (sums << 4 | ((sums & 15) + value as u128) % 10) & ((1 << 80) - 1)
+    ((sums << 4) | (((sums & 15) + value as u128) % 10)) & ((1 << 80) - 1)
 }
 
 #[cfg(test)]
