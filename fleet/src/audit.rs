@@ -89,10 +89,13 @@ pub async fn audit(tables: &Tables, options: &AuditOptions) -> Result<Answer, Er
     let identity = identity(options);
     let (tables_hold, strays) =
         compare(&engine, tables, &listed, (&options.work, identity.as_slice()), &*options.progress).await?;
+    let tickets: BTreeMap<&str, &[u8]> =
+        listed.iter().map(|listed| (&*listed.bundle, listed.ticket.as_slice())).collect();
     let mut findings = Vec::new();
     for outcome in &mut outcomes {
-        if let Some(found) = tables_hold.get(&outcome.session.bundle) {
-            findings.extend(of_tables(&mut outcome.session, found));
+        let session = &mut outcome.session;
+        if let Some((found, ticket)) = tables_hold.get(&session.bundle).zip(tickets.get(&*session.bundle)) {
+            findings.extend(of_tables(session, found, ticket));
         }
     }
     findings.extend(strays.iter().map(|name| {
@@ -111,7 +114,8 @@ pub async fn audit(tables: &Tables, options: &AuditOptions) -> Result<Answer, Er
 /// The bundles in the tables, and those of them that could be read when they were ingested.
 async fn list(engine: &Engine) -> Result<(Vec<Unit>, Vec<Listed>), Error> {
     let (mut units, mut listed) = (Vec::new(), Vec::new());
-    let query = "SELECT bundle, name, uri, lanes, error, ticket FROM bundles ORDER BY name, bundle";
+    let query = "SELECT b.bundle, b.name, b.uri, b.lanes, b.error, t.content AS ticket
+        FROM bundles b LEFT JOIN ticket_files t ON t.bundle = b.bundle ORDER BY b.name, b.bundle";
     for batch in engine.run(query).await? {
         let column = |name: &'static str| batch.column_by_name(name).ok_or(Error::Column(name));
         let text = |name| Ok::<_, Error>(as_string_array(column(name)?)?);
@@ -231,7 +235,7 @@ fn verifier(options: &AuditOptions) -> Worker {
 }
 
 /// What the comparison of the tables means for a session.
-fn of_tables(session: &mut Session, found: &TableOutcome) -> Vec<Finding> {
+fn of_tables(session: &mut Session, found: &TableOutcome, ticket: &[u8]) -> Vec<Finding> {
     let mut found = found.clone();
     // Nothing is compared with a bundle that the verifier could not read.
     let read = !session.properties.is_empty();
@@ -245,6 +249,11 @@ fn of_tables(session: &mut Session, found: &TableOutcome) -> Vec<Finding> {
     if read && found.faults.is_empty() && found.last_checkpoint != session.last_checkpoint {
         let what = "the last checkpoint in the tables is not that of the bundle".to_owned();
         found.add(FleetCode::TableRoot, what);
+    }
+    let digest = hex::encode(&Sha256::digest(ticket));
+    if read && session.ticket.as_ref().is_some_and(|ticket| *ticket != digest) {
+        let what = "the ticket in the tables is not that of the bundle".to_owned();
+        found.add(FleetCode::TableColumns, what);
     }
     session.tables = Some(found.faults.is_empty());
     let finding = |(code, detail, count)| Finding {

@@ -224,10 +224,8 @@ fn run_ingest(args: &IngestArgs) -> anyhow::Result<u8> {
 /// Identifies this program: results of another build are not used.
 fn program() -> anyhow::Result<String> {
     let path = std::env::current_exe().context("cannot find this program's file")?;
-    let mut hash = Sha256::new();
-    io::copy(&mut File::open(path).context("cannot read this program's file")?, &mut hash)
-        .context("cannot read this program's file")?;
-    Ok(hex::encode(&hash.finalize()))
+    let content = fs::read(path).context("cannot read this program's file")?;
+    Ok(hex::encode(&Sha256::digest(content)))
 }
 
 fn run_audit(args: &AuditArgs) -> anyhow::Result<u8> {

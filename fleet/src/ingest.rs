@@ -129,18 +129,15 @@ async fn write_bundle(
             records += write_records(tables, &object, bundle, &content, lane, progress).await?;
         }
         write(tables, &format!("checkpoints/{id}.parquet"), checkpoint_rows(&id, &content.checkpoints)?).await?;
+        let ticket = [(name.clone(), content.ticket)];
+        write(tables, &format!("tickets/{id}.parquet"), statement_rows(Some(&id), &ticket)?).await?;
         let notes: Vec<_> = content.notes.into_iter().map(|note| (name.clone(), note)).collect();
         write(tables, &format!("notes/{id}.parquet"), statement_rows(Some(&id), &notes)?).await?;
     }
     // A bundle that was moved gets its new place. The row is last, so an interrupted ingest is not taken for a whole
     // one.
-    let row = BundleRow {
-        lanes: content.lanes,
-        ticket: Some(content.ticket),
-        certificate: Some(content.certificate),
-        chain: Some(content.chain),
-        ..row
-    };
+    let row =
+        BundleRow { lanes: content.lanes, certificate: Some(content.certificate), chain: Some(content.chain), ..row };
     write(tables, &own, row.batch()?).await?;
     Ok(Ingested { name, records, known, broken: None })
 }

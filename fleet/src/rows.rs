@@ -60,7 +60,6 @@ pub(crate) fn bundles() -> SchemaRef {
         ("uri", DataType::Utf8, false),
         ("lanes", DataType::UInt8, false),
         ("error", DataType::Utf8, true),
-        ("ticket", DataType::Binary, true),
         ("certificate", DataType::Binary, true),
         ("chain", DataType::Binary, true),
     ])
@@ -98,7 +97,6 @@ pub(crate) struct BundleRow {
     pub(crate) uri: String,
     pub(crate) lanes: u8,
     pub(crate) error: Option<String>,
-    pub(crate) ticket: Option<Vec<u8>>,
     pub(crate) certificate: Option<Vec<u8>>,
     pub(crate) chain: Option<Vec<u8>>,
 }
@@ -113,7 +111,6 @@ impl BundleRow {
             text(&self.uri),
             Arc::new(UInt8Array::from(vec![self.lanes])),
             Arc::new(StringArray::from(vec![self.error.as_deref()])),
-            bytes(&self.ticket),
             bytes(&self.certificate),
             bytes(&self.chain),
         ];

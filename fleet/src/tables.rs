@@ -1,10 +1,10 @@
 //! The place of the tables: an object store with Parquet files under fixed names.
 //!
 //! ```text
-//! bundles/BUNDLE.parquet        one row: name, URI, ticket, certificates. It is written last.
+//! bundles/BUNDLE.parquet        one row: name, URI and certificates. It is written last.
 //! checkpoints/BUNDLE.parquet    the checkpoints of the bundle, and the number of records of each lane under them
 //! notes/ID.parquet              notes of witnesses, from a bundle or given by themselves
-//! tickets/ID.parquet            tickets that were given by themselves
+//! tickets/ID.parquet            tickets, from a bundle or given by themselves
 //! records/key=K/seat=S/serial=N/lane=L/bundle=BUNDLE/part-0.parquet
 //! ```
 //! BUNDLE is the digest of the bundle's whole content, in hexadecimal.

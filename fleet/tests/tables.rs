@@ -96,7 +96,7 @@ fn lies_in_the_tables_are_found() {
         ),
         (
             "records of another session",
-            |scene| drop(fs::copy(records(scene, 3), records(scene, 2)).unwrap()),
+            |scene| assert!(fs::copy(records(scene, 3), records(scene, 2)).is_ok()),
             &[("2", "table-root")],
         ),
         ("no records", |scene| fs::remove_file(records(scene, 2)).unwrap(), &[("2", "table-missing")]),

@@ -248,7 +248,8 @@ mod tests {
     fn roots(partitions: Vec<Vec<RecordBatch>>, query: &str) -> Vec<Option<String>> {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_time().build().unwrap();
         runtime.block_on(async {
-            let config = SessionConfig::new().with_target_partitions(3).with_batch_size(7);
+            let mut config = SessionConfig::new().with_target_partitions(3).with_batch_size(7);
+            config.options_mut().sql_parser.map_string_types_to_utf8view = false;
             let context = SessionContext::new_with_config(config);
             context.register_udaf(tree());
             context.register_udf(tree_root());

@@ -11,11 +11,4 @@ SELECT
     get_field(t, 'not_before') AS not_before,
     get_field(t, 'not_after') AS not_after,
     get_field(t, 'issuer') AS issuer
-FROM (
-    SELECT bundle, name, content, decode_ticket(content) AS t
-    FROM (
-        SELECT bundle, name, ticket AS content FROM bundles WHERE ticket IS NOT NULL
-        UNION ALL
-        SELECT bundle, name, content FROM ticket_files
-    )
-)
+FROM (SELECT bundle, name, content, decode_ticket(content) AS t FROM ticket_files)

@@ -21,19 +21,19 @@ use tempfile::TempDir;
 use zerocopy::IntoBytes;
 
 /// Sessions 1 to 4 of one card, each with the end of the one before in its ticket, and a folder for their bundles.
-pub struct Scene {
-    pub world: World,
-    pub sessions: Vec<Parts>,
-    pub folder: TempDir,
+pub(crate) struct Scene {
+    pub(crate) world: World,
+    pub(crate) sessions: Vec<Parts>,
+    pub(crate) folder: TempDir,
 }
 
 impl Scene {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self::with(|_, _| ())
     }
 
     /// Changes each session before the next one names its end.
-    pub fn with(mut change: impl FnMut(u64, &mut Parts)) -> Self {
+    pub(crate) fn with(mut change: impl FnMut(u64, &mut Parts)) -> Self {
         let world = World::new();
         let (mut sessions, mut previous): (Vec<Parts>, _) = (Vec::new(), [0; 32]);
         for serial in 1..=4 {
@@ -49,16 +49,16 @@ impl Scene {
         Self { world, sessions, folder }
     }
 
-    pub fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    pub fn trust(&self) -> Trust {
+    pub(crate) fn trust(&self) -> Trust {
         Trust::load(&self.path("trust"), false).unwrap()
     }
 
     /// Writes a bundle.
-    pub fn bundle(&self, name: &str, files: &MemoryFiles) -> Input {
+    pub(crate) fn bundle(&self, name: &str, files: &MemoryFiles) -> Input {
         let folder = self.path(name);
         for (file, content) in &files.0 {
             let path = folder.join(file);
@@ -69,22 +69,22 @@ impl Scene {
     }
 
     /// Writes a file.
-    pub fn file(&self, name: &str, content: &[u8]) -> PathBuf {
+    pub(crate) fn file(&self, name: &str, content: &[u8]) -> PathBuf {
         fs::write(self.path(name), content).unwrap();
         self.path(name)
     }
 
-    pub fn session(&self, serial: usize) -> MemoryFiles {
+    pub(crate) fn session(&self, serial: usize) -> MemoryFiles {
         self.sessions[serial - 1].files()
     }
 
     /// The bundles of all sessions but some.
-    pub fn all_but(&self, left_out: &[usize]) -> Vec<Input> {
+    pub(crate) fn all_but(&self, left_out: &[usize]) -> Vec<Input> {
         let serials = (1..=self.sessions.len()).filter(|serial| !left_out.contains(serial));
         serials.map(|serial| self.bundle(&serial.to_string(), &self.session(serial))).collect()
     }
 
-    pub fn ingest(&self, inputs: &[Input]) -> String {
+    pub(crate) fn ingest(&self, inputs: &[Input]) -> String {
         let place = self.path("tables").display().to_string();
         let tables = Tables::create(&place).unwrap();
         for input in inputs {
@@ -93,7 +93,7 @@ impl Scene {
         place
     }
 
-    pub fn options(&self) -> AuditOptions {
+    pub(crate) fn options(&self) -> AuditOptions {
         AuditOptions {
             trust: Arc::new(self.trust()),
             options: Options::default(),
@@ -107,28 +107,28 @@ impl Scene {
     }
 
     /// The answer about these inputs.
-    pub fn answer(&self, inputs: &[Input]) -> Answer {
+    pub(crate) fn answer(&self, inputs: &[Input]) -> Answer {
         let place = self.ingest(inputs);
         run(&place, &self.options()).unwrap()
     }
 
     /// The findings about these inputs.
-    pub fn findings(&self, inputs: &[Input]) -> BTreeSet<(String, String)> {
+    pub(crate) fn findings(&self, inputs: &[Input]) -> BTreeSet<(String, String)> {
         found(&self.answer(inputs))
     }
 }
 
-pub fn block_on<T>(future: impl Future<Output = T>) -> T {
+pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_time().build().unwrap();
     runtime.block_on(future)
 }
 
-pub fn run(place: &str, options: &AuditOptions) -> Result<Answer, Error> {
+pub(crate) fn run(place: &str, options: &AuditOptions) -> Result<Answer, Error> {
     block_on(async { audit(&Tables::open(place).await?, options).await })
 }
 
 /// Counts the steps of an audit, and stops it after this many verifications.
-pub fn counting(options: AuditOptions, stop_after: usize) -> (AuditOptions, Arc<Mutex<Vec<Step>>>) {
+pub(crate) fn counting(options: AuditOptions, stop_after: usize) -> (AuditOptions, Arc<Mutex<Vec<Step>>>) {
     let steps = Arc::new(Mutex::new(Vec::new()));
     let seen = Arc::clone(&steps);
     let progress = move |step| {
@@ -141,17 +141,17 @@ pub fn counting(options: AuditOptions, stop_after: usize) -> (AuditOptions, Arc<
 }
 
 /// Bundle and code of each finding; `-` if a finding concerns no bundle.
-pub fn found(answer: &Answer) -> BTreeSet<(String, String)> {
+pub(crate) fn found(answer: &Answer) -> BTreeSet<(String, String)> {
     let name = |bundle: &Option<String>| bundle.clone().unwrap_or_else(|| "-".to_owned());
     answer.findings.iter().map(|finding| (name(&finding.bundle), finding.code.to_string())).collect()
 }
 
-pub fn set(expected: &[(&str, &str)]) -> BTreeSet<(String, String)> {
+pub(crate) fn set(expected: &[(&str, &str)]) -> BTreeSet<(String, String)> {
     expected.iter().map(|(bundle, code)| ((*bundle).to_owned(), (*code).to_owned())).collect()
 }
 
 /// The codes that the single verifier finds in a bundle.
-pub fn verifier_codes(scene: &Scene, name: &str) -> BTreeSet<(String, String)> {
+pub(crate) fn verifier_codes(scene: &Scene, name: &str) -> BTreeSet<(String, String)> {
     let report = single(scene, &scene.path(name));
     let properties = portcullis_evidence::verify::Property::ALL;
     let reasons = properties.iter().flat_map(|property| &report.properties.of(*property).reasons);
@@ -159,7 +159,7 @@ pub fn verifier_codes(scene: &Scene, name: &str) -> BTreeSet<(String, String)> {
 }
 
 /// The single verifier's report.
-pub fn single(scene: &Scene, path: &Path) -> portcullis_evidence::verify::Report {
+pub(crate) fn single(scene: &Scene, path: &Path) -> portcullis_evidence::verify::Report {
     let files = portcullis_evidence::bundle::at(path).unwrap();
     portcullis_evidence::verify::verify(&*files, &scene.trust(), Options::default(), &mut |_| ()).unwrap()
 }
