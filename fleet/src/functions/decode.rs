@@ -124,6 +124,9 @@ pub(crate) fn signer_of(trust: &Arc<Trust>) -> [ScalarUDF; 2] {
     [function("ticket_signer", ticket), function("note_signer", note)]
 }
 
+/// A certificate, those between it and the root, and the key of the card if a trusted root certified it.
+type Certified<'a> = (&'a [u8], &'a [u8], Option<[u8; 32]>);
+
 /// `checkpoint_signed(message, certificate, chain)`: whether a card signed that a trusted root certified. When the
 /// certificate was valid is a question for the verifier of the bundle.
 pub(crate) fn checkpoint_signed(trust: &Arc<Trust>) -> ScalarUDF {
@@ -132,7 +135,7 @@ pub(crate) fn checkpoint_signed(trust: &Arc<Trust>) -> ScalarUDF {
         let args = arrays(args)?;
         let (messages, certificates, chains) = (binary(&args, 0)?, binary(&args, 1)?, binary(&args, 2)?);
         // The rows of a bundle follow each other, and all of them have its certificate.
-        let mut last: Option<(&[u8], &[u8], Option<[u8; 32]>)> = None;
+        let mut last: Option<Certified<'_>> = None;
         let mut is_signed = |row: usize| {
             let (message, certificate, chain) = (at(messages, row)?, at(certificates, row)?, at(chains, row)?);
             let key = match last {

@@ -104,7 +104,7 @@ fn push(set: &mut Subtrees, records: &FixedSizeBinaryArray, row: usize) -> Resul
     Ok(())
 }
 
-fn column<'a>(values: &'a [ArrayRef]) -> Result<&'a ArrayRef> {
+fn column(values: &[ArrayRef]) -> Result<&ArrayRef> {
     super::argument(values, 0)
 }
 
