@@ -1,7 +1,7 @@
 //! The runs that take too long for CI. Each run has a row in docs/explanation/long-runs.md, with the commit, result and
 //! time of its last execution.
 
-use crate::package;
+use crate::{fleet, package};
 use anyhow::{Context, Result, ensure};
 use portcullis_tools::tally::Tally;
 use portcullis_tools::task;
@@ -24,6 +24,8 @@ enum Task {
     /// Every proof of the RTL, including the long ones.
     Proofs,
     Package,
+    /// Build, tests and figures of the audit of many bundles, which is a workspace of its own.
+    Fleet,
     /// A search for known vulnerabilities of dependencies.
     Advisories,
 }
@@ -39,7 +41,7 @@ const fn tests(name: &'static str, what: &'static str, arguments: &'static [&'st
 }
 
 /// The runs, in order of execution.
-const RUNS: [Run; 17] = [
+const RUNS: [Run; 18] = [
     tests("bundles", "1,000,000 changed bundles: `verify` and `check` affirm none", &["--test", "campaign"]),
     tests("chaos", "100,000 entries over vfio-user with bus faults and resets", &["--test", "card", "card_chaos::"]),
     tests("kills", "100 kills of card and driver", &["--test", "card", "may_die"]),
@@ -76,6 +78,7 @@ const RUNS: [Run; 17] = [
         what: "Debian package, static verifier, lists of parts and checksums, in target/package",
         task: Task::Package,
     },
+    Run { name: "fleet", what: "the audit of many bundles: planted contradictions, and its rates", task: Task::Fleet },
     Run { name: "advisories", what: "no dependency has a published security advisory", task: Task::Advisories },
 ];
 
@@ -125,6 +128,7 @@ fn start(tally: &mut Tally, task: &Task) -> Result<()> {
             Ok(())
         }
         Task::Package => package::run(tally),
+        Task::Fleet => fleet::run(tally),
         Task::Advisories => {
             advisories(tally);
             Ok(())

@@ -1,5 +1,6 @@
 //! `cargo xtask long` and `cargo xtask fuzz`: runs that take too long for CI.
 
+mod fleet;
 mod fuzz;
 mod long;
 mod package;

@@ -1,0 +1,237 @@
+//! The answer of an audit: contradictions first, then what is affirmed for each card, seat, day and session.
+
+use crate::finding::Finding;
+use crate::unit::Outcome;
+use portcullis_evidence::verify::{Status, TrustFile};
+use portcullis_report::time::utc;
+use serde::{Deserialize, Deserializer, Serialize};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+/// A session, as its bundle shows it to the verifier. Digests are in hexadecimal.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Session {
+    /// Name of the bundle.
+    pub name: String,
+    /// Digest of the bundle's whole content.
+    pub bundle: String,
+    #[serde(deserialize_with = "status")]
+    pub status: Status,
+    pub simulated: bool,
+    pub assurance: Option<String>,
+    /// Status of each property of the verifier.
+    pub properties: BTreeMap<String, String>,
+    /// SHA-256 of the card's public key; absent if no trusted root certified the card.
+    pub key: Option<String>,
+    pub seat: Option<u16>,
+    pub serial: Option<u64>,
+    /// Name of the ticket's issuer, which is not proved.
+    pub issuer: Option<String>,
+    pub self_issued: bool,
+    /// Digest of the ticket.
+    pub ticket: Option<String>,
+    /// Digest of the table image.
+    pub policy: Option<String>,
+    /// The end of the session before, as the ticket names it; absent if it names none.
+    pub previous_close: Option<String>,
+    pub last_checkpoint: Option<String>,
+    pub closed: bool,
+    /// Whether the verifier knows the version of the bundle.
+    pub known: bool,
+    /// Unix seconds of the first and the last checkpoint that a witness saw.
+    pub witnessed: Option<(u64, u64)>,
+    pub lanes: u8,
+    pub checkpoints: u64,
+    pub records: u64,
+    /// Number of records that a checkpoint covers.
+    pub signed_records: u64,
+    pub streams: u64,
+    /// Number of streams that name a predecessor.
+    pub continued: u64,
+    pub admits: u64,
+    pub rejects: u64,
+    /// Whether the tables hold exactly what the card signed; absent if that was not compared.
+    pub tables: Option<bool>,
+    /// Number of replayed streams; absent if no replay was asked for.
+    pub replay: Option<u64>,
+}
+
+impl Session {
+    /// The day on which a witness saw the first checkpoint, in UTC.
+    #[must_use]
+    pub fn day(&self) -> Option<String> {
+        self.witnessed.map(|(first, _)| utc(first).chars().take_while(|c| *c != 'T').collect())
+    }
+}
+
+/// The sessions of one card and seat.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Chain {
+    pub key: String,
+    pub seat: u16,
+    /// Serial of the first and the last session.
+    pub first: u64,
+    pub last: u64,
+    pub totals: Totals,
+    pub days: Vec<Day>,
+}
+
+/// The sessions of one card and seat that began on one day.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Day {
+    /// Absent if no witness saw these sessions.
+    pub day: Option<String>,
+    pub totals: Totals,
+}
+
+/// Sums over sessions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Totals {
+    pub sessions: u64,
+    pub affirmed: u64,
+    pub warned: u64,
+    pub contradicted: u64,
+    pub streams: u64,
+    pub records: u64,
+    pub signed_records: u64,
+    pub admits: u64,
+    pub rejects: u64,
+}
+
+impl Totals {
+    fn add(&mut self, session: &Session) {
+        self.sessions += 1;
+        match session.status {
+            Status::Affirmed => self.affirmed += 1,
+            Status::Warned => self.warned += 1,
+            Status::Contradicted => self.contradicted += 1,
+        }
+        self.streams = self.streams.saturating_add(session.streams);
+        self.records = self.records.saturating_add(session.records);
+        self.signed_records = self.signed_records.saturating_add(session.signed_records);
+        self.admits = self.admits.saturating_add(session.admits);
+        self.rejects = self.rejects.saturating_add(session.rejects);
+    }
+}
+
+/// The answer of an audit. Equal evidence gives an equal answer, wherever and in whatever order it was computed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Answer {
+    #[serde(deserialize_with = "status")]
+    pub status: Status,
+    /// As for `portcullis verify`: 3 contradicted, else 10 simulated, else 5 warned, else 0.
+    pub exit_code: u8,
+    /// Everything that is not affirmed, contradictions first.
+    pub findings: Vec<Finding>,
+    pub totals: Totals,
+    pub chains: Vec<Chain>,
+    /// Sessions, by card, seat and serial.
+    pub sessions: Vec<Session>,
+    /// The files of the trust folder, with their SHA-256.
+    pub trust: BTreeMap<String, String>,
+    /// The largest number of streams that were replayed per session; 0 means that nothing was replayed.
+    pub sample: u64,
+}
+
+impl Answer {
+    /// Joins the outcomes of all units with the findings about several bundles and about the tables. An audit without
+    /// any bundle affirms nothing.
+    #[must_use]
+    pub fn new(outcomes: Vec<Outcome>, mut findings: Vec<Finding>, trust: &[TrustFile], sample: u64) -> Self {
+        let mut sessions = Vec::new();
+        for outcome in outcomes {
+            findings.extend(outcome.findings);
+            sessions.push(outcome.session);
+        }
+        let place = |session: &Session| (session.key.clone(), session.seat, session.serial);
+        sessions.sort_by(|a, b| place(a).cmp(&place(b)).then_with(|| (&a.name, &a.bundle).cmp(&(&b.name, &b.bundle))));
+        findings.sort_by(Finding::compare);
+        let least = if sessions.is_empty() { Status::Warned } else { Status::Affirmed };
+        let all = sessions.iter().map(|session| session.status).chain(findings.iter().map(|finding| finding.status));
+        let status = all.fold(least, Status::max);
+        let simulated = sessions.iter().any(|session| session.simulated);
+        let mut totals = Totals::default();
+        sessions.iter().for_each(|session| totals.add(session));
+        Self {
+            status,
+            exit_code: status.exit_code(simulated),
+            findings,
+            totals,
+            chains: chains(&sessions),
+            sessions,
+            trust: trust.iter().map(|file| (file.name.clone(), file.digest.to_string())).collect(),
+            sample,
+        }
+    }
+}
+
+/// The chains of sessions that are sorted by card, seat and serial. Sessions with a ticket of the operator are in no
+/// chain.
+fn chains(sessions: &[Session]) -> Vec<Chain> {
+    let mut chains: BTreeMap<(&str, u16), Chain> = BTreeMap::new();
+    let mut days: BTreeMap<(&str, u16), BTreeMap<Option<String>, Totals>> = BTreeMap::new();
+    for session in sessions.iter().filter(|session| !session.self_issued) {
+        let (Some(key), Some(seat), Some(serial)) = (&session.key, session.seat, session.serial) else { continue };
+        let empty = || Chain {
+            key: key.clone(),
+            seat,
+            first: serial,
+            last: serial,
+            totals: Totals::default(),
+            days: Vec::new(),
+        };
+        let chain = chains.entry((key, seat)).or_insert_with(empty);
+        chain.last = serial;
+        chain.totals.add(session);
+        days.entry((key, seat)).or_default().entry(session.day()).or_default().add(session);
+    }
+    for (place, days) in days {
+        if let Some(chain) = chains.get_mut(&place) {
+            chain.days = days.into_iter().map(|(day, totals)| Day { day, totals }).collect();
+        }
+    }
+    chains.into_values().collect()
+}
+
+fn status<'de, D: Deserializer<'de>>(from: D) -> Result<Status, D::Error> {
+    let name = <Cow<'de, str>>::deserialize(from)?;
+    crate::finding::status_of(&name).ok_or_else(|| serde::de::Error::custom(format_args!("`{name}` is not a status")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::finding::{FleetCode, Source};
+    use crate::unit::{Question, failed, verify};
+    use portcullis_evidence::verify::Options;
+    use portcullis_test_support::world::World;
+
+    #[test]
+    fn of_two_sessions_and_a_broken_bundle() {
+        let world = World::new();
+        let trust = world.trust(false);
+        let question = Question { trust: &trust, options: Options::default() };
+        let outcome = |serial| {
+            let files = world.session(&world.card, serial, [u8::from(serial > 1); 32]).files();
+            verify(&format!("session {serial}"), "id", &files, question).unwrap()
+        };
+        let outcomes = vec![outcome(2), outcome(1)];
+        let answer = Answer::new(outcomes.clone(), Vec::new(), &[], 0);
+        assert_eq!((answer.status, answer.exit_code, answer.totals.affirmed), (Status::Affirmed, 0, 2));
+        let serials: Vec<_> = answer.sessions.iter().map(|session| session.serial).collect();
+        assert_eq!(serials, [Some(1), Some(2)]);
+        let [chain] = &answer.chains[..] else { panic!("one chain") };
+        assert_eq!((chain.first, chain.last, chain.seat), (1, 2, 0));
+        assert_eq!(chain.days, [Day { day: Some("2026-09-21".to_owned()), totals: answer.totals }]);
+        let json = serde_json::to_string(&answer).unwrap();
+        assert_eq!(serde_json::from_str::<Answer>(&json).unwrap(), answer);
+
+        let warned = Finding::of_fleet(Source::Fleet, FleetCode::Open, None, "open");
+        let mut more = outcomes;
+        more.insert(1, failed("broken", "id", FleetCode::NoBundle, "no file"));
+        let answer = Answer::new(more, vec![warned], &[], 0);
+        let codes: Vec<&str> = answer.findings.iter().map(|finding| &*finding.code).collect();
+        assert_eq!((codes, answer.exit_code), (vec!["no-bundle", "open"], 3));
+        assert_eq!(Answer::new(Vec::new(), Vec::new(), &[], 0).exit_code, 5);
+    }
+}

@@ -1,0 +1,155 @@
+//! Comparisons of several bundles, tickets and notes: plain SQL, one file per check.
+
+use crate::engine::Engine;
+use crate::error::Error;
+use datafusion::arrow::array::{
+    Array, ArrayRef, BooleanArray, RecordBatch, StringArray, UInt8Array, UInt16Array, UInt64Array,
+};
+use datafusion::arrow::datatypes::{DataType, Field, Schema};
+use datafusion::common::cast::{as_string_array, as_uint16_array, as_uint64_array};
+use portcullis_fleet_core::{Finding, FleetCode, Session, Source};
+use std::sync::Arc;
+
+/// Views over `sessions`, `tickets` and `notes`: what the checks compare. They need the functions of an audit.
+const VIEWS: [&str; 4] = [
+    include_str!("sql/view-chain.sql"),
+    include_str!("sql/view-issued.sql"),
+    include_str!("sql/view-witnessed.sql"),
+    include_str!("sql/view-forks.sql"),
+];
+
+/// Each check gives rows of key, seat, serial, bundle and detail: one finding per row.
+const CHECKS: [(FleetCode, &str); 17] = [
+    (FleetCode::Fork, include_str!("sql/fork.sql")),
+    (FleetCode::Fork, include_str!("sql/fork-witness.sql")),
+    (FleetCode::SerialTwice, include_str!("sql/serial-twice.sql")),
+    (FleetCode::SerialMissing, include_str!("sql/serial-missing.sql")),
+    (FleetCode::BundleMissing, include_str!("sql/bundle-missing.sql")),
+    (FleetCode::CheckpointMissing, include_str!("sql/checkpoint-missing.sql")),
+    (FleetCode::PreviousClose, include_str!("sql/previous-close.sql")),
+    (FleetCode::Abandoned, include_str!("sql/abandoned.sql")),
+    (FleetCode::Open, include_str!("sql/open.sql")),
+    (FleetCode::SelfIssued, include_str!("sql/self-issued.sql")),
+    (FleetCode::Unplaced, include_str!("sql/unplaced.sql")),
+    (FleetCode::SeatOverlap, include_str!("sql/seat-overlap.sql")),
+    (FleetCode::TimesReversed, include_str!("sql/times-reversed.sql")),
+    (FleetCode::Doubled, include_str!("sql/doubled.sql")),
+    (FleetCode::PolicyReverted, include_str!("sql/policy-reverted.sql")),
+    (FleetCode::TicketUntrusted, include_str!("sql/ticket-untrusted.sql")),
+    (FleetCode::NoteUntrusted, include_str!("sql/note-untrusted.sql")),
+];
+
+/// Runs all checks over the sessions. Errors: [`Error::Engine`].
+pub(crate) async fn run(engine: &Engine, sessions: &[Session]) -> Result<Vec<Finding>, Error> {
+    let rows = session_rows(sessions)?;
+    engine.register("sessions", rows.schema(), vec![vec![rows]])?;
+    for view in VIEWS {
+        engine.run(view).await?;
+    }
+    let mut findings = Vec::new();
+    for (code, query) in CHECKS {
+        // An aggregate of text can have another type of text.
+        let query = format!(
+            "SELECT key, seat, serial, CAST(bundle AS VARCHAR) AS bundle, CAST(detail AS VARCHAR) AS detail FROM ({query})"
+        );
+        for batch in engine.run(&query).await? {
+            findings.extend(of_batch(code, &batch)?);
+        }
+    }
+    engine.context().deregister_table("sessions")?;
+    Ok(findings)
+}
+
+fn of_batch(code: FleetCode, batch: &RecordBatch) -> Result<Vec<Finding>, Error> {
+    let column = |name: &'static str| batch.column_by_name(name).ok_or(Error::Column(name));
+    let (key, bundle, detail) = (column("key")?, column("bundle")?, column("detail")?);
+    let (key, bundle, detail) = (as_string_array(key)?, as_string_array(bundle)?, as_string_array(detail)?);
+    let (seat, serial) = (as_uint16_array(column("seat")?)?, as_uint64_array(column("serial")?)?);
+    let text = |column: &StringArray, row: usize| column.is_valid(row).then(|| column.value(row).to_owned());
+    let finding = |row: usize| Finding {
+        key: text(key, row),
+        seat: seat.is_valid(row).then(|| seat.value(row)),
+        serial: serial.is_valid(row).then(|| serial.value(row)),
+        ..Finding::of_fleet(Source::Fleet, code, text(bundle, row).as_deref(), text(detail, row).unwrap_or_default())
+    };
+    Ok((0..batch.num_rows()).map(finding).collect())
+}
+
+/// Columns of a table in memory.
+struct Columns(Vec<(Field, ArrayRef)>);
+
+impl Columns {
+    fn add(&mut self, name: &str, kind: DataType, column: ArrayRef) {
+        self.0.push((Field::new(name, kind, true), column));
+    }
+
+    fn texts<'a>(&mut self, name: &str, values: impl Iterator<Item = Option<&'a str>>) {
+        self.add(name, DataType::Utf8, Arc::new(StringArray::from_iter(values)));
+    }
+
+    fn numbers(&mut self, name: &str, values: impl Iterator<Item = Option<u64>>) {
+        self.add(name, DataType::UInt64, Arc::new(UInt64Array::from_iter(values)));
+    }
+
+    fn flags(&mut self, name: &str, values: impl Iterator<Item = bool>) {
+        self.add(name, DataType::Boolean, Arc::new(BooleanArray::from_iter(values.map(Some))));
+    }
+
+    fn seats(&mut self, values: impl Iterator<Item = Option<u16>>) {
+        self.add("seat", DataType::UInt16, Arc::new(UInt16Array::from_iter(values)));
+    }
+
+    fn batch(self) -> Result<RecordBatch, Error> {
+        let (fields, columns): (Vec<Field>, _) = self.0.into_iter().unzip();
+        Ok(RecordBatch::try_new(Arc::new(Schema::new(fields)), columns)?)
+    }
+}
+
+/// The table `sessions`: the verifier's facts about each bundle.
+pub(crate) fn session_rows(sessions: &[Session]) -> Result<RecordBatch, Error> {
+    let mut columns = Columns(Vec::new());
+    let all = || sessions.iter();
+    columns.texts("bundle", all().map(|s| Some(&*s.bundle)));
+    columns.texts("name", all().map(|s| Some(&*s.name)));
+    columns.texts("status", all().map(|s| Some(s.status.name())));
+    columns.texts("key", all().map(|s| s.key.as_deref()));
+    columns.seats(all().map(|s| s.seat));
+    columns.numbers("serial", all().map(|s| s.serial));
+    columns.texts("issuer", all().map(|s| s.issuer.as_deref()));
+    columns.texts("ticket", all().map(|s| s.ticket.as_deref()));
+    columns.texts("policy", all().map(|s| s.policy.as_deref()));
+    columns.texts("previous_close", all().map(|s| s.previous_close.as_deref()));
+    columns.texts("last_checkpoint", all().map(|s| s.last_checkpoint.as_deref()));
+    columns.numbers("first_seen", all().map(|s| s.witnessed.map(|(first, _)| first)));
+    columns.numbers("last_seen", all().map(|s| s.witnessed.map(|(_, last)| last)));
+    columns.flags("self_issued", all().map(|s| s.self_issued));
+    columns.flags("closed", all().map(|s| s.closed));
+    columns.flags("known", all().map(|s| s.known));
+    // Whether the verifier could read the bundle at all, and whether it found no fault of the signatures.
+    columns.flags("read", all().map(|s| !s.properties.is_empty()));
+    columns.flags("genuine", all().map(|s| s.properties.get("genuine").is_some_and(|status| status != "contradicted")));
+    columns.flags("simulated", all().map(|s| s.simulated));
+    columns.add("lanes", DataType::UInt8, Arc::new(UInt8Array::from_iter(all().map(|s| Some(s.lanes)))));
+    columns.numbers("checkpoints", all().map(|s| Some(s.checkpoints)));
+    columns.numbers("records", all().map(|s| Some(s.records)));
+    columns.numbers("signed_records", all().map(|s| Some(s.signed_records)));
+    columns.numbers("streams", all().map(|s| Some(s.streams)));
+    columns.numbers("admits", all().map(|s| Some(s.admits)));
+    columns.numbers("rejects", all().map(|s| Some(s.rejects)));
+    columns.batch()
+}
+
+/// The table `findings`.
+pub(crate) fn finding_rows(findings: &[Finding]) -> Result<RecordBatch, Error> {
+    let mut columns = Columns(Vec::new());
+    let all = || findings.iter();
+    columns.texts("status", all().map(|f| Some(f.status.name())));
+    columns.texts("code", all().map(|f| Some(&*f.code)));
+    columns.texts("bundle", all().map(|f| f.bundle.as_deref()));
+    columns.texts("key", all().map(|f| f.key.as_deref()));
+    columns.seats(all().map(|f| f.seat));
+    columns.numbers("serial", all().map(|f| f.serial));
+    columns.texts("detail", all().map(|f| Some(&*f.detail)));
+    columns.numbers("count", all().map(|f| Some(f.count)));
+    columns.batch()
+}

@@ -1,0 +1,372 @@
+//! Commands, output and exit codes.
+
+use anyhow::Context;
+use clap::{Args, Parser, Subcommand};
+use portcullis_core::hex;
+use portcullis_evidence::verify::{Options, Trust};
+use portcullis_fleet::{AuditOptions, Engine, Input, Step, Tables, audit, ingest, page, rows_as_json, rows_as_text};
+use portcullis_fleet_core::{Answer, Work};
+use portcullis_report::Origin;
+use portcullis_report::escape::{json, printable};
+use sha2::{Digest, Sha256};
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Something in the evidence is contradicted, or a bundle is broken.
+const CONTRADICTED: u8 = 3;
+/// Name of the last answer in the folder of results.
+const ANSWER: &str = "answer.json";
+
+/// Audit the bundles of many Portcullis cards
+///
+/// `ingest` writes bundles into tables, `audit` verifies the bundles and compares them with each other and with the
+/// tables, `sql` asks the tables, and `report` writes the last answer as a page. The bundles stay the evidence.
+///
+/// Exit codes: 0 affirmed, 5 warned, 10 simulated, 3 contradicted or a broken bundle, 1 an operational error, 2 usage.
+#[derive(Debug, Parser)]
+#[command(name = "fleet", version)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Write bundles, tickets and notes into tables
+    #[command(after_help = "Examples:\n  fleet ingest bundles/* --to tables\n  \
+        fleet ingest bundle.tar --ticket ticket.cose --note 00000000.note --to file:///srv/tables")]
+    Ingest(IngestArgs),
+    /// Verify all bundles in the tables, and compare them with each other and with the tables
+    ///
+    /// An audit that was interrupted goes on where it was: results of finished bundles are kept in `--work`, under a
+    /// digest of the bundle, the trust folder, the options and this program.
+    #[command(after_help = "Examples:\n  fleet audit tables --trust trust\n  \
+        fleet audit tables --trust trust --replay 10 --json")]
+    Audit(AuditArgs),
+    /// Ask the tables a question in SQL
+    ///
+    /// Tables: records, bundles, tickets, checkpoints, notes; after an audit also sessions and findings. An answer over
+    /// the records counts only after an audit affirmed the tables.
+    #[command(after_help = "Examples:\n  \
+        fleet sql tables \"SELECT kind, count(*) FROM records GROUP BY kind ORDER BY kind\"\n  \
+        fleet sql tables \"SELECT bundle, lane, tree_root(tree(record)) FROM records GROUP BY 1, 2\" --json")]
+    Sql(SqlArgs),
+    /// Write the last answer of `audit` as one HTML page
+    #[command(after_help = "Example:\n  fleet report --output audit.html")]
+    Report(ReportArgs),
+}
+
+#[derive(Debug, Args)]
+struct IngestArgs {
+    /// Folders or tar archives of bundles
+    #[arg(required_unless_present_any = ["ticket", "note"])]
+    bundles: Vec<PathBuf>,
+    /// A ticket of the issuer whose session should be in a bundle; repeat for more
+    #[arg(long, value_name = "FILE")]
+    ticket: Vec<PathBuf>,
+    /// A note that a witness gives by itself; repeat for more
+    #[arg(long, value_name = "FILE")]
+    note: Vec<PathBuf>,
+    /// Where the tables are: a folder, which is created, or a file URL
+    #[arg(long, value_name = "URL|DIR")]
+    to: String,
+}
+
+#[derive(Debug, Args)]
+struct AuditArgs {
+    /// Where the tables are
+    tables: String,
+    /// Folder with roots/*.pem, issuers/*.pub, approvers/*.pub, withholders/*.pub, witnesses/*.pub, revoked.txt, and
+    /// sim-roots/*.pem
+    #[arg(long, value_name = "DIR")]
+    trust: PathBuf,
+    /// Check simulated evidence like any other; the exit code is then 10, never 0
+    #[arg(long)]
+    allow_sim: bool,
+    /// Unix second at which certificates must be valid where no witness gives a time
+    #[arg(long, value_name = "SECOND")]
+    at: Option<u64>,
+    #[command(flatten)]
+    work: WorkArgs,
+    /// Replay at most this many streams of each session, drawn at random
+    #[arg(long, value_name = "STREAMS", default_value_t = 0)]
+    replay: u64,
+    /// Seed of the drawing; without it, the digest of all bundles
+    #[arg(long, value_name = "TEXT")]
+    seed: Option<String>,
+    #[command(flatten)]
+    jobs: JobsArgs,
+    /// Print the answer as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+struct WorkArgs {
+    /// Folder of the auditor with the results; nobody else may write to it
+    #[arg(long, value_name = "DIR", default_value = "fleet-work")]
+    work: PathBuf,
+}
+
+#[derive(Debug, Args)]
+struct JobsArgs {
+    /// Threads; without it, one per processor
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    jobs: Option<u16>,
+}
+
+impl JobsArgs {
+    fn count(&self) -> usize {
+        self.jobs.map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), usize::from)
+    }
+}
+
+#[derive(Debug, Args)]
+struct SqlArgs {
+    /// Where the tables are
+    tables: String,
+    /// One SELECT statement
+    query: String,
+    #[command(flatten)]
+    work: WorkArgs,
+    #[command(flatten)]
+    jobs: JobsArgs,
+    /// Print one JSON object per row
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+struct ReportArgs {
+    #[command(flatten)]
+    work: WorkArgs,
+    /// The page; a file that exists is left as it is
+    #[arg(long, value_name = "FILE")]
+    output: PathBuf,
+}
+
+/// Parses the arguments and runs the command.
+pub(crate) fn main() -> ExitCode {
+    let done = match Cli::parse().command {
+        Command::Ingest(args) => run_ingest(&args),
+        Command::Audit(args) => run_audit(&args),
+        Command::Sql(args) => run_sql(&args),
+        Command::Report(args) => run_report(&args),
+    };
+    match done.and_then(|code| io::stdout().flush().context("cannot write to stdout").map(|()| code)) {
+        Ok(code) => ExitCode::from(code),
+
+        Err(error) => {
+            say(&format!("error: {}", printable(&describe(&error))));
+            ExitCode::from(1)
+        }
+    }
+}
+
+/// An error with its causes. A cause is left out if its text has already occurred.
+fn describe(error: &anyhow::Error) -> String {
+    error.chain().map(ToString::to_string).fold(String::new(), |text, cause| {
+        if text.is_empty() {
+            cause
+        } else if text.contains(&cause) {
+            text
+        } else {
+            format!("{text}: {cause}")
+        }
+    })
+}
+
+/// Writes a line of progress or an error to stderr.
+fn say(line: &str) {
+    let _ = writeln!(io::stderr(), "{line}");
+}
+
+fn print(text: &str) -> anyhow::Result<()> {
+    writeln!(io::stdout(), "{text}").context("cannot write to stdout")
+}
+
+fn runtime(jobs: usize) -> anyhow::Result<tokio::runtime::Runtime> {
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    builder.worker_threads(jobs).enable_time().build().context("cannot start threads")
+}
+
+fn run_ingest(args: &IngestArgs) -> anyhow::Result<u8> {
+    let bundles = args.bundles.iter().cloned().map(Input::Bundle);
+    let tickets = args.ticket.iter().cloned().map(Input::Ticket);
+    let inputs: Vec<Input> = bundles.chain(tickets).chain(args.note.iter().cloned().map(Input::Note)).collect();
+    let tables = Tables::create(&args.to)?;
+    let runtime = runtime(1)?;
+    let mut broken = false;
+    for (at, input) in inputs.iter().enumerate() {
+        let (Input::Bundle(path) | Input::Ticket(path) | Input::Note(path)) = input;
+        let count = inputs.len();
+        let mut progress = |records| say(&format!("{} of {count}: {} records", at + 1, records));
+        let done = runtime
+            .block_on(ingest(&tables, input, &mut progress))
+            .with_context(|| format!("cannot ingest `{}`", path.display()))?;
+        let name = printable(&done.name);
+        let what = match (&done.broken, done.known) {
+            (Some(why), _) => format!("broken, and listed as such: {}", printable(why)),
+            (None, true) => "there already".to_owned(),
+            (None, false) => format!("{} records", done.records),
+        };
+        broken |= done.broken.is_some();
+        say(&format!("{} of {count}: {name}: {what}", at + 1));
+    }
+    Ok(if broken { CONTRADICTED } else { 0 })
+}
+
+/// Identifies this program: results of another build are not used.
+fn program() -> anyhow::Result<String> {
+    let path = std::env::current_exe().context("cannot find this program's file")?;
+    let content = fs::read(path).context("cannot read this program's file")?;
+    Ok(hex::encode(&Sha256::digest(content)))
+}
+
+fn run_audit(args: &AuditArgs) -> anyhow::Result<u8> {
+    let trust = Trust::load(&args.trust, args.allow_sim)?;
+    let jobs = args.jobs.count();
+    let options = AuditOptions {
+        trust: Arc::new(trust),
+        options: Options { allow_sim: args.allow_sim, at: args.at },
+        work: Work::open(&args.work.work)?,
+        program: program()?,
+        sample: args.replay,
+        seed: args.seed.clone(),
+        jobs,
+        progress: Arc::new(Counter::default().into_progress()),
+    };
+    let answer = runtime(jobs)?.block_on(async {
+        let tables = Tables::open(&args.tables).await?;
+        audit(&tables, &options).await
+    })?;
+    write(&args.work.work.join(ANSWER), serde_json::to_string(&answer)?.as_bytes())?;
+    if args.json {
+        print(&json(serde_json::to_string_pretty(&answer)?))?;
+    } else {
+        print(&summary(&answer))?;
+    }
+    Ok(answer.exit_code)
+}
+
+/// Counts steps, and writes at most about twenty lines of each kind.
+#[derive(Default)]
+struct Counter {
+    bundles: AtomicU64,
+    verified: AtomicU64,
+    compared: AtomicU64,
+    replayed: AtomicU64,
+}
+
+impl Counter {
+    fn into_progress(self) -> impl Fn(Step) -> Result<(), portcullis_fleet::Error> + Send + Sync {
+        move |step| {
+            let count = |of: &AtomicU64, word: &str| {
+                let (done, all) = (of.fetch_add(1, Ordering::Relaxed) + 1, self.bundles.load(Ordering::Relaxed));
+                if done == all || done % (all / 20).max(1) == 0 {
+                    say(&format!("{word}: {done} of {all} bundles"));
+                }
+            };
+            match step {
+                Step::Bundles(bundles) => self.bundles.store(bundles, Ordering::Relaxed),
+                Step::Verified | Step::Reused => count(&self.verified, "verified"),
+                Step::Compared => count(&self.compared, "tables compared"),
+                Step::Replayed => count(&self.replayed, "replayed"),
+            }
+            Ok(())
+        }
+    }
+}
+
+/// The answer for people: contradictions first.
+fn summary(answer: &Answer) -> String {
+    let mut lines = vec![format!("{} ({} bundles)", answer.status.name(), answer.totals.sessions)];
+    for finding in &answer.findings {
+        let bundle = finding.bundle.as_deref().map(|name| format!("{}: ", printable(name))).unwrap_or_default();
+        let times = if finding.count > 1 { format!(" ({} times)", finding.count) } else { String::new() };
+        lines.push(format!("{}: {bundle}{}{times}", finding.status.name(), finding.code));
+        lines.push(format!("  {}", printable(&finding.detail)));
+        lines.push(format!("  What to do: {}.", finding.remedy));
+    }
+    for chain in &answer.chains {
+        let totals = &chain.totals;
+        lines.push(format!(
+            "card {}, seat {}: sessions {} to {}; {} affirmed, {} warned, {} contradicted; {} records",
+            chain.key,
+            chain.seat,
+            chain.first,
+            chain.last,
+            totals.affirmed,
+            totals.warned,
+            totals.contradicted,
+            totals.records
+        ));
+    }
+    lines.join("\n")
+}
+
+fn read_answer(work: &Path) -> anyhow::Result<Option<Answer>> {
+    let path = work.join(ANSWER);
+    match fs::read(&path) {
+        Ok(text) => {
+            let answer = serde_json::from_slice(&text);
+            answer.map(Some).with_context(|| format!("`{}` is not an answer: audit again", path.display()))
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error).with_context(|| format!("cannot read `{}`", path.display())),
+    }
+}
+
+fn run_sql(args: &SqlArgs) -> anyhow::Result<u8> {
+    let (jobs, answer) = (args.jobs.count(), read_answer(&args.work.work)?);
+    let rows = runtime(jobs)?.block_on(async {
+        let tables = Tables::open(&args.tables).await?;
+        let engine = Engine::new(&tables, jobs).await?;
+        if let Some(answer) = &answer {
+            engine.add_answer(answer)?;
+        }
+        engine.query(&args.query).await
+    })?;
+    if args.json {
+        print(json(rows_as_json(&rows)?).trim_end())?;
+    } else {
+        let text = rows_as_text(&rows)?;
+        print(&text.lines().map(printable).collect::<Vec<_>>().join("\n"))?;
+    }
+    Ok(0)
+}
+
+fn run_report(args: &ReportArgs) -> anyhow::Result<u8> {
+    let folder = args.work.work.display();
+    let none = || anyhow::anyhow!("`{folder}` holds no answer: run `fleet audit TABLES --trust DIR --work {folder}`");
+    let answer = read_answer(&args.work.work)?.ok_or_else(none)?;
+    // The machine's clock only dates the page; no decision depends on it.
+    let made = SystemTime::now().duration_since(UNIX_EPOCH).ok().map(|time| time.as_secs());
+    let origin = Origin { program: format!("fleet {}", env!("CARGO_PKG_VERSION")), made };
+    let written = File::create_new(&args.output).and_then(|mut file| file.write_all(page(&answer, &origin).as_bytes()));
+    written.with_context(|| format!("cannot write `{}`", args.output.display()))?;
+    print(&format!("{}: {}", args.output.display(), answer.status.name()))?;
+    Ok(answer.exit_code)
+}
+
+/// Replaces a file, so that it is either whole or the old one.
+fn write(path: &Path, content: &[u8]) -> anyhow::Result<()> {
+    let part = path.with_extension("part");
+    let written = fs::write(&part, content).and_then(|()| fs::rename(&part, path));
+    written.with_context(|| format!("cannot write `{}`", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_commands_are_well_formed() {
+        super::Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,118 @@
+//! The SQL engine over the tables: one process, all its cores.
+
+use crate::error::Error;
+use crate::functions::{columns_hold, decode_checkpoint, decode_note, decode_ticket, tree, tree_root, tree_size};
+use crate::rows;
+use crate::tables::Tables;
+use datafusion::arrow::datatypes::{DataType, SchemaRef};
+use datafusion::arrow::json::LineDelimitedWriter;
+use datafusion::arrow::record_batch::RecordBatch;
+use datafusion::arrow::util::pretty::pretty_format_batches;
+use datafusion::datasource::MemTable;
+use datafusion::datasource::file_format::parquet::ParquetFormat;
+use datafusion::datasource::listing::{ListingOptions, ListingTable, ListingTableConfig, ListingTableUrl};
+use datafusion::execution::context::SQLOptions;
+use datafusion::prelude::{SessionConfig, SessionContext};
+use portcullis_fleet_core::Answer;
+use std::sync::Arc;
+
+/// Views that decode the statements from their bytes.
+const VIEWS: [&str; 3] = [
+    include_str!("sql/view-tickets.sql"),
+    include_str!("sql/view-checkpoints.sql"),
+    include_str!("sql/view-notes.sql"),
+];
+
+/// The engine with the tables `records`, `bundles`, `tickets`, `checkpoints` and `notes`.
+pub struct Engine {
+    context: SessionContext,
+}
+
+impl Engine {
+    /// The engine over these tables, with `jobs` threads' worth of partitions. Errors: [`Error::Engine`].
+    pub async fn new(tables: &Tables, jobs: usize) -> Result<Self, Error> {
+        let mut config = SessionConfig::new().with_target_partitions(jobs.max(1)).with_information_schema(true);
+        let options = config.options_mut();
+        // Columns keep the types with which they were written.
+        options.execution.parquet.schema_force_view_types = false;
+        options.sql_parser.map_string_types_to_utf8view = false;
+        let context = SessionContext::new_with_config(config);
+        context.register_object_store(tables.url(), tables.store());
+        let engine = Self { context };
+        engine.listing(tables, "records", "records", rows::records(), rows::partitions())?;
+        engine.listing(tables, "bundles", "bundles", rows::bundles(), Vec::new())?;
+        engine.listing(tables, "checkpoint_files", "checkpoints", rows::checkpoints(), Vec::new())?;
+        engine.listing(tables, "note_files", "notes", rows::statements(), Vec::new())?;
+        engine.listing(tables, "ticket_files", "tickets", rows::statements(), Vec::new())?;
+        for function in [tree_root(), tree_size(), columns_hold(), decode_ticket(), decode_checkpoint(), decode_note()]
+        {
+            engine.context.register_udf(function);
+        }
+        engine.context.register_udaf(tree());
+        for view in VIEWS {
+            engine.context.sql(view).await?.collect().await?;
+        }
+        Ok(engine)
+    }
+
+    pub(crate) const fn context(&self) -> &SessionContext {
+        &self.context
+    }
+
+    fn listing(
+        &self,
+        tables: &Tables,
+        name: &str,
+        folder: &str,
+        schema: SchemaRef,
+        partitions: Vec<(String, DataType)>,
+    ) -> Result<(), Error> {
+        let url = ListingTableUrl::parse(format!("{}{folder}/", tables.url()))?;
+        let options = ListingOptions::new(Arc::new(ParquetFormat::default()))
+            .with_file_extension(".parquet")
+            .with_table_partition_cols(partitions);
+        let config = ListingTableConfig::new(url).with_listing_options(options).with_schema(schema);
+        self.context.register_table(name, Arc::new(ListingTable::try_new(config)?))?;
+        Ok(())
+    }
+
+    /// Registers rows in memory; each batch of `batches` can run on its own thread.
+    pub(crate) fn register(&self, name: &str, schema: SchemaRef, batches: Vec<Vec<RecordBatch>>) -> Result<(), Error> {
+        self.context.register_table(name, Arc::new(MemTable::try_new(schema, batches)?))?;
+        Ok(())
+    }
+
+    /// Registers the sessions and findings of an audit as the tables `sessions` and `findings`. Errors:
+    /// [`Error::Engine`].
+    pub fn add_answer(&self, answer: &Answer) -> Result<(), Error> {
+        let sessions = crate::checks::session_rows(&answer.sessions)?;
+        self.register("sessions", sessions.schema(), vec![vec![sessions]])?;
+        let findings = crate::checks::finding_rows(&answer.findings)?;
+        self.register("findings", findings.schema(), vec![vec![findings]])
+    }
+
+    /// Runs a query of this program.
+    pub(crate) async fn run(&self, query: &str) -> Result<Vec<RecordBatch>, Error> {
+        Ok(self.context.sql(query).await?.collect().await?)
+    }
+
+    /// Runs a query of a user: one statement that only reads. Errors: [`Error::Engine`].
+    pub async fn query(&self, query: &str) -> Result<Vec<RecordBatch>, Error> {
+        let options = SQLOptions::new().with_allow_ddl(false).with_allow_dml(false).with_allow_statements(false);
+        Ok(self.context.sql_with_options(query, options).await?.collect().await?)
+    }
+}
+
+/// Rows as a table of text. Errors: [`Error::Arrow`].
+pub fn rows_as_text(batches: &[RecordBatch]) -> Result<String, Error> {
+    Ok(pretty_format_batches(batches)?.to_string())
+}
+
+/// Rows as JSON, one object per line. Bytes are in hexadecimal. Errors: [`Error::Arrow`].
+pub fn rows_as_json(batches: &[RecordBatch]) -> Result<String, Error> {
+    let mut out = Vec::new();
+    let mut writer = LineDelimitedWriter::new(&mut out);
+    batches.iter().try_for_each(|batch| writer.write(batch))?;
+    writer.finish()?;
+    Ok(String::from_utf8_lossy(&out).into_owned())
+}

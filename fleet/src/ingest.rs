@@ -1,0 +1,205 @@
+//! Bundles, tickets and notes become tables. Nothing is checked here: an audit does that.
+
+use crate::error::Error;
+use crate::rows::{BYTES, BundleRow, RecordRows, checkpoint_rows, statement_rows, write_options};
+use crate::tables::{Tables, bounded};
+use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::arrow::record_batch::RecordBatch;
+use datafusion::object_store::buffered::BufWriter;
+use datafusion::parquet::arrow::AsyncArrowWriter;
+use portcullis_core::hex;
+use portcullis_evidence::bundle::{self, Bundle, BundleError, Files, Snapshot};
+use portcullis_evidence::ticket::Ticket;
+use portcullis_fleet_core::{Content, digest};
+use sha2::{Digest, Sha256};
+use std::fs;
+use std::io::{BufRead, Read};
+use std::path::{Path, PathBuf};
+use url::Url;
+
+/// Records of one batch.
+const BATCH: usize = 1 << 16;
+/// Largest ticket or note in bytes.
+const STATEMENT_MAX: u64 = 1 << 20;
+
+/// Something to ingest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Input {
+    /// A bundle: a folder or a tar archive.
+    Bundle(PathBuf),
+    /// A ticket of an issuer, without its session.
+    Ticket(PathBuf),
+    /// A note of a witness, without its session.
+    Note(PathBuf),
+}
+
+/// What became of an input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ingested {
+    pub name: String,
+    /// Number of records that were written.
+    pub records: u64,
+    /// Whether the records were there already.
+    pub known: bool,
+    /// Why the bundle is broken. It is in the tables by its name, and an audit reports it.
+    pub broken: Option<String>,
+}
+
+/// Ingests one input. An input that is in the tables already is not written again. Errors: the input cannot be read,
+/// or the tables cannot be written. A broken bundle is not an error.
+pub async fn ingest(tables: &Tables, input: &Input, progress: &mut dyn FnMut(u64)) -> Result<Ingested, Error> {
+    match input {
+        Input::Bundle(path) => ingest_bundle(tables, path, progress).await,
+        Input::Ticket(path) => ingest_statement(tables, "tickets", path).await,
+        Input::Note(path) => ingest_statement(tables, "notes", path).await,
+    }
+}
+
+async fn ingest_statement(tables: &Tables, folder: &str, path: &Path) -> Result<Ingested, Error> {
+    let read = |source| Error::Read { path: path.to_owned(), source };
+    let mut content = Vec::new();
+    fs::File::open(path).map_err(read)?.take(STATEMENT_MAX + 1).read_to_end(&mut content).map_err(read)?;
+    if content.len() as u64 > STATEMENT_MAX {
+        return Err(read(std::io::Error::other("it is larger than 1 MiB")));
+    }
+    let name = name_of(path);
+    let object = format!("{folder}/{}.parquet", hex::encode(&Sha256::digest(&content)));
+    let known = tables.exists(&object).await?;
+    if !known {
+        write(tables, &object, statement_rows(None, &[(name.clone(), content)])?).await?;
+    }
+    Ok(Ingested { name, records: 0, known, broken: None })
+}
+
+async fn ingest_bundle(tables: &Tables, path: &Path, progress: &mut dyn FnMut(u64)) -> Result<Ingested, Error> {
+    let name = name_of(path);
+    let absolute = fs::canonicalize(path).map_err(|source| Error::Read { path: path.to_owned(), source })?;
+    let uri = Url::from_file_path(&absolute)
+        .map_err(|()| Error::Place { place: absolute.display().to_string(), why: "it has no URL".to_owned() })?;
+    let row = BundleRow { name: name.clone(), uri: uri.to_string(), ..BundleRow::default() };
+    match open(&uri).and_then(|files| Ok((digest(&*files)?, files))) {
+        Ok((id, files)) => {
+            let row = BundleRow { bundle: hex::encode(&id), ..row };
+            let files = Snapshot::new(&*files);
+            match Bundle::open(&files).and_then(|bundle| Ok((Content::read(&bundle)?, bundle))) {
+                Ok((content, bundle)) => write_bundle(tables, row, &bundle, content, progress).await,
+                Err(error) => write_broken(tables, row, error).await,
+            }
+        }
+        Err(error) => {
+            let bundle = hex::encode(&Sha256::digest(uri.as_str()));
+            write_broken(tables, BundleRow { bundle, ..row }, error).await
+        }
+    }
+}
+
+/// Opens the bundle at a URI. Errors: as [`bundle::at`].
+pub(crate) fn open(uri: &Url) -> Result<Box<dyn Files>, BundleError> {
+    match uri.to_file_path() {
+        Ok(path) if uri.scheme() == "file" => bundle::at(&path),
+        _ => Err(BundleError::Nothing { path: uri.as_str().into(), what: "it is not a file URL".to_owned() }),
+    }
+}
+
+async fn write_broken(tables: &Tables, row: BundleRow, error: BundleError) -> Result<Ingested, Error> {
+    if error.is_operational() {
+        return Err(error.into());
+    }
+    let (name, broken) = (row.name.clone(), error.to_string());
+    let row = BundleRow { error: Some(broken.clone()), ..row };
+    write(tables, &format!("bundles/{}.parquet", row.bundle), row.batch()?).await?;
+    Ok(Ingested { name, records: 0, known: false, broken: Some(broken) })
+}
+
+async fn write_bundle(
+    tables: &Tables,
+    row: BundleRow,
+    bundle: &Bundle<'_>,
+    content: Content,
+    progress: &mut dyn FnMut(u64),
+) -> Result<Ingested, Error> {
+    let (id, name) = (row.bundle.clone(), row.name.clone());
+    let own = format!("bundles/{id}.parquet");
+    let known = tables.exists(&own).await?;
+    let mut records = 0;
+    if !known {
+        let place = place_of(&content.ticket);
+        for lane in 0..content.lanes {
+            let object = format!("records/{place}/lane={lane}/bundle={id}/part-0.parquet");
+            records += write_records(tables, &object, bundle, &content, lane, progress).await?;
+        }
+        write(tables, &format!("checkpoints/{id}.parquet"), checkpoint_rows(&id, &content.checkpoints)?).await?;
+        let ticket = [(name.clone(), content.ticket)];
+        write(tables, &format!("tickets/{id}.parquet"), statement_rows(Some(&id), &ticket)?).await?;
+        let notes: Vec<_> = content.notes.into_iter().map(|note| (name.clone(), note)).collect();
+        write(tables, &format!("notes/{id}.parquet"), statement_rows(Some(&id), &notes)?).await?;
+    }
+    // A bundle that was moved gets its new place. The row is last, so an interrupted ingest is not taken for a whole
+    // one.
+    let row =
+        BundleRow { lanes: content.lanes, certificate: Some(content.certificate), chain: Some(content.chain), ..row };
+    write(tables, &own, row.batch()?).await?;
+    Ok(Ingested { name, records, known, broken: None })
+}
+
+/// The folders of a session: what its ticket claims.
+pub(crate) fn place_of(ticket: &[u8]) -> String {
+    match Ticket::parse(ticket) {
+        Ok(ticket) => place(&hex::encode(&ticket.content.key), ticket.content.seat, ticket.content.serial),
+        Err(_) => place("unknown", 0, 0),
+    }
+}
+
+fn place(key: &str, seat: u16, serial: u64) -> String {
+    format!("key={key}/seat={seat}/serial={serial}")
+}
+
+async fn write_records(
+    tables: &Tables,
+    object: &str,
+    bundle: &Bundle<'_>,
+    content: &Content,
+    lane: u8,
+    progress: &mut dyn FnMut(u64),
+) -> Result<u64, Error> {
+    let (ends, mut records) = (content.segment_ends(lane), bundle.records(lane)?);
+    let mut writer = writer(tables, object, crate::rows::records())?;
+    let (mut rows, mut place) = (RecordRows::default(), 0);
+    while let Some(record) = next(&mut *records)? {
+        rows.push(&record, place, &ends)?;
+        place += 1;
+        if place % BATCH as u64 == 0 {
+            bounded("writing records", writer.write(&rows.batch()?)).await??;
+            progress(place);
+        }
+    }
+    bounded("writing records", writer.write(&rows.batch()?)).await??;
+    bounded("writing records", writer.close()).await??;
+    Ok(place)
+}
+
+/// The next record. Bytes after the last whole record are not a record; the verifier reports them.
+fn next(from: &mut dyn BufRead) -> Result<Option<[u8; BYTES]>, Error> {
+    let mut record = [0; BYTES];
+    match from.read_exact(&mut record) {
+        Ok(()) => Ok(Some(record)),
+        Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => Ok(None),
+        Err(source) => Err(Error::Bundle(BundleError::Io { name: bundle::RECORDS.to_owned(), source })),
+    }
+}
+
+fn writer(tables: &Tables, object: &str, schema: SchemaRef) -> Result<AsyncArrowWriter<BufWriter>, Error> {
+    let to = BufWriter::new(tables.store(), tables.object(object));
+    Ok(AsyncArrowWriter::try_new(to, schema, Some(write_options()))?)
+}
+
+async fn write(tables: &Tables, object: &str, rows: RecordBatch) -> Result<(), Error> {
+    let mut writer = writer(tables, object, rows.schema())?;
+    bounded("writing a table", writer.write(&rows)).await??;
+    bounded("writing a table", writer.close()).await??;
+    Ok(())
+}
+
+fn name_of(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}

@@ -1,0 +1,9 @@
+//! The program `fleet`.
+
+mod cli;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    cli::main()
+}

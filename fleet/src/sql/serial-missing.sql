@@ -1,0 +1,9 @@
+-- Serials for which there is neither a bundle nor a ticket. A chain begins with serial 1.
+SELECT key, seat, serial, CAST(NULL AS VARCHAR) AS bundle,
+    concat('sessions ', before + 1, ' to ', serial - 1, ' are missing') AS detail
+FROM (
+    SELECT key, seat, serial,
+        coalesce(lag(serial) OVER (PARTITION BY key, seat ORDER BY serial), CAST(0 AS BIGINT UNSIGNED)) AS before
+    FROM (SELECT key, seat, serial FROM chain UNION SELECT key, seat, serial FROM issued)
+)
+WHERE serial > before AND serial - before > 1

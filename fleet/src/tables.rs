@@ -1,0 +1,120 @@
+//! The place of the tables: an object store with Parquet files under fixed names.
+//!
+//! ```text
+//! bundles/BUNDLE.parquet        one row: name, URI and certificates. It is written last.
+//! checkpoints/BUNDLE.parquet    the checkpoints of the bundle, and the number of records of each lane under them
+//! notes/ID.parquet              notes of witnesses, from a bundle or given by themselves
+//! tickets/ID.parquet            tickets, from a bundle or given by themselves
+//! records/key=K/seat=S/serial=N/lane=L/bundle=BUNDLE/part-0.parquet
+//! ```
+//! BUNDLE is the digest of the bundle's whole content, in hexadecimal.
+
+use crate::error::Error;
+use datafusion::object_store::path::Path;
+use datafusion::object_store::{ObjectMeta, ObjectStore, ObjectStoreExt, parse_url};
+use futures::{StreamExt, TryStreamExt};
+use sha2::{Digest, Sha256};
+use std::fs;
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+use url::Url;
+
+/// Longest time for one operation of the store, in seconds. Reading an object counts block by block.
+const WAIT: u64 = 120;
+
+/// Where the tables are.
+#[derive(Clone, Debug)]
+pub struct Tables {
+    /// The place, with a `/` at its end.
+    url: Url,
+    store: Arc<dyn ObjectStore>,
+    root: Path,
+}
+
+impl Tables {
+    /// Opens a folder or a URL, and creates the folder. Errors: [`Error::Place`].
+    pub fn create(place: &str) -> Result<Self, Error> {
+        if !place.contains("://") {
+            fs::create_dir_all(place).map_err(|source| Error::Read { path: place.into(), source })?;
+        }
+        Self::at(place)
+    }
+
+    /// Opens tables that exist. Errors: [`Error::Place`], [`Error::NoTables`].
+    pub async fn open(place: &str) -> Result<Self, Error> {
+        let none = || Error::NoTables(place.to_owned());
+        if !place.contains("://") && !std::path::Path::new(place).is_dir() {
+            return Err(none());
+        }
+        let tables = Self::at(place)?;
+        if tables.list("bundles").await?.is_empty() { Err(none()) } else { Ok(tables) }
+    }
+
+    fn at(place: &str) -> Result<Self, Error> {
+        let wrong = |why: String| Error::Place { place: place.to_owned(), why };
+        let url = if place.contains("://") {
+            let text = if place.ends_with('/') { place.to_owned() } else { format!("{place}/") };
+            Url::parse(&text).map_err(|error| wrong(error.to_string()))?
+        } else {
+            let path = fs::canonicalize(place).map_err(|error| wrong(error.to_string()))?;
+            Url::from_directory_path(path).map_err(|()| wrong("it has no URL".to_owned()))?
+        };
+        let (store, root) = parse_url(&url).map_err(|error| wrong(error.to_string()))?;
+        Ok(Self { url, store: store.into(), root })
+    }
+
+    pub(crate) fn url(&self) -> &Url {
+        &self.url
+    }
+
+    pub(crate) fn store(&self) -> Arc<dyn ObjectStore> {
+        Arc::clone(&self.store)
+    }
+
+    /// The object with this name below the place.
+    pub(crate) fn object(&self, name: &str) -> Path {
+        name.split('/').fold(self.root.clone(), |path, part| path.join(part))
+    }
+
+    /// The objects below a folder, by name, with their names below the place.
+    pub(crate) async fn list(&self, folder: &str) -> Result<Vec<(String, ObjectMeta)>, Error> {
+        let prefix = self.object(folder);
+        let mut listed = self.store.list(Some(&prefix));
+        let mut objects = Vec::new();
+        while let Some(object) = bounded("listing the tables", listed.next()).await?.transpose()? {
+            let parts: Option<Vec<String>> = object
+                .location
+                .prefix_match(&self.root)
+                .map(|parts| parts.map(|part| part.as_ref().to_owned()).collect());
+            objects.push((parts.unwrap_or_default().join("/"), object));
+        }
+        objects.sort_by(|a, b| a.0.cmp(&b.0));
+        Ok(objects)
+    }
+
+    pub(crate) async fn exists(&self, name: &str) -> Result<bool, Error> {
+        use datafusion::object_store::Error::NotFound;
+        match bounded("looking at the tables", self.store.head(&self.object(name))).await? {
+            Ok(_) => Ok(true),
+            Err(NotFound { .. }) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// SHA-256 of an object's content.
+    pub(crate) async fn digest(&self, object: &ObjectMeta) -> Result<[u8; 32], Error> {
+        let mut content = bounded("opening a table", self.store.get(&object.location)).await??.into_stream();
+        let mut hash = Sha256::new();
+        while let Some(block) = bounded("reading a table", content.try_next()).await?? {
+            hash.update(&block);
+        }
+        Ok(hash.finalize().into())
+    }
+}
+
+/// Waits for an operation of the store, at most [`WAIT`]. Errors: [`Error::Timeout`].
+pub(crate) async fn bounded<T>(what: &str, operation: impl Future<Output = T>) -> Result<T, Error> {
+    let done = tokio::time::timeout(Duration::from_secs(WAIT), operation).await;
+    done.map_err(|_| Error::Timeout { what: what.to_owned(), seconds: WAIT })
+}

@@ -1,0 +1,237 @@
+//! Compares the tables with what the cards signed: trees over the records, signatures of the checkpoints, and decoded
+//! columns against the bytes of the records.
+//!
+//! The unit is one bundle; the engine computes the trees of many bundles in one query. The result of a unit is kept
+//! under the digest of its Parquet files.
+
+use crate::audit::{Progress, Step};
+use crate::engine::Engine;
+use crate::error::Error;
+use crate::ingest::place_of;
+use crate::tables::Tables;
+use datafusion::arrow::array::{Array, RecordBatch};
+use datafusion::common::cast::{
+    as_binary_array, as_boolean_array, as_int64_array, as_list_array, as_string_array, as_uint8_array, as_uint64_array,
+};
+use datafusion::object_store::ObjectMeta;
+use portcullis_fleet_core::{CheckpointFile, FleetCode, Key, Lane, Subtrees, Work, check_trees};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Parquet bytes of the bundles of one query. An interrupted audit repeats at most one query.
+const QUERY_BYTES: u64 = 4 << 30;
+/// Bundles of one query.
+const QUERY_BUNDLES: usize = 256;
+
+/// What the tables hold of a bundle.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct TableOutcome {
+    pub(crate) records: u64,
+    pub(crate) checkpoints: u64,
+    /// Digest of the last checkpoint, in hexadecimal.
+    pub(crate) last_checkpoint: Option<String>,
+    /// Code, text of the first finding, and number of findings.
+    pub(crate) faults: Vec<(String, String, u64)>,
+}
+
+impl TableOutcome {
+    /// The findings; a code of another program does not occur, since results are kept by program.
+    pub(crate) fn codes(&self) -> impl Iterator<Item = (FleetCode, &str, u64)> {
+        self.faults.iter().map(|(id, detail, count)| {
+            let code = FleetCode::ALL.into_iter().find(|code| code.id() == id);
+            (code.unwrap_or(FleetCode::TableRoot), &**detail, *count)
+        })
+    }
+
+    pub(crate) fn add(&mut self, code: FleetCode, detail: String) {
+        self.faults.push((code.id().to_owned(), detail, 1));
+    }
+}
+
+/// A bundle of the tables.
+#[derive(Clone, Debug)]
+pub(crate) struct Listed {
+    pub(crate) bundle: String,
+    pub(crate) lanes: u8,
+    pub(crate) ticket: Vec<u8>,
+}
+
+/// The objects of each bundle, and those that belong to none of the listed ones.
+struct Objects {
+    of_bundles: BTreeMap<String, Vec<(String, ObjectMeta)>>,
+    strays: Vec<String>,
+}
+
+/// Compares the tables of these bundles. Also returns the names of record files that belong to no bundle.
+pub(crate) async fn compare(
+    engine: &Engine,
+    tables: &Tables,
+    listed: &[Listed],
+    (work, program): (&Work, &[u8]),
+    progress: &Progress,
+) -> Result<(BTreeMap<String, TableOutcome>, Vec<String>), Error> {
+    let objects = objects(tables, listed).await?;
+    let (mut outcomes, mut pending, mut bytes) = (BTreeMap::new(), Vec::new(), 0);
+    for bundle in listed {
+        let own = objects.of_bundles.get(&bundle.bundle).map(Vec::as_slice).unwrap_or_default();
+        let key = key(tables, program, bundle, own).await?;
+        if let Some(kept) = work.get(&key) {
+            outcomes.insert(bundle.bundle.clone(), kept);
+            progress(Step::Compared)?;
+            continue;
+        }
+        bytes += own.iter().map(|(_, object)| object.size).sum::<u64>();
+        pending.push((bundle, key, misplaced(bundle, own)));
+        if bytes >= QUERY_BYTES || pending.len() >= QUERY_BUNDLES {
+            query(engine, std::mem::take(&mut pending), work, &mut outcomes, progress).await?;
+            bytes = 0;
+        }
+    }
+    query(engine, pending, work, &mut outcomes, progress).await?;
+    Ok((outcomes, objects.strays))
+}
+
+async fn objects(tables: &Tables, listed: &[Listed]) -> Result<Objects, Error> {
+    let mut objects = Objects { of_bundles: BTreeMap::new(), strays: Vec::new() };
+    for bundle in listed {
+        objects.of_bundles.insert(bundle.bundle.clone(), Vec::new());
+    }
+    for folder in ["bundles", "checkpoints", "records"] {
+        for (name, object) in tables.list(folder).await? {
+            let id = if folder == "records" {
+                name.split('/').find_map(|part| part.strip_prefix("bundle="))
+            } else {
+                name.rsplit('/').next().and_then(|file| file.strip_suffix(".parquet"))
+            };
+            match id.and_then(|id| objects.of_bundles.get_mut(id)) {
+                Some(own) => own.push((name, object)),
+                // Broken bundles have a row in `bundles`, and nothing else.
+                None if folder == "bundles" => {}
+                None => objects.strays.push(name),
+            }
+        }
+    }
+    Ok(objects)
+}
+
+/// The key of a result: program, and the content of all objects of the bundle.
+async fn key(tables: &Tables, program: &[u8], bundle: &Listed, objects: &[(String, ObjectMeta)]) -> Result<Key, Error> {
+    let mut inputs = vec![program.to_vec(), bundle.bundle.clone().into_bytes()];
+    for (name, object) in objects {
+        inputs.push(name.clone().into_bytes());
+        inputs.push(tables.digest(object).await?.to_vec());
+    }
+    Ok(Key::new("tables", &inputs.iter().map(Vec::as_slice).collect::<Vec<_>>()))
+}
+
+/// The first file of records that is not in the folders of the bundle's ticket and lanes.
+fn misplaced(bundle: &Listed, objects: &[(String, ObjectMeta)]) -> Option<String> {
+    let place = place_of(&bundle.ticket);
+    let expected = |lane| format!("records/{place}/lane={lane}/bundle={}/part-0.parquet", bundle.bundle);
+    let expected: Vec<String> = (0..bundle.lanes).map(expected).collect();
+    let records = objects.iter().map(|(name, _)| name).filter(|name| name.starts_with("records/"));
+    records.filter(|name| !expected.contains(name)).min().cloned()
+}
+
+type Pending<'a> = (&'a Listed, Key, Option<String>);
+
+/// What the engine read of a bundle.
+#[derive(Default)]
+struct Found {
+    lanes: BTreeMap<u8, Lane>,
+    wrong_columns: u64,
+    checkpoints: Vec<CheckpointFile>,
+    last_checkpoint: Option<String>,
+    unsigned: Vec<u64>,
+}
+
+async fn query(
+    engine: &Engine,
+    pending: Vec<Pending<'_>>,
+    work: &Work,
+    outcomes: &mut BTreeMap<String, TableOutcome>,
+    progress: &Progress,
+) -> Result<(), Error> {
+    if pending.is_empty() {
+        return Ok(());
+    }
+    // The ids are in hexadecimal, so they need no quoting.
+    let ids: Vec<String> = pending.iter().map(|(bundle, ..)| format!("'{}'", bundle.bundle)).collect();
+    let ids = ids.join(", ");
+    let mut found: BTreeMap<String, Found> = BTreeMap::new();
+    let trees = include_str!("sql/trees.sql").replace("$bundles", &ids);
+    for batch in engine.run(&trees).await? {
+        read_trees(&batch, &mut found)?;
+    }
+    let checkpoints = include_str!("sql/signatures.sql").replace("$bundles", &ids);
+    for batch in engine.run(&checkpoints).await? {
+        read_checkpoints(&batch, &mut found)?;
+    }
+    for (bundle, key, misplaced) in pending {
+        let outcome = outcome(bundle, found.remove(&bundle.bundle).unwrap_or_default(), misplaced);
+        work.put(&key, &outcome)?;
+        outcomes.insert(bundle.bundle.clone(), outcome);
+        progress(Step::Compared)?;
+    }
+    Ok(())
+}
+
+fn outcome(bundle: &Listed, mut found: Found, misplaced: Option<String>) -> TableOutcome {
+    let lanes: Vec<Lane> = (0..bundle.lanes).map(|lane| found.lanes.remove(&lane).unwrap_or_default()).collect();
+    let (records, faults) = check_trees(&found.checkpoints, &lanes);
+    let mut outcome = TableOutcome {
+        records,
+        checkpoints: found.checkpoints.len() as u64,
+        last_checkpoint: found.last_checkpoint,
+        faults: faults.into_iter().map(|(code, detail, count)| (code.id().to_owned(), detail, count)).collect(),
+    };
+    if let Some(name) = misplaced {
+        outcome.add(FleetCode::TableColumns, format!("`{name}` is not in the folders of the bundle's ticket"));
+    }
+    if found.wrong_columns > 0 {
+        let what = format!("{} records have decoded columns that differ from their bytes", found.wrong_columns);
+        outcome.add(FleetCode::TableColumns, what);
+    }
+    if let Some(first) = found.unsigned.first() {
+        let what = format!("no certified card signed checkpoint {first}");
+        outcome.faults.push((FleetCode::TableSignature.id().to_owned(), what, found.unsigned.len() as u64));
+    }
+    outcome
+}
+
+fn read_trees(batch: &RecordBatch, found: &mut BTreeMap<String, Found>) -> Result<(), Error> {
+    let column = |name: &'static str| batch.column_by_name(name).ok_or(Error::Column(name));
+    let bundles = as_string_array(column("bundle")?)?;
+    let lanes = as_uint8_array(column("lane")?)?;
+    let checkpoints = as_uint64_array(column("checkpoint")?)?;
+    let trees = as_binary_array(column("tree")?)?;
+    let wrong = as_int64_array(column("wrong")?)?;
+    for row in 0..batch.num_rows() {
+        let found = found.entry(bundles.value(row).to_owned()).or_default();
+        let checkpoint = checkpoints.is_valid(row).then(|| checkpoints.value(row));
+        let tree = Subtrees::from_bytes(trees.value(row)).map_err(|_| Error::Column("tree"))?;
+        found.lanes.entry(lanes.value(row)).or_default().segments.entry(checkpoint).or_default().merge(&tree);
+        found.wrong_columns = found.wrong_columns.saturating_add(u64::try_from(wrong.value(row)).unwrap_or(u64::MAX));
+    }
+    Ok(())
+}
+
+fn read_checkpoints(batch: &RecordBatch, found: &mut BTreeMap<String, Found>) -> Result<(), Error> {
+    let column = |name: &'static str| batch.column_by_name(name).ok_or(Error::Column(name));
+    let bundles = as_string_array(column("bundle")?)?;
+    let messages = as_binary_array(column("message")?)?;
+    let digests = as_string_array(column("digest")?)?;
+    let sizes = as_list_array(column("sizes")?)?;
+    let signed = as_boolean_array(column("signed")?)?;
+    for row in 0..batch.num_rows() {
+        let found = found.entry(bundles.value(row).to_owned()).or_default();
+        let sizes = sizes.value(row);
+        let sizes = as_uint64_array(&sizes)?.iter().map(Option::unwrap_or_default).collect();
+        if !(signed.is_valid(row) && signed.value(row)) {
+            found.unsigned.push(found.checkpoints.len() as u64);
+        }
+        found.last_checkpoint = digests.is_valid(row).then(|| digests.value(row).to_owned());
+        found.checkpoints.push(CheckpointFile { message: messages.value(row).to_vec(), sizes });
+    }
+    Ok(())
+}

@@ -1,0 +1,7 @@
+//! One program for all tests, so that the engine is linked once.
+#![cfg(test)]
+
+mod contradictions;
+mod program;
+mod support;
+mod tables;

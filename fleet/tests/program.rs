@@ -1,0 +1,65 @@
+//! The program: commands, output and exit codes.
+
+use crate::support::Scene;
+use std::process::{Command, Output};
+
+fn fleet(scene: &Scene, args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_fleet")).current_dir(scene.folder.path()).args(args).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[track_caller]
+fn expect(scene: &Scene, args: &[&str], code: i32) -> (String, String) {
+    let output = fleet(scene, args);
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(code), "{args:?}\n{out}\n{err}");
+    (out, err)
+}
+
+#[test]
+fn from_bundles_to_a_page() {
+    let scene = Scene::new();
+    scene.all_but(&[]);
+    let (_, err) = expect(&scene, &["ingest", "1", "2", "4", "--to", "tables"], 0);
+    assert!(err.contains("3 of 3: 4: "), "{err}");
+    let (out, err) = expect(&scene, &["audit", "tables", "--trust", "trust"], 3);
+    assert!(out.starts_with("contradicted (3 bundles)\ncontradicted: serial-missing\n"), "{out}");
+    assert!(err.contains("verified: 3 of 3 bundles"), "{err}");
+
+    expect(&scene, &["ingest", "3", "1", "--to", "tables"], 0);
+    let (out, _) = expect(&scene, &["audit", "tables", "--trust", "trust", "--json"], 0);
+    let answer: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((&answer["status"], &answer["totals"]["sessions"]), (&"affirmed".into(), &4.into()));
+
+    let query = "SELECT status, count(*) AS n FROM sessions GROUP BY status";
+    let (out, _) = expect(&scene, &["sql", "tables", query, "--json"], 0);
+    assert_eq!(out, "{\"status\":\"affirmed\",\"n\":4}\n");
+    expect(&scene, &["sql", "tables", "SELECT nothing"], 1);
+    expect(&scene, &["report", "--output", "audit.html"], 0);
+    assert!(scene.path("audit.html").exists());
+    let (_, err) = expect(&scene, &["report", "--output", "audit.html"], 1);
+    assert!(err.contains("cannot write `audit.html`"), "{err}");
+}
+
+#[test]
+fn errors_name_a_remedy() {
+    let scene = Scene::new();
+    let (_, err) = expect(&scene, &["audit", "tables", "--trust", "trust"], 1);
+    assert!(err.contains("run `fleet ingest BUNDLE... --to tables` first"), "{err}");
+    let (_, err) = expect(&scene, &["report", "--output", "x.html"], 1);
+    assert!(err.contains("run `fleet audit"), "{err}");
+    let (_, err) = expect(&scene, &["ingest", "nowhere", "--to", "tables"], 1);
+    assert!(err.contains("`nowhere`"), "{err}");
+    expect(&scene, &["ingest", "--to", "tables"], 2);
+    expect(&scene, &["audit", "tables"], 2);
+    // A broken bundle is listed, and an audit reports it.
+    std::fs::create_dir_all(scene.path("broken")).unwrap();
+    std::fs::write(scene.path("broken/x.txt"), "x").unwrap();
+    let (_, err) = expect(&scene, &["ingest", "broken", "--to", "tables"], 3);
+    assert!(err.contains("broken, and listed as such"), "{err}");
+    let (out, _) = expect(&scene, &["audit", "tables", "--trust", "trust"], 3);
+    assert!(out.contains("contradicted: broken: no-bundle"), "{out}");
+}

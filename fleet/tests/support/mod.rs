@@ -1,0 +1,165 @@
+//! Sessions of a card in software, as bundles on disk, and audits of them.
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    dead_code,
+    reason = "test support: a broken scene must stop the test, and each test binary uses a part of it"
+)]
+
+use portcullis_evidence::bundle::MemoryFiles;
+use portcullis_evidence::verify::{Options, Trust};
+use portcullis_fleet::{AuditOptions, Error, Input, Step, Tables, audit, ingest};
+use portcullis_fleet_core::{Answer, Work};
+use portcullis_test_support::world::{self, Parts, START, World, sha};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use tempfile::TempDir;
+use zerocopy::IntoBytes;
+
+/// Sessions 1 to 4 of one card, each with the end of the one before in its ticket, and a folder for their bundles.
+pub(crate) struct Scene {
+    pub(crate) world: World,
+    pub(crate) sessions: Vec<Parts>,
+    pub(crate) folder: TempDir,
+}
+
+impl Scene {
+    pub(crate) fn new() -> Self {
+        Self::with(|_, _| ())
+    }
+
+    /// Changes each session before the next one names its end.
+    pub(crate) fn with(mut change: impl FnMut(u64, &mut Parts)) -> Self {
+        let world = World::new();
+        let (mut sessions, mut previous): (Vec<Parts>, _) = (Vec::new(), [0; 32]);
+        for serial in 1..=4 {
+            let mut session = world.session(&world.card, serial, previous);
+            session.witness_index = sessions.iter().map(|before| before.log.checkpoints.len() as u64).sum();
+            session.witness_time = START + (serial - 1) * 100_000;
+            change(serial, &mut session);
+            previous = sha(session.log.checkpoints.last().unwrap().as_bytes());
+            sessions.push(session);
+        }
+        let folder = tempfile::tempdir().unwrap();
+        world::write(folder.path(), &world.trust(false), &world, &MemoryFiles::default());
+        Self { world, sessions, folder }
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub(crate) fn trust(&self) -> Trust {
+        Trust::load(&self.path("trust"), false).unwrap()
+    }
+
+    /// Writes a bundle.
+    pub(crate) fn bundle(&self, name: &str, files: &MemoryFiles) -> Input {
+        let folder = self.path(name);
+        for (file, content) in &files.0 {
+            let path = folder.join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, content).unwrap();
+        }
+        Input::Bundle(folder)
+    }
+
+    /// Writes a file.
+    pub(crate) fn file(&self, name: &str, content: &[u8]) -> PathBuf {
+        fs::write(self.path(name), content).unwrap();
+        self.path(name)
+    }
+
+    pub(crate) fn session(&self, serial: usize) -> MemoryFiles {
+        self.sessions[serial - 1].files()
+    }
+
+    /// The bundles of all sessions but some.
+    pub(crate) fn all_but(&self, left_out: &[usize]) -> Vec<Input> {
+        let serials = (1..=self.sessions.len()).filter(|serial| !left_out.contains(serial));
+        serials.map(|serial| self.bundle(&serial.to_string(), &self.session(serial))).collect()
+    }
+
+    pub(crate) fn ingest(&self, inputs: &[Input]) -> String {
+        let place = self.path("tables").display().to_string();
+        let tables = Tables::create(&place).unwrap();
+        for input in inputs {
+            block_on(ingest(&tables, input, &mut |_| ())).unwrap();
+        }
+        place
+    }
+
+    pub(crate) fn options(&self) -> AuditOptions {
+        AuditOptions {
+            trust: Arc::new(self.trust()),
+            options: Options::default(),
+            work: Work::default(),
+            program: "test".to_owned(),
+            sample: 0,
+            seed: None,
+            jobs: 2,
+            progress: Arc::new(|_| Ok(())),
+        }
+    }
+
+    /// The answer about these inputs.
+    pub(crate) fn answer(&self, inputs: &[Input]) -> Answer {
+        let place = self.ingest(inputs);
+        run(&place, &self.options()).unwrap()
+    }
+
+    /// The findings about these inputs.
+    pub(crate) fn findings(&self, inputs: &[Input]) -> BTreeSet<(String, String)> {
+        found(&self.answer(inputs))
+    }
+}
+
+pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_time().build().unwrap();
+    runtime.block_on(future)
+}
+
+pub(crate) fn run(place: &str, options: &AuditOptions) -> Result<Answer, Error> {
+    block_on(async { audit(&Tables::open(place).await?, options).await })
+}
+
+/// Counts the steps of an audit, and stops it after this many verifications.
+pub(crate) fn counting(options: AuditOptions, stop_after: usize) -> (AuditOptions, Arc<Mutex<Vec<Step>>>) {
+    let steps = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&steps);
+    let progress = move |step| {
+        let mut seen = seen.lock().unwrap();
+        seen.push(step);
+        let verified = seen.iter().filter(|step| **step == Step::Verified).count();
+        if verified > stop_after { Err(Error::Stopped) } else { Ok(()) }
+    };
+    (AuditOptions { progress: Arc::new(progress), ..options }, steps)
+}
+
+/// Bundle and code of each finding; `-` if a finding concerns no bundle.
+pub(crate) fn found(answer: &Answer) -> BTreeSet<(String, String)> {
+    let name = |bundle: &Option<String>| bundle.clone().unwrap_or_else(|| "-".to_owned());
+    answer.findings.iter().map(|finding| (name(&finding.bundle), finding.code.to_string())).collect()
+}
+
+pub(crate) fn set(expected: &[(&str, &str)]) -> BTreeSet<(String, String)> {
+    expected.iter().map(|(bundle, code)| ((*bundle).to_owned(), (*code).to_owned())).collect()
+}
+
+/// The codes that the single verifier finds in a bundle.
+pub(crate) fn verifier_codes(scene: &Scene, name: &str) -> BTreeSet<(String, String)> {
+    let report = single(scene, &scene.path(name));
+    let properties = portcullis_evidence::verify::Property::ALL;
+    let reasons = properties.iter().flat_map(|property| &report.properties.of(*property).reasons);
+    reasons.map(|reason| (name.to_owned(), reason.code.to_string())).collect()
+}
+
+/// The single verifier's report.
+pub(crate) fn single(scene: &Scene, path: &Path) -> portcullis_evidence::verify::Report {
+    let files = portcullis_evidence::bundle::at(path).unwrap();
+    portcullis_evidence::verify::verify(&*files, &scene.trust(), Options::default(), &mut |_| ()).unwrap()
+}

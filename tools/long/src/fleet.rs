@@ -1,0 +1,30 @@
+//! Builds and tests `fleet/`, and prints its rates. It is a workspace of its own, so that no other build waits for the
+//! crates of an SQL engine.
+
+use anyhow::Result;
+use portcullis_tools::cargo_test;
+use portcullis_tools::tally::Tally;
+use portcullis_tools::tool::{self, cargo, say};
+use std::process::Command;
+
+/// Build folder. It is separate, since the engine is built in the release profile only.
+const TARGET: &str = "target/fleet";
+/// Number of records of the measurement.
+const RECORDS: &str = "20000000";
+
+pub(crate) fn run(tally: &mut Tally) -> Result<()> {
+    cargo_test::counted(tally, of_fleet(&["test", "--release", "--locked", "--no-fail-fast"])?)?;
+    let mut clippy = of_fleet(&["clippy", "--release", "--locked", "--all-targets", "--", "-D", "warnings"])?;
+    tally.check("clippy of fleet", tool::run(&mut clippy));
+    say("rates on this machine");
+    let mut measure = of_fleet(&["run", "--release", "--locked", "--example", "measure", "--", RECORDS])?;
+    tally.check("rates of fleet", tool::run(&mut measure));
+    Ok(())
+}
+
+/// `cargo` in the workspace of the audit.
+fn of_fleet(arguments: &[&str]) -> Result<Command> {
+    let (root, mut command) = (tool::root()?, cargo());
+    command.args(arguments).current_dir(root.join("fleet")).env("CARGO_TARGET_DIR", root.join(TARGET));
+    Ok(command)
+}
