@@ -108,7 +108,7 @@ struct AuditArgs {
 
 #[derive(Debug, Args)]
 struct WorkArgs {
-    /// Folder of the auditor with the results; nobody else may write to it
+    /// Folder of the auditor with the results; only the auditor may write to it
     #[arg(long, value_name = "DIR", default_value = "fleet-work")]
     work: PathBuf,
 }

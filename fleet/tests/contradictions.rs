@@ -260,7 +260,7 @@ fn other_policy(session: &mut Parts) {
 
 #[test]
 fn an_older_and_an_unknown_policy() {
-    // Another policy from session 2 on is no finding, and the older one in session 4 is.
+    // Another policy from session 2 on does not give a finding; the older one in session 4 does.
     let scene = Scene::with(|serial, session| {
         if (2..=3).contains(&serial) {
             other_policy(session);

@@ -148,7 +148,7 @@ mod tests {
             codes(&parts, |lanes| lanes[0].segments.entry(Some(1)).or_default().push(1, extra)),
             [FleetCode::TableDoubled]
         );
-        // A record after the last checkpoint is no contradiction, but it must follow the others.
+        // A record after the last checkpoint does not contradict anything, but it must follow the others.
         let end = |lanes: &mut Vec<Lane>| all(lanes, 0).root().unwrap().0;
         let tail = |lanes: &mut Vec<Lane>, at: u64| lanes[0].segments.entry(None).or_default().push(at, extra);
         let next = |lanes: &mut Vec<Lane>| {

@@ -31,7 +31,7 @@ pub struct Outcome {
     pub report: serde_json::Value,
 }
 
-/// A bundle that could not be read. This is no result about the evidence, so it must not be kept.
+/// A bundle that could not be read. It says nothing about the evidence, so no result is kept.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct Unread(String);
