@@ -1,68 +1,11 @@
 //! The answer of an audit: contradictions first, then what is affirmed for each card, seat, day and session.
 
 use crate::finding::Finding;
+use crate::session::Session;
 use crate::unit::Outcome;
 use portcullis_evidence::verify::{Status, TrustFile};
-use portcullis_report::time::utc;
-use serde::{Deserialize, Deserializer, Serialize};
-use std::borrow::Cow;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-
-/// A session, as its bundle shows it to the verifier. Digests are in hexadecimal.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Session {
-    /// Name of the bundle.
-    pub name: String,
-    /// Digest of the bundle's whole content.
-    pub bundle: String,
-    #[serde(deserialize_with = "status")]
-    pub status: Status,
-    pub simulated: bool,
-    pub assurance: Option<String>,
-    /// Status of each property of the verifier.
-    pub properties: BTreeMap<String, String>,
-    /// SHA-256 of the card's public key; absent if no trusted root certified the card.
-    pub key: Option<String>,
-    pub seat: Option<u16>,
-    pub serial: Option<u64>,
-    /// Name of the ticket's issuer, which is not proved.
-    pub issuer: Option<String>,
-    pub self_issued: bool,
-    /// Digest of the ticket.
-    pub ticket: Option<String>,
-    /// Digest of the table image.
-    pub policy: Option<String>,
-    /// The end of the session before, as the ticket names it; absent if it names none.
-    pub previous_close: Option<String>,
-    pub last_checkpoint: Option<String>,
-    pub closed: bool,
-    /// Whether the verifier knows the version of the bundle.
-    pub known: bool,
-    /// Unix seconds of the first and the last checkpoint that a witness saw.
-    pub witnessed: Option<(u64, u64)>,
-    pub lanes: u8,
-    pub checkpoints: u64,
-    pub records: u64,
-    /// Number of records that a checkpoint covers.
-    pub signed_records: u64,
-    pub streams: u64,
-    /// Number of streams that name a predecessor.
-    pub continued: u64,
-    pub admits: u64,
-    pub rejects: u64,
-    /// Whether the tables hold exactly what the card signed; absent if that was not compared.
-    pub tables: Option<bool>,
-    /// Number of replayed streams; absent if no replay was asked for.
-    pub replay: Option<u64>,
-}
-
-impl Session {
-    /// The day on which a witness saw the first checkpoint, in UTC.
-    #[must_use]
-    pub fn day(&self) -> Option<String> {
-        self.witnessed.map(|(first, _)| utc(first).chars().take_while(|c| *c != 'T').collect())
-    }
-}
 
 /// The sessions of one card and seat.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -117,7 +60,7 @@ impl Totals {
 /// The answer of an audit. Equal evidence gives an equal answer, wherever and in whatever order it was computed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answer {
-    #[serde(deserialize_with = "status")]
+    #[serde(deserialize_with = "crate::session::status")]
     pub status: Status,
     /// As for `portcullis verify`: 3 contradicted, else 10 simulated, else 5 warned, else 0.
     pub exit_code: u8,
@@ -191,11 +134,6 @@ fn chains(sessions: &[Session]) -> Vec<Chain> {
         }
     }
     chains.into_values().collect()
-}
-
-fn status<'de, D: Deserializer<'de>>(from: D) -> Result<Status, D::Error> {
-    let name = <Cow<'de, str>>::deserialize(from)?;
-    crate::finding::status_of(&name).ok_or_else(|| serde::de::Error::custom(format_args!("`{name}` is not a status")))
 }
 
 #[cfg(test)]

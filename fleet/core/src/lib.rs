@@ -8,15 +8,17 @@ mod answer;
 mod columns;
 mod content;
 mod finding;
+mod session;
 mod subtrees;
 mod trees;
 mod unit;
 mod work;
 
-pub use answer::{Answer, Chain, Day, Session, Totals};
+pub use answer::{Answer, Chain, Day, Totals};
 pub use columns::Columns;
 pub use content::{CheckpointFile, Content, SegmentEnds, digest};
 pub use finding::{Finding, FleetCode, Source};
+pub use session::Session;
 pub use subtrees::{DecodeError, Subtrees, TilingError};
 pub use trees::{Lane, check_trees};
 pub use unit::{Outcome, Question, ReplayOutcome, Unread, broken, failed, replay, verify};

@@ -3,17 +3,14 @@
 //! A unit is a bundle and not a lane: a checkpoint signs the heads of all lanes, and heartbeats and the end of the
 //! session must agree between lanes, so the verifier reads the lanes together.
 
-use crate::answer::Session;
 use crate::finding::{Finding, FleetCode, Source};
+use crate::session::Session;
 use portcullis_core::hex;
 use portcullis_evidence::bundle::{self, Bundle, BundleError, Files, Snapshot};
 use portcullis_evidence::ticket::{SELF_ISSUER, Ticket};
-use portcullis_evidence::verify::{
-    Code, Options, Property, Reason, ReplayCode, Report, Status, Trust, verify_snapshot,
-};
+use portcullis_evidence::verify::{Code, Options, Property, Reason, ReplayCode, Report, Trust, verify_snapshot};
 use portcullis_recorder::replay::{self as recorder, Sample, replay_after};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// Whom to trust, and how to check.
 #[derive(Clone, Copy, Debug)]
@@ -141,46 +138,11 @@ pub fn replay(
     Ok(ReplayOutcome { streams: report.streams, replayed: report.replayed, records: report.records, findings })
 }
 
-impl Session {
-    /// A session of which nothing is known. Its status is the worst, so that nothing is affirmed by default.
-    fn unknown() -> Self {
-        Self {
-            name: String::new(),
-            bundle: String::new(),
-            status: Status::Contradicted,
-            simulated: false,
-            assurance: None,
-            properties: BTreeMap::new(),
-            key: None,
-            seat: None,
-            serial: None,
-            issuer: None,
-            self_issued: false,
-            ticket: None,
-            policy: None,
-            previous_close: None,
-            last_checkpoint: None,
-            closed: false,
-            known: false,
-            witnessed: None,
-            lanes: 0,
-            checkpoints: 0,
-            records: 0,
-            signed_records: 0,
-            streams: 0,
-            continued: 0,
-            admits: 0,
-            rejects: 0,
-            tables: None,
-            replay: None,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use portcullis_evidence::bundle::MemoryFiles;
+    use portcullis_evidence::verify::Status;
     use portcullis_test_support::world::World;
 
     #[test]
