@@ -23,8 +23,9 @@ module text_next #(
     input  logic                 write_i,
     input  logic [Bits-1:0]      write_state_i,
     input  logic [ClassBits-1:0] write_class_i,
-    // The next state; and, below it, those that were written for the lower of its four classes. A
-    // wide word is written again with each class; what is above the class does not count yet.
+    // The highest is the next state. The others are the wide word around it: at the place of its
+    // class and above, the same state; below, the states that were written for the lower classes.
+    // A wide word is written again with each class, so a later write corrects what is above.
     input  logic [3:0][Bits-1:0] word_i,
     input  logic                 start_i,
     input  logic [Bits-1:0]      state_i,  // With `start_i`.

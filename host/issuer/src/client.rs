@@ -103,6 +103,7 @@ impl IssuerClient {
     }
 
     /// Requests a ticket; returns its COSE message. Before that, reports the closings that the issuer has not got yet.
+    /// A report that it refuses is not repeated: it then refuses the ticket, too, because the seat's session is open.
     /// Errors: [`ClientError`].
     pub fn issue(&self, request: &TicketRequest) -> Result<Vec<u8>, ClientError> {
         let waiting = std::mem::take(&mut *self.unreported.lock().unwrap_or_else(PoisonError::into_inner));
