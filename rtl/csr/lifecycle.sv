@@ -54,7 +54,7 @@ module lifecycle
     input  logic         digest_done_i,
     input  logic         digest_expected_i,  // The digest is the one that the host expects.
     input  logic         digest_same_i,      // The digest is the same as at OPEN.
-    input  logic         changed_i,          // The hash in RUN gave another digest.
+    input  logic         changed_i,          // A memory of the tables changed in RUN.
     // Text lane.
     input  logic         text_i,          // The image asks for it.
     input  logic         text_placed_i,   // Its windows and tables are where they may be.

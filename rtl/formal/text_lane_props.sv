@@ -8,7 +8,8 @@
 //   new stream, if the entry is a tool call or no text was admitted since the slot was renewed. At
 //   that time every earlier entry of the slot is settled.
 // - An answer is about the entry that was begun last, has the classes and the state of the scan
-//   when the answer comes, and stays until its verdict. If it does not agree, it has no class.
+//   when the answer comes, and stays until its verdict. If it does not agree, it has no class. It
+//   agrees only if the text agrees and the scan has not reported a changed memory.
 // - A slot is renewed only when all entries of it that were taken are settled.
 // - Only bytes of requested tables go to the memories, and none of them to the scan. A request for
 //   tables is taken only while the lock is open and nothing is under way. It is answered as good
@@ -43,7 +44,7 @@ module text_lane_props
 
   load_answer_t load_answer;
   logic idle;
-  logic complete, renew_ready, entry_ready, answer_valid, ar_valid, broken;
+  logic complete, renew_ready, entry_ready, answer_valid, ar_valid, broken, changed;
   text_answer_t answer;
   axi_pkg::request_t ar;
   text_lane #(
@@ -76,6 +77,7 @@ module text_lane_props
       .r_i(rsp.r),
       .r_valid_i(rsp.r_valid),
       .broken_o(broken),
+      .changed_o(changed),
       .idle_o(idle)
   );
   always_comb begin
@@ -159,7 +161,7 @@ module text_lane_props
     if (comes) begin
       answered_slot_q <= begun_slot_q;
       answered_call_q <= begun_call_q;
-      agrees_q <= dut.cause == CauseNone;
+      agrees_q <= dut.window_cause == CauseNone && !changed;
       answered_established_q <= established_q;
       answered_classes_q <= dut.classes;
       answered_state_q <= dut.scan_state;
@@ -175,7 +177,7 @@ module text_lane_props
   logic loading_q, load_agreed_q, load_ended_q;
   always_ff @(posedge clk) begin
     load_ended_q <= !rst && dut.answer_valid && runs_q && running_tables_q;
-    load_agreed_q <= dut.cause == CauseNone && complete && !dut.bad;
+    load_agreed_q <= dut.window_cause == CauseNone && complete && !dut.bad;
     if (rst) loading_q <= 1'b0;
     else if (accepts && dut.given.tables) loading_q <= 1'b1;
     else if (dut.answer_valid && runs_q && running_tables_q) loading_q <= 1'b0;
@@ -263,6 +265,7 @@ module text_lane_props
           && !begun_call_q && !word[128] && word[127:0] != '0);
       cover (load_answer.done && load_answer.result == LoadGood);
       cover (load_answer.done && load_answer.result == LoadBad);
+      cover (answer_valid && answer.cause == CauseBus && changed);
     end
   end
 endmodule

@@ -3,8 +3,8 @@
 // whatever bytes and clears arrive. A write comes only behind a byte that was taken. Every write is
 // inside its memory and names a part that there is; a next state, a class, a row and a length that
 // are written are in range, so that the scan never leaves the states that were declared. A word of
-// next states has what was last written for its lower classes. Refused
-// tables write nothing and are not whole until a clear.
+// next states has what was last written for its lower classes. The parities of a write are those
+// of its entry and of its word. Refused tables write nothing and are not whole until a clear.
 //
 // Proved for two engines of 8 states and 4 classes.
 module text_load_props
@@ -98,6 +98,10 @@ module text_load_props
     else if (made.valid && made.memory == MemNext) word_q[made.at[1:0]] <= made.data[11:0];
   end
 
+  // The parity of the first words, up to each.
+  logic [2:0] parities;
+  assign parities = {^word_q[2:0], ^word_q[1:0], ^word_q[0]};
+
   state_e state, then_state;
   logic part_is_engine, states_fit, classes_fit, shift_fits, rows_fit, digits_fit;
   assign state = state_e'(dut.state_q);
@@ -124,6 +128,8 @@ module text_load_props
       // The write that a byte makes.
       if (made.valid) begin
         assert (!bad && !tables.complete);
+        assert (made.parity == ^made.data);
+        if (made.memory == MemNext) assert (made.word_parity == ^made.word);
         assert (is_engine || made.part == UnitCards || made.part == UnitAccounts);
         if (made.part == UnitCards) assert (tables.cards);
         if (made.part == UnitAccounts) assert (tables.accounts);
@@ -175,7 +181,12 @@ module text_load_props
           if (dut.at_q > 8'd3) assert (classes_fit);
           if (dut.at_q > 8'd5) assert (shift_fits);
         end
-        StMap, StNext: assert (states_fit && classes_fit && shift_fits);
+        StMap: assert (states_fit && classes_fit && shift_fits);
+        StNext: begin
+          assert (states_fit && classes_fit && shift_fits);
+          for (int unsigned i = 1; i < 4; i++)
+            if (32'(dut.at_q[1:0]) == i) assert (dut.earlier_parity_q == parities[i-1]);
+        end
         StReports: begin
           assert (part_is_engine && states_fit);
           if (dut.at_q > 8'd1) assert (dut.ids_q <= 5'd16);

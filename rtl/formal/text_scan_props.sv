@@ -4,10 +4,15 @@
 // answer about UTF-8 and, while locked, the classes stay as they are. A start with a stream's
 // state gives that state back, and a start of a new stream the state of its beginning.
 //
+// A word that is written has an even number of ones, with its parity. If a scan reads a word that
+// has an odd number of them, the change is reported in a fixed number of clocks, and stays reported
+// while locked.
+//
 // One engine of 4 states and 2 classes. A word is any one of each memory, watched for good.
 // Assumed, as the module asks: a start only while not busy, no item beside it, and items only over
-// tables that are complete and locked, until they are done. The covers leave the loader free:
-// text_load shows that tables become complete.
+// tables that are complete and locked, until they are done. An entry that is written is in the range
+// of its memory, and has its parity; the proof text_load shows both. The covers leave the loader
+// free: text_load shows that tables become complete.
 module text_scan_props
   import text_pkg::*;
 #(
@@ -28,7 +33,7 @@ module text_scan_props
   logic rst;
   assign rst = !started;
 
-  logic complete, bad, busy, utf8;
+  logic complete, bad, busy, utf8, changed;
   logic [ScanBits-1:0] state;
   logic [127:0] classes;
   text_scan #(
@@ -52,7 +57,8 @@ module text_scan_props
       .busy_o(busy),
       .state_o(state),
       .classes_o(classes),
-      .utf8_o(utf8)
+      .utf8_o(utf8),
+      .changed_o(changed)
   );
 
   logic scans;
@@ -61,36 +67,108 @@ module text_scan_props
     if (start) assume (!busy && item.kind == ItemNone);
     if (scans && started) assume (complete && locked);
     assume (item.kind != item_e'(2'd3));
+    if (dut.write.valid) begin
+      assume (dut.write.parity == ^dut.write.data);
+      case (dut.write.memory)
+        MemMap: assume (dut.write.data < 16'd2);
+        MemNext: assume (dut.write.data < (dut.write.part < UnitCards ? 16'd4 : 16'd256)
+            && dut.write.word[3] == dut.write.data[11:0]);
+        MemRowOf: assume (dut.write.data < 16'd256);
+        MemRow: assume (dut.write.at < 8'd3);
+        MemLengths: assume (dut.write.at < 8'd6 && dut.write.data < 16'd256);
+        MemIds: assume (dut.write.data < 16'd128);
+        MemPrefix: assume (dut.write.data < 16'd512);
+        default: ;
+      endcase
+    end
   end
 
   // ---- a word of each memory
   logic [12:0] at;
   always_ff @(posedge clk) at <= at;
-  logic [3:0][PrefixStateBits-1:0] prefixes;
+  logic [3:0][PrefixStateBits:0] prefixes;
   assign prefixes = {
     dut.u_cards.u_prefixes.g_bank[3].g_narrow.next[at[10:0]],
     dut.u_cards.u_prefixes.g_bank[2].g_narrow.next[at[10:0]],
     dut.u_cards.u_prefixes.g_bank[1].g_narrow.next[at[10:0]],
     dut.u_cards.u_prefixes.g_bank[0].g_narrow.next[at[10:0]]
   };
-  logic [7:0][47:0] words, words_q;
+  typedef logic [53:0] word_t;
+  word_t [7:0] words, words_q;
   assign words = {
-    48'(dut.g_engine[0].u_engine.u_automaton.map[at[7:0]]),
-    48'(dut.g_engine[0].u_engine.u_automaton.u_next.g_bank[0].g_narrow.next[at[2:0]]),
-    48'(dut.g_engine[0].u_engine.row_of[at[1:0]]),
-    48'(dut.g_engine[0].u_engine.rows[at[7:0]]),
-    48'(prefixes[at[12:11]]),
-    48'(dut.u_cards.lengths[at[8:0]]),
-    48'(dut.u_accounts.left[at[9:0]]),
-    48'(dut.u_classes.ids[at[3:0]])
+    word_t'(dut.g_engine[0].u_engine.u_automaton.map[at[7:0]]),
+    word_t'(dut.g_engine[0].u_engine.u_automaton.u_next.g_bank[0].g_narrow.next[at[2:0]]),
+    word_t'(dut.g_engine[0].u_engine.row_of[at[1:0]]),
+    word_t'(dut.g_engine[0].u_engine.rows[at[7:0]]),
+    word_t'(prefixes[at[12:11]]),
+    word_t'(dut.u_cards.lengths[at[8:0]]),
+    word_t'(dut.u_accounts.left[at[9:0]]),
+    word_t'(dut.u_classes.ids[at[3:0]])
   };
-  logic [3:0][7:0] gaps, gaps_q;
+  logic [3:0][8:0] gaps, gaps_q;
   assign gaps = {
-    8'(dut.u_cards_gap.map[at[7:0]]),
+    9'(dut.u_cards_gap.map[at[7:0]]),
     dut.u_cards_gap.u_next.g_bank[0].g_narrow.next[at[8:0]],
-    8'(dut.u_accounts_gap.map[at[7:0]]),
+    9'(dut.u_accounts_gap.map[at[7:0]]),
     dut.u_accounts_gap.u_next.g_bank[0].g_narrow.next[at[8:0]]
   };
+
+  // ---- parity: of the word of each memory; a part of it is written at a time in `rows` (a third)
+  // and in `lengths` (a sixth)
+  logic [11:0] odd, odd_q;
+  logic [2:0] third;
+  logic [5:0] sixth;
+  always_comb begin
+    for (int unsigned i = 0; i < 8; i++) odd[i] = ^words[i];
+    for (int unsigned i = 0; i < 4; i++) odd[i+8] = ^gaps[i];
+    for (int unsigned i = 0; i < 3; i++) third[i] = ^words[4][17*i+:17];
+    for (int unsigned i = 0; i < 6; i++) sixth[i] = ^words[2][9*i+:9];
+  end
+  logic [2:0] third_q;
+  logic [5:0] sixth_q;
+  always_ff @(posedge clk) {odd_q, third_q, sixth_q} <= {odd, third, sixth};
+
+  // Reads of the watched words, by the clocks until the report.
+  logic one, two, two_q, three;
+  logic [1:0] three_q;
+  logic takes, unused_engine;
+  assign takes = dut.item.kind == ItemByte;
+  assign unused_engine = dut.tables.engines == '0;
+  always_comb begin
+    one = odd[0] && dut.u_classes.busy_o
+        && {dut.u_classes.engine, dut.u_classes.place} == 5'(at[3:0]);
+    two = (odd[11] && takes && dut.tables.cards && dut.item.data == at[7:0])
+        || (odd[9] && takes && dut.tables.accounts && dut.item.data == at[7:0])
+        || (odd[10] && dut.u_cards_gap.u_next.read_i && !start
+            && {dut.u_cards_gap.u_next.state_o, dut.u_cards_gap.u_next.low_i} == at[8:0])
+        || (odd[8] && dut.u_accounts_gap.u_next.read_i && !start
+            && {dut.u_accounts_gap.u_next.state_o, dut.u_accounts_gap.u_next.low_i} == at[8:0])
+        || (odd[1] && dut.u_accounts.item_i.kind == ItemByte && !dut.u_accounts.dead_i
+            && dut.u_accounts.is_letter && dut.u_accounts.state_q.letter != '0
+            && {dut.u_accounts.state_q.letter, dut.u_accounts.letter} == at[9:0])
+        || (odd[2] && dut.u_cards.shift_q[0] && dut.u_cards.prefix == at[8:0]);
+    three = odd[3] && dut.u_cards.u_prefixes.read_i && !dut.u_cards.u_prefixes.start_i
+        && dut.u_cards.u_prefixes.bank_i[at[12:11]]
+        && {dut.u_cards.u_prefixes.state_o, dut.u_cards.u_prefixes.low_i} == at[10:0];
+    if (!unused_engine) begin
+      two |= odd[5] && dut.g_engine[0].u_engine.state == at[1:0]
+          && (dut.g_engine[0].u_engine.kind_q[2] != ItemNone || dut.g_engine[0].u_engine.start_q[0]);
+      two |= odd[4] && dut.g_engine[0].u_engine.row_q[8:1] == at[7:0]
+          && (dut.g_engine[0].u_engine.kind_q[3] != ItemNone || dut.g_engine[0].u_engine.start_q[1]);
+      three |= odd[7] && takes && dut.item.data == at[7:0];
+      three |= odd[6] && dut.g_engine[0].u_engine.u_automaton.u_next.read_i && !start
+          && {dut.g_engine[0].u_engine.u_automaton.u_next.state_o,
+              dut.g_engine[0].u_engine.u_automaton.u_next.low_i} == at[2:0];
+    end
+  end
+  logic due_q, was_changed_q, was_started_q;
+  always_ff @(posedge clk) begin
+    two_q <= !rst && two;
+    three_q <= rst ? '0 : {three_q[0], three};
+    due_q <= !rst && (one || two_q || three_q[1]);
+    was_changed_q <= !rst && changed && locked;
+    was_started_q <= started;
+  end
 
   tables_t tables_q;
   logic was_locked_q, was_idle_q, was_start_q, was_new_q, utf8_q;
@@ -132,12 +210,22 @@ module text_scan_props
         assert (classes == '0 && utf8);
       end
 
+      if (due_q || was_changed_q) assert (changed);
+      // A write leaves no odd word, whatever stood there.
+      for (int unsigned i = 0; i < 12; i++)
+        if (!(i inside {2, 4}) && was_started_q) assert (!odd[i] || odd_q[i]);
+      if (was_started_q) begin
+        for (int unsigned i = 0; i < 3; i++) assert (!third[i] || third_q[i]);
+        for (int unsigned i = 0; i < 6; i++) assert (!sixth[i] || sixth_q[i]);
+      end
+
       // ---- not vacuous: words change before the lock; loads and clears are tried behind it, and
       // the scan goes on
       cover (!was_locked_q && words[7] != words_q[7]);
       cover (was_locked_q && complete && load_valid && clear && item.kind == ItemByte);
       cover (was_idle_q && complete && !utf8);
       cover (was_start_q && !was_new_q && state != '0);
+      cover (two_q && changed);
     end
   end
 endmodule

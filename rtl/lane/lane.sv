@@ -63,6 +63,8 @@ module lane
     input  logic [63:0]        text_tables_i,  // Their address.
     output logic               text_loaded_o,
     output fault_e             text_fault_o,   // With `text_loaded_o`: why they are not loaded.
+    // The text lane's memories have changed since the load.
+    output logic               text_changed_o,
     output logic               text_quiet_o,   // The text lane has nothing to do, and no input.
     output logic [15:0]        text_slot_o,    // Two clocks later, its window:
     input  text_pkg::place_t   text_place_i,
@@ -547,6 +549,7 @@ module lane
         .r_valid_i(text_r_valid),
         .broken_o(text_broken),
         .fault_o(text_bus_fault),
+        .changed_o(text_changed_o),
         .idle_o(text_idle)
     );
     // An answer without a request is a fault of the bus, also in a session without texts.
@@ -584,7 +587,7 @@ module lane
     end
   end else begin : g_no_text
     assign {text_ready, text_answered, text_renewable} = 3'b001;
-    assign {text_broken, text_idle, text_quiet_o} = 3'b011;
+    assign {text_broken, text_changed_o, text_idle, text_quiet_o} = 4'b0011;
     assign {text_loaded_o, text_fault_o, text_bus_fault} = {1'b0, FaultNone, FaultNone};
     logic unused_clk;
     assign unused_clk = text_clk_i;

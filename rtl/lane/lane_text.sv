@@ -7,7 +7,9 @@
 // stay until `load_i` falls.
 //
 // After a read that was given up, or a response without a request, `broken_o` is high and `fault_o`
-// holds the fault; both stay until the reset.
+// holds the fault; both stay until the reset. If a memory of the scan has changed since the load,
+// `changed_o` rises when a scan reads there, before that entry is answered, and no entry is
+// admitted from then on. It stays until the next load.
 // After reset: no tables, nothing under way. Duties of the caller: as for `text_lane`; `load_i`
 // rises only while `run_i` is low and `idle_o` is high, and stays until `loaded_o` or until the
 // session is given up.
@@ -57,6 +59,7 @@ module lane_text
     input  logic              r_valid_i,
     output logic              broken_o,
     output fault_e            fault_o,
+    output logic              changed_o,
     output logic              idle_o
 );
   logic judging_q, answer_valid, settle, admit, complete, expired;
@@ -114,6 +117,7 @@ module lane_text
       .r_valid_i,
       .broken_o,
       .expired_o(expired),
+      .changed_o,
       .idle_o
   );
 

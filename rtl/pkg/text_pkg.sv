@@ -21,6 +21,8 @@ package text_pkg;
   } item_t;
 
   // ---- the tables
+  // With every entry of a memory stands its parity, so that the whole has an even number of ones. A
+  // scan checks each entry that it reads.
   typedef enum logic [3:0] {
     MemMap,      // The class of each byte, at the byte.
     MemNext,     // Next state, by state and class of the byte.
@@ -42,8 +44,10 @@ package text_pkg;
     logic [StateBits-1:0] row;
     logic [7:0] at;          // In the row.
     logic [15:0] data;
+    logic parity;            // Of `data`.
     // Of MemNext: the entry, and those before it in the same four classes of its state.
     logic [3:0][StateBits-1:0] word;
+    logic word_parity;
   } table_write_t;
 
   // Contents of the tables, from their header.
@@ -90,7 +94,7 @@ package text_pkg;
   endfunction
 
   // ---- the state of the unit of account numbers
-  localparam int unsigned Candidates = 4;
+  localparam int unsigned Candidates = 3;
 
   typedef struct packed {
     logic [5:0] first;  // Size of the first group so far.
@@ -170,7 +174,8 @@ package text_pkg;
   typedef enum logic [2:0] {
     CauseNone,        // It agrees.
     CauseWindow,      // It does not fit its window, or the place of the window is not allowed.
-    CauseBus,         // The bus answered with an error, in another form, or not at all.
+    CauseBus,         // The bus answered with an error, in another form, or not at all; or the
+                      // memories of the scan have changed since the load of the tables.
     CauseTag,
     CauseUtf8,
     CauseCommitment

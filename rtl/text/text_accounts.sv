@@ -1,11 +1,12 @@
-// Account numbers (ISO 13616): remainders by 97 (ISO 7064) of up to four numbers at once.
+// Account numbers (ISO 13616): remainders by 97 (ISO 7064) of up to three numbers at once.
 //
 // The two letters of the country give the number of characters that follow. Together with the two
 // check digits, they also give the remainder that these characters must leave. All groups of a
-// number have the same size; only the last may be smaller. If a fifth number begins while four are
+// number have the same size; only the last may be smaller. If a fourth number begins while three are
 // being read, it is reported as found.
 //
-// Latency: the state three clocks after an item, `found_o` two.
+// Latency: the state three clocks after an item, `found_o` two. `changed_o` two clocks after an item
+// for which an entry was read without its parity.
 // After reset: nothing is under way.
 // Duties of the caller: no start and no write while an item is under way.
 module text_accounts
@@ -19,7 +20,8 @@ module text_accounts
     input  item_t        item_i,
     input  logic         dead_i,   // The automaton of gaps is dead after the byte.
     output accounts_t    state_o,  // Without `gap`.
-    output logic         found_o
+    output logic         found_o,
+    output logic         changed_o
 );
   // ---- arithmetic by 97
   typedef logic [6:0] residue_t;
@@ -71,20 +73,26 @@ module text_accounts
   accounts_t state_q, state_d;
 
   // ---- characters after the check digits, by country: 0 if there are no such numbers
-  (* no_rw_check *) logic [5:0] left[1024];
-  logic [5:0] left_q;
+  typedef struct packed {
+    logic parity;
+    logic [5:0] number;
+  } left_t;
+  (* no_rw_check *) left_t left[1024];
+  left_t left_q;
   logic asked_q;  // The country was read in the clock before.
   logic [4:0] letter;
+  logic [5:0] left_d;
+  assign left_d = write_i.data == '0 ? '0 : 6'(write_i.data - 16'd4);
   always_ff @(posedge clk_i) begin
     if (write_i.valid && write_i.memory == MemCountry)
       left[{write_i.row[4:0] + 5'd1, write_i.at[4:0] + 5'd1}]
-          <= write_i.data == '0 ? '0 : 6'(write_i.data - 16'd4);
+          <= '{parity: ^left_d, number: left_d};
     left_q <= left[{state_q.letter, letter}];
   end
 
   accounts_t kept;
   head_t head;
-  logic is_digit, is_letter, goes_on, placed, fifth, adjacent;
+  logic is_digit, is_letter, goes_on, placed, over, adjacent;
   logic [Candidates-1:0] ends;
   residue_t [Candidates-1:0] last;
   logic [5:0] value;
@@ -102,9 +110,9 @@ module text_accounts
     if (!asked_q && head.left == 6'd0) head = '0;
     kept = state_q;
     kept.head = head;
-    if (asked_q && head.length != 2'd0) kept.head.left = left_q;
+    if (asked_q && head.length != 2'd0) kept.head.left = left_q.number;
     state_d = state_q;
-    {fifth, placed} = '0;
+    {over, placed} = '0;
 
     // ---- the numbers that are being read
     for (int unsigned i = 0; i < Candidates; i++) begin
@@ -157,25 +165,25 @@ module text_accounts
           };
         end
       end
-      fifth = !placed;
+      over = !placed;
     end
     if (asked_q && state_d.head.length != 2'd0 && !(state_q.letter != '0 && is_letter))
-      state_d.head.left = left_q;
+      state_d.head.left = left_q.number;
     state_d.adjacent = 1'b1;
 
     if (!is_digit && !is_letter) begin
-      {ends, fifth} = '0;
+      {ends, over} = '0;
       state_d = kept;
       state_d.adjacent = 1'b0;
     end
   end
 
   // ---- what is found: whether a number ends well is compared a clock later
-  logic fifth_q, found_d;
+  logic over_q, found_d;
   logic [Candidates-1:0] ends_q;
   residue_t [Candidates-1:0] last_q, targets_q;
   always_comb begin
-    found_d = fifth_q;
+    found_d = over_q;
     for (int unsigned i = 0; i < Candidates; i++)
       found_d |= ends_q[i] && last_q[i] == targets_q[i];
   end
@@ -184,10 +192,10 @@ module text_accounts
       last_q[i] <= last[i];
       targets_q[i] <= state_q.candidates[i].target;
     end
-    if (rst_i) {ends_q, fifth_q, found_o} <= '0;
+    if (rst_i) {ends_q, over_q, found_o} <= '0;
     else begin
       ends_q <= item_i.kind == ItemByte ? ends : '0;
-      fifth_q <= item_i.kind == ItemByte && fifth;
+      over_q <= item_i.kind == ItemByte && over;
       found_o <= found_d;
     end
   end
@@ -195,8 +203,9 @@ module text_accounts
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
       state_q <= '0;
-      asked_q <= 1'b0;
+      {asked_q, changed_o} <= '0;
     end else begin
+      changed_o <= asked_q && ^left_q;
       asked_q <= item_i.kind == ItemByte && !dead_i && is_letter && state_q.letter != '0;
       if (start_i) state_q <= state_i;
       else if (item_i.kind == ItemByte) state_q <= dead_i ? '0 : state_d;

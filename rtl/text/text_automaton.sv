@@ -1,6 +1,7 @@
 // A table-driven automaton: the class of a byte, then the next state by state and class.
 //
 // Latency: one byte a clock; `state_o` after a byte stands three clocks after `valid_i` and holds.
+// `changed_o` at most four clocks after a byte for which an entry was read without its parity.
 // After reset: state 0; tables arbitrary.
 // The caller owes: no start while a byte is under way; tables whose states and classes are below
 // the parameters; no write while a byte is under way.
@@ -21,7 +22,8 @@ module text_automaton
     input  logic [Bits-1:0] state_i,  // With `start_i`.
     input  logic            valid_i,
     input  logic [7:0]      byte_i,
-    output logic [Bits-1:0] state_o
+    output logic [Bits-1:0] state_o,
+    output logic            changed_o
 );
   if (States < 2 || States > 4096 || 2 ** Bits != States) begin : g_states
     $fatal(1, "text_automaton: States must be a power of two, 2 to 4096");
@@ -30,25 +32,34 @@ module text_automaton
     $fatal(1, "text_automaton: ByteClasses must be a power of two, 2 to 64");
   end
 
-  (* no_rw_check *) logic [ClassBits-1:0] map[256];
+  typedef struct packed {
+    logic parity;
+    logic [ClassBits-1:0] number;
+  } class_t;
+  (* no_rw_check *) class_t map[256];
   logic [1:0] valid_q;
-  logic [ClassBits-1:0] class_q;
+  class_t class_q;
   // The class as its bank and its place there: a clock of its own for the way to the banks.
   logic [Banks-1:0] bank_q;
   logic [$clog2(BankClasses)-1:0] low_q;
 
   always_ff @(posedge clk_i) begin
     if (write_i.valid && write_i.memory == MemMap)
-      map[write_i.at] <= write_i.data[ClassBits-1:0];
+      map[write_i.at] <= {write_i.parity, write_i.data[ClassBits-1:0]};
     if (valid_i) class_q <= map[byte_i];
-    for (int unsigned b = 0; b < Banks; b++) bank_q[b] <= 32'(class_q) / BankClasses == b;
-    low_q <= class_q[$clog2(BankClasses)-1:0];
+    for (int unsigned b = 0; b < Banks; b++) bank_q[b] <= 32'(class_q.number) / BankClasses == b;
+    low_q <= class_q.number[$clog2(BankClasses)-1:0];
   end
 
   always_ff @(posedge clk_i) begin
     if (rst_i) valid_q <= '0;
     else valid_q <= {valid_q[0], valid_i};
   end
+
+  // ---- parity
+  logic map_changed_q, next_changed;
+  always_ff @(posedge clk_i) map_changed_q <= valid_q[0] && !rst_i && ^class_q;
+  assign changed_o = map_changed_q || next_changed;
 
   logic [3:0][Bits-1:0] word;
   for (genvar c = 0; c < 4; c++) begin : g_word
@@ -65,11 +76,14 @@ module text_automaton
       .write_state_i(write_i.row[Bits-1:0]),
       .write_class_i(write_i.at[ClassBits-1:0]),
       .word_i(word),
+      .parity_i(write_i.parity),
+      .word_parity_i(write_i.word_parity),
       .start_i(start_i),
       .state_i(state_i),
       .read_i(valid_q[1]),
       .bank_i(bank_q),
       .low_i(low_q),
-      .state_o(state_o)
+      .state_o(state_o),
+      .changed_o(next_changed)
   );
 endmodule

@@ -6,7 +6,8 @@
 // smaller, or if they have four, six and the remaining digits. A window of one repeated digit does
 // not count.
 //
-// Latency: the state three clocks after an item, `found_o` three.
+// Latency: the state three clocks after an item, `found_o` three. `changed_o` at most three clocks
+// after an item for which an entry was read without its parity.
 // After reset: nothing is under way.
 // Duties of the caller: no start and no write while an item is under way; an end only behind a
 // byte.
@@ -21,7 +22,8 @@ module text_cards
     input  item_t        item_i,
     input  logic         dead_i,   // The automaton of gaps is dead after the byte.
     output cards_t       state_o,  // Without `gap`.
-    output logic         found_o
+    output logic         found_o,
+    output logic         changed_o
 );
   localparam int unsigned Ago = 6;     // First digits that a network is known by.
   localparam logic [4:0] Many = 5'd20; // More digits than a number has.
@@ -112,6 +114,7 @@ module text_cards
 
   // ---- where numbers may begin, two clocks behind
   logic [PrefixStateBits-1:0] prefix;
+  logic prefix_changed;
   text_next #(
       .States(2 ** PrefixStateBits),
       .ByteClasses(16)
@@ -122,20 +125,24 @@ module text_cards
       .write_state_i(write_i.row[PrefixStateBits-1:0]),
       .write_class_i(write_i.at[3:0]),
       .word_i({4{write_i.data[PrefixStateBits-1:0]}}),
+      .parity_i(write_i.parity),
+      .word_parity_i(1'b0),
       .start_i(start_i || clear),
       .state_i(start_i ? state_i.prefix : '0),
       .read_i(is_byte && is_digit),
       .bank_i(4'd1 << digit[3:2]),
       .low_i(digit[1:0]),
-      .state_o(prefix)
+      .state_o(prefix),
+      .changed_o(prefix_changed)
   );
 
-  (* no_rw_check *) logic [Ago-1:0][CardLengths-1:0] lengths[2**PrefixStateBits];
-  logic [Ago-1:0][CardLengths-1:0] lengths_q;
+  // The lowest bit of an entry is its parity.
+  (* no_rw_check *) logic [Ago-1:0][CardLengths:0] lengths[2**PrefixStateBits];
+  logic [Ago-1:0][CardLengths:0] lengths_q;
   always_ff @(posedge clk_i) begin
     if (write_i.valid && write_i.memory == MemLengths)
       lengths[write_i.row[PrefixStateBits-1:0]][write_i.at[2:0]]
-          <= write_i.data[CardLengths-1:0];
+          <= {write_i.data[CardLengths-1:0], write_i.parity};
     lengths_q <= lengths[prefix];
   end
 
@@ -149,7 +156,7 @@ module text_cards
     for (int unsigned i = 0; i < CardLengths; i++) begin
       if (shift_q[1]) begin
         begins_d[i] = {begins_q[i][LongestCard-2:0], 1'b0};
-        for (int unsigned ago = 0; ago < Ago; ago++) begins_d[i][ago] |= lengths_q[ago][i];
+        for (int unsigned ago = 0; ago < Ago; ago++) begins_d[i][ago] |= lengths_q[ago][i+1];
         // The memory tells only of the last digits; this one is longer ago.
         begun |= may_q[i] && begins_q[i][i+ShortestCard-2];
       end
@@ -160,7 +167,7 @@ module text_cards
   logic [1:0] ended_q;
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
-      {check_q, shift_q, clear_q, ended_q, found_o} <= '0;
+      {check_q, shift_q, clear_q, ended_q, found_o, changed_o} <= '0;
       may_q <= '0;
       begins_q <= '0;
       state_q <= cards_start();
@@ -173,6 +180,7 @@ module text_cards
       state_q <= state_d;
       begins_q <= begins_d;
       found_o <= ended_q[1] || begun;
+      changed_o <= prefix_changed || (shift_q[1] && ^lengths_q);
       if (start_i) begin
         state_q <= state_i;
         begins_q <= state_i.begins;

@@ -4,7 +4,8 @@
 // What the first byte of an entry shows to have ended before it is not reported when the end of
 // the last entry reported it: the state at the start says which classes those are.
 //
-// Latency: `found_o` of an item six clocks after it; `state_o` three clocks after it.
+// Latency: `found_o` of an item six clocks after it; `state_o` three clocks after it. `changed_o` at
+// most six clocks after an item or a start for which an entry was read without its parity.
 // After reset: nothing is under way.
 // Duties of the caller: no start and no write while an item is under way; an end only behind a
 // byte.
@@ -21,11 +22,13 @@ module text_engine
     input  logic [StateBits-1:0]     state_i,
     input  item_t                    item_i,
     output logic [StateBits-1:0]     state_o,
-    output logic [EngineClasses-1:0] found_o
+    output logic [EngineClasses-1:0] found_o,
+    output logic                     changed_o
 );
   localparam int unsigned Bits = $clog2(States);
 
   logic [Bits-1:0] state;
+  logic automaton_changed;
   text_automaton #(
       .States(States),
       .ByteClasses(ByteClasses)
@@ -37,7 +40,8 @@ module text_engine
       .state_i(state_i[Bits-1:0]),
       .valid_i(item_i.kind == ItemByte),
       .byte_i(item_i.data),
-      .state_o(state)
+      .state_o(state),
+      .changed_o(automaton_changed)
   );
   assign state_o = StateBits'(state);
 
@@ -47,23 +51,38 @@ module text_engine
     logic [EngineClasses-1:0] now;
   } report_t;
 
-  (* no_rw_check *) logic [7:0] row_of[States];
-  (* no_rw_check *) logic [2:0][EngineClasses-1:0] rows[256];
-  logic [7:0] row_q;
-  report_t report_q;
+  // The lowest bit of an entry is its parity.
+  (* no_rw_check *) logic [8:0] row_of[States];
+  (* no_rw_check *) logic [2:0][EngineClasses:0] rows[256];
+  logic [8:0] row_q;
+  logic [2:0][EngineClasses:0] row_report_q;
+  report_t report;
+  assign report = '{
+      now: row_report_q[0][EngineClasses:1],
+      ended: row_report_q[1][EngineClasses:1],
+      at_end: row_report_q[2][EngineClasses:1]
+  };
+
+  always_ff @(posedge clk_i) begin
+    if (write_i.valid && write_i.memory == MemRowOf)
+      row_of[write_i.row[Bits-1:0]] <= {write_i.data[7:0], write_i.parity};
+    if (write_i.valid && write_i.memory == MemRow)
+      rows[write_i.row[7:0]][write_i.at[1:0]] <= {write_i.data, write_i.parity};
+    row_q <= row_of[state];
+    row_report_q <= rows[row_q[8:1]];
+  end
 
   // The item and the start beside the state, its row, and its report.
   item_e [4:0] kind_q;
   logic [2:0] start_q;
   logic [EngineClasses-1:0] known_q;
 
+  // An entry is checked where it is used: behind an item, and behind a start.
   always_ff @(posedge clk_i) begin
-    if (write_i.valid && write_i.memory == MemRowOf)
-      row_of[write_i.row[Bits-1:0]] <= write_i.data[7:0];
-    if (write_i.valid && write_i.memory == MemRow)
-      rows[write_i.row[7:0]][write_i.at[1:0]] <= write_i.data;
-    row_q <= row_of[state];
-    report_q <= rows[row_q];
+    changed_o <= automaton_changed
+        || ((kind_q[3] != ItemNone || start_q[1]) && ^row_q)
+        || ((kind_q[4] != ItemNone || start_q[2]) && ^row_report_q);
+    if (rst_i) changed_o <= 1'b0;
   end
 
   always_ff @(posedge clk_i) begin
@@ -75,11 +94,11 @@ module text_engine
     end else begin
       kind_q <= {kind_q[3:0], item_i.kind};
       start_q <= {start_q[1:0], start_i};
-      if (start_q[2]) known_q <= report_q.at_end;
+      if (start_q[2]) known_q <= report.at_end;
       else if (kind_q[4] == ItemByte) known_q <= '0;
       found_o <= '0;
-      if (kind_q[4] == ItemByte) found_o <= report_q.now | (report_q.ended & ~known_q);
-      if (kind_q[4] == ItemEnd) found_o <= report_q.at_end;
+      if (kind_q[4] == ItemByte) found_o <= report.now | (report.ended & ~known_q);
+      if (kind_q[4] == ItemEnd) found_o <= report.at_end;
     end
   end
 endmodule

@@ -19,6 +19,9 @@
 // the reset, and no later entry is read: each is answered with CauseBus. `idle_o` is high when
 // nothing is under way, in flight or unsettled.
 //
+// If a memory has changed since the load and a scan reads there, `changed_o` rises and stays until
+// other tables are requested. The entry of this scan and all later ones are answered with CauseBus.
+//
 // Rate: as `text_window`. After reset: no tables, nothing under way, slots arbitrary.
 // Duties of the caller: as for `text_window`; `locked_i` low only while no entry is under way or
 // unsettled, and no new entry then; `load_i` stays until it is answered or `locked_i` rises;
@@ -66,6 +69,7 @@ module text_lane
     input  logic              r_valid_i,
     output logic              broken_o,
     output logic              expired_o,  // A read is given up.
+    output logic              changed_o,  // The memories no longer hold the tables.
     output logic              idle_o
 );
   // The content of a slot, in two memories: a tool call changes only the established classes.
@@ -89,7 +93,7 @@ module text_lane
   logic takes_load, load_ends, offers;
   logic [TotalBits-1:0] text_length;
   item_t item, text_item;
-  cause_e cause;
+  cause_e window_cause, cause;
   text_entry_t given;
   text_window #(
       .BufferLog2(BufferLog2)
@@ -112,7 +116,7 @@ module text_lane
       .scan_utf8_i(scan_utf8),
       .answer_valid_o(answer_valid),
       .answer_ready_i(answer_ready),
-      .cause_o(cause),
+      .cause_o(window_cause),
       .call_o(is_call),
       .length_o(text_length),
       .give_up_i(give_up),
@@ -125,6 +129,7 @@ module text_lane
       .progress_o(progress),
       .broken_o(broken_o)
   );
+  assign cause = changed_o && !is_tables ? CauseBus : window_cause;
   assign expired_o = give_up;
   assign entry_ready_o = ready && complete_o && locked_i;
   assign idle_o = under_way == '0 && !unsettled_q && !pending && !start_q;
@@ -211,7 +216,8 @@ module text_lane
       .busy_o(scan_busy),
       .state_o(scan_state),
       .classes_o(classes),
-      .utf8_o(scan_utf8)
+      .utf8_o(scan_utf8),
+      .changed_o(changed_o)
   );
 
   // ---- the answer, until its verdict is there

@@ -218,14 +218,20 @@ module text_load
     write_o.valid = write_q.valid && !locked_i;
   end
   logic [2:0][StateBits-1:0] earlier_q;  // Next states by the two lowest bits of their class.
+  logic earlier_parity_q;                // Of those in the same word.
   always_comb begin
     write_d = '0;
     write_d.part = part_q;
     write_d.row = row_q;
     write_d.at = at_q;
     write_d.data = pairs ? short : 16'(byte_i);
+    // The flags of a next state are not kept.
+    if (state_q == StNext) write_d.data[15:12] = '0;
+    write_d.parity = ^write_d.data;
     for (int unsigned i = 0; i < 4; i++)
       write_d.word[i] = i < 3 && at_q[1:0] > 2'(i) ? earlier_q[i%3] : short[StateBits-1:0];
+    // The new state stands in the word an odd number of times if the place of its class is odd.
+    write_d.word_parity = (at_q[1:0] != '0 && earlier_parity_q) ^ (at_q[0] && write_d.parity);
     write_d.valid = ok && whole;
     unique case (state_q)
       StMap: write_d.memory = MemMap;
@@ -249,7 +255,7 @@ module text_load
       {state_q, then_q} <= {StHeader, StBad};
       {row_q, at_q, second_q, total_q, length_q, low_q} <= '0;
       {part_q, states_q, classes_q, shift_q, ids_q, rows_q, digits_q} <= '0;
-      earlier_q <= '0;
+      {earlier_q, earlier_parity_q} <= '0;
       tables_q <= '0;
       write_q.valid <= 1'b0;
     end else if (accept) begin
@@ -273,9 +279,11 @@ module text_load
         if (at_q == 8'd3) classes_q <= short[6:0];
         if (at_q == 8'd5) shift_q <= short[2:0];
       end
-      if (state_q == StNext && second_q)
+      if (state_q == StNext && second_q) begin
+        earlier_parity_q <= write_d.parity ^ (at_q[1:0] != '0 && earlier_parity_q);
         for (int unsigned i = 0; i < 3; i++)
           if (at_q[1:0] == 2'(i)) earlier_q[i] <= short[StateBits-1:0];
+      end
       if (state_q == StReports) begin
         if (at_q == 8'd1) ids_q <= short[4:0];
         if (at_q == 8'd3) rows_q <= short[8:0];

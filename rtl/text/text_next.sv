@@ -5,7 +5,8 @@
 // wide words the choice of one of four. Large memories have wide words, because a block of theirs
 // does not become deeper than 4,096 words.
 //
-// Latency: `state_o` one clock after `read_i` or `start_i`; it holds.
+// Latency: `state_o` one clock after `read_i` or `start_i`; it holds. `changed_o` two clocks after a
+// `read_i` whose word did not have its parity, for one clock.
 // After reset: state 0; contents arbitrary.
 // Duties of the caller: no start beside a read; no write beside a read; a state's classes written
 // in their order.
@@ -27,12 +28,15 @@ module text_next #(
     // class and above, the same state; below, the states that were written for the lower classes.
     // A wide word is written again with each class, so a later write corrects what is above.
     input  logic [3:0][Bits-1:0] word_i,
+    input  logic                 parity_i,       // Of the next state.
+    input  logic                 word_parity_i,  // Of the wide word.
     input  logic                 start_i,
     input  logic [Bits-1:0]      state_i,  // With `start_i`.
     input  logic                 read_i,   // The next state, from `state_o` and a class:
     input  logic [Banks-1:0]     bank_i,   // its bank, one bit,
     input  logic [LowBits-1:0]   low_i,    // and its place there.
-    output logic [Bits-1:0]      state_o
+    output logic [Bits-1:0]      state_o,
+    output logic                 changed_o
 );
   localparam bit Wide = States > 512;
 
@@ -40,28 +44,37 @@ module text_next #(
   localparam int unsigned Packed = Wide ? BankClasses : 1;
   localparam int unsigned Words = States * BankClasses / Packed;
 
-  logic [Banks-1:0][Packed-1:0][Bits-1:0] parts;
-  logic [Packed-1:0][Bits-1:0] word;
+  typedef struct packed {
+    logic parity;
+    logic [Packed-1:0][Bits-1:0] states;
+  } word_t;
+  // A memory keeps one of the two parities.
+  logic unused;
+  assign unused = Wide ? parity_i : word_parity_i;
+
+  word_t [Banks-1:0] parts;
+  word_t word;
   logic [LowBits-1:0] low_q;
 
   for (genvar b = 0; b < Banks; b++) begin : g_bank
     logic clear_here, write_here;
     assign clear_here = rst_i || start_i || (read_i && !bank_i[b]);
     assign write_here = write_i && 32'(write_class_i) / BankClasses == b;
-    logic [Packed-1:0][Bits-1:0] word_q;
+    word_t word_q;
     assign parts[b] = word_q;
 
     if (Wide) begin : g_wide
-      (* ram_style = "ultra", no_rw_check *) logic [Packed-1:0][Bits-1:0] next[Words];
+      (* ram_style = "ultra", no_rw_check *) word_t next[Words];
       always_ff @(posedge clk_i) begin
-        if (write_here) next[write_state_i] <= word_i;
+        if (write_here) next[write_state_i] <= {word_parity_i, word_i};
         if (clear_here) word_q <= '0;
         else if (read_i) word_q <= next[state_o];
       end
     end else begin : g_narrow
-      (* no_rw_check *) logic [Bits-1:0] next[Words];
+      (* no_rw_check *) word_t next[Words];
       always_ff @(posedge clk_i) begin
-        if (write_here) next[{write_state_i, write_class_i[LowBits-1:0]}] <= word_i[3];
+        if (write_here)
+          next[{write_state_i, write_class_i[LowBits-1:0]}] <= {parity_i, word_i[3]};
         if (clear_here) word_q <= '0;
         else if (read_i) word_q <= next[{state_o, low_i}];
       end
@@ -69,14 +82,17 @@ module text_next #(
   end
 
   logic [Bits-1:0] start_q;
+  logic read_q;
   always_comb begin
     word = '0;
     for (int unsigned b = 0; b < Banks; b++) word |= parts[b];
-    state_o = start_q | (Wide ? word[low_q] : word[0]);
+    state_o = start_q | (Wide ? word.states[low_q] : word.states[0]);
   end
 
   always_ff @(posedge clk_i) begin
     if (read_i) low_q <= low_i;
+    read_q <= read_i && !rst_i;
+    changed_o <= read_q && !rst_i && ^word;
     if (rst_i) start_q <= '0;
     else if (start_i) start_q <= state_i;
     else if (read_i) start_q <= '0;

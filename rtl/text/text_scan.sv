@@ -5,6 +5,10 @@
 // under way, `state_o`, `classes_o` and `utf8_o` are those of the items so far. They are the same
 // as those of the host's walk (host/lane, `walk.rs`).
 //
+// `changed_o` rises when an entry of a memory is read that does not have its parity: the memory has
+// changed since the load. It is high at the latest when nothing is under way, and stays until other
+// tables are loaded. Any odd number of changed bits of a word is found when a scan reads the word.
+//
 // Latency: `busy_o` falls at most eight clocks after an item when nothing was found.
 // After reset: the tables are not complete, and nothing is under way.
 // The caller owes: a start only while not busy, and tables that are complete and locked from then
@@ -37,7 +41,8 @@ module text_scan
     output logic                busy_o,
     output logic [ScanBits-1:0] state_o,
     output logic [127:0]        classes_o,
-    output logic                utf8_o
+    output logic                utf8_o,
+    output logic                changed_o
 );
   localparam int unsigned Depth = 8;
 
@@ -110,9 +115,11 @@ module text_scan
 
   // ---- engines
   logic [Engines-1:0][EngineClasses-1:0] found;
+  logic [Engines-1:0] engines_changed;
   for (genvar e = 0; e < Engines; e++) begin : g_engine
     table_write_t engine_write;
     item_t engine_item;
+    logic engine_changed;
     always_comb begin
       engine_write = write;
       engine_write.valid = write.valid && 32'(write.part) == e;
@@ -130,14 +137,18 @@ module text_scan
         .state_i(engines_start[e]),
         .item_i(engine_item),
         .state_o(engines_state[e]),
-        .found_o(found[e])
+        .found_o(found[e]),
+        .changed_o(engine_changed)
     );
+    // An engine without tables starts too, and reads what was never written.
+    assign engines_changed[e] = engine_changed && 32'(tables.engines) > e;
   end
 
   // ---- units
   table_write_t cards_write, accounts_write;
   item_t cards_item, accounts_item;
   logic cards_dead_q, accounts_dead_q, cards_found, accounts_found;
+  logic cards_gap_changed, accounts_gap_changed, cards_changed, accounts_changed;
   always_ff @(posedge clk_i) begin
     cards_dead_q <= cards_gap == '0;
     accounts_dead_q <= accounts_gap == '0;
@@ -164,7 +175,8 @@ module text_scan
       .state_i(cards_from.gap),
       .valid_i(item.kind == ItemByte && tables.cards),
       .byte_i(item.data),
-      .state_o(cards_gap)
+      .state_o(cards_gap),
+      .changed_o(cards_gap_changed)
   );
   text_cards u_cards (
       .clk_i(clk_i),
@@ -175,7 +187,8 @@ module text_scan
       .item_i(cards_item),
       .dead_i(cards_dead_q),
       .state_o(cards_state),
-      .found_o(cards_found)
+      .found_o(cards_found),
+      .changed_o(cards_changed)
   );
 
   text_automaton #(
@@ -189,7 +202,8 @@ module text_scan
       .state_i(accounts_from.gap),
       .valid_i(item.kind == ItemByte && tables.accounts),
       .byte_i(item.data),
-      .state_o(accounts_gap)
+      .state_o(accounts_gap),
+      .changed_o(accounts_gap_changed)
   );
   text_accounts u_accounts (
       .clk_i(clk_i),
@@ -200,7 +214,8 @@ module text_scan
       .item_i(accounts_item),
       .dead_i(accounts_dead_q),
       .state_o(accounts_state),
-      .found_o(accounts_found)
+      .found_o(accounts_found),
+      .changed_o(accounts_changed)
   );
 
   text_utf8 u_utf8 (
@@ -212,7 +227,7 @@ module text_scan
   );
 
   // ---- what was found
-  logic classes_busy;
+  logic classes_busy, classes_changed;
   text_classes #(
       .Engines(Engines)
   ) u_classes (
@@ -226,9 +241,20 @@ module text_scan
       .cards_i(cards_found),
       .accounts_i(accounts_found),
       .classes_o(classes_o),
-      .busy_o(classes_busy)
+      .busy_o(classes_busy),
+      .changed_o(classes_changed)
   );
   assign busy_o = under_way_q != '0 || classes_busy;
+
+  // ---- parity
+  logic changed_q, changed;
+  assign changed = engines_changed != '0 || cards_gap_changed || accounts_gap_changed
+      || cards_changed || accounts_changed || classes_changed;
+  assign changed_o = changed_q || changed;
+  always_ff @(posedge clk_i) begin
+    if (rst_i || (clear_i && !locked_i)) changed_q <= 1'b0;
+    else if (changed) changed_q <= 1'b1;
+  end
 
   always_ff @(posedge clk_i) begin
     if (!rst_i) begin

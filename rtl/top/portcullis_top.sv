@@ -5,8 +5,9 @@
 // image_header, lane, attest (key, table digests, checkpoints), table_patrol (when tables are
 // hashed again), session_fork (passes session records to the lanes), bus_share (one master for all
 // lanes). Tables are written to all lanes at once; reading a table window shows lane 0's. At OPEN,
-// at CLOSE and after each pause in RUN, every lane's tables are read back and hashed. A fault in
-// one lane is a fault of the card. Checkpoints go out through lane 0. The shell draws
+// at CLOSE and after each pause in RUN, every lane's tables are read back and hashed. The tables of
+// the text lanes are hashed while they are loaded; from then on, every read of them is checked for
+// its parity. A fault in one lane is a fault of the card. Checkpoints go out through lane 0. The shell draws
 // `boot_nonce_i` after reset; then it is constant. It is zero with the flag NO_TRNG. Elaboration
 // stops if a production card has the public test key or the flag SIM. `irq_o` is high for one clock
 // after a completion was written; it is only a hint. After reset: RESET, tables locked, nothing on
@@ -251,7 +252,7 @@ module portcullis_top
 
   // ---- text windows and tables
   logic text_load, text_placed;
-  logic [Lanes-1:0] texts_quiet;
+  logic [Lanes-1:0] texts_quiet, texts_changed;
   // In a session without a text part, the text lanes have no work.
   assign text_quiet = !has_text && !text_load && &texts_quiet;
   logic [Lanes-1:0] text_loaded;
@@ -325,7 +326,7 @@ module portcullis_top
       .digest_done_i(tables_hashed),
       .digest_expected_i(found_alike && found_digest == cfg.expected_digest),
       .digest_same_i(found_alike && found_digest == status.policy_digest),
-      .changed_i(tables_changed),
+      .changed_i(tables_changed || (has_text && texts_changed != '0)),
       .text_i(has_text),
       .text_placed_i(text_placed),
       .text_load_o(text_load),
@@ -536,6 +537,7 @@ module portcullis_top
         .text_tables_i(cfg.text_tables),
         .text_loaded_o(text_loaded[l]),
         .text_fault_o(text_faults[l]),
+        .text_changed_o(texts_changed[l]),
         .text_quiet_o(texts_quiet[l]),
         .text_slot_o(text_slots[l]),
         .text_place_i(text_places[l]),

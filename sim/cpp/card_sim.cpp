@@ -10,7 +10,6 @@
 #include "model_hooks.h"
 #include "portcullis-sim/src/ffi.rs.h"
 #include "verilated.h"
-#include "verilated_sym_props.h"
 
 namespace portcullis {
 namespace {
@@ -209,17 +208,10 @@ void CardSim::inject(uint8_t kind, uint32_t nth, uint32_t bit) {
   parts_->bus.inject(static_cast<Inject>(kind), nth, bit);
 }
 
-bool CardSim::upset_table(uint32_t lane, bool entropy, uint32_t row, uint32_t bit) {
-  const std::string scope = "card.portcullis_top.g_lane[" + std::to_string(lane) + "].u_lane.u_" +
-                            (entropy ? "entropy" : "policy") + ".u_table";
-  const VerilatedScope* const found = parts_->context.scopeFind(scope.c_str());
-  VerilatedVar* const table = found == nullptr ? nullptr : found->varFind("mem");
-  if (table == nullptr) return false;
-  // The unpacked dimension is the rows.
-  const size_t bytes = table->totalSize() / table->elements(1);
-  if (row >= static_cast<uint32_t>(table->elements(1)) || bit / 8 >= bytes) return false;
-  static_cast<uint8_t*>(table->datap())[row * bytes + bit / 8] ^= static_cast<uint8_t>(1U << (bit % 8));
-  return true;
+bool CardSim::upset_table(uint32_t lane, rust::Str table, rust::Str memory, uint32_t row, uint32_t bit) {
+  const std::string scope =
+      "card.portcullis_top.g_lane[" + std::to_string(lane) + "].u_lane." + static_cast<std::string>(table);
+  return invert_bit(parts_->context, scope, static_cast<std::string>(memory).c_str(), row, bit);
 }
 
 void CardSim::set_bus(uint32_t read_latency, uint32_t write_latency, uint8_t stall, uint64_t seed) {

@@ -1,14 +1,38 @@
 //! Faults of the bus and of the tables that a test can cause.
 
+/// A RAM with a part of a lane's tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Table {
+    /// The policy bank: rows of 1536 bits.
+    Policy,
+    /// The entropy bank: rows of 1536 bits.
+    Entropy,
+    /// The byte classes of the text lane's first engine: for each byte, 6 bits and their parity.
+    ByteClasses,
+    /// The reports of the text lane's first engine: for each row, three times 16 bits and their parity.
+    Reports,
+}
+
+impl Table {
+    /// The instance in the lane, and the name of its memory.
+    pub(crate) const fn place(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Policy => ("u_policy.u_table", "mem"),
+            Self::Entropy => ("u_entropy.u_table", "mem"),
+            Self::ByteClasses => ("g_text.u_text.u_text.u_scan.g_engine[0].u_engine.u_automaton", "map"),
+            Self::Reports => ("g_text.u_text.u_text.u_scan.g_engine[0].u_engine", "rows"),
+        }
+    }
+}
+
 /// One bit of the RAM of a lane's table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TableBit {
     pub lane: u32,
-    /// True for the entropy bank, false for the policy bank.
-    pub entropy: bool,
-    /// Row, below the size of the bank.
+    pub table: Table,
+    /// Row, below the size of the table.
     pub row: u32,
-    /// Bit within the row, 0 to 1535.
+    /// Bit within the row.
     pub bit: u32,
 }
 

@@ -33,7 +33,7 @@ mod watch;
 
 pub use config::{LANES, MAX_LATENCY, PATROL_CLOCKS, ROUNDS, SimConfig, Stall, WATCHDOG_CLOCKS};
 pub use error::SimError;
-pub use inject::{Inject, TableBit};
+pub use inject::{Inject, Table, TableBit};
 pub use memory::DmaRegion;
 pub use sim::{Sim, canary, sweep_alone};
 pub use stats::SimStats;

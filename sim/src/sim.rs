@@ -248,7 +248,8 @@ impl Sim {
     /// [`SimError::Assertion`].
     pub fn upset_table(&mut self, at: TableBit) -> Result<(), SimError> {
         self.healthy()?;
-        let upset = self.pin().upset_table(at.lane, at.entropy, at.row, at.bit);
+        let (table, memory) = at.table.place();
+        let upset = self.pin().upset_table(at.lane, table, memory, at.row, at.bit);
         if upset { Ok(()) } else { Err(SimError::TableBit(at)) }
     }
 

@@ -13,6 +13,8 @@ const TOPS: [(&str, &str, &str); 2] =
     [("text_tb", "Vtext", "rtl/text/tb/text_tb.f"), ("text_lane_tb", "Vtextlane", "rtl/text/tb/text_lane_tb.f")];
 /// Functions that the model calls to print and to stop; the simulated card uses them, too.
 const HOOKS: &str = "sim/verilated/cpp";
+/// The memories that the tests disturb.
+const MEMORIES: &str = "sim/verilated/hooks.vlt";
 
 fn main() {
     if let Err(error) = build() {
@@ -27,7 +29,9 @@ fn build() -> Result<()> {
     }
     let workspace = Path::new(&env::var("CARGO_MANIFEST_DIR")?).join("../..").canonicalize()?;
     let generated = PathBuf::from(env::var("OUT_DIR")?).join("model");
-    println!("cargo::rerun-if-changed={}", workspace.join(HOOKS).display());
+    for shared in [HOOKS, MEMORIES] {
+        println!("cargo::rerun-if-changed={}", workspace.join(shared).display());
+    }
     for (_, _, list) in TOPS {
         let text = fs::read_to_string(workspace.join(list)).map_err(|e| format!("cannot read `{list}`: {e}"))?;
         for source in text.lines().filter(|line| !line.starts_with('+')).chain([list]) {
@@ -43,7 +47,7 @@ fn build() -> Result<()> {
     }
     let verilator = Verilator::find(&workspace)?;
     for (top, prefix, list) in TOPS {
-        let arguments = ["-f", list].map(str::to_owned).to_vec();
+        let arguments = [MEMORIES, "-f", list].map(str::to_owned).to_vec();
         verilator.run(&workspace, &Unit { top, prefix, arguments }, &generated)?;
     }
     compile(&verilator.include(), &workspace.join(HOOKS), &generated)

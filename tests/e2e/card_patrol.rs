@@ -10,7 +10,7 @@ use portcullis_card::transport::sim::SimCard;
 use portcullis_card::{Card, Outcome, Session, SessionConfig, SessionError};
 use portcullis_core::mutation::Place;
 use portcullis_core::wire::{Descriptor, Fault, Opcode, RecordType};
-use portcullis_sim::{LANES, PATROL_CLOCKS, ROUNDS, SimConfig, Stall, TableBit};
+use portcullis_sim::{LANES, PATROL_CLOCKS, ROUNDS, SimConfig, Stall, Table, TableBit};
 
 const POLICY_ROWS: usize = 9;
 const ENTROPY_ROWS: usize = 3;
@@ -39,11 +39,10 @@ fn bound(lanes: u32) -> u64 {
 }
 
 fn any_bit(random: &mut Random, lanes: u32) -> TableBit {
-    let entropy = random.below(2) == 1;
-    let rows = if entropy { ENTROPY_ROWS } else { POLICY_ROWS };
+    let (table, rows) = *random.pick(&[(Table::Policy, POLICY_ROWS), (Table::Entropy, ENTROPY_ROWS)]);
     TableBit {
         lane: random.below(lanes as usize) as u32,
-        entropy,
+        table,
         row: random.below(rows) as u32,
         bit: random.below(ROW_BITS) as u32,
     }
@@ -106,11 +105,12 @@ fn an_upset_of_a_row_that_does_not_count_is_none() {
     let mut card = card(1, Stall::None);
     let world = World::random(&mut random, POLICY_ROWS, ENTROPY_ROWS);
     let mut session = Session::open_tables(&mut card, &world.tables(), small(1)).unwrap();
-    for (entropy, row) in [(false, POLICY_ROWS as u32), (true, ENTROPY_ROWS as u32), (false, 255), (true, 63)] {
-        session.card_mut().sim().upset_table(TableBit { lane: 0, entropy, row, bit: 5 }).unwrap();
+    let (policy, entropy) = (Table::Policy, Table::Entropy);
+    for (table, row) in [(policy, POLICY_ROWS as u32), (entropy, ENTROPY_ROWS as u32), (policy, 255), (entropy, 63)] {
+        session.card_mut().sim().upset_table(TableBit { lane: 0, table, row, bit: 5 }).unwrap();
     }
-    assert!(session.card_mut().sim().upset_table(TableBit { lane: 0, entropy: false, row: 256, bit: 0 }).is_err());
-    assert!(session.card_mut().sim().upset_table(TableBit { lane: 1, entropy: false, row: 0, bit: 0 }).is_err());
+    assert!(session.card_mut().sim().upset_table(TableBit { lane: 0, table: policy, row: 256, bit: 0 }).is_err());
+    assert!(session.card_mut().sim().upset_table(TableBit { lane: 1, table: policy, row: 0, bit: 0 }).is_err());
     assert_eq!(clocks_to_fault(&mut session, 3 * bound(1)), None);
     assert_eq!(session.close().unwrap().cause, Fault::None);
 }
@@ -173,7 +173,7 @@ fn an_upset_is_found_under_load() {
         let mut session = Session::open_tables(&mut card, &world.tables(), small(4)).unwrap();
         session.card_mut().sim().run(random.bits() % PATROL_CLOCKS).unwrap();
         // The flipped bit changes no verdict, so the verdicts before the fault can still be checked.
-        let rule = TableBit { lane: lanes - 1, entropy: false, row: 4, bit: 8 * RULE_AT };
+        let rule = TableBit { lane: lanes - 1, table: Table::Policy, row: 4, bit: 8 * RULE_AT };
         session.card_mut().sim().upset_table(rule).unwrap();
         let start = session.card().clocks().unwrap();
         let error = judged(&mut session, &world, &mut random, 3 * bound(lanes)).unwrap_err();

@@ -485,3 +485,31 @@ fn a_text_hides_behind_the_record_before_it() {
         assert!(clocks <= record.max(text).max(read) * 102, "{length} bytes: {clocks}");
     }
 }
+
+/// An upset in the lane's tables stays without effect until a scan reads the word. The entry of that scan is refused,
+/// and the card stops.
+#[cfg(feature = "sim")]
+#[test]
+fn an_upset_of_the_lanes_tables_refuses_the_entry_that_reads_it() {
+    use portcullis_card::transport::sim::SimCard;
+    use portcullis_sim::{Table, TableBit};
+    // The class of the byte `S`; the report of the states in which nothing ends.
+    for (table, row, bits) in [(Table::ByteClasses, u32::from(b'S'), 7), (Table::Reports, 0, 51)] {
+        for bit in [0, 1, bits / 2, bits - 1] {
+            let mut run = Run::<SimCard>::new();
+            assert!(admitted(&run.gate("The weather is fine.", Said::default())));
+            run.session.card_mut().sim().upset_table(TableBit { lane: 0, table, row, bit }).unwrap();
+            if table == Table::ByteClasses {
+                assert!(admitted(&run.gate("The weather is fine.", Said::default())), "no scan reads the word");
+            }
+            let bytes = preimage(SpanKind::Text, &SALT, &[b"No SECRET at all."]);
+            let entry = run.entry(&bytes, 17, Said::default());
+            run.session.present_text(run.stream.slot(), &bytes).unwrap();
+            match run.session.gate_descriptor(&run.stream, entry) {
+                Ok(completed) => assert!(matches!(completed.outcome, Outcome::Fault(_)), "{:?}", completed.outcome),
+                Err(error) => assert!(matches!(error, SessionError::Faulted(Fault::TableChanged)), "{error}"),
+            }
+            assert_eq!(run.session.close().unwrap().cause, Fault::TableChanged, "{table:?}, bit {bit}");
+        }
+    }
+}

@@ -1,9 +1,9 @@
-//! Account numbers (ISO 13616): remainders modulo 97 (ISO 7064) of up to four numbers at once.
+//! Account numbers (ISO 13616): remainders modulo 97 (ISO 7064) of up to three numbers at once.
 //!
 //! A number begins with two letters for the country and two check digits. The country determines how many characters
 //! follow. The country and the check digits give a number `k`; the characters after them, read as a number, have a
 //! remainder `r`. The check moves the first four characters to the end, so it requires `r * 10^6 + k = 1 (mod 97)`. All
-//! groups of a number have equal sizes; the last may be shorter. If a fifth number begins while four are being read,
+//! groups of a number have equal sizes; the last may be shorter. If a fourth number begins while three are being read,
 //! the unit reports it without a check. When the automaton of gaps dies, nothing is being read any more.
 
 use crate::form::{Fields, GAP_BITS};
@@ -11,7 +11,7 @@ use crate::gap;
 use crate::tables::Gap;
 
 /// Largest number of account numbers that are read at the same time.
-const CANDIDATES: usize = 4;
+const CANDIDATES: usize = 3;
 
 /// A number that is being read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -153,7 +153,7 @@ impl Iban {
         found
     }
 
-    /// Gives the next character to the head; returns whether a fifth number begins.
+    /// Gives the next character to the head; returns whether a fourth number begins.
     fn begin(&mut self, value: u8, lengths: &[u8]) -> bool {
         let Head { length, left, target, .. } = self.head;
         let here = value.saturating_sub(9);

@@ -49,6 +49,7 @@ module text_lane_tb
     input  logic [511:0]        r_data_i,  // First byte at the bottom.
     output logic                broken_o,
     output logic                expired_o,
+    output logic                changed_o,
     output logic                idle_o
 );
   axi_pkg::req_t req;

@@ -28,7 +28,8 @@ module text_tb
     output logic                busy_o,
     output logic [ScanBits-1:0] state_o,
     output logic [127:0]        classes_o,
-    output logic                utf8_o
+    output logic                utf8_o,
+    output logic                changed_o
 );
   item_t item;
   assign item = '{kind: byte_i ? ItemByte : end_i ? ItemEnd : ItemNone, data: data_i};

@@ -75,6 +75,11 @@ void TextBench::clear() {
   settle();
 }
 
+bool TextBench::upset(rust::Str part, rust::Str memory, uint32_t word, uint32_t bit) {
+  const std::string scope = "text.text_tb.u_scan." + static_cast<std::string>(part);
+  return invert_bit(*context_, scope, static_cast<std::string>(memory).c_str(), word, bit);
+}
+
 Seen TextBench::load(rust::Slice<const uint8_t> bytes, uint8_t idle_of_8, uint64_t seed) {
   const Entry entry(*this);
   std::mt19937_64 random(seed);
@@ -166,6 +171,7 @@ Seen TextBench::seen() const {
   seen.busy = top_->busy_o != 0;
   seen.complete = top_->complete_o != 0;
   seen.bad = top_->bad_o != 0;
+  seen.changed = top_->changed_o != 0;
   return seen;
 }
 

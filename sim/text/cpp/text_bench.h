@@ -24,6 +24,7 @@ class TextBench final {
   void reset();
   void lock(bool locked);
   void clear();
+  bool upset(rust::Str part, rust::Str memory, uint32_t word, uint32_t bit);
   Seen load(rust::Slice<const uint8_t> bytes, uint8_t idle_of_8, uint64_t seed);
   void start(bool fresh, uint16_t slot);
   void read(rust::Slice<const uint8_t> bytes, uint8_t idle_of_8, uint64_t seed);

@@ -16,6 +16,8 @@ pub(crate) mod bridge {
         complete: bool,
         /// The tables were refused.
         bad: bool,
+        /// A memory has changed since the load.
+        changed: bool,
     }
 
     /// An entry of a lane.
@@ -120,6 +122,7 @@ pub(crate) mod bridge {
         fn lock(self: Pin<&mut TextBench>, locked: bool);
         fn clear(self: Pin<&mut TextBench>);
         /// `idle_of_8`: in how many of 8 clocks, on average, the bench offers no byte.
+        fn upset(self: Pin<&mut TextBench>, part: &str, memory: &str, word: u32, bit: u32) -> bool;
         fn load(self: Pin<&mut TextBench>, bytes: &[u8], idle_of_8: u8, seed: u64) -> Seen;
         fn start(self: Pin<&mut TextBench>, fresh: bool, slot: u16);
         fn read(self: Pin<&mut TextBench>, bytes: &[u8], idle_of_8: u8, seed: u64);

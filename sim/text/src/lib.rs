@@ -75,6 +75,12 @@ impl Bench {
         self.checked(seen)
     }
 
+    /// Inverts one bit of a memory, as radiation would. `part` is the instance in `text_scan`, in Verilator's form.
+    /// False if the memory does not have that bit.
+    pub fn upset(&mut self, part: &str, memory: &str, word: u32, bit: u32) -> bool {
+        self.top().upset(part, memory, word, bit)
+    }
+
     /// Starts an entry. Errors: a failed assertion.
     pub fn start(&mut self, at: Start) -> Result<(), BenchError> {
         match at {

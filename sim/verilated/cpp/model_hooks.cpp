@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "verilated.h"
+#include "verilated_sym_props.h"
 
 namespace portcullis {
 namespace {
@@ -33,6 +34,18 @@ int model_printf(const char* format, ...) {
   va_end(args);
   if (sink != nullptr && sink->text.size() < kMostText) sink->text += buffer;
   return length;
+}
+
+bool invert_bit(const VerilatedContext& context, const std::string& scope, const char* memory, uint32_t word,
+                uint32_t bit) {
+  const VerilatedScope* const found = context.scopeFind(scope.c_str());
+  VerilatedVar* const words = found == nullptr ? nullptr : found->varFind(memory);
+  if (words == nullptr) return false;
+  // The unpacked dimension is the words.
+  const size_t bytes = words->totalSize() / words->elements(1);
+  if (word >= static_cast<uint32_t>(words->elements(1)) || bit / 8 >= bytes) return false;
+  static_cast<uint8_t*>(words->datap())[word * bytes + bit / 8] ^= static_cast<uint8_t>(1U << (bit % 8));
+  return true;
 }
 
 }  // namespace portcullis

@@ -4,7 +4,10 @@
 // checks for it after every run.
 #pragma once
 
+#include <cstdint>
 #include <string>
+
+class VerilatedContext;
 
 namespace portcullis {
 
@@ -18,6 +21,10 @@ struct ModelSink {
 void set_model_sink(ModelSink* sink);
 
 int model_printf(const char* format, ...) __attribute__((format(printf, 1, 2)));
+
+// Inverts one bit of a memory that hooks.vlt makes public, as radiation would. False if that bit does not exist.
+bool invert_bit(const VerilatedContext& context, const std::string& scope, const char* memory, uint32_t word,
+                uint32_t bit);
 
 }  // namespace portcullis
 

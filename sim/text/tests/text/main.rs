@@ -1,6 +1,6 @@
 //! Compares the card's text scan with the software walk over generated packages and the shipped policies: classes,
 //! UTF-8 and state are equal after every byte, or, in one half of the entries, at the end. Compares the text lane,
-//! which reads texts from windows, with a model of its answers.
+//! which reads texts from windows, with a model of its answers. Inverts bits of the memories.
 //!
 //! `PORTCULLIS_LONG` makes the runs longer.
 #![cfg(test)]
@@ -15,6 +15,7 @@ mod made;
 mod package;
 mod scan;
 mod stream;
+mod upsets;
 mod windows;
 
 fn is_long() -> bool {

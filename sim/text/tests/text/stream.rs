@@ -108,7 +108,8 @@ impl Streams {
     }
 
     fn compare(&self, state: &ScanState, scanned: Scanned, place: impl Fn() -> String) {
-        let Seen { classes, utf8, .. } = self.bench.seen();
+        let Seen { classes, utf8, changed, .. } = self.bench.seen();
+        assert!(!changed, "a change of a memory is reported behind {}", place());
         let seen = Scanned { classes: ClassSet(u128::from_le_bytes(classes)), utf8 };
         assert_eq!(seen, scanned, "behind {}", place());
         assert_eq!(self.bench.state(), form(state), "behind {}: {state:?}", place());
