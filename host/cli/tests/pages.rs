@@ -19,7 +19,7 @@ const NOT_PAGES: [&str; 4] = ["tests/golden/0", "tests/cases/", "host/evidence/s
 /// The parts of a checkout that pages use.
 const CHECKOUT: [&str; 7] = ["policies", "examples", "tests", "host", "rtl", "bitstreams", ".venv"];
 /// Port numbers on pages; each page gets free ports instead.
-const PORTS: [&str; 5] = ["18080", "8080", "8089", "8620", "8630"];
+const PORTS: [&str; 7] = ["18080", "8080", "8081", "8082", "8089", "8620", "8630"];
 /// Longest run of a page, in seconds.
 const SECONDS: &str = "300";
 
