@@ -1,6 +1,7 @@
 //! Builds and tests `fleet/`, and prints its rates. It is a workspace of its own, so that no other build waits for the
 //! crates of an SQL engine.
 
+use crate::fleet_load;
 use anyhow::Result;
 use portcullis_tools::cargo_test;
 use portcullis_tools::tally::Tally;
@@ -16,6 +17,7 @@ pub(crate) fn run(tally: &mut Tally) -> Result<()> {
     cargo_test::counted(tally, of_fleet(&["test", "--release", "--locked", "--no-fail-fast"])?)?;
     let mut clippy = of_fleet(&["clippy", "--release", "--locked", "--all-targets", "--", "-D", "warnings"])?;
     tally.check("clippy of fleet", tool::run(&mut clippy));
+    fleet_load::run(tally, &of_fleet)?;
     say("rates on this machine");
     let mut measure = of_fleet(&["run", "--release", "--locked", "--example", "measure", "--", RECORDS])?;
     tally.check("rates of fleet", tool::run(&mut measure));

@@ -1,6 +1,7 @@
 //! `cargo xtask long` and `cargo xtask fuzz`: runs that take too long for CI.
 
 mod fleet;
+mod fleet_load;
 mod fuzz;
 mod long;
 mod package;

@@ -18,6 +18,13 @@ pub fn run(tally: &mut Tally) -> Result<()> {
     say("tests");
     let mut command = cargo();
     command.args(["test", "--locked", "--workspace", "--no-fail-fast"]).env(SEED.0, SEED.1);
+    with_programs(tally, &mut command)?;
+    counted(tally, command)
+}
+
+/// Gives tests the programs that they use and that this machine may lack, from Debian's packages. Errors: the folder of
+/// the repository is not found.
+pub fn with_programs(tally: &mut Tally, command: &mut Command) -> Result<()> {
     // Tests of the gateway and of pages use curl.
     match debian::program("curl", &tool::root()?.join(tool::target_dir()).join("curl")) {
         Ok(None) => {}
@@ -34,7 +41,7 @@ pub fn run(tally: &mut Tally) -> Result<()> {
         Ok(Some(folder)) => drop(command.env("PORTCULLIS_POSTGRESQL", folder)),
         Err(error) => tally.skip("stores in a database", &format!("PostgreSQL is not installed, and {error:#}")),
     }
-    counted(tally, command)
+    Ok(())
 }
 
 /// The reason that is printed when a test is skipped because it only runs in a virtual machine.

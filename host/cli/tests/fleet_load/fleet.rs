@@ -94,11 +94,9 @@ impl Fleet {
         let front = free_port();
         let cards = (0..CARDS).map(|_| Card { port: free_port(), gateway: None }).collect::<Vec<_>>();
         let proxy = proxy(&haproxy, folder, &front, &cards);
-        let host =
-            |_| Host { issuer_port: free_port(), issuer: None, witness_port: free_port(), witness: None };
+        let host = |_| Host { issuer_port: free_port(), issuer: None, witness_port: free_port(), witness: None };
         let hosts = (0..HOSTS).map(host).collect();
-        let mut fleet =
-            Self { folder: folder.to_owned(), server, database, hosts, cards, front, _proxy: proxy };
+        let mut fleet = Self { folder: folder.to_owned(), server, database, hosts, cards, front, _proxy: proxy };
         fleet.configure(upstream);
         for host in 0..HOSTS {
             fleet.start_witness(host);
@@ -178,8 +176,7 @@ impl Fleet {
 
     fn start_issuer(&mut self, host: usize) {
         let port = self.hosts[host].issuer_port.clone();
-        let line =
-            format!("authority serve {} --config @issuer.toml --listen 127.0.0.1:{port}", self.store());
+        let line = format!("authority serve {} --config @issuer.toml --listen 127.0.0.1:{port}", self.store());
         let process = self.serve(&line, &format!("issuer-{host}"));
         self.hosts[host].issuer = Some(process);
         wait_for("an issuer is ready", || is_ready(&port, "/readyz"));
@@ -222,8 +219,12 @@ impl Fleet {
         let listed = self.output(&format!("ticket list {}", self.store()));
         let info: Value = serde_json::from_str(&self.output("card info --json")).unwrap();
         let key = info["public_key"].as_str().unwrap();
-        let chain = if seat == 0 { format!("key {key}:") } else { format!("key {key} seat {seat}:") };
-        let pending = listed.lines().filter(|line| line.contains(&chain));
+        // The only card is listed with its seat, except for the seat 0.
+        let is_own = |line: &&str| match line.split_once(" seat ") {
+            Some((_, rest)) => rest.starts_with(&format!("{seat}:")),
+            None => seat == 0,
+        };
+        let pending = listed.lines().filter(is_own);
         let pending = pending.filter(|line| line.ends_with("opened") || line.ends_with("issued"));
         for line in pending {
             let serial = line.split_whitespace().nth(1).unwrap();
@@ -287,7 +288,7 @@ impl Fleet {
                     }
                 }
                 let answer: Value = serde_json::from_str(&said).unwrap();
-                checked.records += answer["summary"]["records"].as_u64().unwrap_or_default();
+                checked.records += answer["session"]["records"].as_u64().unwrap_or_default();
             }
             let (code, said) = self.verify(&format!("verify-series {} --allow-sim", bundles.display()));
             assert!(matches!(code, Some(0 | 5 | 10)), "{said}");

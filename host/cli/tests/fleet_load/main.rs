@@ -30,12 +30,23 @@ use support::{Upstream, chat, text};
 
 /// Clients that ask at the same time. Each has a key of its own, so HAProxy spreads them over the gateways.
 const CLIENTS: usize = 8;
+/// The audit of `cargo xtask long fleet` removes the first session of this seat, and then misses it.
+const REMOVED_SEAT: usize = 6;
 /// What the model server answers: two admitted texts, and one with a refused sentence.
 const ANSWERS: [&str; 3] = [
     "The northern line is closed. Use the southern line.",
     "Trains run again from six. Nothing else is known.",
     "Write to ana.silva@example.org about it. The desk is open until nine.",
 ];
+
+/// Ends the clients when it is dropped.
+struct Over<'a>(&'a AtomicBool);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
 
 fn minutes() -> u64 {
     std::env::var("PORTCULLIS_FLEET_MINUTES").map_or(10, |text| text.parse().expect("a number of minutes"))
@@ -48,8 +59,9 @@ fn every_bundle_of_a_fleet_under_load_verifies() {
     let kept = tempfile::tempdir().unwrap();
     let folder = folder.unwrap_or_else(|| kept.path().to_owned());
     let upstream = Upstream::new(std::sync::Arc::new(|_: &str, asked: &Value| {
-        let user: usize = asked["user"].as_str().and_then(|user| user.parse().ok()).unwrap_or_default();
-        chat(ANSWERS[user % ANSWERS.len()].split_inclusive(' ').map(text), "stop")
+        let question = asked["messages"][0]["content"].as_str().unwrap_or_default();
+        let number: usize = question.bytes().filter(u8::is_ascii_digit).map(usize::from).sum();
+        chat(ANSWERS[number % ANSWERS.len()].split_inclusive(' ').map(text), "stop")
     }));
     let Some(mut fleet) = Fleet::start(&folder, &upstream) else { return };
     let (over, answered) = (AtomicBool::new(false), Mutex::new(BTreeMap::<u16, u64>::new()));
@@ -70,6 +82,10 @@ fn every_bundle_of_a_fleet_under_load_verifies() {
                 }
             });
         }
+        // If a kill fails, the clients end too.
+        let _over = Over(&over);
+        // At least one seat has several sessions.
+        fleet.kill_card(REMOVED_SEAT);
         let end = Instant::now() + Duration::from_secs(60 * minutes());
         while Instant::now() < end {
             std::thread::sleep(Duration::from_millis(4_000 + random.bits() % 4_000));
@@ -81,7 +97,6 @@ fn every_bundle_of_a_fleet_under_load_verifies() {
             };
             *kills.entry(what).or_default() += 1;
         }
-        over.store(true, Ordering::SeqCst);
     });
     let answered = answered.into_inner().unwrap();
     println!("killed: {kills:?}; answers by status, 0 for a lost connection: {answered:?}");
