@@ -41,7 +41,7 @@ const fn tests(name: &'static str, what: &'static str, arguments: &'static [&'st
 }
 
 /// The runs, in order of execution.
-const RUNS: [Run; 18] = [
+const RUNS: [Run; 19] = [
     tests("bundles", "1,000,000 changed bundles: `verify` and `check` affirm none", &["--test", "campaign"]),
     tests("chaos", "100,000 entries over vfio-user with bus faults and resets", &["--test", "card", "card_chaos::"]),
     tests("kills", "100 kills of card and driver", &["--test", "card", "may_die"]),
@@ -69,6 +69,11 @@ const RUNS: [Run; 18] = [
         "clients",
         "LiteLLM and its proxy, LangChain, LlamaIndex and Node.js before the gateway, a real model behind it",
         &["--test", "gateway", "--", "--ignored"],
+    ),
+    tests(
+        "tickets",
+        "64 seats on PostgreSQL: sessions a second, and 50 crashes of the database lose and double no ticket",
+        &["--test", "authority", "--", "--ignored", "rate::", "--nocapture", "--test-threads", "1"],
     ),
     Run { name: "proofs", what: "every proof of the RTL to its end", task: Task::Proofs },
     Run { name: "faults", what: "every seeded fault turns its test red", task: Task::SeededFaults },
@@ -118,6 +123,7 @@ fn start(tally: &mut Tally, task: &Task) -> Result<()> {
             if !arguments.contains(&"--") {
                 command.args(["--", "--nocapture"]);
             }
+            cargo_test::with_programs(tally, &mut command)?;
             cargo_test::counted(tally, command)
         }
         Task::SeededFaults => task::counted(tally, "mutate", &["mutate", "--long"]),

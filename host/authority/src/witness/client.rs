@@ -2,7 +2,7 @@
 
 use std::io;
 use std::net::{SocketAddr, TcpStream};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use portcullis_evidence::certificate::key_id;
 use portcullis_evidence::checkpoint::SignedCheckpoint;
@@ -14,6 +14,8 @@ use super::http::{DeadlineStream, HttpError, read_message};
 
 /// Largest number of characters that an error message quotes from an answer: a wrong server may send a whole page.
 const REASON_CHARS: usize = 200;
+/// Pause before another attempt to reach a witness.
+const PAUSE: Duration = Duration::from_millis(100);
 
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
@@ -32,6 +34,13 @@ pub enum ClientError {
     Note(#[from] NoteError),
     #[error("the witness's note is not of the checkpoint that was posted")]
     Other,
+}
+
+impl ClientError {
+    /// Whether another attempt can succeed, because the witness may be restarting.
+    const fn is_broken_connection(&self) -> bool {
+        matches!(self, Self::Connect(..) | Self::Http(_, HttpError::Io(_) | HttpError::Closed | HttpError::Deadline))
+    }
 }
 
 /// A possible cause of a status, in addition to the witness's message.
@@ -60,16 +69,31 @@ pub struct Client {
 }
 
 impl Client {
-    /// A client of the witness at `address` with key `witness`. Connecting takes at most `time`, and an exchange at
-    /// most `time` more.
+    /// A client of the witness at `address` with key `witness`. It tries to reach the witness for at most `time`; an
+    /// exchange takes at most `time` more.
     #[must_use]
     pub const fn new(address: SocketAddr, witness: WitnessKey, time: Duration) -> Self {
         Self { address, witness, time }
     }
 
-    /// Posts a checkpoint. The same checkpoint may be posted again. Errors: no answer in time, a refusal, or an answer
-    /// that is not this witness's note on this checkpoint.
+    /// Posts a checkpoint. The same checkpoint may be posted again, so a post is repeated while the witness cannot be
+    /// reached or its connection breaks: it may be restarting. Errors: no answer in time, a refusal, or an answer that
+    /// is not this witness's note on this checkpoint.
     pub fn post(&self, post: &Post) -> Result<WitnessReply, ClientError> {
+        let end = Instant::now() + self.time;
+        let mut result = self.post_once(post);
+        while matches!(&result, Err(error) if error.is_broken_connection()) && Instant::now() + PAUSE < end {
+            std::thread::sleep(PAUSE);
+            match self.post_once(post) {
+                // The first error says most: later, the server may be gone.
+                Err(error) if error.is_broken_connection() => {}
+                other => result = other,
+            }
+        }
+        result
+    }
+
+    fn post_once(&self, post: &Post) -> Result<WitnessReply, ClientError> {
         let http = |error| ClientError::Http(self.address, error);
         let stream = TcpStream::connect_timeout(&self.address, self.time)
             .map_err(|error| ClientError::Connect(self.address, error))?;

@@ -5,6 +5,7 @@ mod certificates;
 mod common;
 mod forged;
 mod public_log;
+mod rate;
 mod stores;
 mod tickets;
 mod witness;

@@ -226,6 +226,35 @@ fn too_many_connections_are_turned_away_until_there_is_room() {
     assert!(served.client.post(&served.opening()).is_ok());
 }
 
+/// While a witness is restarted, connections are refused or break. The client posts again.
+#[test]
+fn a_witness_that_restarts_is_asked_again() {
+    let Served { _dir, witness, server, client, card, ticket } = Served::new(Limits::default());
+    let port = server.address().port();
+    drop(server);
+    let opening = post(&card, &ticket, &Session::open(&ticket, 1), 0);
+    std::thread::scope(|scope| {
+        let restart = scope.spawn(|| {
+            std::thread::sleep(Duration::from_millis(300));
+            let broken = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).unwrap();
+            (0..2).for_each(|_| drop(broken.accept().unwrap()));
+            drop(broken);
+            Server::start(Arc::clone(&witness), port, Limits::default()).unwrap()
+        });
+        client.post(&opening).unwrap();
+        drop(restart.join().unwrap());
+    });
+    // A witness that stays away is an error, after the time of the client.
+    let client = Client::new(client_address(port), public(), Duration::from_millis(400));
+    let begun = Instant::now();
+    assert!(matches!(client.post(&opening), Err(ClientError::Connect(..))));
+    assert!(begun.elapsed() >= Duration::from_millis(200) && begun.elapsed() < Duration::from_secs(5));
+}
+
+fn client_address(port: u16) -> std::net::SocketAddr {
+    (Ipv4Addr::LOCALHOST, port).into()
+}
+
 /// A client of a server that sends `answer` to every request, and keeps the connection open for `hold`.
 fn lied_to(answer: &[u8], hold: Duration) -> Result<WitnessReply, ClientError> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
