@@ -399,30 +399,48 @@ impl Issuer {
         Err(StoreError::Busy.into())
     }
 
-    /// Publishes the chain's events that the log lacks: the newest one, and those of an issuer that has crashed.
-    /// Errors: the store lacks an event of the log; errors of the log.
+    /// Publishes the chain's events that the log lacks: the newest one, and those of an issuer that has crashed. If
+    /// there are any, the events that other issuers have stored meanwhile are published in the same write, so that
+    /// these issuers find them in the log. Errors: the store lacks an event of the log; errors of the log.
     fn publish_chain(&mut self, chain: Chain) -> Result<(), IssueError> {
         let Some(log) = &mut self.log else { return Ok(()) };
         let mut log = log.lock()?;
-        let end = log.end(chain);
-        // The last event of the log is read, too, to compare its hash.
-        let mut events = self.store.events_since(chain, end.size.saturating_sub(1))?.into_iter();
-        if let Some(last) = end.size.checked_sub(1)
-            && events.next().is_none_or(|(_, hash)| hash != end.hash)
-        {
-            return Err(log.behind(chain, last).into());
+        let store = self.store.as_mut();
+        let mut missing = missing(store, chain, &log.end(chain))?.ok_or_else(|| {
+            let last = log.end(chain).size.saturating_sub(1);
+            log.behind(chain, last)
+        })?;
+        if missing.is_empty() {
+            return Ok(());
         }
-        let (mut head, mut missing) = (end, Vec::new());
-        for (event, hash) in events {
-            let place = head.size;
-            head = event.head(&head);
-            if head.hash != hash {
-                return Err(StoreError::Damaged("the hash of an event is wrong").into());
+        for (other, head) in store.heads()? {
+            let end = log.end(other);
+            if other != chain && head.size > end.size {
+                // An error of another chain is that chain's: whoever works on it gets it.
+                missing.extend(self::missing(store, other, &end).ok().flatten().unwrap_or_default());
             }
-            missing.push(Entry::of(&event, place, hash));
         }
         Ok(log.append(&missing)?)
     }
+}
+
+/// The entries of a chain behind its `end` in the log; `None` if the store lacks an event of the log.
+fn missing(store: &mut dyn Events, chain: Chain, end: &Head) -> Result<Option<Vec<Entry>>, IssueError> {
+    // The last event of the log is read, too, to compare its hash.
+    let mut events = store.events_since(chain, end.size.saturating_sub(1))?.into_iter();
+    if end.size > 0 && events.next().is_none_or(|(_, hash)| hash != end.hash) {
+        return Ok(None);
+    }
+    let (mut head, mut missing) = (*end, Vec::new());
+    for (event, hash) in events {
+        let place = head.size;
+        head = event.head(&head);
+        if head.hash != hash {
+            return Err(StoreError::Damaged("the hash of an event is wrong").into());
+        }
+        missing.push(Entry::of(&event, place, hash));
+    }
+    Ok(Some(missing))
 }
 
 /// Checks that a store whose chain has this head has the events of the log up to `end`.
