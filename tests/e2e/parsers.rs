@@ -42,7 +42,7 @@ fn evidence(seeds: &mut Seeds) {
     let head = b"POST /add-checkpoint HTTP/1.1\r\nhost: witness\r\ncontent-length: 17".to_vec();
     seeds.extend([
         ("ticket", vec![file(bundle::TICKET)]),
-        ("approval", vec![Approval::sign([1; 32], "Ada", &key)]),
+        ("approval", vec![Approval::sign([1; 32], "Ada", &key).unwrap()]),
         ("checkpoint", vec![bare.to_vec(), checkpoint]),
         ("certificate", vec![parsers::der(&file(bundle::CERTIFICATE))]),
         ("note", notes.chain([format!("# leaked\nkey {}\n", "ab".repeat(32)).into_bytes()]).collect()),

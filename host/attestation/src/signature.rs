@@ -4,15 +4,15 @@
 //! Every statement begins with its kind, so that the key's signature of a statement is never one of another message:
 //! the messages of RFC 9052 that other keys of this project sign begin with another byte.
 
-use ed25519_dalek::{Signature, Signer, SigningKey, VerifyingKey};
+use ed25519_dalek::{Signature, VerifyingKey};
+use portcullis_evidence::signing::{SigningError, StatementKey};
 
 /// Length of a signature file.
 pub const SIGNATURE_BYTES: usize = 64;
 
-/// Signs the bytes of a statement's file.
-#[must_use]
-pub fn sign(statement: &[u8], key: &SigningKey) -> [u8; SIGNATURE_BYTES] {
-    key.sign(statement).to_bytes()
+/// Signs the bytes of a statement's file. Errors: the key does not sign.
+pub fn sign(statement: &[u8], key: &dyn StatementKey) -> Result<[u8; SIGNATURE_BYTES], SigningError> {
+    Ok(key.signature(statement)?.to_bytes())
 }
 
 /// Whether `signature` is the signature of `statement` by `key`.
@@ -24,12 +24,13 @@ pub fn check_signature(statement: &[u8], signature: &[u8], key: &VerifyingKey) -
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ed25519_dalek::SigningKey;
 
     #[test]
     fn every_bit_of_statement_and_signature_counts() {
         let key = SigningKey::from_bytes(&[7; 32]);
         let (statement, public) = (b"{\"kind\":\"x\"}".to_vec(), key.verifying_key());
-        let signature = sign(&statement, &key);
+        let signature = sign(&statement, &key).unwrap();
         assert!(check_signature(&statement, &signature, &public));
         assert!(!check_signature(&statement, &signature[..63], &public));
         assert!(!check_signature(&statement, &signature, &SigningKey::from_bytes(&[8; 32]).verifying_key()));

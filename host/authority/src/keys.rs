@@ -1,4 +1,9 @@
-//! Ed25519 keys in files: PKCS #8 in PEM (RFC 8410), readable by their owner only.
+//! Ed25519 keys: in files, PKCS #8 in PEM (RFC 8410), readable by their owner only; or behind a program, which asks a
+//! device to sign.
+
+mod program;
+
+pub use program::Program;
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
@@ -7,7 +12,8 @@ use std::path::{Path, PathBuf};
 
 use ed25519_dalek::pkcs8::spki::der::pem::LineEnding;
 use ed25519_dalek::pkcs8::{DecodePrivateKey, EncodePrivateKey, EncodePublicKey};
-use ed25519_dalek::{SigningKey, VerifyingKey};
+use ed25519_dalek::{Signature, SigningKey, VerifyingKey};
+use portcullis_evidence::signing::{SigningError, StatementKey};
 
 /// Largest key file in bytes.
 const MAX_BYTES: u64 = 4096;
@@ -24,6 +30,57 @@ pub enum KeyError {
     Encoding,
     #[error("no randomness: {0}")]
     Random(#[from] getrandom::Error),
+    #[error("{0}")]
+    Program(SigningError),
+}
+
+/// A key of an issuer, a witness or an approver.
+#[derive(Clone)]
+pub enum Key {
+    Memory(SigningKey),
+    Program(Program),
+}
+
+impl From<SigningKey> for Key {
+    fn from(key: SigningKey) -> Self {
+        Self::Memory(key)
+    }
+}
+
+impl StatementKey for Key {
+    fn verifying_key(&self) -> VerifyingKey {
+        match self {
+            Self::Memory(key) => key.verifying_key(),
+            Self::Program(program) => program.verifying_key(),
+        }
+    }
+
+    fn signature(&self, message: &[u8]) -> Result<Signature, SigningError> {
+        match self {
+            Self::Memory(key) => key.signature(message),
+            Self::Program(program) => program.signature(message),
+        }
+    }
+}
+
+impl Key {
+    /// The key at `place`: `program:PATH`, or a file. Errors: as [`load`]; the program does not show its public key.
+    pub fn open(place: &Path) -> Result<Self, KeyError> {
+        match Self::program(place) {
+            Some(path) => Ok(Self::Program(Program::start(&path).map_err(KeyError::Program)?)),
+            None => Ok(Self::Memory(load(place)?)),
+        }
+    }
+
+    /// Like [`Key::open`]; makes the key if it is a file that is not there.
+    pub fn open_or_make(place: &Path) -> Result<Self, KeyError> {
+        if Self::program(place).is_some() || place.exists() { Self::open(place) } else { Ok(generate(place)?.into()) }
+    }
+
+    /// The path of the program if `place` names one.
+    fn program(place: &Path) -> Option<PathBuf> {
+        Some(PathBuf::from(place.to_str()?.strip_prefix("program:")?))
+    }
 }
 
 /// Generates a key and writes it to a new file with mode 600. Errors: the file exists; it is not changed then.

@@ -20,11 +20,13 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use base64ct::{Base64, Encoding};
-use ed25519_dalek::{Signature, Signer, SigningKey};
+use ed25519_dalek::Signature;
 use portcullis_evidence::note::{Head, is_key_name, key_id};
+use portcullis_evidence::signing::{SigningError, StatementKey};
 use portcullis_evidence::ticket::Chain;
 use portcullis_evidence::tree::{self, Frontier, Hash};
 
+use crate::keys::Key;
 use crate::store::{self, Event, Kind};
 
 /// Number of hashes in a full tile.
@@ -58,6 +60,8 @@ pub enum PublicLogError {
          copy; bring back the newest one"
     )]
     Behind { seat: u16, place: u64, serial: u64 },
+    #[error(transparent)]
+    Signing(#[from] SigningError),
 }
 
 fn at(path: &Path) -> impl FnOnce(io::Error) -> PublicLogError {
@@ -132,7 +136,7 @@ impl Entry {
 pub(crate) struct PublicLog {
     folder: PathBuf,
     name: String,
-    key: SigningKey,
+    key: Key,
     contents: Contents,
 }
 
@@ -156,7 +160,7 @@ pub(crate) struct LockedLog<'a> {
 
 impl PublicLog {
     /// The log in `folder`, which is made if it is not there. Errors: `name` cannot be the name of a log.
-    pub(crate) fn new(folder: &Path, name: &str, key: SigningKey) -> Result<Self, PublicLogError> {
+    pub(crate) fn new(folder: &Path, name: &str, key: Key) -> Result<Self, PublicLogError> {
         if !is_key_name(name) {
             return Err(PublicLogError::Name(name.to_owned()));
         }
@@ -205,13 +209,13 @@ impl PublicLog {
     }
 
     /// The signed head of the log.
-    fn checkpoint(&self) -> String {
+    fn checkpoint(&self) -> Result<String, SigningError> {
         let Contents { entries, tree, .. } = &self.contents;
         let head = Head { origin: self.name.clone(), size: entries.len() as u64, root: tree.root() };
         let text = head.text();
         let id = key_id(&self.name, ED25519, self.key.verifying_key().as_bytes());
-        let signature = [&id[..], &self.key.sign(text.as_bytes()).to_bytes()].concat();
-        format!("{text}\n\u{2014} {} {}\n", self.name, Base64::encode_string(&signature))
+        let signature = [&id[..], &self.key.signature(text.as_bytes())?.to_bytes()].concat();
+        Ok(format!("{text}\n\u{2014} {} {}\n", self.name, Base64::encode_string(&signature)))
     }
 
     /// The head of the log on the disk; `None` if there is no log yet.
@@ -295,7 +299,7 @@ impl PublicLog {
             published /= WIDTH;
         }
         self.write_tiles(&tiles)?;
-        self.write(&self.folder.join("checkpoint"), self.checkpoint().as_bytes())?;
+        self.write(&self.folder.join("checkpoint"), self.checkpoint()?.as_bytes())?;
         for tile in full {
             // No checkpoint covers the earlier, partial tile any more, so it does not matter if its removal fails.
             let mut partial = tile.into_os_string();

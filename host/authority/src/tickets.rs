@@ -9,14 +9,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use ed25519_dalek::{Signer, SigningKey};
+use ed25519_dalek::SigningKey;
 use portcullis_core::wire::Life;
 use portcullis_evidence::checkpoint::{Checkpoint, CheckpointError};
+use portcullis_evidence::signing::{SigningError, StatementKey};
 use portcullis_evidence::ticket::{Chain, SELF_ISSUER, Ticket, TicketError};
 use sha2::{Digest, Sha256};
 use zerocopy::IntoBytes;
 
 use crate::ca::Window;
+use crate::keys::Key;
 use crate::public_log::{Entry, PublicLog, PublicLogError};
 use crate::shown::{self, ShownError};
 use crate::store::postgres::Postgres;
@@ -47,6 +49,8 @@ pub enum IssueError {
     Name,
     #[error("no randomness: {0}")]
     Random(#[from] getrandom::Error),
+    #[error(transparent)]
+    Signing(#[from] SigningError),
 }
 
 /// The state of a ticket.
@@ -164,7 +168,7 @@ const ATTEMPTS: usize = 64;
 /// An issuer with its key and its store.
 pub struct Issuer {
     store: Box<dyn Events>,
-    key: SigningKey,
+    key: Key,
     name: String,
     log: Option<PublicLog>,
     known: BTreeMap<Chain, KnownTickets>,
@@ -172,11 +176,17 @@ pub struct Issuer {
 
 impl Issuer {
     /// Opens the store; a missing SQLite file is made. Errors: not a ticket store; `name` is the reserved name `self`.
-    pub fn open(store: &StoreUrl, key: SigningKey, name: &str) -> Result<Self, IssueError> {
+    pub fn open(store: &StoreUrl, key: impl Into<Key>, name: &str) -> Result<Self, IssueError> {
         if name == SELF_ISSUER {
             return Err(IssueError::Name);
         }
-        Ok(Self { store: store::open(store)?, key, name: name.to_owned(), log: None, known: BTreeMap::new() })
+        Ok(Self {
+            store: store::open(store)?,
+            key: key.into(),
+            name: name.to_owned(),
+            log: None,
+            known: BTreeMap::new(),
+        })
     }
 
     /// From now on, publishes every event in the log in `folder` before the issuer answers. Appends the events that the
@@ -241,7 +251,7 @@ impl Issuer {
         // The ticket itself tells for which request it was issued. Signatures of Ed25519 are deterministic, and clients
         // cannot predict them.
         let asked = [b"portcullis ticket request\0", asked].concat();
-        let hash: [u8; 32] = Sha256::digest(self.key.sign(&asked).to_bytes()).into();
+        let hash: [u8; 32] = Sha256::digest(self.key.signature(&asked)?.to_bytes()).into();
         let mut nonce: Nonce = [0; 16];
         nonce.iter_mut().zip(hash).for_each(|(to, from)| *to = from);
         self.append(request.chain, |issuer| {

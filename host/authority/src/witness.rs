@@ -21,15 +21,17 @@ pub mod server;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use ed25519_dalek::{SigningKey, VerifyingKey};
+use ed25519_dalek::VerifyingKey;
 use portcullis_core::wire::{LaneHead, Life};
 use portcullis_evidence::checkpoint::{Checkpoint, root_of_heads};
 use portcullis_evidence::note::{Head, NoteError, WitnessEntry, WitnessKey, WitnessProof, cosign};
+use portcullis_evidence::signing::StatementKey;
 use portcullis_evidence::ticket::{Chain, SignedTicket, Ticket, TicketError, TicketIssuer};
 use portcullis_evidence::tree::{self, Hash};
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 use zerocopy::{FromBytes, IntoBytes};
 
+use crate::keys::Key;
 use crate::shown::{self, ShownError};
 use crate::store::{StoreError, file};
 pub use http::{HttpError, read_head};
@@ -220,7 +222,7 @@ pub struct Fork {
 /// A witness with its key and its state.
 pub struct Witness {
     database: Mutex<Connection>,
-    key: SigningKey,
+    key: Key,
     name: WitnessKey,
     issuers: Vec<VerifyingKey>,
 }
@@ -244,7 +246,13 @@ struct Session {
 impl Witness {
     /// Opens the state at `path`, or creates it. Only tickets of `issuers` are accepted. Errors: a file that is not a
     /// witness's state; an invalid key name.
-    pub fn open(path: &Path, key: SigningKey, name: &str, issuers: Vec<VerifyingKey>) -> Result<Self, InternalError> {
+    pub fn open(
+        path: &Path,
+        key: impl Into<Key>,
+        name: &str,
+        issuers: Vec<VerifyingKey>,
+    ) -> Result<Self, InternalError> {
+        let key = key.into();
         let name = WitnessKey::new(name, key.verifying_key())?;
         Ok(Self { database: Mutex::new(file::open(path, APPLICATION, &STEPS)?), key, name, issuers })
     }

@@ -9,6 +9,7 @@ use portcullis_attestation::{
 };
 use portcullis_authority::keys;
 use portcullis_core::hex::Hex;
+use portcullis_evidence::signing::StatementKey;
 use portcullis_evidence::ticket::issuer_key;
 use portcullis_report::escape::printable;
 use portcullis_sealed::is_sealed_texts;
@@ -59,8 +60,8 @@ pub(crate) struct Args {
     /// Name of whoever attests.
     #[arg(long, required_unless_present = "check")]
     name: Option<String>,
-    /// Private key of whoever attests.
-    #[arg(long, value_name = "FILE", required_unless_present = "check")]
+    /// Private key of whoever attests, a file. `program:PATH` is a program that signs with a key in a device.
+    #[arg(long, value_name = "FILE|program:PATH", required_unless_present = "check")]
     key: Option<PathBuf>,
     /// Make a new private key, with mode 600, in the file of `--key`, which must not exist yet.
     #[arg(long, requires = "key")]
@@ -127,12 +128,13 @@ fn make(args: &Args) -> Result<u8, Failure> {
     let (dated, sample) = (Day::of(now).map_err(anyhow::Error::from)?, args.sample.unwrap_or(SAMPLE));
     let statement = look(args, &Question { by, program: program(), period, dated, sample, seed: None })?;
     let key = known.map_or_else(|| own_key(key, true, "attester"), Ok)?;
+    let bytes = json_pretty(&statement)? + "\n";
+    let signature = sign(bytes.as_bytes(), &key).map_err(anyhow::Error::from)?;
     fs::create_dir(output).with_context(|| format!("cannot make `{}`", output.display()))?;
 
-    let bytes = json_pretty(&statement)? + "\n";
     let digest = Hex(Sha256::digest(&bytes).into());
     write_new(&output.join(STATEMENT), bytes.as_bytes())?;
-    write_new(&output.join(SIGNATURE), &sign(bytes.as_bytes(), &key))?;
+    write_new(&output.join(SIGNATURE), &signature)?;
     write_new(&output.join(PAGE), page(&statement, &digest).as_bytes())?;
     if let Some(public) = &args.public {
         let pem = keys::public_pem(&key.verifying_key()).map_err(anyhow::Error::from)?;

@@ -8,12 +8,13 @@ use anyhow::{Context, anyhow, bail};
 use clap::{Subcommand, ValueEnum};
 use portcullis_authority::StoreUrl;
 use portcullis_authority::ca::{self, CertificateAuthority, Device, Window};
-use portcullis_authority::keys;
+use portcullis_authority::keys::{self, Key, KeyError};
 use portcullis_authority::tickets::{Issuer, Request, TicketRecord, make_store};
 use portcullis_authority::witness::Witness;
 use portcullis_authority::witness::server::{Limits, Server};
 use portcullis_evidence::certificate::{Class, key_id};
 use portcullis_evidence::hex;
+use portcullis_evidence::signing::StatementKey;
 use portcullis_evidence::ticket::{Chain, issuer_key};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -85,8 +86,9 @@ pub(crate) struct IssuerArgs {
     /// machine, `postgres://USER@localhost/DATABASE`, which `ticket store` prepares.
     #[arg(long, value_name = "FILE|URL")]
     store: StoreUrl,
-    /// The issuer's private key; made, with mode 600, when it is not there.
-    #[arg(long, value_name = "FILE")]
+    /// The issuer's private key, a file; made, with mode 600, when it is not there. `program:PATH` is a program that
+    /// signs with a key in a device.
+    #[arg(long, value_name = "FILE|program:PATH")]
     key: PathBuf,
     /// Name of the issuer.
     #[arg(long, default_value = "issuer")]
@@ -257,8 +259,9 @@ pub(crate) struct WitnessArgs {
     /// The witness's state, SQLite; made when it is not there.
     #[arg(long, value_name = "FILE")]
     store: PathBuf,
-    /// The witness's private key; made, with mode 600, when it is not there.
-    #[arg(long, value_name = "FILE")]
+    /// The witness's private key, a file; made, with mode 600, when it is not there. `program:PATH` is a program that
+    /// signs with a key in a device.
+    #[arg(long, value_name = "FILE|program:PATH")]
     key: PathBuf,
     /// Name of the witness, as in `witness.example/w1`.
     #[arg(long, default_value = "witness")]
@@ -281,19 +284,23 @@ pub(crate) fn digits<const N: usize>(what: &str, text: &str) -> anyhow::Result<[
     hex::decode(text).ok_or_else(|| anyhow!("the {what} is {} hexadecimal digits, not `{text}`", 2 * N))
 }
 
-pub(crate) fn key(path: &Path) -> anyhow::Result<ed25519_dalek::SigningKey> {
-    Ok(if path.exists() { keys::load(path)? } else { keys::generate(path)? })
+/// Opens the key at a path or behind a program; makes a file that is not there.
+pub(crate) fn key(place: &Path) -> anyhow::Result<Key> {
+    Ok(Key::open_or_make(place)?)
 }
 
 /// Reads the key of an `owner`, such as an approver. It is created only on request, so that a mistyped path does not
 /// create a new owner.
-pub(crate) fn own_key(path: &Path, new: bool, owner: &str) -> anyhow::Result<ed25519_dalek::SigningKey> {
+pub(crate) fn own_key(path: &Path, new: bool, owner: &str) -> anyhow::Result<Key> {
     if new {
-        return Ok(keys::generate(path)?);
+        return Ok(keys::generate(path)?.into());
     }
-    keys::load(path).with_context(|| match path.exists() {
-        true => format!("the {owner}'s key"),
-        false => format!("`--new-key` makes a key for a new {owner}"),
+    Key::open(path).map_err(|error| {
+        let is_missing = matches!(&error, KeyError::Io(_, error) if error.kind() == std::io::ErrorKind::NotFound);
+        anyhow::Error::from(error).context(match is_missing {
+            true => format!("`--new-key` makes a key for a new {owner}"),
+            false => format!("the {owner}'s key"),
+        })
     })
 }
 

@@ -8,9 +8,9 @@ use crate::open::{self, CardArgs, MemberArg, PolicyArgs, TextLaneArg};
 use crate::output::{digest, digests};
 use crate::trial;
 use anyhow::{Context, anyhow};
-use ed25519_dalek::SigningKey;
 use portcullis_card::{Session, SessionConfig};
 use portcullis_evidence::approval::Approval;
+use portcullis_evidence::signing::StatementKey;
 use portcullis_gate::{Governor, Policy, SaltKey, Settings, banks_on_card, judge_text};
 use portcullis_policy::commands;
 use portcullis_policy::context::Contexts;
@@ -116,8 +116,8 @@ pub(crate) enum Command {
     Approve {
         /// Folder of the package or the composition.
         dir: PathBuf,
-        /// The approver's private key.
-        #[arg(long, value_name = "FILE")]
+        /// The approver's private key, a file. `program:PATH` is a program that signs with a key in a device.
+        #[arg(long, value_name = "FILE|program:PATH")]
         key: PathBuf,
         /// Make a new private key, with mode 600, in the file of `--key`, which must not exist yet.
         #[arg(long)]
@@ -212,7 +212,7 @@ pub(crate) fn run(command: &Command) -> Result<u8, Failure> {
 
 fn approve(
     policies: &Policies,
-    key: &SigningKey,
+    key: &dyn StatementKey,
     name: &str,
     output: &Path,
     public: Option<&Path>,
@@ -223,7 +223,7 @@ fn approve(
         Ok(file.write_all(bytes)?)
     };
     let image = policies.image().digest();
-    create(output, &Approval::sign(image, name, key))?;
+    create(output, &Approval::sign(image, name, key).map_err(anyhow::Error::from)?)?;
     if let Some(public) = public {
         let pem = portcullis_authority::keys::public_pem(&key.verifying_key()).map_err(anyhow::Error::from)?;
         create(public, pem.as_bytes())?;

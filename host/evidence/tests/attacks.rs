@@ -432,7 +432,7 @@ fn approvals() {
         remanifest(&mut files);
         world.check(&files)
     };
-    let good = with(Approval::sign(sha(&parts.image), "the board", &world.approver));
+    let good = with(Approval::sign(sha(&parts.image), "the board", &world.approver).unwrap());
     assert_affirmed(&good);
     // The name is only a claim, so every report also has the key and its file in the trust folder.
     let key = hex::encode(&sha(world.approver.verifying_key().as_bytes()));
@@ -451,9 +451,12 @@ fn approvals() {
             assert!(shown.contains(part), "{part}: {shown}");
         }
     }
-    assert_contradicted(&with(Approval::sign([0; 32], "the board", &world.approver)), "policy/approval-of-another");
+    assert_contradicted(
+        &with(Approval::sign([0; 32], "the board", &world.approver).unwrap()),
+        "policy/approval-of-another",
+    );
     // An issuer of tickets cannot approve policies, under any name.
-    let registrar = with(Approval::sign(sha(&parts.image), "Board of Directors", &world.issuer));
+    let registrar = with(Approval::sign(sha(&parts.image), "Board of Directors", &world.issuer).unwrap());
     assert_contradicted(&registrar, "policy/approval-untrusted");
     assert!(
         registrar.session.approvals.is_empty()
@@ -461,7 +464,7 @@ fn approvals() {
         "{registrar:?}"
     );
     assert_contradicted(
-        &with(Approval::sign(sha(&parts.image), "me", &SigningKey::from_bytes(&[7; 32]))),
+        &with(Approval::sign(sha(&parts.image), "me", &SigningKey::from_bytes(&[7; 32])).unwrap()),
         "policy/approval-untrusted",
     );
     assert_contradicted(&with(b"yes".to_vec()), "policy/approval-malformed");

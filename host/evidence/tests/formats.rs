@@ -108,7 +108,7 @@ fn keys() -> Value {
 fn signed(world: &World) -> Value {
     let (parts, root) = honest(world, 1);
     let ticket = parts.ticket_bytes();
-    let approval = Approval::sign(sha(&parts.image), "Board", &world.issuer);
+    let approval = Approval::sign(sha(&parts.image), "Board", &world.issuer).unwrap();
     let withheld = Terms {
         ticket: sha(&ticket),
         before: sha(b"manifest"),

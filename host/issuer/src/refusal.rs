@@ -7,6 +7,7 @@ use axum::response::{IntoResponse, Response};
 use portcullis_authority::StoreError;
 use portcullis_authority::public_log::PublicLogError;
 use portcullis_authority::tickets::IssueError;
+use portcullis_evidence::ticket::TicketError;
 use std::borrow::Cow;
 
 /// Seconds after which a client may ask again, if the service cannot answer now.
@@ -120,6 +121,9 @@ impl From<IssueError> for Refusal {
             IssueError::PublicLog(PublicLogError::Busy(_) | PublicLogError::Io { .. }) => {
                 Self::unavailable("log-unavailable", message)
             }
+            IssueError::Signing(_)
+            | IssueError::Ticket(TicketError::Signing(_))
+            | IssueError::PublicLog(PublicLogError::Signing(_)) => Self::unavailable("key-unavailable", message),
             IssueError::Store(StoreError::Damaged(_)) | IssueError::PublicLog(_) => Self::internal(message),
             IssueError::Store(_) => Self::unavailable("store-unavailable", message),
             IssueError::Ticket(_) | IssueError::Name | IssueError::Random(_) => Self::internal(message),

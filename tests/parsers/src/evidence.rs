@@ -39,7 +39,7 @@ pub(super) fn ticket(bytes: &[u8]) -> bool {
 
 pub(super) fn approval(bytes: &[u8]) -> bool {
     let Some(approval) = Approval::parse(bytes) else { return false };
-    same_but_signature(bytes, &Approval::sign(approval.policy, &approval.name, &key()));
+    same_but_signature(bytes, &Approval::sign(approval.policy, &approval.name, &key()).unwrap());
     true
 }
 

@@ -4,8 +4,9 @@
 //! `{1: policy digest bstr 32, 2: approver's name text}`.
 
 use crate::format::cbor::{CborError, Major, Reader, put_bytes, put_head, put_text};
+use crate::format::signing::{SigningError, StatementKey};
 use crate::format::statement::Statement;
-use ed25519_dalek::{SigningKey, VerifyingKey};
+use ed25519_dalek::VerifyingKey;
 
 /// An approval. [`Approval::signer`] checks its signature; parsing does not.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,9 +27,8 @@ impl Approval {
         Some(Self { policy, name, statement })
     }
 
-    /// Encodes the approval of `policy` and signs it with `key`.
-    #[must_use]
-    pub fn sign(policy: [u8; 32], name: &str, key: &SigningKey) -> Vec<u8> {
+    /// Encodes the approval of `policy` and signs it with `key`. Errors: the key does not sign.
+    pub fn sign(policy: [u8; 32], name: &str, key: &dyn StatementKey) -> Result<Vec<u8>, SigningError> {
         Statement::sign(&payload(&policy, name), key)
     }
 
@@ -63,11 +63,12 @@ fn payload(policy: &[u8; 32], name: &str) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ed25519_dalek::SigningKey;
 
     #[test]
     fn every_bit_counts() {
         let key = SigningKey::from_bytes(&[3; 32]);
-        let message = Approval::sign([5; 32], "board", &key);
+        let message = Approval::sign([5; 32], "board", &key).unwrap();
         let keys = [key.verifying_key()];
         assert!(Approval::parse(&message).unwrap().signer(&keys).is_some());
         assert!(Approval::parse(&message).unwrap().signer([]).is_none());

@@ -2,7 +2,8 @@
 //! each key that it trusts.
 
 use crate::format::cbor::{CborError, Major, Reader, put_bytes, put_head, put_text};
-use ed25519_dalek::{Signature, Signer, SigningKey, VerifyingKey};
+use crate::format::signing::{SigningError, StatementKey};
+use ed25519_dalek::{Signature, VerifyingKey};
 
 /// `{1: -8}`: EdDSA.
 pub(crate) const PROTECTED: [u8; 3] = [0xa1, 0x01, 0x27];
@@ -34,15 +35,16 @@ impl Statement {
     }
 
     /// Encodes `payload` and signs it with `key`.
-    pub(crate) fn sign(payload: &[u8], key: &SigningKey) -> Vec<u8> {
+    pub(crate) fn sign(payload: &[u8], key: &dyn StatementKey) -> Result<Vec<u8>, SigningError> {
+        let signature = key.signature(&to_be_signed(payload))?;
         let mut out = Vec::new();
         put_head(&mut out, Major::Tag, COSE_SIGN1);
         put_head(&mut out, Major::Array, 4);
         put_bytes(&mut out, &PROTECTED);
         put_head(&mut out, Major::Map, 0);
         put_bytes(&mut out, payload);
-        put_bytes(&mut out, &key.sign(&to_be_signed(payload)).to_bytes());
-        out
+        put_bytes(&mut out, &signature.to_bytes());
+        Ok(out)
     }
 
     pub(crate) fn signer<'k>(&self, keys: impl IntoIterator<Item = &'k VerifyingKey>) -> Option<&'k VerifyingKey> {

@@ -19,11 +19,12 @@
 use std::collections::BTreeSet;
 
 use ed25519_dalek::pkcs8::DecodePublicKey;
-use ed25519_dalek::{Signature, Signer, SigningKey, VerifyingKey};
+use ed25519_dalek::{Signature, VerifyingKey};
 use sha2::{Digest, Sha256};
 
 pub use crate::format::cbor::CborError;
 use crate::format::cbor::{Major, Reader, put_bytes, put_head, put_text};
+use crate::format::signing::{SigningError, StatementKey};
 use crate::format::statement::{PROTECTED, to_be_signed};
 
 pub const VERSION: u64 = 2;
@@ -61,6 +62,8 @@ pub enum TicketError {
     Signature,
     #[error("not an Ed25519 public key in PEM")]
     Key,
+    #[error(transparent)]
+    Signing(#[from] SigningError),
 }
 
 /// Identifies the chain of sessions of one card. Several cards can share a key; each of them has a seat.
@@ -169,10 +172,11 @@ impl Ticket {
         })
     }
 
-    /// Encodes this ticket and signs it with `key`. Errors: a field out of its range.
-    pub fn sign(&self, key: &SigningKey) -> Result<Vec<u8>, TicketError> {
+    /// Encodes this ticket and signs it with `key`. Errors: a field out of its range; the key does not sign.
+    pub fn sign(&self, key: &dyn StatementKey) -> Result<Vec<u8>, TicketError> {
         self.check()?;
         let payload = self.payload();
+        let signature = key.signature(&to_be_signed(&payload))?;
         let mut out = Vec::with_capacity(payload.len() + 96);
         put_head(&mut out, Major::Tag, COSE_SIGN1);
         put_head(&mut out, Major::Array, 4);
@@ -181,7 +185,7 @@ impl Ticket {
         put_head(&mut out, Major::Unsigned, KID);
         put_bytes(&mut out, &kid(&key.verifying_key()));
         put_bytes(&mut out, &payload);
-        put_bytes(&mut out, &key.sign(&to_be_signed(&payload)).to_bytes());
+        put_bytes(&mut out, &signature.to_bytes());
         Ok(out)
     }
 

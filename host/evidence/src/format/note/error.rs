@@ -1,5 +1,7 @@
 //! The reasons to refuse a note.
 
+use crate::format::signing::SigningError;
+
 /// Largest note in bytes.
 pub const MAX_BYTES: usize = 16 * 1024;
 /// Largest number of signatures on a note.
@@ -21,4 +23,6 @@ pub enum NoteError {
     Inclusion,
     #[error("the note's origin is not that of a card's log")]
     Origin,
+    #[error(transparent)]
+    Signing(#[from] SigningError),
 }

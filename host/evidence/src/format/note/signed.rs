@@ -3,8 +3,10 @@
 use std::fmt;
 
 use base64ct::{Base64, Encoding};
-use ed25519_dalek::{Signature, Signer, SigningKey, VerifyingKey};
+use ed25519_dalek::{Signature, VerifyingKey};
 use sha2::{Digest, Sha256};
+
+use crate::format::signing::StatementKey;
 
 use super::error::{MAX_BYTES, MAX_SIGNATURES, NoteError};
 use portcullis_core::hex;
@@ -122,13 +124,13 @@ impl<'a> Note<'a> {
 }
 
 /// The line, with newline, by which a witness cosigns `text` at the Unix second `time`. Errors: an invalid key name; a
-/// text that no note can have; a time beyond 2^63 - 1.
-pub fn cosign(text: &str, name: &str, key: &SigningKey, time: u64) -> Result<String, NoteError> {
+/// text that no note can have; a time beyond 2^63 - 1; the key does not sign.
+pub fn cosign(text: &str, name: &str, key: &dyn StatementKey, time: u64) -> Result<String, NoteError> {
     let witness = WitnessKey::new(name, key.verifying_key())?;
     if !text.ends_with('\n') || time > MAX_TIME {
         return Err(NoteError::Format("text that can be cosigned"));
     }
-    let signature = key.sign(&message(text, time)).to_bytes();
+    let signature = key.signature(&message(text, time))?.to_bytes();
     let bytes = [&witness.id()[..], &time.to_be_bytes(), &signature].concat();
     Ok(format!("\u{2014} {name} {}\n", Base64::encode_string(&bytes)))
 }

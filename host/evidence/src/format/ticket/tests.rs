@@ -3,6 +3,7 @@ use ed25519_dalek::pkcs8::spki::der::pem::LineEnding;
 use proptest::prelude::*;
 
 use super::*;
+use ed25519_dalek::{Signer, SigningKey};
 
 fn key(seed: u8) -> SigningKey {
     SigningKey::from_bytes(&[seed; 32])
