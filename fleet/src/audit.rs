@@ -12,6 +12,7 @@ use crate::trust::TrustFolder;
 use crate::units::{self, ReplayTask, Unit, VerifyTask};
 use datafusion::arrow::array::Array;
 use datafusion::common::cast::{as_binary_array, as_string_array, as_uint8_array};
+use futures::future::LocalBoxFuture;
 use portcullis_core::hex;
 use portcullis_evidence::verify::Options;
 use portcullis_fleet_core::{Answer, Finding, FleetCode, Outcome, Session, Source, Work};
@@ -60,7 +61,11 @@ pub struct AuditOptions {
 
 /// Audits all bundles in the tables. Errors: the tables cannot be read, or the engine failed. What is wrong with a
 /// bundle or with the tables is a finding.
-pub async fn audit(tables: &Tables, options: &AuditOptions) -> Result<Answer, Error> {
+pub fn audit<'a>(tables: &'a Tables, options: &'a AuditOptions) -> LocalBoxFuture<'a, Result<Answer, Error>> {
+    Box::pin(answer(tables, options))
+}
+
+async fn answer(tables: &Tables, options: &AuditOptions) -> Result<Answer, Error> {
     let engine = Engine::at(&options.place, tables, options.jobs).await?;
     for definition in Definition::of_trust(&options.trust) {
         engine.context().register_udf(definition.function());

@@ -37,6 +37,9 @@ const WATCH: Duration = Duration::from_secs(5);
 /// A query ends after the cluster could not run anything for this long.
 const LOST: Duration = Duration::from_secs(60);
 
+/// Receives the address of a process once it is ready.
+pub type Ready = dyn Fn(SocketAddr) + Send + Sync;
+
 /// Where a scheduler is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SchedulerAddress {

@@ -15,6 +15,7 @@ use datafusion::datasource::file_format::parquet::ParquetFormat;
 use datafusion::datasource::listing::{ListingOptions, ListingTable, ListingTableConfig, ListingTableUrl};
 use datafusion::execution::context::SQLOptions;
 use datafusion::prelude::{DataFrame, SessionConfig, SessionContext};
+use futures::future::LocalBoxFuture;
 use portcullis_fleet_core::Answer;
 use std::sync::Arc;
 
@@ -44,13 +45,17 @@ pub struct Engine {
 impl Engine {
     /// The engine of this process over these tables, with `jobs` threads' worth of partitions. Errors:
     /// [`Error::Engine`].
-    pub async fn new(tables: &Tables, jobs: usize) -> Result<Self, Error> {
-        Self::at(&Place::Here, tables, jobs).await
+    pub fn new(tables: &Tables, jobs: usize) -> LocalBoxFuture<'_, Result<Self, Error>> {
+        Self::at(&Place::Here, tables, jobs)
     }
 
     /// The engine at a place over these tables, with `jobs` threads' worth of partitions. Errors: [`Error::Engine`],
     /// and for a cluster the errors of its scheduler.
-    pub async fn at(place: &Place, tables: &Tables, jobs: usize) -> Result<Self, Error> {
+    pub fn at<'a>(place: &'a Place, tables: &'a Tables, jobs: usize) -> LocalBoxFuture<'a, Result<Self, Error>> {
+        Box::pin(Self::open(place, tables, jobs))
+    }
+
+    async fn open(place: &Place, tables: &Tables, jobs: usize) -> Result<Self, Error> {
         let mut config = SessionConfig::new().with_target_partitions(jobs.max(1)).with_information_schema(true);
         let options = config.options_mut();
         // Columns keep the types with which they were written.
@@ -147,7 +152,11 @@ impl Engine {
     }
 
     /// Runs a query of a user: one statement that only reads. Errors: [`Error::Engine`].
-    pub async fn query(&self, query: &str) -> Result<Vec<RecordBatch>, Error> {
+    pub fn query<'a>(&'a self, query: &'a str) -> LocalBoxFuture<'a, Result<Vec<RecordBatch>, Error>> {
+        Box::pin(self.reading(query))
+    }
+
+    async fn reading(&self, query: &str) -> Result<Vec<RecordBatch>, Error> {
         let options = SQLOptions::new().with_allow_ddl(false).with_allow_dml(false).with_allow_statements(false);
         self.collect(self.context.sql_with_options(query, options).await?).await
     }

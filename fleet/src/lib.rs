@@ -2,6 +2,9 @@
 //! and the comparisons over all of them, in this process or on a cluster.
 //!
 //! The bundles stay the evidence. The tables are an index, which an audit compares with what the cards signed.
+//!
+//! Long functions return boxed futures: those of `async fn` would make each crate that calls them compile the engine's
+//! futures again.
 
 mod audit;
 mod checks;

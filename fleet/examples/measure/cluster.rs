@@ -24,13 +24,13 @@ fn program() -> String {
 /// Runs as a process of the cluster if the arguments say so.
 pub(crate) fn is_process() -> bool {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    let (bind, ready) = (SocketAddr::from(([127, 0, 0, 1], 0)), |address| eprintln!("ready at {address}"));
+    let (bind, ready) = (SocketAddr::from(([127, 0, 0, 1], 0)), |address: SocketAddr| eprintln!("ready at {address}"));
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     match args[..] {
         ["scheduler"] => {
             let options =
                 SchedulerOptions { bind, allow_network: false, executor_timeout: EXECUTOR_TIMEOUT, program: program() };
-            on(2, scheduler(&options, ready)).unwrap();
+            on(2, scheduler(&options, &ready)).unwrap();
         }
         ["executor", url] => {
             let options = ExecutorOptions {
@@ -42,7 +42,7 @@ pub(crate) fn is_process() -> bool {
                 program: program(),
                 wait: WAIT,
             };
-            on(2, executor(&options, ready)).unwrap();
+            on(2, executor(&options, &ready)).unwrap();
         }
         _ => return false,
     }

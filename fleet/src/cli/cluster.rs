@@ -106,7 +106,7 @@ mod with {
             }
             say(&format!("scheduler ready at http://{address}"));
         };
-        serve(processors(), scheduler(&options, ready), "scheduler stopped")
+        serve(processors(), scheduler(&options, &ready), "scheduler stopped")
     }
 
     pub(in super::super) fn run_executor(args: &ExecutorArgs) -> anyhow::Result<u8> {
@@ -121,14 +121,15 @@ mod with {
             program: program()?,
             wait: Duration::from_secs(args.wait.into()),
         };
-        let ready = |address: std::net::SocketAddr| {
+        let url = options.scheduler.url();
+        let ready = move |address: std::net::SocketAddr| {
             if !address.ip().is_loopback() {
                 say(WARNING);
             }
-            say(&format!("executor ready at {address}, {threads} threads, for {}", options.scheduler.url()));
+            say(&format!("executor ready at {address}, {threads} threads, for {url}"));
         };
         // Tasks run on threads of their own.
-        serve(2, executor(&options, ready), "executor stopped")
+        serve(2, executor(&options, &ready), "executor stopped")
     }
 
     fn serve(

@@ -1,7 +1,7 @@
 //! An executor of a cluster.
 
 use super::codec::{LogicalCodec, PhysicalCodec};
-use super::{MESSAGE, SchedulerAddress, check_bind, host_of, probe, stop_signal};
+use super::{MESSAGE, Ready, SchedulerAddress, check_bind, host_of, probe, stop_signal};
 use crate::error::Error;
 use arrow_flight::flight_service_server::FlightServiceServer;
 use ballista_core::config::TaskSchedulingPolicy;
@@ -14,6 +14,7 @@ use ballista_executor::executor_process::{ExecutorProcessConfig, start_executor_
 use ballista_executor::flight_service::BallistaFlightService;
 use ballista_executor::health::ExecutorHealth;
 use datafusion::error::DataFusionError;
+use futures::future::LocalBoxFuture;
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -50,7 +51,11 @@ pub struct ExecutorOptions {
 
 /// Runs an executor until SIGTERM or SIGINT. `ready` receives the address once the scheduler knows the executor.
 /// Errors: it cannot listen, or the scheduler cannot be reached or was lost.
-pub async fn executor(options: &ExecutorOptions, ready: impl FnOnce(SocketAddr)) -> Result<(), Error> {
+pub fn executor<'a>(options: &'a ExecutorOptions, ready: &'a Ready) -> LocalBoxFuture<'a, Result<(), Error>> {
+    Box::pin(serve(options, ready))
+}
+
+async fn serve(options: &ExecutorOptions, ready: &Ready) -> Result<(), Error> {
     check_bind(options.bind, options.allow_network)?;
     let mut stop = Box::pin(stop_signal());
     tokio::select! {

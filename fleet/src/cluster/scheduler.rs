@@ -1,7 +1,7 @@
 //! The scheduler of a cluster.
 
 use super::codec::{LogicalCodec, PhysicalCodec};
-use super::{MESSAGE, check_bind, host_of, register, stop_signal};
+use super::{MESSAGE, Ready, check_bind, host_of, register, stop_signal};
 use crate::error::Error;
 use ballista_core::config::TaskSchedulingPolicy;
 use ballista_core::error::BallistaError;
@@ -11,6 +11,7 @@ use ballista_scheduler::config::SchedulerConfig;
 use ballista_scheduler::scheduler_process::{create_scheduler, start_grpc_service_with_listener};
 use datafusion::prelude::SessionConfig;
 use datafusion_proto::protobuf::{LogicalPlanNode, PhysicalPlanNode};
+use futures::future::LocalBoxFuture;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use tokio::net::TcpListener;
@@ -30,7 +31,11 @@ pub struct SchedulerOptions {
 
 /// Runs a scheduler until SIGTERM or SIGINT. `ready` receives the address at which it listens. Errors: it cannot
 /// listen, or its service failed.
-pub async fn scheduler(options: &SchedulerOptions, ready: impl FnOnce(SocketAddr)) -> Result<(), Error> {
+pub fn scheduler<'a>(options: &'a SchedulerOptions, ready: &'a Ready) -> LocalBoxFuture<'a, Result<(), Error>> {
+    Box::pin(serve(options, ready))
+}
+
+async fn serve(options: &SchedulerOptions, ready: &Ready) -> Result<(), Error> {
     check_bind(options.bind, options.allow_network)?;
     let listen = |source| Error::Listen { address: options.bind, source };
     let listener = TcpListener::bind(options.bind).await.map_err(listen)?;
