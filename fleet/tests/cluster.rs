@@ -86,7 +86,7 @@ fn the_answer_of_a_cluster_is_that_of_one_process_and_of_the_single_verifier() {
     let (here, _) = expect(&scene, &audit("here", &[]), 3);
     let (there, err) = expect(&scene, &audit("there", &["--cluster", &cluster.url, "--jobs", "4"]), 3);
     assert_eq!(there, here);
-    assert!(err.contains("verified: 5 of 5 bundles") && err.contains("tables compared: 4 of 4 bundles"), "{err}");
+    assert!(err.contains("verified: 5 of 5 bundles") && err.contains("tables compared: 4 of 5 bundles"), "{err}");
     let answer: Answer = serde_json::from_str(&there).unwrap();
     let codes = found(&answer);
     for expected in [
@@ -150,7 +150,8 @@ fn long() -> Scene {
     for serial in 1..=24 {
         let mut session = scene.world.session(&scene.world.card, serial, previous);
         session.witness_index = (serial - 1) * 100;
-        session.witness_time = portcullis_test_support::world::START + (serial - 1) * 100_000;
+        // Close to each other, so that the tickets are valid.
+        session.witness_time = portcullis_test_support::world::START + (serial - 1) * 1000;
         fill(&mut session, 40_000);
         previous = sha(session.log.checkpoints.last().unwrap().as_bytes());
         sessions.push(session);
