@@ -41,7 +41,7 @@ pub enum Error {
     Json(#[from] serde_json::Error),
     #[error("`{0}` is not the address of a scheduler: write http://HOST:PORT")]
     SchedulerAddress(String),
-    #[error("`{0}` is not on the loopback interface, and a cluster has no authentication: {network}", network = NETWORK)]
+    #[error("`{0}` is not on the loopback interface, and a cluster has no authentication: {remedy}", remedy = NETWORK)]
     Network(String),
     #[error("`{0}` is not an address that other processes can use: name the address of one interface")]
     Unspecified(std::net::SocketAddr),

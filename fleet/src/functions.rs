@@ -6,7 +6,9 @@ mod tree;
 mod work;
 
 pub(crate) use definition::{Definition, Function};
-pub(crate) use tree::{Tree, tree};
+#[cfg(feature = "cluster")]
+pub(crate) use tree::Tree;
+pub(crate) use tree::tree;
 pub(crate) use work::{Worker, unit_function};
 
 use datafusion::arrow::array::{ArrayRef, BinaryArray, FixedSizeBinaryArray, StringArray};

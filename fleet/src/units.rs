@@ -76,18 +76,18 @@ pub(crate) trait Task: Clone + Send + Sync + 'static {
 }
 
 /// The files of a unit, if their content is the one that was ingested.
-fn files(unit: &Unit) -> Result<Box<dyn Files>, Outcome> {
-    let unread = |what: &dyn std::fmt::Display| failed(&unit.name, &unit.bundle, FleetCode::Unread, what);
+fn files(unit: &Unit) -> Result<Box<dyn Files>, Box<Outcome>> {
+    let unread = |what: &dyn std::fmt::Display| Box::new(failed(&unit.name, &unit.bundle, FleetCode::Unread, what));
     let uri = Url::parse(&unit.uri).map_err(|error| unread(&error))?;
     let of = |error: BundleError| match broken(&unit.name, &unit.bundle, &error) {
-        Ok(outcome) => outcome,
+        Ok(outcome) => Box::new(outcome),
         Err(error) => unread(&error),
     };
     let files = open(&uri).map_err(of)?;
     let found = digest(&*files).map_err(of)?;
     if hex::encode(&found) != unit.bundle {
         let what = format!("the content of {} is not the one that was ingested", unit.uri);
-        return Err(failed(&unit.name, &unit.bundle, FleetCode::BundleChanged, what));
+        return Err(Box::new(failed(&unit.name, &unit.bundle, FleetCode::BundleChanged, what)));
     }
     Ok(files)
 }
@@ -127,7 +127,7 @@ impl Task for VerifyTask {
         let files = match files(unit) {
             Ok(_) if unit.kept => return Reply::kept(),
             Ok(files) => files,
-            Err(outcome) => return Reply::passing(outcome),
+            Err(outcome) => return Reply::passing(*outcome),
         };
         let options = Options { allow_sim: self.allow_sim, at: self.at };
         match verify(&unit.name, &unit.bundle, &*files, Question { trust: self.trust.trust(), options }) {

@@ -6,7 +6,7 @@ use portcullis_fleet::{AuditOptions, Place};
 use sha2::{Digest, Sha256};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Mutex, OnceLock};
 use std::thread;
@@ -133,8 +133,8 @@ pub(crate) fn place(url: &str) -> Place {
 /// A cluster that all tests share: a scheduler and two executors.
 struct Shared {
     url: String,
-    /// The processes end when this process ends, since their shell reads from these.
-    _held: Vec<ChildStdin>,
+    /// The processes end when this process ends, since their shells read from it.
+    _held: Vec<Child>,
 }
 
 /// These options on the shared cluster.
@@ -147,18 +147,19 @@ pub(crate) fn on_shared(options: &AuditOptions) -> AuditOptions {
 
 fn start_shared() -> Shared {
     let folder = std::env::temp_dir();
-    let (scheduler, mut held) = held(&["scheduler", "--bind", "127.0.0.1:0"], "scheduler ready at ");
+    let (scheduler, process) = held(&["scheduler", "--bind", "127.0.0.1:0"], "scheduler ready at ");
+    let mut processes = vec![process];
     let url = scheduler.rsplit(' ').next().unwrap().to_owned();
     for _ in 0..2 {
         let work = folder.display().to_string();
         let args = ["executor", "--scheduler", &url, "--threads", "1", "--work", &work];
-        held.extend(self::held(&args, "executor ready at ").1);
+        processes.push(held(&args, "executor ready at ").1);
     }
-    Shared { url, _held: held }
+    Shared { url, _held: processes }
 }
 
 /// Starts a process that ends when this one does, however that ends. Returns its line with this text.
-fn held(args: &[&str], text: &str) -> (String, Vec<ChildStdin>) {
+fn held(args: &[&str], text: &str) -> (String, Child) {
     const HOLD: &str = r#""$0" "$@" < /dev/null & fleet=$!; cat > /dev/null; kill $fleet; wait $fleet"#;
     let mut command = Command::new("sh");
     command.args(["-c", HOLD]).arg(program()).args(args);
@@ -168,12 +169,11 @@ fn held(args: &[&str], text: &str) -> (String, Vec<ChildStdin>) {
     // Later lines are read too, so that the process never waits for a reader.
     thread::spawn(move || stderr.lines().map_while(Result::ok).for_each(|line| drop(sender.send(line))));
     let deadline = Instant::now() + PATIENCE;
-    loop {
-        let line = lines.recv_timeout(deadline.saturating_duration_since(Instant::now())).expect(text);
-        if line.contains(text) {
-            return (line, vec![child.stdin.take().unwrap()]);
-        }
+    let mut line = String::new();
+    while !line.contains(text) {
+        line = lines.recv_timeout(deadline.saturating_duration_since(Instant::now())).expect(text);
     }
+    (line, child)
 }
 
 /// A copy of the program that is another program file: a byte follows its end.
