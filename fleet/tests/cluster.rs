@@ -185,7 +185,7 @@ fn an_executor_that_is_killed_in_the_middle_changes_nothing_and_costs_at_most_30
     assert_eq!(status.code(), Some(5), "{err}");
     assert_eq!(there, here);
     assert!(err.contains("verified: 24 of 24 bundles"), "{err}");
-    // One executor does all the work after it, so twice the time of one process with two threads is no loss.
+    // One executor does all the work after it: it may take four times as long as one process with two threads.
     let extra = begin.elapsed().saturating_sub(alone * 4);
     assert!(extra.as_secs() < 30, "{extra:?} more than {:?}", alone * 4);
     // The scheduler missed the executor, so it was not idle or forgotten.
