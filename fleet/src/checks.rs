@@ -7,6 +7,7 @@ use datafusion::arrow::array::{
 };
 use datafusion::arrow::datatypes::{DataType, Field, Schema};
 use datafusion::common::cast::{as_string_array, as_uint16_array, as_uint64_array};
+use futures::{StreamExt, TryStreamExt, stream};
 use portcullis_fleet_core::{Finding, FleetCode, Session, Source};
 use std::sync::Arc;
 
@@ -46,16 +47,16 @@ pub(crate) async fn run(engine: &Engine, sessions: &[Session]) -> Result<Vec<Fin
     for view in VIEWS {
         engine.run(view).await?;
     }
-    let mut findings = Vec::new();
-    for (code, query) in CHECKS {
+    let found = CHECKS.map(|(code, query)| async move {
         // An aggregate of text can have another type of text.
         let query = format!(
             "SELECT key, seat, serial, CAST(bundle AS VARCHAR) AS bundle, CAST(detail AS VARCHAR) AS detail FROM ({query})"
         );
-        for batch in engine.run(&query).await? {
-            findings.extend(of_batch(code, &batch)?);
-        }
-    }
+        let batches = engine.run(&query).await?;
+        batches.iter().map(|batch| of_batch(code, batch)).collect::<Result<Vec<_>, Error>>()
+    });
+    let found: Vec<Vec<Vec<Finding>>> = stream::iter(found).buffered(engine.small_queries()).try_collect().await?;
+    let findings = found.into_iter().flatten().flatten().collect();
     engine.context().deregister_table("sessions")?;
     Ok(findings)
 }

@@ -1,10 +1,14 @@
 //! Commands, output and exit codes.
 
+mod cluster;
+
 use anyhow::Context;
 use clap::{Args, Parser, Subcommand};
 use portcullis_core::hex;
-use portcullis_evidence::verify::{Options, Trust};
-use portcullis_fleet::{AuditOptions, Engine, Input, Step, Tables, audit, ingest, page, rows_as_json, rows_as_text};
+use portcullis_evidence::verify::Options;
+use portcullis_fleet::{
+    AuditOptions, Engine, Input, Step, Tables, TrustFolder, audit, ingest, page, rows_as_json, rows_as_text,
+};
 use portcullis_fleet_core::{Answer, Work};
 use portcullis_report::Origin;
 use portcullis_report::escape::{json, printable};
@@ -19,6 +23,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Something in the evidence is contradicted, or a bundle is broken.
 const CONTRADICTED: u8 = 3;
+/// Parts of the work on a cluster, unless `--jobs` names its threads.
+const CLUSTER_JOBS: usize = 16;
 /// Name of the last answer in the folder of results.
 const ANSWER: &str = "answer.json";
 
@@ -26,6 +32,8 @@ const ANSWER: &str = "answer.json";
 ///
 /// `ingest` writes bundles into tables, `audit` verifies the bundles and compares them with each other and with the
 /// tables, `sql` asks the tables, and `report` writes the last answer as a page. The bundles stay the evidence.
+///
+/// `audit` and `sql` run in this process, or with `--cluster` on the processes that `scheduler` and `executor` start.
 ///
 /// Exit codes: 0 affirmed, 5 warned, 10 simulated, 3 contradicted or a broken bundle, 1 an operational error, 2 usage.
 #[derive(Debug, Parser)]
@@ -59,6 +67,18 @@ enum Command {
     /// Write the last answer of `audit` as one HTML page
     #[command(after_help = "Example:\n  fleet report --output audit.html")]
     Report(ReportArgs),
+    /// Run the scheduler of a cluster, until SIGTERM or SIGINT
+    ///
+    /// It plans the queries of `audit --cluster` and `sql --cluster`, and gives their tasks to the executors. It must
+    /// see the tables under the same paths as they do. If it ends, the queries that run on it fail.
+    #[command(after_help = "Examples:\n  fleet scheduler\n  fleet scheduler --bind 10.0.0.7:50050 --allow-network")]
+    Scheduler(cluster::SchedulerArgs),
+    /// Run an executor of a cluster, until SIGTERM or SIGINT
+    ///
+    /// It must be the same program file as the scheduler and the command that asks, and must see the bundles and the
+    /// tables under the same paths.
+    #[command(after_help = "Example:\n  fleet executor --scheduler http://127.0.0.1:50050 --threads 8")]
+    Executor(cluster::ExecutorArgs),
 }
 
 #[derive(Debug, Args)]
@@ -101,6 +121,8 @@ struct AuditArgs {
     seed: Option<String>,
     #[command(flatten)]
     jobs: JobsArgs,
+    #[command(flatten)]
+    place: cluster::PlaceArgs,
     /// Print the answer as JSON
     #[arg(long)]
     json: bool,
@@ -115,14 +137,21 @@ struct WorkArgs {
 
 #[derive(Debug, Args)]
 struct JobsArgs {
-    /// Threads; without it, one per processor
+    /// Threads; without it, one per processor. With `--cluster`, the parts into which the work is divided: as many as
+    /// the executors have threads together; without it, 16
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     jobs: Option<u16>,
 }
 
 impl JobsArgs {
-    fn count(&self) -> usize {
-        self.jobs.map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), usize::from)
+    /// Threads of this process.
+    fn threads(&self) -> usize {
+        self.jobs.map_or_else(processors, usize::from)
+    }
+
+    /// Parts of the work.
+    fn parts(&self, place: &cluster::PlaceArgs) -> usize {
+        if place.is_here() { self.threads() } else { self.jobs.map_or(CLUSTER_JOBS, usize::from) }
     }
 }
 
@@ -136,6 +165,8 @@ struct SqlArgs {
     work: WorkArgs,
     #[command(flatten)]
     jobs: JobsArgs,
+    #[command(flatten)]
+    place: cluster::PlaceArgs,
     /// Print one JSON object per row
     #[arg(long)]
     json: bool,
@@ -157,6 +188,8 @@ pub(crate) fn main() -> ExitCode {
         Command::Audit(args) => run_audit(&args),
         Command::Sql(args) => run_sql(&args),
         Command::Report(args) => run_report(&args),
+        Command::Scheduler(args) => cluster::run_scheduler(&args),
+        Command::Executor(args) => cluster::run_executor(&args),
     };
     match done.and_then(|code| io::stdout().flush().context("cannot write to stdout").map(|()| code)) {
         Ok(code) => ExitCode::from(code),
@@ -190,9 +223,13 @@ fn print(text: &str) -> anyhow::Result<()> {
     writeln!(io::stdout(), "{text}").context("cannot write to stdout")
 }
 
-fn runtime(jobs: usize) -> anyhow::Result<tokio::runtime::Runtime> {
+fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+fn runtime(threads: usize) -> anyhow::Result<tokio::runtime::Runtime> {
     let mut builder = tokio::runtime::Builder::new_multi_thread();
-    builder.worker_threads(jobs).enable_time().build().context("cannot start threads")
+    builder.worker_threads(threads).enable_all().build().context("cannot start threads")
 }
 
 fn run_ingest(args: &IngestArgs) -> anyhow::Result<u8> {
@@ -229,19 +266,20 @@ fn program() -> anyhow::Result<String> {
 }
 
 fn run_audit(args: &AuditArgs) -> anyhow::Result<u8> {
-    let trust = Trust::load(&args.trust, args.allow_sim)?;
-    let jobs = args.jobs.count();
+    let trust = TrustFolder::load(&args.trust, args.allow_sim)?;
+    let program = program()?;
     let options = AuditOptions {
-        trust: Arc::new(trust),
+        trust,
         options: Options { allow_sim: args.allow_sim, at: args.at },
         work: Work::open(&args.work.work)?,
-        program: program()?,
+        place: args.place.place(&program)?,
+        program,
         sample: args.replay,
         seed: args.seed.clone(),
-        jobs,
+        jobs: args.jobs.parts(&args.place),
         progress: Arc::new(Counter::default().into_progress()),
     };
-    let answer = runtime(jobs)?.block_on(async {
+    let answer = runtime(args.jobs.threads())?.block_on(async {
         let tables = Tables::open(&args.tables).await?;
         audit(&tables, &options).await
     })?;
@@ -323,10 +361,10 @@ fn read_answer(work: &Path) -> anyhow::Result<Option<Answer>> {
 }
 
 fn run_sql(args: &SqlArgs) -> anyhow::Result<u8> {
-    let (jobs, answer) = (args.jobs.count(), read_answer(&args.work.work)?);
-    let rows = runtime(jobs)?.block_on(async {
+    let (place, answer) = (args.place.place(&program()?)?, read_answer(&args.work.work)?);
+    let rows = runtime(args.jobs.threads())?.block_on(async {
         let tables = Tables::open(&args.tables).await?;
-        let engine = Engine::new(&tables, jobs).await?;
+        let engine = Engine::at(&place, &tables, args.jobs.parts(&args.place)).await?;
         if let Some(answer) = &answer {
             engine.add_answer(answer)?;
         }

@@ -1,7 +1,9 @@
-//! The SQL engine over the tables: one process, all its cores.
+//! The SQL engine over the tables: this process with all its cores, or a cluster.
 
+#[cfg(feature = "cluster")]
+use crate::cluster::Cluster;
 use crate::error::Error;
-use crate::functions::{columns_hold, decode_checkpoint, decode_note, decode_ticket, tree, tree_root, tree_size};
+use crate::functions::{Definition, tree};
 use crate::rows;
 use crate::tables::Tables;
 use datafusion::arrow::datatypes::{DataType, SchemaRef};
@@ -12,7 +14,8 @@ use datafusion::datasource::MemTable;
 use datafusion::datasource::file_format::parquet::ParquetFormat;
 use datafusion::datasource::listing::{ListingOptions, ListingTable, ListingTableConfig, ListingTableUrl};
 use datafusion::execution::context::SQLOptions;
-use datafusion::prelude::{SessionConfig, SessionContext};
+use datafusion::prelude::{DataFrame, SessionConfig, SessionContext};
+use futures::future::LocalBoxFuture;
 use portcullis_fleet_core::Answer;
 use std::sync::Arc;
 
@@ -23,40 +26,83 @@ const VIEWS: [&str; 3] = [
     include_str!("sql/view-notes.sql"),
 ];
 
+/// Where queries run.
+#[derive(Clone, Debug, Default)]
+pub enum Place {
+    /// In this process.
+    #[default]
+    Here,
+    #[cfg(feature = "cluster")]
+    Cluster(Cluster),
+}
+
 /// The engine with the tables `records`, `bundles`, `tickets`, `checkpoints` and `notes`.
 pub struct Engine {
     context: SessionContext,
+    place: Place,
 }
 
 impl Engine {
-    /// The engine over these tables, with `jobs` threads' worth of partitions. Errors: [`Error::Engine`].
-    pub async fn new(tables: &Tables, jobs: usize) -> Result<Self, Error> {
+    /// The engine of this process over these tables, with `jobs` threads' worth of partitions. Errors:
+    /// [`Error::Engine`].
+    pub fn new(tables: &Tables, jobs: usize) -> LocalBoxFuture<'_, Result<Self, Error>> {
+        Self::at(&Place::Here, tables, jobs)
+    }
+
+    /// The engine at a place over these tables, with `jobs` threads' worth of partitions. Errors: [`Error::Engine`],
+    /// and for a cluster the errors of its scheduler.
+    pub fn at<'a>(place: &'a Place, tables: &'a Tables, jobs: usize) -> LocalBoxFuture<'a, Result<Self, Error>> {
+        Box::pin(Self::open(place, tables, jobs))
+    }
+
+    async fn open(place: &Place, tables: &Tables, jobs: usize) -> Result<Self, Error> {
         let mut config = SessionConfig::new().with_target_partitions(jobs.max(1)).with_information_schema(true);
         let options = config.options_mut();
         // Columns keep the types with which they were written.
         options.execution.parquet.schema_force_view_types = false;
         options.sql_parser.map_string_types_to_utf8view = false;
-        let context = SessionContext::new_with_config(config);
+        let context = match place {
+            Place::Here => SessionContext::new_with_config(config),
+            #[cfg(feature = "cluster")]
+            Place::Cluster(cluster) => cluster.context(config).await?,
+        };
         context.register_object_store(tables.url(), tables.store());
-        let engine = Self { context };
+        let engine = Self { context, place: place.clone() };
         engine.listing(tables, "records", "records", rows::records(), rows::partitions())?;
         engine.listing(tables, "bundles", "bundles", rows::bundles(), Vec::new())?;
         engine.listing(tables, "checkpoint_files", "checkpoints", rows::checkpoints(), Vec::new())?;
         engine.listing(tables, "note_files", "notes", rows::statements(), Vec::new())?;
         engine.listing(tables, "ticket_files", "tickets", rows::statements(), Vec::new())?;
-        for function in [tree_root(), tree_size(), columns_hold(), decode_ticket(), decode_checkpoint(), decode_note()]
-        {
-            engine.context.register_udf(function);
+        for definition in Definition::PLAIN {
+            engine.context.register_udf(definition.function());
         }
         engine.context.register_udaf(tree());
         for view in VIEWS {
-            engine.context.sql(view).await?.collect().await?;
+            engine.run(view).await?;
         }
         Ok(engine)
     }
 
     pub(crate) const fn context(&self) -> &SessionContext {
         &self.context
+    }
+
+    #[cfg(feature = "cluster")]
+    pub(crate) const fn cluster(&self) -> Option<&Cluster> {
+        match &self.place {
+            Place::Here => None,
+            Place::Cluster(cluster) => Some(cluster),
+        }
+    }
+
+    /// How many small queries should run at one time. A query of this process uses all threads already; one on a
+    /// cluster waits for its stages most of the time.
+    pub(crate) const fn small_queries(&self) -> usize {
+        match self.place {
+            Place::Here => 1,
+            #[cfg(feature = "cluster")]
+            Place::Cluster(_) => 8,
+        }
     }
 
     fn listing(
@@ -93,13 +139,26 @@ impl Engine {
 
     /// Runs a query of this program.
     pub(crate) async fn run(&self, query: &str) -> Result<Vec<RecordBatch>, Error> {
-        Ok(self.context.sql(query).await?.collect().await?)
+        self.collect(self.context.sql(query).await?).await
+    }
+
+    /// Runs a query where this engine runs queries.
+    pub(crate) async fn collect(&self, query: DataFrame) -> Result<Vec<RecordBatch>, Error> {
+        match &self.place {
+            Place::Here => Ok(query.collect().await?),
+            #[cfg(feature = "cluster")]
+            Place::Cluster(cluster) => cluster.collect(query).await,
+        }
     }
 
     /// Runs a query of a user: one statement that only reads. Errors: [`Error::Engine`].
-    pub async fn query(&self, query: &str) -> Result<Vec<RecordBatch>, Error> {
+    pub fn query<'a>(&'a self, query: &'a str) -> LocalBoxFuture<'a, Result<Vec<RecordBatch>, Error>> {
+        Box::pin(self.reading(query))
+    }
+
+    async fn reading(&self, query: &str) -> Result<Vec<RecordBatch>, Error> {
         let options = SQLOptions::new().with_allow_ddl(false).with_allow_dml(false).with_allow_statements(false);
-        Ok(self.context.sql_with_options(query, options).await?.collect().await?)
+        self.collect(self.context.sql_with_options(query, options).await?).await
     }
 }
 

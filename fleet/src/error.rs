@@ -8,6 +8,10 @@ use portcullis_evidence::bundle::BundleError;
 use portcullis_fleet_core::WorkError;
 use std::path::PathBuf;
 
+/// What to do about an address outside the loopback interface.
+const NETWORK: &str = "whoever reaches a port can run queries and read files with the rights of the process, and can \
+    change answers. Use loopback, or say `--allow-network` on a network that only the auditor reaches";
+
 /// Why a command could not be completed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -35,6 +39,38 @@ pub enum Error {
     Column(&'static str),
     #[error("a result is no JSON: {0}")]
     Json(#[from] serde_json::Error),
+    #[error("`{0}` is not the address of a scheduler: write http://HOST:PORT")]
+    SchedulerAddress(String),
+    #[error("`{0}` is not on the loopback interface, and a cluster has no authentication: {remedy}", remedy = NETWORK)]
+    Network(String),
+    #[error("`{0}` is not an address that other processes can use: name the address of one interface")]
+    Unspecified(std::net::SocketAddr),
+    #[error("cannot listen on {address}: {source}")]
+    Listen { address: std::net::SocketAddr, source: std::io::Error },
+    #[error(
+        "the scheduler at {scheduler} cannot be reached ({why}): start it with `fleet scheduler --bind HOST:PORT`, and \
+         give its address here"
+    )]
+    NoScheduler { scheduler: String, why: String },
+    #[error("what answers at {0} is not a scheduler of a cluster: give the address that `fleet scheduler` prints")]
+    NotScheduler(String),
+    #[error(
+        "the scheduler at {scheduler} has had no executor for {seconds} s: start one with `fleet executor --scheduler \
+         {scheduler}`"
+    )]
+    NoExecutor { scheduler: String, seconds: u64 },
+    #[error(
+        "a process of the cluster at {scheduler} is another build of fleet, or not fleet: start the scheduler, all \
+         executors and this command from the same program file (the cluster's own words: {why})"
+    )]
+    OtherProgram { scheduler: String, why: String },
+    #[error("the cluster at {scheduler} failed; its processes write more to their stderr: {why}")]
+    Cluster { scheduler: String, why: String },
+    #[error(
+        "an executor cannot read `{0}` as this machine can: the scheduler, all executors and this machine must see the \
+         bundles and the tables under the same paths"
+    )]
+    NotShared(String),
     #[error("the audit was stopped; run it again with the same folder of results, and it goes on")]
     Stopped,
 }

@@ -1,11 +1,14 @@
 //! The SQL functions: adapters from columns to the functions over evidence.
 
 mod decode;
+mod definition;
 mod tree;
 mod work;
 
-pub(crate) use decode::{checkpoint_signed, columns_hold, decode_checkpoint, decode_note, decode_ticket, signer_of};
-pub(crate) use tree::{tree, tree_root, tree_size};
+pub(crate) use definition::{Definition, Function};
+#[cfg(feature = "cluster")]
+pub(crate) use tree::Tree;
+pub(crate) use tree::tree;
 pub(crate) use work::{Worker, unit_function};
 
 use datafusion::arrow::array::{ArrayRef, BinaryArray, FixedSizeBinaryArray, StringArray};

@@ -7,6 +7,7 @@ use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::arrow::record_batch::RecordBatch;
 use datafusion::object_store::buffered::BufWriter;
 use datafusion::parquet::arrow::AsyncArrowWriter;
+use futures::future::LocalBoxFuture;
 use portcullis_core::hex;
 use portcullis_evidence::bundle::{self, Bundle, BundleError, Files, Snapshot};
 use portcullis_evidence::ticket::Ticket;
@@ -47,7 +48,15 @@ pub struct Ingested {
 
 /// Ingests one input. An input that is in the tables already is not written again. Errors: the input cannot be read,
 /// or the tables cannot be written. A broken bundle is not an error.
-pub async fn ingest(tables: &Tables, input: &Input, progress: &mut dyn FnMut(u64)) -> Result<Ingested, Error> {
+pub fn ingest<'a>(
+    tables: &'a Tables,
+    input: &'a Input,
+    progress: &'a mut dyn FnMut(u64),
+) -> LocalBoxFuture<'a, Result<Ingested, Error>> {
+    Box::pin(ingest_one(tables, input, progress))
+}
+
+async fn ingest_one(tables: &Tables, input: &Input, progress: &mut dyn FnMut(u64)) -> Result<Ingested, Error> {
     match input {
         Input::Bundle(path) => ingest_bundle(tables, path, progress).await,
         Input::Ticket(path) => ingest_statement(tables, "tickets", path).await,

@@ -1,23 +1,32 @@
 //! Audits the bundles of many cards: bundles become Parquet tables, and one SQL engine runs the verifier, the trees
-//! and the comparisons over all of them.
+//! and the comparisons over all of them, in this process or on a cluster.
 //!
 //! The bundles stay the evidence. The tables are an index, which an audit compares with what the cards signed.
+//!
+//! Long functions return boxed futures: those of `async fn` would make each crate that calls them compile the engine's
+//! futures again.
 
 mod audit;
 mod checks;
+#[cfg(feature = "cluster")]
+pub mod cluster;
 mod engine;
 mod error;
 mod functions;
 mod ingest;
 mod page;
 mod rows;
+mod run;
 mod tables;
 mod trees;
+mod trust;
+mod units;
 
 pub use audit::{AuditOptions, Step, audit};
-pub use engine::{Engine, rows_as_json, rows_as_text};
+pub use engine::{Engine, Place, rows_as_json, rows_as_text};
 pub use error::Error;
 pub use ingest::{Ingested, Input, ingest};
 pub use page::page;
 pub use rows::{RecordRows, write_options};
 pub use tables::Tables;
+pub use trust::TrustFolder;

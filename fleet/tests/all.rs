@@ -1,6 +1,8 @@
 //! One program for all tests, so that the engine is linked once.
 #![cfg(test)]
 
+#[cfg(feature = "cluster")]
+mod cluster;
 mod contradictions;
 mod program;
 mod support;

@@ -349,7 +349,7 @@ fn a_broken_bundle_and_one_that_is_gone() {
     let place = scene.ingest(&scene.all_but(&[]));
     std::fs::remove_dir_all(scene.path("2")).unwrap();
     std::fs::write(scene.path("3/README.md"), "another text\n").unwrap();
-    let answer = crate::support::run(&place, &scene.options()).unwrap();
+    let answer = scene.audit(&place, &scene.options());
     let expected = set(&[("2", "unread"), ("3", "bundle-changed"), ("-", "serial-missing")]);
     assert_eq!(found(&answer), expected, "{:#?}", answer.findings);
 }

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The Parquet files below a folder, in order.
-fn files(folder: &Path) -> Vec<PathBuf> {
+pub(crate) fn files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -40,7 +40,7 @@ fn rows(path: &Path) -> RecordBatch {
     datafusion::arrow::compute::concat_batches(&batches[0].schema(), &batches).unwrap()
 }
 
-fn rewrite(path: &Path, change: impl FnOnce(RecordBatch) -> RecordBatch) {
+pub(crate) fn rewrite(path: &Path, change: impl FnOnce(RecordBatch) -> RecordBatch) {
     let rows = change(rows(path));
     let mut writer = ArrowWriter::try_new(File::create(path).unwrap(), rows.schema(), Some(write_options())).unwrap();
     writer.write(&rows).unwrap();
@@ -48,7 +48,7 @@ fn rewrite(path: &Path, change: impl FnOnce(RecordBatch) -> RecordBatch) {
 }
 
 /// Replaces a column.
-fn with_column(rows: &RecordBatch, name: &str, column: ArrayRef) -> RecordBatch {
+pub(crate) fn with_column(rows: &RecordBatch, name: &str, column: ArrayRef) -> RecordBatch {
     let at = rows.schema().index_of(name).unwrap();
     let mut columns = rows.columns().to_vec();
     columns[at] = column;
@@ -125,7 +125,7 @@ fn lies_in_the_tables_are_found() {
         let scene = Scene::new();
         let place = scene.ingest(&scene.all_but(&[]));
         lie(&scene);
-        let answer = run(&place, &scene.options()).unwrap();
+        let answer = scene.audit(&place, &scene.options());
         assert_eq!(found(&answer), set(expected), "{name}: {:#?}", answer.findings);
         assert_eq!(answer.exit_code, 3, "{name}");
     }
@@ -198,12 +198,12 @@ fn a_replay_difference() {
     (options.sample, options.seed) = (100, Some("seed".to_owned()));
 
     let place = scene.ingest(&[scene.bundle("honest", &honest.files())]);
-    let answer = run(&place, &options).unwrap();
+    let answer = scene.audit(&place, &options);
     assert_eq!((found(&answer), answer.sessions[0].replay), (set(&[]), Some(4)), "{:#?}", answer.findings);
 
     let scene = Scene::new();
     let place = scene.ingest(&[scene.bundle("differs", &differs.files())]);
-    let answer = run(&place, &options).unwrap();
+    let answer = scene.audit(&place, &options);
     assert_eq!(found(&answer), set(&[("differs", "replay-differs")]), "{:#?}", answer.findings);
     // Without a replay, nothing shows it.
     assert_eq!(found(&run(&place, &scene.options()).unwrap()), set(&[]));

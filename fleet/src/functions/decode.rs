@@ -1,14 +1,15 @@
 //! Functions that read statements and records from their bytes.
 
-use super::{arrays, at, binary, fixed, text};
+use super::{Definition, Function, arrays, at, binary, fixed, text};
 use crate::rows::{BYTES, RECORD};
+use crate::trust::TrustFolder;
 use datafusion::arrow::array::{
     Array, ArrayRef, BooleanArray, StringArray, StructArray, UInt8Array, UInt16Array, UInt32Array, UInt64Array,
 };
 use datafusion::arrow::datatypes::{DataType, Field, Fields};
 use datafusion::common::cast::{as_uint16_array, as_uint32_array, as_uint64_array};
 use datafusion::error::Result;
-use datafusion::logical_expr::{ColumnarValue, ScalarUDF, Volatility, create_udf};
+use datafusion::logical_expr::{ColumnarValue, ScalarUDF, Volatility};
 use portcullis_core::hex;
 use portcullis_evidence::certificate::verify_chain;
 use portcullis_evidence::checkpoint::SignedCheckpoint;
@@ -22,7 +23,7 @@ use std::sync::Arc;
 type Part<T> = (&'static str, DataType, fn(&[Option<T>]) -> ArrayRef);
 
 /// A function that decodes a message into a struct. All fields are null for a malformed message.
-fn decoder<T: 'static>(name: &str, parse: fn(&[u8]) -> Option<T>, parts: &'static [Part<T>]) -> ScalarUDF {
+fn decoder<T: 'static>(definition: Definition, parse: fn(&[u8]) -> Option<T>, parts: &'static [Part<T>]) -> ScalarUDF {
     let fields: Fields = parts.iter().map(|(name, kind, _)| Field::new(*name, kind.clone(), true)).collect();
     let of = fields.clone();
     let decode = move |args: &[ColumnarValue]| -> Result<ColumnarValue> {
@@ -31,7 +32,7 @@ fn decoder<T: 'static>(name: &str, parse: fn(&[u8]) -> Option<T>, parts: &'stati
         let columns = parts.iter().map(|(_, _, column)| column(&rows)).collect();
         Ok(ColumnarValue::Array(Arc::new(StructArray::try_new(of.clone(), columns, None)?)))
     };
-    create_udf(name, vec![DataType::Binary], DataType::Struct(fields), Volatility::Immutable, Arc::new(decode))
+    Function::of(definition, vec![DataType::Binary], DataType::Struct(fields), Volatility::Immutable, decode)
 }
 
 fn texts<T>(rows: &[Option<T>], value: impl Fn(&T) -> Option<String>) -> ArrayRef {
@@ -64,7 +65,7 @@ pub(crate) fn decode_ticket() -> ScalarUDF {
         ("not_after", DataType::UInt64, |rows| numbers(rows, |row| row.content.not_after)),
         ("issuer", DataType::Utf8, |rows| texts(rows, |row| Some(row.content.issuer.clone()))),
     ];
-    decoder("decode_ticket", |message| Ticket::parse(message).ok(), PARTS)
+    decoder(Definition::DecodeTicket, |message| Ticket::parse(message).ok(), PARTS)
 }
 
 /// `decode_checkpoint(message)`.
@@ -85,10 +86,10 @@ pub(crate) fn decode_checkpoint() -> ScalarUDF {
             Arc::new(UInt32Array::from_iter(rows.iter().map(|row| Some(row.as_ref()?.checkpoint.wire.epoch.get()))))
         }),
     ];
-    decoder("decode_checkpoint", |message| SignedCheckpoint::parse(message).ok(), PARTS)
+    decoder(Definition::DecodeCheckpoint, |message| SignedCheckpoint::parse(message).ok(), PARTS)
 }
 
-/// `decode_note(content)`. Nothing of it is checked: see [`signer_of`].
+/// `decode_note(content)`. Nothing of it is checked: see [`note_signer`].
 pub(crate) fn decode_note() -> ScalarUDF {
     type Parsed = (WitnessProof, portcullis_evidence::ticket::Chain);
     const PARTS: &[Part<Parsed>] = &[
@@ -103,25 +104,31 @@ pub(crate) fn decode_note() -> ScalarUDF {
         let chain = Head::parse(Note::parse(&proof.note).ok()?.text).ok()?.chain().ok()?;
         Some((proof, chain))
     };
-    decoder("decode_note", parse, PARTS)
+    decoder(Definition::DecodeNote, parse, PARTS)
 }
 
-/// `ticket_signer(content)` and `note_signer(content)`: the trusted key that signed; null if none did.
-pub(crate) fn signer_of(trust: &Arc<Trust>) -> [ScalarUDF; 2] {
-    let function = |name: &str, signer: fn(&Trust, &[u8]) -> Option<String>| {
-        let trust = Arc::clone(trust);
-        let signers = move |args: &[ColumnarValue]| -> Result<ColumnarValue> {
-            let args = arrays(args)?;
-            let signers = binary(&args, 0)?.iter().map(|content| signer(&trust, content?));
-            Ok(ColumnarValue::Array(Arc::new(StringArray::from_iter(signers))))
-        };
-        create_udf(name, vec![DataType::Binary], DataType::Utf8, Volatility::Stable, Arc::new(signers))
-    };
-    let ticket = |trust: &Trust, content: &[u8]| trust.issuer(&Ticket::parse(content).ok()?).ok()?.file;
-    let note = |trust: &Trust, content: &[u8]| {
+/// `ticket_signer(content)`: the trusted key that signed a ticket; null if none did.
+pub(crate) fn ticket_signer(trust: &TrustFolder) -> ScalarUDF {
+    signer(Definition::TicketSigner(trust.clone()), trust, |trust, content| {
+        trust.issuer(&Ticket::parse(content).ok()?).ok()?.file
+    })
+}
+
+/// `note_signer(content)`: the trusted witness that signed a note; null if none did.
+pub(crate) fn note_signer(trust: &TrustFolder) -> ScalarUDF {
+    signer(Definition::NoteSigner(trust.clone()), trust, |trust, content| {
         portcullis_evidence::note::verify(content, &trust.witnesses).ok().map(|seen| seen.witness)
+    })
+}
+
+fn signer(definition: Definition, trust: &TrustFolder, signer: fn(&Trust, &[u8]) -> Option<String>) -> ScalarUDF {
+    let trust = Arc::clone(trust.trust());
+    let signers = move |args: &[ColumnarValue]| -> Result<ColumnarValue> {
+        let args = arrays(args)?;
+        let signers = binary(&args, 0)?.iter().map(|content| signer(&trust, content?));
+        Ok(ColumnarValue::Array(Arc::new(StringArray::from_iter(signers))))
     };
-    [function("ticket_signer", ticket), function("note_signer", note)]
+    Function::of(definition, vec![DataType::Binary], DataType::Utf8, Volatility::Stable, signers)
 }
 
 /// A certificate, those between it and the root, and the key of the card if a trusted root certified it.
@@ -129,8 +136,9 @@ type Certified<'a> = (&'a [u8], &'a [u8], Option<[u8; 32]>);
 
 /// `checkpoint_signed(message, certificate, chain)`: whether a card signed that a trusted root certified. When the
 /// certificate was valid is a question for the verifier of the bundle.
-pub(crate) fn checkpoint_signed(trust: &Arc<Trust>) -> ScalarUDF {
-    let trust = Arc::clone(trust);
+pub(crate) fn checkpoint_signed(trust: &TrustFolder) -> ScalarUDF {
+    let definition = Definition::CheckpointSigned(trust.clone());
+    let trust = Arc::clone(trust.trust());
     let signed = move |args: &[ColumnarValue]| -> Result<ColumnarValue> {
         let args = arrays(args)?;
         let (messages, certificates, chains) = (binary(&args, 0)?, binary(&args, 1)?, binary(&args, 2)?);
@@ -149,7 +157,7 @@ pub(crate) fn checkpoint_signed(trust: &Arc<Trust>) -> ScalarUDF {
         Ok(ColumnarValue::Array(Arc::new(BooleanArray::from_iter(rows))))
     };
     let inputs = vec![DataType::Binary; 3];
-    create_udf("checkpoint_signed", inputs, DataType::Boolean, Volatility::Stable, Arc::new(signed))
+    Function::of(definition, inputs, DataType::Boolean, Volatility::Stable, signed)
 }
 
 /// `columns_hold(record, record_index, tick, kind, slot, sequence, determination, stage, fault)`: whether the decoded
@@ -190,5 +198,5 @@ pub(crate) fn columns_hold() -> ScalarUDF {
         DataType::Utf8,
         DataType::UInt16,
     ];
-    create_udf("columns_hold", inputs, DataType::Boolean, Volatility::Immutable, Arc::new(hold))
+    Function::of(Definition::ColumnsHold, inputs, DataType::Boolean, Volatility::Immutable, hold)
 }

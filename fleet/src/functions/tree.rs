@@ -2,7 +2,7 @@
 //!
 //! The index of a record comes from its own bytes, not from a column.
 
-use super::{arrays, binary};
+use super::{Definition, Function, arrays, binary};
 use crate::rows::{BYTES, RECORD};
 use datafusion::arrow::array::{
     Array, ArrayRef, BinaryArray, BinaryBuilder, BooleanArray, FixedSizeBinaryArray, StringArray, UInt64Array,
@@ -16,7 +16,7 @@ use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
 use datafusion::logical_expr::utils::AggregateOrderSensitivity;
 use datafusion::logical_expr::{
     Accumulator, AggregateUDF, AggregateUDFImpl, ColumnarValue, EmitTo, GroupsAccumulator, ScalarUDF, Signature,
-    Volatility, create_udf,
+    Volatility,
 };
 use portcullis_core::hex;
 use portcullis_evidence::tree::leaf;
@@ -36,7 +36,7 @@ pub(crate) fn tree_root() -> ScalarUDF {
         let hex = |set: Option<Subtrees>| set?.root().ok().map(|(_, root)| hex::encode(&root));
         Ok(ColumnarValue::Array(Arc::new(StringArray::from_iter(roots.into_iter().map(hex)))))
     };
-    create_udf("tree_root", vec![DataType::Binary], DataType::Utf8, Volatility::Immutable, Arc::new(root))
+    Function::of(Definition::TreeRoot, vec![DataType::Binary], DataType::Utf8, Volatility::Immutable, root)
 }
 
 /// `tree_size(tree)`: the number of records; null where [`tree_root`] is null.
@@ -46,7 +46,7 @@ pub(crate) fn tree_size() -> ScalarUDF {
         let sizes = sets(binary(&args, 0)?)?.into_iter().map(|set| set?.root().ok().map(|(size, _)| size));
         Ok(ColumnarValue::Array(Arc::new(UInt64Array::from_iter(sizes))))
     };
-    create_udf("tree_size", vec![DataType::Binary], DataType::UInt64, Volatility::Immutable, Arc::new(size))
+    Function::of(Definition::TreeSize, vec![DataType::Binary], DataType::UInt64, Volatility::Immutable, size)
 }
 
 fn sets(states: &BinaryArray) -> Result<Vec<Option<Subtrees>>> {
@@ -57,8 +57,9 @@ fn decode(state: &[u8]) -> Result<Subtrees> {
     Subtrees::from_bytes(state).map_err(|error| DataFusionError::External(Box::new(error)))
 }
 
+/// The aggregate of [`tree`].
 #[derive(Debug, PartialEq, Eq, Hash)]
-struct Tree {
+pub(crate) struct Tree {
     signature: Signature,
 }
 

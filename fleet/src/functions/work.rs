@@ -1,11 +1,12 @@
 //! Functions that run one unit of work per row: `verify_bundle` and `replay_bundle`.
 
-use super::{arrays, at, text};
+use super::{Function, arrays, at, text};
+use crate::units::{Task, Unit};
 use datafusion::arrow::array::{Array, StringArray};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{DataFusionError, exec_err};
 use datafusion::error::Result;
-use datafusion::logical_expr::{ColumnarValue, ScalarUDF, Volatility, create_udf};
+use datafusion::logical_expr::{ColumnarValue, ScalarUDF, Volatility};
 use std::sync::Arc;
 use tokio::task::block_in_place;
 
@@ -13,21 +14,34 @@ use tokio::task::block_in_place;
 pub(crate) type Worker = Arc<dyn Fn(&str) -> std::result::Result<String, crate::Error> + Send + Sync>;
 
 /// A function over one column of JSON, for runtimes with several threads. The engine gives each batch to one of its
-/// threads; a batch of one row is one unit.
+/// threads; a batch of one row is one unit. Only this process can run it.
 pub(crate) fn unit_function(name: &str, worker: Worker) -> ScalarUDF {
-    let run = move |args: &[ColumnarValue]| -> Result<ColumnarValue> {
-        let args = arrays(args)?;
-        let units = text(&args, 0)?;
-        let mut results = Vec::with_capacity(units.len());
-        for row in 0..units.len() {
-            let Some(unit) = at(units, row) else { return exec_err!("a unit of work is null") };
-            // A unit is long. The thread's other tasks, which wait for their turn, go to another thread.
-            let result = block_in_place(|| worker(unit));
-            results.push(result.map_err(|error| DataFusionError::External(Box::new(error)))?);
-        }
-        Ok(ColumnarValue::Array(Arc::new(StringArray::from(results))))
-    };
-    create_udf(name, vec![DataType::Utf8], DataType::Utf8, Volatility::Volatile, Arc::new(run))
+    Function::here(name, move |args| over_units(args, &*worker))
+}
+
+/// The function of a task that any process of a cluster can run. It keeps no results and reports no progress: whoever
+/// asks does that, with the replies.
+pub(super) fn remote_function<T: Task>(task: &T) -> ScalarUDF {
+    let (definition, task) = (task.definition(), task.clone());
+    let worker = move |unit: &str| Ok(serde_json::to_string(&task.run(&serde_json::from_str::<Unit>(unit)?))?);
+    let run = move |args: &[ColumnarValue]| over_units(args, &worker);
+    Function::of(definition, vec![DataType::Utf8], DataType::Utf8, Volatility::Volatile, run)
+}
+
+fn over_units(
+    args: &[ColumnarValue],
+    worker: &dyn Fn(&str) -> std::result::Result<String, crate::Error>,
+) -> Result<ColumnarValue> {
+    let args = arrays(args)?;
+    let units = text(&args, 0)?;
+    let mut results = Vec::with_capacity(units.len());
+    for row in 0..units.len() {
+        let Some(unit) = at(units, row) else { return exec_err!("a unit of work is null") };
+        // A unit is long. The thread's other tasks, which wait for their turn, go to another thread.
+        let result = block_in_place(|| worker(unit));
+        results.push(result.map_err(|error| DataFusionError::External(Box::new(error)))?);
+    }
+    Ok(ColumnarValue::Array(Arc::new(StringArray::from(results))))
 }
 
 #[cfg(test)]

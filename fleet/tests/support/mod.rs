@@ -8,9 +8,12 @@
     reason = "test support: a broken scene must stop the test, and each test binary uses a part of it"
 )]
 
+#[cfg(feature = "cluster")]
+pub(crate) mod cluster;
+
 use portcullis_evidence::bundle::MemoryFiles;
 use portcullis_evidence::verify::{Options, Trust};
-use portcullis_fleet::{AuditOptions, Error, Input, Step, Tables, audit, ingest};
+use portcullis_fleet::{AuditOptions, Error, Input, Place, Step, Tables, TrustFolder, audit, ingest};
 use portcullis_fleet_core::{Answer, Work};
 use portcullis_test_support::world::{self, Parts, START, World, sha};
 use std::collections::BTreeSet;
@@ -95,13 +98,14 @@ impl Scene {
 
     pub(crate) fn options(&self) -> AuditOptions {
         AuditOptions {
-            trust: Arc::new(self.trust()),
+            trust: TrustFolder::load(&self.path("trust"), false).unwrap(),
             options: Options::default(),
             work: Work::default(),
             program: "test".to_owned(),
             sample: 0,
             seed: None,
             jobs: 2,
+            place: Place::Here,
             progress: Arc::new(|_| Ok(())),
         }
     }
@@ -109,7 +113,19 @@ impl Scene {
     /// The answer about these inputs.
     pub(crate) fn answer(&self, inputs: &[Input]) -> Answer {
         let place = self.ingest(inputs);
-        run(&place, &self.options()).unwrap()
+        self.audit(&place, &self.options())
+    }
+
+    /// The answer about these tables. Where there is a cluster, it must give the same one.
+    pub(crate) fn audit(&self, tables: &str, options: &AuditOptions) -> Answer {
+        let answer = run(tables, options).unwrap();
+        #[cfg(feature = "cluster")]
+        {
+            let on_cluster = run(tables, &cluster::on_shared(options)).unwrap();
+            let json = |answer: &Answer| serde_json::to_string_pretty(answer).unwrap();
+            assert_eq!(json(&on_cluster), json(&answer), "the cluster's answer is another one");
+        }
+        answer
     }
 
     /// The findings about these inputs.
@@ -119,7 +135,7 @@ impl Scene {
 }
 
 pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_time().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     runtime.block_on(future)
 }
 

@@ -22,7 +22,7 @@ pub use code::{Code, PeriodCode, ReplayCode, SeriesCode};
 pub use findings::{Conclusion, Properties, Reason};
 pub use property::{Property, Status};
 pub use report::{Assurance, Modes, Options, ProfileUse, Report, RuleCount, Summary, WithholdingUse};
-pub use trust::{Signer, Trust, TrustError, TrustFile, TrustedKey};
+pub use trust::{Signer, Trust, TrustError, TrustFile, TrustTexts, TrustedKey};
 
 use crate::format::bundle::{self, Bundle, BundleError, Files, Snapshot};
 use crate::format::certificate::{Class, DeviceCertificate};

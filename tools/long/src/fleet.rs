@@ -12,14 +12,19 @@ use std::process::Command;
 const TARGET: &str = "target/fleet";
 /// Number of records of the measurement.
 const RECORDS: &str = "20000000";
+/// Tests, clippy and the measurement cover the cluster too. The tests run all scenes on both.
+pub(crate) const CLUSTER: &str = "--features=cluster";
 
 pub(crate) fn run(tally: &mut Tally) -> Result<()> {
-    cargo_test::counted(tally, of_fleet(&["test", "--release", "--locked", "--no-fail-fast"])?)?;
-    let mut clippy = of_fleet(&["clippy", "--release", "--locked", "--all-targets", "--", "-D", "warnings"])?;
+    cargo_test::counted(tally, of_fleet(&["test", "--release", "--locked", "--no-fail-fast", CLUSTER])?)?;
+    let mut clippy = of_fleet(&["clippy", "--release", "--locked", "--all-targets", CLUSTER, "--", "-D", "warnings"])?;
     tally.check("clippy of fleet", tool::run(&mut clippy));
+    // The default build, without the cluster: other features of the engine, and code that only it has.
+    let mut embedded = of_fleet(&["clippy", "--release", "--locked", "--all-targets", "--", "-D", "warnings"])?;
+    tally.check("clippy of fleet without the cluster", tool::run(&mut embedded));
     fleet_load::run(tally, &of_fleet)?;
     say("rates on this machine");
-    let mut measure = of_fleet(&["run", "--release", "--locked", "--example", "measure", "--", RECORDS])?;
+    let mut measure = of_fleet(&["run", "--release", "--locked", CLUSTER, "--example", "measure", "--", RECORDS])?;
     tally.check("rates of fleet", tool::run(&mut measure));
     Ok(())
 }

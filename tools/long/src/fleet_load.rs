@@ -1,5 +1,6 @@
 //! A fleet under load, and the audit of what it leaves: first as it is, then with planted contradictions.
 
+use crate::fleet::CLUSTER;
 use anyhow::{Context, Result, bail, ensure};
 use portcullis_tools::cargo_test;
 use portcullis_tools::tally::Tally;
@@ -78,7 +79,7 @@ fn audit(fleet: &dyn Fn(&[&str]) -> Result<Command>, folder: &Path, bundles: &Pa
     }
     sessions.sort();
     let tables = bundles.with_extension("tables");
-    let program = ["run", "--quiet", "--release", "--locked", "--"];
+    let program = ["run", "--quiet", "--release", "--locked", CLUSTER, "--"];
     let mut ingest = fleet(&program)?;
     tool::run(ingest.arg("ingest").args(&sessions).arg("--to").arg(&tables))?;
     let mut audit = fleet(&program)?;

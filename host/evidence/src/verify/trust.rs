@@ -7,7 +7,7 @@ use crate::format::ticket::{SELF_ISSUER, SignedTicket, Ticket, TicketError, Tick
 use crate::format::withholding::Withholding;
 use ed25519_dalek::VerifyingKey;
 use portcullis_core::hex::Hex;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::fmt;
 use std::fs;
@@ -15,6 +15,10 @@ use std::path::{Path, PathBuf};
 
 /// Largest file of a trust folder, in bytes.
 const FILE_MAX: u64 = 1 << 20;
+/// The list of revoked certificates.
+const REVOKED: &str = "revoked.txt";
+/// The folders of a trust folder.
+const FOLDERS: [&str; 6] = ["roots", "sim-roots", "issuers", "approvers", "withholders", "witnesses"];
 
 /// The keys that the verifier trusts. They never come from a bundle.
 #[derive(Clone, Debug, Default)]
@@ -78,49 +82,46 @@ pub enum TrustError {
     Witness { path: PathBuf, source: NoteError },
 }
 
+/// The texts of the files of a trust folder, in the order of their names: `roots/root.pem`, `revoked.txt`. A process
+/// that has no such folder can be given these, and has the same trust.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct TrustTexts(Vec<(String, String)>);
+
+impl TrustTexts {
+    /// Reads all files of a trust folder. Errors: a file cannot be read, or its name is not one of a trust folder.
+    pub fn read(folder: &Path) -> Result<Self, TrustError> {
+        let mut texts = Vec::new();
+        for path in list(folder)? {
+            let Some(name) = name_of(&path) else { return Err(TrustError::Name(path)) };
+            if name == REVOKED {
+                texts.push((name.to_owned(), read(&path)?));
+            } else if FOLDERS.contains(&name) {
+                for file in list(&path)? {
+                    let Some(of_file) = name_of(&file) else { return Err(TrustError::Name(file)) };
+                    texts.push((format!("{name}/{of_file}"), read(&file)?));
+                }
+            } else {
+                return Err(TrustError::Name(path));
+            }
+        }
+        Ok(Self(texts))
+    }
+}
+
 impl Trust {
     /// Reads `roots/*.pem`, `issuers/*.pub`, `approvers/*.pub` and `withholders/*.pub` (Ed25519, PEM),
     /// `witnesses/*.pub` (C2SP verifier keys), `revoked.txt`, and, with `allow_sim`, `sim-roots/*.pem`. All of them
     /// are optional.
     pub fn load(folder: &Path, allow_sim: bool) -> Result<Self, TrustError> {
+        Self::from_texts(folder, &TrustTexts::read(folder)?, allow_sim)
+    }
+
+    /// The trust of a folder whose texts were read before. `folder` only stands in errors. Errors: as [`Self::load`].
+    pub fn from_texts(folder: &Path, texts: &TrustTexts, allow_sim: bool) -> Result<Self, TrustError> {
         let mut trust = Self::default();
-        for path in list(folder)? {
-            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-            match name {
-                "roots" => trust.each(&path, "pem", |trust, text, path| {
-                    trust.roots.add_root(text.as_bytes()).map_err(|source| TrustError::Certificate { path, source })
-                })?,
-                // Always parsed, but trusted only with `allow_sim`.
-                "sim-roots" => trust.each(&path, "pem", |trust, text, path| {
-                    let store = if allow_sim { &mut trust.roots } else { &mut Self::default().roots };
-                    store.add_sim_root(text.as_bytes()).map_err(|source| TrustError::Certificate { path, source })
-                })?,
-                "issuers" => trust.each(&path, "pub", |trust, text, path| {
-                    trust.issuers.push(TrustedKey::read("issuers", text, path)?);
-                    Ok(())
-                })?,
-                "approvers" => trust.each(&path, "pub", |trust, text, path| {
-                    trust.approvers.push(TrustedKey::read("approvers", text, path)?);
-                    Ok(())
-                })?,
-                "withholders" => trust.each(&path, "pub", |trust, text, path| {
-                    trust.withholders.push(TrustedKey::read("withholders", text, path)?);
-                    Ok(())
-                })?,
-                "witnesses" => trust.each(&path, "pub", |trust, text, path| {
-                    let key =
-                        WitnessKey::parse(text.trim_end()).map_err(|source| TrustError::Witness { path, source })?;
-                    trust.witnesses.push(key);
-                    Ok(())
-                })?,
-                "revoked.txt" => {
-                    let text = read(&path)?;
-                    trust.files.push(TrustFile::new(name, &text));
-                    let revoked = trust.roots.revoke_list(&text);
-                    revoked.map_err(|source| TrustError::Certificate { path, source })?;
-                }
-                _ => return Err(TrustError::Name(path)),
-            }
+        for (name, text) in &texts.0 {
+            trust.add(name, text, folder.join(name), allow_sim)?;
+            trust.files.push(TrustFile::new(name, text));
         }
         if !allow_sim {
             trust.files.retain(|file| !file.name.starts_with("sim-roots/"));
@@ -128,21 +129,33 @@ impl Trust {
         Ok(trust)
     }
 
-    fn each(
-        &mut self,
-        folder: &Path,
-        extension: &str,
-        add: impl Fn(&mut Self, &str, PathBuf) -> Result<(), TrustError>,
-    ) -> Result<(), TrustError> {
-        for path in list(folder)? {
-            if path.extension().is_none_or(|found| found != extension) {
-                return Err(TrustError::Name(path));
+    fn add(&mut self, name: &str, text: &str, path: PathBuf, allow_sim: bool) -> Result<(), TrustError> {
+        let certificate = |path, source| TrustError::Certificate { path, source };
+        match name.split_once('/') {
+            None if name == REVOKED => {
+                self.roots.revoke_list(text).map_err(|source| certificate(path, source))?;
             }
-            let text = read(&path)?;
-            let folder = folder.file_name().unwrap_or_default().to_string_lossy();
-            let name = format!("{folder}/{}", path.file_name().unwrap_or_default().to_string_lossy());
-            add(self, &text, path)?;
-            self.files.push(TrustFile::new(&name, &text));
+            Some(("roots", file)) if file.ends_with(".pem") => {
+                self.roots.add_root(text.as_bytes()).map_err(|source| certificate(path, source))?;
+            }
+            // Always parsed, but trusted only with `allow_sim`.
+            Some(("sim-roots", file)) if file.ends_with(".pem") => {
+                let store = if allow_sim { &mut self.roots } else { &mut Self::default().roots };
+                store.add_sim_root(text.as_bytes()).map_err(|source| certificate(path, source))?;
+            }
+            Some((folder @ ("issuers" | "approvers" | "withholders"), file)) if file.ends_with(".pub") => {
+                let key = TrustedKey::read(name, text, path)?;
+                match folder {
+                    "issuers" => self.issuers.push(key),
+                    "approvers" => self.approvers.push(key),
+                    _ => self.withholders.push(key),
+                }
+            }
+            Some(("witnesses", file)) if file.ends_with(".pub") => {
+                let key = WitnessKey::parse(text.trim_end()).map_err(|source| TrustError::Witness { path, source })?;
+                self.witnesses.push(key);
+            }
+            _ => return Err(TrustError::Name(path)),
         }
         Ok(())
     }
@@ -155,10 +168,8 @@ impl TrustFile {
 }
 
 impl TrustedKey {
-    fn read(folder: &str, text: &str, path: PathBuf) -> Result<Self, TrustError> {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let file = format!("{folder}/{name}");
-        Ok(Self { file, key: issuer_key(text).map_err(|source| TrustError::Key { path, source })? })
+    fn read(name: &str, text: &str, path: PathBuf) -> Result<Self, TrustError> {
+        Ok(Self { file: name.to_owned(), key: issuer_key(text).map_err(|source| TrustError::Key { path, source })? })
     }
 
     /// The trusted key with these bytes; `None` if it is not among `keys`.
@@ -213,6 +224,10 @@ impl Trust {
             None => Signer::unknown(name),
         }
     }
+}
+
+fn name_of(path: &Path) -> Option<&str> {
+    path.file_name().and_then(|name| name.to_str())
 }
 
 /// The content of a folder, ordered by name.

@@ -1,4 +1,5 @@
-//! Measures the audit on generated evidence: `cargo run --release --example measure -- RECORDS`.
+//! Measures the audit on generated evidence: `cargo run --release --example measure -- RECORDS`. With the feature
+//! `cluster`, it also measures a cluster of two executor processes.
 //!
 //! The records are those of two sessions of a card in software, whose checkpoints its key signs. Their texts are not
 //! disclosed, so the sessions are warned of, and not contradicted.
@@ -9,12 +10,15 @@
     reason = "a measurement that fails must stop, and rates are not decisions"
 )]
 
+#[cfg(feature = "cluster")]
+mod cluster;
+
 use portcullis_core::wire::Determination;
 use portcullis_evidence::bundle::{self, MemoryFiles};
 use portcullis_evidence::tree::{leaf, root};
-use portcullis_evidence::verify::{Options, Status, Trust, verify};
-use portcullis_fleet::{AuditOptions, Engine, Input, Step, Tables, audit, ingest, rows_as_json};
-use portcullis_fleet_core::Work;
+use portcullis_evidence::verify::{Options, Status, verify};
+use portcullis_fleet::{AuditOptions, Engine, Input, Place, Step, Tables, TrustFolder, audit, ingest, rows_as_json};
+use portcullis_fleet_core::{Answer, Work};
 use portcullis_test_support::world::{self, Parts, START, World, sha};
 use std::fs;
 use std::path::Path;
@@ -27,11 +31,15 @@ const ENTRIES: u32 = 48;
 const CHECKPOINTS: usize = 8;
 
 fn main() {
+    #[cfg(feature = "cluster")]
+    if cluster::is_process() {
+        return;
+    }
     let records: usize = std::env::args().nth(1).map_or(2_000_000, |count| count.parse().expect("a number of records"));
     let folder = tempfile::tempdir().unwrap();
     let world = World::new();
     world::write(folder.path(), &world.trust(false), &world, &MemoryFiles::default());
-    let trust = Arc::new(Trust::load(&folder.path().join("trust"), false).unwrap());
+    let trust = TrustFolder::load(&folder.path().join("trust"), false).unwrap();
     let (mut inputs, mut roots, mut previous, mut all) = (Vec::new(), Vec::new(), [0; 32], 0);
     for serial in 1..=2 {
         let mut session = world.session(&world.card, serial, previous);
@@ -71,36 +79,49 @@ fn main() {
     let begin = Instant::now();
     for input in &inputs {
         let Input::Bundle(path) = input else { continue };
-        let report = verify(&*bundle::at(path).unwrap(), &trust, Options::default(), &mut |_| ()).unwrap();
+        let report = verify(&*bundle::at(path).unwrap(), trust.trust(), Options::default(), &mut |_| ()).unwrap();
         assert_ne!(report.status, Status::Contradicted, "{:#?}", report.properties);
     }
     rate("single verifier", all, begin.elapsed());
 
+    let mut embedded = None;
     for jobs in [1, 2] {
-        let times = Arc::new(Mutex::new(Vec::new()));
-        let seen = Arc::clone(&times);
-        let options = AuditOptions {
-            trust: Arc::clone(&trust),
-            options: Options::default(),
-            work: Work::default(),
-            program: "measure".to_owned(),
-            sample: 0,
-            seed: None,
-            jobs,
-            progress: Arc::new(move |step| {
-                seen.lock().unwrap().push((step, Instant::now()));
-                Ok(())
-            }),
-        };
-        let begin = Instant::now();
-        let answer = on(jobs, async { audit(&Tables::open(&place).await.unwrap(), &options).await.unwrap() });
-        let whole = begin.elapsed();
-        assert_ne!(answer.status, Status::Contradicted, "{:#?}", answer.findings);
-        let verified =
-            times.lock().unwrap().iter().filter(|(step, _)| *step == Step::Verified).map(|(_, at)| *at).max();
-        rate(&format!("audit, {jobs} threads: verification"), all, verified.unwrap().duration_since(begin));
+        let (answer, whole, verified) = audited(&place, &trust, jobs, Place::Here);
+        rate(&format!("audit, {jobs} threads: verification"), all, verified);
         rate(&format!("audit, {jobs} threads: all of it"), all, whole);
+        embedded = Some((answer, whole));
     }
+    #[cfg(feature = "cluster")]
+    cluster::measure(&place, &trust, all, &embedded.unwrap());
+    #[cfg(not(feature = "cluster"))]
+    drop(embedded);
+}
+
+/// An audit, the time that it took, and the time until the last bundle was verified.
+fn audited(tables: &str, trust: &TrustFolder, jobs: usize, place: Place) -> (Answer, Duration, Duration) {
+    let times = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&times);
+    let options = AuditOptions {
+        trust: trust.clone(),
+        options: Options::default(),
+        work: Work::default(),
+        program: "measure".to_owned(),
+        sample: 0,
+        seed: None,
+        jobs,
+        place,
+        progress: Arc::new(move |step| {
+            seen.lock().unwrap().push((step, Instant::now()));
+            Ok(())
+        }),
+    };
+    let begin = Instant::now();
+    let answer = on(jobs, async { audit(&Tables::open(tables).await.unwrap(), &options).await.unwrap() });
+    let whole = begin.elapsed();
+    assert_ne!(answer.status, Status::Contradicted, "{:#?}", answer.findings);
+    let times = times.lock().unwrap();
+    let verified = times.iter().filter(|(step, _)| *step == Step::Verified).map(|(_, at)| *at).max();
+    (answer, whole, verified.unwrap().duration_since(begin))
 }
 
 /// Gives a session about this many records.
@@ -144,7 +165,7 @@ fn write(folder: &Path, files: &MemoryFiles) -> Input {
 }
 
 fn on<T>(threads: usize, future: impl Future<Output = T>) -> T {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(threads).enable_time().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(threads).enable_all().build().unwrap();
     runtime.block_on(future)
 }
 

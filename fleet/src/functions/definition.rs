@@ -1,0 +1,159 @@
+//! What the scalar functions are, so that another process of a cluster can build the same ones.
+
+use super::{decode, tree, work};
+use crate::trust::TrustFolder;
+use crate::units::{ReplayTask, Task, VerifyTask};
+use datafusion::arrow::datatypes::DataType;
+use datafusion::error::Result;
+use datafusion::logical_expr::{
+    ColumnarValue, ScalarFunctionArgs, ScalarFunctionImplementation, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
+};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+/// A scalar function of the audit, with everything that its results depend on.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(crate) enum Definition {
+    TreeRoot,
+    TreeSize,
+    ColumnsHold,
+    DecodeTicket,
+    DecodeCheckpoint,
+    DecodeNote,
+    TicketSigner(TrustFolder),
+    NoteSigner(TrustFolder),
+    CheckpointSigned(TrustFolder),
+    VerifyBundle(VerifyTask),
+    ReplayBundle(ReplayTask),
+}
+
+impl Definition {
+    /// The functions that every query can use.
+    pub(crate) const PLAIN: [Self; 6] = [
+        Self::TreeRoot,
+        Self::TreeSize,
+        Self::ColumnsHold,
+        Self::DecodeTicket,
+        Self::DecodeCheckpoint,
+        Self::DecodeNote,
+    ];
+
+    /// The functions of an audit that need to know whom to trust.
+    pub(crate) fn of_trust(trust: &TrustFolder) -> [Self; 3] {
+        [Self::TicketSigner(trust.clone()), Self::NoteSigner(trust.clone()), Self::CheckpointSigned(trust.clone())]
+    }
+
+    pub(crate) const fn name(&self) -> &'static str {
+        match self {
+            Self::TreeRoot => "tree_root",
+            Self::TreeSize => "tree_size",
+            Self::ColumnsHold => "columns_hold",
+            Self::DecodeTicket => "decode_ticket",
+            Self::DecodeCheckpoint => "decode_checkpoint",
+            Self::DecodeNote => "decode_note",
+            Self::TicketSigner(_) => "ticket_signer",
+            Self::NoteSigner(_) => "note_signer",
+            Self::CheckpointSigned(_) => "checkpoint_signed",
+            Self::VerifyBundle(_) => VerifyTask::NAME,
+            Self::ReplayBundle(_) => ReplayTask::NAME,
+        }
+    }
+
+    pub(crate) fn function(&self) -> ScalarUDF {
+        match self {
+            Self::TreeRoot => tree::tree_root(),
+            Self::TreeSize => tree::tree_size(),
+            Self::ColumnsHold => decode::columns_hold(),
+            Self::DecodeTicket => decode::decode_ticket(),
+            Self::DecodeCheckpoint => decode::decode_checkpoint(),
+            Self::DecodeNote => decode::decode_note(),
+            Self::TicketSigner(trust) => decode::ticket_signer(trust),
+            Self::NoteSigner(trust) => decode::note_signer(trust),
+            Self::CheckpointSigned(trust) => decode::checkpoint_signed(trust),
+            Self::VerifyBundle(task) => work::remote_function(task),
+            Self::ReplayBundle(task) => work::remote_function(task),
+        }
+    }
+}
+
+/// A scalar function of this program.
+pub(crate) struct Function {
+    name: String,
+    signature: Signature,
+    returns: DataType,
+    run: ScalarFunctionImplementation,
+    /// Absent for a function that only this process can run.
+    definition: Option<Definition>,
+}
+
+impl Function {
+    /// The function with this definition, from its types and its body.
+    pub(crate) fn of(
+        definition: Definition,
+        inputs: Vec<DataType>,
+        returns: DataType,
+        volatility: Volatility,
+        run: impl Fn(&[ColumnarValue]) -> Result<ColumnarValue> + Send + Sync + 'static,
+    ) -> ScalarUDF {
+        let (name, signature) = (definition.name().to_owned(), Signature::exact(inputs, volatility));
+        ScalarUDF::from(Self { name, signature, returns, run: Arc::new(run), definition: Some(definition) })
+    }
+
+    /// A function over one column of text that only this process can run.
+    pub(crate) fn here(
+        name: &str,
+        run: impl Fn(&[ColumnarValue]) -> Result<ColumnarValue> + Send + Sync + 'static,
+    ) -> ScalarUDF {
+        let signature = Signature::exact(vec![DataType::Utf8], Volatility::Volatile);
+        let (name, returns) = (name.to_owned(), DataType::Utf8);
+        ScalarUDF::from(Self { name, signature, returns, run: Arc::new(run), definition: None })
+    }
+
+    #[cfg(feature = "cluster")]
+    pub(crate) const fn definition(&self) -> Option<&Definition> {
+        self.definition.as_ref()
+    }
+}
+
+impl fmt::Debug for Function {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Function").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+// Functions with equal definitions do the same. Without a definition, only the body itself shows what they do.
+impl PartialEq for Function {
+    fn eq(&self, other: &Self) -> bool {
+        let same = self.name == other.name && self.definition == other.definition;
+        same && (self.definition.is_some() || Arc::ptr_eq(&self.run, &other.run))
+    }
+}
+
+impl Eq for Function {}
+
+impl Hash for Function {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.name.hash(state);
+        self.definition.hash(state);
+    }
+}
+
+impl ScalarUDFImpl for Function {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
+        Ok(self.returns.clone())
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        (self.run)(&args.args)
+    }
+}

@@ -1,0 +1,195 @@
+//! The work over one bundle, as a function of the bundle and of what was asked. It runs in this process, or in an
+//! executor of a cluster, which keeps nothing.
+
+use crate::audit::Step;
+use crate::functions::Definition;
+use crate::ingest::open;
+use crate::trust::TrustFolder;
+use portcullis_core::hex;
+use portcullis_evidence::bundle::{BundleError, Files};
+use portcullis_evidence::verify::Options;
+use portcullis_fleet_core::{
+    Finding, FleetCode, Key, Outcome, Question, ReplayOutcome, Source, broken, digest, failed, replay, verify,
+};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use url::Url;
+
+/// A unit of work, as the SQL functions get it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Unit {
+    pub(crate) bundle: String,
+    pub(crate) name: String,
+    pub(crate) uri: String,
+    /// The earlier bundles of the chain, for a replay that may need them.
+    #[serde(default)]
+    pub(crate) earlier: Vec<Place>,
+    /// There is a result for exactly these bundles, so the unit only has to show that they are still the same.
+    #[serde(default)]
+    pub(crate) kept: bool,
+}
+
+/// Digest and URI of a bundle.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Place {
+    pub(crate) bundle: String,
+    pub(crate) uri: String,
+}
+
+/// The reply to a unit.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Reply<T> {
+    /// Absent if the kept result holds.
+    pub(crate) outcome: Option<T>,
+    /// Whether the outcome is one of the evidence, and not of an attempt to read it.
+    pub(crate) keep: bool,
+    /// Digests of the earlier bundles that were read.
+    pub(crate) earlier: Vec<String>,
+}
+
+impl<T> Reply<T> {
+    const fn kept() -> Self {
+        Self { outcome: None, keep: true, earlier: Vec::new() }
+    }
+
+    const fn passing(outcome: T) -> Self {
+        Self { outcome: Some(outcome), keep: false, earlier: Vec::new() }
+    }
+}
+
+/// Work of one kind.
+pub(crate) trait Task: Clone + Send + Sync + 'static {
+    type Outcome: Clone + PartialEq + Serialize + DeserializeOwned + Send + Sync + 'static;
+
+    const NAME: &'static str;
+
+    /// The step of a finished unit, or of one whose result was kept.
+    fn step(kept: bool) -> Step;
+
+    fn definition(&self) -> Definition;
+
+    /// The key of a result, with the digests of the earlier bundles that were read for it.
+    fn key(&self, identity: &[u8], unit: &Unit, earlier: &[String]) -> Key;
+
+    /// Does the work. What cannot be read is an outcome too.
+    fn run(&self, unit: &Unit) -> Reply<Self::Outcome>;
+}
+
+/// The files of a unit, if their content is the one that was ingested.
+fn files(unit: &Unit) -> Result<Box<dyn Files>, Box<Outcome>> {
+    let unread = |what: &dyn std::fmt::Display| Box::new(failed(&unit.name, &unit.bundle, FleetCode::Unread, what));
+    let uri = Url::parse(&unit.uri).map_err(|error| unread(&error))?;
+    let of = |error: BundleError| match broken(&unit.name, &unit.bundle, &error) {
+        Ok(outcome) => Box::new(outcome),
+        Err(error) => unread(&error),
+    };
+    let files = open(&uri).map_err(of)?;
+    let found = digest(&*files).map_err(of)?;
+    if hex::encode(&found) != unit.bundle {
+        let what = format!("the content of {} is not the one that was ingested", unit.uri);
+        return Err(Box::new(failed(&unit.name, &unit.bundle, FleetCode::BundleChanged, what)));
+    }
+    Ok(files)
+}
+
+/// Today's verifier, over the bundle itself.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(crate) struct VerifyTask {
+    trust: TrustFolder,
+    allow_sim: bool,
+    at: Option<u64>,
+}
+
+impl VerifyTask {
+    pub(crate) fn new(trust: &TrustFolder, options: Options) -> Self {
+        Self { trust: trust.clone(), allow_sim: options.allow_sim, at: options.at }
+    }
+}
+
+impl Task for VerifyTask {
+    type Outcome = Outcome;
+
+    const NAME: &'static str = "verify_bundle";
+
+    fn step(kept: bool) -> Step {
+        if kept { Step::Reused } else { Step::Verified }
+    }
+
+    fn definition(&self) -> Definition {
+        Definition::VerifyBundle(self.clone())
+    }
+
+    fn key(&self, identity: &[u8], unit: &Unit, _: &[String]) -> Key {
+        Key::new("verify", &[identity, unit.bundle.as_bytes(), unit.name.as_bytes()])
+    }
+
+    fn run(&self, unit: &Unit) -> Reply<Outcome> {
+        let files = match files(unit) {
+            Ok(_) if unit.kept => return Reply::kept(),
+            Ok(files) => files,
+            Err(outcome) => return Reply::passing(*outcome),
+        };
+        let options = Options { allow_sim: self.allow_sim, at: self.at };
+        match verify(&unit.name, &unit.bundle, &*files, Question { trust: self.trust.trust(), options }) {
+            Ok(outcome) => Reply { outcome: Some(outcome), keep: true, earlier: Vec::new() },
+            Err(error) => Reply::passing(failed(&unit.name, &unit.bundle, FleetCode::Unread, error)),
+        }
+    }
+}
+
+/// Today's replay, over the bundle itself.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(crate) struct ReplayTask {
+    /// The largest number of streams.
+    pub(crate) sample: u64,
+    pub(crate) seed: String,
+}
+
+impl ReplayTask {
+    /// Errors: why the bundle or an earlier one could not be read, or the replay itself failed.
+    fn replay(&self, unit: &Unit) -> Result<Reply<ReplayOutcome>, String> {
+        let files = files(unit).map_err(|_| "the bundle could not be read again".to_owned())?;
+        let (mut earlier, mut digests) = (Vec::new(), Vec::new());
+        for place in &unit.earlier {
+            let url = Url::parse(&place.uri).map_err(|error| error.to_string())?;
+            let files = open(&url).map_err(|error| format!("an earlier bundle: {error}"))?;
+            digests.push(hex::encode(&digest(&*files).map_err(|error| format!("an earlier bundle: {error}"))?));
+            earlier.push(files);
+        }
+        if unit.kept && unit.earlier.iter().map(|place| &place.bundle).eq(&digests) {
+            return Ok(Reply::kept());
+        }
+        let before: Vec<&dyn Files> = earlier.iter().map(|files| &**files).collect();
+        let outcome =
+            replay(&unit.name, &before, &*files, (self.sample, &self.seed)).map_err(|error| error.to_string())?;
+        Ok(Reply { outcome: Some(outcome), keep: true, earlier: digests })
+    }
+}
+
+impl Task for ReplayTask {
+    type Outcome = ReplayOutcome;
+
+    const NAME: &'static str = "replay_bundle";
+
+    fn step(_: bool) -> Step {
+        Step::Replayed
+    }
+
+    fn definition(&self) -> Definition {
+        Definition::ReplayBundle(self.clone())
+    }
+
+    fn key(&self, identity: &[u8], unit: &Unit, earlier: &[String]) -> Key {
+        let sample = self.sample.to_le_bytes();
+        let fixed = [identity, unit.bundle.as_bytes(), unit.name.as_bytes(), &sample, self.seed.as_bytes()];
+        let inputs: Vec<&[u8]> = fixed.into_iter().chain(earlier.iter().map(String::as_bytes)).collect();
+        Key::new("replay", &inputs)
+    }
+
+    fn run(&self, unit: &Unit) -> Reply<ReplayOutcome> {
+        self.replay(unit).unwrap_or_else(|why| {
+            let finding = Finding::of_fleet(Source::Replay, FleetCode::Unread, Some(&unit.name), why);
+            Reply::passing(ReplayOutcome { findings: vec![finding], ..ReplayOutcome::default() })
+        })
+    }
+}
