@@ -139,7 +139,7 @@ impl Cluster {
             .with_ballista_grpc_client_max_message_size(MESSAGE as usize)
             // A scheduler may outlive the tables, so nothing that it knows of their files may outlive a query.
             .set_bool("ballista.scheduler.share_file_statistics_cache", false)
-            // Under the adaptive planner of Ballista 55.0.0, one of the audit's checks never ended. The cause is not known.
+            // Under the adaptive planner of Ballista 55.0.0, one of the checks never ended. The cause is not known.
             .with_ballista_adaptive_query_planner(false)
             // These bound the wait for a process that is gone.
             .set_u64("ballista.client.grpc_connect_timeout_seconds", 5)
