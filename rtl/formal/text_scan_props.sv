@@ -10,9 +10,9 @@
 //
 // One engine of 4 states and 2 classes. A word is any one of each memory, watched for good.
 // Assumed, as the module asks: a start only while not busy, no item beside it, and items only over
-// tables that are complete and locked, until they are done. An entry that is written is in the range
-// of its memory, and has its parity; the proof text_load shows both. The covers leave the loader
-// free: text_load shows that tables become complete.
+// tables that are complete and locked, until they are done. An entry that is written is in the
+// range of its memory, and has its parity; the proof text_load shows both. The covers leave the
+// loader free: text_load shows that tables become complete.
 module text_scan_props
   import text_pkg::*;
 #(
@@ -152,9 +152,11 @@ module text_scan_props
         && {dut.u_cards.u_prefixes.state_o, dut.u_cards.u_prefixes.low_i} == at[10:0];
     if (!unused_engine) begin
       two |= odd[5] && dut.g_engine[0].u_engine.state == at[1:0]
-          && (dut.g_engine[0].u_engine.kind_q[2] != ItemNone || dut.g_engine[0].u_engine.start_q[0]);
+          && (dut.g_engine[0].u_engine.kind_q[2] != ItemNone
+              || dut.g_engine[0].u_engine.start_q[0]);
       two |= odd[4] && dut.g_engine[0].u_engine.row_q[8:1] == at[7:0]
-          && (dut.g_engine[0].u_engine.kind_q[3] != ItemNone || dut.g_engine[0].u_engine.start_q[1]);
+          && (dut.g_engine[0].u_engine.kind_q[3] != ItemNone
+              || dut.g_engine[0].u_engine.start_q[1]);
       three |= odd[7] && takes && dut.item.data == at[7:0];
       three |= odd[6] && dut.g_engine[0].u_engine.u_automaton.u_next.read_i && !start
           && {dut.g_engine[0].u_engine.u_automaton.u_next.state_o,

@@ -2,11 +2,11 @@
 //
 // The two letters of the country give the number of characters that follow. Together with the two
 // check digits, they also give the remainder that these characters must leave. All groups of a
-// number have the same size; only the last may be smaller. If a fourth number begins while three are
-// being read, it is reported as found.
+// number have the same size; only the last may be smaller. If a fourth number begins while three
+// are being read, it is reported as found.
 //
-// Latency: the state three clocks after an item, `found_o` two. `changed_o` two clocks after an item
-// for which an entry was read without its parity.
+// Latency: the state three clocks after an item, `found_o` two. `changed_o` two clocks after an
+// item for which an entry was read without its parity.
 // After reset: nothing is under way.
 // Duties of the caller: no start and no write while an item is under way.
 module text_accounts

@@ -2,7 +2,8 @@
 // units find.
 //
 // Each engine reports by bits of its own, and a table says the class of each. One bit is looked up
-// a clock; what waits is kept, so `busy_o` falls at most Engines x 16 clocks after the last find. `changed_o` one clock after an entry of the table was read without its parity.
+// a clock; what waits is kept, so `busy_o` falls at most Engines x 16 clocks after the last find.
+// `changed_o` one clock after an entry of the table was read without its parity.
 //
 // After reset: none found. The caller owes: a start and a write only while nothing is under way.
 module text_classes
@@ -34,7 +35,8 @@ module text_classes
   (* ram_style = "distributed", no_rw_check *) id_t ids[2**(EngineBits+PlaceBits)];
   always_ff @(posedge clk_i) begin
     if (write_i.valid && write_i.memory == MemIds)
-      ids[{write_i.part[EngineBits-1:0], 4'(write_i.at - 8'd4)}] <= {write_i.parity, write_i.data[6:0]};
+      ids[{write_i.part[EngineBits-1:0], 4'(write_i.at - 8'd4)}]
+          <= {write_i.parity, write_i.data[6:0]};
   end
 
   // ---- what is to be looked up

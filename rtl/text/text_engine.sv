@@ -4,8 +4,8 @@
 // What the first byte of an entry shows to have ended before it is not reported when the end of
 // the last entry reported it: the state at the start says which classes those are.
 //
-// Latency: `found_o` of an item six clocks after it; `state_o` three clocks after it. `changed_o` at
-// most six clocks after an item or a start for which an entry was read without its parity.
+// Latency: `found_o` of an item six clocks after it; `state_o` three clocks after it. `changed_o`
+// at most six clocks after an item or a start for which an entry was read without its parity.
 // After reset: nothing is under way.
 // Duties of the caller: no start and no write while an item is under way; an end only behind a
 // byte.

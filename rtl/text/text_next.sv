@@ -5,8 +5,8 @@
 // wide words the choice of one of four. Large memories have wide words, because a block of theirs
 // does not become deeper than 4,096 words.
 //
-// Latency: `state_o` one clock after `read_i` or `start_i`; it holds. `changed_o` two clocks after a
-// `read_i` whose word did not have its parity, for one clock.
+// Latency: `state_o` one clock after `read_i` or `start_i`; it holds. `changed_o` two clocks after
+// a `read_i` whose word did not have its parity, for one clock.
 // After reset: state 0; contents arbitrary.
 // Duties of the caller: no start beside a read; no write beside a read; a state's classes written
 // in their order.

@@ -7,12 +7,12 @@
 // lanes). Tables are written to all lanes at once; reading a table window shows lane 0's. At OPEN,
 // at CLOSE and after each pause in RUN, every lane's tables are read back and hashed. The tables of
 // the text lanes are hashed while they are loaded; from then on, every read of them is checked for
-// its parity. A fault in one lane is a fault of the card. Checkpoints go out through lane 0. The shell draws
-// `boot_nonce_i` after reset; then it is constant. It is zero with the flag NO_TRNG. Elaboration
-// stops if a production card has the public test key or the flag SIM. `irq_o` is high for one clock
-// after a completion was written; it is only a hint. After reset: RESET, tables locked, nothing on
-// the master. Duties of the caller: one clock, a reset of at least one clock, and the AXI rules on
-// both ports.
+// its parity. A fault in one lane is a fault of the card. Checkpoints go out through lane 0. The
+// shell draws `boot_nonce_i` after reset; then it is constant. It is zero with the flag NO_TRNG.
+// Elaboration stops if a production card has the public test key or the flag SIM. `irq_o` is high
+// for one clock after a completion was written; it is only a hint. After reset: RESET, tables
+// locked, nothing on the master. Duties of the caller: one clock, a reset of at least one clock,
+// and the AXI rules on both ports.
 module portcullis_top
   import layout_pkg::*;
   import gate_pkg::*;

@@ -157,7 +157,7 @@ mod tests {
         for (body, why) in signs {
             let program = Program::start(&program(folder.path(), &format!("{good}{body}"))).unwrap();
             assert_eq!(program.verifying_key(), key.verifying_key());
-            // More than a pipe holds: a program that does not read its input is no reason to wait.
+            // The second is more than a pipe holds. A program that does not read its input must not block the caller.
             for message in [vec![1; 10], vec![1; 1 << 20]] {
                 let error = program.signature(&message).unwrap_err();
                 assert!(error.0.contains(why), "{body}: {error}");
