@@ -118,16 +118,19 @@ fn read(pipe: Option<impl Read>) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt;
-
     use super::*;
     use crate::keys::{generate, public_pem};
 
     /// A program with this body of a shell script, where `$1` is the argument.
     fn program(folder: &Path, body: &str) -> PathBuf {
         let path = folder.join("signer");
-        std::fs::write(&path, format!("#!/bin/sh\n{body}\n")).unwrap();
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        // Another process writes the file: a child of another test could hold a descriptor of this one, and then the
+        // program could not be started.
+        let mut writer = Command::new("sh");
+        writer.args(["-c", "cat > \"$0\" && chmod 755 \"$0\""]).arg(&path).stdin(Stdio::piped());
+        let mut writer = writer.spawn().unwrap();
+        writer.stdin.take().unwrap().write_all(format!("#!/bin/sh\n{body}\n").as_bytes()).unwrap();
+        assert!(writer.wait().unwrap().success());
         path
     }
 
@@ -136,7 +139,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let key = generate(&folder.path().join("key.pem")).unwrap();
         let pem = public_pem(&key.verifying_key()).unwrap();
-        let good = format!("[ $1 = public-key ] && {{ printf '{pem}'; exit; }}\n");
+        let good = format!("[ $1 = public-key ] && {{ printf %s '{pem}'; exit; }}\n");
         let cases = [
             ("echo the device is locked >&2; exit 3", "the device is locked"),
             ("echo no key", "prints no Ed25519 public key"),
