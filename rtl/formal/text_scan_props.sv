@@ -6,7 +6,7 @@
 //
 // A word that is written has an even number of ones, with its parity. If a scan reads a word that
 // has an odd number of them, the change is reported in a fixed number of clocks, and stays reported
-// while locked.
+// while locked. A clear while nothing is under way ends the report.
 //
 // One engine of 4 states and 2 classes. A word is any one of each memory, watched for good.
 // Assumed, as the module asks: a start only while not busy, no item beside it, and items only over
@@ -161,12 +161,13 @@ module text_scan_props
               dut.g_engine[0].u_engine.u_automaton.u_next.low_i} == at[2:0];
     end
   end
-  logic due_q, was_changed_q, was_started_q;
+  logic due_q, was_changed_q, was_cleared_q, was_started_q;
   always_ff @(posedge clk) begin
     two_q <= !rst && two;
     three_q <= rst ? '0 : {three_q[0], three};
     due_q <= !rst && (one || two_q || three_q[1]);
     was_changed_q <= !rst && changed && locked;
+    was_cleared_q <= !rst && clear && !locked && !scans;
     was_started_q <= started;
   end
 
@@ -211,6 +212,7 @@ module text_scan_props
       end
 
       if (due_q || was_changed_q) assert (changed);
+      if (was_cleared_q) assert (!changed);
       // A write leaves no odd word, whatever stood there.
       for (int unsigned i = 0; i < 12; i++)
         if (!(i inside {2, 4}) && was_started_q) assert (!odd[i] || odd_q[i]);
