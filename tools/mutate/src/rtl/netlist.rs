@@ -111,11 +111,13 @@ fn complaint(folder: &Path, damage: &BTreeMap<usize, String>) -> Result<Option<S
     Ok((!output.status.success()).then_some(said))
 }
 
-/// The elaborated design in `folder` with these mutations, as Verilog.
+/// The elaborated design in `folder` with these mutations, as Verilog. If a shift is signed, bits from outside the word
+/// are 0 instead of unknown: Verilator gives wrong bits if a part of a word begins below bit 0.
 fn write(folder: &Path, damage: &BTreeMap<usize, String>) -> Result<String> {
     let damage: Vec<_> = damage.values().map(String::as_str).collect();
     let script = format!(
-        "read_rtlil {ELABORATED}\n{}\nbwmuxmap\nopt_expr\nopt_clean\nwrite_verilog -noattr netlist.v\n",
+        "read_rtlil {ELABORATED}\n{}\nbwmuxmap\nopt_expr\nopt_clean\n\
+         chtype -set $shift t:$shiftx r:B_SIGNED=1 %i\nwrite_verilog -noattr netlist.v\n",
         damage.join("\n")
     );
     fs::write(folder.join("netlist.ys"), script)?;
