@@ -39,17 +39,29 @@ enum Task {
         /// Try the tests before the proofs. The large proofs of the text scan take longer than its tests.
         #[arg(long, requires = "rtl", conflicts_with = "proofs_only")]
         tests_first: bool,
+        /// Only the RTL mutants with these numbers.
+        #[arg(long, requires = "rtl", value_delimiter = ',')]
+        only: Vec<usize>,
         /// Only the faults whose name, or the mutants whose module, contains this.
         filter: Option<String>,
     },
 }
 
 fn main() -> Result<()> {
-    let Task::Mutate { long, rtl, seed, folder, proofs_only, without_card, tests_first, filter } = Task::parse();
+    let Task::Mutate { long, rtl, seed, folder, proofs_only, without_card, tests_first, only, filter } = Task::parse();
     std::env::set_current_dir(tool::root()?)?;
     let (folder, filter) = (folder.as_deref(), filter.as_deref());
     if let Some(count) = rtl {
-        return rtl::run(&rtl::Request { count, seed, folder, filter, proofs_only, without_card, tests_first });
+        return rtl::run(&rtl::Request {
+            count,
+            seed,
+            folder,
+            filter,
+            proofs_only,
+            without_card,
+            tests_first,
+            only: &only,
+        });
     }
     let mut tally = Tally::default();
     seeded::run(&mut tally, long, filter)?;

@@ -83,6 +83,8 @@ pub(crate) struct Request<'a> {
     pub(crate) without_card: bool,
     /// Tries the tests before the proofs, which take longer for some modules.
     pub(crate) tests_first: bool,
+    /// The numbers of the mutants to run; if empty, all run.
+    pub(crate) only: &'a [usize],
 }
 
 /// The mutants with their results, and the file that stores them.
@@ -136,9 +138,12 @@ pub(crate) fn run(request: &Request) -> Result<()> {
     let kept = Kept::read_or_draw(request, &modules)?;
     let mutants = kept.all();
     say(&format!("{} RTL mutants; results in {}", mutants.len(), kept.path.display()));
-    let wanted = |m: &Mutant| !m.killed() && request.filter.is_none_or(|f| m.module.contains(f));
+    let wanted = |at: usize, m: &Mutant| {
+        let named = request.only.is_empty() || request.only.contains(&at);
+        named && !m.killed() && request.filter.is_none_or(|f| m.module.contains(f))
+    };
     let open =
-        || -> Vec<usize> { kept.all().iter().enumerate().filter(|(_, m)| wanted(m)).map(|(at, _)| at).collect() };
+        || -> Vec<usize> { kept.all().iter().enumerate().filter(|(at, m)| wanted(*at, m)).map(|(at, _)| at).collect() };
     let proofs = || {
         let mut open = open();
         // Mutants of small proofs come first.
