@@ -1,8 +1,7 @@
 //! RTL mutants: Yosys `mutate` changes one cell of one module. Then a proof of the module, or a test in
 //! simulation, must fail.
 //!
-//! Each mutant is first tried with the proof in whose design it was selected, then with the module's other proofs, and
-//! if it survives these, in simulation (`bench`). Results are stored in target/mutate, so that an interrupted
+//! Each mutant is first tried with the proofs of its module, the smallest first, and if it survives these, in simulation (`bench`). Results are stored in target/mutate, so that an interrupted
 //! run can continue.
 
 mod bench;
@@ -169,11 +168,11 @@ pub(crate) fn run(request: &Request) -> Result<()> {
     Ok(())
 }
 
-/// Tries a mutant with the claims of its own proof, then with those of the module's other proofs, until one fails.
+/// Tries a mutant with the claims of the module's proofs, the smallest first, until one fails.
 fn try_proofs(kept: &Kept, at: usize, modules: &Modules) -> Result<()> {
     let mutant = kept.get(at)?;
     let mut proofs: Vec<&String> = modules.get(&mutant.module).into_iter().flatten().collect();
-    proofs.sort_by_key(|proof| (**proof != mutant.proof, prove::size(proof)));
+    proofs.sort_by_key(|proof| prove::size(proof));
     for claim in proofs.iter().map(|proof| prove::claims(proof)).collect::<Result<Vec<_>>>()?.concat() {
         if try_one(kept, at, &mutant, format!("proof {}", claim.name()), || prove::judge(at, &mutant, &claim))? {
             break;
