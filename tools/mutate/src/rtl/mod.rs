@@ -1,8 +1,8 @@
-//! RTL mutants: Yosys `mutate` changes one cell of one module. Then a proof of the module, or a test in
-//! simulation, must fail.
+//! RTL mutants: Yosys `mutate` changes one cell of one module. Then a proof of the module, or a test in simulation,
+//! must fail.
 //!
-//! Each mutant is first tried with the proofs of its module, the smallest first, and if it survives these, in simulation (`bench`). Results are stored in target/mutate, so that an interrupted
-//! run can continue.
+//! Each mutant is first tried with the proofs of its module, the smallest first, and if it survives these, in
+//! simulation (`bench`). Results are stored in target/mutate, so that an interrupted run can continue.
 
 mod bench;
 mod design;
