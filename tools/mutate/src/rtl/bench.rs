@@ -111,14 +111,14 @@ impl Stage {
 pub(super) struct Bench {
     pub(super) stage: Stage,
     programs: Vec<Program>,
-    tests: BTreeMap<String, Vec<String>>,
+    tests: Tests,
     holds: BTreeSet<usize>,
 }
 
 impl Bench {
     /// Makes the netlists with all stored mutants, and builds the tests of these modules. With no mutant active, the
     /// tests must pass.
-    pub(super) fn build(stage: Stage, mutants: &[Mutant], tests: BTreeMap<String, Vec<String>>) -> Result<Self> {
+    pub(super) fn build(stage: Stage, mutants: &[Mutant], tests: Tests) -> Result<Self> {
         say(&format!("simulation of the {} with every mutant in it", stage.name()));
         let mut cargo = Command::new("cargo");
         let tree = tool::root()?.join(FOLDER).join("tree-of-netlists");
@@ -196,28 +196,28 @@ impl Bench {
     }
 }
 
-/// The bench of each of these mutants, with the tests of its module.
-pub(super) fn stages(
-    mutants: &[Mutant],
-    open: &[usize],
-) -> Result<Vec<(Stage, Vec<usize>, BTreeMap<String, Vec<String>>)>> {
+/// The tests of each module.
+type Tests = BTreeMap<String, Vec<String>>;
+
+/// The mutants that a stage tries.
+pub(super) struct Share {
+    pub(super) stage: Stage,
+    pub(super) mutants: Vec<usize>,
+    pub(super) tests: Tests,
+}
+
+/// Divides the mutants `open` among the stages, by the rows of their modules. A stage without a mutant is left out.
+pub(super) fn shares(mutants: &[Mutant], open: &[usize]) -> Result<Vec<Share>> {
     let doc = fs::read_to_string(proofs::DOC).context(proofs::DOC)?;
-    let mut found = Vec::new();
-    for stage in Stage::ALL {
-        let mut tests = BTreeMap::new();
-        let mut those = Vec::new();
-        for (at, mutant) in open.iter().filter_map(|at| Some((*at, mutants.get(*at)?))) {
-            let (of, names) = Stage::of(&doc, &mutant.module)?;
-            if of == stage {
-                those.push(at);
-                tests.insert(mutant.module.clone(), names);
-            }
-        }
-        if !those.is_empty() {
-            found.push((stage, those, tests));
+    let mut shares = Stage::ALL.map(|stage| Share { stage, mutants: Vec::new(), tests: Tests::new() });
+    for (at, mutant) in open.iter().filter_map(|at| Some((*at, mutants.get(*at)?))) {
+        let (stage, tests) = Stage::of(&doc, &mutant.module)?;
+        for share in shares.iter_mut().filter(|share| share.stage == stage) {
+            share.mutants.push(at);
+            share.tests.insert(mutant.module.clone(), tests.clone());
         }
     }
-    Ok(found)
+    Ok(shares.into_iter().filter(|share| !share.mutants.is_empty()).collect())
 }
 
 #[cfg(test)]

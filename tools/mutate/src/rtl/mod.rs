@@ -153,12 +153,12 @@ pub(crate) fn run(request: &Request) -> Result<()> {
         proofs()?;
     }
     if !request.proofs_only {
-        for (stage, those, tests) in bench::stages(&kept.all(), &open())? {
-            if request.without_card && stage == Stage::Card {
+        for share in bench::shares(&kept.all(), &open())? {
+            if request.without_card && share.stage == Stage::Card {
                 continue;
             }
-            let bench = Bench::build(stage, &kept.all(), tests)?;
-            on_every_core(those, |at| try_tests(&kept, at, &bench))?;
+            let bench = Bench::build(share.stage, &kept.all(), share.tests)?;
+            on_every_core(share.mutants, |at| try_tests(&kept, at, &bench))?;
         }
     }
     if request.tests_first {
