@@ -16,7 +16,7 @@ module text_blocks_props
     input logic [7:0] stride,
     input logic [1:0][15:0] slot
 );
-  localparam int unsigned Blocks = 3;
+  localparam int unsigned Blocks = 7;
 
   logic started = 1'b0;
   always_ff @(posedge clk) started <= 1'b1;
@@ -54,11 +54,11 @@ module text_blocks_props
     known_q <= started;
     if (rst) blocks_q <= '0;
     else if (access.valid && access.write && !locked && 32'(number) < Blocks)
-      blocks_q[number[1:0]][32*access.word[0]+:32] <= access.whole ? access.data : '0;
+      blocks_q[number[2:0]][32*access.word[0]+:32] <= access.whole ? access.data : '0;
     blocks_before_q <= blocks_q;
     was_locked_q <= !rst && locked;
     was_read_q <= !rst && access.valid && !access.write;
-    was_word_q <= 32'(number) < Blocks ? blocks_q[number[1:0]][32*access.word[0]+:32] : '0;
+    was_word_q <= 32'(number) < Blocks ? blocks_q[number[2:0]][32*access.word[0]+:32] : '0;
     stride_q <= stride;
     {slot1_q, slot2_q} <= {slot, slot1_q};
     at_q <= blocks_q;
@@ -72,7 +72,7 @@ module text_blocks_props
   assign allowed = stride >= 8'd11 && stride <= 8'd17;
   for (genvar l = 0; l < 2; l++) begin : g_lane
     assign place_of[l] = 41'(slot2_q[l]) << stride[4:0];
-    assign address[l] = 66'(at_q[place_of[l][22:21]]) + 66'(place_of[l][20:0]);
+    assign address[l] = 66'(at_q[place_of[l][23:21]]) + 66'(place_of[l][20:0]);
   end
   always_comb begin
     any_bad = 1'b0;
