@@ -16,7 +16,7 @@ module text_blocks_props
     input logic [7:0] stride,
     input logic [1:0][15:0] slot
 );
-  localparam int unsigned Blocks = 3;
+  localparam int unsigned Blocks = 7;
 
   logic started = 1'b0;
   always_ff @(posedge clk) started <= 1'b1;
@@ -46,7 +46,7 @@ module text_blocks_props
   logic was_locked_q, was_read_q, known_q;
   logic [31:0] was_word_q;
   logic [7:0] stride_q;
-  logic [15:0] slot1_q, slot2_q;
+  logic [1:0][15:0] slot1_q, slot2_q;
   logic [Blocks-1:0][63:0] at_q;
   logic [4:0] number;
   assign number = access.word[5:1];
@@ -54,24 +54,26 @@ module text_blocks_props
     known_q <= started;
     if (rst) blocks_q <= '0;
     else if (access.valid && access.write && !locked && 32'(number) < Blocks)
-      blocks_q[number[1:0]][32*access.word[0]+:32] <= access.whole ? access.data : '0;
+      blocks_q[number[2:0]][32*access.word[0]+:32] <= access.whole ? access.data : '0;
     blocks_before_q <= blocks_q;
     was_locked_q <= !rst && locked;
     was_read_q <= !rst && access.valid && !access.write;
-    was_word_q <= 32'(number) < Blocks ? blocks_q[number[1:0]][32*access.word[0]+:32] : '0;
+    was_word_q <= 32'(number) < Blocks ? blocks_q[number[2:0]][32*access.word[0]+:32] : '0;
     stride_q <= stride;
-    {slot1_q, slot2_q} <= {slot[1], slot1_q};
+    {slot1_q, slot2_q} <= {slot, slot1_q};
     at_q <= blocks_q;
   end
   always_comb if (known_q) assume (stride == stride_q);
 
-  // The address of the slot's window, in more bits than an address has.
-  logic [40:0] place_of;
-  logic [65:0] address;
+  // The address of each slot's window, in more bits than an address has.
+  logic [1:0][40:0] place_of;
+  logic [1:0][65:0] address;
   logic allowed, any_bad;
   assign allowed = stride >= 8'd11 && stride <= 8'd17;
-  assign place_of = 41'(slot2_q) << stride[4:0];
-  assign address = 66'(at_q[place_of[22:21]]) + 66'(place_of[20:0]);
+  for (genvar l = 0; l < 2; l++) begin : g_lane
+    assign place_of[l] = 41'(slot2_q[l]) << stride[4:0];
+    assign address[l] = 66'(at_q[place_of[l][23:21]]) + 66'(place_of[l][20:0]);
+  end
   always_comb begin
     any_bad = 1'b0;
     for (int unsigned i = 0; i < Blocks; i++) any_bad |= blocks_q[i][11:0] != '0;
@@ -85,9 +87,12 @@ module text_blocks_props
       if (was_locked_q) assert (blocks_q == blocks_before_q);
       assert (placed == (allowed && !any_bad));
       if (third_q && allowed) begin
-        assert (place[1].outside == (place_of[40:21] >= 20'(Blocks) || address[65:64] != '0));
-        if (!place[1].outside) assert (place[1].address == address[63:0]);
-        assert (64'(place[1].beats) * 64'd64 == 64'd1 << stride);
+        for (int unsigned l = 0; l < 2; l++) begin
+          assert (place[l].outside
+              == (place_of[l][40:21] >= 20'(Blocks) || address[l][65:64] != '0));
+          if (!place[l].outside) assert (place[l].address == address[l][63:0]);
+          assert (64'(place[l].beats) * 64'd64 == 64'd1 << stride);
+        end
       end
       assert (answer.ack == was_read_q);
       if (was_read_q) assert (answer.data == was_word_q);
@@ -100,9 +105,12 @@ module text_blocks_props
       end
       assert (dut.misaligned_q[31:Blocks] == '0 && dut.low_valid_q[31:Blocks] == '0
           && dut.high_valid_q[31:Blocks] == '0);
-      if (second_q && allowed)
+      if (second_q && allowed) begin
+        assert ({dut.g_lane[0].number_q, dut.g_lane[0].offset_q}
+            == 33'(41'(slot1_q[0]) << stride[4:0]));
         assert ({dut.g_lane[1].number_q, dut.g_lane[1].offset_q}
-            == 33'(41'(slot1_q) << stride[4:0]));
+            == 33'(41'(slot1_q[1]) << stride[4:0]));
+      end
 
       // ---- not vacuous
       cover (third_q && allowed && !place[1].outside && place[1].address[63:32] == 32'd7);

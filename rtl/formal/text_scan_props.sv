@@ -4,9 +4,10 @@
 // answer about UTF-8 and, while locked, the classes stay as they are. A start with a stream's
 // state gives that state back, and a start of a new stream the state of its beginning.
 //
+// A write stores its entry, with the parity, at its place in its memory and part.
 // A word that is written has an even number of ones, with its parity. If a scan reads a word that
 // has an odd number of them, the change is reported in a fixed number of clocks, and stays reported
-// while locked.
+// while locked. A clear while nothing is under way ends the report.
 //
 // One engine of 4 states and 2 classes. A word is any one of each memory, watched for good.
 // Assumed, as the module asks: a start only while not busy, no item beside it, and items only over
@@ -163,12 +164,13 @@ module text_scan_props
               dut.g_engine[0].u_engine.u_automaton.u_next.low_i} == at[2:0];
     end
   end
-  logic due_q, was_changed_q, was_started_q;
+  logic due_q, was_changed_q, was_cleared_q, was_started_q;
   always_ff @(posedge clk) begin
     two_q <= !rst && two;
     three_q <= rst ? '0 : {three_q[0], three};
     due_q <= !rst && (one || two_q || three_q[1]);
     was_changed_q <= !rst && changed && locked;
+    was_cleared_q <= !rst && clear && !locked && !scans;
     was_started_q <= started;
   end
 
@@ -189,6 +191,19 @@ module text_scan_props
     classes_q <= classes;
     utf8_q <= utf8;
   end
+
+  // ---- a write: whether it is to the watched word of a memory, and what stands there then
+  table_write_t write_q;
+  logic engine_written, cards_written, accounts_written;
+  logic [5:0] left;
+  always_ff @(posedge clk) begin
+    write_q <= dut.write;
+    write_q.valid <= !rst && dut.write.valid;
+  end
+  assign engine_written = write_q.valid && write_q.part == 4'd0;
+  assign cards_written = write_q.valid && write_q.part == UnitCards;
+  assign accounts_written = write_q.valid && write_q.part == UnitAccounts;
+  assign left = write_q.data == '0 ? 6'd0 : 6'(write_q.data - 16'd4);
 
   // The state of a stream's beginning: every field 0, but two bytes since the last digit.
   logic [ScanBits-1:0] beginning;
@@ -213,6 +228,38 @@ module text_scan_props
       end
 
       if (due_q || was_changed_q) assert (changed);
+      if (was_cleared_q) assert (!changed);
+      // A write stores its entry.
+      case (write_q.memory)
+        MemMap: if (write_q.at == at[7:0]) begin
+          if (engine_written) assert (words[7] == word_t'({write_q.parity, write_q.data[0]}));
+          if (cards_written) assert (gaps[3] == 9'({write_q.parity, write_q.data[0]}));
+          if (accounts_written) assert (gaps[1] == 9'({write_q.parity, write_q.data[0]}));
+        end
+        MemNext: begin
+          if (engine_written && {write_q.row[1:0], write_q.at[0]} == at[2:0])
+            assert (words[6] == word_t'({write_q.parity, write_q.data[1:0]}));
+          if (cards_written && {write_q.row[7:0], write_q.at[0]} == at[8:0])
+            assert (gaps[2] == {write_q.parity, write_q.data[7:0]});
+          if (accounts_written && {write_q.row[7:0], write_q.at[0]} == at[8:0])
+            assert (gaps[0] == {write_q.parity, write_q.data[7:0]});
+        end
+        MemRowOf: if (engine_written && write_q.row[1:0] == at[1:0])
+          assert (words[5] == word_t'({write_q.data[7:0], write_q.parity}));
+        MemRow: if (engine_written && write_q.row[7:0] == at[7:0])
+          assert (words[4][17*write_q.at[1:0]+:17] == {write_q.data, write_q.parity});
+        MemIds: if (engine_written && 4'(write_q.at - 8'd4) == at[3:0])
+          assert (words[0] == word_t'({write_q.parity, write_q.data[6:0]}));
+        MemPrefix: if (cards_written
+            && {write_q.at[3:2], write_q.row[8:0], write_q.at[1:0]} == at)
+          assert (words[3] == word_t'({write_q.parity, write_q.data[8:0]}));
+        MemLengths: if (cards_written && write_q.row[8:0] == at[8:0])
+          assert (words[2][9*write_q.at[2:0]+:9] == {write_q.data[7:0], write_q.parity});
+        MemCountry: if (accounts_written
+            && {5'(write_q.row[4:0] + 5'd1), 5'(write_q.at[4:0] + 5'd1)} == at[9:0])
+          assert (words[1] == word_t'({^left, left}));
+        default: ;
+      endcase
       // A write leaves no odd word, whatever stood there.
       for (int unsigned i = 0; i < 12; i++)
         if (!(i inside {2, 4}) && was_started_q) assert (!odd[i] || odd_q[i]);

@@ -3,14 +3,32 @@
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
+#[path = "../verilated/netlist.rs"]
+mod netlist;
 #[path = "../verilated/verilator.rs"]
 mod verilator;
 
 use verilator::{Result, Unit, Verilator};
 
-/// Each top module, the class generated from it, and the list of its sources, one per line, relative to the workspace.
-const TOPS: [(&str, &str, &str); 2] =
-    [("text_tb", "Vtext", "rtl/text/tb/text_tb.f"), ("text_lane_tb", "Vtextlane", "rtl/text/tb/text_lane_tb.f")];
+struct Top {
+    module: &'static str,
+    /// The class generated from the module.
+    class: &'static str,
+    /// The list of the module's sources, one per line, relative to the workspace.
+    list: &'static str,
+    /// Environment variable: a netlist of the module that replaces these sources.
+    netlist: &'static str,
+}
+
+const TOPS: [Top; 2] = [
+    Top { module: "text_tb", class: "Vtext", list: "rtl/text/tb/text_tb.f", netlist: "PORTCULLIS_TEXT_NETLIST" },
+    Top {
+        module: "text_lane_tb",
+        class: "Vtextlane",
+        list: "rtl/text/tb/text_lane_tb.f",
+        netlist: "PORTCULLIS_TEXT_LANE_NETLIST",
+    },
+];
 /// Functions that the model calls to print and to stop; the simulated card uses them, too.
 const HOOKS: &str = "sim/verilated/cpp";
 /// The memories that the tests disturb.
@@ -32,7 +50,7 @@ fn build() -> Result<()> {
     for shared in [HOOKS, MEMORIES] {
         println!("cargo::rerun-if-changed={}", workspace.join(shared).display());
     }
-    for (_, _, list) in TOPS {
+    for list in TOPS.map(|top| top.list) {
         let text = fs::read_to_string(workspace.join(list)).map_err(|e| format!("cannot read `{list}`: {e}"))?;
         for source in text.lines().filter(|line| !line.starts_with('+')).chain([list]) {
             println!("cargo::rerun-if-changed={}", workspace.join(source).display());
@@ -46,9 +64,12 @@ fn build() -> Result<()> {
         fs::remove_dir_all(&generated)?;
     }
     let verilator = Verilator::find(&workspace)?;
-    for (top, prefix, list) in TOPS {
-        let arguments = [MEMORIES, "-f", list].map(str::to_owned).to_vec();
-        verilator.run(&workspace, &Unit { top, prefix, arguments }, &generated)?;
+    for Top { module, class, list, netlist } in TOPS {
+        let arguments = match netlist::from_environment(&workspace, netlist)? {
+            Some(netlist) => vec![netlist],
+            None => [MEMORIES, "-f", list].map(str::to_owned).to_vec(),
+        };
+        verilator.run(&workspace, &Unit { top: module, prefix: class, arguments }, &generated)?;
     }
     compile(&verilator.include(), &workspace.join(HOOKS), &generated)
 }

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
+mod netlist;
 #[path = "src/params.rs"]
 #[allow(unreachable_pub, reason = "public for the library, of which this is a part too")]
 mod params;
@@ -23,8 +24,8 @@ const DEFAULT_PATROL: &str = "17";
 const HOOKS: &str = "sim/verilated/hooks.vlt";
 /// Environment variable: whether idle parts sleep (1) or not (0). Outside, the card behaves the same.
 const SLEEP: &str = "PORTCULLIS_SLEEP";
-/// Environment variable: a Verilog file, relative to the workspace, that replaces the sources of the card with one
-/// lane. It must be a synthesised `portcullis_top` with the same parameters.
+/// Environment variable: a netlist of `portcullis_top` with the same parameters. It replaces the sources of the card
+/// with one lane.
 const NETLIST: &str = "PORTCULLIS_NETLIST";
 /// Environment variable: lanes of the second of the two cards: 2, 4 or 8. The first card has one lane and is fastest.
 const LANES: &str = "PORTCULLIS_LANES";
@@ -62,7 +63,7 @@ fn build() -> Result<()> {
         common.push("--trace-fst".to_owned());
     }
     let files = sources(&workspace)?;
-    let netlist = netlist(&workspace)?;
+    let netlist = netlist::from_environment(&workspace, NETLIST)?;
     let card = |lanes: &str| {
         let mut card = common.clone();
         card.push(format!("-GWatchdogLog2={}", params::WATCHDOG_LOG2));
@@ -107,15 +108,6 @@ fn leave_out_garbage(class: &Path) -> Result<()> {
     const COLLECTS: &str = "vlSymsp->__Vm_deleter.deleteAll();";
     let text = fs::read_to_string(class).map_err(|e| format!("cannot read `{}`: {e}", class.display()))?;
     Ok(fs::write(class, text.replace(COLLECTS, ""))?)
-}
-
-/// The netlist that the environment names, if any. Tells cargo to watch it.
-fn netlist(workspace: &Path) -> Result<Option<String>> {
-    println!("cargo::rerun-if-env-changed={NETLIST}");
-    let Some(path) = env::var_os(NETLIST).filter(|path| !path.is_empty()) else { return Ok(None) };
-    let path = workspace.join(path);
-    println!("cargo::rerun-if-changed={}", path.display());
-    Ok(Some(path.to_str().ok_or("the path of a netlist is UTF-8")?.to_owned()))
 }
 
 /// The entries of the file list, relative to the workspace. Makes cargo watch each of them.

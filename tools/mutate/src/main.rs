@@ -19,8 +19,8 @@ enum Task {
         /// Every fault of tests/mutants.toml, not only those that CI seeds.
         #[arg(long)]
         long: bool,
-        /// Instead, this many RTL mutants by Yosys, each to be killed by a proof of its module or by a test on the
-        /// simulated card. Continues where it was interrupted.
+        /// Instead, this many RTL mutants by Yosys, each to be killed by a proof of its module or by a test in
+        /// simulation. Continues where it was interrupted.
         #[arg(long, value_name = "N", conflicts_with = "long")]
         rtl: Option<usize>,
         /// Which RTL mutants are drawn.
@@ -29,20 +29,39 @@ enum Task {
         /// Draw RTL mutants from the modules of this folder of rtl, instead of those that the proofs must cover.
         #[arg(long, requires = "rtl")]
         folder: Option<String>,
-        /// Leave out the simulated card: only the proofs are tried.
+        /// Leave out the simulation: only the proofs are tried.
         #[arg(long, requires = "rtl")]
         proofs_only: bool,
+        /// Leave out the tests on the whole simulated card, which take long to build; the benches of the text lane
+        /// are tried.
+        #[arg(long, requires = "rtl")]
+        without_card: bool,
+        /// Try the tests before the proofs. The large proofs of the text scan take longer than its tests.
+        #[arg(long, requires = "rtl", conflicts_with = "proofs_only")]
+        tests_first: bool,
+        /// Only the RTL mutants with these numbers.
+        #[arg(long, requires = "rtl", value_delimiter = ',')]
+        only: Vec<usize>,
         /// Only the faults whose name, or the mutants whose module, contains this.
         filter: Option<String>,
     },
 }
 
 fn main() -> Result<()> {
-    let Task::Mutate { long, rtl, seed, folder, proofs_only, filter } = Task::parse();
+    let Task::Mutate { long, rtl, seed, folder, proofs_only, without_card, tests_first, only, filter } = Task::parse();
     std::env::set_current_dir(tool::root()?)?;
     let (folder, filter) = (folder.as_deref(), filter.as_deref());
     if let Some(count) = rtl {
-        return rtl::run(&rtl::Request { count, seed, folder, filter, proofs_only });
+        return rtl::run(&rtl::Request {
+            count,
+            seed,
+            folder,
+            filter,
+            proofs_only,
+            without_card,
+            tests_first,
+            only: &only,
+        });
     }
     let mut tally = Tally::default();
     seeded::run(&mut tally, long, filter)?;

@@ -91,11 +91,11 @@ pub struct Program {
     pub folder: PathBuf,
 }
 
-/// Builds the tests with these names, using the given cargo command. A name is a program's name, or the name of a
+/// Builds the tests with these names of a package or, with `None`, of the workspace, using the given cargo command. A name is a program's name, or the name of a
 /// module `card_…` in the program `card`. Two packages may have programs with the same name. Errors: the build fails,
 /// or there is no test with a name.
-pub fn programs(cargo: Command, names: &[&str]) -> Result<Vec<Program>> {
-    let built = built(cargo, names.iter().flat_map(|name| ["--test", target(name)]))?;
+pub fn programs(cargo: Command, package: Option<&str>, names: &[&str]) -> Result<Vec<Program>> {
+    let built = built(cargo, package, names.iter().flat_map(|name| ["--test", target(name)]))?;
     let mut found = Vec::new();
     for name in names {
         let target = target(name);
@@ -117,20 +117,17 @@ fn target(name: &str) -> &str {
 
 /// Builds the unit tests of the workspace's libraries and programs. Errors: the build fails.
 pub fn unit_tests(cargo: Command) -> Result<Vec<Program>> {
-    built(cargo, ["--lib", "--bins"])
+    built(cargo, None, ["--lib", "--bins"])
 }
 
-/// Builds tests of the whole workspace and returns their programs.
-fn built<'a>(mut cargo: Command, targets: impl IntoIterator<Item = &'a str>) -> Result<Vec<Program>> {
-    cargo.args([
-        "test",
-        "--quiet",
-        "--locked",
-        "--workspace",
-        "--no-run",
-        "--message-format",
-        "json-render-diagnostics",
-    ]);
+/// Builds tests of the package `only`, or of the whole workspace, and returns their programs.
+fn built<'a>(
+    mut cargo: Command,
+    only: Option<&'a str>,
+    targets: impl IntoIterator<Item = &'a str>,
+) -> Result<Vec<Program>> {
+    cargo.args(["test", "--quiet", "--locked", "--no-run", "--message-format", "json-render-diagnostics"]);
+    cargo.args(only.map_or(vec!["--workspace"], |name| vec!["--package", name]));
     let output = cargo.args(targets).stdin(Stdio::null()).stderr(Stdio::inherit()).output();
     let output = output.context("cannot start cargo")?;
     ensure!(output.status.success(), "the tests are not built: {}", output.status);

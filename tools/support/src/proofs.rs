@@ -230,8 +230,8 @@ impl Proof {
 
 /// For each module in these folders, such as `gate/sweep`: the proofs whose design contains logic of the module's file.
 ///
-/// The designs are those of the last `cargo xtask formal`. A module that is a black box, or is inside one, has no logic
-/// in the design.
+/// The designs are those of the last `cargo xtask formal`; those of proofs without a file of these folders are not
+/// read. A module that is a black box, or is inside one, has no logic in the design.
 pub fn modules_of(folders: &[&str]) -> Result<BTreeMap<String, BTreeSet<String>>> {
     let mut modules: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for folder in folders {
@@ -244,6 +244,10 @@ pub fn modules_of(folders: &[&str]) -> Result<BTreeMap<String, BTreeSet<String>>
         }
     }
     for proof in all()? {
+        if !proof.files.iter().any(|file| folders.iter().any(|folder| file.starts_with(Path::new("rtl").join(folder))))
+        {
+            continue;
+        }
         let design = design(&proof)?;
         for (module, proofs) in &mut modules {
             let (_, file) = module.rsplit_once('/').unwrap_or_default();

@@ -99,7 +99,7 @@ const SUITE: [&str; 5] = ["card_transport", "card_lifecycle", "card_entries", "c
 fn suite(tally: &mut Tally, guest: &Guest<'_>, title: &'static str, modules: &[&str]) {
     let result = (|| {
         let mut image = guest.image()?;
-        let programs = cargo_test::programs(cargo(), modules)?;
+        let programs = cargo_test::programs(cargo(), None, modules)?;
         image.program("tests/card", &programs.first().context("the tests of the card")?.path)?;
         let chosen: Vec<_> = modules.iter().map(|module| format!("{module}::vfio::")).collect();
         image.add("tests/modules", chosen.join(" ").as_bytes());

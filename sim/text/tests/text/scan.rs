@@ -124,6 +124,27 @@ fn numbers() {
     assert!(counts.hits * 10 > counts.entries, "the test looks at too little");
 }
 
+/// A valid account number is found while the unit reads up to two others that go on, and a number with another last
+/// digit is not. If three others go on, either is reported.
+#[test]
+fn account_numbers_inside_others() {
+    let tables = Package::shipped("pii").compiled.tables;
+    let accounts = u128::from_le_bytes(tables.encode()[32..48].try_into().unwrap());
+    let mut bench = Streams::new(Bench::default(), &tables).bench;
+    let valid = "DE89370400440532013000";
+    for (heads, others) in ["", "LC32", "LC32MT84", "LC32MT84LC32"].into_iter().enumerate() {
+        for last in '0'..='9' {
+            let text = format!("{others}{}{last}.", &valid[..valid.len() - 1]);
+            bench.start(Start::New).unwrap();
+            bench.read(text.as_bytes(), Pace::default()).unwrap();
+            bench.end().unwrap();
+            bench.drain().unwrap();
+            let found = u128::from_le_bytes(bench.seen().classes) & accounts != 0;
+            assert_eq!(found, heads == 3 || valid.ends_with(last), "{text}");
+        }
+    }
+}
+
 /// Reads every pair of bytes, alone and after every lead byte of a three-byte character.
 #[test]
 fn utf8_is_that_of_the_standard_library() {

@@ -36,7 +36,10 @@ impl Cells {
             if let Some(rest) = line.strip_prefix("attribute \\src \"") {
                 source = rest.trim_end_matches('"');
             } else if let Some(name) = line.strip_prefix("module ") {
-                name.trim_start_matches('\\').clone_into(&mut cells.top);
+                // The modules after the first one are black boxes.
+                if cells.top.is_empty() {
+                    name.trim_start_matches('\\').clone_into(&mut cells.top);
+                }
             } else if let Some((kind, name)) = line.strip_prefix("cell ").and_then(|rest| rest.split_once(' ')) {
                 let kind = (kind.to_owned(), source.to_owned());
                 let name = name.trim_start_matches('\\').to_owned();
@@ -148,7 +151,9 @@ mod tests {
         let (one, two) = (Cells::read(&one).unwrap(), Cells::read(&two).unwrap());
         assert_eq!(carry(&one, &two, "$1").unwrap(), "mutate -mode inv -module two -cell $6 -port A -portbit 2");
         let (boxed, flat) = (folder.join("boxed.il"), folder.join("flat.il"));
-        fs::write(&boxed, design("boxed", &cell("dut.u_part", "x.sv:9.1").replace("$and", "\\part"))).unwrap();
+        let part = design("part", "").replacen("module", "attribute \\blackbox 1\nmodule", 1);
+        let instance = cell("dut.u_part", "x.sv:9.1").replace("$and", "\\part");
+        fs::write(&boxed, design("boxed", &(instance + &cell("$2", "x.sv:2.1"))) + &part).unwrap();
         fs::write(&flat, design("flat", "  cell $buf $4\n    connect \\A \\q\n    connect \\Y \\u.u_part.A\n  end\n"))
             .unwrap();
         let (boxed, flat) = (Cells::read(&boxed).unwrap(), Cells::read(&flat).unwrap());
@@ -156,6 +161,7 @@ mod tests {
             carry(&boxed, &flat, "dut.u_part").unwrap(),
             "mutate -mode inv -module flat -cell $4 -port Y -portbit 2"
         );
+        assert_eq!(carry(&small, &boxed, "$7").unwrap(), "mutate -mode inv -module boxed -cell $2 -port A -portbit 2");
         fs::remove_dir_all(folder).unwrap();
     }
 }

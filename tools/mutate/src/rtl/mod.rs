@@ -1,18 +1,18 @@
-//! RTL mutants: Yosys `mutate` changes one cell of one module. Then a proof of the module, or a test on the simulated
-//! card, must fail.
+//! RTL mutants: Yosys `mutate` changes one cell of one module. Then a proof of the module, or a test in simulation,
+//! must fail.
 //!
-//! Each mutant is first tried with the proof in whose design it was selected, then with the module's other proofs, and
-//! if it survives these, on the simulated card (`card`). Results are stored in target/mutate, so that an interrupted
-//! run can continue.
+//! Each mutant is first tried with the proofs of its module, the smallest first, and if it survives these, in
+//! simulation (`bench`). Results are stored in target/mutate, so that an interrupted run can continue.
 
-mod card;
+mod bench;
 mod design;
 mod draw;
+mod netlist;
 mod prove;
 mod report;
 
 use anyhow::{Context, Result};
-use card::Card;
+use bench::{Bench, Stage};
 use portcullis_tools::parallel::on_every_core;
 use portcullis_tools::proofs;
 use portcullis_tools::setup;
@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-/// Folder for the designs, the stored results and the mutated card.
+/// Folder for the designs, the stored results and the mutated netlists.
 const FOLDER: &str = "target/mutate";
 
 /// The result of one proof or test for a mutant.
@@ -78,6 +78,12 @@ pub(crate) struct Request<'a> {
     /// Text that the module's name must contain.
     pub(crate) filter: Option<&'a str>,
     pub(crate) proofs_only: bool,
+    /// Leaves out the tests on the whole card, whose build takes long.
+    pub(crate) without_card: bool,
+    /// Tries the tests before the proofs, which take longer for some modules.
+    pub(crate) tests_first: bool,
+    /// The numbers of the mutants to run; if empty, all run.
+    pub(crate) only: &'a [usize],
 }
 
 /// The mutants with their results, and the file that stores them.
@@ -131,26 +137,42 @@ pub(crate) fn run(request: &Request) -> Result<()> {
     let kept = Kept::read_or_draw(request, &modules)?;
     let mutants = kept.all();
     say(&format!("{} RTL mutants; results in {}", mutants.len(), kept.path.display()));
-    let wanted = |m: &Mutant| !m.killed() && request.filter.is_none_or(|f| m.module.contains(f));
-    let mut open: Vec<(u64, usize)> =
-        mutants.iter().enumerate().filter(|(_, m)| wanted(m)).map(|(at, m)| (prove::size(&m.proof), at)).collect();
-    // Mutants of small proofs come first.
-    open.sort_unstable();
-    on_every_core(open.into_iter().map(|(_, at)| at).collect(), |at: usize| try_proofs(&kept, at, &modules))?;
-    let left: Vec<_> = kept.all().iter().enumerate().filter(|(_, m)| wanted(m)).map(|(at, _)| at).collect();
-    if !request.proofs_only && !left.is_empty() {
-        let card = Card::build(&kept, &left)?;
-        on_every_core(left, |at| try_tests(&kept, at, &card))?;
+    let wanted = |at: usize, m: &Mutant| {
+        let named = request.only.is_empty() || request.only.contains(&at);
+        named && !m.killed() && request.filter.is_none_or(|f| m.module.contains(f))
+    };
+    let open =
+        || -> Vec<usize> { kept.all().iter().enumerate().filter(|(at, m)| wanted(*at, m)).map(|(at, _)| at).collect() };
+    let proofs = || {
+        let mut open = open();
+        // Mutants of small proofs come first.
+        open.sort_by_key(|at| (mutants.get(*at).map_or(u64::MAX, |m| prove::size(&m.proof)), *at));
+        on_every_core(open, |at: usize| try_proofs(&kept, at, &modules)).map(drop)
+    };
+    if !request.tests_first {
+        proofs()?;
+    }
+    if !request.proofs_only {
+        for share in bench::shares(&kept.all(), &open())? {
+            if request.without_card && share.stage == Stage::Card {
+                continue;
+            }
+            let bench = Bench::build(share.stage, &kept.all(), share.tests)?;
+            on_every_core(share.mutants, |at| try_tests(&kept, at, &bench))?;
+        }
+    }
+    if request.tests_first {
+        proofs()?;
     }
     println!("{}", report::table(&kept.all())?);
     Ok(())
 }
 
-/// Tries a mutant with the claims of its own proof, then with those of the module's other proofs, until one fails.
+/// Tries a mutant with the claims of the module's proofs, the smallest first, until one fails.
 fn try_proofs(kept: &Kept, at: usize, modules: &Modules) -> Result<()> {
     let mutant = kept.get(at)?;
     let mut proofs: Vec<&String> = modules.get(&mutant.module).into_iter().flatten().collect();
-    proofs.sort_by_key(|proof| (**proof != mutant.proof, prove::size(proof)));
+    proofs.sort_by_key(|proof| prove::size(proof));
     for claim in proofs.iter().map(|proof| prove::claims(proof)).collect::<Result<Vec<_>>>()?.concat() {
         if try_one(kept, at, &mutant, format!("proof {}", claim.name()), || prove::judge(at, &mutant, &claim))? {
             break;
@@ -159,18 +181,19 @@ fn try_proofs(kept: &Kept, at: usize, modules: &Modules) -> Result<()> {
     Ok(())
 }
 
-/// Tries a mutant with the module's tests on the simulated card, until one fails.
-fn try_tests(kept: &Kept, at: usize, card: &Card) -> Result<()> {
+/// Tries a mutant with the module's tests in simulation, until one fails.
+fn try_tests(kept: &Kept, at: usize, bench: &Bench) -> Result<()> {
     let mutant = kept.get(at)?;
-    let Some(tests) = card.tests(at, &mutant) else {
-        return if mutant.was_tried("card") {
+    let Some(tests) = bench.tests(at, &mutant) else {
+        let by = bench.stage.name();
+        return if mutant.was_tried(by) {
             Ok(())
         } else {
-            kept.note(at, Trial { by: "card".to_owned(), outcome: Outcome::Unusable })
+            kept.note(at, Trial { by: by.to_owned(), outcome: Outcome::Unusable })
         };
     };
     for test in tests {
-        if try_one(kept, at, &mutant, format!("test {test}"), || card.judge(test, card::number(at)))? {
+        if try_one(kept, at, &mutant, format!("test {test}"), || bench.judge(test, at))? {
             break;
         }
     }
@@ -195,7 +218,7 @@ fn try_one(
     Ok(outcome == Outcome::Killed)
 }
 
-/// Copies the files of a proof's or of the card's design into one folder, because designs are read from one folder.
+/// Copies the files of a proof's or of a bench's design into one folder, because designs are read from one folder.
 fn copy_flat(files: &[PathBuf], folder: &Path) -> Result<()> {
     fs::create_dir_all(folder)?;
     for path in files {
