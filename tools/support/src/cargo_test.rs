@@ -91,9 +91,9 @@ pub struct Program {
     pub folder: PathBuf,
 }
 
-/// Builds the tests with these names of a package or, with `None`, of the workspace, using the given cargo command. A name is a program's name, or the name of a
-/// module `card_…` in the program `card`. Two packages may have programs with the same name. Errors: the build fails,
-/// or there is no test with a name.
+/// Builds the tests with these names of a package or, with `None`, of the workspace, using the given cargo command. A
+/// name is a program's name, or the name of a module `card_…` in the program `card`. Two packages may have programs
+/// with the same name. Errors: the build fails, or there is no test with a name.
 pub fn programs(cargo: Command, package: Option<&str>, names: &[&str]) -> Result<Vec<Program>> {
     let built = built(cargo, package, names.iter().flat_map(|name| ["--test", target(name)]))?;
     let mut found = Vec::new();

@@ -1,7 +1,7 @@
 //! Netlists that contain all mutants. An environment variable selects the active one.
 //!
-//! Yosys elaborates a design that the tests simulate, and changes it by `mutate -ctrl`. The changed netlist replaces the
-//! sources of the design in the tests of a copy of the tree.
+//! Yosys elaborates a design that the tests simulate, and changes it by `mutate -ctrl`. The changed netlist replaces
+//! the sources of the design in the tests of a copy of the tree.
 
 use super::design::{Cells, option};
 use super::{FOLDER, Mutant, copy_flat, prove};
