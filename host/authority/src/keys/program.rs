@@ -154,7 +154,9 @@ mod tests {
             ("echo the card was removed >&2; exit 1", "the card was removed"),
             ("cat > /dev/null; printf short", "5 bytes instead of 64"),
             ("cat > /dev/null; head -c 64 /dev/zero", "of another key or another message"),
-            ("cat > /dev/null; head -c 9999 /dev/zero", "4096 bytes instead of 64"),
+            ("cat > /dev/null; head -c 65 /dev/zero", "65 bytes instead of 64"),
+            // The program is not read to its end.
+            ("cat > /dev/null; head -c 9999 /dev/zero", "the key does not sign"),
             ("exit 0", "0 bytes instead of 64"),
         ];
         for (body, why) in signs {
@@ -163,7 +165,7 @@ mod tests {
             // The second is more than a pipe holds. A program that does not read its input must not block the caller.
             for message in [vec![1; 10], vec![1; 1 << 20]] {
                 let error = program.signature(&message).unwrap_err();
-                assert!(error.0.contains(why), "{body}: {error}");
+                assert!(error.to_string().contains(why), "{body}: {error}");
             }
         }
     }
