@@ -18,13 +18,13 @@ use tlog_tiles::{
 
 const NAME: &str = "registrar.example/tickets";
 
-fn issuer(store: &StoreUrl, log: &Path) -> Result<Issuer, IssueError> {
+pub(crate) fn issuer(store: &StoreUrl, log: &Path) -> Result<Issuer, IssueError> {
     let mut issuer = Issuer::open(store, SigningKey::from_bytes(&[5; 32]), NAME)?;
     issuer.publish(log)?;
     Ok(issuer)
 }
 
-fn request(card: &Card, seat: u16) -> Request {
+pub(crate) fn request(card: &Card, seat: u16) -> Request {
     Request {
         chain: Chain { seat, ..card.chain() },
         policy: [3; 32],

@@ -7,13 +7,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use super::common::{Card, Session};
+use super::public_log::{issuer, request};
 use super::stores::{database, server};
-use ed25519_dalek::SigningKey;
 use portcullis_authority::StoreUrl;
-use portcullis_authority::ca::Window;
-use portcullis_authority::tickets::{IssueError, Issuer, Request, State};
+use portcullis_authority::tickets::{IssueError, Issuer, State};
 use portcullis_core::wire::Life;
-use portcullis_evidence::ticket::{Chain, Ticket};
+use portcullis_evidence::ticket::Ticket;
 
 /// Seats, each with a chain of its own.
 const SEATS: u16 = 64;
@@ -21,25 +20,6 @@ const SEATS: u16 = 64;
 const ISSUERS: u16 = 8;
 const ROUNDS: u32 = 10;
 const CRASHES: u32 = 50;
-
-fn issuer(store: &StoreUrl, log: &Path) -> Result<Issuer, IssueError> {
-    let mut issuer = Issuer::open(store, SigningKey::from_bytes(&[5; 32]), "registrar.example/tickets")?;
-    issuer.publish(log)?;
-    Ok(issuer)
-}
-
-fn request(card: &Card, seat: u16) -> Request {
-    Request {
-        chain: Chain { seat, ..card.chain() },
-        policy: [3; 32],
-        contexts: Default::default(),
-        profiles: Default::default(),
-        text_lane: false,
-        heartbeat_records: 0,
-        heartbeat_ticks: 0,
-        window: Window { not_before: 10, not_after: 20 },
-    }
-}
 
 /// Runs `work` for each item, on one thread for each issuer; returns the time and the results in order.
 fn timed<T: Sync, R: Send>(
