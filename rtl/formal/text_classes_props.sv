@@ -2,7 +2,8 @@
 // the classes are exactly those of the bits that the engines have found since the start, by the
 // table, and those of each unit that has found something. One bit is looked up per clock, so
 // `busy_o` falls. A start leaves no class. An entry of the table changes only by a write to it. A
-// report of a changed entry comes one clock after such an entry was looked up, and at no other time.
+// report of a changed entry comes one clock after such an entry was looked up, and at no other
+// time.
 //
 // Two engines. One arbitrary bit of an engine and one arbitrary class are watched. Assumed, as the
 // module asks: a start and a write only while nothing is under way. The classes are compared until

@@ -5,8 +5,8 @@
 // of an entry it leaves out, of what ended before the byte, what the state at the start reports as
 // found if the text ends.
 //
-// Four states and 2 classes of bytes; the automaton is any. Assumed, as the module asks: a start and
-// a write only while nothing is under way, no item beside a start.
+// Four states and 2 classes of bytes; the automaton is any. Assumed, as the module asks: a start
+// and a write only while nothing is under way, no item beside a start.
 module text_engine_props
   import text_pkg::*;
 (

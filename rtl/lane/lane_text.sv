@@ -8,8 +8,8 @@
 //
 // After a read that was given up, or a response without a request, `broken_o` is high and `fault_o`
 // holds the fault; both stay until the reset. If a memory of the scan has changed since the load,
-// `changed_o` rises when a scan reads there, before that entry is answered, and stays until the next
-// load. That entry and all later ones are not admitted.
+// `changed_o` rises when a scan reads there, before that entry is answered, and stays until the
+// next load. That entry and all later ones are not admitted.
 // After reset: no tables, nothing under way. Duties of the caller: as for `text_lane`; `load_i`
 // rises only while `run_i` is low and `idle_o` is high, and stays until `loaded_o` or until the
 // session is given up.

@@ -1,6 +1,5 @@
 //! A fleet under load, and the audit of what it leaves: first as it is, then with planted contradictions.
 
-use crate::fleet::CLUSTER;
 use anyhow::{Context, Result, bail, ensure};
 use portcullis_tools::cargo_test;
 use portcullis_tools::tally::Tally;
@@ -14,6 +13,8 @@ use std::process::{Command, Stdio};
 /// Bundles, tables and results of the run.
 const FOLDER: &str = "target/fleet-load";
 
+/// The program of the audit, still without arguments.
+type Program = fn() -> Result<Command>;
 /// Changes the first session of one seat. `other` is the first session of the next seat.
 type Plant = fn(session: &Path, other: &Path) -> Result<()>;
 
@@ -36,7 +37,7 @@ const PLANTED: [(&str, Plant, &str); 8] = [
 /// Size of a record in bytes.
 const RECORD: usize = 192;
 
-pub(crate) fn run(tally: &mut Tally, fleet: &dyn Fn(&[&str]) -> Result<Command>) -> Result<()> {
+pub(crate) fn run(tally: &mut Tally, program: Program) -> Result<()> {
     let folder = tool::root()?.join(FOLDER);
     if folder.exists() {
         fs::remove_dir_all(&folder)?;
@@ -54,7 +55,7 @@ pub(crate) fn run(tally: &mut Tally, fleet: &dyn Fn(&[&str]) -> Result<Command>)
         return Ok(());
     }
     say("its audit");
-    let audit = audit(fleet, &folder, &bundles)?;
+    let audit = audit(program, &folder, &bundles)?;
     tally.check("the audit of the fleet contradicts nothing", nothing(&audit));
     let planted = folder.join("planted");
     copy_folder(&bundles, &planted)?;
@@ -62,7 +63,7 @@ pub(crate) fn run(tally: &mut Tally, fleet: &dyn Fn(&[&str]) -> Result<Command>)
         let session = |seat: usize| planted.join(format!("seat-{}/session-000001", seat % PLANTED.len()));
         plant(&session(seat), &session(seat + 1)).with_context(|| format!("seat {seat}"))?;
     }
-    let audit = self::audit(fleet, &folder, &planted)?;
+    let audit = self::audit(program, &folder, &planted)?;
     for (seat, (what, _, code)) in PLANTED.iter().enumerate() {
         tally.check(&format!("{what} is found: {code}"), found(&audit, seat, code));
     }
@@ -70,7 +71,7 @@ pub(crate) fn run(tally: &mut Tally, fleet: &dyn Fn(&[&str]) -> Result<Command>)
 }
 
 /// The answer of `fleet audit` about all bundles below a folder. The exit code says the same as the answer.
-fn audit(fleet: &dyn Fn(&[&str]) -> Result<Command>, folder: &Path, bundles: &Path) -> Result<Value> {
+fn audit(program: Program, folder: &Path, bundles: &Path) -> Result<Value> {
     let mut sessions: Vec<PathBuf> = Vec::new();
     for seat in fs::read_dir(bundles)? {
         for session in fs::read_dir(seat?.path())? {
@@ -79,10 +80,9 @@ fn audit(fleet: &dyn Fn(&[&str]) -> Result<Command>, folder: &Path, bundles: &Pa
     }
     sessions.sort();
     let tables = bundles.with_extension("tables");
-    let program = ["run", "--quiet", "--release", "--locked", CLUSTER, "--"];
-    let mut ingest = fleet(&program)?;
+    let mut ingest = program()?;
     tool::run(ingest.arg("ingest").args(&sessions).arg("--to").arg(&tables))?;
-    let mut audit = fleet(&program)?;
+    let mut audit = program()?;
     audit.arg("audit").arg(&tables).arg("--trust").arg(folder.join("trust")).args(["--allow-sim", "--json", "--work"]);
     let output = audit.arg(bundles.with_extension("work")).stdin(Stdio::null()).stderr(Stdio::inherit()).output()?;
     let answer: Value = serde_json::from_slice(&output.stdout).context("the audit gives no answer")?;
