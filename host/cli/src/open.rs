@@ -21,6 +21,34 @@ pub(crate) struct CardArgs {
     /// without).
     #[arg(long, default_value_t = default_card())]
     card: CardChoice,
+    #[command(flatten)]
+    access: CardAccessArgs,
+}
+
+/// Which cards, for a command that can have several.
+#[derive(clap::Args, Clone)]
+#[command(next_help_heading = "Card options")]
+pub(crate) struct CardsArgs {
+    /// Card: `sim` (the Verilated RTL, in process), `model` (the card in Rust), `vfio-user:PATH` (a PCI device behind
+    /// the socket of `portcullis card serve`), `vfio:BDF` (a PCI card behind an IOMMU) or `vfio-noiommu:BDF` (one
+    /// without). Give it several times for several cards.
+    #[arg(long = "card", value_name = "CARD")]
+    pub(crate) cards: Vec<CardChoice>,
+    #[command(flatten)]
+    access: CardAccessArgs,
+}
+
+impl CardsArgs {
+    /// This card, with the settings of the command line.
+    pub(crate) fn of(&self, card: CardChoice) -> CardArgs {
+        CardArgs { card, access: self.access.clone() }
+    }
+}
+
+/// How a card is opened.
+#[derive(clap::Args, Clone)]
+#[command(next_help_heading = "Card options")]
+struct CardAccessArgs {
     /// Lanes of the card: `model` has 1, 2, 4 or 8, `sim` 1 or 4 (built with `PORTCULLIS_LANES=8`: 1 or 8). Others have
     /// their own.
     #[arg(long, value_name = "LANES")]
@@ -62,7 +90,7 @@ impl SimArgs {
     }
 }
 
-fn default_card() -> CardChoice {
+pub(crate) fn default_card() -> CardChoice {
     if cfg!(feature = "sim") { CardChoice::Sim } else { CardChoice::Model }
 }
 
@@ -86,11 +114,12 @@ impl CardArgs {
     }
 
     pub(crate) fn open(&self) -> Result<Box<dyn Card>, Failure> {
-        let lanes = self.lanes.unwrap_or(1);
+        let CardAccessArgs { lanes: asked, allow_noiommu, .. } = &self.access;
+        let lanes = asked.unwrap_or(1);
         match self.card.kind() {
             #[cfg(feature = "sim")]
             CardKind::Sim => {
-                let card = portcullis_card::transport::sim::SimCard::new(self.sim.config(lanes))
+                let card = portcullis_card::transport::sim::SimCard::new(self.access.sim.config(lanes))
                     .context("the simulated card")?;
                 return Ok(Box::new(card));
             }
@@ -99,13 +128,13 @@ impl CardArgs {
                 let card = card.with_context(|| format!("no model card of {lanes} lanes: it has 1, 2, 4 or 8"))?;
                 return Ok(Box::new(card));
             }
-            _ if self.lanes.is_some() => {
+            _ if asked.is_some() => {
                 let why = "it has the lanes that it was built with; leave `--lanes` out";
                 return Err(anyhow::anyhow!("card `{}`: {why}", self.card).into());
             }
             _ => {}
         }
-        if self.card.kind() == CardKind::VfioNoIommu && !self.allow_noiommu {
+        if self.card.kind() == CardKind::VfioNoIommu && !allow_noiommu {
             let why = "without an IOMMU the card reaches all memory of this machine; say `--allow-noiommu` if that is what you want";
             return Err(anyhow::anyhow!("card `{}`: {why}", self.card).into());
         }

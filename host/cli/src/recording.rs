@@ -35,10 +35,10 @@ pub(crate) struct RecordingArgs {
     approval: Option<PathBuf>,
     /// The card's certificate, PEM. Without it a simulated card is certified by the public root of simulations.
     #[arg(long, value_name = "FILE", requires = "bundle")]
-    device_cert: Option<PathBuf>,
+    pub(crate) device_cert: Option<PathBuf>,
     /// Intermediate certificates above it, PEM.
     #[arg(long, value_name = "FILE", requires = "device_cert")]
-    device_chain: Option<PathBuf>,
+    pub(crate) device_chain: Option<PathBuf>,
     /// Show every checkpoint to the witness at this address of the loopback interface, and present the heartbeats that
     /// it gives.
     #[arg(long, value_name = "ADDRESS", requires = "bundle", requires = "witness_key")]
@@ -54,7 +54,8 @@ pub(crate) struct RecordingArgs {
     /// the X25519 public key in FILE. Default: plain.
     #[arg(long, value_name = "MODE", requires = "bundle")]
     pub(crate) texts: Option<Texts>,
-    /// Seat of the card among several cards with one key. Default: 0.
+    /// Seat of the card among several cards with one key. If the command has several cards, this is the seat of the
+    /// first, and the others follow. Default: 0.
     #[arg(long, value_name = "N", requires = "issuer")]
     seat: Option<u16>,
     #[command(flatten)]

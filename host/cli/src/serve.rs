@@ -1,7 +1,7 @@
 //! `portcullis serve`: the gate in front of a model server.
 
 use crate::failure::{Failure, SUCCESS};
-use crate::open::{self, CardArgs, MemberArg, TextLaneArg};
+use crate::open::{self, CardArgs, CardsArgs, MemberArg, TextLaneArg};
 use crate::recording::RecordingArgs;
 use anyhow::{Context, anyhow};
 use portcullis_card::SessionConfig;
@@ -10,11 +10,11 @@ use portcullis_core::state::Profile;
 use portcullis_gate::anchor::Anchors;
 use portcullis_gate::{Governor, Policy, SaltKey, Settings};
 use portcullis_gateway::config::{
-    AnswerMode, Config, Evidence, Limits, Model, Release, Rotation, Traces, UpstreamKind,
+    AnswerMode, CardSettings, Config, Evidence, Limits, Model, Release, Rotation, Traces, UpstreamKind,
 };
 use portcullis_gateway::session::{Opener, SessionFailure, SessionParts, Sessions};
 use portcullis_gateway::{ServeError, serve};
-use portcullis_recorder::{TicketSource, next_ticket};
+use portcullis_recorder::{IssuerAccess, TicketSource, next_ticket};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 use std::net::SocketAddr;
@@ -37,11 +37,16 @@ const LOOK: Duration = Duration::from_millis(20);
 /// again, ends the session, and with it the bundle, and opens the next one under what was read. Where that is not fit
 /// for use, everything stays as it is, and stderr says why.
 ///
-/// Exit codes: 0 ended by a signal; 1 an error; 2 usage; 4 a fault of the card.
+/// With several cards, each has sessions of its own, and a request goes to a card with a free slot. If a card is lost,
+/// its open answers end with `gate_failed`, and later requests go to the other cards; the service ends with the last
+/// card.
+///
+/// Exit codes: 0 ended by a signal; 1 an error; 2 usage; 4 a fault of a card, also if the others went on.
 #[derive(clap::Args)]
 #[command(after_long_help = "Examples:
   portcullis serve --policy policies/pii --upstream http://127.0.0.1:18080/v1 --bundles bundles
   portcullis serve --config gateway.toml
+  portcullis serve --config gateway.toml --card vfio:0000:17:00.0 --card vfio:0000:65:00.0
   curl http://127.0.0.1:8080/v1/chat/completions -H 'content-type: application/json' \\
     -d '{\"model\": \"any\", \"messages\": [{\"role\": \"user\", \"content\": \"Hello\"}]}'")]
 pub(crate) struct Args {
@@ -74,7 +79,8 @@ pub(crate) struct Args {
     /// Anchor store; may be given several times.
     #[arg(long, value_name = "FILE")]
     anchors: Vec<PathBuf>,
-    /// Each session leaves its bundle in a new folder under this one.
+    /// Each session leaves its bundle in a new folder under this one; with several cards, in `card-0`, `card-1` and so
+    /// on.
     #[arg(id = "bundle", long = "bundles", value_name = "DIR")]
     bundles: Option<PathBuf>,
     /// When text leaves: once the card has admitted it, or once a checkpoint over its record is signed, which needs
@@ -94,7 +100,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     recording: RecordingArgs,
     #[command(flatten)]
-    card: CardArgs,
+    cards: CardsArgs,
     #[command(flatten)]
     text_lane: TextLaneArg,
 }
@@ -138,8 +144,8 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     flag::register(SIGHUP, Arc::clone(&rotate))?;
     portcullis_gateway::logs::to_stderr();
     let governed = Arc::new(Mutex::new(Arc::new(load(&config, args.text_lane)?)));
-    let opener = opener(args, &config, Arc::clone(&governed))?;
-    let sessions = Sessions::start(opener, config.rotation.clone(), config.evidence.clone())?;
+    let openers = openers(args, &config, &governed)?;
+    let sessions = Sessions::start(openers, &config.rotation, &config.evidence)?;
     let rotation = sessions.rotation(Duration::from_millis(config.rotation.drain_ms));
     let (files, text_lane) = (config.clone(), args.text_lane);
     let signals = async move {
@@ -187,6 +193,7 @@ fn config(args: &Args) -> Result<Config, Failure> {
             policy: PathBuf::new(),
             profile: None,
             anchors: Vec::new(),
+            cards: Vec::new(),
             bundles: None,
             models: Vec::new(),
             keys: Vec::new(),
@@ -204,6 +211,19 @@ fn config(args: &Args) -> Result<Config, Failure> {
     };
     over(&mut config.profile, &args.profile);
     over(&mut config.bundles, &args.bundles);
+    if !args.cards.cards.is_empty() {
+        config.cards = args.cards.cards.iter().cloned().map(CardSettings::from).collect();
+    }
+    if config.cards.is_empty() {
+        config.cards = vec![open::default_card().into()];
+    }
+    if let Some(tickets) = &args.tickets {
+        let [card] = config.cards.as_mut_slice() else {
+            let why = "each `[[card]]` of a configuration names its own folder of tickets";
+            return Err(anyhow!("`--tickets` is for one card; {why}").into());
+        };
+        card.tickets = Some(tickets.clone());
+    }
     config.policy = args.policy.clone().unwrap_or(config.policy);
     config.listen = args.listen.unwrap_or(config.listen);
     config.evidence.release = match args.release {
@@ -274,40 +294,90 @@ fn load(config: &Config, text_lane: TextLaneArg) -> Result<Vec<Governed>, Failur
     Ok(models)
 }
 
-/// An opener that uses the current policies and settings for each new session.
-fn opener(args: &Args, config: &Config, held: Arc<Mutex<Arc<Vec<Governed>>>>) -> Result<Opener, Failure> {
-    if let Some(bundles) = &config.bundles {
-        std::fs::create_dir_all(bundles).with_context(|| format!("cannot make `{}`", bundles.display()))?;
-    }
-    let (card, mut recording, bundles) = (args.card.clone(), args.recording.clone(), config.bundles.clone());
-    recording.texts = Some(config.evidence.texts.clone());
-    let (tickets, issuer) = (args.tickets.clone(), recording.issuer()?);
-    Ok(Box::new(move |salt: SaltKey| {
+/// For each card, an opener that uses the current policies and settings for each new session.
+fn openers(args: &Args, config: &Config, governed: &Arc<Mutex<Arc<Vec<Governed>>>>) -> Result<Vec<Opener>, Failure> {
+    let issuer = args.recording.issuer()?;
+    let single = config.cards.len() == 1;
+    let opener = |(place, card): (usize, &CardSettings)| {
+        let name = (!single).then(|| format!("card-{place}"));
+        let folder = |bundles: &PathBuf| name.as_ref().map_or(bundles.clone(), |name| bundles.join(name));
+        let bundles = config.bundles.as_ref().map(folder);
+        if let Some(bundles) = &bundles {
+            std::fs::create_dir_all(bundles).with_context(|| format!("cannot make `{}`", bundles.display()))?;
+        }
+        let mut recording = args.recording.clone();
+        recording.texts = Some(config.evidence.texts.clone());
+        if card.device_cert.is_some() {
+            recording.device_cert.clone_from(&card.device_cert);
+            recording.device_chain.clone_from(&card.device_chain);
+        }
+        let seat = |first: u16| card.seat.or_else(|| first.checked_add(u16::try_from(place).ok()?));
+        let issuer = issuer.clone().map(|issuer| {
+            let seat = seat(issuer.seat).ok_or_else(|| anyhow!("the seat of card `{}` is above 65535", card.card))?;
+            anyhow::Ok(IssuerAccess { seat, ..issuer })
+        });
+        let tickets = match (&card.tickets, issuer.transpose()?) {
+            (Some(_), Some(_)) => return Err(anyhow!("`--issuer` gives the tickets; leave `tickets` out").into()),
+            (Some(folder), None) => Tickets::Folder(folder.clone()),
+            (None, Some(issuer)) => Tickets::Issuer(issuer),
+            (None, None) => Tickets::SelfIssued,
+        };
+        let governed = Arc::clone(governed);
+        let mut card = SessionOpener { card: args.cards.of(card.card.clone()), recording, tickets, bundles, name };
+        Ok(Box::new(move |salt: SaltKey| {
+            let models = Arc::clone(&governed.lock().unwrap_or_else(PoisonError::into_inner));
+            card.open(&models, &salt)
+        }) as Opener)
+    };
+    config.cards.iter().enumerate().map(opener).collect()
+}
+
+/// Where a card's tickets come from.
+enum Tickets {
+    SelfIssued,
+    Folder(PathBuf),
+    Issuer(IssuerAccess),
+}
+
+/// Opens the sessions of a card.
+struct SessionOpener {
+    card: CardArgs,
+    recording: RecordingArgs,
+    tickets: Tickets,
+    /// Folder of the card's bundles.
+    bundles: Option<PathBuf>,
+    /// Name of the card among several cards, as the beginning of its sessions' names.
+    name: Option<String>,
+}
+
+impl SessionOpener {
+    fn open(&mut self, models: &[Governed], salt: &SaltKey) -> Result<SessionParts, SessionFailure> {
         let failed = |failure: Failure| SessionFailure::Open(failure.to_string());
-        let mut card = card.open().map_err(failed)?;
-        let models = Arc::clone(&held.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut card = self.card.open().map_err(failed)?;
         let Some(Governed { policy, anchors, profile }) = models.first() else {
             return Err(SessionFailure::Open("no model is configured".into()));
         };
-        let (name, recorder, session) = match &bundles {
+        let (session, recorder, config) = match &self.bundles {
             Some(bundles) => {
-                let (name, folder) =
+                let (session, folder) =
                     next_folder(bundles).map_err(|error| SessionFailure::Open(format!("{error:#}")))?;
-                let digest = policy.compiled.image.digest();
-                let ticket = match (&tickets, &issuer) {
-                    (Some(tickets), _) => TicketSource::File(next_ticket(tickets, digest, TICKET_WAIT)?),
-                    (None, Some(issuer)) => TicketSource::Issuer(issuer.clone()),
-                    (None, None) => TicketSource::SelfIssued,
+                let ticket = match &self.tickets {
+                    Tickets::SelfIssued => TicketSource::SelfIssued,
+                    Tickets::Folder(folder) => {
+                        TicketSource::File(next_ticket(folder, policy.compiled.image.digest(), TICKET_WAIT)?)
+                    }
+                    Tickets::Issuer(issuer) => TicketSource::Issuer(issuer.clone()),
                 };
-                let options = recording.options(folder, ticket, profile);
+                let options = self.recording.options(folder, ticket, profile);
                 let (recorder, config) = options.start(card.as_mut(), &policy.package, &policy.compiled, anchors)?;
-                (name, Some(recorder), config)
+                (session, Some(recorder), config)
             }
             None => {
                 let text_stride_log2 = policy.text_stride_log2();
                 ("unrecorded".to_owned(), None, SessionConfig { text_stride_log2, ..SessionConfig::default() })
             }
         };
+        let name = self.name.as_ref().map_or(session.clone(), |card| format!("{card}/{session}"));
         let governor = |Governed { policy, anchors, profile }: &Governed| {
             let settings = Settings { profile: profile.clone(), ..Settings::new(salt.clone()) };
             let governor = Governor::new(Arc::clone(policy), settings);
@@ -315,8 +385,8 @@ fn opener(args: &Args, config: &Config, held: Arc<Mutex<Arc<Vec<Governed>>>>) ->
             Ok(Arc::new(governor.with_anchors(anchors.clone())))
         };
         let governors = models.iter().map(governor).collect::<Result<_, SessionFailure>>()?;
-        Ok(SessionParts { card, config: session, recorder, name, governors })
-    }))
+        Ok(SessionParts { card, config, recorder, name, governors })
+    }
 }
 
 /// The next folder for a bundle, with a number above the last existing one.

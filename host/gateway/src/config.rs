@@ -1,8 +1,10 @@
 //! The operator's configuration: a TOML file, or flags that override its defaults.
 
 use crate::host::is_loopback;
+use portcullis_card::CardChoice;
 use portcullis_recorder::Texts;
-use serde::Deserialize;
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -26,6 +28,9 @@ pub struct Config {
     /// Anchor stores.
     #[serde(default)]
     pub anchors: Vec<PathBuf>,
+    /// The cards; without this setting there is one, which the command line names.
+    #[serde(default, rename = "card")]
+    pub cards: Vec<CardSettings>,
     /// Folder in which each session writes its bundle; without it no bundles are written.
     #[serde(default)]
     pub bundles: Option<PathBuf>,
@@ -97,6 +102,38 @@ pub struct Admin {
     pub listen: SocketAddr,
     /// Where the listener's key is stored.
     pub key: Secret,
+}
+
+/// A card, and the settings of its sessions that differ between cards.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CardSettings {
+    /// The card's name, such as `vfio:0000:17:00.0`.
+    #[serde(deserialize_with = "card_choice")]
+    pub card: CardChoice,
+    /// Seat of the card among several cards with one key, for a running issuer; by default, the place of the card in
+    /// the list.
+    #[serde(default)]
+    pub seat: Option<u16>,
+    /// Folder of the card's tickets.
+    #[serde(default)]
+    pub tickets: Option<PathBuf>,
+    /// The card's certificate in PEM.
+    #[serde(default)]
+    pub device_cert: Option<PathBuf>,
+    /// Intermediate certificates in PEM.
+    #[serde(default)]
+    pub device_chain: Option<PathBuf>,
+}
+
+impl From<CardChoice> for CardSettings {
+    fn from(card: CardChoice) -> Self {
+        Self { card, seat: None, tickets: None, device_cert: None, device_chain: None }
+    }
+}
+
+fn card_choice<'de, D: Deserializer<'de>>(deserializer: D) -> Result<CardChoice, D::Error> {
+    CardChoice::parse(&String::deserialize(deserializer)?).map_err(D::Error::custom)
 }
 
 /// A certificate and its key.
@@ -384,6 +421,19 @@ impl Config {
         let unfit = |what: String| Err(ConfigError::Unfit(what));
         if self.models.is_empty() {
             return unfit("no model is configured: add a `[[model]]`, or give `--upstream`".into());
+        }
+        for (at, card) in self.cards.iter().enumerate() {
+            let is_device = !matches!(card.card, CardChoice::Model | CardChoice::Sim);
+            if is_device && self.cards.iter().take(at).any(|other| other.card == card.card) {
+                return unfit(format!("card `{}` is configured twice; a card has one session at a time", card.card));
+            }
+            if card.tickets.is_some() && self.bundles.is_none() {
+                return unfit(format!("card `{}` has tickets, and a session with a ticket needs `bundles`", card.card));
+            }
+            let same = |other: &&CardSettings| card.tickets.is_some() && other.tickets == card.tickets;
+            if self.cards.iter().take(at).any(|other| same(&other)) {
+                return unfit(format!("card `{}` shares its folder of tickets with another card", card.card));
+            }
         }
         for (at, model) in self.models.iter().enumerate() {
             if self.models.iter().take(at).any(|other| other.name == model.name) {

@@ -1,9 +1,9 @@
 //! An HTTP gateway that puts the gate in front of a model server.
 //!
 //! A client sends the same requests as to the server ([`dialect`]). The gateway judges the prompt before it asks
-//! the server ([`prompt`]). It feeds the server's text ([`upstream`]) into governed streams ([`section`]) of the card's
-//! session ([`session`]), and sends the client only what they release ([`answer`]). By default the mode is `held`:
-//! readers do not get refused text, but the server has already continued after it.
+//! the server ([`prompt`]). It feeds the server's text ([`upstream`]) into governed streams ([`section`]) of a session
+//! ([`session`]) of one of the cards ([`placement`]), and sends the client only what they release ([`answer`]). By
+//! default the mode is `held`: readers do not get refused text, but the server has already continued after it.
 
 mod admin;
 mod answer;
@@ -20,6 +20,7 @@ pub mod logs;
 pub mod metrics;
 mod observe;
 pub mod output;
+pub mod placement;
 mod prompt;
 pub mod receipts;
 mod request;

@@ -14,6 +14,7 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::{Registry, Unit};
 use std::cell::Cell;
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -181,9 +182,24 @@ pub struct Metrics {
     upstream_errors: Family<KindLabel, Counter>,
     hold: HoldTimes,
     queues: Family<QueueLabel, Gauge>,
-    /// The open streams by number. Their count is limited by the card's slots.
-    open: Mutex<BTreeMap<u64, OpenStream>>,
-    card: Mutex<CardState>,
+    /// The open streams by card and number. Their count is limited by the cards' slots.
+    open: Mutex<BTreeMap<(usize, u64), OpenStream>>,
+    /// In the order of the cards.
+    cards: Mutex<Vec<CardState>>,
+    card_states: Family<CardStateLabel, Gauge>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct CardStateLabel {
+    state: &'static str,
+}
+
+/// Number of cards by the state of their sessions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct CardCounts {
+    pub(crate) open: usize,
+    pub(crate) between: usize,
+    pub(crate) over: usize,
 }
 
 /// Queue lengths and free places at the time of a scrape.
@@ -193,15 +209,16 @@ pub(crate) struct Queues {
     pub(crate) requests: usize,
     /// Streams of the native API that are open.
     pub(crate) decide_streams: usize,
-    /// Free room in the session; zero without a session.
+    /// Free room in all open sessions; zero without a session.
     pub(crate) session: Credit,
+    pub(crate) cards: CardCounts,
 }
 
 impl Metrics {
-    /// All counters at zero.
+    /// All counters at zero, for this number of cards.
     #[must_use]
-    pub fn new() -> Self {
-        let mut metrics = Self::default();
+    pub fn new(cards: usize) -> Self {
+        let mut metrics = Self { cards: Mutex::new(vec![CardState::default(); cards]), ..Self::default() };
         let registry = &mut metrics.registry;
         let requests = "Requests that were answered, by route, model and class of status";
         registry.register("portcullis_requests", requests, metrics.requests.clone());
@@ -221,6 +238,8 @@ impl Metrics {
         registry.register_with_unit("portcullis_hold", help, Unit::Seconds, metrics.hold.clone());
         let queues = "What waits, and what there is room for";
         registry.register("portcullis_queue", queues, metrics.queues.clone());
+        let cards = "Cards by the state of their sessions";
+        registry.register("portcullis_cards", cards, metrics.card_states.clone());
         metrics
     }
 
@@ -238,19 +257,20 @@ impl Metrics {
         self.answered.inc();
     }
 
-    /// Counts an event of a stream.
-    pub(crate) fn event(&self, event: &Event) {
+    /// Counts an event of a stream of this card.
+    pub(crate) fn event(&self, card: usize, event: &Event) {
+        let key = (card, event.stream);
         match &event.what {
             EventKind::Begun { id, .. } => {
                 self.streams.inc();
                 self.begun.inc();
                 let (id, begun) = (id.clone(), Instant::now());
                 let stream = OpenStream { id, begun, admitted: 0, refused: 0, bytes: 0, slope: 0 };
-                self.open().insert(event.stream, stream);
+                self.open().insert(key, stream);
             }
             EventKind::Ended { .. } => {
                 self.streams.dec();
-                self.open().remove(&event.stream);
+                self.open().remove(&key);
             }
             EventKind::Determined(judged) => {
                 let (slope, judged) = (judged.slope, &judged.determination);
@@ -260,7 +280,7 @@ impl Metrics {
                 if let Some(rule) = judged.rule.as_ref().filter(|_| is_reject) {
                     self.refusals.add(rule);
                 }
-                if let Some(stream) = self.open().get_mut(&event.stream) {
+                if let Some(stream) = self.open().get_mut(&key) {
                     match judged.determination {
                         Some(Determination::Admit) => stream.admitted += 1,
                         Some(Determination::Reject) => stream.refused += 1,
@@ -271,7 +291,7 @@ impl Metrics {
             }
             EventKind::Released { text, .. } => {
                 self.released.inc_by(text.len() as u64);
-                if let Some(stream) = self.open().get_mut(&event.stream) {
+                if let Some(stream) = self.open().get_mut(&key) {
                     stream.bytes += text.len() as u64;
                 }
             }
@@ -292,41 +312,47 @@ impl Metrics {
         rules.iter().for_each(|rule| self.refusals.add(rule));
     }
 
-    /// A session ended, so all its streams are closed.
-    pub(crate) fn session_over(&self) {
-        self.streams.set(0);
-        self.open().clear();
-        self.card().session = None;
+    /// A session of this card ended, so all its streams are closed.
+    pub(crate) fn session_over(&self, card: usize) {
+        let mut open = self.open();
+        open.retain(|(of, _), _| *of != card);
+        self.streams.set(i64::try_from(open.len()).unwrap_or(i64::MAX));
+        drop(open);
+        self.card(card, |state| state.session = None);
     }
 
     /// Notes the session that was opened on this card.
-    pub(crate) fn session_opened(&self, name: &str, card: &CardInfo) {
-        let opened = OpenedSession { name: name.to_owned(), opened: Instant::now(), card: card.clone() };
-        self.card().session = Some(opened);
+    pub(crate) fn session_opened(&self, card: usize, name: &str, info: &CardInfo) {
+        let opened = OpenedSession { name: name.to_owned(), opened: Instant::now(), card: info.clone() };
+        self.card(card, |state| state.session = Some(opened));
     }
 
-    /// Notes the time of a signed checkpoint.
-    pub(crate) fn checkpoint(&self) {
-        self.card().checkpoint = Some(Instant::now());
+    /// Notes the time of a signed checkpoint of this card.
+    pub(crate) fn checkpoint(&self, card: usize) {
+        self.card(card, |state| state.checkpoint = Some(Instant::now()));
     }
 
-    fn open(&self) -> MutexGuard<'_, BTreeMap<u64, OpenStream>> {
+    fn open(&self) -> MutexGuard<'_, BTreeMap<(usize, u64), OpenStream>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn card(&self) -> MutexGuard<'_, CardState> {
-        self.card.lock().unwrap_or_else(PoisonError::into_inner)
+    fn card(&self, card: usize, change: impl FnOnce(&mut CardState)) {
+        if let Some(state) = self.cards.lock().unwrap_or_else(PoisonError::into_inner).get_mut(card) {
+            change(state);
+        }
     }
 
-    /// The state of the card and its session.
-    pub(crate) fn card_state(&self) -> CardState {
-        self.card().clone()
+    /// The states of the cards and their sessions, in the order of the cards.
+    pub(crate) fn card_states(&self) -> Vec<CardState> {
+        self.cards.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The number of open streams, the newest `most` of them, and the highest trust slope of all.
     pub(crate) fn open_streams(&self, most: usize) -> (usize, Vec<OpenStream>, u16) {
         let open = self.open();
-        let newest = open.values().rev().take(most).cloned().collect();
+        let mut newest: Vec<_> = open.values().cloned().collect();
+        newest.sort_by_key(|stream| Reverse(stream.begun));
+        newest.truncate(most);
         (open.len(), newest, open.values().map(|stream| stream.slope).max().unwrap_or(0))
     }
 
@@ -368,7 +394,7 @@ impl Metrics {
 
     /// All metrics in the text format of Prometheus.
     pub(crate) fn text(&self, queues: Queues) -> String {
-        let Queues { requests, decide_streams, session } = queues;
+        let Queues { requests, decide_streams, session, cards } = queues;
         for (queue, length) in [
             ("requests", requests),
             ("decide_streams", decide_streams),
@@ -377,6 +403,9 @@ impl Metrics {
             ("entries_free", session.entries),
         ] {
             self.queues.get_or_create(&QueueLabel { queue }).set(i64::try_from(length).unwrap_or(i64::MAX));
+        }
+        for (state, count) in [("open", cards.open), ("between", cards.between), ("over", cards.over)] {
+            self.card_states.get_or_create(&CardStateLabel { state }).set(i64::try_from(count).unwrap_or(i64::MAX));
         }
         let mut written = String::new();
         // Writing to a string cannot fail; if it did, an empty list would be better than an incomplete one.

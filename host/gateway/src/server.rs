@@ -2,9 +2,10 @@
 
 use crate::admin;
 use crate::config::{Config, ConfigError, Tls};
+use crate::placement::SessionStates;
 use crate::routes;
 use crate::service::{Service, ServiceError};
-use crate::session::{SessionFailure, SessionState, Sessions};
+use crate::session::{RotationRequest, SessionFailure, Sessions};
 use crate::ui::{self, History};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
@@ -17,6 +18,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::{Notify, Semaphore, watch};
+use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use tokio_io_timeout::TimeoutStream;
 use tokio_rustls::TlsAcceptor;
@@ -46,7 +48,7 @@ pub enum ServeError {
     Runtime(io::Error),
 }
 
-/// Serves clients until `stop` completes or the card's sessions end. Calls `listening` once, with the bound address.
+/// Serves clients until `stop` completes or the sessions of every card have ended. Calls `listening` once, with the bound address.
 ///
 /// # Errors
 /// [`ServeError`].
@@ -72,18 +74,18 @@ async fn run(
     stop: impl Future<Output = ()> + Send + 'static,
     listening: impl FnOnce(SocketAddr),
 ) -> Result<(), ServeError> {
-    let mut state = sessions.state();
+    let mut states = sessions.states();
     let acceptor = config.tls.as_ref().map(acceptor).transpose()?;
     let (drain, draining) = watch::channel(false);
-    let service = Arc::new(Service::new(config, state.clone(), draining, sessions.metrics())?);
+    let service = Arc::new(Service::new(config, states.clone(), draining, sessions.metrics())?);
     let router = routes::router(Arc::clone(&service));
     let listener = TcpListener::bind(config.listen).await.map_err(|error| ServeError::Listen(config.listen, error))?;
     let address = listener.local_addr().map_err(|error| ServeError::Listen(config.listen, error))?;
-    let opened = state.wait_for(|state| !matches!(state, SessionState::Between)).await;
-    let is_open = matches!(opened.as_deref(), Ok(SessionState::Open(_)));
+    let opened = states.wait_for(|states| states.open().next().is_some() || states.is_over()).await;
+    let is_over = opened.as_deref().map_or(true, SessionStates::is_over);
     drop(opened);
-    if !is_open {
-        // The caller gets the reason from the sessions' thread.
+    if is_over {
+        // The caller gets the reason from the cards' threads.
         return Ok(());
     }
     let asked_to_end = Arc::new(Notify::new());
@@ -103,7 +105,7 @@ async fn run(
         None => None,
     };
     listening(address);
-    let timer = tokio::spawn(rotate(sessions, config));
+    let timers = rotate(sessions, config);
     let room = Arc::new(Semaphore::new(config.limits.connections));
     let graceful = GracefulShutdown::new();
     let mut stop = std::pin::pin!(stop);
@@ -112,7 +114,7 @@ async fn run(
             accepted = listener.accept() => accepted,
             () = &mut stop => break,
             () = asked_to_end.notified() => break,
-            _ = state.wait_for(|state| matches!(state, SessionState::Over)) => break,
+            _ = states.wait_for(SessionStates::is_over) => break,
         };
         let Ok((stream, _)) = accepted else {
             sleep(PAUSE).await;
@@ -148,7 +150,7 @@ async fn run(
     }
     drop(listener);
     drain.send_replace(true);
-    timer.abort();
+    drop(timers);
     // Answers get the same time as at a rotation, and a moment more to send their last event.
     let patience = Duration::from_millis(config.rotation.drain_ms);
     sessions.drain(patience);
@@ -159,24 +161,43 @@ async fn run(
     Ok(())
 }
 
-/// Ends each session when its time limit is reached.
-fn rotate(sessions: &Sessions, config: &Config) -> impl Future<Output = ()> + Send + 'static {
-    let (mut state, seconds) = (sessions.state(), config.rotation.seconds);
-    let request = sessions.rotation(Duration::from_millis(config.rotation.drain_ms));
-    async move {
-        if seconds == 0 {
+/// Ends each session when its time limit is reached. The first sessions of several cards end one after the other within
+/// the time limit, so that most cards take streams while one changes its session.
+fn rotate(sessions: &Sessions, config: &Config) -> JoinSet<()> {
+    let limit = Duration::from_secs(config.rotation.seconds);
+    let mut timers = JoinSet::new();
+    if limit.is_zero() {
+        return timers;
+    }
+    let requests: Vec<_> = sessions.rotations(Duration::from_millis(config.rotation.drain_ms)).collect();
+    let count = u32::try_from(requests.len()).unwrap_or(u32::MAX).max(1);
+    for (card, request) in requests.into_iter().enumerate() {
+        let share = u32::try_from(card).unwrap_or(u32::MAX).saturating_add(1);
+        let first = limit.saturating_mul(share) / count;
+        timers.spawn(rotate_card(sessions.states(), card, request, first, limit));
+    }
+    timers
+}
+
+/// Ends the first session of a card after the time `first`, and each later session after the time `limit`.
+async fn rotate_card(
+    mut states: watch::Receiver<SessionStates>,
+    card: usize,
+    request: RotationRequest,
+    first: Duration,
+    limit: Duration,
+) {
+    let mut time = first;
+    loop {
+        let name =
+            |states: &SessionStates| states.open().find(|(of, _)| *of == card).map(|(_, open)| open.name.clone());
+        let Ok(open) = states.wait_for(|states| name(states).is_some()).await.map(|states| name(&states)) else {
             return;
+        };
+        if timeout(time, states.wait_for(|states| name(states) != open)).await.is_err() {
+            request.ask();
         }
-        loop {
-            let name = match state.wait_for(|state| matches!(state, SessionState::Open(_))).await.as_deref() {
-                Ok(SessionState::Open(session)) => session.name.clone(),
-                _ => return,
-            };
-            let other = state.wait_for(|state| !matches!(state, SessionState::Open(open) if open.name == name));
-            if timeout(Duration::from_secs(seconds), other).await.is_err() {
-                request.ask();
-            }
-        }
+        time = limit;
     }
 }
 

@@ -7,8 +7,9 @@ use crate::decide::streams::Streams;
 use crate::dialect::{Dialect, Header, now};
 use crate::error::ApiError;
 use crate::governed::{GovernedStream, Opening};
-use crate::metrics::{Metrics, Queues, note_model};
+use crate::metrics::{CardCounts, Metrics, Queues, note_model};
 use crate::output::{Output, Provenance, StreamReport};
+use crate::placement::SessionStates;
 use crate::prompt::{self, PromptFilter, PromptVerdict};
 use crate::receipts::{HeldAnswer, Receipts, Unproven};
 use crate::request::{Role, Source};
@@ -79,7 +80,7 @@ pub struct Service {
     evidence: Evidence,
     receipts: Receipts,
     continuations: Continuations,
-    sessions: watch::Receiver<SessionState>,
+    sessions: watch::Receiver<SessionStates>,
     room: Arc<Semaphore>,
     started: u64,
     /// Becomes true when the service accepts no more requests.
@@ -114,7 +115,7 @@ impl Service {
     /// [`ServiceError`].
     pub fn new(
         config: &Config,
-        sessions: watch::Receiver<SessionState>,
+        sessions: watch::Receiver<SessionStates>,
         draining: watch::Receiver<bool>,
         metrics: Arc<Metrics>,
     ) -> Result<Self, ServiceError> {
@@ -197,17 +198,19 @@ impl Service {
         })
     }
 
-    /// Opens a stream, and waits until its BEGIN is recorded. If the session is about to end, the next session is used.
+    /// Opens a stream, and waits until its BEGIN is recorded. If the session is about to end, another session is used:
+    /// of another card, or the next one.
     ///
     /// # Errors
     /// There is no session, or it is full.
     pub(crate) async fn govern(&self, opening: &Opening) -> Result<GovernedStream, ApiError> {
+        let mut closed = None;
         for _ in 0..ATTEMPTS {
-            let session = self.session().await?;
+            let session = self.session(&opening.id, closed.as_ref()).await?;
             let governor = sources::governor(&session, opening.place, &opening.sources).await?;
-            let Some(mut stream) = GovernedStream::open(session, &governor, opening, self.is_signed())? else {
-                continue;
-            };
+            let opened = GovernedStream::open(Arc::clone(&session), &governor, opening, self.is_signed())?;
+            closed = Some(session);
+            let Some(mut stream) = opened else { continue };
             stream.settle(self.limits().client(), true).await?;
             if stream.has_begun() {
                 return Ok(stream);
@@ -260,15 +263,20 @@ impl Service {
         }
     }
 
-    /// A session that accepts streams. Waits during a rotation.
-    pub(crate) async fn session(&self) -> Result<Arc<OpenSession>, ApiError> {
+    /// The session for the stream of this id, other than `closed`, which accepts no more streams. If no session is
+    /// open, waits for the next one.
+    pub(crate) async fn session(
+        &self,
+        id: &str,
+        closed: Option<&Arc<OpenSession>>,
+    ) -> Result<Arc<OpenSession>, ApiError> {
+        let is_closed = |session: &Arc<OpenSession>| closed.is_some_and(|closed| Arc::ptr_eq(closed, session));
         let mut sessions = self.sessions.clone();
-        let open = sessions.wait_for(|state| !matches!(state, SessionState::Between));
-        let state = timeout(self.limits.request(), open).await;
-        match state.map_err(|_| ApiError::unavailable("the next session of the card is not open yet"))?.as_deref() {
-            Ok(SessionState::Open(session)) => Ok(Arc::clone(session)),
-            _ => Err(ApiError::unavailable("the gate takes no further request")),
-        }
+        let open = sessions.wait_for(|states| states.is_over() || states.place(id, is_closed).is_some());
+        let states = timeout(self.limits.request(), open).await;
+        let states = states.map_err(|_| ApiError::unavailable("the next session of the card is not open yet"))?;
+        let placed = states.ok().and_then(|states| states.place(id, is_closed).map(Arc::clone));
+        placed.ok_or_else(|| ApiError::unavailable("the gate takes no further request"))
     }
 
     /// The metrics in Prometheus' text format.
@@ -278,23 +286,34 @@ impl Service {
 
     /// Queue lengths and free places.
     pub(crate) fn queues(&self) -> Queues {
-        let session = match self.session_state() {
-            SessionState::Open(session) => session.handle.credit(),
-            SessionState::Between | SessionState::Over => Credit::default(),
-        };
+        let states = self.session_states();
+        let (mut session, mut cards) = (Credit::default(), CardCounts::default());
+        for state in states.iter() {
+            match state {
+                SessionState::Open(open) => {
+                    let Credit { slots, waiting, entries } = open.handle.credit();
+                    session.slots += slots;
+                    session.waiting += waiting;
+                    session.entries += entries;
+                    cards.open += 1;
+                }
+                SessionState::Between => cards.between += 1,
+                SessionState::Over => cards.over += 1,
+            }
+        }
         let requests = self.limits.requests.saturating_sub(self.room.available_permits());
-        Queues { requests, decide_streams: self.decide.open_streams(), session }
+        Queues { requests, decide_streams: self.decide.open_streams(), session, cards }
     }
 
-    /// The current state of the card's session.
-    pub(crate) fn session_state(&self) -> SessionState {
+    /// The current states of the cards' sessions.
+    pub(crate) fn session_states(&self) -> SessionStates {
         self.sessions.borrow().clone()
     }
 
-    /// Status 200 if requests are answered now, else 503.
+    /// Status 200 if requests are answered now, else 503. Where streams already wait for a slot of every card, other
+    /// gateways answer sooner.
     pub(crate) fn readiness(&self) -> Response {
-        let is_open = matches!(&*self.sessions.borrow(), SessionState::Open(_));
-        let is_ready = is_open && !*self.draining.borrow();
+        let is_ready = self.sessions.borrow().has_room() && !*self.draining.borrow();
         let mut response = Response::new(Body::from(if is_ready { "ready\n" } else { "not ready\n" }));
         *response.status_mut() = if is_ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
         response
@@ -394,7 +413,7 @@ impl Service {
         };
         let stream = request.stream;
         let conversation = self.continuations.conversation(caller.map(Caller::place), &request);
-        let session = self.session().await.map_err(refuse)?;
+        let session = self.session(&header.id, None).await.map_err(refuse)?;
         let mut question = Question {
             id: header.id.clone(),
             governor: sources::governor(&session, place, &request.sources).await.map_err(refuse)?,
@@ -425,8 +444,8 @@ impl Service {
                 Ok(None) => return Err(refuse(ApiError::input_refused(&verdict.rules))),
                 Err(Unopened::Full) => return Err(refuse(ApiError::unavailable("the card has no room for a stream"))),
                 Err(Unopened::Closed) => {
-                    // The session was about to end, so the request goes to the next one.
-                    let session = self.session().await.map_err(refuse)?;
+                    // The session was about to end, so the request goes to another card or to the next session.
+                    let session = self.session(&question.id, Some(&question.session)).await.map_err(refuse)?;
                     let governor = sources::governor(&session, place, &question.request.sources).await;
                     question = Question { governor: governor.map_err(refuse)?, session, ..question };
                     continue;

@@ -1,7 +1,8 @@
-//! Runs the card's sessions in their own thread, one after the other.
+//! Runs the sessions of each card in a thread of its own, one after the other.
 
 use crate::config::{Evidence, Release, Rotation};
 use crate::metrics::Metrics;
+use crate::placement::SessionStates;
 use crate::receipts::SessionProofs;
 use portcullis_card::{Card, Session, SessionConfig, SessionError};
 use portcullis_core::wire::Fault;
@@ -23,7 +24,7 @@ pub struct SessionParts {
     pub governors: Vec<Arc<Governor>>,
 }
 
-/// Opens the card and the bundle of a session with a new salt key. The session thread calls it.
+/// Opens a card and the bundle of a session with a new salt key. The card's thread calls it.
 pub type Opener = Box<dyn FnMut(SaltKey) -> Result<SessionParts, SessionFailure> + Send>;
 
 /// Why no more sessions follow.
@@ -59,7 +60,7 @@ pub struct OpenSession {
     pub metrics: Arc<Metrics>,
 }
 
-/// The state of the sessions, as callers see it.
+/// The state of a card's sessions, as callers see it.
 #[derive(Clone)]
 pub enum SessionState {
     /// No session is open; the next one opens soon.
@@ -69,17 +70,28 @@ pub enum SessionState {
     Over,
 }
 
-/// The sessions of a gateway, one after the other.
+/// The sessions of a gateway's cards.
 pub struct Sessions {
-    board: Arc<Board>,
-    /// Set when no session may follow the open one.
+    states: Arc<watch::Sender<SessionStates>>,
+    metrics: Arc<Metrics>,
+    /// Set when no session may follow the open ones.
     stop: Arc<AtomicBool>,
+    /// In the order of the cards.
+    cards: Vec<RunningCard>,
+}
+
+/// A card whose sessions run.
+struct RunningCard {
+    board: Arc<Board>,
     thread: std::thread::JoinHandle<Result<(), SessionFailure>>,
 }
 
-/// State that the session thread shares with callers.
+/// State that the thread of a card shares with callers.
 struct Board {
-    state: watch::Sender<SessionState>,
+    /// Index of the card.
+    card: usize,
+    /// The states of all cards; this thread changes the state of its card only.
+    states: Arc<watch::Sender<SessionStates>>,
     /// The running session, even if it accepts no more streams.
     running: Mutex<Option<SessionHandle>>,
     /// The time from which on no session has accepted streams; `None` if a session accepts them.
@@ -97,98 +109,127 @@ impl Board {
     fn drain(&self, drain: Duration, why: &'static str) {
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if let Some(running) = running {
-            self.state.send_if_modified(|state| {
-                let is_open = matches!(state, SessionState::Open(_));
-                if is_open {
-                    *state = SessionState::Between;
-                    self.closed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(Instant::now);
-                }
-                is_open
-            });
+            let was_open = self.change(SessionState::Between, |state| matches!(state, SessionState::Open(_)));
+            if was_open {
+                self.closed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(Instant::now);
+            }
             running.shut_down_for(drain, why);
         }
     }
+
+    /// Sets the state of the card, whatever it was.
+    fn set(&self, state: SessionState) {
+        self.change(state, |_| true);
+    }
+
+    /// Sets the state of the card if the state until now satisfies `from`. Returns whether it does.
+    fn change(&self, to: SessionState, from: impl FnOnce(&SessionState) -> bool) -> bool {
+        self.states.send_if_modified(|states| match states.of_mut(self.card) {
+            Some(state) if from(state) => {
+                *state = to;
+                true
+            }
+            _ => false,
+        })
+    }
 }
 
-/// Requests the end of the open session.
+/// Requests the end of open sessions.
 #[derive(Clone)]
 pub struct RotationRequest {
-    board: Arc<Board>,
+    boards: Vec<Arc<Board>>,
     drain: Duration,
 }
 
 impl Sessions {
-    /// Starts the session thread.
+    /// Starts a thread for each opener; each opener opens the sessions of one card. If a card is lost, its thread ends,
+    /// and the sessions of the other cards continue.
     ///
     /// # Errors
-    /// The thread could not be started.
-    pub fn start(open: Opener, rotation: Rotation, evidence: Evidence) -> std::io::Result<Self> {
-        let state = watch::Sender::new(SessionState::Between);
-        let board = Arc::new(Board {
-            state,
-            running: Mutex::default(),
-            closed: Mutex::default(),
-            metrics: Arc::new(Metrics::new()),
-        });
-        let shared = Arc::clone(&board);
+    /// A thread could not be started.
+    pub fn start(openers: Vec<Opener>, rotation: &Rotation, evidence: &Evidence) -> std::io::Result<Self> {
+        let states = Arc::new(watch::Sender::new(SessionStates::between(openers.len())));
+        let metrics = Arc::new(Metrics::new(openers.len()));
         let stop = Arc::new(AtomicBool::new(false));
-        let flags = Arc::clone(&stop);
-        let run = move || {
-            let ran = run_sessions(open, &rotation, &evidence, &shared, &flags);
-            shared.state.send_replace(SessionState::Over);
-            ran
-        };
-        let thread = std::thread::Builder::new().name("session".into()).spawn(run)?;
-        Ok(Self { board, stop, thread })
+        let mut cards = Vec::new();
+        for (card, open) in openers.into_iter().enumerate() {
+            let board = Arc::new(Board {
+                card,
+                states: Arc::clone(&states),
+                running: Mutex::default(),
+                closed: Mutex::default(),
+                metrics: Arc::clone(&metrics),
+            });
+            let (shared, stop) = (Arc::clone(&board), Arc::clone(&stop));
+            let (rotation, evidence) = (rotation.clone(), evidence.clone());
+            let run = move || {
+                let ran = run_sessions(open, &rotation, &evidence, &shared, &stop);
+                if let Err(failure) = &ran {
+                    tracing::error!(card, %failure, "the card takes no more streams");
+                }
+                shared.set(SessionState::Over);
+                ran
+            };
+            let thread = std::thread::Builder::new().name(format!("card {card}")).spawn(run)?;
+            cards.push(RunningCard { board, thread });
+        }
+        Ok(Self { states, metrics, stop, cards })
     }
 
-    /// The state of the sessions, and its changes.
+    /// The states of the cards' sessions, and their changes.
     #[must_use]
-    pub fn state(&self) -> watch::Receiver<SessionState> {
-        self.board.state.subscribe()
+    pub fn states(&self) -> watch::Receiver<SessionStates> {
+        self.states.subscribe()
     }
 
     /// Counters of the gateway.
     #[must_use]
     pub fn metrics(&self) -> Arc<Metrics> {
-        Arc::clone(&self.board.metrics)
+        Arc::clone(&self.metrics)
     }
 
-    /// A handle to request rotations.
+    /// A handle to request rotations of all cards.
     #[must_use]
     pub fn rotation(&self, drain: Duration) -> RotationRequest {
-        RotationRequest { board: Arc::clone(&self.board), drain }
+        RotationRequest { boards: self.cards.iter().map(|card| Arc::clone(&card.board)).collect(), drain }
     }
 
-    /// Ends the open session within `drain`; no session follows.
+    /// For each card, a handle to request its rotations.
+    pub(crate) fn rotations(&self, drain: Duration) -> impl Iterator<Item = RotationRequest> {
+        self.cards.iter().map(move |card| RotationRequest { boards: vec![Arc::clone(&card.board)], drain })
+    }
+
+    /// Ends the open sessions within `drain`; no sessions follow.
     pub fn drain(&self, drain: Duration) {
         self.stop.store(true, Ordering::SeqCst);
-        self.board.drain(drain, ROTATION);
+        self.cards.iter().for_each(|card| card.board.drain(drain, ROTATION));
     }
 
-    /// Ends the open session within `drain`, and waits until its bundle is finished. Blocks.
+    /// Ends the open sessions within `drain`, and waits until their bundles are finished. Blocks.
     ///
     /// # Errors
-    /// Why a session ended by itself.
+    /// Why a session ended by itself; if there are several, that of the first card.
     pub fn stop(self, drain: Duration) -> Result<(), SessionFailure> {
         // A session that is just opening either stops because of the flag, or is drained in a later iteration.
-        while !self.thread.is_finished() {
+        while !self.cards.iter().all(|card| card.thread.is_finished()) {
             self.drain(drain);
             std::thread::sleep(Duration::from_millis(5));
         }
-        self.thread.join().unwrap_or(Err(SessionFailure::Panicked))
+        let ended = self.cards.into_iter().map(|card| card.thread.join().unwrap_or(Err(SessionFailure::Panicked)));
+        // All threads are joined before the first failure is returned.
+        ended.collect::<Vec<_>>().into_iter().collect()
     }
 }
 
 impl RotationRequest {
-    /// Ends the open session; the next one follows.
+    /// Ends the open sessions; the next ones follow.
     pub fn ask(&self) {
-        self.board.drain(self.drain, ROTATION);
+        self.boards.iter().for_each(|board| board.drain(self.drain, ROTATION));
     }
 
     /// Like [`RotationRequest::ask`], for new policies: streams that the rotation ends report `policy_change`.
     pub fn ask_for_policy_change(&self) {
-        self.board.drain(self.drain, POLICY_CHANGE);
+        self.boards.iter().for_each(|board| board.drain(self.drain, POLICY_CHANGE));
     }
 }
 
@@ -204,9 +245,9 @@ fn run_sessions(
         let name = parts.name.clone();
         let ran = run_session(parts, rotation, evidence, board);
         board.running.lock().unwrap_or_else(PoisonError::into_inner).take();
-        board.state.send_replace(SessionState::Between);
-        board.metrics.session_over();
-        tracing::info!(session = name, whole = ran.is_ok(), "session ended");
+        board.set(SessionState::Between);
+        board.metrics.session_over(board.card);
+        tracing::info!(card = board.card, session = name, whole = ran.is_ok(), "session ended");
         ran?;
         if !stop.load(Ordering::SeqCst) {
             board.metrics.rotated();
@@ -227,9 +268,9 @@ fn run_session(
     };
     let proofs = recorder.as_ref().map(|recorder| {
         let (say, changed) = watch::channel(());
-        let metrics = Arc::clone(&board.metrics);
+        let (metrics, card) = (Arc::clone(&board.metrics), board.card);
         let signed = move || {
-            metrics.checkpoint();
+            metrics.checkpoint(card);
             say.send_modify(|()| {});
         };
         let book = ProofBook::new(recorder.session_files().clone(), evidence.answers, signed);
@@ -252,14 +293,15 @@ fn run_session(
         let closed = board.closed.lock().unwrap_or_else(PoisonError::into_inner).take();
         let gap = closed.map(|closed| closed.elapsed());
         tracing::info!(
+            card = board.card,
             session = name,
             gap_ms = gap.and_then(|gap| u64::try_from(gap.as_millis()).ok()),
             "session opened"
         );
         let metrics = Arc::clone(&board.metrics);
-        metrics.session_opened(&name, session.info());
+        metrics.session_opened(board.card, &name, session.info());
         let open = OpenSession { name, governors, handle, proofs, metrics };
-        board.state.send_replace(SessionState::Open(Arc::new(open)));
+        board.set(SessionState::Open(Arc::new(open)));
         let ran = session_loop.run(&mut session, |event| -> Result<(), SessionFailure> {
             if let Some(recorder) = &mut recorder {
                 recorder.event(event)?;
@@ -268,11 +310,11 @@ fn run_session(
                 book.event(event);
             }
             meter.count(event);
-            board.metrics.event(event);
+            board.metrics.event(board.card, event);
             Ok(())
         });
         // Callers that still hold the old state get an error when they open a stream.
-        board.state.send_replace(SessionState::Between);
+        board.set(SessionState::Between);
         let closed = session.close()?;
         match closed.cause {
             Fault::None => ran,

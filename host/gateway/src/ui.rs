@@ -1,12 +1,12 @@
 //! The figures of the live page.
 
 use crate::dialect::now;
-use crate::metrics::{CardState, Metrics, OpenStream, Totals};
+use crate::metrics::{CardState, Metrics, OpenStream, OpenedSession, Totals};
 use crate::service::Service;
 use crate::session::SessionState;
 use portcullis_core::hex;
 use portcullis_core::wire::key_flags;
-use portcullis_report::live::{Live, LiveStream, STREAMS, time};
+use portcullis_report::live::{Live, LiveCard, LiveStream, STREAMS, time};
 use portcullis_report::time::utc;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -85,7 +85,7 @@ impl History {
             program: concat!("portcullis ", env!("CARGO_PKG_VERSION")).to_owned(),
             now: utc(now()),
             figures,
-            card: card(service, metrics.card_state()),
+            cards: cards(service, metrics),
             rules: metrics.rules(),
             streams: newest.into_iter().map(stream).collect(),
             slopes: slopes.chain([slope]).collect(),
@@ -99,27 +99,34 @@ fn stream(open: OpenStream) -> LiveStream {
     LiveStream { id, age: begun.elapsed(), counts: (admitted, refused), bytes, slope }
 }
 
-/// The rows about the card and its session.
-fn card(service: &Service, CardState { session, checkpoint }: CardState) -> Vec<(&'static str, String)> {
-    let state = service.session_state();
-    let takes = match &state {
+/// The columns about the cards and their sessions: one for each card.
+fn cards(service: &Service, metrics: &Metrics) -> Vec<LiveCard> {
+    let states = service.session_states();
+    states.iter().zip(metrics.card_states()).map(|(state, known)| card(state, known)).collect()
+}
+
+fn card(state: &SessionState, CardState { session, checkpoint }: CardState) -> LiveCard {
+    let takes = match state {
         SessionState::Open(_) => "open: it takes streams",
         SessionState::Between => "no session takes streams: the next one is about to open",
         SessionState::Over => "over: no session follows",
     };
     let none = || "none".to_owned();
-    let of_session = |of: fn(&crate::metrics::OpenedSession) -> String| session.as_ref().map_or_else(none, of);
-    let slots = service.queues().session.slots;
-    let (signed, is_recorded) = match &state {
-        SessionState::Open(open) => (open.proofs.as_ref().map(|proofs| proofs.book.signed()), open.proofs.is_some()),
-        SessionState::Between | SessionState::Over => (None, true),
+    let of_session = |of: fn(&OpenedSession) -> String| session.as_ref().map_or_else(none, of);
+    let open = match state {
+        SessionState::Open(open) => Some(open),
+        SessionState::Between | SessionState::Over => None,
     };
+    let slots = open.map_or(0, |open| open.handle.credit().slots);
+    let proofs = open.and_then(|open| open.proofs.as_ref());
+    let is_recorded = open.is_none() || proofs.is_some();
     let last = match checkpoint {
         Some(at) => format!("{} ago", time(at.elapsed())),
         None if is_recorded => none(),
         None => "none: no bundle is written, so nothing is signed".to_owned(),
     };
-    vec![
+    let signed = proofs.map(|proofs| proofs.book.signed().iter().sum::<u64>().to_string());
+    LiveCard(vec![
         ("State", takes.to_owned()),
         ("Session", of_session(|opened| opened.name.clone())),
         ("Open for", of_session(|opened| time(opened.opened.elapsed()))),
@@ -129,8 +136,8 @@ fn card(service: &Service, CardState { session, checkpoint }: CardState) -> Vec<
         ("Slots", of_session(|opened| opened.card.max_streams.to_string())),
         ("Free slots", slots.to_string()),
         ("Last checkpoint", last),
-        ("Records under it", signed.map_or_else(none, |lanes| lanes.iter().sum::<u64>().to_string())),
-    ]
+        ("Records under it", signed.unwrap_or_else(none)),
+    ])
 }
 
 /// The kind of card, from its key flags.

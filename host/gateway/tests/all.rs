@@ -1,6 +1,7 @@
 //! All tests of the crate in one program, so that shared code is compiled and linked only once.
 #![cfg(test)]
 
+mod cards;
 mod checking_client;
 mod continues;
 mod decide;

@@ -7,27 +7,14 @@ use crate::support;
 use portcullis_gateway::config::Config;
 use portcullis_gateway::logs;
 use serde_json::{Value, json};
-use std::io::{Read, Write};
+use std::io::Write;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
-use support::{Gateway, Step, Upstream, admin, ask, chat, delta, event_head, policy, text};
+use support::{Gateway, Step, Upstream, admin, ask, chat, delta, event_head, policy, request, text};
 use tracing::Level;
 
 const KEY: &str = "authorization: Bearer admin-secret\r\n";
-
-/// Status and body of a request without a body.
-fn request(address: SocketAddr, method: &str, path: &str, head: &str) -> (u16, String) {
-    let mut stream = TcpStream::connect(address).unwrap();
-    stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
-    let text =
-        format!("{method} {path} HTTP/1.1\r\nhost: admin\r\nconnection: close\r\ncontent-length: 0\r\n{head}\r\n");
-    stream.write_all(text.as_bytes()).unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    let status = answer.split(' ').nth(1).unwrap().parse().unwrap();
-    (status, answer.split_once("\r\n\r\n").unwrap().1.to_owned())
-}
 
 fn metrics(address: SocketAddr) -> String {
     let (status, body) = request(address, "GET", "/metrics", KEY);

@@ -181,13 +181,13 @@ fn each_session_has_the_next_ticket() {
     // A ticket is for one session only, so a gateway without a new ticket ends.
     office.settle("session-2");
     let sessions = portcullis_gateway::session::Sessions::start(
-        office.opener(Duration::from_millis(300)),
-        portcullis_gateway::config::Rotation::default(),
-        portcullis_gateway::config::Evidence::default(),
+        vec![office.opener(Duration::from_millis(300))],
+        &portcullis_gateway::config::Rotation::default(),
+        &portcullis_gateway::config::Evidence::default(),
     );
     let (since, sessions) = (Instant::now(), sessions.unwrap());
-    let state = sessions.state();
-    wait_for("the sessions end", || matches!(&*state.borrow(), portcullis_gateway::session::SessionState::Over));
+    let states = sessions.states();
+    wait_for("the sessions end", || states.borrow().is_over());
     let why = sessions.stop(Duration::from_millis(100)).unwrap_err();
     assert!(why.to_string().contains("no ticket for this policy"), "{why}");
     assert!(since.elapsed() < Duration::from_secs(20));

@@ -30,8 +30,8 @@ pub struct Live {
     pub now: String,
     /// The main figures, as pairs of name and value.
     pub figures: Vec<(&'static str, String)>,
-    /// The state of the card and its session, as pairs of name and value.
-    pub card: Vec<(&'static str, String)>,
+    /// The cards of the gateway, in their order.
+    pub cards: Vec<LiveCard>,
     /// Number of refusals per rule or reason.
     pub rules: BTreeMap<String, u64>,
     /// The open streams, the newest first.
@@ -56,11 +56,15 @@ pub struct LiveStream {
     pub slope: u16,
 }
 
+/// The state of a card and its session, as pairs of name and value. The names are the same for each card.
+#[derive(Clone, Debug, Default)]
+pub struct LiveCard(pub Vec<(&'static str, String)>);
+
 /// A table of cells: caption, column heads and rows. The row number is part of the cells' ids.
 struct Table {
     name: &'static str,
     caption: &'static str,
-    columns: &'static [&'static str],
+    columns: Vec<String>,
     rows: Vec<Vec<String>>,
 }
 
@@ -103,17 +107,31 @@ impl Live {
     }
 
     fn tables(&self) -> [Table; 6] {
-        let pairs = |pairs: &[(&'static str, String)]| {
-            pairs.iter().map(|(name, value)| vec![(*name).to_owned(), value.clone()]).collect()
-        };
+        let figures = self.figures.iter().map(|(name, value)| vec![(*name).to_owned(), value.clone()]).collect();
         [
-            Table { name: "figure", caption: "Now", columns: &["what", "value"], rows: pairs(&self.figures) },
-            Table { name: "card", caption: "Card and session", columns: &["what", "value"], rows: pairs(&self.card) },
+            Table { name: "figure", caption: "Now", columns: columns(["what", "value"]), rows: figures },
+            self.cards(),
             self.refusals(),
             self.trust_slope(),
             self.histogram(),
             self.open_streams(),
         ]
+    }
+
+    /// One row for each name, one column for each card.
+    fn cards(&self) -> Table {
+        let mut columns = columns(["what"]);
+        match self.cards.len() {
+            1 => columns.push("value".to_owned()),
+            count => columns.extend((0..count).map(|card| format!("card {card}"))),
+        }
+        let names = self.cards.first().map(|card| card.0.iter().map(|(name, _)| *name)).into_iter().flatten();
+        let row = |(place, name): (usize, &str)| {
+            let values = self.cards.iter().map(|card| card.0.get(place).map(|(_, value)| value.clone()));
+            [name.to_owned()].into_iter().chain(values.map(Option::unwrap_or_default)).collect()
+        };
+        let rows = names.enumerate().map(row).collect();
+        Table { name: "card", caption: "Cards and sessions", columns, rows }
     }
 
     /// The rules with the most refusals.
@@ -128,8 +146,9 @@ impl Live {
         if shown < rules.len() {
             rows.push(row(("(other rules)", others)));
         }
-        let columns = &["rule or reason", "refusals", ""];
-        Table { name: "rule", caption: "Refusals by rule", columns, rows: padded(rows, RULES, columns.len()) }
+        let columns = columns(["rule or reason", "refusals", ""]);
+        let rows = padded(rows, RULES, columns.len());
+        Table { name: "rule", caption: "Refusals by rule", columns, rows }
     }
 
     fn trust_slope(&self) -> Table {
@@ -141,7 +160,7 @@ impl Live {
         if let Some(cell) = rows.last_mut().and_then(|row| row.last_mut()) {
             *cell = curve;
         }
-        let columns = &["what", "slope", ""];
+        let columns = columns(["what", "slope", ""]);
         Table { name: "slope", caption: "Trust slope, one step per second", columns, rows }
     }
 
@@ -152,7 +171,7 @@ impl Live {
         let names = bounds.iter().map(|bound| format!("up to {}", time(*bound)));
         let names = names.chain([format!("more than {}", time(last))]);
         let rows = names.zip(counts).map(|(name, count)| vec![name, count.to_string(), bar(*count, most)]).collect();
-        let columns = &["time", "pieces", ""];
+        let columns = columns(["time", "pieces", ""]);
         Table { name: "hold", caption: "From the arrival of a piece of text to its release", columns, rows }
     }
 
@@ -168,9 +187,9 @@ impl Live {
             ]
         };
         let rows: Vec<_> = self.streams.iter().take(STREAMS).map(row).collect();
-        let columns = &["stream", "open for", "admitted", "refused", "bytes released", "trust slope"];
-        let caption = "Open streams, the newest first";
-        Table { name: "stream", caption, columns, rows: padded(rows, STREAMS, columns.len()) }
+        let columns = columns(["stream", "open for", "admitted", "refused", "bytes released", "trust slope"]);
+        let rows = padded(rows, STREAMS, columns.len());
+        Table { name: "stream", caption: "Open streams, the newest first", columns, rows }
     }
 }
 
@@ -184,7 +203,7 @@ impl Table {
             div.wide.live {
                 table {
                     caption { (self.caption) }
-                    thead { tr { @for head in self.columns { th scope="col" { (head) } } } }
+                    thead { tr { @for head in &self.columns { th scope="col" { (head) } } } }
                     tbody {
                         @for (row, texts) in self.rows.iter().enumerate() {
                             tr {
@@ -201,6 +220,10 @@ impl Table {
             }
         }
     }
+}
+
+fn columns<const N: usize>(heads: [&str; N]) -> Vec<String> {
+    heads.map(str::to_owned).to_vec()
 }
 
 /// The rows, then empty rows until there are `length` rows.
@@ -247,7 +270,7 @@ mod tests {
             program: HOSTILE.into(),
             now: HOSTILE.into(),
             figures: vec![("Streams", "3".into())],
-            card: vec![("Session", HOSTILE.into())],
+            cards: vec![LiveCard(vec![("Session", HOSTILE.into())]); 2],
             rules: BTreeMap::from([(HOSTILE.into(), 3), ("A".into(), 3), ("B".into(), 7)]),
             streams: vec![LiveStream { id: HOSTILE.into(), slope: 1_234, ..LiveStream::default() }],
             slopes: vec![0, 50, 100],

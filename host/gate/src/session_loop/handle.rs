@@ -72,7 +72,7 @@ impl SessionHandle {
         }
     }
 
-    /// The session's room for more work when the card last answered.
+    /// The session's room for more work.
     #[must_use]
     pub fn credit(&self) -> Credit {
         self.inbox.credit()

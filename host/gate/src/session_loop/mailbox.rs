@@ -42,11 +42,11 @@ impl Default for Bounds {
 /// The session's room for more work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Credit {
-    /// Free slots of the card.
+    /// Free slots of the card when it last answered.
     pub slots: usize,
-    /// Number of streams that wait for a slot.
+    /// Number of streams that wait for a slot now.
     pub waiting: usize,
-    /// Number of entries that the card can take now, for any slots.
+    /// Number of entries that the card could take when it last answered, for any slots.
     pub entries: usize,
 }
 
@@ -176,7 +176,8 @@ impl Inbox {
     }
 
     pub(super) fn credit(&self) -> Credit {
-        self.state().credit
+        let state = self.state();
+        Credit { waiting: state.arrivals.len(), ..state.credit }
     }
 
     pub(super) fn over(&self) -> Option<String> {
@@ -244,8 +245,7 @@ impl Inbox {
     }
 
     pub(super) fn set_credit(&self, slots: usize, entries: usize) {
-        let mut state = self.state();
-        state.credit = Credit { slots, waiting: state.arrivals.len(), entries };
+        self.state().credit = Credit { slots, waiting: 0, entries };
     }
 
     /// Ends the session: all waiting callers get the reason.

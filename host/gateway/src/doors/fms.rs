@@ -266,7 +266,7 @@ async fn detect_in_context(
     bounded("context", request.context.len())?;
     let mut inquiry = inquiry(service, headers, &body)?;
     let read = request.context.iter().map(|document| (Role::Assistant, document.clone())).collect();
-    let session = service.session().await?;
+    let session = service.session(&inquiry.id, None).await?;
     let governor = session.governors.get(inquiry.place).ok_or_else(ApiError::no_model)?;
     let (governor, context) = (Arc::clone(governor), request.context);
     let sources = tokio::task::spawn_blocking(move || {

@@ -213,6 +213,19 @@ pub fn opener_with(policy: &Arc<Policy>, folder: &Path, texts: Texts) -> Opener 
     })
 }
 
+/// Sends a request without a body to an admin listener. Returns the status and the body of the answer.
+pub fn request(address: SocketAddr, method: &str, path: &str, head: &str) -> (u16, String) {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    let text =
+        format!("{method} {path} HTTP/1.1\r\nhost: admin\r\nconnection: close\r\ncontent-length: 0\r\n{head}\r\n");
+    stream.write_all(text.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    let status = answer.split(' ').nth(1).unwrap().parse().unwrap();
+    (status, answer.split_once("\r\n\r\n").unwrap().1.to_owned())
+}
+
 /// An unused address, and the configuration lines that put the admin listener there.
 pub fn admin(folder: &tempfile::TempDir) -> (SocketAddr, String) {
     let file = folder.path().join("admin.key");
@@ -266,7 +279,7 @@ impl Gateway {
         let open = move |salt: SaltKey| {
             let governor = Arc::new(Governor::new(Arc::clone(&policy), Settings::new(salt)).unwrap());
             Ok(SessionParts {
-                card: Box::new(MortalCard { card: ModelCard::new(), left: submissions }),
+                card: Box::new(MortalCard::new(submissions)),
                 config: SessionConfig::default(),
                 recorder: None,
                 name: "session".into(),
@@ -294,13 +307,18 @@ impl Gateway {
                 governors: vec![governor],
             })
         };
-        let sessions = Sessions::start(Box::new(open), config.rotation.clone(), config.evidence.clone()).unwrap();
+        let sessions = Sessions::start(vec![Box::new(open)], &config.rotation, &config.evidence).unwrap();
         serve(&config, sessions, std::future::pending(), |_| panic!("it listens")).unwrap_err()
     }
 
-    /// A gateway with this configuration, whose sessions come from `open`.
+    /// A gateway with this configuration and one card, whose sessions come from `open`.
     pub fn over(config: Config, open: Opener) -> Self {
-        let sessions = Sessions::start(open, config.rotation.clone(), config.evidence.clone()).unwrap();
+        Self::over_cards(config, vec![open])
+    }
+
+    /// A gateway with this configuration; the sessions of each card come from its opener.
+    pub fn over_cards(config: Config, open: Vec<Opener>) -> Self {
+        let sessions = Sessions::start(open, &config.rotation, &config.evidence).unwrap();
         let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
         let (tell, told) = mpsc::channel();
         let served = std::thread::spawn(move || {
@@ -317,6 +335,16 @@ impl Gateway {
         self.end().unwrap();
     }
 
+    /// Ends the service as a signal does; returns its result.
+    pub fn stopped(mut self) -> Result<(), ServeError> {
+        self.end()
+    }
+
+    /// Whether the service has not ended by itself.
+    pub fn is_serving(&self) -> bool {
+        self.served.as_ref().is_some_and(|served| !served.is_finished())
+    }
+
     fn end(&mut self) -> Result<(), ServeError> {
         self.stop.take().map(|stop| stop.send(()));
         self.served.take().map_or(Ok(()), |served| served.join().unwrap())
@@ -329,12 +357,17 @@ impl Gateway {
 
     /// Like [`Gateway::post`], with further lines in the head.
     pub fn post_with(&self, path: &str, body: &Value, head: &str) -> Answer {
+        self.try_post_with(path, body, head).expect("an HTTP head")
+    }
+
+    /// Like [`Gateway::post_with`]; `None` if the gateway is gone.
+    pub fn try_post_with(&self, path: &str, body: &Value, head: &str) -> Option<Answer> {
         let body = body.to_string();
         let length = body.len();
         let head = format!(
             "POST {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-length: {length}\r\n{head}\r\n"
         );
-        self.raw(&[head.as_bytes(), body.as_bytes()].concat())
+        self.try_raw(&[head.as_bytes(), body.as_bytes()].concat())
     }
 
     pub fn get(&self, path: &str) -> Answer {
@@ -343,12 +376,17 @@ impl Gateway {
 
     /// Sends these bytes, and returns the answer.
     pub fn raw(&self, bytes: &[u8]) -> Answer {
-        let mut stream = TcpStream::connect(self.address).unwrap();
+        self.try_raw(bytes).expect("an HTTP head")
+    }
+
+    /// Sends these bytes, and returns the answer; `None` if the gateway is gone.
+    pub fn try_raw(&self, bytes: &[u8]) -> Option<Answer> {
+        let mut stream = TcpStream::connect(self.address).ok()?;
         stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
         let _ = stream.write_all(bytes);
         let mut answer = Vec::new();
         let _ = stream.read_to_end(&mut answer);
-        Answer::parse(&answer)
+        (!answer.is_empty()).then(|| Answer::parse(&answer))
     }
 }
 
@@ -359,12 +397,16 @@ impl Drop for Gateway {
 }
 
 /// A card that fails after this many submissions.
-struct MortalCard {
+pub struct MortalCard {
     card: ModelCard,
     left: u32,
 }
 
 impl MortalCard {
+    pub fn new(submissions: u32) -> Self {
+        Self { card: ModelCard::new(), left: submissions }
+    }
+
     fn alive(&self) -> Result<(), CardError> {
         if self.left == 0 { Err(CardError::Gone(0)) } else { Ok(()) }
     }
