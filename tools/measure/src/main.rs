@@ -18,7 +18,7 @@ mod streaming;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
-use portcullis_tools::{demo, tool};
+use portcullis_tools::{setup, tool};
 use std::path::PathBuf;
 
 /// Policies on labelled data, and the speed of the parts.
@@ -126,7 +126,7 @@ fn main() -> Result<()> {
         what,
         Measure::Bytes { .. } | Measure::Lane { .. } | Measure::Meaning { .. } | Measure::Streaming { .. }
     ) {
-        demo::build()?;
+        setup::build()?;
     }
     match &what {
         Measure::Bytes { data, list } => bytes::run(data, *list),

@@ -2,7 +2,7 @@
 //! an operator lies to the card, and the verifier checks his bundle.
 
 use crate::setup;
-use crate::tool::{self, capture, cargo, say};
+use crate::tool::{self, capture, say};
 use anyhow::{Context, Result, ensure};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,21 +21,14 @@ pub fn run() -> Result<()> {
     Ok(())
 }
 
-/// Builds the program with the features of the whole workspace, so that other tasks can use the same build.
-pub fn build() -> Result<()> {
-    setup::tools()?;
-    say("building `portcullis` (10 minutes or more the first time; later runs take seconds)");
-    tool::run(cargo().args(["build", "--locked", "--workspace", "--bins"]))
-}
-
-/// The program that [`build`] makes.
+/// The program that [`setup::build`] makes.
 pub fn binary() -> Result<PathBuf> {
     Ok(tool::root()?.join(tool::target_dir()).join("debug/portcullis"))
 }
 
 /// Builds the program, makes a new bundle and a trust folder with the program, and returns its output.
 pub fn output() -> Result<String> {
-    build()?;
+    setup::build()?;
     let bundle = bundle()?;
     trust(&root()?)?;
     say(&format!("portcullis {} --bundle {}", RUN.join(" "), bundle.display()));
@@ -60,9 +53,7 @@ fn trust(root: &Path) -> Result<()> {
 /// Runs `examples/hostile.rs`, then the verifier over its bundle, and prints both outputs. Errors: the card admitted a
 /// lie, or the verifier does not contradict the bundle for the classes that the operator left out.
 pub fn hostile() -> Result<()> {
-    setup::tools()?;
-    say("building `portcullis` and `examples/hostile.rs` (10 minutes or more the first time; later runs take seconds)");
-    tool::run(cargo().args(["build", "--locked", "--workspace", "--bins", "--example", "hostile"]))?;
+    setup::build()?;
     let target = tool::root()?.join(tool::target_dir());
     let (bundle, root) = (target.join("hostile/bundle"), target.join("hostile/trust/sim-roots/simulation.pem"));
     trust(&root)?;

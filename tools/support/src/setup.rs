@@ -22,10 +22,17 @@ const VERILATOR_MIN: (u32, u32) = (5, 30);
 /// Installs the tools, then builds the program with the simulated card.
 pub fn run() -> Result<()> {
     tools()?;
-    say("building `portcullis` (minutes the first time: the Cedar crates, then the Verilated card)");
     // Fetches all packages, including those for other systems, because a test reads the whole dependency graph offline.
     tool::run(cargo().args(["fetch", "--locked"]))?;
-    tool::run(cargo().args(["build", "--locked", "--workspace", "--bins"]))
+    build()
+}
+
+/// Builds the program and `examples/hostile.rs`. An example makes cargo choose the features that the tests of the
+/// workspace choose, so that both use the same build.
+pub fn build() -> Result<()> {
+    tools()?;
+    say("building `portcullis` and `examples/hostile.rs` (10 minutes or more the first time; later runs take seconds)");
+    tool::run(cargo().args(["build", "--locked", "--workspace", "--bins", "--example", "hostile"]))
 }
 
 /// Creates, completes or repairs the Python environment. If it has the pinned packages already, does nothing.

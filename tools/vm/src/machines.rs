@@ -6,7 +6,7 @@ use crate::packages::Packages;
 use anyhow::{Context, Result, bail, ensure};
 use portcullis_tools::tally::Tally;
 use portcullis_tools::tool::{capture, cargo, run as run_command, say};
-use portcullis_tools::{cargo_test, demo};
+use portcullis_tools::{cargo_test, demo, setup};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -25,10 +25,9 @@ pub(crate) fn run(tally: &mut Tally) -> Result<()> {
         }
     };
     let guest = Guest { qemu: &packages, kernel: &packages, iommu: true };
-    run_command(cargo().args(["build", "--locked", "--workspace", "--bin", "vfio-edu"]))?;
+    setup::build()?;
     tally.check("edu: registers, interrupts, DMA both ways, none after unmap", edu(&guest));
     if packages.has_device("vfio-user-pci")? {
-        demo::build()?;
         tally.check("card: self-test and a governed run through a guest's VFIO", card(&guest));
         suite(tally, &guest, "suite", &SUITE);
     } else {
@@ -43,7 +42,7 @@ pub(crate) fn run(tally: &mut Tally) -> Result<()> {
 /// Tests the card in a virtual machine without an IOMMU. Not part of CI, because it builds a kernel module.
 pub(crate) fn without_iommu(tally: &mut Tally) -> Result<()> {
     let (qemu, kernel) = (Packages::fetch()?, Packages::source()?);
-    demo::build()?;
+    setup::build()?;
     suite(
         tally,
         &Guest { qemu: &qemu, kernel: &kernel, iommu: false },

@@ -5,9 +5,9 @@ mod live;
 
 use crate::browser::Browser;
 use anyhow::{Context, Result, ensure};
-use portcullis_tools::demo;
 use portcullis_tools::tally::Tally;
 use portcullis_tools::tool::{capture, root, say, target_dir};
+use portcullis_tools::{demo, setup};
 use serde::Deserialize;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -46,7 +46,7 @@ pub(crate) fn run(tally: &mut Tally) -> Result<()> {
         fs::remove_dir_all(folder)?;
     }
     fs::create_dir_all(folder)?;
-    demo::build()?;
+    setup::build()?;
     let pages = [ledger(folder)?, evidence(folder)?, many(folder)?];
     let browser = match Browser::find() {
         Ok(browser) => browser,
