@@ -48,8 +48,8 @@ pub enum ServeError {
     Runtime(io::Error),
 }
 
-/// Serves clients until `stop` completes or the sessions of every card have ended. Calls `listening` once, with the bound
-/// address.
+/// Serves clients until `stop` completes or the sessions of every card have ended. Calls `listening` once, with the
+/// bound address.
 ///
 /// # Errors
 /// [`ServeError`].

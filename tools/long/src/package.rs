@@ -94,7 +94,7 @@ fn debian(programs: &Path, stage: &Path, package: &Path, version: &str) -> Resul
     for path in tracked("policies")? {
         put(&path, &made.join("portcullis").join(&path), 0o644)?;
     }
-    for name in ["portcullis.service", "portcullis-issuer.service"] {
+    for name in ["portcullis@.service", "portcullis-issuer.service"] {
         let unit = fs::read_to_string(unit(name)?)?;
         ensure!(unit.contains("/usr/local/bin/portcullis "), "the unit starts another program");
         let unit = unit.replace("/usr/local/bin/portcullis ", "/usr/bin/portcullis ");
