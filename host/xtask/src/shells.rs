@@ -35,7 +35,7 @@ const BENCH: &str = "rtl/shells/tb";
 /// shell's divider by two. The others: faster than the bus, an uneven ratio, half the frequency, and slow.
 const CLOCKS: [Option<u32>; 5] = [None, Some(5), Some(11), Some(16), Some(30)];
 /// Longest run of a bench. Benches take less than a second, so a run that takes longer hangs.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_secs(600);
 
 pub(crate) fn run(tally: &mut Tally, filter: Option<&str>, seeds: u32) {
     say("benches of the shells");

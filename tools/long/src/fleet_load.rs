@@ -2,6 +2,7 @@
 
 use anyhow::{Context, Result, bail, ensure};
 use portcullis_tools::cargo_test;
+use portcullis_tools::fleet::program;
 use portcullis_tools::tally::Tally;
 use portcullis_tools::tool::{self, cargo, say};
 use serde_json::Value;
@@ -13,8 +14,6 @@ use std::process::{Command, Stdio};
 /// Bundles, tables and results of the run.
 const FOLDER: &str = "target/fleet-load";
 
-/// The program of the audit, still without arguments.
-type Program = fn() -> Result<Command>;
 /// Changes the first session of one seat. `other` is the first session of the next seat.
 type Plant = fn(session: &Path, other: &Path) -> Result<()>;
 
@@ -37,7 +36,7 @@ const PLANTED: [(&str, Plant, &str); 8] = [
 /// Size of a record in bytes.
 const RECORD: usize = 192;
 
-pub(crate) fn run(tally: &mut Tally, program: Program) -> Result<()> {
+pub(crate) fn run(tally: &mut Tally) -> Result<()> {
     let folder = tool::root()?.join(FOLDER);
     if folder.exists() {
         fs::remove_dir_all(&folder)?;
@@ -55,7 +54,7 @@ pub(crate) fn run(tally: &mut Tally, program: Program) -> Result<()> {
         return Ok(());
     }
     say("its audit");
-    let audit = audit(program, &folder, &bundles)?;
+    let audit = audit(&folder, &bundles)?;
     tally.check("the audit of the fleet contradicts nothing", nothing(&audit));
     let planted = folder.join("planted");
     copy_folder(&bundles, &planted)?;
@@ -63,7 +62,7 @@ pub(crate) fn run(tally: &mut Tally, program: Program) -> Result<()> {
         let session = |seat: usize| planted.join(format!("seat-{}/session-000001", seat % PLANTED.len()));
         plant(&session(seat), &session(seat + 1)).with_context(|| format!("seat {seat}"))?;
     }
-    let audit = self::audit(program, &folder, &planted)?;
+    let audit = self::audit(&folder, &planted)?;
     for (seat, (what, _, code)) in PLANTED.iter().enumerate() {
         tally.check(&format!("{what} is found: {code}"), found(&audit, seat, code));
     }
@@ -71,7 +70,7 @@ pub(crate) fn run(tally: &mut Tally, program: Program) -> Result<()> {
 }
 
 /// The answer of `fleet audit` about all bundles below a folder. The exit code says the same as the answer.
-fn audit(program: Program, folder: &Path, bundles: &Path) -> Result<Value> {
+fn audit(folder: &Path, bundles: &Path) -> Result<Value> {
     let mut sessions: Vec<PathBuf> = Vec::new();
     for seat in fs::read_dir(bundles)? {
         for session in fs::read_dir(seat?.path())? {

@@ -7,6 +7,7 @@ pub mod cargo_test;
 pub mod debian;
 pub mod demo;
 mod environment;
+pub mod fleet;
 pub mod pages;
 pub mod parallel;
 pub mod pins;
