@@ -167,6 +167,9 @@ def read_verifier_key(text):
     return name, bytes.fromhex(key_id), unbase64(key)[1:]
 
 
+REVOKED = "(key [0-9a-f]{64}|design [0-9a-f]{32})(?:(?<=key .{64}) since (0|[1-9][0-9]*))?"
+
+
 def read_trust(folder):
     """The trust folder. Whatever is wrong with it is an operational error, as is a root in the other's folder."""
     try:
@@ -176,12 +179,15 @@ def read_trust(folder):
 
 
 def trust_in(folder):
-    trust = SimpleNamespace(revoked=set(), roots=[], sim_roots=[], issuers=[], approvers=[], withholders=[], witnesses=[])
+    trust = SimpleNamespace(revoked={}, roots=[], sim_roots=[], issuers=[], approvers=[], withholders=[], witnesses=[])
     check(all(p.name.replace("-", "_") in vars(trust) for p in folder.iterdir() if p.is_dir()))
     for path in sorted([*folder.glob("*/*"), *(p for p in folder.iterdir() if not p.is_dir())]):
         kind, data = path.parent.name, path.read_bytes()
         if path == folder / "revoked.txt":
-            trust.revoked = {line for line in re.split("\r?\n", data.decode()) if line and line[0] != "#"}
+            for line in (line for line in re.split("\r?\n", data.decode()) if line and line[0] != "#"):
+                entry, since = re.fullmatch(REVOKED, line).groups()
+                check(not since or int(since) < 1 << 64)
+                trust.revoked[entry] = min(int(since or 0), trust.revoked.get(entry, 1 << 64))
         elif kind in ("roots", "sim-roots") and path.suffix == ".pem":
             (root,) = read_pem(data)
             check((root.raw.get(CLASS) == b"\n\1\0") == (kind == "sim-roots") and root.authority and issued(root, root))
@@ -192,8 +198,13 @@ def trust_in(folder):
         else:
             check(kind == "witnesses" and path.suffix == ".pub")
             trust.witnesses.append(read_verifier_key(data.decode()))
-    check(all(re.fullmatch("key [0-9a-f]{64}|design [0-9a-f]{32}", line) for line in trust.revoked))
     return trust
+
+
+def is_revoked(trust, key, time=None):
+    """Whether signatures of a key do not count that are older than a time; without a time, none is."""
+    entry = "key " + sha(key).hex()
+    return entry in trust.revoked and (time is None or time >= trust.revoked[entry])
 
 
 ED25519, OF_64_BYTES = bytes.fromhex("300506032b6570"), b"\3\x41\0"
@@ -275,7 +286,7 @@ def certify(card_pem, chain_pem, trust, time, allow_sim):
             check(upper is root or upper.issuer != upper.subject)
         for c in [card, *chain, root]:
             check(time is None or c.times[0] <= time <= c.times[1])
-            check("key " + sha(c.key).hex() not in trust.revoked)
+            check(not is_revoked(trust, c.key, time))
         check("design " + card.design.hex() not in trust.revoked)
     return card
 
@@ -297,7 +308,7 @@ TICKET = {0: 2, 1: uint(64), 2: octets(16), 3: octets(32), 4: octets(32), 5: DIG
 TICKET |= {8: octets(32), 9: [uint(64)], 10: text, 11: uint(16), 12: DIGESTS, 13: uint(1)}
 
 
-def read_ticket(message, trust):
+def read_ticket(message, trust, time=None):
     with reading("ticket-malformed"):
         check(len(message) <= 65536)
         header, t, signed, signature = cose(message)
@@ -306,7 +317,8 @@ def read_ticket(message, trust):
         check(len(t[9]) == 2 and t[9][0] <= t[9][1] and re.fullmatch("[!-~]{1,64}", t[10]))
         check(t[10] != "self" or t[6] == t[7] == 0)
     keys = [key for key in trust.issuers if sha(key)[:8] == header[4]]
-    check(not keys if t[10] == "self" else any(ed25519(k, signed, signature) for k in keys), "ticket-issuer")
+    keys = [key for key in keys if t[10] == "self" or ed25519(key, signed, signature)]
+    check((not keys) == (t[10] == "self") and not any(is_revoked(trust, key, time) for key in keys), "ticket-issuer")
     names = {"serial": 1, "key_id": 3, "policy": 4, "contexts": 5, "validity": 9, "seat": 11, "profiles": 12, "text_lane": 13}
     ticket = SimpleNamespace(**{name: t[key] for name, key in names.items()})
     ticket.limits, ticket.self_issued, ticket.digest = (t[6], t[7]), t[10] == "self", sha(message)
@@ -318,7 +330,8 @@ def check_approval(message, policy, trust):
         header, payload, signed, signature = cose(message)
         check(header == {} and fits(payload, {1: octets(32), 2: text}))
     check(payload[1] == policy, "approval-of-another")
-    check(any(ed25519(key, signed, signature) for key in trust.approvers), "approval-untrusted")
+    approvers = [key for key in trust.approvers if not is_revoked(trust, key)]
+    check(any(ed25519(key, signed, signature) for key in approvers), "approval-untrusted")
 
 
 LINE = r"[^\x00-\x1f\x7f-\x9f]+"
@@ -334,7 +347,8 @@ def read_withholding(message, ticket, trust, warnings):
         streams = [(lane, index) for lane, index in w[5]]
         check(streams and streams == sorted(set(streams)) and streams[-1][0] < 256)
     check(w[1] == ticket.digest, "withholding-session")
-    warnings |= set() if any(ed25519(key, signed, signature) for key in trust.withholders) else {"withholding-untrusted"}
+    withholders = [key for key in trust.withholders if not is_revoked(trust, key)]
+    warnings |= set() if any(ed25519(key, signed, signature) for key in withholders) else {"withholding-untrusted"}
     return streams
 
 
@@ -358,7 +372,8 @@ def read_note(data, trust):
             if (name, key_id) == (witness, trusted_id):
                 check(len(signature) == 64 and time < 1 << 63)
                 check(ed25519(key, f"cosignature/v1\ntime {time}\n{body}".encode(), signature))
-                times.setdefault(place, time)
+                if not is_revoked(trust, key, time):
+                    times.setdefault(place, time)
     origin, seat, time = bytes.fromhex(origin), int(seat or 0), times[min(times)]
     check(seat < 1 << 16)
     return SimpleNamespace(**locals())

@@ -215,7 +215,7 @@ def byte_string(data):
     raise Refused("a message that is too long")
 
 
-def read_ticket(message, issuers):
+def read_ticket(message, trust, time):
     check(len(message) <= 65536 and message[:1] == b"\xd2", "the ticket is no COSE_Sign1 message")
     protected, unprotected, payload, signature = cbor(message[1:])
     check(protected == b"\xa1\x01\x27" and set(unprotected) == {4} and len(unprotected[4]) == 8, "the ticket's head")
@@ -226,11 +226,13 @@ def read_ticket(message, issuers):
     check(t[1] > 1 or not any(t[8]), "the first ticket follows none")
     self_issued = t[10] == "self"
     signed = b"\x84\x6aSignature1" + byte_string(protected) + b"\x40" + byte_string(payload)
-    known = [key for key in issuers if sha(key)[:8] == unprotected[4]]
+    known = [key for key in trust.issuers if sha(key)[:8] == unprotected[4]]
     if self_issued:
         check(not known and t[6] == t[7] == 0, "a self-issued ticket that is none")
     else:
-        check(any(ed25519(key, signed, signature) for key in known), "the ticket's issuer is not believed")
+        signers = [key for key in known if ed25519(key, signed, signature)]
+        check(signers, "the ticket's issuer is not believed")
+        check(not any(is_revoked(trust, key, time) for key in signers), "the ticket's issuer is revoked")
     return SimpleNamespace(
         serial=t[1], key=t[3], policy=t[4], contexts=t[5], profiles=t[12], self_issued=self_issued, digest=sha(message)
     )
@@ -329,9 +331,21 @@ def read_trust(folder):
         issuers.append(key[12:])
     revoked = folder / "revoked.txt"
     lines = revoked.read_text().splitlines() if revoked.exists() else []
-    lines = {line for line in lines if line and not line.startswith("#")}
-    check(all(re.fullmatch("key [0-9a-f]{64}|design [0-9a-f]{32}", line) for line in lines), "revoked.txt")
-    return SimpleNamespace(roots=roots, sim_roots=sim_roots, issuers=issuers, revoked=lines)
+    since = {}
+    for line in lines:
+        words = line.split(" ")
+        if line and not line.startswith("#"):
+            dated = len(words) == 4 and words[0] == "key" and words[2] == "since"
+            check(re.fullmatch("key [0-9a-f]{64}|design [0-9a-f]{32}", " ".join(words[:2])), "revoked.txt")
+            check(len(words) == 2 or dated and re.fullmatch("0|[1-9][0-9]{0,19}", words[3]), "revoked.txt")
+            time = int(words[3]) if dated else 0
+            since[" ".join(words[:2])] = min(time, since.get(" ".join(words[:2]), time))
+    return SimpleNamespace(roots=roots, sim_roots=sim_roots, issuers=issuers, revoked=since)
+
+
+def is_revoked(trust, key, time):
+    since = trust.revoked.get("key " + sha(key).hex())
+    return since is not None and (time is None or time >= since)
 
 
 def certify(card_pem, chain_pem, trust, time, allow_sim):
@@ -354,7 +368,7 @@ def certify(card_pem, chain_pem, trust, time, allow_sim):
         check(upper is root or upper.issuer != upper.subject, "the chain of certificates")
     for one in [*path, root]:
         check(time is None or one.times[0] <= time <= one.times[1], "a certificate that is not valid at that time")
-        check("key " + sha(one.key).hex() not in trust.revoked, "a revoked key")
+        check(not is_revoked(trust, one.key, time), "a revoked key")
     check("design " + card.design.hex() not in trust.revoked, "a revoked design")
     return card
 
@@ -474,7 +488,7 @@ def verify(data, trust, allow_sim=False, time=None):
     )
     check(proof["schema"] == "portcullis/stream-proof/1", "another schema")
     c = read_checkpoint(hexes(proof["checkpoint"]))
-    ticket = read_ticket(hexes(proof["ticket"]), trust.issuers)
+    ticket = read_ticket(hexes(proof["ticket"]), trust, time)
     card = certify(proof["certificate"], proof["chain"], trust, time, allow_sim)
     simulated = is_simulated(card, c)
     check(allow_sim or not simulated, "a simulated card")

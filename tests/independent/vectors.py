@@ -73,7 +73,7 @@ def keys(vectors):
 
 def signed(v, proofs, at):
     issuer, ticket, note, checkpoint = unhex(v["issuer_key"]), v["ticket"], v["note"], v["checkpoint"]
-    trust = SimpleNamespace(issuers=[issuer], approvers=[issuer], withholders=[], sim_roots=[], revoked=set())
+    trust = SimpleNamespace(issuers=[issuer], approvers=[issuer], withholders=[], sim_roots=[], revoked={})
     trust.roots = formats.read_pem(v["certificate"]["root"].encode())
     trust.witnesses = [formats.read_verifier_key(note["witness"])]
     t = formats.read_ticket(unhex(ticket["message"]), trust)

@@ -237,7 +237,7 @@ def verify_bundle(folder, trust, allow_sim=False, time=None):
         with reading("witness-note", name):
             notes[name] = read_note(data[name], trust)
     time = next((note.time for note in notes.values()), time)
-    ticket, image = read_ticket(data["ticket.cose"], trust), read_image(data["policy/image.bin"])
+    ticket, image = read_ticket(data["ticket.cose"], trust, time), read_image(data["policy/image.bin"])
     card = certify(data["device/cert.pem"], data["device/chain.pem"], trust, time, allow_sim)
     warnings |= {"certificate-time"} if time is None else set()
     check(ticket.key_id == sha(card.key), "ticket-key")
@@ -327,7 +327,7 @@ def verify_proof(proof, receipt, shown, trust, allow_sim=False, time=None):
         root = path_root(leaf_hash(r.raw), r.index, size, path)
         node = leaf_hash(lane_head(r.lane, size, root))
         check(path_root(node, r.lane, c.lanes, list(map(bytes.fromhex, head["path"]))) == c.root)
-    ticket = read_ticket(message, trust)
+    ticket = read_ticket(message, trust, time)
     check(ticket.serial == receipt["serial"], "receipt-session")
     card = certify(proof["certificate"].encode(), proof["chain"].encode(), trust, time, allow_sim)
     warnings = sim_marks(card, c)

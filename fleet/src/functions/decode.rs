@@ -110,7 +110,7 @@ pub(crate) fn decode_note() -> ScalarUDF {
 /// `ticket_signer(content)`: the trusted key that signed a ticket; null if none did.
 pub(crate) fn ticket_signer(trust: &TrustFolder) -> ScalarUDF {
     signer(Definition::TicketSigner(trust.clone()), trust, |trust, content| {
-        trust.issuer(&Ticket::parse(content).ok()?).ok()?.file
+        trust.issuer(&Ticket::parse(content).ok()?, None).ok()?.file
     })
 }
 
@@ -135,10 +135,10 @@ fn signer(definition: Definition, trust: &TrustFolder, signer: fn(&Trust, &[u8])
 type Certified<'a> = (&'a [u8], &'a [u8], Option<[u8; 32]>);
 
 /// `checkpoint_signed(message, certificate, chain)`: whether a card signed that a trusted root certified. When the
-/// certificate was valid is a question for the verifier of the bundle.
+/// certificate was valid, and whether a key was revoked later, are questions for the verifier of the bundle.
 pub(crate) fn checkpoint_signed(trust: &TrustFolder) -> ScalarUDF {
     let definition = Definition::CheckpointSigned(trust.clone());
-    let trust = Arc::clone(trust.trust());
+    let roots = trust.trust().roots.clone().without_dated_revocations();
     let signed = move |args: &[ColumnarValue]| -> Result<ColumnarValue> {
         let args = arrays(args)?;
         let (messages, certificates, chains) = (binary(&args, 0)?, binary(&args, 1)?, binary(&args, 2)?);
@@ -148,7 +148,7 @@ pub(crate) fn checkpoint_signed(trust: &TrustFolder) -> ScalarUDF {
             let (message, certificate, chain) = (at(messages, row)?, at(certificates, row)?, at(chains, row)?);
             let key = match last {
                 Some((leaf, between, key)) if (leaf, between) == (certificate, chain) => key,
-                _ => verify_chain(certificate, chain, &trust.roots, None).ok().map(|device| device.public_key),
+                _ => verify_chain(certificate, chain, &roots, None).ok().map(|device| device.public_key),
             };
             last = Some((certificate, chain, key));
             Some(SignedCheckpoint::parse(message).is_ok_and(|signed| key.is_some_and(|key| signed.verify(&key))))

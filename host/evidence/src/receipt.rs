@@ -278,7 +278,7 @@ impl Attestation<'_> {
         let ticket = crate::hex::decode_vec(self.ticket)
             .ok_or_else(|| ReceiptError::Malformed("ticket is not hexadecimal".to_owned()))?;
         let ticket = Ticket::parse(&ticket)?;
-        let issuer = trust.issuer(&ticket)?;
+        let issuer = trust.issuer(&ticket, options.at)?;
         let device =
             certificate::verify_chain(self.certificate.as_bytes(), self.chain.as_bytes(), &trust.roots, options.at)?;
         let marks = marks_of_simulation(Some(&device), Some(&signed));

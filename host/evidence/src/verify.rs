@@ -57,9 +57,10 @@ pub fn verify_snapshot(
 
     findings.append(check::files::manifest(&bundle)?);
     let tables = check::image::read(&bundle, &mut findings, &mut summary)?;
-    let ticket = check::ticket::read(&bundle, trust, &mut findings, &mut summary)?;
+    let ticket = check::ticket::read(&bundle, &mut findings, &mut summary)?;
     let notes = check::witness::read(&bundle, &trust.witnesses, ticket.as_ref(), &mut findings, &mut summary)?;
     let at = summary.witnessed.map(|(first, _)| first).or(options.at);
+    summary.issuer = ticket.as_ref().map(|ticket| check::ticket::issuer(ticket, trust, at, &mut findings));
     let device = check::certificate::read(&bundle, &trust.roots, at, &mut findings, &mut summary)?;
     check::approval::read(&bundle, trust, &mut findings, &mut summary)?;
     findings.append(check::files::digests(&bundle)?);

@@ -118,6 +118,54 @@ fn expired_foreign_and_revoked_certificates() {
     }
 }
 
+/// A thief of a replaced key signs with it. What was signed before the key's time stays affirmed, as far as a witness
+/// shows that time; what came later, or shows no time, does not count.
+#[test]
+fn keys_that_are_revoked_from_some_time_on() {
+    let world = World::new();
+    let honest = world.honest();
+    let mut unseen = world.honest();
+    unseen.witnessed = false;
+    let authority = |seed| SigningKey::from_bytes(&[seed; 32]).verifying_key().to_bytes();
+    let line = |key: &[u8; 32], since: Option<u64>| {
+        let since = since.map_or_else(String::new, |since| format!(" since {since}"));
+        format!("key {}{since}\n", hex::encode(&key_id(key)))
+    };
+    let first = honest.witness_time;
+    let keys = [
+        (world.card.key.public_key(), "genuine/certificate"),
+        (authority(1), "genuine/certificate"),
+        (authority(5), "genuine/certificate"),
+        (world.issuer.verifying_key().to_bytes(), "no-gaps/ticket-issuer"),
+        (world.witness.verifying_key().to_bytes(), "no-gaps/witness-note"),
+    ];
+    for (key, code) in &keys {
+        // Every cosignature of the session is older than this second.
+        let later = world.check_revoked(&honest.files(), &line(key, Some(END)));
+        assert_affirmed(&later);
+        for since in [None, Some(0), Some(first)] {
+            assert_contradicted(&world.check_revoked(&honest.files(), &line(key, since)), code);
+        }
+        // The earliest time applies.
+        let both = format!("{}{}", line(key, Some(END)), line(key, Some(first)));
+        assert_contradicted(&world.check_revoked(&honest.files(), &both), code);
+    }
+    for (key, code) in keys.iter().take(4) {
+        assert_contradicted(&world.check_revoked(&unseen.files(), &line(key, Some(END))), code);
+        assert_affirmed(&world.check_revoked(&honest.files(), &line(key, Some(first + 1))));
+    }
+    // Nothing shows when an approval was signed.
+    let mut approved = honest.files();
+    let approval = Approval::sign(sha(&honest.image), "the board", &world.approver).unwrap();
+    approved.0.insert(bundle::APPROVAL.to_owned(), approval);
+    remanifest(&mut approved);
+    assert_affirmed(&world.check_revoked(&approved, "# nothing\n\n"));
+    for since in [None, Some(END)] {
+        let report = world.check_revoked(&approved, &line(&world.approver.verifying_key().to_bytes(), since));
+        assert_contradicted(&report, "policy/approval-untrusted");
+    }
+}
+
 #[test]
 fn levels_of_assurance() {
     let world = World::new();

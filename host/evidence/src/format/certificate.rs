@@ -66,8 +66,8 @@ pub fn key_id(public_key: &[u8]) -> [u8; 32] {
 
 /// Validates the path from the leaf to an anchor, and returns the facts in the leaf.
 ///
-/// `chain_pem` may be empty. Every certificate must be valid at the Unix second `at`; without `at`, validity times are
-/// not checked. Errors: the first reason to refuse a certificate, searched from the leaf to the anchor.
+/// `chain_pem` may be empty. Every certificate must be valid at the Unix second `at`, and no key revoked then; without
+/// `at`, validity times are not checked, and a key that is revoked from some time on is revoked. Errors: the first reason to refuse a certificate, searched from the leaf to the anchor.
 pub fn verify_chain(
     leaf_pem: &[u8],
     chain_pem: &[u8],
@@ -99,7 +99,7 @@ pub fn verify_chain(
         if at.is_some_and(|at| at < certificate.not_before || at > certificate.not_after) {
             return Err(CertificateError::Validity(certificate.which, at.unwrap_or_default()));
         }
-        if roots.is_revoked_key(&key_id(&certificate.key)) {
+        if roots.is_revoked_key(&key_id(&certificate.key), at) {
             return Err(CertificateError::RevokedKey(certificate.which));
         }
     }

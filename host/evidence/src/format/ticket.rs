@@ -60,6 +60,8 @@ pub enum TicketError {
     UnknownIssuer(String),
     #[error("the ticket's signature does not verify under the issuer's key")]
     Signature,
+    #[error("the key of the issuer `{0}` is revoked, and nothing shows that the ticket is older than that")]
+    Revoked(String),
     #[error("not an Ed25519 public key in PEM")]
     Key,
     #[error(transparent)]

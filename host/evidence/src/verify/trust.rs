@@ -1,7 +1,7 @@
 //! The trust folder: files with the roots and keys that a verifier trusts.
 
 use crate::format::approval::Approval;
-use crate::format::certificate::{CertificateError, TrustStore};
+use crate::format::certificate::{CertificateError, TrustStore, key_id};
 use crate::format::note::{NoteError, WitnessKey};
 use crate::format::ticket::{SELF_ISSUER, SignedTicket, Ticket, TicketError, TicketIssuer, issuer_key};
 use crate::format::withholding::Withholding;
@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 /// Largest file of a trust folder, in bytes.
 const FILE_MAX: u64 = 1 << 20;
-/// The list of revoked certificates.
+/// The list of revoked keys and designs.
 const REVOKED: &str = "revoked.txt";
 /// The folders of a trust folder.
 const FOLDERS: [&str; 6] = ["roots", "sim-roots", "issuers", "approvers", "withholders", "witnesses"];
@@ -123,6 +123,7 @@ impl Trust {
             trust.add(name, text, folder.join(name), allow_sim)?;
             trust.files.push(TrustFile::new(name, text));
         }
+        trust.revoke_witnesses();
         if !allow_sim {
             trust.files.retain(|file| !file.name.starts_with("sim-roots/"));
         }
@@ -158,6 +159,23 @@ impl Trust {
             _ => return Err(TrustError::Name(path)),
         }
         Ok(())
+    }
+}
+
+impl Trust {
+    /// Ends the trust in witnesses at the times at which their keys are revoked. A witness states the time of its
+    /// cosignature itself.
+    fn revoke_witnesses(&mut self) {
+        let revoked = |witness: WitnessKey| match self.roots.revoked_since(&key_id(witness.public_key())) {
+            Some(since) => witness.until(since),
+            None => witness,
+        };
+        self.witnesses = std::mem::take(&mut self.witnesses).into_iter().map(revoked).collect();
+    }
+
+    /// Whether signatures of a key of `keys` count that nothing shows to be older than its revocation.
+    fn unrevoked<'k>(&'k self, keys: &'k [TrustedKey]) -> impl Iterator<Item = &'k VerifyingKey> + Clone {
+        keys.iter().map(|trusted| &trusted.key).filter(|key| !self.roots.is_revoked_key(&key_id(key.as_bytes()), None))
     }
 }
 
@@ -201,25 +219,31 @@ impl fmt::Display for Signer {
 }
 
 impl Trust {
-    /// The issuer of a ticket. Errors: as [`SignedTicket::verify`].
-    pub fn issuer(&self, ticket: &SignedTicket<Ticket>) -> Result<Signer, TicketError> {
+    /// The issuer of a ticket. `shown` is a Unix second before which the ticket was signed, if there is one: a key may
+    /// be revoked since. Errors: as [`SignedTicket::verify`]; the issuer's key is revoked.
+    pub fn issuer(&self, ticket: &SignedTicket<Ticket>, shown: Option<u64>) -> Result<Signer, TicketError> {
         Ok(match ticket.verify(self.issuers.iter().map(|trusted| &trusted.key))? {
+            TicketIssuer::Issuer { name, key } if self.roots.is_revoked_key(&key_id(&key), shown) => {
+                return Err(TicketError::Revoked(name));
+            }
             TicketIssuer::Issuer { name, key } => Signer::of(&name, &self.issuers, &key),
             TicketIssuer::SelfIssued => Signer::unknown(SELF_ISSUER),
         })
     }
 
-    /// The signer of an approval; `None` if no trusted approver signed it.
+    /// The signer of an approval; `None` if no trusted approver signed it. Nothing shows when an approval was signed,
+    /// so approvals of a revoked key never count.
     #[must_use]
     pub fn approver(&self, approval: &Approval) -> Option<Signer> {
-        let key = approval.signer(self.approvers.iter().map(|trusted| &trusted.key))?;
+        let key = approval.signer(self.unrevoked(&self.approvers))?;
         Some(Signer::of(&approval.name, &self.approvers, key.as_bytes()))
     }
 
+    /// The signer of a statement about removed texts. As with approvals, those of a revoked key never count.
     #[must_use]
     pub fn withholder(&self, withholding: &Withholding) -> Signer {
         let name = &withholding.terms.name;
-        match withholding.signer(self.withholders.iter().map(|trusted| &trusted.key)) {
+        match withholding.signer(self.unrevoked(&self.withholders)) {
             Some(key) => Signer::of(name, &self.withholders, key.as_bytes()),
             None => Signer::unknown(name),
         }

@@ -13,19 +13,30 @@ use std::process::Command;
 /// Compares our report with that of the other verifier. Exit code and warnings must be equal, and the other verifier
 /// must also report our contradiction.
 pub(super) fn compare(world: &World, files: &MemoryFiles, report: &Report, sim: bool) {
-    if std::env::var_os("PORTCULLIS_INDEPENDENT").is_none_or(|value| value != "1") {
+    if is_wanted() {
+        let folder = tempfile::tempdir().unwrap();
+        write(folder.path(), &world.trust(sim), world, files);
+        compare_folder(folder.path(), report, sim);
+    }
+}
+
+fn is_wanted() -> bool {
+    std::env::var_os("PORTCULLIS_INDEPENDENT").is_some_and(|value| value == "1")
+}
+
+/// As [`compare`], for a folder that [`write`] has written.
+pub(super) fn compare_folder(folder: &Path, report: &Report, sim: bool) {
+    if !is_wanted() {
         return;
     }
-    let folder = tempfile::tempdir().unwrap();
-    write(folder.path(), &world.trust(sim), world, files);
     let root = crate::root();
     let mut python = Command::new(root.join(".venv/bin/python"));
     python
         .arg("-B")
         .arg(root.join("tests/independent/verify.py"))
-        .arg(folder.path().join("bundle"))
+        .arg(folder.join("bundle"))
         .arg("--trust")
-        .arg(folder.path().join("trust"));
+        .arg(folder.join("trust"));
     let output = python.args(sim.then_some("--allow-sim")).output().unwrap();
     let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
     let ours = |status: Status| -> BTreeSet<String> {

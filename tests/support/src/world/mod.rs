@@ -182,6 +182,17 @@ impl World {
         report
     }
 
+    /// As [`World::check`], with this content of `revoked.txt` in the trust folder.
+    pub fn check_revoked(&self, files: &MemoryFiles, revoked: &str) -> Report {
+        let folder = tempfile::tempdir().unwrap();
+        write(folder.path(), &self.trust(false), self, files);
+        std::fs::write(folder.path().join("trust/revoked.txt"), revoked).unwrap();
+        let trust = Trust::load(&folder.path().join("trust"), false).unwrap();
+        let report = verify(files, &trust, Options::default(), &mut |_| ()).unwrap();
+        independent::compare_folder(folder.path(), &report, false);
+        report
+    }
+
     pub fn check_sim(&self, files: &MemoryFiles) -> Report {
         let report = verify(files, &self.trust(true), Options { allow_sim: true, at: None }, &mut |_| ()).unwrap();
         independent::compare(self, files, &report, true);

@@ -21,6 +21,8 @@ const MAX_TIME: u64 = i64::MAX as u64;
 pub struct WitnessKey {
     name: String,
     key: VerifyingKey,
+    /// Cosignatures from this Unix second on do not count; `None` if all count.
+    until: Option<u64>,
 }
 
 impl WitnessKey {
@@ -30,7 +32,7 @@ impl WitnessKey {
         if !is_key_name(name) {
             return Err(NoteError::Key(name.to_owned(), "key name"));
         }
-        Ok(Self { name: name.to_owned(), key })
+        Ok(Self { name: name.to_owned(), key, until: None })
     }
 
     /// Parses a verifier key of type 0x04: `<name>+<key id>+<base64 of type and key>`. Errors: any other text, and a
@@ -50,6 +52,17 @@ impl WitnessKey {
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    #[must_use]
+    pub fn public_key(&self) -> &[u8; 32] {
+        self.key.as_bytes()
+    }
+
+    /// The same witness, whose cosignatures from this Unix second on do not count.
+    #[must_use]
+    pub fn until(self, time: u64) -> Self {
+        Self { until: Some(time), ..self }
     }
 
     fn id(&self) -> [u8; 4] {
@@ -108,7 +121,8 @@ impl<'a> Note<'a> {
     }
 
     /// The first of `witnesses` that cosigned the text, and the Unix second of its signature. Signatures of unknown
-    /// keys are ignored. Errors: no witness signed, or a line with a witness's name and key id has a wrong signature.
+    /// keys are ignored, and so are those from the time on at which a key was revoked. Errors: no witness signed, or a
+    /// line with a witness's name and key id has a wrong signature.
     pub fn verify<'k>(&self, witnesses: &'k [WitnessKey]) -> Result<(&'k WitnessKey, u64), NoteError> {
         let mut first = None;
         for witness in witnesses {
@@ -116,7 +130,9 @@ impl<'a> Note<'a> {
             for line in self.signatures.iter().filter(|line| line.name == witness.name && line.id == id) {
                 let time = check(self.text, &line.signature, &witness.key)
                     .ok_or_else(|| NoteError::Signature(witness.name.clone()))?;
-                first.get_or_insert((witness, time));
+                if witness.until.is_none_or(|until| time < until) {
+                    first.get_or_insert((witness, time));
+                }
             }
         }
         first.ok_or(NoteError::UnknownWitness)

@@ -10,10 +10,9 @@ use crate::verify::report::Summary;
 use crate::verify::trust::{Signer, Trust};
 use portcullis_core::hex::{self, Hex};
 
-/// Reads the ticket and finds its issuer.
+/// Reads the ticket.
 pub(crate) fn read(
     bundle: &Bundle<'_>,
-    trust: &Trust,
     findings: &mut Findings,
     summary: &mut Summary,
 ) -> Result<Option<SignedTicket<Ticket>>, BundleError> {
@@ -24,19 +23,28 @@ pub(crate) fn read(
             return Ok(None);
         }
     };
-    let issuer = trust.issuer(&ticket).unwrap_or_else(|error| {
+    summary.ticket_serial = Some(ticket.content.serial);
+    summary.profiles_pinned = Some(!ticket.content.profiles.is_empty());
+    summary.seat = Some(ticket.content.seat);
+    summary.previous_close = Some(Hex(ticket.content.previous_close));
+    Ok(Some(ticket))
+}
+
+/// Finds the issuer of a ticket that was used before the Unix second `used`, if a time is known.
+pub(crate) fn issuer(
+    ticket: &SignedTicket<Ticket>,
+    trust: &Trust,
+    used: Option<u64>,
+    findings: &mut Findings,
+) -> Signer {
+    let issuer = trust.issuer(ticket, used).unwrap_or_else(|error| {
         findings.add(Code::TicketIssuer, error);
         Signer::unknown(&ticket.content.issuer)
     });
     if issuer.key.is_none() && issuer.claimed == SELF_ISSUER {
         findings.add(Code::NoWitness, "the operator issued the ticket: nobody else saw the session");
     }
-    summary.ticket_serial = Some(ticket.content.serial);
-    summary.profiles_pinned = Some(!ticket.content.profiles.is_empty());
-    summary.seat = Some(ticket.content.seat);
-    summary.issuer = Some(issuer);
-    summary.previous_close = Some(Hex(ticket.content.previous_close));
-    Ok(Some(ticket))
+    issuer
 }
 
 pub(crate) fn card(ticket: &Ticket, device: &DeviceCertificate) -> Findings {
