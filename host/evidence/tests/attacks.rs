@@ -136,8 +136,8 @@ fn keys_that_are_revoked_from_some_time_on() {
         (world.card.key.public_key(), "genuine/certificate"),
         (authority(1), "genuine/certificate"),
         (authority(5), "genuine/certificate"),
-        (world.issuer.verifying_key().to_bytes(), "no-gaps/ticket-issuer"),
-        (world.witness.verifying_key().to_bytes(), "no-gaps/witness-note"),
+        (world.issuer.verifying_key().to_bytes(), "no_gaps/ticket-issuer"),
+        (world.witness.verifying_key().to_bytes(), "no_gaps/witness-note"),
     ];
     for (key, code) in &keys {
         // Every cosignature of the session is older than this second.

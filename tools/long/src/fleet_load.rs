@@ -1,6 +1,6 @@
 //! A fleet under load, and the audit of what it leaves: first as it is, then with planted contradictions.
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use portcullis_tools::cargo_test;
 use portcullis_tools::fleet::program;
 use portcullis_tools::tally::Tally;
@@ -14,24 +14,61 @@ use std::process::{Command, Stdio};
 /// Bundles, tables and results of the run.
 const FOLDER: &str = "target/fleet-load";
 
-/// Changes the first session of one seat. `other` is the first session of the next seat.
-type Plant = fn(session: &Path, other: &Path) -> Result<()>;
+/// A contradiction that is planted into a session.
+struct Plant {
+    what: &'static str,
+    seat: usize,
+    /// Number of the session of this seat.
+    session: usize,
+    /// Changes the session. `other` is the first session of the next seat.
+    change: fn(session: &Path, other: &Path) -> Result<()>,
+    /// Code of the finding about it.
+    code: &'static str,
+}
 
-/// For each seat, what is planted, the change, and the code of a finding about it.
-const PLANTED: [(&str, Plant, &str); 8] = [
-    ("a changed record", |session, _| change(&lane(session), |bytes| flip_middle(bytes)), "checkpoint-root"),
-    ("the lane of another session", |session, other| copy(&lane(other), &lane(session)), "checkpoint-records"),
-    ("a removed checkpoint", |session, _| remove_last(&session.join("checkpoints")), "witness-serial"),
-    ("the ticket of another session", |s, other| copy(&other.join("ticket.cose"), &s.join("ticket.cose")), "fork"),
-    ("a changed text", |session, _| change(&session.join("spans.jsonl"), retell), "span-commitment"),
-    (
+const fn plant(
+    what: &'static str,
+    (seat, session): (usize, usize),
+    change: fn(&Path, &Path) -> Result<()>,
+    code: &'static str,
+) -> Plant {
+    Plant { what, seat, session, change, code }
+}
+
+const SEATS: usize = 8;
+
+/// What is planted: into the first session of each seat, and into the second one of the first seats.
+const PLANTED: [Plant; 12] = [
+    plant("a changed record", (0, 1), |session, _| change(&lane(session), flip_middle), "checkpoint-root"),
+    plant("the lane of another session", (1, 1), |s, other| copy(&lane(other), &lane(s)), "checkpoint-records"),
+    plant("a removed checkpoint", (2, 1), |session, _| remove_last(&session.join("checkpoints")), "witness-serial"),
+    plant(FOREIGN, (3, 1), |s, other| copy(&other.join("ticket.cose"), &s.join("ticket.cose")), "fork"),
+    plant("a changed text", (4, 1), |session, _| change(&session.join("spans.jsonl"), retell), "span-commitment"),
+    plant(
         "other tables",
-        |session, _| change(&session.join("policy/image.bin"), |bytes| flip_middle(bytes)),
+        (5, 1),
+        |session, _| change(&session.join("policy/image.bin"), flip_middle),
         "checkpoint-policy",
     ),
-    ("a removed bundle", |session, _| Ok(fs::remove_dir_all(session)?), "serial-missing"),
-    ("records cut off", |session, _| change(&lane(session), cut), "records-missing"),
+    plant("a removed bundle", (6, 1), |session, _| Ok(fs::remove_dir_all(session)?), "serial-missing"),
+    plant("records cut off", (7, 1), |session, _| change(&lane(session), cut), "records-missing"),
+    plant("a note about another checkpoint", (0, 2), |s, _| copy_first(&s.join("witness")), "witness-serial"),
+    plant("one session in two bundles", (1, 2), |s, _| copy_folder(s, &s.with_extension("copy")), "doubled"),
+    plant(
+        "a checkpoint that no card signed",
+        (2, 2),
+        |s, _| change(&last(&s.join("checkpoints"))?, flip_middle),
+        "checkpoint-signature",
+    ),
+    plant(
+        "another policy package",
+        (3, 2),
+        |session, _| change(&session.join("policy/package/rules.cedar"), flip_middle),
+        "package-digest",
+    ),
 ];
+/// This plant puts a second history under the ticket of the next seat.
+const FOREIGN: &str = "the ticket of another session";
 
 /// Size of a record in bytes.
 const RECORD: usize = 192;
@@ -58,14 +95,15 @@ pub(crate) fn run(tally: &mut Tally) -> Result<()> {
     tally.check("the audit of the fleet contradicts nothing", nothing(&audit));
     let planted = folder.join("planted");
     copy_folder(&bundles, &planted)?;
-    for (seat, (_, plant, _)) in PLANTED.iter().enumerate() {
-        let session = |seat: usize| planted.join(format!("seat-{}/session-000001", seat % PLANTED.len()));
-        plant(&session(seat), &session(seat + 1)).with_context(|| format!("seat {seat}"))?;
+    let session = |seat: usize, number: usize| planted.join(format!("seat-{}/session-{number:06}", seat % SEATS));
+    for plant in &PLANTED {
+        (plant.change)(&session(plant.seat, plant.session), &session(plant.seat + 1, 1)).context(plant.what)?;
     }
     let audit = self::audit(&folder, &planted)?;
-    for (seat, (what, _, code)) in PLANTED.iter().enumerate() {
-        tally.check(&format!("{what} is found: {code}"), found(&audit, seat, code));
+    for plant in &PLANTED {
+        tally.check(&format!("{} is found: {}", plant.what, plant.code), found(&audit, plant));
     }
+    tally.check("the audit contradicts nothing else", nothing_else(&audit));
     Ok(())
 }
 
@@ -93,16 +131,10 @@ fn audit(folder: &Path, bundles: &Path) -> Result<Value> {
     Ok(answer)
 }
 
-/// The findings that contradict: seat and code.
-fn contradictions(audit: &Value) -> Result<BTreeSet<(u64, String)>> {
+/// The findings that contradict.
+fn contradictions(audit: &Value) -> Result<Vec<&Value>> {
     let findings = audit["findings"].as_array().context("the answer has findings")?;
-    let wrong = findings.iter().filter(|finding| finding["status"] == "contradicted");
-    wrong
-        .map(|finding| {
-            let seat = finding["seat"].as_u64().context("a finding about no seat")?;
-            Ok((seat, finding["code"].as_str().context("a finding has a code")?.to_owned()))
-        })
-        .collect()
+    Ok(findings.iter().filter(|finding| finding["status"] == "contradicted").collect())
 }
 
 fn nothing(audit: &Value) -> Result<()> {
@@ -113,13 +145,31 @@ fn nothing(audit: &Value) -> Result<()> {
     Ok(())
 }
 
-/// Whether the plant of a seat is found. A session with the ticket of another one belongs to that one's seat.
-fn found(audit: &Value, seat: usize, code: &str) -> Result<()> {
-    let seat = if code == "fork" { (seat + 1) % PLANTED.len() } else { seat };
-    let wrong = contradictions(audit)?;
-    if !wrong.contains(&(seat as u64, code.to_owned())) {
-        bail!("seat {seat} has {:?}", wrong.iter().filter(|(at, _)| *at == seat as u64).collect::<Vec<_>>());
-    }
+/// The seat of the findings about a plant. A session with the ticket of another one belongs to that one's seat.
+fn seat_of(plant: &Plant) -> usize {
+    if plant.what == FOREIGN { (plant.seat + 1) % SEATS } else { plant.seat }
+}
+
+fn found(audit: &Value, plant: &Plant) -> Result<()> {
+    let seat = seat_of(plant);
+    let of_seat = |finding: &&Value| finding["seat"].as_u64() == Some(seat as u64);
+    let wrong: Vec<&Value> = contradictions(audit)?.into_iter().filter(of_seat).collect();
+    ensure!(wrong.iter().any(|finding| finding["code"] == plant.code), "seat {seat} has {wrong:?}");
+    Ok(())
+}
+
+/// Every contradiction is about a planted session: by the name of its bundle, or by its seat and serial.
+fn nothing_else(audit: &Value) -> Result<()> {
+    let is_planted = |finding: &Value| {
+        let bundle = finding["bundle"].as_str().unwrap_or_default();
+        PLANTED.iter().any(|plant| {
+            let name = format!("seat-{}/session-{:06}", plant.seat, plant.session);
+            let (seat, serial) = (finding["seat"].as_u64(), finding["serial"].as_u64());
+            bundle.contains(&name) || (seat, serial) == (Some(seat_of(plant) as u64), Some(plant.session as u64))
+        })
+    };
+    let other: Vec<_> = contradictions(audit)?.into_iter().filter(|finding| !is_planted(finding)).collect();
+    ensure!(other.is_empty(), "{other:?}");
     Ok(())
 }
 
@@ -135,7 +185,7 @@ fn change(path: &Path, edit: fn(&mut Vec<u8>)) -> Result<()> {
     Ok(fs::write(path, bytes)?)
 }
 
-fn flip_middle(bytes: &mut [u8]) {
+fn flip_middle(bytes: &mut Vec<u8>) {
     let middle = bytes.len() / 2;
     if let Some(byte) = bytes.get_mut(middle) {
         *byte ^= 1;
@@ -156,9 +206,20 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-fn remove_last(folder: &Path) -> Result<()> {
+/// The file of a folder with the highest name.
+fn last(folder: &Path) -> Result<PathBuf> {
     let files = fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<Result<BTreeSet<_>>>()?;
-    Ok(fs::remove_file(files.last().context("the folder is empty")?)?)
+    files.into_iter().next_back().context("the folder is empty")
+}
+
+fn remove_last(folder: &Path) -> Result<()> {
+    Ok(fs::remove_file(last(folder)?)?)
+}
+
+/// Copies the first file of a folder over the last one.
+fn copy_first(folder: &Path) -> Result<()> {
+    let files = fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<Result<BTreeSet<_>>>()?;
+    copy(files.first().context("the folder is empty")?, &last(folder)?)
 }
 
 fn copy_folder(from: &Path, to: &Path) -> Result<()> {

@@ -72,11 +72,14 @@ fn the_tutorial_works_as_printed() {
 #[test]
 fn the_unit_of_the_service_is_one_that_systemd_takes() {
     use std::io::Write as _;
-    for (name, command) in [("portcullis", "serve"), ("portcullis-issuer", "authority serve")] {
+    // The gateway's unit is a template; systemd reads an instance of it.
+    for (name, instance, command) in
+        [("portcullis@", "portcullis@gateway", "serve"), ("portcullis-issuer", "portcullis-issuer", "authority serve")]
+    {
         let unit = std::fs::read_to_string(root().join(format!("docs/{name}.service"))).unwrap();
         assert!(unit.contains(&format!("ExecStart=/usr/local/bin/portcullis {command} --config ")), "{name}");
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join(format!("{name}.service"));
+        let path = folder.path().join(format!("{instance}.service"));
         // The program is still in the build folder.
         std::fs::write(&path, unit.replace("/usr/local/bin/portcullis", env!("CARGO_BIN_EXE_portcullis"))).unwrap();
         for words in [&["verify", "--man=no"][..], &["security", "--offline=true", "--threshold=15", "--no-pager"]] {
