@@ -46,8 +46,8 @@ enum BenchPart {
         #[arg(long, value_name = "FILE")]
         program: Option<PathBuf>,
     },
-    /// The audit of many bundles: records a second of ingest, of the trees, and of the verifier alone, in the engine and
-    /// on a cluster, over 20,000,000 made records. It takes half an hour to build, and as long to run.
+    /// The audit of many bundles: records a second of ingest, of the trees, and of the verifier alone, in the engine
+    /// and on a cluster, over 20,000,000 made records. It takes half an hour to build, and as long to run.
     Fleet,
 }
 

@@ -67,7 +67,8 @@ pub fn key_id(public_key: &[u8]) -> [u8; 32] {
 /// Validates the path from the leaf to an anchor, and returns the facts in the leaf.
 ///
 /// `chain_pem` may be empty. Every certificate must be valid at the Unix second `at`, and no key revoked then; without
-/// `at`, validity times are not checked, and a key that is revoked from some time on is revoked. Errors: the first reason to refuse a certificate, searched from the leaf to the anchor.
+/// `at`, validity times are not checked, and a key that is revoked from some time on is revoked. Errors: the first
+/// reason to refuse a certificate, searched from the leaf to the anchor.
 pub fn verify_chain(
     leaf_pem: &[u8],
     chain_pem: &[u8],
