@@ -58,7 +58,12 @@ const PLANTED: [Plant; 12] = [
     plant("a removed bundle", (6, 1), |session, _| Ok(fs::remove_dir_all(session)?), "serial-missing"),
     plant("records cut off", (7, 1), |session, _| change(&lane(session), cut), "records-missing"),
     plant("a note about another checkpoint", (0, 2), |s, _| copy_first(&s.join("witness")), "witness-serial"),
-    plant("one session in two bundles", (1, 2), |s, _| copy_folder(s, &s.with_extension("copy")), "doubled"),
+    plant(
+        "a changed certificate",
+        (1, 2),
+        |s, _| change(&s.join("device/cert.pem"), |b| flip_middle(b)),
+        "certificate",
+    ),
     plant(
         "a checkpoint that no card signed",
         (2, 2),
@@ -68,7 +73,7 @@ const PLANTED: [Plant; 12] = [
     plant(
         "another policy package",
         (3, 2),
-        |session, _| change(&session.join("policy/package/rules.cedar"), |bytes| flip_middle(bytes)),
+        |session, _| change(&session.join("policy/package/policy.toml"), |bytes| flip_middle(bytes)),
         "package-digest",
     ),
 ];

@@ -87,6 +87,8 @@ fn every_bundle_of_a_fleet_under_load_verifies() {
         let _over = Over(&over);
         // These seats have several sessions.
         for seat in SECOND_SESSIONS {
+            // The first session is to have records.
+            std::thread::sleep(Duration::from_secs(5));
             fleet.kill_card(seat);
         }
         let end = Instant::now() + Duration::from_secs(60 * minutes());
