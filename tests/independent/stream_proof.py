@@ -330,7 +330,7 @@ def read_trust(folder):
         check(lines[1] == "BEGIN PUBLIC KEY" and key[:12] == AUTHORITY_KEY and len(key) == 44, f"{path} holds no key")
         issuers.append(key[12:])
     revoked = folder / "revoked.txt"
-    lines = revoked.read_text().splitlines() if revoked.exists() else []
+    lines = re.split("\r?\n", revoked.read_bytes().decode()) if revoked.exists() else []
     since = {}
     for line in lines:
         words = line.split(" ")
@@ -339,6 +339,7 @@ def read_trust(folder):
             check(re.fullmatch("key [0-9a-f]{64}|design [0-9a-f]{32}", " ".join(words[:2])), "revoked.txt")
             check(len(words) == 2 or dated and re.fullmatch("0|[1-9][0-9]{0,19}", words[3]), "revoked.txt")
             time = int(words[3]) if dated else 0
+            check(time < 1 << 64, "revoked.txt")
             since[" ".join(words[:2])] = min(time, since.get(" ".join(words[:2]), time))
     return SimpleNamespace(roots=roots, sim_roots=sim_roots, issuers=issuers, revoked=since)
 
@@ -368,7 +369,7 @@ def certify(card_pem, chain_pem, trust, time, allow_sim):
         check(upper is root or upper.issuer != upper.subject, "the chain of certificates")
     for one in [*path, root]:
         check(time is None or one.times[0] <= time <= one.times[1], "a certificate that is not valid at that time")
-        check(not is_revoked(trust, one.key, time), "a revoked key")
+        check(not is_revoked(trust, one.key, time if one is card else None), "a revoked key")
     check("design " + card.design.hex() not in trust.revoked, "a revoked design")
     return card
 

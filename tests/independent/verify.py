@@ -14,7 +14,7 @@ from pathlib import Path
 
 from formats import LITTER, MAPPINGS, Refused, SIM_MARKS, certify, check, check_approval, commitment, fits, formatting
 from formats import hexes, leaf_hash, mapping_version, path_root, read_context, read_image, read_json, read_note, read_ticket
-from formats import read_trust, read_withholding, reading, sha, sim_marks, text, uint
+from formats import is_revoked, read_trust, read_withholding, reading, sha, sim_marks, text, uint
 from records import ADMIT, ALARM, BEGIN, CLOSE, CLOSING, END, HEARTBEAT, Log, OPEN, PASS, REFUSED, VERDICT
 from records import check_checkpoints, check_lanes, check_signed, lane_head, read_checkpoint, read_record
 
@@ -239,6 +239,8 @@ def verify_bundle(folder, trust, allow_sim=False, time=None):
     time = next((note.time for note in notes.values()), time)
     ticket, image = read_ticket(data["ticket.cose"], trust, time), read_image(data["policy/image.bin"])
     card = certify(data["device/cert.pem"], data["device/chain.pem"], trust, time, allow_sim)
+    seen = [note.time for note in notes.values() if note.serial == len(names) - 1]
+    check(not is_revoked(trust, card.key, seen[-1] if seen else None if notes else time), "certificate")
     warnings |= {"certificate-time"} if time is None else set()
     check(ticket.key_id == sha(card.key), "ticket-key")
     check(ticket.policy == image.digest, "ticket-policy")

@@ -107,22 +107,23 @@ pub(crate) fn decode_note() -> ScalarUDF {
     decoder(Definition::DecodeNote, parse, PARTS)
 }
 
-/// `ticket_signer(content)`: the trusted key that signed a ticket; null if none did.
+/// `ticket_signer(content)`: the trusted key that signed a ticket; null if none did. Whether the key was revoked later
+/// is a question for the verifier of the session's bundle.
 pub(crate) fn ticket_signer(trust: &TrustFolder) -> ScalarUDF {
-    signer(Definition::TicketSigner(trust.clone()), trust, |trust, content| {
+    let undated = Arc::new(Trust::clone(trust.trust()).without_dated_revocations());
+    signer(Definition::TicketSigner(trust.clone()), undated, |trust, content| {
         trust.issuer(&Ticket::parse(content).ok()?, None).ok()?.file
     })
 }
 
 /// `note_signer(content)`: the trusted witness that signed a note; null if none did.
 pub(crate) fn note_signer(trust: &TrustFolder) -> ScalarUDF {
-    signer(Definition::NoteSigner(trust.clone()), trust, |trust, content| {
+    signer(Definition::NoteSigner(trust.clone()), Arc::clone(trust.trust()), |trust, content| {
         portcullis_evidence::note::verify(content, &trust.witnesses).ok().map(|seen| seen.witness)
     })
 }
 
-fn signer(definition: Definition, trust: &TrustFolder, signer: fn(&Trust, &[u8]) -> Option<String>) -> ScalarUDF {
-    let trust = Arc::clone(trust.trust());
+fn signer(definition: Definition, trust: Arc<Trust>, signer: fn(&Trust, &[u8]) -> Option<String>) -> ScalarUDF {
     let signers = move |args: &[ColumnarValue]| -> Result<ColumnarValue> {
         let args = arrays(args)?;
         let signers = binary(&args, 0)?.iter().map(|content| signer(&trust, content?));

@@ -39,14 +39,14 @@ const LOOK: Duration = Duration::from_millis(20);
 ///
 /// With several cards, each has sessions of its own, and a request goes to a card with a free slot. If a card is lost,
 /// its open answers end with `gate_failed`, and later requests go to the other cards; the service ends with the last
-/// card.
+/// card. The exit code then tells the failure of the first lost card in the order of the cards.
 ///
-/// Exit codes: 0 ended by a signal; 1 an error; 2 usage; 4 a fault of a card, also if the others went on.
+/// Exit codes: 0 ended by a signal; 1 an error; 2 usage; 4 a fault of a card.
 #[derive(clap::Args)]
 #[command(after_long_help = "Examples:
   portcullis serve --policy policies/pii --upstream http://127.0.0.1:18080/v1 --bundles bundles
   portcullis serve --config gateway.toml
-  portcullis serve --config gateway.toml --card vfio:0000:17:00.0 --card vfio:0000:65:00.0
+  portcullis serve --policy policies/pii --upstream http://127.0.0.1:18080/v1 --card vfio:0000:17:00.0 --card vfio:0000:65:00.0
   curl http://127.0.0.1:8080/v1/chat/completions -H 'content-type: application/json' \\
     -d '{\"model\": \"any\", \"messages\": [{\"role\": \"user\", \"content\": \"Hello\"}]}'")]
 pub(crate) struct Args {
@@ -212,6 +212,10 @@ fn config(args: &Args) -> Result<Config, Failure> {
     over(&mut config.profile, &args.profile);
     over(&mut config.bundles, &args.bundles);
     if !args.cards.cards.is_empty() {
+        if !config.cards.is_empty() {
+            let why = "leave `--card` out, or the `[[card]]` of the configuration";
+            return Err(anyhow!("`--card` would replace cards that have settings of their own; {why}").into());
+        }
         config.cards = args.cards.cards.iter().cloned().map(CardSettings::from).collect();
     }
     if config.cards.is_empty() {
@@ -408,6 +412,7 @@ impl From<ServeError> for Failure {
     fn from(error: ServeError) -> Self {
         match error {
             ServeError::Session(SessionFailure::Card(error)) => error.into(),
+            ServeError::Session(SessionFailure::Recorder(error)) => error.into(),
             ServeError::Session(error @ SessionFailure::Fault(_)) => Self::Card(error.into()),
             error => Self::Other(error.into()),
         }

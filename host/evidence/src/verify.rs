@@ -60,8 +60,11 @@ pub fn verify_snapshot(
     let ticket = check::ticket::read(&bundle, &mut findings, &mut summary)?;
     let notes = check::witness::read(&bundle, &trust.witnesses, ticket.as_ref(), &mut findings, &mut summary)?;
     let at = summary.witnessed.map(|(first, _)| first).or(options.at);
+    // Behind the last note, the card may have signed at any time.
+    let is_seen = notes.contains_key(&bundle.checkpoints().saturating_sub(1));
+    let last = summary.witnessed.map_or(options.at, |(_, last)| Some(last).filter(|_| is_seen));
     summary.issuer = ticket.as_ref().map(|ticket| check::ticket::issuer(ticket, trust, at, &mut findings));
-    let device = check::certificate::read(&bundle, &trust.roots, at, &mut findings, &mut summary)?;
+    let device = check::certificate::read(&bundle, &trust.roots, at, last, &mut findings, &mut summary)?;
     check::approval::read(&bundle, trust, &mut findings, &mut summary)?;
     findings.append(check::files::digests(&bundle)?);
 

@@ -119,7 +119,8 @@ fn expired_foreign_and_revoked_certificates() {
 }
 
 /// A thief of a replaced key signs with it. What was signed before the key's time stays affirmed, as far as a witness
-/// shows that time; what came later, or shows no time, does not count.
+/// shows that time: the first note shows it for the ticket, the note about the last checkpoint for all that the card
+/// signed. What came later, or shows no time, does not count. A certificate and an approval can be dated at will.
 #[test]
 fn keys_that_are_revoked_from_some_time_on() {
     let world = World::new();
@@ -131,28 +132,39 @@ fn keys_that_are_revoked_from_some_time_on() {
         let since = since.map_or_else(String::new, |since| format!(" since {since}"));
         format!("key {}{since}\n", hex::encode(&key_id(key)))
     };
-    let first = honest.witness_time;
+    let (first, last) = (honest.witness_time, honest.witness_time + 100 * (honest.log.checkpoints.len() as u64 - 1));
+    assert!(first < last);
+    let mut cut = honest.files();
+    cut.0.remove(&bundle::witness(honest.log.checkpoints.len() as u64 - 1)).unwrap();
+    remanifest(&mut cut);
+    // For each key: its code, and the time until which a session with this key counts.
     let keys = [
-        (world.card.key.public_key(), "genuine/certificate"),
-        (authority(1), "genuine/certificate"),
-        (authority(5), "genuine/certificate"),
-        (world.issuer.verifying_key().to_bytes(), "no_gaps/ticket-issuer"),
-        (world.witness.verifying_key().to_bytes(), "no_gaps/witness-note"),
+        (world.card.key.public_key(), "genuine/certificate", last),
+        (world.issuer.verifying_key().to_bytes(), "no_gaps/ticket-issuer", first),
+        (world.witness.verifying_key().to_bytes(), "no_gaps/witness-note", last),
     ];
-    for (key, code) in &keys {
-        // Every cosignature of the session is older than this second.
-        let later = world.check_revoked(&honest.files(), &line(key, Some(END)));
-        assert_affirmed(&later);
-        for since in [None, Some(0), Some(first)] {
-            assert_contradicted(&world.check_revoked(&honest.files(), &line(key, since)), code);
+    for (key, code, until) in keys {
+        for since in [until + 1, END] {
+            assert_affirmed(&world.check_revoked(&honest.files(), &line(&key, Some(since))));
+        }
+        for since in [None, Some(0), Some(until)] {
+            assert_contradicted(&world.check_revoked(&honest.files(), &line(&key, since)), code);
         }
         // The earliest time applies.
-        let both = format!("{}{}", line(key, Some(END)), line(key, Some(first)));
+        let both = format!("{}{}", line(&key, Some(END)), line(&key, Some(until)));
         assert_contradicted(&world.check_revoked(&honest.files(), &both), code);
     }
-    for (key, code) in keys.iter().take(4) {
+    for (key, code, _) in keys.iter().take(2) {
         assert_contradicted(&world.check_revoked(&unseen.files(), &line(key, Some(END))), code);
-        assert_affirmed(&world.check_revoked(&honest.files(), &line(key, Some(first + 1))));
+    }
+    // Without the last note, the card may have signed the end at any time; the ticket is still older than the first.
+    assert_contradicted(&world.check_revoked(&cut, &line(&keys[0].0, Some(END))), keys[0].1);
+    assert_eq!(world.check_revoked(&cut, &line(&keys[1].0, Some(END))).exit_code, 5);
+    for seed in [1, 5] {
+        for since in [None, Some(END)] {
+            let report = world.check_revoked(&honest.files(), &line(&authority(seed), since));
+            assert_contradicted(&report, "genuine/certificate");
+        }
     }
     // Nothing shows when an approval was signed.
     let mut approved = honest.files();

@@ -111,8 +111,8 @@ pub struct CardSettings {
     /// The card's name, such as `vfio:0000:17:00.0`.
     #[serde(deserialize_with = "card_choice")]
     pub card: CardChoice,
-    /// Seat of the card among several cards with one key, for a running issuer; by default, the place of the card in
-    /// the list.
+    /// Seat of the card among several cards with one key, for a running issuer; by default, the seat of the command
+    /// line and the place of the card in the list.
     #[serde(default)]
     pub seat: Option<u16>,
     /// Folder of the card's tickets.

@@ -7,10 +7,11 @@
 
 use crate::output::{Channel, Output};
 use crate::request::{Input, Message, Request, Role};
+use crate::session::OpenSession;
 use portcullis_gate::EndState;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 /// Upper bound of a state's memory per byte of its JSON form, for keys, pointers and spare room in trees.
 const FACTOR: usize = 4;
@@ -92,6 +93,8 @@ pub(crate) struct Conversation {
     pub(crate) first: Turn,
     /// The last answer in the conversation whose state is kept.
     pub(crate) last: Option<(Turn, Arc<EndState>)>,
+    /// The session of that answer. On the same card, all streams of a conversation are in one chain of bundles.
+    pub(crate) session: Weak<OpenSession>,
 }
 
 /// The kept states. New states replace the oldest ones.
@@ -116,6 +119,7 @@ struct KeptState {
     age: u64,
     bytes: usize,
     state: Arc<EndState>,
+    session: Weak<OpenSession>,
 }
 
 impl Continuations {
@@ -128,12 +132,11 @@ impl Continuations {
     /// Finds the last assistant message of a request that is an answer to this caller.
     pub(crate) fn conversation(&self, caller: Option<usize>, request: &Request) -> Conversation {
         let first = Turn::first(caller);
-        let Input::Messages(messages) = &request.input else { return Conversation { first, last: None } };
-        let mut last: Option<(Turn, Arc<EndState>)> = None;
+        let Input::Messages(messages) = &request.input else {
+            return Conversation { first, last: None, session: Weak::new() };
+        };
+        let mut last: Option<(Turn, &KeptState)> = None;
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.states.is_empty() {
-            return Conversation { first, last };
-        }
         // Earlier answers may have lost their states, so each message is also looked up as the first answer of a
         // conversation.
         let mut all = first;
@@ -141,15 +144,16 @@ impl Continuations {
             let Some(said) = Said::of(message).digest() else { continue };
             let before = [Some(all), last.as_ref().map(|(turn, _)| *turn), Some(first)];
             let mut turns = before.into_iter().flatten().map(|turn| turn.then(said));
-            let found = turns.find_map(|turn| kept.states.get(&turn).map(|kept| (turn, Arc::clone(&kept.state))));
+            let found = turns.find_map(|turn| kept.states.get(&turn).map(|kept| (turn, kept)));
             all = all.then(said);
             last = found.or(last);
         }
-        Conversation { first, last }
+        let session = last.map(|(_, kept)| Weak::clone(&kept.session)).unwrap_or_default();
+        Conversation { first, last: last.map(|(turn, kept)| (turn, Arc::clone(&kept.state))), session }
     }
 
-    /// Keeps the state of an answer, unless it exceeds the whole memory limit.
-    pub(crate) fn keep(&self, turn: Turn, state: Arc<EndState>) {
+    /// Keeps the state of an answer of this session, unless it exceeds the whole memory limit.
+    pub(crate) fn keep(&self, turn: Turn, state: Arc<EndState>, session: &Arc<OpenSession>) {
         let bytes = state.bytes().saturating_mul(FACTOR);
         if bytes > self.most_bytes || self.most == 0 {
             return;
@@ -165,7 +169,7 @@ impl Continuations {
         kept.next += 1;
         kept.bytes += bytes;
         kept.order.insert(age, turn);
-        kept.states.insert(turn, KeptState { age, bytes, state });
+        kept.states.insert(turn, KeptState { age, bytes, state, session: Arc::downgrade(session) });
     }
 }
 

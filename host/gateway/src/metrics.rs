@@ -262,15 +262,13 @@ impl Metrics {
         let key = (card, event.stream);
         match &event.what {
             EventKind::Begun { id, .. } => {
-                self.streams.inc();
                 self.begun.inc();
                 let (id, begun) = (id.clone(), Instant::now());
                 let stream = OpenStream { id, begun, admitted: 0, refused: 0, bytes: 0, slope: 0 };
-                self.open().insert(key, stream);
+                self.change_open(|open| drop(open.insert(key, stream)));
             }
             EventKind::Ended { .. } => {
-                self.streams.dec();
-                self.open().remove(&key);
+                self.change_open(|open| drop(open.remove(&key)));
             }
             EventKind::Determined(judged) => {
                 let (slope, judged) = (judged.slope, &judged.determination);
@@ -314,10 +312,7 @@ impl Metrics {
 
     /// A session of this card ended, so all its streams are closed.
     pub(crate) fn session_over(&self, card: usize) {
-        let mut open = self.open();
-        open.retain(|(of, _), _| *of != card);
-        self.streams.set(i64::try_from(open.len()).unwrap_or(i64::MAX));
-        drop(open);
+        self.change_open(|open| open.retain(|(of, _), _| *of != card));
         self.card(card, |state| state.session = None);
     }
 
@@ -330,6 +325,13 @@ impl Metrics {
     /// Notes the time of a signed checkpoint of this card.
     pub(crate) fn checkpoint(&self, card: usize) {
         self.card(card, |state| state.checkpoint = Some(Instant::now()));
+    }
+
+    /// Changes the open streams, and with them their number. Several threads do this.
+    fn change_open(&self, change: impl FnOnce(&mut BTreeMap<(usize, u64), OpenStream>)) {
+        let mut open = self.open();
+        change(&mut open);
+        self.streams.set(i64::try_from(open.len()).unwrap_or(i64::MAX));
     }
 
     fn open(&self) -> MutexGuard<'_, BTreeMap<(usize, u64), OpenStream>> {

@@ -43,14 +43,21 @@ impl SessionStates {
         self.open().any(|(_, session)| has_room(session.handle.credit()))
     }
 
+    /// Whether this session is open and has a free slot.
+    pub(crate) fn takes(&self, session: &Arc<OpenSession>) -> bool {
+        let mut open = self.open();
+        open.any(|(_, open)| Arc::ptr_eq(open, session)) && has_free_slot(session.handle.credit())
+    }
+
     /// The session for the stream of this id: the first in the id's order of the cards that has a free slot. If none
-    /// has one, the first that is open. Sessions for which `is_left_out` is true are never chosen. `None` if no other
-    /// session is open.
+    /// has one, the one for which the fewest streams wait. Sessions for which `is_left_out` is true are never chosen.
+    /// `None` if no other session is open.
     pub(crate) fn place(&self, id: &str, is_left_out: impl Fn(&Arc<OpenSession>) -> bool) -> Option<&Arc<OpenSession>> {
         let mut open: Vec<_> = self.open().filter(|(_, session)| !is_left_out(session)).collect();
         open.sort_by_cached_key(|(card, _)| rank(*card, id));
         let free = open.iter().find(|(_, session)| has_free_slot(session.handle.credit()));
-        free.or(open.first()).map(|(_, session)| *session)
+        let shortest = || open.iter().min_by_key(|(_, session)| session.handle.credit().waiting);
+        free.or_else(shortest).map(|(_, session)| *session)
     }
 }
 

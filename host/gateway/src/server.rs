@@ -180,7 +180,8 @@ fn rotate(sessions: &Sessions, config: &Config) -> JoinSet<()> {
     timers
 }
 
-/// Ends the first session of a card after the time `first`, and each later session after the time `limit`.
+/// Ends the first session of a card after the time `first`, and each later session after the time `limit`. A session that
+/// follows one that ended earlier counts as the first, since the sessions of all cards may have ended together.
 async fn rotate_card(
     mut states: watch::Receiver<SessionStates>,
     card: usize,
@@ -195,10 +196,13 @@ async fn rotate_card(
         let Ok(open) = states.wait_for(|states| name(states).is_some()).await.map(|states| name(&states)) else {
             return;
         };
-        if timeout(time, states.wait_for(|states| name(states) != open)).await.is_err() {
-            request.ask();
-        }
-        time = limit;
+        time = match timeout(time, states.wait_for(|states| name(states) != open)).await {
+            Ok(_) => first,
+            Err(_) => {
+                request.ask();
+                limit
+            }
+        };
     }
 }
 

@@ -413,7 +413,10 @@ impl Service {
         };
         let stream = request.stream;
         let conversation = self.continuations.conversation(caller.map(Caller::place), &request);
-        let session = self.session(&header.id, None).await.map_err(refuse)?;
+        let session = match conversation.session.upgrade().filter(|session| self.sessions.borrow().takes(session)) {
+            Some(session) => session,
+            None => self.session(&header.id, None).await.map_err(refuse)?,
+        };
         let mut question = Question {
             id: header.id.clone(),
             governor: sources::governor(&session, place, &request.sources).await.map_err(refuse)?,
@@ -459,7 +462,7 @@ impl Service {
                 let _room = room;
                 let mut ended = answer.write(&upstream).await;
                 for (turn, state) in ended.states.drain(..) {
-                    service.continuations.keep(turn, state);
+                    service.continuations.keep(turn, state, &session);
                 }
                 service.keep_receipt(caller, &session, &ended.provenance);
                 log_end(&ended);

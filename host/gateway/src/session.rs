@@ -8,8 +8,9 @@ use portcullis_card::{Card, Session, SessionConfig, SessionError};
 use portcullis_core::wire::Fault;
 use portcullis_gate::{Bounds, Event, EventKind, Governor, SaltKey, SaltKeyError, SessionHandle, SessionLoop, Settle};
 use portcullis_recorder::{FinishedBundle, ProofBook, Recorder, RecorderError};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
@@ -92,11 +93,19 @@ struct Board {
     card: usize,
     /// The states of all cards; this thread changes the state of its card only.
     states: Arc<watch::Sender<SessionStates>>,
-    /// The running session, even if it accepts no more streams.
-    running: Mutex<Option<SessionHandle>>,
+    running: Mutex<Running>,
     /// The time from which on no session has accepted streams; `None` if a session accepts them.
     closed: Mutex<Option<Instant>>,
     metrics: Arc<Metrics>,
+}
+
+/// What the thread of a card runs.
+#[derive(Default)]
+struct Running {
+    /// The running session, even if it accepts no more streams.
+    session: Option<SessionHandle>,
+    /// A drain that was requested while a session was being opened: its time, and the reason.
+    drain: Option<(Duration, &'static str)>,
 }
 
 /// End reason for streams when a session ends, whether or not another session follows.
@@ -106,15 +115,32 @@ const POLICY_CHANGE: &str = "policy_change";
 
 impl Board {
     /// Makes the running session refuse new streams at once, and end its open streams within `drain` with this reason.
+    /// A session that is being opened ends as soon as it is open.
     fn drain(&self, drain: Duration, why: &'static str) {
-        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        if let Some(running) = running {
-            let was_open = self.change(SessionState::Between, |state| matches!(state, SessionState::Open(_)));
-            if was_open {
-                self.closed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(Instant::now);
-            }
-            running.shut_down_for(drain, why);
+        let mut running = self.running();
+        let Some(session) = &running.session else {
+            running.drain = Some((drain, why));
+            return;
+        };
+        let was_open = self.change(SessionState::Between, |state| matches!(state, SessionState::Open(_)));
+        if was_open {
+            self.closed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(Instant::now);
         }
+        session.shut_down_for(drain, why);
+    }
+
+    /// Makes a session the running one. It accepts streams, unless a drain was requested while it was being opened.
+    fn open(&self, session: OpenSession) {
+        let mut running = self.running();
+        running.session = Some(session.handle.clone());
+        match running.drain.take() {
+            Some((drain, why)) => session.handle.shut_down_for(drain, why),
+            None => self.set(SessionState::Open(Arc::new(session))),
+        }
+    }
+
+    fn running(&self) -> MutexGuard<'_, Running> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Sets the state of the card, whatever it was.
@@ -163,7 +189,8 @@ impl Sessions {
             let (shared, stop) = (Arc::clone(&board), Arc::clone(&stop));
             let (rotation, evidence) = (rotation.clone(), evidence.clone());
             let run = move || {
-                let ran = run_sessions(open, &rotation, &evidence, &shared, &stop);
+                let run = AssertUnwindSafe(|| run_sessions(open, &rotation, &evidence, &shared, &stop));
+                let ran = catch_unwind(run).unwrap_or(Err(SessionFailure::Panicked));
                 if let Err(failure) = &ran {
                     tracing::error!(card, %failure, "the card takes no more streams");
                 }
@@ -241,10 +268,12 @@ fn run_sessions(
     stop: &AtomicBool,
 ) -> Result<(), SessionFailure> {
     while !stop.load(Ordering::SeqCst) {
+        // The opener uses the policies of now. Only a drain that is requested from here on concerns its session.
+        board.running().drain = None;
         let parts = open(SaltKey::random()?)?;
         let name = parts.name.clone();
         let ran = run_session(parts, rotation, evidence, board);
-        board.running.lock().unwrap_or_else(PoisonError::into_inner).take();
+        board.running().session = None;
         board.set(SessionState::Between);
         board.metrics.session_over(board.card);
         tracing::info!(card = board.card, session = name, whole = ran.is_ok(), "session ended");
@@ -289,7 +318,6 @@ fn run_session(
         let session_loop = SessionLoop::new(Bounds { waiting: slots, settle, ..Bounds::default() });
         let handle = session_loop.handle();
         let mut meter = Meter::new(rotation, Arc::clone(board));
-        *board.running.lock().unwrap_or_else(PoisonError::into_inner) = Some(handle.clone());
         let closed = board.closed.lock().unwrap_or_else(PoisonError::into_inner).take();
         let gap = closed.map(|closed| closed.elapsed());
         tracing::info!(
@@ -301,7 +329,7 @@ fn run_session(
         let metrics = Arc::clone(&board.metrics);
         metrics.session_opened(board.card, &name, session.info());
         let open = OpenSession { name, governors, handle, proofs, metrics };
-        board.set(SessionState::Open(Arc::new(open)));
+        board.open(open);
         let ran = session_loop.run(&mut session, |event| -> Result<(), SessionFailure> {
             if let Some(recorder) = &mut recorder {
                 recorder.event(event)?;

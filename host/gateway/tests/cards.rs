@@ -159,6 +159,51 @@ fn a_card_between_two_sessions_holds_up_no_request() {
     gateway.stop();
 }
 
+/// A policy changes while a card opens its session under the old one. That session ends at once, and gets no stream.
+#[test]
+fn a_session_that_is_being_opened_ends_if_a_change_comes_meanwhile() {
+    let (tell, told) = mpsc::channel::<()>();
+    let (opens, opened) = mpsc::channel::<()>();
+    let told = Mutex::new(told);
+    let slow = card("slow", move |session| {
+        if session == 1 {
+            opens.send(()).unwrap();
+            let _ = told.lock().unwrap().recv_timeout(Duration::from_secs(60));
+        }
+        Box::new(ModelCard::new())
+    });
+    let gateway = Gateway::over_cards(config(&birds(), ""), vec![slow, card("quick", model_card)]);
+    opened.recv_timeout(Duration::from_secs(60)).unwrap();
+    gateway.rotation.ask_for_policy_change();
+    tell.send(()).unwrap();
+    wait_for("the next session of the slow card", || {
+        let name = session(&gateway.post("/v1/chat/completions", &ask("Go.", false)));
+        assert_ne!(name, "slow/1");
+        name == "slow/2"
+    });
+    gateway.stop();
+}
+
+/// The turns of a conversation stay on one card while that has the same session.
+#[test]
+fn a_conversation_stays_on_its_card() {
+    let cards = ["a", "b", "c", "d"].map(|name| card(name, model_card)).into();
+    let gateway = Gateway::over_cards(config(&birds(), ""), cards);
+    for _ in 0..8 {
+        let mut messages = vec![json!({"role": "user", "content": "Go."})];
+        let mut sessions = Vec::new();
+        for _ in 0..4 {
+            let answer = gateway.post("/v1/chat/completions", &json!({"model": "m", "messages": messages}));
+            assert_eq!(answer.status, 200, "{}", answer.body);
+            sessions.push(session(&answer));
+            messages.push(json!({"role": "assistant", "content": said(&answer, "content")}));
+            messages.push(json!({"role": "user", "content": "Go on."}));
+        }
+        assert!(sessions.iter().all(|session| *session == sessions[0]), "{sessions:?}");
+    }
+    gateway.stop();
+}
+
 /// When every slot of both cards is taken and streams wait, the gateway is not ready. Until then it is, although some
 /// streams may already wait for one of the cards. When the streams have ended, it is ready again.
 #[test]

@@ -39,7 +39,12 @@ const SEATS: usize = 8;
 
 /// What is planted: into the first session of each seat, and into the second one of the first seats.
 const PLANTED: [Plant; 12] = [
-    plant("a changed record", (0, 1), |session, _| change(&lane(session), flip_middle), "checkpoint-root"),
+    plant(
+        "a changed record",
+        (0, 1),
+        |session, _| change(&lane(session), |bytes| flip_middle(bytes)),
+        "checkpoint-root",
+    ),
     plant("the lane of another session", (1, 1), |s, other| copy(&lane(other), &lane(s)), "checkpoint-records"),
     plant("a removed checkpoint", (2, 1), |session, _| remove_last(&session.join("checkpoints")), "witness-serial"),
     plant(FOREIGN, (3, 1), |s, other| copy(&other.join("ticket.cose"), &s.join("ticket.cose")), "fork"),
@@ -47,23 +52,28 @@ const PLANTED: [Plant; 12] = [
     plant(
         "other tables",
         (5, 1),
-        |session, _| change(&session.join("policy/image.bin"), flip_middle),
+        |session, _| change(&session.join("policy/image.bin"), |bytes| flip_middle(bytes)),
         "checkpoint-policy",
     ),
     plant("a removed bundle", (6, 1), |session, _| Ok(fs::remove_dir_all(session)?), "serial-missing"),
     plant("records cut off", (7, 1), |session, _| change(&lane(session), cut), "records-missing"),
     plant("a note about another checkpoint", (0, 2), |s, _| copy_first(&s.join("witness")), "witness-serial"),
-    plant("one session in two bundles", (1, 2), |s, _| copy_folder(s, &s.with_extension("copy")), "doubled"),
+    plant(
+        "a changed certificate",
+        (1, 2),
+        |s, _| change(&s.join("device/cert.pem"), |b| flip_middle(b)),
+        "certificate",
+    ),
     plant(
         "a checkpoint that no card signed",
         (2, 2),
-        |s, _| change(&last(&s.join("checkpoints"))?, flip_middle),
+        |s, _| change(&last(&s.join("checkpoints"))?, |bytes| flip_middle(bytes)),
         "checkpoint-signature",
     ),
     plant(
         "another policy package",
         (3, 2),
-        |session, _| change(&session.join("policy/package/rules.cedar"), flip_middle),
+        |session, _| change(&session.join("policy/package/policy.toml"), |bytes| flip_middle(bytes)),
         "package-digest",
     ),
 ];
@@ -185,7 +195,7 @@ fn change(path: &Path, edit: fn(&mut Vec<u8>)) -> Result<()> {
     Ok(fs::write(path, bytes)?)
 }
 
-fn flip_middle(bytes: &mut Vec<u8>) {
+fn flip_middle(bytes: &mut [u8]) {
     let middle = bytes.len() / 2;
     if let Some(byte) = bytes.get_mut(middle) {
         *byte ^= 1;

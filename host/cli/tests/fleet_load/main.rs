@@ -86,7 +86,11 @@ fn every_bundle_of_a_fleet_under_load_verifies() {
         // If a kill fails, the clients end too.
         let _over = Over(&over);
         // These seats have several sessions.
-        SECOND_SESSIONS.into_iter().for_each(|seat| drop(fleet.kill_card(seat)));
+        for seat in SECOND_SESSIONS {
+            // The first session is to have records.
+            std::thread::sleep(Duration::from_secs(5));
+            fleet.kill_card(seat);
+        }
         let end = Instant::now() + Duration::from_secs(60 * minutes());
         while Instant::now() < end {
             std::thread::sleep(Duration::from_millis(4_000 + random.bits() % 4_000));

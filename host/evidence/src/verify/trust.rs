@@ -163,6 +163,13 @@ impl Trust {
 }
 
 impl Trust {
+    /// The same trust without the revocations that have a time, for a caller that judges the time elsewhere. Cosignatures
+    /// of witnesses still end at their times.
+    #[must_use]
+    pub fn without_dated_revocations(self) -> Self {
+        Self { roots: self.roots.without_dated_revocations(), ..self }
+    }
+
     /// Ends the trust in witnesses at the times at which their keys are revoked. A witness states the time of its
     /// cosignature itself.
     fn revoke_witnesses(&mut self) {

@@ -8,7 +8,7 @@ use portcullis_card::{Card, CardChoice, CardError, DmaBuffer, SessionConfig, Wat
 use portcullis_gate::anchor::Anchors;
 use portcullis_gate::{Governor, Policy, SaltKey, Settings};
 use portcullis_gateway::config::Config;
-use portcullis_gateway::session::{Opener, SessionParts, Sessions};
+use portcullis_gateway::session::{Opener, RotationRequest, SessionParts, Sessions};
 use portcullis_gateway::{ServeError, serve};
 use portcullis_policy::Package;
 use portcullis_recorder::{Options, Texts, TicketSource};
@@ -237,6 +237,8 @@ pub fn admin(folder: &tempfile::TempDir) -> (SocketAddr, String) {
 /// A gateway that runs in its own thread.
 pub struct Gateway {
     pub address: SocketAddr,
+    /// Ends the open sessions of all cards.
+    pub rotation: RotationRequest,
     stop: Option<tokio::sync::oneshot::Sender<()>>,
     served: Option<JoinHandle<Result<(), ServeError>>>,
 }
@@ -319,6 +321,7 @@ impl Gateway {
     /// A gateway with this configuration; the sessions of each card come from its opener.
     pub fn over_cards(config: Config, open: Vec<Opener>) -> Self {
         let sessions = Sessions::start(open, &config.rotation, &config.evidence).unwrap();
+        let rotation = sessions.rotation(Duration::from_millis(config.rotation.drain_ms));
         let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
         let (tell, told) = mpsc::channel();
         let served = std::thread::spawn(move || {
@@ -328,7 +331,7 @@ impl Gateway {
             serve(&config, sessions, stopped, |address| tell.send(address).unwrap())
         });
         let address = told.recv_timeout(Duration::from_secs(30)).expect("the gateway listens");
-        Self { address, stop: Some(stop), served: Some(served) }
+        Self { address, rotation, stop: Some(stop), served: Some(served) }
     }
 
     pub fn stop(mut self) {

@@ -48,8 +48,8 @@ impl TrustStore {
         Ok(())
     }
 
-    /// Revokes a key of a device, an authority, an issuer, an approver, a withholder or a witness, by its
-    /// [`key_id`](super::key_id): none of its signatures counts.
+    /// Revokes a key of a device, an authority, an issuer, an approver or a withholder, by its
+    /// [`key_id`](super::key_id): none of its signatures counts. (A trust folder's list revokes keys of witnesses, too.)
     pub fn revoke_key(&mut self, id: [u8; 32]) {
         self.revoke_key_since(id, 0);
     }

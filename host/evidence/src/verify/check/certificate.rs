@@ -1,21 +1,30 @@
 //! Checks the device certificate: its chain ends at a trusted root.
 
 use crate::format::bundle::{self, Bundle, BundleError};
-use crate::format::certificate::{self, DeviceCertificate, TrustStore};
+use crate::format::certificate::{self, CertificateError, DeviceCertificate, TrustStore, Which};
 use crate::verify::code::Code;
 use crate::verify::findings::Findings;
 use crate::verify::report::Summary;
 use portcullis_core::hex::Hex;
 
+/// Reads the certificate, which must be valid at the Unix second `at`. The card signed up to the second `last`: its key
+/// must not be revoked then.
 pub(crate) fn read(
     bundle: &Bundle<'_>,
     roots: &TrustStore,
     at: Option<u64>,
+    last: Option<u64>,
     findings: &mut Findings,
     summary: &mut Summary,
 ) -> Result<Option<DeviceCertificate>, BundleError> {
     let (leaf, chain) = (bundle.read(bundle::CERTIFICATE)?, bundle.read(bundle::CHAIN)?);
-    match certificate::verify_chain(&leaf, &chain, roots, at) {
+    let device = certificate::verify_chain(&leaf, &chain, roots, at).and_then(|device| {
+        match roots.is_revoked_key(&certificate::key_id(&device.public_key), last) {
+            true => Err(CertificateError::RevokedKey(Which::Device)),
+            false => Ok(device),
+        }
+    });
+    match device {
         Ok(device) => {
             if at.is_none() {
                 let what = "no trusted time: the certificate's validity is not checked";
