@@ -180,8 +180,8 @@ fn rotate(sessions: &Sessions, config: &Config) -> JoinSet<()> {
     timers
 }
 
-/// Ends the first session of a card after the time `first`, and each later session after the time `limit`. A session that
-/// follows one that ended earlier counts as the first, since the sessions of all cards may have ended together.
+/// Ends the first session of a card after the time `first`, and each later session after the time `limit`. A session
+/// that follows one that ended earlier counts as the first, since the sessions of all cards may have ended together.
 async fn rotate_card(
     mut states: watch::Receiver<SessionStates>,
     card: usize,

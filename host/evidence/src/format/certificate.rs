@@ -68,8 +68,8 @@ pub fn key_id(public_key: &[u8]) -> [u8; 32] {
 ///
 /// `chain_pem` may be empty. Every certificate must be valid at the Unix second `at`, and the leaf's key not revoked
 /// then; without `at`, validity times are not checked, and a key that is revoked from some time on is revoked. Keys of
-/// authorities must not be revoked from any time on. Errors: the first reason to refuse a certificate, searched from the
-/// leaf to the anchor.
+/// authorities must not be revoked from any time on. Errors: the first reason to refuse a certificate, searched from
+/// the leaf to the anchor.
 pub fn verify_chain(
     leaf_pem: &[u8],
     chain_pem: &[u8],

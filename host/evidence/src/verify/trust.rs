@@ -163,8 +163,8 @@ impl Trust {
 }
 
 impl Trust {
-    /// The same trust without the revocations that have a time, for a caller that judges the time elsewhere. Cosignatures
-    /// of witnesses still end at their times.
+    /// The same trust without the revocations that have a time, for a caller that judges the time elsewhere.
+    /// Cosignatures of witnesses still end at their times.
     #[must_use]
     pub fn without_dated_revocations(self) -> Self {
         Self { roots: self.roots.without_dated_revocations(), ..self }

@@ -49,7 +49,7 @@ impl TrustStore {
     }
 
     /// Revokes a key of a device, an authority, an issuer, an approver or a withholder, by its
-    /// [`key_id`](super::key_id): none of its signatures counts. (A trust folder's list revokes keys of witnesses, too.)
+    /// [`key_id`](super::key_id): none of its signatures counts. A trust folder's list revokes keys of witnesses, too.
     pub fn revoke_key(&mut self, id: [u8; 32]) {
         self.revoke_key_since(id, 0);
     }
