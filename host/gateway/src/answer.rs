@@ -9,7 +9,7 @@ use crate::output::{Channel, Finish, Output, Provenance, Usage};
 use crate::receipts::{Unproven, Wakes};
 use crate::request::Request;
 use crate::section::{Manner, Section, SectionEnd, on_refuse, placeholder};
-use crate::session::OpenSession;
+use crate::session_state::OpenSession;
 use crate::upstream::{Delta, Upstream, UpstreamError};
 use portcullis_core::context::{Mode, OnRefuse};
 use portcullis_core::hex::{self, Hex};

@@ -7,7 +7,7 @@
 
 use crate::output::{Channel, Output};
 use crate::request::{Input, Message, Request, Role};
-use crate::session::OpenSession;
+use crate::session_state::OpenSession;
 use portcullis_gate::EndState;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;

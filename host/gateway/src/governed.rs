@@ -8,7 +8,7 @@ use crate::output::{Channel, Output, Provenance, StreamReport};
 use crate::receipts::Wakes;
 use crate::request::Source;
 use crate::section::{Judged, Manner, Section, SectionEnd, on_refuse, placeholder};
-use crate::session::OpenSession;
+use crate::session_state::OpenSession;
 use portcullis_core::context::{Mode, OnRefuse};
 use portcullis_core::hex;
 use portcullis_core::state::Task;

@@ -29,6 +29,7 @@ mod section;
 mod server;
 mod service;
 pub mod session;
+pub mod session_state;
 mod sources;
 mod token_track;
 mod traces;

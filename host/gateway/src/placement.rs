@@ -1,6 +1,6 @@
 //! Which card gets a stream.
 
-use crate::session::{OpenSession, SessionState};
+use crate::session_state::{OpenSession, SessionState};
 use portcullis_gate::Credit;
 use sha2::{Digest, Sha256};
 use std::sync::Arc;

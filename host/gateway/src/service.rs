@@ -13,7 +13,7 @@ use crate::placement::SessionStates;
 use crate::prompt::{self, PromptFilter, PromptVerdict};
 use crate::receipts::{HeldAnswer, Receipts, Unproven};
 use crate::request::{Role, Source};
-use crate::session::{OpenSession, SessionState};
+use crate::session_state::{OpenSession, SessionState};
 use crate::sources;
 use crate::traces::{RequestTrace, Traces, TracesError};
 use crate::upstream::{self, Upstream, UpstreamSettings};

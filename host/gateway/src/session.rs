@@ -4,6 +4,7 @@ use crate::config::{Evidence, Release, Rotation};
 use crate::metrics::Metrics;
 use crate::placement::SessionStates;
 use crate::receipts::SessionProofs;
+use crate::session_state::{OpenSession, SessionState};
 use portcullis_card::{Card, Session, SessionConfig, SessionError};
 use portcullis_core::wire::Fault;
 use portcullis_gate::{Bounds, Event, EventKind, Governor, SaltKey, SaltKeyError, SessionHandle, SessionLoop, Settle};
@@ -46,29 +47,6 @@ pub enum SessionFailure {
     /// The thread panicked: a defect of this program.
     #[error("the session's thread panicked")]
     Panicked,
-}
-
-/// A session that accepts streams.
-pub struct OpenSession {
-    pub name: String,
-    /// A governor for each model, in the order of the configuration.
-    pub governors: Vec<Arc<Governor>>,
-    /// Opens streams.
-    pub handle: SessionHandle,
-    /// The proofs of the session's streams, if the session has a bundle.
-    pub proofs: Option<SessionProofs>,
-    /// Counters of the gateway.
-    pub metrics: Arc<Metrics>,
-}
-
-/// The state of a card's sessions, as callers see it.
-#[derive(Clone)]
-pub enum SessionState {
-    /// No session is open; the next one opens soon.
-    Between,
-    Open(Arc<OpenSession>),
-    /// No more sessions follow.
-    Over,
 }
 
 /// The sessions of a gateway's cards.

@@ -3,7 +3,7 @@
 
 use crate::error::ApiError;
 use crate::request::Source;
-use crate::session::OpenSession;
+use crate::session_state::OpenSession;
 use portcullis_core::wire::Granularity;
 use portcullis_gate::anchor::{Citation, Contents, Entity, Passage, Store, read_passages};
 use portcullis_gate::{Governor, Policy};

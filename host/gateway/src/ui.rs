@@ -3,7 +3,7 @@
 use crate::dialect::now;
 use crate::metrics::{CardState, Metrics, OpenStream, OpenedSession, Totals};
 use crate::service::Service;
-use crate::session::SessionState;
+use crate::session_state::SessionState;
 use portcullis_core::hex;
 use portcullis_core::wire::key_flags;
 use portcullis_report::live::{Live, LiveCard, LiveStream, STREAMS, time};

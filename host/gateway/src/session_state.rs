@@ -1,0 +1,29 @@
+//! The state of a card's sessions, as callers see it.
+
+use crate::metrics::Metrics;
+use crate::receipts::SessionProofs;
+use portcullis_gate::{Governor, SessionHandle};
+use std::sync::Arc;
+
+/// A session that accepts streams.
+pub struct OpenSession {
+    pub name: String,
+    /// A governor for each model, in the order of the configuration.
+    pub governors: Vec<Arc<Governor>>,
+    /// Opens streams.
+    pub handle: SessionHandle,
+    /// The proofs of the session's streams, if the session has a bundle.
+    pub proofs: Option<SessionProofs>,
+    /// Counters of the gateway.
+    pub metrics: Arc<Metrics>,
+}
+
+/// The state of a card's sessions, as callers see it.
+#[derive(Clone)]
+pub enum SessionState {
+    /// No session is open; the next one opens soon.
+    Between,
+    Open(Arc<OpenSession>),
+    /// No more sessions follow.
+    Over,
+}
