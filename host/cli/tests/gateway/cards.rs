@@ -2,10 +2,8 @@
 #![cfg(feature = "sim")]
 
 use crate::process::{Process, root};
-use crate::support::{Answer, Upstream, ask, chat, said, text};
+use crate::support::{Answer, Upstream, ask, chat, post, said, text};
 use serde_json::Value;
-use std::io::{Read, Write};
-use std::net::TcpStream;
 use std::process::{Command, Output};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -17,14 +15,7 @@ fn program() -> Command {
 }
 
 fn asked(address: &str) -> Answer {
-    let mut connection = TcpStream::connect(address).unwrap();
-    connection.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
-    let body = ask("Go on.", false).to_string();
-    let head = "POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-length:";
-    connection.write_all(format!("{head} {}\r\n\r\n{body}", body.len()).as_bytes()).unwrap();
-    let mut answer = Vec::new();
-    connection.read_to_end(&mut answer).unwrap();
-    Answer::parse(&answer)
+    post(address, "/v1/chat/completions", &ask("Go on.", false), "").unwrap()
 }
 
 /// Asks until an answer comes from this card.

@@ -2,26 +2,17 @@
 #![cfg(feature = "sim")]
 
 use crate::process::{Process, root};
-use crate::support::{Answer, Upstream, ask, chat, said, text};
+use crate::support::{Answer, Upstream, ask, chat, post, said, text};
 use serde_json::Value;
 use std::collections::BTreeSet;
-use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::io::Write;
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 
 /// The answer to a question; `None` if the address no longer accepts connections.
 fn asked(address: &str, stream: bool) -> Option<Answer> {
-    let mut connection = TcpStream::connect(address).ok()?;
-    connection.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
-    let body = ask("Go on.", stream).to_string();
-    let head = "POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-length:";
-    connection.write_all(format!("{head} {}\r\n\r\n{body}", body.len()).as_bytes()).ok()?;
-    let mut answer = Vec::new();
-    let _ = connection.read_to_end(&mut answer);
-    (!answer.is_empty()).then(|| Answer::parse(&answer))
+    post(address, "/v1/chat/completions", &ask("Go on.", stream), "")
 }
 
 /// Every byte that was sent is in the records, every answer states its end, the gateway ends with the reason, and the

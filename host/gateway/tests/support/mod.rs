@@ -16,7 +16,7 @@ use portcullis_sim::SimConfig;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
@@ -365,12 +365,7 @@ impl Gateway {
 
     /// Like [`Gateway::post_with`]; `None` if the gateway is gone.
     pub fn try_post_with(&self, path: &str, body: &Value, head: &str) -> Option<Answer> {
-        let body = body.to_string();
-        let length = body.len();
-        let head = format!(
-            "POST {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-length: {length}\r\n{head}\r\n"
-        );
-        self.try_raw(&[head.as_bytes(), body.as_bytes()].concat())
+        post(self.address, path, body, head)
     }
 
     pub fn get(&self, path: &str) -> Answer {
@@ -384,13 +379,27 @@ impl Gateway {
 
     /// Sends these bytes, and returns the answer; `None` if the gateway is gone.
     pub fn try_raw(&self, bytes: &[u8]) -> Option<Answer> {
-        let mut stream = TcpStream::connect(self.address).ok()?;
-        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
-        let _ = stream.write_all(bytes);
-        let mut answer = Vec::new();
-        let _ = stream.read_to_end(&mut answer);
-        (!answer.is_empty()).then(|| Answer::parse(&answer))
+        send(self.address, bytes)
     }
+}
+
+/// Sends a body to a path of a gateway, with further lines in the head. `None` if the gateway is gone.
+pub fn post(address: impl ToSocketAddrs, path: &str, body: &Value, head: &str) -> Option<Answer> {
+    let body = body.to_string();
+    let length = body.len();
+    let head = format!(
+        "POST {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-length: {length}\r\n{head}\r\n"
+    );
+    send(address, &[head.as_bytes(), body.as_bytes()].concat())
+}
+
+fn send(address: impl ToSocketAddrs, bytes: &[u8]) -> Option<Answer> {
+    let mut stream = TcpStream::connect(address).ok()?;
+    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    let _ = stream.write_all(bytes);
+    let mut answer = Vec::new();
+    let _ = stream.read_to_end(&mut answer);
+    (!answer.is_empty()).then(|| Answer::parse(&answer))
 }
 
 impl Drop for Gateway {
