@@ -87,21 +87,27 @@ module text_scan_props
   // ---- a word of each memory
   logic [12:0] at;
   always_ff @(posedge clk) at <= at;
-  logic [3:0][PrefixStateBits:0] prefixes;
+  logic [3:0][PrefixStateBits-1:0] prefixes;
   assign prefixes = {
-    dut.u_cards.u_prefixes.g_bank[3].g_narrow.next[at[10:0]],
-    dut.u_cards.u_prefixes.g_bank[2].g_narrow.next[at[10:0]],
-    dut.u_cards.u_prefixes.g_bank[1].g_narrow.next[at[10:0]],
-    dut.u_cards.u_prefixes.g_bank[0].g_narrow.next[at[10:0]]
+    dut.u_cards.u_prefixes.g_narrow.g_bank[3].next[at[10:0]],
+    dut.u_cards.u_prefixes.g_narrow.g_bank[2].next[at[10:0]],
+    dut.u_cards.u_prefixes.g_narrow.g_bank[1].next[at[10:0]],
+    dut.u_cards.u_prefixes.g_narrow.g_bank[0].next[at[10:0]]
   };
   typedef logic [53:0] word_t;
   word_t [7:0] words, words_q;
   assign words = {
     word_t'(dut.g_engine[0].u_engine.u_automaton.map[at[7:0]]),
-    word_t'(dut.g_engine[0].u_engine.u_automaton.u_next.g_bank[0].g_narrow.next[at[2:0]]),
+    word_t'({
+      dut.g_engine[0].u_engine.u_automaton.u_next.g_narrow.parities[at[2:0]],
+      dut.g_engine[0].u_engine.u_automaton.u_next.g_narrow.g_bank[0].next[at[2:0]]
+    }),
     word_t'(dut.g_engine[0].u_engine.row_of[at[1:0]]),
     word_t'(dut.g_engine[0].u_engine.rows[at[7:0]]),
-    word_t'(prefixes[at[12:11]]),
+    word_t'({
+      dut.u_cards.u_prefixes.g_narrow.parities[{at[10:2], at[12:11], at[1:0]}],
+      prefixes[at[12:11]]
+    }),
     word_t'(dut.u_cards.lengths[at[8:0]]),
     word_t'(dut.u_accounts.left[at[9:0]]),
     word_t'(dut.u_classes.ids[at[3:0]])
@@ -109,9 +115,11 @@ module text_scan_props
   logic [3:0][8:0] gaps, gaps_q;
   assign gaps = {
     9'(dut.u_cards_gap.map[at[7:0]]),
-    dut.u_cards_gap.u_next.g_bank[0].g_narrow.next[at[8:0]],
+    dut.u_cards_gap.u_next.g_narrow.parities[at[8:0]],
+    dut.u_cards_gap.u_next.g_narrow.g_bank[0].next[at[8:0]],
     9'(dut.u_accounts_gap.map[at[7:0]]),
-    dut.u_accounts_gap.u_next.g_bank[0].g_narrow.next[at[8:0]]
+    dut.u_accounts_gap.u_next.g_narrow.parities[at[8:0]],
+    dut.u_accounts_gap.u_next.g_narrow.g_bank[0].next[at[8:0]]
   };
 
   // ---- parity: of the word of each memory; a part of it is written at a time in `rows` (a third)
@@ -130,8 +138,9 @@ module text_scan_props
   always_ff @(posedge clk) {odd_q, third_q, sixth_q} <= {odd, third, sixth};
 
   // Reads of the watched words, by the clocks until the report.
-  logic one, two, two_q, three;
+  logic one, two, two_q, three, four;
   logic [1:0] three_q;
+  logic [2:0] four_q;
   logic takes, unused_engine;
   assign takes = dut.item.kind == ItemByte;
   assign unused_engine = dut.tables.engines == '0;
@@ -140,15 +149,15 @@ module text_scan_props
         && {dut.u_classes.engine, dut.u_classes.place} == 5'(at[3:0]);
     two = (odd[11] && takes && dut.tables.cards && dut.item.data == at[7:0])
         || (odd[9] && takes && dut.tables.accounts && dut.item.data == at[7:0])
-        || (odd[10] && dut.u_cards_gap.u_next.read_i && !start
+        || (odd[1] && dut.u_accounts.kind_q == ItemByte && !dut.u_accounts.dead_i
+            && dut.u_accounts.is_letter_q && dut.u_accounts.state_q.letter != '0
+            && {dut.u_accounts.state_q.letter, dut.u_accounts.letter_q} == at[9:0])
+        || (odd[2] && dut.u_cards.shift_q[0] && dut.u_cards.prefix == at[8:0]);
+    three = (odd[10] && dut.u_cards_gap.u_next.read_i && !start
             && {dut.u_cards_gap.u_next.state_o, dut.u_cards_gap.u_next.low_i} == at[8:0])
         || (odd[8] && dut.u_accounts_gap.u_next.read_i && !start
-            && {dut.u_accounts_gap.u_next.state_o, dut.u_accounts_gap.u_next.low_i} == at[8:0])
-        || (odd[1] && dut.u_accounts.item_i.kind == ItemByte && !dut.u_accounts.dead_i
-            && dut.u_accounts.is_letter && dut.u_accounts.state_q.letter != '0
-            && {dut.u_accounts.state_q.letter, dut.u_accounts.letter} == at[9:0])
-        || (odd[2] && dut.u_cards.shift_q[0] && dut.u_cards.prefix == at[8:0]);
-    three = odd[3] && dut.u_cards.u_prefixes.read_i && !dut.u_cards.u_prefixes.start_i
+            && {dut.u_accounts_gap.u_next.state_o, dut.u_accounts_gap.u_next.low_i} == at[8:0]);
+    four = odd[3] && dut.u_cards.u_prefixes.read_i && !dut.u_cards.u_prefixes.start_i
         && dut.u_cards.u_prefixes.bank_i[at[12:11]]
         && {dut.u_cards.u_prefixes.state_o, dut.u_cards.u_prefixes.low_i} == at[10:0];
     if (!unused_engine) begin
@@ -159,7 +168,7 @@ module text_scan_props
           && (dut.g_engine[0].u_engine.kind_q[3] != ItemNone
               || dut.g_engine[0].u_engine.start_q[1]);
       three |= odd[7] && takes && dut.item.data == at[7:0];
-      three |= odd[6] && dut.g_engine[0].u_engine.u_automaton.u_next.read_i && !start
+      four |= odd[6] && dut.g_engine[0].u_engine.u_automaton.u_next.read_i && !start
           && {dut.g_engine[0].u_engine.u_automaton.u_next.state_o,
               dut.g_engine[0].u_engine.u_automaton.u_next.low_i} == at[2:0];
     end
@@ -168,7 +177,8 @@ module text_scan_props
   always_ff @(posedge clk) begin
     two_q <= !rst && two;
     three_q <= rst ? '0 : {three_q[0], three};
-    due_q <= !rst && (one || two_q || three_q[1]);
+    four_q <= rst ? '0 : {four_q[1:0], four};
+    due_q <= !rst && (one || two_q || three_q[1] || four_q[2]);
     was_changed_q <= !rst && changed && locked;
     was_cleared_q <= !rst && clear && !locked && !scans;
     was_started_q <= started;

@@ -5,7 +5,7 @@
 // number have the same size; only the last may be smaller. If a fourth number begins while three
 // are being read, it is reported as found.
 //
-// Latency: the state three clocks after an item, `found_o` two. `changed_o` two clocks after an
+// Latency: the state three clocks after an item, `found_o` three. `changed_o` three clocks after an
 // item for which an entry was read without its parity.
 // After reset: nothing is under way.
 // Duties of the caller: no start and no write while an item is under way.
@@ -18,7 +18,7 @@ module text_accounts
     input  logic         start_i,
     input  accounts_t    state_i,
     input  item_t        item_i,
-    input  logic         dead_i,   // The automaton of gaps is dead after the byte.
+    input  logic         dead_i,   // A clock behind its byte: the automaton of gaps is dead.
     output accounts_t    state_o,  // Without `gap`.
     output logic         found_o,
     output logic         changed_o
@@ -72,6 +72,21 @@ module text_accounts
 
   accounts_t state_q, state_d;
 
+  // ---- the item, and what its character is
+  item_e kind_q;
+  logic is_digit, is_letter, is_digit_q, is_letter_q;
+  logic [4:0] letter_q;
+  logic [5:0] value_q;  // Of a digit 0 to 9, of a letter 10 to 35.
+  assign is_digit = item_i.data inside {[8'h30 : 8'h39]};
+  assign is_letter = item_i.data inside {[8'h41 : 8'h5a], [8'h61 : 8'h7a]};
+  always_ff @(posedge clk_i) begin
+    is_digit_q <= is_digit;
+    is_letter_q <= is_letter;
+    letter_q <= item_i.data[4:0];
+    value_q <= is_digit ? 6'(item_i.data[3:0]) : 6'(item_i.data[4:0]) + 6'd9;
+    kind_q <= rst_i ? ItemNone : item_i.kind;
+  end
+
   // ---- characters after the check digits, by country: 0 if there are no such numbers
   typedef struct packed {
     logic parity;
@@ -80,27 +95,24 @@ module text_accounts
   (* no_rw_check *) left_t left[1024];
   left_t left_q;
   logic asked_q;  // The country was read in the clock before.
-  logic [4:0] letter;
   logic [5:0] left_d;
   assign left_d = write_i.data == '0 ? '0 : 6'(write_i.data - 16'd4);
   always_ff @(posedge clk_i) begin
     if (write_i.valid && write_i.memory == MemCountry)
       left[{write_i.row[4:0] + 5'd1, write_i.at[4:0] + 5'd1}]
           <= '{parity: ^left_d, number: left_d};
-    left_q <= left[{state_q.letter, letter}];
+    left_q <= left[{state_q.letter, letter_q}];
   end
+
+  // The target of a new candidate is written a clock behind its other fields.
+  residue_t target, target_q;
+  logic [Candidates-1:0] new_d, new_q;
 
   accounts_t kept;
   head_t head;
-  logic is_digit, is_letter, goes_on, placed, over, adjacent;
+  logic goes_on, placed, over, adjacent;
   logic [Candidates-1:0] ends;
   residue_t [Candidates-1:0] last;
-  logic [5:0] value;
-  residue_t target;
-  assign is_digit = item_i.data inside {[8'h30 : 8'h39]};
-  assign is_letter = item_i.data inside {[8'h41 : 8'h5a], [8'h61 : 8'h7a]};
-  assign letter = item_i.data[4:0];
-  assign value = is_digit ? 6'(item_i.data[3:0]) : 6'(letter) + 6'd9;
   assign adjacent = state_q.adjacent;
 
   always_comb begin
@@ -111,14 +123,16 @@ module text_accounts
     kept = state_q;
     kept.head = head;
     if (asked_q && head.length != 2'd0) kept.head.left = left_q.number;
-    state_d = state_q;
-    {over, placed} = '0;
+    for (int unsigned i = 0; i < Candidates; i++)
+      if (new_q[i]) kept.candidates[i].target = target_q;
+    state_d = kept;
+    {over, placed, new_d} = '0;
 
     // ---- the numbers that are being read
     for (int unsigned i = 0; i < Candidates; i++) begin
       last[i] = sum97(
-          is_digit ? ByTen[state_q.candidates[i].remainder]
-              : ByHundred[state_q.candidates[i].remainder], 7'(value));
+          is_digit_q ? ByTen[state_q.candidates[i].remainder]
+              : ByHundred[state_q.candidates[i].remainder], 7'(value_q));
       goes_on = is_regular(state_q.candidates[i].groups.closed,
                            state_q.candidates[i].groups.room, adjacent);
       ends[i] = goes_on && state_q.candidates[i].left == 6'd1;
@@ -126,26 +140,26 @@ module text_accounts
         state_d.candidates[i] = '{
             left: state_q.candidates[i].left - 6'd1,
             remainder: last[i],
-            target: state_q.candidates[i].target,
+            target: kept.candidates[i].target,
             groups: with_one(state_q.candidates[i].groups, adjacent)
         };
       else state_d.candidates[i] = '0;
     end
 
     // ---- what may begin one
-    target = is_letter ? sum97(OfFirst[7'(state_q.letter)], OfSecond[7'(letter)])
-        : sum97(head.target, head.length[0] ? OfFourth[7'(item_i.data[3:0])]
-            : OfThird[7'(item_i.data[3:0])]);
+    target = is_letter_q ? sum97(OfFirst[7'(state_q.letter)], OfSecond[7'(letter_q)])
+        : sum97(head.target, head.length[0] ? OfFourth[7'(value_q[3:0])]
+            : OfThird[7'(value_q[3:0])]);
     state_d.head = '0;
-    state_d.letter = is_letter ? letter : '0;
-    if (state_q.letter != '0 && is_letter)
+    state_d.letter = is_letter_q ? letter_q : '0;
+    if (state_q.letter != '0 && is_letter_q)
       state_d.head = '{
           length: 2'd2,
           left: '0,
           target: target,
           groups: with_one(OneCharacter, adjacent)
       };
-    goes_on = is_digit && is_regular(head.groups.closed, head.groups.room, adjacent);
+    goes_on = is_digit_q && is_regular(head.groups.closed, head.groups.room, adjacent);
     if (head.length == 2'd2 && goes_on)
       state_d.head = '{
           length: 2'd3,
@@ -160,19 +174,20 @@ module text_accounts
           state_d.candidates[i] = '{
               left: head.left,
               remainder: 7'd0,
-              target: target,
+              target: state_d.candidates[i].target,
               groups: with_one(head.groups, adjacent)
           };
+          new_d[i] = 1'b1;
         end
       end
       over = !placed;
     end
-    if (asked_q && state_d.head.length != 2'd0 && !(state_q.letter != '0 && is_letter))
+    if (asked_q && state_d.head.length != 2'd0 && !(state_q.letter != '0 && is_letter_q))
       state_d.head.left = left_q.number;
     state_d.adjacent = 1'b1;
 
-    if (!is_digit && !is_letter) begin
-      {ends, over} = '0;
+    if (!is_digit_q && !is_letter_q) begin
+      {ends, over, new_d} = '0;
       state_d = kept;
       state_d.adjacent = 1'b0;
     end
@@ -190,12 +205,12 @@ module text_accounts
   always_ff @(posedge clk_i) begin
     for (int unsigned i = 0; i < Candidates; i++) begin
       last_q[i] <= last[i];
-      targets_q[i] <= state_q.candidates[i].target;
+      targets_q[i] <= kept.candidates[i].target;
     end
     if (rst_i) {ends_q, over_q, found_o} <= '0;
     else begin
-      ends_q <= item_i.kind == ItemByte ? ends : '0;
-      over_q <= item_i.kind == ItemByte && over;
+      ends_q <= kind_q == ItemByte ? ends : '0;
+      over_q <= kind_q == ItemByte && over;
       found_o <= found_d;
     end
   end
@@ -203,12 +218,14 @@ module text_accounts
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
       state_q <= '0;
-      {asked_q, changed_o} <= '0;
+      {asked_q, new_q, changed_o} <= '0;
     end else begin
+      target_q <= target;
+      new_q <= kind_q == ItemByte && !dead_i ? new_d : '0;
       changed_o <= asked_q && ^left_q;
-      asked_q <= item_i.kind == ItemByte && !dead_i && is_letter && state_q.letter != '0;
+      asked_q <= kind_q == ItemByte && !dead_i && is_letter_q && state_q.letter != '0;
       if (start_i) state_q <= state_i;
-      else if (item_i.kind == ItemByte) state_q <= dead_i ? '0 : state_d;
+      else if (kind_q == ItemByte) state_q <= dead_i ? '0 : state_d;
       else state_q <= kept;
     end
   end

@@ -1,7 +1,7 @@
 // A table-driven automaton: the class of a byte, then the next state by state and class.
 //
 // Latency: one byte a clock; `state_o` after a byte stands three clocks after `valid_i` and holds.
-// `changed_o` at most four clocks after a byte for which an entry was read without its parity.
+// `changed_o` at most five clocks after a byte for which an entry was read without its parity.
 // After reset: state 0; tables arbitrary.
 // The caller owes: no start while a byte is under way; tables whose states and classes are below
 // the parameters; no write while a byte is under way.

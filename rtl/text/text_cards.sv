@@ -6,7 +6,7 @@
 // smaller, or if they have four, six and the remaining digits. A window of one repeated digit does
 // not count.
 //
-// Latency: the state three clocks after an item, `found_o` three. `changed_o` at most three clocks
+// Latency: the state three clocks after an item, `found_o` three. `changed_o` at most four clocks
 // after an item for which an entry was read without its parity.
 // After reset: nothing is under way.
 // Duties of the caller: no start and no write while an item is under way; an end only behind a

@@ -5,7 +5,7 @@
 // wide words the choice of one of four. Large memories have wide words, because a block of theirs
 // does not become deeper than 4,096 words.
 //
-// Latency: `state_o` one clock after `read_i` or `start_i`; it holds. `changed_o` two clocks after
+// Latency: `state_o` one clock after `read_i` or `start_i`; it holds. `changed_o` three clocks after
 // a `read_i` whose word did not have its parity, for one clock.
 // After reset: state 0; contents arbitrary.
 // Duties of the caller: no start beside a read; no write beside a read; a state's classes written
@@ -44,57 +44,92 @@ module text_next #(
   localparam int unsigned Packed = Wide ? BankClasses : 1;
   localparam int unsigned Words = States * BankClasses / Packed;
 
-  typedef struct packed {
-    logic parity;
-    logic [Packed-1:0][Bits-1:0] states;
-  } word_t;
-  // A memory keeps one of the two parities.
-  logic unused;
-  assign unused = Wide ? parity_i : word_parity_i;
+  typedef logic [Packed-1:0][Bits-1:0] states_t;
 
-  word_t [Banks-1:0] parts;
-  word_t word;
-  logic [LowBits-1:0] low_q;
-
-  for (genvar b = 0; b < Banks; b++) begin : g_bank
-    logic clear_here, write_here;
-    assign clear_here = rst_i || start_i || (read_i && !bank_i[b]);
-    assign write_here = write_i && 32'(write_class_i) / BankClasses == b;
-    word_t word_q;
-    assign parts[b] = word_q;
-
-    if (Wide) begin : g_wide
-      (* ram_style = "ultra", no_rw_check *) word_t next[Words];
-      always_ff @(posedge clk_i) begin
-        if (write_here) next[write_state_i] <= {word_parity_i, word_i};
-        if (clear_here) word_q <= '0;
-        else if (read_i) word_q <= next[state_o];
-      end
-    end else begin : g_narrow
-      (* no_rw_check *) word_t next[Words];
-      always_ff @(posedge clk_i) begin
-        if (write_here)
-          next[{write_state_i, write_class_i[LowBits-1:0]}] <= {parity_i, word_i[3]};
-        if (clear_here) word_q <= '0;
-        else if (read_i) word_q <= next[{state_o, low_i}];
-      end
-    end
-  end
-
+  states_t [Banks-1:0] parts;
+  states_t states;
   logic [Bits-1:0] start_q;
+  logic [LowBits-1:0] low_q;
   logic read_q;
   always_comb begin
-    word = '0;
-    for (int unsigned b = 0; b < Banks; b++) word |= parts[b];
-    state_o = start_q | (Wide ? word.states[low_q] : word.states[0]);
+    states = '0;
+    for (int unsigned b = 0; b < Banks; b++) states |= parts[b];
+    state_o = start_q | (Wide ? states[low_q] : states[0]);
   end
-
   always_ff @(posedge clk_i) begin
     if (read_i) low_q <= low_i;
     read_q <= read_i && !rst_i;
-    changed_o <= read_q && !rst_i && ^word;
     if (rst_i) start_q <= '0;
     else if (start_i) start_q <= state_i;
     else if (read_i) start_q <= '0;
+  end
+
+  logic [Banks-1:0] clear, write;
+  for (genvar b = 0; b < Banks; b++) begin : g_select
+    assign clear[b] = rst_i || start_i || (read_i && !bank_i[b]);
+    assign write[b] = write_i && 32'(write_class_i) / BankClasses == b;
+  end
+
+  // ---- parity: of a wide word in the word, of a narrow one in a memory beside the banks
+  logic states_odd_q, parity_q, due_q;
+  always_ff @(posedge clk_i) begin
+    states_odd_q <= ^states;
+    due_q <= read_q && !rst_i;
+    changed_o <= due_q && !rst_i && (parity_q ^ states_odd_q);
+  end
+  if (Wide) begin : g_wide
+    logic unused;
+    assign unused = parity_i;
+    typedef struct packed {
+      logic parity;
+      states_t states;
+    } word_t;
+    logic [Banks-1:0] parities;
+    for (genvar b = 0; b < Banks; b++) begin : g_bank
+      (* ram_style = "ultra", no_rw_check *) word_t next[Words];
+      word_t word_q;
+      always_ff @(posedge clk_i) begin
+        if (write[b]) next[write_state_i] <= {word_parity_i, word_i};
+        if (clear[b]) word_q <= '0;
+        else if (read_i) word_q <= next[state_o];
+      end
+      assign parts[b] = word_q.states;
+      assign parities[b] = word_q.parity;
+    end
+    always_ff @(posedge clk_i) parity_q <= ^parities;
+  end else begin : g_narrow
+    logic unused;
+    assign unused = word_parity_i;
+    for (genvar b = 0; b < Banks; b++) begin : g_bank
+      (* no_rw_check *) logic [Bits-1:0] next[Words];
+      logic [Bits-1:0] next_q;
+      always_ff @(posedge clk_i) begin
+        if (write[b]) next[{write_state_i, write_class_i[LowBits-1:0]}] <= word_i[3];
+        if (clear[b]) next_q <= '0;
+        else if (read_i) next_q <= next[{state_o, low_i}];
+      end
+      assign parts[b] = next_q;
+    end
+
+    function automatic logic [ClassBits-1:0] class_of(logic [Banks-1:0] bank,
+                                                      logic [LowBits-1:0] low);
+      logic [ClassBits-1:0] number;
+      number = ClassBits'(low);
+      for (int unsigned b = 0; b < Banks; b++)
+        if (bank[b]) number |= ClassBits'(b * BankClasses);
+      return number;
+    endfunction
+
+    // Nothing waits for a parity, so its address has a register. It is not in the loop from the
+    // state to the next.
+    (* no_rw_check *) logic parities[States * ByteClasses];
+    logic [ClassBits-1:0] class_q;
+    logic [Bits-1:0] state_q;
+    always_ff @(posedge clk_i) begin
+      if (write_i) parities[{write_state_i, write_class_i}] <= parity_i;
+      state_q <= state_o;
+      class_q <= class_of(bank_i, low_i);
+      parity_q <= parities[{state_q, class_q}];
+    end
   end
 endmodule

@@ -97,7 +97,8 @@ module text_scan
   end
 
   // The items beside the ends of gaps, which stand four clocks after them: the states of their
-  // automata three clocks, and one clock for the path from there to the units.
+  // automata three clocks, and one clock for the path from there to the units. The unit of account
+  // numbers takes its items a clock earlier.
   item_t [3:0] items_q;
   logic [Depth-1:0] under_way_q;
   always_ff @(posedge clk_i) begin
@@ -160,7 +161,7 @@ module text_scan
     accounts_write.valid = write.valid && write.part == UnitAccounts;
     cards_item = items_q[3];
     if (!tables.cards) cards_item.kind = ItemNone;
-    accounts_item = items_q[3];
+    accounts_item = items_q[2];
     if (!tables.accounts) accounts_item.kind = ItemNone;
   end
 

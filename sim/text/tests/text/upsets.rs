@@ -37,11 +37,21 @@ impl std::fmt::Display for Memory {
     }
 }
 
-/// The memories of an automaton with this many states, and words of this many bits.
-fn automaton(part: &str, kind: &str, words: u32, bits: u32) -> Vec<Memory> {
-    let banks =
-        (0..BANKS.0).map(|bank| Memory::new(format!("{part}.u_next.g_bank[{bank}].{kind}"), "next", words, bits));
-    std::iter::once(Memory::new(part.to_owned(), "map", 256, 7)).chain(banks).collect()
+/// The memory of the classes of an automaton.
+fn classes(part: &str) -> Vec<Memory> {
+    vec![Memory::new(part.to_owned(), "map", 256, 7)]
+}
+
+/// The memories of next states, one a bank. Wide words hold their parity.
+fn wide(part: &str) -> Vec<Memory> {
+    (0..BANKS.0).map(|bank| Memory::new(format!("{part}.g_wide.g_bank[{bank}]"), "next", 4096, 49)).collect()
+}
+
+/// The memories of next states, one a bank, of which narrow words hold one, and the memory of their parities.
+fn narrow(part: &str, banks: usize, words: u32, bits: u32) -> [Vec<Memory>; 2] {
+    let next = |bank| Memory::new(format!("{part}.g_narrow.g_bank[{bank}]"), "next", words, bits);
+    let parities = Memory::new(format!("{part}.g_narrow"), "parities", words * banks as u32, 1);
+    [(0..banks).map(next).collect(), vec![parities]]
 }
 
 /// The memories of the scan, in groups: a text that is long enough reads a word of each group.
@@ -49,19 +59,16 @@ fn memories() -> Vec<Vec<Memory>> {
     let single = |part: &str, name, words, bits| vec![Memory::new(part.to_owned(), name, words, bits)];
     let mut groups = Vec::new();
     for engine in (0..ENGINES).map(|engine| format!("g_engine[{engine}].u_engine")) {
-        let mut automaton = automaton(&format!("{engine}.u_automaton"), "g_wide", 4096, 49);
-        groups.push(automaton.drain(..1).collect());
-        groups.push(automaton);
+        groups.push(classes(&format!("{engine}.u_automaton")));
+        groups.push(wide(&format!("{engine}.u_automaton.u_next")));
         groups.push(single(&engine, "row_of", 4096, 9));
         groups.push(single(&engine, "rows", 256, 51));
     }
     for unit in ["u_cards_gap", "u_accounts_gap"] {
-        let mut automaton = automaton(unit, "g_narrow", 1024, 9);
-        groups.push(automaton.drain(..1).collect());
-        groups.push(automaton);
+        groups.push(classes(unit));
+        groups.extend(narrow(&format!("{unit}.u_next"), BANKS.0, 1024, 8));
     }
-    let prefixes = (0..BANKS.1).map(|bank| format!("u_cards.u_prefixes.g_bank[{bank}].g_narrow"));
-    groups.push(prefixes.map(|part| Memory::new(part, "next", 2048, 10)).collect());
+    groups.extend(narrow("u_cards.u_prefixes", BANKS.1, 2048, 9));
     groups.push(single("u_cards", "lengths", 512, 54));
     groups.push(single("u_accounts", "left", 1024, 7));
     groups.push(single("u_classes", "ids", 64, 8));
