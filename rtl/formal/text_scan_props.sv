@@ -87,27 +87,28 @@ module text_scan_props
   // ---- a word of each memory
   logic [12:0] at;
   always_ff @(posedge clk) at <= at;
-  logic [3:0][PrefixStateBits-1:0] prefixes;
-  assign prefixes = {
-    dut.u_cards.u_prefixes.g_narrow.g_bank[3].next[at[10:0]],
-    dut.u_cards.u_prefixes.g_narrow.g_bank[2].next[at[10:0]],
-    dut.u_cards.u_prefixes.g_narrow.g_bank[1].next[at[10:0]],
-    dut.u_cards.u_prefixes.g_narrow.g_bank[0].next[at[10:0]]
-  };
+  logic [PrefixStateBits-1:0] prefix;
+  logic [GapStateBits-1:0] cards_gap, accounts_gap;
+  logic [1:0] next;
+  for (genvar b = 0; b < PrefixStateBits; b++) begin : g_prefix
+    assign prefix[b] = dut.u_cards.u_prefixes.g_narrow.g_part[0].g_bit[b].bits[at];
+  end
+  for (genvar b = 0; b < GapStateBits; b++) begin : g_gap
+    assign cards_gap[b] = dut.u_cards_gap.u_next.g_narrow.g_part[0].g_bit[b].bits[at[8:0]];
+    assign accounts_gap[b] = dut.u_accounts_gap.u_next.g_narrow.g_part[0].g_bit[b].bits[at[8:0]];
+  end
+  for (genvar b = 0; b < 2; b++) begin : g_next
+    assign next[b]
+        = dut.g_engine[0].u_engine.u_automaton.u_next.g_narrow.g_part[0].g_bit[b].bits[at[2:0]];
+  end
   typedef logic [53:0] word_t;
   word_t [7:0] words, words_q;
   assign words = {
     word_t'(dut.g_engine[0].u_engine.u_automaton.map[at[7:0]]),
-    word_t'({
-      dut.g_engine[0].u_engine.u_automaton.u_next.g_narrow.parities[at[2:0]],
-      dut.g_engine[0].u_engine.u_automaton.u_next.g_narrow.g_bank[0].next[at[2:0]]
-    }),
+    word_t'({dut.g_engine[0].u_engine.u_automaton.u_next.g_narrow.parities[at[2:0]], next}),
     word_t'(dut.g_engine[0].u_engine.row_of[at[1:0]]),
     word_t'(dut.g_engine[0].u_engine.rows[at[7:0]]),
-    word_t'({
-      dut.u_cards.u_prefixes.g_narrow.parities[{at[10:2], at[12:11], at[1:0]}],
-      prefixes[at[12:11]]
-    }),
+    word_t'({dut.u_cards.u_prefixes.g_narrow.parities[at], prefix}),
     word_t'(dut.u_cards.lengths[at[8:0]]),
     word_t'(dut.u_accounts.left[at[9:0]]),
     word_t'(dut.u_classes.ids[at[3:0]])
@@ -116,10 +117,10 @@ module text_scan_props
   assign gaps = {
     9'(dut.u_cards_gap.map[at[7:0]]),
     dut.u_cards_gap.u_next.g_narrow.parities[at[8:0]],
-    dut.u_cards_gap.u_next.g_narrow.g_bank[0].next[at[8:0]],
+    cards_gap,
     9'(dut.u_accounts_gap.map[at[7:0]]),
     dut.u_accounts_gap.u_next.g_narrow.parities[at[8:0]],
-    dut.u_accounts_gap.u_next.g_narrow.g_bank[0].next[at[8:0]]
+    accounts_gap
   };
 
   // ---- parity: of the word of each memory; a part of it is written at a time in `rows` (a third)
@@ -154,23 +155,22 @@ module text_scan_props
             && {dut.u_accounts.state_q.letter, dut.u_accounts.letter_q} == at[9:0])
         || (odd[2] && dut.u_cards.shift_q[0] && dut.u_cards.prefix == at[8:0]);
     three = (odd[10] && dut.u_cards_gap.u_next.read_i && !start
-            && {dut.u_cards_gap.u_next.state_o, dut.u_cards_gap.u_next.low_i} == at[8:0])
+            && {dut.u_cards_gap.u_next.state_o, dut.u_cards_gap.u_next.class_i} == at[8:0])
         || (odd[8] && dut.u_accounts_gap.u_next.read_i && !start
-            && {dut.u_accounts_gap.u_next.state_o, dut.u_accounts_gap.u_next.low_i} == at[8:0]);
+            && {dut.u_accounts_gap.u_next.state_o, dut.u_accounts_gap.u_next.class_i} == at[8:0]);
     four = odd[3] && dut.u_cards.u_prefixes.read_i && !dut.u_cards.u_prefixes.start_i
-        && dut.u_cards.u_prefixes.bank_i[at[12:11]]
-        && {dut.u_cards.u_prefixes.state_o, dut.u_cards.u_prefixes.low_i} == at[10:0];
+        && {dut.u_cards.u_prefixes.state_o, dut.u_cards.u_prefixes.class_i} == at;
     if (!unused_engine) begin
       two |= odd[5] && dut.g_engine[0].u_engine.state == at[1:0]
           && (dut.g_engine[0].u_engine.kind_q[2] != ItemNone
               || dut.g_engine[0].u_engine.start_q[0]);
-      two |= odd[4] && dut.g_engine[0].u_engine.row_q[8:1] == at[7:0]
+      three |= odd[4] && dut.g_engine[0].u_engine.row_q[8:1] == at[7:0]
           && (dut.g_engine[0].u_engine.kind_q[3] != ItemNone
               || dut.g_engine[0].u_engine.start_q[1]);
       three |= odd[7] && takes && dut.item.data == at[7:0];
       four |= odd[6] && dut.g_engine[0].u_engine.u_automaton.u_next.read_i && !start
           && {dut.g_engine[0].u_engine.u_automaton.u_next.state_o,
-              dut.g_engine[0].u_engine.u_automaton.u_next.low_i} == at[2:0];
+              dut.g_engine[0].u_engine.u_automaton.u_next.class_i} == at[2:0];
     end
   end
   logic due_q, was_changed_q, was_cleared_q, was_started_q;
@@ -260,8 +260,7 @@ module text_scan_props
           assert (words[4][17*write_q.at[1:0]+:17] == {write_q.data, write_q.parity});
         MemIds: if (engine_written && 4'(write_q.at - 8'd4) == at[3:0])
           assert (words[0] == word_t'({write_q.parity, write_q.data[6:0]}));
-        MemPrefix: if (cards_written
-            && {write_q.at[3:2], write_q.row[8:0], write_q.at[1:0]} == at)
+        MemPrefix: if (cards_written && {write_q.row[8:0], write_q.at[3:0]} == at)
           assert (words[3] == word_t'({write_q.parity, write_q.data[8:0]}));
         MemLengths: if (cards_written && write_q.row[8:0] == at[8:0])
           assert (words[2][9*write_q.at[2:0]+:9] == {write_q.data[7:0], write_q.parity});

@@ -11,9 +11,7 @@ module text_automaton
     parameter int unsigned States = 4096,     // Power of two, 2 to 4096.
     parameter int unsigned ByteClasses = 64,  // Power of two, 2 to 64. States x ByteClasses words.
     localparam int unsigned Bits = $clog2(States),
-    localparam int unsigned ClassBits = $clog2(ByteClasses),
-    localparam int unsigned BankClasses = ByteClasses < 4 ? ByteClasses : 4,
-    localparam int unsigned Banks = ByteClasses / BankClasses
+    localparam int unsigned ClassBits = $clog2(ByteClasses)
 ) (
     input  logic            clk_i,
     input  logic            rst_i,
@@ -39,16 +37,13 @@ module text_automaton
   (* no_rw_check *) class_t map[256];
   logic [1:0] valid_q;
   class_t class_q;
-  // The class as its bank and its place there: a clock of its own for the way to the banks.
-  logic [Banks-1:0] bank_q;
-  logic [$clog2(BankClasses)-1:0] low_q;
+  logic [ClassBits-1:0] number_q;  // A clock of its own for the way to the memory.
 
   always_ff @(posedge clk_i) begin
     if (write_i.valid && write_i.memory == MemMap)
       map[write_i.at] <= {write_i.parity, write_i.data[ClassBits-1:0]};
     if (valid_i) class_q <= map[byte_i];
-    for (int unsigned b = 0; b < Banks; b++) bank_q[b] <= 32'(class_q.number) / BankClasses == b;
-    low_q <= class_q.number[$clog2(BankClasses)-1:0];
+    number_q <= class_q.number;
   end
 
   always_ff @(posedge clk_i) begin
@@ -81,8 +76,7 @@ module text_automaton
       .start_i(start_i),
       .state_i(state_i),
       .read_i(valid_q[1]),
-      .bank_i(bank_q),
-      .low_i(low_q),
+      .class_i(number_q),
       .state_o(state_o),
       .changed_o(next_changed)
   );

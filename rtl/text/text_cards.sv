@@ -130,8 +130,7 @@ module text_cards
       .start_i(start_i || clear),
       .state_i(start_i ? state_i.prefix : '0),
       .read_i(is_byte && is_digit),
-      .bank_i(4'd1 << digit[3:2]),
-      .low_i(digit[1:0]),
+      .class_i(digit),
       .state_o(prefix),
       .changed_o(prefix_changed)
   );

@@ -5,7 +5,7 @@
 // the last entry reported it: the state at the start says which classes those are.
 //
 // Latency: `found_o` of an item six clocks after it; `state_o` three clocks after it. `changed_o`
-// at most six clocks after an item or a start for which an entry was read without its parity.
+// at most seven clocks after an item or a start for which an entry was read without its parity.
 // After reset: nothing is under way.
 // Duties of the caller: no start and no write while an item is under way; an end only behind a
 // byte.
@@ -77,12 +77,14 @@ module text_engine
   logic [2:0] start_q;
   logic [EngineClasses-1:0] known_q;
 
-  // An entry is checked where it is used: behind an item, and behind a start.
+  // An entry is checked where it is used: behind an item, and behind a start. A report has many
+  // bits, so its parity has a register.
+  logic used_q, odd_q;
   always_ff @(posedge clk_i) begin
-    changed_o <= automaton_changed
-        || ((kind_q[3] != ItemNone || start_q[1]) && ^row_q)
-        || ((kind_q[4] != ItemNone || start_q[2]) && ^row_report_q);
-    if (rst_i) changed_o <= 1'b0;
+    odd_q <= ^row_report_q;
+    used_q <= !rst_i && (kind_q[4] != ItemNone || start_q[2]);
+    changed_o <= !rst_i && (automaton_changed || (used_q && odd_q)
+        || ((kind_q[3] != ItemNone || start_q[1]) && ^row_q));
   end
 
   always_ff @(posedge clk_i) begin

@@ -1,9 +1,12 @@
-// The memory of an automaton's next states, in banks of four byte classes each.
+// The memory of an automaton's next states.
 //
-// The class of a byte is known before the state, so it selects the bank; the others read 0, and an
-// OR joins them. Between the output of the memory and its address stands only this OR, and with
-// wide words the choice of one of four. Large memories have wide words, because a block of theirs
-// does not become deeper than 4,096 words.
+// Between the output of the memory and its address stands only an OR, and with wide words the
+// choice of one of four. What the OR joins reads 0 if it is not selected; the class of a byte is
+// known before the state, so it selects.
+//
+// A large memory has banks of four byte classes with wide words, because a block of UltraRAM does
+// not become deeper than 4,096 words. A small one has a memory for each bit of a state, as deep as
+// block RAM becomes, so that few are joined.
 //
 // Latency: `state_o` one clock after `read_i` or `start_i`; it holds. `changed_o` three clocks after
 // a `read_i` whose word did not have its parity, for one clock.
@@ -14,10 +17,7 @@ module text_next #(
     parameter int unsigned States = 4096,     // Power of two, 2 to 4096.
     parameter int unsigned ByteClasses = 64,  // Power of two, 2 to 64.
     localparam int unsigned Bits = $clog2(States),
-    localparam int unsigned ClassBits = $clog2(ByteClasses),
-    localparam int unsigned BankClasses = ByteClasses < 4 ? ByteClasses : 4,
-    localparam int unsigned Banks = ByteClasses / BankClasses,
-    localparam int unsigned LowBits = $clog2(BankClasses)
+    localparam int unsigned ClassBits = $clog2(ByteClasses)
 ) (
     input  logic                 clk_i,
     input  logic                 rst_i,
@@ -32,104 +32,99 @@ module text_next #(
     input  logic                 word_parity_i,  // Of the wide word.
     input  logic                 start_i,
     input  logic [Bits-1:0]      state_i,  // With `start_i`.
-    input  logic                 read_i,   // The next state, from `state_o` and a class:
-    input  logic [Banks-1:0]     bank_i,   // its bank, one bit,
-    input  logic [LowBits-1:0]   low_i,    // and its place there.
+    input  logic                 read_i,   // The next state, from `state_o` and a class.
+    input  logic [ClassBits-1:0] class_i,
     output logic [Bits-1:0]      state_o,
     output logic                 changed_o
 );
   localparam bit Wide = States > 512;
 
-  // Classes in one word of the memory, and the words of a bank.
-  localparam int unsigned Packed = Wide ? BankClasses : 1;
-  localparam int unsigned Words = States * BankClasses / Packed;
-
-  typedef logic [Packed-1:0][Bits-1:0] states_t;
-
-  states_t [Banks-1:0] parts;
-  states_t states;
-  logic [Bits-1:0] start_q;
-  logic [LowBits-1:0] low_q;
-  logic read_q;
-  always_comb begin
-    states = '0;
-    for (int unsigned b = 0; b < Banks; b++) states |= parts[b];
-    state_o = start_q | (Wide ? states[low_q] : states[0]);
-  end
+  logic [Bits-1:0] next, start_q;
+  logic read_q, odd, odd_q, parity_q, due_q;
+  assign state_o = start_q | next;
   always_ff @(posedge clk_i) begin
-    if (read_i) low_q <= low_i;
-    read_q <= read_i && !rst_i;
     if (rst_i) start_q <= '0;
     else if (start_i) start_q <= state_i;
     else if (read_i) start_q <= '0;
-  end
-
-  logic [Banks-1:0] clear, write;
-  for (genvar b = 0; b < Banks; b++) begin : g_select
-    assign clear[b] = rst_i || start_i || (read_i && !bank_i[b]);
-    assign write[b] = write_i && 32'(write_class_i) / BankClasses == b;
-  end
-
-  // ---- parity: of a wide word in the word, of a narrow one in a memory beside the banks
-  logic states_odd_q, parity_q, due_q;
-  always_ff @(posedge clk_i) begin
-    states_odd_q <= ^states;
+    read_q <= read_i && !rst_i;
     due_q <= read_q && !rst_i;
-    changed_o <= due_q && !rst_i && (parity_q ^ states_odd_q);
+    odd_q <= odd;
+    changed_o <= due_q && !rst_i && (odd_q ^ parity_q);
   end
+
   if (Wide) begin : g_wide
-    logic unused;
-    assign unused = parity_i;
+    localparam int unsigned Packed = ByteClasses < 4 ? ByteClasses : 4;
+    localparam int unsigned Banks = ByteClasses / Packed;
     typedef struct packed {
       logic parity;
-      states_t states;
+      logic [Packed-1:0][Bits-1:0] states;
     } word_t;
-    logic [Banks-1:0] parities;
+    word_t [Banks-1:0] words;
+    word_t word;
+    logic [$clog2(Packed)-1:0] place_q;
     for (genvar b = 0; b < Banks; b++) begin : g_bank
-      (* ram_style = "ultra", no_rw_check *) word_t next[Words];
+      (* ram_style = "ultra", no_rw_check *) word_t states[States];
       word_t word_q;
+      assign words[b] = word_q;
       always_ff @(posedge clk_i) begin
-        if (write[b]) next[write_state_i] <= {word_parity_i, word_i};
-        if (clear[b]) word_q <= '0;
-        else if (read_i) word_q <= next[state_o];
+        if (write_i && 32'(write_class_i) / Packed == b)
+          states[write_state_i] <= {word_parity_i, word_i};
+        if (rst_i || start_i || (read_i && 32'(class_i) / Packed != b)) word_q <= '0;
+        else if (read_i) word_q <= states[state_o];
       end
-      assign parts[b] = word_q.states;
-      assign parities[b] = word_q.parity;
     end
-    always_ff @(posedge clk_i) parity_q <= ^parities;
-  end else begin : g_narrow
+    always_comb begin
+      word = '0;
+      for (int unsigned b = 0; b < Banks; b++) word |= words[b];
+      next = word.states[place_q];
+      odd = ^word.states;
+    end
+    always_ff @(posedge clk_i) begin
+      if (read_i) place_q <= class_i[$clog2(Packed)-1:0];
+      parity_q <= word.parity;
+    end
     logic unused;
-    assign unused = word_parity_i;
-    for (genvar b = 0; b < Banks; b++) begin : g_bank
-      (* no_rw_check *) logic [Bits-1:0] next[Words];
-      logic [Bits-1:0] next_q;
-      always_ff @(posedge clk_i) begin
-        if (write[b]) next[{write_state_i, write_class_i[LowBits-1:0]}] <= word_i[3];
-        if (clear[b]) next_q <= '0;
-        else if (read_i) next_q <= next[{state_o, low_i}];
+    assign unused = parity_i;
+  end else begin : g_narrow
+    localparam int unsigned Words = States * ByteClasses;
+    localparam int unsigned Deepest = 16384;
+    localparam int unsigned Parts = Words <= Deepest ? 1 : Words / Deepest;
+    localparam int unsigned Classes = ByteClasses / Parts;  // In a part.
+    localparam int unsigned PlaceBits = $clog2(Classes);
+    logic [Parts-1:0][Bits-1:0] states;
+    for (genvar p = 0; p < Parts; p++) begin : g_part
+      logic write, read;
+      assign write = write_i && 32'(write_class_i) / Classes == p;
+      assign read = read_i && 32'(class_i) / Classes == p;
+      for (genvar b = 0; b < Bits; b++) begin : g_bit
+        (* no_rw_check *) logic bits[Words/Parts];
+        logic bit_q;
+        assign states[p][b] = bit_q;
+        always_ff @(posedge clk_i) begin
+          if (write) bits[{write_state_i, write_class_i[PlaceBits-1:0]}] <= word_i[3][b];
+          if (rst_i || start_i || (read_i && !read)) bit_q <= 1'b0;
+          else if (read_i) bit_q <= bits[{state_o, class_i[PlaceBits-1:0]}];
+        end
       end
-      assign parts[b] = next_q;
+    end
+    always_comb begin
+      next = '0;
+      for (int unsigned p = 0; p < Parts; p++) next |= states[p];
+      odd = ^next;
     end
 
-    function automatic logic [ClassBits-1:0] class_of(logic [Banks-1:0] bank,
-                                                      logic [LowBits-1:0] low);
-      logic [ClassBits-1:0] number;
-      number = ClassBits'(low);
-      for (int unsigned b = 0; b < Banks; b++)
-        if (bank[b]) number |= ClassBits'(b * BankClasses);
-      return number;
-    endfunction
-
-    // Nothing waits for a parity, so its address has a register. It is not in the loop from the
-    // state to the next.
-    (* no_rw_check *) logic parities[States * ByteClasses];
+    // Nothing waits for a parity, so its address has a register, and its memory is not in the loop
+    // from the state to the next.
+    (* no_rw_check *) logic parities[Words];
     logic [ClassBits-1:0] class_q;
     logic [Bits-1:0] state_q;
     always_ff @(posedge clk_i) begin
       if (write_i) parities[{write_state_i, write_class_i}] <= parity_i;
       state_q <= state_o;
-      class_q <= class_of(bank_i, low_i);
+      class_q <= class_i;
       parity_q <= parities[{state_q, class_q}];
     end
+    logic unused;
+    assign unused = word_parity_i;
   end
 endmodule

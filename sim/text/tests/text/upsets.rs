@@ -10,8 +10,8 @@ use portcullis_test_support::random::Random;
 use portcullis_text_bench::{Bench, Pace, Start};
 
 const ENGINES: usize = 3;
-/// Banks of the next states of an automaton of 64 classes, and of the automaton of first digits.
-const BANKS: (usize, usize) = (16, 4);
+/// Banks of the next states of an engine.
+const BANKS: usize = 16;
 
 /// A memory of the scan: its instance, its name, and its size with the bits of parity.
 struct Memory {
@@ -42,16 +42,16 @@ fn classes(part: &str) -> Vec<Memory> {
     vec![Memory::new(part.to_owned(), "map", 256, 7)]
 }
 
-/// The memories of next states, one a bank. Wide words hold their parity.
+/// The memories of next states of an engine, one a bank. Their words hold their parity.
 fn wide(part: &str) -> Vec<Memory> {
-    (0..BANKS.0).map(|bank| Memory::new(format!("{part}.g_wide.g_bank[{bank}]"), "next", 4096, 49)).collect()
+    (0..BANKS).map(|bank| Memory::new(format!("{part}.g_wide.g_bank[{bank}]"), "states", 4096, 49)).collect()
 }
 
-/// The memories of next states, one a bank, of which narrow words hold one, and the memory of their parities.
-fn narrow(part: &str, banks: usize, words: u32, bits: u32) -> [Vec<Memory>; 2] {
-    let next = |bank| Memory::new(format!("{part}.g_narrow.g_bank[{bank}]"), "next", words, bits);
-    let parities = Memory::new(format!("{part}.g_narrow"), "parities", words * banks as u32, 1);
-    [(0..banks).map(next).collect(), vec![parities]]
+/// The memories of the bits of next states, and the memory of their parities.
+fn narrow(part: &str, words: u32, bits: u32) -> Vec<Vec<Memory>> {
+    let bit = |bit| Memory::new(format!("{part}.g_narrow.g_part[0].g_bit[{bit}]"), "bits", words, 1);
+    let parities = Memory::new(format!("{part}.g_narrow"), "parities", words, 1);
+    (0..bits).map(bit).chain([parities]).map(|memory| vec![memory]).collect()
 }
 
 /// The memories of the scan, in groups: a text that is long enough reads a word of each group.
@@ -66,9 +66,9 @@ fn memories() -> Vec<Vec<Memory>> {
     }
     for unit in ["u_cards_gap", "u_accounts_gap"] {
         groups.push(classes(unit));
-        groups.extend(narrow(&format!("{unit}.u_next"), BANKS.0, 1024, 8));
+        groups.extend(narrow(&format!("{unit}.u_next"), 256 * 64, 8));
     }
-    groups.extend(narrow("u_cards.u_prefixes", BANKS.1, 2048, 9));
+    groups.extend(narrow("u_cards.u_prefixes", 512 * 16, 9));
     groups.push(single("u_cards", "lengths", 512, 54));
     groups.push(single("u_accounts", "left", 1024, 7));
     groups.push(single("u_classes", "ids", 64, 8));
