@@ -17,6 +17,7 @@ mod ingest;
 mod page;
 mod rows;
 mod run;
+mod stores;
 mod tables;
 mod trees;
 mod trust;

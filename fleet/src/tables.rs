@@ -10,8 +10,9 @@
 //! BUNDLE is the digest of the bundle's whole content, in hexadecimal.
 
 use crate::error::Error;
+use crate::stores;
 use datafusion::object_store::path::Path;
-use datafusion::object_store::{ObjectMeta, ObjectStore, ObjectStoreExt, parse_url};
+use datafusion::object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
 use futures::{StreamExt, TryStreamExt};
 use sha2::{Digest, Sha256};
 use std::fs;
@@ -60,8 +61,8 @@ impl Tables {
             let path = fs::canonicalize(place).map_err(|error| wrong(error.to_string()))?;
             Url::from_directory_path(path).map_err(|()| wrong("it has no URL".to_owned()))?
         };
-        let (store, root) = parse_url(&url).map_err(|error| wrong(error.to_string()))?;
-        Ok(Self { url, store: store.into(), root })
+        let (store, root) = stores::open(&url).map_err(|error| wrong(error.to_string()))?;
+        Ok(Self { url, store, root })
     }
 
     pub(crate) fn url(&self) -> &Url {

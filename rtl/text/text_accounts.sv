@@ -26,18 +26,36 @@ module text_accounts
   // ---- arithmetic by 97
   typedef logic [6:0] residue_t;
 
-  // `a + b` for an `a` below 97 and a `b` up to 97.
-  function automatic residue_t sum97(residue_t a, residue_t b);
-    logic [7:0] sum;
-    sum = 8'(a) + 8'(b);
-    return residue_t'(sum < 8'd97 ? sum : sum - 8'd97);
+  // A number `b` up to 97, and beside it what makes the highest bit of `a + more` say whether
+  // `a + b` reaches 97: two sums side by side are a shorter path than one after the other.
+  typedef struct packed {
+    logic [7:0] more;  // b + 31
+    residue_t value;
+  } addend_t;
+
+  function automatic addend_t addend(residue_t value);
+    return '{more: 8'(value) + 8'd31, value: value};
   endfunction
 
-  // A table of `start + i * step`: a multiplication or a division would be a long path.
+  // `a + b` for an `a` below 97.
+  function automatic residue_t sum97(residue_t a, addend_t b);
+    logic [7:0] less;
+    less = 8'(a) + b.more;
+    return less[7] ? less[6:0] : a + b.value;
+  endfunction
+
+  // Tables of `start + i * step`: a multiplication or a division would be a long path.
   typedef residue_t [127:0] multiples_t;
   function automatic multiples_t multiples(int unsigned start, int unsigned step);
     multiples_t values;
     for (int unsigned i = 0; i < 128; i++) values[i] = residue_t'((start + i * step) % 97);
+    return values;
+  endfunction
+  typedef addend_t [31:0] addends_t;
+  function automatic addends_t addends(int unsigned start, int unsigned step);
+    addends_t values;
+    for (int unsigned i = 0; i < 32; i++)
+      values[i] = addend(residue_t'((start + i * step) % 97));
     return values;
   endfunction
 
@@ -48,9 +66,9 @@ module text_accounts
   // 18 (1 - k) (mod 97), where k is 9 a + 3 b + 10 c + d. 10^4 is 9, 10^2 is 3, and the inverse of
   // 10^6 is 18. Letters count from 1 here; their values begin with 10.
   localparam multiples_t OfFirst = multiples(18 + 32 * 9, 32);
-  localparam multiples_t OfSecond = multiples(43 * 9, 43);
-  localparam multiples_t OfThird = multiples(0, 14);
-  localparam multiples_t OfFourth = multiples(0, 79);
+  localparam addends_t OfSecond = addends(43 * 9, 43);
+  localparam addends_t OfThird = addends(0, 14);
+  localparam addends_t OfFourth = addends(0, 79);
 
   // ---- groups
   localparam groups_t OneCharacter = '{first: 6'd1, closed: 1'b0, room: 6'd0};
@@ -76,14 +94,14 @@ module text_accounts
   item_e kind_q;
   logic is_digit, is_letter, is_digit_q, is_letter_q;
   logic [4:0] letter_q;
-  logic [5:0] value_q;  // Of a digit 0 to 9, of a letter 10 to 35.
+  addend_t value_q;  // Of a digit 0 to 9, of a letter 10 to 35.
   assign is_digit = item_i.data inside {[8'h30 : 8'h39]};
   assign is_letter = item_i.data inside {[8'h41 : 8'h5a], [8'h61 : 8'h7a]};
   always_ff @(posedge clk_i) begin
     is_digit_q <= is_digit;
     is_letter_q <= is_letter;
     letter_q <= item_i.data[4:0];
-    value_q <= is_digit ? 6'(item_i.data[3:0]) : 6'(item_i.data[4:0]) + 6'd9;
+    value_q <= addend(is_digit ? 7'(item_i.data[3:0]) : 7'(item_i.data[4:0]) + 7'd9);
     kind_q <= rst_i ? ItemNone : item_i.kind;
   end
 
@@ -113,6 +131,8 @@ module text_accounts
   logic goes_on, placed, over, adjacent;
   logic [Candidates-1:0] ends;
   residue_t [Candidates-1:0] last;
+  logic [4:0] digit;
+  assign digit = 5'(value_q.value[3:0]);
   assign adjacent = state_q.adjacent;
 
   always_comb begin
@@ -132,7 +152,7 @@ module text_accounts
     for (int unsigned i = 0; i < Candidates; i++) begin
       last[i] = sum97(
           is_digit_q ? ByTen[state_q.candidates[i].remainder]
-              : ByHundred[state_q.candidates[i].remainder], 7'(value_q));
+              : ByHundred[state_q.candidates[i].remainder], value_q);
       goes_on = is_regular(state_q.candidates[i].groups.closed,
                            state_q.candidates[i].groups.room, adjacent);
       ends[i] = goes_on && state_q.candidates[i].left == 6'd1;
@@ -147,9 +167,9 @@ module text_accounts
     end
 
     // ---- what may begin one
-    target = is_letter_q ? sum97(OfFirst[7'(state_q.letter)], OfSecond[7'(letter_q)])
-        : sum97(head.target, head.length[0] ? OfFourth[7'(value_q[3:0])]
-            : OfThird[7'(value_q[3:0])]);
+    target = is_letter_q ? sum97(OfFirst[7'(state_q.letter)], OfSecond[letter_q])
+        : sum97(head.target, head.length[0] ? OfFourth[digit]
+            : OfThird[digit]);
     state_d.head = '0;
     state_d.letter = is_letter_q ? letter_q : '0;
     if (state_q.letter != '0 && is_letter_q)

@@ -3,7 +3,9 @@
 use super::codec::{LogicalCodec, PhysicalCodec};
 use super::{MESSAGE, Ready, SchedulerAddress, check_bind, host_of, probe, stop_signal};
 use crate::error::Error;
+use crate::stores::Stores;
 use arrow_flight::flight_service_server::FlightServiceServer;
+use ballista_core::RuntimeProducer;
 use ballista_core::config::TaskSchedulingPolicy;
 use ballista_core::error::BallistaError;
 use ballista_core::extension::ballista_scalar_functions;
@@ -16,7 +18,7 @@ use ballista_executor::health::ExecutorHealth;
 use datafusion::error::DataFusionError;
 use futures::future::LocalBoxFuture;
 use std::net::{SocketAddr, TcpListener};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tempfile::TempDir;
@@ -159,6 +161,7 @@ fn config(
         vcores: options.threads.max(1),
         task_scheduling_policy: TaskSchedulingPolicy::PushStaged,
         work_dir: Some(folder.path().display().to_string()),
+        override_runtime_producer: Some(runtime(folder.path())),
         // A result whose client is gone is removed in the end.
         job_data_ttl_seconds: 24 * 3600,
         job_data_clean_up_interval_seconds: 3600,
@@ -172,6 +175,12 @@ fn config(
         health,
         ..ExecutorProcessConfig::default()
     })
+}
+
+/// The environment of queries: their files are in the work folder, and their stores are ours.
+fn runtime(folder: &Path) -> RuntimeProducer {
+    let folder = folder.display().to_string();
+    Arc::new(move |_| Ok(Arc::new(Stores::runtime().with_temp_file_path(folder.clone()).build()?)))
 }
 
 /// The functions that plans name: those of the engine, and ours.

@@ -3,12 +3,14 @@
 use super::codec::{LogicalCodec, PhysicalCodec};
 use super::{MESSAGE, Ready, check_bind, host_of, register, stop_signal};
 use crate::error::Error;
+use crate::stores::Stores;
 use ballista_core::config::TaskSchedulingPolicy;
 use ballista_core::error::BallistaError;
 use ballista_core::utils::default_session_builder;
 use ballista_scheduler::cluster::BallistaCluster;
 use ballista_scheduler::config::SchedulerConfig;
 use ballista_scheduler::scheduler_process::{create_scheduler, start_grpc_service_with_listener};
+use datafusion::execution::session_state::SessionStateBuilder;
 use datafusion::prelude::SessionConfig;
 use datafusion_proto::protobuf::{LogicalPlanNode, PhysicalPlanNode};
 use futures::future::LocalBoxFuture;
@@ -56,7 +58,9 @@ async fn serve(options: &SchedulerOptions, ready: &Ready) -> Result<(), Error> {
         // Each finished job holds its plan until then.
         finished_job_state_clean_up_interval_seconds: 600,
         override_session_builder: Some(Arc::new(|config: SessionConfig| {
-            let mut state = default_session_builder(config)?;
+            let state = default_session_builder(config)?;
+            let runtime = Arc::new(Stores::runtime().build()?);
+            let mut state = SessionStateBuilder::new_from_existing(state).with_runtime_env(runtime).build();
             register(&mut state)?;
             Ok(state)
         })),
