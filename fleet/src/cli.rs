@@ -47,7 +47,8 @@ struct Cli {
 enum Command {
     /// Write bundles, tickets and notes into tables
     #[command(after_help = "Examples:\n  fleet ingest bundles/* --to tables\n  \
-        fleet ingest bundle.tar --ticket ticket.cose --note 00000000.note --to file:///srv/tables")]
+        fleet ingest bundle.tar --ticket ticket.cose --note 00000000.note --to file:///srv/tables\n  \
+        fleet ingest bundles/* --to s3://evidence/tables")]
     Ingest(IngestArgs),
     /// Verify all bundles in the tables, and compare them with each other and with the tables
     ///
@@ -92,7 +93,10 @@ struct IngestArgs {
     /// A note that a witness gives by itself; repeat for more
     #[arg(long, value_name = "FILE")]
     note: Vec<PathBuf>,
-    /// Where the tables are: a folder, which is created, or a file URL
+    /// Where the tables are: a folder, which is created, a file URL, or `s3://BUCKET/PATH`
+    ///
+    /// The service and the credentials of a bucket come from the environment: AWS_ENDPOINT_URL, AWS_REGION,
+    /// AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY; for http://, also AWS_ALLOW_HTTP=true.
     #[arg(long, value_name = "URL|DIR")]
     to: String,
 }

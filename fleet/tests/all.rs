@@ -1,6 +1,7 @@
 //! One program for all tests, so that the engine is linked once.
 #![cfg(test)]
 
+mod buckets;
 #[cfg(feature = "cluster")]
 mod cluster;
 mod contradictions;

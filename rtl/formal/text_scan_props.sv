@@ -152,9 +152,9 @@ module text_scan_props
         || (odd[9] && takes && dut.tables.accounts && dut.item.data == at[7:0])
         || (odd[1] && dut.u_accounts.kind_q == ItemByte && !dut.u_accounts.dead_i
             && dut.u_accounts.is_letter_q && dut.u_accounts.state_q.letter != '0
-            && {dut.u_accounts.state_q.letter, dut.u_accounts.letter_q} == at[9:0])
-        || (odd[2] && dut.u_cards.shift_q[0] && dut.u_cards.prefix == at[8:0]);
-    three = (odd[10] && dut.u_cards_gap.u_next.read_i && !start
+            && {dut.u_accounts.state_q.letter, dut.u_accounts.letter_q} == at[9:0]);
+    three = (odd[2] && dut.u_cards.shift_q[0] && dut.u_cards.prefix == at[8:0])
+        || (odd[10] && dut.u_cards_gap.u_next.read_i && !start
             && {dut.u_cards_gap.u_next.state_o, dut.u_cards_gap.u_next.class_i} == at[8:0])
         || (odd[8] && dut.u_accounts_gap.u_next.read_i && !start
             && {dut.u_accounts_gap.u_next.state_o, dut.u_accounts_gap.u_next.class_i} == at[8:0]);

@@ -145,7 +145,9 @@ module text_cards
     lengths_q <= lengths[prefix];
   end
 
-  logic [1:0] shift_q, clear_q;
+  logic lengths_odd_q;  // Beside `shift_q[2]`.
+  logic [2:0] shift_q;
+  logic [1:0] clear_q;
   logic [CardLengths-1:0] may_q;
   logic [CardLengths-1:0][LongestCard-1:0] begins_q, begins_d;
   logic begun;
@@ -172,14 +174,15 @@ module text_cards
       state_q <= cards_start();
     end else begin
       check_q <= is_byte && is_digit && !dead_i;
-      shift_q <= {shift_q[0], is_byte && is_digit};
+      shift_q <= {shift_q[1:0], is_byte && is_digit};
+      lengths_odd_q <= ^lengths_q;
       clear_q <= {clear_q[0], clear};
       ended_q <= {ended_q[0], ended};
       may_q <= right & in_groups;
       state_q <= state_d;
       begins_q <= begins_d;
       found_o <= ended_q[1] || begun;
-      changed_o <= prefix_changed || (shift_q[1] && ^lengths_q);
+      changed_o <= prefix_changed || (shift_q[2] && lengths_odd_q);
       if (start_i) begin
         state_q <= state_i;
         begins_q <= state_i.begins;
