@@ -41,25 +41,25 @@ module text_engine_props
   );
 
   // ---- the last clocks, the latest first
-  item_e [5:0] kinds_q;
-  logic [3:0] starts_q;
-  logic [2:0][1:0] states_q;
+  item_e [6:0] kinds_q;
+  logic [4:0] starts_q;
+  logic [3:0][1:0] states_q;
   always_ff @(posedge clk) begin
-    kinds_q <= rst ? {6{ItemNone}} : {kinds_q[4:0], item.kind};
-    starts_q <= rst ? '0 : {starts_q[2:0], start};
-    states_q <= {states_q[1:0], state[1:0]};
+    kinds_q <= rst ? {7{ItemNone}} : {kinds_q[5:0], item.kind};
+    starts_q <= rst ? '0 : {starts_q[3:0], start};
+    states_q <= {states_q[2:0], state[1:0]};
   end
   logic under_way, items_under_way;
   always_comb begin
     items_under_way = 1'b0;
-    for (int unsigned i = 0; i < 6; i++) if (kinds_q[i] != ItemNone) items_under_way = 1'b1;
+    for (int unsigned i = 0; i < 7; i++) if (kinds_q[i] != ItemNone) items_under_way = 1'b1;
     under_way = items_under_way || starts_q != '0;
     assume (item.kind != item_e'(2'd3));
     if (start) assume (!items_under_way && item.kind == ItemNone);
     if (write.valid) assume (!under_way && !start && item.kind == ItemNone);
   end
 
-  // The report of the state three clocks ago, and two clocks ago.
+  // The report of the state four clocks ago, and three clocks ago.
   typedef struct packed {
     classes_t at_end;
     classes_t ended;
@@ -69,7 +69,7 @@ module text_engine_props
   for (genvar i = 0; i < 2; i++) begin : g_report
     logic [8:0] row;
     logic [2:0][EngineClasses:0] entry;
-    assign row = dut.row_of[states_q[i+1]];
+    assign row = dut.row_of[states_q[i+2]];
     assign entry = dut.rows[row[8:1]];
     assign report[i] = '{
         now: entry[0][EngineClasses:1],
@@ -83,8 +83,8 @@ module text_engine_props
   logic was_started_q;
   always_ff @(posedge clk) begin
     if (rst) known_q <= '0;
-    else if (starts_q[2]) known_q <= report[0].at_end;
-    else if (kinds_q[4] == ItemByte) known_q <= '0;
+    else if (starts_q[3]) known_q <= report[0].at_end;
+    else if (kinds_q[5] == ItemByte) known_q <= '0;
     known_before_q <= known_q;
     was_started_q <= started;
   end
@@ -92,8 +92,8 @@ module text_engine_props
   classes_t expected;
   always_comb begin
     expected = '0;
-    if (kinds_q[5] == ItemByte) expected = report[1].now | (report[1].ended & ~known_before_q);
-    if (kinds_q[5] == ItemEnd) expected = report[1].at_end;
+    if (kinds_q[6] == ItemByte) expected = report[1].now | (report[1].ended & ~known_before_q);
+    if (kinds_q[6] == ItemEnd) expected = report[1].at_end;
   end
 
   always_comb begin
@@ -105,8 +105,8 @@ module text_engine_props
       assert (dut.known_q == known_q);
 
       // ---- not vacuous
-      cover (kinds_q[5] == ItemByte && report[1].ended == 16'h8003 && found == 16'h8001);
-      cover (kinds_q[5] == ItemEnd && found == 16'h8001);
+      cover (kinds_q[6] == ItemByte && report[1].ended == 16'h8003 && found == 16'h8001);
+      cover (kinds_q[6] == ItemEnd && found == 16'h8001);
     end
   end
 endmodule

@@ -161,12 +161,12 @@ module text_scan_props
     four = odd[3] && dut.u_cards.u_prefixes.read_i && !dut.u_cards.u_prefixes.start_i
         && {dut.u_cards.u_prefixes.state_o, dut.u_cards.u_prefixes.class_i} == at;
     if (!unused_engine) begin
-      two |= odd[5] && dut.g_engine[0].u_engine.state == at[1:0]
-          && (dut.g_engine[0].u_engine.kind_q[2] != ItemNone
-              || dut.g_engine[0].u_engine.start_q[0]);
-      three |= odd[4] && dut.g_engine[0].u_engine.row_q[8:1] == at[7:0]
+      two |= odd[5] && dut.g_engine[0].u_engine.state_q == at[1:0]
           && (dut.g_engine[0].u_engine.kind_q[3] != ItemNone
               || dut.g_engine[0].u_engine.start_q[1]);
+      three |= odd[4] && dut.g_engine[0].u_engine.row_q[8:1] == at[7:0]
+          && (dut.g_engine[0].u_engine.kind_q[4] != ItemNone
+              || dut.g_engine[0].u_engine.start_q[2]);
       three |= odd[7] && takes && dut.item.data == at[7:0];
       four |= odd[6] && dut.g_engine[0].u_engine.u_automaton.u_next.read_i && !start
           && {dut.g_engine[0].u_engine.u_automaton.u_next.state_o,

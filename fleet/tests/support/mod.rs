@@ -8,6 +8,7 @@
     reason = "test support: a broken scene must stop the test, and each test binary uses a part of it"
 )]
 
+pub(crate) mod bucket;
 #[cfg(feature = "cluster")]
 pub(crate) mod cluster;
 
