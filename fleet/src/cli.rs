@@ -95,8 +95,8 @@ struct IngestArgs {
     note: Vec<PathBuf>,
     /// Where the tables are: a folder, which is created, a file URL, or `s3://BUCKET/PATH`
     ///
-    /// The service and the credentials of a bucket come from the environment: AWS_ENDPOINT_URL, AWS_REGION,
-    /// AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY; for http://, also AWS_ALLOW_HTTP=true.
+    /// Address and credentials of the service that has the bucket come from the environment: AWS_ENDPOINT_URL,
+    /// AWS_REGION, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY; for http://, also AWS_ALLOW_HTTP=true.
     #[arg(long, value_name = "URL|DIR")]
     to: String,
 }

@@ -9,8 +9,8 @@ use portcullis_fleet_core::WorkError;
 use std::path::PathBuf;
 
 /// What to do about an address outside the loopback interface.
-const NETWORK: &str = "whoever reaches a port can run queries and read files with the rights of the process, and can \
-    change answers. Use loopback, or say `--allow-network` on a network that only the auditor reaches";
+const NETWORK: &str = "whoever reaches a port can run queries, can read files and use buckets with the rights of the \
+    process, and can change answers. Use loopback, or say `--allow-network` on a network that only the auditor reaches";
 
 /// Why a command could not be completed.
 #[derive(Debug, thiserror::Error)]

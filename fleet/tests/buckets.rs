@@ -1,4 +1,4 @@
-//! Tables in an S3-compatible store.
+//! Tables in a bucket of an S3-compatible service.
 
 use crate::support::Scene;
 use crate::support::bucket::{Bucket, SECRET, environment};
@@ -88,7 +88,34 @@ fn a_wrong_secret_or_bucket_is_an_error() {
     }
 }
 
-/// The processes of a cluster open the store themselves.
+#[test]
+fn places_that_no_store_has_are_errors() {
+    let (scene, _, service) = scene();
+    for place in [
+        "https://s3.eu-central-1.amazonaws.com/evidence/tables",
+        "memory:///tables",
+        "gs://evidence/tables",
+        "s3://evidence/tables?x=1",
+        "s3://user@evidence/tables",
+    ] {
+        let output = fleet(&scene, service, SECRET, &["ingest", "3", "--to", place]);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{place}: {said}");
+        assert!(said.contains("write a folder, file:///PATH or s3://BUCKET/PATH"), "{place}: {said}");
+    }
+    // Without credentials, the network is not asked for some.
+    let output = Command::new(env!("CARGO_BIN_EXE_fleet"))
+        .env("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+        .args(["audit", TABLES, "--trust", "trust"])
+        .current_dir(scene.folder.path())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("no credentials: set one of AWS_ACCESS_KEY_ID"), "{said}");
+}
+
+/// The processes of a cluster open the bucket themselves.
 #[cfg(feature = "cluster")]
 #[test]
 fn a_cluster_reads_a_bucket() {

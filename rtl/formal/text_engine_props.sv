@@ -1,9 +1,9 @@
 // What is proved of an engine, without bound: which classes it finds, for any tables and any states
-// of its automaton. Six clocks after a byte it finds the classes whose match ends with the byte, or
-// ended before it, by the report of the state behind the byte. Six clocks after an end it finds the
-// classes whose match ends if the text does. It finds nothing at other times. Behind the first byte
-// of an entry it leaves out, of what ended before the byte, what the state at the start reports as
-// found if the text ends.
+// of its automaton. Seven clocks after a byte it finds the classes whose match ends with the byte,
+// or ended before it, by the report of the state behind the byte. Seven clocks after an end it
+// finds the classes whose match ends if the text does. It finds nothing at other times. Behind the
+// first byte of an entry it leaves out, of what ended before the byte, what the state at the start
+// reports as found if the text ends.
 //
 // Four states and 2 classes of bytes; the automaton is any. Assumed, as the module asks: a start
 // and a write only while nothing is under way, no item beside a start.

@@ -238,6 +238,9 @@ module text_scan_props
       end
 
       if (due_q || was_changed_q) assert (changed);
+      // No report is under way when nothing else is.
+      if (!scans)
+        assert (!(one || two || two_q || three || three_q != '0 || four || four_q != '0));
       if (was_cleared_q) assert (!changed);
       // A write stores its entry.
       case (write_q.memory)
@@ -284,6 +287,7 @@ module text_scan_props
       cover (was_idle_q && complete && !utf8);
       cover (was_start_q && !was_new_q && state != '0);
       cover (two_q && changed);
+      cover (four_q[2] && changed);
     end
   end
 endmodule

@@ -5,7 +5,7 @@
 // number have the same size; only the last may be smaller. If a fourth number begins while three
 // are being read, it is reported as found.
 //
-// Latency: the state three clocks after an item, `found_o` three. `changed_o` three clocks after an
+// Latency: the state four clocks after an item, `found_o` three. `changed_o` three clocks after an
 // item for which an entry was read without its parity.
 // After reset: nothing is under way.
 // Duties of the caller: no start and no write while an item is under way.

@@ -6,13 +6,13 @@
 //
 // A large memory has banks of four byte classes with wide words, because a block of UltraRAM does
 // not become deeper than 4,096 words. A small one has a memory for each bit of a state, as deep as
-// block RAM becomes, so that few are joined.
+// block RAM becomes on an ECP5, so that few are joined.
 //
-// Latency: `state_o` one clock after `read_i` or `start_i`; it holds. `changed_o` three clocks after
-// a `read_i` whose word did not have its parity, for one clock.
+// Latency: `state_o` one clock after `read_i` or `start_i`; it holds. `changed_o` three clocks
+// after a `read_i` whose word did not have its parity, for one clock.
 // After reset: state 0; contents arbitrary.
-// Duties of the caller: no start beside a read; no write beside a read; a state's classes written
-// in their order.
+// A start beside a read is a start alone.
+// Duties of the caller: no write beside a read; a state's classes written in their order.
 module text_next #(
     parameter int unsigned States = 4096,     // Power of two, 2 to 4096.
     parameter int unsigned ByteClasses = 64,  // Power of two, 2 to 64.
@@ -46,7 +46,7 @@ module text_next #(
     if (rst_i) start_q <= '0;
     else if (start_i) start_q <= state_i;
     else if (read_i) start_q <= '0;
-    read_q <= read_i && !rst_i;
+    read_q <= read_i && !start_i && !rst_i;
     due_q <= read_q && !rst_i;
     odd_q <= odd;
     changed_o <= due_q && !rst_i && (odd_q ^ parity_q);

@@ -90,8 +90,8 @@ impl SegmentEnds {
 }
 
 /// Digest of a bundle's whole content: BLAKE3 over length, name, size and BLAKE3 of each file, in the order of the
-/// names. It identifies the input of a unit of work. The evidence has no such digest, so this is the fastest hash that
-/// resists collisions: each audit reads every bundle once more for it. Errors: [`BundleError`].
+/// names. It identifies the input of a unit of work. No file of the evidence contains this digest, so it need not be
+/// SHA-256. BLAKE3 is faster, and each audit reads every bundle once more for it. Errors: [`BundleError`].
 pub fn digest(files: &dyn Files) -> Result<Hash, BundleError> {
     let mut all = blake3::Hasher::new();
     let mut buffer = vec![0; 1 << 18];

@@ -9,7 +9,8 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 struct NetworkArgs {
     /// Use an address that is not of the loopback interface. A cluster has no authentication and no encryption:
-    /// whoever reaches a port can run queries, read files with the rights of the processes, and change answers
+    /// whoever reaches a port can run queries, read files and use buckets with the rights of the processes, and change
+    /// answers
     #[arg(long)]
     allow_network: bool,
 }
@@ -81,7 +82,7 @@ mod with {
 
     /// What a process writes whose port is open to a network.
     const WARNING: &str = "warning: this port has no authentication and no encryption; whoever reaches it can run \
-        queries, read files with the rights of this process, and change answers";
+        queries, read files and use buckets with the rights of this process, and change answers";
 
     impl PlaceArgs {
         pub(in super::super) fn place(&self, program: &str) -> anyhow::Result<Place> {

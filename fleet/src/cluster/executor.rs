@@ -177,7 +177,7 @@ fn config(
     })
 }
 
-/// The environment of queries: their files are in the work folder, and their stores are ours.
+/// The environment of queries: temporary files go to the work folder, and [`Stores`] opens the places of tables.
 fn runtime(folder: &Path) -> RuntimeProducer {
     let folder = folder.display().to_string();
     Arc::new(move |_| Ok(Arc::new(Stores::runtime().with_temp_file_path(folder.clone()).build()?)))

