@@ -197,7 +197,7 @@ fn header(rows: &str) -> String {
          Alveo, on which nothing has been placed; there only the vendor's tool can say what is reached.\n\n\
          Gate and ring must reach {} MHz here; the hash core, the log, the registers and the parts of the text lane {} MHz.\n\
          The other modules have no required frequency. Shells run the card at half the clock of the bus, 125 MHz.\n\n\
-         The seed of a placement changes the frequency by up to a tenth. The seed is 1; a module that does not reach its\n\
+         Another seed of the placement can change a frequency by a tenth. The seed is 1; a module that does not reach its\n\
          required frequency is placed again with the next seeds, up to {SEEDS}, and its row says which one was taken.\n\n{routers}\
          | module | what | MHz | LUT4 | flip-flops | longest path |\n| --- | --- | --- | --- | --- | --- |\n",
         FLOOR / 10,
