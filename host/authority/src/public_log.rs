@@ -1,44 +1,42 @@
-//! The issuer's public log: every event, in a C2SP `tlog-tiles` log of static files that any web server can serve.
+//! Writes the issuer's public log (`portcullis_evidence::public_log`), which any web server can serve.
 //!
-//! ```text
-//! checkpoint                 the signed head of the log (C2SP tlog-checkpoint, Ed25519)
-//! tile/<level>/<tile>        256 hashes of RFC 9162's tree; a tile that is not full has the suffix .p/<hashes>
-//! tile/entries/<tile>        the entries below a tile of level 0, each after its length
-//! ```
-//!
-//! An entry has the hash of an event, not its body, because the body of a ticket names contexts and profiles. An event
-//! is in the log before the ticket leaves the issuer. So a store that was restored from an old backup, or a standby
-//! server that lacks events, is behind the log, and the issuer refuses to start on this store.
+//! An event is in the log before the ticket leaves the issuer. So a store that was restored from an old backup, or a
+//! standby server that lacks events, is behind the log, and the issuer refuses to start on this store.
 //!
 //! New tiles are on the disk before the checkpoint covers them; after a crash, the log is unchanged or longer. A
 //! writer has the log locked only while it appends, so several issuers and other commands can use one log.
+//!
+//! If a policy demands cosignatures of witnesses ([`PublicLog::demand`]), a new head is first written to `.next`, then
+//! cosigned, and then published as `checkpoint`. What a witness has seen is therefore never given up: after a crash, or
+//! if no quorum answers, the log goes on from `.next`.
+
+mod cosigners;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use base64ct::{Base64, Encoding};
-use ed25519_dalek::Signature;
-use portcullis_evidence::note::{Head, is_key_name, key_id};
+use cosigners::Cosigners;
+pub use cosigners::Missing;
+use portcullis_evidence::note::{Head, LogKey, Note, NoteError};
+pub(crate) use portcullis_evidence::public_log::Entry;
+use portcullis_evidence::public_log::{LogPolicy, TILE, tile_path};
 use portcullis_evidence::signing::{SigningError, StatementKey};
 use portcullis_evidence::ticket::Chain;
-use portcullis_evidence::tree::{self, Frontier, Hash};
+use portcullis_evidence::tree::{Hash, Tree};
 
 use crate::keys::Key;
-use crate::store::{self, Event, Kind};
+use crate::store::{self, Event};
 
-/// Number of hashes in a full tile.
-const WIDTH: usize = 256;
-/// Bytes of an entry.
-const ENTRY: usize = 118;
-/// Version of the entries.
-const VERSION: u8 = 1;
-/// The signature type of a log's own signature (C2SP signed-note).
-const ED25519: u8 = 1;
+/// The published head of the log.
+const CHECKPOINT: &str = "checkpoint";
+/// The head of the log that witnesses are asked to cosign.
+const NEXT: &str = ".next";
 /// Longest wait while another process has the log locked.
-const BUSY: Duration = Duration::from_secs(5);
+const BUSY: Duration = Duration::from_secs(10);
 /// Interval between two attempts to lock the log.
 const RETRY: Duration = Duration::from_millis(2);
 
@@ -60,6 +58,19 @@ pub enum PublicLogError {
          copy; bring back the newest one"
     )]
     Behind { seat: u16, place: u64, serial: u64 },
+    /// Witnesses cosign the log, and this writer does not know them.
+    #[error("witnesses cosign the public log: name them with `--log-policy`")]
+    Cosigned,
+    #[error("the policy of the public log: {0}")]
+    Policy(String),
+    /// Witnesses have seen more of this log than there is.
+    #[error(
+        "the public log is an old copy; bring back the newest one, with the files whose names begin with a dot: {0}"
+    )]
+    OldCopy(Missing),
+    /// The events are in the log. They are published as soon as a quorum cosigns.
+    #[error("the quorum of witnesses did not cosign the public log: {0}")]
+    Quorum(Missing),
     #[error(transparent)]
     Signing(#[from] SigningError),
 }
@@ -73,61 +84,10 @@ fn damaged_at(path: &Path, what: &'static str) -> PublicLogError {
     PublicLogError::Damaged { path: path.display().to_string(), what }
 }
 
-/// The entry of the log for one event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Entry {
-    pub(crate) chain: Chain,
-    /// Number of the event in the chain.
-    pub(crate) place: u64,
-    pub(crate) serial: u64,
-    pub(crate) kind: Kind,
-    /// Digest of the session's ticket.
-    pub(crate) ticket: Hash,
-    /// Hash of the event.
-    pub(crate) hash: Hash,
-}
-
-impl Entry {
-    pub(crate) fn of(event: &Event, place: u64, hash: Hash) -> Self {
-        let Event { chain, serial, kind, ticket, .. } = *event;
-        Self { chain, place, serial, kind, ticket, hash }
-    }
-
-    fn to_bytes(self) -> [u8; ENTRY] {
-        let mut bytes = [0; ENTRY];
-        let parts: [&[u8]; 8] = [
-            &[VERSION],
-            &self.chain.key,
-            &u32::from(self.chain.seat).to_be_bytes(),
-            &self.place.to_be_bytes(),
-            &self.serial.to_be_bytes(),
-            &[self.kind as u8],
-            &self.ticket,
-            &self.hash,
-        ];
-        bytes.iter_mut().zip(parts.concat()).for_each(|(to, from)| *to = from);
-        bytes
-    }
-
-    fn parse(bytes: &[u8]) -> Option<Self> {
-        let (version, rest) = bytes.split_first()?;
-        let (key, rest) = rest.split_first_chunk()?;
-        let (seat, rest) = rest.split_first_chunk()?;
-        let (place, rest) = rest.split_first_chunk()?;
-        let (serial, rest) = rest.split_first_chunk()?;
-        let (kind, rest) = rest.split_first()?;
-        let (ticket, hash) = rest.split_first_chunk()?;
-        let seat = u16::try_from(u32::from_be_bytes(*seat)).ok()?;
-        let entry = Self {
-            chain: Chain { key: *key, seat },
-            place: u64::from_be_bytes(*place),
-            serial: u64::from_be_bytes(*serial),
-            kind: Kind::of(i64::from(*kind)).ok()?,
-            ticket: *ticket,
-            hash: hash.try_into().ok()?,
-        };
-        (*version == VERSION).then_some(entry)
-    }
+/// The entry for an event at this place of its chain.
+pub(crate) fn entry(event: &Event, place: u64, hash: Hash) -> Entry {
+    let Event { chain, serial, kind, ticket, .. } = *event;
+    Entry { chain, place, serial, kind, ticket, hash }
 }
 
 /// A log in a folder.
@@ -135,18 +95,23 @@ impl Entry {
 /// Several processes can write it. Each takes the lock for one append, and first reads what the others have appended.
 pub(crate) struct PublicLog {
     folder: PathBuf,
-    name: String,
+    log: LogKey,
     key: Key,
+    /// `None` if the log is published without witnesses.
+    cosigners: Option<Cosigners>,
     contents: Contents,
+    /// Number of entries under the published checkpoint, if it has the signatures that it needs.
+    published: usize,
+    /// Whether the witnesses have confirmed that this log is the newest.
+    is_newest: bool,
 }
 
-/// The entries of a log, as of the last checkpoint that this process has read or written.
+/// The entries of a log, as of the last head that this process has read or written.
 #[derive(Default)]
 struct Contents {
     entries: Vec<Entry>,
-    tree: Frontier,
-    /// The hashes of each level: at level 0 of each entry, at higher levels of each full tile of the level below.
-    levels: Vec<Vec<Hash>>,
+    /// The tree over the entries. Threads that ask slow witnesses can have it for a while.
+    tree: Arc<Tree>,
     /// For each chain, the head after its last event in the log.
     ends: BTreeMap<Chain, store::Head>,
 }
@@ -161,11 +126,17 @@ pub(crate) struct LockedLog<'a> {
 impl PublicLog {
     /// The log in `folder`, which is made if it is not there. Errors: `name` cannot be the name of a log.
     pub(crate) fn new(folder: &Path, name: &str, key: Key) -> Result<Self, PublicLogError> {
-        if !is_key_name(name) {
-            return Err(PublicLogError::Name(name.to_owned()));
-        }
+        let log = LogKey::new(name, key.verifying_key()).map_err(|_| PublicLogError::Name(name.to_owned()))?;
         fs::create_dir_all(folder).map_err(at(folder))?;
-        Ok(Self { folder: folder.to_owned(), name: name.to_owned(), key, contents: Contents::default() })
+        let (folder, contents) = (folder.to_owned(), Contents::default());
+        Ok(Self { folder, log, key, cosigners: None, contents, published: 0, is_newest: false })
+    }
+
+    /// The same log, which is published only with the cosignatures that `policy` demands. Errors: the policy lacks the
+    /// URL of a witness.
+    pub(crate) fn demand(mut self, policy: LogPolicy) -> Result<Self, PublicLogError> {
+        self.cosigners = Some(Cosigners::new(policy, &self.log).map_err(PublicLogError::Policy)?);
+        Ok(self)
     }
 
     /// Locks the log, and reads and checks what other processes have appended. Errors: another process has it locked
@@ -182,7 +153,7 @@ impl PublicLog {
         }
         let known = self.contents.entries.len();
         if let Err(error) = self.read() {
-            // Forget what no checkpoint covers. The next call then compares with the same log again.
+            // Forget what no head covers. The next call then compares with the same log again.
             self.contents.shorten(known);
             return Err(error);
         }
@@ -194,12 +165,9 @@ impl PublicLog {
         self.contents.ends.get(&chain).copied().unwrap_or(store::Head::NEW)
     }
 
-    /// The key by which readers check the log (C2SP signed-note).
-    pub(crate) fn verifier_key(&self) -> String {
-        let public = self.key.verifying_key().to_bytes();
-        let id = u32::from_be_bytes(key_id(&self.name, ED25519, &public));
-        let key = [&[ED25519][..], &public].concat();
-        format!("{}+{id:08x}+{}", self.name, Base64::encode_string(&key))
+    /// The key by which readers check the log.
+    pub(crate) const fn verifier_key(&self) -> &LogKey {
+        &self.log
     }
 
     /// The error for a store that lacks an event of the log. `place` is the place of the event.
@@ -208,135 +176,154 @@ impl PublicLog {
         PublicLogError::Behind { seat: chain.seat, place, serial: entry.map_or(0, |entry| entry.serial) }
     }
 
-    /// The signed head of the log.
-    fn checkpoint(&self) -> Result<String, SigningError> {
-        let Contents { entries, tree, .. } = &self.contents;
-        let head = Head { origin: self.name.clone(), size: entries.len() as u64, root: tree.root() };
-        let text = head.text();
-        let id = key_id(&self.name, ED25519, self.key.verifying_key().as_bytes());
-        let signature = [&id[..], &self.key.signature(text.as_bytes())?.to_bytes()].concat();
-        Ok(format!("{text}\n\u{2014} {} {}\n", self.name, Base64::encode_string(&signature)))
+    /// The signed head of all entries.
+    fn signed_head(&self) -> Result<String, PublicLogError> {
+        let (size, origin) = (self.contents.tree.size(), self.log.name().to_owned());
+        let head = Head { origin, size, root: self.contents.tree.root(size).unwrap_or_default() };
+        self.log.sign(&head.text(), &self.key).map_err(|error| match error {
+            NoteError::Signing(error) => error.into(),
+            _ => PublicLogError::Name(self.log.name().to_owned()),
+        })
     }
 
-    /// The head of the log on the disk; `None` if there is no log yet.
-    fn read_head(&self) -> Result<Option<Head>, PublicLogError> {
-        let path = self.folder.join("checkpoint");
+    /// A signed head of the log on the disk, with its note; `None` if it is not there.
+    fn read_head(&self, file: &str) -> Result<Option<(Head, String)>, PublicLogError> {
+        let path = self.folder.join(file);
         let damaged = |what| damaged_at(&path, what);
-        let note = match fs::read_to_string(&path) {
+        let text = match fs::read_to_string(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            note => note.map_err(at(&path))?,
+            text => text.map_err(at(&path))?,
         };
-        let (text, signature) = note.split_once("\n\n").ok_or_else(|| damaged("it is no signed note"))?;
-        let text = format!("{text}\n");
-        let head = Head::parse(&text).map_err(|_| damaged("it is no head of a log"))?;
-        let signature = signature.strip_prefix(&format!("\u{2014} {} ", self.name)).and_then(|s| s.strip_suffix('\n'));
-        let signature = signature.and_then(|line| Base64::decode_vec(line).ok()).ok_or(PublicLogError::Signature)?;
-        let id = key_id(&self.name, ED25519, self.key.verifying_key().as_bytes());
-        let signature = signature.strip_prefix(&id[..]).and_then(|bytes| Signature::from_slice(bytes).ok());
-        let signed = signature
-            .is_some_and(|signature| self.key.verifying_key().verify_strict(text.as_bytes(), &signature).is_ok());
-        if !signed || head.origin != self.name {
+        let note = Note::parse_head(&text).map_err(|_| damaged("it is no signed note"))?;
+        let head = Head::parse(note.text).map_err(|_| damaged("it is no head of a log"))?;
+        if note.is_signed_by(&self.log) != Ok(true) || head.origin != self.log.name() {
             return Err(PublicLogError::Signature);
         }
-        Ok(Some(head))
+        if self.cosigners.is_none() && note.signatures() > 1 {
+            return Err(PublicLogError::Cosigned);
+        }
+        Ok(Some((head, text)))
     }
 
-    /// Reads the entries that the checkpoint on the disk covers and that are not known yet, and checks the root.
+    /// Reads the entries that the newest head on the disk covers and that are not known yet, and checks the roots.
     fn read(&mut self) -> Result<(), PublicLogError> {
-        let path = self.folder.join("checkpoint");
+        let path = self.folder.join(CHECKPOINT);
         let damaged = |what| damaged_at(&path, what);
         let known = self.contents.entries.len();
-        let Some(head) = self.read_head()? else {
-            return if known == 0 { Ok(()) } else { Err(damaged("it is not there any more")) };
-        };
-        let size = usize::try_from(head.size).map_err(|_| damaged("it is too long"))?;
+        let (public, next) = (self.read_head(CHECKPOINT)?, self.read_head(NEXT)?);
+        let size_of = |head: &Option<(Head, String)>| head.as_ref().map_or(0, |(head, _)| head.size);
+        if self.cosigners.is_none() && size_of(&next) > size_of(&public) {
+            return Err(PublicLogError::Cosigned);
+        }
+        if public.is_none() && next.is_none() && known > 0 {
+            return Err(damaged("it is not there any more"));
+        }
+        let sizes = [&public, &next].map(|head| usize::try_from(size_of(head)).unwrap_or(usize::MAX));
+        let size = sizes.into_iter().max().unwrap_or_default();
         if size < known {
             return Err(damaged("it covers fewer entries than before"));
         }
-        let tiles = if size == known { 0..0 } else { known / WIDTH..size.div_ceil(WIDTH) };
+        let tiles = if size == known { 0..0 } else { known / TILE..size.div_ceil(TILE) };
         for tile in tiles {
-            let width = (size - tile * WIDTH).min(WIDTH);
-            let path = self.tile("entries", tile, width);
+            let width = (size - tile * TILE).min(TILE);
+            let path = self.folder.join(tile_path("entries", tile, width));
             let bytes = fs::read(&path).map_err(at(&path))?;
-            let entries = bytes.chunks(2 + ENTRY);
+            let entries = Entry::from_tile(&bytes).ok_or_else(|| damaged_at(&path, "an entry of another form"))?;
             if entries.len() != width {
                 return Err(damaged_at(&path, "the number of its entries"));
             }
-            for entry in entries.skip(self.contents.entries.len() - tile * WIDTH) {
-                let entry = entry.strip_prefix(&(ENTRY as u16).to_be_bytes()).and_then(Entry::parse);
-                let entry = entry.ok_or_else(|| damaged_at(&path, "an entry of another form"))?;
+            for entry in entries.into_iter().skip(self.contents.entries.len() - tile * TILE) {
                 if !self.contents.push(entry) {
                     return Err(damaged_at(&path, "an entry that does not follow the one before it in its chain"));
                 }
             }
         }
-        if self.contents.tree.root() == head.root {
-            Ok(())
-        } else {
-            Err(damaged("its root is not that of the entries"))
+        for (head, _) in [&public, &next].into_iter().flatten() {
+            if self.contents.tree.root(head.size) != Some(head.root) {
+                return Err(damaged("its root is not that of the entries"));
+            }
         }
+        self.published = match &public {
+            Some((_, note)) if self.cosigners.as_ref().is_none_or(|cosigners| cosigners.has_quorum(note)) => sizes[0],
+            _ => 0,
+        };
+        Ok(())
     }
 
-    /// Writes what the log has beyond its first `published` entries, and the checkpoint over it.
-    fn write_from(&self, mut published: usize) -> Result<(), PublicLogError> {
-        let (mut full, mut tiles) = (Vec::new(), Vec::new());
-        let mut add_tile = |level: &str, tile: usize, width: usize, bytes: &[u8]| {
-            let path = self.tile(level, tile, width);
-            if width == WIDTH {
-                full.push(path.clone());
-            }
-            tiles.push((path, bytes.to_vec()));
-        };
-        for (tile, own) in self.contents.entries.chunks(WIDTH).enumerate().skip(published / WIDTH) {
-            let length = (ENTRY as u16).to_be_bytes();
-            let bundle = own.iter().flat_map(|entry| length.into_iter().chain(entry.to_bytes()));
-            add_tile("entries", tile, own.len(), &bundle.collect::<Vec<_>>());
+    /// Writes the tiles that the log has beyond its first `old` entries. No head covers them yet.
+    fn write_from(&self, mut old: usize) -> Result<(), PublicLogError> {
+        let mut tiles = Vec::new();
+        for (tile, own) in self.contents.entries.chunks(TILE).enumerate().skip(old / TILE) {
+            tiles.push((self.folder.join(tile_path("entries", tile, own.len())), Entry::to_tile(own)));
         }
-        for (level, hashes) in self.contents.levels.iter().enumerate() {
-            for (tile, own) in hashes.chunks(WIDTH).enumerate().skip(published / WIDTH) {
-                add_tile(&level.to_string(), tile, own.len(), own.as_flattened());
+        for (level, hashes) in self.contents.levels() {
+            for (tile, own) in hashes.chunks(TILE).enumerate().skip(old / TILE) {
+                let path = self.folder.join(tile_path(&level.to_string(), tile, own.len()));
+                tiles.push((path, own.as_flattened().to_vec()));
             }
-            published /= WIDTH;
+            old /= TILE;
         }
-        self.write_tiles(&tiles)?;
-        self.write(&self.folder.join("checkpoint"), self.checkpoint()?.as_bytes())?;
-        for tile in full {
-            // No checkpoint covers the earlier, partial tile any more, so it does not matter if its removal fails.
-            let mut partial = tile.into_os_string();
-            partial.push(".p");
-            let _ = fs::remove_dir_all(partial);
+        self.write_tiles(&tiles)
+    }
+
+    /// Asks the witnesses, once, whether they have seen more of the log than there is. A log that is an old copy must not
+    /// be signed with other entries than they have seen. Errors: [`PublicLogError::OldCopy`]; no quorum answers.
+    fn confirm(&mut self) -> Result<(), PublicLogError> {
+        if let Some(cosigners) = self.cosigners.as_ref().filter(|_| !self.is_newest) {
+            cosigners.confirm(&self.signed_head()?, &self.contents.tree).map_err(|missing| match missing {
+                missing if missing.is_ahead() => PublicLogError::OldCopy(missing),
+                missing => PublicLogError::Quorum(missing),
+            })?;
+            self.is_newest = true;
         }
         Ok(())
     }
 
-    /// The path of a tile. Its number is split into groups of three digits, each a part of the path; all but the last
-    /// begin with `x`.
-    fn tile(&self, level: &str, number: usize, width: usize) -> PathBuf {
-        let mut digits = vec![format!("{:03}", number % 1_000)];
-        let mut rest = number / 1_000;
-        while rest > 0 {
-            digits.insert(0, format!("x{:03}", rest % 1_000));
-            rest /= 1_000;
+    /// Publishes the head of all entries, whose tiles are written: with cosignatures, if a policy demands them.
+    fn publish(&mut self) -> Result<(), PublicLogError> {
+        let mut note = self.signed_head()?;
+        if let Some(cosigners) = &self.cosigners {
+            self.write(NEXT, note.as_bytes())?;
+            note = cosigners.collect(&note, &self.contents.tree).map_err(PublicLogError::Quorum)?;
         }
-        let mut path = self.folder.join("tile").join(level);
-        path.extend(digits);
-        if width == WIDTH {
-            return path;
-        }
-        path.as_mut_os_string().push(".p");
-        path.join(width.to_string())
+        self.write(CHECKPOINT, note.as_bytes())?;
+        let old = std::mem::replace(&mut self.published, self.contents.entries.len());
+        self.remove_partial_tiles(old);
+        Ok(())
     }
 
-    /// Writes tiles that no checkpoint covers yet, and returns when they and their folders are on the disk. The disk is
-    /// asked for all of them at the same time, which takes hardly longer than for one.
+    /// Removes the partial forms of the tiles that have become full since the log had `old` entries. No head covers them
+    /// any more, so it does not matter if a removal fails.
+    fn remove_partial_tiles(&self, mut old: usize) {
+        let full = |old: usize, new: usize| old / TILE..new / TILE;
+        let entries = full(old, self.contents.entries.len()).map(|tile| ("entries".to_owned(), tile));
+        let mut tiles: Vec<(String, usize)> = entries.collect();
+        for (level, hashes) in self.contents.levels() {
+            tiles.extend(full(old, hashes.len()).map(|tile| (level.to_string(), tile)));
+            old /= TILE;
+        }
+        for (level, tile) in tiles {
+            let mut partial = self.folder.join(tile_path(&level, tile, TILE)).into_os_string();
+            partial.push(".p");
+            let _ = fs::remove_dir_all(partial);
+        }
+    }
+
+    /// Writes tiles, and returns when they and their folders are on the disk. A tile that a head covers has this content
+    /// already, and is left as it is. The disk is asked for all of them at the same time, which takes hardly longer than
+    /// for one.
     fn write_tiles(&self, tiles: &[(PathBuf, Vec<u8>)]) -> Result<(), PublicLogError> {
         let (mut written, mut folders) = (Vec::new(), BTreeSet::new());
         for (path, bytes) in tiles {
             let folder = path.parent().unwrap_or(&self.folder);
-            let file = fs::create_dir_all(folder)
-                .and_then(|()| File::create(path))
-                .and_then(|mut file| file.write_all(bytes).map(|()| file))
-                .map_err(at(path))?;
+            let file = if fs::read(path).is_ok_and(|known| known == *bytes) {
+                File::open(path)
+            } else {
+                fs::create_dir_all(folder)
+                    .and_then(|()| File::create(path))
+                    .and_then(|mut file| file.write_all(bytes).map(|()| file))
+            };
+            let file = file.map_err(at(path))?;
             written.push((path.as_path(), file));
             folders.extend(folder.ancestors().take_while(|folder| folder.starts_with(&self.folder)));
         }
@@ -353,16 +340,15 @@ impl PublicLog {
         })
     }
 
-    /// Writes a file under a temporary name, and renames it after all of it is on the disk.
-    fn write(&self, path: &Path, bytes: &[u8]) -> Result<(), PublicLogError> {
-        let folder = path.parent().unwrap_or(&self.folder);
+    /// Writes a file of the folder under a temporary name, and renames it after all of it is on the disk.
+    fn write(&self, file: &str, bytes: &[u8]) -> Result<(), PublicLogError> {
+        let path = self.folder.join(file);
         let unfinished = self.folder.join(".unfinished");
-        let written = fs::create_dir_all(folder)
-            .and_then(|()| File::create(&unfinished))
+        let written = File::create(&unfinished)
             .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()))
-            .and_then(|()| fs::rename(&unfinished, path))
-            .and_then(|()| File::open(folder)?.sync_all());
-        written.map_err(at(path))
+            .and_then(|()| fs::rename(&unfinished, &path))
+            .and_then(|()| File::open(&self.folder)?.sync_all());
+        written.map_err(at(&path))
     }
 }
 
@@ -387,21 +373,32 @@ impl LockedLog<'_> {
         self.log.behind(chain, place)
     }
 
-    /// Appends entries; they are on the disk when it returns `Ok`. Errors: they could not be written, and the log is
-    /// as it was; an entry does not follow the log's last entry of its chain.
-    pub(crate) fn append(&mut self, entries: &[Entry]) -> Result<(), PublicLogError> {
-        if entries.is_empty() {
-            return Ok(());
+    /// Publishes the log again, with new cosignatures. Errors: as [`LockedLog::append`].
+    pub(crate) fn refresh(&mut self) -> Result<(), PublicLogError> {
+        match self.log.contents.entries.len() {
+            0 => Ok(()),
+            _ => self.log.publish(),
         }
+    }
+
+    /// Appends entries, and publishes all that is not published yet; the whole log is on the disk and has its signatures
+    /// when it returns `Ok`. Errors: the log is an old copy; [`PublicLogError::Quorum`], after which the entries can be in
+    /// the log and are not published; they could not be written, and the log is as it was; an entry does not follow the
+    /// log's last entry of its chain.
+    pub(crate) fn append(&mut self, entries: &[Entry]) -> Result<(), PublicLogError> {
+        let old = self.log.contents.entries.len();
+        if entries.is_empty() {
+            return if self.log.published == old { Ok(()) } else { self.log.publish() };
+        }
+        self.log.confirm()?;
         let contents = &mut self.log.contents;
-        let published = contents.entries.len();
         let written = if entries.iter().all(|entry| contents.push(*entry)) {
-            self.log.write_from(published)
+            self.log.write_from(old).and_then(|()| self.log.publish())
         } else {
             Err(damaged_at(&self.log.folder, "an event that does not follow it"))
         };
-        if written.is_err() {
-            self.log.contents.shorten(published);
+        if !matches!(written, Ok(()) | Err(PublicLogError::Quorum(_))) {
+            self.log.contents.shorten(old);
         }
         written
     }
@@ -415,31 +412,21 @@ impl Contents {
         }
         self.ends.insert(entry.chain, store::Head { size: entry.place + 1, hash: entry.hash });
         self.entries.push(entry);
-        let mut hash = tree::leaf(&entry.to_bytes());
-        self.tree.push(hash);
-        for level in 0.. {
-            if self.levels.len() == level {
-                self.levels.push(Vec::new());
-            }
-            let Some(hashes) = self.levels.get_mut(level) else { break };
-            hashes.push(hash);
-            if !hashes.len().is_multiple_of(WIDTH) {
-                break;
-            }
-            let tile = hashes.len() - WIDTH;
-            hash = tree::root(hashes.get(tile..).unwrap_or_default().iter().copied());
-        }
+        Arc::make_mut(&mut self.tree).push(entry.leaf());
         true
     }
 
-    /// Removes all entries but the first `size`. The trees cannot be shortened, so they are made again; this happens
-    /// only after an error.
+    /// Removes all entries but the first `size`.
     fn shorten(&mut self, size: usize) {
-        if size < self.entries.len() {
-            let kept = std::mem::take(self).entries;
-            kept.into_iter().take(size).for_each(|entry| {
-                let _ = self.push(entry);
-            });
-        }
+        self.entries.truncate(size);
+        Arc::make_mut(&mut self.tree).truncate(size as u64);
+        let end = |entry: &Entry| (entry.chain, store::Head { size: entry.place + 1, hash: entry.hash });
+        self.ends = self.entries.iter().map(end).collect();
+    }
+
+    /// The hashes of the tiles, by level: at level 0 of each entry, at higher levels of each full tile of the level below.
+    fn levels(&self) -> impl Iterator<Item = (usize, &[Hash])> {
+        let levels = (0..).map(|level| (level, self.tree.level(level * TILE.ilog2() as usize)));
+        levels.take_while(|(_, hashes)| !hashes.is_empty())
     }
 }

@@ -12,6 +12,7 @@ use std::path::Path;
 use ed25519_dalek::SigningKey;
 use portcullis_core::wire::Life;
 use portcullis_evidence::checkpoint::{Checkpoint, CheckpointError};
+use portcullis_evidence::public_log::LogPolicy;
 use portcullis_evidence::signing::{SigningError, StatementKey};
 use portcullis_evidence::ticket::{Chain, SELF_ISSUER, Ticket, TicketError};
 use sha2::{Digest, Sha256};
@@ -19,7 +20,7 @@ use zerocopy::IntoBytes;
 
 use crate::ca::Window;
 use crate::keys::Key;
-use crate::public_log::{Entry, PublicLog, PublicLogError};
+use crate::public_log::{Entry, PublicLog, PublicLogError, entry};
 use crate::shown::{self, ShownError};
 use crate::store::postgres::Postgres;
 use crate::store::{self, Event, Events, Head, Kind, StoreError, StoreUrl};
@@ -189,22 +190,28 @@ impl Issuer {
         })
     }
 
-    /// From now on, publishes every event in the log in `folder` before the issuer answers. Appends the events that the
-    /// log lacks. Errors: [`PublicLogError::Behind`] if the store lacks an event of the log; errors of the log.
-    pub fn publish(&mut self, folder: &Path) -> Result<(), IssueError> {
+    /// From now on, publishes every event in the log in `folder` before the issuer answers; with `policy`, only with the
+    /// cosignatures that it demands. Appends the events that the log lacks. Errors: [`PublicLogError::Behind`] if the
+    /// store lacks an event of the log; errors of the log.
+    pub fn publish(&mut self, folder: &Path, policy: Option<LogPolicy>) -> Result<(), IssueError> {
         let mut log = PublicLog::new(folder, &self.name, self.key.clone())?;
-        let mut locked = log.lock()?;
+        if let Some(policy) = policy {
+            log = log.demand(policy)?;
+        }
+        // Even if this fails, nothing is issued from now on that is not in the log.
+        let Self { store, log: own, .. } = self;
+        let mut locked = own.insert(log).lock()?;
         // The store is read after the log is locked. So an event that another issuer publishes is in the store, too.
         let mut stored = BTreeMap::new();
         let mut head = Head::NEW;
         let mut chain = None;
-        for event in self.store.all()? {
+        for event in store.all()? {
             if chain.replace(event.chain) != Some(event.chain) {
                 head = Head::NEW;
             }
             let place = head.size;
             head = event.head(&head);
-            stored.insert((event.chain, place), Entry::of(&event, place, head.hash));
+            stored.insert((event.chain, place), entry(&event, place, head.hash));
         }
         for entry in locked.entries() {
             let Entry { chain, place, serial, .. } = *entry;
@@ -212,10 +219,15 @@ impl Issuer {
                 return Err(PublicLogError::Behind { seat: chain.seat, place, serial }.into());
             }
         }
-        locked.append(&stored.into_values().collect::<Vec<_>>())?;
-        drop(locked);
-        self.log = Some(log);
-        Ok(())
+        Ok(locked.append(&stored.into_values().collect::<Vec<_>>())?)
+    }
+
+    /// Publishes the log again, so that its cosignatures are of now. Errors: as [`Issuer::publish`].
+    pub fn refresh(&mut self) -> Result<(), IssueError> {
+        match &mut self.log {
+            Some(log) => Ok(log.lock()?.refresh()?),
+            None => Ok(()),
+        }
     }
 
     /// Checks that the store answers, and that it has every event of the public log. Errors: it does not answer;
@@ -235,7 +247,7 @@ impl Issuer {
     /// The key by which readers check the public log; `None` if the issuer has no public log.
     #[must_use]
     pub fn log_key(&self) -> Option<String> {
-        self.log.as_ref().map(PublicLog::verifier_key)
+        self.log.as_ref().map(|log| log.verifier_key().to_string())
     }
 
     /// Issues the next ticket of a card; returns its COSE message. Errors: [`IssueError::Pending`] until the previous
@@ -421,7 +433,8 @@ impl Issuer {
             log.behind(chain, last)
         })?;
         if missing.is_empty() {
-            return Ok(());
+            // An earlier event may still wait for its cosignatures.
+            return Ok(log.append(&[])?);
         }
         for (other, head) in store.heads()? {
             let end = log.end(other);
@@ -448,7 +461,7 @@ fn missing(store: &mut dyn Events, chain: Chain, end: &Head) -> Result<Option<Ve
         if head.hash != hash {
             return Err(StoreError::Damaged("the hash of an event is wrong").into());
         }
-        missing.push(Entry::of(&event, place, hash));
+        missing.push(entry(&event, place, hash));
     }
     Ok(Some(missing))
 }

@@ -13,6 +13,7 @@
 //! serial, both signed by the card, prove a reset. The second checkpoint is stored, and [`Witness::forks`] lists both.
 
 pub mod client;
+mod cosign;
 mod http;
 mod log;
 mod post;
@@ -24,7 +25,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use ed25519_dalek::VerifyingKey;
 use portcullis_core::wire::{LaneHead, Life};
 use portcullis_evidence::checkpoint::{Checkpoint, root_of_heads};
-use portcullis_evidence::note::{Head, NoteError, WitnessEntry, WitnessKey, WitnessProof, cosign};
+use portcullis_evidence::note::{self, ORIGIN};
+use portcullis_evidence::note::{Head, LogKey, NoteError, WitnessEntry, WitnessKey, WitnessProof};
 use portcullis_evidence::signing::StatementKey;
 use portcullis_evidence::ticket::{Chain, SignedTicket, Ticket, TicketError, TicketIssuer};
 use portcullis_evidence::tree::{self, Hash};
@@ -34,6 +36,7 @@ use zerocopy::{FromBytes, IntoBytes};
 use crate::keys::Key;
 use crate::shown::{self, ShownError};
 use crate::store::{StoreError, file};
+pub use cosign::{AddCheckpoint, CosignRefusal, Split};
 pub use http::{HttpError, read_head};
 use log::Log;
 pub use post::{LanePost, MAX_BODY, Post};
@@ -41,7 +44,11 @@ pub use post::{LanePost, MAX_BODY, Post};
 /// `application_id`, "PTCX". Stores of the older version ("PTCW") contain the root of one lane; stores of this version
 /// contain the heads of all lanes.
 const APPLICATION: i32 = 0x5054_4358;
-const STEPS: [file::Step; 2] = [|work| Ok(work.execute_batch(FIRST)?), |work| Ok(work.execute_batch(SEATS)?)];
+const STEPS: [file::Step; 3] = [
+    |work| Ok(work.execute_batch(FIRST)?),
+    |work| Ok(work.execute_batch(SEATS)?),
+    |work| Ok(work.execute_batch(cosign::TABLES)?),
+];
 const FIRST: &str = "
 CREATE TABLE log (
   key BLOB PRIMARY KEY CHECK (length(key) = 32),
@@ -225,6 +232,8 @@ pub struct Witness {
     key: Key,
     name: WitnessKey,
     issuers: Vec<VerifyingKey>,
+    /// Other logs that the witness cosigns.
+    logs: Vec<LogKey>,
 }
 
 struct CheckedPost {
@@ -254,7 +263,16 @@ impl Witness {
     ) -> Result<Self, InternalError> {
         let key = key.into();
         let name = WitnessKey::new(name, key.verifying_key())?;
-        Ok(Self { database: Mutex::new(file::open(path, APPLICATION, &STEPS)?), key, name, issuers })
+        Ok(Self { database: Mutex::new(file::open(path, APPLICATION, &STEPS)?), key, name, issuers, logs: Vec::new() })
+    }
+
+    /// The same witness, which also cosigns these logs. Errors: a log with the name of a card's log. Only the witness
+    /// itself keeps such logs, and whoever could sign in their name could say what the witness saw.
+    pub fn cosigner_of(self, logs: Vec<LogKey>) -> Result<Self, NoteError> {
+        match logs.iter().find(|log| log.name().starts_with(ORIGIN)) {
+            Some(log) => Err(NoteError::Key(log.name().to_owned(), "name of a log other than those of cards")),
+            None => Ok(Self { logs, ..self }),
+        }
     }
 
     /// Name and public key, for trust stores.
@@ -372,7 +390,7 @@ impl Witness {
         let (path, root) = log.append(tree::leaf(&entry.to_bytes()));
         log.time = time;
         let text = Head::of_chain(ticket.chain(), log.size, root).text();
-        let signature = cosign(&text, self.name.name(), &self.key, time).map_err(InternalError::from)?;
+        let signature = note::cosign(&text, self.name.name(), &self.key, time).map_err(InternalError::from)?;
         let note = WitnessProof { entry, index, path, note: format!("{text}\n{signature}") }.text();
 
         log.store(work, ticket.chain())?;

@@ -10,10 +10,12 @@ use portcullis_authority::StoreUrl;
 use portcullis_authority::ca::{self, CertificateAuthority, Device, Window};
 use portcullis_authority::keys::{self, Key, KeyError};
 use portcullis_authority::tickets::{Issuer, Request, TicketRecord, make_store};
-use portcullis_authority::witness::Witness;
 use portcullis_authority::witness::server::{Limits, Server};
+use portcullis_authority::witness::{Split, Witness};
 use portcullis_evidence::certificate::{Class, key_id};
 use portcullis_evidence::hex;
+use portcullis_evidence::note::LogKey;
+use portcullis_evidence::public_log::LogPolicy;
 use portcullis_evidence::signing::StatementKey;
 use portcullis_evidence::ticket::{Chain, issuer_key};
 use std::path::{Path, PathBuf};
@@ -97,6 +99,10 @@ pub(crate) struct IssuerArgs {
     /// has not every event of the log is refused.
     #[arg(long, value_name = "DIR")]
     public_log: Option<PathBuf>,
+    /// The witnesses of the public log and their quorum (C2SP tlog-policy), each with its URL: a ticket leaves only after
+    /// a quorum has cosigned the log.
+    #[arg(long, value_name = "FILE", requires = "public_log")]
+    log_policy: Option<PathBuf>,
 }
 
 #[derive(Subcommand)]
@@ -224,7 +230,8 @@ pub(crate) enum Ticket {
         #[command(flatten)]
         issuer: IssuerArgs,
     },
-    /// Bring the public log up to date, and print the key by which readers check it (C2SP signed-note).
+    /// Bring the public log up to date, have it cosigned again, and print the key by which readers check it (C2SP
+    /// signed-note).
     Log {
         #[command(flatten)]
         issuer: IssuerArgs,
@@ -234,7 +241,7 @@ pub(crate) enum Ticket {
 #[derive(Subcommand)]
 pub(crate) enum WitnessCommand {
     /// Serve a witness on loopback: it sees checkpoints, signs what it saw, gives the next heartbeat's nonce, and
-    /// refuses forks.
+    /// refuses forks. At `/log`, it cosigns the public logs of `--log`.
     Serve {
         #[command(flatten)]
         witness: WitnessArgs,
@@ -247,7 +254,7 @@ pub(crate) enum WitnessCommand {
         #[command(flatten)]
         witness: WitnessArgs,
     },
-    /// List the forks that the witness has refused.
+    /// List the forks that the witness has refused: of cards, and of logs.
     Forks {
         #[command(flatten)]
         witness: WitnessArgs,
@@ -269,6 +276,9 @@ pub(crate) struct WitnessArgs {
     /// Public key of an issuer whose tickets open logs, PEM; may be given several times.
     #[arg(long, value_name = "FILE")]
     issuer: Vec<PathBuf>,
+    /// Key of a log that the witness cosigns (C2SP tlog-witness), as `ticket log` prints it; may be given several times.
+    #[arg(long, value_name = "KEY")]
+    log: Vec<String>,
 }
 
 fn now() -> u64 {
@@ -344,10 +354,15 @@ impl IssuerArgs {
     pub(crate) fn open(&self) -> anyhow::Result<Issuer> {
         let mut issuer = Issuer::open(&self.store, key(&self.key)?, &self.name)?;
         if let Some(folder) = &self.public_log {
-            issuer.publish(folder)?;
+            issuer.publish(folder, self.log_policy.as_deref().map(log_policy).transpose()?)?;
         }
         Ok(issuer)
     }
+}
+
+fn log_policy(path: &Path) -> anyhow::Result<LogPolicy> {
+    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read `{}`", path.display()))?;
+    LogPolicy::parse(&text).with_context(|| format!("`{}`", path.display()))
 }
 
 pub(crate) fn ticket(command: &Ticket) -> Result<u8, Failure> {
@@ -410,10 +425,14 @@ fn run_ticket(command: &Ticket) -> anyhow::Result<u8> {
             show(&issuer.open()?.abandon(chain, *serial, remark)?)?;
         }
         Ticket::List { issuer } => issuer.open()?.list()?.iter().try_for_each(show)?,
-        Ticket::Log { issuer } => match issuer.open()?.log_key() {
-            Some(key) => outln!("{key}"),
-            None => bail!("`ticket log` needs `--public-log`"),
-        },
+        Ticket::Log { issuer } => {
+            let mut issuer = issuer.open()?;
+            issuer.refresh()?;
+            match issuer.log_key() {
+                Some(key) => outln!("{key}"),
+                None => bail!("`ticket log` needs `--public-log`"),
+            }
+        }
         Ticket::Key { issuer } => {
             outln!("{}", keys::public_pem(&key(&issuer.key)?.verifying_key())?.trim_end());
         }
@@ -448,7 +467,8 @@ impl WitnessArgs {
             issuer_key(&String::from_utf8(read(path)?)?).with_context(|| format!("`{}`", path.display()))
         };
         let issuers = self.issuer.iter().map(issuer).collect::<anyhow::Result<_>>()?;
-        Ok(Witness::open(&self.store, key(&self.key)?, &self.name, issuers)?)
+        let logs = self.log.iter().map(|key| LogKey::parse(key)).collect::<Result<_, _>>()?;
+        Ok(Witness::open(&self.store, key(&self.key)?, &self.name, issuers)?.cosigner_of(logs)?)
     }
 }
 
@@ -465,8 +485,12 @@ fn run_witness(command: &WitnessCommand) -> anyhow::Result<u8> {
         }
         WitnessCommand::Key { witness } => outln!("{}", witness.open()?.public()),
         WitnessCommand::Forks { witness } => {
-            for fork in witness.open()?.forks()? {
+            let witness = witness.open()?;
+            for fork in witness.forks()? {
                 outln!("{fork:?}");
+            }
+            for Split { origin, accepted, refused } in witness.splits()? {
+                outln!("log {origin} has signed two heads of one size:\n\n{accepted}\n{refused}");
             }
         }
     }

@@ -8,5 +8,7 @@ pub mod sim;
 pub mod stream_proof;
 pub mod verify;
 
-pub use format::{approval, bundle, certificate, checkpoint, cose, log, note, signing, ticket, tree, withholding};
+pub use format::{
+    approval, bundle, certificate, checkpoint, cose, log, note, public_log, signing, ticket, tree, withholding,
+};
 pub use portcullis_core::hex;

@@ -118,6 +118,11 @@ impl From<IssueError> for Refusal {
                 let remedy = "bring back the newest copy of the store";
                 Self::new(StatusCode::SERVICE_UNAVAILABLE, "store-behind", message, remedy)
             }
+            IssueError::PublicLog(PublicLogError::OldCopy(_)) => {
+                let remedy = "bring back the newest copy of the public log";
+                Self::new(StatusCode::SERVICE_UNAVAILABLE, "log-behind", message, remedy)
+            }
+            IssueError::PublicLog(PublicLogError::Quorum(_)) => Self::unavailable("log-not-cosigned", message),
             IssueError::PublicLog(PublicLogError::Busy(_) | PublicLogError::Io { .. }) => {
                 Self::unavailable("log-unavailable", message)
             }

@@ -13,6 +13,7 @@ use std::io;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+pub(crate) use portcullis_evidence::public_log::EventKind as Kind;
 use portcullis_evidence::ticket::Chain;
 use sha2::{Digest, Sha256};
 
@@ -70,26 +71,9 @@ impl fmt::Display for StoreUrl {
     }
 }
 
-/// Kind of an event of a session; it determines the content of the event's body.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Kind {
-    /// The body is the ticket's COSE message.
-    Issued = 0,
-    /// The body is the opening checkpoint.
-    Opened = 1,
-    /// The body is the closing checkpoint.
-    Closed = 2,
-    /// The body is the issuer's remark.
-    Abandoned = 3,
-}
-
-impl Kind {
-    const ALL: [Self; 4] = [Self::Issued, Self::Opened, Self::Closed, Self::Abandoned];
-
-    pub(crate) fn of(number: i64) -> Result<Self, StoreError> {
-        let kind = Self::ALL.into_iter().find(|kind| *kind as i64 == number);
-        kind.ok_or(StoreError::Damaged("an event of an unknown kind"))
-    }
+/// The kind of event with this number in a store.
+fn kind(number: i64) -> Result<Kind, StoreError> {
+    u8::try_from(number).ok().and_then(Kind::of).ok_or(StoreError::Damaged("an event of an unknown kind"))
 }
 
 /// The end of a chain: the number of its events, and the hash of the last one.
@@ -118,6 +102,7 @@ pub(crate) struct Event {
     pub(crate) kind: Kind,
     /// Digest of the session's ticket.
     pub(crate) ticket: [u8; 32],
+    /// The ticket's COSE message, the opening checkpoint, the closing checkpoint, or the issuer's remark, by kind.
     pub(crate) body: Vec<u8>,
 }
 

@@ -15,7 +15,7 @@ use postgres::config::Host;
 use postgres::error::SqlState;
 use postgres::{Client, Config, NoTls, Row};
 
-use super::{Event, Events, Head, Kind, StoreError, checked, number};
+use super::{Event, Events, Head, StoreError, checked, kind, number};
 
 /// Version of the schema below.
 const VERSION: i32 = 1;
@@ -240,7 +240,7 @@ fn event(row: &Row) -> Result<(Event, [u8; 32]), StoreError> {
     let event = Event {
         chain: chain(row)?,
         serial: unsigned(row.try_get(2)?)?,
-        kind: Kind::of(row.try_get::<_, i32>(3)?.into())?,
+        kind: kind(row.try_get::<_, i32>(3)?.into())?,
         ticket: hash(row, 4)?,
         body: row.try_get(5)?,
     };

@@ -142,7 +142,7 @@ fn hashed_events(
     let rows = query.query_map(parameters, |row| Ok((read(row)?, row.get::<_, [u8; 32]>(6)?)))?;
     rows.map(|row| {
         let ((event, kind), hash) = row?;
-        Ok((Event { kind: Kind::of(kind)?, ..event }, hash))
+        Ok((Event { kind: super::kind(kind)?, ..event }, hash))
     })
     .collect()
 }
@@ -153,7 +153,7 @@ impl Sqlite {
         let rows = query.query_map(parameters, read)?;
         rows.map(|row| {
             let (event, kind) = row?;
-            Ok(Event { kind: Kind::of(kind)?, ..event })
+            Ok(Event { kind: super::kind(kind)?, ..event })
         })
         .collect()
     }

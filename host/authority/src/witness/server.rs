@@ -1,12 +1,13 @@
-//! The witness over HTTP/1.1, on the loopback interface: `POST /add-checkpoint`, one request per connection.
+//! The witness over HTTP/1.1, on the loopback interface, one request per connection: `POST /add-checkpoint` for the
+//! checkpoints of cards, and `POST /log/add-checkpoint` for the heads of other logs (C2SP `tlog-witness`).
 //!
 //! | status | body |
 //! | --- | --- |
-//! | 200 | the note (`portcullis_evidence::note`) |
+//! | 200 | the note (`portcullis_evidence::note`); for other logs, the signature line |
 //! | 400, 405, 408, 413 | why the request is invalid |
 //! | 403 | the signature, the key or the ticket's validity is wrong |
-//! | 404 | another path; a ticket of an unknown issuer |
-//! | 409 | a contradiction; if a lane has a wrong old size: the right sizes only, with type `text/x.tlog.size` |
+//! | 404 | another path; a ticket of an unknown issuer; an unknown log |
+//! | 409 | a contradiction; if a lane or a log has a wrong old size: the right sizes only, with type `text/x.tlog.size` |
 //! | 422 | the proof that the log continues is wrong |
 //! | 500, 503 | an internal error; too many connections |
 //!
@@ -22,7 +23,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use portcullis_evidence::ticket::TicketError;
 
 use super::http::{DeadlineStream, HttpError, read_message};
-use super::{Conflict, MAX_BODY, Post, Refusal, Witness, spaced};
+use super::{AddCheckpoint, Conflict, CosignRefusal, MAX_BODY, Post, Refusal, Witness, cosign, spaced};
 use crate::shown::ShownError;
 
 /// Pause after a failed `accept`, so that a lack of file descriptors does not cause a busy loop.
@@ -140,6 +141,11 @@ impl Answer {
         Self { status, kind: "text/plain; charset=utf-8", body: format!("{body}\n") }
     }
 
+    /// What a client needs to know to ask again.
+    fn sizes(sizes: &[u64]) -> Self {
+        Self { status: 409, kind: "text/x.tlog.size", body: spaced(sizes) + "\n" }
+    }
+
     fn send(&self, to: &mut DeadlineStream) -> Result<(), HttpError> {
         let Self { status, kind, body } = self;
         let reason = match status {
@@ -164,7 +170,7 @@ impl Answer {
 }
 
 fn answer(connection: &mut DeadlineStream, witness: &Witness) -> Answer {
-    let message = match read_message(connection, MAX_BODY) {
+    let message = match read_message(connection, MAX_BODY.max(cosign::MAX_BODY)) {
         Ok(message) => message,
         Err(error) => {
             let status = match error {
@@ -176,25 +182,44 @@ fn answer(connection: &mut DeadlineStream, witness: &Witness) -> Answer {
         }
     };
     let mut parts = message.first.split(' ');
-    match (parts.next(), parts.next(), parts.next(), parts.next()) {
-        (Some("POST"), Some("/add-checkpoint"), Some("HTTP/1.1"), None) => {}
-        (Some(_), Some("/add-checkpoint"), Some("HTTP/1.1"), None) => {
-            return Answer::text(405, "post checkpoints here");
-        }
-        (Some(_), Some(_), Some("HTTP/1.1"), None) => {
-            return Answer::text(404, "there is nothing here but /add-checkpoint");
-        }
-        _ => return Answer::text(400, "the request line is not one of HTTP/1.1"),
-    }
     // With a clock before 1970, no ticket is valid.
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    match Post::from_body(&message.body).and_then(|post| witness.add(&post, now)) {
-        Ok(note) => Answer { status: 200, kind: "text/plain; charset=utf-8", body: note },
-        Err(Refusal::Conflict(Conflict::Size(sizes))) => {
-            Answer { status: 409, kind: "text/x.tlog.size", body: spaced(&sizes) + "\n" }
+    match (parts.next(), parts.next(), parts.next(), parts.next()) {
+        (Some("POST"), Some("/add-checkpoint"), Some("HTTP/1.1"), None) => add(witness, &message.body, now),
+        (Some("POST"), Some("/log/add-checkpoint"), Some("HTTP/1.1"), None) => cosign_log(witness, &message.body, now),
+        (Some(_), Some("/add-checkpoint" | "/log/add-checkpoint"), Some("HTTP/1.1"), None) => {
+            Answer::text(405, "post checkpoints here")
         }
+        (Some(_), Some(_), Some("HTTP/1.1"), None) => {
+            Answer::text(404, "there is nothing here but /add-checkpoint and /log/add-checkpoint")
+        }
+        _ => Answer::text(400, "the request line is not one of HTTP/1.1"),
+    }
+}
+
+fn add(witness: &Witness, body: &[u8], now: u64) -> Answer {
+    match Post::from_body(body).and_then(|post| witness.add(&post, now)) {
+        Ok(note) => Answer { status: 200, kind: "text/plain; charset=utf-8", body: note },
+        Err(Refusal::Conflict(Conflict::Size(sizes))) => Answer::sizes(&sizes),
         Err(refusal) => Answer::text(status(&refusal), refusal),
     }
+}
+
+fn cosign_log(witness: &Witness, body: &[u8], now: u64) -> Answer {
+    let refusal = match AddCheckpoint::from_body(body).and_then(|request| witness.cosign(&request, now)) {
+        Ok(line) => return Answer { status: 200, kind: "text/plain; charset=utf-8", body: line },
+        Err(refusal) => refusal,
+    };
+    let status = match &refusal {
+        CosignRefusal::Size(size) => return Answer::sizes(&[*size]),
+        CosignRefusal::Malformed(_) => 400,
+        CosignRefusal::Signature => 403,
+        CosignRefusal::Unknown(_) => 404,
+        CosignRefusal::Split => 409,
+        CosignRefusal::Inconsistent => 422,
+        CosignRefusal::Internal(_) => 500,
+    };
+    Answer::text(status, refusal)
 }
 
 fn status(refusal: &Refusal) -> u16 {

@@ -3,6 +3,7 @@
 
 mod certificates;
 mod common;
+mod cosign;
 mod forged;
 mod public_log;
 mod rate;

@@ -20,7 +20,7 @@ const NAME: &str = "registrar.example/tickets";
 
 pub(crate) fn issuer(store: &StoreUrl, log: &Path) -> Result<Issuer, IssueError> {
     let mut issuer = Issuer::open(store, SigningKey::from_bytes(&[5; 32]), NAME)?;
-    issuer.publish(log)?;
+    issuer.publish(log, None)?;
     Ok(issuer)
 }
 
@@ -241,7 +241,7 @@ fn a_damaged_or_foreign_log_is_refused() {
     round(&mut issuer(&store.url, &log).unwrap(), &card, 0);
     for (key, name) in [(6, NAME), (5, "other.example")] {
         let mut other = Issuer::open(&store.url, SigningKey::from_bytes(&[key; 32]), name).unwrap();
-        let refused = other.publish(&log).unwrap_err();
+        let refused = other.publish(&log, None).unwrap_err();
         assert!(matches!(refused, IssueError::PublicLog(PublicLogError::Signature)), "{refused}");
     }
     // One inverted bit of an entry is found.
@@ -251,7 +251,7 @@ fn a_damaged_or_foreign_log_is_refused() {
     std::fs::write(&entries, bytes).unwrap();
     let refused = issuer(&store.url, &log).err().unwrap();
     assert!(matches!(refused, IssueError::PublicLog(PublicLogError::Damaged { .. })), "{refused}");
-    let spaces = Issuer::open(&store.url, SigningKey::from_bytes(&[5; 32]), "two words").unwrap().publish(&log);
+    let spaces = Issuer::open(&store.url, SigningKey::from_bytes(&[5; 32]), "two words").unwrap().publish(&log, None);
     assert!(matches!(spaces, Err(IssueError::PublicLog(PublicLogError::Name(_)))));
 }
 

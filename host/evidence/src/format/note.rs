@@ -28,10 +28,10 @@ mod head;
 mod proof;
 mod signed;
 
-pub use error::{MAX_BYTES, MAX_SIGNATURES, NoteError};
-pub use head::{Head, decimal, hash};
+pub use error::{MAX_BYTES, MAX_HEAD_BYTES, MAX_HEAD_SIGNATURES, MAX_SIGNATURES, NoteError};
+pub use head::{Head, ORIGIN, decimal, hash};
 pub use proof::{WitnessEntry, WitnessProof};
-pub use signed::{Note, WitnessKey, cosign, is_key_name, key_id};
+pub use signed::{LogKey, Note, WitnessKey, cosign};
 
 use crate::format::ticket::Chain;
 use crate::format::tree::{self, Hash};

@@ -174,22 +174,54 @@ impl Tree {
         }
     }
 
+    /// Removes all leaves but the first `size`.
+    pub fn truncate(&mut self, size: u64) {
+        for (level, nodes) in (0..u64::BITS).zip(&mut self.levels) {
+            nodes.truncate(usize::try_from(size >> level).unwrap_or(usize::MAX));
+        }
+    }
+
+    /// The roots of the complete subtrees of 2^level leaves each, in order.
+    #[must_use]
+    pub fn level(&self, level: usize) -> &[Hash] {
+        self.levels.get(level).map_or(&[], Vec::as_slice)
+    }
+
+    /// Root of the tree of the first `size` leaves; `None` if the tree has fewer.
+    #[must_use]
+    pub fn root(&self, size: u64) -> Option<Hash> {
+        if size == 0 { Some(Frontier::new().root()) } else { self.part(&(0..size)) }
+    }
+
     /// The proof that leaf `index` is in the tree of the first `size` leaves (RFC 9162, 2.1.3.1); `None` if it is not.
     #[must_use]
     pub fn inclusion(&self, index: u64, size: u64) -> Option<Vec<Hash>> {
-        let siblings = Prover::inclusion(index, size).filter(|_| size <= self.size())?;
-        siblings.parts.into_iter().map(|(range, _)| self.root(&range)).collect()
+        self.prove(Prover::inclusion(index, size)?, size)
+    }
+
+    /// The proof that the tree of the first `old` leaves is the start of the tree of the first `size` leaves (RFC 9162,
+    /// 2.1.4.1); `None` unless 0 < old <= size, or if the tree has fewer leaves.
+    #[must_use]
+    pub fn consistency(&self, old: u64, size: u64) -> Option<Vec<Hash>> {
+        self.prove(Prover::consistency(old, size)?, size)
+    }
+
+    fn prove(&self, needed: Prover, size: u64) -> Option<Vec<Hash>> {
+        if size > self.size() {
+            return None;
+        }
+        needed.parts.into_iter().map(|(range, _)| self.part(&range)).collect()
     }
 
     /// Root over a range of leaves that a proof needs: a complete subtree, or a subtree at the right edge.
-    fn root(&self, range: &Range<u64>) -> Option<Hash> {
+    fn part(&self, range: &Range<u64>) -> Option<Hash> {
         let size = range.end.checked_sub(range.start).filter(|size| *size > 0)?;
         if size.is_power_of_two() {
             let nodes = self.levels.get(usize::try_from(size.ilog2()).ok()?)?;
             return nodes.get(usize::try_from(range.start / size).ok()?).copied();
         }
         let middle = middle(range);
-        Some(node(&self.root(&(range.start..middle))?, &self.root(&(middle..range.end))?))
+        Some(node(&self.part(&(range.start..middle))?, &self.part(&(middle..range.end))?))
     }
 }
 
@@ -325,10 +357,17 @@ mod tests {
         let mut kept = Tree::default();
         leaves(75).into_iter().for_each(|leaf| kept.push(leaf));
         assert!(kept.inclusion(70, 76).is_none() && kept.inclusion(3, 3).is_none());
+        assert!(kept.consistency(70, 76).is_none() && kept.consistency(0, 3).is_none() && kept.root(76).is_none());
         for size in 0..=70u64 {
             let leaves = leaves(size);
             let all = root(leaves.iter().copied());
             assert_eq!(all, by_definition(&leaves));
+            assert_eq!(kept.root(size), Some(all));
+            let mut short = kept.clone();
+            short.truncate(size);
+            assert_eq!((short.size(), short.root(size), short.root(size + 1)), (size, Some(all), None));
+            short.push(kept.level(0)[size as usize]);
+            assert_eq!(short.root(size + 1), kept.root(size + 1));
             for index in 0..size {
                 let proof = prove(Prover::inclusion(index, size), &leaves);
                 assert_eq!(kept.inclusion(index, size).as_ref(), Some(&proof));
@@ -340,6 +379,7 @@ mod tests {
             }
             for old in 1..=size {
                 let proof = prove(Prover::consistency(old, size), &leaves);
+                assert_eq!(kept.consistency(old, size).as_ref(), Some(&proof));
                 let old_root = root(leaves[..old as usize].iter().copied());
                 assert!(verify_consistency(old, size, &proof, &old_root, &all), "{old} to {size}");
                 assert!(old == size || !verify_consistency(old, size, &proof, &all, &old_root));

@@ -70,7 +70,7 @@ pub(crate) fn config(folder: &Path, first: &Card, second: &Card, limits: &str) -
 
 pub(crate) fn open(store: &StoreUrl, log: Option<&PathBuf>) -> Issuer {
     let mut issuer = Issuer::open(store, SigningKey::from_bytes(&[5; 32]), NAME).unwrap();
-    log.iter().for_each(|log| issuer.publish(log).unwrap());
+    log.iter().for_each(|log| issuer.publish(log, None).unwrap());
     issuer
 }
 

@@ -6,6 +6,10 @@ use crate::format::signing::SigningError;
 pub const MAX_BYTES: usize = 16 * 1024;
 /// Largest number of signatures on a note.
 pub const MAX_SIGNATURES: usize = 16;
+/// Largest signed head of a log in bytes. It can have many more cosignatures than a note about a checkpoint.
+pub const MAX_HEAD_BYTES: usize = 64 * 1024;
+/// Largest number of signatures on a head: those of the log, and of the witnesses that a policy can name.
+pub const MAX_HEAD_SIGNATURES: usize = 80;
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoteError {
@@ -19,6 +23,8 @@ pub enum NoteError {
     UnknownWitness,
     #[error("the signature of the witness `{0}` does not verify")]
     Signature(String),
+    #[error("the signature of the log `{0}` does not verify")]
+    LogSignature(String),
     #[error("the entry is not included in the log that the note is of")]
     Inclusion,
     #[error("the note's origin is not that of a card's log")]

@@ -7,7 +7,8 @@ use crate::format::ticket::Chain;
 use crate::format::tree::Hash;
 use portcullis_core::hex;
 
-const ORIGIN: &str = "portcullis/";
+/// Beginning of the names of the logs that witnesses keep of cards.
+pub const ORIGIN: &str = "portcullis/";
 
 /// State of a log.
 #[derive(Clone, Debug, PartialEq, Eq)]

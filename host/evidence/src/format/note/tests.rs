@@ -2,6 +2,7 @@ use base64ct::{Base64, Encoding};
 use ed25519_dalek::{Signer, SigningKey};
 use proptest::prelude::*;
 
+use super::signed::key_id;
 use super::*;
 use crate::format::tree::Frontier;
 
