@@ -9,8 +9,9 @@ use crate::statement::{
 };
 use portcullis_core::hex::Hex;
 use portcullis_evidence::bundle::{Bundle, BundleError, Files, Snapshot};
-use portcullis_evidence::ticket::SELF_ISSUER;
-use portcullis_evidence::verify::series::{SeriesFinding, Start, join};
+use portcullis_evidence::public_log::PublicLog;
+use portcullis_evidence::ticket::{self, SELF_ISSUER};
+use portcullis_evidence::verify::series::{GivenLog, LogUse, SeriesFinding, Start, join};
 use portcullis_evidence::verify::{
     Modes, Options, PeriodCode, Property, Reason, Report, RuleCount, Signer, Status, Trust, verify_snapshot,
 };
@@ -101,8 +102,8 @@ impl Read<'_> {
     }
 }
 
-/// Verifies the bundles, replays a sample of their streams, and says what they show about the period. `step` is called
-/// as the work goes on.
+/// Verifies the bundles, replays a sample of their streams, and says what they show about the period, also beside the
+/// issuer's public log if it is given. `step` is called as the work goes on.
 ///
 /// # Errors
 /// [`Error`]: reading or this program failed, or two bundles have one name. A bundle that is broken is a finding.
@@ -110,6 +111,7 @@ pub fn attest(
     question: &Question,
     bundles: &[Given],
     trust: &Trust,
+    log: Option<&GivenLog>,
     options: Options,
     step: &mut dyn FnMut(Step),
 ) -> Result<Statement, Error> {
@@ -141,9 +143,10 @@ pub fn attest(
         step(Step::Verified);
     }
     read.sort_by(|a, b| a.link().cmp(&b.link()).then(a.name.cmp(b.name)));
-    let chains = chains(&mut read, &mut findings);
+    let trusted = log.and_then(|log| log.as_ref().ok());
+    let chains = chains(&mut read, question.period, trusted, &mut findings);
     let replay = replay_sample(question, &read, &mut findings, step)?;
-    let mut statement = compose(question, &read, chains, replay, findings)?;
+    let mut statement = compose(question, &read, chains, log, replay, findings)?;
     statement.trust.clone_from(&trust.files);
     (statement.allow_sim, statement.at) = (options.allow_sim, options.at);
     Ok(statement)
@@ -216,6 +219,7 @@ fn compose(
     question: &Question,
     read: &[Read<'_>],
     chains: Vec<Chain>,
+    log: Option<&GivenLog>,
     replay: Option<Replay>,
     mut findings: Vec<Finding>,
 ) -> Result<Statement, Error> {
@@ -230,7 +234,7 @@ fn compose(
     if within.is_empty() {
         findings.push(of_period(PeriodCode::NoSession, None, "no bundle is of the period".to_owned()));
     }
-    findings.extend(of_series(read, &chains));
+    findings.extend(of_series(read, &chains, log));
     findings.extend(doubled(read));
     findings.sort_by(|a, b| {
         let key = |finding: &Finding| (finding.session.clone(), finding.source, finding.code);
@@ -245,6 +249,7 @@ fn compose(
         period: question.period,
         dated: question.dated,
         trust: Vec::new(),
+        public_log: log.and_then(|log| log.as_ref().ok()).map(LogUse::of),
         allow_sim: false,
         at: None,
         status,
@@ -288,10 +293,12 @@ fn of_bundle(bundle: &Read<'_>) -> Vec<Finding> {
 
 /// The findings about the order of the sessions, from the first session of the period in each chain to the first one
 /// after it: this one's ticket and serial show whether the last session of the period is the one that is given.
-fn of_series(read: &[Read<'_>], chains: &[Chain]) -> Vec<Finding> {
-    let series = join(read.iter().map(|bundle| (bundle.name.to_owned(), bundle.report.clone())).collect(), Start::Any);
+fn of_series(read: &[Read<'_>], chains: &[Chain], log: Option<&GivenLog>) -> Vec<Finding> {
+    let reports = read.iter().map(|bundle| (bundle.name.to_owned(), bundle.report.clone()));
+    let series = join(reports.collect(), Start::Any, log);
     let counts = |finding: &SeriesFinding| {
-        read.iter().find(|bundle| bundle.name == finding.name).is_some_and(|bundle| {
+        let Some(name) = &finding.name else { return true };
+        read.iter().find(|bundle| bundle.name == name).is_some_and(|bundle| {
             let of_chain = bundle.link().is_some_and(|((key, seat), serial)| {
                 let chain = chains.iter().find(|chain| (chain.key, chain.seat) == (key, seat));
                 chain.is_some_and(|chain| chain.first <= serial && serial <= chain.next.unwrap_or(chain.last))
@@ -303,7 +310,7 @@ fn of_series(read: &[Read<'_>], chains: &[Chain]) -> Vec<Finding> {
         status,
         source: Source::Series,
         property: None,
-        session: Some(name),
+        session: name,
         code: code.id(),
         detail,
         count: 1,
@@ -327,8 +334,10 @@ fn doubled(read: &[Read<'_>]) -> Vec<Finding> {
 
 /// The chains with a session in the period. All sessions between the first and the last one of the period belong to it.
 /// A chain of which the session before or after the period is not shown is open there: sessions of the period may be
-/// missing. `read` is in the order of chains and serials.
-fn chains(read: &mut [Read<'_>], findings: &mut Vec<Finding>) -> Vec<Chain> {
+/// missing. It is not open at its end if witnesses saw the public log after the period, and no later ticket is in it.
+/// `read` is in the order of chains and serials.
+fn chains(read: &mut [Read<'_>], period: Period, log: Option<&PublicLog>, findings: &mut Vec<Finding>) -> Vec<Chain> {
+    let log = log.filter(|log| log.head.seen.is_some_and(|seen| period.is_over(seen)));
     let mut chains = Vec::new();
     for sessions in read.chunk_by_mut(|a, b| a.chain() == b.chain()) {
         let Some((key, seat)) = sessions.first().and_then(Read::chain) else { continue };
@@ -361,12 +370,18 @@ fn chains(read: &mut [Read<'_>], findings: &mut Vec<Finding>) -> Vec<Chain> {
             let what = format!("session {first} of seat {seat} is the first that is shown");
             findings.push(of_period(PeriodCode::BeginningOpen, named(first).map(|session| session.name), what));
         }
-        if next.is_none() {
+        // A log speaks only for its own issuer.
+        let issuer = named(last).and_then(|session| session.report.session.issuer.as_ref()?.key);
+        let of_issuer = log.filter(|log| issuer == Some(Hex(log.head.key)));
+        let of_chain = of_issuer.and_then(|log| log.sessions(&ticket::Chain { key: key.0, seat }));
+        let is_last_ticket = of_chain.and_then(BTreeMap::last_key_value).is_some_and(|(newest, _)| *newest == last);
+        let ends = next.is_some() || is_last_ticket;
+        if !ends {
             let what = format!("session {last} of seat {seat} is the last that is shown");
             findings.push(of_period(PeriodCode::EndOpen, named(last).map(|session| session.name), what));
         }
         let sessions = sessions.iter().filter(|session| session.is_of_period()).count() as u64;
-        chains.push(Chain { key, seat, first, last, sessions, begins, next });
+        chains.push(Chain { key, seat, first, last, sessions, begins, next, ends });
     }
     chains
 }

@@ -67,6 +67,7 @@ fn about(statement: &Statement, signed: &Hex<32>) -> Markup {
         ("Program", Some(statement.program.clone())),
         ("Dated, as the statement says", Some(statement.dated.to_string())),
         ("Simulated evidence", Some(simulated.to_owned())),
+        ("Public log of the issuer", Some(public_log(statement))),
         ("Time given for certificates", Some(statement.at.map_or_else(|| "none".to_owned(), utc))),
     ];
     html! {
@@ -137,6 +138,14 @@ fn clauses(clauses: &[Clause]) -> Markup {
     }
 }
 
+/// The public log that the sessions were compared with, in words.
+fn public_log(statement: &Statement) -> String {
+    let Some(log) = &statement.public_log else { return "not given, or not trusted".to_owned() };
+    let witnesses = if log.witnesses.is_empty() { "no witness".to_owned() } else { log.witnesses.join(", ") };
+    let seen = log.seen.map_or_else(String::new, |seen| format!(", as of {}", utc(seen)));
+    format!("{}, {} entries, root {}, cosigned by {witnesses}{seen}", log.name, log.entries, log.root)
+}
+
 fn chains(statement: &Statement) -> Markup {
     let open = || "open: sessions may be missing".to_owned();
     let row = |chain: &crate::Chain| {
@@ -146,7 +155,11 @@ fn chains(statement: &Statement) -> Markup {
             format!("{} to {}", chain.first, chain.last),
             chain.sessions.to_string(),
             if chain.begins { "shown".to_owned() } else { open() },
-            chain.next.map_or_else(open, |next| format!("session {next} follows")),
+            match chain.next {
+                Some(next) => format!("session {next} follows"),
+                None if chain.ends => "the last ticket in the public log".to_owned(),
+                None => open(),
+            },
         ]
     };
     let rows: Vec<_> = statement.chains.iter().map(row).collect();

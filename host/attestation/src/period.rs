@@ -97,9 +97,14 @@ impl Period {
         match witnessed {
             None => Place::Undated,
             Some((_, last)) if last < self.from.first => Place::Before,
-            Some((first, _)) if first >= self.to.first.saturating_add(DAY_SECONDS) => Place::After,
+            Some((first, _)) if self.is_over(first) => Place::After,
             Some(_) => Place::Within,
         }
+    }
+
+    /// Whether the period is over at this Unix second.
+    pub(crate) const fn is_over(self, second: u64) -> bool {
+        second >= self.to.first.saturating_add(DAY_SECONDS)
     }
 }
 

@@ -2,11 +2,12 @@
 
 use crate::period::{Day, Period};
 use portcullis_core::hex::Hex;
+use portcullis_evidence::verify::series::LogUse;
 use portcullis_evidence::verify::{Assurance, Modes, Property, Signer, Status, TrustFile};
 use serde::Serialize;
 
 /// Kind and version of a statement, its first field.
-pub const KIND: &str = "portcullis-attestation/1";
+pub const KIND: &str = "portcullis-attestation/2";
 
 /// What the bundles show about a period.
 ///
@@ -24,6 +25,8 @@ pub struct Statement {
     pub dated: Day,
     /// The files of the trust folder: whose signatures were accepted.
     pub trust: Vec<TrustFile>,
+    /// The issuer's public log, if it was given and can be trusted.
+    pub public_log: Option<LogUse>,
     /// Whether simulated evidence was checked like other evidence.
     pub allow_sim: bool,
     /// Unix second at which certificates had to be valid if no witness gave a time.
@@ -102,9 +105,11 @@ pub struct Chain {
     pub sessions: u64,
     /// Whether it is shown that no session of the period is before `first`.
     pub begins: bool,
-    /// Serial of the first session after the period. Without it, it is not shown that no session of the period is after
-    /// `last`.
+    /// Serial of the first session after the period.
     pub next: Option<u64>,
+    /// Whether it is shown that no session of the period is after `last`: by the next session, or by the public log, which
+    /// witnesses saw after the period.
+    pub ends: bool,
 }
 
 #[derive(Clone, Debug, Serialize)]

@@ -4,11 +4,16 @@
 #![cfg(test)]
 
 use ed25519_dalek::SigningKey;
-use portcullis_attestation::{Given, Period, Question, Statement, attest};
+use portcullis_attestation::{Given, Period, Question, Statement, attest, page};
+use portcullis_core::hex::Hex;
 use portcullis_core::wire::Determination;
 use portcullis_evidence::bundle::{self, BundleError, Manifest, MemoryFiles};
+use portcullis_evidence::certificate::key_id;
+use portcullis_evidence::public_log::{EventKind, HeadError, LogPolicy, PublicLog, ReadError};
+use portcullis_evidence::ticket::Chain;
+use portcullis_evidence::verify::series::GivenLog;
 use portcullis_evidence::verify::{Options, Status};
-use portcullis_test_support::world::{Parts, START, World, sha};
+use portcullis_test_support::world::{Parts, START, World, log_policy, sha, write_log};
 use zerocopy::IntoBytes;
 
 /// The sessions 2, 3 and 4.
@@ -45,6 +50,25 @@ impl Scene {
     }
 
     fn of(&self, bundles: Vec<Given>) -> Statement {
+        self.beside(bundles, None)
+    }
+
+    /// The statement about these sessions, beside a public log with the first sessions that witnesses saw at `seen`.
+    fn logged(&self, serials: &[usize], logged: usize, seen: u64) -> Statement {
+        let folder = tempfile::tempdir().unwrap();
+        let chain = Chain { key: key_id(&self.world.card.key.public_key()), seat: 0 };
+        let events = self.sessions[..logged].iter().flat_map(|session| {
+            let ticket = sha(&session.ticket_bytes());
+            let kinds = [EventKind::Issued, EventKind::Opened, EventKind::Closed];
+            kinds.map(|kind| (chain, session.ticket.serial, kind, ticket))
+        });
+        write_log(folder.path(), &self.world, &events.collect::<Vec<_>>(), seen);
+        let log = PublicLog::read(folder.path(), &LogPolicy::parse(&log_policy(&self.world)).unwrap());
+        let given = |serial: &usize| Given { name: serial.to_string(), files: Ok(Box::new(self.session(*serial))) };
+        self.beside(serials.iter().map(given).collect(), Some(&log))
+    }
+
+    fn beside(&self, bundles: Vec<Given>, log: Option<&GivenLog>) -> Statement {
         let (from, to) = PERIOD;
         let question = Question {
             by: "Operator".to_owned(),
@@ -55,7 +79,7 @@ impl Scene {
             sample: 0,
             seed: None,
         };
-        attest(&question, &bundles, &self.world.trust(false), Options::default(), &mut |_| ()).unwrap()
+        attest(&question, &bundles, &self.world.trust(false), log, Options::default(), &mut |_| ()).unwrap()
     }
 
     fn given(&self, serials: &[usize]) -> Statement {
@@ -96,6 +120,34 @@ fn a_whole_period() {
         let expected = |topic: &str| topic == "replay" || topic == "approvals";
         assert!(open.iter().all(|shown| expected(shown.topic)), "{clause:#?}");
     }
+}
+
+/// Witnesses who saw the public log after the period show that no later ticket was given in it.
+#[test]
+fn the_public_log_shows_the_end() {
+    let scene = Scene::new();
+    let last = scene.sessions[3].witness_time;
+    let after = last + 100_000;
+    let shown = scene.logged(&[1, 2, 3, 4], 4, after);
+    assert_eq!((codes(&shown), shown.exit_code), (vec![], 5), "{:#?}", shown.findings);
+    let chain = &shown.chains[0];
+    assert_eq!((chain.last, chain.next, chain.ends), (4, None, true));
+    assert_eq!(shown.public_log.as_ref().map(|log| (log.entries, log.seen)), Some((12, Some(after))));
+    assert!(page(&shown, &Hex([0; 32])).contains("the last ticket in the public log"));
+    // Seen within the period, it says nothing about the rest; with a later session, it may be one of the period.
+    assert_eq!(codes(&scene.logged(&[1, 2, 3, 4], 4, last)), ["end-open"]);
+    assert_eq!(codes(&scene.logged(&[1, 2, 3, 4], 5, after)), ["end-open"]);
+    assert_eq!(codes(&scene.logged(&[1, 2, 3, 4, 5], 6, after)), [""; 0]);
+    // A session of the period that the log has, and that is not given.
+    contradicted(&scene.logged(&[1, 2, 4], 4, after), "serial-missing");
+    // A session whose ticket the log lacks.
+    contradicted(&scene.logged(&[1, 2, 3, 4], 3, after), "log-ticket");
+    // A log of others shows nothing, and is named.
+    let none = GivenLog::Err(ReadError::Head(HeadError::Log));
+    let given = || [1, 2, 3, 4].map(|n| Given { name: n.to_string(), files: Ok(Box::new(scene.session(n))) }).into();
+    let untrusted = scene.beside(given(), Some(&none));
+    contradicted(&untrusted, "public-log");
+    assert!(codes(&untrusted).contains(&"end-open") && untrusted.public_log.is_none());
 }
 
 #[test]

@@ -14,7 +14,7 @@ use portcullis_evidence::ticket::issuer_key;
 use portcullis_report::escape::printable;
 use portcullis_sealed::is_sealed_texts;
 use portcullis_verify::console::{json_pretty, stdout_terminal};
-use portcullis_verify::{TrustArgs, UnsealArgs};
+use portcullis_verify::{PublicLogArgs, TrustArgs, UnsealArgs};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -37,7 +37,7 @@ const NAME_CHARS: usize = 200;
 /// the statement and the page of another person again and compares them.
 ///
 /// Give the bundles of the sessions directly before and after the period, too: they show that no session of the period
-/// is missing.
+/// is missing. The issuer's public log, if witnesses cosigned it after the period, shows the same of the end.
 ///
 /// Exit codes: 0 everything is affirmed; 5 something is missing or could not be checked; 10 nothing is contradicted,
 /// but simulated, with `--allow-sim`; 3 something is contradicted, or the statement that is checked is another one; 1
@@ -49,6 +49,8 @@ pub(crate) struct Args {
     bundles: Vec<PathBuf>,
     #[command(flatten)]
     trust: TrustArgs,
+    #[command(flatten)]
+    log: PublicLogArgs,
     #[command(flatten)]
     unseal: UnsealArgs,
     /// First day of the period, in UTC.
@@ -275,7 +277,8 @@ fn look(args: &Args, question: &Question) -> Result<Statement, Failure> {
     let (trust, options) = args.trust.load()?;
     let bundles = bundles(args)?;
     let (verified, replayed) = (progress("bundles verified"), progress("streams replayed"));
-    let statement = attest(question, &bundles, &trust, options, &mut |step| match step {
+    let log = args.log.read(&trust)?;
+    let statement = attest(question, &bundles, &trust, log.as_ref(), options, &mut |step| match step {
         Step::Verified => verified.inc(1),
         Step::Replayed => {
             verified.finish_and_clear();

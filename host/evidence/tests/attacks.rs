@@ -10,14 +10,16 @@ use portcullis_evidence::approval::Approval;
 use portcullis_evidence::bundle;
 use portcullis_evidence::certificate::{Class, key_id};
 use portcullis_evidence::hex;
+use portcullis_evidence::public_log::{EventKind, LogPolicy, PublicLog};
 use portcullis_evidence::receipt::prove;
-use portcullis_evidence::verify::series::{self, Start};
+use portcullis_evidence::ticket::Chain;
+use portcullis_evidence::verify::series::{self, CLOCKS, Start};
 use portcullis_evidence::verify::{Assurance, Options, Property, Status, verify};
 use portcullis_report::evidence::{Making, ReportText, SeriesText, page};
 use portcullis_report::terminal::Terminal;
 use world::{
-    Card, END, Parts, START, World, assert_affirmed, assert_contradicted, certificate, codes, nonce, remanifest, set,
-    sha,
+    Card, END, LogEvent, Parts, START, World, assert_affirmed, assert_contradicted, certificate, codes, log_policy,
+    nonce, remanifest, set, sha, write_log,
 };
 use zerocopy::IntoBytes;
 
@@ -388,7 +390,7 @@ fn reset_and_run_again() {
     assert!(codes(&report).contains("no_gaps/no-witness"));
     // Both bundles in one series.
     let reports = vec![("a".to_owned(), world.check(&first.files())), ("b".to_owned(), report)];
-    let series = series::join(reports, Start::First);
+    let series = series::join(reports, Start::First, None);
     assert_eq!((series.findings[0].code.id(), series.exit_code), ("serial-twice", 3));
 }
 
@@ -426,7 +428,7 @@ fn what_remains_of_two_cards_is_a_class_key() {
         ("a".to_owned(), world.check(&first.files())),
         ("b".to_owned(), world.check(&world.session(&b, 2, close).files())),
     ];
-    assert_eq!(series::join(reports, Start::First).exit_code, 0);
+    assert_eq!(series::join(reports, Start::First, None).exit_code, 0);
 }
 
 // ---- policy
@@ -499,7 +501,7 @@ fn approvals() {
     let [approval] = &good.session.approvals[..] else { panic!("{:?}", good.session.approvals) };
     assert_eq!((approval.claimed.as_str(), approval.file.as_deref()), ("the board", Some("approvers/board.pub")));
     let json = serde_json::to_string(&good).unwrap();
-    let series = series::join(vec![("a".to_owned(), good.clone())], Start::First);
+    let series = series::join(vec![("a".to_owned(), good.clone())], Start::First, None);
     for shown in [
         ReportText::new(&good).to_string(),
         page(&good, &Making::default()),
@@ -532,6 +534,108 @@ fn approvals() {
 
 // ---- gaps
 
+/// The sessions that the issuer knows, beside those of which the operator gives bundles.
+#[test]
+fn sessions_that_only_the_public_log_has() {
+    use EventKind::{Abandoned, Closed, Issued, Opened};
+    let (world, folder) = (World::new(), tempfile::tempdir().unwrap());
+    let close = |parts: &Parts| sha(parts.log.checkpoints.last().unwrap().as_bytes());
+    let first = world.honest();
+    let second = world.session(&world.card, 2, close(&first));
+    // The ticket with serial 3 is given up before a session begins.
+    let fourth = world.session(&world.card, 4, [0; 32]);
+    let ticket = |parts: &Parts| sha(&parts.ticket_bytes());
+    let chain = Chain { key: key_id(&world.card.key.public_key()), seat: 0 };
+    let events: Vec<LogEvent> = [
+        (1, Issued, ticket(&first)),
+        (1, Opened, ticket(&first)),
+        (1, Closed, ticket(&first)),
+        (2, Issued, ticket(&second)),
+        (2, Opened, ticket(&second)),
+        (2, Closed, ticket(&second)),
+        (3, Issued, [9; 32]),
+        (3, Abandoned, [9; 32]),
+        (4, Issued, ticket(&fourth)),
+        (4, Opened, ticket(&fourth)),
+    ]
+    .map(|(serial, kind, ticket)| (chain, serial, kind, ticket))
+    .to_vec();
+    let policy = LogPolicy::parse(&log_policy(&world)).unwrap();
+    let found = |parts: &[&Parts], events: &[LogEvent], seen: u64, start: Start| {
+        write_log(folder.path(), &world, events, seen);
+        let log = PublicLog::read(folder.path(), &policy);
+        assert!(log.is_ok(), "{log:?}");
+        let reports = parts.iter().map(|p| (format!("session-{}", p.ticket.serial), world.check(&p.files())));
+        let series = series::join(reports.collect(), start, Some(&log));
+        let used = series.public_log.as_ref().map(|log| (log.entries, log.seen));
+        assert_eq!(used, Some((events.len() as u64, Some(seen))));
+        (series.findings.iter().map(|f| f.code.id()).collect::<Vec<_>>(), series.exit_code)
+    };
+    let of = |parts: &[&Parts]| found(parts, &events, END, Start::First);
+    // Without the log, the ticket that was given up is a gap.
+    let reports =
+        || [&first, &second, &fourth].map(|p| (p.ticket.serial.to_string(), world.check(&p.files()))).to_vec();
+    assert_eq!(series::join(reports(), Start::First, None).exit_code, 3);
+    assert_eq!(of(&[&first, &second, &fourth]), (vec!["abandoned"], 5));
+    // The last sessions are left out.
+    let closed = [&events[..], &[(chain, 4, Closed, ticket(&fourth))]].concat();
+    assert_eq!(found(&[&first, &second], &closed, END, Start::First), (vec!["serial-missing"], 3));
+    assert_eq!(found(&[&first], &closed, END, Start::First), (vec!["serial-missing", "serial-missing"], 3));
+    // The newest one may still run: its end is not in the log.
+    assert_eq!(of(&[&first, &second]), (vec!["open"], 5));
+    assert_eq!(found(&[&second, &fourth], &events, END, Start::Any), (vec!["abandoned"], 5));
+    assert_eq!(found(&[&second], &events, END, Start::Any), (vec![], 0));
+    // A session before is left out, too: the ticket that was given up does not hide it.
+    assert_eq!(of(&[&first, &fourth]).0, ["serial-missing"]);
+    // A ticket that was given up after its session had opened is a session.
+    let mut opened = events.clone();
+    opened.insert(7, (chain, 3, Opened, [9; 32]));
+    assert_eq!(found(&[&first, &second, &fourth], &opened, END, Start::First), (vec!["serial-missing"], 3));
+    // The log has another ticket, or no ticket, of the session.
+    let other = events.iter().map(|event| if event.1 == 2 { (event.0, event.1, event.2, [8; 32]) } else { *event });
+    let other: Vec<LogEvent> = other.collect();
+    assert_eq!(found(&[&first, &second, &fourth], &other, END, Start::First).0, ["log-ticket", "abandoned"]);
+    assert_eq!(found(&[&first, &second], &events[..3], START, Start::First), (vec!["log-behind"], 5));
+    assert_eq!(found(&[&first, &second], &events[..3], END, Start::First), (vec!["log-ticket"], 3));
+    assert_eq!(found(&[&first, &second], &[], END, Start::First), (vec!["log-ticket", "log-ticket"], 3));
+    // The clocks of two witnesses can differ.
+    let began = world.check(&second.files()).session.witnessed.unwrap().0;
+    assert_eq!(found(&[&first, &second], &events[..3], began + CLOCKS, Start::First).0, ["log-behind"]);
+    assert_eq!(found(&[&first, &second], &events[..3], began + CLOCKS + 1, Start::First).0, ["log-ticket"]);
+    // The log has the end of a session whose bundle has none.
+    let mut cut = first.clone();
+    cut.open();
+    let cut = cut;
+    let events_of_cut: Vec<LogEvent> =
+        events[..3].iter().map(|event| (event.0, event.1, event.2, ticket(&cut))).collect();
+    assert_eq!(found(&[&cut], &events_of_cut, END, Start::First), (vec!["log-closed", "open"], 5));
+    assert_eq!(found(&[&cut], &events_of_cut[..2], END, Start::First).0, ["open"]);
+    // A ticket that names an end although the session before it was given up.
+    let naming = world.session(&world.card, 4, close(&second));
+    let events_of: Vec<LogEvent> = events
+        .iter()
+        .map(|event| if event.1 == 4 { (event.0, event.1, event.2, ticket(&naming)) } else { *event })
+        .collect();
+    let names = found(&[&first, &second, &naming], &events_of, END, Start::First);
+    assert_eq!(names, (vec!["previous-close", "abandoned"], 3));
+    // A log of another issuer, without this card, says nothing about its sessions.
+    let others = World { issuer: SigningKey::from_bytes(&[77; 32]), ..World::new() };
+    write_log(folder.path(), &others, &[(Chain { key: [1; 32], seat: 0 }, 1, Issued, [1; 32])], END);
+    let log = PublicLog::read(folder.path(), &LogPolicy::parse(&log_policy(&others)).unwrap());
+    let series = series::join(reports(), Start::First, Some(&log));
+    assert_eq!(series.findings.iter().map(|f| f.code.id()).collect::<Vec<_>>(), ["serial-missing"]);
+    assert!(series.public_log.is_some());
+    // A log that is not the one of the policy.
+    write_log(folder.path(), &others, &events, END);
+    let log = PublicLog::read(folder.path(), &policy);
+    let series = series::join(reports(), Start::First, Some(&log));
+    let codes: Vec<_> = series.findings.iter().map(|f| (f.code.id(), f.name.is_some())).collect();
+    assert_eq!((codes, series.exit_code), (vec![("public-log", false), ("serial-missing", true)], 3));
+    assert_eq!(series.public_log, None);
+    let shown = SeriesText { series: &series, terminal: Terminal::default() }.to_string();
+    assert!(shown.contains("public-log: the public log: the head of the public log: "), "{shown}");
+}
+
 #[test]
 fn gaps_between_sessions() {
     let world = World::new();
@@ -543,6 +647,7 @@ fn gaps_between_sessions() {
         series::join(
             parts.iter().map(|p| (format!("session-{}", p.ticket.serial), world.check(&p.files()))).collect(),
             Start::First,
+            None,
         )
     };
     let found = |parts: &[&Parts]| {

@@ -95,7 +95,7 @@ fn a_series_with_a_session_of_an_unknown_version() {
     let second = report(&second.files());
     assert_eq!(second.exit_code, 0, "{second:#?}");
     let both = vec![("1".to_owned(), report(&first.files())), ("2".to_owned(), second)];
-    let series = join(both, Start::First);
+    let series = join(both, Start::First, None);
     let found: Vec<_> = series.findings.iter().map(|finding| (finding.code, finding.status)).collect();
     assert_eq!((found, series.exit_code), (vec![(SeriesCode::UnknownVersion, Status::Warned)], 5));
 }

@@ -19,7 +19,7 @@ mod unseal;
 mod verify;
 
 pub use exit_code::{CONTRADICTED, SIMULATED, WARNED};
-pub use trust::TrustArgs;
+pub use trust::{PublicLogArgs, TrustArgs};
 pub use unseal::UnsealArgs;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};

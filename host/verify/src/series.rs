@@ -1,7 +1,7 @@
 //! The command `verify-series`.
 
 use crate::console::{json_pretty, say, stdout_terminal};
-use crate::trust::TrustArgs;
+use crate::trust::{PublicLogArgs, TrustArgs};
 use crate::verify::check;
 use anyhow::Context;
 use portcullis_evidence::bundle;
@@ -18,6 +18,8 @@ pub struct Args {
     folder: PathBuf,
     #[command(flatten)]
     trust: TrustArgs,
+    #[command(flatten)]
+    log: PublicLogArgs,
     /// Print the report as JSON
     #[arg(long)]
     json: bool,
@@ -38,7 +40,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
             .with_context(|| format!("bundle `{name}`"))?;
         reports.push((name, report));
     }
-    let series = join(reports, Start::First);
+    let log = args.log.read(&trust)?;
+    let series = join(reports, Start::First, log.as_ref());
     if args.json {
         say(json_pretty(&series)?);
     } else {

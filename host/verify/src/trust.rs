@@ -1,14 +1,17 @@
-//! The arguments for the trust folder.
+//! The arguments for the trust folder, and for what is checked with it.
 
+use anyhow::{Context, anyhow};
 use clap::Args;
+use portcullis_evidence::public_log::PublicLog;
+use portcullis_evidence::verify::series::GivenLog;
 use portcullis_evidence::verify::{Options, Trust};
 use std::path::{Path, PathBuf};
 
 /// Whom to believe.
 #[derive(Debug, Args)]
 pub struct TrustArgs {
-    /// Folder with roots/*.pem, issuers/*.pub, approvers/*.pub, withholders/*.pub, witnesses/*.pub, revoked.txt, and
-    /// sim-roots/*.pem
+    /// Folder with roots/*.pem, issuers/*.pub, approvers/*.pub, withholders/*.pub, witnesses/*.pub, log-policy.txt,
+    /// revoked.txt, and sim-roots/*.pem
     #[arg(long, value_name = "DIR")]
     trust: PathBuf,
     /// Check simulated evidence like any other; the exit code is then 10, never 0
@@ -28,5 +31,30 @@ impl TrustArgs {
     pub fn load(&self) -> anyhow::Result<(Trust, Options)> {
         let trust = Trust::load(&self.trust, self.allow_sim)?;
         Ok((trust, Options { allow_sim: self.allow_sim, at: self.at }))
+    }
+}
+
+/// The issuer's public log.
+#[derive(Debug, Args)]
+pub struct PublicLogArgs {
+    /// Folder with the issuer's public log (C2SP tlog-tiles): also find sessions of which no bundle is given
+    ///
+    /// `log-policy.txt` in the trust folder (C2SP tlog-policy) names the log, the witnesses, and how many of them must
+    /// have cosigned it.
+    #[arg(long, value_name = "DIR")]
+    public_log: Option<PathBuf>,
+}
+
+impl PublicLogArgs {
+    /// Reads the log, if one is given; a log that is damaged or not trusted is a result. Errors: the trust folder has no
+    /// policy; reading failed.
+    pub fn read(&self, trust: &Trust) -> anyhow::Result<Option<GivenLog>> {
+        let Some(folder) = &self.public_log else { return Ok(None) };
+        let policy = trust.log_policy.as_ref();
+        let policy = policy.ok_or_else(|| anyhow!("`--public-log` needs `log-policy.txt` in the trust folder"))?;
+        match PublicLog::read(folder, policy) {
+            Err(error) if error.is_operational() => Err(error).context("the public log"),
+            read => Ok(Some(read)),
+        }
     }
 }

@@ -336,10 +336,18 @@ codes! {
         SerialMissing = "serial-missing" => "ask for the bundles of the missing serials";
         /// a ticket names another end of the session before than that bundle shows
         PreviousClose = "previous-close" => "ask for the bundle whose end the ticket names";
-        /// the session before was abandoned
+        /// the session before was abandoned, or its ticket was given up
         Abandoned = "abandoned", warns => "ask why the session was not closed";
         /// the session before is of a version that this program does not know, so that its end cannot be read
         UnknownVersion = "unknown-version", warns => RELEASE;
+        /// the public log is damaged, or its head is not signed and cosigned as the policy demands
+        PublicLog = "public-log" => "ask the issuer for its log, and its witnesses what they saw of it";
+        /// the public log has another ticket for the session, or none although witnesses saw the log later
+        LogTicket = "log-ticket" => "ask the issuer which ticket it gave, and the operator for its session";
+        /// the public log ends before the session, so it shows nothing about it
+        LogBehind = "log-behind", warns => "get a newer copy of the public log";
+        /// the public log says that the session was closed, and the bundle ends before that
+        LogClosed = "log-closed", warns => "ask for the whole bundle: the issuer has seen the session's end";
         /// the card's last session is not closed
         Open = "open", warns => "check again once the session is closed";
     }

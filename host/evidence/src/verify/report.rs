@@ -50,6 +50,8 @@ pub struct Summary {
     /// SHA-256 of the manifest, which lists the digest of every other file.
     pub bundle_digest: Option<Hex<32>>,
     pub ticket_serial: Option<u64>,
+    /// Digest of the ticket.
+    pub ticket_digest: Option<Hex<32>>,
     /// Seat of the ticket: distinguishes cards that share a key.
     pub seat: Option<u16>,
     /// The issuer; `self` means the operator.

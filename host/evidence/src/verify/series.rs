@@ -1,14 +1,19 @@
 //! A series: the sessions of a card, one bundle each, as a chain without gaps. Cards that share a key have seats, and
 //! each seat has its own chain.
+//!
+//! Bundles alone show a gap before a session, and not that later sessions are missing. The issuer's public log shows
+//! which sessions there are.
 
 use super::code::{Code, SeriesCode};
 use super::property::Status;
 use super::report::{Assurance, ProfileUse, Report};
 use super::trust::Signer;
-use crate::format::ticket::SELF_ISSUER;
+use crate::format::public_log::{CosignedHead, LoggedSession, PublicLog, ReadError, SessionState};
+use crate::format::ticket::{self, SELF_ISSUER};
 use portcullis_core::hex::Hex;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::ops::Bound;
 
 #[derive(Clone, Debug, Serialize)]
 pub struct SeriesSession {
@@ -25,9 +30,23 @@ pub struct SeriesSession {
 pub struct SeriesFinding {
     pub code: SeriesCode,
     pub status: Status,
-    /// Name of the bundle that the finding concerns.
-    pub name: String,
+    /// Name of the bundle that the finding concerns; absent if it concerns the public log itself.
+    pub name: Option<String>,
     pub detail: String,
+}
+
+/// The public log of the issuer, as far as it was used.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LogUse {
+    /// Name of the log.
+    pub name: String,
+    pub entries: u64,
+    /// Root of the tree over the entries.
+    pub root: Hex<32>,
+    /// The witnesses that cosigned, in the order of the policy.
+    pub witnesses: Vec<String>,
+    /// The latest Unix second from which on a quorum had seen the log; absent if the policy demands no witness.
+    pub seen: Option<u64>,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -39,6 +58,8 @@ pub struct Series {
     /// Sessions, by card and serial.
     pub sessions: Vec<SeriesSession>,
     pub findings: Vec<SeriesFinding>,
+    /// The public log that the sessions were compared with.
+    pub public_log: Option<LogUse>,
     /// The profiles of all sessions, with the number of streams of each.
     pub profiles: BTreeMap<Hex<32>, ProfileUse>,
     /// Number of streams of unknown profile.
@@ -64,15 +85,24 @@ pub enum Start {
     Any,
 }
 
-/// Joins the reports of several bundles; each has a name.
+/// A public log that was given, or why it cannot be used.
+pub type GivenLog = Result<PublicLog, ReadError>;
+
+/// Joins the reports of several bundles; each has a name. With the issuer's public log, the sessions are also compared
+/// with those in the log.
 #[must_use]
-pub fn join(mut reports: Vec<(String, Report)>, start: Start) -> Series {
+pub fn join(mut reports: Vec<(String, Report)>, start: Start, log: Option<&GivenLog>) -> Series {
     reports.sort_by(|(a, x), (b, y)| place(x).cmp(&place(y)).then(a.cmp(b)));
     let mut findings = Vec::new();
     let mut last = BTreeMap::new();
+    if let Some(Err(error)) = log {
+        let (code, detail) = (SeriesCode::PublicLog, error.to_string());
+        findings.push(SeriesFinding { code, status: code.status(), name: None, detail });
+    }
+    let log = log.and_then(|log| log.as_ref().ok());
     for (name, report) in &reports {
         let mut add = |code, detail: String| {
-            findings.push(SeriesFinding { code, status: code.status(), name: name.clone(), detail })
+            findings.push(SeriesFinding { code, status: code.status(), name: Some(name.clone()), detail })
         };
         let session = &report.session;
         let (Some(key), Some(serial)) = (session.key_id, session.ticket_serial) else {
@@ -84,29 +114,124 @@ pub fn join(mut reports: Vec<(String, Report)>, start: Start) -> Series {
             add(SeriesCode::SelfIssued, "the operator issued its ticket: it is in no chain".to_owned());
             continue;
         }
+        let chain = ticket::Chain { key: key.0, seat: session.seat.unwrap_or_default() };
+        let logged = Logged::of(log, chain, report);
+        logged.check(serial, report, &mut add);
         let previous: Option<(u64, &Report)> = last.insert((key, session.seat), (serial, report));
         let first = if start == Start::First { 1 } else { serial };
         let expected = previous.map_or(first, |(serial, _)| serial.saturating_add(1));
         if previous.is_some_and(|(last, _)| last == serial) {
             add(SeriesCode::SerialTwice, format!("serial {serial} is there twice: one ticket, two histories"));
+        } else if serial != expected && logged.given_up(expected, serial) {
+            if session.previous_close.is_some_and(|digest| digest.0 != [0; 32]) {
+                let what =
+                    "its ticket names an end of the session before, and the public log says that it was abandoned";
+                add(SeriesCode::PreviousClose, what.to_owned());
+            }
+            let what = "the public log says that the issuer gave up tickets";
+            add(SeriesCode::Abandoned, format!("{what} {expected} to {} before a session was reported", serial - 1));
         } else if serial != expected {
             add(SeriesCode::SerialMissing, format!("sessions {expected} to {} are missing", serial - 1));
         } else if let Some((_, previous)) = previous {
             check_close(previous, report, &mut add);
         }
     }
-    for (serial, report) in last.values() {
+    for ((key, seat), (serial, report)) in &last {
+        let name = reports.iter().find(|(_, r)| std::ptr::eq(r, *report)).map(|(name, _)| name.clone());
+        let mut add = |code: SeriesCode, detail| {
+            findings.push(SeriesFinding { code, status: code.status(), name: name.clone(), detail });
+        };
         if !is_closed(report) {
-            let name = reports.iter().find(|(_, r)| std::ptr::eq(r, *report)).map(|(name, _)| name.clone());
-            findings.push(SeriesFinding {
-                code: SeriesCode::Open,
-                status: SeriesCode::Open.status(),
-                name: name.unwrap_or_default(),
-                detail: format!("session {serial} is the card's last and is not closed"),
-            });
+            add(SeriesCode::Open, format!("session {serial} is the card's last and is not closed"));
+        }
+        // From any session on, later ones need not be given either.
+        if start == Start::Any {
+            continue;
+        }
+        let chain = ticket::Chain { key: key.0, seat: seat.unwrap_or_default() };
+        for (serial, is_open) in Logged::of(log, chain, report).opened_after(*serial) {
+            if is_open {
+                add(SeriesCode::Open, format!("session {serial} is not given; it is open in the public log"));
+            } else {
+                let what = format!("session {serial} is missing: the public log says that it was opened");
+                add(SeriesCode::SerialMissing, what);
+            }
         }
     }
-    conclude(&reports, findings)
+    let mut series = conclude(&reports, findings);
+    series.public_log = log.map(LogUse::of);
+    series
+}
+
+impl LogUse {
+    /// What is said of a log that was used.
+    #[must_use]
+    pub fn of(log: &PublicLog) -> Self {
+        let CosignedHead { head, seen, witnesses, .. } = &log.head;
+        Self {
+            name: head.origin.clone(),
+            entries: head.size,
+            root: Hex(head.root),
+            witnesses: witnesses.clone(),
+            seen: *seen,
+        }
+    }
+}
+
+/// Seconds by which the clocks of two witnesses can differ.
+pub const CLOCKS: u64 = 600;
+
+/// The sessions of a chain in the public log.
+struct Logged<'a> {
+    /// The log, if it has sessions of the chain, or is that of the session's issuer. Logs of others say nothing.
+    log: Option<&'a PublicLog>,
+    sessions: Option<&'a BTreeMap<u64, LoggedSession>>,
+}
+
+impl<'a> Logged<'a> {
+    fn of(log: Option<&'a PublicLog>, chain: ticket::Chain, report: &Report) -> Self {
+        let sessions = log.and_then(|log| log.sessions(&chain));
+        let issuer = report.session.issuer.as_ref().and_then(|issuer| issuer.key);
+        Self { log: log.filter(|log| sessions.is_some() || issuer == Some(Hex(log.head.key))), sessions }
+    }
+
+    /// Compares a session with the log.
+    fn check(&self, serial: u64, report: &Report, add: &mut impl FnMut(SeriesCode, String)) {
+        let Some(log) = self.log else { return };
+        let Some(session) = self.sessions.and_then(|sessions| sessions.get(&serial)) else {
+            let last = self.sessions.and_then(BTreeMap::last_key_value).map_or(0, |(last, _)| *last);
+            let began = report.session.witnessed.map(|(first, _)| first);
+            return match log.head.seen.zip(began) {
+                Some((seen, began)) if seen > began.saturating_add(CLOCKS) => {
+                    let what = "witnesses saw the public log after this session began, and its ticket was not in it";
+                    add(SeriesCode::LogTicket, what.to_owned());
+                }
+                _ => add(SeriesCode::LogBehind, format!("the public log has sessions up to {last} of its card")),
+            };
+        };
+        if report.session.ticket_digest != Some(Hex(session.ticket)) {
+            add(SeriesCode::LogTicket, "the public log has another ticket of this serial".to_owned());
+        } else if session.state == SessionState::Closed && !is_closed(report) {
+            add(SeriesCode::LogClosed, "the public log says that the session was closed".to_owned());
+        }
+    }
+
+    /// Whether the issuer gave up all tickets with a serial from `first` on, before `end`, and no opening checkpoint of
+    /// them was presented.
+    fn given_up(&self, first: u64, end: u64) -> bool {
+        let sessions = self.sessions.into_iter().flat_map(|sessions| sessions.range(first.min(end)..end));
+        let is_given_up = |session: &LoggedSession| session.state == SessionState::Abandoned && !session.is_opened;
+        let count = sessions.take_while(|(_, session)| is_given_up(session)).count() as u64;
+        end.checked_sub(first) == Some(count)
+    }
+
+    /// The sessions behind this serial that were opened, each with whether its end is not in the log: it may still run.
+    fn opened_after(&self, serial: u64) -> impl Iterator<Item = (u64, bool)> + use<'a> {
+        let after = (Bound::Excluded(serial), Bound::Unbounded);
+        let sessions = self.sessions.into_iter().flat_map(move |sessions| sessions.range(after));
+        let opened = sessions.filter(|(_, session)| session.is_opened);
+        opened.map(|(serial, session)| (*serial, session.state == SessionState::Opened))
+    }
 }
 
 /// Compares the previous close in a ticket with the last checkpoint in the previous bundle.
@@ -167,6 +292,7 @@ fn conclude(reports: &[(String, Report)], findings: Vec<SeriesFinding>) -> Serie
         exit_code,
         sessions,
         findings,
+        public_log: None,
         profiles: profiles(reports),
         profile_unknown,
         approvals: approvals(reports),

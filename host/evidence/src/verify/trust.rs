@@ -3,6 +3,7 @@
 use crate::format::approval::Approval;
 use crate::format::certificate::{CertificateError, TrustStore, key_id};
 use crate::format::note::{NoteError, WitnessKey};
+use crate::format::public_log::{LogPolicy, PolicyError};
 use crate::format::ticket::{SELF_ISSUER, SignedTicket, Ticket, TicketError, TicketIssuer, issuer_key};
 use crate::format::withholding::Withholding;
 use ed25519_dalek::VerifyingKey;
@@ -17,6 +18,8 @@ use std::path::{Path, PathBuf};
 const FILE_MAX: u64 = 1 << 20;
 /// The list of revoked keys and designs.
 const REVOKED: &str = "revoked.txt";
+/// The policy for public logs.
+const LOG_POLICY: &str = "log-policy.txt";
 /// The folders of a trust folder.
 const FOLDERS: [&str; 6] = ["roots", "sim-roots", "issuers", "approvers", "withholders", "witnesses"];
 
@@ -31,6 +34,8 @@ pub struct Trust {
     /// Keys that may remove texts from a bundle.
     pub withholders: Vec<TrustedKey>,
     pub witnesses: Vec<WitnessKey>,
+    /// Which heads of public logs are trusted.
+    pub log_policy: Option<LogPolicy>,
     /// The files that were read, for reports.
     pub files: Vec<TrustFile>,
 }
@@ -69,7 +74,7 @@ pub enum TrustError {
     Io { path: PathBuf, source: std::io::Error },
     /// An unexpected file. It is an error, because a misspelt name of a revocation list would otherwise revoke nothing.
     #[error(
-        "`{0}` is none of roots/*.pem, sim-roots/*.pem, issuers/*.pub, approvers/*.pub, withholders/*.pub, witnesses/*.pub and revoked.txt"
+        "`{0}` is none of roots/*.pem, sim-roots/*.pem, issuers/*.pub, approvers/*.pub, withholders/*.pub, witnesses/*.pub, log-policy.txt and revoked.txt"
     )]
     Name(PathBuf),
     #[error("`{0}` is larger than 1 MiB")]
@@ -80,6 +85,8 @@ pub enum TrustError {
     Key { path: PathBuf, source: TicketError },
     #[error("`{path}`: {source}")]
     Witness { path: PathBuf, source: NoteError },
+    #[error("`{path}`: {source}")]
+    LogPolicy { path: PathBuf, source: PolicyError },
 }
 
 /// The texts of the files of a trust folder, in the order of their names: `roots/root.pem`, `revoked.txt`. A process
@@ -93,7 +100,7 @@ impl TrustTexts {
         let mut texts = Vec::new();
         for path in list(folder)? {
             let Some(name) = name_of(&path) else { return Err(TrustError::Name(path)) };
-            if name == REVOKED {
+            if name == REVOKED || name == LOG_POLICY {
                 texts.push((name.to_owned(), read(&path)?));
             } else if FOLDERS.contains(&name) {
                 for file in list(&path)? {
@@ -110,8 +117,8 @@ impl TrustTexts {
 
 impl Trust {
     /// Reads `roots/*.pem`, `issuers/*.pub`, `approvers/*.pub` and `withholders/*.pub` (Ed25519, PEM),
-    /// `witnesses/*.pub` (C2SP verifier keys), `revoked.txt`, and, with `allow_sim`, `sim-roots/*.pem`. All of them
-    /// are optional.
+    /// `witnesses/*.pub` (C2SP verifier keys), `log-policy.txt` (C2SP tlog-policy), `revoked.txt`, and, with `allow_sim`,
+    /// `sim-roots/*.pem`. All of them are optional.
     pub fn load(folder: &Path, allow_sim: bool) -> Result<Self, TrustError> {
         Self::from_texts(folder, &TrustTexts::read(folder)?, allow_sim)
     }
@@ -135,6 +142,10 @@ impl Trust {
         match name.split_once('/') {
             None if name == REVOKED => {
                 self.roots.revoke_list(text).map_err(|source| certificate(path, source))?;
+            }
+            None if name == LOG_POLICY => {
+                let policy = LogPolicy::parse(text).map_err(|source| TrustError::LogPolicy { path, source })?;
+                self.log_policy = Some(policy);
             }
             Some(("roots", file)) if file.ends_with(".pem") => {
                 self.roots.add_root(text.as_bytes()).map_err(|source| certificate(path, source))?;
@@ -178,6 +189,8 @@ impl Trust {
             None => witness,
         };
         self.witnesses = std::mem::take(&mut self.witnesses).into_iter().map(revoked).collect();
+        let until = |key: &[u8; 32]| self.roots.revoked_since(&key_id(key));
+        self.log_policy = self.log_policy.take().map(|policy| policy.revoke(until));
     }
 
     /// Whether signatures of a key of `keys` count that nothing shows to be older than its revocation.

@@ -5,7 +5,7 @@ use crate::escape::printable;
 use crate::terminal::{Terminal, Tone};
 use crate::time::utc;
 use portcullis_core::hex::{Hex, encode};
-use portcullis_evidence::verify::series::{ApprovalCount, Series};
+use portcullis_evidence::verify::series::{ApprovalCount, LogUse, Series};
 use portcullis_evidence::verify::{Code, Conclusion, ProfileUse, Property, Report, Status, Summary, WithholdingUse};
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
@@ -219,6 +219,12 @@ impl fmt::Display for SeriesText<'_> {
         }
         let mut about = String::new();
         profiles(&mut about, &series.profiles, series.profile_unknown)?;
+        if let Some(LogUse { name, entries, witnesses, seen, .. }) = &series.public_log {
+            let witnesses = if witnesses.is_empty() { "no witness".to_owned() } else { witnesses.join(", ") };
+            let seen = seen.map_or_else(String::new, |seen| format!(", as of {}", utc(seen)));
+            let (name, witnesses) = (printable(name), printable(&witnesses));
+            writeln!(about, "public log   {name}: {entries} entries, cosigned by {witnesses}{seen}")?;
+        }
         for ApprovalCount { by, policy, sessions } in &series.approvals {
             let policy = policy.map_or_else(|| "unknown".to_owned(), |digest| digest.to_string());
             writeln!(about, "approved by  {}: policy {policy}, {sessions} sessions", printable(&by.to_string()))?;
@@ -228,7 +234,8 @@ impl fmt::Display for SeriesText<'_> {
         }
         for finding in &series.findings {
             let status = terminal.paint(tone(finding.status), finding.status.name());
-            let (name, detail) = (printable(&finding.name), printable(&finding.detail));
+            let name = finding.name.as_deref().unwrap_or("the public log");
+            let (name, detail) = (printable(name), printable(&finding.detail));
             write!(f, "\n{}", terminal.wrap(2, &format!("- {status} {}: {name}: {detail}", finding.code)))?;
             write!(f, "\n{}", terminal.wrap(2, &format!("  to do: {}", finding.code.remedy())))?;
         }

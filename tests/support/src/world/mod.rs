@@ -2,8 +2,10 @@
 //! operator.
 
 mod independent;
+mod public_log;
 
 pub use independent::write;
+pub use public_log::{LogEvent, log_policy, write_log};
 
 use ed25519_dalek::SigningKey;
 use portcullis_authority::ca::{CertificateAuthority, Device, Window};
@@ -167,6 +169,7 @@ impl World {
 
     pub fn trust(&self, sim: bool) -> Trust {
         Trust {
+            log_policy: None,
             roots: self.store(sim),
             issuers: vec![TrustedKey { file: "issuers/registrar.pub".to_owned(), key: self.issuer.verifying_key() }],
             approvers: vec![TrustedKey { file: "approvers/board.pub".to_owned(), key: self.approver.verifying_key() }],

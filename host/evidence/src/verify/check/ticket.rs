@@ -24,6 +24,7 @@ pub(crate) fn read(
         }
     };
     summary.ticket_serial = Some(ticket.content.serial);
+    summary.ticket_digest = Some(Hex(ticket.digest));
     summary.profiles_pinned = Some(!ticket.content.profiles.is_empty());
     summary.seat = Some(ticket.content.seat);
     summary.previous_close = Some(Hex(ticket.content.previous_close));
