@@ -8,6 +8,7 @@ mod codec;
 mod executor;
 mod probe;
 mod scheduler;
+mod stores;
 
 pub use executor::{ExecutorOptions, executor};
 pub use scheduler::{SchedulerOptions, scheduler};

@@ -4,9 +4,6 @@
 //! `AWS_ENDPOINT_URL`, `AWS_REGION`, `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, and the others of
 //! [`AmazonS3ConfigKey`](https://docs.rs/object_store/0.13.2/object_store/aws/enum.AmazonS3ConfigKey.html).
 
-use datafusion::error::DataFusionError;
-use datafusion::execution::object_store::{DefaultObjectStoreRegistry, ObjectStoreRegistry};
-use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::object_store::path::Path;
 use datafusion::object_store::{self, ObjectStore, parse_url_opts};
 use std::sync::Arc;
@@ -33,7 +30,8 @@ pub(crate) fn open(url: &Url) -> Result<(Arc<dyn ObjectStore>, Path), object_sto
         .filter_map(|(name, value)| Some((name, value.into_string().ok()?)))
         .collect();
     let wrong = |why: String| object_store::Error::Generic { store: "tables", source: why.into() };
-    let plain = url.query().is_none() && url.fragment().is_none() && url.username().is_empty();
+    let named = !url.username().is_empty() || url.password().is_some();
+    let plain = url.query().is_none() && url.fragment().is_none() && !named;
     match url.scheme() {
         "file" => {}
         "s3" if plain && settings.iter().any(|(name, _)| CREDENTIALS.contains(&&**name)) => {}
@@ -45,34 +43,4 @@ pub(crate) fn open(url: &Url) -> Result<(Arc<dyn ObjectStore>, Path), object_sto
     }
     let (store, path) = parse_url_opts(url, settings)?;
     Ok((store.into(), path))
-}
-
-/// Opens the store of a URL when a query first needs it. So the processes of a cluster find the tables.
-#[derive(Debug, Default)]
-pub(crate) struct Stores(DefaultObjectStoreRegistry);
-
-impl Stores {
-    /// A builder of an environment for queries that has these stores.
-    pub(crate) fn runtime() -> RuntimeEnvBuilder {
-        RuntimeEnvBuilder::new().with_object_store_registry(Arc::new(Self::default()))
-    }
-}
-
-impl ObjectStoreRegistry for Stores {
-    fn register_store(&self, url: &Url, store: Arc<dyn ObjectStore>) -> Option<Arc<dyn ObjectStore>> {
-        self.0.register_store(url, store)
-    }
-
-    fn deregister_store(&self, url: &Url) -> Result<Arc<dyn ObjectStore>, DataFusionError> {
-        self.0.deregister_store(url)
-    }
-
-    fn get_store(&self, url: &Url) -> Result<Arc<dyn ObjectStore>, DataFusionError> {
-        if let Ok(store) = self.0.get_store(url) {
-            return Ok(store);
-        }
-        let (store, _) = open(url)?;
-        self.0.register_store(url, Arc::clone(&store));
-        Ok(store)
-    }
 }

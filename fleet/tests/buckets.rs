@@ -97,6 +97,7 @@ fn places_that_no_store_has_are_errors() {
         "gs://evidence/tables",
         "s3://evidence/tables?x=1",
         "s3://user@evidence/tables",
+        "s3://:secret@evidence/tables",
     ] {
         let output = fleet(&scene, service, SECRET, &["ingest", "3", "--to", place]);
         let said = String::from_utf8_lossy(&output.stderr).into_owned();

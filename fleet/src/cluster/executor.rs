@@ -1,9 +1,9 @@
 //! An executor of a cluster.
 
 use super::codec::{LogicalCodec, PhysicalCodec};
+use super::stores::Stores;
 use super::{MESSAGE, Ready, SchedulerAddress, check_bind, host_of, probe, stop_signal};
 use crate::error::Error;
-use crate::stores::Stores;
 use arrow_flight::flight_service_server::FlightServiceServer;
 use ballista_core::RuntimeProducer;
 use ballista_core::config::TaskSchedulingPolicy;

@@ -1,9 +1,9 @@
 //! The scheduler of a cluster.
 
 use super::codec::{LogicalCodec, PhysicalCodec};
+use super::stores::Stores;
 use super::{MESSAGE, Ready, check_bind, host_of, register, stop_signal};
 use crate::error::Error;
-use crate::stores::Stores;
 use ballista_core::config::TaskSchedulingPolicy;
 use ballista_core::error::BallistaError;
 use ballista_core::utils::default_session_builder;
