@@ -15,6 +15,7 @@ use datafusion::common::cast::{as_binary_array, as_string_array, as_uint8_array}
 use futures::future::LocalBoxFuture;
 use portcullis_core::hex;
 use portcullis_evidence::verify::Options;
+use portcullis_evidence::verify::series::{GivenLog, LogUse};
 use portcullis_fleet_core::{Answer, Finding, FleetCode, Outcome, Session, Source, Work};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -43,6 +44,8 @@ pub(crate) type Progress = dyn Fn(Step) -> Result<(), Error> + Send + Sync;
 pub struct AuditOptions {
     pub trust: TrustFolder,
     pub options: Options,
+    /// The issuer's public log, or why it cannot be used.
+    pub public_log: Option<Arc<GivenLog>>,
     /// Where results of finished units are kept.
     pub work: Work,
     /// Identifies this program: results of another program are not used.
@@ -96,8 +99,17 @@ async fn answer(tables: &Tables, options: &AuditOptions) -> Result<Answer, Error
         add_replays(&engine, options, &identity, &units, &mut outcomes, &mut findings).await?;
     }
     let sessions: Vec<Session> = outcomes.iter().map(|outcome| outcome.session.clone()).collect();
-    findings.extend(checks::run(&engine, &sessions).await?);
-    Ok(Answer::new(outcomes, findings, &options.trust.trust().files, options.sample))
+    let log = match options.public_log.as_deref() {
+        None => None,
+        Some(Ok(log)) => Some(log),
+        Some(Err(error)) => {
+            findings.push(Finding::of_fleet(Source::Fleet, FleetCode::PublicLog, None, error));
+            None
+        }
+    };
+    findings.extend(checks::run(&engine, &sessions, log).await?);
+    let answer = Answer::new(outcomes, findings, &options.trust.trust().files, options.sample);
+    Ok(Answer { public_log: log.map(LogUse::of), ..answer })
 }
 
 /// The bundles in the tables, and those of them that could be read when they were ingested.

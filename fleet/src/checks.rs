@@ -8,19 +8,24 @@ use datafusion::arrow::array::{
 use datafusion::arrow::datatypes::{DataType, Field, Schema};
 use datafusion::common::cast::{as_string_array, as_uint16_array, as_uint64_array};
 use futures::{StreamExt, TryStreamExt, stream};
+use portcullis_core::hex;
+use portcullis_evidence::public_log::{LoggedSession, PublicLog, SessionState};
+use portcullis_evidence::ticket::Chain;
+use portcullis_evidence::verify::series::CLOCKS;
 use portcullis_fleet_core::{Finding, FleetCode, Session, Source};
 use std::sync::Arc;
 
-/// Views over `sessions`, `tickets` and `notes`: what the checks compare. They need the functions of an audit.
-const VIEWS: [&str; 4] = [
+/// Views over `sessions`, `tickets`, `notes` and `logged`: what the checks compare. They need the functions of an audit.
+const VIEWS: [&str; 5] = [
     include_str!("sql/view-chain.sql"),
     include_str!("sql/view-issued.sql"),
     include_str!("sql/view-witnessed.sql"),
     include_str!("sql/view-forks.sql"),
+    include_str!("sql/view-unlogged.sql"),
 ];
 
 /// Each check gives rows of key, seat, serial, bundle and detail: one finding per row.
-const CHECKS: [(FleetCode, &str); 17] = [
+const CHECKS: [(FleetCode, &str); 21] = [
     (FleetCode::Fork, include_str!("sql/fork.sql")),
     (FleetCode::Fork, include_str!("sql/fork-witness.sql")),
     (FleetCode::SerialTwice, include_str!("sql/serial-twice.sql")),
@@ -30,6 +35,10 @@ const CHECKS: [(FleetCode, &str); 17] = [
     (FleetCode::PreviousClose, include_str!("sql/previous-close.sql")),
     (FleetCode::Abandoned, include_str!("sql/abandoned.sql")),
     (FleetCode::Open, include_str!("sql/open.sql")),
+    (FleetCode::LogTicket, include_str!("sql/log-ticket.sql")),
+    (FleetCode::LogBehind, include_str!("sql/log-behind.sql")),
+    (FleetCode::LogClosed, include_str!("sql/log-closed.sql")),
+    (FleetCode::ChainMissing, include_str!("sql/chain-missing.sql")),
     (FleetCode::SelfIssued, include_str!("sql/self-issued.sql")),
     (FleetCode::Unplaced, include_str!("sql/unplaced.sql")),
     (FleetCode::SeatOverlap, include_str!("sql/seat-overlap.sql")),
@@ -40,10 +49,12 @@ const CHECKS: [(FleetCode, &str); 17] = [
     (FleetCode::NoteUntrusted, include_str!("sql/note-untrusted.sql")),
 ];
 
-/// Runs all checks over the sessions. Errors: [`Error::Engine`].
-pub(crate) async fn run(engine: &Engine, sessions: &[Session]) -> Result<Vec<Finding>, Error> {
-    let rows = session_rows(sessions)?;
-    engine.register("sessions", rows.schema(), vec![vec![rows]])?;
+/// Runs all checks over the sessions and the public log. Errors: [`Error::Engine`].
+pub(crate) async fn run(engine: &Engine, sessions: &[Session], log: Option<&PublicLog>) -> Result<Vec<Finding>, Error> {
+    let tables = [("sessions", session_rows(sessions)?), ("logged", log_rows(log)?), ("log_heads", head_rows(log)?)];
+    for (name, rows) in tables.clone() {
+        engine.register(name, rows.schema(), vec![vec![rows]])?;
+    }
     for view in VIEWS {
         engine.run(view).await?;
     }
@@ -57,7 +68,9 @@ pub(crate) async fn run(engine: &Engine, sessions: &[Session]) -> Result<Vec<Fin
     });
     let found: Vec<Vec<Vec<Finding>>> = stream::iter(found).buffered(engine.small_queries()).try_collect().await?;
     let findings = found.into_iter().flatten().flatten().collect();
-    engine.context().deregister_table("sessions")?;
+    for (name, _) in tables {
+        engine.context().deregister_table(name)?;
+    }
     Ok(findings)
 }
 
@@ -117,6 +130,7 @@ pub(crate) fn session_rows(sessions: &[Session]) -> Result<RecordBatch, Error> {
     columns.seats(all().map(|s| s.seat));
     columns.numbers("serial", all().map(|s| s.serial));
     columns.texts("issuer", all().map(|s| s.issuer.as_deref()));
+    columns.texts("issuer_key", all().map(|s| s.issuer_key.as_deref()));
     columns.texts("ticket", all().map(|s| s.ticket.as_deref()));
     columns.texts("policy", all().map(|s| s.policy.as_deref()));
     columns.texts("previous_close", all().map(|s| s.previous_close.as_deref()));
@@ -137,6 +151,37 @@ pub(crate) fn session_rows(sessions: &[Session]) -> Result<RecordBatch, Error> {
     columns.numbers("streams", all().map(|s| Some(s.streams)));
     columns.numbers("admits", all().map(|s| Some(s.admits)));
     columns.numbers("rejects", all().map(|s| Some(s.rejects)));
+    columns.batch()
+}
+
+/// The table `logged`: the sessions in the public log.
+fn log_rows(log: Option<&PublicLog>) -> Result<RecordBatch, Error> {
+    let all = log.into_iter().flat_map(PublicLog::chains);
+    let all = all.flat_map(|(chain, sessions)| sessions.iter().map(move |(serial, session)| (chain, serial, session)));
+    let all: Vec<_> = all.collect();
+    let hex = |bytes: fn(&(&Chain, &u64, &LoggedSession)) -> [u8; 32]| -> Vec<String> {
+        all.iter().map(|row| hex::encode(&bytes(row))).collect()
+    };
+    let (keys, tickets) = (hex(|(chain, ..)| chain.key), hex(|(.., session)| session.ticket));
+    let mut columns = Columns(Vec::new());
+    columns.texts("key", keys.iter().map(|key| Some(&**key)));
+    columns.seats(all.iter().map(|(chain, ..)| Some(chain.seat)));
+    columns.numbers("serial", all.iter().map(|(_, serial, _)| Some(**serial)));
+    columns.texts("ticket", tickets.iter().map(|ticket| Some(&**ticket)));
+    columns.flags("opened", all.iter().map(|(.., session)| session.is_opened));
+    columns.flags("closed", all.iter().map(|(.., session)| session.state == SessionState::Closed));
+    columns.flags("ended", all.iter().map(|(.., session)| session.state > SessionState::Opened));
+    columns.flags("abandoned", all.iter().map(|(.., session)| session.state == SessionState::Abandoned));
+    columns.batch()
+}
+
+/// The table `log_heads`: the head of the public log, if there is one. Witnesses saw it after sessions that began before
+/// the second `settled`, whatever their clocks.
+fn head_rows(log: Option<&PublicLog>) -> Result<RecordBatch, Error> {
+    let key = log.map(|log| hex::encode(&log.head.key));
+    let mut columns = Columns(Vec::new());
+    columns.texts("issuer", key.iter().map(|key| Some(&**key)));
+    columns.numbers("settled", log.iter().map(|log| log.head.seen.map(|seen| seen.saturating_sub(CLOCKS))));
     columns.batch()
 }
 

@@ -5,13 +5,16 @@ mod cluster;
 use anyhow::Context;
 use clap::{Args, Parser, Subcommand};
 use portcullis_core::hex;
+use portcullis_evidence::public_log::PublicLog;
 use portcullis_evidence::verify::Options;
+use portcullis_evidence::verify::series::{GivenLog, LogUse};
 use portcullis_fleet::{
     AuditOptions, Engine, Input, Step, Tables, TrustFolder, audit, ingest, page, rows_as_json, rows_as_text,
 };
 use portcullis_fleet_core::{Answer, Work};
 use portcullis_report::Origin;
 use portcullis_report::escape::{json, printable};
+use portcullis_report::time::utc;
 use sha2::{Digest, Sha256};
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -55,7 +58,8 @@ enum Command {
     /// An audit that was interrupted goes on where it was: results of finished bundles are kept in `--work`, under a
     /// digest of the bundle, the trust folder, the options and this program.
     #[command(after_help = "Examples:\n  fleet audit tables --trust trust\n  \
-        fleet audit tables --trust trust --replay 10 --json")]
+        fleet audit tables --trust trust --replay 10 --json\n  \
+        fleet audit tables --trust trust --public-log log")]
     Audit(AuditArgs),
     /// Ask the tables a question in SQL
     ///
@@ -105,10 +109,16 @@ struct IngestArgs {
 struct AuditArgs {
     /// Where the tables are
     tables: String,
-    /// Folder with roots/*.pem, issuers/*.pub, approvers/*.pub, withholders/*.pub, witnesses/*.pub, revoked.txt, and
-    /// sim-roots/*.pem
+    /// Folder with roots/*.pem, issuers/*.pub, approvers/*.pub, withholders/*.pub, witnesses/*.pub, log-policy.txt,
+    /// revoked.txt, and sim-roots/*.pem
     #[arg(long, value_name = "DIR")]
     trust: PathBuf,
+    /// Folder with the issuer's public log (C2SP tlog-tiles): also find sessions of which no bundle is there
+    ///
+    /// `log-policy.txt` in the trust folder (C2SP tlog-policy) names the log, the witnesses, and how many of them must
+    /// have cosigned it.
+    #[arg(long, value_name = "DIR")]
+    public_log: Option<PathBuf>,
     /// Check simulated evidence like any other; the exit code is then 10, never 0
     #[arg(long)]
     allow_sim: bool,
@@ -271,9 +281,11 @@ fn program() -> anyhow::Result<String> {
 
 fn run_audit(args: &AuditArgs) -> anyhow::Result<u8> {
     let trust = TrustFolder::load(&args.trust, args.allow_sim)?;
+    let public_log = args.public_log.as_deref().map(|folder| read_log(folder, &trust)).transpose()?;
     let program = program()?;
     let options = AuditOptions {
         trust,
+        public_log: public_log.map(Arc::new),
         options: Options { allow_sim: args.allow_sim, at: args.at },
         work: Work::open(&args.work.work)?,
         place: args.place.place(&program)?,
@@ -294,6 +306,17 @@ fn run_audit(args: &AuditArgs) -> anyhow::Result<u8> {
         print(&summary(&answer))?;
     }
     Ok(answer.exit_code)
+}
+
+/// Reads the issuer's public log; a log that is damaged or not trusted is a result. Errors: the trust folder has no
+/// policy; reading failed.
+fn read_log(folder: &Path, trust: &TrustFolder) -> anyhow::Result<GivenLog> {
+    let policy = trust.trust().log_policy.as_ref();
+    let policy = policy.context("`--public-log` needs `log-policy.txt` in the trust folder")?;
+    match PublicLog::read(folder, policy) {
+        Err(error) if error.is_operational() => Err(error).context("the public log"),
+        read => Ok(read),
+    }
 }
 
 /// Counts steps, and writes at most about twenty lines of each kind.
@@ -334,6 +357,11 @@ fn summary(answer: &Answer) -> String {
         lines.push(format!("{}: {bundle}{}{times}", finding.status.name(), finding.code));
         lines.push(format!("  {}", printable(&finding.detail)));
         lines.push(format!("  What to do: {}.", finding.remedy));
+    }
+    if let Some(LogUse { name, entries, witnesses, seen, .. }) = &answer.public_log {
+        let seen = seen.map_or_else(String::new, |seen| format!(", as of {}", utc(seen)));
+        let cosigned = format!("{entries} entries, cosigned by {} witnesses{seen}", witnesses.len());
+        lines.push(format!("public log {}: {cosigned}", printable(name)));
     }
     for chain in &answer.chains {
         let totals = &chain.totals;

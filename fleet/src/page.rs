@@ -6,6 +6,7 @@ use portcullis_fleet_core::{Answer, Chain, Finding, Session, Totals};
 use portcullis_report::Origin;
 use portcullis_report::escape::Line;
 use portcullis_report::page::{marked, table};
+use portcullis_report::time::utc;
 
 /// Writes the page.
 #[must_use]
@@ -145,6 +146,14 @@ fn sessions(sessions: &[Session]) -> Markup {
     html! { h2 { "Sessions" } (wide("One row per bundle", &head, &rows)) }
 }
 
+/// The public log that the bundles were compared with, in words.
+fn public_log(answer: &Answer) -> String {
+    let Some(log) = &answer.public_log else { return "not given, or not trusted".to_owned() };
+    let witnesses = if log.witnesses.is_empty() { "no witness".to_owned() } else { log.witnesses.join(", ") };
+    let seen = log.seen.map_or_else(String::new, |seen| format!(", as of {}", utc(seen)));
+    format!("{}, {} entries, root {}, cosigned by {witnesses}{seen}", log.name, log.entries, log.root)
+}
+
 fn about(answer: &Answer, origin: &Origin) -> Markup {
     let trust: Vec<Vec<String>> =
         answer.trust.iter().map(|(name, digest)| vec![name.clone(), digest.clone()]).collect();
@@ -152,6 +161,7 @@ fn about(answer: &Answer, origin: &Origin) -> Markup {
         ("Bundles", Some(answer.totals.sessions.to_string())),
         ("Records", Some(answer.totals.records.to_string())),
         ("Records that a checkpoint covers", Some(answer.totals.signed_records.to_string())),
+        ("Public log of the issuer", Some(public_log(answer))),
         ("Exit code of the audit", Some(answer.exit_code.to_string())),
         ("Program", Some(origin.program.clone())),
         ("Page made", origin.time()),

@@ -6,5 +6,6 @@ mod buckets;
 mod cluster;
 mod contradictions;
 mod program;
+mod public_log;
 mod support;
 mod tables;

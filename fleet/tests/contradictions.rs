@@ -399,7 +399,7 @@ fn answers_equal_the_verifiers() {
             assert_eq!(own, codes, "{}", session.name);
             reports.push((session.name.clone(), report));
         }
-        let series = join(reports, Start::First);
+        let series = join(reports, Start::First, None);
         let of_series: BTreeSet<String> = series.findings.iter().map(|finding| finding.code.to_string()).collect();
         let of_fleet = answer.findings.iter().filter(|finding| finding.property.is_none());
         let of_fleet: BTreeSet<String> = of_fleet.map(|finding| finding.code.to_string()).collect();

@@ -3,6 +3,7 @@
 use crate::finding::Finding;
 use crate::session::Session;
 use crate::unit::Outcome;
+use portcullis_evidence::verify::series::LogUse;
 use portcullis_evidence::verify::{Status, TrustFile};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -70,6 +71,8 @@ pub struct Answer {
     pub chains: Vec<Chain>,
     /// Sessions, by card, seat and serial.
     pub sessions: Vec<Session>,
+    /// The issuer's public log, if one was given and can be trusted.
+    pub public_log: Option<LogUse>,
     /// The files of the trust folder, with their SHA-256.
     pub trust: BTreeMap<String, String>,
     /// The largest number of streams that were replayed per session; 0 means that nothing was replayed.
@@ -102,6 +105,7 @@ impl Answer {
             totals,
             chains: chains(&sessions),
             sessions,
+            public_log: None,
             trust: trust.iter().map(|file| (file.name.clone(), file.digest.to_string())).collect(),
             sample,
         }

@@ -132,16 +132,26 @@ pub enum FleetCode {
     SerialTwice,
     /// A serial for which there is neither a ticket nor a bundle.
     SerialMissing,
-    /// An issued ticket whose session is in no bundle.
+    /// A ticket, a note or an entry of the public log whose session is in no bundle.
     BundleMissing,
     /// A checkpoint that a witness saw, and that the bundle of its session does not show.
     CheckpointMissing,
     /// A ticket names another end of the session before it.
     PreviousClose,
-    /// A ticket says that the session before it was abandoned.
+    /// A ticket says that the session before it was abandoned, or its issuer gave a ticket up.
     Abandoned,
     /// The last session of a chain is not closed.
     Open,
+    /// The issuer's public log is damaged, or not signed and cosigned as the policy demands.
+    PublicLog,
+    /// The public log has another ticket for a session, or none although witnesses saw it later.
+    LogTicket,
+    /// The public log ends before a session.
+    LogBehind,
+    /// The public log has the end of a session, and its bundle does not.
+    LogClosed,
+    /// The public log has sessions of a card and seat of which nothing is there.
+    ChainMissing,
     /// The operator issued the ticket itself.
     SelfIssued,
     /// A bundle whose card or ticket is not known.
@@ -181,7 +191,7 @@ type Meaning = (&'static str, Status, &'static str);
 
 impl FleetCode {
     /// Every code, in the order of the documentation.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 29] = [
         Self::Fork,
         Self::SerialTwice,
         Self::SerialMissing,
@@ -190,6 +200,11 @@ impl FleetCode {
         Self::PreviousClose,
         Self::Abandoned,
         Self::Open,
+        Self::PublicLog,
+        Self::LogTicket,
+        Self::LogBehind,
+        Self::LogClosed,
+        Self::ChainMissing,
         Self::SelfIssued,
         Self::Unplaced,
         Self::SeatOverlap,
@@ -225,6 +240,13 @@ impl FleetCode {
             Self::PreviousClose => series(SeriesCode::PreviousClose),
             Self::Abandoned => series(SeriesCode::Abandoned),
             Self::Open => series(SeriesCode::Open),
+            Self::PublicLog => series(SeriesCode::PublicLog),
+            Self::LogTicket => series(SeriesCode::LogTicket),
+            Self::LogBehind => series(SeriesCode::LogBehind),
+            Self::LogClosed => series(SeriesCode::LogClosed),
+            Self::ChainMissing => {
+                ("chain-missing", Warned, "ask the operator whether this card and seat belong to the fleet")
+            }
             Self::SelfIssued => series(SeriesCode::SelfIssued),
             Self::Unplaced => series(SeriesCode::Unplaced),
             Self::SeatOverlap => {

@@ -25,6 +25,8 @@ pub struct Session {
     pub serial: Option<u64>,
     /// Name of the ticket's issuer, which is not proved.
     pub issuer: Option<String>,
+    /// SHA-256 of the issuer's key; absent if no trusted key signed the ticket.
+    pub issuer_key: Option<String>,
     pub self_issued: bool,
     /// Digest of the ticket.
     pub ticket: Option<String>,
@@ -74,6 +76,7 @@ impl Session {
             seat: None,
             serial: None,
             issuer: None,
+            issuer_key: None,
             self_issued: false,
             ticket: None,
             policy: None,

@@ -85,6 +85,7 @@ fn session(name: &str, id: &str, report: &Report) -> Session {
         seat: summary.seat,
         serial: summary.ticket_serial,
         issuer: summary.issuer.as_ref().map(|issuer| issuer.claimed.clone()),
+        issuer_key: summary.issuer.as_ref().and_then(|issuer| issuer.key).map(|key| key.to_string()),
         self_issued: summary.issuer.as_ref().is_some_and(|issuer| issuer.claimed == SELF_ISSUER),
         ticket: None,
         policy: summary.policy_digest.map(|digest| digest.to_string()),

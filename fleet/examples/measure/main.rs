@@ -104,6 +104,7 @@ fn audited(tables: &str, trust: &TrustFolder, jobs: usize, place: Place) -> (Ans
     let options = AuditOptions {
         trust: trust.clone(),
         options: Options::default(),
+        public_log: None,
         work: Work::default(),
         program: "measure".to_owned(),
         sample: 0,

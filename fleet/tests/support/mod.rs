@@ -101,6 +101,7 @@ impl Scene {
         AuditOptions {
             trust: TrustFolder::load(&self.path("trust"), false).unwrap(),
             options: Options::default(),
+            public_log: None,
             work: Work::default(),
             program: "test".to_owned(),
             sample: 0,
