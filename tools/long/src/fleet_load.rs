@@ -39,7 +39,12 @@ const SEATS: usize = 8;
 
 /// What is planted: into the first session of each seat, and into the second one of the first seats.
 const PLANTED: [Plant; 12] = [
-    plant("a changed record", (0, 1), |session, _| change(&lane(session), |bytes| flip_first(bytes)), "record-entry"),
+    plant(
+        "a changed record",
+        (0, 1),
+        |session, _| change(&lane(session), |bytes| flip_first(bytes)),
+        "checkpoint-root",
+    ),
     plant("the lane of another session", (1, 1), |s, other| copy(&lane(other), &lane(s)), "checkpoint-records"),
     plant("a removed checkpoint", (2, 1), |session, _| remove_last(&session.join("checkpoints")), "witness-serial"),
     plant(FOREIGN, (3, 1), |s, other| copy(&other.join("ticket.cose"), &s.join("ticket.cose")), "doubled"),
@@ -72,6 +77,8 @@ const PLANTED: [Plant; 12] = [
         "package-digest",
     ),
 ];
+/// The newest session of this seat is left out, too: only the public log shows that it is missing.
+const HIDDEN: usize = 4;
 /// This plant makes a second session of the next seat's ticket, and leaves a gap in its own seat.
 const FOREIGN: &str = "the ticket of another session";
 
@@ -104,7 +111,9 @@ pub(crate) fn run(tally: &mut Tally) -> Result<()> {
     for plant in &PLANTED {
         (plant.change)(&session(plant.seat, plant.session), &session(plant.seat + 1, 1)).context(plant.what)?;
     }
+    fs::remove_dir_all(last(&planted.join(format!("seat-{HIDDEN}")))?)?;
     let audit = self::audit(&folder, &planted)?;
+    tally.check("a hidden newest session is found: bundle-missing", hidden(&audit));
     for plant in &PLANTED {
         tally.check(&format!("{} is found: {}", plant.what, plant.code), found(&audit, plant));
     }
@@ -125,7 +134,14 @@ fn audit(folder: &Path, bundles: &Path) -> Result<Value> {
     let mut ingest = program()?;
     tool::run(ingest.arg("ingest").args(&sessions).arg("--to").arg(&tables))?;
     let mut audit = program()?;
-    audit.arg("audit").arg(&tables).arg("--trust").arg(folder.join("trust")).args(["--allow-sim", "--json", "--work"]);
+    audit
+        .arg("audit")
+        .arg(&tables)
+        .arg("--trust")
+        .arg(folder.join("trust"))
+        .arg("--public-log")
+        .arg(folder.join("log"));
+    audit.args(["--allow-sim", "--json", "--work"]);
     let output = audit.arg(bundles.with_extension("work")).stdin(Stdio::null()).stderr(Stdio::inherit()).output()?;
     let answer: Value = serde_json::from_slice(&output.stdout).context("the audit gives no answer")?;
     ensure!(
@@ -163,6 +179,17 @@ fn found(audit: &Value, plant: &Plant) -> Result<()> {
     Ok(())
 }
 
+fn hidden(audit: &Value) -> Result<()> {
+    let wrong = contradictions(audit)?;
+    ensure!(wrong.into_iter().any(is_hidden), "no session of seat {HIDDEN} is missing by the public log");
+    Ok(())
+}
+
+/// Whether a finding is about the session that was hidden.
+fn is_hidden(finding: &Value) -> bool {
+    finding["seat"].as_u64() == Some(HIDDEN as u64) && finding["code"] == "bundle-missing"
+}
+
 /// Every contradiction is about a planted session, by its seat and serial. A gap is found at the session behind it.
 fn nothing_else(audit: &Value) -> Result<()> {
     let is_planted = |finding: &Value| {
@@ -173,7 +200,8 @@ fn nothing_else(audit: &Value) -> Result<()> {
             is_seat && serial == Some(plant.session as u64 + is_gap)
         })
     };
-    let other: Vec<_> = contradictions(audit)?.into_iter().filter(|finding| !is_planted(finding)).collect();
+    let is_other = |finding: &&Value| !is_planted(finding) && !is_hidden(finding);
+    let other: Vec<_> = contradictions(audit)?.into_iter().filter(is_other).collect();
     ensure!(other.is_empty(), "{other:?}");
     Ok(())
 }

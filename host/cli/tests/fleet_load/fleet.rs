@@ -131,6 +131,11 @@ impl Fleet {
 
     /// The options of every command over the issuer's store.
     fn store(&self) -> String {
+        format!("{} --log-policy @trust/log-policy.txt", self.log())
+    }
+
+    /// The same options before there is a policy for the public log.
+    fn log(&self) -> String {
         format!("--store {} --key @issuer.pem --name registrar --public-log @log", self.database.issuer)
     }
 
@@ -156,20 +161,28 @@ impl Fleet {
                 policy.split_whitespace().last().unwrap(),
             ),
         );
-        write("trust/issuers/registrar.pub".into(), &self.output(&format!("ticket key {}", self.store())));
+        write("trust/issuers/registrar.pub".into(), &self.output(&format!("ticket key {}", self.log())));
         write("trust/sim-roots/simulation.pem".into(), &self.output("ca simulation"));
-        for host in 0..HOSTS {
-            let key = self.output(&format!("witness key {}", witness_options(host)));
-            write(format!("trust/witnesses/{host}.pub"), &key);
-            write(format!("witness-{host}.pub"), &key);
+        let log = self.output(&format!("ticket log {}", self.log()));
+        write("log.pub".into(), log.trim());
+        let mut policy = format!("log {log}");
+        for (number, host) in self.hosts.iter().enumerate() {
+            let key = self.output(&format!("witness key {}", witness_options(number)));
+            write(format!("trust/witnesses/{number}.pub"), &key);
+            write(format!("witness-{number}.pub"), &key);
+            let url = format!("http://127.0.0.1:{}/log", host.witness_port);
+            policy += &format!("witness w{number} {} {url}\n", key.trim());
         }
+        // One witness at a time is killed.
+        write("trust/log-policy.txt".into(), &format!("{policy}group all any w0 w1\nquorum all\n"));
         write("upstream".into(), &format!("http://{}/v1", upstream.address));
     }
 
     fn start_witness(&mut self, host: usize) {
         let issuer = "--issuer @trust/issuers/registrar.pub";
         let port = &self.hosts[host].witness_port;
-        let line = format!("witness serve {} {issuer} --port {port}", witness_options(host));
+        let log = fs::read_to_string(self.folder.join("log.pub")).unwrap();
+        let line = format!("witness serve {} {issuer} --log {log} --port {port}", witness_options(host));
         let process = self.serve(&line, &format!("witness-{host}"));
         self.hosts[host].witness = Some(process);
     }
@@ -290,7 +303,9 @@ impl Fleet {
                 let answer: Value = serde_json::from_str(&said).unwrap();
                 checked.records += answer["session"]["records"].as_u64().unwrap_or_default();
             }
-            let (code, said) = self.verify(&format!("verify-series {} --allow-sim", bundles.display()));
+            let log = self.folder.join("log");
+            let series = format!("verify-series {} --allow-sim --public-log {}", bundles.display(), log.display());
+            let (code, said) = self.verify(&series);
             assert!(matches!(code, Some(0 | 5 | 10)), "{said}");
         }
         checked

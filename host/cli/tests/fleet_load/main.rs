@@ -1,5 +1,5 @@
 //! A small fleet under load. Eight simulated cards with one key stand on two hosts. Each host has an issuer and a
-//! witness; both issuers use one PostgreSQL and one public log. HAProxy is in front of the gateways. While clients ask,
+//! witness; both issuers use one PostgreSQL and one public log, which a witness must have cosigned. HAProxy is in front of the gateways. While clients ask,
 //! processes are killed at random and started again. At the end, every bundle verifies.
 //!
 //! `PORTCULLIS_FLEET_MINUTES` is the length of the load, 10 by default. `PORTCULLIS_FLEET_FOLDER` is a folder in which
@@ -31,8 +31,8 @@ use support::{Upstream, chat, text};
 /// Clients that ask at the same time. Each has a key of its own, so HAProxy spreads them over the gateways.
 const CLIENTS: usize = 8;
 /// `cargo xtask long fleet` plants contradictions into the second session of the first four of these seats. It removes
-/// the first session of the last one, and the audit then misses it.
-const SECOND_SESSIONS: [usize; 5] = [0, 1, 2, 3, 6];
+/// the newest session of the fifth, and the first one of the last, and the audit then misses them.
+const SECOND_SESSIONS: [usize; 6] = [0, 1, 2, 3, 4, 6];
 /// What the model server answers: two admitted texts, and one with a refused sentence.
 const ANSWERS: [&str; 3] = [
     "The northern line is closed. Use the southern line.",
