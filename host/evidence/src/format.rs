@@ -8,6 +8,7 @@ pub mod checkpoint;
 pub mod cose;
 pub mod log;
 pub mod note;
+pub mod public_log;
 pub mod signing;
 mod statement;
 pub mod ticket;
