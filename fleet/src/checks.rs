@@ -15,7 +15,8 @@ use portcullis_evidence::verify::series::CLOCKS;
 use portcullis_fleet_core::{Finding, FleetCode, Session, Source};
 use std::sync::Arc;
 
-/// Views over `sessions`, `tickets`, `notes` and `logged`: what the checks compare. They need the functions of an audit.
+/// Views over `sessions`, `tickets`, `notes` and `logged`: what the checks compare. They need the functions of an
+/// audit.
 const VIEWS: [&str; 5] = [
     include_str!("sql/view-chain.sql"),
     include_str!("sql/view-issued.sql"),
@@ -175,8 +176,8 @@ fn log_rows(log: Option<&PublicLog>) -> Result<RecordBatch, Error> {
     columns.batch()
 }
 
-/// The table `log_heads`: the head of the public log, if there is one. Witnesses saw it after sessions that began before
-/// the second `settled`, whatever their clocks.
+/// The table `log_heads`: the head of the public log, if there is one. Witnesses saw it after sessions that began
+/// before the second `settled`, whatever their clocks.
 fn head_rows(log: Option<&PublicLog>) -> Result<RecordBatch, Error> {
     let key = log.map(|log| hex::encode(&log.head.key));
     let mut columns = Columns(Vec::new());

@@ -67,7 +67,7 @@ fn sessions_that_only_the_issuer_knows() {
     let scene = Scene::new();
     let mut more = events(&scene);
     more.extend([Issued, Opened].map(|kind| (chain(&scene, 7), 1, kind, [7; 32])));
-    // A ticket alone is no session.
+    // A ticket alone does not show a session.
     more.push((chain(&scene, 8), 1, Issued, [8; 32]));
     let answer = beside(&scene, &[], &more, END, &scene.world);
     assert_eq!((found(&answer), answer.exit_code), (set(&[("-", "chain-missing")]), 5), "{:#?}", answer.findings);

@@ -107,8 +107,8 @@ pub struct Chain {
     pub begins: bool,
     /// Serial of the first session after the period.
     pub next: Option<u64>,
-    /// Whether it is shown that no session of the period is after `last`: by the next session, or by the public log, which
-    /// witnesses saw after the period.
+    /// Whether it is shown that no session of the period is after `last`: by the next session, or by the public log,
+    /// which witnesses saw after the period.
     pub ends: bool,
 }
 

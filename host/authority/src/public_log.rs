@@ -266,8 +266,8 @@ impl PublicLog {
         self.write_tiles(&tiles)
     }
 
-    /// Asks the witnesses, once, whether they have seen more of the log than there is. A log that is an old copy must not
-    /// be signed with other entries than they have seen. Errors: [`PublicLogError::OldCopy`]; no quorum answers.
+    /// Asks the witnesses, once, whether they have seen more of the log than there is. A log that is an old copy must
+    /// not be signed with other entries than they have seen. Errors: [`PublicLogError::OldCopy`]; no quorum answers.
     fn confirm(&mut self) -> Result<(), PublicLogError> {
         if let Some(cosigners) = self.cosigners.as_ref().filter(|_| !self.is_newest) {
             cosigners.confirm(&self.signed_head()?, &self.contents.tree).map_err(|missing| match missing {
@@ -292,8 +292,8 @@ impl PublicLog {
         Ok(())
     }
 
-    /// Removes the partial forms of the tiles that have become full since the log had `old` entries. No head covers them
-    /// any more, so it does not matter if a removal fails.
+    /// Removes the partial forms of the tiles that have become full since the log had `old` entries. No head covers
+    /// them any more, so it does not matter if a removal fails.
     fn remove_partial_tiles(&self, mut old: usize) {
         let full = |old: usize, new: usize| old / TILE..new / TILE;
         let entries = full(old, self.contents.entries.len()).map(|tile| ("entries".to_owned(), tile));
@@ -309,9 +309,9 @@ impl PublicLog {
         }
     }
 
-    /// Writes tiles, and returns when they and their folders are on the disk. A tile that a head covers has this content
-    /// already, and is left as it is. The disk is asked for all of them at the same time, which takes hardly longer than
-    /// for one.
+    /// Writes tiles, and returns when they and their folders are on the disk. A tile that a head covers has this
+    /// content already, and is left as it is. The disk is asked for all of them at the same time, which takes hardly
+    /// longer than for one.
     fn write_tiles(&self, tiles: &[(PathBuf, Vec<u8>)]) -> Result<(), PublicLogError> {
         let (mut written, mut folders) = (Vec::new(), BTreeSet::new());
         for (path, bytes) in tiles {
@@ -381,10 +381,10 @@ impl LockedLog<'_> {
         }
     }
 
-    /// Appends entries, and publishes all that is not published yet; the whole log is on the disk and has its signatures
-    /// when it returns `Ok`. Errors: the log is an old copy; [`PublicLogError::Quorum`], after which the entries can be in
-    /// the log and are not published; they could not be written, and the log is as it was; an entry does not follow the
-    /// log's last entry of its chain.
+    /// Appends entries, and publishes all that is not published yet; the whole log is on the disk and has its
+    /// signatures when it returns `Ok`. Errors: the log is an old copy; [`PublicLogError::Quorum`], after which the
+    /// entries can be in the log and are not published; they could not be written, and the log is as it was; an entry
+    /// does not follow the log's last entry of its chain.
     pub(crate) fn append(&mut self, entries: &[Entry]) -> Result<(), PublicLogError> {
         let old = self.log.contents.entries.len();
         if entries.is_empty() {
@@ -424,7 +424,8 @@ impl Contents {
         self.ends = self.entries.iter().map(end).collect();
     }
 
-    /// The hashes of the tiles, by level: at level 0 of each entry, at higher levels of each full tile of the level below.
+    /// The hashes of the tiles, by level: at level 0 of each entry, at higher levels of each full tile of the level
+    /// below.
     fn levels(&self) -> impl Iterator<Item = (usize, &[Hash])> {
         let levels = (0..).map(|level| (level, self.tree.level(level * TILE.ilog2() as usize)));
         levels.take_while(|(_, hashes)| !hashes.is_empty())

@@ -190,9 +190,9 @@ impl Issuer {
         })
     }
 
-    /// From now on, publishes every event in the log in `folder` before the issuer answers; with `policy`, only with the
-    /// cosignatures that it demands. Appends the events that the log lacks. Errors: [`PublicLogError::Behind`] if the
-    /// store lacks an event of the log; errors of the log.
+    /// From now on, publishes every event in the log in `folder` before the issuer answers; with `policy`, only with
+    /// the cosignatures that it demands. Appends the events that the log lacks. Errors: [`PublicLogError::Behind`] if
+    /// the store lacks an event of the log; errors of the log.
     pub fn publish(&mut self, folder: &Path, policy: Option<LogPolicy>) -> Result<(), IssueError> {
         let mut log = PublicLog::new(folder, &self.name, self.key.clone())?;
         if let Some(policy) = policy {

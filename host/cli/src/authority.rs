@@ -99,8 +99,8 @@ pub(crate) struct IssuerArgs {
     /// has not every event of the log is refused.
     #[arg(long, value_name = "DIR")]
     public_log: Option<PathBuf>,
-    /// The witnesses of the public log and their quorum (C2SP tlog-policy), each with its URL: a ticket leaves only after
-    /// a quorum has cosigned the log.
+    /// The witnesses of the public log and their quorum (C2SP tlog-policy), each with its URL: a ticket leaves only
+    /// after a quorum has cosigned the log.
     #[arg(long, value_name = "FILE", requires = "public_log")]
     log_policy: Option<PathBuf>,
 }
@@ -276,7 +276,8 @@ pub(crate) struct WitnessArgs {
     /// Public key of an issuer whose tickets open logs, PEM; may be given several times.
     #[arg(long, value_name = "FILE")]
     issuer: Vec<PathBuf>,
-    /// Key of a log that the witness cosigns (C2SP tlog-witness), as `ticket log` prints it; may be given several times.
+    /// Key of a log that the witness cosigns (C2SP tlog-witness), as `ticket log` prints it; may be given several
+    /// times.
     #[arg(long, value_name = "KEY")]
     log: Vec<String>,
 }

@@ -46,8 +46,8 @@ pub struct PublicLogArgs {
 }
 
 impl PublicLogArgs {
-    /// Reads the log, if one is given; a log that is damaged or not trusted is a result. Errors: the trust folder has no
-    /// policy; reading failed.
+    /// Reads the log, if one is given; a log that is damaged or not trusted is a result. Errors: the trust folder has
+    /// no policy; reading failed.
     pub fn read(&self, trust: &Trust) -> anyhow::Result<Option<GivenLog>> {
         let Some(folder) = &self.public_log else { return Ok(None) };
         let policy = trust.log_policy.as_ref();

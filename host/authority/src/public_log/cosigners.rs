@@ -119,7 +119,7 @@ impl Cosigners {
             let (send, witness, tree, note) = (send.clone(), Arc::clone(witness), Arc::clone(tree), note.to_owned());
             let name = witness.key.name().to_owned();
             let work = move || {
-                // An error means that nobody waits any more. The witness has the head anyway.
+                // An error means that the issuer does not wait any more. The witness has the head anyway.
                 let _ = send.send((witness.key.name().to_owned(), witness.ask(&note, &tree)));
             };
             if std::thread::Builder::new().name(format!("cosigner {name}")).spawn(work).is_err() {

@@ -190,8 +190,8 @@ fn the_log_goes_on_from_what_witnesses_may_have_seen() {
     assert_eq!((log.head.head.size, log.head.witnesses.len()), (4, 3));
 }
 
-/// A log that is an old copy is told from the newest one by the witnesses, before anything else is signed: with a store
-/// that is as old, and with the newest store.
+/// The witnesses show that a log is an old copy before anything else is signed: with a store that is as old, and with
+/// the newest store.
 #[test]
 fn an_old_copy_of_the_log_is_refused() {
     let scene = Scene::new();
@@ -309,7 +309,7 @@ fn a_writer_without_the_policy_is_refused() {
         LogPolicy::parse(&format!("witness w {}\nquorum w", witness(scene.folder.path(), 11).public())).unwrap();
     let refused = Issuer::open(&store.url, key(5), NAME).unwrap().publish(&scene.log(), Some(no_url)).unwrap_err();
     assert!(matches!(refused, IssueError::PublicLog(PublicLogError::Policy(_))), "{refused}");
-    // Nobody can have the witness sign in the name of a card's log.
+    // The witness does not sign for others in the name of a card's log.
     let name = format!("portcullis/{}", "07".repeat(32));
     let of_card = LogKey::new(&name, key(5).verifying_key()).unwrap();
     let witness = Witness::open(&scene.folder.path().join("w"), key(20), "w", Vec::new()).unwrap();

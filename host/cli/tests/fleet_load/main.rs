@@ -1,6 +1,7 @@
 //! A small fleet under load. Eight simulated cards with one key stand on two hosts. Each host has an issuer and a
-//! witness; both issuers use one PostgreSQL and one public log, which a witness must have cosigned. HAProxy is in front of the gateways. While clients ask,
-//! processes are killed at random and started again. At the end, every bundle verifies.
+//! witness; both issuers use one PostgreSQL and one public log, which a witness must have cosigned. HAProxy is in front
+//! of the gateways. While clients ask, processes are killed at random and started again. At the end, every bundle
+//! verifies.
 //!
 //! `PORTCULLIS_FLEET_MINUTES` is the length of the load, 10 by default. `PORTCULLIS_FLEET_FOLDER` is a folder in which
 //! the bundles stay, for an audit.

@@ -23,8 +23,8 @@ pub use read::{LoggedSession, PublicLog, ReadError, SessionState};
 /// Number of hashes in a full tile.
 pub const TILE: usize = 256;
 
-/// The path of a tile below the folder of the log. `level` is the level of a tile of hashes, or `entries`. The number is
-/// split into groups of three digits, each a part of the path; all but the last begin with `x`.
+/// The path of a tile below the folder of the log. `level` is the level of a tile of hashes, or `entries`. The number
+/// is split into groups of three digits, each a part of the path; all but the last begin with `x`.
 #[must_use]
 pub fn tile_path(level: &str, number: usize, width: usize) -> String {
     let mut digits = format!("{:03}", number % 1_000);

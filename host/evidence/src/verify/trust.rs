@@ -117,8 +117,8 @@ impl TrustTexts {
 
 impl Trust {
     /// Reads `roots/*.pem`, `issuers/*.pub`, `approvers/*.pub` and `withholders/*.pub` (Ed25519, PEM),
-    /// `witnesses/*.pub` (C2SP verifier keys), `log-policy.txt` (C2SP tlog-policy), `revoked.txt`, and, with `allow_sim`,
-    /// `sim-roots/*.pem`. All of them are optional.
+    /// `witnesses/*.pub` (C2SP verifier keys), `log-policy.txt` (C2SP tlog-policy), `revoked.txt`, and, with
+    /// `allow_sim`, `sim-roots/*.pem`. All of them are optional.
     pub fn load(folder: &Path, allow_sim: bool) -> Result<Self, TrustError> {
         Self::from_texts(folder, &TrustTexts::read(folder)?, allow_sim)
     }

@@ -159,8 +159,8 @@ struct SignatureLine<'a> {
 }
 
 impl<'a> Note<'a> {
-    /// Parses a note about a checkpoint; signatures are not checked. Errors: a text that is not a signed note, or is too
-    /// long.
+    /// Parses a note about a checkpoint; signatures are not checked. Errors: a text that is not a signed note, or is
+    /// too long.
     pub fn parse(note: &'a str) -> Result<Self, NoteError> {
         Self::parse_within(note, MAX_BYTES, MAX_SIGNATURES)
     }
@@ -196,8 +196,8 @@ impl<'a> Note<'a> {
         self.signatures.iter().filter_map(time).min()
     }
 
-    /// The first of `witnesses` that cosigned the text, and the Unix second of its signature. Errors: no witness signed,
-    /// or as [`Note::cosignatures`].
+    /// The first of `witnesses` that cosigned the text, and the Unix second of its signature. Errors: no witness
+    /// signed, or as [`Note::cosignatures`].
     pub fn verify<'k>(&self, witnesses: &'k [WitnessKey]) -> Result<(&'k WitnessKey, u64), NoteError> {
         self.cosignatures(witnesses)?.into_iter().next().ok_or(NoteError::UnknownWitness)
     }

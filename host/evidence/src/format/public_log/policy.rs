@@ -105,7 +105,7 @@ impl fmt::Display for Cosigned {
 }
 
 impl LogPolicy {
-    /// Parses a policy. Errors: the first line that is none of a policy, with its number.
+    /// Parses a policy. Errors: the first line that a policy cannot have, with its number.
     pub fn parse(text: &str) -> Result<Self, PolicyError> {
         let mut parser = Parser::default();
         for (number, line) in text.split('\n').enumerate() {
