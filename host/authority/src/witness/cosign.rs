@@ -1,9 +1,9 @@
 //! The witness as a cosigner of other logs, such as the public log of an issuer (C2SP `tlog-witness`).
 //!
 //! For each log, the witness keeps the newest head that it has cosigned. It cosigns a head only if the log's entries up
-//! to that newest head are the start of the log's entries now. So readers
-//! who demand its cosignature all see one history of a log. If a log signs two heads of the same size and different roots, the witness keeps both:
-//! they prove it.
+//! to that newest head are the start of the log's entries now. So readers who demand its cosignature all see one
+//! history of a log. If a log signs two heads of the same size and different roots, the witness keeps both: they prove
+//! it.
 
 use base64ct::{Base64, Encoding};
 use portcullis_evidence::note::{Head, MAX_HEAD_BYTES, Note, cosign, decimal, hash};
