@@ -40,14 +40,14 @@ fn witness(folder: &Path, seed: u8) -> Arc<Witness> {
 }
 
 /// Three witnesses behind ports that stay the same when one is stopped and started again.
-struct Scene {
+pub(crate) struct Scene {
     folder: tempfile::TempDir,
     ports: Vec<u16>,
     servers: Vec<Option<Server>>,
 }
 
 impl Scene {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let servers: Vec<_> = (11..14).map(|seed| Self::serve(&witness(folder.path(), seed), 0)).collect();
         let ports = servers.iter().map(|server| server.address().port()).collect();
@@ -81,7 +81,7 @@ impl Scene {
         LogPolicy::parse(&format!("log {}\n{witnesses}group two 2 w0 w1 w2\nquorum two\n", log())).unwrap()
     }
 
-    fn issuer(&self, store: &StoreUrl) -> Result<Issuer, IssueError> {
+    pub(crate) fn issuer(&self, store: &StoreUrl) -> Result<Issuer, IssueError> {
         let mut issuer = Issuer::open(store, key(5), NAME)?;
         issuer.publish(&self.log(), Some(self.policy()))?;
         Ok(issuer)

@@ -2,11 +2,11 @@
 //! `cargo xtask long tickets` runs these.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use super::common::{Card, Session};
+use super::cosign::Scene;
 use super::public_log::{issuer, request};
 use super::stores::{database, server};
 use portcullis_authority::StoreUrl;
@@ -46,12 +46,18 @@ fn timed<T: Sync, R: Send>(
 #[test]
 #[ignore = "cargo xtask long tickets"]
 fn sessions_a_second() {
+    let (folder, witnesses) = (tempfile::tempdir().unwrap(), Scene::new());
+    let log = folder.path().join("log");
+    rate("no witness", |store| issuer(store, &log).unwrap());
+    rate("two of three witnesses", |store| witnesses.issuer(store).unwrap());
+}
+
+fn rate(cosigned_by: &str, open: impl Fn(&StoreUrl) -> Issuer) {
     let Some(database) = database() else { return };
-    let folder = tempfile::tempdir().unwrap();
-    let (log, card, store) = (folder.path().join("log"), Card::new(1), StoreUrl::Postgres(database.issuer.clone()));
+    let (card, store) = (Card::new(1), StoreUrl::Postgres(database.issuer.clone()));
     let fsync: String = database.owner().query_one("SHOW fsync", &[]).unwrap().get(0);
     assert_eq!(fsync, "on");
-    let mut issuers: Vec<_> = (0..ISSUERS).map(|_| issuer(&store, &log).unwrap()).collect();
+    let mut issuers: Vec<_> = (0..ISSUERS).map(|_| open(&store)).collect();
     let seats: Vec<u16> = (0..SEATS).collect();
     let mut spent = Duration::ZERO;
     for round in 0..ROUNDS {
@@ -73,8 +79,9 @@ fn sessions_a_second() {
         assert!(states.iter().all(|state| *state == State::Closed));
     }
     let sessions = u32::from(SEATS) * ROUNDS;
-    println!("{sessions} sessions in {spent:?}: {:.1} a second", f64::from(sessions) / spent.as_secs_f64());
-    check(&store, &log, &card, Some(u64::from(ROUNDS)));
+    let a_second = f64::from(sessions) / spent.as_secs_f64();
+    println!("{sessions} sessions in {spent:?}: {a_second:.1} a second, cosigned by {cosigned_by}");
+    check(open(&store), &card, Some(u64::from(ROUNDS)));
 }
 
 /// Threads issue and abandon tickets while the database crashes again and again. A call that fails is repeated by a new
@@ -124,13 +131,12 @@ fn a_crashing_database_loses_and_doubles_nothing() {
     let answered = answered.into_inner();
     println!("{answered} tickets over {CRASHES} crashes");
     assert!(answered > u64::from(CRASHES), "the test looks at too little");
-    check(&store, &log, &card, None);
+    check(issuer(&store, &log).unwrap(), &card, None);
 }
 
 /// Each chain has the serials 1 to its last one, once each, and no ticket is pending beyond the last. The store has
 /// every event of the log.
-fn check(store: &StoreUrl, log: &Path, card: &Card, each: Option<u64>) {
-    let mut issuer = issuer(store, log).unwrap();
+fn check(mut issuer: Issuer, card: &Card, each: Option<u64>) {
     issuer.check().unwrap();
     let mut serials = BTreeMap::<u16, Vec<u64>>::new();
     for ticket in issuer.list().unwrap() {
