@@ -1,8 +1,8 @@
 //! A series: the sessions of a card, one bundle each, as a chain without gaps. Cards that share a key have seats, and
 //! each seat has its own chain.
 //!
-//! Bundles alone show a gap before a session, and not that later sessions are missing. The issuer's public log shows
-//! which sessions there are.
+//! Bundles alone show a gap before a session. They do not show that later sessions are missing. The issuer's public log
+//! shows which sessions there are.
 
 use super::code::{Code, SeriesCode};
 use super::property::Status;
