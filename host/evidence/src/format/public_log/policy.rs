@@ -100,7 +100,11 @@ pub struct Cosigned(Vec<String>);
 
 impl fmt::Display for Cosigned {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0.is_empty() { f.write_str("no witness did") } else { write!(f, "only these did: {}", self.0.join(", ")) }
+        if self.0.is_empty() {
+            f.write_str("no witness did")
+        } else {
+            write!(f, "only these did: {}", self.0.join(", "))
+        }
     }
 }
 
