@@ -15,7 +15,7 @@ use datafusion::common::cast::{as_binary_array, as_string_array, as_uint8_array}
 use futures::future::LocalBoxFuture;
 use portcullis_core::hex;
 use portcullis_evidence::verify::Options;
-use portcullis_evidence::verify::series::{GivenLog, LogUse};
+use portcullis_evidence::verify::series::{GivenLog, LogUse, NoLog};
 use portcullis_fleet_core::{Answer, Finding, FleetCode, Outcome, Session, Source, Work};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -103,7 +103,11 @@ async fn answer(tables: &Tables, options: &AuditOptions) -> Result<Answer, Error
         None => None,
         Some(Ok(log)) => Some(log),
         Some(Err(error)) => {
-            findings.push(Finding::of_fleet(Source::Fleet, FleetCode::PublicLog, None, error));
+            let code = match error {
+                NoLog::NotGiven => FleetCode::LogMissing,
+                NoLog::Unusable(_) => FleetCode::PublicLog,
+            };
+            findings.push(Finding::of_fleet(Source::Fleet, code, None, error));
             None
         }
     };

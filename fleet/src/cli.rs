@@ -5,16 +5,15 @@ mod cluster;
 use anyhow::Context;
 use clap::{Args, Parser, Subcommand};
 use portcullis_core::hex;
-use portcullis_evidence::public_log::PublicLog;
 use portcullis_evidence::verify::Options;
-use portcullis_evidence::verify::series::{GivenLog, LogUse};
+use portcullis_evidence::verify::series::read_log;
 use portcullis_fleet::{
     AuditOptions, Engine, Input, Step, Tables, TrustFolder, audit, ingest, page, rows_as_json, rows_as_text,
 };
 use portcullis_fleet_core::{Answer, Work};
 use portcullis_report::Origin;
 use portcullis_report::escape::{json, printable};
-use portcullis_report::time::utc;
+use portcullis_report::evidence::LogText;
 use sha2::{Digest, Sha256};
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -281,7 +280,7 @@ fn program() -> anyhow::Result<String> {
 
 fn run_audit(args: &AuditArgs) -> anyhow::Result<u8> {
     let trust = TrustFolder::load(&args.trust, args.allow_sim)?;
-    let public_log = args.public_log.as_deref().map(|folder| read_log(folder, &trust)).transpose()?;
+    let public_log = read_log(args.public_log.as_deref(), trust.trust())?;
     let program = program()?;
     let options = AuditOptions {
         trust,
@@ -306,17 +305,6 @@ fn run_audit(args: &AuditArgs) -> anyhow::Result<u8> {
         print(&summary(&answer))?;
     }
     Ok(answer.exit_code)
-}
-
-/// Reads the issuer's public log; a log that is damaged or not trusted is a result. Errors: the trust folder has no
-/// policy; reading failed.
-fn read_log(folder: &Path, trust: &TrustFolder) -> anyhow::Result<GivenLog> {
-    let policy = trust.trust().log_policy.as_ref();
-    let policy = policy.context("`--public-log` needs `log-policy.txt` in the trust folder")?;
-    match PublicLog::read(folder, policy) {
-        Err(error) if error.is_operational() => Err(error).context("the public log"),
-        read => Ok(read),
-    }
 }
 
 /// Counts steps, and writes at most about twenty lines of each kind.
@@ -358,11 +346,7 @@ fn summary(answer: &Answer) -> String {
         lines.push(format!("  {}", printable(&finding.detail)));
         lines.push(format!("  What to do: {}.", finding.remedy));
     }
-    if let Some(LogUse { name, entries, witnesses, seen, .. }) = &answer.public_log {
-        let seen = seen.map_or_else(String::new, |seen| format!(", as of {}", utc(seen)));
-        let cosigned = format!("{entries} entries, cosigned by {} witnesses{seen}", witnesses.len());
-        lines.push(format!("public log {}: {cosigned}", printable(name)));
-    }
+    lines.extend(answer.public_log.as_ref().map(|log| format!("public log {}", LogText(log))));
     for chain in &answer.chains {
         let totals = &chain.totals;
         lines.push(format!(

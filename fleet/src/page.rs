@@ -5,8 +5,8 @@ use portcullis_evidence::verify::Status;
 use portcullis_fleet_core::{Answer, Chain, Finding, Session, Totals};
 use portcullis_report::Origin;
 use portcullis_report::escape::Line;
+use portcullis_report::evidence::LogText;
 use portcullis_report::page::{marked, table};
-use portcullis_report::time::utc;
 
 /// Writes the page.
 #[must_use]
@@ -148,10 +148,7 @@ fn sessions(sessions: &[Session]) -> Markup {
 
 /// The public log that the bundles were compared with, in words.
 fn public_log(answer: &Answer) -> String {
-    let Some(log) = &answer.public_log else { return "not given, or not trusted".to_owned() };
-    let witnesses = if log.witnesses.is_empty() { "no witness".to_owned() } else { log.witnesses.join(", ") };
-    let seen = log.seen.map_or_else(String::new, |seen| format!(", as of {}", utc(seen)));
-    format!("{}, {} entries, root {}, cosigned by {witnesses}{seen}", log.name, log.entries, log.root)
+    answer.public_log.as_ref().map_or_else(|| "not compared with one".to_owned(), |log| LogText(log).to_string())
 }
 
 fn about(answer: &Answer, origin: &Origin) -> Markup {

@@ -1,14 +1,14 @@
 //! The issuer's public log beside the bundles: sessions that only the issuer knows, and logs that cannot be used.
 
-use crate::support::{Scene, found, set};
+use crate::support::{Scene, found, set, single};
 use ed25519_dalek::SigningKey;
 use portcullis_evidence::public_log::EventKind::{Abandoned, Closed, Issued, Opened};
-use portcullis_evidence::public_log::PublicLog;
 use portcullis_evidence::ticket::Chain;
-use portcullis_evidence::verify::series::CLOCKS;
+use portcullis_evidence::verify::series::{CLOCKS, Series, Start, join, read_log};
 use portcullis_fleet::{AuditOptions, TrustFolder};
 use portcullis_fleet_core::Answer;
 use portcullis_test_support::world::{END, LogEvent, START, World, log_policy, sha, write_log};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// All events of the four sessions.
@@ -35,11 +35,15 @@ fn beside(scene: &Scene, left_out: &[usize], events: &[LogEvent], seen: u64, wor
 /// As [`beside`], with the policy that is in the trust folder.
 fn beside_policy(scene: &Scene, left_out: &[usize], events: &[LogEvent], seen: u64, world: &World) -> Answer {
     write_log(&scene.path("log"), world, events, seen);
-    let trust = TrustFolder::load(&scene.path("trust"), false).unwrap();
-    let log = PublicLog::read(&scene.path("log"), trust.trust().log_policy.as_ref().unwrap());
-    let options = AuditOptions { trust, public_log: Some(Arc::new(log)), ..scene.options() };
     let tables = scene.ingest(&scene.all_but(left_out));
-    scene.audit(&tables, &options)
+    scene.audit(&tables, &with_log(scene, Some("log")))
+}
+
+/// The options with the log in this folder of the scene.
+fn with_log(scene: &Scene, folder: Option<&str>) -> AuditOptions {
+    let trust = TrustFolder::load(&scene.path("trust"), false).unwrap();
+    let log = read_log(folder.map(|folder| scene.path(folder)).as_deref(), trust.trust()).unwrap();
+    AuditOptions { trust, public_log: log.map(Arc::new), ..scene.options() }
 }
 
 #[test]
@@ -155,4 +159,121 @@ fn a_log_of_others_is_a_finding() {
     let answer = beside(&scene, &[], &events(&scene), START, &others);
     assert_eq!((found(&answer), answer.exit_code), (set(&[("-", "public-log")]), 3));
     assert_eq!(answer.public_log, None);
+}
+
+#[test]
+fn a_trust_folder_with_a_policy_demands_the_log() {
+    let scene = Scene::new();
+    scene.file("trust/log-policy.txt", log_policy(&scene.world).as_bytes());
+    let answer = scene.audit(&scene.ingest(&scene.all_but(&[])), &with_log(&scene, None));
+    assert_eq!((found(&answer), answer.exit_code), (set(&[("-", "log-missing")]), 5));
+}
+
+/// Numbers below a bound, the same in every run (SplitMix64).
+struct Draw(u64);
+
+impl Draw {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((mixed ^ (mixed >> 31)) % bound as u64) as usize
+    }
+
+    /// A log of the chain: each session has its own ticket or another one, and ends in some way or not at all.
+    fn events(&mut self, scene: &Scene) -> Vec<LogEvent> {
+        let mut events = Vec::new();
+        for serial in 1..=5 {
+            let own = scene.sessions.iter().find(|session| session.ticket.serial == serial);
+            let ticket = own.filter(|_| self.below(8) != 0).map_or([8; 32], |session| sha(&session.ticket_bytes()));
+            let kinds: &[_] = match self.below(8) {
+                0 => &[Issued, Abandoned],
+                1 => &[Issued, Opened, Abandoned],
+                2 => &[Issued],
+                3 => &[Issued, Opened],
+                4 => &[],
+                _ => &[Issued, Opened, Closed],
+            };
+            events.extend(kinds.iter().map(|kind| (chain(scene, 0), serial, *kind, ticket)));
+            if !matches!(kinds.last(), Some(Abandoned | Closed)) {
+                break;
+            }
+        }
+        events
+    }
+}
+
+/// Which codes there are, with the bundle of those that always concern one. What the audit calls a missing bundle, the
+/// series calls a missing serial: it has only bundles.
+fn comparable(findings: impl Iterator<Item = (String, Option<String>)>) -> BTreeSet<(String, Option<String>)> {
+    let of_bundle = ["log-ticket", "log-behind", "log-closed", "previous-close"];
+    findings
+        .map(|(code, bundle)| match code.as_str() {
+            "bundle-missing" => ("serial-missing".to_owned(), None),
+            code if of_bundle.contains(&code) => (code.to_owned(), bundle),
+            _ => (code, None),
+        })
+        .collect()
+}
+
+/// The rules of `verify-series` and those of the audit, over logs of any form.
+#[test]
+fn answers_equal_those_of_the_series() {
+    let scenes: [fn() -> Scene; 4] = [
+        Scene::new,
+        || {
+            Scene::with(|serial, session| {
+                if serial == 3 {
+                    session.open()
+                }
+            })
+        },
+        || {
+            Scene::with(|serial, session| {
+                if serial == 3 {
+                    session.ticket.previous_close = [0; 32];
+                    session.play();
+                }
+            })
+        },
+        || {
+            Scene::with(|serial, session| {
+                if serial == 4 {
+                    (session.ticket.serial, session.ticket.previous_close) = (5, [0; 32]);
+                    session.play();
+                }
+            })
+        },
+    ];
+    let mut draw = Draw(22);
+    let mut kinds = BTreeSet::new();
+    for (number, scene) in scenes.iter().enumerate() {
+        for left_out in [&[][..], &[4], &[3], &[1, 2], &[2, 4]] {
+            let scene = scene();
+            scene.file("trust/log-policy.txt", log_policy(&scene.world).as_bytes());
+            let tables = scene.ingest(&scene.all_but(left_out));
+            let given = (1..=4).filter(|serial| !left_out.contains(serial)).map(|serial: usize| serial.to_string());
+            let reports: Vec<_> = given.map(|name| (name.clone(), single(&scene, &scene.path(&name)))).collect();
+            for _ in 0..8 {
+                let events = draw.events(&scene);
+                let began = scene.sessions[draw.below(4)].witness_time;
+                let seen = [START, began, began + CLOCKS, began + CLOCKS + 1, END][draw.below(5)];
+                write_log(&scene.path("log"), &scene.world, &events, seen);
+                let options = with_log(&scene, Some("log"));
+                let series: Series = join(reports.clone(), Start::First, options.public_log.as_deref());
+                let answer = scene.audit(&tables, &options);
+                let of_series = series.findings.iter().map(|f| (f.code.to_string(), f.name.clone()));
+                let of_fleet = answer.findings.iter().filter(|f| f.property.is_none());
+                let of_fleet = comparable(of_fleet.map(|f| (f.code.to_string(), f.bundle.clone())));
+                let log: Vec<_> = events.iter().map(|(_, serial, kind, ticket)| (serial, kind, ticket[0])).collect();
+                let case = format!("scene {number} without {left_out:?}, seen {seen}: {log:?}");
+                assert_eq!(comparable(of_series), of_fleet, "{case}");
+                assert_eq!((series.status, series.exit_code), (answer.status, answer.exit_code), "{case}");
+                kinds.extend(of_fleet.into_iter().map(|(code, _)| code));
+            }
+        }
+    }
+    let expected = ["abandoned", "log-behind", "log-closed", "log-ticket", "open", "previous-close", "serial-missing"];
+    assert_eq!(kinds.iter().map(String::as_str).collect::<Vec<_>>(), expected);
 }

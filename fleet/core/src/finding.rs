@@ -144,6 +144,8 @@ pub enum FleetCode {
     Open,
     /// The issuer's public log is damaged, or not signed and cosigned as the policy demands.
     PublicLog,
+    /// The trust folder has a policy for the public log, and no log was given.
+    LogMissing,
     /// The public log has another ticket for a session, or none although witnesses saw it later.
     LogTicket,
     /// The public log ends before a session.
@@ -191,7 +193,7 @@ type Meaning = (&'static str, Status, &'static str);
 
 impl FleetCode {
     /// Every code, in the order of the documentation.
-    pub const ALL: [Self; 29] = [
+    pub const ALL: [Self; 30] = [
         Self::Fork,
         Self::SerialTwice,
         Self::SerialMissing,
@@ -201,6 +203,7 @@ impl FleetCode {
         Self::Abandoned,
         Self::Open,
         Self::PublicLog,
+        Self::LogMissing,
         Self::LogTicket,
         Self::LogBehind,
         Self::LogClosed,
@@ -241,6 +244,7 @@ impl FleetCode {
             Self::Abandoned => series(SeriesCode::Abandoned),
             Self::Open => series(SeriesCode::Open),
             Self::PublicLog => series(SeriesCode::PublicLog),
+            Self::LogMissing => series(SeriesCode::LogMissing),
             Self::LogTicket => series(SeriesCode::LogTicket),
             Self::LogBehind => series(SeriesCode::LogBehind),
             Self::LogClosed => series(SeriesCode::LogClosed),

@@ -5,6 +5,7 @@ use maud::{Markup, html};
 use portcullis_core::hex::Hex;
 use portcullis_evidence::verify::Status;
 use portcullis_report::escape::Line;
+use portcullis_report::evidence::LogText;
 use portcullis_report::page::{marked, table, trust_files};
 use portcullis_report::time::utc;
 
@@ -140,10 +141,7 @@ fn clauses(clauses: &[Clause]) -> Markup {
 
 /// The public log that the sessions were compared with, in words.
 fn public_log(statement: &Statement) -> String {
-    let Some(log) = &statement.public_log else { return "not given, or not trusted".to_owned() };
-    let witnesses = if log.witnesses.is_empty() { "no witness".to_owned() } else { log.witnesses.join(", ") };
-    let seen = log.seen.map_or_else(String::new, |seen| format!(", as of {}", utc(seen)));
-    format!("{}, {} entries, root {}, cosigned by {witnesses}{seen}", log.name, log.entries, log.root)
+    statement.public_log.as_ref().map_or_else(|| "not compared with one".to_owned(), |log| LogText(log).to_string())
 }
 
 fn chains(statement: &Statement) -> Markup {

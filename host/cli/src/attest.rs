@@ -277,7 +277,7 @@ fn look(args: &Args, question: &Question) -> Result<Statement, Failure> {
     let (trust, options) = args.trust.load()?;
     let bundles = bundles(args)?;
     let (verified, replayed) = (progress("bundles verified"), progress("streams replayed"));
-    let log = args.log.read(&trust)?;
+    let log = args.log.read(&trust).map_err(anyhow::Error::from)?;
     let statement = attest(question, &bundles, &trust, log.as_ref(), options, &mut |step| match step {
         Step::Verified => verified.inc(1),
         Step::Replayed => {

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use portcullis_core::class::ClassSet;
-use portcullis_lane::{ClassSight, Limits, Place, Relation, Sight};
+use portcullis_lane::{ClassSight, Compiled, Limits, Place, Relation, Sight};
 use portcullis_policy::image::{Bank, Forbidden, TextImage};
 use portcullis_policy::{Package, Policies};
 use serde_json::{Value, json};
@@ -53,6 +53,10 @@ pub(crate) fn check(package: &Package) -> Result<(), Failure> {
     }
     let enforced = forbids.values().filter(|rule| rule.conditional == ClassSet::EMPTY).count();
     outln!("  {enforced} of {} rules that forbid these classes have no other condition", forbids.len());
+    let unconfirmed = names(of, text.unconfirmed());
+    if !unconfirmed.is_empty() {
+        outln!("  only the host decides about {}, which a rule asks for", unconfirmed.join(", "));
+    }
     Ok(())
 }
 
@@ -80,20 +84,21 @@ pub(crate) fn explain(package: &Package) -> Result<Value, Failure> {
             "host": host.collect::<Vec<_>>(),
         })
     });
-    let names = |set: &ClassSet| {
-        let names = of.classes.iter().filter(|class| set.contains(class.id)).map(|class| class.name.clone());
-        names.collect::<Vec<_>>()
-    };
     let rules = forbids.iter().map(|(rule, Forbidden { enforced, in_part, conditional })| {
-        let (enforced, in_part, conditional) = (names(enforced), names(in_part), names(conditional));
+        let [enforced, in_part, conditional] = [enforced, in_part, conditional].map(|set| names(of, *set));
         json!({"rule": rule, "enforced": enforced, "enforced_in_part": in_part, "conditional": conditional})
     });
     Ok(json!({
         "rules": rules.collect::<Vec<_>>(),
+        "unconfirmed": names(of, text.unconfirmed()),
         "bytes": of.tables.encode().len(),
         "engines": engines.collect::<Vec<_>>(),
         "classes": classes.collect::<Vec<_>>(),
     }))
+}
+
+fn names(of: &Compiled, set: ClassSet) -> Vec<String> {
+    of.classes.iter().filter(|class| set.contains(class.id)).map(|class| class.name.clone()).collect()
 }
 
 fn sight(class: &ClassSight) -> &'static str {

@@ -13,7 +13,7 @@ use portcullis_evidence::hex;
 use portcullis_evidence::public_log::{EventKind, LogPolicy, PublicLog};
 use portcullis_evidence::receipt::prove;
 use portcullis_evidence::ticket::Chain;
-use portcullis_evidence::verify::series::{self, CLOCKS, Start};
+use portcullis_evidence::verify::series::{self, CLOCKS, LogError, NoLog, Start, read_log};
 use portcullis_evidence::verify::{Assurance, Options, Property, Status, verify};
 use portcullis_report::evidence::{Making, ReportText, SeriesText, page};
 use portcullis_report::terminal::Terminal;
@@ -563,7 +563,7 @@ fn sessions_that_only_the_public_log_has() {
     let policy = LogPolicy::parse(&log_policy(&world)).unwrap();
     let found = |parts: &[&Parts], events: &[LogEvent], seen: u64, start: Start| {
         write_log(folder.path(), &world, events, seen);
-        let log = PublicLog::read(folder.path(), &policy);
+        let log = PublicLog::read(folder.path(), &policy).map_err(NoLog::Unusable);
         assert!(log.is_ok(), "{log:?}");
         let reports = parts.iter().map(|p| (format!("session-{}", p.ticket.serial), world.check(&p.files())));
         let series = series::join(reports.collect(), start, Some(&log));
@@ -572,6 +572,18 @@ fn sessions_that_only_the_public_log_has() {
         (series.findings.iter().map(|f| f.code.id()).collect::<Vec<_>>(), series.exit_code)
     };
     let of = |parts: &[&Parts]| found(parts, &events, END, Start::First);
+    // A trust folder with a policy demands the log.
+    let mut trust = world.trust(false);
+    assert!(matches!(read_log(Some(folder.path()), &trust), Err(LogError::NoPolicy)));
+    assert!(matches!(read_log(None, &trust), Ok(None)));
+    trust.log_policy = Some(policy.clone());
+    let missing = read_log(None, &trust).unwrap();
+    let reports = vec![("1".to_owned(), world.check(&first.files()))];
+    let series = series::join(reports, Start::First, missing.as_ref());
+    assert_eq!(series.findings.iter().map(|f| f.code.id()).collect::<Vec<_>>(), ["log-missing"]);
+    assert_eq!((series.exit_code, &series.public_log), (5, &None));
+    let nowhere = folder.path().join("nowhere");
+    assert!(matches!(read_log(Some(&nowhere), &trust), Err(LogError::Read(_))));
     // Without the log, the ticket that was given up is a gap.
     let reports =
         || [&first, &second, &fourth].map(|p| (p.ticket.serial.to_string(), world.check(&p.files()))).to_vec();
@@ -586,7 +598,7 @@ fn sessions_that_only_the_public_log_has() {
     assert_eq!(found(&[&second, &fourth], &events, END, Start::Any), (vec!["abandoned"], 5));
     assert_eq!(found(&[&second], &events, END, Start::Any), (vec![], 0));
     // A session before is left out, too: the ticket that was given up does not hide it.
-    assert_eq!(of(&[&first, &fourth]).0, ["serial-missing"]);
+    assert_eq!(of(&[&first, &fourth]).0, ["abandoned", "serial-missing"]);
     // A ticket that was given up after its session had opened is a session.
     let mut opened = events.clone();
     opened.insert(7, (chain, 3, Opened, [9; 32]));
@@ -622,12 +634,13 @@ fn sessions_that_only_the_public_log_has() {
     let others = World { issuer: SigningKey::from_bytes(&[77; 32]), ..World::new() };
     write_log(folder.path(), &others, &[(Chain { key: [1; 32], seat: 0 }, 1, Issued, [1; 32])], END);
     let log = PublicLog::read(folder.path(), &LogPolicy::parse(&log_policy(&others)).unwrap());
+    let log = log.map_err(NoLog::Unusable);
     let series = series::join(reports(), Start::First, Some(&log));
     assert_eq!(series.findings.iter().map(|f| f.code.id()).collect::<Vec<_>>(), ["serial-missing"]);
     assert!(series.public_log.is_some());
     // A log that is not the one of the policy.
     write_log(folder.path(), &others, &events, END);
-    let log = PublicLog::read(folder.path(), &policy);
+    let log = PublicLog::read(folder.path(), &policy).map_err(NoLog::Unusable);
     let series = series::join(reports(), Start::First, Some(&log));
     let codes: Vec<_> = series.findings.iter().map(|f| (f.code.id(), f.name.is_some())).collect();
     assert_eq!((codes, series.exit_code), (vec![("public-log", false), ("serial-missing", true)], 3));

@@ -1,6 +1,7 @@
 //! Sessions whose card reads the texts: the records alone show the classes that the host did not describe.
 
-use portcullis_core::wire::{Descriptor, Fault, ImageHeader, Record, RecordType, features};
+use portcullis_core::context::{ContextDocument, Mode, Release};
+use portcullis_core::wire::{Descriptor, Determination, Fault, ImageHeader, Record, RecordType, features};
 use portcullis_report::evidence::{Making, ReportText, page};
 use portcullis_test_support::world::*;
 
@@ -134,6 +135,42 @@ fn a_forgotten_class_is_found() {
     assert_contradicted(&with(CLOSING, 0), "policy/class-omitted");
 }
 
+/// Only the gate's own loop can go back, and only to text that is not released.
+#[test]
+fn a_forgotten_class_is_found_where_nothing_can_be_taken_back() {
+    let world = World::new();
+    let forgotten = |mode: Mode, release: Release| {
+        let mut parts = session(&world);
+        let context = ContextDocument { mode, release, ..document("a", &parts.package) }.bytes();
+        parts.ticket.contexts.insert(sha(&context));
+        parts.open();
+        parts.begin_in(0, "a", context);
+        parts.gate(0, 1, "", "The first span.", Determination::Admit);
+        parts.gate(0, 2, " ", "The second span.", Determination::Admit);
+        parts.end(0, 3, "\n");
+        parts.log.close();
+        let records = &mut parts.log.lanes[0];
+        let mut texts = records.iter_mut().filter(|record| is_text(record));
+        let first = texts.next().unwrap();
+        found(first, CLOSING, CLOSING);
+        first.descriptor = first.descriptor.sealed();
+        texts.for_each(|later| later.answer.text_established.set(CLOSING));
+        parts.reroot();
+        world.check(&parts.files())
+    };
+    for mode in Mode::ALL {
+        for release in [Release::Span, Release::Checkpoint, Release::End] {
+            let report = forgotten(mode, release);
+            let can_go_back = matches!(mode, Mode::Driven | Mode::DrivenConversation) && release != Release::Span;
+            if can_go_back {
+                assert_affirmed(&report);
+            } else {
+                assert_contradicted(&report, "policy/class-omitted");
+            }
+        }
+    }
+}
+
 #[test]
 fn the_lane_is_in_use_exactly_if_the_image_says_so() {
     let world = World::new();
@@ -201,15 +238,36 @@ fn faults_of_a_text_need_the_lane() {
         parts.log.lanes[0][at].answer.fault.set(fault.into());
         parts.reroot();
         let report = world.check(&parts.files());
-        // The refused entry of the session is a GATE, so `text_end` cannot be its fault.
-        if fault == Fault::TextEnd {
-            assert_contradicted(&report, "complete/record-answer");
-        } else {
-            assert_affirmed(&report);
+        match fault {
+            // The refused entry of the session is a GATE, so `text_end` cannot be its fault.
+            Fault::TextEnd => assert_contradicted(&report, "complete/record-answer"),
+            // The bus alone can cause this one.
+            Fault::TextWindow => assert_affirmed(&report),
+            _ => assert_warned(&report, "policy/text-refused"),
         }
         let mut parts = world.honest();
         parts.log.lanes[0][at].answer.fault.set(fault.into());
         parts.reroot();
         assert_contradicted(&world.check(&parts.files()), "complete/record-answer");
     }
+}
+
+/// A false text is named although it got no verdict: the last entry of a stream, too.
+#[test]
+fn a_false_text_is_named() {
+    let world = World::new();
+    let mut parts = session(&world);
+    let records = &mut parts.log.lanes[0];
+    let refused = *records.iter().find(|record| record.answer.fault.get() != 0).unwrap();
+    let end = records.iter_mut().find(|record| record.descriptor.opcode == 3).unwrap();
+    // The answer of a refused END; the stream then stays open.
+    let mut answer = refused.answer;
+    answer.log_index = end.answer.log_index;
+    answer.tick = end.answer.tick;
+    answer.fault.set(Fault::TextEnd.into());
+    end.answer = answer;
+    parts.reroot();
+    let report = world.check(&parts.files());
+    let reasons = &report.properties.policy.reasons;
+    assert!(reasons.iter().any(|reason| reason.code.id() == "text-refused"), "{reasons:#?}");
 }

@@ -96,7 +96,7 @@ fn made_patterns_miss_nothing_and_add_nothing_where_equal() {
     for seed in 0..packages {
         let mut random = Random::new(seed);
         let (manifest, files) = made::package(&mut random);
-        let source = lane_source(&manifest, &files).unwrap();
+        let (source, phrases) = (lane_source(&manifest, &files).unwrap(), made::phrases(&files));
         let package = Package::new(manifest, files);
         for class in &package.compiled.classes {
             classes += 1;
@@ -104,7 +104,7 @@ fn made_patterns_miss_nothing_and_add_nothing_where_equal() {
             equal += usize::from(matches!(class.sight(), Sight::Whole(Relation::Equal | Relation::EqualOnAscii)));
         }
         for _ in 0..texts {
-            let text = made::text(&mut random, &source);
+            let text = made::text(&mut random, &source, &phrases);
             check(&package, &mut random, &text, &mut counts);
         }
     }
@@ -123,16 +123,67 @@ fn shipped_policies_miss_nothing_of_made_values() {
     let texts = if is_long() { 20_000 } else { 400 };
     for name in SHIPPED {
         let package = Package::shipped(name);
-        let source = package::source(name);
+        let (source, phrases) = (package::source(name), package::phrases(name));
         let mut random = Random::new(7);
         let mut counts = Counts::default();
         for _ in 0..texts {
-            let text = made::text(&mut random, &source);
+            let text = made::text(&mut random, &source, &phrases);
             check(&package, &mut random, &text, &mut counts);
         }
         eprintln!("{name}: {} bits of both, {} of the lane alone", counts.hits, counts.more);
         assert!(counts.hits > texts / 10, "{name}: the test looks at too little");
     }
+}
+
+/// A package with one class.
+fn one_class(class: serde_json::Value, vocabulary: &str) -> Package {
+    let manifest = serde_json::json!({
+        "package": {"name": "made", "version": "1.0.0", "description": ""},
+        "enumerations": {"domain": ["a"], "audience": ["a"], "temporal": ["a"], "register": ["a"]},
+        "class": [class],
+    });
+    let files = [("v.txt".to_owned(), vocabulary.as_bytes().to_vec())];
+    Package::new(serde_json::from_value(manifest).unwrap(), files.into())
+}
+
+/// What the mapping finds, the lane finds. Neither the texts nor the expectation come from the lane's own forms.
+#[test]
+fn hits_of_the_mapping_that_no_form_suggests() {
+    let phrases = ["İbrahim Yılmaz", "risk -- free", "A--B -- C", "top-----secret", "ΟΔΟΣ ΑΣ", "groẞe Sache", "no İ"];
+    let class = serde_json::json!({"name": "c", "vocabulary": ["v.txt"]});
+    let package = one_class(class, &phrases.join("\n"));
+    let texts = phrases.iter().flat_map(|phrase| {
+        let cases =
+            [phrase.to_string(), phrase.to_ascii_uppercase(), phrase.to_ascii_lowercase(), phrase.to_lowercase()];
+        let joined = ["-", "  ", " - ", "\"", " ("].map(|joint| phrase.replace(' ', joint));
+        cases.into_iter().chain(joined).map(|text| format!("It says: {text}."))
+    });
+    let (mut random, mut counts) = (Random::new(1), Counts::default());
+    texts.for_each(|text| check(&package, &mut random, &text, &mut counts));
+    assert!(counts.hits > 30, "the mapping finds {} of these", counts.hits);
+
+    let regex = r"(?i)(?:[0-9a-f]{0,4}:){2,7}(?:(?:\d{1,3}\.){3}\d{1,3}|[0-9a-f]{0,4})";
+    let class = serde_json::json!({"name": "c", "letters": "any", "pattern": [{"regex": regex, "validator": "ip"}]});
+    let (package, mut counts) = (one_class(class, ""), Counts::default());
+    assert!(package.compiled.classes[0].left_out.is_empty(), "{:?}", package.compiled.classes[0].left_out);
+    for address in [
+        "::ffff:192.0.2.1",
+        "::FFFF:c000:201",
+        "::ffff:0:0",
+        "0::ffff:192.0.2.1",
+        "0:0:0:0:0:ffff:c000:201",
+        "2001:db8::1",
+        "64:ff9b::192.0.2.33",
+        "fe80::1",
+        "ff02::fb",
+        "2001:db8:1:2:3:4:5:6",
+        "fd00::",
+    ] {
+        for text in [format!("at {address}."), format!("({address})"), format!(":{address} "), format!("1{address}")] {
+            check(&package, &mut random, &text, &mut counts);
+        }
+    }
+    assert!(counts.hits > 22, "the mapping finds {} of these", counts.hits);
 }
 
 /// Numbers of orders, tickets and parts in groups of digits that are neither card nor account numbers.

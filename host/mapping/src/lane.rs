@@ -68,11 +68,12 @@ fn add_vocabulary(class: &Class, file: &str, phrases: &[String], source: &mut Cl
     let mut joined: Vec<Vec<Part>> = Vec::new();
     let mut ways = Vec::new();
     for text in phrases {
-        // The form with other separators also covers the phrase as written.
-        match phrase::joined(text) {
-            Some(parts) => joined.push(parts),
-            None => ways.push(Hir::concat(text.chars().map(as_written).collect())),
+        let parts = phrase::joined(text);
+        // The form with other separators also covers the phrase as written, unless its own separators are longer.
+        if parts.is_none() || (!has_slots(text) && phrase::longest_joint(text) > GAP) {
+            ways.push(Hir::concat(text.chars().map(as_written).collect()));
         }
+        joined.extend(parts);
     }
     joined.sort_unstable();
     joined.dedup();
@@ -127,7 +128,9 @@ fn of_phrases(phrases: &[&[Part]], first: bool) -> Hir {
 fn of_part(part: &Part, first: bool) -> Hir {
     match part {
         Part::Word(word) => {
-            let letters = word.chars().map(without_case);
+            // The mark is not alphanumeric, so in a word it comes from the letter.
+            let letters = word.split(LOWER_DOTTED).map(|rest| Hir::concat(rest.chars().map(without_case).collect()));
+            let letters = letters.reduce(|word, rest| Hir::concat(vec![word, as_written(DOTTED), rest]));
             Hir::concat((!first).then(joint).into_iter().chain(letters).collect())
         }
         Part::Words => {
@@ -187,6 +190,10 @@ fn as_written(c: char) -> Hir {
     set([c, c.to_ascii_lowercase(), c.to_ascii_uppercase()].map(|c| (c, c)))
 }
 
+/// The only letter whose lower case is several characters: I with a dot above.
+const DOTTED: char = '\u{130}';
+const LOWER_DOTTED: &str = "i\u{307}";
+
 /// All characters whose lower case is this character.
 fn without_case(c: char) -> Hir {
     let upper = upper().get(&c).into_iter().flatten().copied();
@@ -245,4 +252,17 @@ pub fn seen_by_lane(
 /// The name of the form for a file's phrases with slots.
 fn slots_of(file: &str) -> String {
     format!("{file}, phrases with slots")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{DOTTED, LOWER_DOTTED};
+
+    #[test]
+    fn one_letter_has_a_lower_case_of_several_characters() {
+        let several = ('\0'..=char::MAX).filter(|c| c.to_lowercase().nth(1).is_some());
+        assert_eq!(several.collect::<Vec<_>>(), [DOTTED]);
+        assert!(DOTTED.to_lowercase().eq(LOWER_DOTTED.chars()));
+        assert!(!LOWER_DOTTED.chars().all(char::is_alphanumeric));
+    }
 }

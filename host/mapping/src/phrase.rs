@@ -341,6 +341,11 @@ fn joins(gap: &str) -> bool {
     !gap.is_empty() && gap.chars().nth(GAP).is_none() && gap.chars().all(|c| JOINTS.contains(&c))
 }
 
+/// Number of characters of the longest separator between two words.
+pub(crate) fn longest_joint(text: &str) -> usize {
+    text.split(char::is_alphanumeric).map(|gap| gap.chars().count()).max().unwrap_or(0)
+}
+
 fn joins_only(text: &str) -> bool {
     text.split(' ').all(|part| is_slot(part) || part.chars().all(|c| c.is_alphanumeric() || c == '-'))
 }

@@ -5,4 +5,4 @@ mod text;
 mod words;
 
 pub use page::{Making, page};
-pub use text::{ReportText, SeriesText, VerdictText};
+pub use text::{LogText, ReportText, SeriesText, VerdictText};

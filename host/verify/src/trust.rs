@@ -1,9 +1,7 @@
 //! The arguments for the trust folder, and for what is checked with it.
 
-use anyhow::{Context, anyhow};
 use clap::Args;
-use portcullis_evidence::public_log::PublicLog;
-use portcullis_evidence::verify::series::GivenLog;
+use portcullis_evidence::verify::series::{GivenLog, LogError, read_log};
 use portcullis_evidence::verify::{Options, Trust};
 use std::path::{Path, PathBuf};
 
@@ -48,13 +46,7 @@ pub struct PublicLogArgs {
 impl PublicLogArgs {
     /// Reads the log, if one is given; a log that is damaged or not trusted is a result. Errors: the trust folder has
     /// no policy; reading failed.
-    pub fn read(&self, trust: &Trust) -> anyhow::Result<Option<GivenLog>> {
-        let Some(folder) = &self.public_log else { return Ok(None) };
-        let policy = trust.log_policy.as_ref();
-        let policy = policy.ok_or_else(|| anyhow!("`--public-log` needs `log-policy.txt` in the trust folder"))?;
-        match PublicLog::read(folder, policy) {
-            Err(error) if error.is_operational() => Err(error).context("the public log"),
-            read => Ok(Some(read)),
-        }
+    pub fn read(&self, trust: &Trust) -> Result<Option<GivenLog>, LogError> {
+        read_log(self.public_log.as_deref(), trust)
     }
 }

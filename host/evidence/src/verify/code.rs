@@ -126,6 +126,9 @@ codes! {
         /// the card found a forbidden class in a text, and the host did not describe it
         ClassOmitted = "class-omitted" in Policy
             => "ask the operator why the host described the text falsely; the card judged it with the class";
+        /// the card refused a text because it was not the one that the host described, or because its end is forbidden
+        TextRefused = "text-refused" in Policy, warns
+            => "ask the operator why the card got this text; no verdict and no receipt came to be for it";
         /// a stream was governed under another package
         ContextPackage = "context-package" in Policy => POLICY;
         /// the card stopped with a fault
@@ -342,6 +345,8 @@ codes! {
         UnknownVersion = "unknown-version", warns => RELEASE;
         /// the public log is damaged, or its head is not signed and cosigned as the policy demands
         PublicLog = "public-log" => "ask the issuer for its log, and its witnesses what they saw of it";
+        /// the trust folder has a policy for the public log, and no log was given
+        LogMissing = "log-missing", warns => "get a copy of the issuer's public log, and give it with `--public-log`";
         /// the public log has another ticket for the session, or none although witnesses saw the log later
         LogTicket = "log-ticket" => "ask the issuer which ticket it gave, and the operator for its session";
         /// the public log ends before the session, so it shows nothing about it

@@ -44,8 +44,8 @@ pub(super) struct Lane<'a> {
     receipts: Lines<'a, Receipt>,
     /// Log index of the last BEGIN in each slot.
     begun: BTreeMap<u16, u64>,
-    /// Slots whose last stream releases admitted text before its next entry.
-    released: BTreeSet<u16>,
+    /// Slots from whose last stream no rollback can remove admitted text.
+    kept: BTreeSet<u16>,
 }
 
 impl<'a> Lane<'a> {
@@ -61,7 +61,7 @@ impl<'a> Lane<'a> {
             spans: bundle.spans(number)?,
             receipts: bundle.receipts(number)?,
             begun: BTreeMap::new(),
-            released: BTreeSet::new(),
+            kept: BTreeSet::new(),
         })
     }
 
@@ -176,10 +176,10 @@ impl<'a> Lane<'a> {
         let (id, open) = (line.as_ref().map(|line| &*line.id), self.state.log.open());
         let governed = contexts.begin(bundle, at, commitment, id, (open, withheld), findings, summary)?;
         findings.append(context::profile(at, governed.map(|governed| governed.profile), ticket));
-        if governed.is_some_and(|governed| governed.released) {
-            self.released.insert(slot);
+        if governed.is_some_and(|governed| governed.kept) {
+            self.kept.insert(slot);
         } else {
-            self.released.remove(&slot);
+            self.kept.remove(&slot);
         }
         Ok(())
     }
@@ -194,9 +194,13 @@ impl<'a> Lane<'a> {
     ) -> Result<(), BundleError> {
         let at = self.state.at(index);
         let Shared { facts, findings, summary, .. } = shared;
-        if let LogEvent::Entry(opcode, _) = event {
-            let released = self.released.contains(&record.descriptor.slot.get());
-            findings.append(text_lane::check(at, opcode, record, released, facts.image.as_ref()));
+        match event {
+            LogEvent::Entry(opcode, _) => {
+                let kept = self.kept.contains(&record.descriptor.slot.get());
+                findings.append(text_lane::check(at, opcode, record, kept, facts.image.as_ref()));
+            }
+            LogEvent::Refusal(fault) => findings.append(text_lane::refusal(at, fault)),
+            _ => {}
         }
         let text = self.spans.about(index)?;
         let withheld = self.is_withheld(record.descriptor.slot.get(), facts);

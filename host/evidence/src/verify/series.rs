@@ -7,13 +7,14 @@
 use super::code::{Code, SeriesCode};
 use super::property::Status;
 use super::report::{Assurance, ProfileUse, Report};
-use super::trust::Signer;
+use super::trust::{Signer, Trust};
 use crate::format::public_log::{CosignedHead, LoggedSession, PublicLog, ReadError, SessionState};
 use crate::format::ticket::{self, SELF_ISSUER};
 use portcullis_core::hex::Hex;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ops::Bound;
+use std::path::Path;
 
 #[derive(Clone, Debug, Serialize)]
 pub struct SeriesSession {
@@ -85,8 +86,47 @@ pub enum Start {
     Any,
 }
 
-/// A public log that was given, or why it cannot be used.
-pub type GivenLog = Result<PublicLog, ReadError>;
+/// The public log to compare with, or why there is none.
+pub type GivenLog = Result<PublicLog, NoLog>;
+
+/// Why sessions are not compared with a public log that the trust folder speaks of.
+#[derive(Debug, thiserror::Error)]
+pub enum NoLog {
+    #[error("the trust folder has a policy for the public log, and no log was given")]
+    NotGiven,
+    /// The log that was given is damaged or not trusted.
+    #[error(transparent)]
+    Unusable(ReadError),
+}
+
+impl NoLog {
+    #[must_use]
+    pub const fn code(&self) -> SeriesCode {
+        match self {
+            Self::NotGiven => SeriesCode::LogMissing,
+            Self::Unusable(_) => SeriesCode::PublicLog,
+        }
+    }
+}
+
+/// Why a public log was not read. This says nothing about the log.
+#[derive(Debug, thiserror::Error)]
+pub enum LogError {
+    #[error("a public log needs `log-policy.txt` in the trust folder")]
+    NoPolicy,
+    #[error("the public log: {0}")]
+    Read(ReadError),
+}
+
+/// Reads the public log in `folder` under the trust folder's policy. `None` if there is neither a log nor a policy.
+pub fn read_log(folder: Option<&Path>, trust: &Trust) -> Result<Option<GivenLog>, LogError> {
+    let Some(folder) = folder else { return Ok(trust.log_policy.as_ref().map(|_| Err(NoLog::NotGiven))) };
+    let policy = trust.log_policy.as_ref().ok_or(LogError::NoPolicy)?;
+    match PublicLog::read(folder, policy) {
+        Err(error) if error.is_operational() => Err(LogError::Read(error)),
+        read => Ok(Some(read.map_err(NoLog::Unusable))),
+    }
+}
 
 /// Joins the reports of several bundles; each has a name. With the issuer's public log, the sessions are also compared
 /// with those in the log.
@@ -96,7 +136,7 @@ pub fn join(mut reports: Vec<(String, Report)>, start: Start, log: Option<&Given
     let mut findings = Vec::new();
     let mut last = BTreeMap::new();
     if let Some(Err(error)) = log {
-        let (code, detail) = (SeriesCode::PublicLog, error.to_string());
+        let (code, detail) = (error.code(), error.to_string());
         findings.push(SeriesFinding { code, status: code.status(), name: None, detail });
     }
     let log = log.and_then(|log| log.as_ref().ok());
@@ -117,21 +157,14 @@ pub fn join(mut reports: Vec<(String, Report)>, start: Start, log: Option<&Given
         let chain = ticket::Chain { key: key.0, seat: session.seat.unwrap_or_default() };
         let logged = Logged::of(log, chain, report);
         logged.check(serial, report, &mut add);
+        logged.check_previous(serial, report, &mut add);
         let previous: Option<(u64, &Report)> = last.insert((key, session.seat), (serial, report));
         let first = if start == Start::First { 1 } else { serial };
         let expected = previous.map_or(first, |(serial, _)| serial.saturating_add(1));
         if previous.is_some_and(|(last, _)| last == serial) {
             add(SeriesCode::SerialTwice, format!("serial {serial} is there twice: one ticket, two histories"));
-        } else if serial != expected && logged.given_up(expected, serial) {
-            if session.previous_close.is_some_and(|digest| digest.0 != [0; 32]) {
-                let what =
-                    "its ticket names an end of the session before, and the public log says that it was abandoned";
-                add(SeriesCode::PreviousClose, what.to_owned());
-            }
-            let what = "the public log says that the issuer gave up tickets";
-            add(SeriesCode::Abandoned, format!("{what} {expected} to {} before a session was reported", serial - 1));
-        } else if serial != expected {
-            add(SeriesCode::SerialMissing, format!("sessions {expected} to {} are missing", serial - 1));
+        } else if serial > expected {
+            logged.check_gap(expected, serial, &mut add);
         } else if let Some((_, previous)) = previous {
             check_close(previous, report, &mut add);
         }
@@ -216,13 +249,32 @@ impl<'a> Logged<'a> {
         }
     }
 
-    /// Whether the issuer gave up all tickets with a serial from `first` on, before `end`, and no opening checkpoint of
-    /// them was presented.
-    fn given_up(&self, first: u64, end: u64) -> bool {
-        let sessions = self.sessions.into_iter().flat_map(|sessions| sessions.range(first.min(end)..end));
+    /// Compares the previous close in a ticket with the log.
+    fn check_previous(&self, serial: u64, report: &Report, add: &mut impl FnMut(SeriesCode, String)) {
+        let before = self.sessions.and_then(|sessions| sessions.get(&serial.checked_sub(1)?));
+        let is_abandoned = before.is_some_and(|session| session.state == SessionState::Abandoned);
+        if is_abandoned && named_close(report).is_some() {
+            let what = "its ticket names an end of the session before, and the public log says that it was abandoned";
+            add(SeriesCode::PreviousClose, what.to_owned());
+        }
+    }
+
+    /// No session from `first` on, before `end`, is given. The issuer can have given up tickets before their sessions
+    /// were reported; the other sessions are missing.
+    fn check_gap(&self, first: u64, end: u64, add: &mut impl FnMut(SeriesCode, String)) {
+        let between = self.sessions.into_iter().flat_map(|sessions| sessions.range(first..end));
         let is_given_up = |session: &LoggedSession| session.state == SessionState::Abandoned && !session.is_opened;
-        let count = sessions.take_while(|(_, session)| is_given_up(session)).count() as u64;
-        end.checked_sub(first) == Some(count)
+        let given_up = between.filter(|(_, session)| is_given_up(session)).count() as u64;
+        let last = end.saturating_sub(1);
+        if given_up > 0 {
+            let what = "the public log says that the issuer gave up tickets before a session was reported";
+            add(SeriesCode::Abandoned, format!("{what}: {given_up} of serials {first} to {last}"));
+        }
+        let missing = end.saturating_sub(first).saturating_sub(given_up);
+        if missing > 0 {
+            let which = if given_up == 0 { "sessions".to_owned() } else { format!("{missing} others of serials") };
+            add(SeriesCode::SerialMissing, format!("{which} {first} to {last} are missing"));
+        }
     }
 
     /// The sessions behind this serial that were opened, each with whether its end is not in the log: it may still run.
@@ -236,7 +288,7 @@ impl<'a> Logged<'a> {
 
 /// Compares the previous close in a ticket with the last checkpoint in the previous bundle.
 fn check_close(previous: &Report, report: &Report, add: &mut impl FnMut(SeriesCode, String)) {
-    let named = report.session.previous_close.map(|digest| digest.0).filter(|digest| *digest != [0; 32]);
+    let named = named_close(report);
     let shown = previous.session.last_checkpoint.map(|digest| digest.0);
     if previous.properties.complete.reasons.iter().any(|reason| reason.code == Code::UnknownVersion) {
         let what = "the session before it is of a version that this program does not know: how it ended cannot be read";
@@ -256,6 +308,11 @@ fn check_close(previous: &Report, report: &Report, add: &mut impl FnMut(SeriesCo
             "its ticket names another end of the session before than that bundle shows".to_owned(),
         ),
     }
+}
+
+/// The last checkpoint of the session before, as the ticket names it.
+fn named_close(report: &Report) -> Option<[u8; 32]> {
+    report.session.previous_close.map(|digest| digest.0).filter(|digest| *digest != [0; 32])
 }
 
 fn is_closed(report: &Report) -> bool {

@@ -1,7 +1,7 @@
 //! Network addresses: a dotted quad, or an IPv6 address (RFC 4291, section 2.2) that is not part of a word and whose
 //! first group is in an allocated block.
 //!
-//! The check accepts more than the mapping: every address that begins with zero or 64, any number in a quad at the end
+//! The check accepts more than the mapping: every address that begins with zero, 64 or a double colon, any number in a quad at the end
 //! of an IPv6 address, more than eight groups, and several double colons. So an address that began earlier continues at
 //! least as far as an address that begins inside it ([`outlives`]).
 
@@ -49,7 +49,8 @@ struct Address {
     first: u8,
     /// Number of digits of the current group, at most 4.
     length: u8,
-    /// Number of groups before the current group; 8 after a double colon, which stands for all missing groups.
+    /// Number of groups before the current group; 8 after a double colon, which stands for all missing groups. 0 after
+    /// a colon at the beginning, which must be the first of a double colon.
     groups: u8,
     /// Number of colons since the last group.
     colons_since: u8,
@@ -86,6 +87,9 @@ impl Address {
     /// Reads a hexadecimal digit, 0 to 15; `None` if no address can begin with the characters so far.
     fn digit(mut self, value: u8) -> Option<Self> {
         if self.colons {
+            if self.groups == 0 {
+                return None;
+            }
             let length = if self.colons_since > 0 { 1 } else { self.length + 1 };
             (self.colons_since, self.length) = (0, length);
             // The numbers of a quad after a colon are not checked.
@@ -101,13 +105,14 @@ impl Address {
 
     fn colon(mut self) -> Option<Self> {
         if !self.colons {
-            let begins = match self.first {
-                UNICAST | LOCAL => self.length == 4,
-                ZEROS | SIXTY_FOUR => true,
-                _ => false,
+            let groups = match self.first {
+                NOTHING if self.part == EMPTY => 0,
+                UNICAST | LOCAL if self.length == 4 => 1,
+                ZEROS | SIXTY_FOUR => 1,
+                _ => return None,
             };
-            let begun = Self { colons: true, groups: 1, colons_since: 1, ..Self::default() };
-            return (begins && !self.glued).then_some(begun);
+            let begun = Self { colons: true, groups, colons_since: 1, ..Self::default() };
+            return (!self.glued).then_some(begun);
         }
         match self.colons_since {
             _ if self.dots > 0 => return None,

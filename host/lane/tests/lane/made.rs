@@ -49,15 +49,20 @@ fn any_package(random: &mut Random) -> (Manifest, BTreeMap<String, Vec<u8>>) {
     (serde_json::from_value(manifest).unwrap(), files)
 }
 
-const WORDS: [&str; 12] = ["you", "are", "sick", "stop", "it", "bank", "ÄRA", "straße", "no", "id", "mrn", "case"];
+const WORDS: [&str; 16] = [
+    "you", "are", "sick", "stop", "it", "bank", "ÄRA", "straße", "no", "id", "mrn", "case", "İbrahim", "KİLİS", "ΟΔΟΣ",
+    "ẞA",
+];
 
 fn phrase(random: &mut Random) -> String {
     let mut words: Vec<&str> = (0..random.within(1, 3)).map(|_| *random.pick(&WORDS)).collect();
-    match random.below(8) {
+    match random.below(10) {
         0 => words.extend(["[words]", "it"]),
         1 => words.push("[code]"),
         2 => return words.join("-"),
         3 => return format!("{}, {}", words.join(" "), random.pick(&WORDS)),
+        4 => return format!("{}{}", words.join(" -- "), random.pick(&["", " - ", "-"])),
+        5 => return words.join(*random.pick(&["---", "----", " - - ", "--"])),
         _ => {}
     }
     words.join(" ")
@@ -73,6 +78,7 @@ fn pattern(random: &mut Random, any: bool) -> (String, Option<&'static str>) {
         3 => (format!(r"\d{{3}}{mark}\d{{2}}{mark}\d{{4}}"), "ssn"),
         4 => (r"(?:\d{1,3}\.){3}\d{1,3}".into(), "ip"),
         5 => (r"(?i)[0-9a-f]{1,4}(?::[0-9a-f]{0,4}){2,7}(?:(?:\d{1,3}\.){3}\d{1,3})?".into(), "ip"),
+        6 if random.one_in(2) => (r"(?i)(?:[0-9a-f]{0,4}:){2,7}(?:(?:\d{1,3}\.){3}\d{1,3}|[0-9a-f]{0,4})".into(), "ip"),
         6 => (format!(r"\+\d{{1,3}}(?:{mark}\(?\d{{2,4}}\)?){{2,4}}(?:x\d{{1,4}})?"), "phone"),
         7 => (format!(r"0[1-9]\d{{0,3}}(?:{mark}\d{{2,6}}){{1,3}}"), "phone"),
         _ => return (alternation(random, 2), None),
@@ -123,13 +129,31 @@ fn atom(random: &mut Random, depth: usize) -> String {
     of.to_owned()
 }
 
-/// A text made of parts of matches, numbers with valid check digits, phrases, and noise.
-pub(crate) fn text(random: &mut Random, source: &Source) -> String {
+/// The phrases of a package's vocabularies as they are written. `[words]` can stand for no word.
+pub(crate) fn phrases(files: &BTreeMap<String, Vec<u8>>) -> Vec<String> {
+    let lines = files.values().flat_map(|file| std::str::from_utf8(file).unwrap().lines());
+    let lines = lines.filter(|line| !line.starts_with('#') && !line.trim().is_empty());
+    lines.map(|line| line.replace("[words] ", "").replace("[code]", "7")).collect()
+}
+
+/// A text made of parts of matches, phrases, numbers and addresses that validators accept, and noise. Matches are drawn
+/// from the lane's forms. Phrases are drawn from the vocabulary, too, because a form can lack something.
+pub(crate) fn text(random: &mut Random, source: &Source, phrases: &[String]) -> String {
     let mut text = String::new();
     for _ in 0..random.within(1, 4) {
-        match random.below(8) {
+        match random.below(10) {
             0 => text += &noise(random),
             1 => text += &number(random),
+            8 => text += &address(random),
+            9 if !phrases.is_empty() => {
+                let phrase = random.pick(phrases).clone();
+                text += &match random.below(4) {
+                    0 => phrase.to_ascii_uppercase(),
+                    1 => phrase.to_ascii_lowercase(),
+                    2 => phrase.split(' ').collect::<Vec<_>>().join(*random.pick(&["-", "  ", " - ", "\"", " ("])),
+                    _ => phrase,
+                };
+            }
             _ => {
                 let class = random.pick(&source.classes);
                 let Some(form) = class.forms.first() else { continue };
@@ -151,6 +175,32 @@ fn noise(random: &mut Random) -> String {
     let of =
         ['a', 'b', 'c', '1', '4', '0', ' ', ' ', '-', '.', '@', ':', 'k', '\u{212a}', 'é', '€', '·', '\n', '_', '('];
     (0..random.within(1, 12)).map(|_| *random.pick(&of)).collect()
+}
+
+/// An IPv6 address, mostly of an allocated block, in any of its spellings.
+fn address(random: &mut Random) -> String {
+    let first = *random.pick(&["2001", "3fff", "fd00", "fe80", "febf", "ff02", "64", "0064", "0", "0000", "", "1"]);
+    let group = |random: &mut Random| match random.below(4) {
+        0 => "0".to_owned(),
+        1 => "ffff".to_owned(),
+        2 => "FF9B".to_owned(),
+        _ => format!("{:x}", random.below(0x1_0000)),
+    };
+    let mut groups = vec![first.to_owned()];
+    groups.extend((0..random.within(0, 7)).map(|_| group(random)));
+    if random.one_in(3) {
+        groups.push(format!("{}.{}.2.1", random.below(300), random.below(256)));
+    }
+    if random.one_in(3) {
+        return format!("::{}", groups.split_off(1).join(":"));
+    }
+    // An empty group stands for zeros.
+    if random.one_in(2) {
+        let at = random.within(1, groups.len());
+        groups.insert(at, String::new());
+    }
+    let address = groups.join(":");
+    if address.ends_with(':') { format!("{address}:") } else { address }
 }
 
 /// A number of a kind that validators accept, with or without groups.

@@ -38,6 +38,11 @@ pub(crate) fn source(name: &str) -> Source {
     lane_source(&manifest, &files).unwrap()
 }
 
+/// The phrases of a shipped policy.
+pub(crate) fn phrases(name: &str) -> Vec<String> {
+    crate::made::phrases(&read(name).1)
+}
+
 fn read(name: &str) -> (Manifest, BTreeMap<String, Vec<u8>>) {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../policies").join(name);
     let manifest: Manifest = toml::from_str(&std::fs::read_to_string(dir.join("policy.toml")).unwrap()).unwrap();

@@ -25,6 +25,13 @@ pub struct Forbidden {
 }
 
 impl TextImage {
+    /// The classes that open a gate and that the lane does not confirm: what the host says about them counts.
+    #[must_use]
+    pub fn unconfirmed(&self) -> ClassSet {
+        let confirmed = self.image.text().map_or(0, |text| text.opening.get());
+        ClassSet(self.image.directions().opening.0 & !confirmed)
+    }
+
     /// The classes of the lane that `row` forbids.
     #[must_use]
     pub fn forbidden(&self, row: &Row) -> Forbidden {

@@ -196,6 +196,20 @@ fn session(f: &mut String, session: &Summary) -> fmt::Result {
     )
 }
 
+/// A public log that sessions were compared with, in words.
+#[derive(Clone, Copy, Debug)]
+pub struct LogText<'a>(pub &'a LogUse);
+
+impl fmt::Display for LogText<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let LogUse { name, entries, root, witnesses, seen } = self.0;
+        let witnesses = if witnesses.is_empty() { "no witness".to_owned() } else { witnesses.join(", ") };
+        write!(f, "{}: {entries} entries, cosigned by {}", printable(name), printable(&witnesses))?;
+        seen.map_or(Ok(()), |seen| write!(f, " as of {}", utc(seen)))?;
+        write!(f, ", root {root}")
+    }
+}
+
 /// The report on a series as text; the verdict comes first.
 #[derive(Clone, Copy, Debug)]
 pub struct SeriesText<'a> {
@@ -219,11 +233,8 @@ impl fmt::Display for SeriesText<'_> {
         }
         let mut about = String::new();
         profiles(&mut about, &series.profiles, series.profile_unknown)?;
-        if let Some(LogUse { name, entries, witnesses, seen, .. }) = &series.public_log {
-            let witnesses = if witnesses.is_empty() { "no witness".to_owned() } else { witnesses.join(", ") };
-            let seen = seen.map_or_else(String::new, |seen| format!(", as of {}", utc(seen)));
-            let (name, witnesses) = (printable(name), printable(&witnesses));
-            writeln!(about, "public log   {name}: {entries} entries, cosigned by {witnesses}{seen}")?;
+        if let Some(log) = &series.public_log {
+            writeln!(about, "public log   {}", LogText(log))?;
         }
         for ApprovalCount { by, policy, sessions } in &series.approvals {
             let policy = policy.map_or_else(|| "unknown".to_owned(), |digest| digest.to_string());

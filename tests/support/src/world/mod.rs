@@ -598,6 +598,13 @@ pub fn assert_affirmed(report: &Report) {
     assert_eq!((codes(report), report.exit_code), (BTreeSet::new(), 0), "{:#?}", report.properties);
 }
 
+/// Asserts that the report contradicts nothing, and warns with this code.
+#[track_caller]
+pub fn assert_warned(report: &Report, code: &str) {
+    assert!(codes(report).contains(code), "{code} is not among {:#?}", report.properties);
+    assert_eq!(report.exit_code, 5, "{:#?}", report.properties);
+}
+
 /// Asserts that the report contradicts a property with this code.
 #[track_caller]
 pub fn assert_contradicted(report: &Report, code: &str) {

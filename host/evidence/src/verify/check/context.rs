@@ -25,8 +25,8 @@ enum Document {
 struct DocumentFacts {
     mode: Mode,
     profile: Hex<32>,
-    /// Whether admitted text is released before the next entry.
-    released: bool,
+    /// Whether no rollback can remove admitted text.
+    kept: bool,
     continues: bool,
     /// Whether the document names the policy package that OPEN names.
     package: bool,
@@ -39,8 +39,8 @@ struct DocumentFacts {
 pub(crate) struct Governed {
     /// Digest of the stream's profile.
     pub(crate) profile: Hex<32>,
-    /// Whether admitted text is released before the next entry.
-    pub(crate) released: bool,
+    /// Whether no rollback can remove admitted text.
+    pub(crate) kept: bool,
 }
 
 /// The context documents of all streams, and the ids of these streams. Memory grows with the number of documents, not
@@ -122,7 +122,7 @@ impl Contexts {
         findings.require(named, Code::StreamName, || {
             format!("`streams.jsonl` calls the stream at {at} by another name than its context")
         });
-        Ok(Some(Governed { profile: known.profile, released: known.released }))
+        Ok(Some(Governed { profile: known.profile, kept: known.kept }))
     }
 }
 
@@ -156,8 +156,9 @@ fn read(
     let used = ProfileUse { streams: 0, domain, audience, temporal, epistemic, register };
     summary.profiles.entry(profile).or_insert(used);
     let id = Sha256::digest(&context.id).into();
-    let released = context.release == Release::Span;
-    Ok(Document::Read(DocumentFacts { mode: context.mode, profile, released, continues, package, id }))
+    // Only the gate's own loop with an engine goes back, and never beyond released text.
+    let kept = context.release == Release::Span || !matches!(context.mode, Mode::Driven | Mode::DrivenConversation);
+    Ok(Document::Read(DocumentFacts { mode: context.mode, profile, kept, continues, package, id }))
 }
 
 /// Checks that the ticket permits a stream's context.

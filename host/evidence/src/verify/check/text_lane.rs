@@ -4,24 +4,23 @@ use crate::verify::check::image::Image;
 use crate::verify::code::Code;
 use crate::verify::findings::{At, Findings};
 use portcullis_core::class::ClassSet;
-use portcullis_core::wire::{Opcode, Record};
+use portcullis_core::wire::{Fault, Opcode, Record};
 
 /// The classes outside `opening` that the card found and the host did not describe. The classes in `opening` count only
-/// if host and card find them, so a host gains nothing if it omits them. `released`: the stream releases admitted text
-/// before the next entry. Only then the host must describe the established classes, because without a release a
-/// rollback can remove the entry that established them.
-fn omitted(opcode: Opcode, record: &Record, opening: u128, released: bool) -> ClassSet {
+/// if host and card find them, so a host gains nothing if it omits them. `kept`: no rollback can remove admitted text of
+/// the stream. Only then the host must describe the established classes, because a rollback removes them with the text.
+fn omitted(opcode: Opcode, record: &Record, opening: u128, kept: bool) -> ClassSet {
     let (entry, answer) = (&record.descriptor, &record.answer);
-    let before = if released && opcode == Opcode::Gate { answer.text_established.get() } else { 0 };
+    let before = if kept && opcode == Opcode::Gate { answer.text_established.get() } else { 0 };
     let here = answer.text_classes.get() & !entry.classes.get();
     ClassSet((here | before & !entry.established.get()) & !opening)
 }
 
-/// Checks an accepted GATE or END. `released`: the stream releases admitted text before the next entry.
-pub(crate) fn check(at: At, opcode: Opcode, record: &Record, released: bool, image: Option<&Image>) -> Findings {
+/// Checks an accepted GATE or END. `kept`: no rollback can remove admitted text of the stream.
+pub(crate) fn check(at: At, opcode: Opcode, record: &Record, kept: bool, image: Option<&Image>) -> Findings {
     let mut findings = Findings::default();
     let Some(text) = image.and_then(|image| image.text.as_ref()) else { return findings };
-    let omitted = omitted(opcode, record, text.opening.get(), released);
+    let omitted = omitted(opcode, record, text.opening.get(), kept);
     let names = || omitted.iter().map(|class| u8::from(class).to_string()).collect::<Vec<_>>().join(", ");
     // A card refuses an END with such a class, so an accepted one is a false record.
     let code = if opcode == Opcode::End { Code::RecordAnswer } else { Code::ClassOmitted };
@@ -29,4 +28,16 @@ pub(crate) fn check(at: At, opcode: Opcode, record: &Record, released: bool, ima
         format!("the host did not describe class {} at {at}, which the card found", names())
     });
     findings
+}
+
+/// Checks why the card refused an entry. A gate shows the text to which it committed, in one piece, and holds no text at
+/// an END that a rule forbids. So these faults come from a false description, or from broken memory.
+pub(crate) fn refusal(at: At, fault: Fault) -> Findings {
+    let what = match fault {
+        Fault::TextForm => "its length, a flag or its UTF-8 is not as described",
+        Fault::TextCommitment => "it is not the text to which the host committed",
+        Fault::TextEnd => "its last bytes complete a match that a rule forbids",
+        _ => return Findings::default(),
+    };
+    Findings::unless(false, Code::TextRefused, || format!("the card refused the text of {at}: {what}"))
 }
