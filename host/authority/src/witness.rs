@@ -148,7 +148,7 @@ pub enum Refusal {
     SelfIssued,
     #[error(transparent)]
     Shown(#[from] ShownError),
-    #[error("the ticket is valid from second {0} to second {1}")]
+    #[error("the ticket is valid from second {0} to second {1}: compare the clocks of issuer and witness")]
     Validity(u64, u64),
     #[error(transparent)]
     Conflict(#[from] Conflict),

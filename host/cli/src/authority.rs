@@ -18,6 +18,7 @@ use portcullis_evidence::note::LogKey;
 use portcullis_evidence::public_log::LogPolicy;
 use portcullis_evidence::signing::StatementKey;
 use portcullis_evidence::ticket::{Chain, issuer_key};
+use portcullis_evidence::verify::series::CLOCKS;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -397,7 +398,10 @@ fn run_ticket(command: &Ticket) -> anyhow::Result<u8> {
                 text_lane: *text_lane,
                 heartbeat_records: *heartbeat_records,
                 heartbeat_ticks: *heartbeat_ticks,
-                window: Window { not_before: now, not_after: now.saturating_add(hours.saturating_mul(3600)) },
+                window: Window {
+                    not_before: now.saturating_sub(CLOCKS),
+                    not_after: now.saturating_add(hours.saturating_mul(3600)),
+                },
             };
             if output.exists() {
                 bail!(needs_new(output));

@@ -15,7 +15,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::net::TcpListener;
 use tokio::sync::{Notify, Semaphore, watch};
 use tokio::task::JoinSet;
@@ -165,11 +165,9 @@ async fn run(
 /// Ends each session when its time limit is reached. The first sessions of several cards end one after the other within
 /// the time limit, so that most cards take streams while one changes its session.
 fn rotate(sessions: &Sessions, config: &Config) -> JoinSet<()> {
-    let limit = Duration::from_secs(config.rotation.seconds);
+    let seconds = Duration::from_secs(config.rotation.seconds);
+    let limit = if seconds.is_zero() { Duration::MAX } else { seconds };
     let mut timers = JoinSet::new();
-    if limit.is_zero() {
-        return timers;
-    }
     let requests: Vec<_> = sessions.rotations(Duration::from_millis(config.rotation.drain_ms)).collect();
     let count = u32::try_from(requests.len()).unwrap_or(u32::MAX).max(1);
     for (card, request) in requests.into_iter().enumerate() {
@@ -180,8 +178,8 @@ fn rotate(sessions: &Sessions, config: &Config) -> JoinSet<()> {
     timers
 }
 
-/// Ends the first session of a card after the time `first`, and each later session after the time `limit`. A session
-/// that follows one that ended earlier counts as the first, since the sessions of all cards may have ended together.
+/// Ends the first session of a card after the time `first`, and each later session after the time `limit`, but each
+/// before its ticket ends. A session that follows one that ended earlier counts as the first, since the sessions of all cards may have ended together.
 async fn rotate_card(
     mut states: watch::Receiver<SessionStates>,
     card: usize,
@@ -191,12 +189,15 @@ async fn rotate_card(
 ) {
     let mut time = first;
     loop {
-        let name =
-            |states: &SessionStates| states.open().find(|(of, _)| *of == card).map(|(_, open)| open.name.clone());
-        let Ok(open) = states.wait_for(|states| name(states).is_some()).await.map(|states| name(&states)) else {
+        let session = |states: &SessionStates| {
+            states.open().find(|(of, _)| *of == card).map(|(_, open)| (open.name.clone(), open.ends))
+        };
+        let Ok(open) = states.wait_for(|states| session(states).is_some()).await.map(|states| session(&states)) else {
             return;
         };
-        time = match timeout(time, states.wait_for(|states| name(states) != open)).await {
+        let ends = open.as_ref().and_then(|(_, ends)| *ends);
+        let left = ends.map_or(Duration::MAX, |ends| ends.saturating_duration_since(Instant::now()));
+        time = match timeout(time.min(left), states.wait_for(|states| session(states) != open)).await {
             Ok(_) => first,
             Err(_) => {
                 request.ask();

@@ -1,12 +1,14 @@
 //! Runs the sessions of each card in a thread of its own, one after the other.
 
 use crate::config::{Evidence, Release, Rotation};
+use crate::dialect::now;
 use crate::metrics::Metrics;
 use crate::placement::SessionStates;
 use crate::receipts::SessionProofs;
 use crate::session_state::{OpenSession, SessionState};
 use portcullis_card::{Card, Session, SessionConfig, SessionError};
 use portcullis_core::wire::Fault;
+use portcullis_evidence::ticket::Ticket;
 use portcullis_gate::{Bounds, Event, EventKind, Governor, SaltKey, SaltKeyError, SessionHandle, SessionLoop, Settle};
 use portcullis_recorder::{FinishedBundle, ProofBook, Recorder, RecorderError};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -38,6 +40,12 @@ pub enum SessionFailure {
     Fault(Fault),
     #[error(transparent)]
     Recorder(#[from] RecorderError),
+    /// The ticket's end is too near, or the clocks of this machine and of the issuer differ.
+    #[error(
+        "the ticket ends in {left} s, and a session with `rotation.drain_ms` needs more than {needed} s: ask the issuer \
+         for tickets of more hours, and compare its clock with that of this machine"
+    )]
+    TicketEnds { left: u64, needed: u64 },
     /// The operating system provided no salt key.
     #[error(transparent)]
     Salt(#[from] SaltKeyError),
@@ -263,6 +271,23 @@ fn run_sessions(
     Ok(())
 }
 
+/// A session is over at least this long before its ticket. Clocks differ, and the last checkpoint needs the witness.
+const MARGIN: Duration = Duration::from_secs(60);
+
+/// When the session of a ticket must begin to end. Errors: the ticket ends too soon for a session.
+fn end_of(recorder: &Recorder, rotation: &Rotation) -> Result<Instant, SessionFailure> {
+    let not_after = Ticket::parse(&recorder.session_files().ticket).map_err(RecorderError::from)?.content.not_after;
+    let left = Duration::from_secs(not_after.saturating_sub(now()));
+    let needed = MARGIN + Duration::from_millis(rotation.drain_ms);
+    match left.checked_sub(needed) {
+        Some(open) if !open.is_zero() => Ok(Instant::now() + open.min(MAX_SESSION)),
+        _ => Err(SessionFailure::TicketEnds { left: left.as_secs(), needed: needed.as_secs() }),
+    }
+}
+
+/// Longer than any session; an [`Instant`] this far ahead exists.
+const MAX_SESSION: Duration = Duration::from_secs(10 * 366 * 86_400);
+
 /// Runs one session, from OPEN until its bundle is finished.
 fn run_session(
     SessionParts { card, mut config, mut recorder, name, governors }: SessionParts,
@@ -273,6 +298,7 @@ fn run_session(
     let Some(image) = governors.first().map(|governor| governor.policy().compiled.image.clone()) else {
         return Err(SessionFailure::Open("no model is configured".into()));
     };
+    let ends = recorder.as_ref().map(|recorder| end_of(recorder, rotation)).transpose()?;
     let proofs = recorder.as_ref().map(|recorder| {
         let (say, changed) = watch::channel(());
         let (metrics, card) = (Arc::clone(&board.metrics), board.card);
@@ -306,7 +332,7 @@ fn run_session(
         );
         let metrics = Arc::clone(&board.metrics);
         metrics.session_opened(board.card, &name, session.info());
-        let open = OpenSession { name, governors, handle, proofs, metrics };
+        let open = OpenSession { name, governors, ends, handle, proofs, metrics };
         board.open(open);
         let ran = session_loop.run(&mut session, |event| -> Result<(), SessionFailure> {
             if let Some(recorder) = &mut recorder {

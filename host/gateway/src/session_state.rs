@@ -4,12 +4,15 @@ use crate::metrics::Metrics;
 use crate::receipts::SessionProofs;
 use portcullis_gate::{Governor, SessionHandle};
 use std::sync::Arc;
+use std::time::Instant;
 
 /// A session that accepts streams.
 pub struct OpenSession {
     pub name: String,
     /// A governor for each model, in the order of the configuration.
     pub governors: Vec<Arc<Governor>>,
+    /// When the session must begin to end, so that it is over before its ticket; `None` without a ticket.
+    pub ends: Option<Instant>,
     /// Opens streams.
     pub handle: SessionHandle,
     /// The proofs of the session's streams, if the session has a bundle.

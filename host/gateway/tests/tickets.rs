@@ -63,6 +63,11 @@ impl Office {
 
     /// Issues the card's next ticket and puts it into the folder.
     fn issue(&mut self, name: &str) {
+        self.issue_until(name, 1 << 40);
+    }
+
+    /// As [`Office::issue`], valid until this Unix second.
+    fn issue_until(&mut self, name: &str, not_after: u64) {
         let request = Request {
             chain: Chain { key: key_id(&self.card), seat: 0 },
             policy: self.policy.compiled.image.digest(),
@@ -71,7 +76,7 @@ impl Office {
             text_lane: false,
             heartbeat_records: 50,
             heartbeat_ticks: 0,
-            window: Window { not_before: 0, not_after: 1 << 40 },
+            window: Window { not_before: 0, not_after },
         };
         let ticket = self.issuer.issue(&request).unwrap();
         // The file is written under another name first, so that a reader never finds a partial ticket.
@@ -191,6 +196,26 @@ fn each_session_has_the_next_ticket() {
     let why = sessions.stop(Duration::from_millis(100)).unwrap_err();
     assert!(why.to_string().contains("no ticket for this policy"), "{why}");
     assert!(since.elapsed() < Duration::from_secs(20));
+}
+
+/// A session without traffic is over before its ticket ends, so that the witness sees its end in time.
+#[test]
+fn a_session_ends_before_its_ticket() {
+    let (mut office, upstream) = (Office::new(), echo());
+    // The configuration gives open streams 10 s, and a session has to be over a minute before.
+    let soon = |more: u64| std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap().as_secs() + 70 + more;
+    office.issue_until("1.ticket", soon(5));
+    let gateway = Gateway::over(config(&upstream, 1_000_000), office.opener(Duration::from_secs(60)));
+    let first = office.path("session-1");
+    wait_for("the first bundle is finished", || first.join("manifest.json").exists());
+    office.settle("session-1");
+    let (ticket, checkpoints, notes) = held(&first);
+    assert_eq!(checkpoints, notes);
+    assert!(ticket.not_after > soon(0) - 70, "the session outlived its ticket");
+    // With a ticket that ends too soon, no session begins: it could not be finished in time.
+    office.issue_until("2.ticket", soon(0));
+    let why = gateway.wait().unwrap_err().to_string();
+    assert!(why.contains("the ticket ends in") && why.contains("compare its clock"), "{why}");
 }
 
 /// The witness becomes unreachable: no text is sent without its record, and the session ends with a reason.

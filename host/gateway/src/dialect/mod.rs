@@ -150,7 +150,7 @@ fn named(name: &str, value: &Value) -> String {
     format!("event: {name}\ndata: {value}\n\n")
 }
 
-/// Seconds since 1970, for answers. No decision depends on this time.
+/// Seconds since 1970, for answers and for the end of tickets. No decision about a text depends on this time.
 #[must_use]
 pub fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
