@@ -8,7 +8,7 @@ use portcullis_core::hex;
 use portcullis_evidence::verify::Options;
 use portcullis_evidence::verify::series::read_log;
 use portcullis_fleet::{
-    AuditOptions, Engine, Input, Step, Tables, TrustFolder, audit, ingest, page, rows_as_json, rows_as_text,
+    AuditOptions, Engine, Input, Step, Tables, TrustFolder, audit, ingest, page, replace, rows_as_json, rows_as_text,
 };
 use portcullis_fleet_core::{Answer, Work};
 use portcullis_report::Origin;
@@ -25,6 +25,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Something in the evidence is contradicted, or a bundle is broken.
 const CONTRADICTED: u8 = 3;
+/// Something is missing or could not be checked.
+const WARNED: u8 = 5;
 /// Parts of the work on a cluster, unless `--jobs` names its threads.
 const CLUSTER_JOBS: usize = 16;
 /// Name of the last answer in the folder of results.
@@ -96,6 +98,9 @@ struct IngestArgs {
     /// A note that a witness gives by itself; repeat for more
     #[arg(long, value_name = "FILE")]
     note: Vec<PathBuf>,
+    /// Remove from the tables what was ingested from the same places with another content
+    #[arg(long)]
+    replace: bool,
     /// Where the tables are: a folder, which is created, a file URL, or `s3://BUCKET/PATH`
     ///
     /// Address and credentials of the service that has the bucket come from the environment: AWS_ENDPOINT_URL,
@@ -251,7 +256,7 @@ fn run_ingest(args: &IngestArgs) -> anyhow::Result<u8> {
     let inputs: Vec<Input> = bundles.chain(tickets).chain(args.note.iter().cloned().map(Input::Note)).collect();
     let tables = Tables::create(&args.to)?;
     let runtime = runtime(1)?;
-    let mut broken = false;
+    let mut code = 0;
     for (at, input) in inputs.iter().enumerate() {
         let (Input::Bundle(path) | Input::Ticket(path) | Input::Note(path)) = input;
         let count = inputs.len();
@@ -261,14 +266,27 @@ fn run_ingest(args: &IngestArgs) -> anyhow::Result<u8> {
             .with_context(|| format!("cannot ingest `{}`", path.display()))?;
         let name = printable(&done.name);
         let what = match (&done.broken, done.known) {
+            _ if done.unfinished => "left out: it is not finished; its session still runs, or it died, and then \
+                                     `portcullis bundle finish` completes it"
+                .to_owned(),
             (Some(why), _) => format!("broken, and listed as such: {}", printable(why)),
             (None, true) => "there already".to_owned(),
             (None, false) => format!("{} records", done.records),
         };
-        broken |= done.broken.is_some();
         say(&format!("{} of {count}: {name}: {what}", at + 1));
+        if done.broken.is_some() {
+            code = CONTRADICTED;
+        } else if done.unfinished && code == 0 {
+            code = WARNED;
+        } else if args.replace && let Input::Bundle(path) = input {
+            let replaced = runtime.block_on(replace(&tables, path));
+            let replaced = replaced.with_context(|| format!("cannot replace what was at `{}`", path.display()))?;
+            if replaced > 0 {
+                say(&format!("{} of {count}: {name}: replaces {replaced} with another content", at + 1));
+            }
+        }
     }
-    Ok(if broken { CONTRADICTED } else { 0 })
+    Ok(code)
 }
 
 /// Identifies this program: results of another build are not used.

@@ -1,10 +1,12 @@
 //! Bundles, tickets and notes become tables. Nothing is checked here: an audit does that.
 
+use crate::engine::{Engine, Place};
 use crate::error::Error;
 use crate::rows::{BYTES, BundleRow, RecordRows, checkpoint_rows, statement_rows, write_options};
 use crate::tables::{Tables, bounded};
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::arrow::record_batch::RecordBatch;
+use datafusion::common::cast::as_string_array;
 use datafusion::object_store::buffered::BufWriter;
 use datafusion::parquet::arrow::AsyncArrowWriter;
 use futures::future::LocalBoxFuture;
@@ -44,6 +46,8 @@ pub struct Ingested {
     pub known: bool,
     /// Why the bundle is broken. It is in the tables by its name, and an audit reports it.
     pub broken: Option<String>,
+    /// Whether the bundle is not finished: its session still runs, or it died. It is not in the tables.
+    pub unfinished: bool,
 }
 
 /// Ingests one input. An input that is in the tables already is not written again. Errors: the input cannot be read,
@@ -77,29 +81,69 @@ async fn ingest_statement(tables: &Tables, folder: &str, path: &Path) -> Result<
     if !known {
         write(tables, &object, statement_rows(None, &[(name.clone(), content)])?).await?;
     }
-    Ok(Ingested { name, records: 0, known, broken: None })
+    Ok(Ingested { name, records: 0, known, broken: None, unfinished: false })
 }
 
 async fn ingest_bundle(tables: &Tables, path: &Path, progress: &mut dyn FnMut(u64)) -> Result<Ingested, Error> {
     let name = name_of(path);
+    if bundle::is_unfinished(path) {
+        return Ok(Ingested { name, records: 0, known: false, broken: None, unfinished: true });
+    }
     let absolute = fs::canonicalize(path).map_err(|source| Error::Read { path: path.to_owned(), source })?;
     let uri = Url::from_file_path(&absolute)
         .map_err(|()| Error::Place { place: absolute.display().to_string(), why: "it has no URL".to_owned() })?;
-    let row = BundleRow { name: name.clone(), uri: uri.to_string(), ..BundleRow::default() };
-    match open(&uri).and_then(|files| Ok((digest(&*files)?, files))) {
-        Ok((id, files)) => {
-            let row = BundleRow { bundle: hex::encode(&id), ..row };
-            let files = Snapshot::new(&*files);
-            match Bundle::open(&files).and_then(|bundle| Ok((Content::read(&bundle)?, bundle))) {
-                Ok((content, bundle)) => write_bundle(tables, row, &bundle, content, progress).await,
-                Err(error) => write_broken(tables, row, error).await,
-            }
+    let broken = BundleRow { bundle: broken_id(&uri), name, uri: uri.to_string(), ..BundleRow::default() };
+    let files = match open(&uri).and_then(|files| Ok((digest(&*files)?, files))) {
+        Ok((id, files)) => (BundleRow { bundle: hex::encode(&id), ..broken.clone() }, files),
+        Err(error) => return write_broken(tables, broken, error).await,
+    };
+    let (row, files) = (files.0, Snapshot::new(&*files.1));
+    match Bundle::open(&files).and_then(|bundle| Ok((Content::read(&bundle)?, bundle))) {
+        Ok((content, bundle)) => {
+            let done = write_bundle(tables, row, &bundle, content, progress).await?;
+            // What was in this place before is no evidence.
+            tables.remove(&row_of(&broken.bundle)).await?;
+            Ok(done)
         }
-        Err(error) => {
-            let bundle = hex::encode(&Sha256::digest(uri.as_str()));
-            write_broken(tables, BundleRow { bundle, ..row }, error).await
-        }
+        Err(error) => write_broken(tables, broken, error).await,
     }
+}
+
+/// The id of a broken bundle's row. There is at most one for each place, and a whole bundle in this place removes it.
+pub(crate) fn broken_id(uri: &Url) -> String {
+    hex::encode(&Sha256::digest(uri.as_str()))
+}
+
+fn row_of(bundle: &str) -> String {
+    format!("bundles/{bundle}.parquet")
+}
+
+/// Removes the bundles that were in the place of this one when they were ingested, and whose content is another one.
+/// Returns their number. Errors: the bundle or the tables cannot be read, or the tables cannot be written.
+pub async fn replace(tables: &Tables, path: &Path) -> Result<usize, Error> {
+    let read = |source| Error::Read { path: path.to_owned(), source };
+    let uri = Url::from_file_path(fs::canonicalize(path).map_err(read)?).map_err(|()| Error::Column("uri"))?;
+    let present = hex::encode(&digest(&*open(&uri)?)?);
+    let engine = Engine::at(&Place::Here, tables, 1).await?;
+    let mut older = Vec::new();
+    for batch in engine.run("SELECT bundle, uri FROM bundles").await? {
+        let column = |name| Ok::<_, Error>(as_string_array(batch.column_by_name(name).ok_or(Error::Column(name))?)?);
+        let (bundles, uris) = (column("bundle")?, column("uri")?);
+        let rows = (0..batch.num_rows()).filter(|row| uris.value(*row) == uri.as_str());
+        older.extend(rows.map(|row| bundles.value(row).to_owned()).filter(|bundle| *bundle != present));
+    }
+    for bundle in &older {
+        let of_bundle = format!("/bundle={bundle}/");
+        for (name, _) in tables.list("records").await?.iter().filter(|(name, _)| name.contains(&of_bundle)) {
+            tables.remove(name).await?;
+        }
+        for folder in ["checkpoints", "tickets", "notes"] {
+            tables.remove(&format!("{folder}/{bundle}.parquet")).await?;
+        }
+        // The row is last, so that this can be done again if it was interrupted.
+        tables.remove(&row_of(bundle)).await?;
+    }
+    Ok(older.len())
 }
 
 /// Opens the bundle at a URI. Errors: as [`bundle::at`].
@@ -116,8 +160,8 @@ async fn write_broken(tables: &Tables, row: BundleRow, error: BundleError) -> Re
     }
     let (name, broken) = (row.name.clone(), error.to_string());
     let row = BundleRow { error: Some(broken.clone()), ..row };
-    write(tables, &format!("bundles/{}.parquet", row.bundle), row.batch()?).await?;
-    Ok(Ingested { name, records: 0, known: false, broken: Some(broken) })
+    write(tables, &row_of(&row.bundle), row.batch()?).await?;
+    Ok(Ingested { name, records: 0, known: false, broken: Some(broken), unfinished: false })
 }
 
 async fn write_bundle(
@@ -128,7 +172,7 @@ async fn write_bundle(
     progress: &mut dyn FnMut(u64),
 ) -> Result<Ingested, Error> {
     let (id, name) = (row.bundle.clone(), row.name.clone());
-    let own = format!("bundles/{id}.parquet");
+    let own = row_of(&id);
     let known = tables.exists(&own).await?;
     let mut records = 0;
     if !known {
@@ -148,7 +192,7 @@ async fn write_bundle(
     let row =
         BundleRow { lanes: content.lanes, certificate: Some(content.certificate), chain: Some(content.chain), ..row };
     write(tables, &own, row.batch()?).await?;
-    Ok(Ingested { name, records, known, broken: None })
+    Ok(Ingested { name, records, known, broken: None, unfinished: false })
 }
 
 /// The folders of a session: what its ticket claims.

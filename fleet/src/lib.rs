@@ -26,7 +26,7 @@ mod units;
 pub use audit::{AuditOptions, Step, audit};
 pub use engine::{Engine, Place, rows_as_json, rows_as_text};
 pub use error::Error;
-pub use ingest::{Ingested, Input, ingest};
+pub use ingest::{Ingested, Input, ingest, replace};
 pub use page::page;
 pub use rows::{RecordRows, write_options};
 pub use tables::Tables;

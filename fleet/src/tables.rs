@@ -103,6 +103,15 @@ impl Tables {
         }
     }
 
+    /// Removes an object, if it is there.
+    pub(crate) async fn remove(&self, name: &str) -> Result<(), Error> {
+        use datafusion::object_store::Error::NotFound;
+        match bounded("removing a table", self.store.delete(&self.object(name))).await? {
+            Ok(()) | Err(NotFound { .. }) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     /// SHA-256 of an object's content.
     pub(crate) async fn digest(&self, object: &ObjectMeta) -> Result<[u8; 32], Error> {
         let mut content = bounded("opening a table", self.store.get(&object.location)).await??.into_stream();

@@ -3,10 +3,10 @@
 
 use crate::audit::Step;
 use crate::functions::Definition;
-use crate::ingest::open;
+use crate::ingest::{broken_id, open};
 use crate::trust::TrustFolder;
 use portcullis_core::hex;
-use portcullis_evidence::bundle::{BundleError, Files};
+use portcullis_evidence::bundle::{Bundle, BundleError, Files, Snapshot};
 use portcullis_evidence::verify::Options;
 use portcullis_fleet_core::{
     Finding, FleetCode, Key, Outcome, Question, ReplayOutcome, Source, broken, digest, failed, replay, verify,
@@ -85,8 +85,14 @@ fn files(unit: &Unit) -> Result<Box<dyn Files>, Box<Outcome>> {
     };
     let files = open(&uri).map_err(of)?;
     let found = digest(&*files).map_err(of)?;
+    let is_broken = unit.bundle == broken_id(&uri);
+    if is_broken {
+        // It has no content to compare with, but it must still be broken.
+        Bundle::open(&Snapshot::new(&*files)).map_err(of)?;
+    }
     if hex::encode(&found) != unit.bundle {
-        let what = format!("the content of {} is not the one that was ingested", unit.uri);
+        let was = if is_broken { "it was broken when it was" } else { "it is not the one that was" };
+        let what = format!("the content of {} has changed: {was} ingested", unit.uri);
         return Err(Box::new(failed(&unit.name, &unit.bundle, FleetCode::BundleChanged, what)));
     }
     Ok(files)

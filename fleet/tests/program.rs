@@ -45,6 +45,54 @@ fn from_bundles_to_a_page() {
 }
 
 #[test]
+fn a_session_that_still_runs_is_ingested_when_it_has_ended() {
+    let scene = Scene::new();
+    scene.all_but(&[]);
+    let manifest = scene.path("4/manifest.json");
+    let content = std::fs::read(&manifest).unwrap();
+    std::fs::remove_file(&manifest).unwrap();
+    let (_, err) = expect(&scene, &["ingest", "1", "2", "3", "4", "--to", "tables"], 5);
+    assert!(err.contains("4 of 4: 4: left out: it is not finished"), "{err}");
+    expect(&scene, &["audit", "tables", "--trust", "trust"], 0);
+    std::fs::write(&manifest, content).unwrap();
+    expect(&scene, &["ingest", "1", "2", "3", "4", "--to", "tables"], 0);
+    let (out, _) = expect(&scene, &["audit", "tables", "--trust", "trust"], 0);
+    assert!(out.starts_with("affirmed (4 bundles)"), "{out}");
+}
+
+/// The advice about a bundle that was broken, or that has changed, helps.
+#[test]
+fn a_bundle_that_has_changed_is_ingested_again() {
+    let scene = Scene::new();
+    scene.all_but(&[]);
+    let audit = |code: i32, finding: &str| {
+        let (out, _) = expect(&scene, &["audit", "tables", "--trust", "trust"], code);
+        assert!(out.contains(finding), "{out}");
+    };
+    let image = scene.path("2/policy/image.bin");
+    let content = std::fs::read(&image).unwrap();
+    std::fs::remove_file(&image).unwrap();
+    expect(&scene, &["ingest", "1", "2", "3", "4", "--to", "tables"], 3);
+    audit(3, "contradicted: 2: no-bundle");
+    std::fs::write(&image, content).unwrap();
+    audit(3, "contradicted: 2: bundle-changed");
+    expect(&scene, &["ingest", "2", "--to", "tables"], 0);
+    audit(0, "affirmed (4 bundles)");
+
+    // Another whole bundle in the place of one that was ingested: nothing hides that, unless the auditor says so.
+    let other = Scene::with(|serial, session| if serial == 3 { session.witness_time += 50 });
+    scene.bundle("3", &other.session(3));
+    audit(3, "contradicted: 3: bundle-changed");
+    expect(&scene, &["ingest", "3", "--to", "tables"], 0);
+    audit(3, "contradicted: 3: bundle-changed");
+    let (_, err) = expect(&scene, &["ingest", "3", "--to", "tables", "--replace"], 0);
+    assert!(err.contains("3: replaces 1 with another content"), "{err}");
+    audit(0, "affirmed (4 bundles)");
+    let (_, err) = expect(&scene, &["ingest", "3", "--to", "tables", "--replace"], 0);
+    assert!(!err.contains("replaces"), "{err}");
+}
+
+#[test]
 fn errors_name_a_remedy() {
     let scene = Scene::new();
     let (_, err) = expect(&scene, &["audit", "tables", "--trust", "trust"], 1);

@@ -73,7 +73,7 @@ fn judge(card: &mut SimCard, case: &Case, descriptors: usize, seen: &mut BTreeMa
 
 #[test]
 fn the_verilated_banks_decide_as_cedar_does() {
-    let (policies, descriptors) = if card_support::long() { (4_000, 500) } else { (200, 500) };
+    let (policies, descriptors) = if card_support::long() { (4_000, 500) } else { (120, 500) };
     let started = Instant::now();
     let workers: u64 = 2;
     let parts: Vec<_> = std::thread::scope(|scope| {

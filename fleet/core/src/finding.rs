@@ -263,9 +263,11 @@ impl FleetCode {
             }
             Self::NoBundle => period(PeriodCode::NoBundle),
             Self::Unread => ("unread", Contradicted, "make the bundle readable, and audit again"),
-            Self::BundleChanged => {
-                ("bundle-changed", Contradicted, "ask who changed the bundle, and ingest it again if it may be so")
-            }
+            Self::BundleChanged => (
+                "bundle-changed",
+                Contradicted,
+                "ask who changed the bundle; if it may be so, ingest it again with `--replace`",
+            ),
             Self::TicketUntrusted => {
                 ("ticket-untrusted", Contradicted, "ask the issuer for its tickets, or add its key to the trust folder")
             }

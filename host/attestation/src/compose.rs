@@ -11,7 +11,7 @@ use portcullis_core::hex::Hex;
 use portcullis_evidence::bundle::{Bundle, BundleError, Files, Snapshot};
 use portcullis_evidence::public_log::PublicLog;
 use portcullis_evidence::ticket::{self, SELF_ISSUER};
-use portcullis_evidence::verify::series::{GivenLog, LogUse, SeriesFinding, Start, join};
+use portcullis_evidence::verify::series::{CLOCKS, GivenLog, LogUse, SeriesFinding, Start, join};
 use portcullis_evidence::verify::{
     Modes, Options, PeriodCode, Property, Reason, Report, RuleCount, Signer, Status, Trust, verify_snapshot,
 };
@@ -121,7 +121,10 @@ pub fn attest(
     }
     let (mut read, mut findings) = (Vec::new(), Vec::new());
     for Given { name, files } in bundles {
-        let broken = |error: &BundleError| of_period(PeriodCode::NoBundle, Some(name), error.to_string());
+        let broken = |error: &BundleError| {
+            let code = if error.is_unfinished() { PeriodCode::Unfinished } else { PeriodCode::NoBundle };
+            of_period(code, Some(name), error.to_string())
+        };
         let failed = |source: &BundleError| Error::Open { name: name.clone(), why: source.to_string() };
         let given = match files {
             Ok(files) => &**files,
@@ -291,8 +294,8 @@ fn of_bundle(bundle: &Read<'_>) -> Vec<Finding> {
     reasons.map(finding).collect()
 }
 
-/// The findings about the order of the sessions, from the first session of the period in each chain to the first one
-/// after it: this one's ticket and serial show whether the last session of the period is the one that is given.
+/// The findings about the order of the sessions. In each chain those count that are about a session of the period, or
+/// about the first session after it: this one's ticket and serial show which sessions were before it.
 fn of_series(read: &[Read<'_>], chains: &[Chain], log: Option<&GivenLog>) -> Vec<Finding> {
     let reports = read.iter().map(|bundle| (bundle.name.to_owned(), bundle.report.clone()));
     let series = join(reports.collect(), Start::Any, log);
@@ -300,8 +303,11 @@ fn of_series(read: &[Read<'_>], chains: &[Chain], log: Option<&GivenLog>) -> Vec
         let Some(name) = &finding.name else { return true };
         read.iter().find(|bundle| bundle.name == name).is_some_and(|bundle| {
             let of_chain = bundle.link().is_some_and(|((key, seat), serial)| {
-                let chain = chains.iter().find(|chain| (chain.key, chain.seat) == (key, seat));
-                chain.is_some_and(|chain| chain.first <= serial && serial <= chain.next.unwrap_or(chain.last))
+                match chains.iter().find(|chain| (chain.key, chain.seat) == (key, seat)) {
+                    Some(chain) => chain.first <= serial && serial <= chain.next.unwrap_or(chain.last),
+                    // Of no session of the chain it is shown that it was in the period; some may be missing.
+                    None => serials(read, (key, seat), Place::After).next() == Some(serial),
+                }
             });
             bundle.is_of_period() || of_chain
         })
@@ -317,6 +323,16 @@ fn of_series(read: &[Read<'_>], chains: &[Chain], log: Option<&GivenLog>) -> Vec
         remedy: code.remedy(),
     };
     series.findings.into_iter().filter(counts).map(finding).collect()
+}
+
+/// The serials of a chain's sessions in this place, in their order.
+fn serials<'a>(
+    read: &'a [Read<'_>],
+    chain: (Hex<32>, u16),
+    place: Place,
+) -> impl DoubleEndedIterator<Item = u64> + use<'a> {
+    let placed = read.iter().filter(move |session| session.chain() == Some(chain) && session.place == place);
+    placed.filter_map(|session| session.link().map(|(_, serial)| serial))
 }
 
 /// One bundle under two names, or two copies of one session, would count twice.
@@ -337,17 +353,18 @@ fn doubled(read: &[Read<'_>]) -> Vec<Finding> {
 /// missing. It is not open at its end if witnesses saw the public log after the period, and no later ticket is in it.
 /// `read` is in the order of chains and serials.
 fn chains(read: &mut [Read<'_>], period: Period, log: Option<&PublicLog>, findings: &mut Vec<Finding>) -> Vec<Chain> {
-    let log = log.filter(|log| log.head.seen.is_some_and(|seen| period.is_over(seen)));
+    // The witnesses of the log and those of the sessions can have different clocks.
+    let log = log.filter(|log| log.head.seen.is_some_and(|seen| period.is_over(seen.saturating_sub(CLOCKS))));
     let mut chains = Vec::new();
     for sessions in read.chunk_by_mut(|a, b| a.chain() == b.chain()) {
         let Some((key, seat)) = sessions.first().and_then(Read::chain) else { continue };
-        let serials = |sessions: &[Read<'_>], place: Place| -> Vec<u64> {
-            let placed = sessions.iter().filter(|session| session.place == place);
-            placed.filter_map(|session| session.link().map(|(_, serial)| serial)).collect()
-        };
+        let serials = |sessions: &[Read<'_>], place| serials(sessions, (key, seat), place).collect::<Vec<_>>();
         let dated = serials(sessions, Place::Within);
         let counted = if dated.is_empty() { serials(sessions, Place::Undated) } else { dated };
-        let (Some(first), Some(last)) = (counted.first().copied(), counted.last().copied()) else { continue };
+        let (Some(first), Some(last)) = (counted.first().copied(), counted.last().copied()) else {
+            findings.extend(open_end(sessions, (key, seat), log));
+            continue;
+        };
         let mut ended: Option<u64> = None;
         for session in sessions.iter_mut() {
             let serial = session.link().map_or(0, |(_, serial)| serial);
@@ -370,12 +387,7 @@ fn chains(read: &mut [Read<'_>], period: Period, log: Option<&PublicLog>, findin
             let what = format!("session {first} of seat {seat} is the first that is shown");
             findings.push(of_period(PeriodCode::BeginningOpen, named(first).map(|session| session.name), what));
         }
-        // A log speaks only for its own issuer.
-        let issuer = named(last).and_then(|session| session.report.session.issuer.as_ref()?.key);
-        let of_issuer = log.filter(|log| issuer == Some(Hex(log.head.key)));
-        let of_chain = of_issuer.and_then(|log| log.sessions(&ticket::Chain { key: key.0, seat }));
-        let is_last_ticket = of_chain.and_then(BTreeMap::last_key_value).is_some_and(|(newest, _)| *newest == last);
-        let ends = next.is_some() || is_last_ticket;
+        let ends = next.is_some() || is_last_ticket(sessions, last, log);
         if !ends {
             let what = format!("session {last} of seat {seat} is the last that is shown");
             findings.push(of_period(PeriodCode::EndOpen, named(last).map(|session| session.name), what));
@@ -384,6 +396,34 @@ fn chains(read: &mut [Read<'_>], period: Period, log: Option<&PublicLog>, findin
         chains.push(Chain { key, seat, first, last, sessions, begins, next, ends });
     }
     chains
+}
+
+/// What is open in a chain of which no session of the period is given. If sessions on both sides of the period are
+/// given, their serials show whether one between them is missing.
+fn open_end(sessions: &[Read<'_>], chain: (Hex<32>, u16), log: Option<&PublicLog>) -> Option<Finding> {
+    let before = serials(sessions, chain, Place::Before).next_back();
+    let after = serials(sessions, chain, Place::After).next();
+    let (code, serial, what) = match (before, after) {
+        (Some(last), None) if !is_last_ticket(sessions, last, log) => (PeriodCode::EndOpen, last, "last"),
+        (None, Some(first)) if first > 1 => (PeriodCode::BeginningOpen, first, "first"),
+        _ => return None,
+    };
+    let name = sessions.iter().find(|session| session.link() == Some((chain, serial))).map(|session| session.name);
+    let seat = chain.1;
+    let what = format!("session {serial} of seat {seat} is the {what} that is shown, and it is not of the period");
+    Some(of_period(code, name, what))
+}
+
+/// Whether the public log has no later ticket of this session's chain. A log speaks only for its own issuer.
+fn is_last_ticket(sessions: &[Read<'_>], serial: u64, log: Option<&PublicLog>) -> bool {
+    let of_issuer =
+        sessions.iter().find(|session| session.link().is_some_and(|(_, n)| n == serial)).and_then(|session| {
+            let ((key, seat), _) = session.link()?;
+            let issuer = session.report.session.issuer.as_ref()?.key;
+            let log = log.filter(|log| issuer == Some(Hex(log.head.key)))?;
+            log.sessions(&ticket::Chain { key: key.0, seat })
+        });
+    of_issuer.and_then(BTreeMap::last_key_value).is_some_and(|(newest, _)| *newest == serial)
 }
 
 fn session(bundle: &Read<'_>) -> Session {

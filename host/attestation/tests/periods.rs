@@ -13,7 +13,7 @@ use portcullis_evidence::public_log::{EventKind, HeadError, LogPolicy, PublicLog
 use portcullis_evidence::ticket::Chain;
 use portcullis_evidence::verify::series::{GivenLog, NoLog};
 use portcullis_evidence::verify::{Options, Status};
-use portcullis_test_support::world::{Parts, START, World, log_policy, sha, write_log};
+use portcullis_test_support::world::{END, Parts, START, World, log_policy, sha, write_log};
 use zerocopy::IntoBytes;
 
 /// The sessions 2, 3 and 4.
@@ -27,12 +27,18 @@ struct Scene {
 impl Scene {
     /// Six sessions, each of which names the end of the one before.
     fn new() -> Self {
+        Self::of_seat(0)
+    }
+
+    fn of_seat(seat: u16) -> Self {
         let world = World::new();
         let (mut sessions, mut previous): (Vec<Parts>, _) = (Vec::new(), [0; 32]);
         for serial in 1..=6 {
             let mut session = world.session(&world.card, serial, previous);
             session.witness_index = sessions.iter().map(|before| before.log.checkpoints.len() as u64).sum();
             session.witness_time = START + (serial - 1) * 100_000;
+            session.ticket.seat = seat;
+            session.play();
             previous = sha(session.log.checkpoints.last().unwrap().as_bytes());
             sessions.push(session);
         }
@@ -123,6 +129,29 @@ fn a_whole_period() {
     }
 }
 
+/// No session of the period is given, and those on both sides of it show that some are missing.
+#[test]
+fn all_sessions_of_a_chain_are_left_out() {
+    let scene = Scene::new();
+    contradicted(&scene.given(&[1, 5, 6]), "serial-missing");
+    contradicted(&scene.given(&[1, 6]), "serial-missing");
+    // Beside a card of which everything is given.
+    let other = Scene::of_seat(1);
+    let whole = || ["a", "b", "c", "d", "e", "f"].into_iter().zip((1..=6).map(|serial| other.session(serial)));
+    let alone = scene.about(whole().collect());
+    assert_eq!((codes(&alone), alone.exit_code), (vec![], 5), "{:#?}", alone.findings);
+    let beside = whole().chain([("1", scene.session(1)), ("5", scene.session(5))]);
+    contradicted(&scene.about(beside.collect()), "serial-missing");
+    // Only one side is given.
+    let before = scene.given(&[1]);
+    assert_eq!(codes(&before), ["no-session", "end-open"], "{:#?}", before.findings);
+    let after = scene.given(&[5, 6]);
+    assert_eq!(codes(&after), ["no-session", "beginning-open"], "{:#?}", after.findings);
+    // The log says that the first session was the last one.
+    let last = scene.logged(&[1], 1, END);
+    assert_eq!(codes(&last), ["no-session"], "{:#?}", last.findings);
+}
+
 /// Witnesses who saw the public log after the period show that no later ticket was given in it.
 #[test]
 fn the_public_log_shows_the_end() {
@@ -162,7 +191,7 @@ fn ends_that_are_not_shown_are_open() {
     let open = scene.given(&[2, 3, 4]).clauses;
     let chains = open.iter().flat_map(|clause| &clause.shown).find(|shown| shown.topic == "chains").unwrap();
     assert_eq!(chains.status, Status::Warned);
-    assert_eq!(codes(&scene.given(&[1])), ["no-session"]);
+    assert_eq!(codes(&scene.given(&[1])), ["no-session", "end-open"]);
     assert_eq!(codes(&scene.about(Vec::new())), ["no-session"]);
 }
 
@@ -248,6 +277,8 @@ fn a_broken_bundle_is_a_finding() {
     let mut files = scene.session(3);
     files.0.remove(bundle::IMAGE);
     contradicted(&scene.about(vec![("2", scene.session(2)), ("3", files)]), "no-bundle");
-    let missing = Given { name: "3".to_owned(), files: Err(BundleError::Missing("manifest.json".to_owned())) };
-    contradicted(&scene.of(vec![missing]), "no-bundle");
+    // A session that runs has no manifest yet.
+    let running = Given { name: "3".to_owned(), files: Err(BundleError::unfinished()) };
+    let open = scene.of(vec![running]);
+    assert_eq!((codes(&open), open.exit_code), (vec!["no-session", "unfinished"], 5), "{:#?}", open.findings);
 }

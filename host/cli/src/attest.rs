@@ -9,6 +9,7 @@ use portcullis_attestation::{
 };
 use portcullis_authority::keys;
 use portcullis_core::hex::Hex;
+use portcullis_evidence::bundle::{BundleError, is_unfinished};
 use portcullis_evidence::signing::StatementKey;
 use portcullis_evidence::ticket::issuer_key;
 use portcullis_report::escape::printable;
@@ -306,7 +307,8 @@ fn bundles(args: &Args) -> anyhow::Result<Vec<Given>> {
                 continue;
             }
             let name = format!("{before}/{}", path.file_name().unwrap_or_default().to_string_lossy());
-            bundles.push(Given { name, files: args.unseal.earlier(&path) });
+            let files = if is_unfinished(&path) { Err(BundleError::unfinished()) } else { args.unseal.earlier(&path) };
+            bundles.push(Given { name, files });
         }
     }
     if bundles.is_empty() {

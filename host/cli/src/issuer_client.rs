@@ -59,7 +59,8 @@ pub(crate) fn report(issuer: &IssuerClientArgs, folder: &Path, public_key: [u8; 
         let path = folder.join(bundle::checkpoint(serial));
         std::fs::read(&path).with_context(|| format!("cannot read `{}`", path.display()))
     };
-    said("opening", &client.opened(public_key, &read(0)?)?);
+    let opened = client.opened(public_key, &read(0)?)?;
+    said("opening", &opened);
     let mut last = 0;
     while folder.join(bundle::checkpoint(last + 1)).exists() {
         last += 1;
@@ -69,6 +70,6 @@ pub(crate) fn report(issuer: &IssuerClientArgs, folder: &Path, public_key: [u8; 
         errln!("the bundle has no closing checkpoint: the session did not end, or the bundle is not complete");
         return Ok(());
     }
-    said("end", &client.closed(public_key, &closing)?);
+    said("end", &client.closed(public_key, opened.seat, &closing)?);
     Ok(())
 }

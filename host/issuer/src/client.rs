@@ -7,9 +7,10 @@ use portcullis_core::hex::Hex;
 use portcullis_evidence::ticket::{self, Ticket};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::net::IpAddr;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
@@ -48,8 +49,9 @@ pub struct IssuerClient {
     token: String,
     agent: ureq::Agent,
     patience: Duration,
-    /// The closings that the issuer has not got yet.
-    unreported: Mutex<Vec<Report>>,
+    /// The closings that the issuer has not got yet, by key and seat. A card reports its own ones only, so none asks for
+    /// a ticket while another one has its report in hand.
+    unreported: Mutex<BTreeMap<([u8; 32], u16), Vec<Report>>>,
 }
 
 impl fmt::Debug for IssuerClient {
@@ -102,15 +104,16 @@ impl IssuerClient {
         &self.url
     }
 
-    /// Requests a ticket; returns its COSE message. Before that, reports the closings that the issuer has not got yet.
-    /// A report that it refuses is not repeated: it then refuses the ticket, too, because the seat's session is open.
+    /// Requests a ticket; returns its COSE message. Before that, reports the closings of this seat that the issuer has
+    /// not got yet. A report that it refuses is not repeated: it then refuses the ticket, too, because the seat's session is open.
     /// Errors: [`ClientError`].
     pub fn issue(&self, request: &TicketRequest) -> Result<Vec<u8>, ClientError> {
-        let waiting = std::mem::take(&mut *self.unreported.lock().unwrap_or_else(PoisonError::into_inner));
+        let place = (request.public_key.0, request.seat);
+        let waiting = self.unreported().remove(&place).unwrap_or_default();
         for (at, report) in waiting.iter().enumerate() {
             if let Err(error @ ClientError::Unreachable { .. }) = self.post::<ReportAnswer>(CLOSINGS, report) {
                 let rest = waiting.into_iter().skip(at);
-                self.unreported.lock().unwrap_or_else(PoisonError::into_inner).extend(rest);
+                self.unreported().entry(place).or_default().extend(rest);
                 return Err(error);
             }
         }
@@ -129,14 +132,18 @@ impl IssuerClient {
     }
 
     /// Reports the closing checkpoint of a session. If the issuer cannot be reached, the report is repeated before the
-    /// next ticket is requested. Errors: [`ClientError`].
-    pub fn closed(&self, public_key: [u8; 32], checkpoint: &[u8]) -> Result<ReportAnswer, ClientError> {
+    /// next ticket of this seat is requested. Errors: [`ClientError`].
+    pub fn closed(&self, public_key: [u8; 32], seat: u16, checkpoint: &[u8]) -> Result<ReportAnswer, ClientError> {
         let report = Report { public_key: Hex(public_key), checkpoint: Bytes(checkpoint.to_vec()) };
         let answered = self.post(CLOSINGS, &report);
         if let Err(ClientError::Unreachable { .. }) = &answered {
-            self.unreported.lock().unwrap_or_else(PoisonError::into_inner).push(report);
+            self.unreported().entry((public_key, seat)).or_default().push(report);
         }
         answered
+    }
+
+    fn unreported(&self) -> MutexGuard<'_, BTreeMap<([u8; 32], u16), Vec<Report>>> {
+        self.unreported.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Posts a request until an answer comes that a repetition would not change, or the time is over.

@@ -93,8 +93,8 @@ impl From<IssueError> for Refusal {
             IssueError::Pending(serial) => conflict(
                 "seat-pending",
                 format!(
-                    "report the end of session {serial} with `portcullis ticket report`, or give it up with `portcullis \
-                     ticket abandon --serial {serial}`"
+                    "report the end of session {serial} with `portcullis ticket report`; only if its bundle has no closing \
+                     checkpoint, give it up with `portcullis ticket abandon --serial {serial}`"
                 ),
             ),
             IssueError::State(serial, state) => conflict(

@@ -110,7 +110,7 @@ impl Reporter {
                  ticket for this seat until its operator has used `portcullis ticket abandon --serial {serial}`"
             ));
         };
-        let error = access.client.closed(*public_key, &closing).err()?;
+        let error = access.client.closed(*public_key, seat, &closing).err()?;
         Some(format!(
             "the bundle is whole, but the issuer does not know that the session of ticket {serial} at seat {seat} has \
              ended: {error}. Report it later: `portcullis ticket report --issuer {url} --issuer-token FILE --public-key \

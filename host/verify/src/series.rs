@@ -28,20 +28,25 @@ pub struct Args {
 pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     let (trust, options) = args.trust.load()?;
     let io = || format!("cannot read `{}`", args.folder.display());
-    let mut reports = Vec::new();
+    let (mut reports, mut unfinished) = (Vec::new(), Vec::new());
     for entry in fs::read_dir(&args.folder).with_context(io)? {
         let path = entry.with_context(io)?.path();
         if is_sealed_texts(&path) {
             continue;
         }
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if bundle::is_unfinished(&path) {
+            unfinished.push(name);
+            continue;
+        }
         let report = bundle::at(&path)
             .and_then(|files| check(&*files, &trust, options))
             .with_context(|| format!("bundle `{name}`"))?;
         reports.push((name, report));
     }
     let log = args.log.read(&trust)?;
-    let series = join(reports, Start::First, log.as_ref());
+    unfinished.sort();
+    let series = join(reports, Start::First, log.as_ref()).with_unfinished(unfinished);
     if args.json {
         say(json_pretty(&series)?);
     } else {

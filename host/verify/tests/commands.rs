@@ -229,6 +229,12 @@ fn series() {
     assert!(said.find("1  b\n").unwrap() < said.find("2  a\n").unwrap(), "in order of serials: {said}");
     fs::remove_dir_all(series.join("b")).unwrap();
     assert!(assert_code(&scene.run("verify-series", &[text(&series)]), 3).contains("serial-missing"));
+    // A session that runs has no manifest yet.
+    scene.bundle("series/b", &first.files());
+    let running = scene.bundle("series/d", &second.files());
+    fs::remove_file(running.join("manifest.json")).unwrap();
+    let said = assert_code(&scene.run("verify-series", &[text(&series)]), 5);
+    assert!(said.contains("warned unfinished: d: "), "{said}");
     fs::create_dir(series.join("c")).unwrap();
     assert_code(&scene.run("verify-series", &[text(&series)]), 1);
 }

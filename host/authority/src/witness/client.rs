@@ -37,9 +37,14 @@ pub enum ClientError {
 }
 
 impl ClientError {
-    /// Whether another attempt can succeed, because the witness may be restarting.
-    const fn is_broken_connection(&self) -> bool {
-        matches!(self, Self::Connect(..) | Self::Http(_, HttpError::Io(_) | HttpError::Closed | HttpError::Deadline))
+    /// Whether another attempt can succeed: the witness may be restarting, perhaps behind a server that says so, or has
+    /// too many connections.
+    const fn may_pass(&self) -> bool {
+        match self {
+            Self::Connect(..) | Self::Http(_, HttpError::Io(_) | HttpError::Closed | HttpError::Deadline) => true,
+            Self::Refused { status, .. } => matches!(status, 408 | 429 | 502..=504),
+            Self::Http(..) | Self::Note(_) | Self::Other => false,
+        }
     }
 }
 
@@ -77,16 +82,16 @@ impl Client {
     }
 
     /// Posts a checkpoint. The same checkpoint may be posted again, so a post is repeated while the witness cannot be
-    /// reached or its connection breaks: it may be restarting. Errors: no answer in time, a refusal, or an answer that
+    /// reached or says that it is busy: it may be restarting. Errors: no answer in time, a refusal, or an answer that
     /// is not this witness's note on this checkpoint.
     pub fn post(&self, post: &Post) -> Result<WitnessReply, ClientError> {
         let end = Instant::now() + self.time;
         let mut result = self.post_once(post);
-        while matches!(&result, Err(error) if error.is_broken_connection()) && Instant::now() + PAUSE < end {
+        while matches!(&result, Err(error) if error.may_pass()) && Instant::now() + PAUSE < end {
             std::thread::sleep(PAUSE);
             match self.post_once(post) {
                 // The first error says most: later, the server may be gone.
-                Err(error) if error.is_broken_connection() => {}
+                Err(error) if error.may_pass() => {}
                 other => result = other,
             }
         }

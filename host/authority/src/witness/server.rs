@@ -43,7 +43,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { request: Duration::from_secs(10), connections: 32 }
+        Self { request: Duration::from_secs(10), connections: 256 }
     }
 }
 

@@ -251,6 +251,29 @@ fn a_witness_that_restarts_is_asked_again() {
     assert!(begun.elapsed() >= Duration::from_millis(200) && begun.elapsed() < Duration::from_secs(5));
 }
 
+/// A server in front of the witness says that it is restarting, or the witness that it has too many connections.
+#[test]
+fn a_witness_that_is_busy_is_asked_again() {
+    for answer in ["502 Bad Gateway", "503 Service Unavailable", "504 Gateway Timeout", "429 Too Many Requests"] {
+        let served = Served::new(Limits::default());
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let client = Client::new(listener.local_addr().unwrap(), public(), Duration::from_secs(10));
+        let behind = served.server.address();
+        std::thread::spawn(move || {
+            let (mut busy, _) = listener.accept().unwrap();
+            busy.write_all(format!("HTTP/1.1 {answer}\r\nContent-Length: 4\r\n\r\nbusy").as_bytes()).unwrap();
+            drop(busy);
+            let (mut front, _) = listener.accept().unwrap();
+            let mut back = TcpStream::connect(behind).unwrap();
+            let (mut from, mut to) = (front.try_clone().unwrap(), back.try_clone().unwrap());
+            std::thread::spawn(move || drop(std::io::copy(&mut from, &mut to)));
+            let _ = std::io::copy(&mut back, &mut front);
+            let _ = front.shutdown(std::net::Shutdown::Both);
+        });
+        client.post(&served.opening()).unwrap_or_else(|error| panic!("after {answer}: {error}"));
+    }
+}
+
 fn client_address(port: u16) -> std::net::SocketAddr {
     (Ipv4Addr::LOCALHOST, port).into()
 }

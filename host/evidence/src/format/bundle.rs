@@ -21,7 +21,7 @@ mod snapshot;
 mod withhold;
 mod write;
 
-pub use archive::{Archive, at};
+pub use archive::{Archive, at, is_unfinished};
 pub use disk::GrowingFile;
 pub use error::BundleError;
 pub use files::{Directory, Files, MemoryFiles};

@@ -22,6 +22,7 @@ const RELEASE: &str = "check with the release that wrote the bundle";
 const TICKET: &str = "ask the issuer for the ticket of this session";
 const WITNESS: &str = "ask the witness itself what it saw of this session";
 const TEXTS: &str = "ask for the texts, or for the reason why they are withheld";
+const UNFINISHED: &str = "check again once the session has ended; if it died, ask for `portcullis bundle finish`";
 const FAULT: &str = "ask what caused the fault, and whether text was released after it";
 
 /// Makes an enum of reason codes. The doc comment of a variant is its meaning in the documentation. The text after the
@@ -353,6 +354,8 @@ codes! {
         LogBehind = "log-behind", warns => "get a newer copy of the public log";
         /// the public log says that the session was closed, and the bundle ends before that
         LogClosed = "log-closed", warns => "ask for the whole bundle: the issuer has seen the session's end";
+        /// a bundle is not finished: its session still runs, or it died
+        Unfinished = "unfinished", warns => UNFINISHED;
         /// the card's last session is not closed
         Open = "open", warns => "check again once the session is closed";
     }
@@ -375,6 +378,8 @@ codes! {
         BeginningOpen = "beginning-open", warns => "give the bundle of the session before the period, too";
         /// the session after the last one is not shown, so later sessions of the period may be missing
         EndOpen = "end-open", warns => "give the bundle of the session after the period, or ask the issuer for its tickets";
+        /// a bundle is not finished: its session still runs, or it died
+        Unfinished = "unfinished", warns => UNFINISHED;
         /// files that are not a bundle
         NoBundle = "no-bundle" => ORIGINAL;
     }

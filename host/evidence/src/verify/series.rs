@@ -196,6 +196,21 @@ pub fn join(mut reports: Vec<(String, Report)>, start: Start, log: Option<&Given
     series
 }
 
+impl Series {
+    /// This series beside bundles that are not finished, by their names.
+    #[must_use]
+    pub fn with_unfinished(mut self, names: impl IntoIterator<Item = String>) -> Self {
+        let code = SeriesCode::Unfinished;
+        for name in names {
+            let detail = "its session still runs, or it died".to_owned();
+            self.findings.push(SeriesFinding { code, status: code.status(), name: Some(name), detail });
+            self.status = self.status.max(code.status());
+            self.exit_code = if self.exit_code == 0 { 5 } else { self.exit_code };
+        }
+        self
+    }
+}
+
 impl LogUse {
     /// What is said of a log that was used.
     #[must_use]

@@ -56,7 +56,7 @@ fn lost_answers_double_no_ticket() {
             let opened = client.opened(card.public_key, &card.sign(&session.wire)).unwrap();
             assert_eq!((opened.serial, opened.state.as_str()), (serial, "opened"));
             session.advance(2, 1, Life::Closing);
-            let closed = client.closed(card.public_key, &card.sign(&session.wire)).unwrap();
+            let closed = client.closed(card.public_key, 0, &card.sign(&session.wire)).unwrap();
             assert_eq!((closed.serial, closed.state.as_str()), (serial, "closed"));
         }
         assert_eq!(open(&store.url, None).list().unwrap().len(), 3);
@@ -90,7 +90,7 @@ fn what_the_client_repeats() {
     session.advance(2, 1, Life::Closing);
     drop(running);
     let begun = Instant::now();
-    let lost = client.closed(card.public_key, &card.sign(&session.wire)).unwrap_err();
+    let lost = client.closed(card.public_key, 0, &card.sign(&session.wire)).unwrap_err();
     assert!(matches!(lost, ClientError::Unreachable { .. }), "{lost}");
     assert!(begun.elapsed() < Duration::from_secs(10));
     assert!(matches!(client.issue(&request(&card, 0, 2)), Err(ClientError::Unreachable { .. })));
@@ -98,6 +98,39 @@ fn what_the_client_repeats() {
     let next = Ticket::parse(&client.issue(&request(&card, 0, 2)).unwrap()).unwrap().content;
     assert_eq!(next.serial, 2);
     assert_ne!(next.previous_close, [0; 32], "the closing was reported first");
+}
+
+/// Cards of one gateway share a client. One that asks for its ticket must not take the report of another one, which may
+/// ask before the report has arrived.
+#[test]
+fn each_seat_reports_its_own_closings() {
+    let (folder, card, store) = (tempfile::tempdir().unwrap(), Card::new(1), file());
+    let mut config = config(folder.path(), &card, &Card::new(2), "");
+    let running = Running::start(&config, open(&store.url, None));
+    config.listen = running.address;
+    let client = IssuerClient::new(&running.url(), TOKEN.into(), None, Duration::from_secs(1)).unwrap();
+    let sessions = [0, 1].map(|seat| {
+        let ticket = client.issue(&request(&card, seat, u64::from(seat) + 1)).unwrap();
+        let mut session = Session::open(&ticket, 1);
+        client.opened(card.public_key, &card.sign(&session.wire)).unwrap();
+        session.advance(2, 1, Life::Closing);
+        (seat, session)
+    });
+    drop(running);
+    for (seat, session) in &sessions {
+        client.closed(card.public_key, *seat, &card.sign(&session.wire)).unwrap_err();
+    }
+    let _running = Running::start(&config, open(&store.url, None));
+    let states = || -> Vec<String> {
+        let listed = open(&store.url, None).list().unwrap();
+        listed.into_iter().map(|event| format!("{event:?}")).collect()
+    };
+    let before = states();
+    client.issue(&request(&card, 1, 3)).unwrap();
+    let (after, of_other) = (states(), |state: &String| state.contains("seat: 0"));
+    let kept = before.iter().filter(|state| of_other(state)).eq(after.iter().filter(|state| of_other(state)));
+    assert!(kept && before != after, "{before:#?} {after:#?}");
+    client.issue(&request(&card, 0, 4)).unwrap();
 }
 
 #[test]
@@ -159,7 +192,7 @@ fn eight_clients_on_four_seats() {
                 let mut session = Session::open(&ticket, number as u8);
                 client.opened(card.public_key, &card.sign(&session.wire)).unwrap();
                 session.advance(1, number as u8, Life::Closing);
-                client.closed(card.public_key, &card.sign(&session.wire)).unwrap();
+                client.closed(card.public_key, 0, &card.sign(&session.wire)).unwrap();
             }
         };
         let sessions = &sessions;

@@ -7,6 +7,7 @@ use portcullis_authority::StoreUrl;
 use portcullis_core::hex::Hex;
 use portcullis_core::wire::Life;
 use portcullis_evidence::ticket::Ticket;
+use portcullis_evidence::verify::series::CLOCKS;
 use portcullis_issuer::config::{Config, ConfigError};
 use portcullis_issuer::wire::{Bytes, MAX_BODY, Report, ReportAnswer, TicketRequest};
 use std::io::Write;

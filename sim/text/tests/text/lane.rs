@@ -17,7 +17,7 @@ const BORDERS: [usize; 10] = [0, 1, 17, 18, 25, 26, 27, 337, 338, MOST_TEXT];
 fn text_of(random: &mut Random, source: &Source, length: usize) -> Vec<u8> {
     let mut text = Vec::new();
     while text.len() < length {
-        text.extend_from_slice(made::text(random, source).as_bytes());
+        text.extend_from_slice(made::text(random, source, &[]).as_bytes());
     }
     // Cutting may leave a part of a character, which is not UTF-8; then the last bytes are replaced.
     text.truncate(length);

@@ -134,7 +134,7 @@ fn nothing_is_written_behind_the_lock() {
         let seen = streams.bench.load(&other[if random.one_in(2) { 0 } else { from }..], pace(&mut random)).unwrap();
         assert!(seen.complete && !seen.bad);
         for _ in 0..10 {
-            let text = made::text(&mut random, &source);
+            let text = made::text(&mut random, &source, &[]);
             streams.entries(&mut random, text.as_bytes());
         }
     }

@@ -12,7 +12,7 @@ use portcullis_text_bench::{Bench, BenchError, Pace, Start};
 /// Reads generated texts in entries that are cut at any byte. Some entries have invalid UTF-8, some are empty.
 fn read_made_texts(streams: &mut Streams, random: &mut Random, source: &Source, texts: usize) {
     for _ in 0..texts {
-        let mut text = made::text(random, source).into_bytes();
+        let mut text = made::text(random, source, &[]).into_bytes();
         if random.one_in(6) && !text.is_empty() {
             let at = random.below(text.len());
             text[at] = random.bits() as u8;

@@ -99,7 +99,7 @@ fn both(streams: &mut Streams, text: &[u8]) -> Both {
 
 fn text(random: &mut Random, source: &Source) -> Vec<u8> {
     let numbers: String = (0..4).map(|_| made::number(random) + " ").collect();
-    (made::text(random, source) + " GB82 4111 " + &numbers).into_bytes()
+    (made::text(random, source, &[]) + " GB82 4111 " + &numbers).into_bytes()
 }
 
 #[test]

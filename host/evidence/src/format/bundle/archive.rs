@@ -77,6 +77,12 @@ pub fn at(path: &Path) -> Result<Box<dyn Files>, BundleError> {
     Ok(if path.is_file() { Box::new(Archive::open(path)?) } else { Box::new(Directory::new(path)) })
 }
 
+/// Whether `path` is the folder of a bundle without a manifest: its session still runs, or it died.
+#[must_use]
+pub fn is_unfinished(path: &Path) -> bool {
+    path.join(name::TICKET).is_file() && !path.join(name::MANIFEST).exists()
+}
+
 /// If every file is in the same folder, removes that folder from the names. Archives of a folder have this form.
 fn without_folder(files: BTreeMap<String, (u64, u64)>) -> BTreeMap<String, (u64, u64)> {
     let folder = files.keys().next().and_then(|name| Some(format!("{}/", name.split_once('/')?.0)));

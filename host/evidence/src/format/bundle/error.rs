@@ -53,6 +53,18 @@ impl BundleError {
         move |source| Self::Io { name: name.to_owned(), source }
     }
 
+    /// The bundle is not finished; see [`is_unfinished`](super::is_unfinished).
+    #[must_use]
+    pub fn unfinished() -> Self {
+        Self::Missing(MANIFEST.to_owned())
+    }
+
+    /// Whether only the end of the session is missing.
+    #[must_use]
+    pub fn is_unfinished(&self) -> bool {
+        matches!(self, Self::Missing(name) if name == MANIFEST)
+    }
+
     /// Whether the check could not run. Otherwise the error is a result about the evidence.
     #[must_use]
     pub const fn is_operational(&self) -> bool {

@@ -7,7 +7,7 @@ use crate::format::note::MAX_HEAD_BYTES;
 use crate::format::ticket::Chain;
 use crate::format::tree::{Frontier, Hash};
 use std::collections::BTreeMap;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -148,6 +148,10 @@ impl PublicLog {
 fn read(path: &Path, max: usize) -> Result<Vec<u8>, ReadError> {
     let io = |error| ReadError::Io { path: path.to_owned(), error };
     let mut bytes = Vec::new();
+    // Opening a pipe would wait for its writer.
+    if !fs::metadata(path).map_err(io)?.is_file() {
+        return Err(ReadError::Damaged { path: path.to_owned(), what: "is not a file" });
+    }
     File::open(path).and_then(|file| file.take(max as u64 + 1).read_to_end(&mut bytes)).map_err(io)?;
     if bytes.len() > max { Err(ReadError::Damaged { path: path.to_owned(), what: "is too long" }) } else { Ok(bytes) }
 }

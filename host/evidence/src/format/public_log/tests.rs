@@ -251,6 +251,14 @@ fn damaged_logs_are_refused() {
     let tile = folder.path().join("tile/entries/000.p/4");
     write(folder.path(), &good);
     let bytes = fs::read(&tile).unwrap();
+    // A pipe would keep the reader waiting.
+    let head = folder.path().join("checkpoint");
+    let note = fs::read(&head).unwrap();
+    fs::remove_file(&head).unwrap();
+    assert!(std::process::Command::new("mkfifo").arg(&head).status().unwrap().success());
+    assert!(matches!(read(folder.path()), Err(ReadError::Damaged { what: "is not a file", .. })));
+    fs::remove_file(&head).unwrap();
+    fs::write(&head, note).unwrap();
     for damage in [&bytes[1..], &bytes[..bytes.len() - 1], &bytes[..360], &[bytes.clone(), bytes.clone()].concat()] {
         fs::write(&tile, damage).unwrap();
         assert!(matches!(read(folder.path()), Err(ReadError::Damaged { .. })));
