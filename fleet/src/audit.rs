@@ -14,8 +14,8 @@ use datafusion::arrow::array::Array;
 use datafusion::common::cast::{as_binary_array, as_string_array, as_uint8_array};
 use futures::future::LocalBoxFuture;
 use portcullis_core::hex;
-use portcullis_evidence::verify::Options;
-use portcullis_evidence::verify::series::{GivenLog, LogUse, NoLog};
+use portcullis_evidence::verify::series::{GivenLog, LogUse};
+use portcullis_evidence::verify::{Options, SeriesCode};
 use portcullis_fleet_core::{Answer, Finding, FleetCode, Outcome, Session, Source, Work};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -99,18 +99,13 @@ async fn answer(tables: &Tables, options: &AuditOptions) -> Result<Answer, Error
         add_replays(&engine, options, &identity, &units, &mut outcomes, &mut findings).await?;
     }
     let sessions: Vec<Session> = outcomes.iter().map(|outcome| outcome.session.clone()).collect();
-    let log = match options.public_log.as_deref() {
-        None => None,
-        Some(Ok(log)) => Some(log),
-        Some(Err(error)) => {
-            let code = match error {
-                NoLog::NotGiven => FleetCode::LogMissing,
-                NoLog::Unusable(_) => FleetCode::PublicLog,
-            };
-            findings.push(Finding::of_fleet(Source::Fleet, code, None, error));
-            None
-        }
-    };
+    let given = options.public_log.as_deref();
+    let issuers = sessions.iter().filter_map(|session| hex::decode(session.issuer_key.as_deref()?));
+    for (code, what) in given.map(|given| given.findings(issuers)).unwrap_or_default() {
+        let code = if code == SeriesCode::LogMissing { FleetCode::LogMissing } else { FleetCode::PublicLog };
+        findings.push(Finding::of_fleet(Source::Fleet, code, None, what));
+    }
+    let log = given.and_then(GivenLog::log);
     findings.extend(checks::run(&engine, &sessions, log).await?);
     let answer = Answer::new(outcomes, findings, &options.trust.trust().files, options.sample);
     Ok(Answer { public_log: log.map(LogUse::of), ..answer })

@@ -25,7 +25,8 @@ const VIEWS: [&str; 5] = [
     include_str!("sql/view-unlogged.sql"),
 ];
 
-/// Each check gives rows of key, seat, serial, bundle and detail: one finding per row.
+/// Each check gives rows of key, seat, serial, bundle and detail: one finding per row. `$clocks` stands for the seconds
+/// by which the clocks of two witnesses can differ.
 const CHECKS: [(FleetCode, &str); 21] = [
     (FleetCode::Fork, include_str!("sql/fork.sql")),
     (FleetCode::Fork, include_str!("sql/fork-witness.sql")),
@@ -60,6 +61,7 @@ pub(crate) async fn run(engine: &Engine, sessions: &[Session], log: Option<&Publ
         engine.run(view).await?;
     }
     let found = CHECKS.map(|(code, query)| async move {
+        let query = query.replace("$clocks", &CLOCKS.to_string());
         // An aggregate of text can have another type of text.
         let query = format!(
             "SELECT key, seat, serial, CAST(bundle AS VARCHAR) AS bundle, CAST(detail AS VARCHAR) AS detail FROM ({query})"

@@ -278,7 +278,9 @@ fn run_ingest(args: &IngestArgs) -> anyhow::Result<u8> {
             code = CONTRADICTED;
         } else if done.unfinished && code == 0 {
             code = WARNED;
-        } else if args.replace && let Input::Bundle(path) = input {
+        } else if args.replace
+            && let Input::Bundle(path) = input
+        {
             let replaced = runtime.block_on(replace(&tables, path));
             let replaced = replaced.with_context(|| format!("cannot replace what was at `{}`", path.display()))?;
             if replaced > 0 {

@@ -101,7 +101,7 @@ async fn ingest_bundle(tables: &Tables, path: &Path, progress: &mut dyn FnMut(u6
     match Bundle::open(&files).and_then(|bundle| Ok((Content::read(&bundle)?, bundle))) {
         Ok((content, bundle)) => {
             let done = write_bundle(tables, row, &bundle, content, progress).await?;
-            // What was in this place before is no evidence.
+            // What was in this place before shows nothing.
             tables.remove(&row_of(&broken.bundle)).await?;
             Ok(done)
         }

@@ -85,19 +85,22 @@ fn a_doubled_serial() {
 
 #[test]
 fn a_seat_that_is_used_twice_at_one_time() {
-    // Session 3 runs from second 200,000 to second 200,200.
-    let scene = Scene::with(|serial, session| {
-        if serial == 4 {
-            session.witness_time = START + 200_100;
-        }
-    });
-    assert_eq!(scene.findings(&scene.all_but(&[])), set(&[("4", "seat-overlap")]));
-    let scene = Scene::with(|serial, session| {
-        if serial == 4 {
-            session.witness_time = START + 150_000;
-        }
-    });
-    assert_eq!(scene.findings(&scene.all_but(&[])), set(&[("4", "times-reversed")]));
+    // Session 3 runs from second 200,000 to second 202,000, and session 4 from `begins` on for 200 s.
+    let found = |begins: u64| {
+        let scene = Scene::with(|serial, session| match serial {
+            3 => session.witness_step = 1_000,
+            4 => session.witness_time = START + begins,
+            _ => {}
+        });
+        scene.findings(&scene.all_but(&[]))
+    };
+    assert_eq!(found(201_399), set(&[("4", "seat-overlap")]));
+    assert_eq!(found(199_800), set(&[("4", "seat-overlap")]));
+    assert_eq!(found(150_000), set(&[("4", "times-reversed")]));
+    assert_eq!(found(199_199), set(&[("4", "times-reversed")]));
+    // The clocks of two witnesses can differ.
+    assert_eq!(found(201_400), set(&[]));
+    assert_eq!(found(199_200), set(&[("4", "seat-overlap")]));
 }
 
 #[test]

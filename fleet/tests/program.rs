@@ -80,7 +80,11 @@ fn a_bundle_that_has_changed_is_ingested_again() {
     audit(0, "affirmed (4 bundles)");
 
     // Another whole bundle in the place of one that was ingested: nothing hides that, unless the auditor says so.
-    let other = Scene::with(|serial, session| if serial == 3 { session.witness_time += 50 });
+    let other = Scene::with(|serial, session| {
+        if serial == 3 {
+            session.witness_time += 50
+        }
+    });
     scene.bundle("3", &other.session(3));
     audit(3, "contradicted: 3: bundle-changed");
     expect(&scene, &["ingest", "3", "--to", "tables"], 0);

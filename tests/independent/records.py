@@ -13,7 +13,7 @@ OPCODES = {VERDICT: 1, BEGIN: 2, END: 3, NOTED: 4}
 PASS, REJECT, ADMIT, DECOMPOSE = 1, 1, 3, 2
 FAULTS = {0, *range(0x101, 0x111), 0x201, *range(0x301, 0x308), *range(0x401, 0x407)}
 CRC, CONTEXT, CREDIT = 0x101, 0x10C, 0x201
-TEXT_FAULTS, TEXT_END = range(0x10D, 0x111), 0x110
+TEXT_FAULTS, FALSE_TEXTS, TEXT_END = range(0x10D, 0x111), range(0x10E, 0x111), 0x110
 
 
 def read_record(raw):

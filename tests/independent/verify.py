@@ -15,7 +15,7 @@ from pathlib import Path
 from formats import LITTER, MAPPINGS, Refused, SIM_MARKS, certify, check, check_approval, commitment, fits, formatting
 from formats import hexes, leaf_hash, mapping_version, path_root, read_context, read_image, read_json, read_note, read_ticket
 from formats import is_revoked, read_trust, read_withholding, reading, sha, sim_marks, text, uint
-from records import ADMIT, ALARM, BEGIN, CLOSE, CLOSING, END, HEARTBEAT, Log, OPEN, PASS, REFUSED, VERDICT
+from records import ADMIT, ALARM, BEGIN, CLOSE, CLOSING, END, FALSE_TEXTS, HEARTBEAT, Log, OPEN, PASS, REFUSED, VERDICT
 from records import check_checkpoints, check_lanes, check_signed, lane_head, read_checkpoint, read_record
 
 
@@ -188,11 +188,14 @@ def check_texts(files, log, ticket, withheld, warnings):
         else:
             warnings |= {"stream-unnamed"} if r.index not in streams else set()
             warnings |= {"input-withheld"} if r.index not in inputs else set()
-    releases = {}  # By slot: when the text of its stream leaves.
+    warnings |= {"text-refused" for r in log.records if r.type == REFUSED and r.fault in FALSE_TEXTS}
+    keeps = {}  # By slot: whether its stream cannot take admitted text back.
     for r in log.records:
         if r.type == BEGIN:
-            releases[r.slot] = documents.get(r.index, {}).get("release")
-        kept = log.opening is not None and r.type == VERDICT and releases[r.slot] == "span"
+            doc = documents.get(r.index)
+            driven = doc and doc["mode"].startswith("driven")
+            keeps[r.slot] = doc is not None and (doc["release"] == "span" or not driven)
+        kept = log.opening is not None and r.type == VERDICT and keeps[r.slot]
         forgotten = r.before & ~r.said & ~log.opening if kept else 0
         check(not forgotten, "class-omitted", f"lane {log.lane}, record {r.index}")
     if any(r.type in (VERDICT, END) and r.index not in {*spans, *withheld} for r in log.records):

@@ -144,7 +144,7 @@ pub enum FleetCode {
     Open,
     /// The issuer's public log is damaged, or not signed and cosigned as the policy demands.
     PublicLog,
-    /// The trust folder has a policy for the public log, and no log was given.
+    /// The trust folder's policy names a public log that was not given, and a session's issuer keeps it.
     LogMissing,
     /// The public log has another ticket for a session, or none although witnesses saw it later.
     LogTicket,

@@ -1,5 +1,6 @@
 -- A seat is one card, and a card has one session at a time. Times are those of trusted witnesses. Serials with more
--- than one bundle are left out: other checks report them.
+-- than one bundle are left out: other checks report them. The clocks of two witnesses can differ; one witness refuses
+-- such a session.
 SELECT key, seat, serial, bundle,
     concat('a witness saw it begin while session ', earlier, ' of this seat ran') AS detail
 FROM (
@@ -15,4 +16,4 @@ FROM (
         HAVING count(*) = 1
     )
 )
-WHERE first_seen < ended AND last_seen >= began
+WHERE first_seen + $clocks < ended AND last_seen + $clocks >= began

@@ -1,4 +1,5 @@
--- A session that ran before the session with the serial before. Times are those of trusted witnesses.
+-- A session that ran before the session with the serial before. Times are those of trusted witnesses, whose
+-- clocks can differ.
 SELECT key, seat, serial, bundle, concat('a witness saw it end before session ', earlier, ' began') AS detail
 FROM (
     SELECT key, seat, serial, bundle, last_seen,
@@ -12,4 +13,4 @@ FROM (
         HAVING count(*) = 1
     )
 )
-WHERE last_seen < began
+WHERE last_seen + $clocks < began

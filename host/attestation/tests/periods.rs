@@ -11,7 +11,7 @@ use portcullis_evidence::bundle::{self, BundleError, Manifest, MemoryFiles};
 use portcullis_evidence::certificate::key_id;
 use portcullis_evidence::public_log::{EventKind, HeadError, LogPolicy, PublicLog, ReadError};
 use portcullis_evidence::ticket::Chain;
-use portcullis_evidence::verify::series::{GivenLog, NoLog};
+use portcullis_evidence::verify::series::GivenLog;
 use portcullis_evidence::verify::{Options, Status};
 use portcullis_test_support::world::{END, Parts, START, World, log_policy, sha, write_log};
 use zerocopy::IntoBytes;
@@ -70,7 +70,7 @@ impl Scene {
         });
         write_log(folder.path(), &self.world, &events.collect::<Vec<_>>(), seen);
         let policy = LogPolicy::parse(&log_policy(&self.world)).unwrap();
-        let log = PublicLog::read(folder.path(), &policy).map_err(NoLog::Unusable);
+        let log = GivenLog::new(Some(PublicLog::read(folder.path(), &policy)), &policy);
         let given = |serial: &usize| Given { name: serial.to_string(), files: Ok(Box::new(self.session(*serial))) };
         self.beside(serials.iter().map(given).collect(), Some(&log))
     }
@@ -173,7 +173,7 @@ fn the_public_log_shows_the_end() {
     // A session whose ticket the log lacks.
     contradicted(&scene.logged(&[1, 2, 3, 4], 3, after), "log-ticket");
     // A log of others shows nothing, and is named.
-    let none = GivenLog::Err(NoLog::Unusable(ReadError::Head(HeadError::Log)));
+    let none = GivenLog::new(Some(Err(ReadError::Head(HeadError::Log))), &LogPolicy::default());
     let given = || [1, 2, 3, 4].map(|n| Given { name: n.to_string(), files: Ok(Box::new(scene.session(n))) }).into();
     let untrusted = scene.beside(given(), Some(&none));
     contradicted(&untrusted, "public-log");

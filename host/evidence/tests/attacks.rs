@@ -13,7 +13,7 @@ use portcullis_evidence::hex;
 use portcullis_evidence::public_log::{EventKind, LogPolicy, PublicLog};
 use portcullis_evidence::receipt::prove;
 use portcullis_evidence::ticket::Chain;
-use portcullis_evidence::verify::series::{self, CLOCKS, LogError, NoLog, Start, read_log};
+use portcullis_evidence::verify::series::{self, CLOCKS, GivenLog, LogError, Start, read_log};
 use portcullis_evidence::verify::{Assurance, Options, Property, Status, verify};
 use portcullis_report::evidence::{Making, ReportText, SeriesText, page};
 use portcullis_report::terminal::Terminal;
@@ -563,8 +563,8 @@ fn sessions_that_only_the_public_log_has() {
     let policy = LogPolicy::parse(&log_policy(&world)).unwrap();
     let found = |parts: &[&Parts], events: &[LogEvent], seen: u64, start: Start| {
         write_log(folder.path(), &world, events, seen);
-        let log = PublicLog::read(folder.path(), &policy).map_err(NoLog::Unusable);
-        assert!(log.is_ok(), "{log:?}");
+        let log = GivenLog::new(Some(PublicLog::read(folder.path(), &policy)), &policy);
+        assert!(log.log().is_some(), "{log:?}");
         let reports = parts.iter().map(|p| (format!("session-{}", p.ticket.serial), world.check(&p.files())));
         let series = series::join(reports.collect(), start, Some(&log));
         let used = series.public_log.as_ref().map(|log| (log.entries, log.seen));
@@ -633,14 +633,21 @@ fn sessions_that_only_the_public_log_has() {
     // A log of another issuer, without this card, says nothing about its sessions.
     let others = World { issuer: SigningKey::from_bytes(&[77; 32]), ..World::new() };
     write_log(folder.path(), &others, &[(Chain { key: [1; 32], seat: 0 }, 1, Issued, [1; 32])], END);
-    let log = PublicLog::read(folder.path(), &LogPolicy::parse(&log_policy(&others)).unwrap());
-    let log = log.map_err(NoLog::Unusable);
-    let series = series::join(reports(), Start::First, Some(&log));
-    assert_eq!(series.findings.iter().map(|f| f.code.id()).collect::<Vec<_>>(), ["serial-missing"]);
-    assert!(series.public_log.is_some());
+    let of_others = log_policy(&others);
+    let beside = |policy: &str| {
+        let policy = LogPolicy::parse(policy).unwrap();
+        let log = GivenLog::new(Some(PublicLog::read(folder.path(), &policy)), &policy);
+        let series = series::join(reports(), Start::First, Some(&log));
+        assert!(series.public_log.is_some());
+        series.findings.iter().map(|f| f.code.id()).collect::<Vec<_>>()
+    };
+    assert_eq!(beside(&of_others), ["serial-missing"]);
+    // With a policy that names both logs, the log of the sessions' own issuer is missing.
+    let own = log_policy(&world);
+    assert_eq!(beside(&format!("{}\n{of_others}", own.lines().next().unwrap())), ["log-missing", "serial-missing"]);
     // A log that is not the one of the policy.
     write_log(folder.path(), &others, &events, END);
-    let log = PublicLog::read(folder.path(), &policy).map_err(NoLog::Unusable);
+    let log = GivenLog::new(Some(PublicLog::read(folder.path(), &policy)), &policy);
     let series = series::join(reports(), Start::First, Some(&log));
     let codes: Vec<_> = series.findings.iter().map(|f| (f.code.id(), f.name.is_some())).collect();
     assert_eq!((codes, series.exit_code), (vec![("public-log", false), ("serial-missing", true)], 3));

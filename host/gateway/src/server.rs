@@ -179,7 +179,8 @@ fn rotate(sessions: &Sessions, config: &Config) -> JoinSet<()> {
 }
 
 /// Ends the first session of a card after the time `first`, and each later session after the time `limit`, but each
-/// before its ticket ends. A session that follows one that ended earlier counts as the first, since the sessions of all cards may have ended together.
+/// before its ticket ends. A session that follows one that ended earlier counts as the first, since the sessions of all
+/// cards may have ended together.
 async fn rotate_card(
     mut states: watch::Receiver<SessionStates>,
     card: usize,

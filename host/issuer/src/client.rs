@@ -49,8 +49,8 @@ pub struct IssuerClient {
     token: String,
     agent: ureq::Agent,
     patience: Duration,
-    /// The closings that the issuer has not got yet, by key and seat. A card reports its own ones only, so none asks for
-    /// a ticket while another one has its report in hand.
+    /// The closings that the issuer has not got yet, by key and seat. A card reports its own ones only, so none asks
+    /// for a ticket while another one has its report in hand.
     unreported: Mutex<BTreeMap<([u8; 32], u16), Vec<Report>>>,
 }
 
@@ -105,8 +105,8 @@ impl IssuerClient {
     }
 
     /// Requests a ticket; returns its COSE message. Before that, reports the closings of this seat that the issuer has
-    /// not got yet. A report that it refuses is not repeated: it then refuses the ticket, too, because the seat's session is open.
-    /// Errors: [`ClientError`].
+    /// not got yet. A report that it refuses is not repeated: it then refuses the ticket, too, because the seat's
+    /// session is open. Errors: [`ClientError`].
     pub fn issue(&self, request: &TicketRequest) -> Result<Vec<u8>, ClientError> {
         let place = (request.public_key.0, request.seat);
         let waiting = self.unreported().remove(&place).unwrap_or_default();

@@ -346,7 +346,7 @@ codes! {
         UnknownVersion = "unknown-version", warns => RELEASE;
         /// the public log is damaged, or its head is not signed and cosigned as the policy demands
         PublicLog = "public-log" => "ask the issuer for its log, and its witnesses what they saw of it";
-        /// the trust folder has a policy for the public log, and no log was given
+        /// the trust folder's policy names a public log that was not given, and a session's issuer keeps it
         LogMissing = "log-missing", warns => "get a copy of the issuer's public log, and give it with `--public-log`";
         /// the public log has another ticket for the session, or none although witnesses saw the log later
         LogTicket = "log-ticket" => "ask the issuer which ticket it gave, and the operator for its session";

@@ -8,10 +8,12 @@ use super::code::{Code, SeriesCode};
 use super::property::Status;
 use super::report::{Assurance, ProfileUse, Report};
 use super::trust::{Signer, Trust};
-use crate::format::public_log::{CosignedHead, LoggedSession, PublicLog, ReadError, SessionState};
+use crate::format::public_log::{CosignedHead, LogPolicy, LoggedSession, PublicLog, ReadError, SessionState};
 use crate::format::ticket::{self, SELF_ISSUER};
+use crate::format::tree::Hash;
 use portcullis_core::hex::Hex;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::path::Path;
@@ -86,26 +88,49 @@ pub enum Start {
     Any,
 }
 
-/// The public log to compare with, or why there is none.
-pub type GivenLog = Result<PublicLog, NoLog>;
-
-/// Why sessions are not compared with a public log that the trust folder speaks of.
-#[derive(Debug, thiserror::Error)]
-pub enum NoLog {
-    #[error("the trust folder has a policy for the public log, and no log was given")]
-    NotGiven,
-    /// The log that was given is damaged or not trusted.
-    #[error(transparent)]
-    Unusable(ReadError),
+/// What is given of the public logs that the trust folder names.
+#[derive(Debug, Default)]
+pub struct GivenLog {
+    /// The log, or why it cannot be used; `None` if none was given.
+    read: Option<Result<PublicLog, ReadError>>,
+    /// The logs of the policy that were not given: the digest of each one's key, and its name.
+    missing: Vec<(Hash, String)>,
 }
 
-impl NoLog {
+impl GivenLog {
+    /// A log that was read under `policy`, or none.
     #[must_use]
-    pub const fn code(&self) -> SeriesCode {
-        match self {
-            Self::NotGiven => SeriesCode::LogMissing,
-            Self::Unusable(_) => SeriesCode::PublicLog,
-        }
+    pub fn new(read: Option<Result<PublicLog, ReadError>>, policy: &LogPolicy) -> Self {
+        let given = match &read {
+            // Which log it is cannot be known.
+            Some(Err(_)) => return Self { read, missing: Vec::new() },
+            Some(Ok(log)) => Some(log.head.key),
+            None => None,
+        };
+        let keys =
+            policy.logs().iter().map(|log| (Sha256::digest(log.key.public_key()).into(), log.key.name().to_owned()));
+        let missing = keys.filter(|(key, _)| Some(*key) != given).collect();
+        Self { read, missing }
+    }
+
+    /// The log, if it can be used.
+    #[must_use]
+    pub fn log(&self) -> Option<&PublicLog> {
+        self.read.as_ref()?.as_ref().ok()
+    }
+
+    /// What is wrong with the log, and which logs are missing for sessions with tickets of these issuers: SHA-256 of
+    /// the key of each session's issuer.
+    #[must_use]
+    pub fn findings(&self, issuers: impl Iterator<Item = Hash> + Clone) -> Vec<(SeriesCode, String)> {
+        let unusable = self.read.as_ref().and_then(|read| read.as_ref().err());
+        let unusable = unusable.map(|error| (SeriesCode::PublicLog, error.to_string()));
+        let missing = self.missing.iter().filter_map(|(key, name)| {
+            let sessions = issuers.clone().filter(|issuer| issuer == key).count();
+            let what = format!("the log `{name}` of the trust folder's policy was not given, and the issuer of {sessions} sessions keeps it");
+            (sessions > 0).then_some((SeriesCode::LogMissing, what))
+        });
+        unusable.into_iter().chain(missing).collect()
     }
 }
 
@@ -120,11 +145,13 @@ pub enum LogError {
 
 /// Reads the public log in `folder` under the trust folder's policy. `None` if there is neither a log nor a policy.
 pub fn read_log(folder: Option<&Path>, trust: &Trust) -> Result<Option<GivenLog>, LogError> {
-    let Some(folder) = folder else { return Ok(trust.log_policy.as_ref().map(|_| Err(NoLog::NotGiven))) };
+    let Some(folder) = folder else {
+        return Ok(trust.log_policy.as_ref().map(|policy| GivenLog::new(None, policy)));
+    };
     let policy = trust.log_policy.as_ref().ok_or(LogError::NoPolicy)?;
     match PublicLog::read(folder, policy) {
         Err(error) if error.is_operational() => Err(LogError::Read(error)),
-        read => Ok(Some(read.map_err(NoLog::Unusable))),
+        read => Ok(Some(GivenLog::new(Some(read), policy))),
     }
 }
 
@@ -135,11 +162,11 @@ pub fn join(mut reports: Vec<(String, Report)>, start: Start, log: Option<&Given
     reports.sort_by(|(a, x), (b, y)| place(x).cmp(&place(y)).then(a.cmp(b)));
     let mut findings = Vec::new();
     let mut last = BTreeMap::new();
-    if let Some(Err(error)) = log {
-        let (code, detail) = (error.code(), error.to_string());
+    let issuers = reports.iter().filter_map(|(_, report)| Some(report.session.issuer.as_ref()?.key?.0));
+    for (code, detail) in log.map(|log| log.findings(issuers)).unwrap_or_default() {
         findings.push(SeriesFinding { code, status: code.status(), name: None, detail });
     }
-    let log = log.and_then(|log| log.as_ref().ok());
+    let log = log.and_then(GivenLog::log);
     for (name, report) in &reports {
         let mut add = |code, detail: String| {
             findings.push(SeriesFinding { code, status: code.status(), name: Some(name.clone()), detail })

@@ -1,9 +1,9 @@
 //! Network addresses: a dotted quad, or an IPv6 address (RFC 4291, section 2.2) that is not part of a word and whose
 //! first group is in an allocated block.
 //!
-//! The check accepts more than the mapping: every address that begins with zero, 64 or a double colon, any number in a quad at the end
-//! of an IPv6 address, more than eight groups, and several double colons. So an address that began earlier continues at
-//! least as far as an address that begins inside it ([`outlives`]).
+//! The check accepts more than the mapping: every address that begins with zero, 64 or a double colon, any number in a
+//! quad at the end of an IPv6 address, more than eight groups, and several double colons. So an address that began
+//! earlier continues at least as far as an address that begins inside it ([`outlives`]).
 
 use super::CheckState;
 

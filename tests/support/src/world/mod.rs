@@ -263,6 +263,7 @@ impl World {
             witnessed: true,
             witness_index: 0,
             witness_time: START,
+            witness_step: 100,
             package,
             image,
             contexts: contexts.into_iter().map(|context| (sha(&context), context)).collect(),
@@ -368,6 +369,8 @@ pub struct Parts {
     pub witness_index: u64,
     /// Unix second at which the witness saw the first checkpoint.
     pub witness_time: u64,
+    /// Seconds between two notes.
+    pub witness_step: u64,
     pub package: BTreeMap<String, Vec<u8>>,
     pub image: Vec<u8>,
     pub contexts: BTreeMap<[u8; 32], Vec<u8>>,
@@ -511,7 +514,9 @@ impl Parts {
             leaves[..size as usize].iter().for_each(|leaf| prover.push(*leaf));
             let root = tree::root(leaves[..size as usize].iter().copied());
             let text = Head::of_chain(self.ticket.chain(), size, root).text();
-            let line = cosign(&text, "witness.example/1", &self.witness, self.witness_time + 100 * serial).unwrap();
+            let line =
+                cosign(&text, "witness.example/1", &self.witness, self.witness_time + self.witness_step * serial)
+                    .unwrap();
             let note = format!("{text}\n{line}");
             WitnessProof { entry: *entry, index, path: prover.finish().unwrap(), note }.text().into_bytes()
         };

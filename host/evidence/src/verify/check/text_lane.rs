@@ -7,8 +7,9 @@ use portcullis_core::class::ClassSet;
 use portcullis_core::wire::{Fault, Opcode, Record};
 
 /// The classes outside `opening` that the card found and the host did not describe. The classes in `opening` count only
-/// if host and card find them, so a host gains nothing if it omits them. `kept`: no rollback can remove admitted text of
-/// the stream. Only then the host must describe the established classes, because a rollback removes them with the text.
+/// if host and card find them, so a host gains nothing if it omits them. `kept`: no rollback can remove admitted text
+/// of the stream. Only then the host must describe the established classes, because a rollback removes them with the
+/// text.
 fn omitted(opcode: Opcode, record: &Record, opening: u128, kept: bool) -> ClassSet {
     let (entry, answer) = (&record.descriptor, &record.answer);
     let before = if kept && opcode == Opcode::Gate { answer.text_established.get() } else { 0 };
@@ -30,8 +31,8 @@ pub(crate) fn check(at: At, opcode: Opcode, record: &Record, kept: bool, image: 
     findings
 }
 
-/// Checks why the card refused an entry. A gate shows the text to which it committed, in one piece, and holds no text at
-/// an END that a rule forbids. So these faults come from a false description, or from broken memory.
+/// Checks why the card refused an entry. A gate shows the text to which it committed, in one piece, and holds no text
+/// at an END that a rule forbids. So these faults come from a false description, or from broken memory.
 pub(crate) fn refusal(at: At, fault: Fault) -> Findings {
     let what = match fault {
         Fault::TextForm => "its length, a flag or its UTF-8 is not as described",
