@@ -43,6 +43,9 @@ pub enum ClientError {
     Answer { url: String, why: String },
 }
 
+/// Reports by the card's key and seat.
+type Unreported = BTreeMap<([u8; 32], u16), Vec<Report>>;
+
 /// A client of the issuer at one address.
 pub struct IssuerClient {
     url: String,
@@ -51,7 +54,7 @@ pub struct IssuerClient {
     patience: Duration,
     /// The closings that the issuer has not got yet, by key and seat. A card reports its own ones only, so none asks
     /// for a ticket while another one has its report in hand.
-    unreported: Mutex<BTreeMap<([u8; 32], u16), Vec<Report>>>,
+    unreported: Mutex<Unreported>,
 }
 
 impl fmt::Debug for IssuerClient {
@@ -142,7 +145,7 @@ impl IssuerClient {
         answered
     }
 
-    fn unreported(&self) -> MutexGuard<'_, BTreeMap<([u8; 32], u16), Vec<Report>>> {
+    fn unreported(&self) -> MutexGuard<'_, Unreported> {
         self.unreported.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
