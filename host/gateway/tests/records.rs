@@ -216,16 +216,16 @@ fn assert_admitted(path: &str, answer: &Answer, streams: &BTreeMap<String, (Stri
     assert_eq!((texts, calls), (expected, expected_calls), "{path}: {}", answer.body);
 }
 
-/// Answers of every kind in each mode: 480 in all, and 10,020 with `PORTCULLIS_LONG`.
+/// Answers of every kind in each mode: 240 in all, and 10,020 with `PORTCULLIS_LONG`.
 #[test]
 fn clients_receive_what_the_records_admitted() {
-    let streams: usize = std::env::var("PORTCULLIS_LONG").map_or(160, |_| 3_340);
+    let streams: usize = std::env::var("PORTCULLIS_LONG").map_or(80, |_| 3_340);
     let upstream = server();
     for (mode, on_refuse) in [("held", "stop"), ("held", "redact"), ("driven", "stop")] {
         let policy = policy(on_refuse);
         let folder = tempfile::tempdir().unwrap();
         let config = format!(
-            "listen = \"127.0.0.1:0\"\npolicy = \"unused\"\n[rotation]\nrecords = 300\n[[model]]\nname = \"m\"\n\
+            "listen = \"127.0.0.1:0\"\npolicy = \"unused\"\n[rotation]\nrecords = 150\n[[model]]\nname = \"m\"\n\
              kind = \"vllm\"\nmode = \"{mode}\"\nupstream = \"http://{}/v1\"\n",
             upstream.address
         );
