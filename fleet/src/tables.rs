@@ -103,8 +103,11 @@ impl Tables {
         }
     }
 
-    /// Removes an object, if it is there.
+    /// Removes an object, if it is there. Nothing needs the right to remove if it is not.
     pub(crate) async fn remove(&self, name: &str) -> Result<(), Error> {
+        if !self.exists(name).await? {
+            return Ok(());
+        }
         use datafusion::object_store::Error::NotFound;
         match bounded("removing a table", self.store.delete(&self.object(name))).await? {
             Ok(()) | Err(NotFound { .. }) => Ok(()),

@@ -54,6 +54,23 @@ fn an_audit_of_tables_in_a_bucket_is_that_of_a_folder() {
 }
 
 #[test]
+fn a_bundle_in_a_bucket_is_replaced() {
+    let (scene, bucket, service) = scene();
+    let other = Scene::with(|serial, session| {
+        if serial == 2 {
+            session.witness_time += 50
+        }
+    });
+    scene.bundle("2", &other.session(2));
+    let count = bucket.names().len();
+    expect(&scene, service, &["ingest", "2", "--to", TABLES], 0);
+    assert!(expect(&scene, service, &audit(TABLES, "work"), 3).contains("bundle-changed"));
+    expect(&scene, service, &["ingest", "2", "--to", TABLES, "--replace"], 0);
+    assert_eq!(bucket.names().len(), count);
+    assert!(!expect(&scene, service, &audit(TABLES, "work"), 3).contains("bundle-changed"));
+}
+
+#[test]
 fn a_changed_table_in_a_bucket_is_found() {
     let (scene, bucket, service) = scene();
     expect(&scene, service, &audit(TABLES, "work"), 3);

@@ -144,6 +144,19 @@ impl S3 for Bucket {
         Ok(S3Response::new(output))
     }
 
+    async fn delete_objects(
+        &self,
+        request: S3Request<DeleteObjectsInput>,
+    ) -> S3Result<S3Response<DeleteObjectsOutput>> {
+        let mut objects = self.objects.lock().unwrap();
+        let removed = request.input.delete.objects.into_iter().map(|object| {
+            objects.remove(&object.key);
+            DeletedObject { key: Some(object.key), ..DeletedObject::default() }
+        });
+        let deleted = Some(removed.collect());
+        Ok(S3Response::new(DeleteObjectsOutput { deleted, ..DeleteObjectsOutput::default() }))
+    }
+
     async fn list_objects_v2(
         &self,
         request: S3Request<ListObjectsV2Input>,
