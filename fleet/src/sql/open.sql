@@ -1,4 +1,4 @@
--- The last session of a chain, if it is not closed, and a session that is open in the public log.
+-- The last session of a chain, if it is not closed, and a later one that is open in the public log.
 SELECT s.key, s.seat, s.serial, s.name AS bundle,
     concat('session ', s.serial, ' is the last of its chain and is not closed') AS detail
 FROM chain s
@@ -9,6 +9,5 @@ UNION ALL
 SELECT l.key, l.seat, l.serial, CAST(NULL AS VARCHAR) AS bundle,
     'this session is in no bundle; it is open in the public log' AS detail
 FROM logged l
-JOIN (SELECT DISTINCT key, seat FROM chain) c ON c.key = l.key AND c.seat = l.seat
-LEFT JOIN chain s ON s.key = l.key AND s.seat = l.seat AND s.serial = l.serial
-WHERE l.opened AND NOT l.ended AND s.bundle IS NULL
+JOIN (SELECT key, seat, max(serial) AS last FROM chain GROUP BY key, seat) c ON c.key = l.key AND c.seat = l.seat
+WHERE l.opened AND NOT l.ended AND l.serial > c.last
