@@ -14,6 +14,7 @@ use datafusion::arrow::array::Array;
 use datafusion::common::cast::{as_binary_array, as_string_array, as_uint8_array};
 use futures::future::LocalBoxFuture;
 use portcullis_core::hex;
+use portcullis_evidence::ticket::Chain;
 use portcullis_evidence::verify::series::{GivenLog, LogUse};
 use portcullis_evidence::verify::{Options, SeriesCode};
 use portcullis_fleet_core::{Answer, Finding, FleetCode, Outcome, Session, Source, Work};
@@ -100,8 +101,11 @@ async fn answer(tables: &Tables, options: &AuditOptions) -> Result<Answer, Error
     }
     let sessions: Vec<Session> = outcomes.iter().map(|outcome| outcome.session.clone()).collect();
     let given = options.public_log.as_deref();
-    let issuers = sessions.iter().filter_map(|session| hex::decode(session.issuer_key.as_deref()?));
-    for (code, what) in given.map(|given| given.findings(issuers)).unwrap_or_default() {
+    let issued = sessions.iter().filter_map(|session| {
+        let chain = Chain { key: hex::decode(session.key.as_deref()?)?, seat: session.seat.unwrap_or_default() };
+        Some((chain, hex::decode(session.issuer_key.as_deref()?)?))
+    });
+    for (code, what) in given.map(|given| given.findings(issued)).unwrap_or_default() {
         let code = if code == SeriesCode::LogMissing { FleetCode::LogMissing } else { FleetCode::PublicLog };
         findings.push(Finding::of_fleet(Source::Fleet, code, None, what));
     }

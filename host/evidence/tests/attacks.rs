@@ -644,7 +644,11 @@ fn sessions_that_only_the_public_log_has() {
     assert_eq!(beside(&of_others), ["serial-missing"]);
     // With a policy that names both logs, the log of the sessions' own issuer is missing.
     let own = log_policy(&world);
-    assert_eq!(beside(&format!("{}\n{of_others}", own.lines().next().unwrap())), ["log-missing", "serial-missing"]);
+    let both = format!("{}\n{of_others}", own.lines().next().unwrap());
+    assert_eq!(beside(&both), ["log-missing", "serial-missing"]);
+    // An issuer with a new key goes on with its log, which has the sessions under the old key.
+    write_log(folder.path(), &others, &events, END);
+    assert_eq!(beside(&both), ["abandoned"]);
     // A log that is not the one of the policy.
     write_log(folder.path(), &others, &events, END);
     let log = GivenLog::new(Some(PublicLog::read(folder.path(), &policy)), &policy);

@@ -119,14 +119,16 @@ impl GivenLog {
         self.read.as_ref()?.as_ref().ok()
     }
 
-    /// What is wrong with the log, and which logs are missing for sessions with tickets of these issuers: SHA-256 of
-    /// the key of each session's issuer.
+    /// What is wrong with the log, and which logs are missing for these sessions: each one's chain, and SHA-256 of its
+    /// issuer's key. A session whose chain is in the log is compared with it, because an issuer's key can change.
     #[must_use]
-    pub fn findings(&self, issuers: impl Iterator<Item = Hash> + Clone) -> Vec<(SeriesCode, String)> {
+    pub fn findings(&self, sessions: impl Iterator<Item = (ticket::Chain, Hash)> + Clone) -> Vec<(SeriesCode, String)> {
         let unusable = self.read.as_ref().and_then(|read| read.as_ref().err());
         let unusable = unusable.map(|error| (SeriesCode::PublicLog, error.to_string()));
         let missing = self.missing.iter().filter_map(|(key, name)| {
-            let sessions = issuers.clone().filter(|issuer| issuer == key).count();
+            let is_compared = |chain: &ticket::Chain| self.log().is_some_and(|log| log.sessions(chain).is_some());
+            let of_issuer = sessions.clone().filter(|(chain, issuer)| issuer == key && !is_compared(chain));
+            let sessions = of_issuer.count();
             let what = format!("the log `{name}` of the trust folder's policy was not given, and the issuer of {sessions} sessions keeps it");
             (sessions > 0).then_some((SeriesCode::LogMissing, what))
         });
@@ -162,8 +164,11 @@ pub fn join(mut reports: Vec<(String, Report)>, start: Start, log: Option<&Given
     reports.sort_by(|(a, x), (b, y)| place(x).cmp(&place(y)).then(a.cmp(b)));
     let mut findings = Vec::new();
     let mut last = BTreeMap::new();
-    let issuers = reports.iter().filter_map(|(_, report)| Some(report.session.issuer.as_ref()?.key?.0));
-    for (code, detail) in log.map(|log| log.findings(issuers)).unwrap_or_default() {
+    let issued = reports.iter().filter_map(|(_, Report { session, .. })| {
+        let chain = ticket::Chain { key: session.key_id?.0, seat: session.seat.unwrap_or_default() };
+        Some((chain, session.issuer.as_ref()?.key?.0))
+    });
+    for (code, detail) in log.map(|log| log.findings(issued)).unwrap_or_default() {
         findings.push(SeriesFinding { code, status: code.status(), name: None, detail });
     }
     let log = log.and_then(GivenLog::log);
