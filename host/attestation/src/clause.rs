@@ -147,9 +147,9 @@ impl Topic {
     }
 }
 
-/// Warned without a session, contradicted with a bundle that could not be read.
+/// Warned without a session or with a bundle that is not finished, contradicted with one that could not be read.
 fn absent(statement: &Statement) -> Status {
-    let absent = [PeriodCode::NoSession, PeriodCode::NoBundle];
+    let absent = [PeriodCode::NoSession, PeriodCode::Unfinished, PeriodCode::NoBundle];
     let found = statement.findings.iter().filter(|finding| absent.iter().any(|code| code.id() == finding.code));
     found.map(|finding| finding.status).fold(Status::Affirmed, Status::max)
 }

@@ -415,16 +415,11 @@ fn open_end(sessions: &[Read<'_>], chain: (Hex<32>, u16), log: Option<&PublicLog
     Some(of_period(code, name, what))
 }
 
-/// Whether the public log has no later ticket of this session's chain. A log speaks only for its own issuer.
+/// Whether the public log has no later ticket of this session's chain. A log without the chain says nothing.
 fn is_last_ticket(sessions: &[Read<'_>], serial: u64, log: Option<&PublicLog>) -> bool {
-    let of_issuer =
-        sessions.iter().find(|session| session.link().is_some_and(|(_, n)| n == serial)).and_then(|session| {
-            let ((key, seat), _) = session.link()?;
-            let issuer = session.report.session.issuer.as_ref()?.key;
-            let log = log.filter(|log| issuer == Some(Hex(log.head.key)))?;
-            log.sessions(&ticket::Chain { key: key.0, seat })
-        });
-    of_issuer.and_then(BTreeMap::last_key_value).is_some_and(|(newest, _)| *newest == serial)
+    let logged = sessions.first().and_then(Read::chain).zip(log);
+    let logged = logged.and_then(|((key, seat), log)| log.sessions(&ticket::Chain { key: key.0, seat }));
+    logged.and_then(BTreeMap::last_key_value).is_some_and(|(newest, _)| *newest == serial)
 }
 
 fn session(bundle: &Read<'_>) -> Session {

@@ -281,4 +281,12 @@ fn a_broken_bundle_is_a_finding() {
     let running = Given { name: "3".to_owned(), files: Err(BundleError::unfinished()) };
     let open = scene.of(vec![running]);
     assert_eq!((codes(&open), open.exit_code), (vec!["no-session", "unfinished"], 5), "{:#?}", open.findings);
+    // Beside a whole period, too, no topic is affirmed.
+    let given =
+        [1, 2, 3, 4, 5].map(|serial| Given { name: serial.to_string(), files: Ok(Box::new(scene.session(serial))) });
+    let running = Given { name: "9".to_owned(), files: Err(BundleError::unfinished()) };
+    let beside = scene.of(given.into_iter().chain([running]).collect());
+    assert_eq!(codes(&beside), ["unfinished"]);
+    let mut topics = beside.clauses.iter().flat_map(|clause| &clause.shown);
+    assert!(topics.all(|shown| shown.status == Status::Warned), "{:#?}", beside.clauses);
 }
