@@ -9,7 +9,7 @@ use portcullis_core::hex;
 use portcullis_evidence::bundle::{Bundle, BundleError, Files, Snapshot};
 use portcullis_evidence::verify::Options;
 use portcullis_fleet_core::{
-    Finding, FleetCode, Key, Outcome, Question, ReplayOutcome, Source, broken, digest, failed, replay, verify,
+    Content, Finding, FleetCode, Key, Outcome, Question, ReplayOutcome, Source, broken, digest, failed, replay, verify,
 };
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -88,7 +88,8 @@ fn files(unit: &Unit) -> Result<Box<dyn Files>, Box<Outcome>> {
     let is_broken = unit.bundle == broken_id(&uri);
     if is_broken {
         // It has no content to compare with, but it must still be broken.
-        Bundle::open(&Snapshot::new(&*files)).map_err(of)?;
+        let files = Snapshot::new(&*files);
+        Bundle::open(&files).and_then(|bundle| Content::read(&bundle)).map_err(of)?;
     }
     if hex::encode(&found) != unit.bundle {
         let was = if is_broken { "it was broken when it was" } else { "it is not the one that was" };

@@ -172,23 +172,22 @@ fn rotate(sessions: &Sessions, config: &Config) -> JoinSet<()> {
     let count = u32::try_from(requests.len()).unwrap_or(u32::MAX).max(1);
     for (card, request) in requests.into_iter().enumerate() {
         let share = u32::try_from(card).unwrap_or(u32::MAX).saturating_add(1);
-        let first = limit.saturating_mul(share) / count;
-        timers.spawn(rotate_card(sessions.states(), card, request, first, limit));
+        timers.spawn(rotate_card(sessions.states(), card, request, limit, (share, count)));
     }
     timers
 }
 
-/// Ends the first session of a card after the time `first`, and each later session after the time `limit`, but each
-/// before its ticket ends. A session that follows one that ended earlier counts as the first, since the sessions of all
+/// Ends each session of a card after the time `limit`, or before its ticket ends; the first one after the share `.0` of
+/// `.1` of that time. A session that follows one that ended earlier counts as the first, since the sessions of all
 /// cards may have ended together.
 async fn rotate_card(
     mut states: watch::Receiver<SessionStates>,
     card: usize,
     request: RotationRequest,
-    first: Duration,
     limit: Duration,
+    (share, count): (u32, u32),
 ) {
-    let mut time = first;
+    let mut is_first = true;
     loop {
         let session = |states: &SessionStates| {
             states.open().find(|(of, _)| *of == card).map(|(_, open)| (open.name.clone(), open.ends))
@@ -198,13 +197,12 @@ async fn rotate_card(
         };
         let ends = open.as_ref().and_then(|(_, ends)| *ends);
         let left = ends.map_or(Duration::MAX, |ends| ends.saturating_duration_since(Instant::now()));
-        time = match timeout(time.min(left), states.wait_for(|states| session(states) != open)).await {
-            Ok(_) => first,
-            Err(_) => {
-                request.ask();
-                limit
-            }
-        };
+        let whole = limit.min(left);
+        let time = if is_first { whole.saturating_mul(share) / count } else { whole };
+        is_first = timeout(time, states.wait_for(|states| session(states) != open)).await.is_ok();
+        if !is_first {
+            request.ask();
+        }
     }
 }
 

@@ -9,6 +9,7 @@ use crate::session_state::{OpenSession, SessionState};
 use portcullis_card::{Card, Session, SessionConfig, SessionError};
 use portcullis_core::wire::Fault;
 use portcullis_evidence::ticket::Ticket;
+use portcullis_evidence::verify::series::CLOCKS;
 use portcullis_gate::{Bounds, Event, EventKind, Governor, SaltKey, SaltKeyError, SessionHandle, SessionLoop, Settle};
 use portcullis_recorder::{FinishedBundle, ProofBook, Recorder, RecorderError};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -42,10 +43,11 @@ pub enum SessionFailure {
     Recorder(#[from] RecorderError),
     /// The ticket's end is too near, or the clocks of this machine and of the issuer differ.
     #[error(
-        "the ticket ends in {left} s, and a session with `rotation.drain_ms` needs more than {needed} s: ask the issuer \
-         for tickets of more hours, and compare its clock with that of this machine"
+        "ticket {serial} ends in {left} s, and a session with `rotation.drain_ms` needs more than {needed} s: its issuer \
+         gives it up with `portcullis ticket abandon --serial {serial}`; then ask for tickets of more hours, or compare \
+         the clocks of both machines"
     )]
-    TicketEnds { left: u64, needed: u64 },
+    TicketEnds { serial: u64, left: u64, needed: u64 },
     /// The operating system provided no salt key.
     #[error(transparent)]
     Salt(#[from] SaltKeyError),
@@ -271,17 +273,17 @@ fn run_sessions(
     Ok(())
 }
 
-/// A session is over at least this long before its ticket. Clocks differ, and the last checkpoint needs the witness.
-const MARGIN: Duration = Duration::from_secs(60);
+/// A session is over at least this long before its ticket: the clock of the witness can be ahead by this much.
+const MARGIN: Duration = Duration::from_secs(CLOCKS);
 
 /// When the session of a ticket must begin to end. Errors: the ticket ends too soon for a session.
 fn end_of(recorder: &Recorder, rotation: &Rotation) -> Result<Instant, SessionFailure> {
-    let not_after = Ticket::parse(&recorder.session_files().ticket).map_err(RecorderError::from)?.content.not_after;
-    let left = Duration::from_secs(not_after.saturating_sub(now()));
+    let ticket = Ticket::parse(&recorder.session_files().ticket).map_err(RecorderError::from)?.content;
+    let left = Duration::from_secs(ticket.not_after.saturating_sub(now()));
     let needed = MARGIN + Duration::from_millis(rotation.drain_ms);
     match left.checked_sub(needed) {
         Some(open) if !open.is_zero() => Ok(Instant::now() + open.min(MAX_SESSION)),
-        _ => Err(SessionFailure::TicketEnds { left: left.as_secs(), needed: needed.as_secs() }),
+        _ => Err(SessionFailure::TicketEnds { serial: ticket.serial, left: left.as_secs(), needed: needed.as_secs() }),
     }
 }
 
@@ -298,7 +300,15 @@ fn run_session(
     let Some(image) = governors.first().map(|governor| governor.policy().compiled.image.clone()) else {
         return Err(SessionFailure::Open("no model is configured".into()));
     };
-    let ends = recorder.as_ref().map(|recorder| end_of(recorder, rotation)).transpose()?;
+    let ends = match recorder.as_ref().map(|recorder| end_of(recorder, rotation)).transpose() {
+        Ok(ends) => ends,
+        Err(why) => {
+            // The card has signed nothing, so this removes the folder. The configuration holds the recorder's sink.
+            drop(config);
+            recorder.map(Recorder::finish).transpose()?;
+            return Err(why);
+        }
+    };
     let proofs = recorder.as_ref().map(|recorder| {
         let (say, changed) = watch::channel(());
         let (metrics, card) = (Arc::clone(&board.metrics), board.card);
