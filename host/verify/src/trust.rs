@@ -38,7 +38,7 @@ pub struct PublicLogArgs {
     /// Folder with the issuer's public log (C2SP tlog-tiles): also find sessions of which no bundle is given
     ///
     /// `log-policy.txt` in the trust folder (C2SP tlog-policy) names the log, the witnesses, and how many of them must
-    /// have cosigned it.
+    /// have cosigned it. With this file, a log that is not given is a warning.
     #[arg(long, value_name = "DIR")]
     public_log: Option<PathBuf>,
 }
