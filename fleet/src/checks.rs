@@ -9,9 +9,9 @@ use datafusion::arrow::datatypes::{DataType, Field, Schema};
 use datafusion::common::cast::{as_string_array, as_uint16_array, as_uint64_array};
 use futures::{StreamExt, TryStreamExt, stream};
 use portcullis_core::hex;
+use portcullis_evidence::note::CLOCK_SKEW;
 use portcullis_evidence::public_log::{LoggedSession, PublicLog, SessionState};
 use portcullis_evidence::ticket::Chain;
-use portcullis_evidence::verify::series::CLOCKS;
 use portcullis_fleet_core::{Finding, FleetCode, Session, Source};
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ const VIEWS: [&str; 5] = [
     include_str!("sql/view-unlogged.sql"),
 ];
 
-/// Each check gives rows of key, seat, serial, bundle and detail: one finding per row. `$clocks` stands for the seconds
+/// Each check gives rows of key, seat, serial, bundle and detail: one finding per row. `$skew` stands for the seconds
 /// by which the clocks of two witnesses can differ.
 const CHECKS: [(FleetCode, &str); 21] = [
     (FleetCode::Fork, include_str!("sql/fork.sql")),
@@ -61,7 +61,7 @@ pub(crate) async fn run(engine: &Engine, sessions: &[Session], log: Option<&Publ
         engine.run(view).await?;
     }
     let found = CHECKS.map(|(code, query)| async move {
-        let query = query.replace("$clocks", &CLOCKS.to_string());
+        let query = query.replace("$skew", &CLOCK_SKEW.to_string());
         // An aggregate of text can have another type of text.
         let query = format!(
             "SELECT key, seat, serial, CAST(bundle AS VARCHAR) AS bundle, CAST(detail AS VARCHAR) AS detail FROM ({query})"
@@ -184,7 +184,7 @@ fn head_rows(log: Option<&PublicLog>) -> Result<RecordBatch, Error> {
     let key = log.map(|log| hex::encode(&log.head.key));
     let mut columns = Columns(Vec::new());
     columns.texts("issuer", key.iter().map(|key| Some(&**key)));
-    columns.numbers("settled", log.iter().map(|log| log.head.seen.map(|seen| seen.saturating_sub(CLOCKS))));
+    columns.numbers("settled", log.iter().map(|log| log.head.seen.map(|seen| seen.saturating_sub(CLOCK_SKEW))));
     columns.batch()
 }
 

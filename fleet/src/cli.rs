@@ -266,7 +266,7 @@ fn run_ingest(args: &IngestArgs) -> anyhow::Result<u8> {
             .with_context(|| format!("cannot ingest `{}`", path.display()))?;
         let name = printable(&done.name);
         let what = match (&done.broken, done.known) {
-            _ if done.unfinished => "left out: it is not finished; its session still runs, or it died, and then \
+            _ if done.unfinished => "not finished, and listed as such: its session still runs, or it died, and then \
                                      `portcullis bundle finish` completes it"
                 .to_owned(),
             (Some(why), _) => format!("broken, and listed as such: {}", printable(why)),

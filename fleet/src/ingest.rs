@@ -46,7 +46,7 @@ pub struct Ingested {
     pub known: bool,
     /// Why the bundle is broken. It is in the tables by its name, and an audit reports it.
     pub broken: Option<String>,
-    /// Whether the bundle is not finished: its session still runs, or it died. It is not in the tables.
+    /// Whether the bundle is not finished: its session still runs, or it died. It is in the tables by its name only.
     pub unfinished: bool,
 }
 
@@ -86,14 +86,30 @@ async fn ingest_statement(tables: &Tables, folder: &str, path: &Path) -> Result<
 
 async fn ingest_bundle(tables: &Tables, path: &Path, progress: &mut dyn FnMut(u64)) -> Result<Ingested, Error> {
     let name = name_of(path);
-    if bundle::is_unfinished(path) {
-        return Ok(Ingested { name, records: 0, known: false, broken: None, unfinished: true });
-    }
     let absolute = fs::canonicalize(path).map_err(|source| Error::Read { path: path.to_owned(), source })?;
     let uri = Url::from_file_path(&absolute)
         .map_err(|()| Error::Place { place: absolute.display().to_string(), why: "it has no URL".to_owned() })?;
     let broken = BundleRow { bundle: broken_id(&uri), name, uri: uri.to_string(), ..BundleRow::default() };
-    let files = match open(&uri).and_then(|files| Ok((digest(&*files)?, files))) {
+    let unfinished = row_of(&unfinished_id(&uri));
+    if bundle::is_unfinished(path) {
+        let error = Some(BundleError::unfinished().to_string());
+        let row = BundleRow { bundle: unfinished_id(&uri), error, ..broken.clone() };
+        write(tables, &unfinished, row.batch()?).await?;
+        tables.remove(&row_of(&broken.bundle)).await?;
+        return Ok(Ingested { name: row.name, records: 0, known: false, broken: None, unfinished: true });
+    }
+    let done = ingest_content(tables, &uri, broken, progress).await?;
+    tables.remove(&unfinished).await?;
+    Ok(done)
+}
+
+async fn ingest_content(
+    tables: &Tables,
+    uri: &Url,
+    broken: BundleRow,
+    progress: &mut dyn FnMut(u64),
+) -> Result<Ingested, Error> {
+    let files = match open(uri).and_then(|files| Ok((digest(&*files)?, files))) {
         Ok((id, files)) => (BundleRow { bundle: hex::encode(&id), ..broken.clone() }, files),
         Err(error) => return write_broken(tables, broken, error).await,
     };
@@ -114,6 +130,11 @@ pub(crate) fn broken_id(uri: &Url) -> String {
     hex::encode(&Sha256::digest(uri.as_str()))
 }
 
+/// The id of the row of a bundle that is not finished, as [`broken_id`].
+pub(crate) fn unfinished_id(uri: &Url) -> String {
+    hex::encode(&Sha256::new().chain_update("unfinished ").chain_update(uri.as_str()).finalize())
+}
+
 fn row_of(bundle: &str) -> String {
     format!("bundles/{bundle}.parquet")
 }
@@ -131,6 +152,10 @@ pub async fn replace(tables: &Tables, path: &Path) -> Result<usize, Error> {
         let (bundles, uris) = (column("bundle")?, column("uri")?);
         let rows = (0..batch.num_rows()).filter(|row| uris.value(*row) == uri.as_str());
         older.extend(rows.map(|row| bundles.value(row).to_owned()).filter(|bundle| *bundle != present));
+    }
+    // Whoever writes the tables could write anything here.
+    if older.iter().any(|bundle| hex::decode::<32>(bundle).is_none()) {
+        return Err(Error::Column("bundle"));
     }
     for bundle in &older {
         let of_bundle = format!("/bundle={bundle}/");

@@ -3,7 +3,7 @@
 
 use crate::audit::Step;
 use crate::functions::Definition;
-use crate::ingest::{broken_id, open};
+use crate::ingest::{broken_id, open, unfinished_id};
 use crate::trust::TrustFolder;
 use portcullis_core::hex;
 use portcullis_evidence::bundle::{Bundle, BundleError, Files, Snapshot};
@@ -83,6 +83,10 @@ fn files(unit: &Unit) -> Result<Box<dyn Files>, Box<Outcome>> {
         Ok(outcome) => Box::new(outcome),
         Err(error) => unread(&error),
     };
+    if unit.bundle == unfinished_id(&uri) {
+        let what = "it was not finished when it was ingested: its session still ran, or it had died";
+        return Err(Box::new(failed(&unit.name, &unit.bundle, FleetCode::Unfinished, what)));
+    }
     let files = open(&uri).map_err(of)?;
     let found = digest(&*files).map_err(of)?;
     let is_broken = unit.bundle == broken_id(&uri);

@@ -2,9 +2,10 @@
 
 use crate::support::{Scene, found, set, single};
 use ed25519_dalek::SigningKey;
+use portcullis_evidence::note::CLOCK_SKEW;
 use portcullis_evidence::public_log::EventKind::{Abandoned, Closed, Issued, Opened};
 use portcullis_evidence::ticket::Chain;
-use portcullis_evidence::verify::series::{CLOCKS, Series, Start, join, read_log};
+use portcullis_evidence::verify::series::{Series, Start, join, read_log};
 use portcullis_fleet::{AuditOptions, TrustFolder};
 use portcullis_fleet_core::Answer;
 use portcullis_test_support::world::{END, LogEvent, START, World, log_policy, sha, write_log};
@@ -130,7 +131,7 @@ fn tickets_that_the_log_does_not_have() {
     let old = beside(&scene, &[], &short, began, &scene.world);
     assert_eq!((found(&old), old.exit_code), (set(&[("4", "log-behind")]), 5), "{:#?}", old.findings);
     let scene = Scene::new();
-    let late = began + CLOCKS + 1;
+    let late = began + CLOCK_SKEW + 1;
     assert_eq!(found(&beside(&scene, &[], &short, late, &scene.world)), set(&[("4", "log-ticket")]));
     let scene = Scene::new();
     assert_eq!(found(&beside(&scene, &[], &short, late - 1, &scene.world)), set(&[("4", "log-behind")]));
@@ -258,7 +259,7 @@ fn answers_equal_those_of_the_series() {
             for _ in 0..8 {
                 let events = draw.events(&scene);
                 let began = scene.sessions[draw.below(4)].witness_time;
-                let seen = [START, began, began + CLOCKS, began + CLOCKS + 1, END][draw.below(5)];
+                let seen = [START, began, began + CLOCK_SKEW, began + CLOCK_SKEW + 1, END][draw.below(5)];
                 write_log(&scene.path("log"), &scene.world, &events, seen);
                 let options = with_log(&scene, Some("log"));
                 let series: Series = join(reports.clone(), Start::First, options.public_log.as_deref());

@@ -166,6 +166,8 @@ pub enum FleetCode {
     Doubled,
     /// A policy that another one had replaced is in force again.
     PolicyReverted,
+    /// A bundle that was not finished when it was ingested.
+    Unfinished,
     /// A bundle that is broken.
     NoBundle,
     /// A bundle that could not be read.
@@ -193,7 +195,7 @@ type Meaning = (&'static str, Status, &'static str);
 
 impl FleetCode {
     /// Every code, in the order of the documentation.
-    pub const ALL: [Self; 30] = [
+    pub const ALL: [Self; 31] = [
         Self::Fork,
         Self::SerialTwice,
         Self::SerialMissing,
@@ -214,6 +216,7 @@ impl FleetCode {
         Self::TimesReversed,
         Self::Doubled,
         Self::PolicyReverted,
+        Self::Unfinished,
         Self::NoBundle,
         Self::Unread,
         Self::BundleChanged,
@@ -261,6 +264,11 @@ impl FleetCode {
             Self::PolicyReverted => {
                 ("policy-reverted", Warned, "ask the approver whether the older policy was to be in force again")
             }
+            Self::Unfinished => (
+                SeriesCode::Unfinished.id(),
+                Warned,
+                "ingest it again once its session has ended; if it died, ask for `portcullis bundle finish`",
+            ),
             Self::NoBundle => period(PeriodCode::NoBundle),
             Self::Unread => ("unread", Contradicted, "make the bundle readable, and audit again"),
             Self::BundleChanged => (

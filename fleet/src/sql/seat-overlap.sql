@@ -16,4 +16,4 @@ FROM (
         HAVING count(*) = 1
     )
 )
-WHERE first_seen + $clocks < ended AND last_seen + $clocks >= began
+WHERE first_seen + $skew < ended AND last_seen + $skew >= began

@@ -13,4 +13,4 @@ FROM (
         HAVING count(*) = 1
     )
 )
-WHERE last_seen + $clocks < began
+WHERE last_seen + $skew < began

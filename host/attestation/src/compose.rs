@@ -9,9 +9,10 @@ use crate::statement::{
 };
 use portcullis_core::hex::Hex;
 use portcullis_evidence::bundle::{Bundle, BundleError, Files, Snapshot};
+use portcullis_evidence::note::CLOCK_SKEW;
 use portcullis_evidence::public_log::PublicLog;
 use portcullis_evidence::ticket::{self, SELF_ISSUER};
-use portcullis_evidence::verify::series::{CLOCKS, GivenLog, LogUse, SeriesFinding, Start, join};
+use portcullis_evidence::verify::series::{GivenLog, LogUse, SeriesFinding, Start, join};
 use portcullis_evidence::verify::{
     Modes, Options, PeriodCode, Property, Reason, Report, RuleCount, Signer, Status, Trust, verify_snapshot,
 };
@@ -354,7 +355,7 @@ fn doubled(read: &[Read<'_>]) -> Vec<Finding> {
 /// `read` is in the order of chains and serials.
 fn chains(read: &mut [Read<'_>], period: Period, log: Option<&PublicLog>, findings: &mut Vec<Finding>) -> Vec<Chain> {
     // The witnesses of the log and those of the sessions can have different clocks.
-    let log = log.filter(|log| log.head.seen.is_some_and(|seen| period.is_over(seen.saturating_sub(CLOCKS))));
+    let log = log.filter(|log| log.head.seen.is_some_and(|seen| period.is_over(seen.saturating_sub(CLOCK_SKEW))));
     let mut chains = Vec::new();
     for sessions in read.chunk_by_mut(|a, b| a.chain() == b.chain()) {
         let Some((key, seat)) = sessions.first().and_then(Read::chain) else { continue };
@@ -374,7 +375,7 @@ fn chains(read: &mut [Read<'_>], period: Period, log: Option<&PublicLog>, findin
                 }
                 let (began, ends) = session.report.session.witnessed.unwrap_or_default();
                 // The sessions can have witnesses with different clocks; one witness refuses this itself.
-                if ended.is_some_and(|before| began.saturating_add(CLOCKS) < before) {
+                if ended.is_some_and(|before| began.saturating_add(CLOCK_SKEW) < before) {
                     let what = format!("session {serial} began at {}, before the session before it ended", utc(began));
                     findings.push(of_period(PeriodCode::TimesReversed, Some(session.name), what));
                 }

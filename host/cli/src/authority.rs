@@ -14,11 +14,11 @@ use portcullis_authority::witness::server::{Limits, Server};
 use portcullis_authority::witness::{Split, Witness};
 use portcullis_evidence::certificate::{Class, key_id};
 use portcullis_evidence::hex;
+use portcullis_evidence::note::CLOCK_SKEW;
 use portcullis_evidence::note::LogKey;
 use portcullis_evidence::public_log::LogPolicy;
 use portcullis_evidence::signing::StatementKey;
 use portcullis_evidence::ticket::{Chain, issuer_key};
-use portcullis_evidence::verify::series::CLOCKS;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -399,7 +399,7 @@ fn run_ticket(command: &Ticket) -> anyhow::Result<u8> {
                 heartbeat_records: *heartbeat_records,
                 heartbeat_ticks: *heartbeat_ticks,
                 window: Window {
-                    not_before: now.saturating_sub(CLOCKS),
+                    not_before: now.saturating_sub(CLOCK_SKEW),
                     not_after: now.saturating_add(hours.saturating_mul(3600)),
                 },
             };

@@ -10,10 +10,11 @@ use portcullis_evidence::approval::Approval;
 use portcullis_evidence::bundle;
 use portcullis_evidence::certificate::{Class, key_id};
 use portcullis_evidence::hex;
+use portcullis_evidence::note::CLOCK_SKEW;
 use portcullis_evidence::public_log::{EventKind, LogPolicy, PublicLog};
 use portcullis_evidence::receipt::prove;
 use portcullis_evidence::ticket::Chain;
-use portcullis_evidence::verify::series::{self, CLOCKS, GivenLog, LogError, Start, read_log};
+use portcullis_evidence::verify::series::{self, GivenLog, LogError, Start, read_log};
 use portcullis_evidence::verify::{Assurance, Options, Property, Status, verify};
 use portcullis_report::evidence::{Making, ReportText, SeriesText, page};
 use portcullis_report::terminal::Terminal;
@@ -612,8 +613,8 @@ fn sessions_that_only_the_public_log_has() {
     assert_eq!(found(&[&first, &second], &[], END, Start::First), (vec!["log-ticket", "log-ticket"], 3));
     // The clocks of two witnesses can differ.
     let began = world.check(&second.files()).session.witnessed.unwrap().0;
-    assert_eq!(found(&[&first, &second], &events[..3], began + CLOCKS, Start::First).0, ["log-behind"]);
-    assert_eq!(found(&[&first, &second], &events[..3], began + CLOCKS + 1, Start::First).0, ["log-ticket"]);
+    assert_eq!(found(&[&first, &second], &events[..3], began + CLOCK_SKEW, Start::First).0, ["log-behind"]);
+    assert_eq!(found(&[&first, &second], &events[..3], began + CLOCK_SKEW + 1, Start::First).0, ["log-ticket"]);
     // The log has the end of a session whose bundle has none.
     let mut cut = first.clone();
     cut.open();

@@ -8,8 +8,8 @@ use crate::receipts::SessionProofs;
 use crate::session_state::{OpenSession, SessionState};
 use portcullis_card::{Card, Session, SessionConfig, SessionError};
 use portcullis_core::wire::Fault;
+use portcullis_evidence::note::CLOCK_SKEW;
 use portcullis_evidence::ticket::Ticket;
-use portcullis_evidence::verify::series::CLOCKS;
 use portcullis_gate::{Bounds, Event, EventKind, Governor, SaltKey, SaltKeyError, SessionHandle, SessionLoop, Settle};
 use portcullis_recorder::{FinishedBundle, ProofBook, Recorder, RecorderError};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -274,7 +274,7 @@ fn run_sessions(
 }
 
 /// A session is over at least this long before its ticket: the clock of the witness can be ahead by this much.
-const MARGIN: Duration = Duration::from_secs(CLOCKS);
+const MARGIN: Duration = Duration::from_secs(CLOCK_SKEW);
 
 /// When the session of a ticket must begin to end. Errors: the ticket ends too soon for a session.
 fn end_of(recorder: &Recorder, rotation: &Rotation) -> Result<Instant, SessionFailure> {

@@ -8,8 +8,8 @@ use portcullis_authority::ca::Window;
 use portcullis_authority::tickets::Request;
 use portcullis_core::hex::Hex;
 use portcullis_evidence::certificate::key_id;
+use portcullis_evidence::note::CLOCK_SKEW;
 use portcullis_evidence::ticket::{Chain, MAX_CONTEXTS, MAX_PROFILES};
-use portcullis_evidence::verify::series::CLOCKS;
 use serde::Deserialize;
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
@@ -285,7 +285,7 @@ impl Config {
             heartbeat_records: policy.heartbeat_records,
             heartbeat_ticks: policy.heartbeat_ticks,
             window: Window {
-                not_before: now.saturating_sub(CLOCKS),
+                not_before: now.saturating_sub(CLOCK_SKEW),
                 not_after: now.saturating_add(u64::from(policy.hours).saturating_mul(3600)),
             },
         })

@@ -36,6 +36,9 @@ pub use signed::{LogKey, Note, WitnessKey, cosign};
 use crate::format::ticket::Chain;
 use crate::format::tree::{self, Hash};
 
+/// Seconds by which the clocks of two witnesses, or of a witness and an issuer or gateway, can differ.
+pub const CLOCK_SKEW: u64 = 600;
+
 /// A checkpoint in the log of a witness, as read from a signed note.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WitnessedCheckpoint {

@@ -8,6 +8,7 @@ use super::code::{Code, SeriesCode};
 use super::property::Status;
 use super::report::{Assurance, ProfileUse, Report};
 use super::trust::{Signer, Trust};
+use crate::format::note::CLOCK_SKEW;
 use crate::format::public_log::{CosignedHead, LogPolicy, LoggedSession, PublicLog, ReadError, SessionState};
 use crate::format::ticket::{self, SELF_ISSUER};
 use crate::format::tree::Hash;
@@ -129,8 +130,8 @@ impl GivenLog {
             let is_compared = |chain: &ticket::Chain| self.log().is_some_and(|log| log.sessions(chain).is_some());
             let of_issuer = sessions.clone().filter(|(chain, issuer)| issuer == key && !is_compared(chain));
             let sessions = of_issuer.count();
-            let what = format!("the log `{name}` of the trust folder's policy was not given, and the issuer of {sessions} sessions keeps it");
-            (sessions > 0).then_some((SeriesCode::LogMissing, what))
+            let what = "of the trust folder's policy was not given, and its issuer signed the tickets of";
+            (sessions > 0).then(|| (SeriesCode::LogMissing, format!("the log `{name}` {what} {sessions} sessions")))
         });
         unusable.into_iter().chain(missing).collect()
     }
@@ -258,9 +259,6 @@ impl LogUse {
     }
 }
 
-/// Seconds by which the clocks of two witnesses can differ.
-pub const CLOCKS: u64 = 600;
-
 /// The sessions of a chain in the public log.
 struct Logged<'a> {
     /// The log, if it has sessions of the chain, or is that of the session's issuer. Logs of others say nothing.
@@ -282,7 +280,7 @@ impl<'a> Logged<'a> {
             let last = self.sessions.and_then(BTreeMap::last_key_value).map_or(0, |(last, _)| *last);
             let began = report.session.witnessed.map(|(first, _)| first);
             return match log.head.seen.zip(began) {
-                Some((seen, began)) if seen > began.saturating_add(CLOCKS) => {
+                Some((seen, began)) if seen > began.saturating_add(CLOCK_SKEW) => {
                     let what = "witnesses saw the public log after this session began, and its ticket was not in it";
                     add(SeriesCode::LogTicket, what.to_owned());
                 }

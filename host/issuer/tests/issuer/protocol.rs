@@ -6,8 +6,8 @@ use super::stores::{Server, database, file, stores};
 use portcullis_authority::StoreUrl;
 use portcullis_core::hex::Hex;
 use portcullis_core::wire::Life;
+use portcullis_evidence::note::CLOCK_SKEW;
 use portcullis_evidence::ticket::Ticket;
-use portcullis_evidence::verify::series::CLOCKS;
 use portcullis_issuer::config::{Config, ConfigError};
 use portcullis_issuer::wire::{Bytes, MAX_BODY, Report, ReportAnswer, TicketRequest};
 use std::io::Write;
@@ -45,7 +45,7 @@ fn a_session_from_its_ticket_to_its_end() {
                 (serial, serial, 2, ask.policy.0)
             );
             assert_eq!((content.previous_close, content.text_lane), (previous, false));
-            assert_eq!(content.not_after - content.not_before, 24 * 3600 + CLOCKS);
+            assert_eq!(content.not_after - content.not_before, 24 * 3600 + CLOCK_SKEW);
             assert_eq!(running.ticket(&ask), ticket);
             let pending = running.post("/v1/tickets", &request(&card, 2, 99));
             assert_eq!(pending.refused(), (409, "seat-pending".into()));
@@ -129,7 +129,7 @@ fn only_what_is_configured_gets_a_ticket() {
     let answer: portcullis_issuer::wire::TicketAnswer = serde_json::from_str(&answer.body).unwrap();
     let ticket = Ticket::parse(&answer.ticket.0).unwrap().content;
     assert_eq!((ticket.text_lane, ticket.heartbeat_records, ticket.profiles), (true, 100, [[6; 32]].into()));
-    assert_eq!((ticket.not_after - ticket.not_before, ticket.seat), (2 * 3600 + CLOCKS, 7));
+    assert_eq!((ticket.not_after - ticket.not_before, ticket.seat), (2 * 3600 + CLOCK_SKEW, 7));
 }
 
 /// The token comes before everything else: without it, no body is read.
