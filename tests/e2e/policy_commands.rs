@@ -10,11 +10,12 @@ use portcullis_policy::context::{Contexts, Missing};
 use portcullis_policy::error::Kind;
 use portcullis_policy::evaluate::{Evaluator, reference::row_matches};
 use portcullis_policy::package::{PRELUDE, PRELUDE_FILE};
-use portcullis_policy::{Capacity, Package};
+use portcullis_policy::{Capacity, Package, Policies};
 use portcullis_test_support::policies::Case;
 use portcullis_test_support::policies::fixture::{PERMIT, files, forbid, package};
 use portcullis_test_support::snapshot::assert_snapshot;
 use serde_json::json;
+use std::path::Path;
 
 fn warnings(rules: &str) -> Vec<(Kind, String)> {
     let compiled = package(rules).compile().unwrap();
@@ -267,4 +268,19 @@ fn sources_are_formatted_by_cedar() {
     assert_eq!(format_source("x", &text).unwrap(), text);
     assert_eq!(format_source("x", "").unwrap(), "");
     format_source("x", "forbid").unwrap_err();
+}
+
+/// The page about the text lane names the only shipped class that a rule asks for and that the host alone decides about.
+#[test]
+fn shipped_classes_that_only_the_host_decides_about() {
+    let policies = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../policies");
+    let mut found = Vec::new();
+    let entries = std::fs::read_dir(policies).unwrap().map(|entry| entry.unwrap().path());
+    for path in entries.filter(|path| path.is_dir()) {
+        let package = Package::load(&path).unwrap();
+        let lane = Policies::alone(package.clone()).unwrap().text_lane().unwrap();
+        let names = lane.unconfirmed().iter().map(|class| package.manifest().classes[class.index()].name.clone());
+        found.extend(names.map(|name| (path.file_name().unwrap().to_str().unwrap().to_owned(), name)));
+    }
+    assert_eq!(found, [("clinical".to_owned(), "disclaimer".to_owned())]);
 }

@@ -416,11 +416,16 @@ fn open_end(sessions: &[Read<'_>], chain: (Hex<32>, u16), log: Option<&PublicLog
     Some(of_period(code, name, what))
 }
 
-/// Whether the public log has no later ticket of this session's chain. A log without the chain says nothing.
+/// Whether the ticket of this session is its chain's last one in the public log. A log with another ticket of this
+/// serial is that of another issuer, and says nothing.
 fn is_last_ticket(sessions: &[Read<'_>], serial: u64, log: Option<&PublicLog>) -> bool {
-    let logged = sessions.first().and_then(Read::chain).zip(log);
-    let logged = logged.and_then(|((key, seat), log)| log.sessions(&ticket::Chain { key: key.0, seat }));
-    logged.and_then(BTreeMap::last_key_value).is_some_and(|(newest, _)| *newest == serial)
+    let session = sessions.iter().find(|session| session.link().is_some_and(|(_, n)| n == serial));
+    let of_log = session.and_then(|session| {
+        let ((key, seat), _) = session.link()?;
+        let (newest, logged) = log?.sessions(&ticket::Chain { key: key.0, seat })?.last_key_value()?;
+        Some(*newest == serial && session.report.session.ticket_digest == Some(Hex(logged.ticket)))
+    });
+    of_log == Some(true)
 }
 
 fn session(bundle: &Read<'_>) -> Session {

@@ -61,10 +61,15 @@ impl Scene {
 
     /// The statement about these sessions, beside a public log with the first sessions that witnesses saw at `seen`.
     fn logged(&self, serials: &[usize], logged: usize, seen: u64) -> Statement {
+        self.logged_as(serials, logged, seen, |session| sha(&session.ticket_bytes()))
+    }
+
+    /// As [`Scene::logged`], with these tickets in the log.
+    fn logged_as(&self, serials: &[usize], logged: usize, seen: u64, ticket: fn(&Parts) -> [u8; 32]) -> Statement {
         let folder = tempfile::tempdir().unwrap();
         let chain = Chain { key: key_id(&self.world.card.key.public_key()), seat: 0 };
         let events = self.sessions[..logged].iter().flat_map(|session| {
-            let ticket = sha(&session.ticket_bytes());
+            let ticket = ticket(session);
             let kinds = [EventKind::Issued, EventKind::Opened, EventKind::Closed];
             kinds.map(|kind| (chain, session.ticket.serial, kind, ticket))
         });
@@ -172,6 +177,10 @@ fn the_public_log_shows_the_end() {
     contradicted(&scene.logged(&[1, 2, 4], 4, after), "serial-missing");
     // A session whose ticket the log lacks.
     contradicted(&scene.logged(&[1, 2, 3, 4], 3, after), "log-ticket");
+    // A log with other tickets does not show the end.
+    let other = scene.logged_as(&[1, 2, 3, 4], 4, after, |_| [9; 32]);
+    assert!(codes(&other).contains(&"end-open"), "{:#?}", other.findings);
+    contradicted(&other, "log-ticket");
     // A log of others shows nothing, and is named.
     let none = GivenLog::new(Some(Err(ReadError::Head(HeadError::Log))), &LogPolicy::default());
     let given = || [1, 2, 3, 4].map(|n| Given { name: n.to_string(), files: Ok(Box::new(scene.session(n))) }).into();
