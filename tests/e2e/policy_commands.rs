@@ -270,7 +270,7 @@ fn sources_are_formatted_by_cedar() {
     format_source("x", "forbid").unwrap_err();
 }
 
-/// The page about the text lane names the only shipped class that a rule asks for and that the host alone decides about.
+/// As the page about the text lane says: one shipped class that a rule asks for is decided by the host alone.
 #[test]
 fn shipped_classes_that_only_the_host_decides_about() {
     let policies = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../policies");
