@@ -66,6 +66,8 @@ reasons! {
         ToolMalformed = 14, "TOOL-MALFORMED";
         /// Invalid log-probabilities: not a number, or above zero.
         LogprobsInvalid = 15, "LOGPROBS-INVALID";
+        /// A JSON document inside more strings than the mapping decodes.
+        JsonDepth = 16, "JSON-DEPTH";
     }
 }
 
@@ -88,6 +90,7 @@ impl ValidationReason {
             Self::ClosedWorldPartial => "a part of it is not among the verified facts",
             Self::ToolMalformed => "a tool call that is not a name and a JSON object within bounds",
             Self::LogprobsInvalid => "log-probabilities that are no natural logarithms of probabilities",
+            Self::JsonDepth => "a JSON document inside more strings than are decoded",
         }
     }
 }

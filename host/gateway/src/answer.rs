@@ -8,7 +8,7 @@ use crate::observe::Given;
 use crate::output::{Channel, Finish, Output, Provenance, Usage};
 use crate::receipts::{Unproven, Wakes};
 use crate::request::Request;
-use crate::section::{Manner, Section, SectionEnd, on_refuse, placeholder};
+use crate::section::{Manner, Section, SectionEnd, UnfitText, on_refuse, placeholder};
 use crate::session_state::OpenSession;
 use crate::upstream::{Delta, Upstream, UpstreamError};
 use portcullis_core::context::{Mode, OnRefuse};
@@ -26,6 +26,8 @@ use tokio::time::timeout;
 
 /// Largest part of a text that may wait for the text after it, in bytes.
 const PENDING_BYTES: usize = 512 << 10;
+/// Largest JSON answer, in bytes. It is judged when it is complete.
+const DOCUMENT_BYTES: usize = 4 << 20;
 /// Largest tool call, in bytes.
 const CALL_BYTES: usize = 1 << 20;
 /// Longest wait for the usage after the end of the answer.
@@ -126,6 +128,8 @@ enum Break {
     Upstream(UpstreamError),
     /// The model's text cannot be judged.
     Unfit(&'static str),
+    /// As `Unfit`, found while the text was read.
+    UnfitText(UnfitText),
     /// The time limit of the answer has passed.
     Late,
     /// The gate or its session failed.
@@ -141,12 +145,19 @@ pub(crate) enum Unopened {
     Closed,
 }
 
+impl From<UnfitText> for Break {
+    fn from(why: UnfitText) -> Self {
+        Self::UnfitText(why)
+    }
+}
+
 impl Break {
     /// The reason, as records give it.
     fn words(&self) -> String {
         match self {
             Self::Client(why) | Self::Unfit(why) => (*why).into(),
             Self::Upstream(error) => error.to_string(),
+            Self::UnfitText(why) => why.to_string(),
             Self::Late => "the whole time is over".into(),
             Self::Gate => "the gate failed".into(),
         }
@@ -157,6 +168,7 @@ impl Break {
             Self::Upstream(error @ UpstreamError::Late(_)) => ApiError::upstream_late(&error.to_string()),
             Self::Upstream(error) => ApiError::upstream(&error.to_string()),
             Self::Unfit(why) => ApiError::upstream(why),
+            Self::UnfitText(why) => ApiError::upstream(&why.to_string()),
             Self::Client(why) => ApiError::gate(why),
             Self::Late => ApiError::upstream_late("the answer was not whole in time"),
             Self::Gate => ApiError::gate("the gate failed, and releases nothing more of this answer"),
@@ -372,9 +384,12 @@ impl Answer {
                     return Err(Break::Unfit("an answer that goes on after its tool calls"));
                 }
                 if let Some(section) = self.section(choice, channel)? {
-                    section.give(&Given::Text(&text)).map_err(|_| Break::Unfit("a text that is not UTF-8"))?;
+                    section.give(&Given::Text(&text))?;
                     if section.pending() > PENDING_BYTES {
                         return Err(Break::Unfit("a text of which no part is a sentence or a value"));
+                    }
+                    if section.document_bytes() > DOCUMENT_BYTES {
+                        return Err(Break::Unfit("a JSON answer that is longer than the bound"));
                     }
                 }
             }
@@ -397,8 +412,7 @@ impl Answer {
                 self.end_call(choice)?;
                 let found = self.choices.entry(choice).or_default();
                 found.finish = Some(finish);
-                let finished = found.sections.iter_mut().try_for_each(Section::finish);
-                finished.map_err(|_| Break::Unfit("a text that ends inside a character"))?;
+                found.sections.iter_mut().try_for_each(Section::finish)?;
             }
         }
         Ok(())
@@ -413,7 +427,7 @@ impl Answer {
         self.choices.entry(choice).or_default().called = true;
         if let Some(section) = self.section(choice, Channel::Content)? {
             let call = Call { name, arguments };
-            section.give(&Given::Call(&call)).map_err(|_| Break::Unfit("a text that ends inside a character"))?;
+            section.give(&Given::Call(&call))?;
         }
         Ok(())
     }
@@ -613,8 +627,7 @@ impl Choice {
     /// Finishes the text in the other channels, because the model now writes in `channel`.
     fn leave_others(&mut self, channel: Channel) -> Result<(), Break> {
         let mut begun = self.sections.iter_mut().filter(|s| s.is_begun() && s.channel() != channel);
-        let finished = begun.try_for_each(Section::finish);
-        finished.map_err(|_| Break::Unfit("a text that ends inside a character"))
+        Ok(begun.try_for_each(Section::finish)?)
     }
 
     /// Lets the current section submit its parts, and pauses the later sections.

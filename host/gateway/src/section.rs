@@ -10,7 +10,7 @@ use portcullis_core::manifest::AfterRefusal;
 use portcullis_gate::engine::ProposalRequest;
 use portcullis_gate::{Determination, EndState, EventKind, Governor, Part, PartReader, SessionClosed, StreamHandle};
 use portcullis_gate::{StreamMessage, SubmitError, Trigger};
-use portcullis_mapping::{Call, NotUtf8};
+use portcullis_mapping::{Call, NotUtf8, RepeatedKey, json_document};
 use portcullis_recorder::ProofBook;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -31,6 +31,15 @@ pub(crate) enum SectionEnd {
     Broken,
 }
 
+/// Why a text cannot be judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum UnfitText {
+    #[error("a text that is not UTF-8, or that ends inside a character")]
+    NotUtf8(#[from] NotUtf8),
+    #[error(transparent)]
+    RepeatedKey(#[from] RepeatedKey),
+}
+
 pub(crate) struct Section {
     choice: u32,
     channel: Channel,
@@ -48,6 +57,9 @@ pub(crate) struct Section {
     unmarked: bool,
     /// Outputs that are sent only at the end, for a section that must be complete.
     held: Option<Vec<Output>>,
+    /// The JSON document that has arrived so far, for a section whose text must be one. It is judged when it is complete,
+    /// in the gate's own encoding.
+    document: Option<String>,
     /// The section is discarded, because an earlier section of its choice was refused or broken.
     given_up: bool,
     /// The pending request of a driven stream.
@@ -211,6 +223,7 @@ impl Section {
             placeholder,
             unmarked: false,
             held: whole.then(Vec::new),
+            document: whole.then(String::new),
             given_up: false,
             pieces: Vec::new(),
             given: 0,
@@ -282,9 +295,35 @@ impl Section {
     }
 
     /// Adds the model's next output.
-    pub(crate) fn give(&mut self, given: &Given<'_>) -> Result<(), NotUtf8> {
-        let Some(reader) = &mut self.reader else { return Ok(()) };
+    ///
+    /// # Errors
+    /// [`UnfitText`]: the text cannot be judged.
+    pub(crate) fn give(&mut self, given: &Given<'_>) -> Result<(), UnfitText> {
+        if self.reader.is_none() {
+            return Ok(());
+        }
         self.pieces.push(self.given);
+        match (&mut self.document, given) {
+            (Some(document), Given::Text(text)) => {
+                document.push_str(text);
+                return Ok(());
+            }
+            (Some(_), Given::Call(_)) => self.give_document()?,
+            (None, _) => {}
+        }
+        Ok(self.read(given)?)
+    }
+
+    /// Adds the complete JSON document, in the gate's own encoding. A text that is not JSON is judged as it is.
+    fn give_document(&mut self) -> Result<(), UnfitText> {
+        let Some(document) = self.document.as_mut().map(std::mem::take) else { return Ok(()) };
+        let document = json_document(&document)?.unwrap_or(document);
+        Ok(self.read(&Given::Text(&document))?)
+    }
+
+    /// Reads the next text or call into parts.
+    fn read(&mut self, given: &Given<'_>) -> Result<(), NotUtf8> {
+        let Some(reader) = &mut self.reader else { return Ok(()) };
         if let Some(observer) = &mut self.observer {
             observer.give(given);
         }
@@ -334,6 +373,11 @@ impl Section {
         self.reader.as_ref().map_or(0, PartReader::pending)
     }
 
+    /// Number of bytes of the JSON document that have arrived.
+    pub(crate) fn document_bytes(&self) -> usize {
+        self.document.as_ref().map_or(0, String::len)
+    }
+
     /// A constant at the end of the section's text.
     pub(crate) fn close_with(&mut self, text: &str) -> Output {
         self.report.constants.push((self.written, text.len()));
@@ -342,7 +386,11 @@ impl Section {
     }
 
     /// Ends the input.
-    pub(crate) fn finish(&mut self) -> Result<(), NotUtf8> {
+    ///
+    /// # Errors
+    /// [`UnfitText`]: the text cannot be judged.
+    pub(crate) fn finish(&mut self) -> Result<(), UnfitText> {
+        self.give_document()?;
         let Some(reader) = self.reader.take() else { return Ok(()) };
         self.waiting.push_back(reader.finish()?);
         self.submit();

@@ -106,6 +106,21 @@ pub(crate) fn citations(text: &str, view: Option<&View>) -> Option<Vec<Range<usi
             found.extend(shown.filter(|m| !view.crosses_border(m)).map(|m| view.origin(&m)));
         }
     }
+    Some(join(found))
+}
+
+/// The citations of a text, with those of a page that was decoded from it. Overlapping citations are joined.
+pub(crate) fn joined(
+    written: Option<Vec<Range<usize>>>,
+    decoded: Option<Vec<Range<usize>>>,
+    page: &View,
+) -> Option<Vec<Range<usize>>> {
+    let (written, decoded) = (written?, decoded?);
+    Some(join(written.into_iter().chain(decoded.iter().map(|range| page.origin(range))).collect()))
+}
+
+/// Sorts ranges, and joins those that overlap.
+fn join(mut found: Vec<Range<usize>>) -> Vec<Range<usize>> {
     found.sort_by_key(|range| (range.start, range.end));
     let mut joined: Vec<Range<usize>> = Vec::new();
     for range in found {
@@ -114,7 +129,7 @@ pub(crate) fn citations(text: &str, view: Option<&View>) -> Option<Vec<Range<usi
             _ => joined.push(range),
         }
     }
-    Some(joined)
+    joined
 }
 
 /// The matches of the patterns.

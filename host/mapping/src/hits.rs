@@ -74,11 +74,6 @@ impl Hits {
         }
     }
 
-    /// The class of each hit.
-    pub(crate) fn classes(&self) -> impl Iterator<Item = ClassId> {
-        self.list.iter().map(|hit| hit.class)
-    }
-
     /// The hits that share a byte with `range`.
     pub(crate) fn touching(&self, range: &Range<usize>) -> impl Iterator<Item = &Hit> {
         let (start, end) = (range.start, range.end);
@@ -289,6 +284,15 @@ impl Scanner {
         }
         let shown = shown.into_iter().map(|hit| Hit { range: view.origin(&hit.range), ..hit });
         Hits::new(written.into_iter().chain(shown).collect())
+    }
+
+    /// The hits of a decoded text and of its view. A class that must stand in the bytes, and a class that switches a rule
+    /// off, has no hit here.
+    pub(crate) fn scan_decoded(&self, text: &str, view: Option<&View>) -> Vec<(Range<usize>, ClassId)> {
+        let excuses = |class| self.polarities.get(&class) == Some(&Polarity::Affirmed);
+        let found = self.scan(text, view).list.into_iter();
+        let found = found.filter(|hit| !self.unviewed.contains(hit.class) && !excuses(hit.class));
+        found.map(|hit| (hit.range, hit.class)).collect()
     }
 
     /// Every hit in the bytes of a text; neither the view nor polarity is considered.

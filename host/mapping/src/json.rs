@@ -109,15 +109,6 @@ impl Json {
         values
     }
 
-    /// All strings inside this value, keys included.
-    pub(crate) fn strings(&self) -> impl Iterator<Item = &str> {
-        self.values().into_iter().flat_map(|value| match value {
-            Self::String(text) => vec![text.as_str()],
-            Self::Object(members) => members.iter().map(|(key, _)| key.as_str()).collect(),
-            _ => Vec::new(),
-        })
-    }
-
     /// Whether an object inside this value contains a key twice.
     pub(crate) fn repeats_a_key(&self) -> bool {
         let repeats = |value: &&Self| {
@@ -127,6 +118,11 @@ impl Json {
             keys.windows(2).any(|pair| pair.first() == pair.last())
         };
         self.values().iter().any(repeats)
+    }
+
+    /// The value without white space, with the members of objects in their order.
+    pub(crate) fn in_order(&self) -> impl fmt::Display + '_ {
+        Written { value: self, sorted: false }
     }
 
     /// The text of a string, or the JSON of any other value.
@@ -144,26 +140,41 @@ fn index(token: &str) -> Option<usize> {
 /// Writes JSON without white space and with sorted keys, so that equal values have equal text.
 impl fmt::Display for Json {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Written { value: self, sorted: true }.fmt(f)
+    }
+}
+
+/// JSON without white space. A string has the fewest escapes: of quotation marks, backslashes and control characters.
+struct Written<'j> {
+    value: &'j Json,
+    /// Whether the members of objects are sorted by their keys.
+    sorted: bool,
+}
+
+impl fmt::Display for Written<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let string = |text: &str| serde_json::to_string(text).map_err(|_| fmt::Error);
-        match self {
-            Self::Null => f.write_str("null"),
-            Self::Bool(value) => write!(f, "{value}"),
-            Self::Number(text) => f.write_str(text),
-            Self::String(text) => f.write_str(&string(text)?),
-            Self::Array(items) => {
+        let inner = |value| Written { value, sorted: self.sorted };
+        match self.value {
+            Json::Null => f.write_str("null"),
+            Json::Bool(value) => write!(f, "{value}"),
+            Json::Number(text) => f.write_str(text),
+            Json::String(text) => f.write_str(&string(text)?),
+            Json::Array(items) => {
                 f.write_str("[")?;
                 for (at, item) in items.iter().enumerate() {
-                    f.write_str(if at == 0 { "" } else { "," })?;
-                    write!(f, "{item}")?;
+                    write!(f, "{}{}", if at == 0 { "" } else { "," }, inner(item))?;
                 }
                 f.write_str("]")
             }
-            Self::Object(members) => {
+            Json::Object(members) => {
                 let mut members: Vec<_> = members.iter().collect();
-                members.sort_by_key(|(key, _)| key);
+                if self.sorted {
+                    members.sort_by_key(|(key, _)| key);
+                }
                 f.write_str("{")?;
                 for (at, (key, value)) in members.into_iter().enumerate() {
-                    write!(f, "{}{}:{value}", if at == 0 { "" } else { "," }, string(key)?)?;
+                    write!(f, "{}{}:{}", if at == 0 { "" } else { "," }, string(key)?, inner(value))?;
                 }
                 f.write_str("}")
             }

@@ -25,6 +25,7 @@ mod checkable;
 mod citation;
 mod claims;
 mod clause;
+mod document;
 mod error;
 mod hits;
 mod item;
@@ -56,6 +57,7 @@ mod words;
 
 pub use checkable::{Checkable, Frame};
 pub use clause::{Argument, Clause};
+pub use document::{RepeatedKey, json_document};
 pub use error::{LogProbsError, MappingError};
 pub use lane::{lane_source, seen_by_lane};
 pub use lexicon::{Lemma, Lemmas, Lexicon, PartOfSpeech};

@@ -13,7 +13,7 @@ use crate::reading::Reading;
 use crate::text::{Findings, Text};
 use crate::tool::{self, Call, Tools, canonical};
 use crate::topic::topic;
-use crate::view::{View, completed, undecided};
+use crate::view::{View, completed, decoded, too_deep, undecided, undecoded};
 use portcullis_core::class::ClassId;
 use portcullis_core::fixed::BasisPoints;
 use portcullis_core::manifest::Manifest;
@@ -171,11 +171,7 @@ impl Mapper {
     pub fn read_call(&self, call: &Call) -> Option<Text> {
         let (text, arguments) = canonical(call)?;
         let whole = 0..text.len();
-        let mut classes = self.tools.classes(&call.name, &arguments);
-        // The tool receives the argument strings without JSON escapes, so they are scanned without escapes, too.
-        for string in arguments.strings().filter(|string| string.contains(char::is_control)) {
-            classes.extend(self.scanner.scan(string, View::of(string).as_ref()).classes());
-        }
+        let classes = self.tools.classes(&call.name, &arguments);
         let mut found = self.look(&text, false);
         found.hits = found.hits.with(classes.into_iter().map(|class| (whole.clone(), class)));
         let ends = [text.len()];
@@ -195,18 +191,31 @@ impl Mapper {
         self.scanner.written(text).into_iter().map(|hit| (hit.range, hit.class)).collect()
     }
 
-    /// Scans the text and its view.
+    /// Scans the text, its view, and what a program decodes from it.
     fn look(&self, text: &str, goes_on: bool) -> Findings {
         let view = View::of(text);
         let mut quantities = self.quantities.scan(text);
         if let Some(view) = &view {
             quantity::compare(&mut quantities, self.quantities.scan(view.text()), view);
         }
-        let hits = self.scanner.scan(text, view.as_ref());
-        let citations = citations(text, view.as_ref());
+        let mut hits = self.scanner.scan(text, view.as_ref());
+        let mut cited = citations(text, view.as_ref());
         let of = |text: &str, view: Option<&View>| self.scanner.unfinished(text, view);
-        let unfinished = if goes_on { also_completed(text, view.as_ref(), of) } else { text.len() };
-        Findings { hits, quantities, citations, calls: Vec::new(), unfinished }
+        let mut unfinished = if goes_on { also_completed(text, view.as_ref(), of) } else { text.len() };
+        for page in decoded(text) {
+            let shown = View::of(page.text());
+            let found = self.scanner.scan_decoded(page.text(), shown.as_ref());
+            hits = hits.with(found.into_iter().map(|(range, class)| (page.origin(&range), class)));
+            self.quantities.only_decoded(&mut quantities, text, &page);
+            cited = citation::joined(cited, citations(page.text(), shown.as_ref()), &page);
+            if goes_on {
+                unfinished = unfinished.min(page.origin_from(of(page.text(), shown.as_ref()), text.len()));
+            }
+        }
+        if goes_on {
+            unfinished = unfinished.min(undecoded(text));
+        }
+        Findings { hits, quantities, citations: cited, calls: Vec::new(), too_deep: too_deep(text), unfinished }
     }
 
     /// Reads the finished part of `window`; the first `from` bytes are context.
@@ -224,7 +233,13 @@ impl Mapper {
             let quantity = self.quantities.unfinished(text).min(seen.unwrap_or(text.len()));
             self.scanner.unfinished(text, view).min(citation::unfinished(text, view)).min(quantity)
         };
-        undecided(text).min(also_completed(text, View::of(text).as_ref(), of))
+        let pages = decoded(text).into_iter().map(|page| {
+            let shown = View::of(page.text());
+            let at = undecided(page.text()).min(of(page.text(), shown.as_ref()));
+            page.origin_from(at, text.len())
+        });
+        let settled = undecided(text).min(also_completed(text, View::of(text).as_ref(), of));
+        pages.min().unwrap_or(text.len()).min(settled)
     }
 
     /// Content words of a text, in lower case, sorted, each once.
@@ -380,10 +395,12 @@ impl Mapper {
             classes,
             established: state.memory.established,
             quantities: quantities.values,
-            validation: if length.is_some() {
-                quantities.finding
-            } else {
-                StageFinding::Reject(ValidationReason::SpanTooLong)
+            validation: match length {
+                None => StageFinding::Reject(ValidationReason::SpanTooLong),
+                Some(_) if candidate.text.is_too_deep(candidate.span) => {
+                    StageFinding::Reject(ValidationReason::JsonDepth)
+                }
+                Some(_) => quantities.finding,
             },
             lineage: StageFinding::Pass,
             proposed: std::mem::take(&mut reading.proposed),

@@ -523,6 +523,18 @@ pub(crate) fn compare(found: &mut Vec<QuantityHit>, seen: Vec<QuantityHit>, view
     found.sort_by_key(|hit| (hit.range.start, hit.range.end));
 }
 
+impl Quantities {
+    /// Adds the quantities that only a page shows that was decoded from the text. They are inexact.
+    pub(crate) fn only_decoded(&self, found: &mut Vec<QuantityHit>, text: &str, page: &View) {
+        let is_encoded = |hit: &QuantityHit| {
+            let origin = page.origin(&hit.range);
+            text.get(origin) != page.text().get(hit.range.clone())
+        };
+        let seen = self.scan(page.text()).into_iter().filter(is_encoded).collect();
+        compare(found, seen, page);
+    }
+}
+
 impl Slot {
     /// The unit after a number, the unit's end, and whether only marks separate number and unit (not so in "5k mg").
     fn unit_after(&self, text: &str, at: usize) -> Option<(Size, usize, bool)> {

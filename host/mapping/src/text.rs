@@ -24,6 +24,8 @@ pub struct Text {
     citations: Option<Vec<Range<usize>>>,
     /// Tool calls, in order; they are never divided.
     calls: Vec<Range<usize>>,
+    /// Escapes of documents that are nested too deep to be decoded, in order.
+    too_deep: Vec<Range<usize>>,
     pieces: Vec<Piece>,
     /// Ends of the sentences.
     sentences: Vec<usize>,
@@ -71,6 +73,8 @@ pub(crate) struct Findings {
     pub(crate) citations: Option<Vec<Range<usize>>>,
     /// Tool calls, in order.
     pub(crate) calls: Vec<Range<usize>>,
+    /// Escapes of documents that are nested too deep to be decoded, in order.
+    pub(crate) too_deep: Vec<Range<usize>>,
     /// The start of the suffix that more text could turn into a hit; the text's length if there is none.
     pub(crate) unfinished: usize,
 }
@@ -86,7 +90,7 @@ impl Text {
         language: &'static Language,
         granularity: Granularity,
     ) -> Self {
-        let Findings { hits, quantities, citations, calls, unfinished } = found;
+        let Findings { hits, quantities, citations, calls, too_deep, unfinished } = found;
         // Arguments of a call do not count as citations; the tool's own classes check the addresses in them.
         let in_call = |c: &Range<usize>| {
             let call = calls.get(calls.partition_point(|call| call.end <= c.start));
@@ -102,6 +106,7 @@ impl Text {
             quantities,
             citations,
             calls,
+            too_deep,
             pieces,
             sentences,
             numbers,
@@ -332,6 +337,12 @@ impl Text {
         let number = item::number(self.text.get(line..)?, self.language)?;
         let item = self.text.get(line..self.text.floor_char_boundary(line + number.end + item::REACH))?;
         (line + number.end <= at).then_some(item)
+    }
+
+    /// Whether a span has a part of a document that is nested too deep to be decoded.
+    pub(crate) fn is_too_deep(&self, span: &Range<usize>) -> bool {
+        let first = self.too_deep.partition_point(|escape| escape.end <= span.start);
+        self.too_deep.get(first).is_some_and(|escape| escape.start < span.end)
     }
 
     /// Classes of the hits that touch a span.

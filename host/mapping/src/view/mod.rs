@@ -4,6 +4,7 @@
 //! `docs/explanation/mapping.md` lists what the view removes and joins. An ASCII line without markup needs no view.
 
 mod build;
+mod decode;
 mod entity;
 mod fold;
 mod latex;
@@ -11,6 +12,7 @@ mod markup;
 mod open;
 
 use build::Difference;
+pub(crate) use decode::{decoded, too_deep, undecoded};
 use fold::{Fold, fold};
 pub(crate) use open::{completed, undecided};
 use std::ops::Range;

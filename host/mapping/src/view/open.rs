@@ -1,5 +1,6 @@
 //! Markup that is open at the end of a text: where it starts, and how the text reads when it is completed.
 
+use super::decode::undecoded;
 use super::{latex, markup};
 
 /// Number of bytes at the end of a text in which open markup can begin.
@@ -11,7 +12,7 @@ const SEQUENCE: usize = 36;
 /// Greatest length of an entity in bytes, with `&` and `;`.
 const ENTITY: usize = 40;
 
-/// The start of the first markup whose meaning more text can change; the text's length if there is none.
+/// The start of the first markup or escape whose meaning more text can change; the text's length if there is none.
 pub(crate) fn undecided(text: &str) -> usize {
     let from = text.ceil_char_boundary(text.len().saturating_sub(REACH));
     let tail = text.get(from..).unwrap_or_default();
@@ -19,7 +20,7 @@ pub(crate) fn undecided(text: &str) -> usize {
     // The meaning of a mark, or of a row of marks, depends on the next character.
     let marks =
         tail.trim_end_matches(|c: char| c.is_ascii_punctuation() && !matches!(c, '.' | '!' | '?' | ',') || c == '\r');
-    from + open.unwrap_or(tail.len()).min(marks.len())
+    (from + open.unwrap_or(tail.len()).min(marks.len())).min(undecoded(text))
 }
 
 /// Whether more text can change the tag, entity, command or control sequence at the start of a text.
