@@ -8,6 +8,7 @@ mod decide;
 mod doors;
 mod driven;
 mod faults;
+mod json_answers;
 mod listener;
 mod logprobs;
 mod observed;

@@ -156,6 +156,10 @@ fn mapped(state: &SemanticState, span: &Span<'_>, finding: StageFinding<Validati
             let call = span.text.slice(span.range).to_owned();
             vec![deciding("call", call, "a name and a JSON object within bounds".to_owned())]
         }
+        ValidationReason::JsonDepth => {
+            let most = "documents inside at most four strings".to_owned();
+            vec![deciding("document", "inside more strings".to_owned(), most)]
+        }
         _ => Vec::new(),
     }
 }
