@@ -46,7 +46,9 @@ pub enum SimError {
     #[error("there is no such bit in the simulated card's tables: {0:?}")]
     TableBit(crate::TableBit),
     /// A trace was requested, but the crate was built without the feature `trace`.
-    #[error("this simulator cannot write traces: build it with `--features portcullis-sim/trace`")]
+    #[error(
+        "this simulator cannot write traces: build the program with `cargo build --release --package portcullis --features trace`"
+    )]
     TraceUnavailable,
     #[error("cannot write the trace `{}`", .0.display())]
     Trace(PathBuf),
