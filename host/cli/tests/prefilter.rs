@@ -117,6 +117,36 @@ fn eval_counts_recall_and_false_positives() {
     assert!(table.contains("| small | override | recall | 1/1 = 100.0 % [20.7, 100.0] |"), "{table}");
 }
 
+/// A row that nobody labelled is not counted as harmless, and a set without attacks has no recall.
+#[test]
+fn eval_refuses_a_row_without_a_label() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows = format!("{{\"text\":\"Hello.\",\"label\":\"benign\"}}\n\n{{\"text\":\"{ATTACK}\"}}\n");
+    let file = write(&folder, "rows.jsonl", &rows);
+    for unlabelled in [&rows, &rows.replace("\"}\n", "\",\"label\":null}\n")] {
+        std::fs::write(&file, unlabelled).unwrap();
+        let out = run(&["prefilter", "eval", "--data", &file], b"");
+        let said = String::from_utf8(out.stderr).unwrap();
+        assert_eq!(out.status.code(), Some(1), "{said}");
+        for word in [":3: no `label`", "`attack`", "`jailbreak`", "`benign`", "`--label`"] {
+            assert!(said.contains(word), "{word}: {said}");
+        }
+    }
+    std::fs::write(&file, &rows).unwrap();
+    let (code, table) = prefilter(&["eval", "--label", "attack", "--data", &file], b"");
+    assert_eq!(code, 0, "{table}");
+    assert!(table.contains("pooled recall: 1/1") && table.contains("pooled false positives: 0/1"), "{table}");
+    // A label that does not count is named, whatever its type.
+    let typo = rows.replace(&format!("\"{ATTACK}\""), &format!("\"{ATTACK}\",\"label\":1"));
+    std::fs::write(&file, &typo).unwrap();
+    let (_, table) = prefilter(&["eval", "--data", &file], b"");
+    assert!(table.contains("pooled recall: no attacks given"), "{table}");
+    assert!(table.contains("these labels count for neither: `1`"), "{table}");
+    let (_, text) = prefilter(&["eval", "--json", "--data", &file], b"");
+    let all: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(all["pooled"]["recall"], Value::Null);
+}
+
 /// The result of one task: exit code, sequences of its determinations, summary, and ledger.
 struct Governed {
     code: i32,

@@ -3,20 +3,25 @@
 use super::JudgeArgs;
 use crate::failure::{Failure, SUCCESS};
 use anyhow::anyhow;
-use portcullis_prefilter::evaluation::{Counts, Evaluation, Row, joined, read};
-use std::path::PathBuf;
+use portcullis_prefilter::evaluation::{Counts, Evaluation, LABELS, Row, Share, joined, read};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
-/// Measure recall and false positives on labelled rows (`{"id","text","label"}` and, if they like, `"variant"` or
-/// `"lang"`).
+/// Measure recall and false positives on labelled rows.
 ///
-/// A refused row counts for recall when its label is `attack` or `jailbreak`, and as a false positive when it is
-/// `benign` or `control` or it has none. Intervals are Wilson's, at 95 %.
+/// A row is one line of JSON: `{"id": "1", "text": "…", "label": "attack"}`. The labels `attack` and `jailbreak` count
+/// for recall, `benign` and `control` for false positives, and any other label for neither. A row without a label is
+/// an error, unless `--label` gives its label. `"variant"` or `"lang"` names the part of the set to which the row
+/// belongs. Intervals are Wilson's, at 95 %.
 #[derive(clap::Args)]
 pub(super) struct Args {
     /// Files of rows; a row may have `output` instead of `text`. A file whose name ends in .txt has one harmless row
     /// per line.
     #[arg(long, value_name = "FILE", num_args = 1.., required = true)]
     data: Vec<PathBuf>,
+    /// The label of rows that have none.
+    #[arg(long, value_name = "LABEL")]
+    label: Option<String>,
     /// Also judge this many texts of 1 to 8 KiB for each set, joined from its benign rows; with several sets also this
     /// many from the benign rows of all.
     #[arg(long, value_name = "N", default_value_t = 0)]
@@ -38,14 +43,20 @@ pub(super) fn run(args: &Args) -> Result<u8, Failure> {
     let filter = args.judged.filter()?;
     let mut evaluation = Evaluation::new(args.repeat);
     let mut benign: Vec<(String, Vec<String>)> = Vec::new();
+    let mut others = BTreeSet::new();
     for file in &args.data {
         let set = file.file_stem().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
         let mut of_set = Vec::new();
-        for row in read(file, file.extension().is_some_and(|e| e == "txt")).map_err(anyhow::Error::from)? {
+        let plain = file.extension().is_some_and(|e| e == "txt");
+        for row in read(file, plain).map_err(anyhow::Error::from)? {
             let row = row.map_err(anyhow::Error::from)?;
-            let counts = Counts::of(row.label.as_deref());
+            let label = label(args, file, plain, &row)?;
+            let counts = Counts::of(label);
             evaluation.row(&filter, &set, &row, counts);
-            if counts == Counts::FalsePositive && row.label.as_deref() != Some("control") {
+            if counts == Counts::Refused {
+                others.insert(label.to_owned());
+            }
+            if counts == Counts::FalsePositive && label != "control" {
                 of_set.push(row.text);
             }
         }
@@ -55,7 +66,7 @@ pub(super) fn run(args: &Args) -> Result<u8, Failure> {
     }
     if args.join > 0 {
         if benign.is_empty() {
-            return Err(anyhow!("`--join` needs rows labelled `benign`, or without a label").into());
+            return Err(anyhow!("`--join` needs rows with the label `benign`").into());
         }
         if benign.len() > 1 {
             benign.push(("joined, all sets".to_owned(), benign.iter().flat_map(|(_, rows)| rows.clone()).collect()));
@@ -63,16 +74,25 @@ pub(super) fn run(args: &Args) -> Result<u8, Failure> {
         for (set, rows) in &benign {
             for number in 0..args.join {
                 let text = joined(rows, args.seed, number);
-                let row = Row { id: number.to_string(), text, label: None, variant: None };
+                let row = Row { line: 0, id: number.to_string(), text, label: None, variant: None };
                 evaluation.row(&filter, set, &row, Counts::FalsePositive);
             }
         }
     }
-    show(&evaluation, args.json)?;
+    show(&evaluation, &others, args.json)?;
     Ok(SUCCESS)
 }
 
-fn show(evaluation: &Evaluation, as_json: bool) -> Result<(), Failure> {
+/// The label that counts for a row. Error: it has none, and neither its file nor `--label` gives it one.
+fn label<'a>(args: &'a Args, file: &Path, plain: bool, row: &'a Row) -> Result<&'a str, Failure> {
+    let given = if plain { Some("benign") } else { row.label.as_deref().or(args.label.as_deref()) };
+    given.ok_or_else(|| {
+        let (file, line) = (file.display(), row.line);
+        anyhow!("{file}:{line}: no `label`; {LABELS}; `--label` gives one to all rows without").into()
+    })
+}
+
+fn show(evaluation: &Evaluation, others: &BTreeSet<String>, as_json: bool) -> Result<(), Failure> {
     let lines = evaluation.lines();
     let (recall, wrong) = (evaluation.pooled(Counts::Recall), evaluation.pooled(Counts::FalsePositive));
     if as_json {
@@ -88,7 +108,14 @@ fn show(evaluation: &Evaluation, as_json: bool) -> Result<(), Failure> {
         let (median, p99) = (micros(l.median_ns), micros(l.p99_ns));
         outln!("| {} | {} | {} | {} | {median} | {p99} |", l.set, l.variant, l.counts.name(), l.share);
     }
-    outln!("\npooled recall {recall}\npooled false positives {wrong}\n");
+    let pooled = |share: Option<Share>, none: &str| share.map_or_else(|| none.to_owned(), |share| share.to_string());
+    outln!("\npooled recall: {}", pooled(recall, "no attacks given"));
+    outln!("pooled false positives: {}", pooled(wrong, "no harmless rows given"));
+    if !others.is_empty() {
+        let others: Vec<String> = others.iter().map(|label| format!("`{label}`")).collect();
+        outln!("these labels count for neither: {}", others.join(", "));
+    }
+    outln!();
     outln!("| rule | in attacks | alone | in benign | alone |\n| --- | --- | --- | --- | --- |");
     for (id, r) in evaluation.rules() {
         outln!("| {id} | {} | {} | {} | {} |", r.attacks, r.alone_attacks, r.benign, r.alone_benign);

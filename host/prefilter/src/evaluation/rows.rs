@@ -9,9 +9,12 @@ use std::path::Path;
 /// One row. Files of model outputs have `output` instead of `text`, and no id.
 #[derive(Clone, Debug)]
 pub struct Row {
+    /// The row's line in its file, from 1.
+    pub line: usize,
     /// Id; the line number if the file has no ids.
     pub id: String,
     pub text: String,
+    /// The label; as JSON if it is not a string.
     pub label: Option<String>,
     /// The row's language, or the row's variant if it has no language.
     pub variant: Option<String>,
@@ -65,7 +68,7 @@ fn parse(name: &str, line: usize, text: String, plain: bool) -> Result<Option<Ro
         return Ok(None);
     }
     if plain {
-        return Ok(Some(Row { id: line.to_string(), text, label: None, variant: None }));
+        return Ok(Some(Row { line, id: line.to_string(), text, label: None, variant: None }));
     }
     let found: Line =
         serde_json::from_str(&text).map_err(|source| RowError::Json { name: name.to_owned(), line, source })?;
@@ -75,6 +78,10 @@ fn parse(name: &str, line: usize, text: String, plain: bool) -> Result<Option<Ro
         Some(other) => other.to_string(),
         None => line.to_string(),
     };
-    let label = found.label.and_then(|l| l.as_str().map(str::to_owned));
-    Ok(Some(Row { id, text, label, variant: found.lang.or(found.variant) }))
+    let label = match found.label {
+        Some(Value::String(label)) => Some(label),
+        Some(Value::Null) | None => None,
+        Some(other) => Some(other.to_string()),
+    };
+    Ok(Some(Row { line, id, text, label, variant: found.lang.or(found.variant) }))
 }
