@@ -1,18 +1,22 @@
 //! The commands on documentation pages work: the code blocks of each page run in a folder with the files of a checkout,
-//! and print the quoted output. `cargo xtask lint` lists the blocks that do not run.
+//! print the quoted output and the quoted exit codes, and leave no process behind. `cargo xtask lint` lists the blocks
+//! that do not run.
 #![cfg(test)]
 #![cfg(feature = "sim")]
 
-use portcullis_tools::pages::{Block, Use, blocks, missing};
+use portcullis_tools::pages::{Block, Use, blocks, exit_codes, missing};
 use std::fmt::Write as _;
 use std::net::TcpListener;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
+use std::time::{Duration, Instant};
 
 /// Pages that another test runs, together with further programs.
 const ELSEWHERE: [(&str, &str); 1] = [("docs/tutorials/your-model-server.md", "gateway")];
+/// Pages that quote the output of a block that does not run here, and where the quotation is compared.
+const QUOTED_ELSEWHERE: [(&str, &str); 1] = [("README.md", "`cargo xtask ci`, with the output of the demo")];
 /// Beginnings of the paths of `.md` files that are not pages: test data, and READMEs that the program writes into
 /// folders that it makes.
 const NOT_PAGES: [&str; 4] = ["tests/golden/0", "tests/cases/", "host/evidence/src/", "host/policy/src/"];
@@ -22,6 +26,8 @@ const CHECKOUT: [&str; 7] = ["policies", "examples", "tests", "host", "rtl", "bi
 const PORTS: [&str; 7] = ["18080", "8080", "8081", "8082", "8089", "8620", "8630"];
 /// Longest run of a page, in seconds.
 const SECONDS: &str = "300";
+/// Longest time until a process that a page ended is gone.
+const ENDING: Duration = Duration::from_secs(10);
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().to_path_buf()
@@ -71,9 +77,11 @@ fn run(page: &str, blocks: &[Block]) -> Result<usize, String> {
     }
     drop(listeners);
     let path = format!("{}:{}", programs().display(), std::env::var("PATH").unwrap());
-    // `timeout` puts its processes into one group, so it also ends processes that the page leaves running.
+    // `timeout` puts its processes into one group, so it also ends processes that the page leaves running. With
+    // `pipefail`, a command fails the page wherever it stands in a pipeline.
+    let shell = ["--kill-after=5", SECONDS, "bash", "--posix", "-eu", "-o", "pipefail", "-c", &script];
     let mut shell = Command::new("timeout")
-        .args(["--kill-after=5", SECONDS, "sh", "-eu", "-c", &script])
+        .args(shell)
         .current_dir(folder.path())
         .env("PATH", path)
         .stdin(Stdio::null())
@@ -82,35 +90,112 @@ fn run(page: &str, blocks: &[Block]) -> Result<usize, String> {
         .spawn()
         .unwrap();
     let status = shell.wait().unwrap();
-    let group = format!("kill -s KILL -- -{}", shell.id());
-    Command::new("sh").args(["-c", &group]).stderr(Stdio::null()).status().unwrap();
-    let said = |block: &Block| std::fs::read(printed.path().join(block.line.to_string())).unwrap_or_default();
-    let mut last: Option<&Block> = None;
-    let mut fault = None;
-    for block in blocks {
-        match block.usage().unwrap() {
-            Use::Run => last = Some(block),
-            Use::NoRun(_) => last = None,
-            Use::Output => {
-                let Some(commands) = last else { continue };
-                let said = String::from_utf8_lossy(&said(commands)).into_owned();
-                if let Some(line) = missing(&block.text, &said) {
-                    fault.get_or_insert(format!("{page}:{}: `{line}` is not in this place of\n{said}", block.line));
-                }
-            }
-            Use::Other => {}
-        }
-    }
-    // The README of a policy ends with a text that is partly refused, so exit code 3 is expected.
-    let is_refusal = page.starts_with("policies/") && status.code() == Some(3);
-    if !status.success() && !is_refusal {
+    let left = left_running(shell.id());
+    let said = |block: &Block| {
+        let said = std::fs::read(printed.path().join(block.line.to_string())).unwrap_or_default();
+        String::from_utf8_lossy(&said).into_owned()
+    };
+    if !status.success() {
         // The last block that started is the block that failed.
         let begun = blocks.iter().rev().find(|block| printed.path().join(block.line.to_string()).exists());
         let at = begun.map_or(0, |block| block.line);
-        let said = begun.map(said).unwrap_or_default();
-        return Err(format!("{page}:{at}: {status}\n{}", String::from_utf8_lossy(&said)));
+        return Err(format!("{page}:{at}: {status}\n{}", begun.map(said).unwrap_or_default()));
     }
-    fault.map_or(Ok(ran), Err)
+    if let Some(fault) = misquoted(page, blocks, &said) {
+        return Err(fault);
+    }
+    left.map_or(Ok(ran), |left| Err(format!("{page}: it ends, and these processes still run:\n{left}")))
+}
+
+/// The processes of a group that are still there after [`ENDING`]; ends them.
+fn left_running(group: u32) -> Option<String> {
+    let began = Instant::now();
+    loop {
+        let living = members(group);
+        if living.is_empty() {
+            return None;
+        }
+        if began.elapsed() > ENDING {
+            let kill = format!("kill -s KILL -- -{group}");
+            Command::new("sh").args(["-c", &kill]).stderr(Stdio::null()).status().unwrap();
+            return Some(living.join("\n"));
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
+/// The command lines of a group's processes that have not ended.
+fn members(group: u32) -> Vec<String> {
+    let processes = std::fs::read_dir("/proc").unwrap().map(|entry| entry.unwrap().path());
+    let member = |folder: PathBuf| {
+        // `PID (NAME) STATE PARENT GROUP …`; a name may contain brackets.
+        let stat = std::fs::read_to_string(folder.join("stat")).ok()?;
+        let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
+        let (state, of) = (*fields.first()?, fields.get(2)?.parse::<u32>().ok()?);
+        let line = std::fs::read(folder.join("cmdline")).unwrap_or_default();
+        (of == group && state != "Z").then(|| String::from_utf8_lossy(&line).replace('\0', " "))
+    };
+    processes.filter_map(member).collect()
+}
+
+/// The first place at which a page quotes something else than its commands printed: a quoted line that is not there, or
+/// an exit code that the page does not quote. `said` is what a block of commands printed.
+fn misquoted(page: &str, blocks: &[Block], said: &dyn Fn(&Block) -> String) -> Option<String> {
+    let mut next = blocks.iter().peekable();
+    let mut last: Option<&Block> = None;
+    while let Some(block) = next.next() {
+        match block.usage().unwrap() {
+            Use::Run => {
+                let quoted = next.peek().filter(|next| next.usage().unwrap() == Use::Output);
+                let (said, quoted) = (said(block), quoted.map_or("", |block| block.text.as_str()));
+                if exit_codes(&said) != exit_codes(quoted) {
+                    let why = "a `text output` behind these commands must quote each exit code of";
+                    return Some(format!("{page}:{}: {why}\n{said}", block.line));
+                }
+                last = Some(block);
+            }
+            Use::NoRun(_) => last = None,
+            Use::Output => match last {
+                Some(commands) => {
+                    let said = said(commands);
+                    if let Some(line) = missing(&block.text, &said) {
+                        return Some(format!("{page}:{}: `{line}` is not in this place of\n{said}", block.line));
+                    }
+                }
+                None if QUOTED_ELSEWHERE.iter().any(|(elsewhere, _)| page == *elsewhere) => {}
+                None => return Some(format!("{page}:{}: quotes the output of commands that do not run", block.line)),
+            },
+            Use::Other => {}
+        }
+    }
+    None
+}
+
+/// The runner itself: each way in which a page can say something false is found.
+#[test]
+fn a_page_that_says_something_false_is_found() {
+    let page = |commands: &str, output: &str| {
+        let output = if output.is_empty() { String::new() } else { format!("```text output\n{output}\n```\n") };
+        run("page.md", &blocks(&format!("```sh\n{commands}\n```\n{output}"))).err().unwrap_or_default()
+    };
+    let code = "sh -c 'exit 3' || echo \"exit code $?\"";
+    for (commands, output, fault) in [
+        ("echo a", "a", ""),
+        ("echo a", "b", "`b` is not in this place"),
+        (code, "exit code 3", ""),
+        (code, "", "must quote each exit code"),
+        (code, "exit code 10", "must quote each exit code"),
+        ("false", "", "exit status: 1"),
+        ("false | cat", "", "exit status: 1"),
+        ("sleep 60 & kill $!", "", ""),
+        ("sleep 60 &", "", "sleep 60"),
+    ] {
+        let found = page(commands, output);
+        assert!(if fault.is_empty() { found.is_empty() } else { found.contains(fault) }, "`{commands}`: {found}");
+    }
+    let unrun = blocks("```sh norun: no\necho a\n```\n```text output\na\n```\n");
+    assert!(run("page.md", &unrun).unwrap_err().contains("commands that do not run"));
+    run("README.md", &unrun).unwrap();
 }
 
 #[test]

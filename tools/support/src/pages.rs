@@ -2,7 +2,8 @@
 //!
 //! Each block of commands is run, unless its fence excludes it: ` ```sh norun: REASON`. A block ` ```text output`
 //! quotes the output of the block of commands before it: all lines of the quotation must occur in the output in this
-//! order, but the output may have other lines between them.
+//! order, but the output may have other lines between them. Only a line that prints an exit code must be quoted: else
+//! nothing would notice that a command ends in another way than the page says.
 
 use anyhow::{Result, bail};
 
@@ -77,6 +78,13 @@ pub fn missing<'a>(quoted: &'a str, printed: &str) -> Option<&'a str> {
     quoted.lines().filter(|line| !line.trim().is_empty()).find(|line| !rest.any(|said| said.contains(line.trim())))
 }
 
+/// The exit codes in the lines of a text, as `echo "exit code $?"` prints them.
+#[must_use]
+pub fn exit_codes(text: &str) -> Vec<&str> {
+    let after = text.lines().filter_map(|line| line.split_once("exit code ")).map(|(_, rest)| rest);
+    after.map(|rest| rest.split_once(|c: char| !c.is_ascii_digit()).map_or(rest, |(code, _)| code)).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -91,6 +99,12 @@ mod tests {
         for bad in ["sh norun", "sh norun:", "sh skip", "bash", "console"] {
             assert!(Block { line: 1, info: bad.into(), text: String::new() }.usage().is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn exit_codes_are_read_from_lines() {
+        assert_eq!(exit_codes("a\nexit code 3\nseat 0: exit code 10\nexit code 4 is expected\n"), ["3", "10", "4"]);
+        assert_eq!(exit_codes("the exit code\n"), [""; 0]);
     }
 
     #[test]

@@ -7,9 +7,9 @@ use std::path::Path;
 use std::process::Command;
 
 /// Disk space of the Python tools in mebibytes, including downloads.
-const TOOLS_MIB: u64 = 900;
-/// Disk space of a first build in mebibytes.
-const BUILD_MIB: u64 = 3_000;
+const TOOLS_MIB: u64 = 600;
+/// Disk space of a first build in mebibytes, with the sources of the crates in cargo's folder.
+const BUILD_MIB: u64 = 4_000;
 /// Oldest Rust that builds the workspace.
 const RUST: &str = env!("CARGO_PKG_RUST_VERSION");
 /// Oldest Python for the pinned tools.
@@ -21,7 +21,11 @@ const MODULE: &str = "Python's module";
 /// Runs a program and returns its output; `None` if it does not run.
 type Probe<'a> = &'a dyn Fn(&str, &[&str]) -> Option<String>;
 
-/// A requirement: a command that prints the version, the oldest version that works, and where to get it.
+/// Where to get Rust: Debian 12 has no package `rustup`, and a Rust that is too old.
+const RUSTUP: &str = "https://rustup.rs";
+
+/// A requirement: a command that prints the version, the oldest version that works, and where to get it: an address, or
+/// the name of a Debian package.
 struct Need {
     what: &'static str,
     command: &'static [&'static str],
@@ -30,18 +34,8 @@ struct Need {
 }
 
 const NEEDS: [Need; 9] = [
-    Need {
-        what: "rustc",
-        command: &["rustc", "--version"],
-        version: Some(RUST),
-        remedy: "rustup (then `rustup update`)",
-    },
-    Need {
-        what: "cargo",
-        command: &["cargo", "--version"],
-        version: Some(RUST),
-        remedy: "rustup (then `rustup update`)",
-    },
+    Need { what: "rustc", command: &["rustc", "--version"], version: Some(RUST), remedy: RUSTUP },
+    Need { what: "cargo", command: &["cargo", "--version"], version: Some(RUST), remedy: RUSTUP },
     Need { what: "a C++ compiler (c++)", command: &["c++", "--version"], version: None, remedy: "g++" },
     Need { what: "make", command: &["make", "--version"], version: None, remedy: "make" },
     Need { what: "perl", command: &["perl", "-e", "print $^V"], version: None, remedy: "perl" },
@@ -133,15 +127,18 @@ pub fn doctor() -> Result<()> {
 
 /// The installed version, if the requirement has a version. Error: a line with the Debian package that has the program.
 fn met(need: &Need, probe: Probe<'_>) -> Result<String, String> {
-    let remedy = need.remedy;
+    let remedy = match need.remedy {
+        RUSTUP => format!("Install it with the command on {RUSTUP}, or run `rustup update`"),
+        package => format!("Debian: apt install {package}"),
+    };
     let output = need.command.split_first().and_then(|(program, args)| probe(program, args));
     let Some(output) = output else {
-        return Err(format!("{}: not found. Debian: apt install {remedy}", need.what));
+        return Err(format!("{}: not found. {remedy}", need.what));
     };
     let found = output.split_whitespace().find(|word| word.starts_with(|c: char| c.is_ascii_digit()));
     match (need.version, found) {
         (Some(oldest), Some(found)) if version(found) < version(oldest) => {
-            Err(format!("{}: {found} is older than {oldest}. Debian: apt install {remedy}", need.what))
+            Err(format!("{}: {found} is older than {oldest}. {remedy}", need.what))
         }
         (_, found) => Ok(found.unwrap_or_default().to_owned()),
     }
@@ -199,12 +196,14 @@ mod tests {
     fn everything_that_is_missing_is_named_at_once_with_its_package() {
         assert_eq!(lines(&[], RUST), [""; 0]);
         let all = lines(&["c++", "make", "perl", "git", "python3 -c import ensurepip"], "1.60.0");
-        let expected = ["rustup", "g++", "make", "perl", "git", "python3-venv"];
-        assert_eq!(all.len(), expected.len(), "{all:?}");
-        for (line, package) in all.iter().zip(expected) {
+        let expected = ["g++", "make", "perl", "git", "python3-venv"];
+        assert_eq!(all.len(), 1 + expected.len(), "{all:?}");
+        for (line, package) in all.iter().skip(1).zip(expected) {
             assert!(line.contains(&format!("apt install {package}")), "{line}");
         }
-        assert!(all[0].contains(&format!("1.60.0 is older than {RUST}")), "{}", all[0]);
+        assert!(all[0].contains(&format!("1.60.0 is older than {RUST}")) && all[0].contains(RUSTUP), "{}", all[0]);
+        // Debian 12 has no package with this name.
+        assert!(!all[0].contains("apt install"), "{}", all[0]);
         let python = lines(&["python3"], RUST);
         assert_eq!(python, ["python3: not found. Debian: apt install python3"]);
     }

