@@ -55,6 +55,7 @@ fn tables() -> Vec<u8> {
             relation: Relation::Equal,
         }],
         left_out: Vec::new(),
+        view: false,
     };
     let source = Source { classes: vec![class(1, "secret"), class(2, "consent")], ..Source::default() };
     compile(&source, &Limits::default()).tables.encode()

@@ -46,6 +46,7 @@ impl Lane {
             name: pattern_name(id),
             forms: vec![form(pattern)],
             left_out: Vec::new(),
+            view: false,
         };
         let classes = vec![class(0, "SECRET-[0-9]{4}"), class(1, "no advice")];
         let encoded = compile(&Source { classes, ..Source::default() }, &Limits::default()).tables.encode();

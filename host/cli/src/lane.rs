@@ -3,30 +3,15 @@
 use crate::failure::Failure;
 use portcullis_core::class::ClassSet;
 use portcullis_lane::{ClassSight, Compiled, Limits, Place, Relation, Sight};
-use portcullis_policy::image::{Bank, Forbidden, TextImage};
+use portcullis_policy::image::{Forbidden, TextImage};
 use portcullis_policy::{Package, Policies};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// For each rule, the classes of the text lane that it forbids.
-type Forbids = BTreeMap<String, Forbidden>;
-
-fn compiled(package: &Package) -> Result<(TextImage, Forbids), Failure> {
+fn compiled(package: &Package) -> Result<(TextImage, BTreeMap<String, Forbidden>), Failure> {
     let policies = Policies::alone(package.clone())?;
     let text = policies.text_lane()?;
-    let mut forbids = Forbids::new();
-    for policy in policies.iter() {
-        for bank in [Bank::Policy, Bank::Entropy] {
-            for (number, row) in policy.compiled.rows(bank) {
-                let (forbidden, rule) = (text.forbidden(row), policy.compiled.rule_of_row(bank, number));
-                let Some(rule) = rule.filter(|_| forbidden != Default::default()) else { continue };
-                let all = forbids.entry(rule.id.clone()).or_default();
-                all.enforced = all.enforced.union(forbidden.enforced);
-                all.in_part = all.in_part.union(forbidden.in_part);
-                all.conditional = all.conditional.union(forbidden.conditional);
-            }
-        }
-    }
+    let forbids = policies.forbidden(&text);
     Ok((text, forbids))
 }
 
@@ -80,6 +65,7 @@ pub(crate) fn explain(package: &Package) -> Result<Value, Failure> {
         json!({
             "class": class.name,
             "sees": sight(class),
+            "view": class.view,
             "lane": forms.collect::<Vec<_>>(),
             "host": host.collect::<Vec<_>>(),
         })

@@ -420,6 +420,97 @@ fn shipped_policies_are_in_order() {
     }
 }
 
+/// What `policy explain --lane` prints about a package.
+fn lane_of(policy: &str) -> serde_json::Value {
+    let out = portcullis(&["policy", "explain", "--lane", "--policy", policy], b"");
+    assert_eq!(out.status.code(), Some(0), "{policy}: {}", stderr(&out));
+    serde_json::from_slice(&out.stdout).unwrap()
+}
+
+/// The strings of a JSON list.
+fn names(list: &serde_json::Value) -> Vec<&str> {
+    list.as_array().unwrap().iter().map(|name| name.as_str().unwrap()).collect()
+}
+
+/// A lane does not read the matching view, so a rule about a class with a view is not enforced whatever the host says.
+#[test]
+fn a_class_with_a_view_is_enforced_in_part() {
+    let dir = tempfile::tempdir().unwrap();
+    let package = dir.path().join("one");
+    let made = portcullis(&["policy", "new", package.to_str().unwrap()], b"");
+    assert!(made.status.success(), "{}", stderr(&made));
+    let manifest = std::fs::read_to_string(package.join("policy.toml")).unwrap();
+    for entry in std::fs::read_dir(&package).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|kind| kind == "cedar" || kind == "jsonl") {
+            std::fs::remove_file(path).unwrap();
+        }
+    }
+    let rules = "@id(\"ALLOW\")\npermit (principal, action, resource);\n\n@id(\"NO-CODE\")\n@reason(\"a code\")\n\
+                 forbid (principal, action, resource) when { context.classes.contains(\"code\") };\n";
+    std::fs::write(package.join("one.cedar"), rules).unwrap();
+    let manifest = manifest.split("[[class]]").next().unwrap();
+    for (view, enforced, in_part) in [("", 0, 1), ("view = true\n", 0, 1), ("view = false\n", 1, 0)] {
+        let class = format!("\n[[class]]\nname = \"code\"\n{view}pattern = [{{ regex = 'x[0-9]{{4}}' }}]\n");
+        std::fs::write(package.join("policy.toml"), format!("{manifest}{class}")).unwrap();
+        let schema = portcullis(&["policy", "schema", package.to_str().unwrap()], b"");
+        assert!(schema.status.success(), "{}", stderr(&schema));
+        let lane = lane_of(package.to_str().unwrap());
+        let rule = lane["rules"].as_array().unwrap().iter().find(|rule| rule["rule"] == "NO-CODE").unwrap();
+        let found = ["enforced", "enforced_in_part", "conditional"].map(|how| names(&rule[how]).len());
+        assert_eq!(found, [enforced, in_part, 0], "{view}: {lane}");
+        assert_eq!(
+            (&lane["classes"][0]["sees"], &lane["classes"][0]["view"]),
+            (&"equal".into(), &(in_part == 1).into())
+        );
+    }
+    // Every class of the shipped package on personal data has a view.
+    let lane = lane_of("policies/pii");
+    let rules = lane["rules"].as_array().unwrap();
+    assert_eq!(rules.len(), 7, "{lane}");
+    assert!(rules.iter().all(|rule| names(&rule["enforced"]).is_empty()), "{lane}");
+    assert!(rules.iter().all(|rule| names(&rule["enforced_in_part"]).len() == 1), "{lane}");
+}
+
+/// The table of the shipped policies in the page about the text lane; `cargo xtask gen` writes it again.
+#[test]
+fn the_lanes_of_the_shipped_policies_are_documented() {
+    const BEGIN: &str = "<!-- begin: shipped, made by `cargo xtask gen` -->\n";
+    const END: &str = "<!-- end: shipped -->\n";
+    let mut table = String::from(
+        "\n| policy | all forms in the bytes | some forms | only with conditions | classes of no table |\n\
+         | --- | --- | --- | --- | --- |\n",
+    );
+    for policy in packages() {
+        let lane = lane_of(&policy);
+        let whole = |class: &&str| {
+            lane["classes"].as_array().unwrap().iter().any(|of| of["class"] == *class && of["sees"] != "a part")
+        };
+        let mut cells = [const { Vec::new() }; 4];
+        for rule in lane["rules"].as_array().unwrap() {
+            let [enforced, in_part, conditional] =
+                ["enforced", "enforced_in_part", "conditional"].map(|how| names(&rule[how]));
+            let cell =
+                if !conditional.is_empty() { 2 } else { usize::from(!enforced.iter().chain(&in_part).all(whole)) };
+            cells[cell].push(format!("`{}`", rule["rule"].as_str().unwrap()));
+        }
+        let none = lane["classes"].as_array().unwrap().iter().filter(|class| class["sees"] == "nothing");
+        cells[3] = none.map(|class| format!("`{}`", class["class"].as_str().unwrap())).collect();
+        let cells = cells.map(|cell| if cell.is_empty() { "none".to_owned() } else { cell.join(", ") });
+        table += &format!("| `{}` | {} |\n", policy.trim_start_matches("policies/"), cells.join(" | "));
+    }
+    table.push('\n');
+    let path = root().join("docs/explanation/text-lane.md");
+    let page = std::fs::read_to_string(&path).unwrap();
+    let (before, rest) = page.split_once(BEGIN).unwrap();
+    let (found, after) = rest.split_once(END).unwrap();
+    if std::env::var_os("UPDATE_SNAPSHOTS").is_some_and(|value| value == "1") {
+        std::fs::write(&path, format!("{before}{BEGIN}{table}{END}{after}")).unwrap();
+    } else {
+        assert_eq!(found, table, "docs/explanation/text-lane.md has another table; run `cargo xtask gen`");
+    }
+}
+
 #[test]
 fn a_new_policy_compiles_and_passes_its_tests() {
     let dir = tempfile::tempdir().unwrap();

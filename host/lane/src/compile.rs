@@ -60,6 +60,8 @@ pub struct ClassSight {
     pub forms: Vec<FormSight>,
     /// The forms that a lane does not cover; only the host finds them.
     pub left_out: Vec<LeftOut>,
+    /// Whether the host also searches the matching view, which a lane does not read.
+    pub view: bool,
 }
 
 /// A lane's coverage of a form.
@@ -88,7 +90,7 @@ pub enum Place {
     Accounts,
 }
 
-/// How completely a lane covers a class.
+/// How completely a lane covers a class in the bytes of a text; what only the matching view shows does not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sight {
     /// All forms of the class, with this relation.
@@ -100,7 +102,7 @@ pub enum Sight {
 }
 
 impl ClassSight {
-    /// How completely the lane covers the class.
+    /// How completely the lane covers the class, apart from the matching view.
     #[must_use]
     pub fn sight(&self) -> Sight {
         match (self.forms.iter().map(|form| form.relation).max(), self.left_out.is_empty()) {
@@ -157,7 +159,19 @@ pub fn compile(source: &Source, limits: &Limits) -> Compiled {
 
 impl ClassSight {
     fn of(class: &ClassSource) -> Self {
-        Self { id: class.id, name: class.name.clone(), forms: Vec::new(), left_out: class.left_out.clone() }
+        Self {
+            id: class.id,
+            name: class.name.clone(),
+            forms: Vec::new(),
+            left_out: class.left_out.clone(),
+            view: class.view,
+        }
+    }
+
+    /// Whether the lane finds the class in every text in which the host finds it.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        !self.view && matches!(self.sight(), Sight::Whole(_))
     }
 }
 

@@ -45,6 +45,8 @@ pub struct ClassSource {
     pub forms: Vec<Form>,
     /// The forms that only the host finds.
     pub left_out: Vec<LeftOut>,
+    /// Whether the host also searches the matching view, which a lane does not read.
+    pub view: bool,
 }
 
 /// Something that the host finds and a lane does not.

@@ -503,7 +503,7 @@ mod tests {
         let hir = syntax::parse_with("ab{1,3}c", &syntax::Config::new().unicode(false)).unwrap();
         let form = Form { name: "ab{1,3}c".into(), hir, border: Border::Free, check: None, relation: Relation::Equal };
         let id = ClassId::try_from(7).unwrap();
-        let class = ClassSource { id, name: "x".into(), forms: vec![form], left_out: Vec::new() };
+        let class = ClassSource { id, name: "x".into(), forms: vec![form], left_out: Vec::new(), view: false };
         compile(&Source { classes: vec![class], ..Source::default() }, &Limits::default()).tables
     }
 

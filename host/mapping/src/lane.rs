@@ -25,7 +25,8 @@ pub fn lane_source(manifest: &Manifest, files: &BTreeMap<String, Vec<u8>>) -> Re
     for (index, class) in manifest.classes.iter().enumerate() {
         let count = manifest.classes.len();
         let id = manifest.class_id(index).ok_or(MappingError::TooMany { what: "classes", count, most: CLASSES })?;
-        let mut source = ClassSource { id, name: class.name.clone(), forms: Vec::new(), left_out: Vec::new() };
+        let mut source =
+            ClassSource { id, name: class.name.clone(), forms: Vec::new(), left_out: Vec::new(), view: class.view };
         for file in &class.vocabulary {
             add_vocabulary(class, file, &vocabulary(&class.name, file, files)?, &mut source);
         }

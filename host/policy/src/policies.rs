@@ -3,7 +3,7 @@
 use crate::compile::Compiled;
 use crate::composition::{COMPOSITION_FILE, Composition};
 use crate::error::{Kind, PolicyError, Problem, suggestion};
-use crate::image::{Image, TextImage};
+use crate::image::{Bank, Forbidden, Image, TextImage};
 use crate::package::Package;
 use portcullis_core::manifest::Polarity;
 use portcullis_core::state::Profile;
@@ -89,6 +89,25 @@ impl Policies {
         let judged = judged.filter_map(|(index, _)| package.manifest().class_id(index)).collect();
         let image = compiled.image.with_text_lane(&source, &Limits::default(), judged);
         Ok(image.map_err(|error| unfit(&error))?)
+    }
+
+    /// For each rule, the classes of the text lane that it forbids.
+    #[must_use]
+    pub fn forbidden(&self, text: &TextImage) -> BTreeMap<String, Forbidden> {
+        let mut all = BTreeMap::<String, Forbidden>::new();
+        for policy in self.iter() {
+            for bank in [Bank::Policy, Bank::Entropy] {
+                for (number, row) in policy.compiled.rows(bank) {
+                    let (forbidden, rule) = (text.forbidden(row), policy.compiled.rule_of_row(bank, number));
+                    let Some(rule) = rule.filter(|_| forbidden != Forbidden::default()) else { continue };
+                    let all = all.entry(rule.id.clone()).or_default();
+                    all.enforced = all.enforced.union(forbidden.enforced);
+                    all.in_part = all.in_part.union(forbidden.in_part);
+                    all.conditional = all.conditional.union(forbidden.conditional);
+                }
+            }
+        }
+        all
     }
 
     /// Every policy, in the order of the members.

@@ -58,7 +58,7 @@ impl TextImage {
         if unconditional != *permit_all || conditions.sum::<u32>() != 1 {
             return Forbidden { conditional: classes, ..Forbidden::default() };
         }
-        let whole = self.compiled.classes.iter().filter(|class| matches!(class.sight(), Sight::Whole(_)));
+        let whole = self.compiled.classes.iter().filter(|class| class.is_whole());
         let whole = whole.map(|class| class.id).collect::<ClassSet>().0;
         Forbidden {
             enforced: ClassSet(classes.0 & whole),

@@ -13,8 +13,8 @@ pub(super) const fn meaning(status: Status) -> &'static str {
 /// Words of the report about false descriptions of texts; `text_lane`: the card read the texts.
 pub(super) const fn false_descriptions(text_lane: bool) -> &'static str {
     if text_lane {
-        "the host could not hide the classes in the card's tables, which `policy explain --lane` names; a replay detects \
-         all other false descriptions of texts"
+        "the host could not hide the classes in the card's tables, in the spellings that these tables hold; \
+         `policy explain --lane` names both, and a replay detects all other false descriptions of texts"
     } else {
         "a replay detects false descriptions of texts; nothing prevented them"
     }
