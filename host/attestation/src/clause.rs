@@ -26,6 +26,8 @@ pub enum Topic {
 #[derive(Clone, Debug, Deserialize)]
 pub struct Entry {
     pub name: String,
+    /// To whom the clause applies, and from which day on, for the documentation.
+    pub applies: String,
     pub topics: Vec<Topic>,
     /// What the project provides, for the documentation.
     pub provided: String,

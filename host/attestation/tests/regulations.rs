@@ -15,8 +15,9 @@ fn list() -> String {
     let mut list = String::new();
     for clause in clauses() {
         list.push_str(&format!("\n**{}**\n\n", clause.name));
-        for item in [format!("We provide: {}", clause.provided), format!("The operator must add: {}", clause.operator)]
-        {
+        let items =
+            [("Applies", clause.applies), ("We provide", clause.provided), ("The operator must add", clause.operator)];
+        for item in items.map(|(what, text)| format!("{what}: {text}")) {
             let mut line = "-".to_owned();
             for word in item.split_whitespace() {
                 if line.chars().count() + 1 + word.chars().count() > COLUMNS {
