@@ -41,7 +41,7 @@ pub(crate) const EXAMPLES: &[Example] = &[
     ("prefilter rules explain", &["prefilter rules explain IMP-OVERRIDE"]),
     ("prefilter evaluator", &["prefilter evaluator form"]),
     ("gated", &["gated --socket /run/portcullis/gate --policy policies/pii --bundle bundle"]),
-    ("anchors build", &["anchors build facts.csv --output facts.sqlite"]),
+    ("anchors build", &["anchors build facts.jsonl --output facts.sqlite"]),
     ("anchors info", &["anchors info facts.sqlite"]),
     ("lineage show", &["lineage show run.ledger", "lineage show run.ledger --id letter-7"]),
     ("lineage export", &["lineage export run.ledger --format csv > determinations.csv"]),

@@ -85,6 +85,8 @@ struct Outcome {
     self_issued: bool,
     certificate_time_checked: bool,
     simulated: bool,
+    /// The file ends with a line break that the admitted text does not have.
+    extra_line_break: bool,
 }
 
 impl Outcome {
@@ -93,6 +95,7 @@ impl Outcome {
             "status": self.standing, "exit_code": self.exit_code, "serial": receipt.serial, "lane": receipt.lane,
             "index": receipt.index, "card": self.card, "design_id": self.design_id, "issuer": self.issuer,
             "self_issued": self.self_issued, "certificate_time_checked": self.certificate_time_checked, "simulated": self.simulated,
+            "extra_line_break": self.extra_line_break,
         })
     }
 }
@@ -102,10 +105,17 @@ fn check_files(args: &CheckArgs) -> anyhow::Result<(Receipt, Outcome)> {
     let proof = ReceiptProof::parse(&read(&args.proof)?)?;
     let receipt = Receipt::parse(&read(&args.receipt)?)
         .map_err(|error| ReceiptError::Malformed(format!("the receipt: {error}")))?;
-    let checked = proof.check(&receipt, &read(&args.text)?, &trust, options)?;
+    let text = read(&args.text)?;
+    // Editors end a file with a line break, which is not a part of the released text.
+    let without = text.strip_suffix(b"\r\n").or_else(|| text.strip_suffix(b"\n"));
+    let check = |text: &[u8]| proof.check(&receipt, text, &trust, options);
+    let (checked, extra_line_break) = match (check(&text), without) {
+        (Err(ReceiptError::OtherText), Some(without)) => (check(without)?, true),
+        (checked, _) => (checked?, false),
+    };
     let issuer = checked.issuer;
     let self_issued = issuer.claimed == SELF_ISSUER;
-    let warned = self_issued || options.at.is_none() || checked.standing == Standing::NotJudged;
+    let warned = self_issued || options.at.is_none() || checked.standing == Standing::NotJudged || extra_line_break;
     let result = Outcome {
         standing: checked.standing,
         exit_code: if checked.simulated {
@@ -121,6 +131,7 @@ fn check_files(args: &CheckArgs) -> anyhow::Result<(Receipt, Outcome)> {
         self_issued,
         certificate_time_checked: options.at.is_some(),
         simulated: checked.simulated,
+        extra_line_break,
     };
     Ok((receipt, result))
 }
@@ -134,6 +145,9 @@ fn show(receipt: &Receipt, result: &Outcome) {
             say(format_args!("not judged: {record} ends its stream"));
             say("text      formatting after the last span; the card logged its commitment, and no rule looked at it");
         }
+    }
+    if result.extra_line_break {
+        say("text      the file without the line break at its end; the admitted text has none there");
     }
     say(format_args!("card      {} (design {})", printable(&result.card), result.design_id));
     if result.self_issued {

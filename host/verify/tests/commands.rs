@@ -247,10 +247,14 @@ fn what_holds_no_bundle_is_named() {
     let files = scene.world.honest().files();
     fs::create_dir(scene.path("empty")).unwrap();
     fs::write(scene.path("file"), "no bundle").unwrap();
+    fs::write(scene.path("b.tgz"), b"\x1f\x8b\x08\0rest").unwrap();
+    fs::write(scene.path("b.zip"), b"PK\x03\x04rest").unwrap();
     for (name, message) in [
         ("nowhere", "No such file or directory"),
         ("empty", "the folder is empty"),
         ("file", "neither a folder nor a tar archive"),
+        ("b.tgz", "a gzip file: unpack it first"),
+        ("b.zip", "a zip file: unpack it first"),
     ] {
         let output = scene.run("verify", &[text(&scene.path(name))]);
         assert_code(&output, 1);
@@ -292,8 +296,15 @@ fn receipts() {
     let args = [text(&proof), "--receipt", text(&receipt), "--text", text(&span), "--at", &at];
     assert!(assert_code(&scene.run("check-receipt", &args), 0).contains("admitted"));
     assert!(assert_code(&scene.run("check-receipt", &args[..5]), 5).contains("--at"));
-    fs::write(&span, "The dose is 50 mg.").unwrap();
-    assert_code(&scene.run("check-receipt", &args), 3);
+    // The line break that an editor adds is not an accusation; any other difference is.
+    for end in ["\n", "\r\n"] {
+        fs::write(&span, format!("The dose is 5 mg.{end}")).unwrap();
+        assert!(assert_code(&scene.run("check-receipt", &args), 5).contains("without the line break at its end"));
+    }
+    for other in ["The dose is 5 mg.\n\n", "The dose is 50 mg.\n", "The dose is 50 mg."] {
+        fs::write(&span, other).unwrap();
+        assert_code(&scene.run("check-receipt", &args), 3);
+    }
     fs::write(&receipt, "{}").unwrap();
     assert_code(&scene.run("check-receipt", &args), 3);
     fs::write(&proof, "{").unwrap();

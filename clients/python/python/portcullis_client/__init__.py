@@ -5,9 +5,10 @@ Any client that is built over httpx2 takes the transport, the official ones of O
     import httpx2, openai
     from portcullis_client import CheckingTransport, Expectations
 
-    expected = Expectations("trust", constants=["I cannot say that."])
+    expected = Expectations("trust", constants=["\\n[This answer was ended by policy.]"])
     client = openai.OpenAI(
         base_url="http://127.0.0.1:8080/v1",
+        api_key="any",
         http_client=httpx2.Client(transport=CheckingTransport(expected)),
     )
 

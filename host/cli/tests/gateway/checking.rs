@@ -77,6 +77,43 @@ fn a_python_client_shows_only_what_is_proven() {
     gateway.end();
 }
 
+/// The program on the page runs as printed, against a gateway that is started as in the tutorial. The same client
+/// accepts an answer that the policy ended.
+#[test]
+fn the_program_on_the_page_of_checking_clients_works() {
+    let Some(environment) = kit() else { return };
+    let page = std::fs::read_to_string(root().join("docs/how-to/checking-clients.md")).unwrap();
+    let block = |kind| crate::tutorial::block_after(&page, "## Python", kind);
+    let (folder, upstream) = (tempfile::tempdir().unwrap(), upstream());
+    std::fs::create_dir(folder.path().join("target")).unwrap();
+    let built = Path::new(env!("CARGO_BIN_EXE_portcullis")).parent().unwrap();
+    std::os::unix::fs::symlink(built, folder.path().join("target/debug")).unwrap();
+    let mut shell = Command::new("sh");
+    shell.args(["-eu", "-c", block("sh")]).current_dir(folder.path());
+    assert!(shell.status().unwrap().success());
+    let mut serve = Command::new(env!("CARGO_BIN_EXE_portcullis"));
+    serve.args(["serve", "--policy", "policies/pii", "--listen", "127.0.0.1:0", "--upstream"]);
+    serve.arg(format!("http://{}/v1", upstream.address)).arg("--bundles").arg(folder.path().join("bundles"));
+    serve.current_dir(root()).stderr(Stdio::null());
+    let (gateway, line) = Process::start(&mut serve);
+    let base = line.strip_prefix("listening on ").unwrap();
+    let program = block("python");
+    assert!(program.contains("\"http://127.0.0.1:8080/v1\""), "{program}");
+    let refused = "\nquestion = [{\"role\": \"user\", \"content\": \"mail\"}]\n\
+                   answer = client.chat.completions.create(model=\"small\", messages=question)\n\
+                   print(answer.choices[0].finish_reason, answer.choices[0].message.content)\n";
+    let mut client = python(&environment);
+    client.arg("-c").arg(program.replace("http://127.0.0.1:8080/v1", base) + refused).current_dir(folder.path());
+    client.env("PYTHONPATH", package(&folder.path().join("python"))).stdin(Stdio::null());
+    let out = client.output().unwrap();
+    let said = String::from_utf8(out.stdout).unwrap();
+    assert!(out.status.success(), "{said}\n{}", String::from_utf8_lossy(&out.stderr));
+    assert!(said.starts_with("Birds sing. Ships sail. Bells ring."), "{said}");
+    assert!(said.contains(block("text")), "{said}");
+    assert!(said.contains("content_filter Birds sing. Write to\n[This answer was ended by policy.]"), "{said}");
+    gateway.end();
+}
+
 fn copy(from: &Path, to: &Path) {
     std::fs::create_dir_all(to).unwrap();
     for entry in std::fs::read_dir(from).unwrap() {

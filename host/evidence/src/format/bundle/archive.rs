@@ -100,6 +100,18 @@ struct Header {
     kind: u8,
 }
 
+/// The kind of a compressed file that begins with these bytes.
+fn compressed(start: &[u8]) -> Option<&'static str> {
+    const KINDS: [(&[u8], &str); 5] = [
+        (b"\x1f\x8b", "gzip"),
+        (b"PK\x03\x04", "zip"),
+        (b"\xfd7zXZ\0", "xz"),
+        (b"\x28\xb5\x2f\xfd", "zstd"),
+        (b"BZh", "bzip2"),
+    ];
+    KINDS.iter().find(|(magic, _)| start.starts_with(magic)).map(|(_, kind)| *kind)
+}
+
 impl Header {
     /// Reads the next header; `None` at the block of zeros that ends an archive.
     fn read(from: &mut impl Read, shown: &str, at: u64, path: &Path) -> Result<Option<Self>, BundleError> {
@@ -108,7 +120,10 @@ impl Header {
         let read = from.read_exact(&mut block);
         let is_header = read.is_ok() && block.get(257..262) == Some(b"ustar");
         if at == 0 && !is_header {
-            let what = "it is neither a folder nor a tar archive".to_owned();
+            let what = match compressed(&block) {
+                Some(kind) => format!("it is a {kind} file: unpack it first"),
+                None => "it is neither a folder nor a tar archive".to_owned(),
+            };
             return Err(BundleError::Nothing { path: path.to_owned(), what });
         }
         match read {
