@@ -43,6 +43,11 @@ pub(crate) struct Args {
 #[derive(Subcommand)]
 enum Command {
     /// Measure recall and false positives on labelled rows, with Wilson intervals.
+    ///
+    /// A row is one line of JSON: `{"id": "1", "text": "Hello.", "label": "benign"}`. The labels `attack` and
+    /// `jailbreak` count for recall, `benign` and `control` for false positives, any other label for neither. A row
+    /// without a label is an error, unless `--label` gives its label. `lang` or `variant` names the part of the set to
+    /// which a row belongs.
     Eval(eval::Args),
     /// Look at the rules.
     #[command(subcommand)]

@@ -7,12 +7,6 @@ use portcullis_prefilter::evaluation::{Counts, Evaluation, LABELS, Row, Share, j
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Measure recall and false positives on labelled rows.
-///
-/// A row is one line of JSON: `{"id": "1", "text": "…", "label": "attack"}`. The labels `attack` and `jailbreak` count
-/// for recall, `benign` and `control` for false positives, and any other label for neither. A row without a label is
-/// an error, unless `--label` gives its label. `"variant"` or `"lang"` names the part of the set to which the row
-/// belongs. Intervals are Wilson's, at 95 %.
 #[derive(clap::Args)]
 pub(super) struct Args {
     /// Files of rows; a row may have `output` instead of `text`. A file whose name ends in .txt has one harmless row
