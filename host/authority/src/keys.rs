@@ -5,15 +5,16 @@ mod program;
 
 pub use program::Program;
 
-use std::fs::{File, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::{Read, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use ed25519_dalek::pkcs8::spki::der::pem::LineEnding;
 use ed25519_dalek::pkcs8::{DecodePrivateKey, EncodePrivateKey, EncodePublicKey};
 use ed25519_dalek::{Signature, SigningKey, VerifyingKey};
 use portcullis_evidence::signing::{SigningError, StatementKey};
+use portcullis_settings::secret::{self, SecretError};
 
 /// Largest key file in bytes.
 const MAX_BYTES: u64 = 4096;
@@ -22,8 +23,8 @@ const MAX_BYTES: u64 = 4096;
 pub enum KeyError {
     #[error("`{0}`: {1}")]
     Io(PathBuf, std::io::Error),
-    #[error("`{0}` has mode {1:o}; a private key must be of mode 600")]
-    Mode(PathBuf, u32),
+    #[error(transparent)]
+    Secret(#[from] SecretError),
     #[error("`{0}` is not an Ed25519 private key in PEM")]
     Format(PathBuf),
     #[error("the key cannot be encoded")]
@@ -72,9 +73,16 @@ impl Key {
         }
     }
 
-    /// Like [`Key::open`]; makes the key if it is a file that is not there.
-    pub fn open_or_make(place: &Path) -> Result<Self, KeyError> {
-        if Self::program(place).is_some() || place.exists() { Self::open(place) } else { Ok(generate(place)?.into()) }
+    /// Runs `work` with the key at `place`, as [`Key::open`]; makes the key if it is a file that is not there, as
+    /// [`with_new`].
+    pub fn open_or_make<T, E: From<KeyError>>(
+        place: &Path,
+        work: impl FnOnce(Self) -> Result<T, E>,
+    ) -> Result<T, E> {
+        match Self::program(place).is_some() || place.exists() {
+            true => work(Self::open(place)?),
+            false => with_new(place, |key| work(key.into())),
+        }
     }
 
     /// The path of the program if `place` names one.
@@ -98,15 +106,24 @@ pub fn generate(path: &Path) -> Result<SigningKey, KeyError> {
     Ok(key)
 }
 
-/// Reads a key. Errors: a file that users other than its owner can access, or that is not an Ed25519 key.
+/// Runs `work` with a new key in a new file. If `work` fails, the file is removed: nothing has used the key, and the
+/// corrected command can make it. Errors: as [`generate`], or those of `work`.
+pub fn with_new<T, E: From<KeyError>>(
+    path: &Path,
+    work: impl FnOnce(SigningKey) -> Result<T, E>,
+) -> Result<T, E> {
+    let worked = work(generate(path)?);
+    if worked.is_err() {
+        // The error of the work says more than one of this.
+        let _ = std::fs::remove_file(path);
+    }
+    worked
+}
+
+/// Reads a key. Errors: a file that several users can read ([`secret::open`]), or that is not an Ed25519 key.
 pub fn load(path: &Path) -> Result<SigningKey, KeyError> {
     let io = |error| KeyError::Io(path.to_owned(), error);
-    let file = File::open(path).map_err(io)?;
-    // Check the mode of the open file: the path may name another file by now.
-    let mode = file.metadata().map_err(io)?.mode() & 0o7777;
-    if mode & 0o177 != 0 {
-        return Err(KeyError::Mode(path.to_owned(), mode));
-    }
+    let file = secret::open(path)?;
     let mut pem = String::new();
     file.take(MAX_BYTES).read_to_string(&mut pem).map_err(io)?;
     SigningKey::from_pkcs8_pem(pem.trim_end()).map_err(|_| KeyError::Format(path.to_owned()))
@@ -119,7 +136,7 @@ pub fn public_pem(key: &VerifyingKey) -> Result<String, KeyError> {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
     use super::*;
 
@@ -134,7 +151,8 @@ mod tests {
         assert_eq!(load(&path).unwrap().to_bytes(), key.to_bytes());
         for mode in [0o640, 0o604, 0o660, 0o700] {
             std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
-            assert!(matches!(load(&path), Err(KeyError::Mode(_, found)) if found == mode), "{mode:o}");
+            let refused = load(&path);
+            assert!(matches!(refused, Err(KeyError::Secret(SecretError::Exposed { mode: found, .. })) if found == mode));
         }
     }
 
@@ -149,6 +167,6 @@ mod tests {
             std::fs::write(&path, wrong).unwrap();
             assert!(matches!(load(&path), Err(KeyError::Format(_))));
         }
-        assert!(matches!(load(&dir.path().join("none")), Err(KeyError::Io(..))));
+        assert!(matches!(load(&dir.path().join("none")), Err(KeyError::Secret(SecretError::Read { .. }))));
     }
 }

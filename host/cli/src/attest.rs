@@ -122,7 +122,7 @@ fn make(args: &Args) -> Result<u8, Failure> {
         return Err(anyhow!("the statement needs a new folder, not `{}`", output.display()).into());
     }
     // A key that cannot be read is found before the work.
-    let known = if args.new_key { None } else { Some(own_key(key, false, "attester")?) };
+    let known = if args.new_key { None } else { Some(own_key(key, "attester")?) };
     if let Some(public) = args.public.as_deref().filter(|public| public.exists()) {
         return Err(anyhow!("the public key needs a new file, not `{}`", public.display()).into());
     }
@@ -130,18 +130,11 @@ fn make(args: &Args) -> Result<u8, Failure> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
     let (dated, sample) = (Day::of(now).map_err(anyhow::Error::from)?, args.sample.unwrap_or(SAMPLE));
     let statement = look(args, &Question { by, program: program(), period, dated, sample, seed: None })?;
-    let key = known.map_or_else(|| own_key(key, true, "attester"), Ok)?;
     let bytes = json_pretty(&statement)? + "\n";
-    let signature = sign(bytes.as_bytes(), &key).map_err(anyhow::Error::from)?;
-    fs::create_dir(output).with_context(|| format!("cannot make `{}`", output.display()))?;
-
-    let digest = Hex(Sha256::digest(&bytes).into());
-    write_new(&output.join(STATEMENT), bytes.as_bytes())?;
-    write_new(&output.join(SIGNATURE), &signature)?;
-    write_new(&output.join(PAGE), page(&statement, &digest).as_bytes())?;
-    if let Some(public) = &args.public {
-        let pem = keys::public_pem(&key.verifying_key()).map_err(anyhow::Error::from)?;
-        write_new(public, pem.as_bytes())?;
+    let public = args.public.as_deref();
+    match known {
+        Some(key) => write_statement(&statement, &bytes, &key, output, public)?,
+        None => keys::with_new(key, |key| write_statement(&statement, &bytes, &key.into(), output, public))?,
     }
     if args.json {
         outln!("{}", bytes.trim_end());
@@ -150,6 +143,30 @@ fn make(args: &Args) -> Result<u8, Failure> {
         outln!("wrote {}, {SIGNATURE} and {PAGE}", output.join(STATEMENT).display());
     }
     Ok(statement.exit_code)
+}
+
+/// Signs a statement, and writes it into a new folder, which is removed if this fails.
+fn write_statement(
+    statement: &Statement,
+    bytes: &str,
+    key: &keys::Key,
+    output: &Path,
+    public: Option<&Path>,
+) -> anyhow::Result<()> {
+    let signature = sign(bytes.as_bytes(), key)?;
+    let pem = keys::public_pem(&key.verifying_key())?;
+    let digest = Hex(Sha256::digest(bytes).into());
+    fs::create_dir(output).with_context(|| format!("cannot make `{}`", output.display()))?;
+    let write = || {
+        write_new(&output.join(STATEMENT), bytes.as_bytes())?;
+        write_new(&output.join(SIGNATURE), &signature)?;
+        write_new(&output.join(PAGE), page(statement, &digest).as_bytes())?;
+        public.map_or(Ok(()), |public| write_new(public, pem.as_bytes()))
+    };
+    write().inspect_err(|_| {
+        // The error says more than a failure of this.
+        let _ = fs::remove_dir_all(output);
+    })
 }
 
 /// The fields of a statement from which it can be made again.

@@ -19,6 +19,7 @@ use portcullis_evidence::note::LogKey;
 use portcullis_evidence::public_log::LogPolicy;
 use portcullis_evidence::signing::StatementKey;
 use portcullis_evidence::ticket::{Chain, issuer_key};
+use portcullis_settings::secret::SecretError;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -296,19 +297,14 @@ pub(crate) fn digits<const N: usize>(what: &str, text: &str) -> anyhow::Result<[
     hex::decode(text).ok_or_else(|| anyhow!("the {what} is {} hexadecimal digits, not `{text}`", 2 * N))
 }
 
-/// Opens the key at a path or behind a program; makes a file that is not there.
-pub(crate) fn key(place: &Path) -> anyhow::Result<Key> {
-    Ok(Key::open_or_make(place)?)
-}
-
-/// Reads the key of an `owner`, such as an approver. It is created only on request, so that a mistyped path does not
-/// create a new owner.
-pub(crate) fn own_key(path: &Path, new: bool, owner: &str) -> anyhow::Result<Key> {
-    if new {
-        return Ok(keys::generate(path)?.into());
-    }
+/// Reads the key of an `owner`, such as an approver. It is never made here, so that a mistyped path does not create a
+/// new owner.
+pub(crate) fn own_key(path: &Path, owner: &str) -> anyhow::Result<Key> {
     Key::open(path).map_err(|error| {
-        let is_missing = matches!(&error, KeyError::Io(_, error) if error.kind() == std::io::ErrorKind::NotFound);
+        let is_missing = match &error {
+            KeyError::Secret(SecretError::Read { source, .. }) => source.kind() == std::io::ErrorKind::NotFound,
+            _ => false,
+        };
         anyhow::Error::from(error).context(match is_missing {
             true => format!("`--new-key` makes a key for a new {owner}"),
             false => format!("the {owner}'s key"),
@@ -326,9 +322,10 @@ pub(crate) fn ca(command: &Ca) -> Result<u8, Failure> {
 
 fn run_ca(command: &Ca) -> anyhow::Result<u8> {
     let pem = match command {
-        Ca::Root { key, subject, days: validity, simulated } => {
-            CertificateAuthority::root(keys::generate(key)?, subject, days(*validity), *simulated)?.certificate_pem()?
-        }
+        Ca::Root { key, subject, days: validity, simulated } => keys::with_new(key, |key| {
+            let root = CertificateAuthority::root(key, subject, days(*validity), *simulated)?;
+            anyhow::Ok(root.certificate_pem()?)
+        })?,
         Ca::Simulation => ca::simulation()?.certificate_pem()?,
         Ca::Device { key, certificate, public_key, design_id, class, supervised, subject, days: validity } => {
             let class = match class {
@@ -354,9 +351,11 @@ fn run_ca(command: &Ca) -> anyhow::Result<u8> {
 
 impl IssuerArgs {
     pub(crate) fn open(&self) -> anyhow::Result<Issuer> {
-        let mut issuer = Issuer::open(&self.store, key(&self.key)?, &self.name)?;
+        let log_policy = self.log_policy.as_deref().map(log_policy).transpose()?;
+        let mut issuer =
+            Key::open_or_make(&self.key, |key| anyhow::Ok(Issuer::open(&self.store, key, &self.name)?))?;
         if let Some(folder) = &self.public_log {
-            issuer.publish(folder, self.log_policy.as_deref().map(log_policy).transpose()?)?;
+            issuer.publish(folder, log_policy)?;
         }
         Ok(issuer)
     }
@@ -439,7 +438,9 @@ fn run_ticket(command: &Ticket) -> anyhow::Result<u8> {
             }
         }
         Ticket::Key { issuer } => {
-            outln!("{}", keys::public_pem(&key(&issuer.key)?.verifying_key())?.trim_end());
+            let public =
+                Key::open_or_make(&issuer.key, |key| anyhow::Ok(keys::public_pem(&key.verifying_key())?))?;
+            outln!("{}", public.trim_end());
         }
     }
     Ok(SUCCESS)
@@ -473,7 +474,10 @@ impl WitnessArgs {
         };
         let issuers = self.issuer.iter().map(issuer).collect::<anyhow::Result<_>>()?;
         let logs = self.log.iter().map(|key| LogKey::parse(key)).collect::<Result<_, _>>()?;
-        Ok(Witness::open(&self.store, key(&self.key)?, &self.name, issuers)?.cosigner_of(logs)?)
+        let witness = Key::open_or_make(&self.key, |key| {
+            anyhow::Ok(Witness::open(&self.store, key, &self.name, issuers)?)
+        })?;
+        Ok(witness.cosigner_of(logs)?)
     }
 }
 

@@ -1,6 +1,8 @@
 //! Exit codes, and the printing of failures.
 
 use portcullis_policy::PolicyError;
+use portcullis_report::escape::printable;
+use portcullis_settings::TomlProblem;
 use portcullis_verify::console::{self, describe, stderr_terminal, warn};
 
 pub(crate) const SUCCESS: u8 = 0;
@@ -28,7 +30,10 @@ impl Failure {
                 let terminal = stderr_terminal();
                 warn(error.render_in(terminal.colour, terminal.columns));
             }
-            Self::Other(error) => console::error(describe(&error)),
+            Self::Other(error) => match toml_problem(&error) {
+                Some(problem) => console::error(problem.render().lines().map(printable).collect::<Vec<_>>().join("\n")),
+                None => console::error(describe(&error)),
+            },
             Self::Card(error) => {
                 console::problem("fault", format_args!("{}\nnothing further was released", describe(&error)));
                 return FAULT;
@@ -36,6 +41,11 @@ impl Failure {
         }
         ERROR
     }
+}
+
+/// The error of a file of settings that is the cause of this error.
+fn toml_problem(error: &anyhow::Error) -> Option<&TomlProblem> {
+    error.chain().find_map(|cause| cause.downcast_ref::<Box<TomlProblem>>()).map(|problem| &**problem)
 }
 
 impl std::fmt::Display for Failure {

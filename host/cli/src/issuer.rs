@@ -3,7 +3,6 @@
 use crate::authority::IssuerArgs;
 use crate::failure::{Failure, SUCCESS};
 use crate::intake::Stop;
-use anyhow::Context;
 use portcullis_issuer::config::Config;
 use portcullis_issuer::serve;
 use std::net::SocketAddr;
@@ -41,9 +40,7 @@ pub(crate) enum Command {
 pub(crate) fn run(command: &Command) -> Result<u8, Failure> {
     let Command::Serve { issuer, config, listen } = command;
     let stop = Stop::on_signals()?;
-    let shown = config.display();
-    let text = std::fs::read_to_string(config).with_context(|| format!("cannot read `{shown}`"))?;
-    let mut config = Config::parse(&text).with_context(|| format!("the configuration `{shown}`"))?;
+    let mut config = Config::read(config).map_err(anyhow::Error::from)?;
     config.listen = listen.unwrap_or(config.listen);
     portcullis_gateway::logs::to_stderr();
     let stopped = async move {

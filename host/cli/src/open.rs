@@ -200,9 +200,7 @@ pub(crate) fn policy(dir: &Path, member: &MemberArg, text_lane: TextLaneArg) -> 
 /// Reads an agent's profile; without a file, an empty one.
 pub(crate) fn profile(file: Option<&Path>) -> anyhow::Result<Profile> {
     let Some(file) = file else { return Ok(Profile::default()) };
-    let text =
-        std::fs::read_to_string(file).with_context(|| format!("cannot read the profile `{}`", file.display()))?;
-    toml::from_str(&text).with_context(|| format!("the profile `{}`", file.display()))
+    Ok(portcullis_settings::read(file)?)
 }
 
 pub(crate) fn anchors(files: &[PathBuf], mapper: &Mapper) -> Result<Anchors, Failure> {

@@ -114,7 +114,8 @@ struct AdmittedCall<'a> {
 
 impl Output {
     pub(crate) fn new(json: bool, file: Option<&Path>, shape: Shape) -> Result<Self, Failure> {
-        let admitted = file.map(File::create).transpose()?.map(|f| (BufWriter::new(f), shape));
+        let create = |path: &Path| File::create(path).with_context(|| format!("cannot write `{}`", path.display()));
+        let admitted = file.map(create).transpose()?.map(|f| (BufWriter::new(f), shape));
         let stdout = BufWriter::new(Stdout);
         Ok(Self { stdout, terminal: stdout_terminal(), json, admitted, streams: BTreeMap::new(), next: 0 })
     }

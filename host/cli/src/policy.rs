@@ -9,6 +9,7 @@ use crate::output::{digest, digests};
 use crate::trial;
 use anyhow::{Context, anyhow};
 use portcullis_card::{Session, SessionConfig};
+use portcullis_authority::keys::{self, Key};
 use portcullis_evidence::approval::Approval;
 use portcullis_evidence::signing::StatementKey;
 use portcullis_gate::{Governor, Policy, SaltKey, Settings, banks_on_card, judge_text};
@@ -199,8 +200,14 @@ pub(crate) fn run(command: &Command) -> Result<u8, Failure> {
                 return Err(anyhow!("the name of an approver is one line of 1 to {NAME_CHARS} characters").into());
             }
             let policies = text_lane.load(dir)?;
-            let key = authority::own_key(key, *new_key, "approver")?;
-            approve(&policies, &key, name, output, public.as_deref())
+            let approve = |key: Key| approve(&policies, &key, name, output, public.as_deref());
+            match new_key {
+                true => keys::with_new(key, |key| approve(key.into()))?,
+                false => approve(authority::own_key(key, "approver")?)?,
+            }
+            let digests = digests(&digest(&policies.digest()), &digest(&policies.image().digest()));
+            outln!("{name} approves\n{digests}");
+            Ok(SUCCESS)
         }
         Command::Digest { dir, text_lane } => {
             let policies = text_lane.load(dir)?;
@@ -216,20 +223,19 @@ fn approve(
     name: &str,
     output: &Path,
     public: Option<&Path>,
-) -> Result<u8, Failure> {
+) -> anyhow::Result<()> {
     let create = |path: &Path, bytes: &[u8]| -> anyhow::Result<()> {
         let mut file = std::fs::File::create_new(path)
             .with_context(|| format!("an approval needs new files, not `{}`", path.display()))?;
         Ok(file.write_all(bytes)?)
     };
-    let image = policies.image().digest();
-    create(output, &Approval::sign(image, name, key).map_err(anyhow::Error::from)?)?;
-    if let Some(public) = public {
-        let pem = portcullis_authority::keys::public_pem(&key.verifying_key()).map_err(anyhow::Error::from)?;
-        create(public, pem.as_bytes())?;
-    }
-    outln!("{name} approves\n{}", digests(&digest(&policies.digest()), &digest(&image)));
-    Ok(SUCCESS)
+    let approval = Approval::sign(policies.image().digest(), name, key)?;
+    let pem = keys::public_pem(&key.verifying_key())?;
+    create(output, &approval)?;
+    public.map_or(Ok(()), |public| create(public, pem.as_bytes())).inspect_err(|_| {
+        // The error says more than a failure of this.
+        let _ = std::fs::remove_file(output);
+    })
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {

@@ -116,7 +116,7 @@ impl JudgeArgs {
     fn over(&self, policy: FilterPolicy) -> Result<FilterPolicy, Failure> {
         let Some(file) = &self.policy else { return Ok(policy) };
         let text = std::fs::read_to_string(file).with_context(|| format!("cannot read `{}`", file.display()))?;
-        Ok(policy.with_file(&text).with_context(|| format!("`{}`", file.display()))?)
+        Ok(policy.with_file(&file.display().to_string(), &text).map_err(anyhow::Error::from)?)
     }
 
     fn filter(&self) -> Result<Prefilter, Failure> {

@@ -4,6 +4,7 @@ use crate::failure::{Failure, SUCCESS};
 use crate::open::{self, CardArgs, CardsArgs, MemberArg, TextLaneArg};
 use crate::recording::RecordingArgs;
 use anyhow::{Context, anyhow};
+use clap::error::ErrorKind;
 use portcullis_card::SessionConfig;
 use portcullis_core::hex::Hex;
 use portcullis_core::state::Profile;
@@ -12,9 +13,9 @@ use portcullis_gate::{Governor, Policy, SaltKey, Settings};
 use portcullis_gateway::config::{
     AnswerMode, CardSettings, Config, Evidence, Limits, Model, Release, Rotation, Traces, UpstreamKind,
 };
-use portcullis_gateway::session::{Opener, SessionFailure, SessionParts, Sessions};
+use portcullis_gateway::session::{Opener, SessionFailure, SessionParts, Sessions, needed_validity};
 use portcullis_gateway::{ServeError, serve};
-use portcullis_recorder::{IssuerAccess, TicketSource, next_ticket};
+use portcullis_recorder::{IssuerAccess, TicketFolder, TicketSource};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 use std::net::SocketAddr;
@@ -51,7 +52,7 @@ const LOOK: Duration = Duration::from_millis(20);
     -d '{\"model\": \"any\", \"messages\": [{\"role\": \"user\", \"content\": \"Hello\"}]}'")]
 pub(crate) struct Args {
     /// Configuration (TOML). Flags override it.
-    #[arg(long, value_name = "FILE", required_unless_present = "policy")]
+    #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// Folder of the policy package.
     #[arg(long, value_name = "DIR")]
@@ -60,7 +61,7 @@ pub(crate) struct Args {
     member: MemberArg,
     /// Base of a model server's paths, such as `http://127.0.0.1:18080/v1`: every model that a client names is asked
     /// there.
-    #[arg(long, value_name = "URL", required_unless_present = "config")]
+    #[arg(long, value_name = "URL")]
     upstream: Option<String>,
     /// API of the server of `--upstream`.
     #[arg(long, default_value = "openai", requires = "upstream")]
@@ -133,7 +134,26 @@ enum ModeArg {
     Observed,
 }
 
+/// Ends the process with a usage error if neither a configuration nor its minimum in flags is given.
+fn require_settings(args: &Args) {
+    if args.config.is_some() || (args.policy.is_some() && args.upstream.is_some()) {
+        return;
+    }
+    let missing = match (&args.policy, &args.upstream) {
+        (Some(_), None) => "`--upstream URL` is missing: ",
+        (None, Some(_)) => "`--policy DIR` is missing: ",
+        _ => "",
+    };
+    let mut command = crate::command();
+    command.build();
+    if let Some(serve) = command.find_subcommand_mut("serve") {
+        let why = format!("{missing}give `--config FILE`, or `--policy DIR` and `--upstream URL`");
+        serve.error(ErrorKind::MissingRequiredArgument, why).exit();
+    }
+}
+
 pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
+    require_settings(args);
     let config = config(args)?;
     config.check().map_err(anyhow::Error::from)?;
     let (stop, rotate) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
@@ -144,8 +164,8 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     flag::register(SIGHUP, Arc::clone(&rotate))?;
     portcullis_gateway::logs::to_stderr();
     let governed = Arc::new(Mutex::new(Arc::new(load(&config, args.text_lane)?)));
-    let openers = openers(args, &config, &governed)?;
-    let sessions = Sessions::start(openers, &config.rotation, &config.evidence)?;
+    let openers = openers(args, &config, &governed, &stop)?;
+    let sessions = Sessions::new(openers, &config.rotation, &config.evidence);
     let rotation = sessions.rotation(Duration::from_millis(config.rotation.drain_ms));
     let (files, text_lane) = (config.clone(), args.text_lane);
     let signals = async move {
@@ -183,10 +203,7 @@ fn config(args: &Args) -> Result<Config, Failure> {
         .into());
     }
     let mut config = match &args.config {
-        Some(file) => {
-            let text = std::fs::read_to_string(file).with_context(|| format!("cannot read `{}`", file.display()))?;
-            Config::parse(&text).with_context(|| format!("the configuration `{}`", file.display()))?
-        }
+        Some(file) => Config::read(file).map_err(anyhow::Error::from)?,
         None => Config {
             listen: SocketAddr::from(([127, 0, 0, 1], 8080)),
             tls: None,
@@ -299,7 +316,12 @@ fn load(config: &Config, text_lane: TextLaneArg) -> Result<Vec<Governed>, Failur
 }
 
 /// For each card, an opener that uses the current policies and settings for each new session.
-fn openers(args: &Args, config: &Config, governed: &Arc<Mutex<Arc<Vec<Governed>>>>) -> Result<Vec<Opener>, Failure> {
+fn openers(
+    args: &Args,
+    config: &Config,
+    governed: &Arc<Mutex<Arc<Vec<Governed>>>>,
+    stop: &Arc<AtomicBool>,
+) -> Result<Vec<Opener>, Failure> {
     let issuer = args.recording.issuer()?;
     let single = config.cards.len() == 1;
     let opener = |(place, card): (usize, &CardSettings)| {
@@ -322,9 +344,14 @@ fn openers(args: &Args, config: &Config, governed: &Arc<Mutex<Arc<Vec<Governed>>
         });
         let tickets = match (&card.tickets, issuer.transpose()?) {
             (Some(_), Some(_)) => return Err(anyhow!("`--issuer` gives the tickets; leave `tickets` out").into()),
-            (Some(folder), None) => Tickets::Folder(folder.clone()),
-            (None, Some(issuer)) => Tickets::Issuer(issuer),
-            (None, None) => Tickets::SelfIssued,
+            (Some(folder), None) => TicketSource::Folder(TicketFolder {
+                path: folder.clone(),
+                within: TICKET_WAIT,
+                lasting: needed_validity(&config.rotation),
+                stop: Arc::clone(stop),
+            }),
+            (None, Some(issuer)) => TicketSource::Issuer(issuer),
+            (None, None) => TicketSource::SelfIssued,
         };
         let governed = Arc::clone(governed);
         let mut card = SessionOpener { card: args.cards.of(card.card.clone()), recording, tickets, bundles, name };
@@ -336,18 +363,11 @@ fn openers(args: &Args, config: &Config, governed: &Arc<Mutex<Arc<Vec<Governed>>
     config.cards.iter().enumerate().map(opener).collect()
 }
 
-/// Where a card's tickets come from.
-enum Tickets {
-    SelfIssued,
-    Folder(PathBuf),
-    Issuer(IssuerAccess),
-}
-
 /// Opens the sessions of a card.
 struct SessionOpener {
     card: CardArgs,
     recording: RecordingArgs,
-    tickets: Tickets,
+    tickets: TicketSource,
     /// Folder of the card's bundles.
     bundles: Option<PathBuf>,
     /// Name of the card among several cards, as the beginning of its sessions' names.
@@ -365,14 +385,7 @@ impl SessionOpener {
             Some(bundles) => {
                 let (session, folder) =
                     next_folder(bundles).map_err(|error| SessionFailure::Open(format!("{error:#}")))?;
-                let ticket = match &self.tickets {
-                    Tickets::SelfIssued => TicketSource::SelfIssued,
-                    Tickets::Folder(folder) => {
-                        TicketSource::File(next_ticket(folder, policy.compiled.image.digest(), TICKET_WAIT)?)
-                    }
-                    Tickets::Issuer(issuer) => TicketSource::Issuer(issuer.clone()),
-                };
-                let options = self.recording.options(folder, ticket, profile);
+                let options = self.recording.options(folder, self.tickets.clone(), profile);
                 let (recorder, config) = options.start(card.as_mut(), &policy.package, &policy.compiled, anchors)?;
                 (session, Some(recorder), config)
             }

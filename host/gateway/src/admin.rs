@@ -48,7 +48,7 @@ pub(crate) fn router(
     drain: Arc<Notify>,
     history: Arc<History>,
 ) -> Result<Router, ConfigError> {
-    let key = Sha256::digest(admin.key.read()?).into();
+    let key = Sha256::digest(admin.key.read_key()?).into();
     let state = Arc::new(AdminService { service, key, drain, history });
     let page = Router::new()
         .route("/ui", get(page))

@@ -3,11 +3,13 @@
 use crate::host::is_loopback;
 use portcullis_card::CardChoice;
 use portcullis_recorder::Texts;
+use portcullis_settings::secret::{self, SecretError};
+use portcullis_settings::SettingsError;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// The configuration of a gateway. Unknown keys are errors.
@@ -390,9 +392,10 @@ impl Evidence {
 /// Why a configuration is refused.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
-    /// The file is not TOML of the expected form.
-    #[error("{0}")]
-    Toml(#[from] toml::de::Error),
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+    #[error(transparent)]
+    Secret(#[from] SecretError),
     /// What is wrong, and how to correct it.
     #[error("{0}")]
     Unfit(String),
@@ -405,12 +408,20 @@ pub enum ConfigError {
 }
 
 impl Config {
-    /// Reads a configuration.
+    /// Reads the configuration in a file.
     ///
     /// # Errors
-    /// [`ConfigError`].
+    /// [`ConfigError::Settings`].
+    pub fn read(path: &Path) -> Result<Self, ConfigError> {
+        Ok(portcullis_settings::read(path)?)
+    }
+
+    /// Reads a configuration from its text; errors name the file `gateway.toml`.
+    ///
+    /// # Errors
+    /// [`ConfigError::Settings`].
     pub fn parse(text: &str) -> Result<Self, ConfigError> {
-        Ok(toml::from_str(text)?)
+        Ok(portcullis_settings::parse("gateway.toml", text)?)
     }
 
     /// Checks rules that concern more than one setting.
@@ -504,27 +515,27 @@ impl Config {
 }
 
 impl Secret {
-    /// Reads the secret.
+    /// Reads the secret: one line of visible ASCII characters, from a variable or from a file that only one user can
+    /// read.
     ///
     /// # Errors
-    /// [`ConfigError`]: the secret is missing or empty.
+    /// [`ConfigError::Secret`].
     pub fn read(&self) -> Result<String, ConfigError> {
-        let (text, place) = match self {
-            Self::File(path) => {
-                let read = std::fs::read_to_string(path);
-                let text = read.map_err(|source| ConfigError::Read { path: path.clone(), source })?;
-                (text, format!("the file `{}`", path.display()))
-            }
-            Self::Env(name) => {
-                let text = std::env::var(name);
-                let text = text.map_err(|_| ConfigError::Unfit(format!("the variable `{name}` is not set")))?;
-                (text, format!("the variable `{name}`"))
-            }
-        };
-        let text = text.trim_end_matches(['\r', '\n']);
-        if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
-            return Err(ConfigError::Unfit(format!("{place} holds no key: one line of visible ASCII characters")));
-        }
-        Ok(text.to_owned())
+        Ok(match self {
+            Self::File(path) => secret::line(path)?,
+            Self::Env(name) => secret::variable(name)?,
+        })
+    }
+
+    /// Reads a key that clients of this gateway show: like [`Secret::read`], with at least [`secret::MIN_CHARS`]
+    /// characters. Another server decides about the length of its own keys.
+    ///
+    /// # Errors
+    /// [`ConfigError::Secret`].
+    pub fn read_key(&self) -> Result<String, ConfigError> {
+        Ok(match self {
+            Self::File(path) => secret::key(path)?,
+            Self::Env(name) => secret::key_variable(name)?,
+        })
     }
 }

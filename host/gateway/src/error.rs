@@ -3,6 +3,9 @@
 
 use axum::http::StatusCode;
 
+/// Code of an error of the gate itself.
+pub(crate) const GATE_FAILED: &str = "gate_failed";
+
 /// Why a request has no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
@@ -91,7 +94,15 @@ impl ApiError {
     /// The gate failed: nothing more is released.
     #[must_use]
     pub fn gate(message: &str) -> Self {
-        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "api_error", "gate_failed", message)
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "api_error", GATE_FAILED, message)
+    }
+
+    /// The gateway ended the answer, because it is being stopped or changes its session; the client may ask again.
+    #[must_use]
+    pub fn shutting_down() -> Self {
+        let message = "the session of the gate is being shut down, and ended this answer; ask again";
+        let error = Self::new(StatusCode::SERVICE_UNAVAILABLE, "overloaded_error", "shutting_down", message);
+        Self { retry_after: Some(1), ..error }
     }
 
     /// This key got no answer of that id, or the answer is not kept any more.

@@ -7,9 +7,11 @@ use crate::routes;
 use crate::service::{Service, ServiceError};
 use crate::session::{RotationRequest, SessionFailure, Sessions};
 use crate::ui::{self, History};
+use axum::Router;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
+use portcullis_settings::secret;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use std::io;
@@ -51,17 +53,24 @@ pub enum ServeError {
 /// Serves clients until `stop` completes or the sessions of every card have ended. Calls `listening` once, with the
 /// bound address.
 ///
+/// The sessions are started last: whatever is wrong with the configuration, the keys, the certificates or the addresses
+/// ends this function before a session has used a ticket.
+///
 /// # Errors
 /// [`ServeError`].
 pub fn serve(
     config: &Config,
-    sessions: Sessions,
+    mut sessions: Sessions,
     stop: impl Future<Output = ()> + Send + 'static,
     listening: impl FnOnce(SocketAddr),
 ) -> Result<(), ServeError> {
     config.check()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(ServeError::Runtime)?;
-    let served = runtime.block_on(run(config, &sessions, stop, listening));
+    let served = runtime.block_on(async {
+        let doors = Doors::open(config, &sessions).await?;
+        sessions.start().map_err(ServeError::Runtime)?;
+        run(config, &sessions, doors, stop, listening).await
+    });
     let drain = Duration::from_millis(config.rotation.drain_ms);
     // Answers in progress end together with their session.
     let ended = sessions.stop(drain);
@@ -69,47 +78,84 @@ pub fn serve(
     served.and(ended.map_err(ServeError::Session))
 }
 
+/// The listeners and what they serve: everything that can fail before a session.
+struct Doors {
+    listener: TcpListener,
+    address: SocketAddr,
+    acceptor: Option<TlsAcceptor>,
+    service: Arc<Service>,
+    drain: watch::Sender<bool>,
+    admin: Option<AdminDoor>,
+    /// Notified when an operator asks for the end of the service.
+    asked_to_end: Arc<Notify>,
+}
+
+struct AdminDoor {
+    listener: TcpListener,
+    router: Router,
+    history: Arc<History>,
+}
+
+impl Doors {
+    /// Reads keys and certificates, and binds the addresses. Clients that connect wait until [`run`] accepts them.
+    async fn open(config: &Config, sessions: &Sessions) -> Result<Self, ServeError> {
+        let acceptor = config.tls.as_ref().map(acceptor).transpose()?;
+        let (drain, draining) = watch::channel(false);
+        let service = Arc::new(Service::new(config, sessions.states(), draining, sessions.metrics())?);
+        let asked_to_end = Arc::new(Notify::new());
+        let bind = async |address| {
+            TcpListener::bind(address).await.map_err(|error| ServeError::Listen(address, error))
+        };
+        let listener = bind(config.listen).await?;
+        let address = listener.local_addr().map_err(|error| ServeError::Listen(config.listen, error))?;
+        let admin = match &config.admin {
+            Some(admin) => {
+                let history = Arc::new(History::default());
+                let (asked, kept) = (Arc::clone(&asked_to_end), Arc::clone(&history));
+                let router = admin::router(admin, Arc::clone(&service), asked, kept)?;
+                Some(AdminDoor { listener: bind(admin.listen).await?, router, history })
+            }
+            None => None,
+        };
+        Ok(Self { listener, address, acceptor, service, drain, admin, asked_to_end })
+    }
+}
+
 async fn run(
     config: &Config,
     sessions: &Sessions,
+    doors: Doors,
     stop: impl Future<Output = ()> + Send + 'static,
     listening: impl FnOnce(SocketAddr),
 ) -> Result<(), ServeError> {
+    let Doors { listener, address, acceptor, service, drain, admin, asked_to_end } = doors;
     let mut states = sessions.states();
-    let acceptor = config.tls.as_ref().map(acceptor).transpose()?;
-    let (drain, draining) = watch::channel(false);
-    let service = Arc::new(Service::new(config, states.clone(), draining, sessions.metrics())?);
     let router = routes::router(Arc::clone(&service));
-    let listener = TcpListener::bind(config.listen).await.map_err(|error| ServeError::Listen(config.listen, error))?;
-    let address = listener.local_addr().map_err(|error| ServeError::Listen(config.listen, error))?;
-    let opened = states.wait_for(|states| states.open().next().is_some() || states.is_over()).await;
-    let is_over = opened.as_deref().map_or(true, SessionStates::is_over);
-    drop(opened);
-    if is_over {
+    let admin = admin.map(|AdminDoor { listener, router, history }| {
+        let sampled = ui::sample(sessions.metrics(), history);
+        let served = admin::serve(listener, router, config.limits.request());
+        tokio::spawn(async move {
+            tokio::join!(sampled, served);
+        })
+    });
+    let probes = service.probe_servers();
+    let mut stop = std::pin::pin!(stop);
+    let is_open = tokio::select! {
+        opened = states.wait_for(|states| states.open().next().is_some() || states.is_over()) => {
+            opened.is_ok_and(|states| !states.is_over())
+        }
+        // The session that is being opened ends at once.
+        () = &mut stop => false,
+        () = asked_to_end.notified() => false,
+    };
+    if !is_open {
         // The caller gets the reason from the cards' threads.
         return Ok(());
     }
-    let asked_to_end = Arc::new(Notify::new());
-    let admin = match &config.admin {
-        Some(admin) => {
-            let history = Arc::new(History::default());
-            let (asked, kept) = (Arc::clone(&asked_to_end), Arc::clone(&history));
-            let router = admin::router(admin, Arc::clone(&service), asked, kept)?;
-            let bound =
-                TcpListener::bind(admin.listen).await.map_err(|error| ServeError::Listen(admin.listen, error))?;
-            let sampled = ui::sample(sessions.metrics(), history);
-            let served = admin::serve(bound, router, config.limits.request());
-            Some(tokio::spawn(async move {
-                tokio::join!(sampled, served);
-            }))
-        }
-        None => None,
-    };
     listening(address);
     let timers = rotate(sessions, config);
     let room = Arc::new(Semaphore::new(config.limits.connections));
     let graceful = GracefulShutdown::new();
-    let mut stop = std::pin::pin!(stop);
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
@@ -151,7 +197,7 @@ async fn run(
     }
     drop(listener);
     drain.send_replace(true);
-    drop(timers);
+    drop((timers, probes));
     // Answers get the same time as at a rotation, and a moment more to send their last event.
     let patience = Duration::from_millis(config.rotation.drain_ms);
     sessions.drain(patience);
@@ -209,9 +255,14 @@ async fn rotate_card(
 fn acceptor(tls: &Tls) -> Result<TlsAcceptor, ServeError> {
     let wrong = |error: &dyn std::fmt::Display| ServeError::Tls(error.to_string());
     let _ = rustls::crypto::ring::default_provider().install_default();
-    let chain = CertificateDer::pem_file_iter(&tls.certificate).map_err(|error| wrong(&error))?;
-    let chain = chain.collect::<Result<Vec<_>, _>>().map_err(|error| wrong(&error))?;
-    let key = PrivateKeyDer::from_pem_file(&tls.key).map_err(|error| wrong(&error))?;
+    let of_file = |error: rustls::pki_types::pem::Error| {
+        ServeError::Tls(format!("the certificate `{}`: {error}", tls.certificate.display()))
+    };
+    let chain = CertificateDer::pem_file_iter(&tls.certificate).map_err(of_file)?;
+    let chain = chain.collect::<Result<Vec<_>, _>>().map_err(of_file)?;
+    let key = secret::text(&tls.key).map_err(ConfigError::from)?;
+    let key = PrivateKeyDer::from_pem_slice(key.as_bytes())
+        .map_err(|error| ServeError::Tls(format!("`{}`: {error}", tls.key.display())))?;
     let config = rustls::ServerConfig::builder().with_no_client_auth().with_single_cert(chain, key);
     Ok(TlsAcceptor::from(Arc::new(config.map_err(|error| wrong(&error))?)))
 }

@@ -5,7 +5,7 @@ use crate::config::{AnswerMode, Config, ConfigError, Evidence, Limits, Release};
 use crate::continuations::Continuations;
 use crate::decide::streams::Streams;
 use crate::dialect::{Dialect, Header, now};
-use crate::error::ApiError;
+use crate::error::{ApiError, GATE_FAILED};
 use crate::governed::{GovernedStream, Opening};
 use crate::metrics::{CardCounts, Metrics, Queues, note_model};
 use crate::output::{Output, Provenance, StreamReport};
@@ -14,6 +14,7 @@ use crate::prompt::{self, PromptFilter, PromptVerdict};
 use crate::receipts::{HeldAnswer, Receipts, Unproven};
 use crate::request::{Role, Source};
 use crate::session_state::{OpenSession, SessionState};
+use crate::session;
 use crate::sources;
 use crate::traces::{RequestTrace, Traces, TracesError};
 use crate::upstream::{self, Upstream, UpstreamSettings};
@@ -33,7 +34,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::timeout;
 
 /// Number of successive sessions in which a request is tried.
@@ -140,7 +141,7 @@ impl Service {
         let place = |name: &String| config.models.iter().position(|model| model.name == *name);
         let caller = |(at, key): (usize, &crate::config::Key)| -> Result<Caller, ConfigError> {
             let models = key.models.iter().filter_map(place).collect();
-            Ok(Caller { place: at, key: Sha256::digest(key.secret.read()?).into(), models, sources: key.sources })
+            Ok(Caller { place: at, key: Sha256::digest(key.secret.read_key()?).into(), models, sources: key.sources })
         };
         Ok(Self {
             models,
@@ -158,6 +159,20 @@ impl Service {
             started: now(),
             draining,
         })
+    }
+
+    /// Asks every model server once whether it is there, and logs what is wrong. Dropping the result ends the questions.
+    pub(crate) fn probe_servers(self: &Arc<Self>) -> JoinSet<()> {
+        let mut probes = JoinSet::new();
+        for place in 0..self.models.len() {
+            let service = Arc::clone(self);
+            probes.spawn(async move {
+                if let Some(model) = service.models.get(place) {
+                    model.upstream.probe(&model.name).await;
+                }
+            });
+        }
+        probes
     }
 
     /// Whether no key is configured, so that every client may ask.
@@ -461,6 +476,10 @@ impl Service {
             let written = tokio::spawn(async move {
                 let _room = room;
                 let mut ended = answer.write(&upstream).await;
+                if let Some(failure) = ended.failure.take() {
+                    let is_drained = failure.code == GATE_FAILED && ended.provenance.streams.iter().any(is_drained);
+                    ended.failure = Some(if is_drained { ApiError::shutting_down() } else { failure });
+                }
                 for (turn, state) in ended.states.drain(..) {
                     service.continuations.keep(turn, state, &session);
                 }
@@ -489,6 +508,11 @@ impl Service {
             self.receipts.keep(answer.answer.clone(), HeldAnswer { caller, proofs, streams });
         }
     }
+}
+
+/// Whether a stream ended because the gateway ended its session, and not because of a fault.
+fn is_drained(stream: &StreamReport) -> bool {
+    stream.stopped.as_deref().is_some_and(|why| session::DRAINS.iter().any(|drain| why.ends_with(drain)))
 }
 
 /// Logs the end of an answer, with counts and codes.

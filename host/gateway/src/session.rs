@@ -15,6 +15,7 @@ use portcullis_recorder::{FinishedBundle, ProofBook, Recorder, RecorderError};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
@@ -65,14 +66,19 @@ pub struct Sessions {
     metrics: Arc<Metrics>,
     /// Set when no session may follow the open ones.
     stop: Arc<AtomicBool>,
+    rotation: Rotation,
+    evidence: Evidence,
     /// In the order of the cards.
-    cards: Vec<RunningCard>,
+    cards: Vec<CardSessions>,
 }
 
-/// A card whose sessions run.
-struct RunningCard {
+/// The sessions of a card.
+struct CardSessions {
     board: Arc<Board>,
-    thread: std::thread::JoinHandle<Result<(), SessionFailure>>,
+    /// Opens the sessions; taken by the thread.
+    opener: Option<Opener>,
+    /// Runs the sessions, once they are started.
+    thread: Option<JoinHandle<Result<(), SessionFailure>>>,
 }
 
 /// State that the thread of a card shares with callers.
@@ -100,6 +106,8 @@ struct Running {
 const ROTATION: &str = "the session is being shut down";
 /// End reason for streams when the next session has other policies.
 const POLICY_CHANGE: &str = "policy_change";
+/// The ends of streams that the gateway has ended without a fault.
+pub(crate) const DRAINS: [&str; 2] = [ROTATION, POLICY_CHANGE];
 
 impl Board {
     /// Makes the running session refuse new streams at once, and end its open streams within `drain` with this reason.
@@ -156,26 +164,31 @@ pub struct RotationRequest {
 }
 
 impl Sessions {
-    /// Starts a thread for each opener; each opener opens the sessions of one card. If a card is lost, its thread ends,
-    /// and the sessions of the other cards continue.
+    /// The sessions of the cards, of which each has an opener. None is open before [`Sessions::start`].
+    #[must_use]
+    pub fn new(openers: Vec<Opener>, rotation: &Rotation, evidence: &Evidence) -> Self {
+        let states = Arc::new(watch::Sender::new(SessionStates::between(openers.len())));
+        let metrics = Arc::new(Metrics::new(openers.len()));
+        let card = |(card, opener)| {
+            let (states, metrics) = (Arc::clone(&states), Arc::clone(&metrics));
+            let board = Board { card, states, running: Mutex::default(), closed: Mutex::default(), metrics };
+            CardSessions { board: Arc::new(board), opener: Some(opener), thread: None }
+        };
+        let cards = openers.into_iter().enumerate().map(card).collect();
+        let (rotation, evidence, stop) = (rotation.clone(), evidence.clone(), Arc::default());
+        Self { states, metrics, stop, rotation, evidence, cards }
+    }
+
+    /// Starts a thread for each card, which opens its sessions. If a card is lost, its thread ends, and the sessions of
+    /// the other cards continue. A second call has no effect.
     ///
     /// # Errors
     /// A thread could not be started.
-    pub fn start(openers: Vec<Opener>, rotation: &Rotation, evidence: &Evidence) -> std::io::Result<Self> {
-        let states = Arc::new(watch::Sender::new(SessionStates::between(openers.len())));
-        let metrics = Arc::new(Metrics::new(openers.len()));
-        let stop = Arc::new(AtomicBool::new(false));
-        let mut cards = Vec::new();
-        for (card, open) in openers.into_iter().enumerate() {
-            let board = Arc::new(Board {
-                card,
-                states: Arc::clone(&states),
-                running: Mutex::default(),
-                closed: Mutex::default(),
-                metrics: Arc::clone(&metrics),
-            });
-            let (shared, stop) = (Arc::clone(&board), Arc::clone(&stop));
-            let (rotation, evidence) = (rotation.clone(), evidence.clone());
+    pub fn start(&mut self) -> std::io::Result<()> {
+        for (card, sessions) in self.cards.iter_mut().enumerate() {
+            let Some(open) = sessions.opener.take() else { continue };
+            let (shared, stop) = (Arc::clone(&sessions.board), Arc::clone(&self.stop));
+            let (rotation, evidence) = (self.rotation.clone(), self.evidence.clone());
             let run = move || {
                 let run = AssertUnwindSafe(|| run_sessions(open, &rotation, &evidence, &shared, &stop));
                 let ran = catch_unwind(run).unwrap_or(Err(SessionFailure::Panicked));
@@ -185,10 +198,9 @@ impl Sessions {
                 shared.set(SessionState::Over);
                 ran
             };
-            let thread = std::thread::Builder::new().name(format!("card {card}")).spawn(run)?;
-            cards.push(RunningCard { board, thread });
+            sessions.thread = Some(std::thread::Builder::new().name(format!("card {card}")).spawn(run)?);
         }
-        Ok(Self { states, metrics, stop, cards })
+        Ok(())
     }
 
     /// The states of the cards' sessions, and their changes.
@@ -226,11 +238,12 @@ impl Sessions {
     /// Why a session ended by itself; if there are several, that of the first card.
     pub fn stop(self, drain: Duration) -> Result<(), SessionFailure> {
         // A session that is just opening either stops because of the flag, or is drained in a later iteration.
-        while !self.cards.iter().all(|card| card.thread.is_finished()) {
+        while self.cards.iter().filter_map(|card| card.thread.as_ref()).any(|thread| !thread.is_finished()) {
             self.drain(drain);
             std::thread::sleep(Duration::from_millis(5));
         }
-        let ended = self.cards.into_iter().map(|card| card.thread.join().unwrap_or(Err(SessionFailure::Panicked)));
+        let threads = self.cards.into_iter().filter_map(|card| card.thread);
+        let ended = threads.map(|thread| thread.join().unwrap_or(Err(SessionFailure::Panicked)));
         // All threads are joined before the first failure is returned.
         ended.collect::<Vec<_>>().into_iter().collect()
     }
@@ -258,7 +271,11 @@ fn run_sessions(
     while !stop.load(Ordering::SeqCst) {
         // The opener uses the policies of now. Only a drain that is requested from here on concerns its session.
         board.running().drain = None;
-        let parts = open(SaltKey::random()?)?;
+        let parts = match open(SaltKey::random()?) {
+            // Whoever ends the service also ends the wait for a ticket.
+            Err(SessionFailure::Recorder(RecorderError::Ended)) => return Ok(()),
+            opened => opened?,
+        };
         let name = parts.name.clone();
         let ran = run_session(parts, rotation, evidence, board);
         board.running().session = None;
@@ -276,11 +293,17 @@ fn run_sessions(
 /// A session is over at least this long before its ticket: the clock of the witness can be ahead by this much.
 const MARGIN: Duration = Duration::from_secs(CLOCK_SKEW);
 
+/// A ticket must be valid for longer than this at the opening of a session.
+#[must_use]
+pub fn needed_validity(rotation: &Rotation) -> Duration {
+    MARGIN + Duration::from_millis(rotation.drain_ms)
+}
+
 /// When the session of a ticket must begin to end. Errors: the ticket ends too soon for a session.
 fn end_of(recorder: &Recorder, rotation: &Rotation) -> Result<Instant, SessionFailure> {
     let ticket = Ticket::parse(&recorder.session_files().ticket).map_err(RecorderError::from)?.content;
     let left = Duration::from_secs(ticket.not_after.saturating_sub(now()));
-    let needed = MARGIN + Duration::from_millis(rotation.drain_ms);
+    let needed = needed_validity(rotation);
     match left.checked_sub(needed) {
         Some(open) if !open.is_zero() => Ok(Instant::now() + open.min(MAX_SESSION)),
         _ => Err(SessionFailure::TicketEnds { serial: ticket.serial, left: left.as_secs(), needed: needed.as_secs() }),

@@ -78,7 +78,7 @@ fn requests_spread_over_the_cards() {
 }
 
 fn metrics(address: std::net::SocketAddr) -> String {
-    support::request(address, "GET", "/metrics", "authorization: Bearer admin-secret\r\n").1
+    support::request(address, "GET", "/metrics", "authorization: Bearer the-admin-secret\r\n").1
 }
 
 /// A card is lost during an answer. That answer ends with a reason, and all later ones come from the other card. The

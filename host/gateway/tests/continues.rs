@@ -158,7 +158,7 @@ fn what_an_answer_established_holds_in_the_next_turn() {
 fn nothing_else_is_continued() {
     let (policy, upstream, folder) = (policy(), parrot(), tempfile::tempdir().unwrap());
     for key in ["ann", "bob"] {
-        std::fs::write(folder.path().join(key), key.repeat(16)).unwrap();
+        support::write_secret(&folder.path().join(key), &key.repeat(16));
     }
     let key = |key: &str| {
         let file = folder.path().join(key).display().to_string();

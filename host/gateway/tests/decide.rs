@@ -165,26 +165,26 @@ fn a_stream_belongs_to_the_key_that_opened_it() {
     let folder = tempfile::tempdir().unwrap();
     let key = |name: &str, secret: &str| {
         let file = folder.path().join(name);
-        std::fs::write(&file, secret).unwrap();
+        support::write_secret(&file, secret);
         format!("[[key]]\nname = \"{name}\"\nsecret = {{ file = \"{}\" }}\n", file.display())
     };
-    let keys = key("a", "secret-a") + &key("b", "secret-b");
+    let keys = key("a", "secret-of-caller-a") + &key("b", "secret-of-caller-b");
     let gateway = gateway("redact", &format!("{keys}[limits]\ndecide_streams_per_key = 1\n"));
     let with = |key: &str, path: &str, body: &Value| {
         gateway.post_with(path, body, &format!("authorization: Bearer {key}\r\n"))
     };
     assert_eq!(gateway.post(STREAMS, &json!({"model": "m"})).status, 401);
-    let opened = with("secret-a", STREAMS, &json!({"model": "m"}));
+    let opened = with("secret-of-caller-a", STREAMS, &json!({"model": "m"}));
     let stream = opened.json()["stream"].as_str().unwrap().to_owned();
     let candidates = format!("{STREAMS}/{stream}/candidates");
-    assert_eq!(with("secret-b", &candidates, &json!({"text": "Birds."})).status, 404);
-    assert_eq!(with("secret-b", &format!("{STREAMS}/{stream}/close"), &json!({})).status, 404);
+    assert_eq!(with("secret-of-caller-b", &candidates, &json!({"text": "Birds."})).status, 404);
+    assert_eq!(with("secret-of-caller-b", &format!("{STREAMS}/{stream}/close"), &json!({})).status, 404);
     // The limit of streams applies per key.
-    let full = with("secret-a", STREAMS, &json!({"model": "m"}));
+    let full = with("secret-of-caller-a", STREAMS, &json!({"model": "m"}));
     assert_eq!((full.status, full.head.contains("retry-after: 1")), (503, true));
-    assert_eq!(with("secret-b", STREAMS, &json!({"model": "m"})).status, 201);
-    assert_eq!(with("secret-a", &format!("{STREAMS}/{stream}/close"), &json!({})).status, 200);
-    assert_eq!(with("secret-a", STREAMS, &json!({"model": "m"})).status, 201);
+    assert_eq!(with("secret-of-caller-b", STREAMS, &json!({"model": "m"})).status, 201);
+    assert_eq!(with("secret-of-caller-a", &format!("{STREAMS}/{stream}/close"), &json!({})).status, 200);
+    assert_eq!(with("secret-of-caller-a", STREAMS, &json!({"model": "m"})).status, 201);
 }
 
 #[test]

@@ -68,11 +68,11 @@ fn without_keys_a_request_for_another_host_is_refused() {
     assert!(upstream.asked.lock().unwrap().is_empty());
     // With keys, the host name does not matter: the page of another site has no key.
     let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("key"), "sk-one").unwrap();
+    support::write_secret(&folder.path().join("key"), "sk-one-0123456789");
     let key = format!("[[key]]\nname = \"k\"\nsecret = {{ file = \"{}\" }}\n", folder.path().join("key").display());
     let keyed = Gateway::new(&policy("stop"), &upstream, &key);
     let head =
-        "GET /v1/models HTTP/1.1\r\nhost: gate.example\r\nauthorization: Bearer sk-one\r\nconnection: close\r\n\r\n";
+        "GET /v1/models HTTP/1.1\r\nhost: gate.example\r\nauthorization: Bearer sk-one-0123456789\r\nconnection: close\r\n\r\n";
     assert_eq!(keyed.raw(head.as_bytes()).status, 200);
 }
 

@@ -130,7 +130,7 @@ fn numbers_that_are_not_there_are_unknown() {
 #[test]
 fn what_is_not_known_is_counted() {
     let (upstream, folder) = (server(Form::None), tempfile::tempdir().unwrap());
-    std::fs::write(folder.path().join("key"), "an-admins-key").unwrap();
+    support::write_secret(&folder.path().join("key"), "the-key-of-an-admin");
     let address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let config = format!(
         "listen = \"127.0.0.1:0\"\npolicy = \"unused\"\n\
@@ -146,7 +146,7 @@ fn what_is_not_known_is_counted() {
     assert_eq!(said(&answer, "content"), WHOLE);
     assert!(upstream.asked.lock().unwrap()[0].get("logprobs").is_none());
     let counted = || {
-        let head = "GET /metrics HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\nx-api-key: an-admins-key\r\n\r\n";
+        let head = "GET /metrics HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\nx-api-key: the-key-of-an-admin\r\n\r\n";
         let mut stream = std::net::TcpStream::connect(address).unwrap();
         std::io::Write::write_all(&mut stream, head.as_bytes()).unwrap();
         let mut text = String::new();

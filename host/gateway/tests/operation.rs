@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use support::{Gateway, Step, Upstream, admin, ask, chat, delta, event_head, policy, request, text};
 use tracing::Level;
 
-const KEY: &str = "authorization: Bearer admin-secret\r\n";
+const KEY: &str = "authorization: Bearer the-admin-secret\r\n";
 
 fn metrics(address: SocketAddr) -> String {
     let (status, body) = request(address, "GET", "/metrics", KEY);
@@ -79,7 +79,7 @@ fn the_admin_listener_wants_its_key() {
     let (address, lines) = admin(&folder);
     let gateway = Gateway::new(&policy("redact"), &echo(), &lines);
     for (method, path) in [("GET", "/metrics"), ("POST", "/drain")] {
-        for head in ["", "authorization: Bearer other\r\n", "authorization: Basic admin-secret\r\n"] {
+        for head in ["", "authorization: Bearer other\r\n", "authorization: Basic the-admin-secret\r\n"] {
             assert_eq!(request(address, method, path, head).0, 401, "{method} {path}");
         }
     }
@@ -230,4 +230,66 @@ fn no_log_line_and_no_metric_holds_text() {
     }
     let found: Vec<&str> = logged.lines().filter(|line| line.to_lowercase().contains(MARKER)).collect();
     assert!(found.is_empty(), "{found:#?}");
+}
+
+/// What is wrong with addresses and keys is found before a session is opened; [`Gateway::refused`] checks that.
+#[test]
+fn a_gateway_that_cannot_start_opens_no_session() {
+    let folder = tempfile::tempdir().unwrap();
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = taken.local_addr().unwrap();
+    support::write_secret(&folder.path().join("short"), "fifteen-letters\n");
+    support::write_secret(&folder.path().join("long"), "sixteen-letters!\n");
+    let file = |name: &str| format!("{{ file = \"{}\" }}", folder.path().join(name).display());
+    let admin = |address: &str, key: &str| format!("[admin]\nlisten = \"{address}\"\nkey = {}\n", file(key));
+    let key = |name: &str| format!("[[key]]\nname = \"k\"\nsecret = {}\n", file(name));
+    let tls = format!("[tls]\ncertificate = \"none.pem\"\nkey = \"{}\"\n", folder.path().join("long").display());
+    for (listen, lines, told) in [
+        (taken.to_string(), String::new(), "cannot listen on"),
+        ("127.0.0.1:0".to_owned(), admin(&taken.to_string(), "long"), "cannot listen on"),
+        ("127.0.0.1:0".to_owned(), admin("127.0.0.1:0", "short"), "at least 16"),
+        ("127.0.0.1:0".to_owned(), key("none"), "cannot read"),
+        ("127.0.0.1:0".to_owned(), key("short"), "at least 16"),
+        ("127.0.0.1:0".to_owned(), tls, "none.pem"),
+    ] {
+        let model = "[[model]]\nname = \"m\"\nupstream = \"http://127.0.0.1:9/v1\"\n";
+        let config = format!("listen = \"{listen}\"\npolicy = \"unused\"\n{lines}{model}");
+        let why = Gateway::refused(&policy("stop"), Config::parse(&config).unwrap()).to_string();
+        assert!(why.contains(told), "{lines}: {why}");
+    }
+}
+
+/// An answer that a stop or a rotation cuts off tells its client to ask again; it does not blame the gate.
+#[test]
+fn a_client_learns_that_the_gateway_shuts_down() {
+    let slow = || {
+        Upstream::new(Arc::new(|_, _| {
+            let pause = || Step::Wait(Duration::from_secs(20));
+            chat([text("Birds sing. "), pause(), text("Ships sail.")], "stop")
+        }))
+    };
+    for stream in [false, true] {
+        for rotation in [false, true] {
+            let gateway = Gateway::new(&policy("redact"), &slow(), "[rotation]\ndrain_ms = 300\n");
+            let asked = gateway.rotation.clone();
+            let address = gateway.address;
+            let asking = std::thread::spawn(move || {
+                let body = ask("Birds?", stream).to_string();
+                let mut client = TcpStream::connect(address).unwrap();
+                client.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+                let length = body.len();
+                let head = "POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n";
+                client.write_all(format!("{head}content-length: {length}\r\n\r\n{body}").as_bytes()).unwrap();
+                let mut answer = String::new();
+                std::io::Read::read_to_string(&mut client, &mut answer).unwrap();
+                answer
+            });
+            std::thread::sleep(Duration::from_millis(500));
+            if rotation { asked.ask() } else { gateway.stop() }
+            let answer = asking.join().unwrap();
+            assert!(answer.contains("shutting_down") && !answer.contains("gate_failed"), "{answer}");
+            assert!(stream || answer.starts_with("HTTP/1.1 503"), "{answer}");
+            assert!(stream || answer.to_lowercase().contains("retry-after"), "{answer}");
+        }
+    }
 }

@@ -65,8 +65,8 @@ fn an_answer_holds_its_proofs_and_they_can_be_asked_for() {
     let (upstream, folder) = (upstream(), tempfile::tempdir().unwrap());
     let secret = folder.path().join("key");
     let other = folder.path().join("other");
-    std::fs::write(&secret, "one-key\n").unwrap();
-    std::fs::write(&other, "other-key\n").unwrap();
+    support::write_secret(&secret, "one-key-of-a-client\n");
+    support::write_secret(&other, "other-key-of-a-client\n");
     let key = |name: &str, path: &Path| format!("[[key]]\nname = \"{name}\"\nsecret = {{ file = {path:?} }}\n");
     let keys = key("one", &secret) + &key("other", &other);
     let bundles = tempfile::tempdir().unwrap();
@@ -74,7 +74,7 @@ fn an_answer_holds_its_proofs_and_they_can_be_asked_for() {
     let mut shown = Vec::new();
     for stream in [true, false] {
         let body = ask(stream, "n-1");
-        let answer = gateway.post_with("/v1/chat/completions", &body, "authorization: Bearer one-key\r\n");
+        let answer = gateway.post_with("/v1/chat/completions", &body, "authorization: Bearer one-key-of-a-client\r\n");
         let provenance = answer.provenance();
         let facts = check(&provenance["proofs"]);
         assert_eq!((facts.len(), facts[0].refused), (1, 1));
@@ -95,10 +95,10 @@ fn an_answer_holds_its_proofs_and_they_can_be_asked_for() {
             let head = format!("GET {path} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {key}\r\n");
             gateway.raw(format!("{head}connection: close\r\n\r\n").as_bytes())
         };
-        let again = get(&path, "one-key");
+        let again = get(&path, "one-key-of-a-client");
         assert_eq!((again.status, check(&again.json()["proofs"])), (200, facts.clone()));
-        assert_eq!((get(&path, "other-key").status, get(&path, "wrong").status), (404, 401));
-        assert_eq!(get("/v1/portcullis/receipts/none", "one-key").status, 404);
+        assert_eq!((get(&path, "other-key-of-a-client").status, get(&path, "wrong").status), (404, 401));
+        assert_eq!(get("/v1/portcullis/receipts/none", "one-key-of-a-client").status, 404);
         shown.push((again.json()["proofs"][0].clone(), facts));
     }
     gateway.stop();

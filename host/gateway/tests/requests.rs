@@ -277,7 +277,7 @@ fn keys_open_their_models() {
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str, key: &str| {
         let path = folder.path().join(name);
-        std::fs::write(&path, key).unwrap();
+        support::write_secret(&path, key);
         path.display().to_string()
     };
     let address = upstream.address;
@@ -286,8 +286,8 @@ fn keys_open_their_models() {
          [[model]]\nname = \"a\"\nupstream = \"http://{address}/v1\"\n[[model]]\nname = \"b\"\nupstream = \"http://{address}/v1\"\n\
          [[key]]\nname = \"one\"\nsecret = {{ file = \"{}\" }}\nmodels = [\"a\"]\n\
          [[key]]\nname = \"all\"\nsecret = {{ file = \"{}\" }}\n",
-        file("one", "sk-one\n"),
-        file("all", "sk-all\n")
+        file("one", "sk-one-0123456789\n"),
+        file("all", "sk-all-0123456789\n")
     );
     let gateway = Gateway::with(&policy("stop"), &config);
     let ask = |model: &str, head: &str| {
@@ -295,12 +295,12 @@ fn keys_open_their_models() {
         gateway.post_with("/v1/chat/completions", &body, head).status
     };
     assert_eq!(ask("a", ""), 401);
-    assert_eq!(ask("a", "authorization: Bearer sk-on\r\n"), 401);
-    assert_eq!(ask("a", "authorization: Basic sk-one\r\n"), 401);
-    assert_eq!(ask("a", "authorization: Bearer sk-one\r\n"), 200);
-    assert_eq!(ask("a", "x-api-key: sk-one\r\n"), 200);
-    assert_eq!(ask("b", "authorization: bearer sk-one\r\n"), 404);
-    assert_eq!(ask("b", "authorization: Bearer sk-all\r\n"), 200);
+    assert_eq!(ask("a", "authorization: Bearer sk-one-012345678\r\n"), 401);
+    assert_eq!(ask("a", "authorization: Basic sk-one-0123456789\r\n"), 401);
+    assert_eq!(ask("a", "authorization: Bearer sk-one-0123456789\r\n"), 200);
+    assert_eq!(ask("a", "x-api-key: sk-one-0123456789\r\n"), 200);
+    assert_eq!(ask("b", "authorization: bearer sk-one-0123456789\r\n"), 404);
+    assert_eq!(ask("b", "authorization: Bearer sk-all-0123456789\r\n"), 200);
     let listed = |key: &str| {
         let head = format!(
             "GET /v1/models HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\nauthorization: Bearer {key}\r\n\r\n"
@@ -308,13 +308,13 @@ fn keys_open_their_models() {
         let data = gateway.raw(head.as_bytes()).json()["data"].clone();
         data.as_array().unwrap().iter().map(|model| model["id"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
-    assert_eq!((listed("sk-one"), listed("sk-all")), (vec!["a".into()], vec!["a".into(), "b".into()]));
+    assert_eq!((listed("sk-one-0123456789"), listed("sk-all-0123456789")), (vec!["a".into()], vec!["a".into(), "b".into()]));
     // A key for the model `*` gives no access to a model that the configuration lists by name.
     let config = config.replace("name = \"a\"\nup", "name = \"*\"\nup").replace("models = [\"a\"]", "models = [\"*\"]");
     let any = Gateway::with(&policy("stop"), &config);
     let ask = |model: &str| {
         let body = json!({"model": model, "messages": [{"role": "user", "content": "Hello."}]});
-        any.post_with("/v1/chat/completions", &body, "authorization: Bearer sk-one\r\n").status
+        any.post_with("/v1/chat/completions", &body, "authorization: Bearer sk-one-0123456789\r\n").status
     };
     assert_eq!((ask("c"), ask("b")), (200, 404));
     assert_eq!((gateway.get("/livez").status, gateway.get("/readyz").status), (200, 200));

@@ -124,7 +124,7 @@ fn contexts(session: &Path) -> Vec<ContextDocument> {
 fn sources_that_are_none_or_not_allowed_are_refused() {
     let (policy, upstream, folder) = (policy(), upstream(), tempfile::tempdir().unwrap());
     for key in ["app", "bot"] {
-        std::fs::write(folder.path().join(key), key.repeat(16)).unwrap();
+        support::write_secret(&folder.path().join(key), &key.repeat(16));
     }
     let secret = |key: &str| folder.path().join(key).display().to_string();
     let config = format!(

@@ -17,10 +17,10 @@ use portcullis_evidence::certificate::key_id;
 use portcullis_evidence::ticket::{Chain, Ticket};
 use portcullis_gate::anchor::Anchors;
 use portcullis_gate::{Governor, Policy, SaltKey, Settings};
-use portcullis_gateway::config::Config;
-use portcullis_gateway::session::{Opener, SessionParts};
+use portcullis_gateway::config::{Config, Evidence, Rotation};
+use portcullis_gateway::session::{self, Opener, SessionParts};
 use portcullis_recorder::replay::replay;
-use portcullis_recorder::{Options, TicketSource, next_ticket};
+use portcullis_recorder::{Options, TicketFolder, TicketSource};
 use portcullis_sim::SimConfig;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -102,10 +102,15 @@ impl Office {
             sessions += 1;
             let name = format!("session-{sessions}");
             let mut card = card();
-            let ticket = next_ticket(&tickets, policy.compiled.image.digest(), within)?;
+            let tickets = TicketFolder {
+                path: tickets.clone(),
+                within,
+                lasting: session::needed_validity(&Rotation { drain_ms: 10_000, ..Rotation::default() }),
+                stop: Arc::default(),
+            };
             let options = Options {
                 folder: folder.join(&name),
-                ticket: TicketSource::File(ticket),
+                ticket: TicketSource::Folder(tickets),
                 approval: None,
                 device_cert: None,
                 device_chain: None,
@@ -185,12 +190,13 @@ fn each_session_has_the_next_ticket() {
     }
     // A ticket is for one session only, so a gateway without a new ticket ends.
     office.settle("session-2");
-    let sessions = portcullis_gateway::session::Sessions::start(
+    let mut sessions = session::Sessions::new(
         vec![office.opener(Duration::from_millis(300))],
-        &portcullis_gateway::config::Rotation::default(),
-        &portcullis_gateway::config::Evidence::default(),
+        &Rotation::default(),
+        &Evidence::default(),
     );
-    let (since, sessions) = (Instant::now(), sessions.unwrap());
+    let since = Instant::now();
+    sessions.start().unwrap();
     let states = sessions.states();
     wait_for("the sessions end", || states.borrow().is_over());
     let why = sessions.stop(Duration::from_millis(100)).unwrap_err();

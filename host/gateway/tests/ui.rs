@@ -31,7 +31,7 @@ fn basic(user: &str, password: &str) -> String {
 }
 
 fn state(address: SocketAddr) -> Value {
-    let (status, _, body) = request(address, "GET", "/ui/state", &basic("", "admin-secret"));
+    let (status, _, body) = request(address, "GET", "/ui/state", &basic("", "the-admin-secret"));
     assert_eq!(status, 200);
     serde_json::from_str(&body).unwrap()
 }
@@ -50,13 +50,13 @@ fn the_page_wants_the_key_and_a_password_opens_nothing_else() {
     let (address, lines) = admin(&folder);
     let upstream = Upstream::new(Arc::new(|_, _| chat([text("Birds sing.")], "stop")));
     let gateway = Gateway::new(&policy("redact"), &upstream, &lines);
-    let bearer = "authorization: Bearer admin-secret\r\n".to_owned();
+    let bearer = "authorization: Bearer the-admin-secret\r\n".to_owned();
     for path in ["/ui", "/ui/state"] {
         for wrong in [
             String::new(),
             basic("admin", "other"),
-            basic("admin-secret", ""),
-            "authorization: Basic admin-secret\r\n".into(),
+            basic("the-admin-secret", ""),
+            "authorization: Basic the-admin-secret\r\n".into(),
             "authorization: Basic ====\r\n".into(),
         ] {
             let (status, head, body) = request(address, "GET", path, &wrong);
@@ -64,7 +64,7 @@ fn the_page_wants_the_key_and_a_password_opens_nothing_else() {
             assert!(head.to_lowercase().contains("www-authenticate: basic realm="), "{head}");
             assert!(!body.contains("Streams"));
         }
-        for right in [&bearer, &basic("anybody", "admin-secret"), &"x-api-key: admin-secret\r\n".to_owned()] {
+        for right in [&bearer, &basic("anybody", "the-admin-secret"), &"x-api-key: the-admin-secret\r\n".to_owned()] {
             let (status, head, _) = request(address, "GET", path, right);
             let head = head.to_lowercase();
             assert_eq!(status, 200, "{path} {right}");
@@ -79,7 +79,7 @@ fn the_page_wants_the_key_and_a_password_opens_nothing_else() {
     }
     // A page of another site can make the browser send the password, but cannot change anything.
     for (method, path) in [("POST", "/drain"), ("GET", "/metrics")] {
-        assert_eq!(request(address, method, path, &basic("admin", "admin-secret")).0, 401, "{path}");
+        assert_eq!(request(address, method, path, &basic("admin", "the-admin-secret")).0, 401, "{path}");
     }
     assert_eq!(request(address, "POST", "/ui", &bearer).0, 405);
     assert_eq!(gateway.get("/ui").status, 404, "clients do not reach the page");
@@ -123,7 +123,7 @@ fn figures_of_what_happens() {
             (0..15).map(|row| shown[format!("hold-{row}-1")].as_str().unwrap().parse::<u64>().unwrap()).sum();
         assert!(held > 0, "the released pieces were timed");
         // The HTML page shows the values of the JSON state.
-        let (_, _, page) = request(address, "GET", "/ui", &basic("", "admin-secret"));
+        let (_, _, page) = request(address, "GET", "/ui", &basic("", "the-admin-secret"));
         assert!(page.contains("id=\"rule-0-0\">NO-BAD<"), "{page}");
         assert_eq!(page.matches("<script").count(), 1);
         // The page contains no text of a request or an answer.

@@ -10,14 +10,13 @@ use portcullis_core::hex::Hex;
 use portcullis_evidence::certificate::key_id;
 use portcullis_evidence::note::CLOCK_SKEW;
 use portcullis_evidence::ticket::{Chain, MAX_CONTEXTS, MAX_PROFILES};
+use portcullis_settings::SettingsError;
+use portcullis_settings::secret::{self, SecretError};
 use serde::Deserialize;
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-
-/// Shortest token, in characters.
-const MIN_TOKEN: usize = 16;
 
 /// The configuration of a running issuer. Unknown keys are errors.
 #[derive(Clone, Debug, Deserialize)]
@@ -143,23 +142,32 @@ const fn hours() -> u32 {
 /// Why a configuration is refused.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
-    /// The file is not TOML of the expected form.
-    #[error("{0}")]
-    Toml(#[from] toml::de::Error),
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
     /// What is wrong, and how to correct it.
     #[error("{0}")]
     Unfit(String),
-    #[error("cannot read the token `{path}`: {source}")]
-    Token { path: PathBuf, source: std::io::Error },
+    #[error("the token: {0}")]
+    Token(#[from] SecretError),
 }
 
 impl Config {
-    /// Reads a configuration, and checks the rules that concern more than one setting.
+    /// Reads the configuration in a file, and checks the rules that concern more than one setting.
+    ///
+    /// # Errors
+    /// [`ConfigError`].
+    pub fn read(path: &Path) -> Result<Self, ConfigError> {
+        let config: Self = portcullis_settings::read(path)?;
+        config.check()?;
+        Ok(config)
+    }
+
+    /// Like [`Config::read`], from the text of a file; errors name the file `issuer.toml`.
     ///
     /// # Errors
     /// [`ConfigError`].
     pub fn parse(text: &str) -> Result<Self, ConfigError> {
-        let config: Self = toml::from_str(text)?;
+        let config: Self = portcullis_settings::parse("issuer.toml", text)?;
         config.check()?;
         Ok(config)
     }
@@ -299,16 +307,8 @@ fn forbidden(code: &'static str, message: String, remedy: &'static str) -> Refus
 /// Reads a token.
 ///
 /// # Errors
-/// [`ConfigError`]: the file cannot be read, or has no token.
+/// [`ConfigError::Token`]: the file cannot be read, other users can read it, or it has no token of
+/// [`secret::MIN_CHARS`] characters.
 pub fn token(path: &Path) -> Result<String, ConfigError> {
-    let text = std::fs::read_to_string(path);
-    let text = text.map_err(|source| ConfigError::Token { path: path.to_owned(), source })?;
-    let text = text.trim_end_matches(['\r', '\n']);
-    if text.len() < MIN_TOKEN || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
-        return Err(ConfigError::Unfit(format!(
-            "the file `{}` has no token: one line of at least {MIN_TOKEN} visible ASCII characters",
-            path.display()
-        )));
-    }
-    Ok(text.to_owned())
+    Ok(secret::key(path)?)
 }

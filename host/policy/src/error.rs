@@ -1,6 +1,7 @@
 //! Problems of a policy package: cause, place, rule and advice.
 
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, Severity, SourceCode};
+use portcullis_settings::nearest;
 use std::fmt;
 use std::sync::Arc;
 
@@ -361,10 +362,21 @@ fn render_in(diagnostic: &dyn Diagnostic, colour: bool, columns: Option<usize>) 
     }
 }
 
-/// The name in `known` that is nearest to `name`, if it is near enough to be a misspelling.
-pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let near = |candidate: &&str| strsim::damerau_levenshtein(name, candidate) <= 1 + candidate.chars().count() / 4;
-    known.into_iter().filter(near).min_by_key(|candidate| strsim::damerau_levenshtein(name, candidate))
+/// An error of a TOML file, with its place and advice.
+pub(crate) fn toml_problem(file: &str, text: &str, error: &toml::de::Error) -> Problem {
+    let (cause, advice) = portcullis_settings::advice(error.message());
+    let problem = Problem::new(Kind::Manifest, format!("{file}: {cause}"));
+    let problem = match error.span() {
+        Some(span) => {
+            let place = Place { file: file.into(), source: Arc::from(text), offset: span.start, length: span.len() };
+            problem.at(place, "here")
+        }
+        None => problem,
+    };
+    match advice {
+        Some(advice) => problem.help(advice),
+        None => problem,
+    }
 }
 
 /// Advice for an unknown name: the nearest known name, or the list of known names.

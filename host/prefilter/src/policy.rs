@@ -15,6 +15,8 @@ const DEADLINE_MS: u64 = 2000;
 pub enum FilterPolicyError {
     #[error("there is no profile `{name}`; there are {known}")]
     Profile { name: String, known: String },
+    #[error(transparent)]
+    Settings(#[from] portcullis_settings::SettingsError),
     #[error("the pre-execution policy: {0}")]
     Read(String),
     #[error("there is no rule `{0}`; `portcullis prefilter rules list` names them")]
@@ -83,10 +85,10 @@ impl FilterPolicy {
         Ok(profiles()?.into_keys().collect())
     }
 
-    /// Applies the settings of a file (TOML: `threshold`, `evaluators`, `[tiers]`, `bytes`, `steps-per-byte`,
+    /// Applies the settings of a file, whose name is only for errors (TOML: `threshold`, `evaluators`, `[tiers]`, `bytes`, `steps-per-byte`,
     /// `deadline-ms`).
-    pub fn with_file(self, text: &str) -> Result<Self, FilterPolicyError> {
-        let layer: Layer = toml::from_str(text).map_err(|e| FilterPolicyError::Read(e.to_string()))?;
+    pub fn with_file(self, file: &str, text: &str) -> Result<Self, FilterPolicyError> {
+        let layer: Layer = portcullis_settings::parse(file, text)?;
         if layer.quoted.is_some() {
             return Err(FilterPolicyError::Read("`quoted` belongs to a profile".into()));
         }

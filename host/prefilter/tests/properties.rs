@@ -95,7 +95,7 @@ proptest! {
         prop_assert!(fewer.is_executive() || !more.is_executive());
         let one = each(&ONE, |n| {
             let name = ["imperative", "inducement", "form", "boundary"][n];
-            Prefilter::new(policy().with_file(&format!("evaluators = [\"{name}\"]")).unwrap()).unwrap()
+            Prefilter::new(policy().with_file("file", &format!("evaluators = [\"{name}\"]")).unwrap()).unwrap()
         });
         for one in one {
             prop_assert!(one.report(text.as_bytes()).verdict() <= fewer.verdict());

@@ -92,11 +92,11 @@ fn a_policy_that_names_what_there_is_not_is_an_error() {
         ("evaluators = []", "no evaluator is enabled"),
         ("evaluators = [\"intake\"]", "no evaluator is enabled"),
     ] {
-        let error = Prefilter::new(base().with_file(file).unwrap()).unwrap_err();
+        let error = Prefilter::new(base().with_file("file", file).unwrap()).unwrap_err();
         assert!(error.to_string().contains(expected), "{error}");
     }
     for file in ["threshold = \"high\"", "limit = 1", "[tiers]\nIMP-OVERRIDE = 3"] {
-        assert!(base().with_file(file).is_err(), "{file}");
+        assert!(base().with_file("file", file).is_err(), "{file}");
     }
 }
 
@@ -113,6 +113,6 @@ fn overrides_and_thresholds_hold() {
     assert_eq!(verdict(FilterPolicy::profile("document").unwrap()), (Tier::Guarded, false));
     let file = "[tiers]\nBND-FRAME-TAG = \"critical\"";
     // A critical input is never executed, whatever the threshold.
-    assert_eq!(verdict(prompt().with_threshold(Tier::Critical).with_file(file).unwrap()), (Tier::Critical, false));
-    assert_eq!(verdict(prompt().with_file("evaluators = [\"form\"]").unwrap()), (Tier::Clear, true));
+    assert_eq!(verdict(prompt().with_threshold(Tier::Critical).with_file("file", file).unwrap()), (Tier::Critical, false));
+    assert_eq!(verdict(prompt().with_file("file", "evaluators = [\"form\"]").unwrap()), (Tier::Clear, true));
 }

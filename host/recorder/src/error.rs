@@ -2,6 +2,7 @@
 
 use portcullis_authority::ca::CaError;
 use portcullis_authority::tickets::IssueError;
+use portcullis_authority::witness::client::ClientError as WitnessError;
 use portcullis_card::SessionError;
 use portcullis_core::hex::Hex;
 use portcullis_evidence::bundle::{BundleError, FinishError};
@@ -43,6 +44,18 @@ pub enum RecorderError {
     /// A running issuer gave no ticket.
     #[error(transparent)]
     Issuer(#[from] ClientError),
+    /// The wait for a ticket was ended by whoever asked for it.
+    #[error("the wait for a ticket was ended")]
+    Ended,
+    /// The ticket's end is too near, or the clocks of this machine and of the issuer differ.
+    #[error(
+        "ticket {serial} ends in {left} s, and this session needs more than {needed} s: remove `{}`, and have its issuer \
+         give it up with `portcullis ticket abandon --serial {serial}`; then ask for tickets of more hours, or compare the \
+         clocks of both machines", path.display()
+    )]
+    TicketEnds { path: PathBuf, serial: u64, left: u64, needed: u64 },
+    #[error(transparent)]
+    Witness(#[from] WitnessError),
     #[error("the number of the request for a ticket, `{}`: {source}", path.display())]
     Request { path: PathBuf, source: std::io::Error },
     #[error(transparent)]

@@ -30,5 +30,5 @@ pub use proofs::{ProofBook, ProofState};
 pub use recorder::{FinishedBundle, Recorder};
 pub use replay::replay;
 pub use texts::Texts;
-pub use tickets::next_ticket;
+pub use tickets::TicketFolder;
 pub use trial::trial;

@@ -3,13 +3,14 @@
 use crate::issuer::{IssuerAccess, Reporter};
 use crate::sink::Parties;
 use crate::texts::{Openings, Texts};
+use crate::tickets::{TicketClaim, TicketFolder};
 use crate::witness::Poster;
 use crate::{Recorder, RecorderError};
 use portcullis_authority::ca::{self, Device};
 use portcullis_authority::tickets::{self, Request};
 use portcullis_authority::witness::client::Client;
 use portcullis_card::driver::{CheckpointConfig, HeartbeatLimits};
-use portcullis_card::{Card, CardInfo, SessionConfig, await_public_key};
+use portcullis_card::{Card, CardInfo, SessionConfig, SessionError, await_public_key};
 use portcullis_core::hex::Hex;
 use portcullis_core::state::Profile;
 use portcullis_core::wire::key_flags;
@@ -40,6 +41,8 @@ pub enum TicketSource {
     #[default]
     SelfIssued,
     File(PathBuf),
+    /// The next ticket of a folder, which no other session gets.
+    Folder(TicketFolder),
     /// A running issuer issues it, and receives the opening and the closing checkpoint of the session.
     Issuer(IssuerAccess),
 }
@@ -67,8 +70,9 @@ pub struct Options {
 impl Options {
     /// Prepares the bundle of a session on `card` with the given policy and anchor stores. Returns the recorder, and
     /// the configuration of the session. All data known before the session is then on the disk, and space for its end
-    /// is reserved. Errors: the card cannot sign, a file is unreadable or invalid, or the bundle cannot be written; the
-    /// folder is removed then.
+    /// is reserved. The ticket of a folder is claimed last, so an error uses no ticket. Errors: the card cannot sign or
+    /// lacks a part that the session needs, a file is unreadable or invalid, the witness cannot be reached, or the
+    /// bundle cannot be written; the folder is removed then.
     pub fn start(
         &self,
         card: &mut dyn Card,
@@ -81,10 +85,23 @@ impl Options {
         let simulated = u32::from(info.key_flags) & u32::from(key_flags::SIM) != 0;
         let image = &compiled.image;
         // All that can fail here comes first, so that a running issuer does not issue a ticket that no session uses.
+        if image.text().is_some() && info.text.is_none() {
+            return Err(SessionError::Missing("text lane").into());
+        }
+        if self.folder.exists() {
+            return Err(RecorderError::Unfit("the bundle's folder is there already: give a new one"));
+        }
         let approval = self.approval(image.digest())?;
-        let witness = self.witness()?;
         let (certificate, chain) = self.certificate(&key, &info, simulated)?;
-        let ticket = self.ticket(&key, image.digest(), image.text().is_some())?;
+        let sealing_key = match &self.texts {
+            Texts::Sealed(key) => Some(PublicKey::load(key)?),
+            Texts::Plain | Texts::None => None,
+        };
+        let witness = self.witness()?;
+        if let Some(witness) = &witness {
+            witness.reach()?;
+        }
+        let (ticket, claim) = self.ticket(&key, image.digest(), image.text().is_some())?;
         let parsed = Ticket::parse(&ticket)?;
         let terms = &parsed.content;
         if terms.key != key_id(&key) {
@@ -106,10 +123,13 @@ impl Options {
             let why = "the ticket asks for heartbeats, which a witness gives: use `--witness`";
             return Err(RecorderError::Unfit(why));
         }
+        if (terms.heartbeat_records != 0 || terms.heartbeat_ticks != 0) && !info.heartbeat {
+            return Err(SessionError::Missing("heartbeats").into());
+        }
         let witness = witness.map(|client| Poster::new(client, &ticket, key, info.lanes));
         let issuer = match &self.ticket {
             TicketSource::Issuer(access) => Some(Reporter::new(access, key, terms.serial, &self.folder)),
-            TicketSource::SelfIssued | TicketSource::File(_) => None,
+            TicketSource::SelfIssued | TicketSource::File(_) | TicketSource::Folder(_) => None,
         };
 
         let approval = approval.as_deref().map(|approval| (bundle::APPROVAL, approval));
@@ -125,9 +145,15 @@ impl Options {
         files.extend(
             anchors.json_lines().into_iter().map(|store| (bundle::anchor(&Sha256::digest(&store).into()), store)),
         );
-        let openings = self.openings(parsed.digest)?;
+        let openings = self.openings(sealing_key, parsed.digest)?;
         let parties = Parties { witness, issuer };
         let (recorder, sink) = Recorder::create(&self.folder, &files, info.lanes, terms.serial, parties, openings)?;
+        if let Err(error) = claim.map_or(Ok(()), |claim| claim.take()) {
+            // The card has signed nothing, so this removes the folder. The sink holds the recorder's writer.
+            drop(sink);
+            recorder.finish()?;
+            return Err(error);
+        }
         let interval = self.checkpoint_interval.unwrap_or(if simulated { 4096 } else { 32_768 });
         // A heartbeat needs a checkpoint, so checkpoints must come before the credit is spent.
         let interval = match terms.heartbeat_records {
@@ -162,11 +188,18 @@ impl Options {
         Ok(Some(Client::new(*address, WitnessKey::parse(text.trim_end())?, WITNESS_TIME)))
     }
 
-    fn ticket(&self, key: &[u8; 32], policy: [u8; 32], text_lane: bool) -> Result<Vec<u8>, RecorderError> {
+    /// The ticket, and how it is claimed if other sessions can have it too.
+    fn ticket(
+        &self,
+        key: &[u8; 32],
+        policy: [u8; 32],
+        text_lane: bool,
+    ) -> Result<(Vec<u8>, Option<TicketClaim>), RecorderError> {
         match &self.ticket {
-            TicketSource::File(path) => return read("ticket", path),
-            TicketSource::Issuer(_) if self.folder.exists() => {
-                return Err(RecorderError::Unfit("the bundle's folder is there already: give a new one"));
+            TicketSource::File(path) => return Ok((read("ticket", path)?, None)),
+            TicketSource::Folder(folder) => {
+                let (ticket, claim) = folder.next(policy)?;
+                return Ok((ticket, Some(claim)));
             }
             TicketSource::Issuer(access) => {
                 let request = TicketRequest {
@@ -178,7 +211,7 @@ impl Options {
                     text_lane,
                     witness: self.witness.is_some(),
                 };
-                return access.ticket(&self.folder, request);
+                return Ok((access.ticket(&self.folder, request)?, None));
             }
             TicketSource::SelfIssued => {}
         }
@@ -193,19 +226,19 @@ impl Options {
             heartbeat_ticks: 0,
             window: ca::Window { not_before: now.as_secs(), not_after: (now + DAY).as_secs() },
         };
-        Ok(tickets::self_issued(&request)?)
+        Ok((tickets::self_issued(&request)?, None))
     }
 
     /// The destination of texts, for the session with this ticket digest.
-    fn openings(&self, ticket: [u8; 32]) -> Result<Openings, RecorderError> {
-        Ok(match &self.texts {
-            Texts::Plain => Openings::Bundle,
-            Texts::None => Openings::Nowhere,
-            Texts::Sealed(key) => {
-                let (path, key) = (beside(&self.folder), PublicKey::load(key)?);
+    fn openings(&self, sealing_key: Option<PublicKey>, ticket: [u8; 32]) -> Result<Openings, RecorderError> {
+        Ok(match sealing_key {
+            Some(key) => {
+                let path = beside(&self.folder);
                 let sealer = Sealer::create(&path, key, ticket);
                 Openings::Sealed(Box::new(sealer.map_err(|source| RecorderError::Sealed { path, source })?))
             }
+            None if matches!(self.texts, Texts::Plain) => Openings::Bundle,
+            None => Openings::Nowhere,
         })
     }
 

@@ -6,10 +6,10 @@ use der::{Decode, Document, SecretDocument};
 use ed25519_dalek::pkcs8::spki::SubjectPublicKeyInfoRef;
 use ed25519_dalek::pkcs8::{ObjectIdentifier, PrivateKeyInfoRef};
 use hpke::{Deserializable, Kem as _, Serializable};
+use portcullis_settings::secret::{self, SecretError};
 use sha2::{Digest, Sha256};
 use std::fs::File;
 use std::io::Read;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// Object identifier id-X25519.
@@ -27,13 +27,9 @@ pub enum KeyError {
         /// The error that the system returned.
         source: std::io::Error,
     },
-    /// Other users may read or write the file.
-    #[error("`{}` has mode {mode:o}; a private key must be of mode 600", path.display())]
-    Mode {
-        path: PathBuf,
-        /// The file's mode.
-        mode: u32,
-    },
+    /// The file of a private key cannot be read, or other users can read it.
+    #[error(transparent)]
+    Secret(#[from] SecretError),
     /// The file does not contain a key of the expected kind in PEM.
     #[error(
         "`{}` is not an X25519 {kind} key in PEM; make one with `openssl genpkey -algorithm x25519 -out KEY` and \
@@ -104,12 +100,7 @@ impl PrivateKey {
 
 fn read(path: &Path, is_private: bool) -> Result<String, KeyError> {
     let io = |source| KeyError::Io { path: path.to_owned(), source };
-    let file = File::open(path).map_err(io)?;
-    // The mode is read from the open file, because the path may name another file by now.
-    let mode = file.metadata().map_err(io)?.mode() & 0o7777;
-    if is_private && mode & 0o177 != 0 {
-        return Err(KeyError::Mode { path: path.to_owned(), mode });
-    }
+    let file = if is_private { secret::open(path)? } else { File::open(path).map_err(io)? };
     let mut pem = String::new();
     file.take(MAX_BYTES).read_to_string(&mut pem).map_err(io)?;
     Ok(pem)

@@ -98,6 +98,19 @@ impl Client {
         result
     }
 
+    /// Checks that something listens at the witness's address, as often as [`Client::post`] would try. Errors: no
+    /// connection in time.
+    pub fn reach(&self) -> Result<(), ClientError> {
+        let end = Instant::now() + self.time;
+        loop {
+            match TcpStream::connect_timeout(&self.address, self.time) {
+                Ok(_) => return Ok(()),
+                Err(error) if Instant::now() + PAUSE >= end => return Err(ClientError::Connect(self.address, error)),
+                Err(_) => std::thread::sleep(PAUSE),
+            }
+        }
+    }
+
     fn post_once(&self, post: &Post) -> Result<WitnessReply, ClientError> {
         let http = |error| ClientError::Http(self.address, error);
         let stream = TcpStream::connect_timeout(&self.address, self.time)

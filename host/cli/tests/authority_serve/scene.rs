@@ -4,6 +4,7 @@ use portcullis_test_support::root;
 use rustix::process::{Pid, Signal, kill_process};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -55,7 +56,9 @@ impl Scene {
         let write = |name: &str, text: &str| {
             let path = scene.folder.path().join(name);
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(path, text).unwrap();
+            std::fs::write(&path, text).unwrap();
+            // Some of the files are tokens.
+            std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600)).unwrap();
         };
         write(
             "texts.jsonl",

@@ -5,6 +5,7 @@ use crate::stores::{Database, Server};
 use crate::support::Upstream;
 use serde_json::Value;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -144,7 +145,9 @@ impl Fleet {
         let write = |name: String, text: &str| {
             let path = self.folder.join(name);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, text).unwrap();
+            fs::write(&path, text).unwrap();
+            // One of the files is a token.
+            fs::set_permissions(path, fs::Permissions::from_mode(0o600)).unwrap();
         };
         let info: Value = serde_json::from_str(&self.output("card info --json")).unwrap();
         let digests = self.output("policy digest policies/pii");

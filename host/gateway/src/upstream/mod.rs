@@ -2,6 +2,7 @@
 
 mod anthropic;
 mod openai;
+mod probe;
 mod sse;
 
 pub use sse::{SseError, SseEvent, SseReader};
@@ -242,26 +243,23 @@ impl Upstream {
                 ("/completions", openai::completions_body(request, &prompt, model), decoder)
             }
         };
-        let mut asked = self.client.post(format!("{}{path}", self.base));
-        asked = asked.header("content-type", "application/json").header("accept", "text/event-stream");
-        asked = match (&self.key, self.kind) {
-            (Some(key), UpstreamKind::Anthropic) => asked.header("x-api-key", key),
-            (Some(key), _) => asked.bearer_auth(key),
-            (None, _) => asked,
-        };
-        if self.kind == UpstreamKind::Anthropic {
-            asked = asked.header("anthropic-version", "2023-06-01");
-        }
+        let asked = self.authorize(self.client.post(format!("{}{path}", self.base)));
+        let asked = asked.header("content-type", "application/json").header("accept", "text/event-stream");
         let start = Instant::now();
         let ends = start + self.limits.whole();
         let due = (start + self.limits.first_token()).min(ends);
         let sent = timeout_at(due, asked.body(body.to_string()).send()).await;
         let response = sent.map_err(|_| UpstreamError::Late("the head of its answer"))?;
-        let response = response.map_err(|error| match error.is_timeout() {
-            true => UpstreamError::Late("a connection"),
-            false => UpstreamError::Unreachable,
+        let response = response.map_err(|error| {
+            tracing::warn!(url = self.shown(path), "the model's server cannot be reached");
+            match error.is_timeout() {
+                true => UpstreamError::Late("a connection"),
+                false => UpstreamError::Unreachable,
+            }
         })?;
         if response.status() != reqwest::StatusCode::OK {
+            let status = response.status().as_u16();
+            tracing::warn!(url = self.shown(path), status, "the model's server answered with an error");
             return Err(UpstreamError::Status(response.status().as_u16()));
         }
         let is = |name: &str, value: &str| {

@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
@@ -213,6 +214,12 @@ pub fn opener_with(policy: &Arc<Policy>, folder: &Path, texts: Texts) -> Opener 
     })
 }
 
+/// Writes a file of a secret, which only its owner can read.
+pub fn write_secret(path: &Path, text: &str) {
+    std::fs::write(path, text).unwrap();
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600)).unwrap();
+}
+
 /// Sends a request without a body to an admin listener. Returns the status and the body of the answer.
 pub fn request(address: SocketAddr, method: &str, path: &str, head: &str) -> (u16, String) {
     let mut stream = TcpStream::connect(address).unwrap();
@@ -229,7 +236,7 @@ pub fn request(address: SocketAddr, method: &str, path: &str, head: &str) -> (u1
 /// An unused address, and the configuration lines that put the admin listener there.
 pub fn admin(folder: &tempfile::TempDir) -> (SocketAddr, String) {
     let file = folder.path().join("admin.key");
-    std::fs::write(&file, "admin-secret\n").unwrap();
+    write_secret(&file, "the-admin-secret\n");
     let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     (address, format!("[admin]\nlisten = \"{address}\"\nkey = {{ file = \"{}\" }}\n", file.display()))
 }
@@ -298,8 +305,10 @@ impl Gateway {
 
     /// Starts a gateway that must fail; returns the error.
     pub fn refused(policy: &Arc<Policy>, config: Config) -> ServeError {
-        let policy = Arc::clone(policy);
+        let opened = Arc::new(AtomicUsize::new(0));
+        let (policy, counted) = (Arc::clone(policy), Arc::clone(&opened));
         let open = move |salt: SaltKey| {
+            counted.fetch_add(1, Ordering::SeqCst);
             let governor = Arc::new(Governor::new(Arc::clone(&policy), Settings::new(salt)).unwrap());
             Ok(SessionParts {
                 card: CardChoice::Model.open().unwrap(),
@@ -309,8 +318,10 @@ impl Gateway {
                 governors: vec![governor],
             })
         };
-        let sessions = Sessions::start(vec![Box::new(open)], &config.rotation, &config.evidence).unwrap();
-        serve(&config, sessions, std::future::pending(), |_| panic!("it listens")).unwrap_err()
+        let sessions = Sessions::new(vec![Box::new(open)], &config.rotation, &config.evidence);
+        let why = serve(&config, sessions, std::future::pending(), |_| panic!("it listens")).unwrap_err();
+        assert_eq!(opened.load(Ordering::SeqCst), 0, "a session was opened: {why}");
+        why
     }
 
     /// A gateway with this configuration and one card, whose sessions come from `open`.
@@ -320,7 +331,7 @@ impl Gateway {
 
     /// A gateway with this configuration; the sessions of each card come from its opener.
     pub fn over_cards(config: Config, open: Vec<Opener>) -> Self {
-        let sessions = Sessions::start(open, &config.rotation, &config.evidence).unwrap();
+        let sessions = Sessions::new(open, &config.rotation, &config.evidence);
         let rotation = sessions.rotation(Duration::from_millis(config.rotation.drain_ms));
         let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
         let (tell, told) = mpsc::channel();

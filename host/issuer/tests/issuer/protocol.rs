@@ -10,6 +10,7 @@ use portcullis_evidence::note::CLOCK_SKEW;
 use portcullis_evidence::ticket::Ticket;
 use portcullis_issuer::config::{Config, ConfigError};
 use portcullis_issuer::wire::{Bytes, MAX_BODY, Report, ReportAnswer, TicketRequest};
+use std::os::unix::fs::PermissionsExt;
 use std::io::Write;
 use std::time::{Duration, Instant};
 
@@ -304,10 +305,11 @@ fn configurations_that_cannot_work_are_refused() {
     // Tokens must be there, long enough, and different.
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("t");
-    assert!(matches!(portcullis_issuer::config::token(&path), Err(ConfigError::Token { .. })));
+    assert!(matches!(portcullis_issuer::config::token(&path), Err(ConfigError::Token(_))));
     for token in ["", "short\n", "two words of a token\n", "a-token-of-a-client\nanother-line\n"] {
         std::fs::write(&path, token).unwrap();
-        assert!(matches!(portcullis_issuer::config::token(&path), Err(ConfigError::Unfit(_))), "{token}");
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
+        assert!(matches!(portcullis_issuer::config::token(&path), Err(ConfigError::Token(_))), "{token}");
     }
     std::fs::write(&path, "a-token-of-a-client\r\n").unwrap();
     assert_eq!(portcullis_issuer::config::token(&path).unwrap(), "a-token-of-a-client");

@@ -9,6 +9,7 @@ use portcullis_issuer::config::Config;
 use portcullis_issuer::serve;
 use portcullis_issuer::wire::{TicketAnswer, TicketRequest};
 use serde_json::Value;
+use std::os::unix::fs::PermissionsExt;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
@@ -29,6 +30,7 @@ pub(crate) const PROFILE: [u8; 32] = [6; 32];
 pub(crate) fn config(folder: &Path, first: &Card, second: &Card, limits: &str) -> Config {
     let file = |name: &str, token: &str| {
         std::fs::write(folder.join(name), format!("{token}\n")).unwrap();
+        std::fs::set_permissions(folder.join(name), std::fs::Permissions::from_mode(0o600)).unwrap();
         folder.join(name).display().to_string()
     };
     let (one, other) = (file("one.token", TOKEN), file("other.token", OTHER_TOKEN));

@@ -1,7 +1,7 @@
 //! `composition.toml`: the members of a composition, and the profiles of each.
 
 use super::{MEMBERS, PROFILES};
-use crate::error::{Kind, PolicyError, Problem};
+use crate::error::{Kind, PolicyError, Problem, toml_problem};
 use crate::package::is_name;
 use crate::sources;
 use portcullis_core::hex::Hex;
@@ -71,7 +71,7 @@ fn check_names<'n>(what: &str, names: impl Iterator<Item = &'n str>) -> Result<(
 
 impl CompositionManifest {
     pub(super) fn parse(text: &str) -> Result<Self, Problem> {
-        let manifest: Self = toml::from_str(text).map_err(|error| problem(error.message()))?;
+        let manifest: Self = toml::from_str(text).map_err(|error| toml_problem(COMPOSITION_FILE, text, &error))?;
         manifest.check()?;
         Ok(manifest)
     }
@@ -142,5 +142,5 @@ impl MemberEntry {
 
 pub(super) fn parse_profile(path: &str, bytes: &[u8]) -> Result<Profile, Problem> {
     let text = sources::text(path, bytes)?;
-    toml::from_str(text).map_err(|error| Problem::new(Kind::Manifest, format!("`{path}`: {}", error.message())))
+    toml::from_str(text).map_err(|error| toml_problem(path, text, &error))
 }

@@ -2,7 +2,7 @@
 
 use super::manifest::{CompositionManifest, MemberEntry, ProfileEntry, parse_profile};
 use super::{COMPOSITION_FILE, Composition, Identity, MEMBERS};
-use crate::error::{Kind, PolicyError, Problem};
+use crate::error::{Kind, PolicyError, Problem, toml_problem};
 use crate::package::Package;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -43,8 +43,11 @@ impl Plan {
             std::fs::read_to_string(path).map_err(|error| Problem::new(Kind::File, format!("`{shown}`: {error}")))?;
         let plan: Result<Self, _> = toml::from_str(&text);
         let mut plan = plan.map_err(|error| {
-            Problem::new(Kind::Manifest, format!("`{shown}`: {}", error.message()))
-                .help("a plan has `version`, and for each `[[member]]` `name`, `package` and `profiles`")
+            let problem = toml_problem(&shown.to_string(), &text, &error);
+            match problem.remedy() {
+                Some(_) => problem,
+                None => problem.help("a plan has `version`, and for each `[[member]]` `name`, `package` and `profiles`"),
+            }
         })?;
         let folder = path.parent().unwrap_or_else(|| Path::new(""));
         for member in &mut plan.members {

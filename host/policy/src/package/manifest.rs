@@ -1,6 +1,6 @@
 //! Checks of `policy.toml` beyond the types of its values.
 
-use crate::error::{Kind, Place, Problem};
+use crate::error::{Kind, Place, Problem, toml_problem};
 use portcullis_core::manifest::Manifest;
 use portcullis_core::wire::{BASIS_POINTS_MAX, CLASSES, QUANTITY_SLOTS};
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,16 +14,7 @@ pub(crate) const ENUMERATION_VALUES: usize = 32;
 const NAME_BYTES: usize = 64;
 
 pub(super) fn parse(text: &str) -> Result<Manifest, Problem> {
-    toml::from_str(text).map_err(|error| {
-        let problem = Problem::new(Kind::Manifest, format!("policy.toml: {}", error.message()));
-        match error.span() {
-            Some(span) => problem.at(
-                Place { file: MANIFEST_FILE.into(), source: Arc::from(text), offset: span.start, length: span.len() },
-                "here",
-            ),
-            None => problem,
-        }
-    })
+    toml::from_str(text).map_err(|error| toml_problem(MANIFEST_FILE, text, &error))
 }
 
 pub(super) fn check(manifest: &Manifest, files: &BTreeMap<String, Vec<u8>>) -> Vec<Problem> {

@@ -2,7 +2,8 @@
 
 use super::MANIFEST_FILE;
 use crate::composition::COMPOSITION_FILE;
-use crate::error::{Kind, Problem, nearest};
+use crate::error::{Kind, Problem};
+use portcullis_settings::nearest;
 use std::fs;
 use std::path::{Path, PathBuf};
 
