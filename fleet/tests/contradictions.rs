@@ -292,7 +292,7 @@ fn withheld_texts() {
     let inputs = scene.all_but(&[]);
     let reason = WithholdReason { name: "clerk", reason: "erased on request", key: &clerk(), names: false };
     let choice = StreamChoice::Streams(BTreeSet::from(["b".to_owned()]));
-    withhold(&scene.path("2"), &scene.path("withheld"), &choice, reason).unwrap();
+    withhold(&scene.path("2"), &scene.path("withheld"), &choice, reason, &mut |_| ()).unwrap();
     let mut given = inputs.clone();
     given.remove(1);
     given.push(Input::Bundle(scene.path("withheld")));

@@ -108,9 +108,10 @@ fn withheld(args: &WithholdArgs) -> Result<u8, Failure> {
         None => StreamChoice::AllBut(args.all_but.iter().cloned().collect()),
     };
     let reason = WithholdReason { name: &args.name, reason: &args.reason, key: &key, names: args.names };
+    let mut mended = |line: String| console::warn(printable(&line));
     let done = match &args.output {
-        Some(output) => withhold(&args.folder, output, &choice, reason),
-        None => withhold_in_place(&args.folder, &choice, reason),
+        Some(output) => withhold(&args.folder, output, &choice, reason, &mut mended),
+        None => withhold_in_place(&args.folder, &choice, reason, &mut mended),
     };
     let done = match done {
         Ok(done) => done,
@@ -145,7 +146,7 @@ fn finished(args: &FinishArgs) -> Result<u8, Failure> {
             "{}",
             serde_json::json!({
                 "already_finished": already,
-                "changed": !args.dry_run && !already,
+                "changed": !args.dry_run && !(already && mended.is_empty()),
                 "checkpoints": checkpoints,
                 "records": records,
                 "signed_records": signed,
@@ -154,12 +155,12 @@ fn finished(args: &FinishArgs) -> Result<u8, Failure> {
         );
         return Ok(SUCCESS);
     }
+    for line in mended {
+        outln!("{}", printable(&line));
+    }
     if already {
         outln!("the bundle was finished already: {records} records under {checkpoints} checkpoints");
         return Ok(SUCCESS);
-    }
-    for line in mended {
-        outln!("{line}");
     }
     let done = if args.dry_run { "would be finished" } else { "finished" };
     outln!(

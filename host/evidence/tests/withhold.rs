@@ -13,6 +13,8 @@ use portcullis_report::evidence::ReportText;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 use world::{START, World, assert_contradicted, clerk, codes, remanifest, sha};
 
 fn ids(ids: &[&str]) -> BTreeSet<String> {
@@ -52,7 +54,7 @@ fn the_rest_still_verifies() {
             (2, StreamChoice::Streams(ids(&["a", "b"])), &[]),
         ] {
             let to = folder.path().join(format!("to{number}"));
-            let done = withhold(&from, &to, &choice, reason(&clerk())).unwrap();
+            let done = withhold(&from, &to, &choice, reason(&clerk()), &mut |_| ()).unwrap();
             let found = load(&to);
             let report = world.check(&found);
             assert_eq!(
@@ -84,7 +86,7 @@ fn time_is_the_witness_s() {
     let world = World::new();
     let (folder, from, _) = scene(&world, 2);
     let to = folder.path().join("to");
-    let before = |second| withhold(&from, &to, &StreamChoice::Before(second), reason(&clerk()));
+    let before = |second| withhold(&from, &to, &StreamChoice::Before(second), reason(&clerk()), &mut |_| ());
     // No stream had ended before the first note.
     assert!(matches!(before(START), Err(WithholdError::Nothing)));
     assert!(!to.exists());
@@ -104,7 +106,7 @@ fn time_is_the_witness_s() {
         fs::write(path, bytes).unwrap();
     }
     let other = folder.path().join("other");
-    let error = withhold(&silent, &other, &StreamChoice::Before(u64::MAX), reason(&clerk())).unwrap_err();
+    let error = withhold(&silent, &other, &StreamChoice::Before(u64::MAX), reason(&clerk()), &mut |_| ()).unwrap_err();
     assert!(matches!(error, WithholdError::NoWitness), "{error}");
 }
 
@@ -113,11 +115,11 @@ fn in_place_and_again() {
     let world = World::new();
     let (folder, path, files) = scene(&world, 2);
     let key = clerk();
-    let done = withhold_in_place(&path, &StreamChoice::Streams(ids(&["b"])), reason(&key)).unwrap();
+    let done = withhold_in_place(&path, &StreamChoice::Streams(ids(&["b"])), reason(&key), &mut |_| ()).unwrap();
     assert_eq!((done.streams, done.contexts), (1, 1));
     let first = sha(&load(&path).0[bundle::MANIFEST]);
     let again = WithholdReason { names: true, reason: "the rest, too", ..reason(&key) };
-    let done = withhold_in_place(&path, &StreamChoice::AllBut(BTreeSet::new()), again).unwrap();
+    let done = withhold_in_place(&path, &StreamChoice::AllBut(BTreeSet::new()), again, &mut |_| ()).unwrap();
     assert!(done.streams >= 2, "{done:?}");
     let report = world.check(&load(&path));
     assert_eq!(codes(&report), ids(&["policy/profile-unknown", "replayable/withheld"]), "{:#?}", report.properties);
@@ -132,7 +134,9 @@ fn refused() {
     let (folder, from, files) = scene(&world, 1);
     let to = folder.path().join("to");
     let key = clerk();
-    let with = |choice: StreamChoice, reason: WithholdReason<'_>| withhold(&from, &to, &choice, reason).unwrap_err();
+    let with = |choice: StreamChoice, reason: WithholdReason<'_>| {
+        withhold(&from, &to, &choice, reason, &mut |_| ()).unwrap_err()
+    };
     assert!(
         matches!(with(StreamChoice::Streams(ids(&["a", "z"])), reason(&key)), WithholdError::Unknown(id) if id == "z")
     );
@@ -154,7 +158,7 @@ fn what_a_statement_cannot_do() {
     let world = World::new();
     let (folder, from, files) = scene(&world, 1);
     let to = folder.path().join("to");
-    let done = withhold(&from, &to, &StreamChoice::Streams(ids(&["b"])), reason(&clerk())).unwrap();
+    let done = withhold(&from, &to, &StreamChoice::Streams(ids(&["b"])), reason(&clerk()), &mut |_| ()).unwrap();
     assert_eq!(done, WithholdReport { streams: 1, lines: done.lines, contexts: 1 });
     let honest = load(&to);
     let name = bundle::withheld(0);
@@ -197,4 +201,168 @@ fn what_a_statement_cannot_do() {
     streams.insert((0, 0));
     let report = restate(&Terms { streams, ..stated }, &clerk());
     assert_contradicted(&report, "replayable/withholding-stream");
+}
+
+/// The texts of the honest session.
+const TEXTS: [&str; 3] = ["The dose is 5 mg.", "Take it with milk", "Buy now."];
+/// Folder of the bundle, in the environment of the process that is killed.
+const KILLED: &str = "PORTCULLIS_KILLED_WITHHOLD";
+
+/// The part of the next test that runs in a process of its own.
+#[test]
+fn killed_withhold() {
+    if let Some(folder) = std::env::var_os(KILLED) {
+        let all = StreamChoice::AllBut(BTreeSet::new());
+        withhold_in_place(Path::new(&folder), &all, reason(&clerk()), &mut |_| ()).unwrap();
+    }
+}
+
+/// How many of the texts are in any file below a folder.
+fn texts_below(folder: &Path) -> usize {
+    let mut found = String::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                found.push_str(&String::from_utf8_lossy(&fs::read(path).unwrap()));
+            }
+        }
+    }
+    TEXTS.iter().filter(|text| found.contains(**text)).count()
+}
+
+/// 20 processes are killed; 500 with `PORTCULLIS_LONG=1`.
+#[test]
+fn a_killed_withhold_leaves_the_old_bundle_or_the_new_one() {
+    let world = World::new();
+    let (folder, path, mut files) = scene(&world, 2);
+    // More files, so that copying and removing take long enough to be hit.
+    for number in 0..200 {
+        let content = format!("{{\"n\":{number}}}").into_bytes();
+        files.0.insert(bundle::context(&sha(&content)), content);
+    }
+    remanifest(&mut files);
+    let part = folder.path().join("b.part");
+    let mut random = 9_u32;
+    let (mut copies, mut originals) = (0, 0);
+    for number in 0..if std::env::var_os("PORTCULLIS_LONG").is_some() { 500 } else { 20 } {
+        fs::remove_dir_all(&path).unwrap();
+        for (name, bytes) in &files.0 {
+            fs::create_dir_all(path.join(name).parent().unwrap()).unwrap();
+            fs::write(path.join(name), bytes).unwrap();
+        }
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "withhold::killed_withhold"])
+            .env(KILLED, &path)
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        // Kills while the copy is made, around the exchange, while the original is removed, and anywhere.
+        let signs = [part.clone(), part.join(bundle::MANIFEST), path.join("withheld"), folder.path().join("never")];
+        let sign = &signs[number % signs.len()];
+        random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        let wait = Duration::from_micros(u64::from(random >> 20));
+        let most = if number % signs.len() == 3 { 40 * wait } else { Duration::from_secs(60) };
+        let begun = Instant::now();
+        while !sign.exists() && child.try_wait().unwrap().is_none() && begun.elapsed() < most {}
+        std::thread::sleep(if number % 2 == 0 { Duration::ZERO } else { wait });
+        let _ = child.kill();
+        child.wait().unwrap();
+
+        let left = part.exists();
+        let is_new = path.join("withheld").exists();
+        copies += usize::from(left && !is_new);
+        originals += usize::from(left && is_new);
+        let mut mended = Vec::new();
+        if number % 3 == 0 {
+            let all = StreamChoice::AllBut(BTreeSet::new());
+            withhold_in_place(&path, &all, reason(&clerk()), &mut |line| mended.push(line)).unwrap();
+            assert_eq!(texts_below(folder.path()), 0, "{number}");
+        } else {
+            let dry = bundle::finish(&path, true).unwrap();
+            assert_eq!(part.exists(), left, "a dry run removes nothing");
+            assert_eq!(dry.mended.len(), usize::from(left), "{:?}", dry.mended);
+            mended = bundle::finish(&path, false).unwrap().mended;
+            assert_eq!(texts_below(folder.path()), if is_new { 0 } else { TEXTS.len() }, "{number}");
+            assert!(is_new || load(&path).0 == files.0, "{number}: the old bundle is another one");
+        }
+        assert_eq!(mended.len(), usize::from(left), "{number}: {mended:?}");
+        assert!(mended.iter().all(|line| line.contains("b.part")), "{mended:?}");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "{number}: something is left beside the bundle");
+        if number % 10 == 0 {
+            let report = world.check(&load(&path));
+            assert!([0, 5].contains(&report.exit_code), "{:#?}", report.properties);
+        }
+    }
+    println!("left beside the bundle: the copy {copies} times, the original {originals} times");
+    assert!(copies > 0 && originals > 0, "too few kills came in time: {copies} copies, {originals} originals");
+}
+
+#[test]
+fn what_is_left_by_something_else_stays() {
+    let world = World::new();
+    let (folder, path, files) = scene(&world, 1);
+    let part = folder.path().join("b.part");
+    let key = clerk();
+    let in_place = || {
+        let all = StreamChoice::AllBut(BTreeSet::new());
+        withhold_in_place(&path, &all, reason(&key), &mut |line| panic!("{line}"))
+    };
+    let contents: [(&str, &[(&str, &[u8])]); 4] = [
+        ("no ticket", &[("README.md", b"notes of somebody")]),
+        ("another session", &[(bundle::TICKET, b"another ticket"), ("README.md", b"x")]),
+        ("a file of no bundle", &[(bundle::TICKET, &files.0[bundle::TICKET]), ("diary.txt", b"x")]),
+        ("a hidden file", &[(bundle::TICKET, &files.0[bundle::TICKET]), ("policy/.git", b"x")]),
+    ];
+    for (what, content) in contents {
+        for (name, bytes) in content {
+            fs::create_dir_all(part.join(name).parent().unwrap()).unwrap();
+            fs::write(part.join(name), bytes).unwrap();
+        }
+        let error = in_place().unwrap_err();
+        assert!(error.is_operational() && error.to_string().contains("move it away"), "{what}: {error}");
+        assert!(bundle::finish(&path, false).unwrap().mended.is_empty(), "{what}");
+        assert!(load(&path).0 == files.0 && content.iter().all(|(name, _)| part.join(name).exists()), "{what}");
+        fs::remove_dir_all(&part).unwrap();
+    }
+    // A file, and a link to a folder of its own.
+    fs::write(&part, "x").unwrap();
+    assert!(in_place().unwrap_err().to_string().contains("move it away"));
+    fs::remove_file(&part).unwrap();
+    std::os::unix::fs::symlink(&path, &part).unwrap();
+    assert!(in_place().unwrap_err().to_string().contains("move it away"));
+    fs::remove_file(&part).unwrap();
+    // Another process still works there.
+    fs::create_dir(&part).unwrap();
+    let lock = fs::File::open(&part).unwrap();
+    lock.try_lock().unwrap();
+    assert!(in_place().is_err() && part.exists());
+    drop(lock);
+    // An empty folder is what a kill before the first file leaves.
+    let mut mended = Vec::new();
+    let all = StreamChoice::AllBut(BTreeSet::new());
+    withhold_in_place(&path, &all, reason(&key), &mut |line| mended.push(line)).unwrap();
+    assert_eq!(mended.len(), 1, "{mended:?}");
+}
+
+#[test]
+fn a_copy_that_was_not_completed_is_made_anew() {
+    let world = World::new();
+    let (folder, from, files) = scene(&world, 1);
+    let (to, part) = (folder.path().join("to"), folder.path().join("to.part"));
+    fs::create_dir(&part).unwrap();
+    let ticket = &files.0[bundle::TICKET];
+    fs::write(part.join(bundle::TICKET), &ticket[..ticket.len() / 2]).unwrap();
+    let mut mended = Vec::new();
+    let all = StreamChoice::AllBut(BTreeSet::new());
+    withhold(&from, &to, &all, reason(&clerk()), &mut |line| mended.push(line)).unwrap();
+    assert_eq!((mended.len(), part.exists()), (1, false), "{mended:?}");
+    assert_eq!(world.check(&load(&to)).exit_code, 5);
+    // A folder that exists is not replaced.
+    let before = load(&to).0;
+    let again = withhold(&from, &to, &all, reason(&clerk()), &mut |_| ()).unwrap_err();
+    assert!(again.is_operational() && load(&to).0 == before && !part.exists(), "{again}");
 }

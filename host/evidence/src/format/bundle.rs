@@ -18,6 +18,7 @@ mod manifest;
 mod name;
 mod read;
 mod snapshot;
+mod staging;
 mod withhold;
 mod write;
 

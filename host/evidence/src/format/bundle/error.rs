@@ -17,6 +17,11 @@ pub enum BundleError {
     /// A symbolic link, a device, or another object that is neither file nor folder.
     #[error("`{0}` is neither a file nor a folder")]
     Kind(String),
+    /// A folder in the place of what a stopped command leaves beside a bundle.
+    #[error(
+        "`{0}` is in the way, and is not what a stopped `bundle withhold` of this bundle leaves there: move it away"
+    )]
+    Foreign(String),
     #[error("`{0}` is missing{hint}", hint = hint(.0))]
     Missing(String),
     #[error("`{name}` is larger than {cap} bytes")]
@@ -68,6 +73,6 @@ impl BundleError {
     /// Whether the check could not run. Otherwise the error is a result about the evidence.
     #[must_use]
     pub const fn is_operational(&self) -> bool {
-        matches!(self, Self::Io { .. } | Self::Nothing { .. } | Self::Litter(_))
+        matches!(self, Self::Io { .. } | Self::Nothing { .. } | Self::Litter(_) | Self::Foreign(_))
     }
 }

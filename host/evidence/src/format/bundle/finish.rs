@@ -13,6 +13,7 @@ use super::line::{Indexed, Receipt};
 use super::manifest::Manifest;
 use super::name::{self, cap, line_max};
 use super::read::Bundle;
+use super::staging;
 use crate::format::checkpoint::{SignedCheckpoint, head, root_of_heads};
 use crate::format::log::{LogChecker, LogEvent, read};
 use crate::format::tree::{Frontier, leaf};
@@ -29,7 +30,7 @@ use zerocopy::{FromBytes, IntoBytes};
 /// The changes made to the bundle.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FinishReport {
-    /// The bundle was finished before, so nothing was changed.
+    /// The bundle was finished before, so no file of it was changed.
     pub already: bool,
     /// Number of checkpoints kept.
     pub checkpoints: u64,
@@ -37,7 +38,8 @@ pub struct FinishReport {
     pub records: u64,
     /// Number of kept records that the last checkpoint covers.
     pub signed: u64,
-    /// One line per file that was removed, cut or sorted.
+    /// One line per file that was removed, cut or sorted, and about a folder that a stopped command left beside the
+    /// bundle.
     pub mended: Vec<String>,
 }
 
@@ -77,7 +79,18 @@ pub fn finish(folder: &Path, dry: bool) -> Result<FinishReport, FinishError> {
         io::ErrorKind::ResourceBusy => FinishError::Busy(at.to_string()),
         _ => BundleError::Nothing { path: folder.to_owned(), what: source.to_string() }.into(),
     })?;
-    complete(folder, dry)
+    let mut done = complete(folder, dry)?;
+    // An unfinished bundle was never copied: no command but this one takes it.
+    if done.already {
+        let ticket = fs::read(folder.join(name::TICKET)).map_err(BundleError::io(name::TICKET))?;
+        let real = fs::canonicalize(folder).map_err(BundleError::io(&at))?;
+        match staging::clear(&real, &ticket, dry) {
+            // The bundle is finished, whatever the user keeps beside it.
+            Err(BundleError::Foreign(_)) => {}
+            cleared => done.mended.extend(cleared?),
+        }
+    }
+    Ok(done)
 }
 
 /// Like [`finish`], for a caller that holds the lock.

@@ -4,6 +4,7 @@ use super::error::BundleError;
 use super::files::{Directory, Files as _};
 use super::manifest::Manifest;
 use super::name::{self, cap};
+use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -41,15 +42,27 @@ pub(super) fn create_file(folder: &Path, name: &str) -> io::Result<File> {
 
 /// Syncs a folder, so that the names in it survive a loss of power.
 pub(super) fn sync_folder(path: &Path) -> io::Result<()> {
-    path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
+    // The parent of a relative name is empty.
+    let folder = path.parent().map(|folder| if folder == Path::new("") { Path::new(".") } else { folder });
+    folder.map_or(Ok(()), |folder| File::open(folder)?.sync_all())
 }
 
-/// Syncs every file and folder of a bundle.
+/// Syncs every file of a bundle, then every folder once, also one that holds only folders.
 pub(super) fn sync(folder: &Path) -> Result<(), BundleError> {
-    for name in Directory::new(folder).names()?.keys() {
-        let path = folder.join(name);
-        let synced = File::open(&path).and_then(|file| file.sync_all()).and_then(|()| sync_folder(&path));
-        synced.map_err(BundleError::io(name))?;
+    let mut folders = BTreeSet::from([""]);
+    let names = Directory::new(folder).names()?;
+    for name in names.keys() {
+        File::open(folder.join(name)).and_then(|file| file.sync_all()).map_err(BundleError::io(name))?;
+        let mut rest = &**name;
+        while let Some((parent, _)) = rest.rsplit_once('/') {
+            if !folders.insert(parent) {
+                break;
+            }
+            rest = parent;
+        }
+    }
+    for name in folders {
+        File::open(folder.join(name)).and_then(|file| file.sync_all()).map_err(BundleError::io(name))?;
     }
     Ok(())
 }

@@ -4,10 +4,11 @@
 use super::error::BundleError;
 use super::files::Directory;
 use super::finish;
-use super::folder::{self, PART};
+use super::folder;
 use super::line::{Indexed, Lines};
 use super::name;
 use super::read::Bundle;
+use super::staging::{self, Staging};
 use crate::format::log::read;
 use crate::format::note::{Note, WitnessProof};
 use crate::format::ticket::Ticket;
@@ -17,9 +18,8 @@ use portcullis_core::wire::RecordType;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
-use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,43 +82,37 @@ impl WithholdError {
     }
 }
 
-/// Writes a copy of the bundle in `from`, without the chosen texts, to the new folder `to`. Errors: [`WithholdError`];
-/// the folder `to` does not exist then.
+/// Writes a copy of the bundle in `from`, without the chosen texts, to the new folder `to`. The copy is made in the
+/// folder `to` with the suffix `.part`; `mended` receives a line if a stopped command had left that folder, which is
+/// then removed. Errors: [`WithholdError`]; the folder `to` does not exist then.
 pub fn withhold(
     from: &Path,
     to: &Path,
     choice: &StreamChoice,
     reason: WithholdReason<'_>,
+    mended: &mut dyn FnMut(String),
 ) -> Result<WithholdReport, WithholdError> {
-    let directory = Directory::new(from);
-    let bundle = Bundle::open(&directory)?;
-    bundle.check_manifest()?;
-    let streams = streams(&bundle)?;
-    let chosen = choose(&bundle, &streams, choice)?;
-    let terms = Terms {
-        ticket: Ticket::parse(&bundle.read(name::TICKET)?)?.digest,
-        before: bundle.digest(name::MANIFEST)?,
-        name: reason.name.to_owned(),
-        reason: reason.reason.to_owned(),
-        streams: chosen.clone(),
-    };
-    let statement = Withholding::sign(&terms, reason.key).ok_or(WithholdError::WithholdReason)?;
-    let here = to.to_string_lossy();
-    DirBuilder::new().mode(0o700).create(to).map_err(BundleError::io(&here))?;
-    let copy = Copy { bundle: &bundle, from, to, streams: &streams, chosen: &chosen, names: reason.names };
-    let done = copy.all(&statement).and_then(|done| folder::seal(to).map(|()| done));
-    done.map_err(|error| {
-        // An incomplete copy must not remain.
-        let _ = fs::remove_dir_all(to);
-        error.into()
-    })
+    let at = to.to_string_lossy();
+    let io = || BundleError::io(&at);
+    if fs::symlink_metadata(to).is_ok() {
+        return Err(io()(io::ErrorKind::AlreadyExists.into()).into());
+    }
+    let (done, copy) = copy(from, to, choice, reason, mended)?;
+    copy.place(to).map_err(|error| {
+        let _ = copy.remove();
+        io()(error)
+    })?;
+    Ok(done)
 }
 
-/// Like [`withhold`], but replaces the bundle in `folder` and deletes the original.
+/// Like [`withhold`], but replaces the bundle in `folder` and deletes the original. If the process is stopped, the
+/// folder holds either the old bundle or the new one. The other one can remain beside it, with the suffix `.part`: the
+/// next call, or [`finish`](super::finish()), removes it.
 pub fn withhold_in_place(
     folder: &Path,
     choice: &StreamChoice,
     reason: WithholdReason<'_>,
+    mended: &mut dyn FnMut(String),
 ) -> Result<WithholdReport, WithholdError> {
     let at = folder.to_string_lossy().into_owned();
     let io = || BundleError::io(&at);
@@ -126,18 +120,46 @@ pub fn withhold_in_place(
     let folder = fs::canonicalize(folder)
         .map_err(|source| BundleError::Nothing { path: folder.to_owned(), what: source.to_string() })?;
     let _lock = folder::lock(&folder).map_err(io())?;
-    let mut other = folder.clone().into_os_string();
-    other.push(PART);
-    let other = Path::new(&other);
-    let done = withhold(&folder, other, choice, reason)?;
-    let cwd = rustix::fs::CWD;
-    let exchanged = rustix::fs::renameat_with(cwd, &folder, cwd, other, rustix::fs::RenameFlags::EXCHANGE);
-    exchanged.map_err(io::Error::from).map_err(|error| {
-        let _ = fs::remove_dir_all(other);
-        io()(error)
-    })?;
-    fs::remove_dir_all(other).map_err(io())?;
+    let (done, copy) = copy(&folder, &folder, choice, reason, mended)?;
+    copy.replace(&folder).map_err(io())?;
     Ok(done)
+}
+
+/// Makes a complete copy of the bundle in `from` without the chosen texts, for the place `target`.
+fn copy(
+    from: &Path,
+    target: &Path,
+    choice: &StreamChoice,
+    reason: WithholdReason<'_>,
+    mended: &mut dyn FnMut(String),
+) -> Result<(WithholdReport, Staging), WithholdError> {
+    let directory = Directory::new(from);
+    let bundle = Bundle::open(&directory)?;
+    // What remains beside a bundle may be removed only if the bundle itself is whole.
+    bundle.check_manifest()?;
+    let ticket = bundle.read(name::TICKET)?;
+    staging::clear(target, &ticket, false)?.into_iter().for_each(mended);
+    let streams = streams(&bundle)?;
+    let chosen = choose(&bundle, &streams, choice)?;
+    let terms = Terms {
+        ticket: Ticket::parse(&ticket)?.digest,
+        before: bundle.digest(name::MANIFEST)?,
+        name: reason.name.to_owned(),
+        reason: reason.reason.to_owned(),
+        streams: chosen.clone(),
+    };
+    let statement = Withholding::sign(&terms, reason.key).ok_or(WithholdError::WithholdReason)?;
+    let staging = Staging::create(target, &ticket)?;
+    let to = staging.path();
+    let copy = Copy { bundle: &bundle, from, to, streams: &streams, chosen: &chosen, names: reason.names };
+    match copy.all(&statement).and_then(|done| folder::seal(to).map(|()| done)) {
+        Ok(done) => Ok((done, staging)),
+        Err(error) => {
+            // An incomplete copy must not remain.
+            let _ = staging.remove();
+            Err(error.into())
+        }
+    }
 }
 
 #[derive(Default)]
@@ -187,8 +209,8 @@ fn streams(bundle: &Bundle<'_>) -> Result<Streams, BundleError> {
 
 fn choose(bundle: &Bundle<'_>, streams: &Streams, choice: &StreamChoice) -> Result<BTreeSet<StreamAt>, WithholdError> {
     if let StreamChoice::Streams(ids) | StreamChoice::AllBut(ids) = choice {
-        let is_known = |id: &&String| streams.values().any(|known| known.id.as_ref() == Some(*id));
-        if let Some(unknown) = ids.iter().find(|id| !is_known(id)) {
+        let known: BTreeSet<_> = streams.values().filter_map(|known| known.id.as_ref()).collect();
+        if let Some(unknown) = ids.iter().find(|id| !known.contains(id)) {
             return Err(WithholdError::Unknown(unknown.clone()));
         }
     }
@@ -252,7 +274,7 @@ impl Copy<'_, '_> {
         };
         let gone: BTreeSet<_> = contexts(true).difference(&contexts(false)).map(name::context).collect();
         for name in self.bundle.names().keys() {
-            if name == name::MANIFEST || of_lines.contains(name) {
+            if [name::MANIFEST, name::TICKET].contains(&&**name) || of_lines.contains(name) {
                 continue;
             }
             if gone.contains(name) {
