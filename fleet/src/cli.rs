@@ -109,6 +109,14 @@ struct IngestArgs {
     to: String,
 }
 
+/// What can be accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Allowed {
+    // Without doc comments, so that the help of the commands keeps its form.
+    Sim,
+    NotEnforced,
+}
+
 #[derive(Debug, Args)]
 struct AuditArgs {
     /// Where the tables are
@@ -123,7 +131,11 @@ struct AuditArgs {
     /// have cosigned it. With this file, a log that is not given is a warning.
     #[arg(long, value_name = "DIR")]
     public_log: Option<PathBuf>,
-    /// Check simulated evidence like any other; the exit code is then 10, never 0
+    /// Accept simulated evidence (the exit code is then 10, never 0), or streams in which nothing was prevented, without
+    /// their warning; may be given several times
+    #[arg(long, value_name = "WHAT", value_enum)]
+    allow: Vec<Allowed>,
+    /// The same as `--allow sim`
     #[arg(long)]
     allow_sim: bool,
     /// Unix second at which certificates must be valid where no witness gives a time
@@ -299,13 +311,15 @@ fn program() -> anyhow::Result<String> {
 }
 
 fn run_audit(args: &AuditArgs) -> anyhow::Result<u8> {
-    let trust = TrustFolder::load(&args.trust, args.allow_sim)?;
+    let allow_sim = args.allow_sim || args.allow.contains(&Allowed::Sim);
+    let allow_not_enforced = args.allow.contains(&Allowed::NotEnforced);
+    let trust = TrustFolder::load(&args.trust, allow_sim)?;
     let public_log = read_log(args.public_log.as_deref(), trust.trust())?;
     let program = program()?;
     let options = AuditOptions {
         trust,
         public_log: public_log.map(Arc::new),
-        options: Options { allow_sim: args.allow_sim, at: args.at },
+        options: Options { allow_sim, allow_not_enforced, at: args.at },
         work: Work::open(&args.work.work)?,
         place: args.place.place(&program)?,
         program,

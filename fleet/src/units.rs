@@ -108,12 +108,18 @@ fn files(unit: &Unit) -> Result<Box<dyn Files>, Box<Outcome>> {
 pub(crate) struct VerifyTask {
     trust: TrustFolder,
     allow_sim: bool,
+    allow_not_enforced: bool,
     at: Option<u64>,
 }
 
 impl VerifyTask {
     pub(crate) fn new(trust: &TrustFolder, options: Options) -> Self {
-        Self { trust: trust.clone(), allow_sim: options.allow_sim, at: options.at }
+        Self {
+            trust: trust.clone(),
+            allow_sim: options.allow_sim,
+            allow_not_enforced: options.allow_not_enforced,
+            at: options.at,
+        }
     }
 }
 
@@ -140,7 +146,7 @@ impl Task for VerifyTask {
             Ok(files) => files,
             Err(outcome) => return Reply::passing(*outcome),
         };
-        let options = Options { allow_sim: self.allow_sim, at: self.at };
+        let options = Options { allow_sim: self.allow_sim, allow_not_enforced: self.allow_not_enforced, at: self.at };
         match verify(&unit.name, &unit.bundle, &*files, Question { trust: self.trust.trust(), options }) {
             Ok(outcome) => Reply { outcome: Some(outcome), keep: true, earlier: Vec::new() },
             Err(error) => Reply::passing(failed(&unit.name, &unit.bundle, FleetCode::Unread, error)),

@@ -11,7 +11,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from formats import SIM_MARKS, Refused, read_trust
+from formats import MARKS, Refused, read_trust
 from records import BEGIN, CLOSE, END, HEARTBEAT, OPEN, VERDICT
 from sealing import Bundle, as_array, checkpoint, context, drop, flip, image, judged, keep_first, last_verdict, letters_under_end
 from sealing import limit_latched, line, log, no_last_checkpoint, note, nothing_left, one_id, other_signature, put
@@ -235,7 +235,7 @@ def verifier_says(folder, trust, allow_sim):
         return 3, {refused.args[0]}
     except OSError:
         return 1, {"error"}
-    return 10 if found & set(SIM_MARKS) else 5 if found else 0, {"w " + code for code in found}
+    return 10 if found & MARKS else 5 if found else 0, {"w " + code for code in found}
 
 
 def compare(name, code, change, base, options, seal, allow_sim=True):

@@ -22,6 +22,8 @@ MAPS, MAPPINGS = {release[-1] for release in RELEASES}, {int(release[2]) for rel
 NO_ROW = 65535
 PERMIT = 1
 SIM_MARKS = {"sim-flag", "sim-key", "sim-root", "sim-design"}
+# Warnings with which the exit code is 10.
+MARKS = SIM_MARKS | {"not-enforced"}
 
 
 LITTER = ".DS_Store .Spotlight-V100 .Trashes .fseventsd __MACOSX Thumbs.db desktop.ini .directory".split()

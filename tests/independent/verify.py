@@ -2,7 +2,7 @@
 
 Written from docs/reference/formats alone.
 
-python3 verify.py BUNDLE --trust DIR [--allow-sim] [--at SECOND]
+python3 verify.py BUNDLE --trust DIR [--allow sim] [--allow not-enforced] [--at SECOND]
 python3 verify.py PROOF --receipt FILE --text FILE --trust DIR [--allow-sim] [--at SECOND]
 """
 
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from formats import LITTER, MAPPINGS, Refused, SIM_MARKS, certify, check, check_approval, commitment, fits, formatting
 from formats import hexes, leaf_hash, mapping_version, path_root, read_context, read_image, read_json, read_note, read_ticket
-from formats import is_revoked, read_trust, read_withholding, reading, sha, sim_marks, text, uint
+from formats import MARKS, is_revoked, read_trust, read_withholding, reading, sha, sim_marks, text, uint
 from records import ADMIT, ALARM, BEGIN, CLOSE, CLOSING, END, FALSE_TEXTS, HEARTBEAT, Log, OPEN, PASS, REFUSED, VERDICT
 from records import check_checkpoints, check_lanes, check_signed, lane_head, read_checkpoint, read_record
 
@@ -213,7 +213,7 @@ def check_ids(documents, all_sizes, warnings):
         seen.add(document["id"])
 
 
-def verify_bundle(folder, trust, allow_sim=False, time=None):
+def verify_bundle(folder, trust, allow_sim=False, time=None, allow_not_enforced=False):
     """The warnings. Raises Refused with the first contradiction."""
     files, warnings = read_bundle(folder), set()
     data = {name: path.read_bytes() for name, (path, *_) in files.items() if not name.startswith("anchors/")}
@@ -262,7 +262,7 @@ def verify_bundle(folder, trust, allow_sim=False, time=None):
         warnings |= {"unknown-version"} | sim_marks(card)
     for mark in sorted(warnings & SIM_MARKS):
         check(allow_sim, mark)
-    return warnings
+    return warnings - ({"not-enforced"} if allow_not_enforced else set())
 
 
 def read_records(files, data, known, warnings):
@@ -302,6 +302,8 @@ def read_records(files, data, known, warnings):
         found = check_texts(files, log, ticket, withheld, warnings)
         documents |= {(log.lane, index): document for index, document in found.items()}
     check_ids(documents, all_sizes, warnings)
+    prevents = {"driven", "driven_conversation", "held"}
+    warnings |= {"not-enforced"} if any(doc["mode"] not in prevents for doc in documents.values()) else set()
     begins = {(r.lane, r.index) for log in logs for r in log.records if r.type == BEGIN}
     check(withheld <= begins, "withholding-stream")
     warnings |= {"not-closed"} if checkpoints[-1].state != CLOSING else set()
@@ -351,18 +353,21 @@ def main():
     parser.add_argument("--trust", type=Path, required=True)
     parser.add_argument("--receipt", type=Path)
     parser.add_argument("--text", type=Path)
-    parser.add_argument("--allow-sim", action="store_true")
+    parser.add_argument("--allow", action="append", choices=["sim", "not-enforced"], default=[])
+    parser.add_argument("--allow-sim", action="append_const", const="sim", dest="allow")
     parser.add_argument("--at", type=int)
     options = parser.parse_args()
+    allow_sim = "sim" in options.allow
     try:
         trust = read_trust(options.trust)
         if options.receipt:
             inputs = [file.read_bytes() for file in (options.evidence, options.receipt, options.text)]
-            warnings = verify_proof(*inputs, trust, options.allow_sim, options.at)
+            warnings = verify_proof(*inputs, trust, allow_sim, options.at)
         elif not any(options.evidence.iterdir()):
             raise OSError("the folder is empty")
         else:
-            warnings = verify_bundle(options.evidence, trust, options.allow_sim, options.at)
+            allow_not_enforced = "not-enforced" in options.allow
+            warnings = verify_bundle(options.evidence, trust, allow_sim, options.at, allow_not_enforced)
     except Refused as refused:
         print("contradicted", *refused.args)
         return 3
@@ -371,7 +376,7 @@ def main():
         return 1
     simulated = warnings & SIM_MARKS
     print("simulated" if simulated else "warned" if warnings else "affirmed", *sorted(warnings))
-    return 10 if simulated else 5 if warnings else 0
+    return 10 if warnings & MARKS else 5 if warnings else 0
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ impl PyExpectations {
     #[pyo3(signature = (trust, *, allow_sim = false, at = None, constants = Vec::new()))]
     fn new(trust: PathBuf, allow_sim: bool, at: Option<u64>, constants: Vec<String>) -> PyResult<Self> {
         let trust = Trust::load(&trust, allow_sim).map_err(unfit)?;
-        Ok(Self(Expectations { trust, options: Options { allow_sim, at }, constants }))
+        Ok(Self(Expectations { trust, options: Options { allow_sim, at, ..Options::default() }, constants }))
     }
 
     /// The facts in the proof of a stream, as JSON.

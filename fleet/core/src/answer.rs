@@ -4,7 +4,7 @@ use crate::finding::Finding;
 use crate::session::Session;
 use crate::unit::Outcome;
 use portcullis_evidence::verify::series::LogUse;
-use portcullis_evidence::verify::{Status, TrustFile};
+use portcullis_evidence::verify::{Code, Status, TrustFile};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -63,7 +63,7 @@ impl Totals {
 pub struct Answer {
     #[serde(deserialize_with = "crate::session::status")]
     pub status: Status,
-    /// As for `portcullis verify`: 3 contradicted, else 10 simulated, else 5 warned, else 0.
+    /// As for `portcullis verify`: 3 contradicted, else 10 simulated or not enforced, else 5 warned, else 0.
     pub exit_code: u8,
     /// Everything that is not affirmed, contradictions first.
     pub findings: Vec<Finding>,
@@ -95,12 +95,13 @@ impl Answer {
         let least = if sessions.is_empty() { Status::Warned } else { Status::Affirmed };
         let all = sessions.iter().map(|session| session.status).chain(findings.iter().map(|finding| finding.status));
         let status = all.fold(least, Status::max);
+        let not_enforced = Code::NotEnforced.id();
         let simulated = sessions.iter().any(|session| session.simulated);
         let mut totals = Totals::default();
         sessions.iter().for_each(|session| totals.add(session));
         Self {
             status,
-            exit_code: status.exit_code(simulated),
+            exit_code: status.exit_code(simulated || findings.iter().any(|finding| finding.code == not_enforced)),
             findings,
             totals,
             chains: chains(&sessions),

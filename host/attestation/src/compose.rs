@@ -153,6 +153,7 @@ pub fn attest(
     let mut statement = compose(question, &read, chains, log, replay, findings)?;
     statement.trust.clone_from(&trust.files);
     (statement.allow_sim, statement.at) = (options.allow_sim, options.at);
+    statement.allow_not_enforced = options.allow_not_enforced;
     Ok(statement)
 }
 
@@ -255,10 +256,11 @@ fn compose(
         trust: Vec::new(),
         public_log: log.and_then(GivenLog::log).map(LogUse::of),
         allow_sim: false,
+        allow_not_enforced: false,
         at: None,
         status,
         simulated,
-        exit_code: status.exit_code(simulated),
+        exit_code: status.exit_code(within.iter().any(|bundle| bundle.report.is_marked())),
         findings,
         chains,
         sessions: within.iter().map(|bundle| session(bundle)).collect(),

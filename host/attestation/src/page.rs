@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use portcullis_core::hex::Hex;
 use portcullis_evidence::verify::Status;
 use portcullis_report::escape::Line;
-use portcullis_report::evidence::LogText;
+use portcullis_report::evidence::{LogText, prevention};
 use portcullis_report::page::{marked, table, trust_files};
 use portcullis_report::time::utc;
 
@@ -52,12 +52,18 @@ fn banner(statement: &Statement) -> Markup {
                 " At least one card has a key that is public: anybody can make evidence like this."
             }
         }
-        p class={ "banner " (class) } { strong { (class) "." } " " (meaning(statement.status)) }
+        p class={ "banner " (class) } {
+            strong { (class) "." } " " (meaning(statement.status))
+            @if statement.status != Status::Contradicted && !statement.sessions.is_empty() {
+                " " (prevention(&statement.modes, statement.totals.streams))
+            }
+        }
     }
 }
 
 fn about(statement: &Statement, signed: &Hex<32>) -> Markup {
     let simulated = if statement.allow_sim { "checked like any other, and marked" } else { "refused" };
+    let not_enforced = if statement.allow_not_enforced { "accepted" } else { "a warning" };
     let rows = [
         ("Attested by, as the statement says", Some(statement.by.clone())),
         ("Period, both days included, in UTC", Some(statement.period.to_string())),
@@ -68,6 +74,7 @@ fn about(statement: &Statement, signed: &Hex<32>) -> Markup {
         ("Program", Some(statement.program.clone())),
         ("Dated, as the statement says", Some(statement.dated.to_string())),
         ("Simulated evidence", Some(simulated.to_owned())),
+        ("Streams in which nothing was prevented", Some(not_enforced.to_owned())),
         ("Public log of the issuer", Some(public_log(statement))),
         ("Time given for certificates", Some(statement.at.map_or_else(|| "none".to_owned(), utc))),
     ];

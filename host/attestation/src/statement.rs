@@ -29,13 +29,15 @@ pub struct Statement {
     pub public_log: Option<LogUse>,
     /// Whether simulated evidence was checked like other evidence.
     pub allow_sim: bool,
+    /// Whether streams in which nothing was prevented were accepted without a finding.
+    pub allow_not_enforced: bool,
     /// Unix second at which certificates had to be valid if no witness gave a time.
     pub at: Option<u64>,
     /// The worst status of the findings.
     pub status: Status,
     /// Whether any session has a mark of a simulated card.
     pub simulated: bool,
-    /// As of `verify`: 3 contradicted, else 10 simulated, else 5 warned, else 0.
+    /// As of `verify`: 3 contradicted, else 10 simulated or not enforced, else 5 warned, else 0.
     pub exit_code: u8,
     /// Everything that is not affirmed, the most serious first.
     pub findings: Vec<Finding>,

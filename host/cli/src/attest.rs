@@ -41,8 +41,8 @@ const NAME_CHARS: usize = 200;
 /// is missing. The issuer's public log, if witnesses cosigned it after the period, shows the same of the end.
 ///
 /// Exit codes: 0 everything is affirmed; 5 something is missing or could not be checked; 10 nothing is contradicted,
-/// but simulated, with `--allow-sim`; 3 something is contradicted, or the statement that is checked is another one; 1
-/// an error; 2 usage. A statement that contradicts is written, too.
+/// but simulated, with `--allow sim`, or nothing was prevented; 3 something is contradicted, or the statement that is
+/// checked is another one; 1 an error; 2 usage. A statement that contradicts is written, too.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Folders whose entries are bundles, each a folder or a tar archive: one folder per card, or any other division.

@@ -16,7 +16,8 @@ use std::path::PathBuf;
 /// Exit codes: 0 everything is affirmed, every stream ended, everything that a stream was given was judged, and every
 /// record replays; 5 something is missing or could not be checked, a stream has no end, a part of what a stream was
 /// given was never judged, or something is of a version that this program does not know; 10 nothing is contradicted,
-/// but simulated, with `--allow-sim`; 3 something is contradicted, or is not a bundle; 1 an error; 2 usage.
+/// but simulated, with `--allow sim`, or nothing was prevented; 3 something is contradicted, or is not a bundle; 1 an
+/// error; 2 usage.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Folder of the bundle, or a tar archive of it.

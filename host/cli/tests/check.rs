@@ -13,6 +13,7 @@ use world::{World, remanifest, sha};
 
 const CONTRADICTED: i32 = 3;
 const WARNED: i32 = 5;
+const MARKED: i32 = 10;
 
 struct Scene {
     folder: tempfile::TempDir,
@@ -33,8 +34,14 @@ impl Scene {
         world::write(&self.folder.path().join(name), &self.world.trust(false), &self.world, files);
     }
 
-    /// Runs a command on the bundle at `path`; returns exit code and stdout.
+    /// Runs a command on the bundle at `path`, whose texts were complete before they were judged; returns exit code and
+    /// stdout.
     fn run(&self, command: &str, path: &str, more: &[&str]) -> (i32, String) {
+        let accepting = if command == "replay" { &[][..] } else { &["--allow", "not-enforced"] };
+        self.run_strictly(command, path, &[accepting, more].concat())
+    }
+
+    fn run_strictly(&self, command: &str, path: &str, more: &[&str]) -> (i32, String) {
         let mut program = Command::new(env!("CARGO_BIN_EXE_portcullis"));
         program.args([command, path]).args(more);
         if command != "replay" {
@@ -82,6 +89,25 @@ fn a_real_bundle_is_affirmed_and_one_lie_is_not() {
 }
 
 /// Another trust folder does not trust the authority that certified the card.
+#[test]
+fn a_session_that_prevented_nothing_is_marked() {
+    let scene = Scene::new();
+    scene.write("b", &real::session(&scene.world, &scene.world.card, 1).files());
+    let path = scene.path("b/bundle");
+    for command in ["verify", "check"] {
+        let (code, said) = scene.run_strictly(command, &path, &[]);
+        assert_eq!(code, MARKED, "{said}");
+        assert!(said.contains("not-enforced") && said.contains("streams were only recorded or observed"), "{said}");
+        let (code, said) = scene.run_strictly(command, &path, &["--allow", "not-enforced"]);
+        assert!(code == 0 && said.contains("streams were only recorded or observed"), "{said}");
+        // Acceptance of simulated cards accepts nothing else.
+        for sim in [&["--allow-sim"][..], &["--allow", "sim"]] {
+            assert_eq!(scene.run_strictly(command, &path, sim).0, MARKED);
+        }
+        assert_eq!(scene.run_strictly(command, &path, &["--allow", "everything"]).0, 2);
+    }
+}
+
 #[test]
 fn another_trust_folder_affirms_nothing() {
     let scene = Scene::new();

@@ -401,7 +401,7 @@ fn a_service_leaves_bundle_and_ledger() {
     let root = program().args(["ca", "simulation"]).output().unwrap().stdout;
     std::fs::write(sim_roots.join("simulation.pem"), root).unwrap();
     let verified = program()
-        .args(["verify", "--allow-sim", "--json", "--trust"])
+        .args(["verify", "--allow", "sim", "--allow", "not-enforced", "--json", "--trust"])
         .arg(folder.path().join("trust"))
         .arg(&bundle)
         .output()

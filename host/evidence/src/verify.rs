@@ -79,6 +79,7 @@ pub fn verify_snapshot(
     };
     let facts = Facts { ticket, image, device, notes, withheld };
     let simulated = scan::records(&bundle, &facts, options, &mut findings, &mut summary, progress)?;
+    findings.append(check::enforcement::check(&summary.modes, options));
     summary.refusals = check::image::rules(&summary.counts.refusals, facts.image.as_ref());
     summary.splits = check::image::rules(&summary.counts.splits, facts.image.as_ref());
     // The package gives the names of rules only if the image was built from it.
@@ -124,7 +125,6 @@ fn unknown(
 fn conclude(findings: Findings, session: Summary, simulated: bool, device: Option<&DeviceCertificate>) -> Report {
     let properties = findings.conclude();
     let status = properties.worst();
-    let exit_code = status.exit_code(simulated);
     let assurance =
         device.filter(|_| properties.genuine.status != Status::Contradicted).map(|device| match device.class {
             _ if simulated => Assurance::L0,
@@ -133,5 +133,7 @@ fn conclude(findings: Findings, session: Summary, simulated: bool, device: Optio
             Class::Device if device.supervised => Assurance::L3,
             Class::Device => Assurance::L2,
         });
-    Report { status, simulated, exit_code, assurance, properties, session }
+    let mut report = Report { status, simulated, exit_code: 0, assurance, properties, session };
+    report.exit_code = status.exit_code(report.is_marked());
+    report
 }

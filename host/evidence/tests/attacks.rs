@@ -38,7 +38,7 @@ fn honest() {
     let counts = &session.counts;
     assert_eq!((counts.admits, counts.rejects, counts.decomposes), (3, 1, 1));
     assert_eq!((counts.records, session.signed_records, counts.heartbeats, counts.streams), (14, 14, 1, 2));
-    assert_eq!((session.modes.driven, session.modes.recorded, session.disclosed), (1, 1, world::SPANS as u64));
+    assert_eq!((session.modes.driven, session.modes.held, session.disclosed), (1, 1, world::SPANS as u64));
     // One reject and one decompose by the same row: they are counted separately.
     for decided in [&session.refusals, &session.splits] {
         let decided: Vec<_> = decided.iter().map(|r| (r.stage.name(), r.row, r.rule, r.count)).collect();
@@ -96,7 +96,15 @@ fn expired_foreign_and_revoked_certificates() {
     let world = World::new();
     let mut parts = world.honest();
     parts.witnessed = false;
-    let at = |at| verify(&parts.files(), &world.trust(false), Options { allow_sim: false, at }, &mut |_| ()).unwrap();
+    let at = |at| {
+        verify(
+            &parts.files(),
+            &world.trust(false),
+            Options { allow_sim: false, allow_not_enforced: true, at },
+            &mut |_| (),
+        )
+        .unwrap()
+    };
     assert_eq!(at(Some(START)).exit_code, 5);
     for wrong in [0, START - 501, END + 501, u64::MAX] {
         assert_contradicted(&at(Some(wrong)), "genuine/certificate");
@@ -106,7 +114,7 @@ fn expired_foreign_and_revoked_certificates() {
 
     // The time of the witness has priority over the caller's time.
     let witnessed = world.honest();
-    let late = Options { allow_sim: false, at: Some(u64::MAX) };
+    let late = Options { allow_sim: false, allow_not_enforced: true, at: Some(u64::MAX) };
     assert_affirmed(&verify(&witnessed.files(), &world.trust(false), late, &mut |_| ()).unwrap());
 
     for revoke in [0, 1] {

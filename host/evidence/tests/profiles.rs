@@ -7,7 +7,7 @@ use portcullis_core::hex::Hex;
 use portcullis_core::state::Profile;
 use portcullis_core::wire::Determination;
 use portcullis_evidence::bundle;
-use portcullis_evidence::verify::{Modes, Status};
+use portcullis_evidence::verify::{Modes, Options, Status, verify};
 use portcullis_report::evidence::{Making, ReportText, page};
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -137,12 +137,60 @@ fn modes_and_predecessors_are_counted() {
     contexts.push(context(&world, |c| c.predecessor = Some(Hex([5; 32]))));
     let report = world.check(&session(&world, &contexts).files());
     assert_eq!(report.session.modes, Modes { driven: 2, driven_conversation: 1, held: 1, recorded: 1, observed: 1 });
-    assert_eq!((report.session.continued, report.exit_code), (1, 5), "{:#?}", report.properties);
+    assert_eq!((report.session.continued, report.exit_code), (1, 10), "{:#?}", report.properties);
     let text = ReportText::new(&report).to_string();
     assert!(
         text.contains("2 driven, 1 driven in a conversation, 1 held, 1 recorded, 1 observed; 1 continue another"),
         "{text}"
     );
+}
+
+/// A session that prevented nothing is never affirmed without a word, and its report says so first.
+#[test]
+fn streams_in_which_nothing_was_prevented_are_named() {
+    let world = World::new();
+    let files = |modes: &[Mode]| {
+        let ids = ["a", "b", "c"].iter().zip(modes);
+        let of = |(id, mode): (&&str, &Mode)| context(&world, |c| (c.id, c.mode) = ((*id).to_owned(), *mode));
+        let mut parts = session(&world, &ids.map(of).collect::<Vec<_>>());
+        parts.streams.iter_mut().zip(["a", "b", "c"]).for_each(|(line, id)| line["id"] = json!(id));
+        parts.files()
+    };
+    let warned = BTreeSet::from(["policy/not-enforced".to_owned()]);
+    let allowed = Options { allow_not_enforced: true, ..Options::default() };
+    for mode in Mode::ALL {
+        let prevents = !matches!(mode, Mode::Recorded | Mode::Observed);
+        let files = files(&[mode]);
+        let report = world.check(&files);
+        let expected = if prevents { (BTreeSet::new(), 0) } else { (warned.clone(), 10) };
+        assert_eq!((codes(&report), report.exit_code), expected, "{mode:?}");
+        let accepted = verify(&files, &world.trust(false), allowed, &mut |_| ()).unwrap();
+        assert_affirmed(&accepted);
+        // The first lines say it, whether it is accepted or not.
+        let words =
+            if prevents { "1 streams kept refused text from readers" } else { "Nothing was prevented: 1 streams" };
+        for report in [&report, &accepted] {
+            let text = ReportText::new(report).to_string();
+            let head: Vec<_> = text.lines().take(3).collect();
+            assert!(head[2].starts_with("prevented    ") && head[2].contains(words), "{text}");
+            assert!(page(report, &Making::default()).contains(words));
+        }
+    }
+    let report = world.check(&files(&[Mode::Driven, Mode::Observed, Mode::Held]));
+    assert_eq!((codes(&report), report.exit_code), (warned, 10));
+    let detail = &report.properties.policy.reasons[0].detail;
+    assert!(detail.starts_with("1 of 3 streams"), "{detail}");
+    assert!(
+        ReportText::new(&report).to_string().contains("2 streams kept refused text from readers; 1 streams were only")
+    );
+    // What is false stays false, and no mode of it counts.
+    let mut files = files(&[Mode::Observed]);
+    files.0.get_mut(bundle::RECORDS).unwrap()[100] ^= 1;
+    remanifest(&mut files);
+    for report in [world.check(&files), verify(&files, &world.trust(false), allowed, &mut |_| ()).unwrap()] {
+        assert_eq!(report.exit_code, 3);
+        assert!(!ReportText::new(&report).to_string().contains("prevented    "));
+    }
 }
 
 #[test]

@@ -8,7 +8,7 @@ use portcullis_evidence::verify::Options;
 use portcullis_test_support::world::{END, Parts, START, World};
 use zerocopy::FromBytes;
 
-const OPTIONS: Options = Options { allow_sim: false, at: Some(START) };
+const OPTIONS: Options = Options { allow_sim: false, allow_not_enforced: true, at: Some(START) };
 
 /// Log indices of the BEGIN records of the streams that end.
 fn streams(parts: &Parts) -> Vec<u64> {
@@ -112,7 +112,7 @@ fn nothing_else_is_proven() {
         let checked = StreamProof::parse(&wrong).and_then(|wrong| wrong.check(&trust, OPTIONS));
         assert!(checked.is_err(), "byte {at}: {}", &json[at.saturating_sub(20)..at + 20]);
     }
-    let late = Options { allow_sim: false, at: Some(END + 5000) };
+    let late = Options { allow_sim: false, allow_not_enforced: true, at: Some(END + 5000) };
     assert!(matches!(proof.check(&trust, late), Err(ReceiptError::Certificate(_))));
 }
 

@@ -69,8 +69,11 @@ fn receipts_are_checked_by_the_reader() {
     let world = World::new();
     let parts = world.honest();
     let receipt: Receipt = serde_json::from_value(parts.receipts[1].clone()).unwrap();
-    let (text, options, trust) =
-        (b" Take it with milk,", Options { allow_sim: false, at: Some(START) }, world.trust(false));
+    let (text, options, trust) = (
+        b" Take it with milk,",
+        Options { allow_sim: false, allow_not_enforced: true, at: Some(START) },
+        world.trust(false),
+    );
     let json = serde_json::to_vec(&prove(&parts.files(), 0, receipt.index).unwrap()).unwrap();
     let proof = ReceiptProof::parse(&json).unwrap();
     assert!(json.len() < 40_000, "{}", json.len());
@@ -114,7 +117,7 @@ fn receipts_are_checked_by_the_reader() {
         let checked = ReceiptProof::parse(&wrong).and_then(|wrong| wrong.check(&receipt, text, &trust, options));
         assert!(checked.is_err(), "byte {at}: {:?}", String::from_utf8_lossy(&json[at.saturating_sub(20)..at + 20]));
     }
-    let late = Options { allow_sim: false, at: Some(END + 5000) };
+    let late = Options { allow_sim: false, allow_not_enforced: true, at: Some(END + 5000) };
     assert!(matches!(proof.check(&receipt, text, &trust, late), Err(ReceiptError::Certificate(_))));
     let mut stray = json.clone();
     stray.extend(b"{}");

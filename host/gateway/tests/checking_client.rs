@@ -21,7 +21,7 @@ const PATHS: [&str; 4] = ["/v1/chat/completions", "/v1/completions", "/v1/respon
 fn expectations() -> Expectations {
     let mut trust = Trust::default();
     trust.roots.add_sim_root(ca::simulation().unwrap().certificate_pem().unwrap().as_bytes()).unwrap();
-    let options = Options { allow_sim: true, at: None };
+    let options = Options { allow_sim: true, allow_not_enforced: true, at: None };
     Expectations { trust, options, constants: vec![REFUSAL.into(), PLACEHOLDER.into()] }
 }
 
@@ -111,7 +111,10 @@ fn honest_answers_are_shown_as_their_api_writes_them() {
                 let digits = text.contains("123456789012345678901234567890") && text.contains("1.10");
                 assert_eq!(digits, said == "calls" && path != "/v1/completions", "{path}: {text}");
                 // A client that accepts only real cards refuses an answer from a simulated card.
-                let strict = Expectations { options: Options { allow_sim: false, at: None }, ..expected.clone() };
+                let strict = Expectations {
+                    options: Options { allow_sim: false, allow_not_enforced: true, at: None },
+                    ..expected.clone()
+                };
                 assert!(question.check(body.as_bytes(), &strict).is_err());
                 if said == "bad" {
                     let unknown = Expectations { constants: Vec::new(), ..expected.clone() };

@@ -93,7 +93,7 @@ fn replayed(session: &Path) -> ReplayReport {
 fn checked_after(first: &Path, later: &Path) {
     let mut trust = Trust::default();
     trust.roots.add_sim_root(ca::simulation().unwrap().certificate_pem().unwrap().as_bytes()).unwrap();
-    let options = Options { allow_sim: true, at: None };
+    let options = Options { allow_sim: true, allow_not_enforced: true, at: None };
     let files = bundle::at(later).unwrap();
     let check = |earlier: &[_]| {
         check_after(earlier, &*files, &trust, options, (&mut |_| (), &mut || ())).unwrap().replay.unwrap()

@@ -9,7 +9,7 @@ use portcullis_evidence::verify::{Options, Report, Status, Trust, verify_snapsho
 pub struct CheckReport {
     /// The worse of the statuses of verification and replay.
     pub status: Status,
-    /// Exit code of `portcullis check`: 3 contradicted, else 10 simulated, else 5 warned, else 0.
+    /// Exit code of `portcullis check`: 3 contradicted, else 10 simulated or not enforced, else 5 warned, else 0.
     pub exit_code: u8,
     /// Why the files are not a bundle, if they are not.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -23,7 +23,7 @@ pub struct CheckReport {
 impl CheckReport {
     fn both(report: Report, outcome: ReplayReport) -> Self {
         let status = report.status.max(outcome.status);
-        let exit_code = status.exit_code(report.simulated);
+        let exit_code = status.exit_code(report.is_marked());
         Self { status, exit_code, error: None, verify: Some(report), replay: Some(outcome) }
     }
 

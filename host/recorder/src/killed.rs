@@ -265,7 +265,7 @@ fn a_killed_session_is_completed() {
         let released = kill(&folder, lanes, Duration::from_micros(random.bits() >> 44) / 20);
         let done = finish(&folder, false).unwrap_or_else(|error| panic!("{number}: {error}"));
         assert!(done.checkpoints > 0 && !done.already, "{done:?}");
-        let options = Options { allow_sim: true, at: None };
+        let options = Options { allow_sim: true, allow_not_enforced: true, at: None };
         let report = verify(&Directory::new(&folder), &trust, options, &mut |_| ()).unwrap();
         assert_eq!(report.exit_code, 10, "{number}: {:#?}", report.properties);
         assert!(report.properties.complete.reasons.iter().any(|reason| reason.code == Code::NotClosed));

@@ -8,6 +8,9 @@ use portcullis_test_sessions as real;
 use portcullis_test_support::world::World;
 use std::collections::BTreeMap;
 
+/// The sessions are of texts that were complete before they were judged.
+const ACCEPTING: Options = Options { allow_sim: false, allow_not_enforced: true, at: None };
+
 #[test]
 fn streams_of_two_members_verify_and_replay_from_one_bundle() {
     for lanes in [1, 4] {
@@ -30,7 +33,7 @@ fn streams_of_two_members_verify_and_replay_from_one_bundle() {
         let files = parts.files();
         let report = world.check(&files);
         assert_eq!(report.status, Status::Affirmed, "{report:#?}");
-        let checked = check(&files, &world.trust(false), Options::default(), &mut |_| (), &mut || ()).unwrap();
+        let checked = check(&files, &world.trust(false), ACCEPTING, &mut |_| (), &mut || ()).unwrap();
         let replayed = checked.replay.unwrap();
         assert_eq!((checked.exit_code, replayed.streams, replayed.replayed), (0, 8, 8), "{:#?}", replayed.reasons);
     }
@@ -42,7 +45,7 @@ fn a_stream_that_names_another_member_does_not_replay() {
         let world = World::new();
         let files = real::composed_session(&world, &world.card, 1, Some(name)).files();
         assert_eq!(world.check(&files).status, Status::Affirmed, "the verifier judges no text");
-        let checked = check(&files, &world.trust(false), Options::default(), &mut |_| (), &mut || ()).unwrap();
+        let checked = check(&files, &world.trust(false), ACCEPTING, &mut |_| (), &mut || ()).unwrap();
         let replayed = checked.replay.unwrap();
         assert_eq!((checked.status, replayed.replayed), (Status::Contradicted, 7));
         let [reason] = replayed.reasons.as_slice() else { panic!("{:#?}", replayed.reasons) };

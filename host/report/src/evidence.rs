@@ -6,3 +6,4 @@ mod words;
 
 pub use page::{Making, page};
 pub use text::{LogText, ReportText, SeriesText, VerdictText};
+pub use words::prevention;

@@ -37,6 +37,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
         trusted: trust.files.clone(),
         at: options.at,
         allow_sim: options.allow_sim,
+        allow_not_enforced: options.allow_not_enforced,
     };
     write_new(&args.output, page(&report, &making).as_bytes())?;
     say(format_args!("{}: {}", args.output.display(), report.status));

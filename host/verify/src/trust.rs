@@ -12,7 +12,11 @@ pub struct TrustArgs {
     /// revoked.txt, and sim-roots/*.pem
     #[arg(long, value_name = "DIR")]
     trust: PathBuf,
-    /// Check simulated evidence like any other; the exit code is then 10, never 0
+    /// Accept simulated evidence (the exit code is then 10, never 0), or streams in which nothing was prevented, without
+    /// their warning; may be given several times
+    #[arg(long, value_name = "WHAT", value_enum)]
+    allow: Vec<Allowed>,
+    /// The same as `--allow sim`
     #[arg(long)]
     allow_sim: bool,
     /// Unix second at which certificates must be valid where no witness gives a time
@@ -27,9 +31,19 @@ impl TrustArgs {
 
     /// Loads the trust folder and the options. Errors: the folder cannot be used.
     pub fn load(&self) -> anyhow::Result<(Trust, Options)> {
-        let trust = Trust::load(&self.trust, self.allow_sim)?;
-        Ok((trust, Options { allow_sim: self.allow_sim, at: self.at }))
+        let allow_sim = self.allow_sim || self.allow.contains(&Allowed::Sim);
+        let allow_not_enforced = self.allow.contains(&Allowed::NotEnforced);
+        let trust = Trust::load(&self.trust, allow_sim)?;
+        Ok((trust, Options { allow_sim, allow_not_enforced, at: self.at }))
     }
+}
+
+/// What can be accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Allowed {
+    // Without doc comments, so that the help of the commands keeps its form.
+    Sim,
+    NotEnforced,
 }
 
 /// The issuer's public log.

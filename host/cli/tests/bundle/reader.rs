@@ -134,7 +134,7 @@ fn approvals_and_rules_are_reported() {
     let email = report["session"]["refusals"].as_array().unwrap().iter().find(|r| r["id"] == "PII-EMAIL");
     assert_eq!(email.unwrap()["reason"], "an e-mail address");
     let trust = Trust::load(&scene.path("trust"), true).unwrap();
-    let options = Options { allow_sim: true, at: None };
+    let options = Options { allow_sim: true, allow_not_enforced: true, at: None };
     let found = verify(&Directory::new(scene.path("b")), &trust, options, &mut |_| {}).unwrap();
     let shown = portcullis_report::evidence::page(&found, &portcullis_report::evidence::Making::default());
     for text in ["<td>PII-EMAIL</td><td>an e-mail address</td>", "<td>PII-PHONE</td>", "which calls itself `Board`"] {

@@ -60,7 +60,7 @@ impl Scene {
 
     /// The JSON report of `verify`, whatever its exit code.
     pub(super) fn verified(&self, bundle: &str) -> serde_json::Value {
-        let out = self.run(&format!("verify @{bundle} --trust @trust --allow-sim --json"));
+        let out = self.run(&format!("verify @{bundle} --trust @trust --allow sim --allow not-enforced --json"));
         serde_json::from_slice(&out.stdout).unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&out.stderr)))
     }
 

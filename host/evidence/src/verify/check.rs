@@ -5,6 +5,7 @@ pub(super) mod approval;
 pub(super) mod certificate;
 pub(super) mod checkpoint;
 pub(super) mod context;
+pub(super) mod enforcement;
 pub(super) mod files;
 pub(super) mod heartbeat;
 pub(super) mod image;

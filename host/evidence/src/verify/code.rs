@@ -130,6 +130,9 @@ codes! {
         /// the card refused a text because it was not the one that the host described, or because its end is forbidden
         TextRefused = "text-refused" in Policy, warns
             => "ask the operator why the card got this text; no verdict and no receipt came to be for it";
+        /// streams were recorded or observed: nothing was prevented in them; accepted with `--allow not-enforced`
+        NotEnforced = "not-enforced" in Policy, warns
+            => "ask for a session in which the gate stands before the reader, or accept this with `--allow not-enforced`";
         /// a stream was governed under another package
         ContextPackage = "context-package" in Policy => POLICY;
         /// the card stopped with a fault

@@ -73,10 +73,11 @@ impl Status {
         }
     }
 
-    /// The exit code for this status. Simulated evidence never gives 0.
+    /// The exit code for this status. Evidence that is simulated, or of streams in which nothing was prevented, is
+    /// `marked`: it never gives 0.
     #[must_use]
-    pub const fn exit_code(self, simulated: bool) -> u8 {
-        match (self, simulated) {
+    pub const fn exit_code(self, marked: bool) -> u8 {
+        match (self, marked) {
             (Self::Contradicted, _) => 3,
             (_, true) => 10,
             (Self::Warned, false) => 5,

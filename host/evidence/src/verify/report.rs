@@ -1,5 +1,6 @@
 //! Options and report of the verifier.
 
+use super::code::Code;
 use super::findings::Properties;
 use super::property::Status;
 use super::trust::Signer;
@@ -13,6 +14,8 @@ use std::collections::BTreeMap;
 pub struct Options {
     /// Whether simulated evidence is checked like other evidence and marked, and not refused.
     pub allow_sim: bool,
+    /// Whether streams in which nothing was prevented are accepted without a finding.
+    pub allow_not_enforced: bool,
     /// Unix second at which certificates must be valid, if no witness gives a time.
     pub at: Option<u64>,
 }
@@ -36,12 +39,20 @@ pub struct Report {
     pub status: Status,
     /// Whether any mark of a simulated card was found.
     pub simulated: bool,
-    /// Exit code of `verify`: 3 contradicted, else 10 simulated, else 5 warned, else 0.
+    /// Exit code of `verify`: 3 contradicted, else 10 simulated or not enforced, else 5 warned, else 0.
     pub exit_code: u8,
     /// Level of assurance; absent if the certificate is not accepted.
     pub assurance: Option<Assurance>,
     pub properties: Properties,
     pub session: Summary,
+}
+
+impl Report {
+    /// Whether the evidence is simulated, or of streams in which nothing was prevented. Then the exit code is 10 or 3.
+    #[must_use]
+    pub fn is_marked(&self) -> bool {
+        self.simulated || self.properties.policy.reasons.iter().any(|reason| reason.code == Code::NotEnforced)
+    }
 }
 
 /// The facts about a session in the bundle.
@@ -120,6 +131,20 @@ pub struct Modes {
     pub recorded: u64,
     /// The reader got the text even if it was refused.
     pub observed: u64,
+}
+
+impl Modes {
+    /// Number of streams in which refused text was kept from readers.
+    #[must_use]
+    pub const fn enforced(&self) -> u64 {
+        self.driven.saturating_add(self.driven_conversation).saturating_add(self.held)
+    }
+
+    /// Number of streams in which nothing was prevented.
+    #[must_use]
+    pub const fn not_enforced(&self) -> u64 {
+        self.recorded.saturating_add(self.observed)
+    }
 }
 
 /// Texts that were taken out of the bundle.

@@ -57,7 +57,7 @@ pub struct LogUse {
 pub struct Series {
     /// The worst status of the sessions and of the chain.
     pub status: Status,
-    /// As for `verify`: 3 contradicted, else 10 simulated, else 5 warned, else 0.
+    /// As for `verify`: 3 contradicted, else 10 simulated or not enforced, else 5 warned, else 0.
     pub exit_code: u8,
     /// Sessions, by card and serial.
     pub sessions: Vec<SeriesSession>,
@@ -375,7 +375,7 @@ fn conclude(reports: &[(String, Report)], findings: Vec<SeriesFinding>) -> Serie
     let status = bundles.chain(findings.iter().map(|finding| finding.status)).fold(least, Status::max);
     let exit_code = match status {
         Status::Contradicted => 3,
-        _ if reports.iter().any(|(_, report)| report.simulated) => 10,
+        _ if reports.iter().any(|(_, report)| report.is_marked()) => 10,
         Status::Warned => 5,
         Status::Affirmed => 0,
     };

@@ -1,6 +1,6 @@
 //! The verifier's report as one HTML page that can be archived.
 
-use super::words::{assurance, false_descriptions, meaning};
+use super::words::{assurance, false_descriptions, meaning, prevention};
 use crate::escape::Line;
 use crate::page::{Origin, marked, table, trust_files};
 use crate::time::utc;
@@ -21,6 +21,8 @@ pub struct Making {
     pub at: Option<u64>,
     /// Whether simulated evidence was accepted.
     pub allow_sim: bool,
+    /// Whether streams in which nothing was prevented were accepted without a finding.
+    pub allow_not_enforced: bool,
 }
 
 #[must_use]
@@ -50,10 +52,12 @@ fn about(report: &Report, making: &Making) -> Markup {
         0 => "0: affirmed",
         3 => "3: contradicted",
         5 => "5: warned",
-        10 => "10: simulated",
+        10 if report.simulated => "10: simulated",
+        10 => "10: not enforced",
         _ => "1: an error",
     };
     let simulated = if making.allow_sim { "checked like any other, and marked" } else { "not believed" };
+    let not_enforced = if making.allow_not_enforced { "accepted" } else { "a warning" };
     let rows = [
         ("Bundle", Some(making.name.clone())),
         ("Bundle digest (SHA-256 of its manifest)", hex(report.session.bundle_digest)),
@@ -63,6 +67,7 @@ fn about(report: &Report, making: &Making) -> Markup {
         ("Program", Some(making.origin.program.clone())),
         ("Trust folder", Some(making.trust.clone())),
         ("Simulated evidence", Some(simulated.to_owned())),
+        ("Streams in which nothing was prevented", Some(not_enforced.to_owned())),
         ("Time given for certificates", Some(making.at.map_or_else(|| "none".to_owned(), utc))),
     ];
     html! {
@@ -90,7 +95,12 @@ fn banner(report: &Report) -> Markup {
                 " The key of this card is public: anybody can make evidence like this. It shows how evidence looks and nothing else."
             }
         }
-        p class={ "banner " (class) } { span.mark { (mark(report.status)) } " " strong { (class) "." } " " (words) }
+        p class={ "banner " (class) } {
+            span.mark { (mark(report.status)) } " " strong { (class) "." } " " (words)
+            @if report.session.lanes > 0 && report.status != Status::Contradicted {
+                " " (prevention(&report.session.modes, report.session.counts.streams))
+            }
+        }
     }
 }
 

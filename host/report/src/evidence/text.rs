@@ -1,6 +1,6 @@
 //! The verifier's reports as text.
 
-use super::words::{assurance, false_descriptions, meaning};
+use super::words::{assurance, false_descriptions, meaning, prevention};
 use crate::escape::printable;
 use crate::terminal::{Terminal, Tone};
 use crate::time::utc;
@@ -47,6 +47,11 @@ impl fmt::Display for ReportText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { report, verdict, terminal } = *self;
         writeln!(f, "{}", VerdictText { status: verdict, terminal })?;
+        // Of another version, no record was read; of false evidence, no mode counts.
+        if report.session.lanes > 0 && verdict != Status::Contradicted {
+            let line = prevention(&report.session.modes, report.session.counts.streams);
+            writeln!(f, "{}", terminal.wrap(INDENT, &format!("prevented    {line}")))?;
+        }
         if report.simulated {
             let line = format!(
                 "{}    the key of this card is public; none of this is evidence",

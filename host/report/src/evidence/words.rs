@@ -1,12 +1,31 @@
 //! Texts that explain the terms of a report; the text form and the page share them.
 
-use portcullis_evidence::verify::{Assurance, Status};
+use portcullis_evidence::verify::{Assurance, Modes, Status};
 
 pub(super) const fn meaning(status: Status) -> &'static str {
     match status {
         Status::Affirmed => "Everything that was checked holds.",
         Status::Warned => "What was checked holds. Something is missing or could not be checked.",
         Status::Contradicted => "Something in this evidence is false, or it is not believed.",
+    }
+}
+
+/// What was prevented, and what only recorded, by the modes of the streams; `streams` is the number of all streams. The
+/// modes are what the operator committed to, and the words say so.
+#[must_use]
+pub fn prevention(modes: &Modes, streams: u64) -> String {
+    let (enforced, without) = (modes.enforced(), modes.not_enforced());
+    let unknown = streams.saturating_sub(enforced.saturating_add(without));
+    let unknown = if unknown == 0 { String::new() } else { format!(" Of {unknown} streams it is not known.") };
+    match (enforced, without) {
+        (0, 0) if streams == 0 => "No stream began, so nothing was judged.".to_owned(),
+        (0, 0) => unknown.trim_start().to_owned(),
+        (_, 0) => format!("By their modes, {enforced} streams kept refused text from readers.{unknown}"),
+        (0, _) => format!("Nothing was prevented: {without} streams were only recorded or observed.{unknown}"),
+        _ => format!(
+            "By their modes, {enforced} streams kept refused text from readers; {without} streams were only recorded \
+             or observed.{unknown}"
+        ),
     }
 }
 

@@ -197,7 +197,8 @@ impl World {
     }
 
     pub fn check_sim(&self, files: &MemoryFiles) -> Report {
-        let report = verify(files, &self.trust(true), Options { allow_sim: true, at: None }, &mut |_| ()).unwrap();
+        let report =
+            verify(files, &self.trust(true), Options { allow_sim: true, ..Options::default() }, &mut |_| ()).unwrap();
         independent::compare(self, files, &report, true);
         report
     }
@@ -332,7 +333,7 @@ pub fn context(id: &str, package: &BTreeMap<String, Vec<u8>>) -> Vec<u8> {
 pub fn document(id: &str, package: &BTreeMap<String, Vec<u8>>) -> ContextDocument {
     ContextDocument {
         version: CONTEXT_VERSION,
-        mode: if id.starts_with('a') { Mode::Driven } else { Mode::Recorded },
+        mode: if id.starts_with('a') { Mode::Driven } else { Mode::Held },
         granularity: Granularity::Span,
         on_refuse: OnRefuse::Skip,
         release: Release::Span,
