@@ -244,9 +244,11 @@ def read_certificate(der):
         check(not flag or oid in (CONSTRAINTS, USAGE))
         extensions[oid] = value[2:] if value[1] < 128 else value[2 + (value[1] & 127) :]
         critical |= {oid} if flag else set()
+    check(0 < c.serial_number < 1 << 159)
     # DER has no other form of these two: FALSE is left out, and the last bit of a usage is set.
     constraints = rb"0.(\x01\x01\xff)?(?:\x02\x01([\x00-\x7f]))?"
     ca, length = re.fullmatch(constraints, extensions.get(CONSTRAINTS, b"0\0"), re.S).groups()
+    check(ca or not length)
     usage = extensions[USAGE]
     check(usage[:2] in (b"\3\2", b"\3\3") and usage[-1] & -usage[-1] == 1 << usage[2])
     times = c.not_valid_before_utc.timestamp(), c.not_valid_after_utc.timestamp()

@@ -1,7 +1,7 @@
 //! `portcullis ca`, `ticket` and `witness`: the outside parties that certify cards, issue tickets and store
 //! checkpoints.
 
-use crate::failure::{Failure, SUCCESS};
+use crate::failure::{Failure, SUCCESS, WARNED};
 use crate::issuer_client::{self, IssuerClientArgs};
 use crate::open;
 use anyhow::{Context, anyhow, bail};
@@ -418,7 +418,8 @@ fn run_ticket(command: &Ticket) -> anyhow::Result<u8> {
             show(&issuer.open()?.close(&read(checkpoint)?, &digits("public key", public_key)?)?)?;
         }
         Ticket::Report { issuer, bundle, public_key } => {
-            issuer_client::report(issuer, bundle, digits("public key", public_key)?)?;
+            let ended = issuer_client::report(issuer, bundle, digits("public key", public_key)?)?;
+            return Ok(if ended { SUCCESS } else { WARNED });
         }
         Ticket::Show { issuer, public_key, seat, serial, output } => {
             let chain = Chain { key: key_id(&digits::<32>("public key", public_key)?), seat: *seat };

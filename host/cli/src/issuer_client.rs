@@ -49,7 +49,8 @@ impl IssuerClientArgs {
 }
 
 /// Reports the opening checkpoint of a bundle's session to a running issuer, and the closing one if there is one.
-pub(crate) fn report(issuer: &IssuerClientArgs, folder: &Path, public_key: [u8; 32]) -> anyhow::Result<()> {
+/// Returns whether there is one: without it, the ticket stays open.
+pub(crate) fn report(issuer: &IssuerClientArgs, folder: &Path, public_key: [u8; 32]) -> anyhow::Result<bool> {
     let client = issuer.client()?.ok_or_else(|| anyhow!("`--issuer` and `--issuer-token` say to whom"))?;
     let said = |what: &str, answer: &ReportAnswer| {
         let ReportAnswer { seat, serial, state } = answer;
@@ -67,9 +68,12 @@ pub(crate) fn report(issuer: &IssuerClientArgs, folder: &Path, public_key: [u8; 
     }
     let closing = read(last)?;
     if SignedCheckpoint::parse(&closing)?.checkpoint.state != Life::Closing {
-        errln!("the bundle has no closing checkpoint: the session did not end, or the bundle is not complete");
-        return Ok(());
+        errln!(
+            "the bundle has no closing checkpoint, so the ticket stays open: report the session again once it has ended, \
+             or give the ticket up with `portcullis ticket abandon`"
+        );
+        return Ok(false);
     }
     said("end", &client.closed(public_key, opened.seat, &closing)?);
-    Ok(())
+    Ok(true)
 }

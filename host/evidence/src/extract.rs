@@ -94,7 +94,12 @@ struct Folder<'a>(&'a Path);
 
 impl Folder<'_> {
     fn make(&self, name: &str) -> Result<(), ExtractError> {
-        fs::create_dir(self.0.join(name)).map_err(|source| ExtractError::Io { name: name.to_owned(), source })
+        let path = if name.is_empty() { self.0.to_owned() } else { self.0.join(name) };
+        fs::create_dir(&path).map_err(|source| Self::failed(&path, source))
+    }
+
+    fn failed(path: &Path, source: io::Error) -> ExtractError {
+        ExtractError::Io { name: path.display().to_string(), source }
     }
 
     fn put(&self, name: &str, content: &[u8]) -> Result<(), ExtractError> {
@@ -102,8 +107,9 @@ impl Folder<'_> {
     }
 
     fn copy(&self, name: &str, from: &mut dyn io::Read) -> Result<(), ExtractError> {
-        let copied = File::create_new(self.0.join(name)).and_then(|mut file| io::copy(from, &mut file));
-        copied.map(drop).map_err(|source| ExtractError::Io { name: name.to_owned(), source })
+        let path = self.0.join(name);
+        let copied = File::create_new(&path).and_then(|mut file| io::copy(from, &mut file));
+        copied.map(drop).map_err(|source| Self::failed(&path, source))
     }
 }
 

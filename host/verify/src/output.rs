@@ -19,20 +19,15 @@ pub(crate) fn write_new(path: &Path, content: &[u8]) -> anyhow::Result<()> {
     written.with_context(|| format!("cannot write `{}`", path.display()))
 }
 
-/// Exit code of an error: 3 for evidence of the wrong form, 1 for everything else.
+/// Exit code of an error: 3 for evidence of the wrong form, 1 for everything else, such as a record that the bundle
+/// does not have.
 pub(crate) fn code_of(error: &anyhow::Error) -> u8 {
     let evidence = error.chain().any(|cause| {
         let bundle = cause.downcast_ref::<BundleError>().is_some_and(|e| !e.is_operational());
         let extract = matches!(cause.downcast_ref(), Some(ExtractError::Checkpoint(..) | ExtractError::Certificate));
         let prove = matches!(
             cause.downcast_ref(),
-            Some(
-                ProveError::Checkpoint(..)
-                    | ProveError::NotCovered { .. }
-                    | ProveError::Log(_)
-                    | ProveError::NoText(_)
-                    | ProveError::NoStream { .. }
-            )
+            Some(ProveError::Checkpoint(..) | ProveError::Log(_) | ProveError::NoText(_))
         );
         bundle || extract || prove || cause.downcast_ref::<ReceiptError>().is_some()
     });

@@ -272,6 +272,87 @@ fn every_changed_bit_is_refused() {
     assert_eq!(harmless, 0);
 }
 
+/// A DER element with this content.
+fn element(tag: u8, content: &[u8]) -> Vec<u8> {
+    let length = match content.len() {
+        short @ 0..0x80 => vec![short as u8],
+        long => vec![0x82, (long >> 8) as u8, long as u8],
+    };
+    [&[tag][..], &length, content].concat()
+}
+
+/// The elements of a DER content: tag, content, and the whole element.
+fn elements(mut der: &[u8]) -> Vec<(u8, &[u8], &[u8])> {
+    let mut found = Vec::new();
+    while let [tag, first, ..] = *der {
+        let (head, length) = match first {
+            short @ 0..0x80 => (2, usize::from(short)),
+            0x81 => (3, usize::from(der[2])),
+            _ => (4, usize::from(der[2]) << 8 | usize::from(der[3])),
+        };
+        let (this, rest) = der.split_at(head + length);
+        found.push((tag, &this[head..], this));
+        der = rest;
+    }
+    found
+}
+
+/// The DER with the element `to` in place of `from`, and the lengths around it made anew.
+fn replaced(der: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
+    let holds = |content: &[u8]| content.windows(from.len()).any(|found| found == from);
+    let each = |(tag, content, whole): (u8, &[u8], &[u8])| match tag {
+        _ if whole == from => to.to_vec(),
+        _ if holds(content) && (tag & 0x20 != 0 || tag == 4) => element(tag, &replaced(content, from, to)),
+        _ => whole.to_vec(),
+    };
+    elements(der).into_iter().flat_map(each).collect()
+}
+
+/// A certificate with another element, signed again by this key.
+fn signed_again(pem: &str, from: &[u8], to: &[u8], key: &SigningKey) -> String {
+    use ed25519_dalek::Signer as _;
+    let (_, der) = x509_cert::der::pem::decode_vec(pem.as_bytes()).unwrap();
+    let [(_, content, _)] = elements(&der)[..] else { panic!() };
+    let [(_, _, body), (_, _, algorithm), _] = elements(content)[..] else { panic!() };
+    let body = replaced(body, from, to);
+    let signature = [&[0][..], &key.sign(&body).to_bytes()].concat();
+    let der = element(0x30, &[&body[..], algorithm, &element(3, &signature)].concat());
+    x509_cert::der::pem::encode_string("CERTIFICATE", LineEnding::LF, &der).unwrap()
+}
+
+#[test]
+fn serial_numbers_and_path_lengths_are_those_of_rfc_5280() {
+    let made = made();
+    let store = trust(&[&made.root]);
+    let serial = verify(&made, &store).unwrap().serial;
+    let integer = |content: &[u8]| element(2, content);
+    let with_serial = |content: &[u8]| {
+        let leaf = signed_again(&made.leaf, &integer(&serial), &integer(content), &key(2));
+        verify(&Made { leaf, chain: made.chain.clone(), root: made.root.clone() }, &store)
+    };
+    for good in [&[1][..], &[0x7f; 20], &[0, 0x80], &[&[0][..], &[0xff; 19]].concat()] {
+        assert_eq!(with_serial(good).map(|found| found.serial), Ok(good.to_vec()));
+    }
+    for bad in [&[0][..], &[0x80], &[0xff; 16], &[0x7f; 21], &[&[0][..], &[0xff; 20]].concat(), &[0x7f; 100]] {
+        assert!(with_serial(bad).is_err(), "{bad:?}");
+    }
+    // Basic constraints of the authority: cA, and a path length.
+    let constraints = |length: &[u8]| element(0x30, &[&[1, 1, 0xff][..], &integer(length)].concat());
+    let with_length = |length: &[u8]| {
+        let chain = signed_again(&made.chain, &constraints(&[0]), &constraints(length), &key(1));
+        verify(&Made { chain, leaf: made.leaf.clone(), root: made.root.clone() }, &store)
+    };
+    assert!([0, 1, 127].iter().all(|length| with_length(&[*length]).is_ok()));
+    for bad in [&[0, 0x80][..], &[0, 0xff], &[1, 0], &[0xff]] {
+        assert!(with_length(bad).is_err(), "{bad:?}");
+    }
+    // A card is not an authority, so it has no path length.
+    let leaf = signed_again(&made.leaf, &[0x30, 0], &element(0x30, &integer(&[0])), &key(2));
+    let found = verify(&Made { leaf, chain: made.chain.clone(), root: made.root.clone() }, &store);
+    let what = "has a path length and is not an authority";
+    assert_eq!(found, Err(CertificateError::Profile(Which::Device, what)));
+}
+
 #[test]
 fn only_pem_without_text_around_it() {
     let made = made();

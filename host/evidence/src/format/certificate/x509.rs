@@ -16,6 +16,10 @@ use super::profile::{CertificateError, MAX_CHAIN, MAX_PEM, Which};
 const ED25519: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.101.112");
 const BASIC_CONSTRAINTS: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.19");
 const KEY_USAGE: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.15");
+/// Octets of a serial number (RFC 5280, 4.1.2.2).
+const MAX_SERIAL: usize = 20;
+/// Largest path length that this profile knows.
+const MAX_PATH: u8 = 127;
 const BEGIN: &str = "-----BEGIN CERTIFICATE-----";
 const END: &str = "-----END CERTIFICATE-----";
 
@@ -78,6 +82,11 @@ impl X509Certificate {
         if !is_plain_ed25519(tbs.signature()) || !is_plain_ed25519(certificate.signature_algorithm()) {
             return Err(wrong("is not signed with Ed25519"));
         }
+        let serial = tbs.serial_number().as_bytes();
+        let positive = serial.first().is_some_and(|first| *first < 0x80) && serial.iter().any(|byte| *byte != 0);
+        if !positive || serial.len() > MAX_SERIAL {
+            return Err(wrong("has a serial number that is not positive, or longer than 20 octets"));
+        }
         let mut extensions = BTreeMap::new();
         for extension in tbs.extensions().into_iter().flatten() {
             let value = (extension.critical, extension.extn_value.as_bytes().to_vec());
@@ -98,7 +107,7 @@ impl X509Certificate {
             issuer: tbs.issuer().clone(),
             key_algorithm: spki.algorithm.oid,
             key: bits(&spki.subject_public_key).ok_or(wrong("has a subject key of broken bytes"))?.to_vec(),
-            serial: tbs.serial_number().as_bytes().to_vec(),
+            serial: serial.to_vec(),
             not_before: tbs.validity().not_before.to_unix_duration().as_secs(),
             not_after: tbs.validity().not_after.to_unix_duration().as_secs(),
             extensions,
@@ -132,6 +141,9 @@ impl X509Certificate {
         let constraints = self.extension::<BasicConstraints>(BASIC_CONSTRAINTS)?;
         let critical = self.extensions.get(&BASIC_CONSTRAINTS).is_some_and(|(critical, _)| *critical);
         let constraints = constraints.filter(|found| found.ca && critical).ok_or(wrong("is not an authority"))?;
+        if constraints.path_len_constraint.is_some_and(|most| most > MAX_PATH) {
+            return Err(wrong("has a path length above 127"));
+        }
         if constraints.path_len_constraint.is_some_and(|most| usize::from(most) < below) {
             return Err(wrong("does not permit a path of this length"));
         }
@@ -143,8 +155,12 @@ impl X509Certificate {
 
     pub(super) fn check_device(&self) -> Result<(), CertificateError> {
         let wrong = |what| CertificateError::Profile(self.which, what);
-        if self.extension::<BasicConstraints>(BASIC_CONSTRAINTS)?.is_some_and(|found| found.ca) {
+        let constraints = self.extension::<BasicConstraints>(BASIC_CONSTRAINTS)?;
+        if constraints.as_ref().is_some_and(|found| found.ca) {
             return Err(wrong("is an authority"));
+        }
+        if constraints.is_some_and(|found| found.path_len_constraint.is_some()) {
+            return Err(wrong("has a path length and is not an authority"));
         }
         match self.extension::<KeyUsage>(KEY_USAGE)? {
             Some(usage) if usage.digital_signature() && !usage.key_cert_sign() => Ok(()),
