@@ -3,6 +3,7 @@
 // gives a reject at stage policy.
 //
 // Rows, descriptors and sweeps are arbitrary. Comparators, fold and resolution are the card's own.
+// Whether a row matches is defined a second time, from the reference page (row_spec).
 module forbid_props
   import layout_pkg::*;
   import gate_pkg::*;
@@ -55,15 +56,15 @@ module forbid_props
         .answer_o(answer[b])
     );
 
-    conditions_t conditions;
-    row_match u_match (
+    logic fits;
+    row_spec u_spec (
         .row_i(row[b]),
-        .desc_i(desc),
-        .conditions_o(conditions)
+        .entry_i(desc),
+        .matches_o(fits)
     );
 
     always_ff @(posedge clk) begin
-      automatic logic hit = !rst && step && live[b] && (&conditions);
+      automatic logic hit = !rst && step && live[b] && fits;
       reject_now_q[b] <= hit && row[b].kind == RowKindForbidReject;
       decompose_now_q[b] <= hit && row[b].kind == RowKindForbidDecompose;
       if (rst) {reject_q[b], decompose_q[b]} <= '0;

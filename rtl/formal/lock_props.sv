@@ -5,6 +5,10 @@
 // the hash gave the expected digest and the first checkpoint was reported as written. A table is
 // reported complete if and only if every row that the header counts was completely written.
 //
+// The configuration registers are locked in every life state but RESET and LOAD, and in LOAD from
+// the clock in which OPEN is written. CLOSE, ALARM and checkpoints read these registers directly, so
+// a write in FAULT or CLOSING would put another ticket or epoch into the signed log.
+//
 // While the card needs its hardware reset, no session is opened or runs, and RESET is not reached.
 //
 // Lifecycle, table and header are the card's own, wired as in portcullis_top. The bank has two rows
@@ -55,7 +59,7 @@ module lock_props
   always_ff @(posedge clk) if (command_write) command <= command_data;
 
   life_e shown;
-  logic locked, tables_clear, check, digest, run, sign, ring_open, text_load;
+  logic locked, cfg_locked, tables_clear, check, digest, run, sign, ring_open, text_load;
   always_comb if (bank_access.valid && !bank_access.write) assume (!step);
 
   lifecycle #(
@@ -66,7 +70,7 @@ module lock_props
       .command_write_i(command_write),
       .command_i(command),
       .locked_o(locked),
-      .cfg_locked_o(),
+      .cfg_locked_o(cfg_locked),
       .tables_clear_o(tables_clear),
       .check_o(check),
       .header_fits_i(header_fits),
@@ -219,6 +223,9 @@ module lock_props
     if (started) begin
       // The claim about the answer to a check.
       if (was_check_q && !was_cleared_q) assert (table_complete == counted_valid);
+      // The claim about the configuration.
+      if (shown != LifeReset && shown != LifeLoad) assert (cfg_locked);
+      if (open_write || open_acts) assert (cfg_locked);
       // The step of the proof: states of the lifecycle while sealed.
       if (sealed_q) assert (!in_load || open_acts);
       if (before_hash) assert (sealed_q && !hashed_q && !signed_q);
@@ -242,6 +249,10 @@ module lock_props
           assert (u_header.valid_q == header_valid_q);
         end
       end
+      // The configuration can be written in RESET and LOAD, and each locked state is reached.
+      cover (shown == LifeReset && !cfg_locked);
+      cover (shown == LifeLoad && !cfg_locked);
+      cover (shown == LifeFault && cfg_locked);
       // Not vacuous: words change in LOAD; writes are attempted in the clock of OPEN and while
       // sealed; LOAD is reached again.
       cover (words != words_q && in_load);

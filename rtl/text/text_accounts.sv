@@ -46,16 +46,16 @@ module text_accounts
 
   // Tables of `start + i * step`: a multiplication or a division would be a long path.
   typedef residue_t [127:0] multiples_t;
-  function automatic multiples_t multiples(int unsigned start, int unsigned step);
+  function automatic multiples_t multiples(int unsigned start, int unsigned factor);
     multiples_t values;
-    for (int unsigned i = 0; i < 128; i++) values[i] = residue_t'((start + i * step) % 97);
+    for (int unsigned i = 0; i < 128; i++) values[i] = residue_t'((start + i * factor) % 97);
     return values;
   endfunction
   typedef addend_t [31:0] addends_t;
-  function automatic addends_t addends(int unsigned start, int unsigned step);
+  function automatic addends_t addends(int unsigned start, int unsigned factor);
     addends_t values;
     for (int unsigned i = 0; i < 32; i++)
-      values[i] = addend(residue_t'((start + i * step) % 97));
+      values[i] = addend(residue_t'((start + i * factor) % 97));
     return values;
   endfunction
 

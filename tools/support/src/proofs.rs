@@ -195,6 +195,13 @@ impl Proof {
         self
     }
 
+    /// Without covers: only the tasks that claim something.
+    #[must_use]
+    pub fn claims_only(mut self) -> Self {
+        self.tasks.retain(Task::claims);
+        self
+    }
+
     /// The folder where `cargo xtask formal` stores the design of the first task that makes a claim.
     #[must_use]
     pub fn model(&self) -> PathBuf {
