@@ -59,13 +59,21 @@ set_property -dict [list \
 generate_target all [get_ips xdma_card]
 synth_ip [get_ips xdma_card]
 
+# The slave port of the block has ids of a width of its own, which `axi_id_width` does not set. The shell adapts to it: see alveo_xdma.sv.
+# The widths of the two id ports of reads and of writes must be the same, and the netlist must have them.
+set stub [lindex [concat [glob -nocomplain $out/xdma_card/xdma_card_stub.v] [glob -nocomplain $out/xdma_card/synth/xdma_card.v]] 0]
+set id_bits [exec sh $root/bitstreams/common/port_width.sh $stub s_axib_arid]
+foreach port {s_axib_rid s_axib_awid s_axib_bid} {
+    set width [exec sh $root/bitstreams/common/port_width.sh $stub $port]
+    if {$width != $id_bits} { error "portcullis: `$port` of the XDMA block has $width bits, and `s_axib_arid` has $id_bits" }
+}
+lappend defines PORTCULLIS_BLOCK_ID_BITS=$id_bits
 # A port that is narrower than what is connected to it would lose bits with a warning alone.
 set_msg_config -id {Synth 8-689} -new_severity ERROR
 synth_design -top alveo_xdma -part $part -include_dirs $key_dir -verilog_define $defines -flatten_hierarchy rebuilt
-# A read's id has five bits. The slave port of the block has a width of its own, which `axi_id_width` does not set.
 foreach port {s_axib_arid s_axib_rid} {
     set width [llength [get_pins -quiet -of_objects [get_cells u_xdma] -filter "REF_PIN_NAME =~ ${port}\[*\]"]]
-    if {$width != 5} { error "portcullis: `$port` of the XDMA block has $width bits, and the card needs 5: set the width of its slave ids" }
+    if {$width != $id_bits} { error "portcullis: `$port` of the XDMA block has $width bits in the netlist, not $id_bits" }
 }
 opt_design
 place_design

@@ -84,7 +84,7 @@ pub(crate) fn pages(tally: &mut Tally) {
 }
 
 /// Lints the card with one lane, with eight lanes and with a text lane in each of eight lanes, the bench tops of the
-/// signer and of the text scan, and both shells, with assertions enabled. The waivers are in rtl/lint.vlt.
+/// signer and of the text scan, and both shells, one with several widths of ids, with assertions enabled. The waivers are in rtl/lint.vlt.
 fn rtl() -> Result<()> {
     let card = vec!["rtl/portcullis.f"];
     let mut tops = vec![
@@ -96,6 +96,12 @@ fn rtl() -> Result<()> {
         ("text_lane_tb", vec!["rtl/text/tb/text_lane_tb.f"], vec![]),
     ];
     tops.extend(shells::SHELLS.iter().map(|shell| (shell.top, shell.lists.to_vec(), vec![])));
+    // The shell for Alveo adapts to the width of the ids of the vendor's block.
+    for shell in shells::SHELLS.iter().filter(|shell| shell.name == "alveo_xdma") {
+        for width in ["-DPORTCULLIS_BLOCK_ID_BITS=1", "-DPORTCULLIS_BLOCK_ID_BITS=4", "-DPORTCULLIS_BLOCK_ID_BITS=20"] {
+            tops.push((shell.top, shell.lists.to_vec(), vec![width]));
+        }
+    }
     for (top, lists, parameters) in tops {
         let mut lint = tool::verilator()?;
         lint.args(["--lint-only", "-Wall", "--assert", "--no-timing", "--top-module", top, "rtl/lint.vlt"]);

@@ -10,7 +10,14 @@
 // core does not reach 250 MHz. `hbm_cattrip_o` is held low, as a U55C requires if it does not use
 // its HBM; builds for a U250 define PORTCULLIS_NO_HBM. bitstreams/*/build.tcl makes `xdma_card`;
 // for lint and simulation, `standin/` declares it. After reset: as shell_card.
+//
+// The block's slave port has ids of a width that its options do not set. build.tcl reads the width
+// from the block that was made and defines PORTCULLIS_BLOCK_ID_BITS. A wider id is filled with
+// zeros; with a narrower one, the card has only as many reads in flight as there are ids.
 `include "portcullis_key.vh"
+`ifndef PORTCULLIS_BLOCK_ID_BITS
+`define PORTCULLIS_BLOCK_ID_BITS 5
+`endif
 module alveo_xdma #(
     parameter int unsigned PolicyRows = 256,
     parameter int unsigned EntropyRows = 64,
@@ -94,6 +101,16 @@ module alveo_xdma #(
   axi_pkg::rsp_t host_rsp;
   logic [63:0] host_wstrb;
 
+  localparam int unsigned IdBits = `PORTCULLIS_BLOCK_ID_BITS;
+  if (IdBits < 1 || IdBits > 32) begin : g_id_bits
+    $fatal(1, "alveo_xdma: PORTCULLIS_BLOCK_ID_BITS is 1 to 32");
+  end
+  localparam int unsigned CardReads = IdBits < 5 ? 2 ** IdBits : 32;
+  logic [IdBits-1:0] host_bid, host_arid, host_rid;
+  assign host_arid = IdBits'(host_req.ar.id);
+  assign host_rsp.b.id = 5'(host_bid);
+  assign host_rsp.r.id = 5'(host_rid);
+
   logic irq_req, irq_ack, hint;
   logic [2:0] health;
   xdma_card u_xdma (
@@ -150,11 +167,11 @@ module alveo_xdma #(
       .s_axib_wlast(host_req.w.last),
       .s_axib_wvalid(host_req.w_valid),
       .s_axib_wready(host_rsp.w_ready),
-      .s_axib_bid(host_rsp.b.id),
+      .s_axib_bid(host_bid),
       .s_axib_bresp(host_rsp.b.resp),
       .s_axib_bvalid(host_rsp.b_valid),
       .s_axib_bready(host_req.b_ready),
-      .s_axib_arid(host_req.ar.id),
+      .s_axib_arid(host_arid),
       .s_axib_araddr(host_req.ar.addr),
       .s_axib_arregion('0),
       .s_axib_arlen(host_req.ar.len),
@@ -162,7 +179,7 @@ module alveo_xdma #(
       .s_axib_arburst(2'b01),
       .s_axib_arvalid(host_req.ar_valid),
       .s_axib_arready(host_rsp.ar_ready),
-      .s_axib_rid(host_rsp.r.id),
+      .s_axib_rid(host_rid),
       .s_axib_rdata(host_rsp.r.data),
       .s_axib_rresp(host_rsp.r.resp),
       .s_axib_rlast(host_rsp.r.last),
@@ -249,6 +266,7 @@ module alveo_xdma #(
       .MaxStreams(MaxStreams),
       .Lanes(Lanes),
       .Rounds(Rounds),
+      .MaxReads(CardReads),
       .WatchdogLog2(WatchdogLog2),
       .Production(`PORTCULLIS_PRODUCTION),
       .DeviceSecret(`PORTCULLIS_SECRET),

@@ -21,6 +21,7 @@ module shell_card #(
     parameter int unsigned MaxStreams = 1024,
     parameter int unsigned Lanes = 1,
     parameter int unsigned Rounds = 1,
+    parameter int unsigned MaxReads = 32,  // Reads in flight; their ids are below it.
     parameter int unsigned WatchdogLog2 = 22,
     parameter int unsigned PatienceLog2 = 20,  // log2 of the clocks that an FLR waits for the bus.
     parameter bit Production = 1'b0,
@@ -141,6 +142,7 @@ module shell_card #(
       .MaxStreams(MaxStreams),
       .Lanes(Lanes),
       .Rounds(Rounds),
+      .MaxReads(MaxReads),
       .WatchdogLog2(WatchdogLog2),
       .Production(Production),
       .DeviceSecret(DeviceSecret),

@@ -57,7 +57,9 @@ module alveo_xdma_tb;
     dut.u_xdma.s_axib_bresp = '0;
     dut.u_xdma.s_axib_rresp = '0;
   end
-  host_memory u_memory (
+  host_memory #(
+      .IdBits($bits(dut.u_xdma.s_axib_arid))
+  ) u_memory (
       .clk_i(clk), .rst_i(!rst_n), .hold_i(hold), .stall_i(stall),
       .awaddr_i(dut.u_xdma.s_axib_awaddr), .awlen_i(dut.u_xdma.s_axib_awlen),
       .awvalid_i(dut.u_xdma.s_axib_awvalid),

@@ -5,7 +5,9 @@
 // It checks the duties of a master: VALID and payload hold until READY; only bursts that F2 and
 // XDMA allow; unique ids of reads; write data not before their request was offered; every answer is
 // accepted.
-module host_memory (
+module host_memory #(
+    parameter int unsigned IdBits = 5
+) (
     input  logic         clk_i,
     input  logic         rst_i,
     input  logic         hold_i,
@@ -21,19 +23,19 @@ module host_memory (
     output logic         wready_o,
     output logic         bvalid_o,
     input  logic         bready_i,
-    input  logic [4:0]   arid_i,
+    input  logic [IdBits-1:0] arid_i,
     input  logic [63:0]  araddr_i,
     input  logic [7:0]   arlen_i,
     input  logic         arvalid_i,
     output logic         arready_o,
-    output logic [4:0]   rid_o,
+    output logic [IdBits-1:0] rid_o,
     output logic [511:0] rdata_o,
     output logic         rlast_o,
     output logic         rvalid_o,
     input  logic         rready_i
 );
   typedef struct packed {
-    logic [4:0]  id;
+    logic [IdBits-1:0] id;
     logic [63:0] addr;
     logic [7:0]  len;
   } request_t;

@@ -1,5 +1,9 @@
 // Stand-in for the XDMA block as build.tcl configures it, with ports declared here. It is only for
-// lint and simulation: the bench drives the outputs through variables of the same names.
+// lint and simulation: the bench drives the outputs through variables of the same names. The ids
+// of its slave port have any width, as those of the block do.
+`ifndef PORTCULLIS_BLOCK_ID_BITS
+`define PORTCULLIS_BLOCK_ID_BITS 5
+`endif
 module xdma_card (
     input  logic         sys_clk,
     input  logic         sys_clk_gt,
@@ -41,7 +45,7 @@ module xdma_card (
     input  logic         m_axib_rlast,
     input  logic         m_axib_rvalid,
     output logic         m_axib_rready,
-    input  logic [4:0]   s_axib_awid,
+    input  logic [`PORTCULLIS_BLOCK_ID_BITS-1:0] s_axib_awid,
     input  logic [63:0]  s_axib_awaddr,
     input  logic [3:0]   s_axib_awregion,
     input  logic [7:0]   s_axib_awlen,
@@ -54,11 +58,11 @@ module xdma_card (
     input  logic         s_axib_wlast,
     input  logic         s_axib_wvalid,
     output logic         s_axib_wready,
-    output logic [4:0]   s_axib_bid,
+    output logic [`PORTCULLIS_BLOCK_ID_BITS-1:0] s_axib_bid,
     output logic [1:0]   s_axib_bresp,
     output logic         s_axib_bvalid,
     input  logic         s_axib_bready,
-    input  logic [4:0]   s_axib_arid,
+    input  logic [`PORTCULLIS_BLOCK_ID_BITS-1:0] s_axib_arid,
     input  logic [63:0]  s_axib_araddr,
     input  logic [3:0]   s_axib_arregion,
     input  logic [7:0]   s_axib_arlen,
@@ -66,7 +70,7 @@ module xdma_card (
     input  logic [1:0]   s_axib_arburst,
     input  logic         s_axib_arvalid,
     output logic         s_axib_arready,
-    output logic [4:0]   s_axib_rid,
+    output logic [`PORTCULLIS_BLOCK_ID_BITS-1:0] s_axib_rid,
     output logic [511:0] s_axib_rdata,
     output logic [1:0]   s_axib_rresp,
     output logic         s_axib_rlast,
