@@ -2,6 +2,7 @@
 #![cfg(test)]
 
 mod attacks;
+mod cost;
 mod crash;
 mod fields;
 mod formats;

@@ -195,7 +195,7 @@ fn attempt(
         outcome,
         progress,
         each,
-        waiting: Vec::new(),
+        waiting: BTreeMap::new(),
         may_wait: bundle.lanes() > 1,
     };
     (0..bundle.lanes()).try_for_each(|lane| walk.lane(lane, chosen.as_ref()))?;
@@ -341,8 +341,8 @@ struct LogReplay<'a> {
     outcome: &'a mut ReplayReport,
     progress: &'a mut dyn FnMut(),
     each: OnReplayed<'a>,
-    /// Streams whose predecessor was not replayed yet; the predecessor can be in another lane.
-    waiting: Vec<OpenStream>,
+    /// Streams whose predecessor was not replayed yet, by its name; the predecessor can be in another lane.
+    waiting: BTreeMap<Hex<32>, Vec<OpenStream>>,
     may_wait: bool,
 }
 
@@ -396,31 +396,45 @@ impl LogReplay<'_> {
         open.into_values().try_for_each(|stream| self.finish(stream))
     }
 
-    /// Replays the streams that still wait. After a round without progress, they no longer wait for predecessors.
+    /// Replays the streams that still wait. No stream that they continue was replayed.
     fn rest(&mut self) -> Result<(), Error> {
-        while !self.waiting.is_empty() {
-            let waiting = std::mem::take(&mut self.waiting);
-            let before = waiting.len();
-            waiting.into_iter().try_for_each(|stream| self.finish(stream))?;
-            self.may_wait = self.waiting.len() < before;
+        self.may_wait = false;
+        let mut waiting: Vec<_> = std::mem::take(&mut self.waiting).into_values().flatten().collect();
+        waiting.sort_by_key(|stream| stream.begin);
+        waiting.into_iter().try_for_each(|stream| self.finish(stream))
+    }
+
+    /// The name of the stream that this one continues, if that stream may still be replayed.
+    fn awaited(&self, stream: &OpenStream) -> Result<Option<Hex<32>>, Error> {
+        let Some(begin) = stream.records.first().filter(|_| self.may_wait && !self.ends.is_empty()) else {
+            return Ok(None);
+        };
+        let name = bundle::context(&begin.descriptor.commitment);
+        if !self.bundle.has(&name) {
+            return Ok(None);
+        }
+        let named = ContextDocument::parse(&self.bundle.read(&name)?).ok().and_then(|document| document.predecessor);
+        Ok(named.filter(|leaf| !self.replayer.has_end(leaf)))
+    }
+
+    /// Replays a stream, and those that waited for it; or lets it wait. Each stream waits once at most.
+    fn finish(&mut self, stream: OpenStream) -> Result<(), Error> {
+        let mut ready = vec![stream];
+        while let Some(stream) = ready.pop() {
+            if let Some(leaf) = self.awaited(&stream)? {
+                self.waiting.entry(leaf).or_default().push(stream);
+                continue;
+            }
+            let name = stream.records.last().filter(|_| !self.waiting.is_empty()).map(predecessor_name);
+            self.replay(stream)?;
+            if let Some(name) = name.filter(|name| self.replayer.has_end(name)) {
+                ready.extend(self.waiting.remove(&name).unwrap_or_default());
+            }
         }
         Ok(())
     }
 
-    /// Whether a stream continues a stream that may still be replayed.
-    fn must_wait(&self, context: &[u8]) -> bool {
-        let named = || ContextDocument::parse(context).ok().and_then(|document| document.predecessor);
-        self.may_wait && !self.ends.is_empty() && named().is_some_and(|leaf| !self.replayer.has_end(&leaf))
-    }
-
-    fn finish(&mut self, stream: OpenStream) -> Result<(), Error> {
-        let name = stream.records.first().map(|begin| bundle::context(&begin.descriptor.commitment));
-        if let Some(name) = name.filter(|name| self.bundle.has(name))
-            && self.must_wait(&self.bundle.read(&name)?)
-        {
-            self.waiting.push(stream);
-            return Ok(());
-        }
+    fn replay(&mut self, stream: OpenStream) -> Result<(), Error> {
         let OpenStream { begin, records, input, salts, withheld } = stream;
         let of = |what: &dyn fmt::Display| format!("stream at {begin}: {what}");
         if records.last().is_none_or(|last| last.answer.record_type != u8::from(RecordType::End)) {

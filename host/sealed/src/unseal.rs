@@ -69,7 +69,8 @@ impl Unsealed {
         let name = sealed.to_string_lossy().into_owned();
         let from = File::open(sealed).map_err(|source| BundleError::Io { name: name.clone(), source })?;
         let mut reader = FrameReader { name, from: BufReader::new(from), torn: 0 };
-        let ticket = read(&*files, TICKET)?;
+        let names = files.names()?;
+        let ticket = read(&*files, &names, TICKET)?;
         let ticket = Ticket::parse(&ticket)
             .map_err(|error| BundleError::Content { name: TICKET.to_owned(), what: error.to_string() })?;
         reader.head(&ticket.digest, key)?;
@@ -79,9 +80,8 @@ impl Unsealed {
         for (name, lines) in openings.lines {
             opened.insert(name, lines.into_values().flatten().collect());
         }
-        let names = files.names()?;
         for (name, content) in &opened {
-            let there = names.contains_key(name).then(|| read(&*files, name)).transpose()?;
+            let there = names.contains_key(name).then(|| read(&*files, &names, name)).transpose()?;
             if there.is_some_and(|there| there != *content) {
                 let what = format!("the bundle has another `{name}`");
                 return Err(BundleError::Content { name: reader.name, what });
@@ -124,7 +124,7 @@ fn manifest(
         return Ok(None);
     }
     // An invalid manifest is left to the verifier, which reports it.
-    let Ok(mut manifest) = serde_json::from_slice::<Manifest>(&read(files, MANIFEST)?) else { return Ok(None) };
+    let Ok(mut manifest) = serde_json::from_slice::<Manifest>(&read(files, names, MANIFEST)?) else { return Ok(None) };
     for (name, content) in opened.iter().filter(|(name, _)| !names.contains_key(*name)) {
         let sha256 = Hex(Sha256::digest(content).into());
         manifest.files.push(ManifestFile { path: name.clone(), size: content.len() as u64, sha256 });
@@ -133,8 +133,8 @@ fn manifest(
     manifest.to_json().map(Some)
 }
 
-fn read(files: &dyn Files, name: &str) -> Result<Vec<u8>, BundleError> {
-    let size = files.names()?.get(name).copied().ok_or_else(|| BundleError::Missing(name.to_owned()))?;
+fn read(files: &dyn Files, names: &BTreeMap<String, u64>, name: &str) -> Result<Vec<u8>, BundleError> {
+    let size = names.get(name).copied().ok_or_else(|| BundleError::Missing(name.to_owned()))?;
     let mut content = Vec::new();
     let read = files.open(name)?.take(size).read_to_end(&mut content);
     read.map_err(|source| BundleError::Io { name: name.to_owned(), source })?;

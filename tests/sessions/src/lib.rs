@@ -94,8 +94,8 @@ impl Governed {
     }
 }
 
-/// Governs the texts under each policy in turn, in one session.
-fn govern(policies: &Policies, anchors: &Anchors, lanes: u8) -> Governed {
+/// Governs the texts under each policy in turn, in one session. `items` gives the texts for a member.
+fn govern(policies: &Policies, anchors: &Anchors, lanes: u8, items: &dyn Fn(&str) -> Vec<Item>) -> Governed {
     let kept = Arc::new(Mutex::new(Vec::new()));
     let sink = {
         let kept = Arc::clone(&kept);
@@ -125,6 +125,20 @@ fn govern(policies: &Policies, anchors: &Anchors, lanes: u8) -> Governed {
     Governed { lanes: logs, events }
 }
 
+/// A session of this many short texts, each a stream with its own context document, on a card with one lane. With more
+/// than 64 streams, the ticket permits every context.
+pub fn session_of(world: &World, card: &Rc<Card>, streams: usize) -> Parts {
+    let texts = |_: &str| {
+        let text = |number| Item::Text {
+            id: format!("t{number}"),
+            text: "The line is closed. Call 415-555-0134 today.".into(),
+            task: Task::default(),
+        };
+        (0..streams).map(text).collect()
+    };
+    session_under(world, card, 1, None, &small(), &texts)
+}
+
 /// A session of a card with `lanes` lanes: the governed entries, two checkpoints, a refused entry and a NOTE.
 pub fn session(world: &World, card: &Rc<Card>, lanes: u8) -> Parts {
     session_in(world, card, lanes, None)
@@ -132,10 +146,14 @@ pub fn session(world: &World, card: &Rc<Card>, lanes: u8) -> Parts {
 
 /// As [`session`]; if `mode` is given, the first stream has this mode, and its text arrives piece by piece.
 pub fn session_in(world: &World, card: &Rc<Card>, lanes: u8, mode: Option<Mode>) -> Parts {
-    let files = [("policy.toml", MANIFEST), ("rules.cedar", RULES)];
     let change = mode.map(|mode| move |context: &mut ContextDocument| context.mode = mode);
     let change = change.as_ref().map(|change| change as &dyn Fn(&mut ContextDocument));
-    session_under(world, card, lanes, change, &Policies::alone(Package::from_files(bytes(files)).unwrap()).unwrap())
+    session_under(world, card, lanes, change, &small(), &items)
+}
+
+fn small() -> Policies {
+    let files = [("policy.toml", MANIFEST), ("rules.cedar", RULES)];
+    Policies::alone(Package::from_files(bytes(files)).unwrap()).unwrap()
 }
 
 fn bytes<const N: usize>(files: [(&str, &str); N]) -> BTreeMap<String, Vec<u8>> {
@@ -161,7 +179,7 @@ pub fn composed_session(world: &World, card: &Rc<Card>, lanes: u8, first: Option
     let composition = Composition::from_files(bytes(files)).unwrap();
     let change = first.map(|name| move |context: &mut ContextDocument| context.policy = name.to_owned());
     let change = change.as_ref().map(|change| change as &dyn Fn(&mut ContextDocument));
-    session_under(world, card, lanes, change, &Policies::composed(&composition).unwrap())
+    session_under(world, card, lanes, change, &Policies::composed(&composition).unwrap(), &items)
 }
 
 fn session_under(
@@ -170,11 +188,12 @@ fn session_under(
     lanes: u8,
     change: Option<&dyn Fn(&mut ContextDocument)>,
     policies: &Policies,
+    items: &dyn Fn(&str) -> Vec<Item>,
 ) -> Parts {
     let Some(Policy { package, .. }) = policies.iter().next() else { panic!("an image has a policy") };
     let mapper = Mapper::new(package.manifest(), package.files()).unwrap();
     let anchors = Anchors::new(vec![Store::from_json_lines(Path::new("store"), STORE.as_bytes()).unwrap()], &mapper);
-    let mut governed = govern(policies, &anchors, lanes);
+    let mut governed = govern(policies, &anchors, lanes, items);
     if let Some(change) = change {
         governed.change_first(change);
     }
@@ -191,7 +210,8 @@ fn session_under(
     parts.contexts = begun.map(|bytes| (sha(&bytes), bytes)).collect();
     parts.ticket.key = key_id(&card.key.public_key());
     parts.ticket.policy = sha(&parts.image);
-    parts.ticket.contexts = parts.contexts.keys().copied().collect();
+    // A ticket has room for some contexts only; without a list it permits every one.
+    parts.ticket.contexts = parts.contexts.keys().copied().filter(|_| parts.contexts.len() <= 64).collect();
     (parts.ticket.heartbeat_records, parts.ticket.heartbeat_ticks) = (0, 0);
     parts.open();
     let places = log(&mut parts.log, &governed.lanes, card.flags as u8);

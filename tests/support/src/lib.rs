@@ -7,6 +7,8 @@
     reason = "test support: a broken generator must stop the test"
 )]
 
+#[cfg(feature = "cost")]
+pub mod cost;
 #[cfg(feature = "engine")]
 pub mod engine;
 #[cfg(feature = "policies")]

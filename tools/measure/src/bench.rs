@@ -9,6 +9,15 @@ const LANES: &str = "8";
 const CARD: [&[&str]; 4] =
     [&[], &["--latency", "500"], &["--latency", "500", "--lanes", LANES], &["--policy", "policies/pii"]];
 
+/// The rates of the readers of evidence at these numbers of streams; without any, at the usual ones.
+pub(crate) fn evidence(streams: &[usize]) -> Result<()> {
+    for package in ["portcullis-evidence", "portcullis-attestation"] {
+        let bench = ["bench", "--locked", "--package", package, "--bench", "streams", "--"];
+        tool::run(cargo().args(bench).args(streams.iter().map(usize::to_string)))?;
+    }
+    Ok(())
+}
+
 pub(crate) fn run() -> Result<()> {
     setup::tools()?;
     say("mapping: bytes a second on the PII policy");
@@ -19,6 +28,8 @@ pub(crate) fn run() -> Result<()> {
     tool::run(cargo().args(["bench", "--locked", "--package", "portcullis-tests", "--bench", "policy"]))?;
     say("records a second that the verifier checks, without replay");
     tool::run(cargo().args(["bench", "--locked", "--package", "portcullis-evidence", "--bench", "records"]))?;
+    say("streams a second that the readers of evidence handle, by the size of the bundle");
+    evidence(&[])?;
     say("the pre-execution filter: 1 KiB, 32 KiB, 1 MiB, plain and built to hurt");
     tool::run(cargo().args(["bench", "--locked", "--package", "portcullis-prefilter", "--bench", "prefilter"]))?;
     for arguments in CARD {

@@ -46,6 +46,12 @@ enum BenchPart {
         #[arg(long, value_name = "FILE")]
         program: Option<PathBuf>,
     },
+    /// Streams per second that verify, replay, check and attest handle, by the size of the bundle. It takes ten minutes,
+    /// beside the build.
+    Evidence {
+        /// Numbers of streams in place of 1,000, 10,000 and 100,000.
+        streams: Vec<usize>,
+    },
     /// The audit of many bundles: records a second of ingest, of the trees, and of the verifier alone, in the engine
     /// and on a cluster, over 20,000,000 made records. It takes half an hour to build, and as long to run.
     Fleet,
@@ -124,6 +130,7 @@ fn main() -> Result<()> {
         Task::Measure(what) => what,
         Task::Bench { part: None } => return bench::run(),
         Task::Bench { part: Some(BenchPart::Gateway { program }) } => return gateway::run(program),
+        Task::Bench { part: Some(BenchPart::Evidence { streams }) } => return bench::evidence(&streams),
         Task::Bench { part: Some(BenchPart::Fleet) } => return fleet::measure(),
     };
     if !matches!(

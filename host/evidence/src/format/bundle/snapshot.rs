@@ -3,7 +3,7 @@
 use super::error::BundleError;
 use super::files::Files;
 use sha2::{Digest, Sha256};
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::BTreeMap;
 use std::io::{Cursor, Read};
 use std::rc::Rc;
@@ -17,7 +17,7 @@ const ROOM: u64 = 32 << 20;
 /// owner of a bundle cannot have one content checked and another content used.
 pub struct Snapshot<'a> {
     files: &'a dyn Files,
-    names: RefCell<Option<BTreeMap<String, u64>>>,
+    names: OnceCell<BTreeMap<String, u64>>,
     kept: RefCell<BTreeMap<String, Rc<[u8]>>>,
     room: Cell<u64>,
     seen: Rc<RefCell<FileDigests>>,
@@ -43,7 +43,7 @@ impl<'a> Snapshot<'a> {
     /// A snapshot of `files`; nothing is read yet.
     #[must_use]
     pub fn new(files: &'a dyn Files) -> Self {
-        Self { files, names: RefCell::default(), kept: RefCell::default(), room: Cell::new(ROOM), seen: Rc::default() }
+        Self { files, names: OnceCell::new(), kept: RefCell::default(), room: Cell::new(ROOM), seen: Rc::default() }
     }
 
     /// Name of a file whose content had changed when it was read again; `None` if all files stayed the same.
@@ -52,20 +52,26 @@ impl<'a> Snapshot<'a> {
         self.seen.borrow().changed.clone()
     }
 
+    /// The names, which are listed once. Not a copy: each opened file looks its size up here.
+    fn listed(&self) -> Result<&BTreeMap<String, u64>, BundleError> {
+        match self.names.get() {
+            Some(names) => Ok(names),
+            None => {
+                let names = self.files.names()?;
+                Ok(self.names.get_or_init(|| names))
+            }
+        }
+    }
+
     /// The listed size. Reading stops there, even if the file has grown.
     fn size(&self, name: &str) -> Result<u64, BundleError> {
-        self.names()?.get(name).copied().ok_or_else(|| BundleError::Missing(name.to_owned()))
+        self.listed()?.get(name).copied().ok_or_else(|| BundleError::Missing(name.to_owned()))
     }
 }
 
 impl Files for Snapshot<'_> {
     fn names(&self) -> Result<BTreeMap<String, u64>, BundleError> {
-        if let Some(names) = &*self.names.borrow() {
-            return Ok(names.clone());
-        }
-        let names = self.files.names()?;
-        *self.names.borrow_mut() = Some(names.clone());
-        Ok(names)
+        self.listed().cloned()
     }
 
     fn open(&self, name: &str) -> Result<Box<dyn Read + '_>, BundleError> {

@@ -1,0 +1,59 @@
+//! The cost of evidence grows with its files and records, and not faster: twice the streams, twice the work. `cargo xtask
+//! bench evidence` measures the time.
+#![cfg(test)]
+
+use portcullis_attestation::{Given, Period, Question, attest, page};
+use portcullis_evidence::bundle::{MemoryFiles, Snapshot};
+use portcullis_evidence::verify::{Options, Status, Trust};
+use portcullis_recorder::check;
+use portcullis_recorder::replay::replay;
+use portcullis_test_sessions as real;
+use portcullis_test_support::cost::{Counting, assert_linear};
+use portcullis_test_support::world::World;
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// The sessions are of texts that were complete before they were judged.
+const ACCEPTING: Options = Options { allow_sim: false, allow_not_enforced: true, at: None };
+
+const SIZES: [usize; 3] = [128, 256, 512];
+
+/// Sessions of that many streams, each with its own context document; and the trust in their card.
+fn sessions() -> ([MemoryFiles; 3], Trust) {
+    let world = World::new();
+    let made = SIZES.map(|streams| real::session_of(&world, &world.card, streams).files());
+    (made, world.trust(false))
+}
+
+#[test]
+fn replay_and_check_are_linear_in_the_streams() {
+    let (made, trust) = sessions();
+    assert_linear("replay", &made, |files| {
+        let report = replay(&Snapshot::new(files), None, &mut || ()).unwrap();
+        assert_eq!((report.status, report.replayed), (Status::Affirmed, report.streams));
+    });
+    assert_linear("check", &made, |files| {
+        let report = check(files, &trust, ACCEPTING, &mut |_| (), &mut || ()).unwrap();
+        assert_eq!(report.status, Status::Affirmed);
+    });
+}
+
+#[test]
+fn a_statement_is_linear_in_the_streams() {
+    let (made, trust) = sessions();
+    let day = |day: &str| day.parse().unwrap();
+    assert_linear("attest", &made, |files| {
+        let question = Question {
+            by: "Operator".to_owned(),
+            program: "test".to_owned(),
+            period: Period::new(day("2026-09-01"), day("2026-10-30")).unwrap(),
+            dated: day("2026-10-30"),
+            sample: u64::MAX,
+            seed: None,
+        };
+        let given = [Given { name: "1".to_owned(), files: Ok(Box::new(files.clone())) }];
+        let statement = attest(&question, &given, &trust, None, ACCEPTING, &mut |_| ()).unwrap();
+        assert!(!page(&statement).is_empty() && statement.replay.is_some_and(|replay| replay.replayed > 0));
+    });
+}

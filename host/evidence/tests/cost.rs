@@ -1,0 +1,105 @@
+//! The cost of evidence grows with its files and records, and not faster: twice the streams, twice the work.
+
+use portcullis_core::wire::Determination;
+use portcullis_evidence::bundle::{self, MemoryFiles, StreamChoice, WithholdReason};
+use portcullis_evidence::verify::{Options, verify};
+use portcullis_evidence::{extract, receipt, stream_proof};
+use portcullis_report::evidence::{Making, ReportText, page};
+use portcullis_test_support::cost::{Counting, assert_linear};
+use portcullis_test_support::world::{World, assert_affirmed, clerk, remanifest, sha};
+use std::fs;
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+const SIZES: [usize; 3] = [128, 256, 512];
+
+/// Sessions of that many streams, each with its own context document.
+fn sessions(world: &World) -> [MemoryFiles; 3] {
+    SIZES.map(|streams| {
+        let mut parts = world.honest();
+        (parts.ticket.heartbeat_records, parts.ticket.heartbeat_ticks) = (0, 0);
+        parts.ticket.contexts.clear();
+        parts.open();
+        for stream in 0..streams {
+            parts.begin(0, &format!("a{stream}"));
+            parts.gate(0, 1, "", "The line is closed.", Determination::Admit);
+            parts.end(0, 2, "");
+        }
+        parts.log.close();
+        parts.files()
+    })
+}
+
+#[test]
+fn each_reader_of_a_bundle_is_linear_in_its_streams() {
+    let world = World::new();
+    let (made, trust) = (sessions(&world), world.trust(false));
+    let report = |files: &MemoryFiles| verify(files, &trust, Options::default(), &mut |_| ()).unwrap();
+    assert_affirmed(&report(&made[0]));
+    assert_linear("verify", &made, |files| drop(report(files)));
+    assert_linear("report", &made, |files| {
+        let report = report(files);
+        assert!(
+            ReportText::new(&report).to_string().contains("verdict") && !page(&report, &Making::default()).is_empty()
+        );
+    });
+    assert_linear("prove", &made, |files| drop(receipt::prove(files, 0, 2).unwrap()));
+    assert_linear("prove-stream", &made, |files| drop(stream_proof::prove_stream(files, 0, 1).unwrap()));
+    assert_linear("extract", &made, |files| {
+        let folder = tempfile::tempdir().unwrap();
+        extract::extract(files, &folder.path().join("parts")).unwrap();
+    });
+}
+
+#[test]
+fn files_that_nothing_uses_cost_no_more_than_their_number() {
+    let world = World::new();
+    let honest = world.honest().files();
+    let trust = world.trust(false);
+    let more = |name: fn(usize) -> String, content: fn(usize) -> Vec<u8>| {
+        SIZES.map(|count| {
+            let mut files = honest.clone();
+            files.0.extend((100..100 + 8 * count).map(|number| (name(number), content(number))));
+            remanifest(&mut files);
+            files
+        })
+    };
+    let witness = more(|number| bundle::witness(number as u64), |_| Vec::new());
+    let contexts =
+        more(|number| bundle::context(&sha(number.to_string().as_bytes())), |number| number.to_string().into_bytes());
+    for (what, made) in [("witness notes", witness), ("contexts", contexts)] {
+        assert_linear(what, &made, |files| {
+            let report = verify(files, &trust, Options::default(), &mut |_| ()).unwrap();
+            assert!(report.session.records > 0);
+        });
+    }
+}
+
+#[test]
+fn withhold_and_finish_are_linear_in_the_streams() {
+    let made = sessions(&World::new());
+    let folder = tempfile::tempdir().unwrap();
+    let place = |number: usize| folder.path().join(number.to_string());
+    let folders = [0, 1, 2].map(|at: usize| {
+        for (name, content) in &made[at].0 {
+            let path = place(at).join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, content).unwrap();
+        }
+        place(at)
+    });
+    assert_linear("finish", &folders, |folder| {
+        // Without its manifest, a bundle counts as unfinished.
+        fs::remove_file(folder.join(bundle::MANIFEST)).unwrap();
+        assert!(!bundle::finish(folder, false).unwrap().already);
+    });
+    assert_linear("withhold", &folders, |folder| {
+        let key = clerk();
+        let reason = WithholdReason { name: "clerk", reason: "erased on request", key: &key, names: true };
+        // Each stream is named, as in a request to erase many of them.
+        let lines = fs::read_to_string(folder.join(bundle::STREAMS)).unwrap().lines().count();
+        let choice = StreamChoice::Streams((0..lines).map(|number| format!("a{number}")).collect());
+        bundle::withhold_in_place(folder, &choice, reason, &mut |_| ()).unwrap();
+    });
+}
