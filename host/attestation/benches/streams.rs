@@ -7,6 +7,7 @@
 #![allow(clippy::unwrap_used, reason = "a benchmark")]
 
 use portcullis_attestation::{Given, Period, Question, attest, page};
+use portcullis_core::hex::Hex;
 use portcullis_evidence::bundle::{MemoryFiles, Snapshot};
 use portcullis_evidence::verify::{Options, Status, Trust};
 use portcullis_recorder::check;
@@ -43,7 +44,7 @@ const READERS: [Reader; 3] = [
         };
         let given = [Given { name: "1".to_owned(), files: Ok(Box::new(files.clone())) }];
         let statement = attest(&question, &given, trust, None, ACCEPTING, &mut |_| ()).unwrap();
-        assert!(!page(&statement).is_empty());
+        assert!(!page(&statement, &Hex([0; 32])).is_empty());
     }),
 ];
 

@@ -3,6 +3,7 @@
 #![cfg(test)]
 
 use portcullis_attestation::{Given, Period, Question, attest, page};
+use portcullis_core::hex::Hex;
 use portcullis_evidence::bundle::{MemoryFiles, Snapshot};
 use portcullis_evidence::verify::{Options, Status, Trust};
 use portcullis_recorder::check;
@@ -54,6 +55,8 @@ fn a_statement_is_linear_in_the_streams() {
         };
         let given = [Given { name: "1".to_owned(), files: Ok(Box::new(files.clone())) }];
         let statement = attest(&question, &given, &trust, None, ACCEPTING, &mut |_| ()).unwrap();
-        assert!(!page(&statement).is_empty() && statement.replay.is_some_and(|replay| replay.replayed > 0));
+        assert!(
+            !page(&statement, &Hex([0; 32])).is_empty() && statement.replay.is_some_and(|replay| replay.replayed > 0)
+        );
     });
 }
