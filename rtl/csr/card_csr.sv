@@ -253,6 +253,7 @@ module card_csr
     hwif_in.status.locked.next = status_i.locked;
     hwif_in.status.busy.next = status_i.busy;
     hwif_in.status.needs_reset.next = status_i.needs_reset;
+    hwif_in.status.stale.next = status_i.stale;
     hwif_in.fault.code.next = status_i.fault;
     hwif_in.load_fault.code.next = status_i.load_fault;
     hwif_in.tick_lo.v.next = status_i.tick[31:0];

@@ -19,7 +19,8 @@ module flow_props
   import layout_pkg::*;
 (
     input logic clk,
-    input logic reset
+    input logic reset,
+    input logic stale
 );
   localparam int unsigned Lanes = 2;
 
@@ -34,6 +35,7 @@ module flow_props
       .clk_i(clk),
       .rst_i(rst),
       .boot_nonce_i('0),
+      .stale_i(stale),
       .irq_o(),
       .s_axil_awready(),
       .s_axil_awvalid('0),

@@ -2,7 +2,8 @@
 // other record does. Completions come in the order of the records, none before its record was
 // answered, each with its record's values and the phase of its lap. Its CRC covers bytes 0 to 59,
 // twelve at a time, each once. An offered completion does not change until it is accepted. There
-// are never more records than places, although full is reported a clock late.
+// are never more records than places, although full is reported a clock late. A memory that does
+// not change is never reported as changed.
 //
 // One arbitrary record of eight is watched, with four places.
 // Assumed: the duties of the caller (no push while full or in two adjacent clocks; no answer
@@ -27,7 +28,7 @@ module ring_complete_props
   logic rst;
   assign rst = !started;
 
-  logic full, valid, empty;
+  logic full, valid, empty, changed;
   completion_t completion;
   ring_complete #(
       .DepthLog2(2)
@@ -46,7 +47,8 @@ module ring_complete_props
       .valid_o(valid),
       .completion_o(completion),
       .take_i(take),
-      .empty_o(empty)
+      .empty_o(empty),
+      .changed_o(changed)
   );
 
   // Records by their number, modulo 8: pushed, answered, and begun.
@@ -147,6 +149,13 @@ module ring_complete_props
             && dut.completes_q[watch[1:0]] == watched_completes_q);
       if (has_turn) assert (facts == expected && watched_completes_q);
       if (pushed_q - turned_q == 3'd4) assert (full || pushes_q);
+      // Every place that waits has its parity, so an intact memory is never reported.
+      for (int unsigned p = 0; p < 4; p++) begin
+        automatic logic [1:0] behind = 2'(p) - turned_q[1:0];
+        if ({1'b0, behind} < pushed_q - turned_q)
+          assert (!(^{dut.facts_q[p], dut.completes_q[p], dut.parities_q[p], 2'(p)}));
+      end
+      assert (!dut.changed && !dut.changed_q && !changed);
 
       // ---- not vacuous: a watched completion is accepted; a record is skipped; all places are in
       // use

@@ -18,8 +18,8 @@
 // One arbitrary slot is watched. The scan may do anything. So may the window, except that entries
 // are begun and answered in order, one at a time, and that an entry is answered as a tool call
 // exactly if it was begun as one; the proof text_window shows this.
-// Assumed: slots below MaxStreams, a verdict only for an answer, and no verdict that admits an
-// entry whose text does not agree.
+// Assumed: no clear of all slots (text_slots proves what it does), slots below MaxStreams, a verdict
+// only for an answer, and no verdict that admits an entry whose text does not agree.
 module text_lane_props
   import text_pkg::*;
 (
@@ -61,6 +61,8 @@ module text_lane_props
       .load_i(load_request),
       .load_o(load_answer),
       .complete_o(complete),
+      .clear_slots_i(1'b0),
+      .clearing_slots_o(),
       .renew_valid_i(renew_valid),
       .renew_ready_o(renew_ready),
       .renew_slot_i(renew_slot),
@@ -125,11 +127,14 @@ module text_lane_props
   always_ff @(posedge clk) watched <= watched;
   always_comb assume (32'(watched) < MaxStreams);
 
+  // Without a clear, the memories never clear.
+  always_comb if (!rst) assert (dut.clearing == '0);
+
   // Content of the slot, each with its mark of renewal: established classes; state of the scan.
   logic [128:0] word, word_q;
   logic [ScanBits:0] scan, scan_q;
-  assign word = dut.u_established.mem[watched[1:0]];
-  assign scan = dut.u_scans.mem[watched[1:0]];
+  assign word = dut.u_established.mem[watched[1:0]].state;
+  assign scan = dut.u_scans.mem[watched[1:0]].state;
 
   // Entries of the slot that were taken and not settled.
   logic [2:0] open_q;

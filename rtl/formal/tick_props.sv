@@ -112,6 +112,7 @@ module tick_props
   assign entry = offered.descriptor;
   assign fault = offered.fault;
   assign judge = offered.judge;
+  logic changed;
   stream_table #(
       .MaxStreams(MaxStreams)
   ) u_streams (
@@ -122,6 +123,7 @@ module tick_props
       .read_i(read),
       .slot_i(slot),
       .stream_o(stream),
+      .changed_o(changed),
       .update_i(update),
       .update_stream_i(next)
   );
@@ -146,7 +148,7 @@ module tick_props
   stream_t now, before_q;
   descriptor_t by_q;
   logic was_clearing_q, was_read_q, was_update_q, known_q, stays_q, submitted_q;
-  assign now = u_streams.mem[watch];
+  assign now = u_streams.mem[watch].stream;
   always_ff @(posedge clk) begin
     before_q <= now;
     by_q <= entry_q;
@@ -156,6 +158,16 @@ module tick_props
     stays_q <= !rst && !flush && entry_valid && !entry_ready;
     submitted_q <= !rst && !flush && sub_valid && sub_ready;
     known_q <= started;
+  end
+
+  // The watched slot was written, so it has its parity; a read whose word does not have it is
+  // reported two clocks later, and no other.
+  logic written_q, read2_q, odd_q, odd2_q;
+  always_ff @(posedge clk) begin
+    written_q <= started && (written_q || (clearing && 2'(u_streams.clear_slot_q) == watch)
+        || (!clearing && update && slot[1:0] == watch));
+    odd_q <= ^{u_streams.mem[watch], watch} && slot[1:0] == watch;
+    {read2_q, odd2_q} <= {was_read_q && !rst, odd_q};
   end
 
   logic [2:0] left_q;  // Remaining clocks of a clear.
@@ -226,6 +238,9 @@ module tick_props
   always_comb begin
     if (started) begin
       // ---- the claims
+      if (written_q) assert (!(^{u_streams.mem[watch], watch}));
+      if (known_q && odd2_q && read2_q) assert (changed);
+      if (known_q && !read2_q) assert (!changed);
       if (known_q) assert (tick == (was_rst_q ? 64'd0 : tick_q + 64'd1));
       if (known_q && now != before_q) begin
         assert (was_clearing_q || was_update_q);
@@ -341,7 +356,10 @@ module tick_props
       end
       if (clearing) assert (!busy);
       if ((checking || in_text) && clocks_q >= 4'd1 && entry_q.slot == 16'(watch)) begin
-        if (checking && clocks_q == 4'd1) assert (u_streams.read_q && u_streams.ram_q == now);
+        if (checking && clocks_q == 4'd1) begin
+          assert (u_streams.read_q && u_streams.ram_q == u_streams.mem[watch]);
+          assert (u_streams.slot_q == watch);
+        end
         else assert (stream == now && !u_streams.read_q);
       end
       if (known_q) assert (u_streams.read_q == was_read_q);

@@ -4,7 +4,8 @@
 // judged, matches nothing. Apart from its table, a bank keeps no state between sweeps.
 //
 // Latency: `desc_i` must have the sweep's descriptor two clocks after each step; `answer_o` is
-// valid with `done_o`, four clocks after a sweep's last step. A read-back uses the sweep's read
+// valid with `done_o`, four clocks after a sweep's last step; `changed_o` of a step is high four
+// clocks after it, so not after the answer that rests on the row. A read-back uses the sweep's read
 // port and output register, possibly in a step of the sweep.
 // After reset: every row invalid, so every sweep ends in a reject.
 // Duties of the caller: the duties of bank_table and bank_match; `count_i` constant while sweeping;
@@ -13,7 +14,7 @@ module bank
   import layout_pkg::*;
   import gate_pkg::*;
 #(
-    parameter int unsigned Rows = 256  // 1 to 1024. Each costs 1536 bits of RAM and one flip-flop.
+    parameter int unsigned Rows = 256  // 1 to 1024. Each costs 1537 bits of RAM and one flip-flop.
 ) (
     input  logic          clk_i,
     input  logic          rst_i,
@@ -29,6 +30,7 @@ module bank
     output row_t          row_o,
     input  step_t         step_i,  // With `read_i`, `row` is the row to read back.
     input  descriptor_t   desc_i,
+    output logic          changed_o,  // A row of the image is not the one that was written.
     output logic          done_o,
     output bank_answer_t  answer_o
 );
@@ -51,6 +53,7 @@ module bank
       .step_row_i(step_i.row),
       .live_o(live),
       .row_o(row),
+      .changed_o,
       .check_i,
       .count_i,
       .complete_o

@@ -7,8 +7,12 @@
 // `access_i`, and only if `locked_i` is low in that clock: there is no register between the lock
 // and the RAM. Writes out of range are ignored.
 //
-// Latency: `row_o` and `live_o` are valid two clocks after `step_i`; `answer_o` three clocks after
-// a read.
+// A row has a parity bit over its words and its number. If a step reads a row that has changed in
+// an odd number of bits since it was written, or whose validity was lost, or another row than it
+// asked for, whose number differs in an odd number of bits, `changed_o` is high for one clock.
+//
+// Latency: `row_o` and `live_o` are valid two clocks after `step_i`; `changed_o` four clocks after
+// it; `answer_o` three clocks after a read.
 // After reset: every row invalid; RAM contents arbitrary but never visible.
 // Duties of the caller: no `step_i` in the clock of a read access (`access_i.valid` without
 // `write`); `check_i` only while locked, in this clock and in the clock before.
@@ -18,7 +22,7 @@ module bank_table
   import layout_pkg::*;
   import gate_pkg::*;
 #(
-    parameter int unsigned Rows = 256  // 1 to 1024. Each costs 1536 bits of RAM and one flip-flop.
+    parameter int unsigned Rows = 256  // 1 to 1024. Each costs 1537 bits of RAM and one flip-flop.
 ) (
     input  logic          clk_i,
     input  logic          rst_i,
@@ -32,6 +36,7 @@ module bank_table
     input  logic [15:0]   step_row_i,
     output logic          live_o,  // The row is valid; otherwise `row_o` must not be used.
     output row_t          row_o,
+    output logic          changed_o,  // The row of a step is not the one that was written.
     // Whether rows 0 to count-1 are valid: set one clock after `check_i`, and held.
     input  logic          check_i,
     input  logic [15:0]   count_i,
@@ -44,6 +49,7 @@ module bank_table
   localparam int unsigned RowBits = (Rows > 1) ? $clog2(Rows) : 1;
 
   (* ram_style = "block" *) logic [RowWords-1:0][31:0] mem[Rows];
+  (* ram_style = "distributed" *) logic parities[Rows];
   logic [Rows-1:0] valid_q;
 
   // ---- writes
@@ -70,6 +76,15 @@ module bank_table
         if (access_i.word == 6'(w)) mem[access_row][w] <= access_i.data;
       end
     end
+  end
+
+  // The parity of the words so far. Only if they come in order, it is that of the row; else the row
+  // does not become valid.
+  logic parity, parity_q;
+  assign parity = (^access_i.data) ^ (access_i.word == 6'd0 ? ^access_row : parity_q);
+  always_ff @(posedge clk_i) begin
+    if (write_word) parity_q <= parity;
+    if (write_word && access_i.word == 6'(RowWords - 1)) parities[access_row] <= parity;
   end
 
   always_ff @(posedge clk_i) begin
@@ -116,6 +131,32 @@ module bank_table
     end
   end
 
+  // ---- parity, in two clocks: the words of a row into one, then its bits
+  logic [RowBits-1:0] row1_q, row2_q;
+  logic parity1_q, parity2_q, judged_q, lost1_q, lost2_q, lost3_q, rest_q;
+  logic [31:0] folded_q;
+  always_ff @(posedge clk_i) begin
+    automatic logic [31:0] folded = '0;
+    row1_q <= row;
+    row2_q <= row1_q;
+    if (step_i) parity1_q <= parities[row];
+    parity2_q <= parity1_q;
+    if (live_o) begin
+      for (int unsigned w = 0; w < RowWords; w++) folded ^= row_q[32*w+:32];
+      folded_q <= folded;
+    end
+    rest_q <= ^{row2_q, parity2_q};
+  end
+  always_ff @(posedge clk_i) begin
+    if (rst_i) {judged_q, lost1_q, lost2_q, lost3_q, changed_o} <= '0;
+    else begin
+      lost1_q <= step_i && row_in_table && !valid_q[row];
+      lost2_q <= lost1_q;
+      lost3_q <= lost2_q;
+      judged_q <= live_o;
+      changed_o <= lost3_q || (judged_q && ^{folded_q, rest_q});
+    end
+  end
   assign live_o = live2_q && !read2_q;
   assign row_o  = row_q;
 

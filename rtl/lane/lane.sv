@@ -65,6 +65,7 @@ module lane
     output fault_e             text_fault_o,   // With `text_loaded_o`: why they are not loaded.
     // The text lane's memories have changed since the load.
     output logic               text_changed_o,
+    output logic               changed_o,      // For one clock: another memory has changed.
     output logic               text_quiet_o,   // The text lane has nothing to do, and no input.
     output logic [15:0]        text_slot_o,    // Two clocks later, its window:
     input  text_pkg::place_t   text_place_i,
@@ -229,16 +230,21 @@ module lane
       .credit_o(heartbeat_credit_o)
   );
 
+  logic streams_clearing, text_clearing;
+  logic streams_changed, policy_changed, entropy_changed, completions_changed;
+  assign streams_clearing_o = streams_clearing || text_clearing;
+  assign changed_o = streams_changed || policy_changed || entropy_changed || completions_changed;
   stream_table #(
       .MaxStreams(MaxStreams / Lanes)
   ) u_streams (
       .clk_i,
       .rst_i,
       .clear_i(streams_clear_i),
-      .clearing_o(streams_clearing_o),
+      .clearing_o(streams_clearing),
       .read_i(stream_read),
       .slot_i(stream_slot >> $clog2(Lanes)),
       .stream_o(stream),
+      .changed_o(streams_changed),
       .update_i(stream_update),
       .update_stream_i(stream_next)
   );
@@ -310,6 +316,7 @@ module lane
       .row_o(policy_read_o),
       .step_i(table_step),
       .desc_i(compared),
+      .changed_o(policy_changed),
       .done_o(policy_done),
       .answer_o(policy_answer)
   );
@@ -330,6 +337,7 @@ module lane
       .row_o(entropy_read_o),
       .step_i(table_step),
       .desc_i(compared),
+      .changed_o(entropy_changed),
       .done_o(entropy_done),
       .answer_o(entropy_answer)
   );
@@ -490,6 +498,7 @@ module lane
       .fault_o(ring_fault),
       .bus_dead_o,
       .needs_reset_o(ring_needs_reset),
+      .changed_o(completions_changed),
       .idle_o(ring_idle),
       .pointers_o,
       .sub_valid_o(sub_valid),
@@ -529,6 +538,8 @@ module lane
         .image_i(text_image_i),
         .loaded_o(text_loaded_o),
         .loaded_fault_o(text_fault_o),
+        .clear_slots_i(streams_clear_i && text_i),
+        .clearing_slots_o(text_clearing),
         .entry_i(sub.descriptor),
         .place_i(text_place_i),
         .valid_i(text_valid),
@@ -588,6 +599,7 @@ module lane
   end else begin : g_no_text
     assign {text_ready, text_answered, text_renewable} = 3'b001;
     assign {text_broken, text_changed_o, text_idle, text_quiet_o} = 4'b0011;
+    assign text_clearing = 1'b0;
     assign {text_loaded_o, text_fault_o, text_bus_fault} = {1'b0, FaultNone, FaultNone};
     logic unused_clk;
     assign unused_clk = text_clk_i;

@@ -7,12 +7,14 @@
 // stay until `load_i` falls.
 //
 // After a read that was given up, or a response without a request, `broken_o` is high and `fault_o`
-// holds the fault; both stay until the reset. If a memory of the scan has changed since the load,
-// `changed_o` rises when a scan reads there, before that entry is answered, and stays until the
-// next load. That entry and all later ones are not admitted.
+// holds the fault; both stay until the reset. If a memory of the scan or of the slots has changed,
+// `changed_o` rises when an entry's scan reads there, before that entry is answered, and stays until
+// the next load. That entry and all later ones are not admitted.
+// `clear_slots_i` makes all slots those of new streams; `clearing_slots_o` is high until it is done.
 // After reset: no tables, nothing under way. Duties of the caller: as for `text_lane`; `load_i`
 // rises only while `run_i` is low and `idle_o` is high, and stays until `loaded_o` or until the
-// session is given up.
+// session is given up; `clear_slots_i` between the load and the first entry, and no entry before
+// the clear is done.
 `include "assert.svh"
 
 module lane_text
@@ -35,6 +37,9 @@ module lane_text
     input  image_text_t       image_i,
     output logic              loaded_o,
     output fault_e            loaded_fault_o,
+    // Slots.
+    input  logic              clear_slots_i,
+    output logic              clearing_slots_o,
     // The next entry with a text.
     input  descriptor_t       entry_i,
     input  place_t            place_i,    // Of its slot's window.
@@ -100,6 +105,8 @@ module lane_text
       .load_i(request),
       .load_o(loaded),
       .complete_o(complete),
+      .clear_slots_i,
+      .clearing_slots_o,
       .renew_valid_i(renew_i),
       .renew_ready_o(renewable_o),
       .renew_slot_i(renew_slot_i >> $clog2(Lanes)),

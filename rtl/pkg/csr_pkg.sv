@@ -48,7 +48,7 @@ package csr_pkg;
   // Values of the status registers.
   typedef struct packed {
     life_e life;
-    logic locked, busy, needs_reset;
+    logic locked, busy, needs_reset, stale;
     fault_e fault, load_fault;
     logic [63:0] tick;
     counters_t counters;

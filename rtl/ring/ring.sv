@@ -20,7 +20,10 @@
 //
 // `needs_reset_o` rises when the watchdog expires, or with a response without a request. Then the
 // bus may still answer a request, or wait for its data, although this ring no longer tracks it.
-// Only `rst_i` clears the signal; with it, the shell must reset the bus or close the fence.
+//
+// `changed_o` is high for one clock if a memory of completions has changed; after it, no completion
+// is written until `clear_i`.
+// Only `rst_i` clears `needs_reset_o`; with `rst_i`, the shell must reset the bus or close the fence.
 //
 // Duties of the caller: `open_i` comes only if `idle_o` is high and `needs_reset_o` is low, and
 // without a record in its clock. `clear_i` holds until `idle_o`. `cfg_i` holds from `open_i` until
@@ -50,6 +53,7 @@ module ring
     output fault_e          fault_o,
     output logic            bus_dead_o,
     output logic            needs_reset_o,
+    output logic            changed_o,
     output logic            idle_o,  // nothing is buffered, on the bus or undelivered
     output ring_pointers_t  pointers_o,
     output logic            sub_valid_o,
@@ -243,7 +247,8 @@ module ring
       .valid_o(completion_valid),
       .completion_o(completion),
       .take_i(completion_take),
-      .empty_o(completions_empty)
+      .empty_o(completions_empty),
+      .changed_o(changed_o)
   );
   ring_watchdog #(
       .Log2(WatchdogLog2)

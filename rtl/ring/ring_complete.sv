@@ -5,6 +5,10 @@
 // the values, six for the CRC; `valid_o` holds until `take_i`. Records that need no completion are
 // skipped. `phase` follows from `cq_issued_i`, the number of completions issued before. `flush_i`
 // drops everything. `full_o` is one clock late.
+//
+// The values have a parity bit, over them and the number of their place. If values are read without
+// it, `changed_o` is high for one clock; then they and all later ones give no completion, until a
+// flush.
 // After reset: empty.
 // Duties of the caller: no `push_i` in two adjacent clocks.
 `include "assert.svh"
@@ -13,7 +17,7 @@ module ring_complete
   import layout_pkg::*;
   import crc32_pkg::*;
 #(
-    // 2 to 8: log2 of the unanswered records; RAM of 2^DepthLog2 times 225 bits
+    // 2 to 8: log2 of the unanswered records; RAM of 2^DepthLog2 times 226 bits
     parameter int unsigned DepthLog2 = 5,
     parameter bit Text = 1'b0  // Records have classes of the text lane: 128 bits more
 ) (
@@ -31,7 +35,8 @@ module ring_complete
     output logic        valid_o,
     output completion_t completion_o,
     input  logic        take_i,
-    output logic        empty_o
+    output logic        empty_o,
+    output logic        changed_o
 );
   if (DepthLog2 < 2 || DepthLog2 > 8) begin : g_bad_depth_log2
     $fatal(1, "DepthLog2 is 2 to 8");
@@ -88,6 +93,8 @@ module ring_complete
       };
 
   logic [127:0] text_classes_q;
+  logic [127:0] text_classes;  // Of the next record.
+  assign text_classes = Text ? record_i.answer.text_classes : '0;
   logic pop;
   assign pop = state_q == StIdle && popped_q != answered_q;
 
@@ -109,6 +116,22 @@ module ring_complete
     completion.crc = ~crc_q;
   end
 
+  // ---- parity
+  logic parity;
+  (* ram_style = "distributed" *) logic parities_q[2**DepthLog2];
+  logic odd_q;  // Parity of what was stored beside the values.
+  logic was_pop_q, changed, changed_q;
+  assign parity = ^{facts, text_classes, completes_i, pushed_q[DepthLog2-1:0]};
+  assign changed = was_pop_q && ^{now_q, text_classes_q, odd_q};
+  always_ff @(posedge clk_i) begin
+    if (rst_i || flush_i) {was_pop_q, changed_o, changed_q} <= '0;
+    else begin
+      was_pop_q <= pop;
+      changed_o <= changed;
+      if (changed) changed_q <= 1'b1;
+    end
+  end
+
   logic [DepthLog2:0] held;
   logic room;
   assign held = pushed_q - popped_q;
@@ -117,7 +140,7 @@ module ring_complete
   if (Text) begin : g_text
     (* ram_style = "distributed" *) logic [127:0] classes_q[2**DepthLog2];
     always_ff @(posedge clk_i) begin
-      if (room) classes_q[pushed_q[DepthLog2-1:0]] <= record_i.answer.text_classes;
+      if (room) classes_q[pushed_q[DepthLog2-1:0]] <= text_classes;
       if (pop) text_classes_q <= classes_q[popped_q[DepthLog2-1:0]];
     end
   end else begin : g_no_text
@@ -128,8 +151,11 @@ module ring_complete
     // While there is space, the inputs are stored in every clock; only a push keeps them.
     if (room) facts_q[pushed_q[DepthLog2-1:0]] <= facts;
     if (room) completes_q[pushed_q[DepthLog2-1:0]] <= completes_i;
+    if (room) parities_q[pushed_q[DepthLog2-1:0]] <= parity;
     if (pop) begin
       now_q   <= facts_q[popped_q[DepthLog2-1:0]];
+      odd_q   <= ^{parities_q[popped_q[DepthLog2-1:0]], completes_q[popped_q[DepthLog2-1:0]],
+          popped_q[DepthLog2-1:0]};
       // The phase is 1 on the first lap of the ring; then it alternates.
       phase_q <= !cq_issued_i[log2_i];
       crc_q   <= '1;
@@ -150,10 +176,10 @@ module ring_complete
       if (told_q) answered_q <= answered_q + 1'b1;
       if (pop) popped_q <= popped_q + 1'b1;
       unique case (state_q)
-        StIdle: if (pop && completes_q[popped_q[DepthLog2-1:0]]) state_q <= StCrc;
+        StIdle: if (pop && completes_q[popped_q[DepthLog2-1:0]] && !changed_q) state_q <= StCrc;
         StCrc: begin
           step_q <= step_q == LastCrcStep ? '0 : step_q + 3'd1;
-          if (step_q == LastCrcStep) state_q <= StReady;
+          if (step_q == LastCrcStep) state_q <= changed_q ? StIdle : StReady;
         end
         StReady: if (take_i) state_q <= StIdle;
         default: state_q <= StIdle;

@@ -19,12 +19,17 @@
 // the reset, and no later entry is read: each is answered with CauseBus. `idle_o` is high when
 // nothing is under way, in flight or unsettled.
 //
-// If a memory has changed since the load and a scan reads there, `changed_o` rises and stays until
+// If a memory of the tables has changed since the load and a scan reads there, or the memory of the
+// slots has changed since it was written and an entry reads there, `changed_o` rises and stays until
 // other tables are requested. The entry of this scan and all later ones are answered with CauseBus.
+//
+// `clear_slots_i` sets all slots to the state of a new stream, one per clock, while
+// `clearing_slots_o` is high.
 //
 // Rate: as `text_window`. After reset: no tables, nothing under way, slots arbitrary.
 // Duties of the caller: as for `text_window`; `locked_i` low only while no entry is under way or
-// unsettled, and no new entry then; `load_i` stays until it is answered or `locked_i` rises;
+// unsettled, and no new entry then; `load_i` stays until it is answered or `locked_i` rises; the
+// slots are cleared before the first entry, while no entry is under way and no slot is renewed;
 // `renew_valid_i` stays until it is taken; a slot is renewed before its first entry; slots are
 // below MaxStreams; a verdict for each answer in bounded time, and no other verdict.
 `include "assert.svh"
@@ -36,7 +41,7 @@ module text_lane
     parameter int unsigned States = 4096,       // Of an engine; as in text_scan.
     parameter int unsigned ByteClasses = 64,    // Of an engine; as in text_scan.
     parameter int unsigned GapClasses = 64,     // As in text_scan.
-    parameter int unsigned MaxStreams = 1024,   // 1 to 65536. Each costs ScanBits + 130 of RAM.
+    parameter int unsigned MaxStreams = 1024,   // 1 to 65536. Each costs ScanBits + 132 of RAM.
     parameter int unsigned BufferLog2 = 4,      // As in text_fetch.
     parameter int unsigned WatchdogLog2 = 22,   // As in ring_watchdog.
     localparam int unsigned ScanBits = Engines * StateBits + $bits(cards_t) + $bits(accounts_t)
@@ -49,6 +54,8 @@ module text_lane
     output load_answer_t      load_o,
     output logic              complete_o,
     // slots
+    input  logic              clear_slots_i,
+    output logic              clearing_slots_o,
     input  logic              renew_valid_i,
     output logic              renew_ready_o,
     input  logic [15:0]       renew_slot_i,
@@ -85,6 +92,7 @@ module text_lane
   // ---- the text
   logic unsettled_q, start_q, load_byte;
   logic ready, hold, begins, answer_valid, answer_ready, scan_busy, scan_utf8;
+  logic scan_changed, established_changed, scans_changed, slots_changed, slots_changed_q;
   logic pending, progress, give_up;
   logic [1:0] under_way;
   logic [1:0][15:0] slots;
@@ -217,8 +225,14 @@ module text_lane
       .state_o(scan_state),
       .classes_o(classes),
       .utf8_o(scan_utf8),
-      .changed_o(changed_o)
+      .changed_o(scan_changed)
   );
+  assign slots_changed = established_changed || scans_changed;
+  assign changed_o = scan_changed || slots_changed || slots_changed_q;
+  always_ff @(posedge clk_i) begin
+    if (rst_i || clear) slots_changed_q <= 1'b0;
+    else if (slots_changed) slots_changed_q <= 1'b1;
+  end
 
   // ---- the answer, until its verdict is there
   text_answer_t answer_q;
@@ -241,6 +255,8 @@ module text_lane
   logic read;
   established_t established_saved;
   scan_t scan_saved;
+  logic [1:0] clearing;  // Both at the same time.
+  assign clearing_slots_o = clearing != '0;
   assign slot = save ? answer_slot_q : renew ? renew_slot_i : begins_slot;
   assign read = begins && !begins_tables;
   assign established_saved = '{renewed: !save, classes: answer_q.established | answer_q.classes};
@@ -252,9 +268,12 @@ module text_lane
   ) u_established (
       .clk_i(clk_i),
       .rst_i(rst_i),
+      .clear_i(clear_slots_i),
+      .clearing_o(clearing[0]),
       .slot_i(slot),
       .read_i(read),
       .state_o(established),
+      .changed_o(established_changed),
       .save_i(save || renew),
       .state_i(established_saved)
   );
@@ -265,9 +284,12 @@ module text_lane
   ) u_scans (
       .clk_i(clk_i),
       .rst_i(rst_i),
+      .clear_i(clear_slots_i),
+      .clearing_o(clearing[1]),
       .slot_i(slot),
       .read_i(read),
       .state_o(scan),
+      .changed_o(scans_changed),
       .save_i((save && !answer_q.call) || renew),
       .state_i(scan_saved)
   );

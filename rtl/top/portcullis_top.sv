@@ -6,9 +6,10 @@
 // hashed again), session_fork (passes session records to the lanes), bus_share (one master for all
 // lanes). Tables are written to all lanes at once; reading a table window shows lane 0's. At OPEN,
 // at CLOSE and after each pause in RUN, every lane's tables are read back and hashed. The tables of
-// the text lanes are hashed while they are loaded; from then on, every read of them is checked for
-// its parity. A fault in one lane is a fault of the card. Checkpoints go out through lane 0. The
-// shell draws `boot_nonce_i` after reset; then it is constant. It is zero with the flag NO_TRNG.
+// the text lanes are hashed while they are loaded. Every memory that a verdict rests on is also
+// checked at every read, most of them by parity. A fault in one lane is a fault of the card.
+// Checkpoints go out through lane 0. While `stale_i` is high, no session opens. The shell draws
+// `boot_nonce_i` after reset; then it is constant. It is zero with the flag NO_TRNG.
 // Elaboration stops if a production card has the public test key or the flag SIM. `irq_o` is high
 // for one clock after a completion was written; it is only a hint. After reset: RESET, tables
 // locked, nothing on the master. Duties of the caller: one clock, a reset of at least one clock,
@@ -19,9 +20,9 @@ module portcullis_top
   import csr_pkg::*;
   import ring_pkg::*;
 #(
-    parameter int unsigned PolicyRows = 256,   // 1 to 1024, 1536 bits of RAM each.
-    parameter int unsigned EntropyRows = 64,   // 1 to 1024, 1536 bits of RAM each.
-    parameter int unsigned MaxStreams = 1024,  // 1 to 65536, 33 bits of RAM each.
+    parameter int unsigned PolicyRows = 256,   // 1 to 1024, 1537 bits of RAM each.
+    parameter int unsigned EntropyRows = 64,   // 1 to 1024, 1537 bits of RAM each.
+    parameter int unsigned MaxStreams = 1024,  // 1 to 65536, 67 bits of RAM each.
     parameter int unsigned Lanes = 1,          // 1, 2, 4 or 8.
     // Read bursts in flight, of all lanes together; 512 bytes of buffer each. With a text lane at
     // most 16 count.
@@ -48,6 +49,7 @@ module portcullis_top
     input  logic         clk_i,
     input  logic         rst_i,
     input  logic [127:0] boot_nonce_i,
+    input  logic         stale_i,  // The shell's fence is owed answers from before the reset.
     output logic         irq_o,
     // AXI4-Lite slave.
     output logic         s_axil_awready,
@@ -252,7 +254,7 @@ module portcullis_top
 
   // ---- text windows and tables
   logic text_load, text_placed;
-  logic [Lanes-1:0] texts_quiet, texts_changed;
+  logic [Lanes-1:0] texts_quiet, texts_changed, memories_changed;
   // In a session without a text part, the text lanes have no work.
   assign text_quiet = !has_text && !text_load && &texts_quiet;
   logic [Lanes-1:0] text_loaded;
@@ -326,7 +328,7 @@ module portcullis_top
       .digest_done_i(tables_hashed),
       .digest_expected_i(found_alike && found_digest == cfg.expected_digest),
       .digest_same_i(found_alike && found_digest == status.policy_digest),
-      .changed_i(tables_changed || (has_text && texts_changed != '0)),
+      .changed_i(tables_changed || memories_changed != '0 || (has_text && texts_changed != '0)),
       .text_i(has_text),
       .text_placed_i(text_placed),
       .text_load_o(text_load),
@@ -340,7 +342,7 @@ module portcullis_top
       .head_doorbells_o(head_doorbells),
       .ring_fault_i(ring_fault),
       .ring_bus_dead_i(|bus_dead),
-      .needs_reset_i(|needs_reset),
+      .needs_reset_i(needs_reset != '0 || stale_i),
       .ring_idle_i(&ring_idle),
       .run_o(run),
       .hold_o(hold),
@@ -377,6 +379,7 @@ module portcullis_top
   );
   assign status.locked = locked;
   assign status.needs_reset = |needs_reset;
+  assign status.stale = stale_i;
   assign status.tick = tick;
 
   // ---- attestation
@@ -538,6 +541,7 @@ module portcullis_top
         .text_loaded_o(text_loaded[l]),
         .text_fault_o(text_faults[l]),
         .text_changed_o(texts_changed[l]),
+        .changed_o(memories_changed[l]),
         .text_quiet_o(texts_quiet[l]),
         .text_slot_o(text_slots[l]),
         .text_place_i(text_places[l]),

@@ -36,6 +36,8 @@ class CardModel {
  public:
   virtual ~CardModel() = default;
   virtual void reset(bool on) = 0;
+  // Whether the fence of a shell would be owed answers.
+  virtual void stale(bool on) = 0;
   virtual void drive(const ToCard& memory) = 0;
   virtual void drive(const RegisterPins& pins) = 0;
   // Sets the clock low and settles the logic.
@@ -60,6 +62,8 @@ class CardModelOf final : public CardModel {
   ~CardModelOf() override { m_.final(); }
 
   void reset(bool on) override { m_.rst_i = on; }
+
+  void stale(bool on) override { m_.stale_i = on; }
 
   void drive(const ToCard& memory) override {
     m_.m_axi_arready = memory.ar_ready;

@@ -214,6 +214,8 @@ bool CardSim::upset_table(uint32_t lane, rust::Str table, rust::Str memory, uint
   return invert_bit(parts_->context, scope, static_cast<std::string>(memory).c_str(), row, bit);
 }
 
+void CardSim::set_stale(bool on) { parts_->model->stale(on); }
+
 void CardSim::set_bus(uint32_t read_latency, uint32_t write_latency, uint8_t stall, uint64_t seed) {
   parts_->bus.set(read_latency, write_latency, stall, seed);
 }

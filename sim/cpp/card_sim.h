@@ -33,6 +33,7 @@ class CardSim {
 
   void inject(uint8_t kind, uint32_t nth, uint32_t bit);
   // Inverts one bit of a memory in a lane's table, as radiation would. False if that bit does not exist.
+  void set_stale(bool on);
   bool upset_table(uint32_t lane, rust::Str table, rust::Str memory, uint32_t row, uint32_t bit);
   void set_bus(uint32_t read_latency, uint32_t write_latency, uint8_t stall, uint64_t seed);
 

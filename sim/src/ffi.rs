@@ -68,6 +68,7 @@ pub(crate) mod bridge {
         /// Prepares a fault; `inject.h` gives the numbers of the kinds.
         fn inject(self: Pin<&mut CardSim>, kind: u8, nth: u32, bit: u32);
         /// Inverts one bit in a lane's policy or entropy table; false if the bit does not exist.
+        fn set_stale(self: Pin<&mut CardSim>, on: bool);
         fn upset_table(self: Pin<&mut CardSim>, lane: u32, table: &str, memory: &str, row: u32, bit: u32) -> bool;
         /// Changes latencies and stall pattern from the next clock on.
         fn set_bus(self: Pin<&mut CardSim>, read_latency: u32, write_latency: u32, stall: u8, seed: u64);

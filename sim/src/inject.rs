@@ -1,6 +1,6 @@
-//! Faults of the bus and of the tables that a test can cause.
+//! Faults of the bus and of the memories that a test can cause.
 
-/// A RAM with a part of a lane's tables.
+/// A RAM of a lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Table {
     /// The policy bank: rows of 1536 bits.
@@ -11,6 +11,28 @@ pub enum Table {
     ByteClasses,
     /// The reports of the text lane's first engine: for each row, three times 16 bits and their parity.
     Reports,
+    /// The parity of each row of the policy bank.
+    PolicyParities,
+    /// The parity of each row of the entropy bank.
+    EntropyParities,
+    /// The stream slots, each with its parity.
+    Streams,
+    /// The first beat of each fetched descriptor.
+    DescriptorsLow,
+    /// The second beat of each fetched descriptor.
+    DescriptorsHigh,
+    /// The values of each completion that is not built yet.
+    Completions,
+    /// The parity of each of these completions.
+    CompletionParities,
+    /// The text classes of each of these completions.
+    CompletionClasses,
+    /// The established classes of each slot of the text lane, with their parity.
+    Established,
+    /// The state of the scan of each slot of the text lane, with its parity.
+    Scans,
+    /// The beats of texts that were read and not scanned yet.
+    Texts,
 }
 
 impl Table {
@@ -19,13 +41,24 @@ impl Table {
         match self {
             Self::Policy => ("u_policy.u_table", "mem"),
             Self::Entropy => ("u_entropy.u_table", "mem"),
+            Self::PolicyParities => ("u_policy.u_table", "parities"),
+            Self::EntropyParities => ("u_entropy.u_table", "parities"),
+            Self::Streams => ("u_streams", "mem"),
+            Self::DescriptorsLow => ("u_ring.u_buffer", "low_q"),
+            Self::DescriptorsHigh => ("u_ring.u_buffer", "high_q"),
+            Self::Completions => ("u_ring.u_complete", "facts_q"),
+            Self::CompletionParities => ("u_ring.u_complete", "parities_q"),
+            Self::CompletionClasses => ("u_ring.u_complete.g_text", "classes_q"),
+            Self::Established => ("g_text.u_text.u_text.u_established", "mem"),
+            Self::Scans => ("g_text.u_text.u_text.u_scans", "mem"),
+            Self::Texts => ("g_text.u_text.u_text.u_window.u_fetch", "mem"),
             Self::ByteClasses => ("g_text.u_text.u_text.u_scan.g_engine[0].u_engine.u_automaton", "map"),
             Self::Reports => ("g_text.u_text.u_text.u_scan.g_engine[0].u_engine", "rows"),
         }
     }
 }
 
-/// One bit of the RAM of a lane's table.
+/// One bit of a RAM of a lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TableBit {
     pub lane: u32,

@@ -244,13 +244,18 @@ impl Sim {
         Ok(())
     }
 
-    /// Inverts one bit of a table's RAM now, without a write access, as radiation does. Errors: [`SimError::TableBit`],
+    /// Inverts one bit of a RAM now, without a write access, as radiation does. Errors: [`SimError::TableBit`],
     /// [`SimError::Assertion`].
     pub fn upset_table(&mut self, at: TableBit) -> Result<(), SimError> {
         self.healthy()?;
         let (table, memory) = at.table.place();
         let upset = self.pin().upset_table(at.lane, table, memory, at.row, at.bit);
         if upset { Ok(()) } else { Err(SimError::TableBit(at)) }
+    }
+
+    /// Behaves as a shell whose fence is owed answers from before the last reset, or is not.
+    pub fn set_stale(&mut self, on: bool) {
+        self.pin().set_stale(on);
     }
 
     /// Changes latencies and stall pattern from the next clock on. Requests in flight keep their latency. Errors:

@@ -222,6 +222,15 @@ fn serve(path: &std::path::Path, test_bench: bool, config: portcullis_sim::SimCo
     Ok(SUCCESS)
 }
 
+/// What the card reports of its bus.
+const fn bus(info: &CardInfo) -> &'static str {
+    match (info.needs_reset, info.stale) {
+        (true, _) => "needs the hardware reset: it may still write to memory of an earlier session",
+        (false, true) => "stale: it may still write to memory of the session before the hardware reset",
+        (false, false) => "good",
+    }
+}
+
 fn info(args: &CardArgs, json: bool) -> Result<u8, Failure> {
     let mut card = args.open()?;
     let describe = card.describe();
@@ -248,6 +257,7 @@ fn info(args: &CardArgs, json: bool) -> Result<u8, Failure> {
         ("key flags", format!("{:#04x}", info.key_flags)),
         ("life", info.life.name().to_owned()),
         ("fault", info.fault.name().to_owned()),
+        ("bus", bus(&info).to_owned()),
     ];
     if json {
         let object: serde_json::Map<_, _> = rows.into_iter().map(|(k, v)| (k.replace(' ', "_"), v.into())).collect();

@@ -1,30 +1,7 @@
 //! The tables of a lane in the form of a card's memories: the compiler's output and the walk's input.
 //!
-//! Their encoding is canonical ([`Tables::encode`]): equal tables have equal bytes. All numbers are little-endian.
-//!
-//! | offset | bytes | content |
-//! | --- | --- | --- |
-//! | 0 | 8 | `PCTLANE1` |
-//! | 8 | 4 | total length in bytes |
-//! | 12 | 1 | number of engines |
-//! | 13 | 1 | bit 0: card numbers are counted, bit 1: account numbers are counted |
-//! | 14 | 2 | 0 |
-//! | 16 | 16, 16 | classes of card numbers, classes of account numbers, as bit sets |
-//! | 48 | | the engines, then the unit for card numbers, then the unit for account numbers |
-//!
-//! An automaton has these fields, with their bytes in brackets: number of states (2); number of byte classes (2);
-//! `shift`, where `1 << shift` is that number rounded up to a power of two (2); 0 (2); the class of each byte (256);
-//! next states (2 each), in rows of `1 << shift`. Bit 15 of an entry is set if the next state reports something.
-//!
-//! An engine has its automaton, the number of its classes (2), the number of its report rows (2), the classes (16,
-//! unused ones 0xff), the report row of each state (1 each), and the rows. A row has three bit sets of classes (2
-//! each): the match ended with the byte, ended before it, or ends here if the text ends here. Row 0 is empty.
-//!
-//! The unit for card numbers has a gap automaton, the number of states of the first-digits automaton (2), 0 (6), its
-//! next states (2 each, 16 per row) and its lengths (6 per state). The unit for account numbers has a gap automaton and
-//! the length of each country's numbers (676).
-//!
-//! Each part is padded with zeros to a multiple of 8 bytes.
+//! Their encoding is canonical ([`Tables::encode`]): equal tables have equal bytes. The page
+//! docs/reference/formats/lane-tables.md describes it.
 
 use crate::dfa::{Dfa, Report};
 use crate::error::TablesError;

@@ -22,7 +22,9 @@ mod tests {
     fn hdk(folder: &Path) {
         let common = folder.join("hdk/common/shell_stable/build/scripts");
         let template = folder.join("hdk/cl/examples/CL_TEMPLATE");
-        for path in [&common, &template.join("build/scripts"), &template.join("build/constraints"), &template.join("design")] {
+        for path in
+            [&common, &template.join("build/scripts"), &template.join("build/constraints"), &template.join("design")]
+        {
             fs::create_dir_all(path).unwrap();
         }
         for script in SCRIPTS {
@@ -117,7 +119,8 @@ mod tests {
         assert_eq!(width(stub, "s_axib_rid").as_deref(), Some("4"));
         assert_eq!(width(stub, "sys_clk").as_deref(), Some("1"));
         assert_eq!(width(stub, "arid"), None, "a part of a name");
-        let wrapper = "module xdma_card (\n  input wire [4 : 0] s_axib_arid, // ids\n  output wire [4 : 0] s_axib_rid\n);\n";
+        let wrapper =
+            "module xdma_card (\n  input wire [4 : 0] s_axib_arid, // ids\n  output wire [4 : 0] s_axib_rid\n);\n";
         assert_eq!(width(wrapper, "s_axib_arid").as_deref(), Some("5"));
         assert_eq!(width(wrapper, "s_axib_rid").as_deref(), Some("5"));
         assert_eq!(width("  input [W-1:0]s_axib_arid;\n", "s_axib_arid"), None, "no number");

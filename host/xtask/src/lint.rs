@@ -84,7 +84,8 @@ pub(crate) fn pages(tally: &mut Tally) {
 }
 
 /// Lints the card with one lane, with eight lanes and with a text lane in each of eight lanes, the bench tops of the
-/// signer and of the text scan, and both shells, one with several widths of ids, with assertions enabled. The waivers are in rtl/lint.vlt.
+/// signer and of the text scan, and both shells, one with several widths of ids, with assertions enabled. The waivers
+/// are in rtl/lint.vlt.
 fn rtl() -> Result<()> {
     let card = vec!["rtl/portcullis.f"];
     let mut tops = vec![

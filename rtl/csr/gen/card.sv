@@ -995,6 +995,7 @@ module card (
             readback_data_var[ad_hi(20'h44)][4] = hwif_in.status.locked.next;
             readback_data_var[ad_hi(20'h44)][5] = hwif_in.status.busy.next;
             readback_data_var[ad_hi(20'h44)][6] = hwif_in.status.needs_reset.next;
+            readback_data_var[ad_hi(20'h44)][7] = hwif_in.status.stale.next;
         end
         if(ad_low(rd_mux_addr) == ad_low(20'h48)) begin
             readback_data_var[ad_hi(20'h48)][15:0] = hwif_in.fault.code.next;

@@ -135,10 +135,15 @@ package card_pkg;
     } card__status_desc_80b339a4__needs_reset__in_t;
 
     typedef struct {
+        logic next;
+    } card__status_desc_80b339a4__stale__in_t;
+
+    typedef struct {
         card__status_desc_80b339a4__life__in_t life;
         card__status_desc_80b339a4__locked__in_t locked;
         card__status_desc_80b339a4__busy__in_t busy;
         card__status_desc_80b339a4__needs_reset__in_t needs_reset;
+        card__status_desc_80b339a4__stale__in_t stale;
     } card__status_desc_80b339a4__in_t;
 
     typedef struct {
@@ -569,11 +574,11 @@ package card_pkg;
     typedef struct {
         logic [31:0] value;
         logic swmod;
-    } card__checkpoint_head_desc_bc3ce417__v__out_t;
+    } card__checkpoint_head_desc_62443b0d__v__out_t;
 
     typedef struct {
-        card__checkpoint_head_desc_bc3ce417__v__out_t v;
-    } card__checkpoint_head_desc_bc3ce417__out_t;
+        card__checkpoint_head_desc_62443b0d__v__out_t v;
+    } card__checkpoint_head_desc_62443b0d__out_t;
 
     typedef struct {
         logic [31:0] value;
@@ -645,7 +650,7 @@ package card_pkg;
         card__checkpoint_size_desc_1e320957__out_t checkpoint_size;
         cfg_r_desc_ee951f2a__out_t checkpoint_interval;
         card__checkpoint_flush_desc_46c231f6__out_t checkpoint_flush;
-        card__checkpoint_head_desc_bc3ce417__out_t checkpoint_head;
+        card__checkpoint_head_desc_62443b0d__out_t checkpoint_head;
         cfg_r_desc_996c3a34__out_t text_tables_lo;
         cfg_r_desc_b9689d12__out_t text_tables_hi;
         card__text_stride_desc_acf7abc6__out_t text_stride;

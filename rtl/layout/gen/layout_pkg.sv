@@ -15,7 +15,7 @@ package layout_pkg;
   localparam int unsigned SignatureBytes = 17088;  // SLH-DSA-SHA2-128f signature (FIPS 205, table 2).
   // SHA-256 that names this layout and the register map; first byte lowest.
   localparam logic [255:0] MapDigest =
-    256'hc4d0f8689ffd5438e7103f7afa00ba51890f08892737418673ab8b2c6c5e113b;
+    256'hae21920700f04397a81f0aed9278ace8ffdd64f5a8911360a5cf6f437e329e3a;
 
   // What a submission asks for. Zero is no opcode, so a zeroed entry is refused.
   typedef enum logic [7:0] {
@@ -151,8 +151,8 @@ package layout_pkg;
     FaultImageIncomplete = 16'h0402,  // Integrity: a row that the header counts, or the header, was not written whole.
     FaultImageDigest = 16'h0403,  // Integrity: the digest of the tables is not the expected one.
     FaultUnsupported = 16'h0404,  // Integrity: OPEN asks for a part that this card does not have.
-    FaultTableChanged = 16'h0405,  // Integrity: the tables hash to another digest than at OPEN, in RUN or at CLOSE.
-    FaultLockStep = 16'h0406   // Integrity: two hash cores disagree.
+    FaultTableChanged = 16'h0405,  // Integrity: the tables hash to another digest than at OPEN, in RUN or at CLOSE; or a memory changed: a word was read without its parity.
+    FaultLockStep = 16'h0406   // Integrity: reserved for two hash cores that disagree. No card raises it.
   } fault_e;
 
   // Descriptor flags.

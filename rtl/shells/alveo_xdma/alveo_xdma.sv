@@ -15,6 +15,7 @@
 // from the block that was made and defines PORTCULLIS_BLOCK_ID_BITS. A wider id is filled with
 // zeros; with a narrower one, the card has only as many reads in flight as there are ids.
 `include "portcullis_key.vh"
+`include "assert.svh"
 `ifndef PORTCULLIS_BLOCK_ID_BITS
 `define PORTCULLIS_BLOCK_ID_BITS 5
 `endif
@@ -110,6 +111,14 @@ module alveo_xdma #(
   assign host_arid = IdBits'(host_req.ar.id);
   assign host_rsp.b.id = 5'(host_bid);
   assign host_rsp.r.id = 5'(host_rid);
+  always_ff @(posedge clk) begin
+    if (!bus_rst_q) begin
+      `ASSERT(!host_rsp.r_valid || host_rid == IdBits'(5'(host_rid)),
+              "alveo_xdma: a read is answered with an id that was not sent");
+      `ASSERT(!host_rsp.b_valid || host_bid == '0,
+              "alveo_xdma: a write is answered with an id that was not sent");
+    end
+  end
 
   logic irq_req, irq_ack, hint;
   logic [2:0] health;

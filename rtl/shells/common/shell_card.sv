@@ -151,6 +151,7 @@ module shell_card #(
       .clk_i(card_clk_i),
       .rst_i(card_rst),
       .boot_nonce_i('0),
+      .stale_i(stale),
       .irq_o(irq),
       .s_axil_awready(guard_rsp.aw_ready), .s_axil_awvalid(guard_req.aw_valid),
       .s_axil_awaddr(guard_req.aw_addr[19:0]),

@@ -56,11 +56,14 @@ module text_lane_tb
   axi_pkg::rsp_t rsp;
   text_answer_t answer;
   load_answer_t load;
+  logic unused_clearing;
   text_lane #(
       .Engines(Engines),
       .MaxStreams(MaxStreams),
       .WatchdogLog2(WatchdogLog2)
   ) u_lane (
+      .clear_slots_i(1'b0),  // Tests renew a slot before its first entry.
+      .clearing_slots_o(unused_clearing),
       .entry_i('{
               address: address_i,
               outside: outside_i,

@@ -41,15 +41,19 @@ module text_tb
       .state_i(saved_o),
       .*
   );
+  logic unused_clearing, unused_changed;
   text_slots #(
       .MaxStreams(MaxStreams),
       .Bits(ScanBits)
   ) u_slots (
       .clk_i(clk_i),
       .rst_i(rst_i),
+      .clear_i(1'b0),  // A slot is saved before it is read.
+      .clearing_o(unused_clearing),
       .slot_i(slot_i),
       .read_i(read_i),
       .state_o(saved_o),
+      .changed_o(unused_changed),
       .save_i(save_i),
       .state_i(state_o)
   );

@@ -13,7 +13,7 @@ mod transports;
 
 pub use entries::{break_entry, gate, in_context, placed};
 pub use portcullis_test_support::random::Random;
-pub use tables::World;
+pub use tables::{World, open_row};
 pub use transports::{KernelCard, Laned, Lanes, TestCard};
 #[cfg(feature = "sim")]
 pub use transports::{Served, UserCard};

@@ -1,4 +1,5 @@
-//! Seeded faults: inserts each fault of tests/mutants.toml into a copy of the sources; then the fault's test or proof must fail.
+//! Seeded faults: inserts each fault of tests/mutants.toml into a copy of the sources; then the fault's test or proof
+//! must fail.
 
 use anyhow::{Context, Result, bail, ensure};
 use portcullis_tools::proofs::Proof;

@@ -49,16 +49,26 @@ pub fn await_public_key<C: Card + ?Sized>(card: &mut C) -> Result<[u8; 32], Sess
 }
 
 /// Brings the card from any state to RESET, with no transfer in flight. Errors: [`SessionError::NeedsReset`] when only
-/// the hardware reset can make the card quiet, [`SessionError::Wait`], and those of the transport.
+/// the hardware reset can make the card quiet, [`SessionError::Stale`] when the bus still owes answers from before the
+/// last one, [`SessionError::Wait`], and those of the transport.
 pub fn reset<C: Card + ?Sized>(card: &mut C) -> Result<(), SessionError> {
     command(card, Command::Reset)?;
     let over = |s: Status| s.needs_reset || (s.life == Life::Reset && !s.busy);
-    await_status(card, "the card to be quiet after RESET", over)?;
+    let quiet = await_status(card, "the card to be quiet after RESET", over);
+    // While the bus owes answers, RESET does not end.
+    if matches!(quiet, Err(SessionError::Wait(_))) && Status::read(card)?.stale {
+        return Err(SessionError::Stale);
+    }
+    quiet?;
     tracks_its_bus(card)
 }
 
 /// Checks that the card can still account for all outstanding transfers of its bus. Otherwise the bus may still write
 /// to the card's memory, which must not be freed.
 pub(super) fn tracks_its_bus<C: Card + ?Sized>(card: &mut C) -> Result<(), SessionError> {
-    if Status::read(card)?.needs_reset { Err(SessionError::NeedsReset(sticky_fault(card)?)) } else { Ok(()) }
+    let status = Status::read(card)?;
+    if status.needs_reset {
+        return Err(SessionError::NeedsReset(sticky_fault(card)?));
+    }
+    if status.stale { Err(SessionError::Stale) } else { Ok(()) }
 }

@@ -63,6 +63,11 @@ pub enum SessionError {
         cause(*.0)
     )]
     NeedsReset(Fault),
+    /// The hardware reset came while the bus owed answers, and it still owes them.
+    #[error(
+        "the bus still owes the card answers from before its last hardware reset, and may still write to the memory of that session;          do not use that memory again. The card opens a session when the bus has answered; if it does not answer, clear the card and          load its image again"
+    )]
+    Stale,
     #[error("the card refused the entry: {} ({:#06x})", .0.name(), u16::from(*.0))]
     Refused(Fault),
     /// The card contradicted itself or the driver, or cannot be reached, so its reports are no longer trusted; or its

@@ -46,6 +46,10 @@ pub struct CardInfo {
     pub life: Life,
     /// Sticky fault at the time of the read.
     pub fault: Fault,
+    /// The card lost track of its bus and needs its hardware reset.
+    pub needs_reset: bool,
+    /// The bus owes answers from before the last hardware reset.
+    pub stale: bool,
 }
 
 /// Sizes of a card's text lane.
@@ -112,6 +116,8 @@ impl CardInfo {
                 design_id: bytes::<4, 16>(r.design_id().iter().map(|word| Ok(word.try_read()?.v())))?,
                 boot_nonce: bytes::<4, 16>(r.boot_nonce().iter().map(|word| Ok(word.try_read()?.v())))?,
                 life: Life::try_from(r.status().try_read()?.life())?,
+                needs_reset: r.status().try_read()?.needs_reset(),
+                stale: r.status().try_read()?.stale(),
                 fault: Fault::try_from(r.fault().try_read()?.code())?,
             })
         })
@@ -141,6 +147,8 @@ pub(crate) struct Status {
     pub(crate) life: Life,
     pub(crate) busy: bool,
     pub(crate) needs_reset: bool,
+    /// Whether the bus owes answers from before the last hardware reset.
+    pub(crate) stale: bool,
 }
 
 impl Status {
@@ -150,8 +158,8 @@ impl Status {
             // A lost device reads as all ones. A valid status never does: its upper bits are reserved.
             if peakrdl_rust::reg::Register::to_raw(raw) == GONE { Err(CardError::Gone(0x44)) } else { Ok(raw) }
         })?;
-        let (busy, needs_reset) = (status.busy(), status.needs_reset());
-        Ok(Self { life: Life::try_from(status.life())?, busy, needs_reset })
+        let (busy, needs_reset, stale) = (status.busy(), status.needs_reset(), status.stale());
+        Ok(Self { life: Life::try_from(status.life())?, busy, needs_reset, stale })
     }
 }
 

@@ -31,8 +31,8 @@ pub const CHECKPOINT_STRIDE: usize = 32768;
 pub const SIGNATURE_BYTES: usize = 17088;
 /// SHA-256 that names this layout and the register map.
 pub const MAP_DIGEST: [u8; 32] = [
-    59, 17, 94, 108, 44, 139, 171, 115, 134, 65, 55, 39, 137, 8, 15, 137, 81, 186, 0, 250, 122, 63, 16, 231, 56, 84,
-    253, 159, 104, 248, 208, 196,
+    58, 158, 50, 126, 67, 111, 207, 165, 96, 19, 145, 168, 245, 100, 221, 255, 232, 172, 120, 146, 237, 10, 31, 168,
+    151, 67, 240, 0, 7, 146, 33, 174,
 ];
 
 /// What a submission asks for. Zero is no opcode, so a zeroed entry is refused.
@@ -809,9 +809,9 @@ pub enum Fault {
     ImageDigest = 1027,
     /// Integrity: OPEN asks for a part that this card does not have.
     Unsupported = 1028,
-    /// Integrity: the tables hash to another digest than at OPEN, in RUN or at CLOSE.
+    /// Integrity: the tables hash to another digest than at OPEN, in RUN or at CLOSE; or a memory changed: a word was read without its parity.
     TableChanged = 1029,
-    /// Integrity: two hash cores disagree.
+    /// Integrity: reserved for two hash cores that disagree. No card raises it.
     LockStep = 1030,
 }
 

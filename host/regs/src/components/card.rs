@@ -450,7 +450,7 @@ impl<'io, IO: peakrdl_rust::io::RegisterIO> Card<'io, IO> {
 
     /// checkpoint_head
     ///
-    /// Doorbell: checkpoints consumed in this session, modulo 2^32. A due checkpoint waits while the ring is full. OPEN sets the card's pointer to 0, whatever this register holds.
+    /// Doorbell: checkpoints consumed in this session, modulo 2^32. A due checkpoint waits while this ring is full. It also waits while the log ring of a lane is full, because records that wait for room are not in the log yet. OPEN sets the card's pointer to 0, whatever this register holds.
     #[inline(always)]
     #[must_use]
     pub const fn checkpoint_head(&self) -> peakrdl_rust::reg::Reg<'io, checkpoint_head::CheckpointHead, IO> {

@@ -29,7 +29,7 @@ impl<C: Card> Session<C> {
                 closed
             }
             // The card did not become quiet, so it keeps the memory until it is dropped.
-            Err(SessionError::NeedsReset(_)) => Ok(CloseReport { needs_reset: true, ..closed? }),
+            Err(SessionError::NeedsReset(_) | SessionError::Stale) => Ok(CloseReport { needs_reset: true, ..closed? }),
             Err(error) => closed.and(Err(error)),
         }
     }

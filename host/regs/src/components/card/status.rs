@@ -93,6 +93,21 @@ impl Status {
         let val = (self.0 >> Self::NEEDS_RESET_OFFSET) & Self::NEEDS_RESET_MASK;
         val != 0
     }
+
+    pub const STALE_OFFSET: usize = 7;
+    pub const STALE_WIDTH: usize = 1;
+    pub const STALE_MASK: u32 = 0x1;
+
+    /// stale
+    ///
+    /// The bus owes answers from before the last hardware reset. It may still write to memory of that session. Until it has answered, the shell keeps the card off the bus, OPEN is refused and RESET does not end.
+    #[inline(always)]
+    #[allow(clippy::missing_panics_doc)]
+    #[must_use]
+    pub fn stale(&self) -> bool {
+        let val = (self.0 >> Self::STALE_OFFSET) & Self::STALE_MASK;
+        val != 0
+    }
 }
 
 impl core::fmt::Debug for Status {
@@ -102,6 +117,7 @@ impl core::fmt::Debug for Status {
             .field("locked", &self.locked())
             .field("busy", &self.busy())
             .field("needs_reset", &self.needs_reset())
+            .field("stale", &self.stale())
             .finish()
     }
 }
@@ -117,5 +133,6 @@ mod tests {
         assert_eq!(reg.locked(), false);
         assert_eq!(reg.busy(), false);
         assert_eq!(reg.needs_reset(), false);
+        assert_eq!(reg.stale(), false);
     }
 }
