@@ -75,10 +75,7 @@ impl Key {
 
     /// Runs `work` with the key at `place`, as [`Key::open`]; makes the key if it is a file that is not there, as
     /// [`with_new`].
-    pub fn open_or_make<T, E: From<KeyError>>(
-        place: &Path,
-        work: impl FnOnce(Self) -> Result<T, E>,
-    ) -> Result<T, E> {
+    pub fn open_or_make<T, E: From<KeyError>>(place: &Path, work: impl FnOnce(Self) -> Result<T, E>) -> Result<T, E> {
         match Self::program(place).is_some() || place.exists() {
             true => work(Self::open(place)?),
             false => with_new(place, |key| work(key.into())),
@@ -108,10 +105,7 @@ pub fn generate(path: &Path) -> Result<SigningKey, KeyError> {
 
 /// Runs `work` with a new key in a new file. If `work` fails, the file is removed: nothing has used the key, and the
 /// corrected command can make it. Errors: as [`generate`], or those of `work`.
-pub fn with_new<T, E: From<KeyError>>(
-    path: &Path,
-    work: impl FnOnce(SigningKey) -> Result<T, E>,
-) -> Result<T, E> {
+pub fn with_new<T, E: From<KeyError>>(path: &Path, work: impl FnOnce(SigningKey) -> Result<T, E>) -> Result<T, E> {
     let worked = work(generate(path)?);
     if worked.is_err() {
         // The error of the work says more than one of this.
@@ -152,7 +146,9 @@ mod tests {
         for mode in [0o640, 0o604, 0o660, 0o700] {
             std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
             let refused = load(&path);
-            assert!(matches!(refused, Err(KeyError::Secret(SecretError::Exposed { mode: found, .. })) if found == mode));
+            assert!(
+                matches!(refused, Err(KeyError::Secret(SecretError::Exposed { mode: found, .. })) if found == mode)
+            );
         }
     }
 

@@ -352,8 +352,7 @@ fn run_ca(command: &Ca) -> anyhow::Result<u8> {
 impl IssuerArgs {
     pub(crate) fn open(&self) -> anyhow::Result<Issuer> {
         let log_policy = self.log_policy.as_deref().map(log_policy).transpose()?;
-        let mut issuer =
-            Key::open_or_make(&self.key, |key| anyhow::Ok(Issuer::open(&self.store, key, &self.name)?))?;
+        let mut issuer = Key::open_or_make(&self.key, |key| anyhow::Ok(Issuer::open(&self.store, key, &self.name)?))?;
         if let Some(folder) = &self.public_log {
             issuer.publish(folder, log_policy)?;
         }
@@ -439,8 +438,7 @@ fn run_ticket(command: &Ticket) -> anyhow::Result<u8> {
             }
         }
         Ticket::Key { issuer } => {
-            let public =
-                Key::open_or_make(&issuer.key, |key| anyhow::Ok(keys::public_pem(&key.verifying_key())?))?;
+            let public = Key::open_or_make(&issuer.key, |key| anyhow::Ok(keys::public_pem(&key.verifying_key())?))?;
             outln!("{}", public.trim_end());
         }
     }
@@ -475,9 +473,8 @@ impl WitnessArgs {
         };
         let issuers = self.issuer.iter().map(issuer).collect::<anyhow::Result<_>>()?;
         let logs = self.log.iter().map(|key| LogKey::parse(key)).collect::<Result<_, _>>()?;
-        let witness = Key::open_or_make(&self.key, |key| {
-            anyhow::Ok(Witness::open(&self.store, key, &self.name, issuers)?)
-        })?;
+        let witness =
+            Key::open_or_make(&self.key, |key| anyhow::Ok(Witness::open(&self.store, key, &self.name, issuers)?))?;
         Ok(witness.cosigner_of(logs)?)
     }
 }

@@ -1,6 +1,7 @@
 //! Writes results: determinations to stdout, admitted text to a file.
 
 use crate::failure::Failure;
+use anyhow::Context;
 use portcullis_core::hex;
 use portcullis_core::wire::Determination as Verdict;
 use portcullis_gate::{DecidingField, Determination, Event, EventKind, Judgement, Summary};

@@ -209,7 +209,10 @@ fn a_gate_or_a_run_that_cannot_start_leaves_no_bundle() {
         ("run --policy policies/pii --input @none.txt --bundle @b", "none.txt"),
         ("run --policy policies/pii --input @in.txt --bundle @b --output @none/out", "none/out"),
         ("run --policy policies/pii --input @in.txt --bundle @b --engine ngram:@none.txt", "none.txt"),
-        ("run --policy policies/pii --input @in.txt --bundle @b --prefilter-policy @none.toml", "none.toml"),
+        (
+            "run --policy policies/pii --input @in.txt --bundle @b --engine ngram:@in.txt --prefilter-policy @none.toml",
+            "none.toml",
+        ),
         ("gated --policy policies/pii --socket @none/gate --bundle @b", "none/gate"),
         ("card bench --policy policies/none", "policies/none"),
     ];

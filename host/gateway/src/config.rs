@@ -3,8 +3,8 @@
 use crate::host::is_loopback;
 use portcullis_card::CardChoice;
 use portcullis_recorder::Texts;
-use portcullis_settings::secret::{self, SecretError};
 use portcullis_settings::SettingsError;
+use portcullis_settings::secret::{self, SecretError};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 use std::collections::BTreeMap;

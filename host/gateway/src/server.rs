@@ -103,9 +103,7 @@ impl Doors {
         let (drain, draining) = watch::channel(false);
         let service = Arc::new(Service::new(config, sessions.states(), draining, sessions.metrics())?);
         let asked_to_end = Arc::new(Notify::new());
-        let bind = async |address| {
-            TcpListener::bind(address).await.map_err(|error| ServeError::Listen(address, error))
-        };
+        let bind = async |address| TcpListener::bind(address).await.map_err(|error| ServeError::Listen(address, error));
         let listener = bind(config.listen).await?;
         let address = listener.local_addr().map_err(|error| ServeError::Listen(config.listen, error))?;
         let admin = match &config.admin {

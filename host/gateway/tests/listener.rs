@@ -71,8 +71,7 @@ fn without_keys_a_request_for_another_host_is_refused() {
     support::write_secret(&folder.path().join("key"), "sk-one-0123456789");
     let key = format!("[[key]]\nname = \"k\"\nsecret = {{ file = \"{}\" }}\n", folder.path().join("key").display());
     let keyed = Gateway::new(&policy("stop"), &upstream, &key);
-    let head =
-        "GET /v1/models HTTP/1.1\r\nhost: gate.example\r\nauthorization: Bearer sk-one-0123456789\r\nconnection: close\r\n\r\n";
+    let head = "GET /v1/models HTTP/1.1\r\nhost: gate.example\r\nauthorization: Bearer sk-one-0123456789\r\nconnection: close\r\n\r\n";
     assert_eq!(keyed.raw(head.as_bytes()).status, 200);
 }
 

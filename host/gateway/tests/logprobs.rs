@@ -146,7 +146,8 @@ fn what_is_not_known_is_counted() {
     assert_eq!(said(&answer, "content"), WHOLE);
     assert!(upstream.asked.lock().unwrap()[0].get("logprobs").is_none());
     let counted = || {
-        let head = "GET /metrics HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\nx-api-key: the-key-of-an-admin\r\n\r\n";
+        let head =
+            "GET /metrics HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\nx-api-key: the-key-of-an-admin\r\n\r\n";
         let mut stream = std::net::TcpStream::connect(address).unwrap();
         std::io::Write::write_all(&mut stream, head.as_bytes()).unwrap();
         let mut text = String::new();

@@ -285,7 +285,11 @@ fn a_client_learns_that_the_gateway_shuts_down() {
                 answer
             });
             std::thread::sleep(Duration::from_millis(500));
-            if rotation { asked.ask() } else { gateway.stop() }
+            if rotation {
+                asked.ask()
+            } else {
+                gateway.stop()
+            }
             let answer = asking.join().unwrap();
             assert!(answer.contains("shutting_down") && !answer.contains("gate_failed"), "{answer}");
             assert!(stream || answer.starts_with("HTTP/1.1 503"), "{answer}");

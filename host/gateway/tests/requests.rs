@@ -308,7 +308,10 @@ fn keys_open_their_models() {
         let data = gateway.raw(head.as_bytes()).json()["data"].clone();
         data.as_array().unwrap().iter().map(|model| model["id"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
-    assert_eq!((listed("sk-one-0123456789"), listed("sk-all-0123456789")), (vec!["a".into()], vec!["a".into(), "b".into()]));
+    assert_eq!(
+        (listed("sk-one-0123456789"), listed("sk-all-0123456789")),
+        (vec!["a".into()], vec!["a".into(), "b".into()])
+    );
     // A key for the model `*` gives no access to a model that the configuration lists by name.
     let config = config.replace("name = \"a\"\nup", "name = \"*\"\nup").replace("models = [\"a\"]", "models = [\"*\"]");
     let any = Gateway::with(&policy("stop"), &config);

@@ -190,6 +190,7 @@ fn each_session_has_the_next_ticket() {
     }
     // A ticket is for one session only, so a gateway without a new ticket ends.
     office.settle("session-2");
+    std::fs::remove_dir_all(office.path("session-1")).unwrap();
     let mut sessions = session::Sessions::new(
         vec![office.opener(Duration::from_millis(300))],
         &Rotation::default(),
@@ -210,7 +211,7 @@ fn a_session_ends_before_its_ticket() {
     let (mut office, upstream) = (Office::new(), echo());
     // The configuration gives open streams 10 s, and a session has to be over ten minutes before.
     let soon = |more: u64| std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap().as_secs() + 610 + more;
-    office.issue_until("1.ticket", soon(5));
+    office.issue_until("1.ticket", soon(15));
     let gateway = Gateway::over(config(&upstream, 1_000_000), office.opener(Duration::from_secs(60)));
     let first = office.path("session-1");
     wait_for("the first bundle is finished", || first.join("manifest.json").exists());
@@ -223,6 +224,7 @@ fn a_session_ends_before_its_ticket() {
     let why = gateway.wait().unwrap_err().to_string();
     assert!(why.contains("ticket 2 ends in") && why.contains("ticket abandon --serial 2"), "{why}");
     assert!(!office.path("session-2").exists(), "an empty bundle is left");
+    assert!(office.path("tickets/2.ticket").exists(), "the ticket was used");
 }
 
 /// The witness becomes unreachable: no text is sent without its record, and the session ends with a reason.

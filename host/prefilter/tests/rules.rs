@@ -113,6 +113,9 @@ fn overrides_and_thresholds_hold() {
     assert_eq!(verdict(FilterPolicy::profile("document").unwrap()), (Tier::Guarded, false));
     let file = "[tiers]\nBND-FRAME-TAG = \"critical\"";
     // A critical input is never executed, whatever the threshold.
-    assert_eq!(verdict(prompt().with_threshold(Tier::Critical).with_file("file", file).unwrap()), (Tier::Critical, false));
+    assert_eq!(
+        verdict(prompt().with_threshold(Tier::Critical).with_file("file", file).unwrap()),
+        (Tier::Critical, false)
+    );
     assert_eq!(verdict(prompt().with_file("file", "evaluators = [\"form\"]").unwrap()), (Tier::Clear, true));
 }

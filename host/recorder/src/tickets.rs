@@ -36,7 +36,9 @@ impl TicketFolder {
     pub(crate) fn next(&self, policy: [u8; 32]) -> Result<(Vec<u8>, TicketClaim), RecorderError> {
         let until = Instant::now() + self.within;
         loop {
-            if let Some((path, bytes, ticket)) = first(&self.path, &policy).map_err(|source| wrong(&self.path, source))? {
+            if let Some((path, bytes, ticket)) =
+                first(&self.path, &policy).map_err(|source| wrong(&self.path, source))?
+            {
                 let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
                 let (left, needed) = (ticket.not_after.saturating_sub(now), self.lasting.as_secs());
                 if left <= needed {

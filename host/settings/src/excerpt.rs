@@ -127,7 +127,9 @@ impl TomlPlace {
 pub fn advice(message: &str) -> (String, Option<String>) {
     let one_line = message.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ");
     for (beginning, what, names) in [("unknown field `", "key", "keys"), ("unknown variant `", "value", "values")] {
-        let Some((name, rest)) = message.strip_prefix(beginning).and_then(|rest| rest.split_once('`')) else { continue };
+        let Some((name, rest)) = message.strip_prefix(beginning).and_then(|rest| rest.split_once('`')) else {
+            continue;
+        };
         let known: Vec<&str> = rest.split('`').skip(1).step_by(2).collect();
         let list = || known.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
         let remedy = match nearest(name, known.iter().copied()) {

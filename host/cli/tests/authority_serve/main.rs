@@ -225,8 +225,8 @@ fn the_issuer_ends_gracefully() {
     let good = std::fs::read_to_string(&config).unwrap();
     for (wrong, why) in [
         (good.replace("127.0.0.1:0", "0.0.0.0:0"), "not of the loopback interface"),
-        (good.replace("[[card]]", "[[cards]]"), "unknown field"),
-        (good.replace("client.token", "missing.token"), "cannot read the token"),
+        (good.replace("[[card]]", "[[cards]]"), "unknown key"),
+        (good.replace("client.token", "missing.token"), "missing.token"),
     ] {
         std::fs::write(&config, wrong).unwrap();
         let (code, said) = scene.run(&scene.serve());

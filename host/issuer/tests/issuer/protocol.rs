@@ -10,8 +10,8 @@ use portcullis_evidence::note::CLOCK_SKEW;
 use portcullis_evidence::ticket::Ticket;
 use portcullis_issuer::config::{Config, ConfigError};
 use portcullis_issuer::wire::{Bytes, MAX_BODY, Report, ReportAnswer, TicketRequest};
-use std::os::unix::fs::PermissionsExt;
 use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant};
 
 fn report(card: &Card, session: &Session) -> Report {
@@ -287,7 +287,7 @@ fn configurations_that_cannot_work_are_refused() {
     let wrong = [
         (format!("listen = \"0.0.0.0:8630\"\n{good}"), "not of the loopback interface"),
         (format!("listen = \"192.0.2.1:8630\"\n{good}"), "in the clear"),
-        (format!("other = 1\n{good}"), "unknown field"),
+        (format!("other = 1\n{good}"), "unknown key"),
         (good.replace("07", "0x"), "hexadecimal"),
         (format!("card = []\npolicy = []\n{}", good.split("[[card]]").next().unwrap()), "no card is configured"),
         (format!("{good}[[client]]\nname = \"c\"\ntoken = \"u\"\n"), "two clients"),

@@ -46,7 +46,9 @@ impl Plan {
             let problem = toml_problem(&shown.to_string(), &text, &error);
             match problem.remedy() {
                 Some(_) => problem,
-                None => problem.help("a plan has `version`, and for each `[[member]]` `name`, `package` and `profiles`"),
+                None => {
+                    problem.help("a plan has `version`, and for each `[[member]]` `name`, `package` and `profiles`")
+                }
             }
         })?;
         let folder = path.parent().unwrap_or_else(|| Path::new(""));
