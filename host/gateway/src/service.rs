@@ -161,7 +161,7 @@ impl Service {
         })
     }
 
-    /// Asks every model server once whether it is there, and logs what is wrong. Dropping the result ends the questions.
+    /// Asks every model server once whether it is there, and logs what is wrong. Dropping the result ends this.
     pub(crate) fn probe_servers(self: &Arc<Self>) -> JoinSet<()> {
         let mut probes = JoinSet::new();
         for place in 0..self.models.len() {

@@ -85,8 +85,8 @@ impl FilterPolicy {
         Ok(profiles()?.into_keys().collect())
     }
 
-    /// Applies the settings of a file, whose name is only for errors (TOML: `threshold`, `evaluators`, `[tiers]`, `bytes`, `steps-per-byte`,
-    /// `deadline-ms`).
+    /// Applies the settings of a file (TOML: `threshold`, `evaluators`, `[tiers]`, `bytes`, `steps-per-byte`,
+    /// `deadline-ms`). `file` is its name, for errors only.
     pub fn with_file(self, file: &str, text: &str) -> Result<Self, FilterPolicyError> {
         let layer: Layer = portcullis_settings::parse(file, text)?;
         if layer.quoted.is_some() {
