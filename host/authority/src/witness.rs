@@ -16,10 +16,11 @@ pub mod client;
 mod cosign;
 mod http;
 mod log;
+mod marks;
 mod post;
 pub mod server;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use ed25519_dalek::VerifyingKey;
@@ -39,6 +40,7 @@ use crate::store::{StoreError, file};
 pub use cosign::{AddCheckpoint, CosignRefusal, Split};
 pub use http::{HttpError, read_head};
 use log::Log;
+use marks::Marks;
 pub use post::{LanePost, MAX_BODY, Post};
 
 /// `application_id`, "PTCX". Stores of the older version ("PTCW") contain the root of one lane; stores of this version
@@ -199,6 +201,13 @@ pub enum InternalError {
     Note(#[from] NoteError),
     #[error("no randomness: {0}")]
     Random(#[from] getrandom::Error),
+    #[error(
+        "the store is an old copy: its log `{origin}` has not the head of {size} entries that `{}` has. A witness that \
+         goes on from it signs a second history. Start it with its newest store; if that is lost, start a new witness \
+         with a new key, new marks and an empty store",
+        mark.display()
+    )]
+    Behind { origin: String, size: u64, mark: PathBuf },
 }
 
 impl From<rusqlite::Error> for InternalError {
@@ -234,6 +243,7 @@ pub struct Witness {
     issuers: Vec<VerifyingKey>,
     /// Other logs that the witness cosigns.
     logs: Vec<LogKey>,
+    marks: Option<Marks>,
 }
 
 struct CheckedPost {
@@ -263,7 +273,15 @@ impl Witness {
     ) -> Result<Self, InternalError> {
         let key = key.into();
         let name = WitnessKey::new(name, key.verifying_key())?;
-        Ok(Self { database: Mutex::new(file::open(path, APPLICATION, &STEPS)?), key, name, issuers, logs: Vec::new() })
+        let database = Mutex::new(file::open(path, APPLICATION, &STEPS)?);
+        Ok(Self { database, key, name, issuers, logs: Vec::new(), marks: None })
+    }
+
+    /// The same witness, which keeps the newest heads of its logs in the folder `marks`, outside its store. Errors:
+    /// [`InternalError::Behind`] if the store lacks one of these heads; reading failed.
+    pub fn marked_in(self, marks: &Path) -> Result<Self, InternalError> {
+        let marks = Marks::open(marks, &self.lock())?;
+        Ok(Self { marks: Some(marks), ..self })
     }
 
     /// The same witness, which also cosigns these logs. Errors: a log with the name of a card's log. Only the witness
@@ -293,7 +311,7 @@ impl Witness {
         }
         if let Some((known, note)) = known(&work, &checked)? {
             if known == checked.digest {
-                return Ok(note);
+                return self.mark(note);
             }
             work.execute(
                 "INSERT OR IGNORE INTO fork VALUES (?, ?, ?, ?, ?)",
@@ -303,6 +321,9 @@ impl Witness {
             return Err(Conflict::Fork(checked.checkpoint.wire.serial.get()).into());
         }
         let log = Log::load(&work, chain)?;
+        if let Some(marks) = &self.marks {
+            marks.check(&Head::of_chain(chain, log.size, Hash::default()).origin, log.size)?;
+        }
         // Even if the clock was set back, a later note does not get an earlier time.
         let time = now.max(log.time);
         match latest(&work, chain)? {
@@ -314,6 +335,15 @@ impl Witness {
         }
         let note = self.append(&work, log, &checked, post, time)?;
         work.commit()?;
+        self.mark(note)
+    }
+
+    /// Marks the head in a note before the note leaves.
+    fn mark(&self, note: String) -> Result<String, Refusal> {
+        if let Some(marks) = &self.marks {
+            let damaged = || InternalError::from(StoreError::Damaged("a note does not parse"));
+            marks.set(marks::head_of(&note).ok_or_else(damaged)?)?;
+        }
         Ok(note)
     }
 

@@ -247,6 +247,11 @@ pub(crate) enum WitnessCommand {
     Serve {
         #[command(flatten)]
         witness: WitnessArgs,
+        /// Folder of the newest heads that the witness has signed, made when it is not there; STORE.marks by default.
+        /// If the store lacks one of them, it is an old copy, and the witness does not start. Keep it on another disk
+        /// than the store.
+        #[arg(long, value_name = "DIR")]
+        marks: Option<PathBuf>,
         /// Port of 127.0.0.1; 0 takes a free one, and says which.
         #[arg(long, default_value_t = 0)]
         port: u16,
@@ -485,8 +490,14 @@ pub(crate) fn witness(command: &WitnessCommand) -> Result<u8, Failure> {
 
 fn run_witness(command: &WitnessCommand) -> anyhow::Result<u8> {
     match command {
-        WitnessCommand::Serve { witness, port } => {
-            let server = Server::start(Arc::new(witness.open()?), *port, Limits::default())?;
+        WitnessCommand::Serve { witness, marks, port } => {
+            let marks = marks.clone().unwrap_or_else(|| {
+                let mut beside = witness.store.clone().into_os_string();
+                beside.push(".marks");
+                beside.into()
+            });
+            let marked = witness.open()?.marked_in(&marks)?;
+            let server = Server::start(Arc::new(marked), *port, Limits::default())?;
             outln!("listening on {}", server.address());
             server.wait();
         }

@@ -122,6 +122,9 @@ impl Witness {
         let last: Option<String> = work.query_row(query, [&head.origin], |row| row.get(0)).optional()?;
         let old = last.as_deref().map(read).transpose()?;
         let (size, root) = old.map_or((0, tree::root([])), |old| (old.size, old.root));
+        if let Some(marks) = &self.marks {
+            marks.check(&head.origin, size)?;
+        }
         if request.old != size {
             return Err(CosignRefusal::Size(size));
         }
@@ -140,6 +143,9 @@ impl Witness {
         work.execute("INSERT OR REPLACE INTO cosigned VALUES (?, ?)", params![head.origin, request.note])?;
         let line = cosign(note.text, self.name.name(), &self.key, now).map_err(InternalError::from)?;
         work.commit()?;
+        if let Some(marks) = &self.marks {
+            marks.set(head)?;
+        }
         Ok(line)
     }
 

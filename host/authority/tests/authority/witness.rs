@@ -608,3 +608,41 @@ proptest! {
         }
     }
 }
+
+/// Regression: a witness that was restored from an old copy of its store went on, and signed a second history.
+#[test]
+fn a_witness_does_not_start_on_an_old_copy() {
+    let folder = tempfile::tempdir().unwrap();
+    let (store, marks) = (folder.path().join("w.sqlite"), folder.path().join("marks"));
+    let open = |path: &Path| witness(path).marked_in(&marks);
+    let card = Card::new(1);
+    let opening = |serial: u8| {
+        let ticket = ticket(&card, serial.into());
+        post(&card, &ticket, &Session::open(&ticket, serial), 0)
+    };
+    open(&store).unwrap().add(&opening(1), NOW).unwrap();
+    let copy = folder.path().join("copy.sqlite");
+    // Closing the connection has moved all of the state into the file.
+    std::fs::copy(&store, &copy).unwrap();
+    let again = opening(2);
+    let note = open(&store).unwrap().add(&again, NOW).unwrap();
+    // The newest store goes on, and gives the same note again.
+    assert_eq!(open(&store).unwrap().add(&again, NOW).unwrap(), note);
+    let refused = |path: &Path| match open(path) {
+        Err(error) => error.to_string(),
+        Ok(_) => panic!("it has started on {}", path.display()),
+    };
+    let said = refused(&copy);
+    assert!(said.contains("old copy") && said.contains("2 entries") && said.contains("marks/"), "{said}");
+    assert!(refused(&folder.path().join("new.sqlite")).contains("old copy"));
+    // Another history of the same length is not the state either. Without marks, nothing shows that it is an old copy.
+    witness(&copy).add(&opening(3), NOW).unwrap();
+    assert!(refused(&copy).contains("old copy"));
+    // A mark that was changed is refused, and one that a crash left unfinished is not read.
+    std::fs::write(marks.join("half.new"), "x").unwrap();
+    open(&store).unwrap();
+    let mark = std::fs::read_dir(&marks).unwrap().map(|entry| entry.unwrap().path());
+    let mark = mark.into_iter().find(|path| path.extension().is_none()).unwrap();
+    std::fs::write(&mark, "x").unwrap();
+    assert!(refused(&store).contains("mark"));
+}
