@@ -14,6 +14,7 @@ use datafusion::arrow::array::Array;
 use datafusion::common::cast::{as_binary_array, as_string_array, as_uint8_array};
 use futures::future::LocalBoxFuture;
 use portcullis_core::hex;
+use portcullis_evidence::note::{self, WitnessedCheckpoint};
 use portcullis_evidence::ticket::Chain;
 use portcullis_evidence::verify::series::{GivenLog, LogUse};
 use portcullis_evidence::verify::{Options, SeriesCode};
@@ -111,6 +112,7 @@ async fn answer(tables: &Tables, options: &AuditOptions) -> Result<Answer, Error
     }
     let log = given.and_then(GivenLog::log);
     findings.extend(checks::run(&engine, &sessions, log).await?);
+    findings.extend(Finding::between(&outcomes, &notes(&engine, options).await?));
     let answer = Answer::new(outcomes, findings, &options.trust.trust().files, options.sample);
     Ok(Answer { public_log: log.map(LogUse::of), ..answer })
 }
@@ -140,6 +142,21 @@ async fn list(engine: &Engine) -> Result<(Vec<Unit>, Vec<Listed>), Error> {
         }
     }
     Ok((units, listed))
+}
+
+/// The notes that were given by themselves, and that a trusted witness signed, with the names of their files.
+async fn notes(engine: &Engine, options: &AuditOptions) -> Result<Vec<(String, WitnessedCheckpoint)>, Error> {
+    let mut notes = Vec::new();
+    for batch in engine.run("SELECT name, content FROM note_files WHERE bundle IS NULL ORDER BY name").await? {
+        let column = |name: &'static str| batch.column_by_name(name).ok_or(Error::Column(name));
+        let (names, contents) = (as_string_array(column("name")?)?, as_binary_array(column("content")?)?);
+        for row in 0..batch.num_rows().min(names.len()).min(contents.len()) {
+            if let Ok(note) = note::verify(contents.value(row), &options.trust.trust().witnesses) {
+                notes.push((names.value(row).to_owned(), note));
+            }
+        }
+    }
+    Ok(notes)
 }
 
 /// Everything but the input on which a result depends.

@@ -146,10 +146,10 @@ fn fill(session: &mut Parts, records: u32) {
 /// Sessions that are long enough to be interrupted, as bundles in tables.
 fn long() -> Scene {
     let mut scene = Scene::new();
-    let (mut sessions, mut previous) = (Vec::new(), [0; 32]);
+    let (mut sessions, mut previous): (Vec<Parts>, _) = (Vec::new(), [0; 32]);
     for serial in 1..=24 {
         let mut session = scene.world.session(&scene.world.card, serial, previous);
-        session.witness_index = (serial - 1) * 100;
+        session.witness_log = sessions.last().map(Parts::witness_leaves).unwrap_or_default();
         // Close to each other, so that the tickets are valid.
         session.witness_time = portcullis_test_support::world::START + (serial - 1) * 1000;
         fill(&mut session, 40_000);

@@ -39,8 +39,10 @@ fn a_fork() {
     let mut inputs = scene.all_but(&[]);
     inputs.push(scene.bundle("twin", &twin(&scene).files()));
     let answer = scene.answer(&inputs);
-    assert_eq!(found(&answer), set(&[("3", "fork")]), "{:#?}", answer.findings);
-    assert!(answer.findings[0].detail.contains("from checkpoint 1 on: 3, twin"), "{:#?}", answer.findings);
+    // The witness has signed both.
+    assert_eq!(found(&answer), set(&[("3", "fork"), ("twin", "witness-fork")]), "{:#?}", answer.findings);
+    let fork = answer.findings.iter().find(|finding| finding.code == "fork").unwrap();
+    assert!(fork.detail.contains("from checkpoint 1 on: 3, twin"), "{:#?}", answer.findings);
     assert_eq!((answer.status, answer.exit_code), (Status::Contradicted, 3));
 }
 
@@ -51,7 +53,7 @@ fn a_fork_that_only_a_witness_saw() {
     inputs.push(Input::Note(scene.file("other.note", &twin(&scene).notes()[1])));
     // A note that agrees adds nothing.
     inputs.push(Input::Note(scene.file("same.note", &scene.sessions[2].notes()[1])));
-    assert_eq!(scene.findings(&inputs), set(&[("3", "fork")]));
+    assert_eq!(scene.findings(&inputs), set(&[("3", "fork"), ("3", "witness-fork")]));
 }
 
 #[test]
@@ -75,7 +77,7 @@ fn a_doubled_serial() {
     other.play();
     let mut inputs = scene.all_but(&[]);
     inputs.push(scene.bundle("other", &other.files()));
-    assert_eq!(scene.findings(&inputs), set(&[("3", "serial-twice")]));
+    assert_eq!(scene.findings(&inputs), set(&[("3", "serial-twice"), ("other", "witness-fork")]));
     // The other ticket alone, without its session.
     let scene = Scene::new();
     let mut inputs = scene.all_but(&[]);
@@ -372,7 +374,7 @@ fn all_at_once() {
     inputs.push(scene.bundle("twin", &twin(&scene).files()));
     inputs.push(Input::Ticket(scene.file("1.cose", &scene.sessions[0].ticket_bytes())));
     let mut expected = with_tables(&scene, "2", &["table-root"]);
-    expected.extend(set(&[("3", "fork"), ("1.cose", "bundle-missing")]));
+    expected.extend(set(&[("3", "fork"), ("twin", "witness-fork"), ("1.cose", "bundle-missing")]));
     // Session 3 has two bundles, so its time is not compared with that of session 4.
     assert_eq!(scene.findings(&inputs), expected);
 }

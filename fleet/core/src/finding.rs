@@ -1,5 +1,10 @@
 //! Findings of an audit: those of the verifier about one bundle, and those about several bundles or about the tables.
 
+use crate::unit::Outcome;
+use portcullis_core::hex;
+use portcullis_evidence::note::WitnessedCheckpoint;
+use portcullis_evidence::ticket::Chain;
+use portcullis_evidence::verify::sessions::{SessionFacts, conflicts};
 use portcullis_evidence::verify::{PeriodCode, Property, Reason, Report, SeriesCode, Status};
 use serde::{Deserialize, Deserializer, Serialize};
 use std::borrow::Cow;
@@ -19,6 +24,9 @@ pub enum Source {
     /// A comparison of the tables with what the cards signed.
     Tables,
 }
+
+/// Levels of assurance at which a key is that of one card.
+const OWN_KEY: [&str; 2] = ["L2", "L3"];
 
 /// Something that an audit did not affirm.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -78,6 +86,47 @@ impl Finding {
             count: reason.count,
             remedy: remedy.into(),
         }
+    }
+
+    /// What the rules over many sessions find, which `verify-series` has, too.
+    #[must_use]
+    pub fn between(outcomes: &[Outcome], notes: &[(String, WitnessedCheckpoint)]) -> Vec<Self> {
+        let hash = |text: &Option<String>| text.as_deref().and_then(hex::decode);
+        let of_bundles = outcomes.iter().filter(|outcome| !outcome.session.self_issued).filter_map(|outcome| {
+            let session = &outcome.session;
+            Some(SessionFacts {
+                name: &session.name,
+                chain: Chain { key: hash(&session.key)?, seat: session.seat.unwrap_or_default() },
+                serial: session.serial?,
+                history: (hash(&session.ticket), hash(&session.last_checkpoint)),
+                is_own_key: session.assurance.as_deref().is_some_and(|level| OWN_KEY.contains(&level)),
+                witnessed: session.witnessed,
+                notes: &outcome.notes,
+                is_note: false,
+            })
+        });
+        let of_notes = notes.iter().map(|(name, note)| SessionFacts {
+            name,
+            chain: note.chain,
+            serial: note.ticket,
+            history: (None, None),
+            is_own_key: false,
+            witnessed: None,
+            notes: std::slice::from_ref(&note.view),
+            is_note: true,
+        });
+        let facts: Vec<_> = of_bundles.chain(of_notes).collect();
+        let found = conflicts(&facts).into_iter().filter_map(|conflict| {
+            let session = facts.get(conflict.session)?;
+            let code = FleetCode::ALL.into_iter().find(|code| code.id() == conflict.code.id())?;
+            Some(Self {
+                key: Some(hex::encode(&session.chain.key)),
+                seat: Some(session.chain.seat),
+                serial: Some(session.serial),
+                ..Self::of_fleet(Source::Fleet, code, Some(session.name), conflict.detail)
+            })
+        });
+        found.collect()
     }
 
     /// A finding about a bundle, or about none.
@@ -142,6 +191,8 @@ pub enum FleetCode {
     Abandoned,
     /// The last session of a chain is not closed.
     Open,
+    /// The public log has a ticket of which no session was reported yet.
+    Pending,
     /// The issuer's public log is damaged, or not signed and cosigned as the policy demands.
     PublicLog,
     /// The trust folder's policy names a public log that was not given, and a session's issuer keeps it.
@@ -152,16 +203,24 @@ pub enum FleetCode {
     LogBehind,
     /// The public log has the end of a session, and its bundle does not.
     LogClosed,
+    /// The public log calls a session abandoned, and its bundle is closed.
+    LogAbandoned,
     /// The public log has sessions of a card and seat of which nothing is there.
     ChainMissing,
     /// The operator issued the ticket itself.
     SelfIssued,
     /// A bundle whose card or ticket is not known.
     Unplaced,
+    /// A witness signed two histories of one log.
+    WitnessFork,
+    /// A note is not behind those of earlier sessions in the log of their witness.
+    WitnessOrder,
     /// Two sessions of one seat ran at one time.
     SeatOverlap,
     /// A session ran before the session with the serial before.
     TimesReversed,
+    /// The own key of one card was in use on two seats at one time.
+    KeyTwice,
     /// One session is in two bundles.
     Doubled,
     /// A policy that another one had replaced is in force again.
@@ -195,7 +254,7 @@ type Meaning = (&'static str, Status, &'static str);
 
 impl FleetCode {
     /// Every code, in the order of the documentation.
-    pub const ALL: [Self; 31] = [
+    pub const ALL: [Self; 36] = [
         Self::Fork,
         Self::SerialTwice,
         Self::SerialMissing,
@@ -204,16 +263,21 @@ impl FleetCode {
         Self::PreviousClose,
         Self::Abandoned,
         Self::Open,
+        Self::Pending,
         Self::PublicLog,
         Self::LogMissing,
         Self::LogTicket,
         Self::LogBehind,
         Self::LogClosed,
+        Self::LogAbandoned,
         Self::ChainMissing,
         Self::SelfIssued,
         Self::Unplaced,
+        Self::WitnessFork,
+        Self::WitnessOrder,
         Self::SeatOverlap,
         Self::TimesReversed,
+        Self::KeyTwice,
         Self::Doubled,
         Self::PolicyReverted,
         Self::Unfinished,
@@ -246,21 +310,24 @@ impl FleetCode {
             Self::PreviousClose => series(SeriesCode::PreviousClose),
             Self::Abandoned => series(SeriesCode::Abandoned),
             Self::Open => series(SeriesCode::Open),
+            Self::Pending => series(SeriesCode::Pending),
             Self::PublicLog => series(SeriesCode::PublicLog),
             Self::LogMissing => series(SeriesCode::LogMissing),
             Self::LogTicket => series(SeriesCode::LogTicket),
             Self::LogBehind => series(SeriesCode::LogBehind),
             Self::LogClosed => series(SeriesCode::LogClosed),
+            Self::LogAbandoned => series(SeriesCode::LogAbandoned),
             Self::ChainMissing => {
                 ("chain-missing", Warned, "ask the operator whether this card and seat belong to the fleet")
             }
             Self::SelfIssued => series(SeriesCode::SelfIssued),
             Self::Unplaced => series(SeriesCode::Unplaced),
-            Self::SeatOverlap => {
-                ("seat-overlap", Contradicted, "ask the issuer which cards have this seat, and the witness what it saw")
-            }
-            Self::TimesReversed => period(PeriodCode::TimesReversed),
-            Self::Doubled => period(PeriodCode::Doubled),
+            Self::WitnessFork => series(SeriesCode::WitnessFork),
+            Self::WitnessOrder => series(SeriesCode::WitnessOrder),
+            Self::SeatOverlap => series(SeriesCode::SeatOverlap),
+            Self::TimesReversed => series(SeriesCode::TimesReversed),
+            Self::KeyTwice => series(SeriesCode::KeyTwice),
+            Self::Doubled => series(SeriesCode::Doubled),
             Self::PolicyReverted => {
                 ("policy-reverted", Warned, "ask the approver whether the older policy was to be in force again")
             }
@@ -314,6 +381,10 @@ const INGEST_AGAIN: &str =
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::unit::{Question, verify};
+    use portcullis_evidence::verify::Options;
+    use portcullis_test_support::world::lies::{lies, sessions};
+    use portcullis_test_support::world::{Parts, World};
     use std::collections::BTreeSet;
 
     #[test]
@@ -327,5 +398,31 @@ mod tests {
         }
         assert_eq!(status_of("affirmed"), Some(Status::Affirmed));
         assert_eq!(status_of("fine"), None);
+    }
+
+    /// The same lies as in `verify-series`; what only the tables and the public log show is the engine's to find.
+    #[test]
+    fn what_several_bundles_show_is_found() {
+        let world = World::new();
+        let trust = world.trust(false);
+        let question = Question { trust: &trust, options: Options::default() };
+        for lie in lies(&world) {
+            let outcomes: Vec<Outcome> =
+                lie.bundles.iter().map(|(name, parts)| verify(name, name, &parts.files(), question).unwrap()).collect();
+            let found = Finding::between(&outcomes, &[]);
+            let found: BTreeSet<_> = found.iter().map(|f| (f.bundle.as_deref().unwrap(), &*f.code)).collect();
+            let of_engine = ["doubled", "pending", "abandoned", "open", "log-abandoned"];
+            let expected = lie.found.iter().copied().filter(|(_, code)| !of_engine.contains(code)).collect();
+            assert_eq!(found, expected, "{}", lie.what);
+        }
+        // A note of a fork that was given by itself.
+        let sessions = sessions(&world);
+        let outcome = verify("4", "4", &sessions[3].files(), question).unwrap();
+        let mut forked = sessions[3].clone();
+        forked.witness_log[1] = [7; 32];
+        let note = |parts: &Parts| portcullis_evidence::note::verify(&parts.notes()[2], &trust.witnesses).unwrap();
+        let between = |note| Finding::between(std::slice::from_ref(&outcome), &[("a.note".to_owned(), note)]);
+        assert_eq!(between(note(&sessions[3])), []);
+        assert_eq!(between(note(&forked)).iter().map(|f| &*f.code).collect::<Vec<_>>(), ["witness-fork"]);
     }
 }

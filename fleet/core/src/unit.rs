@@ -7,6 +7,7 @@ use crate::finding::{Finding, FleetCode, Source};
 use crate::session::Session;
 use portcullis_core::hex;
 use portcullis_evidence::bundle::{self, Bundle, BundleError, Files, Snapshot};
+use portcullis_evidence::note::LogView;
 use portcullis_evidence::ticket::{SELF_ISSUER, Ticket};
 use portcullis_evidence::verify::{Code, Options, Property, Reason, ReplayCode, Report, Trust, verify_snapshot};
 use portcullis_recorder::replay::{self as recorder, Sample, replay_after};
@@ -24,6 +25,8 @@ pub struct Question<'a> {
 pub struct Outcome {
     pub session: Session,
     pub findings: Vec<Finding>,
+    /// The notes of trusted witnesses that are compared with those of other sessions.
+    pub notes: Vec<LogView>,
     /// The verifier's report, exactly as `portcullis verify --json` gives it; null if the bundle is broken.
     pub report: serde_json::Value,
 }
@@ -47,8 +50,9 @@ pub fn verify(name: &str, id: &str, files: &dyn Files, question: Question<'_>) -
     let mut session = session(name, id, &report);
     session.ticket = ticket.map(|ticket| hex::encode(&ticket.digest));
     let findings = Finding::of_report(name, &report);
+    let notes = report.session.notes.clone();
     let report = serde_json::to_value(&report).map_err(|error| Unread(error.to_string()))?;
-    Ok(Outcome { session, findings, report })
+    Ok(Outcome { session, findings, notes, report })
 }
 
 /// The outcome for a bundle that could not be opened or verified. Errors: [`Unread`] if reading failed.
@@ -65,7 +69,7 @@ pub fn broken(name: &str, id: &str, error: &BundleError) -> Result<Outcome, Unre
 pub fn failed(name: &str, id: &str, code: FleetCode, detail: impl std::fmt::Display) -> Outcome {
     let session = Session { name: name.to_owned(), bundle: id.to_owned(), status: code.status(), ..Session::unknown() };
     let findings = vec![Finding::of_fleet(Source::Bundle, code, Some(name), detail)];
-    Outcome { session, findings, report: serde_json::Value::Null }
+    Outcome { session, findings, notes: Vec::new(), report: serde_json::Value::Null }
 }
 
 fn session(name: &str, id: &str, report: &Report) -> Session {

@@ -41,12 +41,14 @@ fn main() {
     world::write(folder.path(), &world.trust(false), &world, &MemoryFiles::default());
     let trust = TrustFolder::load(&folder.path().join("trust"), false).unwrap();
     let (mut inputs, mut roots, mut previous, mut all) = (Vec::new(), Vec::new(), [0; 32], 0);
+    let mut witness_log = Vec::new();
     for serial in 1..=2 {
         let mut session = world.session(&world.card, serial, previous);
         session.witness_time = START + (serial - 1) * 100_000;
-        session.witness_index = (serial - 1) * 100;
+        session.witness_log = std::mem::take(&mut witness_log);
         fill(&mut session, records / 2);
         previous = sha(session.log.checkpoints.last().unwrap().as_bytes());
+        witness_log = session.witness_leaves();
         let lane = session.log.lanes.first().unwrap();
         all += lane.len();
         roots.push(root(lane.iter().map(|record| leaf(record.as_bytes()))));

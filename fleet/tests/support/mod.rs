@@ -42,7 +42,7 @@ impl Scene {
         let (mut sessions, mut previous): (Vec<Parts>, _) = (Vec::new(), [0; 32]);
         for serial in 1..=4 {
             let mut session = world.session(&world.card, serial, previous);
-            session.witness_index = sessions.iter().map(|before| before.log.checkpoints.len() as u64).sum();
+            session.witness_log = sessions.last().map(Parts::witness_leaves).unwrap_or_default();
             session.witness_time = START + (serial - 1) * 100_000;
             change(serial, &mut session);
             previous = sha(session.log.checkpoints.last().unwrap().as_bytes());

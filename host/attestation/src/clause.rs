@@ -164,7 +164,7 @@ fn worst(statement: &Statement, property: Property) -> Status {
 
 /// The order of the sessions.
 fn chains(statement: &Statement) -> (Status, String) {
-    let of_period = [PeriodCode::BeginningOpen, PeriodCode::EndOpen, PeriodCode::TimesReversed, PeriodCode::Doubled];
+    let of_period = [PeriodCode::BeginningOpen, PeriodCode::EndOpen];
     let found = statement
         .findings
         .iter()

@@ -240,7 +240,6 @@ fn compose(
         findings.push(of_period(PeriodCode::NoSession, None, "no bundle is of the period".to_owned()));
     }
     findings.extend(of_series(read, &chains, log));
-    findings.extend(doubled(read));
     findings.sort_by(|a, b| {
         let key = |finding: &Finding| (finding.session.clone(), finding.source, finding.code);
         b.status.cmp(&a.status).then_with(|| key(a).cmp(&key(b)))
@@ -305,6 +304,10 @@ fn of_series(read: &[Read<'_>], chains: &[Chain], log: Option<&GivenLog>) -> Vec
     let counts = |finding: &SeriesFinding| {
         let Some(name) = &finding.name else { return true };
         read.iter().find(|bundle| bundle.name == name).is_some_and(|bundle| {
+            // A session after the period shows that the tickets behind it are not of the period.
+            if finding.ticket.is_some() {
+                return bundle.chain().is_some_and(|chain| serials(read, chain, Place::After).next().is_none());
+            }
             let of_chain = bundle.link().is_some_and(|((key, seat), serial)| {
                 match chains.iter().find(|chain| (chain.key, chain.seat) == (key, seat)) {
                     Some(chain) => chain.first <= serial && serial <= chain.next.unwrap_or(chain.last),
@@ -315,7 +318,7 @@ fn of_series(read: &[Read<'_>], chains: &[Chain], log: Option<&GivenLog>) -> Vec
             bundle.is_of_period() || of_chain
         })
     };
-    let finding = |SeriesFinding { code, status, name, detail }| Finding {
+    let finding = |SeriesFinding { code, status, name, detail, .. }| Finding {
         status,
         source: Source::Series,
         property: None,
@@ -338,19 +341,6 @@ fn serials<'a>(
     placed.filter_map(|session| session.link().map(|(_, serial)| serial))
 }
 
-/// One bundle under two names, or two copies of one session, would count twice.
-fn doubled(read: &[Read<'_>]) -> Vec<Finding> {
-    let mut seen = BTreeMap::new();
-    let mut findings = Vec::new();
-    for bundle in read {
-        let Some(last) = bundle.report.session.last_checkpoint else { continue };
-        if let Some(first) = seen.insert(last, bundle.name) {
-            findings.push(of_period(PeriodCode::Doubled, Some(bundle.name), format!("`{first}` is the same session")));
-        }
-    }
-    findings
-}
-
 /// The chains with a session in the period. All sessions between the first and the last one of the period belong to it.
 /// A chain of which the session before or after the period is not shown is open there: sessions of the period may be
 /// missing. It is not open at its end if witnesses saw the public log after the period, and no later ticket is in it.
@@ -368,20 +358,10 @@ fn chains(read: &mut [Read<'_>], period: Period, log: Option<&PublicLog>, findin
             findings.extend(open_end(sessions, (key, seat), log));
             continue;
         };
-        let mut ended: Option<u64> = None;
         for session in sessions.iter_mut() {
-            let serial = session.link().map_or(0, |(_, serial)| serial);
-            if session.place != Place::Undated {
-                if first <= serial && serial <= last {
-                    session.place = Place::Within;
-                }
-                let (began, ends) = session.report.session.witnessed.unwrap_or_default();
-                // The sessions can have witnesses with different clocks; one witness refuses this itself.
-                if ended.is_some_and(|before| began.saturating_add(CLOCK_SKEW) < before) {
-                    let what = format!("session {serial} began at {}, before the session before it ended", utc(began));
-                    findings.push(of_period(PeriodCode::TimesReversed, Some(session.name), what));
-                }
-                ended = Some(ends);
+            let is_between = session.link().is_some_and(|(_, serial)| first <= serial && serial <= last);
+            if session.place != Place::Undated && is_between {
+                session.place = Place::Within;
             }
         }
         let begins = first == 1 || serials(sessions, Place::Before).iter().any(|serial| *serial < first);

@@ -4,16 +4,18 @@
 #![cfg(test)]
 
 use ed25519_dalek::SigningKey;
-use portcullis_attestation::{Given, Period, Question, Statement, attest, page};
+use portcullis_attestation::{Given, Period, Question, Source, Statement, attest, page};
 use portcullis_core::hex::Hex;
 use portcullis_core::wire::Determination;
 use portcullis_evidence::bundle::{self, BundleError, Manifest, MemoryFiles};
 use portcullis_evidence::certificate::key_id;
 use portcullis_evidence::public_log::{EventKind, HeadError, LogPolicy, PublicLog, ReadError};
 use portcullis_evidence::ticket::Chain;
-use portcullis_evidence::verify::series::GivenLog;
+use portcullis_evidence::verify::series::{GivenLog, Start, join};
 use portcullis_evidence::verify::{Options, Status};
+use portcullis_test_support::world::lies::{events, lies};
 use portcullis_test_support::world::{END, Parts, START, World, log_policy, sha, write_log};
+use std::collections::BTreeSet;
 use zerocopy::IntoBytes;
 
 /// The sessions 2, 3 and 4.
@@ -35,7 +37,7 @@ impl Scene {
         let (mut sessions, mut previous): (Vec<Parts>, _) = (Vec::new(), [0; 32]);
         for serial in 1..=6 {
             let mut session = world.session(&world.card, serial, previous);
-            session.witness_index = sessions.iter().map(|before| before.log.checkpoints.len() as u64).sum();
+            session.witness_log = sessions.last().map(Parts::witness_leaves).unwrap_or_default();
             session.witness_time = START + (serial - 1) * 100_000;
             session.ticket.seat = seat;
             session.play();
@@ -298,4 +300,47 @@ fn a_broken_bundle_is_a_finding() {
     assert_eq!(codes(&beside), ["unfinished"]);
     let mut topics = beside.clauses.iter().flat_map(|clause| &clause.shown);
     assert!(topics.all(|shown| shown.status == Status::Warned), "{:#?}", beside.clauses);
+}
+
+/// The statement finds each lie that `verify-series` finds, and both name the same bundle.
+#[test]
+fn what_several_bundles_show_is_found() {
+    let scene = Scene::new();
+    let policy = LogPolicy::parse(&log_policy(&scene.world)).unwrap();
+    for lie in lies(&scene.world) {
+        let folder = tempfile::tempdir().unwrap();
+        let log = lie.log.as_ref().map(|events| {
+            write_log(folder.path(), &scene.world, events, END);
+            GivenLog::new(Some(PublicLog::read(folder.path(), &policy)), &policy)
+        });
+        let files: Vec<_> = lie.bundles.iter().map(|(name, parts)| (name.clone(), parts.files())).collect();
+        let reports = files.iter().map(|(name, files)| (name.clone(), scene.world.check(files))).collect();
+        let series = join(reports, Start::First, log.as_ref());
+        let of_series: BTreeSet<_> =
+            series.findings.iter().map(|found| (found.name.as_deref().unwrap_or_default(), found.code.id())).collect();
+        assert_eq!(of_series, lie.found, "{}", lie.what);
+        let worst = series.findings.iter().map(|found| found.status).fold(Status::Affirmed, Status::max);
+        assert_eq!(series.exit_code, worst.exit_code(false), "{}", lie.what);
+        let given = files.into_iter().map(|(name, files)| Given { name, files: Ok(Box::new(files)) }).collect();
+        let statement = scene.beside(given, log.as_ref());
+        let of_statement: BTreeSet<_> = (statement.findings.iter())
+            .filter(|found| found.source == Source::Series)
+            .map(|found| (found.session.as_deref().unwrap_or_default(), found.code))
+            .collect();
+        assert_eq!(of_statement, lie.found, "{}", lie.what);
+    }
+}
+
+/// Tickets behind a session that is after the period are not of the period.
+#[test]
+fn later_tickets_do_not_concern_an_earlier_period() {
+    let scene = Scene::new();
+    let mut log = events(&scene.sessions);
+    log.push((scene.sessions[0].ticket.chain(), 7, EventKind::Issued, [7; 32]));
+    let folder = tempfile::tempdir().unwrap();
+    write_log(folder.path(), &scene.world, &log, END);
+    let policy = LogPolicy::parse(&log_policy(&scene.world)).unwrap();
+    let log = GivenLog::new(Some(PublicLog::read(folder.path(), &policy)), &policy);
+    let given = |n: usize| Given { name: n.to_string(), files: Ok(Box::new(scene.session(n))) };
+    assert_eq!(codes(&scene.beside((1..=6).map(given).collect(), Some(&log))), [""; 0]);
 }

@@ -550,9 +550,9 @@ fn sessions_that_only_the_public_log_has() {
     let (world, folder) = (World::new(), tempfile::tempdir().unwrap());
     let close = |parts: &Parts| sha(parts.log.checkpoints.last().unwrap().as_bytes());
     let first = world.honest();
-    let second = world.session(&world.card, 2, close(&first));
+    let second = world.session(&world.card, 2, close(&first)).after(&first);
     // The ticket with serial 3 is given up before a session begins.
-    let fourth = world.session(&world.card, 4, [0; 32]);
+    let fourth = world.session(&world.card, 4, [0; 32]).after(&second);
     let ticket = |parts: &Parts| sha(&parts.ticket_bytes());
     let chain = Chain { key: key_id(&world.card.key.public_key()), seat: 0 };
     let events: Vec<LogEvent> = [
@@ -632,7 +632,7 @@ fn sessions_that_only_the_public_log_has() {
     assert_eq!(found(&[&cut], &events_of_cut, END, Start::First), (vec!["log-closed", "open"], 5));
     assert_eq!(found(&[&cut], &events_of_cut[..2], END, Start::First).0, ["open"]);
     // A ticket that names an end although the session before it was given up.
-    let naming = world.session(&world.card, 4, close(&second));
+    let naming = world.session(&world.card, 4, close(&second)).after(&second);
     let events_of: Vec<LogEvent> = events
         .iter()
         .map(|event| if event.1 == 4 { (event.0, event.1, event.2, ticket(&naming)) } else { *event })
@@ -674,8 +674,8 @@ fn gaps_between_sessions() {
     let world = World::new();
     let first = world.honest();
     let close = |parts: &Parts| sha(parts.log.checkpoints.last().unwrap().as_bytes());
-    let second = world.session(&world.card, 2, close(&first));
-    let third = world.session(&world.card, 3, close(&second));
+    let second = world.session(&world.card, 2, close(&first)).after(&first);
+    let third = world.session(&world.card, 3, close(&second)).after(&second);
     let join = |parts: &[&Parts]| {
         series::join(
             parts.iter().map(|p| (format!("session-{}", p.ticket.serial), world.check(&p.files()))).collect(),
@@ -699,7 +699,7 @@ fn gaps_between_sessions() {
     again.log.close();
     assert_eq!(found(&[&again, &second]), (vec!["previous-close"], 3));
     // The ticket states that the previous session was abandoned. That is false for `first` and true for `abandoned`.
-    let after_abandoned = world.session(&world.card, 2, [0; 32]);
+    let after_abandoned = world.session(&world.card, 2, [0; 32]).after(&first);
     assert_eq!(found(&[&first, &after_abandoned]), (vec!["previous-close"], 3));
     let mut abandoned = first.clone();
     abandoned.log.checkpoints.pop();
@@ -833,7 +833,7 @@ fn witness_and_ticket() {
     // A note whose index in the witness's log is lower than the previous note's. A gap in the indices is allowed:
     // another card of the class may have posted in between.
     let mut parts = honest.clone();
-    parts.witness_index = 7;
+    parts.witness_log = (0..7_u64).map(|i| tree::leaf(&i.to_le_bytes())).collect();
     let mut files = honest.files();
     files.0.insert(bundle::witness(2), parts.notes()[2].clone());
     remanifest(&mut files);

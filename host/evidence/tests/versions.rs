@@ -91,7 +91,7 @@ fn a_series_with_a_session_of_an_unknown_version() {
     let first = next_layout(&world, &world.card);
     let previous = sha(zerocopy::IntoBytes::as_bytes(first.log.checkpoints.last().unwrap()));
     let mut second = world.session(&world.card, 2, previous);
-    second.witness_index = first.log.checkpoints.len() as u64;
+    second.witness_log = first.witness_leaves();
     let second = report(&second.files());
     assert_eq!(second.exit_code, 0, "{second:#?}");
     let both = vec![("1".to_owned(), report(&first.files())), ("2".to_owned(), second)];

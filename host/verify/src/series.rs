@@ -28,7 +28,7 @@ pub struct Args {
 pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     let (trust, options) = args.trust.load()?;
     let io = || format!("cannot read `{}`", args.folder.display());
-    let (mut reports, mut unfinished) = (Vec::new(), Vec::new());
+    let (mut reports, mut unfinished, mut broken) = (Vec::new(), Vec::new(), Vec::new());
     for entry in fs::read_dir(&args.folder).with_context(io)? {
         let path = entry.with_context(io)?.path();
         if is_sealed_texts(&path) {
@@ -39,14 +39,17 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
             unfinished.push(name);
             continue;
         }
-        let report = bundle::at(&path)
-            .and_then(|files| check(&*files, &trust, options))
-            .with_context(|| format!("bundle `{name}`"))?;
-        reports.push((name, report));
+        match bundle::at(&path).and_then(|files| check(&*files, &trust, options)) {
+            Ok(report) => reports.push((name, report)),
+            // One entry of the folder hides no other one. A failure to read says nothing about the evidence.
+            Err(error) if error.is_no_bundle() => broken.push((name, error.to_string())),
+            Err(error) => return Err(error).with_context(|| format!("bundle `{name}`")),
+        }
     }
     let log = args.log.read(&trust)?;
     unfinished.sort();
-    let series = join(reports, Start::First, log.as_ref()).with_unfinished(unfinished);
+    broken.sort();
+    let series = join(reports, Start::First, log.as_ref()).with_broken(broken).with_unfinished(unfinished);
     if args.json {
         say(json_pretty(&series)?);
     } else {

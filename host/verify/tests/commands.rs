@@ -221,7 +221,7 @@ fn series() {
     let scene = Scene::new();
     let first = scene.world.honest();
     let close = sha(first.log.checkpoints.last().unwrap().as_bytes());
-    let second = scene.world.session(&scene.world.card, 2, close);
+    let second = scene.world.session(&scene.world.card, 2, close).after(&first);
     scene.bundle("series/b", &first.files());
     scene.bundle("series/a", &second.files());
     let series = scene.path("series");
@@ -235,8 +235,19 @@ fn series() {
     fs::remove_file(running.join("manifest.json")).unwrap();
     let said = assert_code(&scene.run("verify-series", &[text(&series)]), 5);
     assert!(said.contains("warned unfinished: d: "), "{said}");
+    // Regression: an entry that is not a bundle hid all others.
+    let broken = scene.bundle("series/e", &first.files());
+    fs::remove_file(broken.join("ticket.cose")).unwrap();
     fs::create_dir(series.join("c")).unwrap();
-    assert_code(&scene.run("verify-series", &[text(&series)]), 1);
+    let said = assert_code(&scene.run("verify-series", &[text(&series)]), 3);
+    for part in ["1  b\n", "2  a\n", "contradicted no-bundle: c: ", "contradicted no-bundle: e: ", "unfinished: d: "] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    let json = assert_code(&scene.run("verify-series", &[text(&series), "--json"]), 3);
+    let report: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!((report["sessions"].as_array().unwrap().len(), &report["exit_code"]), (2, &3.into()));
+    let codes: Vec<_> = report["findings"].as_array().unwrap().iter().map(|finding| &finding["code"]).collect();
+    assert_eq!(codes, ["no-bundle", "no-bundle", "unfinished"]);
 }
 
 /// Regression: a missing bundle gave code 1, but an empty folder or a file of the macOS Finder gave 3 without advice,

@@ -27,11 +27,13 @@ mod error;
 mod head;
 mod proof;
 mod signed;
+mod view;
 
 pub use error::{MAX_BYTES, MAX_HEAD_BYTES, MAX_HEAD_SIGNATURES, MAX_SIGNATURES, NoteError};
 pub use head::{Head, ORIGIN, decimal, hash};
 pub use proof::{WitnessEntry, WitnessProof};
 pub use signed::{LogKey, Note, WitnessKey, cosign};
+pub use view::LogView;
 
 use crate::format::ticket::Chain;
 use crate::format::tree::{self, Hash};
@@ -58,6 +60,8 @@ pub struct WitnessedCheckpoint {
     pub witness: String,
     /// Unix second at which that witness signed.
     pub time: u64,
+    /// What the note proves about the log of that witness.
+    pub view: LogView,
 }
 
 /// Checks that one of `witnesses` signed the note and that its entry is in the log. Errors: the first reason to refuse
@@ -72,6 +76,7 @@ pub fn verify(note: &[u8], witnesses: &[WitnessKey]) -> Result<WitnessedCheckpoi
     if !tree::verify_inclusion(&leaf, proof.index, head.size, &proof.path, &head.root) {
         return Err(NoteError::Inclusion);
     }
+    let view = LogView::new(witness.to_string(), chain, head.size, &proof);
     let WitnessEntry { ticket, serial, checkpoint, nonce } = proof.entry;
     Ok(WitnessedCheckpoint {
         chain,
@@ -82,6 +87,7 @@ pub fn verify(note: &[u8], witnesses: &[WitnessKey]) -> Result<WitnessedCheckpoi
         index: proof.index,
         witness: witness.name().to_owned(),
         time,
+        view,
     })
 }
 

@@ -21,6 +21,8 @@ const COPY: &str = "check a copy that no program writes to";
 const RELEASE: &str = "check with the release that wrote the bundle";
 const TICKET: &str = "ask the issuer for the ticket of this session";
 const WITNESS: &str = "ask the witness itself what it saw of this session";
+const WITNESSES: &str =
+    "ask the witness for its whole log, and do not rely on this witness until it explains both notes";
 const TEXTS: &str = "ask for the texts, or for the reason why they are withheld";
 const UNFINISHED: &str = "check again once the session has ended; if it died, ask for `portcullis bundle finish`";
 const FAULT: &str = "ask what caused the fault, and whether text was released after it";
@@ -339,6 +341,8 @@ codes! {
         SelfIssued = "self-issued", warns => "ask for sessions with tickets of an issuer if none may be left out";
         /// one ticket, two histories
         SerialTwice = "serial-twice" => "ask the issuer which history it knows, and the operator for both";
+        /// one session is given twice
+        Doubled = "doubled" => "give each bundle once";
         /// sessions are missing
         SerialMissing = "serial-missing" => "ask for the bundles of the missing serials";
         /// a ticket names another end of the session before than that bundle shows
@@ -347,6 +351,8 @@ codes! {
         Abandoned = "abandoned", warns => "ask why the session was not closed";
         /// the session before is of a version that this program does not know, so that its end cannot be read
         UnknownVersion = "unknown-version", warns => RELEASE;
+        /// the public log has a ticket of which no session was reported yet
+        Pending = "pending", warns => "ask the operator whether a session ran under this ticket, and the issuer again later";
         /// the public log is damaged, or its head is not signed and cosigned as the policy demands
         PublicLog = "public-log" => "ask the issuer for its log, and its witnesses what they saw of it";
         /// the trust folder's policy names a public log that was not given, and a session's issuer keeps it
@@ -357,6 +363,21 @@ codes! {
         LogBehind = "log-behind", warns => "get a newer copy of the public log";
         /// the public log says that the session was closed, and the bundle ends before that
         LogClosed = "log-closed", warns => "ask for the whole bundle: the issuer has seen the session's end";
+        /// the public log says that the session was abandoned, and its bundle shows that it was closed
+        LogAbandoned = "log-abandoned", warns => "ask the operator why the session's end was not reported to the issuer";
+        /// a witness signed two histories of one log: it lies, or it continued from an old copy of its state
+        WitnessFork = "witness-fork" => WITNESSES;
+        /// a session's note is not behind the notes of the sessions before it in the log of their witness
+        WitnessOrder = "witness-order" => WITNESSES;
+        /// two sessions of one seat ran at one time
+        SeatOverlap = "seat-overlap"
+            => "ask the issuer which cards have this seat, and the witness what it saw";
+        /// a session ran before the session with the serial before
+        TimesReversed = "times-reversed" => "ask the witness what it saw of both sessions";
+        /// the own key of one card was in use on two seats at one time
+        KeyTwice = "key-twice" => "ask who else has the key of the card, and the issuer why the card has two seats";
+        /// files that are not a bundle
+        NoBundle = "no-bundle" => ORIGINAL;
         /// a bundle is not finished: its session still runs, or it died
         Unfinished = "unfinished", warns => UNFINISHED;
         /// the card's last session is not closed
@@ -371,10 +392,6 @@ codes! {
         NoSession = "no-session", warns => "give the bundles of the period";
         /// the time of the session is not proved, so it counts as if it belonged to the period
         Undated = "undated", warns => "ask for a session whose beginning and end a witness saw";
-        /// a session began before the session before it ended
-        TimesReversed = "times-reversed" => "ask the witness what it saw of both sessions";
-        /// one session is given twice
-        Doubled = "doubled" => "give each bundle once";
         /// no text was replayed
         NotReplayed = "not-replayed", warns => "replay a sample of the texts";
         /// the session before the first one is not shown, so earlier sessions of the period may be missing

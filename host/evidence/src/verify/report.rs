@@ -5,6 +5,7 @@ use super::findings::Properties;
 use super::property::Status;
 use super::trust::Signer;
 use crate::format::log::Counts;
+use crate::format::note::LogView;
 use portcullis_core::hex::Hex;
 use portcullis_core::wire::{Epistemic, Stage};
 use serde::Serialize;
@@ -84,6 +85,10 @@ pub struct Summary {
     /// Unix seconds of the first and the last checkpoint that a witness saw. The session ran between these times, and
     /// may have run longer.
     pub witnessed: Option<(u64, u64)>,
+    /// The first and the last note of a trusted witness, and between them the first two that contradict each other: to
+    /// compare with those of other sessions.
+    #[serde(skip)]
+    pub notes: Vec<LogView>,
     /// Ticks of the first and the last record over all lanes.
     pub ticks: Option<(u64, u64)>,
     /// Lanes of the card, each with a log.

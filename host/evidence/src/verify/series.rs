@@ -7,6 +7,7 @@
 use super::code::{Code, SeriesCode};
 use super::property::Status;
 use super::report::{Assurance, ProfileUse, Report};
+use super::sessions::{SessionFacts, conflicts};
 use super::trust::{Signer, Trust};
 use crate::format::note::CLOCK_SKEW;
 use crate::format::public_log::{CosignedHead, LogPolicy, LoggedSession, PublicLog, ReadError, SessionState};
@@ -36,6 +37,8 @@ pub struct SeriesFinding {
     pub status: Status,
     /// Name of the bundle that the finding concerns; absent if it concerns the public log itself.
     pub name: Option<String>,
+    /// Serial of a ticket of which no bundle is given, behind the last bundle of its chain.
+    pub ticket: Option<u64>,
     pub detail: String,
 }
 
@@ -170,63 +173,63 @@ pub fn join(mut reports: Vec<(String, Report)>, start: Start, log: Option<&Given
         Some((chain, session.issuer.as_ref()?.key?.0))
     });
     for (code, detail) in log.map(|log| log.findings(issued)).unwrap_or_default() {
-        findings.push(SeriesFinding { code, status: code.status(), name: None, detail });
+        findings.push(SeriesFinding::new(code, None, detail));
     }
     let log = log.and_then(GivenLog::log);
     for (name, report) in &reports {
-        let mut add = |code, detail: String| {
-            findings.push(SeriesFinding { code, status: code.status(), name: Some(name.clone()), detail })
-        };
+        let mut add = |code, detail: String| findings.push(SeriesFinding::new(code, Some(name), detail));
         let session = &report.session;
         let (Some(key), Some(serial)) = (session.key_id, session.ticket_serial) else {
             add(SeriesCode::Unplaced, "its card or ticket is not known: it has no place in a series".to_owned());
             continue;
         };
-        // The operator numbers its own tickets freely, so such a session is not part of a chain.
-        if session.issuer.as_ref().is_some_and(|issuer| issuer.claimed == SELF_ISSUER) {
+        if is_self_issued(report) {
             add(SeriesCode::SelfIssued, "the operator issued its ticket: it is in no chain".to_owned());
             continue;
         }
         let chain = ticket::Chain { key: key.0, seat: session.seat.unwrap_or_default() };
         let logged = Logged::of(log, chain, report);
+        let previous: Option<(u64, &Report)> = last.insert(chain, (serial, report));
+        if let Some((_, same)) = previous.filter(|(last, _)| *last == serial) {
+            if history(same) != history(report) {
+                add(SeriesCode::SerialTwice, format!("serial {serial} is there twice: one ticket, two histories"));
+            }
+            continue;
+        }
         logged.check(serial, report, &mut add);
         logged.check_previous(serial, report, &mut add);
-        let previous: Option<(u64, &Report)> = last.insert((key, session.seat), (serial, report));
         let first = if start == Start::First { 1 } else { serial };
         let expected = previous.map_or(first, |(serial, _)| serial.saturating_add(1));
-        if previous.is_some_and(|(last, _)| last == serial) {
-            add(SeriesCode::SerialTwice, format!("serial {serial} is there twice: one ticket, two histories"));
-        } else if serial > expected {
+        if serial > expected {
             logged.check_gap(expected, serial, &mut add);
         } else if let Some((_, previous)) = previous {
             check_close(previous, report, &mut add);
         }
     }
-    for ((key, seat), (serial, report)) in &last {
-        let name = reports.iter().find(|(_, r)| std::ptr::eq(r, *report)).map(|(name, _)| name.clone());
-        let mut add = |code: SeriesCode, detail| {
-            findings.push(SeriesFinding { code, status: code.status(), name: name.clone(), detail });
-        };
+    for (chain, (serial, report)) in &last {
+        let name = reports.iter().find(|(_, r)| std::ptr::eq(r, *report)).map(|(name, _)| name.as_str());
         if !is_closed(report) {
-            add(SeriesCode::Open, format!("session {serial} is the card's last and is not closed"));
+            let what = format!("session {serial} is the card's last and is not closed");
+            findings.push(SeriesFinding::new(SeriesCode::Open, name, what));
         }
-        // From any session on, later ones need not be given either.
-        if start == Start::Any {
-            continue;
-        }
-        let chain = ticket::Chain { key: key.0, seat: seat.unwrap_or_default() };
-        for (serial, is_open) in Logged::of(log, chain, report).opened_after(*serial) {
-            if is_open {
-                add(SeriesCode::Open, format!("session {serial} is not given; it is open in the public log"));
-            } else {
-                let what = format!("session {serial} is missing: the public log says that it was opened");
-                add(SeriesCode::SerialMissing, what);
+        for (serial, code, detail) in Logged::of(log, *chain, report).after(*serial) {
+            // From any session on, later ones need not be given either.
+            if start == Start::First || code.status() == Status::Warned {
+                findings.push(SeriesFinding { ticket: Some(serial), ..SeriesFinding::new(code, name, detail) });
             }
         }
     }
+    findings.extend(doubled(&reports));
+    findings.extend(between(&reports));
     let mut series = conclude(&reports, findings);
     series.public_log = log.map(LogUse::of);
     series
+}
+
+impl SeriesFinding {
+    fn new(code: SeriesCode, name: Option<&str>, detail: String) -> Self {
+        Self { code, status: code.status(), name: name.map(str::to_owned), ticket: None, detail }
+    }
 }
 
 impl Series {
@@ -235,12 +238,25 @@ impl Series {
     pub fn with_unfinished(mut self, names: impl IntoIterator<Item = String>) -> Self {
         let code = SeriesCode::Unfinished;
         for name in names {
-            let detail = "its session still runs, or it died".to_owned();
-            self.findings.push(SeriesFinding { code, status: code.status(), name: Some(name), detail });
-            self.status = self.status.max(code.status());
-            self.exit_code = if self.exit_code == 0 { 5 } else { self.exit_code };
+            self.add(SeriesFinding::new(code, Some(&name), "its session still runs, or it died".to_owned()));
         }
         self
+    }
+
+    /// This series beside files that are not bundles: their names, and what is wrong with them.
+    #[must_use]
+    pub fn with_broken(mut self, broken: impl IntoIterator<Item = (String, String)>) -> Self {
+        for (name, what) in broken {
+            self.add(SeriesFinding::new(SeriesCode::NoBundle, Some(&name), what));
+        }
+        self
+    }
+
+    fn add(&mut self, finding: SeriesFinding) {
+        self.status = self.status.max(finding.status);
+        let is_simulated = self.exit_code == Status::Affirmed.exit_code(true);
+        self.exit_code = self.status.exit_code(is_simulated);
+        self.findings.push(finding);
     }
 }
 
@@ -287,10 +303,14 @@ impl<'a> Logged<'a> {
                 _ => add(SeriesCode::LogBehind, format!("the public log has sessions up to {last} of its card")),
             };
         };
+        let is_known = report.properties.complete.reasons.iter().all(|reason| reason.code != Code::UnknownVersion);
         if report.session.ticket_digest != Some(Hex(session.ticket)) {
             add(SeriesCode::LogTicket, "the public log has another ticket of this serial".to_owned());
         } else if session.state == SessionState::Closed && !is_closed(report) {
             add(SeriesCode::LogClosed, "the public log says that the session was closed".to_owned());
+        } else if session.state == SessionState::Abandoned && is_known && is_closed(report) {
+            let what = format!("the public log says that session {serial} was abandoned, and its bundle is closed");
+            add(SeriesCode::LogAbandoned, what);
         }
     }
 
@@ -322,13 +342,78 @@ impl<'a> Logged<'a> {
         }
     }
 
-    /// The sessions behind this serial that were opened, each with whether its end is not in the log: it may still run.
-    fn opened_after(&self, serial: u64) -> impl Iterator<Item = (u64, bool)> + use<'a> {
+    /// What the log says of each ticket behind this serial, of which no bundle is given.
+    fn after(&self, serial: u64) -> impl Iterator<Item = (u64, SeriesCode, String)> + use<'a> {
         let after = (Bound::Excluded(serial), Bound::Unbounded);
         let sessions = self.sessions.into_iter().flat_map(move |sessions| sessions.range(after));
-        let opened = sessions.filter(|(_, session)| session.is_opened);
-        opened.map(|(serial, session)| (*serial, session.state == SessionState::Opened))
+        sessions.map(|(serial, session)| {
+            let (code, what) = match session.state {
+                SessionState::Issued => (SeriesCode::Pending, UNREPORTED),
+                SessionState::Abandoned if !session.is_opened => (SeriesCode::Abandoned, GIVEN_UP),
+                SessionState::Opened => (SeriesCode::Open, "is not given; it is open in the public log"),
+                SessionState::Closed | SessionState::Abandoned => {
+                    (SeriesCode::SerialMissing, "is missing: the public log says that it was opened")
+                }
+            };
+            (*serial, code, format!("session {serial} {what}"))
+        })
     }
+}
+
+/// The state of a ticket that was issued, and nothing else.
+const UNREPORTED: &str = "is not given: the public log says that its ticket was issued, and that no session was \
+                          reported";
+/// The state of a ticket whose session was not reported before it was given up.
+const GIVEN_UP: &str = "is not given: the public log says that the issuer gave up its ticket before a session was \
+                        reported";
+
+/// Ticket and last checkpoint: bundles with equal ones show one session.
+fn history(report: &Report) -> (Option<Hash>, Option<Hash>) {
+    let digest = |digest: Option<Hex<32>>| digest.map(|digest| digest.0);
+    (digest(report.session.ticket_digest), digest(report.session.last_checkpoint))
+}
+
+/// The operator numbers its own tickets freely, so such a session is not part of a chain.
+fn is_self_issued(report: &Report) -> bool {
+    report.session.issuer.as_ref().is_some_and(|issuer| issuer.claimed == SELF_ISSUER)
+}
+
+/// Copies of one session would count twice.
+fn doubled(reports: &[(String, Report)]) -> Vec<SeriesFinding> {
+    let (mut seen, mut findings) = (BTreeMap::new(), Vec::new());
+    for (name, report) in reports {
+        let history = history(report);
+        if history.1.is_some()
+            && let Some(first) = seen.insert(history, name)
+        {
+            let what = format!("`{first}` is the same session");
+            findings.push(SeriesFinding::new(SeriesCode::Doubled, Some(name), what));
+        }
+    }
+    findings
+}
+
+/// What the times, keys and notes of the sessions say together.
+fn between(reports: &[(String, Report)]) -> Vec<SeriesFinding> {
+    let facts = reports.iter().filter(|(_, report)| !is_self_issued(report)).filter_map(|(name, report)| {
+        let session = &report.session;
+        Some(SessionFacts {
+            name,
+            chain: ticket::Chain { key: session.key_id?.0, seat: session.seat.unwrap_or_default() },
+            serial: session.ticket_serial?,
+            history: history(report),
+            is_own_key: report.assurance >= Some(Assurance::L2),
+            witnessed: session.witnessed,
+            notes: &session.notes,
+            is_note: false,
+        })
+    });
+    let facts: Vec<_> = facts.collect();
+    let found = conflicts(&facts).into_iter().map(|conflict| {
+        let name = facts.get(conflict.session).map(|session| session.name);
+        SeriesFinding::new(conflict.code, name, conflict.detail)
+    });
+    found.collect()
 }
 
 /// Compares the previous close in a ticket with the last checkpoint in the previous bundle.
@@ -373,12 +458,7 @@ fn conclude(reports: &[(String, Report)], findings: Vec<SeriesFinding>) -> Serie
     // An empty series shows nothing.
     let least = if reports.is_empty() { Status::Warned } else { Status::Affirmed };
     let status = bundles.chain(findings.iter().map(|finding| finding.status)).fold(least, Status::max);
-    let exit_code = match status {
-        Status::Contradicted => 3,
-        _ if reports.iter().any(|(_, report)| report.is_marked()) => 10,
-        Status::Warned => 5,
-        Status::Affirmed => 0,
-    };
+    let exit_code = status.exit_code(reports.iter().any(|(_, report)| report.is_marked()));
     let session = |(name, report): &(String, Report)| SeriesSession {
         name: name.clone(),
         key_id: report.session.key_id,

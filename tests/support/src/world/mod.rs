@@ -2,6 +2,7 @@
 //! operator.
 
 mod independent;
+pub mod lies;
 mod public_log;
 
 pub use independent::write;
@@ -262,7 +263,8 @@ impl World {
             issuer: self.issuer.clone(),
             witness: self.witness.clone(),
             witnessed: true,
-            witness_index: 0,
+            witness_log: Vec::new(),
+            forked_note: None,
             witness_time: START,
             witness_step: 100,
             package,
@@ -367,7 +369,10 @@ pub struct Parts {
     pub issuer: SigningKey,
     pub witness: SigningKey,
     pub witnessed: bool,
-    pub witness_index: u64,
+    /// Leaves of the witness's log of the chain before this session.
+    pub witness_log: Vec<tree::Hash>,
+    /// The checkpoint in whose note the first entry of the witness's log is another one.
+    pub forked_note: Option<u64>,
     /// Unix second at which the witness saw the first checkpoint.
     pub witness_time: u64,
     /// Seconds between two notes.
@@ -498,19 +503,39 @@ impl Parts {
         }
     }
 
-    pub fn notes(&self) -> Vec<Vec<u8>> {
-        let entry = |serial: u64, checkpoint: &wire::Checkpoint| WitnessEntry {
+    /// The entries of the witness's log about this session.
+    fn entries(&self) -> Vec<WitnessEntry> {
+        let entry = |(serial, checkpoint): (u64, &wire::Checkpoint)| WitnessEntry {
             ticket: self.ticket.serial,
             serial,
             checkpoint: sha(checkpoint.as_bytes()),
             nonce: Some(nonce(serial)),
         };
-        let entries: Vec<WitnessEntry> = (0..).zip(&self.log.checkpoints).map(|(serial, c)| entry(serial, c)).collect();
-        let before = (0..self.witness_index).map(|i| tree::leaf(&i.to_le_bytes()));
-        let leaves: Vec<_> = before.chain(entries.iter().map(|entry| tree::leaf(&entry.to_bytes()))).collect();
+        (0..).zip(&self.log.checkpoints).map(entry).collect()
+    }
+
+    /// Leaves of the witness's log up to the end of this session.
+    pub fn witness_leaves(&self) -> Vec<tree::Hash> {
+        let own = self.entries();
+        let own = own.iter().map(|entry| tree::leaf(&entry.to_bytes()));
+        self.witness_log.iter().copied().chain(own).collect()
+    }
+
+    /// This session, which the witness saw after `before`.
+    #[must_use]
+    pub fn after(self, before: &Self) -> Self {
+        Self { witness_log: before.witness_leaves(), ..self }
+    }
+
+    pub fn notes(&self) -> Vec<Vec<u8>> {
+        let (entries, leaves) = (self.entries(), self.witness_leaves());
         let note = |(serial, entry): (u64, &WitnessEntry)| {
-            let index = self.witness_index + serial;
+            let index = self.witness_log.len() as u64 + serial;
             let size = index + 1;
+            let mut leaves = leaves.clone();
+            if self.forked_note == Some(serial) {
+                leaves[0] = tree::leaf(b"another entry");
+            }
             let mut prover = Prover::inclusion(index, size).unwrap();
             leaves[..size as usize].iter().for_each(|leaf| prover.push(*leaf));
             let root = tree::root(leaves[..size as usize].iter().copied());

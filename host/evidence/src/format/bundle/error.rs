@@ -70,6 +70,12 @@ impl BundleError {
         matches!(self, Self::Missing(name) if name == MANIFEST)
     }
 
+    /// Whether these files are not a bundle: they are broken, hold nothing, or hold files that no bundle has.
+    #[must_use]
+    pub const fn is_no_bundle(&self) -> bool {
+        !matches!(self, Self::Io { .. })
+    }
+
     /// Whether the check could not run. Otherwise the error is a result about the evidence.
     #[must_use]
     pub const fn is_operational(&self) -> bool {

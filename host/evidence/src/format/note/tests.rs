@@ -156,6 +156,7 @@ fn every_entry_of_a_log_verifies() {
                 index,
                 witness: "witness.example/w1".to_owned(),
                 time: 1_800_000_000,
+                view: found.view.clone(),
             };
             assert_eq!(found, wanted);
         }

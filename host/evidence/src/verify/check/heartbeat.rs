@@ -56,6 +56,7 @@ impl Nonces {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::format::note::LogView;
     use crate::format::ticket::Chain;
 
     fn note(serial: u64, nonce: u64) -> (u64, WitnessedCheckpoint) {
@@ -72,6 +73,7 @@ mod tests {
                 index: serial,
                 witness,
                 time: 0,
+                view: LogView::of_nothing(),
             },
         )
     }

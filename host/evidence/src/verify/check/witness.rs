@@ -1,7 +1,7 @@
 //! Checks the witness's notes: they are of this session, in order, and within the validity of the ticket.
 
 use crate::format::bundle::{self, Bundle, BundleError};
-use crate::format::note::{self, WitnessKey, WitnessedCheckpoint};
+use crate::format::note::{self, LogView, WitnessKey, WitnessedCheckpoint};
 use crate::format::ticket::{SignedTicket, Ticket};
 use crate::verify::code::Code;
 use crate::verify::findings::Findings;
@@ -17,7 +17,7 @@ pub(crate) fn read(
     summary: &mut Summary,
 ) -> Result<BTreeMap<u64, WitnessedCheckpoint>, BundleError> {
     let mut notes = BTreeMap::new();
-    let mut last: Option<WitnessedCheckpoint> = None;
+    let (mut last, mut forked): (Option<WitnessedCheckpoint>, Vec<LogView>) = (None, Vec::new());
     for (name, _) in bundle.below("witness/") {
         let note = match note::verify(&bundle.read(name)?, witnesses) {
             Ok(note) => note,
@@ -32,6 +32,9 @@ pub(crate) fn read(
             // A witness accepts the checkpoints of a session in order. Entries of another card with the same key can
             // lie between them.
             let follows = note.index.checked_sub(last.index) >= note.serial.checked_sub(last.serial);
+            if forked.is_empty() && note.view.contradiction(&last.view).is_some() {
+                forked = vec![last.view.clone(), note.view.clone()];
+            }
             findings.require(follows && note.time >= last.time, Code::WitnessOrder, || {
                 format!("`{name}` does not follow the note before it in time or in the witness's log")
             });
@@ -49,6 +52,9 @@ pub(crate) fn read(
     }
     let first = notes.first_key_value().map(|(_, note)| note.time);
     summary.witnessed = first.zip(notes.last_key_value().map(|(_, note)| note.time));
+    let last = notes.last_key_value().filter(|_| notes.len() > 1);
+    let view = |(_, note): (&u64, &WitnessedCheckpoint)| note.view.clone();
+    summary.notes = notes.first_key_value().map(view).into_iter().chain(forked).chain(last.map(view)).collect();
     let ends = [0, bundle.checkpoints().saturating_sub(1)].iter().all(|serial| notes.contains_key(serial));
     if !ends {
         findings.add(Code::NoWitness, "no witness saw both the first and the last checkpoint");
