@@ -121,7 +121,8 @@ impl Question {
         self.check_words(&rest, &provenance.answer, 0)?;
         for Report { choice, channel, constants } in provenance.streams {
             if let Some(seen) = texts.get_mut(&Place { choice, channel }) {
-                seen.constants = constants;
+                // A choice that ended at a refused call has a second stream of its content, without text.
+                seen.constants.extend(constants);
             }
         }
         let facts = self.check_admitted(&texts, &proofs, expected)?;
@@ -225,6 +226,7 @@ fn take_texts(
                 let channel = if item.get("type") == Some(&json!("reasoning")) { "reasoning" } else { "content" };
                 for part in list(item.get_mut("content")) {
                     say(0, channel, part.get_mut("text"));
+                    say(0, "refusal", part.get_mut("refusal"));
                 }
                 if item.get("type") == Some(&json!("function_call")) {
                     calls.push((0, text(item.get_mut("name")), text(item.get_mut("arguments"))));

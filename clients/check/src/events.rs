@@ -118,19 +118,23 @@ fn responses(answer: &Value) -> String {
             let done = json!({"name": item["name"], "arguments": item["arguments"]});
             events.numbered("response.function_call_arguments.done", &with(&at, done));
         }
-        let kind = if item["type"] == "reasoning" { "reasoning_text" } else { "output_text" };
         for (place, part) in (0..).zip(list(item, "content")) {
             let at = with(&at, json!({"content_index": place}));
-            let is_text = kind == "output_text";
-            if is_text {
-                let part = with(part, json!({"text": ""}));
+            let (kind, field) = match part["type"].as_str() {
+                Some("reasoning_text") => ("reasoning_text", "text"),
+                Some("refusal") => ("refusal", "refusal"),
+                _ => ("output_text", "text"),
+            };
+            let is_part = kind != "reasoning_text";
+            if is_part {
+                let part = with(part, json!({field: ""}));
                 events.numbered("response.content_part.added", &with(&at, json!({"part": part})));
             }
-            let (delta, text) = (json!({"delta": part["text"]}), json!({"text": part["text"]}));
-            let logprobs = if is_text { json!({"logprobs": []}) } else { json!({}) };
+            let (delta, text) = (json!({"delta": part[field]}), json!({field: part[field]}));
+            let logprobs = if kind == "output_text" { json!({"logprobs": []}) } else { json!({}) };
             events.numbered(&format!("response.{kind}.delta"), &with(&with(&at, delta), logprobs.clone()));
             events.numbered(&format!("response.{kind}.done"), &with(&with(&at, text), logprobs));
-            if is_text {
+            if is_part {
                 events.numbered("response.content_part.done", &with(&at, json!({"part": part})));
             }
         }

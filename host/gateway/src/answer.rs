@@ -1,5 +1,6 @@
 //! One answer: feeds the upstream's text into governed streams, and sends to the client what the streams release.
 
+use crate::calls::{OpenCalls, is_offered};
 use crate::config::AnswerMode;
 use crate::continuations::{Conversation, Said, Turn};
 use crate::drive::{DriveError, Proposed, Writer};
@@ -16,7 +17,6 @@ use portcullis_core::hex::{self, Hex};
 use portcullis_core::state::Task;
 use portcullis_evidence::stream_proof::StreamProof;
 use portcullis_gate::{EndState, Governor};
-use portcullis_mapping::Call;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -28,8 +28,8 @@ use tokio::time::timeout;
 const PENDING_BYTES: usize = 512 << 10;
 /// Largest JSON answer, in bytes. It is judged when it is complete.
 const DOCUMENT_BYTES: usize = 4 << 20;
-/// Largest tool call, in bytes.
-const CALL_BYTES: usize = 1 << 20;
+/// Id of the refusal of a call whose tool the client did not offer.
+const NOT_OFFERED: &str = "TOOL-NOT-OFFERED";
 /// Longest wait for the usage after the end of the answer.
 const USAGE: Duration = Duration::from_secs(1);
 /// Outputs that are buffered for a client.
@@ -77,14 +77,6 @@ pub(crate) struct AnswerEnd {
     pub(crate) finishes: Vec<Finish>,
 }
 
-/// An incomplete tool call.
-#[derive(Default)]
-struct CallPieces {
-    index: u64,
-    name: String,
-    arguments: String,
-}
-
 #[derive(Default)]
 struct Choice {
     /// One section for each channel, in the order in which the model first wrote to the channels.
@@ -93,7 +85,8 @@ struct Choice {
     leaving: usize,
     /// A tool call was made, so no text may follow.
     called: bool,
-    call: Option<CallPieces>,
+    /// The calls whose fragments were received.
+    open_calls: OpenCalls,
     /// Number of calls that were sent.
     calls: u32,
     /// Digest of the content that was sent.
@@ -357,7 +350,7 @@ impl Answer {
                 () = changed.notified() => {}
                 Some(written) = writing.join_next() => {
                     let (number, writer, proposed) = written.map_err(|_| Break::Gate)?;
-                    let Proposed { proposal, finish } = proposed.map_err(|error| match error {
+                    let Proposed { proposal, finish, is_refused } = proposed.map_err(|error| match error {
                         DriveError::Upstream(error) => Break::Upstream(error),
                         DriveError::Unfit(why) => Break::Unfit(why),
                     })?;
@@ -368,6 +361,9 @@ impl Answer {
                     let found = self.choices.entry(number).or_default();
                     found.finish = finish;
                     found.sections.iter().for_each(|section| section.stream().answer(Ok(proposal.clone())));
+                    if is_refused {
+                        self.refuse_call(number)?;
+                    }
                 }
             }
         }
@@ -379,7 +375,7 @@ impl Answer {
             Delta::Usage(usage) => self.usage = usage,
             Delta::Tokens { .. } => {}
             Delta::Text { choice, channel, text } => {
-                self.end_call(choice)?;
+                self.end_calls(choice)?;
                 if channel == Channel::Content && self.choices.get(&choice).is_some_and(|choice| choice.called) {
                     return Err(Break::Unfit("an answer that goes on after its tool calls"));
                 }
@@ -393,42 +389,51 @@ impl Answer {
                     }
                 }
             }
-            Delta::Call { choice, index, name, arguments } => {
-                let found = self.choices.entry(choice).or_default();
-                // A new index, or a second name under one index, starts a new call.
-                let is_other = |call: &CallPieces| call.index != index || (name.is_some() && !call.name.is_empty());
-                if found.call.as_ref().is_some_and(is_other) {
-                    self.end_call(choice)?;
-                }
-                let found = self.choices.entry(choice).or_default();
-                let call = found.call.get_or_insert_with(|| CallPieces { index, ..CallPieces::default() });
-                call.name.push_str(&name.unwrap_or_default());
-                call.arguments.push_str(&arguments);
-                if call.name.len() + call.arguments.len() > CALL_BYTES {
-                    return Err(Break::Unfit("a tool call that is longer than the bound"));
-                }
+            Delta::Call { choice, fragment } => {
+                self.choices.entry(choice).or_default().open_calls.push(fragment).map_err(Break::Unfit)?;
             }
             Delta::Finish { choice, finish } => {
-                self.end_call(choice)?;
+                self.end_calls(choice)?;
                 let found = self.choices.entry(choice).or_default();
-                found.finish = Some(finish);
+                found.finish.get_or_insert(finish);
                 found.sections.iter_mut().try_for_each(Section::finish)?;
             }
         }
         Ok(())
     }
 
-    /// Submits a complete call for judgement.
-    fn end_call(&mut self, choice: u32) -> Result<(), Break> {
-        let Some(CallPieces { name, arguments, .. }) = self.choices.entry(choice).or_default().call.take() else {
-            return Ok(());
-        };
-        let arguments = if arguments.trim().is_empty() { "{}".into() } else { arguments };
-        self.choices.entry(choice).or_default().called = true;
-        if let Some(section) = self.section(choice, Channel::Content)? {
-            let call = Call { name, arguments };
-            section.give(&Given::Call(&call))?;
+    /// Submits the calls for judgement, because no further fragment belongs to them.
+    fn end_calls(&mut self, choice: u32) -> Result<(), Break> {
+        for call in self.choices.entry(choice).or_default().open_calls.take() {
+            self.choices.entry(choice).or_default().called = true;
+            let is_refused = !is_offered(&self.question.request, &call.name);
+            if is_refused && self.question.mode != AnswerMode::Observed {
+                return self.refuse_call(choice);
+            }
+            if let Some(section) = self.section(choice, Channel::Content)? {
+                if is_refused {
+                    section.add_rule(NOT_OFFERED);
+                }
+                section.give(&Given::Call(&call))?;
+            }
         }
+        Ok(())
+    }
+
+    /// Ends a choice at a call whose tool the client did not offer. The refusal is recorded as a stream of its own, which
+    /// has only a BEGIN, a NOTE and an END. The stream's id, which BEGIN binds, contains the reason.
+    fn refuse_call(&mut self, choice: u32) -> Result<(), Break> {
+        let found = self.choices.entry(choice).or_default();
+        if found.over || found.finish.is_some() || found.is_stopped() {
+            return Ok(());
+        }
+        found.sections.iter_mut().try_for_each(Section::finish)?;
+        let mut section =
+            self.open_as(NOT_OFFERED, choice, Channel::Content, Some(NOT_OFFERED.into())).map_err(|_| Break::Gate)?;
+        section.refuse(NOT_OFFERED);
+        let found = self.choices.entry(choice).or_default();
+        found.finish = Some(Finish::Refused);
+        found.sections.push(section);
         Ok(())
     }
 
@@ -467,8 +472,19 @@ impl Answer {
         Ok(Some(at))
     }
 
-    /// Opens a governed stream. Its id contains the digest of the request and the client's nonce.
+    /// Opens a governed stream for a channel.
     fn open(&mut self, choice: u32, channel: Channel, refusal: Option<String>) -> Result<Section, Unopened> {
+        self.open_as(channel.name(), choice, channel, refusal)
+    }
+
+    /// Opens a governed stream. Its id contains this name, the digest of the request and the client's nonce.
+    fn open_as(
+        &mut self,
+        name: &str,
+        choice: u32,
+        channel: Channel,
+        refusal: Option<String>,
+    ) -> Result<Section, Unopened> {
         let Question { id, request, session, task, note, .. } = &self.question;
         // Only the content continues the conversation; the model's reasoning does not.
         let continuing = self.continuing.as_ref().filter(|_| channel == Channel::Content);
@@ -476,7 +492,7 @@ impl Answer {
         let number = self.choices.get(&choice).map_or(0, |choice| choice.sections.len());
         let nonce = request.nonce.as_ref().map(|nonce| format!(" nonce={nonce}")).unwrap_or_default();
         let digest = hex::encode(&request.digest);
-        let id = format!("{id}/{choice}/{number}/{} request={digest}{nonce}", channel.name());
+        let id = format!("{id}/{choice}/{number}/{name} request={digest}{nonce}");
         let asked = match self.question.mode {
             AnswerMode::Driven => governor.conversation_request(id.clone(), task.clone()),
             AnswerMode::Held => governor.held_request(id.clone(), task.clone()),

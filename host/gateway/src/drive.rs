@@ -4,6 +4,7 @@
 //! text. After a refusal, the response is dropped. The server is asked again, with the admitted text as the beginning
 //! of its answer and with another seed.
 
+use crate::calls::{OpenCalls, is_offered};
 use crate::output::{Channel, Finish, Usage};
 use crate::request::Request;
 use crate::token_track::TokenTrack;
@@ -15,8 +16,6 @@ use std::collections::VecDeque;
 use std::time::Duration;
 use tokio::time::timeout;
 
-/// Largest tool call, in bytes.
-const CALL_BYTES: usize = 1 << 20;
 /// Distance between the first seeds of two choices.
 const CHOICE_SEEDS: i64 = 1 << 20;
 /// Longest wait for the usage after the end of the answer.
@@ -26,6 +25,8 @@ pub(crate) struct Proposed {
     pub(crate) proposal: Proposal,
     /// End reason, if the answer ends.
     pub(crate) finish: Option<Finish>,
+    /// The answer ends at a call of a tool that the client did not offer.
+    pub(crate) is_refused: bool,
 }
 
 /// Why a proposal failed.
@@ -81,8 +82,10 @@ struct Running {
     pieces: VecDeque<usize>,
     /// The tokens of `text`, if log-probabilities were requested.
     track: Option<TokenTrack>,
-    /// Calls with their indices; the last one can be incomplete.
-    calls: VecDeque<(u64, Call)>,
+    /// The calls whose fragments were received.
+    open_calls: OpenCalls,
+    /// The complete calls.
+    calls: VecDeque<Call>,
     finish: Option<Finish>,
     /// The text reached one of the client's stop texts.
     stopped: bool,
@@ -119,8 +122,8 @@ impl Writer {
     /// # Errors
     /// [`DriveError`] ends the answer.
     pub(crate) async fn propose(&mut self, ask: &ProposalRequest) -> Result<Proposed, DriveError> {
-        let over = |finish| Ok(Proposed { proposal: Proposal::End, finish: Some(finish) });
-        let none = || Ok(Proposed { proposal: Proposal::Exhausted, finish: None });
+        let over = |finish| Ok(Proposed { proposal: Proposal::End, finish: Some(finish), is_refused: false });
+        let none = || Ok(Proposed { proposal: Proposal::Exhausted, finish: None, is_refused: false });
         if ask.attempt > 0 {
             self.tokens -= std::mem::take(&mut self.last);
         }
@@ -150,7 +153,10 @@ impl Writer {
         self.tokens += tokens;
         if let Some(candidate) = candidate {
             self.calls = candidate.call.is_some();
-            return Ok(Proposed { proposal: Proposal::Candidate(candidate), finish: None });
+            if candidate.call.as_ref().is_some_and(|call| !is_offered(&self.request, &call.name)) {
+                return Ok(Proposed { proposal: Proposal::End, finish: None, is_refused: true });
+            }
+            return Ok(Proposed { proposal: Proposal::Candidate(candidate), finish: None, is_refused: false });
         }
         // An empty alternative does not end the answer; an alternative that reaches a stop text does.
         if ask.attempt > 0 && !running.stopped {
@@ -198,6 +204,7 @@ impl Writer {
             text: String::new(),
             pieces: VecDeque::new(),
             track: request.sampling.logprobs.then(TokenTrack::default),
+            open_calls: OpenCalls::default(),
             calls: VecDeque::new(),
             finish: None,
             stopped: false,
@@ -216,8 +223,7 @@ impl Running {
     /// Whether a candidate or the end of the answer is available.
     fn is_ready(&self) -> bool {
         self.finish.is_some()
-            || self.calls.len() > 1
-            || (!self.calls.is_empty() && !self.text.is_empty())
+            || (!self.open_calls.is_empty() && !self.text.is_empty())
             || self.text.len() > self.most
             || span_end(&self.text).is_some()
     }
@@ -225,7 +231,7 @@ impl Running {
     fn take(&mut self, delta: Delta) -> Result<(), DriveError> {
         match delta {
             Delta::Text { channel: Channel::Content, text, .. } => {
-                if !self.calls.is_empty() {
+                if !self.open_calls.is_empty() {
                     return Err(DriveError::Unfit("an answer that goes on after its tool calls"));
                 }
                 let known = text.bytes().zip(self.unseen.bytes()).take_while(|(new, known)| new == known).count();
@@ -244,19 +250,11 @@ impl Running {
                     "text that is not the answer's own: a model that thinks aloud cannot be driven",
                 ));
             }
-            Delta::Call { index, name, arguments, .. } => {
-                let is_next = |(last, call): &(u64, Call)| *last != index || (name.is_some() && !call.name.is_empty());
-                if self.calls.back().is_none_or(is_next) {
-                    self.calls.push_back((index, Call { name: String::new(), arguments: String::new() }));
-                }
-                let Some((_, call)) = self.calls.back_mut() else { return Ok(()) };
-                call.name.push_str(&name.unwrap_or_default());
-                call.arguments.push_str(&arguments);
-                if call.name.len() + call.arguments.len() > CALL_BYTES {
-                    return Err(DriveError::Unfit("a tool call that is longer than the bound"));
-                }
+            Delta::Call { fragment, .. } => self.open_calls.push(fragment).map_err(DriveError::Unfit)?,
+            Delta::Finish { finish, .. } => {
+                self.finish = Some(finish);
+                self.calls.extend(self.open_calls.take());
             }
-            Delta::Finish { finish, .. } => self.finish = Some(finish),
             Delta::Tokens { tokens, .. } => {
                 if let Some(track) = &mut self.track {
                     track.tokens(tokens);
@@ -288,10 +286,7 @@ impl Running {
             };
             return (Some(candidate), tokens);
         }
-        let Some((_, mut call)) = self.calls.pop_front() else { return (None, 0) };
-        if call.arguments.trim().is_empty() {
-            "{}".clone_into(&mut call.arguments);
-        }
+        let Some(call) = self.calls.pop_front() else { return (None, 0) };
         let candidate = Candidate { text: String::new(), logprobs: None, logprobs_absent: None, call: Some(call) };
         (Some(candidate), tokens)
     }

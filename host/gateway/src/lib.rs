@@ -7,6 +7,7 @@
 
 mod admin;
 mod answer;
+mod calls;
 pub mod config;
 mod continuations;
 pub mod decide;

@@ -39,6 +39,9 @@ pub struct Request {
     pub receipt: bool,
     /// The client's sources for the request: the anchor store of its answer.
     pub sources: Arc<[Source]>,
+    /// Whether the API has no place of its own for the model's refusal. Its text is then a part of the content, since
+    /// clients join the two.
+    pub refusal_is_content: bool,
     /// SHA-256 of the body.
     pub digest: [u8; 32],
 }
@@ -172,6 +175,7 @@ impl Request {
             nonce: None,
             receipt: false,
             sources: Arc::default(),
+            refusal_is_content: false,
             digest: Sha256::digest(body).into(),
         }
     }

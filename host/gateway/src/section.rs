@@ -62,6 +62,8 @@ pub(crate) struct Section {
     document: Option<String>,
     /// The section is discarded, because an earlier section of its choice was refused or broken.
     given_up: bool,
+    /// Why the gateway refused the stream at its BEGIN.
+    refused: Option<&'static str>,
     /// The pending request of a driven stream.
     ask: Option<ProposalRequest>,
     /// Start offsets, in bytes of the text, of the pieces that the upstream sent; the upstream counts a piece as a
@@ -225,6 +227,7 @@ impl Section {
             held: whole.then(Vec::new),
             document: whole.then(String::new),
             given_up: false,
+            refused: None,
             pieces: Vec::new(),
             given: 0,
             released: 0,
@@ -284,6 +287,13 @@ impl Section {
 
     pub(crate) const fn report(&self) -> &StreamReport {
         &self.report
+    }
+
+    /// Adds the id of a refusal by the gateway to the report.
+    pub(crate) fn add_rule(&mut self, rule: &str) {
+        if !self.report.rules.iter().any(|known| known == rule) {
+            self.report.rules.push(rule.to_owned());
+        }
     }
 
     /// Number of pieces of which at least a part was released; an upstream usually sends one token per piece.
@@ -396,6 +406,12 @@ impl Section {
         self.submit();
         self.end_observed();
         Ok(())
+    }
+
+    /// Makes a section without input, for a stream that the gateway refuses at its BEGIN for this reason.
+    pub(crate) fn refuse(&mut self, rule: &'static str) {
+        (self.reader, self.refused) = (None, Some(rule));
+        self.add_rule(rule);
     }
 
     /// Aborts the input.
@@ -528,7 +544,7 @@ impl Section {
                 self.state = state;
                 self.mark(outputs);
                 let is_cut = self.held.is_some() && self.report.rejected > 0;
-                self.report.stopped = summary.stopped;
+                self.report.stopped = self.refused.map(str::to_owned).or(summary.stopped);
                 if let Some(observer) = &mut self.observer {
                     observer.over = Some(summary.faults == 0);
                     self.end_observed();
@@ -567,8 +583,8 @@ impl Section {
             _ => {
                 self.report.rejected += 1;
                 self.unmarked = true;
-                if let Some(rule) = determination.rule.as_ref().filter(|rule| !self.report.rules.contains(rule)) {
-                    self.report.rules.push(rule.clone());
+                if let Some(rule) = &determination.rule {
+                    self.add_rule(rule);
                 }
             }
         }

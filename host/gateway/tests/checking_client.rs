@@ -14,7 +14,9 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
-use support::{Answer, Gateway, PLACEHOLDER, REFUSAL, Upstream, chat, delta, end, event, event_head, opener, policy};
+use support::{
+    Answer, Gateway, PLACEHOLDER, REFUSAL, Upstream, chat, delta, end, event, event_head, offering, opener, policy,
+};
 
 const PATHS: [&str; 4] = ["/v1/chat/completions", "/v1/completions", "/v1/responses", "/v1/messages"];
 
@@ -72,6 +74,7 @@ fn question(path: &str, asked: &str, stream: bool, nonce: &str) -> Question {
         "/v1/responses" => json!({"model": "m", "stream": stream, "input": asked}),
         _ => json!({"model": "m", "stream": stream, "max_tokens": 64, "messages": turn}),
     };
+    let body = offering(path, body);
     Question::new(Api::of(path).unwrap(), body.to_string().as_bytes(), nonce).unwrap()
 }
 

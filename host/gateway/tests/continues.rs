@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use support::{Answer, Gateway, PLACEHOLDER, Upstream, chat, delta, end, event_head, opener, said, text};
+use support::{Answer, Gateway, PLACEHOLDER, Upstream, chat, delta, end, event_head, offering, opener, said, text};
 
 const NOTICE: &str = "This is a notice.";
 const ADVICE: &str = "Take two pills.";
@@ -247,7 +247,8 @@ fn an_answer_with_calls_is_continued() {
     }));
     let (policy, folder) = (policy(), tempfile::tempdir().unwrap());
     let gateway = Gateway::over(config(&upstream, ""), opener(&policy, folder.path()));
-    let answer = gateway.post("/v1/chat/completions", &turn(&[user("x")])).json();
+    let path = "/v1/chat/completions";
+    let answer = gateway.post(path, &offering(path, turn(&[user("x")]))).json();
     let message = answer["choices"][0]["message"].clone();
     let result =
         |message: &Value| json!({"role": "tool", "tool_call_id": message["tool_calls"][0]["id"], "content": "y"});

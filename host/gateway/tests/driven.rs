@@ -202,7 +202,8 @@ fn tool_calls_are_steps() {
         [event_head()].into_iter().chain(said).chain([call("{\"a\": 1}")]).chain(end("tool_calls")).collect()
     }));
     let gateway = gateway(&upstream, "vllm");
-    let tools = json!([{"type": "function", "function": {"name": "look", "parameters": {"type": "object"}}}]);
+    let tools = json!([{"type": "function", "function": {"name": "look", "parameters": {"type": "object"}}},
+        {"type": "function", "function": {"name": "drop_table"}}]);
     let answer = gateway.post("/v1/chat/completions", &ask(&json!({"stream": false, "tools": tools})));
     let value = answer.json();
     let choice = &value["choices"][0];

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use support::{
-    Answer, Gateway, PLACEHOLDER, REFUSAL, Script, Step, Upstream, ask, chat, delta, end, event, event_head, finish,
-    policy, said, text,
+    Answer, Gateway, PLACEHOLDER, REFUSAL, Script, Step, Upstream, ask, ask_with_tools, chat, delta, end, event,
+    event_head, finish, offering, policy, said, text,
 };
 
 /// The modes in which each fault is tested.
@@ -110,7 +110,7 @@ fn tool_calls_are_held_until_they_are_whole() {
         let gateway = mode.gateway("stop", &upstream, "");
         for stream in [false, true] {
             for what in ["drop", "shell", "word", "escaped", "broken"] {
-                let answer = gateway.post("/v1/chat/completions", &ask(what, stream));
+                let answer = gateway.post("/v1/chat/completions", &ask_with_tools(what, stream));
                 assert_eq!(
                     (answer.status, finish(&answer).as_str()),
                     (200, "content_filter"),
@@ -124,7 +124,7 @@ fn tool_calls_are_held_until_they_are_whole() {
                 );
                 assert_clean(&answer);
             }
-            let answer = gateway.post("/v1/chat/completions", &ask("look", stream));
+            let answer = gateway.post("/v1/chat/completions", &ask_with_tools("look", stream));
             let calls = match stream {
                 false => answer.json()["choices"][0]["message"]["tool_calls"].clone(),
                 true => {
@@ -225,7 +225,7 @@ fn a_channel_is_one_text() {
         let gateway = mode.gateway("stop", &upstream, "");
         for what in ["thought", "back", "call"] {
             for stream in [false, true] {
-                let answer = gateway.post("/v1/chat/completions", &ask(what, stream));
+                let answer = gateway.post("/v1/chat/completions", &ask_with_tools(what, stream));
                 assert!(answer.body.contains("upstream_error"), "{what}: {}", answer.body);
                 assert!(!answer.body.contains("dword"), "{what}: {}", answer.body);
             }
@@ -246,7 +246,7 @@ fn arguments_leave_as_they_were_judged() {
     });
     for mode in MODES {
         let gateway = mode.gateway("stop", &upstream, "");
-        let answer = gateway.post("/v1/chat/completions", &ask("go", false)).json();
+        let answer = gateway.post("/v1/chat/completions", &ask_with_tools("go", false)).json();
         let calls = answer["choices"][0]["message"]["tool_calls"].as_array().unwrap();
         let left: Vec<&str> = calls.iter().map(|call| call["function"]["arguments"].as_str().unwrap()).collect();
         assert_eq!(left, [arguments, "{}"]);
@@ -258,7 +258,8 @@ fn arguments_leave_as_they_were_judged() {
         assert_ne!(calls[0]["id"], calls[1]["id"]);
         // A whole answer contains the arguments as JSON, not as a string.
         let turn = json!([{"role": "user", "content": "go"}]);
-        let message = gateway.post("/v1/messages", &json!({"model": "m", "max_tokens": 9, "messages": turn}));
+        let message = gateway
+            .post("/v1/messages", &offering("/v1/messages", json!({"model": "m", "max_tokens": 9, "messages": turn})));
         assert!(message.body.contains(&format!("\"input\":{arguments}")), "{}", message.body);
     }
 }

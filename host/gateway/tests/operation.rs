@@ -5,14 +5,11 @@
 use crate::support;
 
 use portcullis_gateway::config::Config;
-use portcullis_gateway::logs;
 use serde_json::{Value, json};
-use std::io::Write;
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
-use support::{Gateway, Step, Upstream, admin, ask, chat, delta, event_head, policy, request, text};
-use tracing::Level;
+use support::{Gateway, Step, Upstream, admin, ask, chat, delta, event_head, log_lines, policy, request, text};
 
 const KEY: &str = "authorization: Bearer the-admin-secret\r\n";
 
@@ -121,28 +118,10 @@ fn drain_lets_answers_end_and_takes_no_more() {
     gateway.wait().unwrap();
 }
 
-/// Lines of the log.
-#[derive(Clone, Default)]
-struct Lines(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Lines {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
 #[test]
 fn no_log_line_and_no_metric_holds_text() {
     const MARKER: &str = "qzmarkerqz";
-    let lines = Lines::default();
-    let writer = lines.clone();
-    // All levels of all crates in the process.
-    tracing::subscriber::set_global_default(logs::subscriber(move || writer.clone(), Level::TRACE)).unwrap();
+    let lines = log_lines();
     let server = Upstream::new(Arc::new(|_, body: &Value| {
         match body["temperature"].as_u64() {
             // All fields that a model server can write.
@@ -223,7 +202,7 @@ fn no_log_line_and_no_metric_holds_text() {
     gateway.stop();
     assert!(!counted.to_lowercase().contains(MARKER), "{counted}");
     assert!(counted.contains("portcullis_refusals_total{rule=\"NO-BAD\"}"));
-    let logged = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
+    let logged = String::from_utf8(lines.lock().unwrap().clone()).unwrap();
     let messages: Vec<Value> = logged.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     for message in ["request", "answered", "session opened", "session ended", "the model's server failed"] {
         assert!(messages.iter().any(|line| line["message"] == message), "`{message}` is logged");

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
-use support::{Answer, Gateway, REFUSAL, Upstream, chat, delta, end, event, event_head, opener, policy};
+use support::{Answer, Gateway, REFUSAL, Upstream, chat, delta, end, event, event_head, offering, opener, policy};
 use zerocopy::FromBytes;
 
 const WORDS: [&str; 12] = [
@@ -253,7 +253,7 @@ fn clients_receive_what_the_records_admitted() {
                             "/v1/chat/completions" => json!({"model": "m", "stream": stream, "messages": turn}),
                             _ => body,
                         };
-                        let answer = gateway.post(path, &body);
+                        let answer = gateway.post(path, &offering(path, body));
                         answers.lock().unwrap().push((path, answer));
                     }
                 });

@@ -22,10 +22,10 @@ const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
 const PARENT: &str = "00f067aa0ba902b7";
 
 /// The requests that a collector got: head and body of each.
-type Received = Arc<Mutex<Vec<(String, Vec<u8>)>>>;
+pub(crate) type Received = Arc<Mutex<Vec<(String, Vec<u8>)>>>;
 
 /// A collector that accepts traces in OTLP over HTTP.
-fn collector() -> (SocketAddr, Received) {
+pub(crate) fn collector() -> (SocketAddr, Received) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let (address, received) = (listener.local_addr().unwrap(), Received::default());
     let kept = Arc::clone(&received);
@@ -65,7 +65,7 @@ fn collector() -> (SocketAddr, Received) {
 }
 
 /// The received spans, each with its service name.
-fn spans(received: &Received) -> Vec<(String, Span)> {
+pub(crate) fn spans(received: &Received) -> Vec<(String, Span)> {
     let mut spans = Vec::new();
     for (head, body) in received.lock().unwrap().iter() {
         assert!(head.starts_with("POST /v1/traces "), "{head}");

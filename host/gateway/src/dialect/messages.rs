@@ -134,6 +134,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Request, ApiError> {
         tools,
         tool_choice,
         parallel_tool_calls,
+        refusal_is_content: true,
         ..Request::of(bytes, body.model, Input::Messages(checked(messages)?))
     })
 }

@@ -202,16 +202,53 @@ fn usage_object(usage: Usage) -> Value {
 /// An output item in progress.
 #[derive(Clone)]
 enum Part {
-    Message { text: String },
-    Reasoning { text: String },
-    Call { id: String, name: String, arguments: String },
+    Message {
+        text: String,
+    },
+    /// The model's refusal: a message of its own, whose part is not text, so that no client joins it to the text.
+    Refusal {
+        text: String,
+    },
+    Reasoning {
+        text: String,
+    },
+    Call {
+        id: String,
+        name: String,
+        arguments: String,
+    },
 }
 
 impl Part {
+    const fn channel(&self) -> Option<Channel> {
+        match self {
+            Self::Message { .. } => Some(Channel::Content),
+            Self::Refusal { .. } => Some(Channel::Refusal),
+            Self::Reasoning { .. } => Some(Channel::Reasoning),
+            Self::Call { .. } => None,
+        }
+    }
+
+    fn text(&self) -> Option<&str> {
+        match self {
+            Self::Message { text } | Self::Refusal { text } | Self::Reasoning { text } => Some(text),
+            Self::Call { .. } => None,
+        }
+    }
+
+    /// The part of a message with this text; `None` if the item is not a message.
+    fn piece(&self, text: &str) -> Option<Value> {
+        match self {
+            Self::Message { .. } => Some(json!({"type": "output_text", "text": text, "annotations": []})),
+            Self::Refusal { .. } => Some(json!({"type": "refusal", "refusal": text})),
+            Self::Reasoning { .. } | Self::Call { .. } => None,
+        }
+    }
+
     fn item(&self, id: &str, status: &str) -> Value {
         match self {
-            Self::Message { text } => {
-                let content = json!([{"type": "output_text", "text": text, "annotations": []}]);
+            Self::Message { text } | Self::Refusal { text } => {
+                let content: Vec<Value> = self.piece(text).into_iter().collect();
                 json!({"id": id, "type": "message", "status": status, "role": "assistant", "content": content})
             }
             Self::Reasoning { text } => {
@@ -263,8 +300,7 @@ impl Events {
             *content = json!([]);
         }
         let mut written = self.event("response.output_item.added", json!({"output_index": index, "item": item}));
-        if matches!(part, Part::Message { .. }) {
-            let piece = json!({"type": "output_text", "text": "", "annotations": []});
+        if let Some(piece) = part.piece("") {
             let fields = json!({"item_id": id, "output_index": index, "content_index": 0, "part": piece});
             written.push_str(&self.event("response.content_part.added", fields));
         }
@@ -281,9 +317,10 @@ impl Events {
                 let at =
                     json!({"item_id": id, "output_index": index, "content_index": 0, "text": text, "logprobs": []});
                 written.push_str(&self.event("response.output_text.done", at));
-                let piece = json!({"type": "output_text", "text": text, "annotations": []});
-                let at = json!({"item_id": id, "output_index": index, "content_index": 0, "part": piece});
-                written.push_str(&self.event("response.content_part.done", at));
+            }
+            Part::Refusal { text } => {
+                let at = json!({"item_id": id, "output_index": index, "content_index": 0, "refusal": text});
+                written.push_str(&self.event("response.refusal.done", at));
             }
             Part::Reasoning { text } => {
                 let at = json!({"item_id": id, "output_index": index, "content_index": 0, "text": text});
@@ -294,31 +331,38 @@ impl Events {
                 written.push_str(&self.event("response.function_call_arguments.done", at));
             }
         }
+        if let Some(piece) = part.text().and_then(|text| part.piece(text)) {
+            let at = json!({"item_id": id, "output_index": index, "content_index": 0, "part": piece});
+            written.push_str(&self.event("response.content_part.done", at));
+        }
         let item = part.item(&id, "completed");
         written.push_str(&self.event("response.output_item.done", json!({"output_index": index, "item": item})));
         self.done.push(item);
         written
     }
 
-    fn text(&mut self, is_reasoning: bool, piece: &str) -> String {
-        let fits = match &self.open {
-            Some(Part::Message { .. }) => !is_reasoning,
-            Some(Part::Reasoning { .. }) => is_reasoning,
-            _ => false,
-        };
+    fn text(&mut self, channel: Channel, piece: &str) -> String {
         let mut written = String::new();
-        if !fits {
+        if self.open.as_ref().and_then(Part::channel) != Some(channel) {
             written.push_str(&self.close());
             let text = String::new();
-            written.push_str(&self.begin(if is_reasoning { Part::Reasoning { text } } else { Part::Message { text } }));
+            written.push_str(&self.begin(match channel {
+                Channel::Content => Part::Message { text },
+                Channel::Reasoning => Part::Reasoning { text },
+                Channel::Refusal => Part::Refusal { text },
+            }));
         }
-        if let Some(Part::Message { text } | Part::Reasoning { text }) = &mut self.open {
+        if let Some(Part::Message { text } | Part::Reasoning { text } | Part::Refusal { text }) = &mut self.open {
             text.push_str(piece);
         }
-        let kind = if is_reasoning { "response.reasoning_text.delta" } else { "response.output_text.delta" };
+        let kind = match channel {
+            Channel::Content => "response.output_text.delta",
+            Channel::Reasoning => "response.reasoning_text.delta",
+            Channel::Refusal => "response.refusal.delta",
+        };
         let (id, index) = (self.item_id(), self.done.len());
         let mut at = json!({"item_id": id, "output_index": index, "content_index": 0, "delta": piece});
-        if let Some(at) = at.as_object_mut().filter(|_| !is_reasoning) {
+        if let Some(at) = at.as_object_mut().filter(|_| channel == Channel::Content) {
             at.insert("logprobs".into(), json!([]));
         }
         written + &self.event(kind, at)
@@ -334,9 +378,7 @@ impl EventWriter for Events {
 
     fn output(&mut self, output: &Output) -> String {
         match output {
-            Output::Text { channel, text, .. } | Output::Constant { channel, text, .. } => {
-                self.text(*channel == Channel::Reasoning, text)
-            }
+            Output::Text { channel, text, .. } | Output::Constant { channel, text, .. } => self.text(*channel, text),
             Output::Call { id, name, arguments, .. } => {
                 let closed = self.close();
                 let part = Part::Call { id: id.clone(), name: name.clone(), arguments: arguments.clone() };

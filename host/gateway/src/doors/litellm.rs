@@ -4,12 +4,15 @@
 //! LiteLLM lets a text pass if the response has no known `action`, or the status 502, 503 or 504. So every error after
 //! the check of the key gives status 200 and `BLOCKED`. End users see `blocked_reason` word for word, so it contains
 //! rule ids but no text.
+//!
+//! LiteLLM's request does not show whether the answer is streamed. A LiteLLM that streams drops the texts of the action
+//! `GUARDRAIL_INTERVENED` in most modes, and sends its own chunks. So this interface never uses that action: a refused
+//! answer is blocked, even if the package redacts.
 
 use super::{Inquiry, TEXTS, TextVerdict};
 use crate::dialect::{Dialect, fields};
 use crate::error::ApiError;
 use crate::request::Role;
-use crate::section::placeholder;
 use crate::service::{Service, error_response, json_response};
 use axum::Router;
 use axum::body::Body;
@@ -83,8 +86,6 @@ struct GuardrailAnswer {
     action: Action,
     #[serde(skip_serializing_if = "Option::is_none")]
     blocked_reason: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    texts: Option<Vec<String>>,
     /// For each text, the number of characters at its end whose verdict can still change.
     #[serde(skip_serializing_if = "Option::is_none")]
     stream_holdback_chars: Option<Vec<usize>>,
@@ -97,8 +98,6 @@ enum Action {
     Blocked,
     /// The texts stay unchanged.
     None,
-    /// The texts are replaced.
-    GuardrailIntervened,
 }
 
 pub(super) fn router() -> Router<Arc<Service>> {
@@ -124,8 +123,7 @@ fn failure(error: &ApiError) -> String {
 
 impl GuardrailAnswer {
     fn blocked(reason: String) -> Self {
-        let (texts, stream_holdback_chars) = (None, None);
-        Self { action: Action::Blocked, blocked_reason: Some(reason), texts, stream_holdback_chars }
+        Self { action: Action::Blocked, blocked_reason: Some(reason), stream_holdback_chars: None }
     }
 
     fn refused(rules: &[String]) -> Self {
@@ -160,7 +158,7 @@ async fn judge(service: &Arc<Service>, headers: &HeaderMap, body: Body) -> Resul
 
 impl GuardrailAnswer {
     fn passed(stream_holdback_chars: Option<Vec<usize>>) -> Self {
-        Self { action: Action::None, blocked_reason: None, texts: None, stream_holdback_chars }
+        Self { action: Action::None, blocked_reason: None, stream_holdback_chars }
     }
 }
 
@@ -216,32 +214,20 @@ async fn answer(inquiry: &mut Inquiry, request: GuardrailRequest) -> Result<Guar
             }
         }
     };
-    let (mut shown, mut holdback, mut is_changed, mut may_change) = (Vec::new(), Vec::new(), false, true);
+    let (mut holdback, mut is_refused) = (Vec::new(), false);
     for text in request.texts.into_iter().flatten() {
         let verdict = inquiry.text(text.clone(), None).await?;
         add(&verdict);
-        let is_other = verdict.shown != text || !verdict.refused.is_empty();
-        is_changed |= is_other;
-        // If the package permits no placeholder for a refusal, the whole answer is blocked.
-        may_change &= !is_other || placeholder(&verdict.governor).is_some();
-        holdback.push(if is_other { verdict.shown.chars().count() } else { open_end(&verdict, &text) });
-        shown.push(verdict.shown);
+        is_refused |= verdict.shown != text || !verdict.refused.is_empty();
+        holdback.push(open_end(&verdict, &text));
     }
     for ToolCall { function: Function { name, arguments } } in request.tool_calls.into_iter().flatten() {
         let arguments = if arguments.trim().is_empty() { "{}".into() } else { arguments };
         let verdict = inquiry.call(&Call { name, arguments }, None).await?;
         add(&verdict);
-        may_change &= verdict.refused.is_empty();
-        is_changed |= !verdict.refused.is_empty();
+        is_refused |= !verdict.refused.is_empty();
     }
-    if !is_changed {
-        return Ok(GuardrailAnswer::passed(Some(holdback)));
-    }
-    if !may_change {
-        return Ok(GuardrailAnswer::refused(&rules));
-    }
-    let (action, blocked_reason) = (Action::GuardrailIntervened, None);
-    Ok(GuardrailAnswer { action, blocked_reason, texts: Some(shown), stream_holdback_chars: Some(holdback) })
+    Ok(if is_refused { GuardrailAnswer::refused(&rules) } else { GuardrailAnswer::passed(Some(holdback)) })
 }
 
 /// Number of characters in the last, incomplete sentence of a text. In a stream, later text can change the sentence's

@@ -1,9 +1,11 @@
 //! Servers that speak Anthropic's messages.
 
 use super::{Decoder, Delta, Deltas, SseEvent, UpstreamError};
+use crate::calls::CallFragment;
 use crate::output::{Channel, Finish, Usage};
 use crate::request::{Message, Request, Role, ToolChoice};
 use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
 
 /// Token limit if the client sets none; the API requires a limit.
 const MAX_TOKENS: u64 = 4096;
@@ -60,18 +62,26 @@ fn turn(message: &Message) -> Value {
     json!({"role": role, "content": text.into_iter().chain(calls).collect::<Vec<_>>()})
 }
 
-/// Kind of the open block.
-#[derive(Clone, Copy, Debug)]
-enum Open {
+/// An open block.
+#[derive(Debug)]
+enum Block {
     Text,
     Thinking,
-    Call,
+    /// A tool call.
+    Call {
+        number: u64,
+        /// The arguments came in the block's first event.
+        is_whole: bool,
+    },
 }
 
 /// Events of messages.
 #[derive(Debug, Default)]
 pub(super) struct Events {
-    open: Option<Open>,
+    /// The open blocks by their index.
+    open: BTreeMap<u64, Block>,
+    /// Index of the latest block.
+    latest: u64,
     /// Number of tool calls that were begun.
     calls: u64,
     usage: Usage,
@@ -91,11 +101,30 @@ impl Decoder for Events {
             Some(found)
         };
         let count = |pointer: &[&str]| at(pointer).and_then(Value::as_u64);
+        let index = match fields.get("index") {
+            None | Some(Value::Null) => None,
+            Some(index) => {
+                Some(index.as_u64().ok_or(UpstreamError::Malformed("the index of a block is not a number"))?)
+            }
+        };
         match kind {
-            "message_start" => self.usage.prompt = count(&["message", "usage", "input_tokens"]).unwrap_or(0),
-            "content_block_start" => self.begin(at(&["content_block"]).unwrap_or(&Value::Null), deltas)?,
-            "content_block_delta" => self.delta(at(&["delta"]).unwrap_or(&Value::Null), deltas)?,
-            "content_block_stop" => self.open = None,
+            "message_start" => {
+                if at(&["message", "content"]).and_then(Value::as_array).is_some_and(|content| !content.is_empty()) {
+                    return Err(UpstreamError::Malformed("content before its blocks"));
+                }
+                self.usage.prompt = count(&["message", "usage", "input_tokens"]).unwrap_or(0);
+            }
+            "content_block_start" => {
+                self.latest = index.unwrap_or(self.latest + 1);
+                self.begin(at(&["content_block"]).unwrap_or(&Value::Null), deltas)?;
+            }
+            "content_block_delta" => {
+                let index = index.unwrap_or(self.latest);
+                self.delta(index, at(&["delta"]).unwrap_or(&Value::Null), deltas)?;
+            }
+            "content_block_stop" => {
+                self.open.remove(&index.unwrap_or(self.latest));
+            }
             "message_delta" => {
                 self.usage.completion = count(&["usage", "output_tokens"]).unwrap_or(self.usage.completion);
                 let finish = match at(&["delta", "stop_reason"]).and_then(Value::as_str) {
@@ -122,44 +151,55 @@ impl Events {
     fn begin(&mut self, block: &Value, deltas: &mut Deltas) -> Result<(), UpstreamError> {
         let text = |name: &str| block.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
         let (open, delta) = match block.get("type").and_then(Value::as_str) {
-            Some("text") => (Open::Text, Delta::Text { choice: 0, channel: Channel::Content, text: text("text") }),
+            Some("text") => (Block::Text, Delta::Text { choice: 0, channel: Channel::Content, text: text("text") }),
             Some("thinking") => {
-                (Open::Thinking, Delta::Text { choice: 0, channel: Channel::Reasoning, text: text("thinking") })
+                (Block::Thinking, Delta::Text { choice: 0, channel: Channel::Reasoning, text: text("thinking") })
             }
             Some("tool_use") => {
-                let index = self.calls;
+                // Some servers send the arguments here, and no deltas.
+                let arguments = match block.get("input") {
+                    None | Some(Value::Null) => String::new(),
+                    Some(Value::Object(input)) if input.is_empty() => String::new(),
+                    Some(input @ Value::Object(_)) => input.to_string(),
+                    Some(_) => return Err(UpstreamError::Malformed("a tool call whose arguments are not an object")),
+                };
+                let (number, is_whole) = (self.calls, !arguments.is_empty());
                 self.calls += 1;
-                let name = Some(text("name"));
-                (Open::Call, Delta::Call { choice: 0, index, name, arguments: String::new() })
+                let fragment = CallFragment { index: number, id: None, name: Some(text("name")), arguments };
+                (Block::Call { number, is_whole }, Delta::Call { choice: 0, fragment })
             }
             _ => return Err(UpstreamError::Malformed("a part of an answer that cannot be judged")),
         };
-        self.open = Some(open);
+        if self.open.insert(self.latest, open).is_some() {
+            return Err(UpstreamError::Malformed("a block that begins twice"));
+        }
         match &delta {
             Delta::Text { text, .. } if text.is_empty() => Ok(()),
             _ => deltas.push(delta),
         }
     }
 
-    fn delta(&mut self, delta: &Value, deltas: &mut Deltas) -> Result<(), UpstreamError> {
+    fn delta(&mut self, index: u64, delta: &Value, deltas: &mut Deltas) -> Result<(), UpstreamError> {
         let text = |name: &str| {
             let text = delta.get(name).and_then(Value::as_str).map(str::to_owned);
             text.ok_or(UpstreamError::Malformed("a text that is not a string"))
         };
         let kind = delta.get("type").and_then(Value::as_str).unwrap_or_default();
-        match (kind, self.open) {
-            ("text_delta", Some(Open::Text)) => {
+        match (kind, self.open.get(&index)) {
+            ("text_delta", Some(Block::Text)) => {
                 deltas.push(Delta::Text { choice: 0, channel: Channel::Content, text: text("text")? })
             }
-            ("thinking_delta", Some(Open::Thinking)) => {
+            ("thinking_delta", Some(Block::Thinking)) => {
                 deltas.push(Delta::Text { choice: 0, channel: Channel::Reasoning, text: text("thinking")? })
             }
-            ("input_json_delta", Some(Open::Call)) => deltas.push(Delta::Call {
-                choice: 0,
-                index: self.calls.saturating_sub(1),
-                name: None,
-                arguments: text("partial_json")?,
-            }),
+            ("input_json_delta", Some(Block::Call { number, is_whole })) => {
+                let arguments = text("partial_json")?;
+                if *is_whole && !arguments.is_empty() {
+                    return Err(UpstreamError::Malformed("a tool call whose arguments come twice"));
+                }
+                let fragment = CallFragment { index: *number, arguments, ..CallFragment::default() };
+                deltas.push(Delta::Call { choice: 0, fragment })
+            }
             ("signature_delta" | "citations_delta", _) => Ok(()),
             ("text_delta" | "thinking_delta" | "input_json_delta", _) => {
                 Err(UpstreamError::Malformed("a delta that does not fit its block"))

@@ -7,6 +7,7 @@ mod sse;
 
 pub use sse::{SseError, SseEvent, SseReader};
 
+use crate::calls::CallFragment;
 use crate::config::{Limits, UpstreamKind};
 use crate::error::ApiError;
 use crate::output::{Channel, Finish, Usage};
@@ -27,16 +28,11 @@ pub enum Delta {
         channel: Channel,
         text: String,
     },
-    /// A piece of a tool call. `index` distinguishes calls; a call is complete when another begins or its choice ends.
+    /// A fragment of a tool call.
     Call {
         /// Index of the choice.
         choice: u32,
-        /// Which call.
-        index: u64,
-        /// The tool's name; sent once.
-        name: Option<String>,
-        /// A piece of the call's arguments.
-        arguments: String,
+        fragment: CallFragment,
     },
     /// Tokens of a choice's text, with log-probabilities. Sent before that text, if the gate requested them.
     Tokens {
@@ -50,7 +46,7 @@ pub enum Delta {
         choice: u32,
         finish: Finish,
     },
-    /// Token counts of the whole answer.
+    /// Token counts of the whole answer: not more than the bytes that the gateway sent and received.
     Usage(Usage),
 }
 
@@ -126,10 +122,21 @@ struct Deltas {
     choices: u32,
     /// Number of unknown fields.
     unknown: u64,
+    /// Whether the model's refusal belongs to its content.
+    refusal_is_content: bool,
+    /// Number of bytes in the request to the server.
+    asked: u64,
+    /// Number of bytes and pieces of the answer's texts and calls.
+    answered: u64,
 }
 
 impl Deltas {
-    fn push(&mut self, delta: Delta) -> Result<(), UpstreamError> {
+    fn push(&mut self, mut delta: Delta) -> Result<(), UpstreamError> {
+        if let Delta::Text { channel: channel @ Channel::Refusal, .. } = &mut delta
+            && self.refusal_is_content
+        {
+            *channel = Channel::Content;
+        }
         let choice = match &delta {
             Delta::Text { choice, .. }
             | Delta::Call { choice, .. }
@@ -146,11 +153,32 @@ impl Deltas {
         if self.finished.contains(&choice) {
             return Ok(());
         }
+        let bytes = match &delta {
+            Delta::Text { text, .. } => text.len(),
+            Delta::Call { fragment: CallFragment { name, arguments, .. }, .. } => {
+                name.as_ref().map_or(0, String::len) + arguments.len()
+            }
+            Delta::Tokens { .. } | Delta::Finish { .. } | Delta::Usage(_) => 0,
+        };
         if matches!(delta, Delta::Finish { .. }) {
             self.finished.insert(choice);
+        } else {
+            self.answered = self.answered.saturating_add(bytes as u64).saturating_add(1);
         }
         self.queue.push_back(delta);
         Ok(())
+    }
+
+    /// The next delta. The server chooses its counts, so they are bounded by what the gateway saw: a token has at least
+    /// one byte, or is a piece of its own.
+    fn pop(&mut self) -> Option<Delta> {
+        let delta = self.queue.pop_front()?;
+        Some(match delta {
+            Delta::Usage(Usage { prompt, completion }) => {
+                Delta::Usage(Usage { prompt: prompt.min(self.asked), completion: completion.min(self.answered) })
+            }
+            delta => delta,
+        })
     }
 
     fn is_complete(&self) -> bool {
@@ -248,7 +276,14 @@ impl Upstream {
         let start = Instant::now();
         let ends = start + self.limits.whole();
         let due = (start + self.limits.first_token()).min(ends);
-        let sent = timeout_at(due, asked.body(body.to_string()).send()).await;
+        let body = body.to_string();
+        let deltas = Deltas {
+            choices: request.choices,
+            refusal_is_content: request.refusal_is_content,
+            asked: body.len() as u64,
+            ..Deltas::default()
+        };
+        let sent = timeout_at(due, asked.body(body).send()).await;
         let response = sent.map_err(|_| UpstreamError::Late("the head of its answer"))?;
         let response = response.map_err(|error| {
             tracing::warn!(url = self.shown(path), "the model's server cannot be reached");
@@ -274,7 +309,7 @@ impl Upstream {
             response,
             reader: SseReader::new(self.limits.line_bytes),
             decoder,
-            deltas: Deltas { choices: request.choices, ..Deltas::default() },
+            deltas,
             strict: self.strict,
             limits: self.limits.clone(),
             due,
@@ -316,7 +351,7 @@ impl DeltaStream {
     /// [`UpstreamError`]; no delta follows.
     pub async fn next(&mut self) -> Result<Option<Delta>, UpstreamError> {
         loop {
-            if let Some(delta) = self.deltas.queue.pop_front() {
+            if let Some(delta) = self.deltas.pop() {
                 return Ok(Some(delta));
             }
             if self.deltas.done {

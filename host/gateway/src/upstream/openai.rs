@@ -1,6 +1,7 @@
 //! Servers that speak OpenAI's chat completions and completions.
 
 use super::{Decoder, Delta, Deltas, SseEvent, UpstreamError};
+use crate::calls::CallFragment;
 use crate::config::UpstreamKind;
 use crate::output::{Channel, Finish, Usage};
 use crate::request::{Message, Request, Role, ToolChoice};
@@ -239,15 +240,24 @@ fn read_call(choice: u32, call: &Value, deltas: &mut Deltas) -> Result<(), Upstr
         None | Some(Value::Null) => 0,
         Some(index) => index.as_u64().ok_or(wrong.clone())?,
     };
-    let function = call.get("function").and_then(Value::as_object).ok_or(wrong)?;
-    let text = |name: &str| match function.get(name) {
+    let kind = call.get("type").filter(|kind| !kind.is_null());
+    if kind.is_some_and(|kind| !matches!(kind.as_str(), Some("function" | ""))) {
+        return Err(wrong);
+    }
+    let function = call.get("function").and_then(Value::as_object).ok_or(wrong.clone())?;
+    // Another field could hold the arguments. Without it, the client would get a call that the model did not make.
+    if function.iter().any(|(name, value)| !value.is_null() && name != "name" && name != "arguments") {
+        return Err(wrong);
+    }
+    let text = |from: &Map<String, Value>, name: &str| match from.get(name) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => Ok(Some(text.clone())),
         Some(_) => Err(NOT_TEXT),
     };
-    let name = text("name")?.filter(|name| !name.is_empty());
-    let arguments = text("arguments")?.unwrap_or_default();
-    deltas.push(Delta::Call { choice, index, name, arguments })
+    let id = call.as_object().map(|call| text(call, "id")).transpose()?.flatten();
+    let arguments = text(function, "arguments")?.unwrap_or_default();
+    let fragment = CallFragment { index, id, name: text(function, "name")?, arguments };
+    deltas.push(Delta::Call { choice, fragment })
 }
 
 /// Decodes chunks of completions. The flag is whether log-probabilities were requested.

@@ -9,7 +9,7 @@ use portcullis_gate::anchor::Anchors;
 use portcullis_gate::{Governor, Policy, SaltKey, Settings};
 use portcullis_gateway::config::Config;
 use portcullis_gateway::session::{Opener, RotationRequest, SessionParts, Sessions};
-use portcullis_gateway::{ServeError, serve};
+use portcullis_gateway::{ServeError, logs, serve};
 use portcullis_policy::Package;
 use portcullis_recorder::{Options, Texts, TicketSource};
 use portcullis_sim::SimConfig;
@@ -20,7 +20,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, mpsc};
+use std::sync::{Arc, Mutex, OnceLock, mpsc};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -239,6 +239,35 @@ pub fn admin(folder: &tempfile::TempDir) -> (SocketAddr, String) {
     write_secret(&file, "the-admin-secret\n");
     let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     (address, format!("[admin]\nlisten = \"{address}\"\nkey = {{ file = \"{}\" }}\n", file.display()))
+}
+
+/// Bytes of the log.
+pub type LogBytes = Arc<Mutex<Vec<u8>>>;
+
+struct LogWriter(LogBytes);
+
+impl Write for LogWriter {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The log of the process since the first call: all levels of all crates.
+pub fn log_lines() -> LogBytes {
+    static LINES: OnceLock<LogBytes> = OnceLock::new();
+    let start = || {
+        let lines = LogBytes::default();
+        let kept = Arc::clone(&lines);
+        let subscriber = logs::subscriber(move || LogWriter(Arc::clone(&kept)), tracing::Level::TRACE);
+        tracing::subscriber::set_global_default(subscriber).unwrap();
+        lines
+    };
+    Arc::clone(LINES.get_or_init(start))
 }
 
 /// A gateway that runs in its own thread.
@@ -522,6 +551,28 @@ fn unchunked(mut bytes: &[u8]) -> Vec<u8> {
 /// A chat request of one user message.
 pub fn ask(content: &str, stream: bool) -> Value {
     json!({"model": "m", "stream": stream, "messages": [{"role": "user", "content": content}]})
+}
+
+/// The tools that the scripts of the tests call.
+pub const TOOLS: [&str; 5] = ["look", "see", "say", "run", "drop_table"];
+
+/// A request to this path, with an offer of [`TOOLS`].
+pub fn offering(path: &str, mut request: Value) -> Value {
+    let schema = json!({"type": "object"});
+    let tool = |name: &str| match path {
+        "/v1/messages" => json!({"name": name, "input_schema": schema}),
+        "/v1/responses" => json!({"type": "function", "name": name, "parameters": schema}),
+        _ => json!({"type": "function", "function": {"name": name, "parameters": schema}}),
+    };
+    if path != "/v1/completions" {
+        request["tools"] = TOOLS.map(tool).into();
+    }
+    request
+}
+
+/// A chat request of one user message, with an offer of [`TOOLS`].
+pub fn ask_with_tools(content: &str, stream: bool) -> Value {
+    offering("/v1/chat/completions", ask(content, stream))
 }
 
 /// The text in a field of the first choice of a chat stream or answer.
