@@ -420,8 +420,8 @@ impl Answer {
         Ok(())
     }
 
-    /// Ends a choice at a call whose tool the client did not offer. The refusal is recorded as a stream of its own, which
-    /// has only a BEGIN, a NOTE and an END. The stream's id, which BEGIN binds, contains the reason.
+    /// Ends a choice at a call whose tool the client did not offer. The refusal is recorded as a stream of its own,
+    /// which has only a BEGIN, a NOTE and an END. The stream's id, which BEGIN binds, contains the reason.
     fn refuse_call(&mut self, choice: u32) -> Result<(), Break> {
         let found = self.choices.entry(choice).or_default();
         if found.over || found.finish.is_some() || found.is_stopped() {

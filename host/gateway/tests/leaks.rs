@@ -67,7 +67,7 @@ fn messages_judge_a_text_that_is_split_over_content_and_refusal() {
                 for stream in [true, false] {
                     let answer = gateway.post("/v1/messages", &messages(stream));
                     let got = joined(&answer);
-                    assert!(got.starts_with("Birds sing.") && !got.contains("badword"), "{name} {on_refuse}: {got}");
+                    assert!(got.contains("Birds sing.") && !got.contains("badword"), "{name} {on_refuse}: {got}");
                     let provenance = answer.provenance();
                     assert_eq!(provenance["streams"].as_array().map(Vec::len), Some(1), "{provenance}");
                     assert_eq!(provenance["streams"][0]["rules"], json!(["NO-BAD"]), "{provenance}");
@@ -319,6 +319,7 @@ fn a_call_of_a_tool_that_was_not_offered_is_refused() {
             upstream.address
         );
         let bundles = folder.path().join(mode);
+        std::fs::create_dir(&bundles).unwrap();
         let gateway = match mode {
             "held" => Gateway::over(Config::parse(&config).unwrap(), opener(&policy("stop"), &bundles)),
             _ => Gateway::with(&policy("stop"), &config),

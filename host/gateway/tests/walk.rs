@@ -58,14 +58,14 @@ fn vendor(kind: &str) -> (Value, Value) {
             json!({"matched_stop": "stop", "hidden_states": [[0.5, 0.25]]}),
         ),
         "llamacpp" => (
-            json!({"timings": {"prompt_n": 5, "predicted_ms": 2.5}, "generation_settings": {"seed": 1, "stop": ["a"]}}),
+            json!({"timings": {"prompt_n": 5, "predicted_ms": 2.5}, "generation_settings": {"seed": 1}}),
             json!({"stopping_word": "", "tokens": [1, 2], "completion_probabilities": [{"token": "Birds", "prob": 0.5}]}),
         ),
         "ollama" => {
             (json!({"system_fingerprint": "fp_ollama", "done_reason": "stop"}), json!({"message": {"content": "x"}}))
         }
         _ => (
-            json!({"service_tier": "default", "obfuscation": "aaa", "moderation": {"flagged": false, "reason": "none"}}),
+            json!({"service_tier": "default", "obfuscation": "aaa", "moderation": {"flagged": false}}),
             json!({"content_filter_results": {"hate": {"filtered": false, "severity": "safe"}}}),
         ),
     }
@@ -444,23 +444,21 @@ fn readings(answer: &Answer) -> Vec<String> {
 fn holds_secret(text: &str) -> bool {
     let text = text.to_lowercase();
     let digits: String = text.chars().filter(|c| !matches!(c, ' ' | '-' | '.' | '\n')).collect();
-    text.contains(EMAIL) || text.contains("silva@") || digits.contains("4111111111111111")
+    text.contains(EMAIL) || digits.contains("4111111111111111")
 }
 
 fn pii(on_refuse: &str) -> Arc<Policy> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../policies/pii");
-    let package = Package::load(&folder).unwrap();
-    let package = match package.manifest().refusal.on_refuse.to_owned() {
-        _ if on_refuse == "stop" => package,
-        _ => {
-            let copy = tempfile::tempdir().unwrap();
-            copy_folder(&folder, copy.path());
-            let file = copy.path().join("policy.toml");
-            let manifest = std::fs::read_to_string(&file).unwrap();
-            let refusal = "[refusal]\non_refuse = \"redact\"\nplaceholder = \"[withheld]\"\n\n[enumerations]";
-            std::fs::write(&file, manifest.replacen("[enumerations]", refusal, 1)).unwrap();
-            Package::load(copy.path()).unwrap()
-        }
+    let package = if on_refuse == "stop" {
+        Package::load(&folder).unwrap()
+    } else {
+        let copy = tempfile::tempdir().unwrap();
+        let copied = copy.path().join("pii");
+        copy_folder(&folder, &copied);
+        let manifest = std::fs::read_to_string(folder.join("policy.toml")).unwrap();
+        let refusal = "[refusal]\non_refuse = \"redact\"\nplaceholder = \"[withheld]\"\n\n[enumerations]";
+        std::fs::write(copied.join("policy.toml"), manifest.replacen("[enumerations]", refusal, 1)).unwrap();
+        Package::load(&copied).unwrap()
     };
     let compiled = package.compile().unwrap_or_else(|error| panic!("{error:?}"));
     Arc::new(Policy::new(package, compiled).unwrap())
