@@ -410,7 +410,7 @@ impl Section {
 
     /// Makes a section without input, for a stream that the gateway refuses at its BEGIN for this reason.
     pub(crate) fn refuse(&mut self, rule: &'static str) {
-        (self.reader, self.refused) = (None, Some(rule));
+        (self.reader, self.document, self.refused) = (None, None, Some(rule));
         self.add_rule(rule);
     }
 
