@@ -286,7 +286,7 @@ fn elements(mut der: &[u8]) -> Vec<(u8, &[u8], &[u8])> {
     let mut found = Vec::new();
     while let [tag, first, ..] = *der {
         let (head, length) = match first {
-            short @ 0..0x80 => (2, usize::from(short)),
+            short @ 0..=0x7f => (2, usize::from(short)),
             0x81 => (3, usize::from(der[2])),
             _ => (4, usize::from(der[2]) << 8 | usize::from(der[3])),
         };
