@@ -123,7 +123,8 @@ fn eval_refuses_a_row_without_a_label() {
     let folder = tempfile::tempdir().unwrap();
     let rows = format!("{{\"text\":\"Hello.\",\"label\":\"benign\"}}\n\n{{\"text\":\"{ATTACK}\"}}\n");
     let file = write(&folder, "rows.jsonl", &rows);
-    for unlabelled in [&rows, &rows.replace("\"}\n", "\",\"label\":null}\n")] {
+    let with_null = rows.replace(&format!("\"{ATTACK}\""), &format!("\"{ATTACK}\",\"label\":null"));
+    for unlabelled in [&rows, &with_null] {
         std::fs::write(&file, unlabelled).unwrap();
         let out = run(&["prefilter", "eval", "--data", &file], b"");
         let said = String::from_utf8(out.stderr).unwrap();

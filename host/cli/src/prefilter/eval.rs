@@ -109,7 +109,7 @@ fn show(evaluation: &Evaluation, others: &BTreeSet<String>, as_json: bool) -> Re
         let others: Vec<String> = others.iter().map(|label| format!("`{label}`")).collect();
         outln!("these labels count for neither: {}", others.join(", "));
     }
-    outln!();
+    outln!("");
     outln!("| rule | in attacks | alone | in benign | alone |\n| --- | --- | --- | --- | --- |");
     for (id, r) in evaluation.rules() {
         outln!("| {id} | {} | {} | {} | {} |", r.attacks, r.alone_attacks, r.benign, r.alone_benign);
