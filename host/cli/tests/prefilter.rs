@@ -117,7 +117,7 @@ fn eval_counts_recall_and_false_positives() {
     assert!(table.contains("| small | override | recall | 1/1 = 100.0 % [20.7, 100.0] |"), "{table}");
 }
 
-/// A row that nobody labelled is not counted as harmless, and a set without attacks has no recall.
+/// A row without a label is not counted as harmless, and a set without attacks has no recall.
 #[test]
 fn eval_refuses_a_row_without_a_label() {
     let folder = tempfile::tempdir().unwrap();
