@@ -254,7 +254,9 @@ fn log(log: &mut Log, governed: &[Vec<Record>], key_flags: u8) -> Places {
             record.answer.tick.set(10_000 + 400 * index);
         }
     }
-    log.wait(1_000_000);
+    // CLOSE comes after every record, however many there are.
+    let longest = log.lanes.iter().map(Vec::len).max().unwrap_or_default() as u64;
+    log.wait(1_000_000_u64.max(20_000 + 400 * longest));
     log.close();
     Places(places)
 }
