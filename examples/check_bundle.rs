@@ -14,7 +14,7 @@ use std::process::ExitCode;
 fn main() -> Result<ExitCode, Box<dyn Error>> {
     let mut words = std::env::args().skip(1);
     let (folder, trust) = words.next().zip(words.next()).ok_or("expected a bundle and a trust folder")?;
-    let options = Options { allow_sim: true, at: None };
+    let options = Options { allow_sim: true, ..Options::default() };
     // The trusted keys come from your own folder, not from the bundle.
     let trust = Trust::load(Path::new(&trust), options.allow_sim)?;
     let checked = check(&*bundle::at(Path::new(&folder))?, &trust, options, &mut |_records| {}, &mut || {})?;

@@ -354,7 +354,7 @@ fn a_call_of_a_tool_that_was_not_offered_is_refused() {
         let mut trust = portcullis_evidence::verify::Trust::default();
         let root = portcullis_authority::ca::simulation().unwrap().certificate_pem().unwrap();
         trust.roots.add_sim_root(root.as_bytes()).unwrap();
-        let options = portcullis_evidence::verify::Options { allow_sim: true, at: None };
+        let options = portcullis_evidence::verify::Options { allow_sim: true, allow_not_enforced: true, at: None };
         let files = portcullis_evidence::bundle::Directory::new(&bundle);
         let checked = check(&files, &trust, options, &mut |_| (), &mut || ()).unwrap();
         assert!([0, 10].contains(&checked.exit_code), "{checked:#?}");
