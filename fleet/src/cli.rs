@@ -131,8 +131,8 @@ struct AuditArgs {
     /// have cosigned it. With this file, a log that is not given is a warning.
     #[arg(long, value_name = "DIR")]
     public_log: Option<PathBuf>,
-    /// Accept simulated evidence (the exit code is then 10, never 0), or streams in which nothing was prevented, without
-    /// their warning; may be given several times
+    /// Accept simulated evidence (the exit code is then 10, never 0), or streams in which nothing was prevented,
+    /// without their warning; may be given several times
     #[arg(long, value_name = "WHAT", value_enum)]
     allow: Vec<Allowed>,
     /// The same as `--allow sim`

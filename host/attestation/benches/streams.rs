@@ -1,6 +1,6 @@
 //! Measures how many streams per second replay, check and attest handle, by the size of the session; the bench of the
-//! same name in host/evidence measures the verifier alone. The rate of the largest size must be at least half of the best
-//! rate: the cost of a stream does not depend on how many there are.
+//! same name in host/evidence measures the verifier alone. The rate of the largest size must be at least half of the
+//! best rate: the cost of a stream does not depend on how many there are.
 //!
 //! The sessions are made here, under a policy of the test support, and no file of theirs is on a disk. Arguments are
 //! numbers of streams in place of 1,000, 10,000 and 100,000.

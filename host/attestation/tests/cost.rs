@@ -1,5 +1,5 @@
-//! The cost of evidence grows with its files and records, and not faster: twice the streams, twice the work. `cargo xtask
-//! bench evidence` measures the time.
+//! The cost of evidence grows with its files and records, and not faster: twice the streams, twice the work. `cargo
+//! xtask bench evidence` measures the time.
 #![cfg(test)]
 
 use portcullis_attestation::{Given, Period, Question, attest, page};

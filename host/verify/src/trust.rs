@@ -12,8 +12,8 @@ pub struct TrustArgs {
     /// revoked.txt, and sim-roots/*.pem
     #[arg(long, value_name = "DIR")]
     trust: PathBuf,
-    /// Accept simulated evidence (the exit code is then 10, never 0), or streams in which nothing was prevented, without
-    /// their warning; may be given several times
+    /// Accept simulated evidence (the exit code is then 10, never 0), or streams in which nothing was prevented,
+    /// without their warning; may be given several times
     #[arg(long, value_name = "WHAT", value_enum)]
     allow: Vec<Allowed>,
     /// The same as `--allow sim`

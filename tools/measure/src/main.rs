@@ -46,8 +46,8 @@ enum BenchPart {
         #[arg(long, value_name = "FILE")]
         program: Option<PathBuf>,
     },
-    /// Streams per second that verify, replay, check and attest handle, by the size of the bundle. It takes ten minutes,
-    /// beside the build.
+    /// Streams per second that verify, replay, check and attest handle, by the size of the bundle. It takes ten
+    /// minutes, beside the build.
     Evidence {
         /// Numbers of streams in place of 1,000, 10,000 and 100,000.
         streams: Vec<usize>,
