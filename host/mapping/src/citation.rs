@@ -39,6 +39,8 @@ const FORMS: &[&str] = &[
     r"(?-u:\b)(?:Regulation|Directive|Decision|Verordnung|Richtlinie|Règlement|Reglamento|Regolamento|Directiva|Direttiva) \((?:EU|EC|EEC|Euratom|EG|UE|CE|EU, Euratom)\) (?:No\.? |Nr\. |n° )?[0-9]{1,4}/[0-9]{2,4}",
     r"(?-u:\b)(?:Regulation|Directive|Decision|Verordnung|Richtlinie|Règlement|Reglamento|Regolamento|Directiva|Direttiva) (?:No\.? |Nr\. |n° )?[0-9]{1,4}/[0-9]{1,4}/(?:EU|EC|EEC|Euratom|JHA|CFSP|EG|EWG|UE|CE|CEE)(?-u:\b)",
 ];
+/// More bytes than the longest citation has: a URL of 500 characters.
+const LONGEST: usize = 4096;
 /// An article of a treaty, regulation or code.
 const ARTICLES: &str = r"(?-u:\b)(?:Articles?|Artikel|Arts?\.?|Recitals?|Rec\.) [0-9]{1,4}[a-z]?(?:\([0-9a-z]{1,3}\)){0,3}(?:(?:,| and| und| to| or|-|–) ?[0-9]{1,4}(?:\([0-9a-z]{1,3}\)){0,3}){0,4} (?:of the |of |der |du |des |de la |del )?";
 /// Sections of codes with a paragraph sign.
@@ -95,7 +97,8 @@ pub(crate) fn citations(text: &str, view: Option<&View>) -> Option<Vec<Range<usi
             for m in matches(patterns, view.text()) {
                 found.extend(cited(view.text(), m.clone()));
                 if view.differs_in(&m) {
-                    let hidden = patterns.find_iter(Input::new(text).range(m.start..)).map(|h| h.range());
+                    let near = m.start..text.floor_char_boundary((m.end + LONGEST).min(text.len()));
+                    let hidden = patterns.find_iter(Input::new(text).range(near)).map(|h| h.range());
                     found.extend(hidden.take_while(|h| h.start < m.end).filter_map(|h| cited(text, h)));
                 }
             }
@@ -152,7 +155,9 @@ fn cited(text: &str, found: Range<usize>) -> Option<Range<usize>> {
 fn unopened(text: &str) -> &str {
     let mut text = text;
     for (open, close) in [('(', ')'), ('[', ']')] {
-        while text.ends_with(close) && text.matches(close).count() > text.matches(open).count() {
+        let mut excess = text.matches(close).count().saturating_sub(text.matches(open).count());
+        while text.ends_with(close) && excess > 0 {
+            excess -= 1;
             text = text.strip_suffix(close).unwrap_or(text).trim_end_matches(['.', ',', ';', ':', '\'', '"']);
         }
     }

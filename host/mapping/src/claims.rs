@@ -9,6 +9,8 @@ use std::ops::Range;
 
 /// Number of words after the relation that are examined.
 const REACH: usize = 16;
+/// Greatest number of relations of a span that make claims.
+const VERBS: usize = 16;
 
 /// The claims of a span: `SUBJECT … RELATION … VALUE` with a word of the relations' table, or `The THING … is VALUE`.
 pub(crate) fn claims(
@@ -22,10 +24,14 @@ pub(crate) fn claims(
     let definite = tokens.first().is_some_and(|t| t.is(kind::DEFINITE | kind::POINTING));
     let copula = tokens.iter().position(|t| t.is(kind::COPULA)).filter(|_| definite);
     let mut verbs: Vec<(usize, &str)> = Vec::new();
+    // A later claim repeats the subject, and is compared with the earlier ones, so their number has a limit.
     for (at, token) in tokens.iter().enumerate().filter(|(_, t)| t.is(kind::RELATION)) {
         // A later verb has the first verb's subject if its clause has no content word before it: "and died", "he died".
         let own =
             || tokens.get(..at).unwrap_or_default().iter().rev().take_while(|t| !t.is(kind::CLAUSE | kind::CONNECTIVE));
+        if verbs.len() == VERBS {
+            break;
+        }
         if verbs.is_empty() || !own().any(Token::is_content) {
             verbs.extend(language.relation(&token.word).map(|relation| (at, relation)));
         }
@@ -111,7 +117,9 @@ impl Values<'_> {
                 } else if let Some(unit) = unit {
                     found.push((unit.word.to_string(), number));
                 }
-            } else if let Some(name) = self.names.iter().find(|n| n.start == token.range.start) {
+            } else if let Ok(name) = self.names.binary_search_by_key(&token.range.start, |name| name.start)
+                && let Some(name) = self.names.get(name)
+            {
                 let before = at.checked_sub(1).and_then(|b| tokens.get(b));
                 let bound = if self.copula { at == 0 } else { before.is_some_and(|t| t.is(kind::PREPOSITION)) };
                 if bound && let Some(name) = self.span.get(name.clone()) {

@@ -45,16 +45,23 @@ pub(crate) struct Hit {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Hits {
     list: Vec<Hit>,
-    /// Length of the longest hit. It limits the search for hits that touch a range.
-    longest: usize,
+    /// The overlapping hits joined, in order, each with the index of its first hit. A search for hits reads only the
+    /// hits of the joined ranges that it touches.
+    joined: Vec<(Range<usize>, usize)>,
 }
 
 impl Hits {
     fn new(mut list: Vec<Hit>) -> Self {
         list.sort_unstable_by_key(|h| (h.range.start, h.range.end, h.class));
         list.dedup();
-        let longest = list.iter().map(|h| h.range.len()).max().unwrap_or(0);
-        Self { list, longest }
+        let mut joined: Vec<(Range<usize>, usize)> = Vec::new();
+        for (at, hit) in list.iter().enumerate() {
+            match joined.last_mut() {
+                Some((last, _)) if hit.range.start < last.end => last.end = last.end.max(hit.range.end),
+                _ => joined.push((hit.range.clone(), at)),
+            }
+        }
+        Self { list, joined }
     }
 
     /// Adds hits.
@@ -65,7 +72,7 @@ impl Hits {
 
     /// Extends the hits that share a byte with `range` so that each covers all of `range`.
     pub(crate) fn widen(&mut self, range: &Range<usize>) {
-        if self.touching(range).next().is_some() {
+        if self.touches(range) {
             let mut list = std::mem::take(self).list;
             for hit in list.iter_mut().filter(|hit| hit.range.start < range.end && range.start < hit.range.end) {
                 hit.range = hit.range.start.min(range.start)..hit.range.end.max(range.end);
@@ -77,13 +84,22 @@ impl Hits {
     /// The hits that share a byte with `range`.
     pub(crate) fn touching(&self, range: &Range<usize>) -> impl Iterator<Item = &Hit> {
         let (start, end) = (range.start, range.end);
-        let first = self.list.partition_point(|h| h.range.start + self.longest <= start);
-        self.list.iter().skip(first).take_while(move |h| h.range.start < end).filter(move |h| start < h.range.end)
+        let first = self.joined.get(self.joined.partition_point(|(joined, _)| joined.end <= start));
+        let first = first.map_or(self.list.len(), |(_, first)| *first);
+        let list = self.list.get(first..).unwrap_or_default();
+        list.iter().take_while(move |h| h.range.start < end).filter(move |h| start < h.range.end)
+    }
+
+    /// Whether a hit shares a byte with `range`.
+    pub(crate) fn touches(&self, range: &Range<usize>) -> bool {
+        let next = self.joined.get(self.joined.partition_point(|(joined, _)| joined.end <= range.start));
+        next.is_some_and(|(joined, _)| joined.start < range.end)
     }
 
     /// Whether a cut at `at` would fall inside a hit.
     pub(crate) fn split_by(&self, at: usize) -> bool {
-        self.touching(&(at.saturating_sub(1)..at)).any(|h| at < h.range.end)
+        let next = self.joined.get(self.joined.partition_point(|(joined, _)| joined.end <= at));
+        next.is_some_and(|(joined, _)| joined.start < at)
     }
 
     /// The number of hits.

@@ -339,8 +339,10 @@ impl Mapper {
     #[must_use]
     pub fn map(&self, state: &SemanticState, candidate: SpanInput<'_>) -> SpanMapping {
         let span = candidate.text.slice(candidate.span);
-        let mut reading = Reading::of(span, self.language);
-        if reading.proposed.ordinal.is_none() {
+        let length = u16::try_from(span.len()).ok().filter(|l| *l <= self.span_bytes);
+        // A span that is too long is refused for its length, so its words are not read.
+        let mut reading = length.map_or_else(Reading::default, |_| Reading::of(span, self.language));
+        if length.is_some() && reading.proposed.ordinal.is_none() {
             let item = candidate.text.item_of(candidate.span.start);
             reading.proposed.ordinal = item.and_then(|item| Reading::of(item, self.language).proposed.ordinal);
         }
@@ -357,7 +359,6 @@ impl Mapper {
         let expected = self.registers.get(usize::from(state.context.register)).copied().flatten();
         let quantities = candidate.text.quantities(candidate.span);
         let classes = candidate.text.classes(candidate.span);
-        let length = u16::try_from(span.len()).ok().filter(|l| *l <= self.span_bytes);
 
         let mut touched = fields_touched::LINEAGE;
         if new > 0 || classes.0 != 0 || quantities.values.iter().any(Option::is_some) {

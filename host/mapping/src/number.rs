@@ -169,7 +169,12 @@ fn in_words(
                             .is_some_and(|gap| gap.len() <= JOINED_MAX && gap.chars().all(char::is_whitespace)))
             };
             let before = found.last_mut().filter(near);
-            let before = if before.is_none() && times { digits.iter_mut().rfind(near) } else { before };
+            // Only the last number before the word can be near it.
+            let last = digits.partition_point(|n| n.range.end <= range.end).checked_sub(1);
+            let before = match before {
+                None if times => last.and_then(|last| digits.get_mut(last)).filter(near),
+                before => before,
+            };
             match before {
                 Some(number) => {
                     let of = |v: Decimal| {

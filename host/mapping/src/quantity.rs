@@ -13,6 +13,7 @@ use portcullis_core::manifest::Manifest;
 use portcullis_core::mutation::StageFinding;
 use portcullis_core::reason::ValidationReason;
 use portcullis_core::wire::QUANTITY_SLOTS;
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// A positive fraction: the size of a unit, measured in the slot's unit.
@@ -205,9 +206,26 @@ fn per_body(text: &str, at: usize) -> Option<(usize, Per)> {
     None
 }
 
-/// The weight in kilograms in the sentence around `at`; `None` unless the sentence states exactly one.
-fn weight(text: &str, ends: &[usize], numbers: &[Number], at: usize) -> Option<Decimal> {
-    let sentence = sentence_at(text, ends, at);
+/// An answer about the last sentence that was asked about.
+#[derive(Default)]
+struct Once<T>(Option<(usize, T)>);
+
+impl<T: Copy> Once<T> {
+    fn get(&mut self, sentence: Range<usize>, answer: impl FnOnce(Range<usize>) -> T) -> T {
+        match self.0 {
+            Some((start, answer)) if start == sentence.start => answer,
+            _ => {
+                let start = sentence.start;
+                let answer = answer(sentence);
+                self.0 = Some((start, answer));
+                answer
+            }
+        }
+    }
+}
+
+/// The weight in kilograms in a sentence; `None` unless the sentence states exactly one.
+fn weight(text: &str, sentence: &Range<usize>, numbers: &[Number]) -> Option<Decimal> {
     let from = numbers.partition_point(|n| n.range.start < sentence.start);
     let inside = numbers.iter().skip(from).take_while(|n| n.range.end <= sentence.end);
     let mut weights = inside.filter(|n| {
@@ -233,12 +251,36 @@ struct Column {
     cell: Range<usize>,
 }
 
-/// Every cell of every table in a text, once for each head above it. A table has rows with bars below a row of dashes
-/// (GitHub Flavored Markdown 4.10), or lines with as many tabs as an earlier line without digits.
-fn columns(text: &str) -> Vec<Column> {
-    let mut found = Vec::new();
+/// Ranges in order of their starts, for the question whether one of them covers or touches a range.
+struct Covered {
+    ranges: Vec<Range<usize>>,
+    /// For each range, the greatest end up to it.
+    reach: Vec<usize>,
+}
+
+impl Covered {
+    fn new(mut ranges: Vec<Range<usize>>) -> Self {
+        ranges.sort_unstable_by_key(|range| (range.start, range.end));
+        let reach = ranges.iter().scan(0, |most, range| {
+            *most = range.end.max(*most);
+            Some(*most)
+        });
+        let reach = reach.collect();
+        Self { ranges, reach }
+    }
+
+    /// Whether one of the ranges shares a byte with `range`.
+    fn touches(&self, range: &Range<usize>) -> bool {
+        let before = self.ranges.partition_point(|other| other.start < range.end);
+        before.checked_sub(1).and_then(|last| self.reach.get(last)).is_some_and(|reach| range.start < *reach)
+    }
+}
+
+/// Calls `found` with every cell of every table in a text, once for each head above it. A table has rows with bars
+/// below a row of dashes (GitHub Flavored Markdown 4.10), or lines with as many tabs as an earlier line without digits.
+fn columns(text: &str, mut found: impl FnMut(&Column)) {
     if !text.contains(['|', '\t']) {
-        return found;
+        return;
     }
     let mut lines: Vec<Range<usize>> = Vec::new();
     for line in text.split_inclusive('\n') {
@@ -262,7 +304,7 @@ fn columns(text: &str) -> Vec<Column> {
         // The nearest head is paired first.
         for head in heads.iter().rev() {
             let pairs = head.iter().cloned().zip(cells(shown(line), line.start, mark));
-            found.extend(pairs.map(|(head, cell)| Column { head, cell }));
+            pairs.for_each(|(head, cell)| found(&Column { head, cell }));
         }
         if shown(line).contains('|') && next.is_some_and(|next| is_ruler(shown(next))) {
             if mark != '|' {
@@ -279,7 +321,6 @@ fn columns(text: &str) -> Vec<Column> {
             heads.push(cells(shown(line), line.start, mark));
         }
     }
-    found
 }
 
 /// Whether a line is the ruler between the heads of a table and its rows.
@@ -344,13 +385,18 @@ impl Quantities {
         let numbers = numbers(text, self.language);
         let mut sentences: Option<Vec<usize>> = None;
         let mut found = Vec::new();
+        // What the sentence of the current number states is read once, not for each of its numbers.
+        let mut near: Vec<Once<bool>> = self.slots.iter().map(|_| Once::default()).collect();
+        let mut stated: Once<Option<Decimal>> = Once::default();
         for at in 0..numbers.len() {
             let Some((last, before)) = numbers.get(..=at).and_then(<[Number]>::split_last) else { continue };
             for (number, slot) in self.slots.iter().enumerate() {
                 let Some((size, end, certain)) = slot.unit_after(text, last.range.end) else { continue };
                 if !slot.near.is_empty() {
                     let ends = sentences.get_or_insert_with(|| sentence_ends(text));
-                    if !slot.is_near(text, ends, last.range.start) {
+                    let sentence = sentence_at(text, ends, last.range.start);
+                    let is_near = |sentence| slot.is_near_in(text.get(sentence).unwrap_or_default());
+                    if !near.get_mut(number).is_some_and(|near| near.get(sentence, is_near)) {
                         continue;
                     }
                 }
@@ -369,9 +415,9 @@ impl Quantities {
                 // A dose per kilogram has a value only if the text states the body weight.
                 if let Some((to, per)) = per_body(text, end) {
                     let ends = sentences.get_or_insert_with(|| sentence_ends(text));
-                    factors.push(
-                        Some(()).filter(|()| per == Per::Weight).and_then(|()| weight(text, ends, &numbers, end)),
-                    );
+                    let weight = |sentence| weight(text, &sentence, &numbers);
+                    let stated = Some(stated.get(sentence_at(text, ends, end), weight));
+                    factors.push(stated.filter(|_| per == Per::Weight).flatten());
                     end = to;
                 }
                 // Multiplication after the unit: "500 mg x 10".
@@ -447,30 +493,32 @@ impl Quantities {
 
     /// Adds numbers whose unit is in the heading of their column.
     fn in_tables(&self, text: &str, numbers: &[Number], found: &mut Vec<QuantityHit>) {
-        let mut added = Vec::new();
-        for Column { head, cell } in columns(text) {
+        let mut added: BTreeMap<(usize, usize), QuantityHit> = BTreeMap::new();
+        let of_slot = |slot: usize| found.iter().filter(move |hit| hit.slot == slot).map(|hit| hit.range.clone());
+        let measured: Vec<Covered> = (0..self.slots.len()).map(|slot| Covered::new(of_slot(slot).collect())).collect();
+        columns(text, |Column { head, cell }| {
             let from = numbers.partition_point(|n| n.range.start < cell.start);
             let inside = numbers.iter().skip(from).take_while(|n| n.range.end <= cell.end);
             for number in inside.take_while(|n| n.range.start - head.start <= TABLE_MAX) {
                 for (at, slot) in self.slots.iter().enumerate() {
-                    let measured = |hit: &QuantityHit| {
-                        hit.slot == at && hit.range.start < number.range.end && number.range.start < hit.range.end
-                    };
+                    let key = (number.range.start, at);
+                    let is_measured = measured.get(at).is_some_and(|measured| measured.touches(&number.range));
                     let Some((size, certain)) = slot.unit_in(text.get(head.clone()).unwrap_or_default()) else {
                         continue;
                     };
-                    if found.iter().chain(&added).any(measured)
+                    if is_measured
+                        || added.contains_key(&key)
                         || !slot.is_near_in(text.get(head.start..cell.end).unwrap_or_default())
                     {
                         continue;
                     }
                     let values = vec![slot.value(number.value.filter(|_| certain), size)];
-                    added.push(QuantityHit { range: number.range.clone(), slot: at, values });
+                    added.insert(key, QuantityHit { range: number.range.clone(), slot: at, values });
                 }
             }
-        }
+        });
         if !added.is_empty() {
-            found.extend(added);
+            found.extend(added.into_values());
             found.sort_by_key(|hit| (hit.range.start, hit.range.end));
         }
     }
@@ -509,13 +557,23 @@ impl Quantities {
 /// an inexact quantity. Digits that only the view joins, across a line or a cell, are not a number.
 pub(crate) fn compare(found: &mut Vec<QuantityHit>, seen: Vec<QuantityHit>, view: &View) {
     let mut inexact = Vec::new();
+    found.sort_by_key(|hit| (hit.range.start, hit.range.end));
+    let reach: Vec<usize> = found
+        .iter()
+        .scan(0, |most, hit| {
+            *most = hit.range.end.max(*most);
+            Some(*most)
+        })
+        .collect();
     for hit in seen {
         let range = view.origin(&hit.range);
         let same = |f: &QuantityHit| {
             let values = f.values == hit.values || hit.values.iter().any(Result::is_err);
             f.slot == hit.slot && f.range.start <= range.start && range.end <= f.range.end && values
         };
-        if !view.joins_lines(&hit.range) && !found.iter().any(same) {
+        let before = found.partition_point(|f| f.range.start <= range.start);
+        let near = found.iter().zip(&reach).take(before).rev().take_while(|(_, reach)| range.end <= **reach);
+        if !view.joins_lines(&hit.range) && !near.map(|(f, _)| f).any(same) {
             inexact.push(QuantityHit { range, slot: hit.slot, values: vec![Err(ValidationReason::QuantityInexact)] });
         }
     }
@@ -539,7 +597,8 @@ impl Slot {
     /// The unit after a number, the unit's end, and whether only marks separate number and unit (not so in "5k mg").
     fn unit_after(&self, text: &str, at: usize) -> Option<(Size, usize, bool)> {
         let rest = text.get(at..)?;
-        let letters = rest.find(|c: char| !c.is_alphanumeric()).unwrap_or(rest.len());
+        let near = rest.get(..rest.floor_char_boundary(GLUED_MAX + 4))?;
+        let letters = near.find(|c: char| !c.is_alphanumeric()).unwrap_or(near.len());
         if letters > GLUED_MAX {
             return None;
         }
@@ -586,10 +645,6 @@ impl Slot {
             rest.get(..unit.len()).is_some_and(|r| lower(r) == unit.as_str()) && is_boundary(text, at + unit.len())
         })?;
         Some((*size, at + unit.len()))
-    }
-
-    fn is_near(&self, text: &str, ends: &[usize], at: usize) -> bool {
-        self.is_near_in(text.get(sentence_at(text, ends, at)).unwrap_or_default())
     }
 
     fn value(&self, number: Option<Decimal>, size: Size) -> Result<i32, ValidationReason> {

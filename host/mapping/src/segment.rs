@@ -32,60 +32,109 @@ pub(crate) fn is_inert(text: &str, language: &Language) -> bool {
     words && text.get(end..).is_some_and(is_formatting)
 }
 
-/// Whether a text contains a word that limits a statement or names its speaker ("not", "if", "only", "she says").
-pub(crate) fn is_scoped(text: &str, language: &Language) -> bool {
-    let scope = |word: Range<usize>| {
-        let word = lower(text.get(word).unwrap_or_default());
-        language.kinds(&word) & (kind::SCOPE | kind::NEGATION) != 0
-    };
-    words(text).any(scope)
+/// The starts of the words of a text that limit a statement or name its speaker ("not", "if", "only", "she says").
+pub(crate) fn limiting(text: &str, language: &Language) -> Vec<usize> {
+    words(text).filter(|word| limits(text, word, language)).map(|word| word.start).collect()
 }
 
-/// Whether a clause begins with a word that counts things named earlier: "but most die", "and the rest left".
-fn is_counted(clause: &str, language: &Language) -> bool {
-    let kinds = |word: Range<usize>| language.kinds(&lower(clause.get(word).unwrap_or_default()));
-    let first = words(clause).map(kinds).find(|kinds| kinds & (kind::CLAUSE | kind::CONNECTIVE | kind::DEFINITE) == 0);
-    first.is_some_and(|kinds| kinds & kind::QUANTIFIER != 0)
+fn limits(text: &str, word: &Range<usize>, language: &Language) -> bool {
+    let word = lower(text.get(word.clone()).unwrap_or_default());
+    language.kinds(&word) & (kind::SCOPE | kind::NEGATION) != 0
+}
+
+/// Reads forward in a part of a text, for marks in order. Each search starts where the last one ended, so all searches
+/// together read each word at most once per question.
+struct Ahead<'t> {
+    part: &'t str,
+    language: &'t Language,
+    /// The last word that [`Self::word`] found.
+    word: Option<Range<usize>>,
+    /// The last word that [`Self::is_counted`] found, and its answer.
+    counted: Option<(usize, bool)>,
+    /// Number of bytes that [`Self::is_scoped`] has read, and whether they contain a limiting word.
+    scoped: (usize, bool),
+    /// Number of bytes that [`Self::is_label`] has read, and the number of words since the last cut in them.
+    labelled: (usize, usize),
+}
+
+impl<'t> Ahead<'t> {
+    const fn new(part: &'t str, language: &'t Language) -> Self {
+        Self { part, language, word: None, counted: None, scoped: (0, false), labelled: (0, 0) }
+    }
+
+    fn kinds(&self, word: &Range<usize>) -> u32 {
+        self.language.kinds(&lower(self.part.get(word.clone()).unwrap_or_default()))
+    }
+
+    fn words_from(&self, at: usize) -> impl Iterator<Item = Range<usize>> + use<'t> {
+        words(self.part.get(at..).unwrap_or_default()).map(move |word| at + word.start..at + word.end)
+    }
+
+    /// The kinds of the first word after `at`.
+    fn word(&mut self, at: usize) -> u32 {
+        if self.word.as_ref().is_none_or(|word| word.start < at) {
+            let end = self.part.len();
+            self.word = Some(self.words_from(at).next().unwrap_or(end..end));
+        }
+        self.word.as_ref().map_or(0, |word| self.kinds(word))
+    }
+
+    /// Whether the clause after `at` begins with a word that counts things named earlier: "but most die", "and the
+    /// rest left".
+    fn is_counted(&mut self, at: usize) -> bool {
+        if let Some((word, counted)) = self.counted.filter(|(word, _)| at <= *word) {
+            return counted && word < self.part.len();
+        }
+        let opens = kind::CLAUSE | kind::CONNECTIVE | kind::DEFINITE;
+        let first =
+            self.words_from(at).map(|word| (word.start, self.kinds(&word))).find(|(_, kinds)| kinds & opens == 0);
+        let (word, kinds) = first.unwrap_or((self.part.len(), 0));
+        self.counted = Some((word, kinds & kind::QUANTIFIER != 0));
+        kinds & kind::QUANTIFIER != 0
+    }
+
+    /// Whether a word before `at` limits a statement or names its speaker.
+    fn is_scoped(&mut self, at: usize) -> bool {
+        let (seen, found) = self.scoped;
+        let new = self.part.get(seen..at).unwrap_or_default();
+        let found = found || words(new).any(|word| limits(new, &word, self.language));
+        self.scoped = (at, found);
+        found
+    }
+
+    /// Whether fewer than three words stand between the last cut and `at`.
+    fn is_label(&mut self, cut: usize, at: usize) -> bool {
+        let (seen, count) = self.labelled;
+        let (from, count) = if seen < cut { (cut, 0) } else { (seen, count) };
+        let count = count + words(self.part.get(from..at).unwrap_or_default()).take(3).count();
+        self.labelled = (at, count);
+        count < 3
+    }
 }
 
 /// The places inside `range` where a clause ends: after `;` or `:` and a space, or after a comma before a clause word.
 pub(crate) fn clause_cuts(text: &str, range: &Range<usize>, language: &Language) -> Vec<usize> {
     let Some(part) = text.get(range.clone()) else { return Vec::new() };
-    let mut cuts = Vec::new();
-    let (mut seen, mut found) = (0, false);
-    let mut scoped = |at: usize| {
-        found |= is_scoped(part.get(seen..at).unwrap_or_default(), language);
-        seen = at;
-        found
-    };
+    let mut cuts: Vec<usize> = Vec::new();
+    let mut ahead = Ahead::new(part, language);
     let mut from = 0;
     while let Some(at) = find(part.as_bytes(), from, |byte| matches!(byte, b';' | b':' | b',')) {
         from = at + 1;
-        let mark = part.as_bytes().get(at).copied().unwrap_or(0);
-        let Some(rest) = part.get(at + 1..) else { continue };
-        if !rest.starts_with([' ', '\t']) {
+        if !matches!(part.as_bytes().get(from), Some(b' ' | b'\t')) || ahead.is_counted(from) {
             continue;
         }
-        if is_counted(rest, language) {
-            continue;
-        }
-        let mut clause_word = || {
-            let first = words(rest).next().and_then(|w| rest.get(w)).unwrap_or_default();
-            let kinds = language.kinds(&lower(first));
-            kinds & kind::CLAUSE != 0 && kinds & kind::SCOPE == 0 && !scoped(at)
-        };
-        // A label such as "Step 2:" or "Corrected:" stays with its text.
-        let label = || {
-            let from = cuts.last().map_or(0, |cut| cut - range.start);
-            words(part.get(from..at).unwrap_or_default()).nth(2).is_none()
-        };
-        let cuts_here = match mark {
-            b':' => !label(),
-            b',' => clause_word(),
+        let cut = cuts.last().map_or(0, |cut| cut - range.start);
+        let cuts_here = match part.as_bytes().get(at) {
+            // A label such as "Step 2:" or "Corrected:" stays with its text.
+            Some(b':') => !ahead.is_label(cut, at),
+            Some(b',') => {
+                let kinds = ahead.word(from);
+                kinds & kind::CLAUSE != 0 && kinds & kind::SCOPE == 0 && !ahead.is_scoped(at)
+            }
             _ => true,
         };
         if cuts_here {
-            cuts.push(range.start + at + 1);
+            cuts.push(range.start + from);
         }
     }
     cuts

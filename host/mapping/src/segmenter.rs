@@ -14,9 +14,9 @@ use portcullis_core::wire::Granularity;
 /// Number of bytes before a border that are read again as context; no search reaches further back.
 const CONTEXT: usize = 2048;
 
-/// A text of more than `SELDOM` squared bytes is read again only after it has grown by about 1 / `SELDOM` of its
-/// length.
-const SELDOM: usize = 64;
+/// A part of a text that gave no result is read again only after it has grown by 1 / `SELDOM` of its length. So the
+/// total time stays proportional to the length of the text, whatever its chunks are.
+const SELDOM: usize = 32;
 
 /// The bytes are not UTF-8 (RFC 3629). The reader refuses them and does not replace them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -44,6 +44,8 @@ pub struct Segmenter {
     begun: Vec<u8>,
     /// Length of `text` when it was last read without returning a span.
     tried: usize,
+    /// Length of `text` when its last sentence was last found to have no certain end.
+    looked: usize,
 }
 
 impl Segmenter {
@@ -51,7 +53,7 @@ impl Segmenter {
     #[must_use]
     pub fn new(granularity: Granularity) -> Self {
         let (borders, waiting, ends, begun) = Default::default();
-        Self { granularity, text: String::new(), offset: 0, borders, waiting, ends, begun, tried: 0 }
+        Self { granularity, text: String::new(), offset: 0, borders, waiting, ends, begun, tried: 0, looked: 0 }
     }
 
     /// Reads the next chunk. Returns the part of the text whose spans are certain now, if there is one; its pieces
@@ -64,20 +66,27 @@ impl Segmenter {
         if self.granularity == Granularity::Step {
             return Ok(None);
         }
-        let mut start = self.ends.last().copied().unwrap_or_else(|| self.origin());
-        while let Some(end) = self.text.get(start..).and_then(settled_end) {
-            start += end;
-            self.ends.push(start);
-        }
-        // A long text without a finished span is read less often, so that the total time stays proportional to the
-        // length, even for a text of line breaks.
-        let soon = self.text.len() < self.tried + (self.text.len() / SELDOM).saturating_sub(SELDOM);
+        self.find_ends();
+        let soon = self.text.len() < self.tried + self.text.len().saturating_sub(CONTEXT) / SELDOM;
         if self.ends.is_empty() || soon {
             return Ok(None);
         }
         let part = self.part(mapper);
         self.tried = if part.is_none() { self.text.len() } else { 0 };
         Ok(part)
+    }
+
+    /// Finds the ends of sentences that later text cannot move.
+    fn find_ends(&mut self) {
+        let mut start = self.ends.last().copied().unwrap_or_else(|| self.origin());
+        if self.text.len() < self.looked + (self.text.len() - start) / SELDOM {
+            return;
+        }
+        while let Some(end) = self.text.get(start..).and_then(settled_end) {
+            start += end;
+            self.ends.push(start);
+        }
+        self.looked = self.text.len();
     }
 
     /// Returns the rest of the text.
@@ -160,6 +169,7 @@ impl Segmenter {
         self.borders.iter_mut().chain(&mut self.ends).for_each(|at| *at -= from);
         self.waiting.forget(from);
         self.text.drain(..from);
+        self.looked = self.looked.saturating_sub(from);
         self.offset += from;
     }
 }

@@ -77,8 +77,14 @@ pub(crate) fn last_start(text: &str) -> usize {
 
 /// The end of the first sentence of a text.
 fn first(text: &str) -> usize {
-    let line = text.split_inclusive('\n').next().unwrap_or_default();
-    first_in_line(line, line.is_ascii())
+    let near = text.get(..text.floor_char_boundary(LONGEST)).unwrap_or_default();
+    let end = first_of_ascii(near.as_bytes());
+    // The short rules have read at most this many bytes. The rest of the line is not read for each of its sentences.
+    let read = near.as_bytes().get(..(end + LOOK + 2).min(near.len())).unwrap_or_default();
+    if read.is_ascii() {
+        return end;
+    }
+    first_by_tables(near.split_inclusive('\n').next().unwrap_or_default())
 }
 
 fn first_in_line(line: &str, ascii: bool) -> usize {

@@ -4,12 +4,13 @@ use crate::hits::Hits;
 use crate::item;
 use crate::language::{Language, kind};
 use crate::quantity::{Quantities, QuantityHit, QuantityReading};
-use crate::segment::{Piece, Whole, clause_cuts, cut, is_scoped, judge_last_connectives};
+use crate::segment::{Piece, Whole, clause_cuts, cut, judge_last_connectives, limiting};
 use crate::sentence::sentence_ends;
 use crate::words::{lower, words};
 use portcullis_core::class::ClassSet;
 use portcullis_core::wire::Granularity;
 use std::ops::Range;
+use std::sync::OnceLock;
 
 /// A text with the results of its scan.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,8 +33,23 @@ pub struct Text {
     /// Numbers of list items, in order. No cut separates a number from the text after it.
     numbers: Vec<Range<usize>>,
     unfinished: usize,
+    limiting: Limiting,
     language: &'static Language,
 }
+
+/// The places of the words that limit a statement or name its speaker, in order. They are looked for at the first
+/// split.
+#[derive(Clone, Debug, Default)]
+struct Limiting(OnceLock<Vec<usize>>);
+
+/// The places follow from the text, so they make no difference between two texts.
+impl PartialEq for Limiting {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Limiting {}
 
 /// The inert pieces at the end of a part of a text, which wait for the next span.
 #[derive(Clone, Debug, Default)]
@@ -61,6 +77,10 @@ impl Waiting {
     }
 }
 
+/// Number of bytes of a sentence before a span that are read together with the span.
+const EARLIER: usize = 256;
+/// Number of bytes of a sentence on either side of a span that are compared with the anchors.
+const AROUND: usize = 1024;
 /// Greatest length in bytes of the text that counts as the beginning of a list item.
 const ITEM: usize = 1024;
 
@@ -111,6 +131,7 @@ impl Text {
             sentences,
             numbers,
             unfinished,
+            limiting: Limiting::default(),
             language,
         };
         let whole = from..read.text.len();
@@ -169,7 +190,7 @@ impl Text {
     /// inert pieces between that span and the border. `None` if there is no possible border; then no piece is kept.
     ///
     /// `ends` are certain ends of sentences, in order. `settled` is the start of the part that later text may change.
-    /// `whole` are ranges that must not be divided.
+    /// `whole` are ranges that must not be divided, in order and apart.
     pub(crate) fn settle(
         &mut self,
         ends: &[usize],
@@ -179,7 +200,7 @@ impl Text {
         let is_border = |end: &usize| {
             *end <= settled
                 && !self.split_by(*end)
-                && !whole.iter().any(|range| range.start < *end && *end < range.end)
+                && !whole.get(whole.partition_point(|range| range.end <= *end)).is_some_and(|range| range.start < *end)
                 && self.ends_item(*end)
                 && self.pieces.binary_search_by_key(end, |piece| piece.range.end).is_ok()
         };
@@ -300,7 +321,16 @@ impl Text {
 
     /// Whether the sentence of a span has a word that limits it or names its speaker.
     fn is_scoped(&self, span: &Range<usize>) -> bool {
-        is_scoped(self.slice(&self.sentence(span)), self.language)
+        let sentence = self.sentence(span);
+        let places = self.limiting.0.get_or_init(|| {
+            let starts = std::iter::once(self.origin).chain(self.sentences.iter().copied());
+            let ends = self.sentences.iter().copied().chain([self.text.len()]);
+            let of = |range: Range<usize>| {
+                limiting(self.slice(&range), self.language).into_iter().map(move |at| range.start + at)
+            };
+            starts.zip(ends).filter(|(start, end)| start < end).flat_map(|(start, end)| of(start..end)).collect()
+        });
+        places.get(places.partition_point(|at| *at < sentence.start)).is_some_and(|at| *at < sentence.end)
     }
 
     /// Whether a hit is a value, such as a card number or an e-mail address, and not a phrase.
@@ -367,6 +397,28 @@ impl Text {
         start..self.sentences.get(ends).copied().unwrap_or(whole.end).max(span.end)
     }
 
+    /// The sentence in which a span begins, at most [`AROUND`] bytes on either side of the span.
+    #[must_use]
+    pub fn around(&self, span: &Range<usize>) -> Range<usize> {
+        let sentence = self.sentence(span);
+        let from = self.text.ceil_char_boundary(span.start.saturating_sub(AROUND));
+        let to = self.text.floor_char_boundary((span.end + AROUND).min(self.text.len()));
+        sentence.start.max(from)..sentence.end.min(to)
+    }
+
+    /// The part of a span's sentence before the span: at most its last [`EARLIER`] bytes, from the start of a word on.
+    #[must_use]
+    pub fn earlier(&self, span: &Range<usize>) -> &str {
+        let start = self.sentence(span).start;
+        let near = self.text.ceil_char_boundary(span.start.saturating_sub(EARLIER));
+        let before = self.slice(&(start.max(near)..span.start));
+        if near <= start {
+            return before;
+        }
+        let inside = |c: char| c.is_alphanumeric() || matches!(c, '\'' | '-' | '\u{2019}');
+        before.trim_start_matches(inside)
+    }
+
     /// Borders between the phrases that overlap `apart` and other phrases. A phrase begins after a mark, or with a
     /// preposition, a connective or a clause word.
     fn phrase_cuts(&self, span: &Range<usize>, apart: &[Range<usize>]) -> Vec<usize> {
@@ -386,7 +438,19 @@ impl Text {
             end = word.end;
         }
         let bounds: Vec<usize> = std::iter::once(span.start).chain(starts).chain([span.end]).collect();
-        let holds = |range: &Range<usize>| apart.iter().any(|a| a.start < range.end && range.start < a.end);
+        let mut apart: Vec<&Range<usize>> = apart.iter().collect();
+        apart.sort_unstable_by_key(|range| (range.start, range.end));
+        let reach: Vec<usize> = apart
+            .iter()
+            .scan(0, |most, range| {
+                *most = range.end.max(*most);
+                Some(*most)
+            })
+            .collect();
+        let holds = |range: &Range<usize>| {
+            let before = apart.partition_point(|a| a.start < range.end).checked_sub(1);
+            before.and_then(|last| reach.get(last)).is_some_and(|reach| range.start < *reach)
+        };
         let mut cuts = Vec::new();
         let mut before = None;
         for pair in bounds.windows(2) {
@@ -414,7 +478,8 @@ impl Text {
     fn measured(&self, span: &Range<usize>) -> impl Iterator<Item = &QuantityHit> {
         let (start, end) = (span.start, span.end);
         let first = self.quantities.partition_point(|q| q.range.end <= start);
-        self.quantities.iter().skip(first).filter(move |q| q.range.start < end && start < q.range.end)
+        let from = self.quantities.get(first..).unwrap_or_default();
+        from.iter().take_while(move |q| q.range.start < end).filter(move |q| start < q.range.end)
     }
 
     /// The overlapping hits of a span, joined into ranges; a range inside a call is extended to the whole call.
@@ -457,7 +522,7 @@ impl Whole for Text {
     }
 
     fn holds_hit(&self, range: &Range<usize>) -> bool {
-        self.hits.touching(range).next().is_some()
+        self.hits.touches(range)
     }
 }
 

@@ -68,7 +68,8 @@ impl Tools {
             let shown = self.written(view.text()).into_iter();
             let shown = shown.map(|call| TextCall { range: view.origin(&call.range), ..call });
             let apart = |call: &TextCall| {
-                !found.iter().any(|f| f.range.start < call.range.end && call.range.start < f.range.end)
+                let next = found.get(found.partition_point(|f| f.range.end <= call.range.start));
+                next.is_none_or(|f| call.range.end <= f.range.start)
             };
             let shown: Vec<TextCall> = shown.filter(apart).collect();
             found.extend(shown);
@@ -77,13 +78,22 @@ impl Tools {
         found
     }
 
-    /// Ranges that look like objects but are invalid or incomplete. Later text must be read together with them.
+    /// Ranges that look like objects but are invalid or incomplete, in order; overlapping ranges are joined. Later text
+    /// must be read together with them.
     pub(crate) fn looked_at(text: &str) -> Vec<Range<usize>> {
         let mut ranges = objects(text, |_, _| {});
         if let Some(view) = View::of_marks(text) {
             ranges.extend(objects(view.text(), |_, _| {}).iter().map(|range| view.origin(range)));
         }
-        ranges
+        ranges.sort_unstable_by_key(|range| (range.start, range.end));
+        let mut joined: Vec<Range<usize>> = Vec::new();
+        for range in ranges {
+            match joined.last_mut() {
+                Some(last) if range.start < last.end => last.end = last.end.max(range.end),
+                _ => joined.push(range),
+            }
+        }
+        joined
     }
 
     fn written(&self, text: &str) -> Vec<TextCall> {
@@ -91,7 +101,10 @@ impl Tools {
         objects(text, |range, object| {
             let classes = match object {
                 Object::Read(json) => {
-                    let calls = calls(json);
+                    let Some(calls) = calls(json) else {
+                        let classes = self.rules.iter().map(|rule| rule.class).collect();
+                        return found.push(TextCall { range, classes });
+                    };
                     if calls.is_empty() {
                         return;
                     }
@@ -194,20 +207,29 @@ const NAMES: [&str; 6] = ["name", "tool_name", "tool", "function", "action", "re
 const ARGUMENTS: [&str; 9] =
     ["arguments", "parameters", "input", "args", "params", "action_input", "tool_input", "kwargs", "tool_args"];
 
-/// Names and arguments of all calls in a value. Every value of a repeated key is used.
-fn calls(json: &Json) -> Vec<(&str, Cow<'_, Json>)> {
+/// Greatest number of calls that one object can stand for, because it repeats keys.
+const CALLS: usize = 64;
+
+/// Names and arguments of all calls in a value. Every value of a repeated key is used. `None` if an object stands for
+/// more than [`CALLS`] calls.
+fn calls(json: &Json) -> Option<Vec<(&str, Cow<'_, Json>)>> {
     let mut found = Vec::new();
     for object in json.values() {
-        for name in NAMES.iter().flat_map(|key| object.members(key)) {
+        let arguments: Vec<&Json> = ARGUMENTS.iter().flat_map(|key| object.members(key)).collect();
+        let names = || NAMES.iter().flat_map(|key| object.members(key));
+        if arguments.len().saturating_mul(names().take(CALLS + 1).count()) > CALLS {
+            return None;
+        }
+        for name in names() {
             let Json::String(name) = name else { continue };
-            for arguments in ARGUMENTS.iter().flat_map(|key| object.members(key)) {
+            for &arguments in &arguments {
                 // Arguments may be an object, or a string that contains an object.
                 let inner = if let Json::String(text) = arguments { Json::parse(text) } else { None };
                 found.push((name.as_str(), inner.map_or(Cow::Borrowed(arguments), Cow::Owned)));
             }
         }
     }
-    found
+    Some(found)
 }
 
 #[cfg(test)]

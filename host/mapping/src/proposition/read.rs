@@ -7,6 +7,11 @@ use portcullis_core::proposition::{Phrase, Proposition, Quantity, Subject, gende
 
 /// Greatest number of words of a label.
 const LABEL: usize = 4;
+/// Greatest number of words of a clause between two marks that are read. Each "and" in it looks for the next verb.
+const CLAUSE: usize = 64;
+/// Greatest number of propositions of a sentence, and of phrases that apply to all of them.
+const PROPOSITIONS: usize = 64;
+const SHARED: usize = 8;
 
 /// The result of reading a verb group; `rest` is the index of the first word after the group.
 #[derive(Default)]
@@ -64,13 +69,17 @@ impl<'a> Reader<'a> {
         let mut subject: Option<Head> = None;
         let mut first = true;
         for segment in segments {
-            let segment = self.shortened(segment);
+            let segment = self.shortened(segment.get(..CLAUSE).unwrap_or(segment));
             let label = |w: &Word| w.plays(role::LABEL) && !w.plays(role::ARTICLE);
             if segment.is_empty() || (first && segment.len() == 1 && segment.iter().all(label)) {
                 continue;
             }
             self.segment(segment, first, &mut subject);
+            self.shared.truncate(SHARED);
             first = false;
+            if self.found.len() >= PROPOSITIONS {
+                break;
+            }
         }
         let shared = std::mem::take(&mut self.shared);
         for proposition in &mut self.found {
@@ -88,10 +97,10 @@ impl<'a> Reader<'a> {
             && first.is_some_and(|w| w.mark == ':')
             && self.verb_at(label, 1).is_none()
             && !label.first().is_none_or(|w| w.plays(role::LABEL) || w.is(kind::REVISION | kind::STEP));
-        let says = |w: &Word| w.auxiliary() || (!w.capital && !w.number && self.tables.mostly_verb(&w.text));
-        if labels && !values.concat().iter().any(says) {
+        let says = |w: &Word| w.auxiliary() || (!w.capital && !w.number && w.mostly_verb);
+        if labels && !values.iter().copied().flatten().any(says) {
             let head = self.head(label, true);
-            let words: Vec<Word> = values.concat();
+            let words: Vec<Word> = values.iter().copied().flatten().take(CLAUSE).cloned().collect();
             let (mut phrases, ..) = self.phrases(&words);
             phrases.extend(head.phrases.clone());
             self.add(&head, VerbGroup { verb: "be".into(), ..VerbGroup::default() }, phrases);
@@ -174,15 +183,15 @@ impl<'a> Reader<'a> {
     fn imperative(&self, segment: &[Word]) -> bool {
         let denied = segment.iter().take(2).map(|w| w.text.as_str()).eq(["do", "not"]);
         let don = segment.first().is_some_and(|w| w.text == "don't");
-        let base = |w: &Word| self.tables.verb(&w.text) == Some(&w.text) && self.tables.mostly_verb(&w.text);
+        let base = |w: &Word| w.verb == Some(w.text.as_str()) && w.mostly_verb;
         denied || don || segment.first().is_some_and(base)
     }
 
     fn starts_predicate(&self, words: &[Word]) -> bool {
         let first = words.iter().find(|w| !w.adverb() && !w.plays(role::DENIAL) || w.auxiliary());
         first.is_some_and(|w| {
-            let inflected = self.tables.verb(&w.text).is_some_and(|v| v != w.text);
-            w.auxiliary() || (!w.capital && !w.number && self.tables.mostly_verb(&w.text) && inflected)
+            let inflected = w.verb.is_some_and(|v| v != w.text);
+            w.auxiliary() || (!w.capital && !w.number && w.mostly_verb && inflected)
         })
     }
 
@@ -202,14 +211,13 @@ impl<'a> Reader<'a> {
         let places = || segment.iter().enumerate().skip(from);
         let closed = role::CONDITION | role::DETERMINER | role::RELATIVE | role::NARROW | role::CUT;
         let can = |at: usize, w: &Word| {
-            !w.capital && !w.number && !w.leads() && !w.plays(closed) && open(at) && self.tables.verb(&w.text).is_some()
+            !w.capital && !w.number && !w.leads() && !w.plays(closed) && open(at) && w.verb.is_some()
         };
         let ends = places().position(|(_, w)| w.plays(role::CONDITION | role::CUT)).map_or(segment.len(), |p| p + from);
         let helper = places().find(|(_, w)| w.auxiliary()).map(|(at, _)| at).filter(|at| *at < ends);
-        let inflected = |w: &Word| self.tables.verb(&w.text).is_some_and(|v| v != w.text);
-        let sure =
-            places().find(|(at, w)| can(*at, w) && !w.auxiliary() && self.tables.mostly_verb(&w.text) && inflected(w));
-        let strong = places().find(|(at, w)| can(*at, w) && !w.auxiliary() && self.tables.mostly_verb(&w.text));
+        let inflected = |w: &Word| w.verb.is_some_and(|v| v != w.text);
+        let sure = places().find(|(at, w)| can(*at, w) && !w.auxiliary() && w.mostly_verb && inflected(w));
+        let strong = places().find(|(at, w)| can(*at, w) && !w.auxiliary() && w.mostly_verb);
         let strong = sure.or(strong).map(|(at, _)| at).filter(|at| *at < ends);
         match (helper, strong) {
             (Some(helper), Some(strong)) if strong < helper => {
@@ -349,7 +357,7 @@ impl<'a> Reader<'a> {
         let mut at = 0;
         while let Some(word) = words.get(at) {
             let next = words.iter().skip(at + 1).find(|w| !w.adverb() && !w.plays(role::DENIAL));
-            let verb_next = next.is_some_and(|w| w.auxiliary() || self.tables.verb(&w.text).is_some() && !w.capital);
+            let verb_next = next.is_some_and(|w| w.auxiliary() || w.verb.is_some() && !w.capital);
             let denies = word.plays(role::DENIAL);
             group.past |= word.plays(role::PAST);
             if denies {
@@ -384,7 +392,7 @@ impl<'a> Reader<'a> {
                 group.phrases.extend(adverb(word));
                 group.universal |= word.plays(role::ALWAYS);
             } else if group.verb.is_empty() {
-                let Some(verb) = self.tables.verb(&word.text) else { break };
+                let Some(verb) = word.verb else { break };
                 group.past |= verb != word.text && !word.text.ends_with('s') && !word.text.ends_with("ing");
                 group.verb = verb.to_owned();
                 at += 1;

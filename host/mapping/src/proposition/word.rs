@@ -15,6 +15,9 @@ pub(super) struct Word {
     /// The mark between the previous word and this word; a space if there is none.
     pub(super) mark: char,
     pub(super) number: bool,
+    /// The verb lemma of the word, if it has one; whether the most common lemma of the word is a verb.
+    pub(super) verb: Option<&'static str>,
+    pub(super) mostly_verb: bool,
 }
 
 /// The tables of a language that the reader uses.
@@ -89,7 +92,8 @@ impl Tables {
             text = value.to_string();
         }
         let number = valued || text.starts_with(|c: char| c.is_ascii_digit());
-        Word { text, capital: shown.starts_with(char::is_uppercase), kinds, roles, mark, number }
+        let (verb, mostly_verb) = (self.verb(&text), self.mostly_verb(&text));
+        Word { text, capital: shown.starts_with(char::is_uppercase), kinds, roles, mark, number, verb, mostly_verb }
     }
 
     /// The verb lemma of a word, if it has one.

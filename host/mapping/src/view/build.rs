@@ -208,10 +208,17 @@ impl Builder<'_> {
 
     /// Handles marks at the start of a line. Quoted text continues; a list item, heading or comment is separate.
     fn line_prefix(&mut self, byte: u8) -> bool {
+        // Any other byte leaves the line at its start, so counting a row of it here would count the row at each byte.
+        if byte == b'>' {
+            self.at += 1;
+            return true;
+        }
+        if !matches!(byte, b'-' | b'*' | b'+' | b'#' | b'/') {
+            return false;
+        }
         let run = self.rest().bytes().take_while(|b| *b == byte).count();
         let spaced = matches!(self.byte(self.at + run), Some(b' ' | b'\t'));
         match byte {
-            b'>' => self.at += 1,
             b'-' | b'*' | b'+' if spaced && run <= 2 => self.space(run, 0, true),
             b'#' if spaced && run <= 6 => self.space(run, 0, true),
             b'/' if spaced && run >= 2 => self.space(run, 0, true),
