@@ -82,7 +82,7 @@ fn anchor(
     if anchors.is_empty() && !state.policy.closed_world && !cites {
         return;
     }
-    let sentence = span.text.sentence(span.range);
+    let sentence = span.text.around(span.range);
     let shown = span.text.slice(&sentence);
     let within = span.range.start - sentence.start..span.range.end - sentence.start;
     let words = governor.mapper().checkable(shown);
@@ -192,6 +192,10 @@ pub(crate) fn judge(
             value: error.to_string(),
             condition: "natural logarithms of probabilities".into(),
         }];
+    }
+    // The span is refused already, so nothing more is read in it.
+    if mutation.validation == StageFinding::Reject(ValidationReason::SpanTooLong) {
+        return (mutation, staged);
     }
     anchor(governor, state, vouched, span, &mut mutation, &mut staged);
     topic::propose(governor, state, span, &mut mutation);

@@ -32,8 +32,7 @@ pub(super) fn propose(
         return None;
     }
     let mut subjects = state.memory.subjects.clone();
-    let sentence = span.text.sentence(span.range);
-    let before = span.text.slice(&(sentence.start..span.range.start));
+    let before = span.text.earlier(span.range);
     let mut propositions = governor.mapper().propositions(before, span.text.slice(span.range))?;
     propositions.retain_mut(|p| resolve(governor, state, &mut subjects, p));
     mutation.proposed.revises |= governor.mapper().revises(before);

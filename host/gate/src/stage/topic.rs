@@ -17,8 +17,7 @@ pub(super) fn propose(governor: &Governor, state: &SemanticState, span: &Span<'_
     if state.policy.continuity.topic == 0 || measured {
         return;
     }
-    let sentence = span.text.sentence(span.range);
-    let before = span.text.slice(&(sentence.start..span.range.start));
+    let before = span.text.earlier(span.range);
     let Some((mut topic, words)) = governor.mapper().topic(state, span.text.slice(span.range)) else { return };
     if before.chars().any(char::is_alphanumeric) {
         topic.mean = state.bounds.topic.mean;

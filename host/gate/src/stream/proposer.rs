@@ -109,9 +109,7 @@ impl Proposer {
 
     /// The last `most` bytes of the first `end` bytes of admitted text followed by `held`.
     fn ending(&self, end: usize, held: &str, most: usize) -> String {
-        let text = [self.text.get(..end).unwrap_or_default(), held].concat();
-        let from = text.ceil_char_boundary(text.len().saturating_sub(most));
-        text.get(from..).unwrap_or_default().to_owned()
+        last_bytes([self.text.get(..end).unwrap_or_default(), held], most)
     }
 
     pub(super) const fn is_asking(&self) -> bool {
@@ -142,9 +140,7 @@ impl Proposer {
     /// As [`Self::tail`], but of all proposed text, refused or not.
     pub(super) fn before(&self) -> String {
         let read = self.step.proposed.len() - self.pending.text().len();
-        let text = [self.proposed.as_str(), self.step.proposed.get(..read).unwrap_or_default()].concat();
-        let from = text.ceil_char_boundary(text.len().saturating_sub(REACH));
-        text.get(from..).unwrap_or_default().to_owned()
+        last_bytes([&self.proposed, self.step.proposed.get(..read).unwrap_or_default()], REACH)
     }
 
     pub(super) const fn proposals(&self) -> u32 {
@@ -291,6 +287,19 @@ impl Proposer {
         self.refused = false;
         self.deferred = false;
     }
+}
+
+/// The last `most` bytes of two texts that follow each other, from the start of a character on. Only these bytes are
+/// copied, so the cost of a candidate does not depend on the text before it.
+fn last_bytes([first, second]: [&str; 2], most: usize) -> String {
+    let ending = |text: &str, most: usize| {
+        let from = text.ceil_char_boundary(text.len().saturating_sub(most));
+        text.get(from..).unwrap_or_default().to_owned()
+    };
+    if second.len() >= most {
+        return ending(second, most);
+    }
+    ending(first, most - second.len()) + second
 }
 
 pub(super) struct Rollback {
