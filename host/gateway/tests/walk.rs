@@ -622,14 +622,14 @@ fn searched(seeds: std::ops::Range<u64>) -> (Vec<Script>, Vec<Question>) {
     (found, questions)
 }
 
-/// A quarter of the places, in one form each. The test below walks all of them in every form.
+/// An eighth of the places, in one form each. The test below walks all of them in every form.
 #[test]
 fn a_secret_in_any_place_of_a_servers_answer_reaches_nobody() {
     let (scripts, questions) = places(false);
-    let questions: Vec<Question> = questions.into_iter().step_by(4).collect();
+    let questions: Vec<Question> = questions.into_iter().step_by(8).collect();
     let count = questions.len();
     assert_eq!(walk(scripts, &questions), 2 * count);
-    assert!(count > 1000, "{count} places");
+    assert!(count > 250, "{count} places");
 }
 
 #[test]
