@@ -310,6 +310,11 @@ fn a_call_of_a_tool_that_was_not_offered_is_refused() {
         request["tool_choice"] = json!("none");
         request
     };
+    let in_json = |stream| {
+        let mut request = tools(ask("Birds?", stream), &["look"]);
+        request["response_format"] = json!({"type": "json_object"});
+        request
+    };
     let upstream = server(script);
     let folder = tempfile::tempdir().unwrap();
     for mode in ["held", "driven"] {
@@ -326,8 +331,9 @@ fn a_call_of_a_tool_that_was_not_offered_is_refused() {
         };
         for stream in [true, false] {
             assert_eq!(called(&gateway.post("/v1/chat/completions", &offered(stream))).len(), 2, "{mode}");
+            let one = if mode == "held" { in_json(stream) } else { tools(ask("Birds?", stream), &["look"]) };
             for (request, calls) in
-                [(tools(ask("Birds?", stream), &["look"]), 1), (none(stream), 0), (ask("Birds?", stream), 0)]
+                [(tools(ask("Birds?", stream), &["look"]), 1), (one, 1), (none(stream), 0), (ask("Birds?", stream), 0)]
             {
                 let answer = gateway.post("/v1/chat/completions", &request);
                 assert_eq!(

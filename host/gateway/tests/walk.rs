@@ -23,10 +23,6 @@ const CARD: &str = "4111 1111 1111 1111";
 const NUMBER: u64 = 4_111_111_111_111_111;
 const KINDS: [&str; 6] = ["openai", "vllm", "llamacpp", "sglang", "ollama", "anthropic"];
 const PATHS: [&str; 4] = ["/v1/chat/completions", "/v1/completions", "/v1/responses", "/v1/messages"];
-/// Whether the walk also writes the secret with the escapes of JSON inside the model's text, where a client that parses
-/// the text decodes it. To be switched on once the gate judges the strings of a JSON answer decoded.
-const ESCAPES_IN_TEXT: bool = false;
-
 /// What a model server sends: the bytes of its whole connection.
 #[derive(Clone)]
 struct Script {
@@ -59,7 +55,7 @@ fn vendor(kind: &str) -> (Value, Value) {
         ),
         "llamacpp" => (
             json!({"timings": {"prompt_n": 5, "predicted_ms": 2.5}, "generation_settings": {"seed": 1}}),
-            json!({"stopping_word": "", "tokens": [1, 2], "completion_probabilities": [{"token": "Birds", "prob": 0.5}]}),
+            json!({"stopping_word": "", "tokens": [1, 2], "probabilities": [{"token": "Birds", "prob": 0.5}]}),
         ),
         "ollama" => {
             (json!({"system_fingerprint": "fp_ollama", "done_reason": "stop"}), json!({"message": {"content": "x"}}))
@@ -123,8 +119,12 @@ fn chat_examples(kind: &str) -> Vec<Vec<Event>> {
         ],
         vec![(None, json!({"error": {"message": "it failed", "type": "server", "param": null, "code": 500}}))],
     ];
-    if ESCAPES_IN_TEXT {
-        examples.push(vec![say("content", "{\"email\": \"ana.silva\\u0040example.org\"}"), end("stop"), count()]);
+    // The secret with escapes inside the model's text: a client that parses the text as JSON decodes them.
+    for (text, is_fenced) in
+        [(r#"{"email": "ana.silva\u0040example.org"}"#, false), (r#"["\u0034111 1111 1111 1111"]"#, true)]
+    {
+        let text = if is_fenced { format!("```json\n{text}\n```") } else { text.to_owned() };
+        examples.push(vec![say("content", &text), end("stop"), count()]);
     }
     examples
 }
@@ -305,7 +305,8 @@ fn scripts(kind: &str, path: &str, secret: &str) -> Vec<Script> {
             format!("{{\"error\": {{\"message\": \"{secret}\", \"type\": \"{secret}\", \"code\": \"{secret}\"}}}}");
         let head = format!(
             "HTTP/1.1 {status} {secret}\r\nlocation: /{secret}\r\nretry-after: {NUMBER}\r\nx-request-id: {secret}\r\n\
-             set-cookie: a={secret}\r\nx-{}: a\r\ncontent-type: application/json; charset={secret}\r\nconnection: close\r\n",
+             set-cookie: a={secret}\r\nx-{}: a\r\n\
+             content-type: application/json; charset={secret}\r\nconnection: close\r\n",
             secret.replace(['@', ' '], "-")
         );
         add(format!("status {status}"), &head, &body);
@@ -436,7 +437,8 @@ fn readings(answer: &Answer) -> Vec<String> {
     }
     all.extend(parts.into_values());
     // Arguments of a call are JSON inside a string.
-    let inner: Vec<Value> = all.iter().filter_map(|text| serde_json::from_str(text).ok()).collect();
+    let unfenced = |text: &String| text.trim().trim_start_matches("```json").trim_end_matches("```").trim().to_owned();
+    let inner: Vec<Value> = all.iter().filter_map(|text| serde_json::from_str(&unfenced(text)).ok()).collect();
     inner.iter().for_each(|value| strings(value, "", &mut BTreeMap::new(), &mut all));
     all
 }
@@ -505,8 +507,8 @@ fn ask(question: &Question) -> Value {
     with(body, &fields)
 }
 
-/// Asks all questions under both settings of the policy, and checks answers, logs, metrics and traces. Returns the number
-/// of answers.
+/// Asks all questions under both settings of the policy, and checks answers, logs, metrics and traces. Returns the
+/// number of answers.
 fn walk(scripts: Vec<Script>, questions: &[Question]) -> usize {
     let scripts = Arc::new(scripts);
     let served = Arc::clone(&scripts);
