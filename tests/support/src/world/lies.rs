@@ -81,7 +81,8 @@ pub fn lies(world: &World) -> Vec<Lie> {
         lie(
             "the witness has other entries below a note in the middle of session 3",
             &|all| all[2].forked_note = Some(1),
-            &[("3", "witness-fork")],
+            // The notes of session 4 contradict that note, too.
+            &[("3", "witness-fork"), ("4", "witness-fork")],
         ),
         lie(
             "session 3 is before session 2 in the log of the witness",
