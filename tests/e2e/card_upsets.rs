@@ -214,6 +214,7 @@ impl Lane {
             name: "secret".to_owned(),
             forms: vec![form],
             left_out: Vec::new(),
+            view: false,
         };
         let source = Source { classes: vec![class], ..Source::default() };
         let encoded = compile(&source, &Limits::default()).tables.encode();
