@@ -14,6 +14,7 @@ use portcullis_evidence::note::CLOCK_SKEW;
 use portcullis_evidence::public_log::{EventKind, LogPolicy, PublicLog};
 use portcullis_evidence::receipt::prove;
 use portcullis_evidence::ticket::Chain;
+use portcullis_evidence::tree;
 use portcullis_evidence::verify::series::{self, GivenLog, LogError, Start, read_log};
 use portcullis_evidence::verify::{Assurance, Options, Property, Status, verify};
 use portcullis_report::evidence::{Making, ReportText, SeriesText, page};

@@ -6,6 +6,7 @@ use crate::support;
 
 use portcullis_gateway::config::Config;
 use serde_json::{Value, json};
+use std::io::Write;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
