@@ -6,8 +6,8 @@
 // reported complete if and only if every row that the header counts was completely written.
 //
 // The configuration registers are locked in every life state but RESET and LOAD, and in LOAD from
-// the clock in which OPEN is written. CLOSE, ALARM and checkpoints read these registers directly, so
-// a write in FAULT or CLOSING would put another ticket or epoch into the signed log.
+// the clock in which OPEN is written. CLOSE, ALARM and checkpoints read these registers directly,
+// so a write in FAULT or CLOSING would put another ticket or epoch into the signed log.
 //
 // While the card needs its hardware reset, no session is opened or runs, and RESET is not reached.
 //

@@ -18,8 +18,8 @@
 // One arbitrary slot is watched. The scan may do anything. So may the window, except that entries
 // are begun and answered in order, one at a time, and that an entry is answered as a tool call
 // exactly if it was begun as one; the proof text_window shows this.
-// Assumed: no clear of all slots (text_slots proves what it does), slots below MaxStreams, a verdict
-// only for an answer, and no verdict that admits an entry whose text does not agree.
+// Assumed: no clear of all slots (text_slots proves what it does), slots below MaxStreams, a
+// verdict only for an answer, and no verdict that admits an entry whose text does not agree.
 module text_lane_props
   import text_pkg::*;
 (

@@ -54,7 +54,8 @@ module text_slots_props (
   logic [8:0] word, word_q;
   logic [7:0] saved_q, answer_q;
   logic mine, writes, is_saved_q, other_saved_q, was_read_q, was_any_read_q, was_write_q;
-  logic was_seen_q, odd_q, odd2_q, was_read2_q, was_any_read2_q, is_cleared_q, was_clearing_q, live_q;
+  logic was_seen_q, odd_q, odd2_q, was_read2_q, was_any_read2_q;
+  logic is_cleared_q, was_clearing_q, live_q;
   assign word = dut.mem[watched];
   assign mine = slot == 16'(watched);
   assign writes = (save && mine) || (clearing && dut.clear_slot_q == watched);

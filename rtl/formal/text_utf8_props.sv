@@ -91,7 +91,9 @@ module text_utf8_props
       if (first && length_q == 3'd2) assert (number_q <= 21'h1f);
       if (first && length_q == 3'd3) assert (number_q <= 21'hf);
       if (first && length_q == 3'd4) assert (number_q <= 21'h7);
-      if (second_q) assert (number_q < (length_q == 3'd3 ? 21'h400 : left_q == 3'd2 ? 21'h200 : 21'h8000));
+      if (second_q) begin
+        assert (number_q < (length_q == 3'd3 ? 21'h400 : left_q == 3'd2 ? 21'h200 : 21'h8000));
+      end
       if (!dut.bad_q) begin
         assert (3'(dut.left_q) == left_q);
         if (second_q) assert (is_character(length_q, lowest));
@@ -107,7 +109,9 @@ module text_utf8_props
       end else if (!wrong_q) begin
         // The card has found the fault earlier than the definition does.
         assert (left_q != '0);
-        if (first) assert (length_q == 3'd2 ? number_q < 21'h2 : length_q == 3'd4 && number_q > 21'h4);
+        if (first) begin
+          assert (length_q == 3'd2 ? number_q < 21'h2 : length_q == 3'd4 && number_q > 21'h4);
+        end
         if (second_q) assert (!is_character(length_q, lowest));
       end
       // Not vacuous: characters of each length are whole; a surrogate is not.

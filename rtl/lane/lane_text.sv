@@ -8,9 +8,9 @@
 //
 // After a read that was given up, or a response without a request, `broken_o` is high and `fault_o`
 // holds the fault; both stay until the reset. If a memory of the scan or of the slots has changed,
-// `changed_o` rises when an entry's scan reads there, before that entry is answered, and stays until
-// the next load. That entry and all later ones are not admitted.
-// `clear_slots_i` makes all slots those of new streams; `clearing_slots_o` is high until it is done.
+// `changed_o` rises when an entry's scan reads there, before that entry is answered, and stays
+// until the next load. That entry and all later ones are not admitted.
+// `clear_slots_i` makes all slots those of new streams; `clearing_slots_o` is high until then.
 // After reset: no tables, nothing under way. Duties of the caller: as for `text_lane`; `load_i`
 // rises only while `run_i` is low and `idle_o` is high, and stays until `loaded_o` or until the
 // session is given up; `clear_slots_i` between the load and the first entry, and no entry before

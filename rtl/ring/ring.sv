@@ -23,7 +23,8 @@
 //
 // `changed_o` is high for one clock if a memory of completions has changed; after it, no completion
 // is written until `clear_i`.
-// Only `rst_i` clears `needs_reset_o`; with `rst_i`, the shell must reset the bus or close the fence.
+// Only `rst_i` clears `needs_reset_o`; with `rst_i`, the shell must reset the bus or close
+// the fence.
 //
 // Duties of the caller: `open_i` comes only if `idle_o` is high and `needs_reset_o` is low, and
 // without a record in its clock. `clear_i` holds until `idle_o`. `cfg_i` holds from `open_i` until

@@ -20,8 +20,9 @@
 // nothing is under way, in flight or unsettled.
 //
 // If a memory of the tables has changed since the load and a scan reads there, or the memory of the
-// slots has changed since it was written and an entry reads there, `changed_o` rises and stays until
-// other tables are requested. The entry of this scan and all later ones are answered with CauseBus.
+// slots has changed since it was written and an entry reads there, `changed_o` rises and stays
+// until other tables are requested. The entry of this scan and all later ones are answered with
+// CauseBus.
 //
 // `clear_slots_i` sets all slots to the state of a new stream, one per clock, while
 // `clearing_slots_o` is high.

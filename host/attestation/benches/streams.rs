@@ -4,7 +4,7 @@
 //!
 //! The sessions are made here, under a policy of the test support, and no file of theirs is on a disk. Arguments are
 //! numbers of streams in place of 1,000, 10,000 and 100,000.
-#![allow(clippy::unwrap_used, reason = "a benchmark")]
+#![allow(clippy::unwrap_used, clippy::float_arithmetic, reason = "a benchmark")]
 
 use portcullis_attestation::{Given, Period, Question, attest, page};
 use portcullis_core::hex::Hex;

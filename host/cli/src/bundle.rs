@@ -146,7 +146,7 @@ fn finished(args: &FinishArgs) -> Result<u8, Failure> {
             "{}",
             serde_json::json!({
                 "already_finished": already,
-                "changed": !args.dry_run && !(already && mended.is_empty()),
+                "changed": !args.dry_run && (!already || !mended.is_empty()),
                 "checkpoints": checkpoints,
                 "records": records,
                 "signed_records": signed,

@@ -165,7 +165,7 @@ fn what_cannot_be_mapped_is_refused_with_an_id() {
     assert_eq!(invalid.status.code(), Some(1));
     assert!(stderr(&invalid).contains("INVALID-UTF8 at byte 2"));
     assert!(invalid.stdout.is_empty());
-    let long = "word".repeat(2000);
+    let long = "word".repeat(20_000);
     let out = portcullis(&["run", "--policy", "policies/pii", "--card", "model", "--json"], long.as_bytes());
     assert_eq!(out.status.code(), Some(3));
     assert_eq!(lines(&out)[0]["rule"], "SPAN-TOO-LONG");

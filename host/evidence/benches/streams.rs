@@ -4,7 +4,7 @@
 //!
 //! The sessions are made here, and no file of theirs is on a disk. Arguments are numbers of streams in place of 1,000,
 //! 10,000 and 100,000.
-#![allow(clippy::unwrap_used, reason = "a benchmark")]
+#![allow(clippy::unwrap_used, clippy::float_arithmetic, reason = "a benchmark")]
 
 use portcullis_core::wire::Determination;
 use portcullis_evidence::bundle::{self, MemoryFiles};

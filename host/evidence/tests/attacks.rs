@@ -436,7 +436,7 @@ fn what_remains_of_two_cards_is_a_class_key() {
     let close = sha(first.log.checkpoints[2].as_bytes());
     let reports = vec![
         ("a".to_owned(), world.check(&first.files())),
-        ("b".to_owned(), world.check(&world.session(&b, 2, close).files())),
+        ("b".to_owned(), world.check(&world.session(&b, 2, close).after(&first).files())),
     ];
     assert_eq!(series::join(reports, Start::First, None).exit_code, 0);
 }

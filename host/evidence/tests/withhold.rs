@@ -313,7 +313,8 @@ fn what_is_left_by_something_else_stays() {
         let all = StreamChoice::AllBut(BTreeSet::new());
         withhold_in_place(&path, &all, reason(&key), &mut |line| panic!("{line}"))
     };
-    let contents: [(&str, &[(&str, &[u8])]); 4] = [
+    type Names<'a> = &'a [(&'a str, &'a [u8])];
+    let contents: [(&str, Names<'_>); 4] = [
         ("no ticket", &[("README.md", b"notes of somebody")]),
         ("another session", &[(bundle::TICKET, b"another ticket"), ("README.md", b"x")]),
         ("a file of no bundle", &[(bundle::TICKET, &files.0[bundle::TICKET]), ("diary.txt", b"x")]),

@@ -57,8 +57,8 @@ pub(crate) struct Section {
     unmarked: bool,
     /// Outputs that are sent only at the end, for a section that must be complete.
     held: Option<Vec<Output>>,
-    /// The JSON document that has arrived so far, for a section whose text must be one. It is judged when it is complete,
-    /// in the gate's own encoding.
+    /// The JSON document that has arrived so far, for a section whose text must be one. It is judged when it is
+    /// complete, in the gate's own encoding.
     document: Option<String>,
     /// The section is discarded, because an earlier section of its choice was refused or broken.
     given_up: bool,

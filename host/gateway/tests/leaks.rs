@@ -47,7 +47,8 @@ fn joined(answer: &Answer) -> String {
 /// Clients of Messages get one block of text, so the gate judges the content and the model's refusal as one text.
 #[test]
 fn messages_judge_a_text_that_is_split_over_content_and_refusal() {
-    let scripts: [(&str, fn() -> Vec<Step>); 3] = [
+    type Make = fn() -> Vec<Step>;
+    let scripts: [(&str, Make); 3] = [
         ("content first", || chat([text("Birds sing. A ba"), refusing("dword stands here.")], "stop")),
         ("refusal first", || chat([refusing("Birds sing. A ba"), text("dword stands here.")], "stop")),
         ("in turns", || chat([text("Birds sing. A b"), refusing("adw"), text("ord stands here.")], "stop")),

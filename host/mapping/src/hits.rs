@@ -302,8 +302,8 @@ impl Scanner {
         Hits::new(written.into_iter().chain(shown).collect())
     }
 
-    /// The hits of a decoded text and of its view. A class that must stand in the bytes, and a class that switches a rule
-    /// off, has no hit here.
+    /// The hits of a decoded text and of its view. A class that must stand in the bytes, and a class that switches a
+    /// rule off, has no hit here.
     pub(crate) fn scan_decoded(&self, text: &str, view: Option<&View>) -> Vec<(Range<usize>, ClassId)> {
         let excuses = |class| self.polarities.get(&class) == Some(&Polarity::Affirmed);
         let found = self.scan(text, view).list.into_iter();

@@ -200,7 +200,7 @@ impl Text {
         let is_border = |end: &usize| {
             *end <= settled
                 && !self.split_by(*end)
-                && !whole.get(whole.partition_point(|range| range.end <= *end)).is_some_and(|range| range.start < *end)
+                && whole.get(whole.partition_point(|range| range.end <= *end)).is_none_or(|range| *end <= range.start)
                 && self.ends_item(*end)
                 && self.pieces.binary_search_by_key(end, |piece| piece.range.end).is_ok()
         };

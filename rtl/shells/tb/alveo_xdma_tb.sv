@@ -58,7 +58,7 @@ module alveo_xdma_tb;
     dut.u_xdma.s_axib_rresp = '0;
   end
   host_memory #(
-      .IdBits($bits(dut.u_xdma.s_axib_arid))
+      .IdBits(`PORTCULLIS_BLOCK_ID_BITS)
   ) u_memory (
       .clk_i(clk), .rst_i(!rst_n), .hold_i(hold), .stall_i(stall),
       .awaddr_i(dut.u_xdma.s_axib_awaddr), .awlen_i(dut.u_xdma.s_axib_awlen),

@@ -4,6 +4,7 @@
 //!
 //! A test program uses it with `#[global_allocator] static ALLOCATOR: Counting = Counting;`.
 #![allow(unsafe_code, reason = "an allocator that counts")]
+#![allow(clippy::float_arithmetic, reason = "rates of a measurement")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;

@@ -276,6 +276,7 @@ fn every_changed_bit_is_refused() {
 fn element(tag: u8, content: &[u8]) -> Vec<u8> {
     let length = match content.len() {
         short @ 0..0x80 => vec![short as u8],
+        short @ 0x80..0x100 => vec![0x81, short as u8],
         long => vec![0x82, (long >> 8) as u8, long as u8],
     };
     [&[tag][..], &length, content].concat()

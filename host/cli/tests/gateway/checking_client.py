@@ -63,7 +63,8 @@ def honest(expected):
     client = anthropic.Anthropic(
         base_url=BASE.removesuffix("/v1"), api_key="none", http_client=httpx2.Client(transport=CheckingTransport(expected))
     )
-    message = client.messages.create(model="m", max_tokens=64, messages=turn("call"))
+    tool = {"name": "look", "input_schema": {"type": "object"}}
+    message = client.messages.create(model="m", max_tokens=64, messages=turn("call"), tools=[tool])
     assert message.stop_reason == "tool_use" and message.content[-1].input == {"a": 1}, message
     with client.messages.stream(model="m", max_tokens=64, messages=turn("mail")) as stream:
         message = stream.get_final_message()
@@ -73,7 +74,8 @@ def honest(expected):
         base_url=BASE, api_key="none", http_client=httpx2.Client(transport=CheckingTransport(expected))
     ).responses
     assert response.create(model="m", input="well").output_text == "Birds sing. Ships sail. Bells ring."
-    events = [event.type for event in response.create(model="m", input="call", stream=True)]
+    tool = {"type": "function", "name": "look", "parameters": {"type": "object"}, "strict": False}
+    events = [event.type for event in response.create(model="m", input="call", tools=[tool], stream=True)]
     assert events[0] == "response.created" and events[-1] == "response.completed", events
     asyncio.run(asynchronous(expected))
 
