@@ -434,7 +434,7 @@ fn a_broken_composition_is_refused() {
             "`members/b/policy.toml`: a file that `composition.toml` does not name",
         ),
         (COMPOSITION_FILE, "version = \"1.0.0\"", "version = \"1.0\"", "is not `major.minor.patch`"),
-        (COMPOSITION_FILE, "[composition]", "[composition]\nkey = 1", "unknown field `key`"),
+        (COMPOSITION_FILE, "[composition]", "[composition]\nkey = 1", "unknown key `key`"),
         (COMPOSITION_FILE, "name = \"p0\"", "name = \"p1\"", "a file that `composition.toml` does not name"),
         ("profiles/a/p0.toml", "public", "professional", "not the one that is pinned"),
         ("members/b/policy.toml", "version = \"1.0.0\"", "version = \"1\"", "is not `major.minor.patch`"),

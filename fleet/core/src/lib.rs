@@ -6,6 +6,7 @@
 
 mod answer;
 mod columns;
+mod conflict;
 mod content;
 mod finding;
 mod session;

@@ -132,7 +132,7 @@ fn main() -> ExitCode {
         Command::Policy(command) => policy::run(&command),
         Command::Prefilter(args) => prefilter::run(&args),
         Command::Gated(args) => gated::run(&args),
-        Command::Serve(args) => serve::run(&args),
+        Command::Serve(args) => serve::run(&args, command()),
         Command::Anchors(command) => anchors::run(&command),
         Command::Lineage(command) => lineage::run(&command),
         Command::Report(args) => report::run(&args),

@@ -135,7 +135,7 @@ enum ModeArg {
 }
 
 /// Ends the process with a usage error if neither a configuration nor its minimum in flags is given.
-fn require_settings(args: &Args) {
+fn require_settings(args: &Args, mut command: clap::Command) {
     if args.config.is_some() || (args.policy.is_some() && args.upstream.is_some()) {
         return;
     }
@@ -144,7 +144,6 @@ fn require_settings(args: &Args) {
         (None, Some(_)) => "`--policy DIR` is missing: ",
         _ => "",
     };
-    let mut command = crate::command();
     command.build();
     if let Some(serve) = command.find_subcommand_mut("serve") {
         let why = format!("{missing}give `--config FILE`, or `--policy DIR` and `--upstream URL`");
@@ -152,8 +151,8 @@ fn require_settings(args: &Args) {
     }
 }
 
-pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
-    require_settings(args);
+pub(crate) fn run(args: &Args, command: clap::Command) -> Result<u8, Failure> {
+    require_settings(args, command);
     let config = config(args)?;
     config.check().map_err(anyhow::Error::from)?;
     let (stop, rotate) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));

@@ -107,7 +107,7 @@ fn established_classes_follow_from_the_admitted_entries() {
 }
 
 fn is_text(record: &Record) -> bool {
-    [1, 3].contains(&record.descriptor.opcode) && record.answer.fault.get() == 0
+    [RecordType::Verdict, RecordType::End].iter().any(|kind| record.answer.record_type == u8::from(*kind))
 }
 
 /// The streams of `world` release each span, so the host must describe all established classes.

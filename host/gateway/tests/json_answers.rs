@@ -110,7 +110,8 @@ fn json_inside_a_text_is_judged_as_its_reader_decodes_it() {
                 let gateway = Gateway::new(&policy(on_refuse), &upstream, "");
                 for got in in_every_api(&gateway, false) {
                     let all = decoded(&got);
-                    let is_hidden = ["adword", "0062", "0061dword", "%62", "&#98;"].iter().all(|part| !all.contains(part));
+                    let is_hidden =
+                        ["adword", "0062", "0061dword", "%62", "&#98;"].iter().all(|part| !all.contains(part));
                     assert!(is_hidden, "{answer}: {}", got.body);
                 }
             }

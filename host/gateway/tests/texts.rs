@@ -179,7 +179,7 @@ fn sealed_texts_are_opened_by_their_key_alone() {
         assert!(wrong.unwrap().to_string().contains("openssl genpkey -algorithm x25519"));
     }
     std::fs::set_permissions(&bob, std::fs::Permissions::from_mode(0o640)).unwrap();
-    assert!(PrivateKey::load(&bob).err().unwrap().to_string().contains("mode 600"));
+    assert!(PrivateKey::load(&bob).err().unwrap().to_string().contains("chmod 600"));
 }
 
 /// A changed file cannot be read, and a truncated file lacks texts. Neither can add a text.

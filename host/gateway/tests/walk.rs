@@ -549,7 +549,7 @@ fn walk(scripts: Vec<Script>, questions: &[Question]) -> usize {
                 });
             }
         });
-        let (status, metrics) = request(address, "GET", "/metrics", "authorization: Bearer admin-secret\r\n");
+        let (status, metrics) = request(address, "GET", "/metrics", "authorization: Bearer the-admin-secret\r\n");
         assert!(status == 200 && !holds_secret(&metrics), "{metrics}");
         // The gateway exports its last spans before it ends.
         gateway.stop();
