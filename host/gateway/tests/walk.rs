@@ -203,8 +203,9 @@ fn mutants(value: &Value, secret: &str, place: &str, found: &mut dyn FnMut(Strin
     match value {
         Value::String(text) => {
             put("replaced", json!(secret));
-            // Inside the text, in place of its last word.
-            if let Some(end) = text.rfind(char::is_alphabetic) {
+            // Inside the text, in place of its last word. A letter of an escape is not a word: without it, the text has
+            // other digits, and no secret.
+            if let Some(end) = text.rfind(char::is_alphabetic).filter(|_| !text.contains('\\')) {
                 let begin = text[..end].rfind(|c: char| !c.is_alphabetic()).map_or(0, |at| at + 1);
                 put("inside", json!(format!("{}{secret}{}", &text[..begin], &text[end + 1..])));
             }
