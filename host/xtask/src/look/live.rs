@@ -10,6 +10,7 @@ use portcullis_tools::demo;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
@@ -17,7 +18,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-const KEY: &str = "look-secret";
+const KEY: &str = "look-secret-of-the-page";
 /// The model server's answer. The policy refuses its middle sentence.
 const ANSWER: &str = "The line is closed. Write to ana@example.org today. Buses run instead.";
 /// The proxy's replacement for a rule's name.
@@ -100,6 +101,7 @@ fn free() -> Result<SocketAddr> {
 fn start(folder: &Path, upstream: SocketAddr, clients: SocketAddr, admin: SocketAddr) -> Result<Gateway> {
     let (key, config) = (folder.join("admin.key"), folder.join("gateway.toml"));
     fs::write(&key, KEY)?;
+    fs::set_permissions(&key, fs::Permissions::from_mode(0o600))?;
     let text = format!(
         "listen = \"{clients}\"\npolicy = \"policies/pii\"\nbundles = \"{}\"\n[[model]]\nname = \"small\"\n\
          upstream = \"http://{upstream}/v1\"\n[admin]\nlisten = \"{admin}\"\nkey = {{ file = \"{}\" }}\n",
@@ -108,7 +110,7 @@ fn start(folder: &Path, upstream: SocketAddr, clients: SocketAddr, admin: Socket
     );
     fs::write(&config, text)?;
     let mut command = Command::new(demo::binary()?);
-    command.args(["serve", "--card", "sim", "--config"]).arg(&config).stdout(Stdio::piped()).stderr(Stdio::null());
+    command.args(["serve", "--card", "sim", "--config"]).arg(&config).stdout(Stdio::piped()).stderr(Stdio::inherit());
     let mut child = command.spawn()?;
     let stdout = child.stdout.take().context("its output")?;
     let gateway = Gateway(child);
