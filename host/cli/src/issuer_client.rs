@@ -35,6 +35,10 @@ pub(crate) struct IssuerClientArgs {
 }
 
 impl IssuerClientArgs {
+    pub(crate) const fn is_given(&self) -> bool {
+        self.issuer.is_some()
+    }
+
     /// The client; `None` without `--issuer`.
     pub(crate) fn client(&self) -> anyhow::Result<Option<Arc<IssuerClient>>> {
         let (Some(url), Some(file)) = (&self.issuer, &self.issuer_token) else { return Ok(None) };

@@ -70,6 +70,20 @@ impl RecordingArgs {
         Ok(client.map(|client| IssuerAccess { client, seat: self.seat.unwrap_or_default() }))
     }
 
+    /// The first of the flags that was given.
+    pub(crate) fn given(&self) -> Option<&'static str> {
+        [
+            ("--approval", self.approval.is_some()),
+            ("--device-cert", self.device_cert.is_some()),
+            ("--witness", self.witness.is_some()),
+            ("--checkpoint-interval", self.checkpoint_interval.is_some()),
+            ("--texts", self.texts.is_some()),
+            ("--issuer", self.issuer.is_given()),
+        ]
+        .into_iter()
+        .find_map(|(flag, is_given)| is_given.then_some(flag))
+    }
+
     /// The settings for recording a session with this profile in this folder.
     pub(crate) fn options(&self, folder: PathBuf, ticket: TicketSource, profile: &Profile) -> Options {
         Options {

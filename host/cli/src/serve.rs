@@ -4,6 +4,7 @@ use crate::failure::{Failure, SUCCESS};
 use crate::open::{self, CardArgs, CardsArgs, MemberArg, TextLaneArg};
 use crate::recording::RecordingArgs;
 use anyhow::{Context, anyhow};
+use clap::ArgGroup;
 use clap::error::ErrorKind;
 use portcullis_card::SessionConfig;
 use portcullis_core::hex::Hex;
@@ -44,6 +45,7 @@ const LOOK: Duration = Duration::from_millis(20);
 ///
 /// Exit codes: 0 ended by a signal; 1 an error; 2 usage; 4 a fault of a card.
 #[derive(clap::Args)]
+#[command(group = ArgGroup::new("bundle").args(["bundles", "config"]).multiple(true))]
 #[command(after_long_help = "Examples:
   portcullis serve --policy policies/pii --upstream http://127.0.0.1:18080/v1 --bundles bundles
   portcullis serve --config gateway.toml
@@ -82,7 +84,7 @@ pub(crate) struct Args {
     anchors: Vec<PathBuf>,
     /// Each session leaves its bundle in a new folder under this one; with several cards, in `card-0`, `card-1` and so
     /// on.
-    #[arg(id = "bundle", long = "bundles", value_name = "DIR")]
+    #[arg(long, value_name = "DIR")]
     bundles: Option<PathBuf>,
     /// When text leaves: once the card has admitted it, or once a checkpoint over its record is signed, which needs
     /// `--bundles`.
@@ -253,6 +255,9 @@ fn config(args: &Args) -> Result<Config, Failure> {
     };
     if let Some(endpoint) = &args.traces {
         config.traces = Some(Traces::to(endpoint.clone()));
+    }
+    if let (None, Some(flag)) = (&config.bundles, args.recording.given()) {
+        return Err(anyhow!("`{flag}` is about a bundle; give `--bundles DIR`, or `bundles` in the configuration").into());
     }
     if let Some(texts) = &args.recording.texts {
         config.evidence.texts = texts.clone();

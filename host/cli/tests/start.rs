@@ -149,6 +149,34 @@ fn a_gateway_that_cannot_start_uses_no_ticket() {
     assert_eq!(code, Some(0), "{said}");
 }
 
+/// The folder for bundles is that of the configuration or of the flag. Without either, flags about bundles are refused.
+#[test]
+fn flags_about_bundles_hold_for_the_folder_of_the_configuration() {
+    let scene = Scene::new();
+    let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let witness = scene.run("witness key --store @witness.sqlite --key @witness.key");
+    std::fs::write(scene.path("witness.pub"), witness.stdout).unwrap();
+    let witnessed = format!("--tickets @tickets --witness {gone} --witness-key @witness.pub");
+    for (with_bundles, flags, told) in [
+        (true, witnessed.as_str(), "no connection to the witness"),
+        (true, "--tickets @tickets --texts sealed:@none.pub", "none.pub"),
+        (false, "--tickets @tickets", "needs `bundles`"),
+        (false, "--texts none", "`--texts` is about a bundle; give `--bundles DIR`"),
+        (false, witnessed.as_str(), "`--witness` is about a bundle; give `--bundles DIR`"),
+    ] {
+        scene.configure("");
+        if !with_bundles {
+            let text = std::fs::read_to_string(scene.path("gateway.toml")).unwrap();
+            let lines: Vec<&str> = text.lines().filter(|line| !line.starts_with("bundles")).collect();
+            std::fs::write(scene.path("gateway.toml"), lines.join("\n")).unwrap();
+        }
+        let (code, said) = scene.said(&format!("serve --config @gateway.toml {flags}"));
+        assert_eq!(code, Some(1), "{flags}: {said}");
+        assert!(said.contains(told), "{flags}: {said}");
+        scene.is_untouched(flags);
+    }
+}
+
 /// A ticket that the session cannot keep is not claimed from the folder.
 #[test]
 fn a_ticket_that_does_not_fit_stays_in_its_folder() {
