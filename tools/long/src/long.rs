@@ -41,7 +41,7 @@ const fn tests(name: &'static str, what: &'static str, arguments: &'static [&'st
 }
 
 /// The runs, in order of execution.
-const RUNS: [Run; 19] = [
+const RUNS: [Run; 22] = [
     tests("bundles", "1,000,000 changed bundles: `verify` and `check` affirm none", &["--test", "campaign"]),
     tests("chaos", "100,000 entries over vfio-user with bus faults and resets", &["--test", "card", "card_chaos::"]),
     tests("kills", "100 kills of card and driver", &["--test", "card", "may_die"]),
@@ -49,6 +49,16 @@ const RUNS: [Run; 19] = [
         "deaths",
         "1,000 killed recorders, 200 killed runs, every disk from 64 to 1,024 KiB, 60,000 torn bundles: all completed",
         &["--lib", "--test", "crash", "--test", "all", "--", "killed", "disk", "death", "--nocapture"],
+    ),
+    tests(
+        "upsets",
+        "10,000 inverted bits in the card's memories: none admits what the card otherwise would not",
+        &["--test", "card", "card_upsets::"],
+    ),
+    tests(
+        "erasure",
+        "500 killed `withhold`: one whole bundle and a named rest, which the next run removes",
+        &["--test", "all", "withhold::"],
     ),
     tests("stalls", "100,000 entries over vfio-user", &["--test", "card", "card_vfio_user::"]),
     tests("oracle", "4,000 policies, each on 500 descriptors, against Cedar", &["--test", "policy_oracle"]),
@@ -64,6 +74,12 @@ const RUNS: [Run; 19] = [
         "answers",
         "10,020 answers through the gateway, held and driven, by four routes: byte for byte what the records admitted",
         &["--test", "all", "records::"],
+    ),
+    tests(
+        "walk",
+        "a secret in every place of an answer that a server of each kind can send, and 3,064 answers in pieces: no client \
+         reads it",
+        &["--test", "all", "--", "--ignored", "walk::", "--nocapture"],
     ),
     tests(
         "clients",
