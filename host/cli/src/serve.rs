@@ -257,7 +257,9 @@ fn config(args: &Args) -> Result<Config, Failure> {
         config.traces = Some(Traces::to(endpoint.clone()));
     }
     if let (None, Some(flag)) = (&config.bundles, args.recording.given()) {
-        return Err(anyhow!("`{flag}` is about a bundle; give `--bundles DIR`, or `bundles` in the configuration").into());
+        return Err(
+            anyhow!("`{flag}` is about a bundle; give `--bundles DIR`, or `bundles` in the configuration").into()
+        );
     }
     if let Some(texts) = &args.recording.texts {
         config.evidence.texts = texts.clone();
