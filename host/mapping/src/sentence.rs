@@ -147,7 +147,7 @@ fn first_by_tables(line: &str) -> usize {
     // If rule SB8 would find its letter only beyond [`LOOK`] characters, the sentence ends after the full stop.
     let too_far = sentence.match_indices(FULL_STOPS).find_map(|(at, _)| {
         let behind = line.get(at..)?;
-        let decides = |c: char| c.is_alphabetic() || matches!(c, '.' | '!' | '?' | '\n' | '\r');
+        let decides = |c: char| c.is_alphabetic() || FULL_STOPS.contains(&c) || matches!(c, '!' | '?' | '\n' | '\r');
         let ahead = behind.char_indices().skip(1).find(|(_, c)| decides(*c)).map_or(behind.len(), |(at, _)| at);
         let undecided = behind.get(..ahead)?;
         undecided.chars().nth(LOOK)?;

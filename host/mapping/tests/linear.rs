@@ -4,9 +4,13 @@
 #![cfg(test)]
 #![allow(unsafe_code, reason = "an allocator that counts must implement an unsafe trait")]
 
+#[path = "support/shapes.rs"]
+mod shapes;
+
 use portcullis_core::manifest::Manifest;
 use portcullis_core::wire::Granularity;
 use portcullis_mapping::{Mapper, Segmenter, Text};
+use shapes::{SHAPES, Shape};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -52,18 +56,6 @@ fn mapper(policy: &str) -> Mapper {
     Mapper::new(&manifest, &files).unwrap()
 }
 
-/// A text of a shape: the unit repeated, with a number in place of `{n}`.
-fn text(unit: &str, bytes: usize) -> String {
-    let mut text = String::new();
-    for number in 0.. {
-        if text.len() >= bytes {
-            break;
-        }
-        text.push_str(&unit.replace("{n}", &number.to_string()));
-    }
-    text
-}
-
 /// Bytes that this thread allocates for some work.
 fn allocated(work: impl FnOnce()) -> u64 {
     let before = ALLOCATED.get();
@@ -95,69 +87,61 @@ fn chunks(mapper: &Mapper, text: &str, size: usize) {
 }
 
 /// The shapes whose work grows faster than their length.
-fn grow(mapper: &Mapper, units: &[&str], read: impl Fn(&Mapper, &str)) -> Vec<String> {
-    let ratio = |unit: &&str| {
-        let (short, long) = (text(unit, SHORT), text(unit, SHORT * TIMES));
+fn grow(mapper: &Mapper, read: impl Fn(&Mapper, &str)) -> Vec<String> {
+    let ratio = |shape: &Shape| {
+        let (short, long) = (shape.text(SHORT), shape.text(SHORT * TIMES));
         // What a thread sets up once does not count.
         read(mapper, &short);
         let [short, long] = [short, long].map(|text| allocated(|| read(mapper, &text)));
-        (long * 10 > MOST * short.max(1)).then(|| format!("{unit:?}: {short} bytes, then {long}"))
+        (long * 10 > MOST * short.max(1)).then(|| format!("{}: {short} bytes, then {long}", shape.name))
     };
-    units.iter().filter_map(ratio).collect()
+    SHAPES.iter().filter_map(ratio).collect()
 }
-
-const UNITS: &[&str] = &[
-    "The northern line of ships carried grain to the old harbour in spring. ",
-    "we sail north and then we sail south ",
-    "we sail north, and then we sail south, ",
-    "a; a; a; ",
-    "a: b: ",
-    "; ; ",
-    ", , ",
-    "and then; the and: ",
-    "which was built, who met, that sold, ",
-    "Ana Silva was born in 1950 and Bo Lind was born in 1960 and ",
-    "in May, in June, she went, ",
-    "Capacity: 40 seats, 50 seats and 60 seats, ",
-    "user{n}@roe.example, ",
-    "10.0.0.{n}, ",
-    "4111 1111 1111 1111, ",
-    "1.1.1.",
-    "2001:db8:85a3::8a2e:370:7334, ",
-    "5 mg of salt, ",
-    "take 5 mg/kg at noon, ",
-    "5 thousand x thousand ",
-    "1a",
-    "| 5 mg | 10 ml |\n|-|-|\n",
-    "[1][2](3)",
-    "http://a.bc/))))) ",
-    "{\"a\": ",
-    "{\"name\": \"f\", \"arguments\": {\"a\": 1}}\n",
-    "{\"name\": \"f\", ",
-    "\u{ff5b}\"name\": \"f\", \"args\": {}\u{ff5d} ",
-    "\n",
-    ">",
-    "`",
-    "\u{1}",
-    " ",
-    "* ",
-    "<b ",
-    "[",
-    "a-",
-    "caf\u{e9}. na\u{ef}ve. ",
-    "\u{6771}\u{4eac}\u{3002}",
-    "e\u{301}",
-];
 
 #[test]
 fn a_whole_text_costs_linear_work() {
-    let found = grow(&mapper("pii"), UNITS, whole);
+    let found = grow(&mapper("pii"), whole);
     assert!(found.is_empty(), "{found:#?}");
 }
 
 #[test]
 fn a_text_in_small_chunks_costs_linear_work() {
     let pii = mapper("pii");
-    let found = grow(&pii, UNITS, |mapper, text| chunks(mapper, text, 7));
+    let found = grow(&pii, |mapper, text| chunks(mapper, text, 7));
     assert!(found.is_empty(), "{found:#?}");
+}
+
+/// The calls whose instructions `cargo xtask bench shapes` counts; valgrind finds them by this name.
+#[inline(never)]
+fn one_reading(mapper: &Mapper, text: &str, in_chunks: bool) {
+    if in_chunks {
+        chunks(mapper, text, 16);
+    } else {
+        whole(mapper, text);
+    }
+}
+
+/// Prints one line before each counted call: the shape, the bytes of its text, and how the text is read.
+#[test]
+#[ignore = "prints the calls whose instructions `cargo xtask bench shapes` counts"]
+fn counted_calls() {
+    let names = std::env::var("PORTCULLIS_SHAPES").unwrap_or_default();
+    let bytes: usize = std::env::var("PORTCULLIS_SHAPE_BYTES").map_or(1 << 16, |bytes| bytes.parse().unwrap());
+    let is_wanted = |shape: &&Shape| names.is_empty() || names.split(',').any(|name| name == shape.name);
+    let pii = mapper("pii");
+    for shape in SHAPES.iter().filter(is_wanted) {
+        for in_chunks in [false, true] {
+            // What a thread sets up once does not count.
+            if in_chunks {
+                chunks(&pii, &shape.text(200), 16);
+            } else {
+                whole(&pii, &shape.text(200));
+            }
+            for bytes in [0, bytes, 2 * bytes] {
+                let text = shape.text(bytes);
+                println!("{} {} {}", shape.name, text.len(), if in_chunks { "chunks" } else { "whole" });
+                one_reading(&pii, &text, in_chunks);
+            }
+        }
+    }
 }

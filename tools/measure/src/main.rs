@@ -14,6 +14,7 @@ mod lane;
 mod meaning;
 mod pii;
 mod prefilter;
+mod shapes;
 mod streaming;
 
 use anyhow::Result;
@@ -51,6 +52,15 @@ enum BenchPart {
     Evidence {
         /// Numbers of streams in place of 1,000, 10,000 and 100,000.
         streams: Vec<usize>,
+    },
+    /// Instructions of the mapping on texts of many shapes, at one length and at twice the length, counted by valgrind.
+    /// It fails if twice the length costs more than 2.2 times as much. All shapes take hours.
+    Shapes {
+        /// Names of shapes in `host/mapping/tests/support/shapes.rs`; all without any.
+        names: Vec<String>,
+        /// Length of the shorter text.
+        #[arg(long, default_value_t = 65_536)]
+        bytes: usize,
     },
     /// The audit of many bundles: records a second of ingest, of the trees, and of the verifier alone, in the engine
     /// and on a cluster, over 20,000,000 made records. It takes half an hour to build, and as long to run.
@@ -131,6 +141,7 @@ fn main() -> Result<()> {
         Task::Bench { part: None } => return bench::run(),
         Task::Bench { part: Some(BenchPart::Gateway { program }) } => return gateway::run(program),
         Task::Bench { part: Some(BenchPart::Evidence { streams }) } => return bench::evidence(&streams),
+        Task::Bench { part: Some(BenchPart::Shapes { names, bytes }) } => return shapes::run(&names, bytes),
         Task::Bench { part: Some(BenchPart::Fleet) } => return fleet::measure(),
     };
     if !matches!(
