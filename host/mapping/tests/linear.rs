@@ -19,6 +19,15 @@ use std::path::{Path, PathBuf};
 thread_local! {
     /// Bytes that this thread has allocated.
     static ALLOCATED: Cell<u64> = const { Cell::new(0) };
+    /// Bytes that this thread has allocated and not freed, and the largest number of them so far.
+    static HELD: Cell<(i64, i64)> = const { Cell::new((0, 0)) };
+}
+
+fn hold(change: i64) {
+    let _ = HELD.try_with(|held| {
+        let (now, most) = held.get();
+        held.set((now + change, most.max(now + change)));
+    });
 }
 
 struct Counting;
@@ -27,11 +36,13 @@ struct Counting;
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let _ = ALLOCATED.try_with(|all| all.set(all.get() + layout.size() as u64));
+        hold(layout.size() as i64);
         // SAFETY: the caller keeps the contract of `alloc`.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
+        hold(-(layout.size() as i64));
         // SAFETY: the caller keeps the contract of `dealloc`, and `place` comes from the system's allocator.
         unsafe { System.dealloc(place, layout) }
     }
@@ -145,4 +156,26 @@ fn counted_calls() {
             }
         }
     }
+}
+
+/// Largest number of bytes of memory per byte of text, while a whole text is read and in its result.
+const MOST_HELD: [usize; 2] = [100, 34];
+
+#[test]
+fn a_whole_text_takes_bounded_memory() {
+    let pii = mapper("pii");
+    let held = |shape: &Shape| {
+        let text = shape.text(1 << 14);
+        // What a thread sets up once does not count.
+        drop(pii.read(text.clone(), Granularity::Span));
+        let before = HELD.get().0;
+        HELD.set((before, before));
+        let _read = pii.read(text.clone(), Granularity::Span);
+        let (now, most) = HELD.get();
+        let per_byte = [most, now].map(|bytes| usize::try_from(bytes - before).unwrap() / text.len());
+        let is_more = per_byte.iter().zip(MOST_HELD).any(|(bytes, most)| *bytes > most);
+        is_more.then(|| format!("{}: {per_byte:?} bytes per byte", shape.name))
+    };
+    let found: Vec<String> = SHAPES.iter().filter_map(held).collect();
+    assert!(found.is_empty(), "{found:#?}");
 }
