@@ -299,9 +299,8 @@ impl Mapper {
         self.propositions.map(|reader| reader.pointing(sentence, said))
     }
 
-    /// Whether an earlier word `said` introduces the noun; false in a language without a grammar.
-    #[must_use]
-    pub fn introduces(&self, said: &str, noun: &str) -> bool {
+    /// Whether one of the earlier words `said` introduces the noun; false in a language without a grammar.
+    pub fn introduces<'s>(&self, said: impl Iterator<Item = &'s str>, noun: &str) -> bool {
         self.propositions.is_some_and(|reader| reader.introduces(said, noun))
     }
 

@@ -150,8 +150,8 @@ fn presupposition(
         // A noun also counts as introduced if its singular or its plural was introduced.
         let singular = [word.strip_suffix("es"), word.strip_suffix('s')].into_iter().flatten().any(known);
         let listed = known(word) || singular || known(&format!("{word}s")) || known(&format!("{word}es"));
-        let said = || memory.keys().chain(&state.intent.words).any(|said| mapper.introduces(said, word));
-        listed || said()
+        let said = memory.keys().chain(&state.intent.words).map(String::as_str);
+        listed || mapper.introduces(said, word)
     };
     let nothing_said = state.lineage.is_empty();
     if reading.backward && nothing_said {

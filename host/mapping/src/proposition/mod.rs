@@ -58,8 +58,8 @@ impl Propositions {
         pointing::pointing(&self.0, &self.0.words(&span.replace('\u{2019}', "'")), said)
     }
 
-    /// Whether an earlier word introduces a noun.
-    pub(crate) fn introduces(&self, said: &str, noun: &str) -> bool {
+    /// Whether one of the earlier words introduces a noun.
+    pub(crate) fn introduces<'s>(&self, said: impl Iterator<Item = &'s str>, noun: &str) -> bool {
         pointing::introduces(&self.0, said, noun)
     }
 
@@ -155,6 +155,8 @@ mod tests {
             [of("This means that it rains."), of("This week it rains."), of("These problems last.")],
             ["", "", ""]
         );
-        assert!(reader.introduces("decided", "decision") && !reader.introduces("clover", "decision"));
+        let introduces = |said: &[&str], noun| reader.introduces(said.iter().copied(), noun);
+        assert!(introduces(&["clover", "decided"], "decision") && !introduces(&["clover"], "decision"));
+        assert!(!introduces(&["xqzv"], "xqzv"), "a word without a lemma is compared by the caller");
     }
 }

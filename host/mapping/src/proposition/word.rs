@@ -2,7 +2,7 @@
 
 use super::grammar::{Grammar, role};
 use crate::language::{Language, kind};
-use crate::lexicon::{Lexicon, PartOfSpeech};
+use crate::lexicon::{Lemma, Lexicon, PartOfSpeech};
 use crate::words::words;
 
 /// A word in lower case; a number in digits.
@@ -92,7 +92,10 @@ impl Tables {
             text = value.to_string();
         }
         let number = valued || text.starts_with(|c: char| c.is_ascii_digit());
-        let (verb, mostly_verb) = (self.verb(&text), self.mostly_verb(&text));
+        let lemmas = self.lexicon.lemmas(&text);
+        let is_verb = |lemma: &Lemma| lemma.part == PartOfSpeech::Verb;
+        let verb = lemmas.iter().find(|lemma| is_verb(lemma)).map(|lemma| lemma.word);
+        let mostly_verb = lemmas.iter().next().is_some_and(is_verb);
         Word { text, capital: shown.starts_with(char::is_uppercase), kinds, roles, mark, number, verb, mostly_verb }
     }
 
