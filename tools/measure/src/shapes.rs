@@ -56,7 +56,8 @@ fn scaled(twice: u64, once: u64) -> u64 {
 /// Builds the test program of the shapes, and returns its path.
 fn test_program() -> Result<PathBuf> {
     let test = ["test", "--locked", "--workspace", "--test", "linear", "--no-run", "--message-format", "json"];
-    let built = cargo().args(test).stdin(Stdio::null()).stderr(Stdio::inherit()).output().context("cannot start cargo")?;
+    let built =
+        cargo().args(test).stdin(Stdio::null()).stderr(Stdio::inherit()).output().context("cannot start cargo")?;
     ensure!(built.status.success(), "the test program of the shapes cannot be built");
     let messages = String::from_utf8(built.stdout).context("cargo's messages")?;
     let program = messages.lines().find_map(|line| {
@@ -87,11 +88,13 @@ fn counts(program: &Path, dir: &Path, names: &[String], bytes: usize) -> Result<
         let (shape, bytes, way) = (words.next()?, words.next()?.parse().ok()?, words.next()?);
         matches!(way, "whole" | "chunks").then(|| (shape.to_owned(), bytes, way.to_owned()))
     });
-    calls.zip(1..).map(|((shape, bytes, way), number)| {
-        let instructions = instructions(&dir.join(format!("out.{number}")))?;
-        Ok(Count { shape, bytes, way, instructions })
-    })
-    .collect()
+    calls
+        .zip(1..)
+        .map(|((shape, bytes, way), number)| {
+            let instructions = instructions(&dir.join(format!("out.{number}")))?;
+            Ok(Count { shape, bytes, way, instructions })
+        })
+        .collect()
 }
 
 /// The instructions in a file of callgrind.
