@@ -18,8 +18,8 @@ pub(crate) const ENTRIES: usize = 2 * FIRST_DIGITS;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Prefixes {
     pub(crate) next: Vec<u16>,
-    /// For a number that began 1 to 6 digits ago, its possible lengths in any run, then those of a number that is a whole
-    /// run; one bit per length from 12 on.
+    /// For a number that began 1 to 6 digits ago, its possible lengths in any run, then those of a number that is a
+    /// whole run; one bit per length from 12 on.
     pub(crate) lengths: Vec<[u8; ENTRIES]>,
 }
 

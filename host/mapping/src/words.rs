@@ -74,8 +74,8 @@ pub(crate) fn is_boundary(text: &str, at: usize) -> bool {
     !(before.is_some_and(char::is_alphanumeric) && after.is_some_and(char::is_alphanumeric))
 }
 
-/// Whether `at` is a border of a word, or of a word of a name. Names of fields are divided at capitals, digits and marks:
-/// `homePhone2`, `userSSN`, `SSNValue`, `PHONE_NUMBER`.
+/// Whether `at` is a border of a word, or of a word of a name. Names of fields are divided at capitals, digits and
+/// marks: `homePhone2`, `userSSN`, `SSNValue`, `PHONE_NUMBER`.
 pub(crate) fn is_name_border(text: &str, at: usize) -> bool {
     let (before, after) = text.split_at_checked(at).unwrap_or_default();
     let (mut last, mut next) = (before.chars().rev(), after.chars());

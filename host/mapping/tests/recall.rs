@@ -1,5 +1,5 @@
-//! Recall on the project's own labelled values: of `tests/cases/bytes/bypass.jsonl`, as many written forms of each value
-//! are found as the record says, value by value. `UPDATE_SNAPSHOTS=1` writes a record that is not smaller.
+//! Recall on the project's own labelled values: of `tests/cases/bytes/bypass.jsonl`, as many written forms of each
+//! value are found as the record says, value by value. `UPDATE_SNAPSHOTS=1` writes a record that is not smaller.
 #![cfg(test)]
 
 use portcullis_core::manifest::Manifest;
