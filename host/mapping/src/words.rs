@@ -97,9 +97,11 @@ pub(crate) fn names(phrases: &[String]) -> Vec<String> {
     for phrase in phrases {
         let words: Vec<String> = phrase.split(' ').map(str::to_lowercase).collect();
         let first = words.first().into_iter().cloned();
+        let sentence = first.clone().map(|word| capital(&word)).chain(words.iter().skip(1).cloned());
         let camel = first.chain(words.iter().skip(1).map(|word| capital(word)));
         let cases = [
             camel.collect(),
+            sentence.collect(),
             words.iter().map(|word| word.to_uppercase()).collect(),
             words.iter().map(|word| capital(word)).collect::<Vec<_>>(),
             words,
