@@ -150,7 +150,7 @@ module text_load_props
               && 32'(made.at) < 4 + EngineClasses);
           MemPrefix: assert (made.part == UnitCards && made.row < 12'd512 && made.at < 8'd16
               && made.data < 16'd512);
-          MemLengths: assert (made.part == UnitCards && made.row < 12'd512 && made.at < 8'd6);
+          MemLengths: assert (made.part == UnitCards && made.row < 12'd512 && made.at < 8'd12);
           MemCountry: assert (made.part == UnitAccounts && made.row < 12'd26 && made.at < 8'd26
               && (made.data == '0 || (made.data > 16'd4 && made.data < 16'd35)));
           default: assert (1'b0);

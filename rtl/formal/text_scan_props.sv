@@ -76,7 +76,7 @@ module text_scan_props
             && dut.write.word[3] == dut.write.data[11:0]);
         MemRowOf: assume (dut.write.data < 16'd256);
         MemRow: assume (dut.write.at < 8'd3);
-        MemLengths: assume (dut.write.at < 8'd6 && dut.write.data < 16'd256);
+        MemLengths: assume (dut.write.at < 8'd12 && dut.write.data < 16'd256);
         MemIds: assume (dut.write.data < 16'd128);
         MemPrefix: assume (dut.write.data < 16'd512);
         default: ;
@@ -101,7 +101,7 @@ module text_scan_props
     assign next[b]
         = dut.g_engine[0].u_engine.u_automaton.u_next.g_narrow.g_part[0].g_bit[b].bits[at[2:0]];
   end
-  typedef logic [53:0] word_t;
+  typedef logic [107:0] word_t;
   word_t [7:0] words, words_q;
   assign words = {
     word_t'(dut.g_engine[0].u_engine.u_automaton.map[at[7:0]]),
@@ -124,19 +124,19 @@ module text_scan_props
   };
 
   // ---- parity: of the word of each memory; a part of it is written at a time in `rows` (a third)
-  // and in `lengths` (a sixth)
+  // and in `lengths` (a twelfth)
   logic [11:0] odd, odd_q;
   logic [2:0] third;
-  logic [5:0] sixth;
+  logic [11:0] twelfth;
   always_comb begin
     for (int unsigned i = 0; i < 8; i++) odd[i] = ^words[i];
     for (int unsigned i = 0; i < 4; i++) odd[i+8] = ^gaps[i];
     for (int unsigned i = 0; i < 3; i++) third[i] = ^words[4][17*i+:17];
-    for (int unsigned i = 0; i < 6; i++) sixth[i] = ^words[2][9*i+:9];
+    for (int unsigned i = 0; i < 12; i++) twelfth[i] = ^words[2][9*i+:9];
   end
   logic [2:0] third_q;
-  logic [5:0] sixth_q;
-  always_ff @(posedge clk) {odd_q, third_q, sixth_q} <= {odd, third, sixth};
+  logic [11:0] twelfth_q;
+  always_ff @(posedge clk) {odd_q, third_q, twelfth_q} <= {odd, third, twelfth};
 
   // Reads of the watched words, by the clocks until the report.
   logic one, two, two_q, three, four;
@@ -266,7 +266,7 @@ module text_scan_props
         MemPrefix: if (cards_written && {write_q.row[8:0], write_q.at[3:0]} == at)
           assert (words[3] == word_t'({write_q.parity, write_q.data[8:0]}));
         MemLengths: if (cards_written && write_q.row[8:0] == at[8:0])
-          assert (words[2][9*write_q.at[2:0]+:9] == {write_q.data[7:0], write_q.parity});
+          assert (words[2][9*write_q.at[3:0]+:9] == {write_q.data[7:0], write_q.parity});
         MemCountry: if (accounts_written
             && {5'(write_q.row[4:0] + 5'd1), 5'(write_q.at[4:0] + 5'd1)} == at[9:0])
           assert (words[1] == word_t'({^left, left}));
@@ -277,7 +277,7 @@ module text_scan_props
         if (!(i inside {2, 4}) && was_started_q) assert (!odd[i] || odd_q[i]);
       if (was_started_q) begin
         for (int unsigned i = 0; i < 3; i++) assert (!third[i] || third_q[i]);
-        for (int unsigned i = 0; i < 6; i++) assert (!sixth[i] || sixth_q[i]);
+        for (int unsigned i = 0; i < 12; i++) assert (!twelfth[i] || twelfth_q[i]);
       end
 
       // ---- not vacuous: words change before the lock; loads and clears are tried behind it, and

@@ -30,7 +30,7 @@ package text_pkg;
     MemRow,      // A row's sets of classes: now, before, at the end.
     MemIds,      // The class of each bit of a row; the first at 4.
     MemPrefix,   // Next state of the first-digits automaton, by state and digit.
-    MemLengths,  // Lengths, by state of the first digits and digits ago.
+    MemLengths,  // Lengths, by state of the first digits and digits ago; those of whole runs follow.
     MemCountry   // Length of a country's account numbers, by its letters; 0: it has none.
   } memory_e;
 
@@ -75,6 +75,7 @@ package text_pkg;
     // For each length, the digits at which a number of that length may begin, according to its
     // first digits; bit 0 is the last digit.
     logic [CardLengths-1:0][LongestCard-1:0] begins;
+    logic [CardLengths-1:0] network;   // Lengths, according to the first digits of the run.
     logic [LongestCard-1:0] groups;    // Starts of groups after which all groups are regular.
     logic [4:0] size;                  // Digits of the present group.
     logic [4:0] regular;               // Size of each of the equal groups before it.
@@ -83,7 +84,11 @@ package text_pkg;
     logic [4:0] same;                  // Number of equal digits at the end.
     logic [4:0] run;                   // Digits with at most one space or dash between two.
     logic [1:0] since;                 // Joining bytes since the last digit; 2: the run has ended.
-    logic whole;                       // If the run ends here, it is a number.
+    logic whole;                       // If the run ends here, its check digit is valid.
+    logic point;                       // The last byte is a point, and the one before it a digit.
+    logic fraction;                    // The present group follows a digit and a point.
+    logic part;                        // If the group ends here, several groups are a number.
+    logic open;                        // The last byte is a digit, and no end of its group came.
   } cards_t;
 
   function automatic cards_t cards_start();

@@ -36,7 +36,7 @@ module text_load
     $fatal(1, "text_load: Engines must be 1 to 8");
   end
 
-  localparam logic [7:0][7:0] Magic = "1ENALTCP";  // `PCTLANE1`, the first byte lowest.
+  localparam logic [7:0][7:0] Magic = "2ENALTCP";  // `PCTLANE2`, the first byte lowest.
   localparam int unsigned Letters = 26;
 
   typedef enum logic [3:0] {
@@ -144,7 +144,7 @@ module text_load
       end
       StLengths: begin
         {padded, part_ends} = '1;
-        last_at = 8'd5;
+        last_at = 8'd11;
         rows = 13'(digits_q);
       end
       StCountry: begin

@@ -205,6 +205,7 @@ fn words(package: &Package) -> Markup {
     let rows: Vec<_> = package.rules.iter().map(row).collect();
     html! {
         p { (Line(&package.description)) }
+        @if !package.checks_off.is_empty() { p { "Checks that are off: " (package.checks_off.join("; ")) "." } }
         (wide("Rules", &["Effect", "Reason", "Rule"], &rows))
     }
 }

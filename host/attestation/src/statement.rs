@@ -159,6 +159,8 @@ pub struct Package {
     pub name: String,
     pub version: String,
     pub description: String,
+    /// The checks of the stages that the package has off.
+    pub checks_off: Vec<&'static str>,
     pub rules: Vec<Rule>,
 }
 

@@ -347,6 +347,9 @@ fn diff(a: &Path, b: &Path, json: bool) -> Result<u8, Failure> {
     if json {
         outln!("{}", json_line(&diff)?);
     } else {
+        for weaker in &diff.weaker {
+            outln!("weaker       {weaker}");
+        }
         for line in &diff.declarations {
             let label = if diff.not_compared.contains(line) { "not compared" } else { "declaration" };
             outln!("{label:<12} {line}");

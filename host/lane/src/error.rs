@@ -3,7 +3,7 @@
 /// Why bytes are not valid tables.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TablesError {
-    #[error("not tables of a text lane: they begin with `PCTLANE1`")]
+    #[error("not tables of a text lane: they begin with `PCTLANE2`")]
     Magic,
     /// The length differs from the length field.
     #[error("tables of {said} bytes in {given} bytes: they are cut short, or something follows them")]

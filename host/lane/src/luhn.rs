@@ -1,21 +1,27 @@
 //! Card numbers: finds windows of digits with a valid check digit (ISO/IEC 7812-1, annex B) in a run of digits.
 //!
 //! Each of two running sums doubles every other digit. The sum over a window is the difference of a running sum at the
-//! window's two ends. The unit reports a window of 12 to 19 digits with a valid check digit if it
+//! window's two ends. The unit reports a window of 12 to 19 digits with a valid check digit, and with the first digits
+//! and the length of a card network, if it
 //!
 //! - is a whole run, with at most one space or dash between two digits, or
-//! - begins at the start of a group, has the first digits and length of a card network, and its groups have equal sizes
-//!   (the last may be shorter) or the sizes 4, 6 and 4 or 5.
+//! - begins and ends with a group, and its groups have equal sizes (the last may be shorter) or the sizes 4, 6 and 4 or
+//!   5, or
+//! - begins with a group and lies within it.
 //!
-//! The mapping has more conditions on the digits next to some of these windows, so the mapping reports a subset.
+//! Some networks' numbers count only as whole runs. Seven or more digits directly after a digit and a point are the
+//! fraction of a decimal: no window begins with them. The mapping has more conditions on the text next to some of these
+//! windows, so the mapping reports a subset.
 
 use crate::form::{Fields, GAP_BITS, PREFIX_BITS};
 use crate::gap;
-use crate::prefixes::{LONGEST, Prefixes, SHORTEST};
+use crate::prefixes::{FIRST_DIGITS, LONGEST, Prefixes, SHORTEST};
 use crate::tables::Gap;
 
 /// Mask of the last 19 digits of a run, one bit per digit.
 const KEPT: u32 = (1 << LONGEST) - 1;
+/// Smallest number of digits after a point that are a fraction. Fewer digits may be the first group of a card number.
+const FRACTION: u8 = 7;
 /// Counts saturate at this value: one more than the largest number of digits of a card number.
 const MANY: u8 = 20;
 
@@ -33,6 +39,8 @@ pub(crate) struct Luhn {
     /// For each length from 12 on, the digits at which a number of a network with that length begins; bit 0 is the last
     /// digit.
     begins: [u32; 8],
+    /// The lengths of networks' numbers that begin with the run's first digits, for a whole run.
+    network: u8,
     /// The digits that begin a group after which all groups are regular; bit 0 is the last digit.
     groups: u32,
     /// Sizes of the current group, of the equal groups before it, and of the last two complete groups.
@@ -46,8 +54,15 @@ pub(crate) struct Luhn {
     run: u8,
     /// Number of spaces or dashes since the last digit; 2 if the run has ended.
     since: u8,
-    /// Whether the run is a card number if it ends here.
+    /// Whether the run has a valid check digit if it ends here.
     whole: bool,
+    /// Whether the last byte is a point after a digit, and whether the current group follows such a point.
+    point: bool,
+    fraction: bool,
+    /// Whether a window of several groups is a number if the current group ends here, and whether the last byte is a
+    /// digit whose end has not been reported.
+    part: bool,
+    open: bool,
 }
 
 /// The result of a byte.
@@ -66,6 +81,7 @@ impl Luhn {
         plain: 0,
         doubled: 0,
         begins: [0; 8],
+        network: 0,
         groups: 0,
         size: 0,
         regular: 0,
@@ -75,6 +91,10 @@ impl Luhn {
         run: 0,
         since: 2,
         whole: false,
+        point: false,
+        fraction: false,
+        part: false,
+        open: false,
     };
 
     /// Whether only a digit as the next byte can have an effect.
@@ -84,12 +104,13 @@ impl Luhn {
 
     /// Whether a number ends here, provided that the text ends here.
     pub(crate) const fn at_end(&self) -> bool {
-        self.whole
+        self.whole && self.is_of_network() || self.open && self.part
     }
 
     /// Ends an entry: a number that ends here has been reported already.
     pub(crate) const fn end(&mut self) {
         self.whole = false;
+        self.open = false;
     }
 
     /// The state as the fields of `cards_t`; `None` if a value does not fit.
@@ -98,13 +119,14 @@ impl Luhn {
         fields.put_state(self.prefix, PREFIX_BITS)?;
         [self.plain, self.doubled].iter().for_each(|sums| fields.put(*sums, 80));
         self.begins.iter().rev().for_each(|begins| fields.put(*begins, LONGEST));
+        fields.put(self.network, 8);
         fields.put(self.groups, LONGEST);
         let [earlier, later] = self.before;
         [self.size, self.regular, earlier, later].iter().for_each(|size| fields.put(*size, 5));
         fields.put(self.last, 4);
         [self.same, self.run].iter().for_each(|count| fields.put(*count, 5));
         fields.put(self.since, 2);
-        fields.put(self.whole, 1);
+        [self.whole, self.point, self.fraction, self.part, self.open].iter().for_each(|flag| fields.put(*flag, 1));
         Some(())
     }
 
@@ -116,7 +138,10 @@ impl Luhn {
             found.now = self.digit(byte - b'0', prefixes);
         } else {
             let joins = self.since == 0 && matches!(byte, b' ' | b'-');
-            found.before = self.whole && (!joins || dead);
+            let whole = self.whole && self.is_of_network() && (!joins || dead);
+            found.before = whole || self.open && self.part;
+            self.open = false;
+            self.point = self.since == 0 && byte == b'.';
             self.since = if joins { 1 } else { 2 };
             self.whole &= joins;
         }
@@ -140,6 +165,10 @@ impl Luhn {
             self.before = [self.before[1], self.size];
             self.size = 0;
         }
+        if !adjacent {
+            self.fraction = self.point;
+        }
+        self.point = false;
         self.size = (self.size + 1).min(MANY);
         self.groups = (self.groups << 1 | u32::from(self.size == 1)) & KEPT;
         if self.regular != 0 && self.size > self.regular {
@@ -151,20 +180,40 @@ impl Luhn {
         (self.plain, self.doubled) = (with_digit(self.doubled, digit), with_digit(self.plain, twice));
         let (next, said) = prefixes.after(self.prefix, digit);
         self.prefix = next;
+        let (any, whole) = said.split_at(FIRST_DIGITS);
         for (begins, bit) in self.begins.iter_mut().zip(0..) {
-            let here = said.iter().zip(0..).filter(|(lengths, _)| **lengths >> bit & 1 == 1);
+            let here = any.iter().zip(0..).filter(|(lengths, _)| **lengths >> bit & 1 == 1);
             *begins = (*begins << 1) & KEPT | here.fold(0, |set, (_, ago)| set | 1 << ago);
         }
         self.run = if joined { (self.run + 1).min(MANY) } else { 1 };
+        if self.fraction && self.size >= FRACTION {
+            // No number begins with this group, and the run is not a number.
+            self.groups &= !(1 << (self.size - 1).min(31));
+            self.run = MANY;
+        }
         self.since = 0;
         let run = usize::from(self.run);
+        let first = whole.get(run - 1).copied().unwrap_or(0);
+        self.network = if run == 1 { first } else { self.network | first };
         self.whole = (SHORTEST..=LONGEST).contains(&run) && self.is_checked(run);
         let lengths = (SHORTEST..=LONGEST).zip(self.begins);
         let mut groups = self.groups;
         if self.before == [4, 6] && matches!(self.size, 4 | 5) {
             groups |= 1 << (self.size + 9);
         }
-        lengths.into_iter().any(|(length, begins)| groups & begins & 1 << (length - 1) != 0 && self.is_checked(length))
+        let size = usize::from(self.size);
+        let found =
+            |(length, begins): &(usize, u32)| groups & begins & 1 << (length - 1) != 0 && self.is_checked(*length);
+        let found: Vec<usize> = lengths.into_iter().filter(found).map(|(length, _)| length).collect();
+        self.part = found.iter().any(|length| *length > size);
+        self.open = true;
+        found.iter().any(|length| *length <= size)
+    }
+
+    /// Whether a network has numbers of the run's length with its first digits.
+    const fn is_of_network(&self) -> bool {
+        let length = (self.run as usize).wrapping_sub(SHORTEST);
+        length < 8 && self.network >> length & 1 != 0
     }
 
     /// Whether the last `length` digits have a valid check digit and are not one repeated digit.
@@ -185,7 +234,8 @@ mod tests {
 
     /// The ends of numbers in a text; up to three arbitrary marks may stand between digits.
     fn ends(text: &str) -> Vec<usize> {
-        let networks = [Network { first: 4..=4, lengths: 16..=16 }, Network { first: 37..=37, lengths: 15..=15 }];
+        let network = |first, length, whole| Network { first, lengths: length..=length, whole };
+        let networks = [network(4..=4, 16, false), network(37..=37, 15, false), network(1234..=1250, 13, true)];
         let (gaps, prefixes) = (Gap::of_marks(3), Prefixes::new(&networks).unwrap());
         let mut luhn = Luhn::NEW;
         let mut ends = Vec::new();
@@ -206,6 +256,12 @@ mod tests {
         assert_eq!(ends("3782 822463 10005 1234"), [17]);
         assert_eq!(ends("4111111111111111123"), [16]);
         assert_eq!(ends("1234 5678 9012 8 CHK"), [17], "a whole run of another network");
+        assert_eq!(ends("1233 5678 9012 9, 1251 5678 9012 7"), Vec::<usize>::new(), "whole runs of no network");
+        assert_eq!(ends("12345678901280000"), Vec::<usize>::new(), "not a whole run");
+        assert_eq!(ends("0.4111111111111111, 5.4111 1111 1111 1111"), [41, 41], "a fraction has seven digits");
+        assert_eq!(ends("0.4111111 111111111, 0.41111111 11111111 2"), Vec::<usize>::new(), "it begins no number");
+        assert_eq!(ends("9999, 3056, 9309, 0259, 0499"), Vec::<usize>::new(), "a number that ends in a group");
+        assert_eq!(ends("v.4111111111111111 0 .4111111111111111"), [18, 38, 38], "a digit and a point before it");
         for harmless in ["4111 1111 1111 1112", "0000 0000 0000 0000", "94111111111111111 1", "411 11111 111 11111 55"]
         {
             assert_eq!(ends(harmless), Vec::<usize>::new(), "{harmless}");

@@ -25,6 +25,8 @@ pub struct Network {
     pub first: RangeInclusive<u32>,
     /// Number of digits of a whole number.
     pub lengths: RangeInclusive<usize>,
+    /// Whether a number counts only if it is a whole run of digits.
+    pub whole: bool,
 }
 
 /// Length of a country's account numbers (ISO 13616).

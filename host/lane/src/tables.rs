@@ -6,11 +6,11 @@
 use crate::dfa::{Dfa, Report};
 use crate::error::TablesError;
 use crate::hash::Map;
-use crate::prefixes::{FIRST_DIGITS, MOST_PREFIX_STATES, Prefixes};
+use crate::prefixes::{ENTRIES, MOST_PREFIX_STATES, Prefixes};
 use portcullis_core::class::{ClassId, ClassSet};
 use portcullis_core::wire::CLASSES;
 
-const MAGIC: &[u8; 8] = b"PCTLANE1";
+const MAGIC: &[u8; 8] = b"PCTLANE2";
 /// Largest number of engines in tables.
 const MOST_ENGINES: usize = 8;
 /// Largest numbers of states and of byte classes of an automaton on any card.
@@ -413,7 +413,7 @@ impl<'b> Reader<'b> {
         if states == 0 || states > MOST_PREFIX_STATES || next.iter().any(|next| usize::from(*next) >= states) {
             return Err(TablesError::Field { at, field: "first digits" });
         }
-        let lengths = self.take(states * FIRST_DIGITS)?.chunks_exact(FIRST_DIGITS);
+        let lengths = self.take(states * ENTRIES)?.chunks_exact(ENTRIES);
         let lengths = lengths.filter_map(|lengths| lengths.try_into().ok()).collect();
         self.pad()?;
         Ok(Cards { classes, gap, prefixes: Prefixes { next, lengths } })
@@ -496,7 +496,7 @@ mod tests {
     #[test]
     fn units_have_a_limited_number_of_states() {
         for (marks, digits, fits) in [(254, 512, true), (255, 512, false), (254, 513, false)] {
-            let prefixes = Prefixes { next: vec![0; digits << 4], lengths: vec![[0; FIRST_DIGITS]; digits] };
+            let prefixes = Prefixes { next: vec![0; digits << 4], lengths: vec![[0; ENTRIES]; digits] };
             let cards = Some(Cards { classes: ClassSet::EMPTY, gap: Gap::of_marks(marks), prefixes });
             let tables = Tables { cards, ..Tables::empty() };
             assert_eq!(Tables::decode(&tables.encode()).is_ok(), fits, "{marks} marks, {digits} states of digits");

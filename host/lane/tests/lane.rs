@@ -5,6 +5,8 @@
 //! With `PORTCULLIS_LONG` the runs are as long as for `cargo xtask long lane`: 10,000 patterns, 1,000,000 texts.
 #![cfg(test)]
 
+#[path = "lane/harmless.rs"]
+mod harmless;
 #[path = "lane/made.rs"]
 mod made;
 #[path = "lane/package.rs"]

@@ -1,9 +1,13 @@
-//! Payment card numbers inside longer runs of digits.
+//! Payment card numbers, alone and inside longer runs of digits.
 //!
-//! A whole run of digits, with at most one space or dash between two digits, only needs a valid check digit. A part of
-//! a run must also meet these conditions: it lies between borders of groups or starts a run without separators, a
-//! network issues numbers with its prefix and length, and its groups have a printed form. Without these conditions,
-//! three quarters of harmless 16-digit numbers would be refused.
+//! A card number has a valid check digit, and a network issues numbers with its prefix and length. A whole run of
+//! digits, with at most one space or dash between two digits, needs no more. A part of a run must also meet these
+//! conditions: it lies between borders of groups or starts a run without separators, its groups have a printed form,
+//! and its network's range is narrow. Without these conditions, three quarters of harmless 16-digit numbers would be
+//! refused.
+//!
+//! Two kinds of digits are never a card number: the fraction of a decimal, and digits of a hexadecimal word, such as
+//! a digest or a UUID.
 
 use crate::networks;
 use std::ops::Range;
@@ -11,9 +15,19 @@ use std::ops::Range;
 /// Smallest and largest number of digits of a card number (ISO/IEC 7812-1).
 const SHORTEST: usize = 12;
 const LONGEST: usize = 19;
+/// Smallest number of digits after a point that are a fraction.
+const FRACTION: usize = 7;
+/// A hexadecimal word has at least this many digits, as identifiers of databases and digests have.
+const HEX_WORD: usize = 24;
+/// Number of bytes on either side of a group that are read to decide whether it is in a hexadecimal word.
+const HEX_REACH: usize = 128;
+/// Lengths of the groups of a UUID (RFC 9562, section 4), and the number of all its bytes.
+const UUID: [usize; 5] = [8, 4, 4, 4, 12];
+const UUID_BYTES: usize = 36;
 
 /// The digits of a match, in groups.
-struct Run {
+struct Run<'t> {
+    text: &'t [u8],
     digits: Vec<u8>,
     /// Place of each digit in the text.
     at: Vec<usize>,
@@ -21,6 +35,8 @@ struct Run {
     groups: Vec<usize>,
     /// For each element of `groups`: whether a digit precedes that place, directly or with one space or dash between.
     joined: Vec<bool>,
+    /// Whether the last group has more digits in the text than in the match.
+    cut: bool,
 }
 
 /// The first card number in a match. `Err` gives the place from which the search must continue.
@@ -46,8 +62,8 @@ pub(crate) fn number(
     Err(open.and_then(|digit| run.at.get(*digit)).copied().unwrap_or(found.end))
 }
 
-impl Run {
-    fn of(text: &str, found: &Range<usize>, apart: impl Fn(&Range<usize>) -> bool) -> Self {
+impl<'t> Run<'t> {
+    fn of(text: &'t str, found: &Range<usize>, apart: impl Fn(&Range<usize>) -> bool) -> Self {
         let bytes = text.as_bytes();
         let digit = |at: usize| bytes.get(at).filter(|b| b.is_ascii_digit());
         let simple = |at: usize| matches!(bytes.get(at), Some(b' ' | b'-'));
@@ -59,7 +75,14 @@ impl Run {
                 digit(b).is_some() || simple(b) && !apart(&(b..at)) && one(b).is_some_and(|b| digit(b).is_some())
             })
         };
-        let mut run = Self { digits: Vec::new(), at: Vec::new(), groups: Vec::new(), joined: Vec::new() };
+        let mut run = Self {
+            text: bytes,
+            digits: Vec::new(),
+            at: Vec::new(),
+            groups: Vec::new(),
+            joined: Vec::new(),
+            cut: digit(found.end).is_some(),
+        };
         for at in found.clone() {
             let Some(value) = digit(at) else { continue };
             if run.at.last().is_none_or(|before| before + 1 != at) {
@@ -81,12 +104,53 @@ impl Run {
 
     fn is_number(&self, first: usize, end: usize) -> bool {
         let digits = self.digits.get(self.span(first, end)).unwrap_or_default();
-        if !(SHORTEST..=LONGEST).contains(&digits.len()) || !luhn(digits) {
+        let cut = self.cut && end + 1 == self.groups.len();
+        if cut || !(SHORTEST..=LONGEST).contains(&digits.len()) || !luhn(digits) {
             return false;
         }
         let joined = |group: usize| self.joined.get(group).copied().unwrap_or(false);
         let whole = !joined(first) && !joined(end) && (first + 1..end).all(joined);
-        whole || (self.is_regular(first, end) && networks::has_number(digits))
+        let of_network = |whole| networks::has_number(digits, whole);
+        let counts = (whole && of_network(true)) || (self.is_regular(first, end) && of_network(false));
+        counts && !self.is_fraction(first) && !(first..end).any(|group| self.is_hexadecimal(group))
+    }
+
+    /// The place of a group in the text.
+    fn place(&self, group: usize) -> Range<usize> {
+        let digits = self.span(group, group + 1);
+        let at = |digit: usize| self.at.get(digit).copied().unwrap_or(0);
+        at(digits.start)..at(digits.end.saturating_sub(1)) + 1
+    }
+
+    /// Whether the group is the fraction of a decimal: seven digits or more that directly follow a digit and a point.
+    /// Fewer digits may be the first group of a card number after the number of an item.
+    fn is_fraction(&self, group: usize) -> bool {
+        let before = self.text.get(..self.place(group).start).unwrap_or_default();
+        self.span(group, group + 1).len() >= FRACTION && matches!(before, [.., b'0'..=b'9', b'.'])
+    }
+
+    /// Whether the group is in a hexadecimal word: at least 24 hexadecimal digits, or a UUID, with a letter among them
+    /// and without letters or digits beside them.
+    fn is_hexadecimal(&self, group: usize) -> bool {
+        let Range { start, end } = self.place(group);
+        let (before, after) = self.text.split_at_checked(start).unwrap_or_default();
+        let after = after.get(end - start..).unwrap_or_default();
+        let hex = |byte: &&u8| byte.is_ascii_hexdigit();
+        let left = before.iter().rev().take(HEX_REACH).take_while(hex).count();
+        let right = after.iter().take(HEX_REACH).take_while(hex).count();
+        let word = start - left..end + right;
+        let long = word.len() >= HEX_WORD && self.is_hexadecimal_word(&word);
+        let first = end.saturating_sub(UUID_BYTES);
+        long || (first..=start).any(|at| is_uuid(self.text, at) && self.is_hexadecimal_word(&(at..at + UUID_BYTES)))
+    }
+
+    /// Whether the range has a letter, and neither a letter nor a digit beside it. `0x` may stand before it.
+    fn is_hexadecimal_word(&self, word: &Range<usize>) -> bool {
+        let (before, rest) = self.text.split_at_checked(word.start).unwrap_or_default();
+        let (word, after) = rest.split_at_checked(word.len()).unwrap_or_default();
+        let alone = |byte: Option<&u8>| byte.is_none_or(|byte| !byte.is_ascii_alphanumeric());
+        let marked = matches!(before, [b'0', b'x' | b'X'] | [.., b'0', b'x' | b'X']);
+        word.iter().any(u8::is_ascii_alphabetic) && (marked || alone(before.last())) && alone(after.first())
     }
 
     /// Whether the groups have a printed form: equal sizes, the last may be shorter; or sizes 4, 6 and 4 or 5.
@@ -104,11 +168,20 @@ impl Run {
     /// A card number at the start of a group that has more digits.
     fn glued(&self, group: usize) -> Option<Range<usize>> {
         let range = self.span(group, group + 1);
-        let digits = self.digits.get(range.clone()).filter(|d| d.len() > SHORTEST)?;
-        let lengths = (SHORTEST..=LONGEST.min(digits.len())).rev();
-        let starts = |length: &usize| digits.get(..*length).is_some_and(|d| luhn(d) && networks::has_number(d));
-        lengths.into_iter().find(starts).map(|length| range.start..range.start + length)
+        let digits = self.digits.get(range.clone()).filter(|d| d.len() > SHORTEST && !self.is_fraction(group))?;
+        let mut lengths = (SHORTEST..=LONGEST.min(digits.len())).rev();
+        let starts = |length: &usize| digits.get(..*length).is_some_and(|d| luhn(d) && networks::has_number(d, false));
+        let length = lengths.find(starts).filter(|_| !self.is_hexadecimal(group))?;
+        Some(range.start..range.start + length)
     }
+}
+
+/// Whether the bytes from `at` on have the form of a UUID.
+fn is_uuid(text: &[u8], at: usize) -> bool {
+    let Some(bytes) = text.get(at..at + UUID_BYTES) else { return false };
+    let mut groups = bytes.split(|byte| *byte == b'-');
+    let alike = |size: &usize| groups.next().is_some_and(|g| g.len() == *size && g.iter().all(u8::is_ascii_hexdigit));
+    UUID.iter().all(alike)
 }
 
 /// Whether the check digit is valid (ISO/IEC 7812-1, annex B) and the digits are not all equal.
@@ -129,14 +202,122 @@ mod tests {
         number(text, &(start..end), |_| false).ok().and_then(|range| text.get(range))
     }
 
+    /// Test numbers that networks and payment services publish.
+    const CARDS: &[&str] = &[
+        "4111111111111111",
+        "4012888888881881",
+        "4222222222222",
+        "4035501000000008",
+        "5555555555554444",
+        "5105105105105100",
+        "2223003122003222",
+        "2720992593319364",
+        "378282246310005",
+        "371449635398431",
+        "30569309025904",
+        "38520000023237",
+        "36006666333344",
+        "6011111111111117",
+        "6445644564456445",
+        "3530111333300000",
+        "3566002020360505",
+        "6200000000000005",
+        "6205500000000000004",
+        "6771798021000008",
+        "6759649826438453",
+        "5000550000000029",
+        "6703444444444449",
+        "5019555544445555",
+        "2201382000000013",
+        "5066991111111118",
+        "6062828888666688",
+        "6362970000457013",
+        "135410014004955",
+        "9792030394440796",
+    ];
+
     #[test]
-    fn whole_runs_need_the_check_digit_alone() {
-        for whole in ["4111 1111 1111 1111", "4111111111111111", "79927398713 01 8", "1234 5678 9012 0000 001"] {
-            let digits: Vec<u8> = whole.bytes().filter(u8::is_ascii_digit).map(|b| b - b'0').collect();
-            assert_eq!(found(whole).is_some(), luhn(&digits), "{whole}");
+    fn whole_runs_need_check_digit_and_network() {
+        for number in CARDS {
+            assert_eq!(found(number), Some(*number));
+            // In the usual groups, and with any other groups: it is a whole run.
+            let grouped = |sizes: &[usize], mark: &str| {
+                let mut rest = *number;
+                let mut groups = Vec::new();
+                for size in sizes.iter().copied().cycle().take(19) {
+                    let (group, left) = rest.split_at(size.min(rest.len()));
+                    groups.extend((!group.is_empty()).then_some(group));
+                    rest = left;
+                }
+                groups.join(mark)
+            };
+            for sizes in [&[4][..], &[4, 6, 5], &[1], &[6, 13], &[3, 5, 2]] {
+                for mark in [" ", "-"] {
+                    let text = grouped(sizes, mark);
+                    assert_eq!(found(&text), Some(text.as_str()));
+                }
+            }
         }
-        assert_eq!(found("4111 1111 1111 1112"), None);
-        assert_eq!(found("0000 0000 0000 0000"), None);
+        for harmless in [
+            "4111 1111 1111 1112",
+            "0000 0000 0000 0000",
+            "1234 5678 9012 0000 001",
+            "79927398713 01 8",
+            // Times in milliseconds and nanoseconds, and as digits of a date.
+            "1764321158008",
+            "1764321158000000001",
+            "20261128093238",
+            // ISBN-13, IMEI, and number of an order.
+            "9783161484100",
+            "490154203237518",
+            "35-209900-176148-1",
+            "7992739871300005",
+        ] {
+            assert_eq!(found(harmless), None, "{harmless}");
+        }
+    }
+
+    #[test]
+    fn the_fraction_of_a_decimal_is_not_a_number() {
+        for decimal in [
+            "0.4111111111111111",
+            "-12.41111111111111112",
+            "x=0.5555555555554444e3",
+            "1.2.4111111111111111",
+            "[0.411111111111111, 1.5]",
+            "0.41111111 11111111",
+        ] {
+            assert_eq!(found(decimal), None, "{decimal}");
+        }
+        for other in ["4111.1111.1111.1111", "0.4111 1111 1111 1111", "x.4111111111111111", "4111111111111111.0"] {
+            assert!(found(other).is_some(), "{other}");
+        }
+    }
+
+    #[test]
+    fn digits_of_a_hexadecimal_word_are_not_a_number() {
+        for hex in [
+            "9f8e4111111111111111ab00",
+            "d41d8cd98f00b204e9800998ecf8427e4111111111111111c0ffee0000000000",
+            "0x52908400098527886e0f70304111111111111111",
+            "id=6759649826438453abcdef01;",
+            "550e8400-e29b-41d4-a716-675964982640",
+            "req-6759a964-9826-4384-a530-500055000006",
+            "urn:uuid:f81d4fae-7dec-41d0-a765-500055000006",
+            "AAAAAAAA-4111-1111-1111-111111111111",
+        ] {
+            assert_eq!(found(hex), None, "{hex}");
+        }
+        for other in [
+            "ab4111111111111111cd",
+            "card4111111111111111x",
+            "zz9f8e4111111111111111ab00",
+            "24111111-4111-1111-1111-111111111111 4111 1111 1111 1111",
+            "550e8400-e29b-41d4-a716-446655440000 4111 1111 1111 1111",
+            "550e8400-e29b-41d4-a716-446655440000a 6759649826438453",
+        ] {
+            assert!(found(other).is_some(), "{other}");
+        }
     }
 
     #[test]

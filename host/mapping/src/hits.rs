@@ -16,7 +16,7 @@ use crate::polarity::{self, Around, Cues};
 use crate::unfinished::{self, Unfinished};
 use crate::validate;
 use crate::view::View;
-use crate::words::{find, is_boundary};
+use crate::words::{self, find, is_boundary};
 use aho_corasick::{AhoCorasick, MatchKind};
 use portcullis_core::class::{ClassId, ClassSet};
 use portcullis_core::manifest::{Class, Letters, Manifest, Polarity, Validator};
@@ -201,7 +201,7 @@ impl Scanner {
             }
             for pattern in &class.patterns {
                 let bounded = pattern::bounded(&class.name, pattern, class.letters)?;
-                let near = automaton(&pattern.near, MatchKind::Standard)?;
+                let near = automaton(&words::names(&pattern.near), MatchKind::Standard)?;
                 let (longest, pivot) = (bounded.longest, bytes::pivot(&bounded.hir));
                 let (regex, validator, letters) = (bounded.regex, pattern.validator, class.letters);
                 patterns.push(LocatedPattern { class: id, regex, validator, near, letters, longest, pivot });
@@ -527,7 +527,7 @@ impl LocatedPattern {
     fn accept(&self, page: Page<'_>, found: Range<usize>) -> Result<Range<usize>, usize> {
         let next = found.start + 1;
         let range = self.validate(page, found)?;
-        let near = self.near.as_ref().is_none_or(|near| is_near(near, around(page.text, range.clone())));
+        let near = self.near.as_ref().is_none_or(|near| is_near(near, page.text, &range));
         if near { Ok(range) } else { Err(next) }
     }
 
@@ -559,19 +559,12 @@ fn between_digits(text: &str, at: usize) -> bool {
     digit(at.checked_sub(1)) && digit(Some(at))
 }
 
-/// Whether one of the phrases is in the text at word boundaries.
-fn is_near(phrases: &AhoCorasick, around: &str) -> bool {
-    let letters = |at: usize| {
-        let (before, after) = around.split_at_checked(at).unwrap_or_default();
-        before.ends_with(char::is_alphabetic) && after.starts_with(char::is_alphabetic)
-    };
-    phrases.find_overlapping_iter(around).any(|m| !letters(m.start()) && !letters(m.end()))
-}
-
-/// The bytes around a match in which a phrase counts as near.
-fn around(text: &str, range: Range<usize>) -> &str {
+/// Whether one of the phrases is near a match, at the borders of words or of the words of a name.
+fn is_near(phrases: &AhoCorasick, text: &str, range: &Range<usize>) -> bool {
     let from = floor(text, range.start.saturating_sub(NEAR));
-    text.get(from..ceil(text, range.end + NEAR)).unwrap_or_default()
+    let around = text.get(from..ceil(text, range.end + NEAR)).unwrap_or_default();
+    let border = |at: usize| words::is_name_border(text, from + at);
+    phrases.find_overlapping_iter(around).any(|m| border(m.start()) && border(m.end()))
 }
 
 /// The first character boundary from `at` on.

@@ -5,7 +5,7 @@
 
 use crate::error::MappingError;
 use crate::hits::vocabulary;
-use crate::networks::NETWORKS;
+use crate::networks::{self, NETWORKS};
 use crate::pattern;
 use crate::phrase::{self, CODE_GAP, CODE_JOINTS, GAP, JOINTS, Part, SLOT, has_slots};
 use crate::validate::IBAN_LENGTHS;
@@ -48,7 +48,11 @@ pub fn lane_source(manifest: &Manifest, files: &BTreeMap<String, Vec<u8>>) -> Re
         }
         classes.push(source);
     }
-    let network = |(from, to, lengths): &(u32, u32, _)| Network { first: *from..=*to, lengths: Clone::clone(lengths) };
+    let network = |known: &networks::Network| Network {
+        first: known.first.clone(),
+        lengths: known.lengths.clone(),
+        whole: known.whole,
+    };
     let account = |(country, length): &(&str, usize)| {
         let country = country.as_bytes().try_into().ok()?;
         Some(Account { country, length: u8::try_from(*length).ok()? })

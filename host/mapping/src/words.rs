@@ -74,6 +74,49 @@ pub(crate) fn is_boundary(text: &str, at: usize) -> bool {
     !(before.is_some_and(char::is_alphanumeric) && after.is_some_and(char::is_alphanumeric))
 }
 
+/// Whether `at` is a border of a word, or of a word of a name. Names of fields are divided at capitals, digits and
+/// marks: `homePhone2`, `userSSN`, `SSNValue`, `PHONE_NUMBER`.
+pub(crate) fn is_name_border(text: &str, at: usize) -> bool {
+    let (before, after) = text.split_at_checked(at).unwrap_or_default();
+    let (mut last, mut next) = (before.chars().rev(), after.chars());
+    let (Some(before), Some(after)) = (last.next(), next.next()) else { return true };
+    if !before.is_alphabetic() || !after.is_alphabetic() {
+        return true;
+    }
+    // A small letter alone before a capital belongs to the word, as in the names of products.
+    let alone = last.next().is_none_or(|c| !c.is_alphabetic());
+    let begins = next.next().is_some_and(char::is_lowercase);
+    after.is_uppercase() && (before.is_lowercase() && !alone || before.is_uppercase() && begins)
+}
+
+/// The phrases of `near`, as names of fields and other scripts write them. A name joins the words of a phrase:
+/// `socialSecurity`, `social_security`, `social-security`, `social.security`. Letters that are not ASCII are written
+/// small, as capitals, or as capitals at the beginnings of words; the case of ASCII letters does not matter.
+pub(crate) fn names(phrases: &[String]) -> Vec<String> {
+    let mut forms = std::collections::BTreeSet::new();
+    for phrase in phrases {
+        let words: Vec<String> = phrase.split(' ').map(str::to_lowercase).collect();
+        let first = words.first().into_iter().cloned();
+        let sentence = first.clone().map(|word| capital(&word)).chain(words.iter().skip(1).cloned());
+        let camel = first.chain(words.iter().skip(1).map(|word| capital(word)));
+        let cases = [
+            camel.collect(),
+            sentence.collect(),
+            words.iter().map(|word| word.to_uppercase()).collect(),
+            words.iter().map(|word| capital(word)).collect::<Vec<_>>(),
+            words,
+        ];
+        let joined = cases.iter().flat_map(|words| [" ", "", "_", "-", "."].map(|mark| words.join(mark)));
+        forms.extend(joined.chain([phrase.clone()]).map(|form| form.to_ascii_lowercase()));
+    }
+    forms.into_iter().collect()
+}
+
+fn capital(word: &str) -> String {
+    let mut letters = word.chars();
+    letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect()
+}
+
 /// A word in lower case; borrowed if it has no upper-case letter.
 pub(crate) fn lower(word: &str) -> std::borrow::Cow<'_, str> {
     if word.bytes().all(|b| b.is_ascii() && !b.is_ascii_uppercase()) { word.into() } else { word.to_lowercase().into() }
@@ -89,5 +132,44 @@ mod tests {
         let got: Vec<_> = words(text).map(|r| &text[r]).collect();
         assert_eq!(got, ["It's", "a", "well-known", "façade", "naïve", "ok", "x"]);
         assert!(is_boundary("ab c", 2) && !is_boundary("ab", 1) && is_boundary("é", 0) && !is_boundary("éa", 2));
+    }
+
+    #[test]
+    fn borders_in_names() {
+        let divided = |name: &str| -> String {
+            let border = |at: usize| at > 0 && is_name_border(name, at);
+            name.char_indices().flat_map(|(at, c)| border(at).then_some('|').into_iter().chain([c])).collect()
+        };
+        for (name, words) in [
+            ("phoneNumber", "phone|Number"),
+            ("userSSN", "user|SSN"),
+            ("SSNValue", "SSN|Value"),
+            ("homePhone2", "home|Phone|2"),
+            ("PHONE_NUMBER", "PHONE|_|NUMBER"),
+            ("customer-phone", "customer|-|phone"),
+            ("telephone", "telephone"),
+            ("TELEPHONE", "TELEPHONE"),
+            ("iPhone", "iPhone"),
+            ("größeÄndern", "größe|Ändern"),
+            ("номерТелефона", "номер|Телефона"),
+            ("αριθμόςΤηλεφώνου", "αριθμός|Τηλεφώνου"),
+            ("电话号码", "电话号码"),
+        ] {
+            assert_eq!(divided(name), words);
+        }
+    }
+
+    #[test]
+    fn forms_of_names() {
+        let of = |phrase: &str| names(&[phrase.to_owned()]);
+        assert_eq!(of("ssn"), ["ssn"]);
+        let two = ["social security", "social-security", "social.security", "social_security", "socialsecurity"];
+        assert_eq!(of("social security"), two);
+        assert_eq!(of("Türöffner"), ["tÜrÖffner", "türöffner"]);
+        let russian = of("номер телефона");
+        for form in ["номерТелефона", "номер_телефона", "НОМЕР_ТЕЛЕФОНА", "Номер телефона", "НомерТелефона"]
+        {
+            assert!(russian.iter().any(|name| name == form), "{form}: {russian:?}");
+        }
     }
 }

@@ -18,8 +18,15 @@ struct Reader {
 
 impl Reader {
     fn new() -> Self {
+        Self::with(|_| {})
+    }
+
+    /// With a changed policy.
+    fn with(change: impl FnOnce(&mut Manifest)) -> Self {
         let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../policies/pii");
-        let manifest: Manifest = toml::from_str(&std::fs::read_to_string(dir.join("policy.toml")).unwrap()).unwrap();
+        let mut manifest: Manifest =
+            toml::from_str(&std::fs::read_to_string(dir.join("policy.toml")).unwrap()).unwrap();
+        change(&mut manifest);
         let persons = std::fs::read(dir.join("vocabulary/persons.txt")).unwrap();
         let files = BTreeMap::from([("vocabulary/persons.txt".to_owned(), persons)]);
         let context = Profile::default().context(&manifest).unwrap();
@@ -231,5 +238,67 @@ fn harmless_escapes_stay_harmless() {
     ] {
         assert_eq!(reader.whole(text).0, "", "{text}");
         assert!(reader.whole(text).1.iter().all(|mapped| mapped.mutation.validation == StageFinding::Pass), "{text}");
+    }
+}
+
+#[test]
+fn keys_are_words_for_near() {
+    let reader = Reader::with(|manifest| {
+        let more = ["téléphone", "номер телефона", "电话", "Rückruf"].map(|phrase| ("phone", phrase));
+        for (class, phrase) in more.into_iter().chain([("us_ssn", "sécurité sociale")]) {
+            let class = manifest.classes.iter_mut().find(|known| known.name == class).unwrap();
+            let patterns = class.patterns.iter_mut().filter(|pattern| !pattern.near.is_empty());
+            patterns.for_each(|pattern| pattern.near.push(phrase.to_owned()));
+        }
+    });
+    let of_call = |key: &str, value: &str| {
+        let call = Call { name: "send".into(), arguments: format!("{{\"a\": [{{\"{key}\": \"{value}\"}}]}}") };
+        reader.read(&reader.mapper.read_call(&call).unwrap()).0
+    };
+    let (phone, ssn) = ("2125550147", "536 22 8846");
+    for (key, value) in [
+        ("phoneNumber", phone),
+        ("phone_number", phone),
+        ("customer-phone", phone),
+        ("customer.phone", phone),
+        ("PHONE_NUMBER", phone),
+        ("PHONE2", phone),
+        ("homePhone2", phone),
+        ("user2Phone", phone),
+        ("HTTPPhoneNumber", phone),
+        ("receivingMessages", phone),
+        ("numéroTéléphone", phone),
+        ("NUMÉRO_TÉLÉPHONE", phone),
+        ("номерТелефона", phone),
+        ("НОМЕР_ТЕЛЕФОНА", phone),
+        ("kundeRückruf", phone),
+        ("RÜCKRUF", phone),
+        ("电话", phone),
+        ("userSSN", ssn),
+        ("SSNValue", ssn),
+        ("ssn1", ssn),
+        ("socialSecurityNumber", ssn),
+        ("SocialSecurity", ssn),
+        ("social_security_number", ssn),
+        ("social-security-number", ssn),
+        ("SOCIAL_SECURITY_NUMBER", ssn),
+        ("numSécuritéSociale", ssn),
+    ] {
+        for text in [
+            format!("{{\"{key}\":\"{value}\"}}"),
+            format!("{key}={value}"),
+            format!("The answer has {key}: {value}."),
+            format!("{value} ({key})"),
+        ] {
+            assert!(reader.whole(&text).0.contains(value), "{text}");
+        }
+        assert!(of_call(key, value).contains(value), "{key}");
+    }
+    for key in ["telephonist", "classnumber", "iPhone", "TELEPHONIST", "Telefonbuch", "socialSecurities"] {
+        for value in [phone, ssn] {
+            let text = format!("{{\"{key}\":\"{value}\"}}");
+            assert_eq!(reader.whole(&text).0, "", "{text}");
+            assert_eq!(of_call(key, value), "", "{key}");
+        }
     }
 }

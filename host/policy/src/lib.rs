@@ -5,6 +5,7 @@
 //! hashes. [`evaluate`] judges descriptors with an image. [`context`] converts a descriptor into a Cedar context, so
 //! that tests can compare the rows with `cedar-policy`.
 
+pub mod checks;
 pub mod commands;
 pub mod compile;
 pub mod composition;

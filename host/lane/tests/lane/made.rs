@@ -210,7 +210,8 @@ pub(crate) fn number(random: &mut Random) -> String {
     };
     let text = match random.below(6) {
         0 | 1 => {
-            let prefix = *random.pick(&["4", "37", "5500", "6011", "30", "2221", "9", "8"]);
+            let prefix =
+                *random.pick(&["4", "37", "5500", "6011", "30", "2221", "9", "8", "50", "67", "6", "1", "1800", "35"]);
             let length = random.within(12, 19);
             let body = format!("{prefix}{}", digits(random, length - 1 - prefix.len()));
             let sum: u32 = body
@@ -244,6 +245,9 @@ pub(crate) fn number(random: &mut Random) -> String {
         4 => (0..4).map(|_| random.below(300).to_string()).collect::<Vec<_>>().join("."),
         _ => format!("+{} {} {}", random.within(1, 99), digits(random, 3), digits(random, 7)),
     };
+    // Before a number: a decimal's whole part and point, an ordinary point, and other digits with a point.
+    let before = if random.one_in(6) { *random.pick(&["0.", "12.", "1.2.", "x.", "0..", "0 .", "a0x"]) } else { "" };
+    let text = format!("{before}{text}");
     let (size, mark) = (random.within(3, 6), *random.pick(&["", "", " ", "-", ".", " - ", "·"]));
     if mark.is_empty() || !text.is_ascii() {
         return text;

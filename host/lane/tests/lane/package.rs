@@ -32,6 +32,12 @@ impl Package {
     }
 }
 
+/// A mapping with all forms of a shipped policy.
+pub(crate) fn mapper(name: &str) -> Mapper {
+    let (manifest, files) = read(name);
+    Mapper::new(&manifest, &files).unwrap()
+}
+
 /// The compiler's input for a shipped policy.
 pub(crate) fn source(name: &str) -> Source {
     let (manifest, files) = read(name);

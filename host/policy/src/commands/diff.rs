@@ -5,6 +5,7 @@
 //! determinations, the search intersects the two cells. A descriptor in the intersection is a witness.
 
 use super::joint::{Joint, Side, enumeration_names};
+use crate::checks::{Checks, Weaker};
 use crate::compile::Compiled;
 use crate::context::Contexts;
 use crate::cube::solve::{Residue, residue, witness};
@@ -31,6 +32,8 @@ const TOTAL_BUDGET: u32 = 2_000_000;
 pub struct Diff {
     /// Changed declarations and limits, in words.
     pub declarations: Vec<String>,
+    /// Checks that B switches off or widens.
+    pub weaker: Vec<Weaker>,
     /// The entries of `declarations` that the comparison does not cover. Such a change has no effect on descriptors, or
     /// makes some descriptors valid under one package only.
     pub not_compared: Vec<String>,
@@ -309,6 +312,7 @@ fn rule_differences(a: &Translated<'_>, b: &Translated<'_>) -> Vec<String> {
 fn declarations(a: Side<'_>, b: Side<'_>) -> Diff {
     let mut found = Diff {
         declarations: Vec::new(),
+        weaker: Checks::of(a.package, a.compiled).weaker_in(&Checks::of(b.package, b.compiled)),
         not_compared: Vec::new(),
         rules: Vec::new(),
         witnesses: Vec::new(),

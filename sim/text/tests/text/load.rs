@@ -36,12 +36,12 @@ fn is_left_to_software(error: &TablesError) -> bool {
 /// Tables with a unit for card numbers that finds nothing. Its automata have these numbers of states.
 fn card_tables(gap_states: u16, digit_states: u16) -> Vec<u8> {
     let pad = |bytes: &mut Vec<u8>| bytes.resize(bytes.len().next_multiple_of(8), 0);
-    let mut bytes = [&b"PCTLANE1"[..], &[0; 4], &[0, 1, 0, 0], &[0; 32]].concat();
+    let mut bytes = [&b"PCTLANE2"[..], &[0; 4], &[0, 1, 0, 0], &[0; 32]].concat();
     [gap_states, 1, 0, 0].iter().for_each(|size| bytes.extend(size.to_le_bytes()));
     bytes.extend(vec![0; 256 + 2 * usize::from(gap_states)]);
     pad(&mut bytes);
     [digit_states, 0, 0, 0].iter().for_each(|size| bytes.extend(size.to_le_bytes()));
-    bytes.extend(vec![0; (32 + 6) * usize::from(digit_states)]);
+    bytes.extend(vec![0; (32 + 12) * usize::from(digit_states)]);
     pad(&mut bytes);
     let length = (bytes.len() as u32).to_le_bytes();
     bytes[8..12].copy_from_slice(&length);

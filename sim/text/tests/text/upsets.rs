@@ -69,7 +69,7 @@ fn memories() -> Vec<Vec<Memory>> {
         groups.extend(narrow(&format!("{unit}.u_next"), 256 * 64, 8));
     }
     groups.extend(narrow("u_cards.u_prefixes", 512 * 16, 9));
-    groups.push(single("u_cards", "lengths", 512, 54));
+    groups.push(single("u_cards", "lengths", 512, 108));
     groups.push(single("u_accounts", "left", 1024, 7));
     groups.push(single("u_classes", "ids", 64, 8));
     groups
