@@ -2,14 +2,16 @@
 //! with each other.
 
 use crate::checks;
+use crate::damage::{self, TableFile};
 use crate::engine::{Engine, Place};
 use crate::error::Error;
 use crate::functions::Definition;
+use crate::replays::add_replays;
 use crate::run::run;
 use crate::tables::Tables;
 use crate::trees::{Listed, TableOutcome, compare};
 use crate::trust::TrustFolder;
-use crate::units::{self, ReplayTask, Unit, VerifyTask};
+use crate::units::{Unit, VerifyTask};
 use datafusion::arrow::array::Array;
 use datafusion::common::cast::{as_binary_array, as_string_array, as_uint8_array};
 use futures::future::LocalBoxFuture;
@@ -71,18 +73,23 @@ pub fn audit<'a>(tables: &'a Tables, options: &'a AuditOptions) -> LocalBoxFutur
 }
 
 async fn answer(tables: &Tables, options: &AuditOptions) -> Result<Answer, Error> {
-    let engine = Engine::at(&options.place, tables, options.jobs).await?;
+    let identity = identity(options);
+    let files = damage::read_all(tables, (&options.work, &identity), options.jobs).await?;
+    let is_unread = |(name, file): (_, &TableFile)| file.digest.is_err().then_some(name);
+    let whole = tables.without(files.iter().filter_map(is_unread));
+    // The processes of a cluster list the tables by themselves, so they would meet the files that cannot be read.
+    let place = if files.values().all(|file| file.digest.is_ok()) { &options.place } else { &Place::Here };
+    let engine = Engine::at(place, &whole, options.jobs).await?;
     for definition in Definition::of_trust(&options.trust) {
         engine.context().register_udf(definition.function());
     }
     let (units, listed) = list(&engine).await?;
     (options.progress)(Step::Bundles(units.len() as u64))?;
 
-    let identity = identity(options);
     let verification = VerifyTask::new(&options.trust, options.options);
     let mut outcomes: Vec<Outcome> = run(&engine, options, &identity, &verification, &units).await?;
-    let (tables_hold, strays) =
-        compare(&engine, tables, &listed, (&options.work, identity.as_slice()), &*options.progress).await?;
+    let of_work = (&options.work, identity.as_slice());
+    let (tables_hold, lost) = compare(&engine, &listed, &files, of_work, &*options.progress).await?;
     let tickets: BTreeMap<&str, &[u8]> =
         listed.iter().map(|listed| (&*listed.bundle, listed.ticket.as_slice())).collect();
     let mut findings = Vec::new();
@@ -92,11 +99,7 @@ async fn answer(tables: &Tables, options: &AuditOptions) -> Result<Answer, Error
             findings.extend(of_tables(session, found, ticket));
         }
     }
-    findings.extend(strays.iter().map(|name| {
-        let what =
-            format!("`{name}` is of no bundle that the tables list: an ingest was interrupted, or a row is gone");
-        Finding::of_fleet(Source::Tables, FleetCode::TableRoot, None, what)
-    }));
+    findings.extend(lost.into_iter().map(|(code, what)| Finding::of_fleet(Source::Tables, code, None, what)));
     if options.sample > 0 {
         add_replays(&engine, options, &identity, &units, &mut outcomes, &mut findings).await?;
     }
@@ -168,7 +171,7 @@ fn identity(options: &AuditOptions) -> Vec<u8> {
 fn of_tables(session: &mut Session, found: &TableOutcome, ticket: &[u8]) -> Vec<Finding> {
     let mut found = found.clone();
     // Nothing is compared with a bundle that the verifier could not read.
-    let read = !session.properties.is_empty();
+    let read = !session.properties.is_empty() && !found.is_unread();
     if read && found.faults.is_empty() && (found.records, found.checkpoints) != (session.records, session.checkpoints) {
         let what = format!(
             "the bundle has {} records and {} checkpoints, the tables hold {} and {}",
@@ -194,48 +197,4 @@ fn of_tables(session: &mut Session, found: &TableOutcome, ticket: &[u8]) -> Vec<
         ..Finding::of_fleet(Source::Tables, code, Some(&session.name), detail)
     };
     found.codes().map(finding).collect()
-}
-
-/// Replays a sample of each bundle that the verifier could read.
-async fn add_replays(
-    engine: &Engine,
-    options: &AuditOptions,
-    identity: &[u8],
-    units: &[Unit],
-    outcomes: &mut [Outcome],
-    findings: &mut Vec<Finding>,
-) -> Result<(), Error> {
-    let ids = units.iter().fold(Sha256::new(), |all, unit| all.chain_update(&unit.bundle));
-    let seed = options.seed.clone().unwrap_or_else(|| hex::encode(&ids.finalize()));
-    let uris: BTreeMap<&str, &Unit> = units.iter().map(|unit| (&*unit.bundle, unit)).collect();
-    let mut chains: BTreeMap<_, Vec<&Session>> = BTreeMap::new();
-    let sessions: Vec<Session> = outcomes.iter().map(|outcome| outcome.session.clone()).collect();
-    for session in sessions.iter().filter(|session| session.key.is_some()) {
-        chains.entry((&session.key, session.seat)).or_default().push(session);
-    }
-    let mut chosen = Vec::new();
-    for session in sessions.iter().filter(|session| !session.properties.is_empty()) {
-        let Some(unit) = uris.get(&*session.bundle) else { continue };
-        let mut earlier: Vec<&Session> = chains.get(&(&session.key, session.seat)).cloned().unwrap_or_default();
-        // Streams can continue those of earlier sessions.
-        earlier.retain(|other| session.continued > 0 && other.serial < session.serial);
-        earlier.sort_by_key(|other| (other.serial, &other.bundle));
-        let earlier = earlier.iter().filter_map(|other| uris.get(&*other.bundle));
-        let earlier = earlier.map(|unit| units::Place { bundle: unit.bundle.clone(), uri: unit.uri.clone() });
-        chosen.push(Unit { earlier: earlier.collect(), ..(*unit).clone() });
-    }
-    let done = run(engine, options, identity, &ReplayTask { sample: options.sample, seed }, &chosen).await?;
-    for (unit, replayed) in chosen.iter().zip(done) {
-        if let Some(outcome) = outcomes.iter_mut().find(|outcome| outcome.session.bundle == unit.bundle) {
-            let session = &mut outcome.session;
-            session.replay = Some(replayed.replayed);
-            findings.extend(replayed.findings.into_iter().map(|finding| Finding {
-                key: session.key.clone(),
-                seat: session.seat,
-                serial: session.serial,
-                ..finding
-            }));
-        }
-    }
-    Ok(())
 }

@@ -4,11 +4,13 @@ mod cluster;
 
 use anyhow::Context;
 use clap::{Args, Parser, Subcommand};
+use futures::FutureExt;
 use portcullis_core::hex;
 use portcullis_evidence::verify::Options;
 use portcullis_evidence::verify::series::read_log;
 use portcullis_fleet::{
     AuditOptions, Engine, Input, Step, Tables, TrustFolder, audit, ingest, page, replace, rows_as_json, rows_as_text,
+    unread,
 };
 use portcullis_fleet_core::{Answer, Work};
 use portcullis_report::Origin;
@@ -17,6 +19,7 @@ use portcullis_report::evidence::LogText;
 use sha2::{Digest, Sha256};
 use std::fs::{self, File};
 use std::io::{self, Write};
+use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -418,7 +421,15 @@ fn run_sql(args: &SqlArgs) -> anyhow::Result<u8> {
         if let Some(answer) = &answer {
             engine.add_answer(answer)?;
         }
-        engine.query(&args.query).await
+        // A damaged file can also stop the engine's decoder.
+        let asked = AssertUnwindSafe(engine.query(&args.query)).catch_unwind().await;
+        if let Ok(Ok(rows)) = asked {
+            return Ok(rows);
+        }
+        if let Some((name, why)) = unread(&tables, args.jobs.threads()).await?.pop_first() {
+            anyhow::bail!("the file `{name}` of the tables cannot be read: {why}; `fleet audit` names all such files");
+        }
+        Ok(asked.map_err(|_| anyhow::anyhow!("the SQL engine stopped"))??)
     })?;
     if args.json {
         print(json(rows_as_json(&rows)?).trim_end())?;

@@ -180,7 +180,7 @@ pub(crate) fn open(uri: &Url) -> Result<Box<dyn Files>, BundleError> {
 }
 
 async fn write_broken(tables: &Tables, row: BundleRow, error: BundleError) -> Result<Ingested, Error> {
-    if error.is_operational() {
+    if !error.is_no_bundle() {
         return Err(error.into());
     }
     let (name, broken) = (row.name.clone(), error.to_string());

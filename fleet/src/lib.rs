@@ -10,11 +10,14 @@ mod audit;
 mod checks;
 #[cfg(feature = "cluster")]
 pub mod cluster;
+mod damage;
 mod engine;
 mod error;
 mod functions;
 mod ingest;
 mod page;
+mod readable;
+mod replays;
 mod rows;
 mod run;
 mod stores;
@@ -24,6 +27,7 @@ mod trust;
 mod units;
 
 pub use audit::{AuditOptions, Step, audit};
+pub use damage::unread;
 pub use engine::{Engine, Place, rows_as_json, rows_as_text};
 pub use error::Error;
 pub use ingest::{Ingested, Input, ingest, replace};

@@ -108,8 +108,7 @@ impl<T: Task> Book<T> {
     }
 
     fn kept(&self, unit: &Unit) -> Option<T::Outcome> {
-        let earlier: Vec<String> = unit.earlier.iter().map(|place| place.bundle.clone()).collect();
-        self.options.work.get(&self.task.key(&self.identity, unit, &earlier))
+        self.options.work.get(&self.task.key(&self.identity, unit))
     }
 
     /// Keeps the result of a unit, and reports the step. Errors: the result cannot be kept, or the audit was stopped.
@@ -121,14 +120,19 @@ impl<T: Task> Book<T> {
                 let reply = self.task.run(&unit);
                 return self.finish(&unit, reply);
             };
-            (self.options.progress)(T::step(true))?;
+            self.report(true, &kept)?;
             return Ok(kept);
         };
         if reply.keep {
-            self.options.work.put(&self.task.key(&self.identity, unit, &reply.earlier), &outcome)?;
+            self.options.work.put(&self.task.key(&self.identity, unit), &outcome)?;
         }
-        (self.options.progress)(T::step(false))?;
+        self.report(false, &outcome)?;
         Ok(outcome)
+    }
+
+    /// Reports the step of each bundle of a unit.
+    fn report(&self, kept: bool, outcome: &T::Outcome) -> Result<(), Error> {
+        (0..T::bundles(outcome)).try_for_each(|_| (self.options.progress)(T::step(kept)))
     }
 }
 

@@ -10,11 +10,13 @@
 //! BUNDLE is the digest of the bundle's whole content, in hexadecimal.
 
 use crate::error::Error;
+use crate::readable::Readable;
 use crate::stores;
 use datafusion::object_store::path::Path;
 use datafusion::object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
 use futures::{StreamExt, TryStreamExt};
 use sha2::{Digest, Sha256};
+use std::collections::BTreeSet;
 use std::fs;
 use std::future::Future;
 use std::sync::Arc;
@@ -71,6 +73,15 @@ impl Tables {
 
     pub(crate) fn store(&self) -> Arc<dyn ObjectStore> {
         Arc::clone(&self.store)
+    }
+
+    /// These tables without the files with these names.
+    pub(crate) fn without<'a>(&self, names: impl Iterator<Item = &'a String>) -> Self {
+        let hidden: BTreeSet<Path> = names.map(|name| self.object(name)).collect();
+        if hidden.is_empty() {
+            return self.clone();
+        }
+        Self { store: Arc::new(Readable::new(self.store(), hidden)), ..self.clone() }
     }
 
     /// The object with this name below the place.

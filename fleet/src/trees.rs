@@ -5,15 +5,14 @@
 //! under the digest of its Parquet files.
 
 use crate::audit::{Progress, Step};
+use crate::damage::{ENDING, TableFile, TableFiles};
 use crate::engine::Engine;
 use crate::error::Error;
 use crate::ingest::place_of;
-use crate::tables::Tables;
 use datafusion::arrow::array::{Array, RecordBatch};
 use datafusion::common::cast::{
     as_binary_array, as_boolean_array, as_int64_array, as_list_array, as_string_array, as_uint8_array, as_uint64_array,
 };
-use datafusion::object_store::ObjectMeta;
 use portcullis_fleet_core::{CheckpointFile, FleetCode, Key, Lane, Subtrees, Work, check_trees};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -43,6 +42,11 @@ impl TableOutcome {
         })
     }
 
+    /// Whether a file of the bundle cannot be read, so that nothing can be compared.
+    pub(crate) fn is_unread(&self) -> bool {
+        self.faults.iter().any(|(code, ..)| code == FleetCode::TableUnread.id())
+    }
+
     pub(crate) fn add(&mut self, code: FleetCode, detail: String) {
         self.faults.push((code.id().to_owned(), detail, 1));
     }
@@ -56,31 +60,39 @@ pub(crate) struct Listed {
     pub(crate) ticket: Vec<u8>,
 }
 
-/// The objects of each bundle, and those that belong to none of the listed ones.
-struct Objects {
-    of_bundles: BTreeMap<String, Vec<(String, ObjectMeta)>>,
-    strays: Vec<String>,
+/// The objects of each bundle, and what is wrong with those that belong to none of the listed ones.
+struct Objects<'a> {
+    of_bundles: BTreeMap<String, Vec<(&'a str, &'a TableFile)>>,
+    lost: Vec<(FleetCode, String)>,
 }
 
-/// Compares the tables of these bundles. Also returns the names of record files that belong to no bundle.
+/// Compares the tables of these bundles. Also returns what is wrong with files of no bundle.
 pub(crate) async fn compare(
     engine: &Engine,
-    tables: &Tables,
     listed: &[Listed],
+    files: &TableFiles,
     (work, program): (&Work, &[u8]),
     progress: &Progress,
-) -> Result<(BTreeMap<String, TableOutcome>, Vec<String>), Error> {
-    let objects = objects(tables, listed).await?;
+) -> Result<(BTreeMap<String, TableOutcome>, Vec<(FleetCode, String)>), Error> {
+    let objects = objects(listed, files);
     let (mut outcomes, mut pending, mut bytes) = (BTreeMap::new(), Vec::new(), 0);
     for bundle in listed {
         let own = objects.of_bundles.get(&bundle.bundle).map(Vec::as_slice).unwrap_or_default();
-        let key = key(tables, program, bundle, own).await?;
+        let unread: Vec<String> = own.iter().filter_map(|(name, file)| unread(name, file)).collect();
+        if !unread.is_empty() {
+            let mut outcome = TableOutcome::default();
+            unread.into_iter().for_each(|what| outcome.add(FleetCode::TableUnread, what));
+            outcomes.insert(bundle.bundle.clone(), outcome);
+            progress(Step::Compared)?;
+            continue;
+        }
+        let key = key(program, bundle, own);
         if let Some(kept) = work.get(&key) {
             outcomes.insert(bundle.bundle.clone(), kept);
             progress(Step::Compared)?;
             continue;
         }
-        bytes += own.iter().map(|(_, object)| object.size).sum::<u64>();
+        bytes += own.iter().map(|(_, file)| file.size).sum::<u64>();
         pending.push((bundle, key, misplaced(bundle, own)));
         if bytes >= QUERY_BYTES || pending.len() >= QUERY_BUNDLES {
             query(engine, std::mem::take(&mut pending), work, &mut outcomes, progress).await?;
@@ -88,49 +100,61 @@ pub(crate) async fn compare(
         }
     }
     query(engine, pending, work, &mut outcomes, progress).await?;
-    Ok((outcomes, objects.strays))
+    Ok((outcomes, objects.lost))
 }
 
-async fn objects(tables: &Tables, listed: &[Listed]) -> Result<Objects, Error> {
-    let mut objects = Objects { of_bundles: BTreeMap::new(), strays: Vec::new() };
+/// What to say about a file that cannot be read.
+fn unread(name: &str, file: &TableFile) -> Option<String> {
+    file.digest.as_ref().err().map(|why| format!("`{name}`: {why}"))
+}
+
+fn objects<'a>(listed: &[Listed], files: &'a TableFiles) -> Objects<'a> {
+    let mut objects = Objects { of_bundles: BTreeMap::new(), lost: Vec::new() };
+    let row_of = |id: &str| files.get(&format!("bundles/{id}{ENDING}"));
     for bundle in listed {
         objects.of_bundles.insert(bundle.bundle.clone(), Vec::new());
     }
-    for folder in ["bundles", "checkpoints", "records"] {
-        for (name, object) in tables.list(folder).await? {
-            let id = if folder == "records" {
-                name.split('/').find_map(|part| part.strip_prefix("bundle="))
-            } else {
-                name.rsplit('/').next().and_then(|file| file.strip_suffix(".parquet"))
-            };
-            match id.and_then(|id| objects.of_bundles.get_mut(id)) {
-                Some(own) => own.push((name, object)),
-                // Broken bundles have a row in `bundles`, and nothing else.
-                None if folder == "bundles" => {}
-                None => objects.strays.push(name),
+    for (name, file) in files {
+        let is_record = name.starts_with("records/");
+        let id = if is_record {
+            name.split('/').find_map(|part| part.strip_prefix("bundle="))
+        } else {
+            name.rsplit('/').next().and_then(|file| file.strip_suffix(ENDING))
+        };
+        let unread = unread(name, file);
+        match id.and_then(|id| objects.of_bundles.get_mut(id)) {
+            Some(own) => own.push((name, file)),
+            None if unread.is_some() => objects.lost.extend(unread.map(|what| (FleetCode::TableUnread, what))),
+            // Broken bundles have a row in `bundles`, and nothing else. Tickets and notes can be given by themselves.
+            None if !is_record && !name.starts_with("checkpoints/") => {}
+            // The row of the bundle cannot be read, and that is reported.
+            None if id.and_then(row_of).is_some_and(|row| row.digest.is_err()) => {}
+            None => {
+                let what = "is of no bundle that the tables list: an ingest was interrupted, or a row is gone";
+                objects.lost.push((FleetCode::TableRoot, format!("`{name}` {what}")));
             }
         }
     }
-    Ok(objects)
+    objects
 }
 
 /// The key of a result: program, and the content of all objects of the bundle.
-async fn key(tables: &Tables, program: &[u8], bundle: &Listed, objects: &[(String, ObjectMeta)]) -> Result<Key, Error> {
+fn key(program: &[u8], bundle: &Listed, objects: &[(&str, &TableFile)]) -> Key {
     let mut inputs = vec![program.to_vec(), bundle.bundle.clone().into_bytes()];
-    for (name, object) in objects {
-        inputs.push(name.clone().into_bytes());
-        inputs.push(tables.digest(object).await?.to_vec());
+    for (name, file) in objects {
+        inputs.push(name.as_bytes().to_vec());
+        inputs.push(file.digest.iter().flatten().copied().collect());
     }
-    Ok(Key::new("tables", &inputs.iter().map(Vec::as_slice).collect::<Vec<_>>()))
+    Key::new("tables", &inputs.iter().map(Vec::as_slice).collect::<Vec<_>>())
 }
 
 /// The first file of records that is not in the folders of the bundle's ticket and lanes.
-fn misplaced(bundle: &Listed, objects: &[(String, ObjectMeta)]) -> Option<String> {
+fn misplaced(bundle: &Listed, objects: &[(&str, &TableFile)]) -> Option<String> {
     let place = place_of(&bundle.ticket);
     let expected = |lane| format!("records/{place}/lane={lane}/bundle={}/part-0.parquet", bundle.bundle);
     let expected: Vec<String> = (0..bundle.lanes).map(expected).collect();
-    let records = objects.iter().map(|(name, _)| name).filter(|name| name.starts_with("records/"));
-    records.filter(|name| !expected.contains(name)).min().cloned()
+    let records = objects.iter().map(|(name, _)| *name).filter(|name| name.starts_with("records/"));
+    records.filter(|name| !expected.iter().any(|one| one == name)).min().map(str::to_owned)
 }
 
 type Pending<'a> = (&'a Listed, Key, Option<String>);

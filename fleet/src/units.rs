@@ -9,7 +9,8 @@ use portcullis_core::hex;
 use portcullis_evidence::bundle::{Bundle, BundleError, Files, Snapshot};
 use portcullis_evidence::verify::Options;
 use portcullis_fleet_core::{
-    Content, Finding, FleetCode, Key, Outcome, Question, ReplayOutcome, Source, broken, digest, failed, replay, verify,
+    ChainBundle, Content, Finding, FleetCode, Key, Outcome, Question, ReplayOutcome, Source, broken, digest, failed,
+    replay, verify,
 };
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -21,7 +22,7 @@ pub(crate) struct Unit {
     pub(crate) bundle: String,
     pub(crate) name: String,
     pub(crate) uri: String,
-    /// The earlier bundles of the chain, for a replay that may need them.
+    /// The earlier bundles of the chain, in its order, for a replay of streams that continue theirs.
     #[serde(default)]
     pub(crate) earlier: Vec<Place>,
     /// There is a result for exactly these bundles, so the unit only has to show that they are still the same.
@@ -29,11 +30,14 @@ pub(crate) struct Unit {
     pub(crate) kept: bool,
 }
 
-/// Digest and URI of a bundle.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+/// A bundle before that of the unit.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Place {
     pub(crate) bundle: String,
+    pub(crate) name: String,
     pub(crate) uri: String,
+    /// Whether the unit answers for this bundle too.
+    pub(crate) is_asked: bool,
 }
 
 /// The reply to a unit.
@@ -43,17 +47,15 @@ pub(crate) struct Reply<T> {
     pub(crate) outcome: Option<T>,
     /// Whether the outcome is one of the evidence, and not of an attempt to read it.
     pub(crate) keep: bool,
-    /// Digests of the earlier bundles that were read.
-    pub(crate) earlier: Vec<String>,
 }
 
 impl<T> Reply<T> {
     const fn kept() -> Self {
-        Self { outcome: None, keep: true, earlier: Vec::new() }
+        Self { outcome: None, keep: true }
     }
 
     const fn passing(outcome: T) -> Self {
-        Self { outcome: Some(outcome), keep: false, earlier: Vec::new() }
+        Self { outcome: Some(outcome), keep: false }
     }
 }
 
@@ -68,8 +70,13 @@ pub(crate) trait Task: Clone + Send + Sync + 'static {
 
     fn definition(&self) -> Definition;
 
-    /// The key of a result, with the digests of the earlier bundles that were read for it.
-    fn key(&self, identity: &[u8], unit: &Unit, earlier: &[String]) -> Key;
+    /// The key of a result.
+    fn key(&self, identity: &[u8], unit: &Unit) -> Key;
+
+    /// Number of bundles for which an outcome answers.
+    fn bundles(_: &Self::Outcome) -> usize {
+        1
+    }
 
     /// Does the work. What cannot be read is an outcome too.
     fn run(&self, unit: &Unit) -> Reply<Self::Outcome>;
@@ -79,8 +86,13 @@ pub(crate) trait Task: Clone + Send + Sync + 'static {
 fn files(unit: &Unit) -> Result<Box<dyn Files>, Box<Outcome>> {
     let unread = |what: &dyn std::fmt::Display| Box::new(failed(&unit.name, &unit.bundle, FleetCode::Unread, what));
     let uri = Url::parse(&unit.uri).map_err(|error| unread(&error))?;
+    let is_broken = unit.bundle == broken_id(&uri);
     let of = |error: BundleError| match broken(&unit.name, &unit.bundle, &error) {
         Ok(outcome) => Box::new(outcome),
+        // It held no bundle when it was ingested either.
+        Err(_) if is_broken && error.is_no_bundle() => {
+            Box::new(failed(&unit.name, &unit.bundle, FleetCode::NoBundle, error))
+        }
         Err(error) => unread(&error),
     };
     if unit.bundle == unfinished_id(&uri) {
@@ -89,7 +101,6 @@ fn files(unit: &Unit) -> Result<Box<dyn Files>, Box<Outcome>> {
     }
     let files = open(&uri).map_err(of)?;
     let found = digest(&*files).map_err(of)?;
-    let is_broken = unit.bundle == broken_id(&uri);
     if is_broken {
         // It has no content to compare with, but it must still be broken.
         let files = Snapshot::new(&*files);
@@ -136,7 +147,7 @@ impl Task for VerifyTask {
         Definition::VerifyBundle(self.clone())
     }
 
-    fn key(&self, identity: &[u8], unit: &Unit, _: &[String]) -> Key {
+    fn key(&self, identity: &[u8], unit: &Unit) -> Key {
         Key::new("verify", &[identity, unit.bundle.as_bytes(), unit.name.as_bytes()])
     }
 
@@ -148,7 +159,7 @@ impl Task for VerifyTask {
         };
         let options = Options { allow_sim: self.allow_sim, allow_not_enforced: self.allow_not_enforced, at: self.at };
         match verify(&unit.name, &unit.bundle, &*files, Question { trust: self.trust.trust(), options }) {
-            Ok(outcome) => Reply { outcome: Some(outcome), keep: true, earlier: Vec::new() },
+            Ok(outcome) => Reply { outcome: Some(outcome), keep: true },
             Err(error) => Reply::passing(failed(&unit.name, &unit.bundle, FleetCode::Unread, error)),
         }
     }
@@ -164,29 +175,40 @@ pub(crate) struct ReplayTask {
 
 impl ReplayTask {
     /// Errors: why the bundle or an earlier one could not be read, or the replay itself failed.
-    fn replay(&self, unit: &Unit) -> Result<Reply<ReplayOutcome>, String> {
+    fn replay(&self, unit: &Unit) -> Result<Reply<Vec<ReplayOutcome>>, String> {
         let files = files(unit).map_err(|_| "the bundle could not be read again".to_owned())?;
-        let (mut earlier, mut digests) = (Vec::new(), Vec::new());
+        let mut earlier = Vec::new();
         for place in &unit.earlier {
             let url = Url::parse(&place.uri).map_err(|error| error.to_string())?;
             let files = open(&url).map_err(|error| format!("an earlier bundle: {error}"))?;
-            digests.push(hex::encode(&digest(&*files).map_err(|error| format!("an earlier bundle: {error}"))?));
+            let found = digest(&*files).map_err(|error| format!("an earlier bundle: {error}"))?;
+            if hex::encode(&found) != place.bundle {
+                return Err(format!("an earlier bundle: the content of {} has changed", place.uri));
+            }
             earlier.push(files);
         }
-        if unit.kept && unit.earlier.iter().map(|place| &place.bundle).eq(&digests) {
+        if unit.kept {
             return Ok(Reply::kept());
         }
-        let before: Vec<&dyn Files> = earlier.iter().map(|files| &**files).collect();
-        let outcome =
-            replay(&unit.name, &before, &*files, (self.sample, &self.seed)).map_err(|error| error.to_string())?;
-        Ok(Reply { outcome: Some(outcome), keep: true, earlier: digests })
+        let before = unit.earlier.iter().zip(&earlier);
+        let before =
+            before.map(|(place, files)| ChainBundle { name: &place.name, files: &**files, is_asked: place.is_asked });
+        let own = ChainBundle { name: &unit.name, files: &*files, is_asked: true };
+        let chain: Vec<ChainBundle<'_>> = before.chain([own]).collect();
+        let outcome = replay(&chain, (self.sample, &self.seed)).map_err(|error| error.to_string())?;
+        Ok(Reply { outcome: Some(outcome), keep: true })
     }
 }
 
 impl Task for ReplayTask {
-    type Outcome = ReplayOutcome;
+    /// Of the earlier bundles that the unit answers for, and of its own, in order.
+    type Outcome = Vec<ReplayOutcome>;
 
     const NAME: &'static str = "replay_bundle";
+
+    fn bundles(outcome: &Self::Outcome) -> usize {
+        outcome.len()
+    }
 
     fn step(_: bool) -> Step {
         Step::Replayed
@@ -196,17 +218,24 @@ impl Task for ReplayTask {
         Definition::ReplayBundle(self.clone())
     }
 
-    fn key(&self, identity: &[u8], unit: &Unit, earlier: &[String]) -> Key {
+    fn key(&self, identity: &[u8], unit: &Unit) -> Key {
         let sample = self.sample.to_le_bytes();
-        let fixed = [identity, unit.bundle.as_bytes(), unit.name.as_bytes(), &sample, self.seed.as_bytes()];
-        let inputs: Vec<&[u8]> = fixed.into_iter().chain(earlier.iter().map(String::as_bytes)).collect();
+        let mut inputs = vec![identity, unit.bundle.as_bytes(), unit.name.as_bytes(), &sample, self.seed.as_bytes()];
+        for place in &unit.earlier {
+            let asked: &[u8] = if place.is_asked { b"asked" } else { b"" };
+            inputs.extend([place.bundle.as_bytes(), place.name.as_bytes(), asked]);
+        }
         Key::new("replay", &inputs)
     }
 
-    fn run(&self, unit: &Unit) -> Reply<ReplayOutcome> {
+    fn run(&self, unit: &Unit) -> Reply<Vec<ReplayOutcome>> {
         self.replay(unit).unwrap_or_else(|why| {
-            let finding = Finding::of_fleet(Source::Replay, FleetCode::Unread, Some(&unit.name), why);
-            Reply::passing(ReplayOutcome { findings: vec![finding], ..ReplayOutcome::default() })
+            let failed = |name: &str| {
+                let finding = Finding::of_fleet(Source::Replay, FleetCode::Unread, Some(name), &why);
+                ReplayOutcome { findings: vec![finding], ..ReplayOutcome::default() }
+            };
+            let asked = unit.earlier.iter().filter(|place| place.is_asked).map(|place| &*place.name);
+            Reply::passing(asked.chain([&*unit.name]).map(failed).collect())
         })
     }
 }

@@ -5,6 +5,7 @@ mod buckets;
 #[cfg(feature = "cluster")]
 mod cluster;
 mod contradictions;
+mod damage;
 mod program;
 mod public_log;
 mod support;

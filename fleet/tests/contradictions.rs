@@ -347,7 +347,16 @@ fn a_broken_bundle_and_one_that_is_gone() {
     inputs.push(scene.bundle("3", &files));
     // A folder with a name that no bundle has.
     inputs.push(scene.bundle("litter", &MemoryFiles([("x/y.txt".to_owned(), Vec::new())].into())));
-    let expected = set(&[("3", "no-bundle"), ("litter", "no-bundle"), ("-", "serial-missing")]);
+    // Regression: these ended the ingest, so that the bundles after them were in no table.
+    std::fs::create_dir(scene.path("empty")).unwrap();
+    inputs.insert(0, Input::Bundle(scene.path("empty")));
+    inputs.insert(0, Input::Bundle(scene.file("notes.txt", b"no bundle")));
+    let mut littered = scene.session(1);
+    littered.0.insert(".DS_Store".to_owned(), Vec::new());
+    inputs.insert(0, scene.bundle("littered", &littered));
+    let none = ["3", "litter", "empty", "notes.txt", "littered"].map(|name| (name, "no-bundle"));
+    let mut expected = set(&none);
+    expected.extend(set(&[("-", "serial-missing")]));
     assert_eq!(scene.findings(&inputs), expected);
 
     let scene = Scene::new();

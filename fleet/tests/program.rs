@@ -66,6 +66,23 @@ fn a_session_that_still_runs_is_ingested_when_it_has_ended() {
     assert!(out.starts_with("affirmed (4 bundles)"), "{out}");
 }
 
+/// A damaged file is named by every command that reads the tables.
+#[test]
+fn a_damaged_table_is_named() {
+    let scene = Scene::new();
+    scene.all_but(&[]);
+    expect(&scene, &["ingest", "1", "2", "3", "4", "--to", "tables"], 0);
+    let path = crate::tables::files(&scene.path("tables/tickets")).remove(0);
+    std::fs::write(&path, [b"PAR1".as_slice(), &[0x91; 500], b"PAR1"].concat()).unwrap();
+    let name = path.file_name().unwrap().to_string_lossy().into_owned();
+    let (out, _) = expect(&scene, &["audit", "tables", "--trust", "trust"], 3);
+    assert!(out.starts_with("contradicted (4 bundles)\ncontradicted: ") && out.contains("table-unread"), "{out}");
+    assert!(out.contains(&name), "{out}");
+    let (_, err) = expect(&scene, &["sql", "tables", "SELECT count(content) FROM ticket_files"], 1);
+    assert!(err.contains(&name) && err.contains("cannot be read"), "{err}");
+    expect(&scene, &["sql", "tables", "SELECT count(*) FROM records"], 0);
+}
+
 /// The advice about a bundle that was broken, or that has changed, helps.
 #[test]
 fn a_bundle_that_has_changed_is_ingested_again() {

@@ -34,7 +34,7 @@ fn records(scene: &Scene, serial: u64) -> PathBuf {
     all.into_iter().find(|path| path.iter().any(|folder| folder == &*part)).unwrap()
 }
 
-fn rows(path: &Path) -> RecordBatch {
+pub(crate) fn rows(path: &Path) -> RecordBatch {
     let reader = ParquetRecordBatchReaderBuilder::try_new(File::open(path).unwrap()).unwrap().build().unwrap();
     let batches: Vec<RecordBatch> = reader.map(Result::unwrap).collect();
     datafusion::arrow::compute::concat_batches(&batches[0].schema(), &batches).unwrap()

@@ -188,6 +188,8 @@ pub enum FleetCode {
     TicketUntrusted,
     /// A note that was given by itself, and that no trusted witness signed.
     NoteUntrusted,
+    /// A file of the tables that cannot be read.
+    TableUnread,
     /// The records in the tables have another root than the signed one.
     TableRoot,
     /// The tables lack records.
@@ -205,7 +207,7 @@ type Meaning = (&'static str, Status, &'static str);
 
 impl FleetCode {
     /// Every code, in the order of the documentation.
-    pub const ALL: [Self; 36] = [
+    pub const ALL: [Self; 37] = [
         Self::Fork,
         Self::SerialTwice,
         Self::SerialMissing,
@@ -237,6 +239,7 @@ impl FleetCode {
         Self::BundleChanged,
         Self::TicketUntrusted,
         Self::NoteUntrusted,
+        Self::TableUnread,
         Self::TableRoot,
         Self::TableMissing,
         Self::TableDoubled,
@@ -300,6 +303,11 @@ impl FleetCode {
             Self::NoteUntrusted => {
                 ("note-untrusted", Contradicted, "ask the witness for its notes, or add its key to the trust folder")
             }
+            Self::TableUnread => (
+                "table-unread",
+                Contradicted,
+                "if the file is there and can be opened, it is damaged: ingest into new tables, and audit those",
+            ),
             Self::TableRoot => ("table-root", Contradicted, INGEST_AGAIN),
             Self::TableMissing => ("table-missing", Contradicted, INGEST_AGAIN),
             Self::TableDoubled => ("table-doubled", Contradicted, INGEST_AGAIN),

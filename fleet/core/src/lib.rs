@@ -22,5 +22,5 @@ pub use finding::{Finding, FleetCode, Source};
 pub use session::Session;
 pub use subtrees::{DecodeError, Subtrees, TilingError};
 pub use trees::{Lane, check_trees};
-pub use unit::{Outcome, Question, ReplayOutcome, Unread, broken, failed, replay, verify};
+pub use unit::{ChainBundle, Outcome, Question, ReplayOutcome, Unread, broken, failed, replay, verify};
 pub use work::{Key, Work, WorkError};

@@ -10,7 +10,7 @@ use portcullis_evidence::bundle::{self, Bundle, BundleError, Files, Snapshot};
 use portcullis_evidence::note::LogView;
 use portcullis_evidence::ticket::{SELF_ISSUER, Ticket};
 use portcullis_evidence::verify::{Code, Options, Property, Reason, ReplayCode, Report, Trust, verify_snapshot};
-use portcullis_recorder::replay::{self as recorder, Sample, replay_after};
+use portcullis_recorder::replay::{self as recorder, EarlierBundles, Sample};
 use serde::{Deserialize, Serialize};
 
 /// Whom to trust, and how to check.
@@ -121,26 +121,43 @@ pub struct ReplayOutcome {
     pub findings: Vec<Finding>,
 }
 
-/// Replays at most `streams` streams of a bundle, drawn by `seed`; they may continue streams of the earlier bundles.
-/// Errors: [`Unread`] if a bundle could not be read, or if the replay itself failed.
-pub fn replay(
-    name: &str,
-    earlier: &[&dyn Files],
-    files: &dyn Files,
-    (streams, seed): (u64, &str),
-) -> Result<ReplayOutcome, Unread> {
-    let earlier: Vec<Snapshot<'_>> = earlier.iter().map(|files| Snapshot::new(*files)).collect();
-    let files = Snapshot::new(files);
-    let report = match replay_after(&earlier, &files, Some(Sample { streams, seed }), &mut || ()) {
-        Ok(report) => report,
-        Err(recorder::Error::Bundle(error)) if !error.is_operational() => recorder::ReplayReport::broken(&error),
-        Err(error) => return Err(Unread(error.to_string())),
-    };
+/// A bundle of a chain.
+pub struct ChainBundle<'a> {
+    pub name: &'a str,
+    pub files: &'a dyn Files,
+    /// Whether a sample of its streams is drawn. Otherwise it is only there for the bundles after it.
+    pub is_asked: bool,
+}
+
+/// Replays at most `streams` streams of each bundle that is asked about, drawn by `seed`. They may continue streams of
+/// the bundles before it. Each bundle is replayed whole once at most, however many come after it. The outcomes are in
+/// the order of the bundles. Errors: [`Unread`] if a bundle could not be read, or if the replay itself failed.
+pub fn replay(chain: &[ChainBundle<'_>], (streams, seed): (u64, &str)) -> Result<Vec<ReplayOutcome>, Unread> {
+    let failed = |error: recorder::Error| Unread(error.to_string());
+    let mut before = EarlierBundles::default();
+    for bundle in chain.iter().filter(|bundle| bundle.is_asked && chain.len() > 1) {
+        before.want(&Snapshot::new(bundle.files)).map_err(failed)?;
+    }
+    let mut outcomes = Vec::new();
+    for (at, bundle) in chain.iter().enumerate() {
+        let files = Snapshot::new(bundle.files);
+        if bundle.is_asked {
+            let report = before.replay(&files, Some(Sample { streams, seed }), &mut || ()).map_err(failed)?;
+            outcomes.push(replayed(bundle.name, &report));
+        }
+        if at + 1 < chain.len() {
+            before.add(&files, &mut || ()).map_err(failed)?;
+        }
+    }
+    Ok(outcomes)
+}
+
+fn replayed(name: &str, report: &recorder::ReplayReport) -> ReplayOutcome {
     let finding = |reason: &Reason<ReplayCode>| {
         Finding::of_reason(Source::Replay, name, reason, reason.code.id(), reason.code.remedy())
     };
     let findings = report.reasons.iter().map(finding).collect();
-    Ok(ReplayOutcome { streams: report.streams, replayed: report.replayed, records: report.records, findings })
+    ReplayOutcome { streams: report.streams, replayed: report.replayed, records: report.records, findings }
 }
 
 #[cfg(test)]
@@ -149,6 +166,9 @@ mod tests {
     use portcullis_evidence::bundle::MemoryFiles;
     use portcullis_evidence::verify::Status;
     use portcullis_test_support::world::World;
+    use std::cell::Cell;
+    use std::collections::BTreeMap;
+    use std::io::Read;
 
     #[test]
     fn the_outcome_is_the_verifiers() {
@@ -185,8 +205,53 @@ mod tests {
     fn a_real_session_replays() {
         let world = World::new();
         let files = portcullis_test_sessions::session(&world, &world.card, 1).files();
-        let replayed = replay("one", &[], &files, (100, "seed")).unwrap();
+        let asked = ChainBundle { name: "one", files: &files, is_asked: true };
+        let replayed = replay(&[asked], (100, "seed")).unwrap();
+        let [replayed] = &*replayed else { panic!("{replayed:?}") };
         assert_eq!((replayed.streams, replayed.replayed), (4, 4), "{:?}", replayed.findings);
         assert_eq!(replayed.findings, []);
+    }
+
+    /// Counts how often a file with texts is opened.
+    struct Opened<'a>(&'a MemoryFiles, &'a Cell<usize>);
+
+    impl Files for Opened<'_> {
+        fn names(&self) -> Result<BTreeMap<String, u64>, BundleError> {
+            self.0.names()
+        }
+
+        fn open(&self, name: &str) -> Result<Box<dyn Read + '_>, BundleError> {
+            self.1.set(self.1.get() + usize::from(name.contains("inputs")));
+            self.0.open(name)
+        }
+    }
+
+    /// Each session continues the one before it, and no bundle is read more often because more bundles follow it.
+    #[test]
+    fn a_chain_is_replayed_in_linear_time() {
+        let world = World::new();
+        let files: Vec<MemoryFiles> =
+            portcullis_test_sessions::continuing_sessions(&world, 8).iter().map(|session| session.files()).collect();
+        let opens = |bundles: usize| {
+            let counts: Vec<Cell<usize>> = files.iter().map(|_| Cell::new(0)).collect();
+            let opened: Vec<Opened<'_>> =
+                files.iter().zip(&counts).map(|(files, count)| Opened(files, count)).collect();
+            let chain = opened[..bundles].iter().map(|files| ChainBundle { name: "a", files, is_asked: true });
+            let replayed = replay(&chain.collect::<Vec<_>>(), (100, "seed")).unwrap();
+            // The state of every stream before was there; see `continuing_sessions`.
+            for (at, one) in replayed.iter().enumerate() {
+                let codes: Vec<_> = one.findings.iter().map(|finding| &*finding.code).collect();
+                let expected: &[&str] = if at == 0 { &[] } else { &["replay-differs"] };
+                assert_eq!((one.replayed, &*codes), (4 - expected.len() as u64, expected), "{replayed:#?}");
+            }
+            assert_eq!(replayed.len(), bundles);
+            counts[0].get()
+        };
+        assert!(opens(4) > 0);
+        assert_eq!(opens(4), opens(8));
+        // A bundle whose predecessors are not there.
+        let alone = ChainBundle { name: "a", files: &files[3], is_asked: true };
+        let replayed = replay(&[alone], (100, "seed")).unwrap();
+        assert_eq!(replayed[0].findings[0].code, "replay-predecessor");
     }
 }

@@ -16,7 +16,7 @@ use portcullis_evidence::verify::series::{GivenLog, LogUse, SeriesFinding, Start
 use portcullis_evidence::verify::{
     Modes, Options, PeriodCode, Property, Reason, Report, RuleCount, Signer, Status, Trust, verify_snapshot,
 };
-use portcullis_recorder::replay::{self, Sample, replay_after};
+use portcullis_recorder::replay::{self, EarlierBundles, ReplayReport, Sample};
 use portcullis_report::time::utc;
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
@@ -69,7 +69,6 @@ pub struct Given {
 /// A bundle that could be read.
 struct Read<'a> {
     name: &'a str,
-    given: &'a dyn Files,
     files: Snapshot<'a>,
     report: Report,
     place: Place,
@@ -129,20 +128,20 @@ pub fn attest(
         let failed = |source: &BundleError| Error::Open { name: name.clone(), why: source.to_string() };
         let given = match files {
             Ok(files) => &**files,
-            Err(error) if error.is_operational() => return Err(failed(error)),
-            Err(error) => {
+            Err(error) if error.is_no_bundle() => {
                 findings.push(broken(error));
                 continue;
             }
+            Err(error) => return Err(failed(error)),
         };
         let files = Snapshot::new(given);
         match verify_snapshot(&files, trust, options, &mut |_| {}) {
             Ok(report) => {
                 let place = place(question.period, &report);
-                read.push(Read { name, given, files, report, place });
+                read.push(Read { name, files, report, place });
             }
-            Err(error) if error.is_operational() => return Err(failed(&error)),
-            Err(error) => findings.push(broken(&error)),
+            Err(error) if error.is_no_bundle() => findings.push(broken(&error)),
+            Err(error) => return Err(failed(&error)),
         }
         step(Step::Verified);
     }
@@ -178,6 +177,48 @@ fn seed(read: &[Read<'_>]) -> String {
     Hex::<32>(all.finalize().into()).to_string()
 }
 
+/// The replays of one chain. A bundle is replayed whole at most once, for the streams that later bundles continue.
+#[derive(Default)]
+struct ChainReplay<'a> {
+    /// All bundles of the chain, in its order.
+    bundles: Vec<&'a Read<'a>>,
+    /// End states of the first bundles; absent until a bundle continues streams.
+    before: Option<EarlierBundles>,
+    /// How many of the first bundles are in `before`.
+    added: usize,
+}
+
+impl ChainReplay<'_> {
+    fn replay(
+        &mut self,
+        bundle: &Read<'_>,
+        sample: Sample<'_>,
+        progress: &mut dyn FnMut(),
+    ) -> Result<ReplayReport, replay::Error> {
+        if bundle.report.session.continued == 0 {
+            return replay::replay(&bundle.files, Some(sample), progress);
+        }
+        let mut before = match self.before.take() {
+            Some(before) => before,
+            None => self.wanted()?,
+        };
+        while let Some(earlier) = self.bundles.get(self.added).filter(|earlier| earlier.name != bundle.name) {
+            before.add(&earlier.files, progress)?;
+            self.added += 1;
+        }
+        let replayed = before.replay(&bundle.files, Some(sample), progress);
+        self.before = Some(before);
+        replayed
+    }
+
+    fn wanted(&self) -> Result<EarlierBundles, replay::Error> {
+        let mut before = EarlierBundles::default();
+        let continuing = self.bundles.iter().filter(|bundle| bundle.report.session.continued > 0);
+        continuing.map(|bundle| &bundle.files).try_for_each(|files| before.want(files))?;
+        Ok(before)
+    }
+}
+
 fn replay_sample(
     question: &Question,
     read: &[Read<'_>],
@@ -199,13 +240,15 @@ fn replay_sample(
         replayed: 0,
         records: 0,
     };
-    for (at, bundle) in read.iter().enumerate().filter(|(_, bundle)| bundle.is_of_period()) {
+    let mut chains: BTreeMap<_, ChainReplay<'_>> = BTreeMap::new();
+    for bundle in read {
+        chains.entry(bundle.chain()).or_default().bundles.push(bundle);
+    }
+    for bundle in read.iter().filter(|bundle| bundle.is_of_period()) {
         let sample = Sample { streams: question.sample, seed: &seed };
-        // Streams can continue those of earlier sessions.
-        let is_wanted = |earlier: &&Read<'_>| bundle.report.session.continued > 0 && earlier.chain() == bundle.chain();
-        let earlier = read.iter().take(at).filter(is_wanted).map(|earlier| Snapshot::new(earlier.given));
-        let replayed =
-            replay_after(&earlier.collect::<Vec<_>>(), &bundle.files, Some(sample), &mut || step(Step::Replayed));
+        let progress = &mut || step(Step::Replayed);
+        let chain = chains.entry(bundle.chain()).or_default();
+        let replayed = chain.replay(bundle, sample, progress);
         let replayed = replayed.map_err(|source| Error::Replay { name: bundle.name.to_owned(), source })?;
         all.status = all.status.max(replayed.status);
         all.sessions += u64::from(replayed.replayed > 0);

@@ -2,7 +2,7 @@
 //! xtask bench evidence` measures the time.
 #![cfg(test)]
 
-use portcullis_attestation::{Given, Period, Question, attest, page};
+use portcullis_attestation::{Given, Period, Question, Statement, attest, page};
 use portcullis_core::hex::Hex;
 use portcullis_evidence::bundle::{MemoryFiles, Snapshot};
 use portcullis_evidence::verify::{Options, Status, Trust};
@@ -10,7 +10,7 @@ use portcullis_recorder::check;
 use portcullis_recorder::replay::replay;
 use portcullis_test_sessions as real;
 use portcullis_test_support::cost::{Counting, assert_linear};
-use portcullis_test_support::world::World;
+use portcullis_test_support::world::{Parts, World};
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
@@ -43,20 +43,46 @@ fn replay_and_check_are_linear_in_the_streams() {
 #[test]
 fn a_statement_is_linear_in_the_streams() {
     let (made, trust) = sessions();
-    let day = |day: &str| day.parse().unwrap();
     assert_linear("attest", &made, |files| {
-        let question = Question {
-            by: "Operator".to_owned(),
-            program: "test".to_owned(),
-            period: Period::new(day("2026-09-01"), day("2026-10-30")).unwrap(),
-            dated: day("2026-10-30"),
-            sample: u64::MAX,
-            seed: None,
-        };
-        let given = [Given { name: "1".to_owned(), files: Ok(Box::new(files.clone())) }];
-        let statement = attest(&question, &given, &trust, None, ACCEPTING, &mut |_| ()).unwrap();
+        let statement = about(std::slice::from_ref(files), &trust);
         assert!(
             !page(&statement, &Hex([0; 32])).is_empty() && statement.replay.is_some_and(|replay| replay.replayed > 0)
         );
     });
+}
+
+/// Each session continues a stream of the session before, so each bundle needs all bundles before it.
+#[test]
+fn a_statement_is_linear_in_the_bundles() {
+    let world = World::new();
+    let sessions: Vec<MemoryFiles> = real::continuing_sessions(&world, 16).iter().map(Parts::files).collect();
+    let trust = world.trust(false);
+    assert_linear("attest a chain", &[&sessions[..4], &sessions[..8], &sessions], |bundles| {
+        let statement = about(bundles, &trust);
+        let replay = statement.replay.as_ref().unwrap();
+        let (all, first) = (4 * bundles.len() as u64, 1);
+        let continued = bundles.len() as u64 - first;
+        assert_eq!((replay.streams, replay.replayed), (all, all - continued), "{:#?}", statement.findings);
+        // The state of every stream before was there.
+        let codes: Vec<_> = statement.findings.iter().map(|finding| finding.code).collect();
+        assert!(!codes.contains(&"replay-predecessor"), "{:#?}", statement.findings);
+        assert_eq!(codes.iter().filter(|code| **code == "replay-differs").count() as u64, continued);
+    });
+}
+
+/// The statement about these bundles, with every stream replayed.
+fn about(bundles: &[MemoryFiles], trust: &Trust) -> Statement {
+    let day = |day: &str| day.parse().unwrap();
+    let question = Question {
+        by: "Operator".to_owned(),
+        program: "test".to_owned(),
+        period: Period::new(day("2026-09-01"), day("2026-10-30")).unwrap(),
+        dated: day("2026-10-30"),
+        sample: u64::MAX,
+        seed: None,
+    };
+    let given =
+        |(number, files): (usize, &MemoryFiles)| Given { name: number.to_string(), files: Ok(Box::new(files.clone())) };
+    let given: Vec<Given> = bundles.iter().enumerate().map(given).collect();
+    attest(&question, &given, trust, None, ACCEPTING, &mut |_| ()).unwrap()
 }

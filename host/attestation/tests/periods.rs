@@ -16,7 +16,6 @@ use portcullis_evidence::verify::{Options, Status};
 use portcullis_test_support::world::lies::{events, lies};
 use portcullis_test_support::world::{END, Parts, START, World, log_policy, sha, write_log};
 use std::collections::BTreeSet;
-use zerocopy::IntoBytes;
 
 /// The sessions 2, 3 and 4.
 const PERIOD: (&str, &str) = ("2026-09-22", "2026-09-25");
@@ -41,7 +40,7 @@ impl Scene {
             session.witness_time = START + (serial - 1) * 100_000;
             session.ticket.seat = seat;
             session.play();
-            previous = sha(session.log.checkpoints.last().unwrap().as_bytes());
+            previous = session.closed_by();
             sessions.push(session);
         }
         Self { world, sessions }

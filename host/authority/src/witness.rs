@@ -284,13 +284,19 @@ impl Witness {
         Ok(Self { marks: Some(marks), ..self })
     }
 
-    /// The same witness, which also cosigns these logs. Errors: a log with the name of a card's log. Only the witness
-    /// itself keeps such logs, and whoever could sign in their name could say what the witness saw.
+    /// The same witness, which also cosigns these logs. Errors: as [`Witness::may_cosign`].
     pub fn cosigner_of(self, logs: Vec<LogKey>) -> Result<Self, NoteError> {
-        match logs.iter().find(|log| log.name().starts_with(ORIGIN)) {
-            Some(log) => Err(NoteError::Key(log.name().to_owned(), "name of a log other than those of cards")),
-            None => Ok(Self { logs, ..self }),
+        logs.iter().try_for_each(Self::may_cosign)?;
+        Ok(Self { logs, ..self })
+    }
+
+    /// Whether a witness may cosign this log. Errors: it has the name of a card's log. Only the witness itself keeps
+    /// such logs, and whoever could sign in their name could say what the witness saw.
+    pub fn may_cosign(log: &LogKey) -> Result<(), NoteError> {
+        if log.name().starts_with(ORIGIN) {
+            return Err(NoteError::Key(log.name().to_owned(), "name of a log other than those of cards"));
         }
+        Ok(())
     }
 
     /// Name and public key, for trust stores.

@@ -121,8 +121,14 @@ fn make(args: &Args) -> Result<u8, Failure> {
     if output.exists() {
         return Err(anyhow!("the statement needs a new folder, not `{}`", output.display()).into());
     }
-    // A key that cannot be read is found before the work.
-    let known = if args.new_key { None } else { Some(own_key(key, "attester")?) };
+    // A key that cannot be read, or that is in the way, is found before the work.
+    let known = match args.new_key {
+        true if key.exists() => {
+            return Err(anyhow!("the new key needs a new file, not `{}`", key.display()).into());
+        }
+        true => None,
+        false => Some(own_key(key, "attester")?),
+    };
     if let Some(public) = args.public.as_deref().filter(|public| public.exists()) {
         return Err(anyhow!("the public key needs a new file, not `{}`", public.display()).into());
     }

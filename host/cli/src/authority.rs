@@ -10,7 +10,7 @@ use portcullis_authority::StoreUrl;
 use portcullis_authority::ca::{self, CertificateAuthority, Device, Window};
 use portcullis_authority::keys::{self, Key, KeyError};
 use portcullis_authority::tickets::{Issuer, Request, TicketRecord, make_store};
-use portcullis_authority::witness::server::{Limits, Server};
+use portcullis_authority::witness::server::{Limits, Port, Server};
 use portcullis_authority::witness::{Split, Witness};
 use portcullis_evidence::certificate::{Class, key_id};
 use portcullis_evidence::hex;
@@ -477,7 +477,8 @@ impl WitnessArgs {
             issuer_key(&String::from_utf8(read(path)?)?).with_context(|| format!("`{}`", path.display()))
         };
         let issuers = self.issuer.iter().map(issuer).collect::<anyhow::Result<_>>()?;
-        let logs = self.log.iter().map(|key| LogKey::parse(key)).collect::<Result<_, _>>()?;
+        let logs = self.log.iter().map(|key| LogKey::parse(key)).collect::<Result<Vec<_>, _>>()?;
+        logs.iter().try_for_each(Witness::may_cosign)?;
         let witness =
             Key::open_or_make(&self.key, |key| anyhow::Ok(Witness::open(&self.store, key, &self.name, issuers)?))?;
         Ok(witness.cosigner_of(logs)?)
@@ -496,8 +497,10 @@ fn run_witness(command: &WitnessCommand) -> anyhow::Result<u8> {
                 beside.push(".marks");
                 beside.into()
             });
+            // The port first: a witness that cannot start makes neither its key nor its store.
+            let port = Port::bind(*port)?;
             let marked = witness.open()?.marked_in(&marks)?;
-            let server = Server::start(Arc::new(marked), *port, Limits::default())?;
+            let server = Server::on(port, Arc::new(marked), Limits::default())?;
             outln!("listening on {}", server.address());
             server.wait();
         }

@@ -3,7 +3,7 @@
 use crate::authority::IssuerArgs;
 use crate::failure::{Failure, SUCCESS};
 use crate::intake::Stop;
-use portcullis_issuer::config::{Config, token};
+use portcullis_issuer::config::Config;
 use portcullis_issuer::serve;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -42,17 +42,12 @@ pub(crate) fn run(command: &Command) -> Result<u8, Failure> {
     let stop = Stop::on_signals()?;
     let mut config = Config::read(config).map_err(anyhow::Error::from)?;
     config.listen = listen.unwrap_or(config.listen);
-    // A wrong token is found before the issuer makes its key and its store.
-    for client in &config.clients {
-        token(&client.token).map_err(anyhow::Error::from)?;
-    }
     portcullis_gateway::logs::to_stderr();
     let stopped = async move {
         while !stop.is_asked() {
             tokio::time::sleep(LOOK).await;
         }
     };
-    let served = serve(&config, issuer.open()?, stopped, |address| outln!("listening on http://{address}"));
-    served.map_err(anyhow::Error::from)?;
+    serve(&config, || issuer.open(), stopped, |address| outln!("listening on http://{address}"))?;
     Ok(SUCCESS)
 }

@@ -484,3 +484,40 @@ fn a_failing_command_leaves_no_new_key() {
     assert_eq!(code, Some(0), "{said}");
     assert!(scene.path("new.key").exists());
 }
+
+/// The services of the issuer and the witness check what they are told, and bind their port, before they open or make a
+/// key and a store.
+#[test]
+fn a_service_that_cannot_start_makes_no_store() {
+    let scene = Scene::new();
+    let busy = TcpListener::bind("127.0.0.1:0").unwrap();
+    let (address, port) = (busy.local_addr().unwrap(), busy.local_addr().unwrap().port());
+    scene.secret("client.token", "a-token-of-a-client\n", 0o600);
+    let token = scene.path("client.token");
+    let config = format!(
+        "[[client]]\nname = \"c\"\ntoken = {token:?}\n[[card]]\nname = \"k\"\npublic_key = \"{}\"\n\
+         [[policy]]\nname = \"pii\"\ndigest = \"{}\"\n",
+        scene.public_key, scene.policy
+    );
+    std::fs::write(scene.path("good.toml"), &config).unwrap();
+    std::fs::write(scene.path("twice.toml"), format!("{config}[[client]]\nname = \"d\"\ntoken = {token:?}\n")).unwrap();
+    std::fs::write(scene.path("no-card.toml"), config.replace("[[card]]", "[[card]]\nseats = 0")).unwrap();
+    let issuer = "authority serve --store @new.sqlite --key @new.key --config";
+    let witness = "witness serve --store @new.sqlite --key @new.key";
+    for (line, why) in [
+        (format!("{issuer} @good.toml --listen {address}"), "cannot listen on"),
+        (format!("{issuer} @twice.toml --listen 127.0.0.1:0"), "the token of another client"),
+        (format!("{issuer} @no-card.toml --listen 127.0.0.1:0"), "seats"),
+        (format!("{issuer} @good.toml --listen 192.0.2.1:0"), "loopback"),
+        (format!("{issuer} @none.toml"), "none.toml"),
+        (format!("{witness} --port {port}"), "cannot listen on"),
+        (format!("{witness} --port 0 --issuer @none.pem"), "none.pem"),
+        (format!("{witness} --port 0 --log no-key"), "no-key"),
+    ] {
+        let (code, said) = scene.said(&line);
+        assert_eq!(code, Some(1), "{line}: {said}");
+        assert!(said.contains(why), "{line}: {said}");
+        let left: Vec<_> = ["new.key", "new.sqlite", "new.sqlite.marks"].map(|name| scene.path(name)).into();
+        assert!(left.iter().all(|path| !path.exists()), "{line}: a key or a store is left");
+    }
+}

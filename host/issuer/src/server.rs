@@ -1,7 +1,7 @@
 //! The listener: connections, and shutdown.
 
 use crate::config::{Config, ConfigError};
-use crate::service::{Service, router};
+use crate::service::{Service, router, tokens};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
@@ -34,37 +34,44 @@ pub enum ServeError {
     Runtime(io::Error),
 }
 
-/// Serves clients until `stop` completes; requests in progress are then answered, within the limits of time. Calls
-/// `listening` once, with the bound address.
+/// Checks the configuration, reads the clients' tokens and binds the address. Only then `open` opens the issuer, which
+/// can make its key and its store: a service that cannot start leaves nothing. Serves clients until `stop` completes;
+/// requests in progress are then answered, within the limits of time. Calls `listening` once, with the bound address.
 ///
 /// # Errors
-/// [`ServeError`].
-pub fn serve(
+/// [`ServeError`], or the error of `open`.
+pub fn serve<E: From<ServeError>>(
     config: &Config,
-    issuer: Issuer,
+    open: impl FnOnce() -> Result<Issuer, E>,
     stop: impl Future<Output = ()> + Send + 'static,
     listening: impl FnOnce(SocketAddr),
-) -> Result<(), ServeError> {
-    config.check()?;
+) -> Result<(), E> {
+    config.check().map_err(ServeError::from)?;
+    let tokens = tokens(config).map_err(ServeError::from)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let runtime = runtime.map_err(ServeError::Runtime)?;
-    let served = runtime.block_on(run(config, issuer, stop, listening));
+    let listen = |error| ServeError::Listen(config.listen, error);
+    let listener = runtime.block_on(TcpListener::bind(config.listen)).map_err(listen)?;
+    let address = listener.local_addr().map_err(listen)?;
+    let issuer = open()?;
+    let serving = async {
+        listening(address);
+        run(listener, config, (tokens, issuer), stop).await;
+    };
+    runtime.block_on(serving);
     // An event that is being written is written to its end, or the store's own time limit is over.
     runtime.shutdown_timeout(config.limits.store());
-    served
+    Ok(())
 }
 
 async fn run(
+    listener: TcpListener,
     config: &Config,
-    issuer: Issuer,
+    (tokens, issuer): (Vec<[u8; 32]>, Issuer),
     stop: impl Future<Output = ()> + Send + 'static,
-    listening: impl FnOnce(SocketAddr),
-) -> Result<(), ServeError> {
+) {
     let (drain, stopping) = watch::channel(false);
-    let router = router(Arc::new(Service::new(config, issuer, stopping)?));
-    let listen = |error| ServeError::Listen(config.listen, error);
-    let listener = TcpListener::bind(config.listen).await.map_err(listen)?;
-    listening(listener.local_addr().map_err(listen)?);
+    let router = router(Arc::new(Service::new(config, tokens, issuer, stopping)));
     let room = Arc::new(Semaphore::new(config.limits.connections));
     let graceful = GracefulShutdown::new();
     let mut stop = std::pin::pin!(stop);
@@ -96,5 +103,4 @@ async fn run(
     drop(listener);
     drain.send_replace(true);
     let _ = timeout(config.limits.request() + config.limits.store(), graceful.shutdown()).await;
-    Ok(())
 }

@@ -35,16 +35,8 @@ type Shared = State<Arc<Service>>;
 
 impl Service {
     /// A service with the tokens of the configuration. Errors: a token cannot be read; two clients have the same one.
-    pub(crate) fn new(config: &Config, issuer: Issuer, stopping: watch::Receiver<bool>) -> Result<Self, ConfigError> {
-        let mut tokens: Vec<[u8; 32]> = Vec::new();
-        for client in &config.clients {
-            let token = Sha256::digest(token(&client.token)?).into();
-            if tokens.contains(&token) {
-                return Err(ConfigError::Unfit(format!("client `{}` has the token of another client", client.name)));
-            }
-            tokens.push(token);
-        }
-        Ok(Self { config: config.clone(), tokens, issuer: Arc::new(Mutex::new(issuer)), stopping })
+    pub(crate) fn new(config: &Config, tokens: Vec<[u8; 32]>, issuer: Issuer, stopping: watch::Receiver<bool>) -> Self {
+        Self { config: config.clone(), tokens, issuer: Arc::new(Mutex::new(issuer)), stopping }
     }
 
     /// The client with the request's token. Neither the comparison nor the order of the clients shows in the time.
@@ -130,6 +122,20 @@ impl Service {
 type Stage = fn(&mut Issuer, &[u8], &[u8; 32]) -> Result<TicketRecord, IssueError>;
 
 /// The routes of a service.
+/// Digests of the clients' tokens, in the order of the configuration. Errors: a token cannot be read, or two clients
+/// have one.
+pub(crate) fn tokens(config: &Config) -> Result<Vec<[u8; 32]>, ConfigError> {
+    let mut tokens: Vec<[u8; 32]> = Vec::new();
+    for client in &config.clients {
+        let token = Sha256::digest(token(&client.token)?).into();
+        if tokens.contains(&token) {
+            return Err(ConfigError::Unfit(format!("client `{}` has the token of another client", client.name)));
+        }
+        tokens.push(token);
+    }
+    Ok(tokens)
+}
+
 pub(crate) fn router(service: Arc<Service>) -> Router {
     Router::new()
         .route(TICKETS, post(post_ticket))

@@ -1,8 +1,10 @@
 //! Replays a bundle: computes every descriptor and determination again from the texts, and compares them with the
 //! records byte by byte.
 
+mod continued;
 mod outcome;
 
+pub use continued::EarlierBundles;
 pub use outcome::ReplayReport;
 
 use portcullis_core::context::{ContextDocument, ContextError};
@@ -100,21 +102,10 @@ pub fn replay_after(
     drawn: Option<Sample<'_>>,
     progress: &mut dyn FnMut(),
 ) -> Result<ReplayReport, Error> {
-    let mut ends = Ends::default();
-    for files in earlier.iter().chain([files]) {
-        match Bundle::open(files).map(|bundle| predecessors(&bundle)) {
-            Ok(named) => ends.want(named?.into_values()),
-            Err(error) if error.is_operational() => return Err(error.into()),
-            Err(_) => {}
-        }
-    }
-    for files in earlier {
-        match attempt(files, None, &mut ReplayReport::default(), &mut ends, (progress, &mut |_| Ok(()))) {
-            Err(Error::Bundle(error)) if !error.is_operational() => {}
-            attempted => attempted?,
-        }
-    }
-    replay_from(ends, files, drawn, (progress, &mut |_| Ok(())))
+    let mut before = EarlierBundles::default();
+    earlier.iter().chain([files]).try_for_each(|files| before.want(files))?;
+    earlier.iter().try_for_each(|files| before.add(files, progress))?;
+    before.replay(files, drawn, progress)
 }
 
 /// Like [`replay()`]; calls `each` for every stream that replays.
@@ -124,17 +115,17 @@ pub(crate) fn replay_each(
     progress: &mut dyn FnMut(),
     each: OnReplayed<'_>,
 ) -> Result<ReplayReport, Error> {
-    replay_from(Ends::default(), files, drawn, (progress, each))
+    replay_from(&mut Ends::default(), files, drawn, (progress, each))
 }
 
 fn replay_from(
-    mut ends: Ends,
+    ends: &mut Ends,
     files: &Snapshot<'_>,
     drawn: Option<Sample<'_>>,
     (progress, each): (&mut dyn FnMut(), OnReplayed<'_>),
 ) -> Result<ReplayReport, Error> {
     let mut outcome = ReplayReport { seed: drawn.map(|drawn| drawn.seed.to_owned()), ..ReplayReport::default() };
-    match attempt(files, drawn, &mut outcome, &mut ends, (progress, each)) {
+    match attempt(files, drawn, &mut outcome, ends, (progress, each)) {
         Err(Error::Bundle(error)) if !error.is_operational() => outcome.add(ReplayCode::ReplayBundle, error),
         attempted => attempted?,
     }
@@ -144,6 +135,8 @@ fn replay_from(
     Ok(outcome)
 }
 
+/// Replays a bundle. `ends` gets the end states of its streams that are wanted, and keeps all others, even if the
+/// bundle has a fault.
 fn attempt(
     files: &Snapshot<'_>,
     drawn: Option<Sample<'_>>,
@@ -180,13 +173,13 @@ fn attempt(
     let named = predecessors(&bundle)?;
     ends.want(named.values().copied());
     let mut replayer = Replayer::new(policies.image(), ready, stores.clone()).map_err(ReplayError::from)?;
-    replayer = replayer.with_ends(std::mem::take(ends));
     let mut chosen = drawn.map(|drawn| draw(&bundle, drawn)).transpose()?;
     if let Some(chosen) = chosen.as_mut().filter(|_| !named.is_empty()) {
         add_predecessors(&bundle, &named, chosen)?;
     }
     let mut wanted = Ends::default();
     wanted.want(named.into_values());
+    replayer = replayer.with_ends(std::mem::take(ends));
     let mut walk = LogReplay {
         bundle: &bundle,
         stores: &stores,
@@ -198,10 +191,9 @@ fn attempt(
         waiting: BTreeMap::new(),
         may_wait: bundle.lanes() > 1,
     };
-    (0..bundle.lanes()).try_for_each(|lane| walk.lane(lane, chosen.as_ref()))?;
-    walk.rest()?;
+    let walked = (0..bundle.lanes()).try_for_each(|lane| walk.lane(lane, chosen.as_ref())).and_then(|()| walk.rest());
     *ends = replayer.into_ends();
-    Ok(())
+    walked
 }
 
 /// The predecessors that context documents name, by the document's digest. Malformed documents are skipped here, and

@@ -12,13 +12,14 @@
 use portcullis_card::transport::model::ModelCard;
 use portcullis_card::{Session, SessionConfig, SessionError};
 use portcullis_core::context::{ContextDocument, Mode};
+use portcullis_core::hex::Hex;
 use portcullis_core::state::Task;
 use portcullis_core::wire::{Descriptor, Fault, Record, RecordType};
 use portcullis_evidence::certificate::key_id;
 use portcullis_evidence::sim::log::Log;
 use portcullis_gate::anchor::{Anchors, Store};
 use portcullis_gate::engine::{EngineError, Proposal};
-use portcullis_gate::replay::Input;
+use portcullis_gate::replay::{Input, predecessor_name};
 use portcullis_gate::{Candidate, Event, EventKind, Governor, Item, SaltKey, Settings};
 use portcullis_mapping::Mapper;
 use portcullis_policy::{Composition, Package, Policies, Policy};
@@ -151,6 +152,31 @@ pub fn session_in(world: &World, card: &Rc<Card>, lanes: u8, mode: Option<Mode>)
     session_under(world, card, lanes, change, &small(), &items)
 }
 
+/// Sessions of one card that follow each other, each of four short texts. From the second on, the context of
+/// the first stream names the second stream of the session before. Its records are those of a text that continues
+/// nothing, so a replay that has the state of that stream finds a difference, and another one does not find the state.
+pub fn continuing_sessions(world: &World, number: u64) -> Vec<Parts> {
+    let (mut sessions, mut previous): (Vec<Parts>, Option<Hex<32>>) = (Vec::new(), None);
+    for serial in 1..=number {
+        let texts = |_: &str| {
+            let text = |number: u64| Item::Text {
+                id: format!("t{number}"),
+                text: format!("Notice {number} of {serial} is here."),
+                task: Task::default(),
+            };
+            (1..=4).map(text).collect()
+        };
+        let continues = move |context: &mut ContextDocument| context.predecessor = previous;
+        let close = sessions.last().map_or([0; 32], Parts::closed_by);
+        let place = (serial, close);
+        let session = session_at(world, &world.card, (1, place), Some(&continues), &small(), &texts);
+        let is_end = |record: &&Record| record.answer.record_type == u8::from(RecordType::End);
+        previous = session.log.lanes[0].iter().filter(is_end).nth(1).map(predecessor_name);
+        sessions.push(session);
+    }
+    sessions
+}
+
 fn small() -> Policies {
     let files = [("policy.toml", MANIFEST), ("rules.cedar", RULES)];
     Policies::alone(Package::from_files(bytes(files)).unwrap()).unwrap()
@@ -190,6 +216,18 @@ fn session_under(
     policies: &Policies,
     items: &dyn Fn(&str) -> Vec<Item>,
 ) -> Parts {
+    session_at(world, card, (lanes, (1, [0; 32])), change, policies, items)
+}
+
+/// As [`session_under`], with the serial of the session and the end of the session before.
+fn session_at(
+    world: &World,
+    card: &Rc<Card>,
+    (lanes, (serial, previous_close)): (u8, (u64, [u8; 32])),
+    change: Option<&dyn Fn(&mut ContextDocument)>,
+    policies: &Policies,
+    items: &dyn Fn(&str) -> Vec<Item>,
+) -> Parts {
     let Some(Policy { package, .. }) = policies.iter().next() else { panic!("an image has a policy") };
     let mapper = Mapper::new(package.manifest(), package.files()).unwrap();
     let anchors = Anchors::new(vec![Store::from_json_lines(Path::new("store"), STORE.as_bytes()).unwrap()], &mapper);
@@ -198,7 +236,7 @@ fn session_under(
         governed.change_first(change);
     }
 
-    let mut parts = world.session(card, 1, [0; 32]);
+    let mut parts = world.session(card, serial, previous_close);
     parts.count = lanes;
     parts.package = package.listed().into_iter().map(|(path, bytes)| (path.to_owned(), bytes.to_vec())).collect();
     parts.image = policies.image().as_bytes().to_vec();

@@ -71,8 +71,31 @@ pub fn measured(work: impl Fn()) -> f64 {
     }
 }
 
+/// The numbers of streams in the sessions of a bench, if its arguments give no others.
+const SIZES: [usize; 3] = [1_000, 10_000, 100_000];
+
+/// A bench of programs that read sessions, by name. Measures each on sessions of the sizes that the arguments of this
+/// program give, and prints its streams per second. Whether the rates are steady: the rate of the largest size must be
+/// at least half of the best rate, because the cost of a stream does not depend on how many there are.
+pub fn measure_streams<T>(readers: &[(&'static str, &dyn Fn(&T))], session: impl Fn(usize) -> T) -> bool {
+    let given: Vec<usize> = std::env::args().filter_map(|size| size.parse().ok()).collect();
+    let sizes = if given.is_empty() { SIZES.to_vec() } else { given };
+    let mut rates = vec![Vec::new(); readers.len()];
+    for streams in sizes {
+        let session = session(streams);
+        println!("{streams} streams");
+        for ((name, read), rates) in readers.iter().zip(&mut rates) {
+            let seconds = measured(|| read(&session));
+            let rate = streams as f64 / seconds;
+            println!("  {name}: {seconds:.3} s, {rate:.0} streams/s");
+            rates.push(rate);
+        }
+    }
+    are_steady(readers.iter().zip(&rates).map(|((name, _), rates)| (*name, &**rates)))
+}
+
 /// Whether the last of the rates of each name is at least half of the best one. Prints those that are not.
-pub fn are_steady<'a>(rates: impl IntoIterator<Item = (&'a str, &'a [f64])>) -> bool {
+fn are_steady<'a>(rates: impl IntoIterator<Item = (&'a str, &'a [f64])>) -> bool {
     let mut steady = true;
     for (name, rates) in rates {
         let (best, last) = (rates.iter().copied().fold(0.0, f64::max), rates.last().copied().unwrap_or_default());

@@ -54,12 +54,26 @@ pub struct Server {
     thread: Option<JoinHandle<()>>,
 }
 
+/// A port that is bound for a witness. Clients that connect wait until the server runs.
+pub struct Port(TcpListener);
+
+impl Port {
+    /// Binds `port` of 127.0.0.1; 0 selects a free port. Errors: the port is not available.
+    pub fn bind(port: u16) -> io::Result<Self> {
+        let asked = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        let bound = TcpListener::bind(asked);
+        bound.map(Self).map_err(|error| io::Error::new(error.kind(), format!("cannot listen on {asked}: {error}")))
+    }
+}
+
 impl Server {
     /// Serves `witness` on `port` of 127.0.0.1; 0 selects a free port. Errors: the port is not available.
     pub fn start(witness: Arc<Witness>, port: u16, limits: Limits) -> io::Result<Self> {
-        let asked = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-        let listener = TcpListener::bind(asked)
-            .map_err(|error| io::Error::new(error.kind(), format!("cannot listen on {asked}: {error}")))?;
+        Self::on(Port::bind(port)?, witness, limits)
+    }
+
+    /// Serves `witness` on this port. Errors: no thread can be started.
+    pub fn on(Port(listener): Port, witness: Arc<Witness>, limits: Limits) -> io::Result<Self> {
         let address = listener.local_addr()?;
         let stop = Arc::new(AtomicBool::new(false));
         let thread = thread::Builder::new().name("witness".to_owned()).spawn({

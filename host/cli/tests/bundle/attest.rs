@@ -69,8 +69,18 @@ fn codes(statement: &Value) -> Vec<&str> {
 #[test]
 fn a_period_is_attested_and_made_again() {
     let scene = three_sessions();
+    // A command that fails leaves neither a key nor a statement, so the corrected one can make both.
+    let by = "--name Operator --key @operator.key --new-key --sample 0";
+    for output in ["--output @none/out", "--output @out --public @none/operator.pub"] {
+        assert_eq!(scene.code(&format!("attest @card --trust @trust {ALLOW} {EVER} {by} {output}")), 1, "{output}");
+        assert!(!scene.path("operator.key").exists() && !scene.path("out").exists(), "{output}");
+    }
     let (code, statement) = attest(&scene, "card", "out", EVER);
     assert_eq!(code, SIMULATED, "{statement:#}");
+    let again = scene.run(&format!("attest @card --trust @trust {ALLOW} {EVER} {by} --output @more"));
+    let said = String::from_utf8_lossy(&again.stderr);
+    assert!(again.status.code() == Some(1) && said.contains("the new key needs a new file"), "{said}");
+    assert!(scene.path("operator.key").exists() && !scene.path("more").exists());
     assert_eq!((&statement["by"], &statement["outside"]), (&"Operator".into(), &0.into()));
     let chain = &statement["chains"][0];
     assert_eq!((&chain["first"], &chain["last"], &chain["begins"]), (&1.into(), &3.into(), &true.into()));
@@ -181,6 +191,17 @@ fn a_changed_statement_or_another_series_is_found() {
     let (code, statement) = attest(&scene, "less", "broken", EVER);
     assert_eq!(code, CONTRADICTED);
     assert!(codes(&statement).contains(&"no-bundle"), "{statement:#}");
+    // Regression: an empty folder, a file of another kind and a file of a file manager ended the command without a
+    // statement, so they hid all bundles beside them.
+    std::fs::create_dir(scene.path("card/empty")).unwrap();
+    std::fs::write(scene.path("card/notes.txt"), "no bundle").unwrap();
+    copy(&scene.path("card/1"), &scene.path("card/littered"));
+    std::fs::write(scene.path("card/littered/.DS_Store"), "x").unwrap();
+    let (code, statement) = attest(&scene, "card", "beside", EVER);
+    assert_eq!((code, statement["sessions"].as_array().unwrap().len()), (CONTRADICTED, 3), "{statement:#}");
+    let named = statement["findings"].as_array().unwrap().iter().filter(|finding| finding["code"] == "no-bundle");
+    let named: Vec<_> = named.map(|finding| finding["session"].as_str().unwrap()).collect();
+    assert_eq!(named, ["card/empty", "card/littered", "card/notes.txt"]);
 }
 
 #[test]

@@ -315,6 +315,7 @@ fn configurations_that_cannot_work_are_refused() {
     assert_eq!(portcullis_issuer::config::token(&path).unwrap(), "a-token-of-a-client");
     let twice = format!("{good}[[client]]\nname = \"d\"\ntoken = \"t\"\n").replace("\"t\"", &format!("{path:?}"));
     let config = Config { listen: ([127, 0, 0, 1], 0).into(), ..Config::parse(&twice).unwrap() };
-    let refused = portcullis_issuer::serve(&config, open(&file().url, None), async {}, |_| ()).unwrap_err();
+    let never = || -> Result<_, portcullis_issuer::ServeError> { panic!("the issuer is opened last") };
+    let refused = portcullis_issuer::serve(&config, never, async {}, |_| ()).unwrap_err();
     assert!(refused.to_string().contains("the token of another client"), "{refused}");
 }

@@ -6,8 +6,8 @@ use portcullis_authority::StoreUrl;
 use portcullis_authority::tickets::Issuer;
 use portcullis_core::hex::{self, Hex};
 use portcullis_issuer::config::Config;
-use portcullis_issuer::serve;
 use portcullis_issuer::wire::{TicketAnswer, TicketRequest};
+use portcullis_issuer::{ServeError, serve};
 use serde_json::Value;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -94,7 +94,8 @@ impl Running {
                     tokio::time::sleep(Duration::from_millis(5)).await;
                 }
             };
-            serve(&config, issuer, stopped, |address| say.send(address).unwrap()).unwrap();
+            let open = || Ok::<_, ServeError>(issuer);
+            serve(&config, open, stopped, |address| say.send(address).unwrap()).unwrap();
         });
         Self { address: address.recv().unwrap(), stop: Some(stop), thread: Some(thread) }
     }

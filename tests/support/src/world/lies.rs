@@ -5,7 +5,6 @@ use super::{LogEvent, Parts, START, World, sha};
 use portcullis_evidence::public_log::EventKind::{Abandoned, Closed, Issued, Opened};
 use portcullis_evidence::tree;
 use std::collections::BTreeSet;
-use zerocopy::IntoBytes;
 
 /// Bundles with a lie, and what has to be found: names of bundles, with codes.
 pub struct Lie {
@@ -20,7 +19,7 @@ pub struct Lie {
 pub fn sessions(world: &World) -> Vec<Parts> {
     let mut sessions: Vec<Parts> = Vec::new();
     for serial in 1..=4 {
-        let close = sessions.last().map_or([0; 32], |before| sha(before.log.checkpoints.last().unwrap().as_bytes()));
+        let close = sessions.last().map_or([0; 32], Parts::closed_by);
         let mut session = world.session(&world.card, serial, close);
         session.witness_log = sessions.last().map(Parts::witness_leaves).unwrap_or_default();
         session.witness_time = START + (serial - 1) * 100_000;

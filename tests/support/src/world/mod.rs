@@ -514,6 +514,11 @@ impl Parts {
         (0..).zip(&self.log.checkpoints).map(entry).collect()
     }
 
+    /// Digest of the last checkpoint, by which the ticket of the next session names this one.
+    pub fn closed_by(&self) -> [u8; 32] {
+        self.log.checkpoints.last().map_or([0; 32], |checkpoint| sha(checkpoint.as_bytes()))
+    }
+
     /// Leaves of the witness's log up to the end of this session.
     pub fn witness_leaves(&self) -> Vec<tree::Hash> {
         let own = self.entries();
