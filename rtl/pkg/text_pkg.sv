@@ -30,7 +30,7 @@ package text_pkg;
     MemRow,      // A row's sets of classes: now, before, at the end.
     MemIds,      // The class of each bit of a row; the first at 4.
     MemPrefix,   // Next state of the first-digits automaton, by state and digit.
-    MemLengths,  // Lengths, by state of the first digits and digits ago; those of whole runs follow.
+    MemLengths,  // Lengths, by state of the first digits and digits ago; then of whole runs.
     MemCountry   // Length of a country's account numbers, by its letters; 0: it has none.
   } memory_e;
 
