@@ -10,7 +10,7 @@ use portcullis_evidence::verify::{Options, Status};
 use portcullis_recorder::check;
 use portcullis_recorder::replay::replay;
 use portcullis_test_sessions::session_of;
-use portcullis_test_support::cost::measure_streams;
+use portcullis_test_support::cost::{Reader, measure_streams};
 use portcullis_test_support::world::World;
 use std::process::ExitCode;
 
@@ -42,7 +42,7 @@ fn main() -> ExitCode {
         let statement = attest(&question, &given, &trust, None, ACCEPTING, &mut |_| ()).unwrap();
         assert!(!page(&statement, &Hex([0; 32])).is_empty());
     };
-    let readers: [(&str, &dyn Fn(&MemoryFiles)); 3] =
+    let readers: [Reader<'_, MemoryFiles>; 3] =
         [("replay", &replay), ("check", &check), ("attest, all streams replayed", &attest)];
     let are_steady = measure_streams(&readers, |streams| session_of(&world, &world.card, streams).files());
     if are_steady { ExitCode::SUCCESS } else { ExitCode::FAILURE }

@@ -485,8 +485,8 @@ fn a_failing_command_leaves_no_new_key() {
     assert!(scene.path("new.key").exists());
 }
 
-/// The services of the issuer and the witness check what they are told, and bind their port, before they open or make a
-/// key and a store.
+/// The services of the issuer and the witness check their settings, and bind their port, before they open or make a key
+/// and a store.
 #[test]
 fn a_service_that_cannot_start_makes_no_store() {
     let scene = Scene::new();

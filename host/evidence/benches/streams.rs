@@ -1,6 +1,6 @@
 //! Measures how many streams per second the verifier handles, by the size of the session, and how long it takes over a
-//! bundle with 60,000 empty files. The sessions are made here, and no file of theirs is on a disk. Arguments are numbers
-//! of streams in place of 1,000, 10,000 and 100,000.
+//! bundle with 60,000 empty files. The sessions are made here, and no file of theirs is on a disk. Arguments are
+//! numbers of streams in place of 1,000, 10,000 and 100,000.
 #![allow(clippy::unwrap_used, clippy::float_arithmetic, reason = "a benchmark")]
 
 use portcullis_core::wire::Determination;
@@ -9,7 +9,7 @@ use portcullis_evidence::extract::extract;
 use portcullis_evidence::receipt::prove;
 use portcullis_evidence::verify::{Options, Status, verify};
 use portcullis_report::evidence::{Making, page};
-use portcullis_test_support::cost::{measure_streams, measured};
+use portcullis_test_support::cost::{Reader, measure_streams, measured};
 use portcullis_test_support::world::{World, context, remanifest, sha};
 use std::process::ExitCode;
 
@@ -49,7 +49,7 @@ fn main() -> ExitCode {
         let folder = tempfile::tempdir().unwrap();
         extract(files, &folder.path().join("parts")).unwrap();
     };
-    let readers: [(&str, &dyn Fn(&MemoryFiles)); 3] =
+    let readers: [Reader<'_, MemoryFiles>; 3] =
         [("verify and report", &read), ("prove", &|files| drop(prove(files, 0, 2).unwrap())), ("extract", &take_out)];
     let are_steady = measure_streams(&readers, |streams| session(&world, streams));
     for (what, name) in [("witness/", bundle::witness as fn(u64) -> String), ("contexts/", empty_context)] {

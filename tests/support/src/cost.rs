@@ -74,10 +74,13 @@ pub fn measured(work: impl Fn()) -> f64 {
 /// The numbers of streams in the sessions of a bench, if its arguments give no others.
 const SIZES: [usize; 3] = [1_000, 10_000, 100_000];
 
-/// A bench of programs that read sessions, by name. Measures each on sessions of the sizes that the arguments of this
+/// The name of a program that reads a session of this type, and the program.
+pub type Reader<'a, T> = (&'static str, &'a dyn Fn(&T));
+
+/// A bench of programs that read sessions. Measures each on sessions of the sizes that the arguments of this
 /// program give, and prints its streams per second. Whether the rates are steady: the rate of the largest size must be
 /// at least half of the best rate, because the cost of a stream does not depend on how many there are.
-pub fn measure_streams<T>(readers: &[(&'static str, &dyn Fn(&T))], session: impl Fn(usize) -> T) -> bool {
+pub fn measure_streams<T>(readers: &[Reader<'_, T>], session: impl Fn(usize) -> T) -> bool {
     let given: Vec<usize> = std::env::args().filter_map(|size| size.parse().ok()).collect();
     let sizes = if given.is_empty() { SIZES.to_vec() } else { given };
     let mut rates = vec![Vec::new(); readers.len()];

@@ -475,7 +475,7 @@ impl OpenStream {
         let place = std::mem::replace(&mut self.place, Place::AtWork(Instant::now()));
         self.place = match place {
             Place::Here(machine, _) if by_worker => {
-                let record = completed.record.clone().map(Box::new);
+                let record = completed.record.map(Box::new);
                 Place::Due(Some(machine), Step::Answer(completed.outcome, record))
             }
             Place::Here(mut machine, _) => {
