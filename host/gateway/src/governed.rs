@@ -39,13 +39,6 @@ pub(crate) struct Opening {
     pub(crate) nonce: Option<String>,
     /// Sources from the caller: the anchor store of the stream.
     pub(crate) sources: Arc<[Source]>,
-    /// Among whom the session shares its workers.
-    pub(crate) owner: u64,
-}
-
-/// The owner of a caller's streams in a session: the place of its key, or 0 for callers without a key.
-pub(crate) fn owner(key: Option<usize>) -> u64 {
-    key.and_then(|place| u64::try_from(place).ok()).map_or(0, |place| place + 1)
 }
 
 /// A governed stream and its results.
@@ -82,7 +75,7 @@ impl GovernedStream {
             Some(text) => (Mode::Recorded, governor.request(Item::Text { id: name.clone(), text, task })),
             None => (Mode::Held, governor.held_request(name.clone(), task)),
         };
-        let asked = asked.noted(note).owned(opening.owner);
+        let asked = asked.noted(note);
         let asked = match refusal {
             Some(why) => asked.refused(why),
             None => asked,

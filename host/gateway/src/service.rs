@@ -6,7 +6,7 @@ use crate::continuations::Continuations;
 use crate::decide::streams::Streams;
 use crate::dialect::{Dialect, Header, now};
 use crate::error::{ApiError, GATE_FAILED};
-use crate::governed::{GovernedStream, Opening, owner};
+use crate::governed::{GovernedStream, Opening};
 use crate::metrics::{CardCounts, Metrics, Queues, note_model};
 use crate::output::{Output, Provenance, StreamReport};
 use crate::placement::SessionStates;
@@ -446,7 +446,6 @@ impl Service {
             signed: self.is_signed(),
             proof: self.evidence.proof(),
             conversation,
-            owner: owner(caller.map(Caller::place)),
         };
         for _ in 0..ATTEMPTS {
             let (send, outputs) = mpsc::channel(OUTPUTS);

@@ -77,8 +77,8 @@ pub(super) struct StreamSetup {
 }
 
 impl Governor {
-    /// A stream for this item, for [`super::SessionHandle::open`]. The task is filtered and the anchor stores
-    /// are checked here, in the caller's thread. The caller provides the candidates of a task
+    /// A stream for this item, for [`super::SessionHandle::open`]. The text is read, the task is filtered and the
+    /// anchor stores are checked here, in the caller's thread. The caller provides the candidates of a task
     /// ([`Item::Prompt`]).
     #[must_use]
     pub fn request(self: &Arc<Self>, item: Item) -> StreamRequest {
@@ -111,46 +111,27 @@ impl Governor {
 
     fn callers_request(self: &Arc<Self>, id: String, task: Task, source: Source) -> StreamRequest {
         let governor = Arc::clone(self);
-        self.checked(StreamRequest {
-            governor,
-            id,
-            task,
-            note: None,
-            source,
-            local: None,
-            parts: None,
-            refusal: None,
-            owner: 0,
-        })
+        self.checked(StreamRequest { governor, id, task, note: None, source, local: None, parts: None, refusal: None })
     }
 
     fn prepare(self: &Arc<Self>, number: u64, item: Item) -> StreamSetup {
         let governor = Arc::clone(self);
         let mut engine = None;
         let request = match item {
-            Item::Text { id, text, task } => {
-                let source = Source::Text(text);
-                StreamRequest {
-                    governor,
-                    id,
-                    task,
-                    note: None,
-                    source,
-                    local: None,
-                    parts: None,
-                    refusal: None,
-                    owner: 0,
-                }
+            Item::Text { id, text: whole, task } => {
+                let text = Arc::new(self.read(whole.clone()));
+                let source = Source::Text { whole, text };
+                StreamRequest { governor, id, task, note: None, source, local: None, parts: None, refusal: None }
             }
             Item::Candidates { id, steps, task } => {
                 let local: Option<Box<dyn Engine>> = Some(Box::new(ListEngine::new(steps)));
                 let source = Source::Proposals(Mode::Driven);
-                StreamRequest { governor, id, task, note: None, source, local, parts: None, refusal: None, owner: 0 }
+                StreamRequest { governor, id, task, note: None, source, local, parts: None, refusal: None }
             }
             Item::Given { id, given, task } => {
                 let parts = Some(self.given_parts(given));
                 let source = Source::Parts(self.given_mode());
-                StreamRequest { governor, id, task, note: None, source, local: None, parts, refusal: None, owner: 0 }
+                StreamRequest { governor, id, task, note: None, source, local: None, parts, refusal: None }
             }
             Item::Prompt { id, task } => {
                 let admission = self.admit(number, &task);
@@ -162,17 +143,7 @@ impl Governor {
                     Err(why) => refusal = Some(why),
                 }
                 let source = Source::Proposals(self.driven_mode());
-                StreamRequest {
-                    governor,
-                    id,
-                    task,
-                    note: admission.note,
-                    source,
-                    local,
-                    parts: None,
-                    refusal,
-                    owner: 0,
-                }
+                StreamRequest { governor, id, task, note: admission.note, source, local, parts: None, refusal }
             }
         };
         StreamSetup { request: self.checked(request), engine }

@@ -161,8 +161,7 @@ impl Inbox {
         Ok(mailbox)
     }
 
-    /// Marks a stream as changed, and wakes the loop.
-    pub(super) fn mark(&self, number: u64) {
+    fn mark(&self, number: u64) {
         self.state().changed.insert(number);
         self.arrived.notify_one();
     }

@@ -14,14 +14,12 @@ mod queue;
 mod release;
 mod request;
 mod seat;
-mod step;
 mod work;
 
 pub use part::{Part, PartReader};
 pub use request::StreamRequest;
 pub(crate) use request::{GivenParts, Source};
 pub use seat::Seat;
-pub(crate) use step::Step;
 
 use crate::candidate::Candidate;
 use crate::determination::{Termination, Trigger};
@@ -120,7 +118,7 @@ pub(crate) struct StreamMachine {
 
 impl StreamMachine {
     pub(crate) fn new(request: StreamRequest, seat: Seat) -> Self {
-        let StreamRequest { governor, id, task, note, source, refusal, local: _, parts: _, owner: _ } = request;
+        let StreamRequest { governor, id, task, note, source, refusal, local: _, parts: _ } = request;
         let mut state = governor.initial_state(&task);
         let operator_facts = stage::OperatorFacts::of(&governor, &state);
         if let Some(end) = governor.predecessor() {
@@ -149,8 +147,7 @@ impl StreamMachine {
             journal: Journal::new(id, seat, mode),
         };
         match source {
-            Source::Text(whole) => {
-                let text = Arc::new(stream.governor.read(whole.clone()));
+            Source::Text { whole, text } => {
                 stream.journal.summary.bytes += whole.len();
                 stream.whole = Some(whole);
                 stream.queue.push_pieces(&Work::whole(Arc::clone(&text), Arc::new([]), None), text.pieces());

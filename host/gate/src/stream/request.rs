@@ -6,9 +6,10 @@ use crate::engine::{Engine, EngineError};
 use crate::governor::Governor;
 use portcullis_core::context::Mode;
 use portcullis_core::state::Task;
+use portcullis_mapping::Text;
 use std::sync::Arc;
 
-/// A stream before it has a slot.
+/// A stream before it has a slot. Everything that does not need a slot is already computed.
 pub struct StreamRequest {
     pub(crate) governor: Arc<Governor>,
     pub(crate) id: String,
@@ -21,8 +22,6 @@ pub struct StreamRequest {
     pub(crate) parts: Option<GivenParts>,
     /// Why the stream ends right after BEGIN.
     pub(crate) refusal: Option<(Trigger, String)>,
-    /// Among whom the session shares its workers.
-    pub(crate) owner: u64,
 }
 
 impl StreamRequest {
@@ -30,13 +29,6 @@ impl StreamRequest {
     #[must_use]
     pub const fn noted(mut self, digest: [u8; 32]) -> Self {
         self.note = Some(digest);
-        self
-    }
-
-    /// Sets the owner of the stream, such as the API key of its caller. A session shares its workers among the owners.
-    #[must_use]
-    pub const fn owned(mut self, owner: u64) -> Self {
-        self.owner = owner;
         self
     }
 
@@ -56,8 +48,10 @@ impl std::fmt::Debug for StreamRequest {
 
 /// The source of a stream's spans.
 pub(crate) enum Source {
-    /// A whole text. It is read when the stream opens.
-    Text(String),
+    Text {
+        whole: String,
+        text: Arc<Text>,
+    },
     /// Candidates that arrive while the stream is open.
     Proposals(Mode),
     /// Parts of a text that arrive while the stream is open.
@@ -70,7 +64,7 @@ pub(crate) type GivenParts = std::vec::IntoIter<Result<Part, EngineError>>;
 impl Source {
     pub(crate) const fn mode(&self) -> Mode {
         match self {
-            Self::Text(_) => Mode::Recorded,
+            Self::Text { .. } => Mode::Recorded,
             Self::Proposals(mode) | Self::Parts(mode) => *mode,
         }
     }

@@ -137,7 +137,6 @@ async fn open_stream(
         digest: Sha256::digest(&body).into(),
         nonce,
         sources: request.sources.into(),
-        owner: crate::governed::owner(owner),
     };
     let stream = service.govern(&opening).await?;
     if !verdict.rules.is_empty() {

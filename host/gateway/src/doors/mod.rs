@@ -7,13 +7,13 @@ mod fms;
 mod litellm;
 
 use crate::error::ApiError;
-use crate::governed::{GovernedStream, Opening, owner};
+use crate::governed::{GovernedStream, Opening};
 use crate::observe::Given;
 use crate::output::Output;
 use crate::prompt::PromptVerdict;
 use crate::request::{Role, Source};
 use crate::section::SectionEnd;
-use crate::service::{Caller, Service, random};
+use crate::service::{Service, random};
 use axum::Router;
 use axum::body::Body;
 use axum::http::HeaderMap;
@@ -51,8 +51,6 @@ struct Inquiry {
     sources: Arc<[Source]>,
     /// Number of streams so far.
     streams: usize,
-    /// Among whom the session shares its workers.
-    owner: u64,
     _room: OwnedSemaphorePermit,
 }
 
@@ -105,10 +103,8 @@ impl Inquiry {
         headers: &HeaderMap,
         (body, model, prefix): (&[u8], Option<&str>, &str),
     ) -> Result<Self, ApiError> {
-        let caller = service.caller(headers)?;
-        let place = service.model_or_only(caller, model)?;
+        let place = service.model_or_only(service.caller(headers)?, model)?;
         Ok(Self {
-            owner: owner(caller.map(Caller::place)),
             service: Arc::clone(service),
             id: format!("{prefix}{}", random()?),
             place,
@@ -136,7 +132,6 @@ impl Inquiry {
             digest: self.digest,
             nonce: self.nonce.clone(),
             sources: Arc::clone(&self.sources),
-            owner: self.owner,
         }
     }
 
