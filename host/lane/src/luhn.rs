@@ -250,15 +250,15 @@ mod tests {
 
     #[test]
     fn numbers_where_they_end() {
-        assert_eq!(ends("4111 1111 1111 1111"), [19, 19]);
-        assert_eq!(ends("x 4111-1111-1111-1111, y"), [21, 21]);
+        assert_eq!(ends("4111 1111 1111 1111"), [19]);
+        assert_eq!(ends("x 4111-1111-1111-1111, y"), [21]);
         assert_eq!(ends("4111 1111 1111 1111 123"), [19]);
         assert_eq!(ends("3782 822463 10005 1234"), [17]);
         assert_eq!(ends("4111111111111111123"), [16]);
         assert_eq!(ends("1234 5678 9012 8 CHK"), [17], "a whole run of another network");
         assert_eq!(ends("1233 5678 9012 9, 1251 5678 9012 7"), Vec::<usize>::new(), "whole runs of no network");
         assert_eq!(ends("12345678901280000"), Vec::<usize>::new(), "not a whole run");
-        assert_eq!(ends("0.4111111111111111, 5.4111 1111 1111 1111"), [41, 41], "a fraction has seven digits");
+        assert_eq!(ends("0.4111111111111111, 5.4111 1111 1111 1111"), [41], "a fraction has seven digits");
         assert_eq!(ends("0.4111111 111111111, 0.41111111 11111111 2"), Vec::<usize>::new(), "it begins no number");
         assert_eq!(ends("9999, 3056, 9309, 0259, 0499"), Vec::<usize>::new(), "a number that ends in a group");
         assert_eq!(ends("v.4111111111111111 0 .4111111111111111"), [18, 38, 38], "a digit and a point before it");
