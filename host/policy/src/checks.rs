@@ -178,7 +178,7 @@ impl Checks {
         self.0.iter().map(line).collect()
     }
 
-    /// Reads lines as [`Self::lines`] writes them; `None` if one is not such a line.
+    /// Parses the output of [`Self::lines`]. `None`: a line has another form.
     #[must_use]
     pub fn from_lines(lines: &str) -> Option<Self> {
         let check = |line: &str| {
