@@ -287,6 +287,34 @@ fn a_shut_down_takes_the_further_streams_of_open_ones() {
     assert_eq!(kept.iter().filter(|event| matches!(event.what, EventKind::Released { .. })).count(), 2);
 }
 
+/// Eight dear texts of one owner wait for workers before the short text of another owner comes.
+#[test]
+fn a_short_text_does_not_wait_for_the_long_texts_of_another_owner() {
+    let policy = package(SECTIONS);
+    let governor = Arc::new(governor(&policy, settings()).with_filter(filter()));
+    let dear = "a; ".repeat(1_000);
+    let bounds = Bounds { messages: 1 << 20, ..Bounds::default() };
+    let (is_first, kept) = with_loop(&policy, bounds, |handle| {
+        let open = |said: &str, owner| handle.open(governor.request(text("a", said)).owned(owner)).unwrap();
+        let long: Vec<StreamHandle> = (0..8).map(|_| open(&dear, 1)).collect();
+        let short = open("Birds sing.", 2);
+        while short.receive().is_some() {}
+        assert_eq!(short.end(), Some(Ok(())));
+        let is_first = long.iter().any(|stream| stream.end().is_none());
+        for stream in &long {
+            while stream.receive().is_some() {}
+            assert_eq!(stream.end(), Some(Ok(())));
+        }
+        is_first
+    });
+    assert!(is_first, "all long texts ended before the short one");
+    let alone = |number| said(&of_stream(&kept, number));
+    assert!(
+        (1..8).all(|number| alone(number) == alone(0)),
+        "equal texts have equal records, whatever worker maps them"
+    );
+}
+
 /// The list of items of `run` and the inbox of `gated` give equal results, and `run` always leaves the same log.
 #[test]
 fn a_list_of_items_and_the_inbox_judge_alike() {

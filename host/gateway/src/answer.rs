@@ -61,6 +61,8 @@ pub(crate) struct Question {
     pub(crate) proof: Duration,
     /// The place of the request in its conversation.
     pub(crate) conversation: Conversation,
+    /// Among whom the session shares its workers.
+    pub(crate) owner: u64,
 }
 
 #[derive(Debug)]
@@ -498,7 +500,7 @@ impl Answer {
             AnswerMode::Held => governor.held_request(id.clone(), task.clone()),
             AnswerMode::Observed => governor.observed_request(id.clone(), task.clone()),
         };
-        let mut asked = asked.noted(*note);
+        let mut asked = asked.noted(*note).owned(self.question.owner);
         if let Some(why) = refusal {
             asked = asked.refused(why);
         }

@@ -5,6 +5,7 @@ use crate::config::AnswerMode;
 use crate::error::ApiError;
 use crate::observe::Given;
 use crate::output::{Channel, Output, Provenance, StreamReport};
+use crate::reading::reading;
 use crate::receipts::Wakes;
 use crate::request::Source;
 use crate::section::{Judged, Manner, Section, SectionEnd, on_refuse, placeholder};
@@ -39,6 +40,13 @@ pub(crate) struct Opening {
     pub(crate) nonce: Option<String>,
     /// Sources from the caller: the anchor store of the stream.
     pub(crate) sources: Arc<[Source]>,
+    /// Among whom the session shares its workers.
+    pub(crate) owner: u64,
+}
+
+/// The owner of a caller's streams in a session: the place of its key, or 0 for callers without a key.
+pub(crate) fn owner(key: Option<usize>) -> u64 {
+    key.and_then(|place| u64::try_from(place).ok()).map_or(0, |place| place + 1)
 }
 
 /// A governed stream and its results.
@@ -72,10 +80,13 @@ impl GovernedStream {
         let bound = nonce.as_ref().map(|nonce| format!(" nonce={nonce}")).unwrap_or_default();
         let name = format!("{id} request={}{bound}", hex::encode(&digest));
         let (mode, asked) = match text {
-            Some(text) => (Mode::Recorded, governor.request(Item::Text { id: name.clone(), text, task })),
+            Some(text) => {
+                let (bytes, item) = (text.len(), Item::Text { id: name.clone(), text, task });
+                (Mode::Recorded, reading(bytes, || governor.request(item)))
+            }
             None => (Mode::Held, governor.held_request(name.clone(), task)),
         };
-        let asked = asked.noted(note);
+        let asked = asked.noted(note).owned(opening.owner);
         let asked = match refusal {
             Some(why) => asked.refused(why),
             None => asked,

@@ -23,6 +23,7 @@ mod observe;
 pub mod output;
 pub mod placement;
 mod prompt;
+mod reading;
 pub mod receipts;
 mod request;
 mod routes;

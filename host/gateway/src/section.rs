@@ -4,6 +4,7 @@ use crate::config::AnswerMode;
 use crate::metrics::Metrics;
 use crate::observe::{Given, Observer, Passed, Passing};
 use crate::output::{Channel, Output, StreamReport};
+use crate::reading::reading;
 use portcullis_core::context::OnRefuse;
 use portcullis_core::hex;
 use portcullis_core::manifest::AfterRefusal;
@@ -340,11 +341,11 @@ impl Section {
         let part = match given {
             Given::Text(text) => {
                 self.given += text.len();
-                reader.text(text, None)?
+                reading(text.len() + reader.pending(), || reader.text(text, None))?
             }
             Given::Call(call) => {
                 self.given += call.name.len() + call.arguments.len();
-                Some(reader.call(call, None)?)
+                Some(reading(call.arguments.len() + reader.pending(), || reader.call(call, None))?)
             }
         };
         if let Some(timing) = &mut self.timing {
@@ -402,7 +403,7 @@ impl Section {
     pub(crate) fn finish(&mut self) -> Result<(), UnfitText> {
         self.give_document()?;
         let Some(reader) = self.reader.take() else { return Ok(()) };
-        self.waiting.push_back(reader.finish()?);
+        self.waiting.push_back(reading(reader.pending(), || reader.finish())?);
         self.submit();
         self.end_observed();
         Ok(())

@@ -6,14 +6,13 @@ use crate::continuations::Continuations;
 use crate::decide::streams::Streams;
 use crate::dialect::{Dialect, Header, now};
 use crate::error::{ApiError, GATE_FAILED};
-use crate::governed::{GovernedStream, Opening};
+use crate::governed::{GovernedStream, Opening, owner};
 use crate::metrics::{CardCounts, Metrics, Queues, note_model};
 use crate::output::{Output, Provenance, StreamReport};
 use crate::placement::SessionStates;
 use crate::prompt::{self, PromptFilter, PromptVerdict};
 use crate::receipts::{HeldAnswer, Receipts, Unproven};
 use crate::request::{Role, Source};
-use crate::session;
 use crate::session_state::{OpenSession, SessionState};
 use crate::sources;
 use crate::traces::{RequestTrace, Traces, TracesError};
@@ -446,6 +445,7 @@ impl Service {
             signed: self.is_signed(),
             proof: self.evidence.proof(),
             conversation,
+            owner: owner(caller.map(Caller::place)),
         };
         for _ in 0..ATTEMPTS {
             let (send, outputs) = mpsc::channel(OUTPUTS);
@@ -477,7 +477,8 @@ impl Service {
                 let _room = room;
                 let mut ended = answer.write(&upstream).await;
                 if let Some(failure) = ended.failure.take() {
-                    let is_drained = failure.code == GATE_FAILED && ended.provenance.streams.iter().any(is_drained);
+                    let is_drained =
+                        failure.code == GATE_FAILED && ended.provenance.streams.iter().any(StreamReport::is_drained);
                     ended.failure = Some(if is_drained { ApiError::shutting_down() } else { failure });
                 }
                 for (turn, state) in ended.states.drain(..) {
@@ -508,11 +509,6 @@ impl Service {
             self.receipts.keep(answer.answer.clone(), HeldAnswer { caller, proofs, streams });
         }
     }
-}
-
-/// Whether a stream ended because the gateway ended its session, and not because of a fault.
-fn is_drained(stream: &StreamReport) -> bool {
-    stream.stopped.as_deref().is_some_and(|why| session::DRAINS.iter().any(|drain| why.ends_with(drain)))
 }
 
 /// Logs the end of an answer, with counts and codes.

@@ -261,3 +261,19 @@ fn the_openapi_document_is_that_of_the_routes() {
         assert_eq!(gateway.get(&path).status, 405, "{path} takes POST alone");
     }
 }
+
+/// A stream that the end of its session cut off answers 503, so that its client opens another one.
+#[test]
+fn a_stream_of_a_session_that_was_shut_down_says_so() {
+    let gateway = gateway("redact", "[rotation]\ndrain_ms = 100\n");
+    let stream = open(&gateway);
+    gateway.rotation.ask();
+    std::thread::sleep(Duration::from_millis(400));
+    let text = json!({"text": "Birds sing. "});
+    let said = submit(&gateway, &stream, &text);
+    // The first answer may still hold what was judged before the end.
+    let over = if said.status == 200 { submit(&gateway, &stream, &text) } else { said };
+    assert_eq!(over.status, 503, "{}", over.body);
+    assert!(over.body.contains("shutting_down") && !over.body.contains("gate_failed"), "{}", over.body);
+    assert!(over.head.to_lowercase().contains("retry-after"), "{}", over.head);
+}

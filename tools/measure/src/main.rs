@@ -62,6 +62,13 @@ enum BenchPart {
         #[arg(long, default_value_t = 65_536)]
         bytes: usize,
     },
+    /// Short answers of one client beside the texts of another client that are dearest to map. It takes four minutes,
+    /// beside the build, and fails if a median more than doubles; so run it on a quiet machine.
+    Beside {
+        /// Measure this program instead of building one.
+        #[arg(long)]
+        program: Option<PathBuf>,
+    },
     /// The audit of many bundles: records a second of ingest, of the trees, and of the verifier alone, in the engine
     /// and on a cluster, over 20,000,000 made records. It takes half an hour to build, and as long to run.
     Fleet,
@@ -142,6 +149,7 @@ fn main() -> Result<()> {
         Task::Bench { part: Some(BenchPart::Gateway { program }) } => return gateway::run(program),
         Task::Bench { part: Some(BenchPart::Evidence { streams }) } => return bench::evidence(&streams),
         Task::Bench { part: Some(BenchPart::Shapes { names, bytes }) } => return shapes::run(&names, bytes),
+        Task::Bench { part: Some(BenchPart::Beside { program }) } => return gateway::beside(program),
         Task::Bench { part: Some(BenchPart::Fleet) } => return fleet::measure(),
     };
     if !matches!(

@@ -10,6 +10,7 @@ use serde::Deserialize;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::SystemTime;
 
 #[derive(Deserialize)]
 struct Mutants {
@@ -42,6 +43,7 @@ pub(crate) fn run(tally: &mut Tally, long: bool, filter: Option<&str>) -> Result
     ensure!(!chosen.is_empty(), "no seeded fault was chosen");
     let copy = tool::root()?.join("target/mutate/tree");
     copy_tree(&copy)?;
+    let _stale = StaleBuilds::since_now();
     for mutant in chosen {
         say(&format!("seeded fault {}", mutant.name));
         tally.check(&format!("seeded fault {}", mutant.name), killed(&copy, mutant));
@@ -52,6 +54,49 @@ pub(crate) fn run(tally: &mut Tally, long: bool, filter: Option<&str>) -> Result
         eprintln!("    {unrun} further faults are seeded by `cargo xtask mutate --long`");
     }
     Ok(())
+}
+
+/// Builds of a copy in the repository's `target`. Cargo gives the crates of both the same names there, and compares
+/// only the times of their sources, so it would take a crate with a fault for one of the repository. When this is
+/// dropped, cargo forgets what was built since.
+pub(crate) struct StaleBuilds(SystemTime);
+
+impl StaleBuilds {
+    pub(crate) fn since_now() -> Self {
+        Self(SystemTime::now())
+    }
+
+    fn forget(&self) -> Result<()> {
+        for profile in ["debug", "release"] {
+            let folder = tool::root()?.join("target").join(profile).join(".fingerprint");
+            for unit in fs::read_dir(folder).into_iter().flatten() {
+                let unit = unit?;
+                let name = unit.file_name();
+                let is_own = ["portcullis", "xtask"].iter().any(|own| name.to_string_lossy().starts_with(own));
+                if is_own && newest(&unit.path())? >= self.0 {
+                    fs::remove_dir_all(unit.path())?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Drop for StaleBuilds {
+    fn drop(&mut self) {
+        if let Err(error) = self.forget() {
+            eprintln!("    `target` may hold builds with a fault; remove it: {error:#}");
+        }
+    }
+}
+
+/// The latest change of a file in this folder.
+fn newest(folder: &Path) -> Result<SystemTime> {
+    let mut newest = SystemTime::UNIX_EPOCH;
+    for file in fs::read_dir(folder)? {
+        newest = newest.max(file?.metadata()?.modified()?);
+    }
+    Ok(newest)
 }
 
 /// Copies all files that git does not ignore, and makes a symbolic link to the repository's Python environment.

@@ -7,13 +7,13 @@ use std::process::{Command, Stdio};
 
 pub const VENV: &str = ".venv";
 
-/// The workspace's root: two folders above this crate.
+/// The workspace's root: the folder of the lock file, above the package that cargo runs. A program that cargo does not
+/// run stands in the workspace that built it.
 pub fn root() -> Result<PathBuf> {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .ancestors()
-        .nth(2)
-        .map(Path::to_path_buf)
-        .context("the xtask crate does not stand in its workspace")
+    let package =
+        std::env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from);
+    let root = package.ancestors().find(|folder| folder.join("Cargo.lock").is_file());
+    root.map(Path::to_path_buf).context("this program does not stand in a workspace")
 }
 
 /// Prints the current step on stderr.

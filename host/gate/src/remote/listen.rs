@@ -93,7 +93,7 @@ impl Gate {
         stop: impl Fn() -> bool,
         report: &'s (impl Fn(String) + Sync),
     ) -> Result<(), GateError> {
-        let mut short = false;
+        let (mut short, mut connections) = (false, 0);
         while !stop() && session.closed().is_none() {
             let stream = match next(socket) {
                 Ok(Some(stream)) => stream,
@@ -127,7 +127,9 @@ impl Gate {
                 session: session.clone(),
                 governor: &self.governor,
                 stopping: &self.stopping,
+                owner: connections,
             };
+            connections += 1;
             let serve = move || {
                 if let ConnectionEnd::Refused(why) = connection.serve(&place, &self.terms.welcome) {
                     report(why);

@@ -53,6 +53,8 @@ pub(super) struct Connection<'c> {
     pub(super) session: SessionHandle,
     pub(super) governor: &'c Arc<Governor>,
     pub(super) stopping: &'c AtomicBool,
+    /// Number of the connection, among which the session shares its workers.
+    pub(super) owner: u64,
 }
 
 impl Connection<'_> {
@@ -102,7 +104,10 @@ impl Connection<'_> {
     /// Governs an item. If the client disconnects, its stream ends. A whole text is still judged completely, and its
     /// events are stored but not sent.
     fn govern(&self, number: u64, item: Item) -> Result<(), Failure> {
-        let stream = self.session.open(self.governor.request(item)).map_err(|closed| Failure::Gate(closed.0))?;
+        let stream = self
+            .session
+            .open(self.governor.request(item).owned(self.owner))
+            .map_err(|closed| Failure::Gate(closed.0))?;
         let mut moves = Vec::new();
         while let Some(message) = stream.receive() {
             match message {

@@ -111,7 +111,7 @@ impl Governor {
 
     fn callers_request(self: &Arc<Self>, id: String, task: Task, source: Source) -> StreamRequest {
         let governor = Arc::clone(self);
-        self.checked(StreamRequest { governor, id, task, note: None, source, local: None, parts: None, refusal: None })
+        self.checked(StreamRequest::new(governor, id, task, source))
     }
 
     fn prepare(self: &Arc<Self>, number: u64, item: Item) -> StreamSetup {
@@ -121,17 +121,17 @@ impl Governor {
             Item::Text { id, text: whole, task } => {
                 let text = Arc::new(self.read(whole.clone()));
                 let source = Source::Text { whole, text };
-                StreamRequest { governor, id, task, note: None, source, local: None, parts: None, refusal: None }
+                StreamRequest::new(governor, id, task, source)
             }
             Item::Candidates { id, steps, task } => {
                 let local: Option<Box<dyn Engine>> = Some(Box::new(ListEngine::new(steps)));
                 let source = Source::Proposals(Mode::Driven);
-                StreamRequest { governor, id, task, note: None, source, local, parts: None, refusal: None }
+                StreamRequest { local, ..StreamRequest::new(governor, id, task, source) }
             }
             Item::Given { id, given, task } => {
                 let parts = Some(self.given_parts(given));
                 let source = Source::Parts(self.given_mode());
-                StreamRequest { governor, id, task, note: None, source, local: None, parts, refusal: None }
+                StreamRequest { parts, ..StreamRequest::new(governor, id, task, source) }
             }
             Item::Prompt { id, task } => {
                 let admission = self.admit(number, &task);
@@ -143,7 +143,7 @@ impl Governor {
                     Err(why) => refusal = Some(why),
                 }
                 let source = Source::Proposals(self.driven_mode());
-                StreamRequest { governor, id, task, note: admission.note, source, local, parts: None, refusal }
+                StreamRequest { note: admission.note, local, refusal, ..StreamRequest::new(governor, id, task, source) }
             }
         };
         StreamSetup { request: self.checked(request), engine }

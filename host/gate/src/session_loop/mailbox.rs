@@ -161,7 +161,8 @@ impl Inbox {
         Ok(mailbox)
     }
 
-    fn mark(&self, number: u64) {
+    /// Marks a stream as changed, and wakes the loop.
+    pub(super) fn mark(&self, number: u64) {
         self.state().changed.insert(number);
         self.arrived.notify_one();
     }

@@ -3,11 +3,12 @@
 use super::handle::SessionHandle;
 use super::intake::{Arrivals, Entrant, Intake, Items};
 use super::mailbox::{Bounds, DRAINING, Inbox, Mailbox, Settle, StreamMessage, Supply};
+use super::workers::{Finished, Job, Workers};
 use crate::engine::{Engine, EngineError, Proposal};
 use crate::event::Event;
 use crate::governor::Governor;
 use crate::source::Item;
-use crate::stream::{GivenParts, Next, Part, Seat, StreamMachine, Submission};
+use crate::stream::{GivenParts, Input, Next, Part, Seat, StreamMachine, Submission};
 use portcullis_card::{Card, Completed, Session, SessionError};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -41,7 +42,9 @@ impl SessionLoop {
     ) -> Result<(), E> {
         let slots = u16::try_from(session.info().max_streams).unwrap_or(u16::MAX);
         let keep = |event: Event| keep(&event).map(|()| Some(event));
+        let workers = Workers::new(&self.inbox);
         let mut turns = Turns::new(session, Arc::clone(&self.inbox), (0..slots).rev().collect(), keep);
+        turns.workers = workers;
         let ran = turns.run(&mut Arrivals);
         let why = ran.as_ref().err().map_or_else(|| DRAINING.to_owned(), E::to_string);
         turns.close(&why);
@@ -57,8 +60,8 @@ impl Drop for SessionLoop {
 
 impl Governor {
     /// Governs every item over one session. `sink` receives the events: in order for each stream, with streams
-    /// interleaved. When a slot becomes free, the next item is taken from the iterator, which may block. Engines run in
-    /// their own threads. Errors: the session's; streams that are still open then end with a report of the error, and
+    /// interleaved. Texts are mapped in this thread, so that equal items give equal logs. When a slot becomes free, the
+    /// next item is taken from the iterator, which may block. Engines run in their own threads. Errors: the session's; streams that are still open then end with a report of the error, and
     /// release nothing more. An error of `sink` ends the run.
     pub fn govern<C: Card, E: From<SessionError>>(
         self: &Arc<Self>,
@@ -99,7 +102,8 @@ impl Governor {
 
 struct OpenStream {
     number: u64,
-    machine: StreamMachine,
+    owner: u64,
+    place: Place,
     /// A local engine, which answers at once.
     local: Option<Box<dyn Engine>>,
     mailbox: Option<(Arc<Mailbox>, Supply)>,
@@ -107,6 +111,24 @@ struct OpenStream {
     asked: bool,
     /// Whether the stream's slot is in [`Turns::runnable`].
     is_runnable: bool,
+}
+
+/// Where a stream is.
+enum Place {
+    /// It may take its next step, with this input.
+    Due(Box<StreamMachine>, Input),
+    /// A worker does its step, since this time.
+    AtWork(Instant),
+    /// Its last step is done; it needs this next.
+    Here(Box<StreamMachine>, Next),
+}
+
+/// What the loop does for a stream in a turn.
+enum Turn {
+    Submit(Submission),
+    Map(Job),
+    /// Nothing: a worker has the stream, or it waits for the card, for a proposal, or for its caller to read.
+    Wait,
 }
 
 /// The streams of a session, and their turns. `keep` receives each event and returns it for the stream's caller.
@@ -123,8 +145,17 @@ struct Turns<'l, C: Card, K> {
     /// Why the streams get no more proposals; `None` while they do.
     cut_off: Option<&'static str>,
     settling: Settling,
+    /// `None`: the loop maps the texts itself.
+    workers: Option<Workers>,
 }
 
+/// Longest time for one step of a stream. A step has a bounded amount of work, so a longer step means that its worker
+/// is lost. The stream then ends without any further release, and its slot is not used again.
+const STEP_LIMIT: Duration = Duration::from_secs(300);
+/// Longest wait for the workers when the card has failed.
+const LAST_STEPS: Duration = Duration::from_secs(5);
+/// The reason of a lost stream.
+const LOST: &str = "the mapping of its text failed";
 /// Longest step of a wait for a checkpoint when there is no other work. New work waits until the step ends.
 const STEP: Duration = Duration::from_millis(2);
 /// Time between two checks for a finished checkpoint while streams are judged.
@@ -145,7 +176,7 @@ impl<'l, C: Card, K> Turns<'l, C, K> {
     fn new(session: &'l mut Session<C>, inbox: Arc<Inbox>, free: Vec<u16>, keep: K) -> Self {
         let (streams, slots, runnable) = (BTreeMap::new(), BTreeMap::new(), VecDeque::new());
         let settling = Settling { when: inbox.bounds.settle, due: false, asked: false, next: Instant::now() };
-        Self { session, inbox, keep, free, streams, slots, runnable, cut_off: None, settling }
+        Self { session, inbox, keep, free, streams, slots, runnable, cut_off: None, settling, workers: None }
     }
 
     fn run<E: From<SessionError>>(&mut self, intake: &mut impl Intake) -> Result<(), E>
@@ -155,15 +186,16 @@ impl<'l, C: Card, K> Turns<'l, C, K> {
         loop {
             self.take_in(intake);
             self.look_at_mail();
+            self.take_finished()?;
             let submissions = self.step_all()?;
             let submitted = self.submit(&submissions);
             self.inbox.set_credit(self.free.len(), self.session.room());
             if submissions.is_empty() && self.runnable.is_empty() && self.session.in_flight() == 0 {
                 let is_idle = self.streams.is_empty();
-                if is_idle && intake.is_over(&self.inbox) {
+                if is_idle && (self.free.is_empty() || intake.is_over(&self.inbox)) {
                     return Ok(());
                 }
-                match self.settle(true) {
+                match self.settle(true).map(|most| most.into_iter().chain(self.step_deadline()).min()) {
                     Ok(most) => self.inbox.wait(is_idle, !self.free.is_empty(), self.cut_off.is_some(), most),
                     Err(error) => return self.abort(error),
                 }
@@ -186,9 +218,10 @@ impl<'l, C: Card, K> Turns<'l, C, K> {
                 self.free.push(slot);
                 break;
             };
-            let (local, parts) = (request.local.take(), request.parts.take());
-            let machine = StreamMachine::new(request, Seat { number, salted, slot });
-            let stream = OpenStream { number, machine, local, mailbox, parts, asked: false, is_runnable: true };
+            let (owner, local, parts) = (request.owner, request.local.take(), request.parts.take());
+            let machine = Box::new(StreamMachine::new(request, Seat { number, salted, slot }));
+            let place = Place::Due(machine, Input::Nothing);
+            let stream = OpenStream { number, owner, place, local, mailbox, parts, asked: false, is_runnable: true };
             self.streams.insert(slot, stream);
             self.slots.insert(number, slot);
             self.runnable.push_back(slot);
@@ -210,7 +243,8 @@ impl<'l, C: Card, K> Turns<'l, C, K> {
         }
     }
 
-    /// Collects the next entries of the runnable streams while the card has room.
+    /// Collects the next entries of the runnable streams while the card has room, and gives the workers what is to be
+    /// mapped.
     fn step_all<E>(&mut self) -> Result<Vec<Submission>, E>
     where
         K: FnMut(Event) -> Result<Option<Event>, E>,
@@ -225,9 +259,56 @@ impl<'l, C: Card, K> Turns<'l, C, K> {
             let Some(slot) = self.runnable.pop_front() else { break };
             let Some(stream) = self.streams.get_mut(&slot) else { continue };
             stream.is_runnable = false;
-            entries.extend(stream.step(self.cut_off, &mut self.keep)?);
+            match stream.turn(self.cut_off, self.workers.is_some(), &mut self.keep)? {
+                Turn::Submit(entry) => entries.push(entry),
+                Turn::Map(job) => {
+                    if let Some(workers) = &self.workers {
+                        workers.give(job);
+                    }
+                }
+                Turn::Wait => {}
+            }
         }
         Ok(entries)
+    }
+
+    /// Takes the streams back whose steps are done. A stream whose step failed or takes too long is lost.
+    fn take_finished<E>(&mut self) -> Result<(), E>
+    where
+        K: FnMut(Event) -> Result<Option<Event>, E>,
+    {
+        let Some(workers) = &self.workers else { return Ok(()) };
+        for Finished { number, result } in workers.take_finished() {
+            let Some(slot) = self.slots.get(&number).copied() else { continue };
+            let Some(stream) = self.streams.get_mut(&slot) else { continue };
+            let Some((machine, next)) = result else {
+                self.lose(slot);
+                continue;
+            };
+            stream.place = Place::Here(machine, next);
+            stream.report(&mut self.keep)?;
+            make_runnable(&mut self.streams, &mut self.runnable, slot);
+        }
+        let now = Instant::now();
+        let is_lost = |stream: &OpenStream| matches!(stream.place, Place::AtWork(since) if since + STEP_LIMIT <= now);
+        let lost: Vec<u16> = self.streams.iter().filter(|(_, stream)| is_lost(stream)).map(|(slot, _)| *slot).collect();
+        lost.into_iter().for_each(|slot| self.lose(slot));
+        Ok(())
+    }
+
+    /// The longest time that the loop may wait for the steps in work; `None` if there are none.
+    fn step_deadline(&self) -> Option<Duration> {
+        let since = |stream: &OpenStream| if let Place::AtWork(since) = stream.place { Some(since) } else { None };
+        let first = self.streams.values().filter_map(since).min()?;
+        Some((first + STEP_LIMIT).saturating_duration_since(Instant::now()))
+    }
+
+    /// Ends a stream whose state is lost. Its slot stays unused, because the card still has the stream open.
+    fn lose(&mut self, slot: u16) {
+        if let Some(stream) = self.streams.remove(&slot) {
+            self.slots.remove(&stream.number);
+            stream.close(Some(LOST.to_owned()));
+        }
     }
 
     /// Writes the texts into their windows if the card reads texts, then submits the entries.
@@ -248,10 +329,10 @@ impl<'l, C: Card, K> Turns<'l, C, K> {
     {
         let slot = completed.entry.slot.get();
         let Some(stream) = self.streams.get_mut(&slot) else { return Ok(()) };
-        stream.machine.answer(completed.outcome, completed.record.as_ref());
+        stream.answered(completed);
         self.settling.due |= self.settling.when.is_some_and(|when| when.each_record);
         stream.report(&mut self.keep)?;
-        if stream.machine.is_done() {
+        if stream.is_done() {
             self.remove(slot);
         } else {
             make_runnable(&mut self.streams, &mut self.runnable, slot);
@@ -296,8 +377,14 @@ impl<'l, C: Card, K> Turns<'l, C, K> {
     where
         K: FnMut(Event) -> Result<Option<Event>, E>,
     {
+        let until = Instant::now() + LAST_STEPS;
+        while self.streams.values().any(|stream| matches!(stream.place, Place::AtWork(_))) && Instant::now() < until {
+            self.inbox.wait(false, false, true, Some(STEP));
+            self.inbox.take_changed();
+            self.take_finished()?;
+        }
         for stream in self.streams.values_mut() {
-            stream.machine.abort(&error);
+            stream.abort(&error);
             stream.report(&mut self.keep)?;
         }
         Err(error.into())
@@ -326,33 +413,82 @@ fn make_runnable(streams: &mut BTreeMap<u16, OpenStream>, runnable: &mut VecDequ
 }
 
 impl OpenStream {
-    /// The stream's next entry; `None` while it waits for the card, for a proposal, or for its caller to read.
-    fn step<E>(
+    /// What the stream needs now. With `by_worker`, a step that maps a text is returned as a job; otherwise it is done
+    /// here.
+    fn turn<E>(
         &mut self,
         cut_off: Option<&'static str>,
+        by_worker: bool,
         keep: &mut impl FnMut(Event) -> Result<Option<Event>, E>,
-    ) -> Result<Option<Submission>, E> {
+    ) -> Result<Turn, E> {
         if let Some((mailbox, Supply { events: true, .. })) = &self.mailbox
             && !mailbox.has_room()
         {
-            let Some(why) = cut_off else { return Ok(None) };
+            let Some(why) = cut_off else { return Ok(Turn::Wait) };
             mailbox.give_up(why);
         }
         loop {
-            let next = self.machine.next();
-            self.report(keep)?;
-            match next {
-                Next::Entry(submission) => return Ok(Some(submission)),
-                Next::Answer | Next::Done => return Ok(None),
-                Next::Part => match self.part(cut_off) {
-                    Some(part) => self.machine.part(part),
-                    None => return Ok(None),
+            let (place, turn) = match self.take_place() {
+                Place::Due(mut machine, input) if by_worker && machine.maps(&input) => {
+                    let step = move || {
+                        let next = machine.step(input);
+                        (machine, next)
+                    };
+                    return Ok(Turn::Map(Job { number: self.number, owner: self.owner, step: Box::new(step) }));
+                }
+                Place::Due(mut machine, input) => {
+                    let next = machine.step(input);
+                    self.place = Place::Here(machine, next);
+                    self.report(keep)?;
+                    continue;
+                }
+                Place::Here(machine, Next::Entry(entry)) => (Place::Here(machine, Next::Answer), Turn::Submit(entry)),
+                Place::Here(machine, Next::Part) => match self.part(cut_off) {
+                    Some(part) => {
+                        self.place = Place::Due(machine, Input::Part(part));
+                        continue;
+                    }
+                    None => (Place::Here(machine, Next::Part), Turn::Wait),
                 },
-                Next::Proposal => match self.proposal(cut_off) {
-                    Some(answer) => self.machine.proposed(answer),
-                    None => return Ok(None),
+                Place::Here(mut machine, Next::Proposal) => match self.proposal(&mut machine, cut_off) {
+                    Some(answer) => {
+                        self.place = Place::Due(machine, Input::Proposed(answer));
+                        continue;
+                    }
+                    None => (Place::Here(machine, Next::Proposal), Turn::Wait),
                 },
+                place @ (Place::AtWork(_) | Place::Here(_, Next::Answer | Next::Done)) => (place, Turn::Wait),
+            };
+            self.place = place;
+            return Ok(turn);
+        }
+    }
+
+    /// Takes the stream out of its place; until it is put back, it counts as given away now.
+    fn take_place(&mut self) -> Place {
+        std::mem::replace(&mut self.place, Place::AtWork(Instant::now()))
+    }
+
+    /// Hands the stream the card's answer. Its events are reported in the order of the answers, whoever maps the texts.
+    fn answered(&mut self, completed: &Completed) {
+        self.place = match self.take_place() {
+            Place::Here(mut machine, _) => {
+                machine.answer(completed.outcome, completed.record.as_ref());
+                Place::Due(machine, Input::Nothing)
             }
+            // Only a stream that is here has an entry at the card.
+            place @ (Place::Due(..) | Place::AtWork(_)) => place,
+        };
+    }
+
+    fn is_done(&self) -> bool {
+        matches!(&self.place, Place::Due(machine, _) | Place::Here(machine, _) if machine.is_done())
+    }
+
+    /// Ends the stream, because the card is no longer trusted.
+    fn abort(&mut self, error: &SessionError) {
+        if let Place::Due(machine, _) | Place::Here(machine, _) = &mut self.place {
+            machine.abort(error);
         }
     }
 
@@ -367,11 +503,15 @@ impl OpenStream {
     }
 
     /// The answer to the stream's request for a proposal; `None` if it has not arrived.
-    fn proposal(&mut self, cut_off: Option<&str>) -> Option<Result<Proposal, EngineError>> {
+    fn proposal(
+        &mut self,
+        machine: &mut StreamMachine,
+        cut_off: Option<&str>,
+    ) -> Option<Result<Proposal, EngineError>> {
         let gone = |why: &str| Some(Err(EngineError::Gone(why.to_owned())));
         if let Some(engine) = &mut self.local {
-            self.machine.take_moves().into_iter().for_each(|step| engine.make(step));
-            let (view, attempt) = self.machine.request()?;
+            machine.take_moves().into_iter().for_each(|step| engine.make(step));
+            let (view, attempt) = machine.request()?;
             return Some(engine.propose(&view, attempt));
         }
         let Some((mailbox, _)) = &self.mailbox else { return gone("no one proposes") };
@@ -379,8 +519,8 @@ impl OpenStream {
             return gone(why);
         }
         if !self.asked {
-            let moves = self.machine.take_moves();
-            let (view, attempt) = self.machine.request()?;
+            let moves = machine.take_moves();
+            let (view, attempt) = machine.request()?;
             mailbox.ask(moves, &view, attempt);
         }
         let answer = mailbox.take_answer();
@@ -390,7 +530,8 @@ impl OpenStream {
 
     /// Stores the stream's new events, then sends them to its caller.
     fn report<E>(&mut self, keep: &mut impl FnMut(Event) -> Result<Option<Event>, E>) -> Result<(), E> {
-        for event in self.machine.take_events() {
+        let (Place::Due(machine, _) | Place::Here(machine, _)) = &mut self.place else { return Ok(()) };
+        for event in machine.take_events() {
             let kept = keep(event)?;
             if let (Some(event), Some((mailbox, Supply { events: true, .. }))) = (kept, &self.mailbox) {
                 mailbox.send(StreamMessage::Event(event));

@@ -14,12 +14,14 @@ mod queue;
 mod release;
 mod request;
 mod seat;
+mod step;
 mod work;
 
 pub use part::{Part, PartReader};
 pub use request::StreamRequest;
 pub(crate) use request::{GivenParts, Source};
 pub use seat::Seat;
+pub(crate) use step::Input;
 
 use crate::candidate::Candidate;
 use crate::determination::{Termination, Trigger};
@@ -118,7 +120,7 @@ pub(crate) struct StreamMachine {
 
 impl StreamMachine {
     pub(crate) fn new(request: StreamRequest, seat: Seat) -> Self {
-        let StreamRequest { governor, id, task, note, source, refusal, local: _, parts: _ } = request;
+        let StreamRequest { governor, id, task, note, source, refusal, local: _, parts: _, owner: _ } = request;
         let mut state = governor.initial_state(&task);
         let operator_facts = stage::OperatorFacts::of(&governor, &state);
         if let Some(end) = governor.predecessor() {

@@ -31,6 +31,11 @@ impl WorkQueue {
         self.stack.extend(work);
     }
 
+    /// Whether a span may be left, also among the held pieces of a whole text.
+    pub(super) const fn has_spans(&self) -> bool {
+        !self.stack.is_empty() || !self.held_work.is_empty()
+    }
+
     /// The next span that is not inert. The inert pieces before it are held. `whole` is whether the spans belong to a
     /// whole text.
     pub(super) fn next(&mut self, whole: bool) -> Option<Work> {

@@ -22,9 +22,22 @@ pub struct StreamRequest {
     pub(crate) parts: Option<GivenParts>,
     /// Why the stream ends right after BEGIN.
     pub(crate) refusal: Option<(Trigger, String)>,
+    /// Among whom the session shares its workers.
+    pub(crate) owner: u64,
 }
 
 impl StreamRequest {
+    pub(crate) const fn new(governor: Arc<Governor>, id: String, task: Task, source: Source) -> Self {
+        Self { governor, id, task, note: None, source, local: None, parts: None, refusal: None, owner: 0 }
+    }
+
+    /// Sets the owner of the stream, such as the API key of its caller. A session shares its workers among the owners.
+    #[must_use]
+    pub const fn owned(mut self, owner: u64) -> Self {
+        self.owner = owner;
+        self
+    }
+
     /// Adds a NOTE record after BEGIN with this digest, which names an earlier report on the input.
     #[must_use]
     pub const fn noted(mut self, digest: [u8; 32]) -> Self {

@@ -137,6 +137,7 @@ async fn open_stream(
         digest: Sha256::digest(&body).into(),
         nonce,
         sources: request.sources.into(),
+        owner: crate::governed::owner(owner),
     };
     let stream = service.govern(&opening).await?;
     if !verdict.rules.is_empty() {
@@ -189,6 +190,9 @@ async fn submit(
     let kept = service.decide().find(name, owner)?;
     let mut stream = kept.take_turn()?;
     if stream.end().is_some() {
+        if stream.report().is_drained() {
+            return Err(ApiError::shutting_down());
+        }
         return Err(ApiError::conflict("stream_over", "the stream is over; close it to see how it ended"));
     }
     match candidate {

@@ -12,6 +12,7 @@
 use super::{Inquiry, TEXTS, TextVerdict};
 use crate::dialect::{Dialect, fields};
 use crate::error::ApiError;
+use crate::reading::reading;
 use crate::request::Role;
 use crate::service::{Service, error_response, json_response};
 use axum::Router;
@@ -234,7 +235,7 @@ async fn answer(inquiry: &mut Inquiry, request: GuardrailRequest) -> Result<Guar
 /// verdict.
 fn open_end(verdict: &TextVerdict, text: &str) -> usize {
     let mut reader = PartReader::new(Arc::clone(&verdict.governor));
-    let pending = match reader.text(text, None) {
+    let pending = match reading(text.len(), || reader.text(text, None)) {
         Ok(_) => reader.pending(),
         Err(_) => text.len(),
     };

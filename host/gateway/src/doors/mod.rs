@@ -7,13 +7,13 @@ mod fms;
 mod litellm;
 
 use crate::error::ApiError;
-use crate::governed::{GovernedStream, Opening};
+use crate::governed::{GovernedStream, Opening, owner};
 use crate::observe::Given;
 use crate::output::Output;
 use crate::prompt::PromptVerdict;
 use crate::request::{Role, Source};
 use crate::section::SectionEnd;
-use crate::service::{Service, random};
+use crate::service::{Caller, Service, random};
 use axum::Router;
 use axum::body::Body;
 use axum::http::HeaderMap;
@@ -51,6 +51,8 @@ struct Inquiry {
     sources: Arc<[Source]>,
     /// Number of streams so far.
     streams: usize,
+    /// Among whom the session shares its workers.
+    owner: u64,
     _room: OwnedSemaphorePermit,
 }
 
@@ -103,8 +105,10 @@ impl Inquiry {
         headers: &HeaderMap,
         (body, model, prefix): (&[u8], Option<&str>, &str),
     ) -> Result<Self, ApiError> {
-        let place = service.model_or_only(service.caller(headers)?, model)?;
+        let caller = service.caller(headers)?;
+        let place = service.model_or_only(caller, model)?;
         Ok(Self {
+            owner: owner(caller.map(Caller::place)),
             service: Arc::clone(service),
             id: format!("{prefix}{}", random()?),
             place,
@@ -132,6 +136,7 @@ impl Inquiry {
             digest: self.digest,
             nonce: self.nonce.clone(),
             sources: Arc::clone(&self.sources),
+            owner: self.owner,
         }
     }
 
@@ -182,7 +187,11 @@ impl Inquiry {
 /// The verdict from an ended stream; `length` is the length of its text in bytes.
 fn verdict(mut stream: GovernedStream, length: usize) -> Result<TextVerdict, ApiError> {
     let failed = || ApiError::gate("the gate failed, and says nothing of this text");
-    let end = stream.end().filter(|end| *end != SectionEnd::Broken).ok_or_else(failed)?;
+    let end = match stream.end() {
+        Some(end) if end != SectionEnd::Broken => end,
+        _ if stream.report().is_drained() => return Err(ApiError::shutting_down()),
+        _ => return Err(failed()),
+    };
     let lane = stream.section().lane();
     let judged = stream.take_judged();
     if judged.iter().any(|judged| judged.determination.fault.is_some()) {

@@ -15,14 +15,14 @@ pub(super) fn spawn<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static
     Ok(thread::Builder::new().stack_size(STACK).spawn(work)?)
 }
 
-fn request(address: SocketAddr, prompt: &str) -> Result<TcpStream> {
+fn request(address: SocketAddr, key: &str, prompt: &str) -> Result<TcpStream> {
     let body = json!({"model": "m", "stream": true, "messages": [{"role": "user", "content": prompt}]}).to_string();
     let mut stream = TcpStream::connect(address)?;
     stream.set_nodelay(true)?;
     stream.set_read_timeout(Some(Duration::from_secs(120)))?;
     write!(
         stream,
-        "POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\nauthorization: Bearer any\r\n\
+        "POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\nauthorization: Bearer {key}\r\n\
          connection: close\r\n\
          content-length: {}\r\n\r\n{body}",
         body.len()
@@ -31,8 +31,18 @@ fn request(address: SocketAddr, prompt: &str) -> Result<TcpStream> {
 }
 
 /// Sends a request, and calls `heard` with each piece of text when it arrives.
-pub(super) fn ask(address: SocketAddr, prompt: &str, mut heard: impl FnMut(&str) -> Result<()>) -> Result<()> {
-    let mut reader = BufReader::new(request(address, prompt)?);
+pub(super) fn ask(address: SocketAddr, prompt: &str, heard: impl FnMut(&str) -> Result<()>) -> Result<()> {
+    ask_as(address, "any", prompt, heard)
+}
+
+/// As [`ask`], with an API key.
+pub(super) fn ask_as(
+    address: SocketAddr,
+    key: &str,
+    prompt: &str,
+    mut heard: impl FnMut(&str) -> Result<()>,
+) -> Result<()> {
+    let mut reader = BufReader::new(request(address, key, prompt)?);
     let mut line = String::new();
     loop {
         line.clear();
@@ -51,7 +61,7 @@ pub(super) fn ask(address: SocketAddr, prompt: &str, mut heard: impl FnMut(&str)
 
 /// Sends a request, but reads the answer only after all other clients have finished.
 pub(super) fn stall(address: SocketAddr, stream: usize) -> Result<()> {
-    let mut asked = request(address, &format!("{stream} {SENTENCES} paced"))?;
+    let mut asked = request(address, "any", &format!("{stream} {SENTENCES} paced"))?;
     thread::sleep(PACE * u32::try_from(SENTENCES * TOKENS)?);
     let _ = asked.read(&mut [0; 16])?;
     Ok(())

@@ -4,9 +4,13 @@
 //! sentence shows its end, so the gate cannot release a span before this piece arrives. The gate's delay is counted
 //! from that arrival. The reader's delay is counted from the arrival of each piece.
 
+mod beside;
 mod client;
 mod model_server;
 mod programs;
+#[path = "../../../../host/mapping/tests/support/shapes.rs"]
+#[expect(dead_code, reason = "a list for several programs")]
+mod shapes;
 mod short;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -50,16 +54,26 @@ impl Paced {
     }
 }
 
-/// Measures the program `program`, or builds the program to measure.
-pub(crate) fn run(program: Option<PathBuf>) -> Result<()> {
-    let program = match program {
-        Some(program) => program,
+/// The program to measure: this one, or one that is built now.
+fn built(program: Option<PathBuf>) -> Result<PathBuf> {
+    match program {
+        Some(program) => Ok(program),
         None => {
             setup::tools()?;
             tool::run(cargo().args(["build", "--quiet", "--locked", "--release", "--package", "portcullis"]))?;
-            tool::target_dir().join("release/portcullis")
+            Ok(tool::target_dir().join("release/portcullis"))
         }
-    };
+    }
+}
+
+/// Measures the short answers of one client beside the dearest texts of another.
+pub(crate) fn beside(program: Option<PathBuf>) -> Result<()> {
+    beside::run(&built(program)?)
+}
+
+/// Measures the program `program`, or builds the program to measure.
+pub(crate) fn run(program: Option<PathBuf>) -> Result<()> {
+    let program = built(program)?;
     let ideal = PACE * u32::try_from(SENTENCES * TOKENS)?;
     say(&format!("streams of 50 tokens a second, {SENTENCES} sentences of {TOKENS} tokens, policy pii"));
     println!(

@@ -2,6 +2,7 @@
 
 use super::client::spawn;
 use super::programs::body_length;
+use super::shapes::SHAPES;
 use super::{PACE, TOKENS};
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
@@ -31,7 +32,8 @@ pub(super) struct Written {
 /// The times of the sentences written so far, for each stream.
 pub(super) type Clock = Arc<Vec<Mutex<Vec<Written>>>>;
 
-/// A model server in threads. The prompt gives the stream, the number of sentences, and `paced` for a paced answer.
+/// A model server in threads. The prompt gives the stream, the number of sentences, and `paced` for a paced answer, or
+/// `shape` for a text of a shape: its name and its length in bytes.
 pub(super) struct ModelServer {
     pub(super) address: SocketAddr,
 }
@@ -67,7 +69,8 @@ fn serve(stream: TcpStream, clock: &Clock) -> Result<()> {
     let mut words = prompt.split(' ');
     let (number, sentences) = (words.next().context("a stream")?, words.next().context("sentences")?);
     let (number, sentences): (usize, usize) = (number.parse()?, sentences.parse()?);
-    let paced = words.next() == Some("paced");
+    let manner = words.next();
+    let paced = manner == Some("paced");
     let mut stream = stream;
     stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n")?;
     let event = |delta: Value, finish: Value| {
@@ -77,6 +80,11 @@ fn serve(stream: TcpStream, clock: &Clock) -> Result<()> {
                    "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]})
         )
     };
+    if manner == Some("shape") {
+        let (name, bytes) = (words.next().context("a shape")?, words.next().context("a length")?.parse()?);
+        let shape = SHAPES.iter().find(|shape| shape.name == name).context("no shape has this name")?;
+        stream.write_all(event(json!({"content": shape.text(bytes)}), Value::Null).as_bytes())?;
+    }
     let mut due = Instant::now();
     for sentence in (0..sentences).map(pieces) {
         for (at, piece) in sentence.into_iter().enumerate() {

@@ -27,10 +27,17 @@ impl Drop for Gateway {
 
 impl Gateway {
     pub(super) fn start(program: &Path, card: &str, upstream: SocketAddr) -> Result<Self> {
-        let upstream = format!("http://{upstream}/v1");
+        Self::with(
+            program,
+            &["--card", card, "--policy", "policies/pii", "--upstream", &format!("http://{upstream}/v1")],
+        )
+    }
+
+    /// Starts the gateway with these arguments.
+    pub(super) fn with(program: &Path, arguments: &[&str]) -> Result<Self> {
         let mut serve = Command::new(program);
-        serve.args(["serve", "--card", card, "--policy", "policies/pii", "--listen", "127.0.0.1:0", "--upstream"]);
-        serve.arg(upstream).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+        serve.args(["serve", "--listen", "127.0.0.1:0"]).args(arguments);
+        serve.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut process = serve.spawn().with_context(|| format!("cannot start {}", program.display()))?;
         let mut line = String::new();
         BufReader::new(process.stdout.take().context("no output")?).read_line(&mut line)?;

@@ -123,6 +123,7 @@ impl Bench {
         let mut cargo = Command::new("cargo");
         let tree = tool::root()?.join(FOLDER).join("tree-of-netlists");
         seeded::copy_tree(&tree)?;
+        let _stale = seeded::StaleBuilds::since_now();
         let mut holds = BTreeSet::new();
         for design in stage.designs() {
             let Some(netlist) = design.netlist(mutants)? else { continue };
