@@ -110,7 +110,11 @@ fn unread(name: &str, file: &TableFile) -> Option<String> {
 
 fn objects<'a>(listed: &[Listed], files: &'a TableFiles) -> Objects<'a> {
     let mut objects = Objects { of_bundles: BTreeMap::new(), lost: Vec::new() };
-    let row_of = |id: &str| files.get(&format!("bundles/{id}{ENDING}"));
+    // A damaged file can also be a folder with files in it.
+    let has_unread_row = |id: &str| {
+        let row = format!("bundles/{id}{ENDING}");
+        files.range(row.clone()..).take_while(|(name, _)| name.starts_with(&row)).any(|(_, file)| file.digest.is_err())
+    };
     for bundle in listed {
         objects.of_bundles.insert(bundle.bundle.clone(), Vec::new());
     }
@@ -119,7 +123,7 @@ fn objects<'a>(listed: &[Listed], files: &'a TableFiles) -> Objects<'a> {
         let id = if is_record {
             name.split('/').find_map(|part| part.strip_prefix("bundle="))
         } else {
-            name.rsplit('/').next().and_then(|file| file.strip_suffix(ENDING))
+            name.split('/').nth(1).and_then(|file| file.strip_suffix(ENDING))
         };
         let unread = unread(name, file);
         match id.and_then(|id| objects.of_bundles.get_mut(id)) {
@@ -128,7 +132,7 @@ fn objects<'a>(listed: &[Listed], files: &'a TableFiles) -> Objects<'a> {
             // Broken bundles have a row in `bundles`, and nothing else. Tickets and notes can be given by themselves.
             None if !is_record && !name.starts_with("checkpoints/") => {}
             // The row of the bundle cannot be read, and that is reported.
-            None if id.and_then(row_of).is_some_and(|row| row.digest.is_err()) => {}
+            None if id.is_some_and(has_unread_row) => {}
             None => {
                 let what = "is of no bundle that the tables list: an ingest was interrupted, or a row is gone";
                 objects.lost.push((FleetCode::TableRoot, format!("`{name}` {what}")));

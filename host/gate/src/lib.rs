@@ -26,6 +26,7 @@ mod source;
 mod stage;
 mod stream;
 mod text_lane;
+mod workers;
 
 pub use admission::{Engines, judged_bytes};
 pub use candidate::Candidate;
@@ -43,3 +44,4 @@ pub use session_loop::{
 pub use settings::Settings;
 pub use source::Item;
 pub use stream::{Part, PartReader, Seat, StreamRequest};
+pub use workers::Workers;

@@ -82,7 +82,9 @@ impl GovernedStream {
         let (mode, asked) = match text {
             Some(text) => {
                 let (bytes, item) = (text.len(), Item::Text { id: name.clone(), text, task });
-                (Mode::Recorded, reading(bytes, || governor.request(item)))
+                let governor = Arc::clone(&governor);
+                let request = reading(opening.owner, bytes, move || governor.request(item));
+                (Mode::Recorded, request.map_err(|failed| ApiError::gate(&failed.to_string()))?)
             }
             None => (Mode::Held, governor.held_request(name.clone(), task)),
         };

@@ -12,11 +12,29 @@ pub(crate) enum Given<'a> {
     Call(&'a Call),
 }
 
+impl Given<'_> {
+    pub(crate) fn passed(&self) -> Passed {
+        match *self {
+            Self::Text(text) => Passed::Text(text.to_owned()),
+            Self::Call(call) => Passed::Call(call.clone()),
+        }
+    }
+}
+
 /// Owned form of [`Given`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Passed {
     Text(String),
     Call(Call),
+}
+
+impl Passed {
+    pub(crate) const fn bytes(&self) -> usize {
+        match self {
+            Self::Text(text) => text.len(),
+            Self::Call(call) => call.name.len() + call.arguments.len(),
+        }
+    }
 }
 
 /// A piece that is sent.

@@ -4,7 +4,7 @@ use crate::config::AnswerMode;
 use crate::metrics::Metrics;
 use crate::observe::{Given, Observer, Passed, Passing};
 use crate::output::{Channel, Output, StreamReport};
-use crate::reading::reading;
+use crate::reading::{ReadingFailed, reading};
 use portcullis_core::context::OnRefuse;
 use portcullis_core::hex;
 use portcullis_core::manifest::AfterRefusal;
@@ -39,6 +39,8 @@ pub(crate) enum UnfitText {
     NotUtf8(#[from] NotUtf8),
     #[error(transparent)]
     RepeatedKey(#[from] RepeatedKey),
+    #[error(transparent)]
+    ReadingFailed(#[from] ReadingFailed),
 }
 
 pub(crate) struct Section {
@@ -322,32 +324,35 @@ impl Section {
             (Some(_), Given::Call(_)) => self.give_document()?,
             (None, _) => {}
         }
-        Ok(self.read(given)?)
+        self.read(given)
     }
 
     /// Adds the complete JSON document, in the gate's own encoding. A text that is not JSON is judged as it is.
     fn give_document(&mut self) -> Result<(), UnfitText> {
         let Some(document) = self.document.as_mut().map(std::mem::take) else { return Ok(()) };
         let document = json_document(&document)?.unwrap_or(document);
-        Ok(self.read(&Given::Text(&document))?)
+        self.read(&Given::Text(&document))
     }
 
     /// Reads the next text or call into parts.
-    fn read(&mut self, given: &Given<'_>) -> Result<(), NotUtf8> {
-        let Some(reader) = &mut self.reader else { return Ok(()) };
+    fn read(&mut self, given: &Given<'_>) -> Result<(), UnfitText> {
+        let Some(mut reader) = self.reader.take() else { return Ok(()) };
         if let Some(observer) = &mut self.observer {
             observer.give(given);
         }
-        let part = match given {
-            Given::Text(text) => {
-                self.given += text.len();
-                reading(text.len() + reader.pending(), || reader.text(text, None))?
-            }
-            Given::Call(call) => {
-                self.given += call.name.len() + call.arguments.len();
-                Some(reading(call.arguments.len() + reader.pending(), || reader.call(call, None))?)
-            }
-        };
+        let given = given.passed();
+        let bytes = given.bytes();
+        self.given += bytes;
+        // The reader is gone for good if its reading fails, so nothing more of this text can leave.
+        let (reader, part) = reading(self.stream.owner(), bytes + reader.pending(), move || {
+            let part = match &given {
+                Passed::Text(text) => reader.text(text, None),
+                Passed::Call(call) => reader.call(call, None).map(Some),
+            };
+            (reader, part)
+        })?;
+        self.reader = Some(reader);
+        let part = part?;
         if let Some(timing) = &mut self.timing {
             timing.arrivals.push_back((self.given, Instant::now()));
         }
@@ -403,7 +408,7 @@ impl Section {
     pub(crate) fn finish(&mut self) -> Result<(), UnfitText> {
         self.give_document()?;
         let Some(reader) = self.reader.take() else { return Ok(()) };
-        self.waiting.push_back(reading(reader.pending(), || reader.finish())?);
+        self.waiting.push_back(reading(self.stream.owner(), reader.pending(), move || reader.finish())??);
         self.submit();
         self.end_observed();
         Ok(())

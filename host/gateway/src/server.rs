@@ -28,6 +28,8 @@ use tokio_rustls::TlsAcceptor;
 /// Pause after a failed `accept`: file descriptors may become free meanwhile.
 const PAUSE: Duration = Duration::from_millis(50);
 
+/// Threads for blocking work beside those that the requests may take.
+const SPARE_THREADS: usize = 128;
 /// Time for the last event of an answer that is cut off.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
@@ -65,7 +67,10 @@ pub fn serve(
     listening: impl FnOnce(SocketAddr),
 ) -> Result<(), ServeError> {
     config.check()?;
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(ServeError::Runtime)?;
+    // Each request may wait for the reading of a long text.
+    let threads = config.limits.requests.saturating_add(SPARE_THREADS);
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    let runtime = runtime.enable_all().max_blocking_threads(threads).build().map_err(ServeError::Runtime)?;
     let served = runtime.block_on(async {
         let doors = Doors::open(config, &sessions).await?;
         sessions.start().map_err(ServeError::Runtime)?;

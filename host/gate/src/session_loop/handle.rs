@@ -128,6 +128,12 @@ impl StreamHandle {
         self.mailbox.number
     }
 
+    /// The stream's owner, in whose turn its texts are read and mapped ([`StreamRequest::owned`]).
+    #[must_use]
+    pub fn owner(&self) -> u64 {
+        self.mailbox.owner
+    }
+
     /// Calls `notify` after each change: a message arrived, a part was taken, the stream waits for a part, the stream
     /// is over. The call is made in the session's thread and must not block.
     pub fn on_change(&self, notify: impl Fn() + Send + Sync + 'static) {

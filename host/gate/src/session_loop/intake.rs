@@ -43,7 +43,7 @@ impl<I: Iterator<Item = (Item, (u64, u64))>> Intake for Items<'_, I> {
         let (item, (number, salted)) = self.items.next()?;
         let StreamSetup { request, engine } = self.governor.prepare(number, item);
         let mailbox = engine.map(|engine| {
-            let mailbox = inbox.mailbox(number);
+            let mailbox = inbox.mailbox(number, request.owner);
             engine_thread::spawn(engine, StreamHandle { mailbox: Arc::clone(&mailbox) });
             (mailbox, Supply { given: false, events: false })
         });

@@ -127,8 +127,8 @@ impl Inbox {
     }
 
     /// The mailbox of the stream with this number.
-    pub(super) fn mailbox(self: &Arc<Self>, number: u64) -> Arc<Mailbox> {
-        Arc::new(Mailbox { number, inbox: Arc::clone(self), mail: Mutex::default(), changed: Condvar::new() })
+    pub(super) fn mailbox(self: &Arc<Self>, number: u64, owner: u64) -> Arc<Mailbox> {
+        Arc::new(Mailbox { number, owner, inbox: Arc::clone(self), mail: Mutex::default(), changed: Condvar::new() })
     }
 
     /// Puts a stream into the queue for a slot.
@@ -154,7 +154,7 @@ impl Inbox {
             }
             state = self.left.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
-        let mailbox = self.mailbox(state.numbered);
+        let mailbox = self.mailbox(state.numbered, request.owner);
         state.numbered += 1;
         state.arrivals.push_back(Arrival { request, mailbox: Arc::clone(&mailbox), supply, further });
         self.arrived.notify_one();
@@ -286,6 +286,8 @@ struct Mail {
 /// The messages between one stream and its caller.
 pub(super) struct Mailbox {
     pub(super) number: u64,
+    /// See [`StreamRequest::owned`].
+    pub(super) owner: u64,
     inbox: Arc<Inbox>,
     mail: Mutex<Mail>,
     changed: Condvar,

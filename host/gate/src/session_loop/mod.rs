@@ -1,7 +1,7 @@
 //! The session loop: judges many streams over one card session.
 //!
 //! The loop runs in one thread and waits only for the card. It does not call engines, except local ones, does not read
-//! connections, does not map texts, and does not wait for slow callers. Its workers map the texts. Callers run in their
+//! connections, does not map texts, and does not wait for slow callers. The process's workers map the texts. Callers run in their
 //! own threads or tasks. They reach the loop through its inbox, with a [`SessionHandle`] and one [`StreamHandle`] per
 //! stream. All queues are bounded; a caller that exceeds a bound waits without delaying the others.
 //!
@@ -12,7 +12,6 @@ mod handle;
 mod intake;
 mod mailbox;
 mod turns;
-mod workers;
 
 pub use handle::{SessionClosed, SessionHandle, StreamHandle, SubmitError};
 pub use mailbox::{Bounds, Credit, Settle, StreamMessage};

@@ -3,15 +3,16 @@
 use super::handle::SessionHandle;
 use super::intake::{Arrivals, Entrant, Intake, Items};
 use super::mailbox::{Bounds, DRAINING, Inbox, Mailbox, Settle, StreamMessage, Supply};
-use super::workers::{Finished, Job, Workers};
 use crate::engine::{Engine, EngineError, Proposal};
 use crate::event::Event;
 use crate::governor::Governor;
 use crate::source::Item;
 use crate::stream::{GivenParts, Input, Next, Part, Seat, StreamMachine, Submission};
+use crate::workers::Workers;
 use portcullis_card::{Card, Completed, Session, SessionError};
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::Arc;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 /// A session loop whose streams come through its inbox.
@@ -42,9 +43,8 @@ impl SessionLoop {
     ) -> Result<(), E> {
         let slots = u16::try_from(session.info().max_streams).unwrap_or(u16::MAX);
         let keep = |event: Event| keep(&event).map(|()| Some(event));
-        let workers = Workers::new(&self.inbox);
         let mut turns = Turns::new(session, Arc::clone(&self.inbox), (0..slots).rev().collect(), keep);
-        turns.workers = workers;
+        turns.finished = Some(Finished::default());
         let ran = turns.run(&mut Arrivals);
         let why = ran.as_ref().err().map_or_else(|| DRAINING.to_owned(), E::to_string);
         turns.close(&why);
@@ -113,20 +113,56 @@ struct OpenStream {
     is_runnable: bool,
 }
 
+/// When a worker started with a step; not set while the step waits for a worker.
+type Started = Arc<OnceLock<Instant>>;
+
 /// Where a stream is.
 enum Place {
     /// It may take its next step, with this input.
     Due(Box<StreamMachine>, Input),
-    /// A worker does its step, since this time.
-    AtWork(Instant),
+    /// A worker has it, or will have it.
+    AtWork(Started),
     /// Its last step is done; it needs this next.
     Here(Box<StreamMachine>, Next),
+}
+
+/// A stream after a step, and what it needs next. `None`: the step panicked, so the stream is lost.
+type Stepped = Option<(Box<StreamMachine>, Next)>;
+
+/// The streams whose steps the workers have done, by number.
+#[derive(Clone, Default)]
+struct Finished(Arc<Mutex<Vec<(u64, Stepped)>>>);
+
+impl Finished {
+    /// Gives a stream to the workers, and wakes the loop after its step.
+    fn after(&self, stream: &OpenStream, mut machine: Box<StreamMachine>, input: Input, inbox: &Arc<Inbox>) {
+        let (finished, inbox, number) = (self.clone(), Arc::clone(inbox), stream.number);
+        let started = if let Place::AtWork(started) = &stream.place { Arc::clone(started) } else { Started::default() };
+        let step = move || {
+            let _ = started.set(Instant::now());
+            // A machine that panicked is dropped, so nothing of its half-done step is used.
+            let step = AssertUnwindSafe(move || {
+                let next = machine.step(input);
+                (machine, next)
+            });
+            let stepped = catch_unwind(step).ok();
+            finished.0.lock().unwrap_or_else(PoisonError::into_inner).push((number, stepped));
+            inbox.mark(number);
+        };
+        Workers::shared().give(stream.owner, Box::new(step));
+    }
+
+    /// The steps that were done since the last call.
+    fn take(&self) -> Vec<(u64, Stepped)> {
+        std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
 }
 
 /// What the loop does for a stream in a turn.
 enum Turn {
     Submit(Submission),
-    Map(Job),
+    /// The stream's place says when a worker starts.
+    Map(Box<StreamMachine>, Input),
     /// Nothing: a worker has the stream, or it waits for the card, for a proposal, or for its caller to read.
     Wait,
 }
@@ -145,8 +181,8 @@ struct Turns<'l, C: Card, K> {
     /// Why the streams get no more proposals; `None` while they do.
     cut_off: Option<&'static str>,
     settling: Settling,
-    /// `None`: the loop maps the texts itself.
-    workers: Option<Workers>,
+    /// The streams whose steps the workers have done. `None`: the loop maps the texts itself.
+    finished: Option<Finished>,
 }
 
 /// Longest time for one step of a stream. A step has a bounded amount of work, so a longer step means that its worker
@@ -176,7 +212,7 @@ impl<'l, C: Card, K> Turns<'l, C, K> {
     fn new(session: &'l mut Session<C>, inbox: Arc<Inbox>, free: Vec<u16>, keep: K) -> Self {
         let (streams, slots, runnable) = (BTreeMap::new(), BTreeMap::new(), VecDeque::new());
         let settling = Settling { when: inbox.bounds.settle, due: false, asked: false, next: Instant::now() };
-        Self { session, inbox, keep, free, streams, slots, runnable, cut_off: None, settling, workers: None }
+        Self { session, inbox, keep, free, streams, slots, runnable, cut_off: None, settling, finished: None }
     }
 
     fn run<E: From<SessionError>>(&mut self, intake: &mut impl Intake) -> Result<(), E>
@@ -259,11 +295,11 @@ impl<'l, C: Card, K> Turns<'l, C, K> {
             let Some(slot) = self.runnable.pop_front() else { break };
             let Some(stream) = self.streams.get_mut(&slot) else { continue };
             stream.is_runnable = false;
-            match stream.turn(self.cut_off, self.workers.is_some(), &mut self.keep)? {
+            match stream.turn(self.cut_off, self.finished.is_some(), &mut self.keep)? {
                 Turn::Submit(entry) => entries.push(entry),
-                Turn::Map(job) => {
-                    if let Some(workers) = &self.workers {
-                        workers.give(job);
+                Turn::Map(machine, input) => {
+                    if let Some(finished) = &self.finished {
+                        finished.after(stream, machine, input, &self.inbox);
                     }
                 }
                 Turn::Wait => {}
@@ -277,11 +313,11 @@ impl<'l, C: Card, K> Turns<'l, C, K> {
     where
         K: FnMut(Event) -> Result<Option<Event>, E>,
     {
-        let Some(workers) = &self.workers else { return Ok(()) };
-        for Finished { number, result } in workers.take_finished() {
+        let Some(finished) = &self.finished else { return Ok(()) };
+        for (number, stepped) in finished.take() {
             let Some(slot) = self.slots.get(&number).copied() else { continue };
             let Some(stream) = self.streams.get_mut(&slot) else { continue };
-            let Some((machine, next)) = result else {
+            let Some((machine, next)) = stepped else {
                 self.lose(slot);
                 continue;
             };
@@ -290,7 +326,7 @@ impl<'l, C: Card, K> Turns<'l, C, K> {
             make_runnable(&mut self.streams, &mut self.runnable, slot);
         }
         let now = Instant::now();
-        let is_lost = |stream: &OpenStream| matches!(stream.place, Place::AtWork(since) if since + STEP_LIMIT <= now);
+        let is_lost = |stream: &OpenStream| stream.started().is_some_and(|since| since + STEP_LIMIT <= now);
         let lost: Vec<u16> = self.streams.iter().filter(|(_, stream)| is_lost(stream)).map(|(slot, _)| *slot).collect();
         lost.into_iter().for_each(|slot| self.lose(slot));
         Ok(())
@@ -298,9 +334,10 @@ impl<'l, C: Card, K> Turns<'l, C, K> {
 
     /// The longest time that the loop may wait for the steps in work; `None` if there are none.
     fn step_deadline(&self) -> Option<Duration> {
-        let since = |stream: &OpenStream| if let Place::AtWork(since) = stream.place { Some(since) } else { None };
-        let first = self.streams.values().filter_map(since).min()?;
-        Some((first + STEP_LIMIT).saturating_duration_since(Instant::now()))
+        let first = self.streams.values().filter_map(OpenStream::started).min();
+        let is_waiting = || self.streams.values().any(|stream| matches!(stream.place, Place::AtWork(_)));
+        let left = |first: Instant| (first + STEP_LIMIT).saturating_duration_since(Instant::now());
+        first.map(left).or_else(|| is_waiting().then_some(STEP_LIMIT))
     }
 
     /// Ends a stream whose state is lost. Its slot stays unused, because the card still has the stream open.
@@ -429,12 +466,8 @@ impl OpenStream {
         }
         loop {
             let (place, turn) = match self.take_place() {
-                Place::Due(mut machine, input) if by_worker && machine.maps(&input) => {
-                    let step = move || {
-                        let next = machine.step(input);
-                        (machine, next)
-                    };
-                    return Ok(Turn::Map(Job { number: self.number, owner: self.owner, step: Box::new(step) }));
+                Place::Due(machine, input) if by_worker && machine.maps(&input) => {
+                    return Ok(Turn::Map(machine, input));
                 }
                 Place::Due(mut machine, input) => {
                     let next = machine.step(input);
@@ -464,9 +497,9 @@ impl OpenStream {
         }
     }
 
-    /// Takes the stream out of its place; until it is put back, it counts as given away now.
+    /// Takes the stream out of its place; until it is put back, it counts as given to a worker.
     fn take_place(&mut self) -> Place {
-        std::mem::replace(&mut self.place, Place::AtWork(Instant::now()))
+        std::mem::replace(&mut self.place, Place::AtWork(Started::default()))
     }
 
     /// Hands the stream the card's answer. Its events are reported in the order of the answers, whoever maps the texts.
@@ -479,6 +512,11 @@ impl OpenStream {
             // Only a stream that is here has an entry at the card.
             place @ (Place::Due(..) | Place::AtWork(_)) => place,
         };
+    }
+
+    /// When a worker started with the stream's step; `None` if none has it.
+    fn started(&self) -> Option<Instant> {
+        if let Place::AtWork(started) = &self.place { started.get().copied() } else { None }
     }
 
     fn is_done(&self) -> bool {

@@ -220,7 +220,7 @@ async fn answer(inquiry: &mut Inquiry, request: GuardrailRequest) -> Result<Guar
         let verdict = inquiry.text(text.clone(), None).await?;
         add(&verdict);
         is_refused |= verdict.shown != text || !verdict.refused.is_empty();
-        holdback.push(open_end(&verdict, &text));
+        holdback.push(open_end(&verdict, inquiry.owner, text)?);
     }
     for ToolCall { function: Function { name, arguments } } in request.tool_calls.into_iter().flatten() {
         let arguments = if arguments.trim().is_empty() { "{}".into() } else { arguments };
@@ -233,11 +233,12 @@ async fn answer(inquiry: &mut Inquiry, request: GuardrailRequest) -> Result<Guar
 
 /// Number of characters in the last, incomplete sentence of a text. In a stream, later text can change the sentence's
 /// verdict.
-fn open_end(verdict: &TextVerdict, text: &str) -> usize {
+fn open_end(verdict: &TextVerdict, owner: u64, text: String) -> Result<usize, ApiError> {
     let mut reader = PartReader::new(Arc::clone(&verdict.governor));
-    let pending = match reading(text.len(), || reader.text(text, None)) {
-        Ok(_) => reader.pending(),
-        Err(_) => text.len(),
+    let bytes = text.len();
+    let read = move || {
+        let pending = reader.text(&text, None).map_or(text.len(), |_| reader.pending());
+        text.get(text.len().saturating_sub(pending)..).unwrap_or(&text).chars().count()
     };
-    text.get(text.len().saturating_sub(pending)..).unwrap_or(text).chars().count()
+    reading(owner, bytes, read).map_err(|failed| ApiError::gate(&failed.to_string()))
 }

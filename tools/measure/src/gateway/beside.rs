@@ -88,7 +88,8 @@ fn configuration(policy: &str, upstream: SocketAddr) -> Result<PathBuf> {
         let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
         std::io::Write::write_all(&mut file, key.as_bytes())?;
         text.push_str(&format!(
-            "[[key]]\nname = \"client-{number}\"\nsecret = {{ file = \"{number}.key\" }}\nmodels = [\"m\"]\n"
+            "[[key]]\nname = \"client-{number}\"\nsecret = {{ file = \"{}\" }}\nmodels = [\"m\"]\n",
+            path.to_string_lossy()
         ));
     }
     let path = folder.join("gateway.toml");
