@@ -61,8 +61,9 @@ impl Drop for SessionLoop {
 impl Governor {
     /// Governs every item over one session. `sink` receives the events: in order for each stream, with streams
     /// interleaved. Texts are mapped in this thread, so that equal items give equal logs. When a slot becomes free, the
-    /// next item is taken from the iterator, which may block. Engines run in their own threads. Errors: the session's; streams that are still open then end with a report of the error, and
-    /// release nothing more. An error of `sink` ends the run.
+    /// next item is taken from the iterator, which may block. Engines run in their own threads. Errors: the session's;
+    /// streams that are still open then end with a report of the error, and release nothing more. An error of `sink`
+    /// ends the run.
     pub fn govern<C: Card, E: From<SessionError>>(
         self: &Arc<Self>,
         session: &mut Session<C>,

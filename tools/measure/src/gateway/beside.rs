@@ -123,7 +123,7 @@ fn short(address: SocketAddr, time: Duration) -> Result<Vec<Duration>> {
     Ok(times)
 }
 
-/// Asks for one long text after the other. An answer that is not whole is no error here.
+/// Asks for one long text after the other. An answer may end early here.
 fn long(address: SocketAddr, shape: &'static str, over: Arc<AtomicBool>) -> Result<thread::JoinHandle<()>> {
     spawn(move || {
         while !over.load(Ordering::Relaxed) {
