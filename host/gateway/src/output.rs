@@ -1,7 +1,6 @@
 //! Output of the gate for a client: admitted text, constants of the policy, and constants of this program.
 
 use crate::receipts::Unproven;
-use crate::session;
 use portcullis_core::context::Mode;
 use portcullis_core::hex;
 use portcullis_evidence::stream_proof::StreamProof;
@@ -200,11 +199,4 @@ pub struct StreamReport {
     /// Why the stream ended early; absent if it did not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stopped: Option<String>,
-}
-
-impl StreamReport {
-    /// Whether the stream ended because the gateway ended its session, and not because of a fault.
-    pub(crate) fn is_drained(&self) -> bool {
-        self.stopped.as_deref().is_some_and(|why| session::DRAINS.iter().any(|drain| why.ends_with(drain)))
-    }
 }

@@ -13,6 +13,7 @@ use crate::placement::SessionStates;
 use crate::prompt::{self, PromptFilter, PromptVerdict};
 use crate::receipts::{HeldAnswer, Receipts, Unproven};
 use crate::request::{Role, Source};
+use crate::session::is_drained;
 use crate::session_state::{OpenSession, SessionState};
 use crate::sources;
 use crate::traces::{RequestTrace, Traces, TracesError};
@@ -477,8 +478,8 @@ impl Service {
                 let _room = room;
                 let mut ended = answer.write(&upstream).await;
                 if let Some(failure) = ended.failure.take() {
-                    let is_drained =
-                        failure.code == GATE_FAILED && ended.provenance.streams.iter().any(StreamReport::is_drained);
+                    let drained = |stream: &StreamReport| is_drained(stream.stopped.as_deref());
+                    let is_drained = failure.code == GATE_FAILED && ended.provenance.streams.iter().any(drained);
                     ended.failure = Some(if is_drained { ApiError::shutting_down() } else { failure });
                 }
                 for (turn, state) in ended.states.drain(..) {

@@ -106,8 +106,11 @@ struct Running {
 const ROTATION: &str = "the session is being shut down";
 /// End reason for streams when the next session has other policies.
 const POLICY_CHANGE: &str = "policy_change";
-/// The ends of streams that the gateway has ended without a fault.
-pub(crate) const DRAINS: [&str; 2] = [ROTATION, POLICY_CHANGE];
+
+/// Whether a stream that stopped for this reason ended because the gateway ended its session, and not by a fault.
+pub(crate) fn is_drained(stopped: Option<&str>) -> bool {
+    stopped.is_some_and(|why| [ROTATION, POLICY_CHANGE].iter().any(|drain| why.ends_with(drain)))
+}
 
 impl Board {
     /// Makes the running session refuse new streams at once, and end its open streams within `drain` with this reason.

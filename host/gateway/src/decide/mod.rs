@@ -13,6 +13,7 @@ use crate::governed::Opening;
 use crate::observe::Given;
 use crate::request::Role;
 use crate::service::{Caller, Service, error_response, json_response, random};
+use crate::session::is_drained;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Path, State};
@@ -190,7 +191,7 @@ async fn submit(
     let kept = service.decide().find(name, owner)?;
     let mut stream = kept.take_turn()?;
     if stream.end().is_some() {
-        if stream.report().is_drained() {
+        if is_drained(stream.report().stopped.as_deref()) {
             return Err(ApiError::shutting_down());
         }
         return Err(ApiError::conflict("stream_over", "the stream is over; close it to see how it ended"));

@@ -14,6 +14,7 @@ use crate::prompt::PromptVerdict;
 use crate::request::{Role, Source};
 use crate::section::SectionEnd;
 use crate::service::{Caller, Service, random};
+use crate::session::is_drained;
 use axum::Router;
 use axum::body::Body;
 use axum::http::HeaderMap;
@@ -189,7 +190,7 @@ fn verdict(mut stream: GovernedStream, length: usize) -> Result<TextVerdict, Api
     let failed = || ApiError::gate("the gate failed, and says nothing of this text");
     let end = match stream.end() {
         Some(end) if end != SectionEnd::Broken => end,
-        _ if stream.report().is_drained() => return Err(ApiError::shutting_down()),
+        _ if is_drained(stream.report().stopped.as_deref()) => return Err(ApiError::shutting_down()),
         _ => return Err(failed()),
     };
     let lane = stream.section().lane();
