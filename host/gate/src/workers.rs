@@ -161,7 +161,7 @@ impl Workers {
         self.0.changed.notify_one();
     }
 
-    /// Does bounded work in the owner's turn, and waits for its result. `None`: the work panicked.
+    /// Does bounded work in the owner's turn, and waits for its result. `None`: the work panicked in a worker.
     pub fn run<T: Send + 'static>(&self, owner: u64, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
         let (send, receive) = mpsc::sync_channel(1);
         self.give(owner, Box::new(move || drop(send.send(work()))));

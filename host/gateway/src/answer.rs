@@ -61,7 +61,7 @@ pub(crate) struct Question {
     pub(crate) proof: Duration,
     /// The place of the request in its conversation.
     pub(crate) conversation: Conversation,
-    /// Among whom the session shares its workers.
+    /// Among whom the process shares its workers.
     pub(crate) owner: u64,
 }
 

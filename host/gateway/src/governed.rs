@@ -40,7 +40,7 @@ pub(crate) struct Opening {
     pub(crate) nonce: Option<String>,
     /// Sources from the caller: the anchor store of the stream.
     pub(crate) sources: Arc<[Source]>,
-    /// Among whom the session shares its workers.
+    /// Among whom the process shares its workers.
     pub(crate) owner: u64,
 }
 

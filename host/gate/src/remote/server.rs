@@ -53,7 +53,7 @@ pub(super) struct Connection<'c> {
     pub(super) session: SessionHandle,
     pub(super) governor: &'c Arc<Governor>,
     pub(super) stopping: &'c AtomicBool,
-    /// Number of the connection, among which the session shares its workers.
+    /// Number of the connection, among which the process shares its workers.
     pub(super) owner: u64,
 }
 

@@ -186,8 +186,8 @@ struct Turns<'l, C: Card, K> {
     finished: Option<Finished>,
 }
 
-/// Longest time for one step of a stream. A step has a bounded amount of work, so a longer step means that its worker
-/// is lost. The stream then ends without any further release, and its slot is not used again.
+/// Longest time for one step of a stream. The work of a step is bounded, so a step that takes longer never ends. The
+/// stream then ends without any further release, and its slot is not used again.
 const STEP_LIMIT: Duration = Duration::from_secs(300);
 /// Longest wait for the workers when the card has failed.
 const LAST_STEPS: Duration = Duration::from_secs(5);

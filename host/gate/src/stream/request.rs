@@ -22,7 +22,7 @@ pub struct StreamRequest {
     pub(crate) parts: Option<GivenParts>,
     /// Why the stream ends right after BEGIN.
     pub(crate) refusal: Option<(Trigger, String)>,
-    /// Among whom the session shares its workers.
+    /// Among whom the process shares its workers.
     pub(crate) owner: u64,
 }
 
@@ -31,7 +31,7 @@ impl StreamRequest {
         Self { governor, id, task, note: None, source, local: None, parts: None, refusal: None, owner: 0 }
     }
 
-    /// Sets the owner of the stream, such as the API key of its caller. A session shares its workers among the owners.
+    /// Sets the owner of the stream, such as the API key of its caller. A process shares its workers among the owners.
     #[must_use]
     pub const fn owned(mut self, owner: u64) -> Self {
         self.owner = owner;

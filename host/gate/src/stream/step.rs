@@ -1,5 +1,6 @@
 //! A step of a stream: it takes what came for it, and finds its next entry. A step may map one span, or read one
-//! candidate. The card's answers are no steps: they are cheap, and their events keep the order of the card's records.
+//! candidate. To take an answer of the card is not a step: it costs little, and the events must keep the order of the
+//! card's records.
 
 use super::{Next, Part, Phase, StreamMachine};
 use crate::engine::{EngineError, Proposal};

@@ -52,7 +52,7 @@ struct Inquiry {
     sources: Arc<[Source]>,
     /// Number of streams so far.
     streams: usize,
-    /// Among whom the session shares its workers.
+    /// Among whom the process shares its workers.
     owner: u64,
     _room: OwnedSemaphorePermit,
 }
