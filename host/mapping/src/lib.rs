@@ -63,7 +63,7 @@ pub use lane::{lane_source, seen_by_lane};
 pub use lexicon::{Lemma, Lemmas, Lexicon, PartOfSpeech};
 pub use logprobs::LogProbs;
 pub use mapper::{Mapper, SpanInput, SpanMapping, problems};
-pub use proposition::Conflict;
+pub use proposition::{Conflict, Introduced};
 pub use reading::Reading;
 pub use segment::Piece;
 pub use segmenter::{NotUtf8, Segmenter};

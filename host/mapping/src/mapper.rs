@@ -7,7 +7,7 @@ use crate::error::MappingError;
 use crate::hits::{self, Scanner};
 use crate::language::Language;
 use crate::lexicon::Lexicon;
-use crate::proposition::{Conflict, Grammar, Propositions};
+use crate::proposition::{Conflict, Grammar, Introduced, Propositions};
 use crate::quantity::{self, Quantities};
 use crate::reading::Reading;
 use crate::text::{Findings, Text};
@@ -299,9 +299,20 @@ impl Mapper {
         self.propositions.map(|reader| reader.pointing(sentence, said))
     }
 
-    /// Whether one of the earlier words `said` introduces the noun; false in a language without a grammar.
-    pub fn introduces<'s>(&self, said: impl Iterator<Item = &'s str>, noun: &str) -> bool {
-        self.propositions.is_some_and(|reader| reader.introduces(said, noun))
+    /// Adds a word of the stream to those that introduce nouns.
+    pub fn introduce(&self, introduced: &mut Introduced, word: &str) {
+        if self.is_number(word) {
+            introduced.add_number();
+        }
+        if let Some(reader) = self.propositions {
+            reader.introduce(introduced, word);
+        }
+    }
+
+    /// Whether the words of the stream introduce the noun; false in a language without a grammar.
+    #[must_use]
+    pub fn is_introduced(&self, introduced: &Introduced, noun: &str) -> bool {
+        self.propositions.is_some_and(|reader| reader.is_introduced(introduced, noun))
     }
 
     /// Whether a word is a number.

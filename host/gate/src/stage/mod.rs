@@ -15,7 +15,7 @@ use portcullis_core::mutation::{Mutation, StageFinding};
 use portcullis_core::reason::ValidationReason;
 use portcullis_core::state::SemanticState;
 use portcullis_core::wire::{Anchor, Category};
-use portcullis_mapping::{Checkable, LogProbsError, SpanInput, Text};
+use portcullis_mapping::{Checkable, Introduced, LogProbsError, SpanInput, Text};
 use std::ops::Range;
 
 pub(crate) struct Span<'a> {
@@ -55,6 +55,25 @@ impl OperatorFacts {
         stems.sort_unstable();
         stems.dedup();
         Self { intent: state.memory.subject.clone(), stems }
+    }
+}
+
+/// The nouns that the operator's words and the admitted text introduce; none if the policy does not ask.
+pub(crate) fn introduced(governor: &Governor, state: &SemanticState) -> Introduced {
+    let mut introduced = Introduced::default();
+    introduce(governor, state, &mut introduced, state.intent.words.iter().chain(state.memory.words.keys()));
+    introduced
+}
+
+/// Adds words of admitted text.
+pub(crate) fn introduce<'w>(
+    governor: &Governor,
+    state: &SemanticState,
+    introduced: &mut Introduced,
+    words: impl IntoIterator<Item = &'w String>,
+) {
+    if state.policy.continuity.presupposition {
+        words.into_iter().for_each(|word| governor.mapper().introduce(introduced, word));
     }
 }
 
@@ -169,6 +188,7 @@ pub(crate) fn judge(
     governor: &Governor,
     state: &SemanticState,
     vouched: &OperatorFacts,
+    introduced: &Introduced,
     span: &Span<'_>,
 ) -> (Mutation, HostFindings) {
     let candidate = SpanInput {
@@ -207,7 +227,7 @@ pub(crate) fn judge(
             &reading,
             conflicts.as_ref(),
             span.text.slice(span.range),
-            governor.mapper(),
+            (governor.mapper(), introduced),
         )
     {
         mutation.validation = StageFinding::Reject(reason);

@@ -12,7 +12,7 @@ use crate::determination::DecidingField;
 use portcullis_core::mutation::{Claim, Mutation};
 use portcullis_core::reason::ValidationReason;
 use portcullis_core::state::{ClaimValue, Relation, SemanticState};
-use portcullis_mapping::{Conflict, Mapper, Reading};
+use portcullis_mapping::{Conflict, Introduced, Mapper, Reading};
 
 /// A failed rule of this stage, and the deciding field.
 pub(super) type Failure = (ValidationReason, DecidingField);
@@ -24,12 +24,12 @@ pub(super) fn check(
     reading: &Reading,
     conflicts: Option<&Conflicts>,
     span: &str,
-    mapper: &Mapper,
+    words: (&Mapper, &Introduced),
 ) -> Option<Failure> {
     let rules = &state.policy.continuity;
     let contradiction = || rules.contradiction.then(|| contradiction(state, mutation, conflicts)).flatten();
     let presupposition =
-        || rules.presupposition.then(|| presupposition(state, mutation, reading, span, mapper)).flatten();
+        || rules.presupposition.then(|| presupposition(state, mutation, reading, span, words)).flatten();
     inconsistency(state, mutation).or_else(contradiction).or_else(presupposition)
 }
 
@@ -142,16 +142,15 @@ fn presupposition(
     mutation: &Mutation,
     reading: &Reading,
     span: &str,
-    mapper: &Mapper,
+    (mapper, introduced): (&Mapper, &Introduced),
 ) -> Option<Failure> {
-    let introduced = |word: &str| {
+    let is_introduced = |word: &str| {
         let memory = &state.memory.words;
         let known = |w: &str| memory.contains_key(w) || state.intent.words.contains(w);
         // A noun also counts as introduced if its singular or its plural was introduced.
         let singular = [word.strip_suffix("es"), word.strip_suffix('s')].into_iter().flatten().any(known);
         let listed = known(word) || singular || known(&format!("{word}s")) || known(&format!("{word}es"));
-        let said = memory.keys().chain(&state.intent.words).map(String::as_str);
-        listed || mapper.introduces(said, word)
+        listed || mapper.is_introduced(introduced, word)
     };
     let nothing_said = state.lineage.is_empty();
     if reading.backward && nothing_said {
@@ -161,7 +160,8 @@ fn presupposition(
     if reading.quantity_reference {
         let numeric = |w: &String| mapper.is_number(w);
         let given = mutation.quantities.iter().chain(&state.memory.quantities).any(Option::is_some)
-            || state.memory.words.keys().chain(&state.intent.words).chain(&mutation.proposed.words).any(numeric);
+            || introduced.has_number()
+            || mutation.proposed.words.iter().any(numeric);
         if !given {
             let condition = "a quantity that was given".to_owned();
             return Some(failed(ValidationReason::PresupposeQuantity, "quantity".into(), "none", condition));
@@ -170,7 +170,7 @@ fn presupposition(
     let definite = reading.definite.iter().filter(|_| state.policy.continuity.definite);
     let pointed = mapper.pointing(span, !nothing_said);
     let pointing = pointed.as_ref().unwrap_or(&reading.pointing);
-    let missing = pointing.iter().chain(definite).find(|phrase| !phrase.iter().any(|w| introduced(w)))?;
+    let missing = pointing.iter().chain(definite).find(|phrase| !phrase.iter().any(|w| is_introduced(w)))?;
     let condition = "a noun that was introduced".to_owned();
     Some(failed(ValidationReason::PresupposeReferent, "referent".into(), &missing.join(" "), condition))
 }

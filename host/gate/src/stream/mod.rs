@@ -45,7 +45,7 @@ use portcullis_core::hex::Hex;
 use portcullis_core::mutation::Place;
 use portcullis_core::state::{SemanticState, Task};
 use portcullis_core::wire::{Descriptor, Determination as Answer, Fault, Opcode, Record};
-use portcullis_mapping::{Call, LogProbs, LogProbsError};
+use portcullis_mapping::{Call, Introduced, LogProbs, LogProbsError};
 use portcullis_policy::evaluate::Verdict;
 use proposer::{Proposer, Request, Rollback};
 use queue::WorkQueue;
@@ -96,6 +96,8 @@ pub(crate) struct StreamMachine {
     task: Task,
     state: SemanticState,
     operator_facts: stage::OperatorFacts,
+    /// The nouns that the words of the state introduce.
+    introduced: Introduced,
     /// The engine's candidates; `None` for a whole text.
     proposer: Option<Proposer>,
     /// Whether more parts of the text may come.
@@ -128,6 +130,7 @@ impl StreamMachine {
         }
         let mode = source.mode();
         let mut stream = Self {
+            introduced: stage::introduced(&governor, &state),
             operator_facts,
             governor,
             seat,
@@ -306,6 +309,7 @@ impl StreamMachine {
             &self.governor,
             &self.state,
             &self.operator_facts,
+            &self.introduced,
             &stage::Span {
                 text: &work.text,
                 range: &work.range,
@@ -439,6 +443,7 @@ impl StreamMachine {
         self.scan = flight.scan;
         self.after_call = !flight.work.kind.is_text();
         let undo = self.state.admit(&flight.mutation, flight.sequence, flight.descriptor.commitment);
+        stage::introduce(&self.governor, &self.state, &mut self.introduced, &flight.mutation.proposed.words);
         self.determined(CardAnswer { flight: &flight, verdict: Some(verdict), why: None, fault: None, record });
         let leaves = !self.queue.held_before(&flight.work, self.reads_texts()).is_empty();
         let mut bytes = if leaves { self.queue.take_held() } else { String::new() };
@@ -684,6 +689,7 @@ impl StreamMachine {
             (Ok(Proposal::End), None) => proposer.ended = true,
             (Ok(Proposal::Candidate(candidate)), Some(target)) => {
                 let Rollback { transitions, inert } = proposer.roll_back(&mut self.state, target);
+                self.introduced = stage::introduced(&self.governor, &self.state);
                 self.queue.set_held(inert);
                 self.journal.unreleased.truncate(transitions.first().copied().unwrap_or(self.sequence));
                 self.journal.summary.rolled_back += transitions.len() as u64;

@@ -4,6 +4,7 @@
 
 mod conflict;
 mod grammar;
+mod introduced;
 mod pointing;
 mod read;
 mod word;
@@ -13,6 +14,7 @@ use crate::lexicon::Lexicon;
 use crate::reading::asks;
 pub use conflict::Conflict;
 pub(crate) use grammar::{Grammar, role};
+pub use introduced::Introduced;
 use portcullis_core::proposition::Proposition;
 use read::Reader;
 use word::Tables;
@@ -58,9 +60,14 @@ impl Propositions {
         pointing::pointing(&self.0, &self.0.words(&span.replace('\u{2019}', "'")), said)
     }
 
-    /// Whether one of the earlier words introduces a noun.
-    pub(crate) fn introduces<'s>(&self, said: impl Iterator<Item = &'s str>, noun: &str) -> bool {
-        pointing::introduces(&self.0, said, noun)
+    /// Adds a word of the stream.
+    pub(crate) fn introduce(&self, introduced: &mut Introduced, word: &str) {
+        introduced.add(self.0.lexicon, word);
+    }
+
+    /// Whether the words of the stream introduce a noun.
+    pub(crate) fn is_introduced(&self, introduced: &Introduced, noun: &str) -> bool {
+        introduced.introduces(self.0.lexicon, noun)
     }
 
     /// Whether a revising proposition replaces an earlier proposition.
@@ -155,7 +162,11 @@ mod tests {
             [of("This means that it rains."), of("This week it rains."), of("These problems last.")],
             ["", "", ""]
         );
-        let introduces = |said: &[&str], noun| reader.introduces(said.iter().copied(), noun);
+        let introduces = |said: &[&str], noun| {
+            let mut introduced = Introduced::default();
+            said.iter().for_each(|word| reader.introduce(&mut introduced, word));
+            reader.is_introduced(&introduced, noun)
+        };
         assert!(introduces(&["clover", "decided"], "decision") && !introduces(&["clover"], "decision"));
         assert!(!introduces(&["xqzv"], "xqzv"), "a word without a lemma is compared by the caller");
     }

@@ -52,14 +52,3 @@ fn phrase(tables: &Tables, words: &[Word], said: bool) -> Option<Vec<String>> {
     }
     Some(nouns.into_iter().map(|w| w.text.clone()).collect())
 }
-
-/// Whether one of the earlier words `said` introduces a noun: it has the noun's lemma, is its synonym or derivation, or
-/// names a kind of it. A noun without a lemma is introduced by no other word, so the words are then not read.
-pub(super) fn introduces<'s>(tables: &Tables, mut said: impl Iterator<Item = &'s str>, noun: &str) -> bool {
-    let noun = tables.lexicon.lemmas(noun);
-    let introduces = |word: &str| {
-        let word = tables.lexicon.lemmas(word);
-        word.mean_the_same(&noun) || word.are_related(&noun) || word.is_kind_of(&noun)
-    };
-    noun.iter().next().is_some() && said.any(introduces)
-}
