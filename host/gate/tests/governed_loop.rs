@@ -280,6 +280,20 @@ fn a_refused_end_asks_for_the_next_alternative_of_its_place() {
     assert_eq!(released(&events), "Ask jane at home. Thanks.");
 }
 
+/// The bytes between the refused spans of a whole text are held for the next admitted span, and each entry states the
+/// held bytes before its span: a bound on them keeps the entries of n refusals as long as n entries.
+#[test]
+fn the_entries_of_refused_spans_do_not_grow() {
+    let table = |cells: usize| ["| Card |\n|", &" 4111 1111 1111 1111 |".repeat(cells), "\nThanks."].concat();
+    let events = govern(&identifiers(), settings(), vec![text("a", &table(5))]);
+    assert_eq!(released(&events), "| Card |\n|  |  |  |  |  |\nThanks.");
+    let events = govern(&identifiers(), settings(), vec![text("a", &table(2000))]);
+    let longest = judged(&events).map(|j| j.inert.len()).max().unwrap();
+    assert!(longest < 300, "{longest}");
+    let left = released(&events);
+    assert!(left.starts_with("| Card |\n|  |  |") && left.ends_with(" |\nThanks.") && left.len() < 320, "{left}");
+}
+
 #[test]
 fn the_engine_goes_on_from_what_is_pending() {
     struct Noted(Arc<Mutex<Vec<String>>>);

@@ -512,6 +512,7 @@ impl StreamMachine {
             return;
         }
         let Some(proposer) = &mut self.proposer else {
+            self.queue.keep_held();
             if self.on_refuse() == OnRefuse::Stop && !deferred {
                 self.stop(Trigger::NoAdmissibleCandidate, self.last_refusal.clone());
             } else {

@@ -13,7 +13,13 @@ pub(super) struct WorkQueue {
     held: String,
     /// The held bytes as pieces, for a whole text.
     held_work: Vec<Work>,
+    /// The bytes and pieces that were held at the last refusal in a whole text.
+    kept: (usize, usize),
 }
+
+/// Largest number of bytes that stay held over the refused spans of a whole text. Each entry states the held bytes
+/// before its span, so without this bound, entries would grow with the number of refusals before them.
+const KEPT_MAX: usize = 256;
 
 impl WorkQueue {
     pub(super) fn push(&mut self, work: Work) {
@@ -56,11 +62,23 @@ impl WorkQueue {
     /// with a proposal.
     pub(super) fn next_connective(&mut self) -> Option<Work> {
         self.held.clear();
+        self.kept = (0, 0);
         let held = std::mem::take(&mut self.held_work);
         let is_words = |work: &Work| !is_formatting(work.slice());
         self.stack =
             held.into_iter().rev().map(|work| Work { inert: work.inert && !is_words(&work), ..work }).collect();
         self.next(true)
+    }
+
+    /// Called after a refusal in a whole text. The bytes before the refused span stay held for the next admitted one,
+    /// as long as they are few; else they are withheld with the refused span.
+    pub(super) fn keep_held(&mut self) {
+        if self.held.len() > KEPT_MAX {
+            let (bytes, pieces) = self.kept;
+            self.held.truncate(bytes);
+            self.held_work.truncate(pieces);
+        }
+        self.kept = (self.held.len(), self.held_work.len());
     }
 
     /// Drops the rest of the current text.
@@ -85,6 +103,7 @@ impl WorkQueue {
     /// Takes the held bytes, which leave with an admitted span.
     pub(super) fn take_held(&mut self) -> String {
         self.held_work.clear();
+        self.kept = (0, 0);
         std::mem::take(&mut self.held)
     }
 
