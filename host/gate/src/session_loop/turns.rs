@@ -326,11 +326,15 @@ impl<'l, C: Card, K> Turns<'l, C, K> {
             stream.report(&mut self.keep)?;
             make_runnable(&mut self.streams, &mut self.runnable, slot);
         }
-        let now = Instant::now();
+        self.lose_hung(Instant::now());
+        Ok(())
+    }
+
+    /// Ends the streams whose steps have taken too long.
+    fn lose_hung(&mut self, now: Instant) {
         let is_lost = |stream: &OpenStream| stream.started().is_some_and(|since| since + STEP_LIMIT <= now);
         let lost: Vec<u16> = self.streams.iter().filter(|(_, stream)| is_lost(stream)).map(|(slot, _)| *slot).collect();
         lost.into_iter().for_each(|slot| self.lose(slot));
-        Ok(())
     }
 
     /// The longest time that the loop may wait for the steps in work; `None` if there are none.
@@ -585,3 +589,6 @@ impl OpenStream {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
