@@ -141,6 +141,8 @@ fn counted_calls() {
     let bytes: usize = std::env::var("PORTCULLIS_SHAPE_BYTES").map_or(1 << 16, |bytes| bytes.parse().unwrap());
     let is_wanted = |shape: &&Shape| names.is_empty() || names.split(',').any(|name| name == shape.name);
     let pii = mapper("pii");
+    // The harness has begun a line with the name of the test.
+    println!();
     for shape in SHAPES.iter().filter(is_wanted) {
         for in_chunks in [false, true] {
             // What a thread sets up once does not count.

@@ -31,6 +31,8 @@ pub(crate) fn run(names: &[String], bytes: usize) -> Result<()> {
     let mut steep = Vec::new();
     for three in counts.chunks_exact(3) {
         let [empty, once, twice] = three else { continue };
+        let is_one = |count: &Count| (&count.shape, &count.way) == (&empty.shape, &empty.way);
+        ensure!(empty.bytes == 0 && three.iter().all(is_one), "the calls of `{}` are not three", empty.shape);
         let (once_cost, twice_cost) = (
             once.instructions.saturating_sub(empty.instructions).max(1),
             twice.instructions.saturating_sub(empty.instructions),
