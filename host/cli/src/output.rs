@@ -38,7 +38,8 @@ pub(crate) struct Output {
 #[derive(Default)]
 struct Stream {
     id: String,
-    judgements: Vec<Judgement>,
+    /// The lines of its determinations. A determination itself is many times longer than its line.
+    lines: String,
     released: Vec<Released>,
     summary: Option<Summary>,
 }
@@ -121,13 +122,25 @@ impl Output {
         Ok(Self { stdout, terminal: stdout_terminal(), json, admitted, streams: BTreeMap::new(), next: 0 })
     }
 
-    /// Handles one event. Released bytes of a plain text are written at once; all other output waits for its stream's
-    /// turn.
+    /// Handles one event. Released bytes of a plain text are written at once, and so are the determinations as JSON
+    /// whose stream has its turn; all other output waits for its stream's turn, or for its summary.
     pub(crate) fn event(&mut self, event: Event) -> Result<(), Failure> {
         let stream = self.streams.entry(event.stream).or_default();
         match event.what {
             EventKind::Begun { id, .. } => stream.id = id,
-            EventKind::Determined(judged) => stream.judgements.push(*judged),
+            EventKind::Determined(judged) => {
+                if self.json {
+                    let Judgement { determination, fields, .. } = &*judged;
+                    stream.lines.push_str(&json_line(&DeterminationLine { determination, fields })?);
+                    stream.lines.push('\n');
+                } else {
+                    stream.lines.push_str(&determination_line(self.terminal, &judged));
+                }
+                if self.json && event.stream == self.next {
+                    self.stdout.write_all(stream.lines.as_bytes())?;
+                    stream.lines.clear();
+                }
+            }
             EventKind::Released { text, calls, .. } => {
                 if let Some((file, Shape::Plain)) = &mut self.admitted {
                     file.write_all(text.as_bytes())?;
@@ -159,9 +172,7 @@ impl Output {
     /// Writes a finished stream: its determinations in order, its summary, its admitted text.
     fn write(&mut self, stream: &Stream, summary: &Summary) -> Result<(), Failure> {
         if self.json {
-            for Judgement { determination, fields, .. } in &stream.judgements {
-                writeln!(self.stdout, "{}", json_line(&DeterminationLine { determination, fields })?)?;
-            }
+            self.stdout.write_all(stream.lines.as_bytes())?;
             writeln!(self.stdout, "{}", json_line(&SummaryLine { id: &stream.id, summary })?)?;
         } else {
             self.text(stream, summary)?;
@@ -178,21 +189,7 @@ impl Output {
         let (id, mode) = (terminal.paint(Tone::Strong, printable(&stream.id)), mode.name());
         let counts = format!("{id} ({mode}): {admitted} admitted, {rejected} rejected, {decomposed} decomposed");
         writeln!(self.stdout, "{}", terminal.wrap(2, &counts))?;
-        for Judgement { determination: d, text: span, .. } in &stream.judgements {
-            let what = d.determination.map_or("fault", |d| d.name());
-            let what = terminal.paint(tone(d.determination), format_args!("{what:<9}"));
-            let call = if d.kind.is_text() { "" } else { "call " };
-            let indent = "  ".repeat(usize::from(d.parent.is_some()));
-            let why = match (d.stage.filter(|_| d.rule.is_some()), &d.rule, &d.reason) {
-                (Some(stage), Some(rule), Some(reason)) => {
-                    format!("  [{} {}: {}]", stage.name(), printable(rule), printable(reason))
-                }
-                (None, Some(rule), Some(reason)) => format!("  [{}: {}]", printable(rule), printable(reason)),
-                _ => String::new(),
-            };
-            let line = format!("  {indent}{what} {call}{span:?}{why}");
-            writeln!(self.stdout, "{}", terminal.wrap(12 + indent.len(), &line))?;
-        }
+        self.stdout.write_all(stream.lines.as_bytes())?;
         if let Some(why) = &summary.stopped {
             writeln!(self.stdout, "{}", terminal.wrap(4, &format!("  stopped: {}", printable(why))))?;
         }
@@ -221,6 +218,23 @@ impl Output {
         }
         Ok(())
     }
+}
+
+/// A determination for people, as a line that is wrapped.
+fn determination_line(terminal: Terminal, Judgement { determination: d, text: span, .. }: &Judgement) -> String {
+    let what = d.determination.map_or("fault", |d| d.name());
+    let what = terminal.paint(tone(d.determination), format_args!("{what:<9}"));
+    let call = if d.kind.is_text() { "" } else { "call " };
+    let indent = "  ".repeat(usize::from(d.parent.is_some()));
+    let why = match (d.stage.filter(|_| d.rule.is_some()), &d.rule, &d.reason) {
+        (Some(stage), Some(rule), Some(reason)) => {
+            format!("  [{} {}: {}]", stage.name(), printable(rule), printable(reason))
+        }
+        (None, Some(rule), Some(reason)) => format!("  [{}: {}]", printable(rule), printable(reason)),
+        _ => String::new(),
+    };
+    let line = format!("  {indent}{what} {call}{span:?}{why}");
+    format!("{}\n", terminal.wrap(12 + indent.len(), &line))
 }
 
 /// The colour of a verdict; `None` means a fault.

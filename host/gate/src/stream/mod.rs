@@ -155,7 +155,7 @@ impl StreamMachine {
             Source::Text { whole, text } => {
                 stream.journal.summary.bytes += whole.len();
                 stream.whole = Some(whole);
-                stream.queue.push_pieces(&Work::whole(Arc::clone(&text), Arc::new([]), None), text.pieces());
+                stream.queue.set_whole_text(text);
             }
             Source::Proposals(_) => stream.proposer = Some(Proposer::default()),
             Source::Parts(_) => {}

@@ -3,18 +3,47 @@
 
 use super::work::Work;
 use portcullis_core::inert::{is_formatting, leading_formatting};
-use portcullis_mapping::Piece;
+use portcullis_mapping::{Piece, Text};
+use std::sync::Arc;
 
-/// Spans to judge, as a stack. The parts of a divided span are pushed last, so they are judged next.
+/// Spans to judge. The parts of a divided span come before the spans after it.
 #[derive(Debug, Default)]
 pub(super) struct WorkQueue {
+    /// The spans that are next, as a stack.
     stack: Vec<Work>,
+    /// The pieces of a whole text after those on the stack.
+    rest: Option<WholeText>,
     /// Inert bytes held as the prefix of the next commitment.
     held: String,
     /// The held bytes as pieces, for a whole text.
-    held_work: Vec<Work>,
+    held_work: Vec<HeldWork>,
     /// The bytes and pieces that were held at the last refusal in a whole text.
     kept: (usize, usize),
+}
+
+/// An inert piece of a whole text.
+#[derive(Debug)]
+struct HeldWork {
+    work: Work,
+    /// Whether it has connectives, and is not formatting only.
+    is_words: bool,
+}
+
+/// The pieces of a whole text that are not taken yet. Each becomes work when it is taken.
+#[derive(Debug)]
+struct WholeText {
+    work: Work,
+    next: usize,
+}
+
+impl Iterator for WholeText {
+    type Item = Work;
+
+    fn next(&mut self) -> Option<Work> {
+        let piece = self.work.text.pieces().get(self.next)?;
+        self.next += 1;
+        Some(Work { range: piece.range.clone(), inert: piece.inert, ..self.work.clone() })
+    }
 }
 
 /// Largest number of bytes that stay held over the refused spans of a whole text. Each entry states the held bytes
@@ -37,24 +66,42 @@ impl WorkQueue {
         self.stack.extend(work);
     }
 
+    /// Takes the pieces of a whole text as the spans of this stream.
+    pub(super) fn set_whole_text(&mut self, text: Arc<Text>) {
+        self.rest = Some(WholeText { work: Work::whole(text, Arc::new([]), None), next: 0 });
+    }
+
     /// Whether a span may be left, also among the held pieces of a whole text.
     pub(super) const fn has_spans(&self) -> bool {
-        !self.stack.is_empty() || !self.held_work.is_empty()
+        !self.stack.is_empty() || self.rest.is_some() || !self.held_work.is_empty()
     }
 
     /// The next span that is not inert. The inert pieces before it are held. `whole` is whether the spans belong to a
     /// whole text.
     pub(super) fn next(&mut self, whole: bool) -> Option<Work> {
-        while let Some(work) = self.stack.pop() {
+        while let Some(work) = self.stack.pop().or_else(|| self.rest.as_mut().and_then(Iterator::next)) {
             if !work.inert {
                 return Some(work);
             }
             self.held.push_str(work.slice());
             if whole {
-                self.held_work.push(work);
+                self.hold(work);
             }
         }
+        self.rest = None;
         None
+    }
+
+    /// Adds an inert piece. Formatting joins the formatting before it.
+    fn hold(&mut self, work: Work) {
+        let is_words = !is_formatting(work.slice());
+        let is_kept = self.held_work.len() <= self.kept.1;
+        match self.held_work.last_mut() {
+            Some(last) if !is_kept && !is_words && !last.is_words && last.work.range.end == work.range.start => {
+                last.work.range.end = work.range.end;
+            }
+            _ => self.held_work.push(HeldWork { work, is_words }),
+        }
     }
 
     /// Called at the end of the text: in a whole text, makes spans of the held connectives and returns the first,
@@ -64,9 +111,8 @@ impl WorkQueue {
         self.held.clear();
         self.kept = (0, 0);
         let held = std::mem::take(&mut self.held_work);
-        let is_words = |work: &Work| !is_formatting(work.slice());
-        self.stack =
-            held.into_iter().rev().map(|work| Work { inert: work.inert && !is_words(&work), ..work }).collect();
+        let work = |HeldWork { work, is_words }| Work { inert: work.inert && !is_words, ..work };
+        self.stack = held.into_iter().rev().map(work).collect();
         self.next(true)
     }
 
@@ -84,6 +130,7 @@ impl WorkQueue {
     /// Drops the rest of the current text.
     pub(super) fn clear(&mut self) {
         self.stack.clear();
+        self.rest = None;
     }
 
     pub(super) fn held(&self) -> &str {
@@ -114,7 +161,7 @@ impl WorkQueue {
     }
 
     pub(super) fn abandon(&mut self) {
-        self.stack.clear();
+        self.clear();
         self.held.clear();
     }
 }
