@@ -176,6 +176,18 @@ module aws_f2_tb;
     if (written == 2'b00) $fatal(1, "a write during FLR was not refused");
   endtask
 
+  // The bus owes answers from before the FLR: the host sees it, and the card with its tables in
+  // place goes back to LOAD.
+  task automatic opens_nothing();
+    logic [31:0] status;
+    host_read(32'h44, status);
+    if (!status[7]) $fatal(1, "status of a card whose bus owes answers: %h", status);
+    load_tables();
+    host_write(32'h40, 32'd2);
+    await_life(layout_pkg::LifeLoad, "OPEN while the bus owes answers");
+    expect_word(32'h4C, 32'(layout_pkg::FaultNeedsReset), "load fault");
+  endtask
+
   logic [31:0] word;
   initial begin
     rst_n = 1'b0;
@@ -229,10 +241,13 @@ module aws_f2_tb;
     repeat (50 * slow) @(negedge clk);
     if (!led[1] || u_memory.reads.size() == 0) $fatal(1, "lamp of awaited answers: %b", led);
     identify(8'h05);
+    opens_nothing();
     // The bus answers again; the fence accepts the late answers and opens.
     hold = 1'b0;
     repeat (100 * slow) @(negedge clk);
     if (led[3:0] != '0) $fatal(1, "lamps %b", led);
+    host_read(32'h44, word);
+    if (word[7]) $fatal(1, "status of a card whose bus has answered: %h", word);
     u_memory.lines.delete();
     open_session();
     refuse_two();
