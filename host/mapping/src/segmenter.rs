@@ -6,10 +6,12 @@
 //! complete texts too. So the spans and their readings do not depend on the chunks.
 
 use crate::mapper::Mapper;
+use crate::segment::Whole;
 use crate::sentence::settled_end;
 use crate::text::{Text, Waiting};
 use crate::tool::Tools;
 use portcullis_core::wire::Granularity;
+use std::ops::Range;
 
 /// Number of bytes before a border that are read again as context; no search reaches further back.
 const CONTEXT: usize = 2048;
@@ -142,11 +144,12 @@ impl Segmenter {
         let offset = self.offset;
         let spans = !read.pieces().is_empty();
         let waiting = std::mem::take(&mut self.waiting);
-        let part = spans.then(|| read.following(offset, waiting.clone()));
-        self.waiting = if spans { left } else { waiting.followed_by(left) };
+        self.waiting = if spans { left } else { waiting.clone().followed_by(left) };
         self.ends.retain(|end| *end > border);
         self.borders.push(border);
-        self.forget();
+        let from = self.context(&read, &looked_at);
+        let part = spans.then(|| read.following(offset, waiting));
+        self.forget(from);
         part
     }
 
@@ -159,13 +162,24 @@ impl Segmenter {
         self.granularity != Granularity::Token || (word() && has_word())
     }
 
-    /// Drops the bytes that are not needed as context any more.
-    fn forget(&mut self) {
+    /// The start of the bytes that are needed as context. It is a border, or, in a very long sentence, behind white
+    /// space that no hit and no object spans.
+    fn context(&self, read: &Text, looked_at: &[Range<usize>]) -> usize {
         let needed = self.origin().saturating_sub(CONTEXT);
         let needed = self.waiting.pieces.first().map_or(needed, |piece| needed.min(piece.range.start));
-        let Some(last) = self.borders.iter().rposition(|border| *border <= needed) else { return };
-        let from = self.borders.get(last).copied().unwrap_or(0);
-        self.borders.drain(..last);
+        let border = self.borders.iter().copied().rfind(|border| *border <= needed).unwrap_or(0);
+        let Some(first) = needed.checked_sub(CONTEXT).filter(|first| border < *first) else { return border };
+        let is_whole = |at: usize| {
+            let range = looked_at.get(looked_at.partition_point(|range| range.end <= at));
+            range.is_none_or(|range| at <= range.start) && !read.split_by(at)
+        };
+        let behind_space = |at: &usize| self.text.as_bytes().get(*at - 1).is_some_and(u8::is_ascii_whitespace);
+        (first + 1..=needed).rev().filter(behind_space).find(|at| is_whole(*at)).unwrap_or(border)
+    }
+
+    /// Drops the bytes before `from`.
+    fn forget(&mut self, from: usize) {
+        self.borders.retain(|border| *border >= from);
         self.borders.iter_mut().chain(&mut self.ends).for_each(|at| *at -= from);
         self.waiting.forget(from);
         self.text.drain(..from);

@@ -417,6 +417,36 @@ proptest! {
     }
 }
 
+/// A sentence ends after 65,536 bytes at the latest. What is kept of it as context then begins inside it.
+#[test]
+fn sentences_that_have_no_end_are_the_same_in_every_chunking() {
+    let mut state = 17_u64;
+    let mut below = |limit: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(state >> 33).unwrap() % limit
+    };
+    READERS.with(|readers| {
+        for kind in 0..4 {
+            let mut text = String::new();
+            while text.len() < 150_000 {
+                let part = NASTY[below(NASTY.len())];
+                match kind {
+                    0 => text.push_str("the harbour, and "),
+                    1 => text.push_str(part.trim_matches(|c: char| !c.is_ascii_alphanumeric())),
+                    2 if !part.contains(['\n', '.', '!', '?']) => text.push_str(part),
+                    2 => text.push_str(" 4111 1111"),
+                    _ => text.push_str(["[harbour ", "a@b.org ", "{\"a\": 5} ", "<!-- "][below(4)]),
+                }
+                text.push(if below(8) == 0 { ',' } else { ' ' });
+            }
+            let (read, _) = streamed(&readers[0], chunks(&text, &[4_000, 700]), Granularity::Span);
+            let expected = whole(&readers[0], &text, Granularity::Span);
+            let first = read.iter().zip(&expected).position(|(a, b)| a != b);
+            assert!(read == expected, "kind {kind}, at {first:?} of {} and {}", read.len(), expected.len());
+        }
+    });
+}
+
 #[test]
 fn every_case_is_the_same_in_every_chunking() {
     let readers: Vec<Reader> = POLICIES.iter().map(|policy| reader(policy)).collect();
