@@ -142,13 +142,14 @@ impl Segmenter {
         let ends: Vec<usize> = self.ends.iter().copied().filter(|end| self.is_cut(*end)).collect();
         let (border, left) = read.settle(&ends, settled, &looked_at)?;
         let offset = self.offset;
-        let spans = !read.pieces().is_empty();
-        let waiting = std::mem::take(&mut self.waiting);
-        self.waiting = if spans { left } else { waiting.clone().followed_by(left) };
+        let before = std::mem::take(&mut self.waiting);
+        let has_spans = !read.pieces().is_empty();
+        let (given, waiting) = if has_spans { (before, left) } else { before.followed_by(left).given(&self.text) };
+        self.waiting = waiting;
         self.ends.retain(|end| *end > border);
         self.borders.push(border);
         let from = self.context(&read, &looked_at);
-        let part = spans.then(|| read.following(offset, waiting));
+        let part = (has_spans || !given.pieces.is_empty()).then(|| read.following(offset, given));
         self.forget(from);
         part
     }

@@ -67,6 +67,15 @@ impl Waiting {
         self
     }
 
+    /// The pieces that are given without a span, and those that wait. White space of more than [`SPACE`] bytes does not
+    /// wait, because the waiting text is read again with each sentence.
+    pub(crate) fn given(self, text: &str) -> (Self, Self) {
+        let range = self.pieces.first().map_or(0, |piece| piece.range.start)
+            ..self.pieces.last().map_or(0, |piece| piece.range.end);
+        let is_given = range.len() > SPACE && text.get(range).is_some_and(|space| space.trim_start().is_empty());
+        if is_given { (self, Self::default()) } else { (Self::default(), self) }
+    }
+
     /// Shifts all ranges after the first `bytes` of the text were removed.
     pub(crate) fn forget(&mut self, bytes: usize) {
         for piece in &mut self.pieces {
@@ -77,6 +86,8 @@ impl Waiting {
     }
 }
 
+/// Number of bytes of white space that wait for the next span.
+const SPACE: usize = 4096;
 /// Number of bytes of a sentence before a span that are read together with the span.
 const EARLIER: usize = 256;
 /// Number of bytes of a sentence on either side of a span that are compared with the anchors.

@@ -426,7 +426,7 @@ fn sentences_that_have_no_end_are_the_same_in_every_chunking() {
         usize::try_from(state >> 33).unwrap() % limit
     };
     READERS.with(|readers| {
-        for kind in 0..4 {
+        for kind in 0..7 {
             let mut text = String::new();
             while text.len() < 150_000 {
                 let part = NASTY[below(NASTY.len())];
@@ -435,9 +435,15 @@ fn sentences_that_have_no_end_are_the_same_in_every_chunking() {
                     1 => text.push_str(part.trim_matches(|c: char| !c.is_ascii_alphanumeric())),
                     2 if !part.contains(['\n', '.', '!', '?']) => text.push_str(part),
                     2 => text.push_str(" 4111 1111"),
+                    4 => text.push_str(&" ".repeat(below(30_000))),
+                    5 => text.push_str(&"<!-- \n".repeat(below(9_000))),
+                    6 => text.push_str(&"\n".repeat(below(9_000))),
                     _ => text.push_str(["[harbour ", "a@b.org ", "{\"a\": 5} ", "<!-- "][below(4)]),
                 }
                 text.push(if below(8) == 0 { ',' } else { ' ' });
+                if kind > 3 && below(3) == 0 {
+                    text.push_str(["Then and so. ", "and ", "4111 1111 1111 1111", "Ships"][below(4)]);
+                }
             }
             let (read, _) = streamed(&readers[0], chunks(&text, &[4_000, 700]), Granularity::Span);
             let expected = whole(&readers[0], &text, Granularity::Span);
