@@ -1,9 +1,12 @@
-//! The quick check: format, clippy and unit tests of the changed packages and of all packages that depend on them.
+//! The inner loop: format, clippy, and all tests of the changed packages and of those that depend on them directly.
 //!
-//! All packages are built with the features of the whole workspace, so that CI and tests can use the same builds.
+//! A package further away sees a change only through one of these, whose tests are there to find it; `xtask test` runs
+//! the tests of all. All packages are built with the features of the whole workspace, so that CI and tests can use the
+//! same builds.
 
 use anyhow::{Context, Result};
 use portcullis_tools::cargo_test;
+use portcullis_tools::setup;
 use portcullis_tools::tally::Tally;
 use portcullis_tools::tool::{self, capture, cargo, say};
 use serde_json::Value;
@@ -16,31 +19,43 @@ const ELSEWHERE: [(&str, &str); 2] = [("rtl", "portcullis-verilated"), ("policie
 /// Files that affect the build of every package.
 const COMMON: [&str; 4] = ["Cargo.toml", "Cargo.lock", "clippy.toml", ".cargo"];
 
-/// A package of the workspace: its folder, and its dependencies, including those of its tests.
+/// A package of the workspace.
 struct Package {
     folder: PathBuf,
+    /// Its dependencies, including those of its tests.
     needs: BTreeSet<String>,
+    /// The names of its test programs, beside its unit tests.
+    tests: BTreeSet<String>,
 }
 
-/// Checks the changes since `base`; without `base`, the changes since the branch left `main`.
-pub(crate) fn run(tally: &mut Tally, base: Option<&str>) -> Result<()> {
-    let changed = changed(base)?;
+/// Checks the packages with these names; without names, those with changes since `base`; without `base`, since the
+/// branch left `main`. `portcullis-` may be left out of a name.
+pub(crate) fn run(tally: &mut Tally, names: &[String], base: Option<&str>) -> Result<()> {
     let packages = packages()?;
-    let affected = affected(&packages, &changed);
-    say(&format!("{} changed files; packages: {}", changed.len(), join(&affected)));
+    let changed = if names.is_empty() { owners(&packages, &changed(base)?) } else { named(&packages, names)? };
+    let affected = affected(&packages, changed);
+    say(&format!("{} packages: {}", affected.len(), join(&affected)));
     tally.check("rustfmt", tool::run(cargo().args(["fmt", "--all", "--check"])));
     if affected.is_empty() {
         return Ok(());
     }
     let clippy = ["clippy", "--quiet", "--locked", "--workspace", "--all-targets", "--", "-D", "warnings"];
     tally.check("clippy", tool::run(cargo().args(clippy)));
-    say("unit tests");
-    for program in cargo_test::unit_tests(cargo())? {
-        if affected.contains(&program.package) {
-            cargo_test::run_program(tally, &program)?;
-        }
-    }
-    Ok(())
+    say("their tests");
+    setup::tools()?;
+    let tests = affected.iter().filter_map(|name| packages.get(name)).flat_map(|package| package.tests.clone());
+    let programs = cargo_test::unit_tests_and(cargo(), &tests.collect())?;
+    cargo_test::run_programs(tally, programs.iter().filter(|program| affected.contains(&program.package)))
+}
+
+/// The packages that a user names. Errors: there is no package with a name.
+fn named(packages: &BTreeMap<String, Package>, names: &[String]) -> Result<BTreeSet<String>> {
+    let find = |name: &String| {
+        let long = format!("portcullis-{name}");
+        let found = [name, &long].into_iter().find(|name| packages.contains_key(*name)).cloned();
+        found.with_context(|| format!("no package `{name}`; there are {}", join(&packages.keys().cloned().collect())))
+    };
+    names.iter().map(find).collect()
 }
 
 fn join(names: &BTreeSet<String>) -> String {
@@ -70,37 +85,30 @@ fn packages() -> Result<BTreeMap<String, Package>> {
         let folder = manifest.parent().and_then(|folder| folder.strip_prefix(&root).ok());
         let needs = package["dependencies"].as_array().into_iter().flatten();
         let needs = needs.filter(|need| need["path"].is_string()).map(|need| text(&need["name"]));
-        packages.insert(
-            text(&package["name"])?,
-            Package {
-                folder: folder.context("a package of the workspace")?.to_owned(),
-                needs: needs.collect::<Result<_>>()?,
-            },
-        );
+        let folder = folder.context("a package of the workspace")?.to_owned();
+        let is_test =
+            |target: &&Value| target["kind"].as_array().is_some_and(|kinds| kinds.iter().any(|k| k == "test"));
+        let tests = package["targets"].as_array().into_iter().flatten().filter(is_test);
+        let tests = tests.map(|target| text(&target["name"])).collect::<Result<_>>()?;
+        packages.insert(text(&package["name"])?, Package { folder, needs: needs.collect::<Result<_>>()?, tests });
     }
     Ok(packages)
 }
 
-/// The packages with a changed file, and those that depend on them directly or indirectly.
-fn affected(packages: &BTreeMap<String, Package>, changed: &[PathBuf]) -> BTreeSet<String> {
-    let mut affected: BTreeSet<String> = BTreeSet::new();
-    for file in changed {
-        if COMMON.iter().any(|common| file.starts_with(common)) {
-            return packages.keys().cloned().collect();
-        }
-        affected.extend(owner(packages, file));
+/// The packages with a changed file.
+fn owners(packages: &BTreeMap<String, Package>, changed: &[PathBuf]) -> BTreeSet<String> {
+    if changed.iter().any(|file| COMMON.iter().any(|common| file.starts_with(common))) {
+        return packages.keys().cloned().collect();
     }
-    loop {
-        let more: Vec<_> = packages
-            .iter()
-            .filter(|(name, package)| !affected.contains(*name) && !package.needs.is_disjoint(&affected))
-            .map(|(name, _)| name.clone())
-            .collect();
-        if more.is_empty() {
-            return affected;
-        }
-        affected.extend(more);
-    }
+    changed.iter().filter_map(|file| owner(packages, file)).collect()
+}
+
+/// These packages, and those that depend on one of them directly.
+fn affected(packages: &BTreeMap<String, Package>, mut changed: BTreeSet<String>) -> BTreeSet<String> {
+    let dependents = packages.iter().filter(|(_, package)| !package.needs.is_disjoint(&changed));
+    let dependents: Vec<_> = dependents.map(|(name, _)| name.clone()).collect();
+    changed.extend(dependents);
+    changed
 }
 
 /// The package to which a file belongs: the package with the innermost folder.
@@ -114,15 +122,16 @@ fn owner(packages: &BTreeMap<String, Package>, file: &Path) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Package, affected};
-    use std::collections::BTreeMap;
+    use super::{Package, affected, join, named, owners};
+    use std::collections::{BTreeMap, BTreeSet};
     use std::path::PathBuf;
 
     #[test]
-    fn a_change_affects_its_package_and_all_that_stands_on_it() {
+    fn a_change_affects_its_package_and_those_that_use_it() {
         let package = |folder: &str, needs: &[&str]| Package {
             folder: folder.into(),
             needs: needs.iter().map(|need| (*need).to_owned()).collect(),
+            tests: BTreeSet::new(),
         };
         let packages = BTreeMap::from([
             ("core".to_owned(), package("host/core", &[])),
@@ -133,13 +142,17 @@ mod tests {
         ]);
         let of = |files: &[&str]| {
             let files: Vec<_> = files.iter().map(PathBuf::from).collect();
-            affected(&packages, &files).into_iter().collect::<Vec<_>>().join(" ")
+            join(&affected(&packages, owners(&packages, &files)))
         };
-        assert_eq!(of(&["host/core/src/lib.rs"]), "cli core gate");
+        assert_eq!(of(&["host/core/src/lib.rs"]), "core gate");
+        assert_eq!(of(&["host/gate/src/lib.rs"]), "cli gate");
         assert_eq!(of(&["host/cli/tests/cli.rs", "docs/reference/cli.md"]), "cli");
         assert_eq!(of(&["sim/verilated/build.rs"]), "portcullis-verilated");
         assert_eq!(of(&["rtl/gate/bank.sv"]), "portcullis-verilated");
         assert_eq!(of(&["README.md"]), "");
         assert_eq!(of(&["Cargo.lock"]).split(' ').count(), packages.len());
+        let names = |names: &[&str]| named(&packages, &names.iter().map(|n| (*n).to_owned()).collect::<Vec<_>>());
+        assert_eq!(join(&names(&["verilated", "gate"]).unwrap()), "gate portcullis-verilated");
+        assert!(names(&["gates"]).unwrap_err().to_string().starts_with("no package `gates`; there are cli core"));
     }
 }

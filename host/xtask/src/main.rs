@@ -76,9 +76,12 @@ enum Task {
         #[arg(long, default_value_t = 1)]
         seeds: u32,
     },
-    /// The inner loop: format, clippy and unit tests of the packages that changed, and of those that depend on them.
+    /// The inner loop: format, clippy, and all tests of the packages that changed and of those that use them directly.
     Check {
+        /// Names of packages, in place of those that changed; `portcullis-` may be left out.
+        packages: Vec<String>,
         /// The commit to compare with; without one, where the branch left `main`.
+        #[arg(long, value_name = "COMMIT", conflicts_with = "packages")]
         base: Option<String>,
     },
     /// Every test of the workspace.
@@ -157,7 +160,7 @@ fn main() -> Result<()> {
             setup::tools()?;
             shells::run(&mut tally, filter.as_deref(), seeds);
         }
-        Task::Check { base } => check::run(&mut tally, base.as_deref())?,
+        Task::Check { packages, base } => check::run(&mut tally, &packages, base.as_deref())?,
         Task::Test => cargo_test::run(&mut tally)?,
         Task::Formal { covered: true, .. } => covered::check(&mut tally)?,
         Task::Formal { filter, quick, .. } => formal::run(&mut tally, filter.as_deref(), quick)?,

@@ -4,6 +4,7 @@ use crate::tally::Tally;
 use crate::tool::{self, cargo, say, shown};
 use crate::{debian, setup};
 use anyhow::{Context, Result, ensure};
+use std::collections::BTreeSet;
 use std::env;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -115,9 +116,10 @@ fn target(name: &str) -> &str {
     if name.starts_with("card_") { "card" } else { name }
 }
 
-/// Builds the unit tests of the workspace's libraries and programs. Errors: the build fails.
-pub fn unit_tests(cargo: Command) -> Result<Vec<Program>> {
-    built(cargo, None, ["--lib", "--bins"])
+/// Builds the unit tests of the workspace and its test programs with these names. Errors: the build fails.
+pub fn unit_tests_and(cargo: Command, names: &BTreeSet<String>) -> Result<Vec<Program>> {
+    let names = names.iter().flat_map(|name| ["--test", name.as_str()]);
+    built(cargo, None, ["--lib", "--bins"].into_iter().chain(names))
 }
 
 /// Builds tests of the package `only`, or of the whole workspace, and returns their programs.
@@ -156,11 +158,20 @@ fn package(id: &str) -> String {
     }
 }
 
-/// Runs a test program and counts its results. Errors: it cannot be started.
-pub fn run_program(tally: &mut Tally, program: &Program) -> Result<()> {
-    let mut command = Command::new(&program.path);
-    command.arg("--quiet").args(&program.filter).current_dir(&program.folder);
-    counted(tally, command)
+/// Runs test programs as `cargo test` runs them, and counts their results. Errors: one cannot be started.
+pub fn run_programs<'p>(tally: &mut Tally, programs: impl IntoIterator<Item = &'p Program>) -> Result<()> {
+    let mut variables = Command::new("env");
+    variables.env(SEED.0, SEED.1);
+    with_programs(tally, &mut variables)?;
+    for program in programs {
+        say(&format!("{} of {}", program.name, program.package));
+        let mut command = Command::new(&program.path);
+        command.arg("--quiet").args(&program.filter).current_dir(&program.folder);
+        command.envs(variables.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        command.env("CARGO_MANIFEST_DIR", &program.folder);
+        counted(tally, command)?;
+    }
+    Ok(())
 }
 
 /// The number of passed tests in a program's closing line; `None` if the line reports failures.
