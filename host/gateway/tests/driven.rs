@@ -240,5 +240,5 @@ fn what_cannot_be_driven_is_refused() {
     let dying = gateway(&dies, "vllm");
     let answer = dying.post("/v1/chat/completions", &ask(&json!({})));
     assert_eq!(said(&answer, "content"), "Birds sing.");
-    assert!(answer.body.contains("upstream_error") && !answer.body.contains("bad"), "{}", answer.body);
+    assert!(answer.body.contains("upstream_error") && !answer.body.contains("badword"), "{}", answer.body);
 }

@@ -176,7 +176,7 @@ fn a_report_begins_with_its_verdict_and_says_what_to_do() {
     let line = said.lines().find(|line| line.starts_with("witnessed")).unwrap();
     let times: Vec<&str> = line.split_whitespace().skip(1).filter(|word| *word != "to").collect();
     assert!(times.len() == 2 && times.iter().all(|time| time.len() == 20 && time.ends_with('Z')), "{line}");
-    assert!(!said.contains("1970"), "{said}");
+    assert!(!said.contains("1970-"), "{said}");
 }
 
 #[test]
