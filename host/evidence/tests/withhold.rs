@@ -343,7 +343,7 @@ fn what_is_left_by_something_else_stays() {
     let lock = fs::File::open(&part).unwrap();
     lock.try_lock().unwrap();
     assert!(in_place().is_err() && part.exists());
-    drop(lock);
+    lock.unlock().unwrap();
     // An empty folder is what a kill before the first file leaves.
     let mut mended = Vec::new();
     let all = StreamChoice::AllBut(BTreeSet::new());

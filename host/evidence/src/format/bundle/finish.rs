@@ -8,7 +8,7 @@
 use super::disk::RESERVE;
 use super::error::BundleError;
 use super::files::{DEPTH_MAX, Directory};
-use super::folder::{self, PART};
+use super::folder::{self, FolderLock, PART};
 use super::line::{Indexed, Receipt};
 use super::manifest::Manifest;
 use super::name::{self, cap, line_max};
@@ -75,7 +75,7 @@ impl FinishError {
 /// Completes the bundle in `folder`. With `dry`, it reports the changes without making them.
 pub fn finish(folder: &Path, dry: bool) -> Result<FinishReport, FinishError> {
     let at = folder.to_string_lossy();
-    let _lock = folder::lock(folder).map_err(|source| match source.kind() {
+    let _lock = FolderLock::take(folder).map_err(|source| match source.kind() {
         io::ErrorKind::ResourceBusy => FinishError::Busy(at.to_string()),
         _ => BundleError::Nothing { path: folder.to_owned(), what: source.to_string() }.into(),
     })?;

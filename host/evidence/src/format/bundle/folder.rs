@@ -18,17 +18,31 @@ const FILE_MODE: u32 = 0o600;
 /// Suffix of a file that is not complete yet.
 pub(super) const PART: &str = ".part";
 
-/// Takes the lock on a bundle's folder.
-pub(super) fn lock(folder: &Path) -> io::Result<File> {
-    let file = File::open(folder)?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => {
-            Err(io::Error::new(io::ErrorKind::ResourceBusy, "a session is still being written there"))
+/// The lock on a bundle's folder, from [`FolderLock::take`] until it is dropped.
+#[derive(Debug)]
+pub(super) struct FolderLock(File);
+
+impl FolderLock {
+    /// Errors: `ResourceBusy` if another process or another value has the lock; the folder cannot be opened.
+    pub(super) fn take(folder: &Path) -> io::Result<Self> {
+        let file = File::open(folder)?;
+        match file.try_lock() {
+            Ok(()) => Ok(Self(file)),
+            Err(TryLockError::WouldBlock) => {
+                Err(io::Error::new(io::ErrorKind::ResourceBusy, "a session is still being written there"))
+            }
+            // The file system does not support locks, so the bundle is used without a lock.
+            Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(Self(file)),
+            Err(TryLockError::Error(error)) => Err(error),
         }
-        // The file system does not support locks, so the bundle is used without a lock.
-        Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(file),
-        Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
+impl Drop for FolderLock {
+    /// Closing the file is not enough: a process that another thread is just starting has a copy of the file until it
+    /// runs its own program, and the lock lasts as long as the copy (`flock(2)`).
+    fn drop(&mut self) {
+        let _ = self.0.unlock();
     }
 }
 
@@ -90,5 +104,21 @@ pub(super) fn fits(name: &str, size: u64) -> Result<(), BundleError> {
     match cap(name) {
         Some(cap) if size > cap => Err(BundleError::Size { name: name.to_owned(), cap }),
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_copy_of_the_file_in_another_process_does_not_keep_the_lock() {
+        let folder = tempfile::tempdir().unwrap();
+        let lock = FolderLock::take(folder.path()).unwrap();
+        let copy = lock.0.try_clone().unwrap();
+        assert_eq!(FolderLock::take(folder.path()).unwrap_err().kind(), io::ErrorKind::ResourceBusy);
+        drop(lock);
+        FolderLock::take(folder.path()).unwrap();
+        drop(copy);
     }
 }

@@ -8,7 +8,7 @@
 use super::disk::RESERVE;
 use super::error::BundleError;
 use super::files::DEPTH_MAX;
-use super::folder::{self, PART, sync_folder};
+use super::folder::{self, FolderLock, PART, sync_folder};
 use super::name::{self, cap};
 use std::fs::{self, DirBuilder, File};
 use std::io;
@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 /// The folder in which a copy is made; locked until this is dropped.
 pub(super) struct Staging {
     path: PathBuf,
-    _lock: File,
+    _lock: FolderLock,
 }
 
 impl Staging {
@@ -26,7 +26,7 @@ impl Staging {
     pub(super) fn create(target: &Path, ticket: &[u8]) -> Result<Self, BundleError> {
         let path = path_of(target);
         let created = DirBuilder::new().mode(folder::FOLDER_MODE).create(&path).and_then(|()| {
-            let lock = folder::lock(&path)?;
+            let lock = FolderLock::take(&path)?;
             let mut file = folder::create_file(&path, name::TICKET)?;
             io::Write::write_all(&mut file, ticket)?;
             file.sync_all()?;
@@ -77,7 +77,7 @@ pub(super) fn clear(target: &Path, ticket: &[u8], dry: bool) -> Result<Option<St
         Ok(about) if !about.is_dir() => return Err(BundleError::Foreign(shown)),
         Ok(_) => {}
     }
-    let _lock = folder::lock(&path).map_err(BundleError::io(&shown))?;
+    let _lock = FolderLock::take(&path).map_err(BundleError::io(&shown))?;
     if !is_leftover(&path, ticket).map_err(BundleError::io(&shown))? {
         return Err(BundleError::Foreign(shown));
     }

@@ -4,7 +4,7 @@
 use super::error::BundleError;
 use super::files::Directory;
 use super::finish;
-use super::folder;
+use super::folder::{self, FolderLock};
 use super::line::{Indexed, Lines};
 use super::name;
 use super::read::Bundle;
@@ -119,7 +119,7 @@ pub fn withhold_in_place(
     // The copy is made beside the folder. That needs the real path: a link or `.` has another parent or name.
     let folder = fs::canonicalize(folder)
         .map_err(|source| BundleError::Nothing { path: folder.to_owned(), what: source.to_string() })?;
-    let _lock = folder::lock(&folder).map_err(io())?;
+    let _lock = FolderLock::take(&folder).map_err(io())?;
     let (done, copy) = copy(&folder, &folder, choice, reason, mended)?;
     copy.replace(&folder).map_err(io())?;
     Ok(done)

@@ -7,7 +7,7 @@
 use super::disk::{Disk, GrowingFile};
 use super::error::BundleError;
 use super::finish::{self, FinishError, FinishReport};
-use super::folder::{FOLDER_MODE, PART, create_file, fits, lock, seal, sync, sync_folder};
+use super::folder::{FOLDER_MODE, FolderLock, PART, create_file, fits, seal, sync, sync_folder};
 use super::line::Indexed;
 use super::name::{self, cap, line_max};
 use serde::Serialize;
@@ -28,14 +28,14 @@ pub struct Writer {
     disk: Arc<Disk>,
     files: AtomicU64,
     /// The lock on the folder, held until the writer is dropped.
-    _lock: File,
+    _lock: FolderLock,
 }
 
 impl Writer {
     /// Creates a bundle in a new folder. Errors: [`BundleError::Io`], also if the folder exists.
     pub fn create(folder: impl Into<PathBuf>) -> Result<Self, BundleError> {
         let folder = folder.into();
-        let new = DirBuilder::new().mode(FOLDER_MODE).create(&folder).and_then(|()| lock(&folder));
+        let new = DirBuilder::new().mode(FOLDER_MODE).create(&folder).and_then(|()| FolderLock::take(&folder));
         let lock = new.map_err(BundleError::io(&folder.to_string_lossy()))?;
         Ok(Self { folder, disk: Arc::default(), files: AtomicU64::new(0), _lock: lock })
     }
