@@ -70,6 +70,15 @@ impl Hits {
         Self::new(self.list.into_iter().chain(more).collect())
     }
 
+    /// The hits after `by` more bytes.
+    pub(crate) fn moved(mut self, by: usize) -> Self {
+        let joined = self.joined.iter_mut().map(|(range, _)| range);
+        for range in self.list.iter_mut().map(|hit| &mut hit.range).chain(joined) {
+            *range = range.start + by..range.end + by;
+        }
+        self
+    }
+
     /// Extends the hits that share a byte with `range` so that each covers all of `range`.
     pub(crate) fn widen(&mut self, range: &Range<usize>) {
         if self.touches(range) {

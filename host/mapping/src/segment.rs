@@ -163,8 +163,6 @@ pub(crate) fn cut(
 /// Turns connectives after the last span of the text into a span, because no later span can carry them.
 pub(crate) fn judge_last_connectives(text: &str, language: &Language, pieces: &mut Vec<Piece>) {
     let tail = pieces.iter().rposition(|piece| !piece.inert).map_or(0, |last| last + 1);
-    let is_space = |piece: &Piece| text.get(piece.range.clone()).is_some_and(|part| part.trim_start().is_empty());
-    let tail = tail + pieces.iter().skip(tail).take_while(|piece| is_space(piece)).count();
     let Some(start) = pieces.get(tail).map(|piece| piece.range.start) else { return };
     if !text.get(start..).is_some_and(is_formatting) {
         pieces.truncate(tail);

@@ -16,9 +16,16 @@ use std::ops::Range;
 /// Number of bytes before a border that are read again as context; no search reaches further back.
 const CONTEXT: usize = 2048;
 
-/// A part of a text that gave no result is read again only after it has grown by 1 / `SELDOM` of its length. So the
-/// total time stays proportional to the length of the text, whatever its chunks are.
-const SELDOM: usize = 32;
+/// Number of bytes by which a part of a text that gave no result must grow before it is read again. So the total time
+/// stays proportional to the length of the text, whatever its chunks are. A long part waits for more: prose gives a
+/// result long before, so only texts without sentences wait so long.
+const fn growth(length: usize) -> usize {
+    const LONG: usize = 4096;
+    length / 32 + length.saturating_sub(LONG) / 4
+}
+
+/// Greatest number of waiting bytes that delay the next reading.
+const RARE: usize = 1 << 14;
 
 /// The bytes are not UTF-8 (RFC 3629). The reader refuses them and does not replace them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -44,7 +51,7 @@ pub struct Segmenter {
     ends: Vec<usize>,
     /// The first bytes of an incomplete character.
     begun: Vec<u8>,
-    /// Length of `text` when it was last read without returning a span.
+    /// [`Segmenter::length`] when `text` was last read without returning a span.
     tried: usize,
     /// Length of `text` when its last sentence was last found to have no certain end.
     looked: usize,
@@ -69,19 +76,19 @@ impl Segmenter {
             return Ok(None);
         }
         self.find_ends();
-        let soon = self.text.len() < self.tried + self.text.len().saturating_sub(CONTEXT) / SELDOM;
+        let soon = self.length() < self.tried + growth(self.length().saturating_sub(CONTEXT));
         if self.ends.is_empty() || soon {
             return Ok(None);
         }
         let part = self.part(mapper);
-        self.tried = if part.is_none() { self.text.len() } else { 0 };
+        self.tried = if part.is_none() { self.length() } else { 0 };
         Ok(part)
     }
 
     /// Finds the ends of sentences that later text cannot move.
     fn find_ends(&mut self) {
         let mut start = self.ends.last().copied().unwrap_or_else(|| self.origin());
-        if self.text.len() < self.looked + (self.text.len() - start) / SELDOM {
+        if self.text.len() < self.looked + growth(self.text.len() - start) {
             return;
         }
         while let Some(end) = self.text.get(start..).and_then(settled_end) {
@@ -107,8 +114,14 @@ impl Segmenter {
     /// Number of bytes that wait for later text.
     #[must_use]
     pub fn pending(&self) -> usize {
-        let first = self.waiting.pieces.first().map_or_else(|| self.origin(), |piece| piece.range.start);
-        self.text.len() - first + self.begun.len()
+        let first = self.waiting.start().unwrap_or_else(|| self.origin());
+        self.waiting.held() + self.text.len() - first + self.begun.len()
+    }
+
+    /// The length that has to grow before the text is read again. Waiting bytes are not read again, but many of them
+    /// show that spans are rare, so that a few bytes more need not be read at once.
+    fn length(&self) -> usize {
+        self.text.len() + self.waiting.held().min(RARE)
     }
 
     fn origin(&self) -> usize {
@@ -141,15 +154,17 @@ impl Segmenter {
         let mut read = mapper.read_window(self.text.clone(), self.origin(), self.granularity);
         let ends: Vec<usize> = self.ends.iter().copied().filter(|end| self.is_cut(*end)).collect();
         let (border, left) = read.settle(&ends, settled, &looked_at)?;
-        let offset = self.offset;
-        let before = std::mem::take(&mut self.waiting);
-        let has_spans = !read.pieces().is_empty();
-        let (given, waiting) = if has_spans { (before, left) } else { before.followed_by(left).given(&self.text) };
-        self.waiting = waiting;
+        let (has_spans, before) = (!read.pieces().is_empty(), std::mem::take(&mut self.waiting));
         self.ends.retain(|end| *end > border);
         self.borders.push(border);
         let from = self.context(&read, &looked_at);
-        let part = (has_spans || !given.pieces.is_empty()).then(|| read.following(offset, given));
+        let part = if has_spans {
+            self.waiting = left;
+            Some(read.following(self.offset, before))
+        } else {
+            self.waiting = before.followed_by(left);
+            None
+        };
         self.forget(from);
         part
     }
@@ -167,7 +182,6 @@ impl Segmenter {
     /// space that no hit and no object spans.
     fn context(&self, read: &Text, looked_at: &[Range<usize>]) -> usize {
         let needed = self.origin().saturating_sub(CONTEXT);
-        let needed = self.waiting.pieces.first().map_or(needed, |piece| needed.min(piece.range.start));
         let border = self.borders.iter().copied().rfind(|border| *border <= needed).unwrap_or(0);
         let Some(first) = needed.checked_sub(CONTEXT).filter(|first| border < *first) else { return border };
         let is_whole = |at: usize| {
@@ -178,11 +192,11 @@ impl Segmenter {
         (first + 1..=needed).rev().filter(behind_space).find(|at| is_whole(*at)).unwrap_or(border)
     }
 
-    /// Drops the bytes before `from`.
+    /// Drops the bytes before `from`, but keeps those that wait.
     fn forget(&mut self, from: usize) {
         self.borders.retain(|border| *border >= from);
         self.borders.iter_mut().chain(&mut self.ends).for_each(|at| *at -= from);
-        self.waiting.forget(from);
+        self.waiting.keep(self.text.get(..from).unwrap_or_default());
         self.text.drain(..from);
         self.looked = self.looked.saturating_sub(from);
         self.offset += from;

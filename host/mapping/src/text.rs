@@ -51,43 +51,69 @@ impl PartialEq for Limiting {
 
 impl Eq for Limiting {}
 
-/// The inert pieces at the end of a part of a text, which wait for the next span.
+/// The inert pieces at the end of a part of a text, which wait for the next span. They are not read again.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Waiting {
-    /// Inert pieces.
-    pub(crate) pieces: Vec<Piece>,
-    /// Starts of the sentences to which the pieces may belong.
-    pub(crate) borders: Vec<usize>,
+    /// The bytes from the first border to the start of the text that is still read; empty if that text holds them.
+    held: String,
+    /// Inert pieces. All ranges begin at the start of `held`.
+    pieces: Vec<Piece>,
+    /// Starts of the sentences to which the pieces belong, and the start of the unreturned text.
+    borders: Vec<usize>,
 }
 
 impl Waiting {
+    fn new(pieces: Vec<Piece>, mut borders: Vec<usize>) -> Self {
+        if let Some(first) = pieces.first() {
+            let earlier = borders.partition_point(|border| *border <= first.range.start);
+            borders.drain(..earlier.saturating_sub(1));
+        }
+        Self { held: String::new(), pieces, borders }
+    }
+
+    /// Adds what waits in the text after `held`.
     pub(crate) fn followed_by(mut self, more: Self) -> Self {
-        self.pieces.extend(more.pieces);
-        self.borders.extend(more.borders);
+        if self.pieces.is_empty() {
+            return more;
+        }
+        let by = self.held.len();
+        self.pieces.extend(more.pieces.into_iter().map(|piece| Piece { range: moved(&piece.range, by), ..piece }));
+        self.borders.extend(more.borders.into_iter().map(|border| border + by));
         self
     }
 
-    /// The pieces that are given without a span, and those that wait. White space of more than [`SPACE`] bytes does not
-    /// wait, because the waiting text is read again with each sentence.
-    pub(crate) fn given(self, text: &str) -> (Self, Self) {
-        let range = self.pieces.first().map_or(0, |piece| piece.range.start)
-            ..self.pieces.last().map_or(0, |piece| piece.range.end);
-        let is_given = range.len() > SPACE && text.get(range).is_some_and(|space| space.trim_start().is_empty());
-        if is_given { (self, Self::default()) } else { (Self::default(), self) }
+    /// Number of bytes before the text that is still read.
+    pub(crate) const fn held(&self) -> usize {
+        self.held.len()
     }
 
-    /// Shifts all ranges after the first `bytes` of the text were removed.
-    pub(crate) fn forget(&mut self, bytes: usize) {
-        for piece in &mut self.pieces {
-            piece.range = piece.range.start - bytes..piece.range.end - bytes;
+    /// The start of the first piece; `None` if nothing waits.
+    pub(crate) fn start(&self) -> Option<usize> {
+        self.pieces.first().map(|piece| piece.range.start)
+    }
+
+    /// Takes over the first bytes of the text that is read, as far as the pieces need them.
+    pub(crate) fn keep(&mut self, forgotten: &str) {
+        let first = match self.borders.first() {
+            Some(border) if !self.pieces.is_empty() => (*border).min(forgotten.len()),
+            _ => forgotten.len(),
+        };
+        let first = if self.held.is_empty() { first } else { 0 };
+        if first > 0 {
+            for piece in &mut self.pieces {
+                piece.range = piece.range.start - first..piece.range.end - first;
+            }
+            self.borders.retain(|border| first <= *border);
+            self.borders.iter_mut().for_each(|border| *border -= first);
         }
-        self.borders.retain(|border| bytes <= *border);
-        self.borders.iter_mut().for_each(|border| *border -= bytes);
+        self.held.push_str(forgotten.get(first..).unwrap_or_default());
     }
 }
 
-/// Number of bytes of white space that wait for the next span.
-const SPACE: usize = 4096;
+fn moved(range: &Range<usize>, by: usize) -> Range<usize> {
+    range.start + by..range.end + by
+}
+
 /// Number of bytes of a sentence before a span that are read together with the span.
 const EARLIER: usize = 256;
 /// Number of bytes of a sentence on either side of a span that are compared with the anchors.
@@ -191,7 +217,20 @@ impl Text {
 
     /// Makes the text a part of a longer text: after `offset` bytes, and after inert pieces that wait for a span.
     pub(crate) fn following(mut self, offset: usize, waiting: Waiting) -> Self {
-        self.offset = offset;
+        let by = waiting.held.len();
+        self.offset = offset - by;
+        if by > 0 {
+            self.text.insert_str(0, &waiting.held);
+            self.origin += by;
+            self.unfinished += by;
+            self.hits = std::mem::take(&mut self.hits).moved(by);
+            let lists = [&mut self.calls, &mut self.too_deep, &mut self.numbers].into_iter().chain(&mut self.citations);
+            let ranges = lists.flatten().chain(self.quantities.iter_mut().map(|quantity| &mut quantity.range));
+            for range in ranges.chain(self.pieces.iter_mut().map(|piece| &mut piece.range)) {
+                *range = moved(range, by);
+            }
+            self.sentences.iter_mut().for_each(|end| *end += by);
+        }
         self.pieces.splice(..0, waiting.pieces);
         self.sentences.splice(..0, waiting.borders);
         self
@@ -223,7 +262,7 @@ impl Text {
         let border = border?;
         let sentences = self.sentences.iter().copied().take_while(|end| *end <= border);
         let borders = std::iter::once(self.origin).chain(sentences).collect();
-        Some((border, Waiting { pieces, borders }))
+        Some((border, Waiting::new(pieces, borders)))
     }
 
     /// Whether later text cannot turn the text around the end of a sentence into the number of a list item.

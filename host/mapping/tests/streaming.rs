@@ -426,7 +426,7 @@ fn sentences_that_have_no_end_are_the_same_in_every_chunking() {
         usize::try_from(state >> 33).unwrap() % limit
     };
     READERS.with(|readers| {
-        for kind in 0..7 {
+        for kind in 0..9 {
             let mut text = String::new();
             while text.len() < 150_000 {
                 let part = NASTY[below(NASTY.len())];
@@ -438,6 +438,8 @@ fn sentences_that_have_no_end_are_the_same_in_every_chunking() {
                     4 => text.push_str(&" ".repeat(below(30_000))),
                     5 => text.push_str(&"<!-- \n".repeat(below(9_000))),
                     6 => text.push_str(&"\n".repeat(below(9_000))),
+                    7 => text.push_str(&"and so, ".repeat(below(9_000))),
+                    8 => text.push_str(&"_*{".repeat(below(9_000))),
                     _ => text.push_str(["[harbour ", "a@b.org ", "{\"a\": 5} ", "<!-- "][below(4)]),
                 }
                 text.push(if below(8) == 0 { ',' } else { ' ' });

@@ -54,7 +54,7 @@ enum BenchPart {
         streams: Vec<usize>,
     },
     /// Instructions of the mapping on texts of many shapes, at one length and at twice the length, counted by valgrind.
-    /// It fails if twice the length costs more than 2.2 times as much, there and at four times the length. All
+    /// It fails if twice the length costs more than 2.2 times as much, there and at eight times the length. All
     /// shapes take hours.
     Shapes {
         /// Names of shapes in `host/mapping/tests/support/shapes.rs`; all without any.

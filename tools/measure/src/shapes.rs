@@ -19,7 +19,7 @@ struct Count {
     instructions: u64,
 }
 
-/// Prints a table of the shapes. A shape whose factor exceeds [`MOST`] is counted again at four times the length: a
+/// Prints a table of the shapes. A shape whose factor exceeds [`MOST`] is counted again at eight times the length: a
 /// reader of chunks waits for the end of a sentence, which has at most 65,536 bytes, so its cost has a step there.
 /// Errors: valgrind is missing, or the factor exceeds [`MOST`] at both lengths.
 pub(crate) fn run(names: &[String], bytes: usize) -> Result<()> {
@@ -31,7 +31,7 @@ pub(crate) fn run(names: &[String], bytes: usize) -> Result<()> {
     if steep.is_empty() {
         return Ok(());
     }
-    let still = self::steep(&program, &dir, &steep, 4 * bytes)?;
+    let still = self::steep(&program, &dir, &steep, 8 * bytes)?;
     ensure!(still.is_empty(), "grow by more than a factor of {}.{:02}: {}", MOST / 100, MOST % 100, still.join(", "));
     Ok(())
 }
