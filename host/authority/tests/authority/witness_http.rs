@@ -11,11 +11,12 @@ use portcullis_core::wire::Life;
 use portcullis_evidence::note::NoteError;
 use portcullis_evidence::ticket::Ticket;
 use std::collections::BTreeSet;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use super::witness::{NAME, NOW, key, post, public, ticket_of, with, witness};
@@ -187,30 +188,43 @@ fn hostile_requests_are_answered_and_do_no_harm() {
     assert!(served.client.post(&served.opening()).is_ok());
 }
 
-/// Slow clients send a byte every 30 ms. The deadline applies to the whole request, so it stops them.
-#[test]
-fn slow_clients_are_cut_off_and_hold_nobody_up() {
-    let served = Served::new(Limits { request: Duration::from_secs(2), connections: 8 });
-    let bytes = request(&served.opening().to_body());
-    let start = Instant::now();
-    std::thread::scope(|scope| {
-        for _ in 0..4 {
-            scope.spawn(|| {
-                let mut stream = TcpStream::connect(served.server.address()).unwrap();
-                for byte in &bytes {
-                    if stream.write_all(&[*byte]).is_err() || start.elapsed() > Duration::from_secs(20) {
-                        break;
-                    }
-                    std::thread::sleep(Duration::from_millis(30));
-                }
-            });
+/// Sends the request byte by byte until `over`. Returns whether the server closed the connection.
+fn trickle(address: SocketAddr, bytes: &[u8], over: &AtomicBool) -> bool {
+    let mut stream = TcpStream::connect(address).unwrap();
+    for byte in bytes {
+        if over.load(Ordering::SeqCst) {
+            return false;
         }
+        if stream.write_all(&[*byte]).is_err() {
+            return true;
+        }
+        std::thread::sleep(Duration::from_millis(30));
+    }
+    panic!("the server reads {} bytes from a slow client", bytes.len());
+}
+
+#[test]
+fn slow_clients_hold_nobody_up() {
+    let served = Served::new(Limits { request: Duration::from_secs(60), connections: 8 });
+    let bytes = request(&served.opening().to_body());
+    let answered = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let slow = || trickle(served.server.address(), &bytes, &answered);
+        let slow: Vec<_> = (0..4).map(|_| scope.spawn(slow)).collect();
         std::thread::sleep(Duration::from_millis(100));
-        let asked = Instant::now();
         assert!(served.client.post(&served.opening()).is_ok());
-        assert!(asked.elapsed() < Duration::from_millis(1500), "{:?}", asked.elapsed());
+        answered.store(true, Ordering::SeqCst);
+        // A server that had served them first would have cut them off.
+        assert!(slow.into_iter().all(|slow| !slow.join().unwrap()));
     });
-    assert!(start.elapsed() < Duration::from_secs(10), "slow clients were served for {:?}", start.elapsed());
+}
+
+/// The deadline applies to the whole request, so it also stops clients that send a byte now and then.
+#[test]
+fn slow_clients_are_cut_off() {
+    let served = Served::new(Limits { request: Duration::from_millis(500), connections: 8 });
+    let bytes = request(&served.opening().to_body());
+    assert!(trickle(served.server.address(), &bytes, &AtomicBool::new(false)));
 }
 
 #[test]
@@ -248,7 +262,7 @@ fn a_witness_that_restarts_is_asked_again() {
     let client = Client::new(client_address(port), public(), Duration::from_millis(400));
     let begun = Instant::now();
     assert!(matches!(client.post(&opening), Err(ClientError::Connect(..))));
-    assert!(begun.elapsed() >= Duration::from_millis(200) && begun.elapsed() < Duration::from_secs(5));
+    assert!(begun.elapsed() >= Duration::from_millis(200) && begun.elapsed() < Duration::from_secs(60));
 }
 
 /// A server in front of the witness says that it is restarting, or the witness that it has too many connections.
@@ -274,12 +288,13 @@ fn a_witness_that_is_busy_is_asked_again() {
     }
 }
 
-fn client_address(port: u16) -> std::net::SocketAddr {
+fn client_address(port: u16) -> SocketAddr {
     (Ipv4Addr::LOCALHOST, port).into()
 }
 
 /// A client of a server that sends `answer` to every request, and keeps the connection open for `hold`.
-fn lied_to(answer: &[u8], hold: Duration) -> Result<WitnessReply, ClientError> {
+/// Gives the client this answer. With `hold`, the connection stays open until the client itself closes it.
+fn lied_to(answer: &[u8], hold: bool) -> Result<WitnessReply, ClientError> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let client = Client::new(listener.local_addr().unwrap(), public(), Duration::from_millis(500));
     let card = Card::new(1);
@@ -292,7 +307,10 @@ fn lied_to(answer: &[u8], hold: Duration) -> Result<WitnessReply, ClientError> {
             stream.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
             let _ = stream.read_exact(&mut sent);
             let _ = stream.write_all(answer);
-            std::thread::sleep(hold);
+            if hold {
+                stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+                assert_ne!(stream.read(&mut sent).map_err(|e| e.kind()), Err(ErrorKind::WouldBlock), "it still waits");
+            }
         });
         let card = Card::new(1);
         client.post(&post(&card, &ticket, &Session::open(&ticket, 1), 0))
@@ -302,7 +320,6 @@ fn lied_to(answer: &[u8], hold: Duration) -> Result<WitnessReply, ClientError> {
 #[test]
 fn the_client_believes_only_its_witness() {
     let ok = |body: &str| format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len()).into_bytes();
-    let none = Duration::ZERO;
     let card = Card::new(1);
     let ticket = valid_now(&card);
     let note = |path: &Path, seed, boot| {
@@ -311,14 +328,14 @@ fn the_client_believes_only_its_witness() {
     };
     let dir = tempfile::tempdir().unwrap();
     let good = note(&dir.path().join("good"), 6, 1);
-    assert_eq!(lied_to(&ok(&good), none).unwrap().note, good);
+    assert_eq!(lied_to(&ok(&good), false).unwrap().note, good);
     // False answers: a note of another witness, a note on another checkpoint, a damaged note, text that is not a note.
     let of_another = note(&dir.path().join("another"), 7, 1);
-    assert!(matches!(lied_to(&ok(&of_another), none), Err(ClientError::Note(NoteError::UnknownWitness))));
+    assert!(matches!(lied_to(&ok(&of_another), false), Err(ClientError::Note(NoteError::UnknownWitness))));
     let of_other = note(&dir.path().join("other"), 6, 2);
-    assert!(matches!(lied_to(&ok(&of_other), none), Err(ClientError::Other)));
-    assert!(matches!(lied_to(&ok(&good.replace("index 0", "index 1")), none), Err(ClientError::Note(_))));
-    assert!(matches!(lied_to(&ok("hello"), none), Err(ClientError::Note(_))));
+    assert!(matches!(lied_to(&ok(&of_other), false), Err(ClientError::Other)));
+    assert!(matches!(lied_to(&ok(&good.replace("index 0", "index 1")), false), Err(ClientError::Note(_))));
+    assert!(matches!(lied_to(&ok("hello"), false), Err(ClientError::Note(_))));
 
     // Invalid HTTP, an incomplete answer, no answer: each gives an error in time.
     for answer in [
@@ -329,15 +346,13 @@ fn the_client_believes_only_its_witness() {
         b"HTTP/1.1 200 OK\r\nContent-Length: 999999999\r\n\r\n".to_vec(),
         vec![b'x'; 100_000],
     ] {
-        for hold in [none, Duration::from_millis(700)] {
-            let start = Instant::now();
+        for hold in [false, true] {
             let result = lied_to(&answer, hold);
             assert!(matches!(result, Err(ClientError::Http(..))), "{result:?}");
-            assert!(start.elapsed() < Duration::from_secs(4), "{:?}", start.elapsed());
         }
     }
     let answer = b"HTTP/1.1 500 Oops\r\nContent-Length: 8\r\n\r\n\x1b[31mred";
-    assert_eq!(refused(lied_to(answer, none)), (500, "[31mred".to_owned()));
+    assert_eq!(refused(lied_to(answer, false)), (500, "[31mred".to_owned()));
     let nobody = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap();
     let client = Client::new(nobody, public(), Duration::from_millis(300));
     assert!(matches!(client.post(&post(&card, &ticket, &Session::open(&ticket, 1), 0)), Err(ClientError::Connect(..))));
