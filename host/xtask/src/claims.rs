@@ -1,13 +1,12 @@
 //! Checks docs/claims.toml: every requirement names existing code and an existing test, or is marked as open.
 
+use crate::known_tests::KnownTests;
 use anyhow::{Context, Result, bail, ensure};
-use portcullis_tools::cargo_test::JOINED;
 use portcullis_tools::proofs::Proof;
-use portcullis_tools::setup;
 use portcullis_tools::tally::Tally;
-use portcullis_tools::tool::{capture, cargo, say};
+use portcullis_tools::tool::say;
 use serde::Deserialize;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs;
 
 /// The page that shows in which file a topic is implemented.
@@ -31,10 +30,9 @@ struct Claim {
 }
 
 pub(crate) fn run(tally: &mut Tally) -> Result<()> {
-    setup::tools()?;
     say("claims");
     let claims: Claims = toml::from_str(&fs::read_to_string("docs/claims.toml")?).context("docs/claims.toml")?;
-    let tests = known_tests()?;
+    let tests = KnownTests::read()?;
     for id in claims.open.keys() {
         ensure!(!claims.claim.contains_key(id), "`{id}` is both claimed and open");
     }
@@ -50,7 +48,7 @@ fn keys(map: &BTreeMap<String, String>) -> String {
     map.keys().map(String::as_str).collect::<Vec<_>>().join(" ")
 }
 
-fn check(claim: &Claim, tests: &BTreeSet<String>) -> Result<()> {
+fn check(claim: &Claim, tests: &KnownTests) -> Result<()> {
     ensure!(!claim.text.is_empty() && !claim.code.is_empty(), "a claim states a requirement and names its code");
     ensure!(!claim.tests.is_empty(), "nothing tests it");
     for code in &claim.code {
@@ -85,28 +83,4 @@ fn holds(path: &str, name: &str) -> Result<()> {
     let text = fs::read_to_string(path).with_context(|| format!("`{path}`"))?;
     ensure!(text.contains(name), "`{path}` does not hold `{name}`");
     Ok(())
-}
-
-/// Every test of the workspace, as `file::name`, or as `crate::name` for unit tests.
-fn known_tests() -> Result<BTreeSet<String>> {
-    let messages = capture(cargo().args(["test", "--locked", "--workspace", "--no-run", "--message-format", "json"]))?;
-    let mut found = BTreeSet::new();
-    for line in messages.lines() {
-        let message: serde_json::Value = serde_json::from_str(line)?;
-        let Some(program) = message["executable"].as_str().filter(|_| message["profile"]["test"] == true) else {
-            continue;
-        };
-        let target = message["target"]["name"].as_str().context("a test binary has a name")?.replace('-', "_");
-        for entry in capture(std::process::Command::new(program).args(["--list", "--format", "terse"]))?.lines() {
-            if let Some(name) = entry.strip_suffix(": test") {
-                // If a test program consists of many files, each test's name begins with the name of its file.
-                let joined = JOINED.contains(&target.as_str());
-                found.insert(if joined { name.to_owned() } else { format!("{target}::{name}") });
-            }
-        }
-    }
-    if found.is_empty() {
-        bail!("the workspace lists no tests");
-    }
-    Ok(found)
 }

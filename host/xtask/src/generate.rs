@@ -70,7 +70,7 @@ pub(crate) fn run(check: bool) -> Result<()> {
 /// build even if generated Rust does not. The manual needs the whole program, so with `check` the ordinary tests
 /// compare it.
 fn pages(check: bool) -> Result<()> {
-    let mut cargo = Command::new("cargo");
+    let mut cargo = tool::cargo();
     cargo.args(["test", "--quiet", "--workspace", "--locked", "--test", "reasons", "--test", "regulations"]);
     if !check {
         cargo.args(["--test", "cli", "--", "are_documented", "the_manual_is_what_help_says"]);

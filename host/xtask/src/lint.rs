@@ -1,40 +1,11 @@
 //! Style checks: of the software (format, clippy, the build without the simulated card, licences) and of the
 //! hardware (Verilator lint, the card's parameter guards, the shells' benches).
 
-use crate::{dialect, generate, guards, links, prose, shells};
-use anyhow::{Context, Result, ensure};
+use crate::{dialect, generate, guards, licences, links, prose, shells};
+use anyhow::Result;
 use portcullis_tools::tally::Tally;
-use portcullis_tools::tool::{self, capture, cargo, say};
+use portcullis_tools::tool::{self, WORKSPACES, cargo, say};
 use portcullis_tools::{setup, task};
-use serde::Deserialize;
-use std::collections::BTreeSet;
-use std::fs;
-
-/// The permitted licences of dependencies, and the banned crates.
-const DENY: &str = "deny.toml";
-
-/// The parts of [`DENY`] that this program checks; cargo-deny checks the rest.
-#[derive(Deserialize)]
-struct Deny {
-    licenses: Licences,
-    bans: Bans,
-}
-
-#[derive(Deserialize)]
-struct Licences {
-    allow: BTreeSet<String>,
-}
-
-#[derive(Deserialize)]
-struct Bans {
-    deny: Vec<Ban>,
-}
-
-#[derive(Deserialize)]
-struct Ban {
-    name: String,
-    reason: String,
-}
 
 pub(crate) fn run(tally: &mut Tally) -> Result<()> {
     setup::tools()?;
@@ -58,13 +29,17 @@ pub(crate) fn software(tally: &mut Tally) {
     tally.check("generated files", generate::run(true));
     pages(tally);
     say("rustfmt");
-    tally.check("rustfmt", tool::run(cargo().args(["fmt", "--all", "--check"])));
+    for workspace in WORKSPACES {
+        let manifest = format!("{workspace}/Cargo.toml");
+        let format = ["fmt", "--all", "--check", "--manifest-path", &manifest];
+        tally.check(&format!("rustfmt of {manifest}"), tool::run(cargo().args(format)));
+    }
     say("circles of modules");
     if let Err(error) = task::counted(tally, "modules", &["modules"]) {
         tally.fail("circles of modules", 1, &format!("{error:#}"));
     }
     say("licences of dependencies");
-    tally.check("licences", licences());
+    tally.check("licences", licences::run());
     say("clippy");
     let clippy = ["clippy", "--locked", "--workspace", "--all-targets", "--", "-D", "warnings"];
     tally.check("clippy", tool::run(cargo().args(clippy)));
@@ -113,58 +88,4 @@ fn rtl() -> Result<()> {
         tool::run(&mut lint)?;
     }
     Ok(())
-}
-
-/// Checks the licence and the name of every crate in the lock file.
-fn licences() -> Result<()> {
-    let Deny { licenses, bans } = toml::from_str(&fs::read_to_string(DENY).context(DENY)?).context(DENY)?;
-    let metadata = capture(cargo().args(["metadata", "--locked", "--format-version", "1"]))?;
-    let metadata: serde_json::Value = serde_json::from_str(&metadata)?;
-    let packages = metadata["packages"].as_array().context("cargo metadata lists packages")?;
-    let mut bad = Vec::new();
-    for package in packages {
-        let licence = package["license"].as_str().unwrap_or("none stated");
-        if !permitted(licence, &licenses.allow) {
-            bad.push(format!("{} {}: {licence}", package["name"], package["version"]));
-        }
-        if let Some(ban) = bans.deny.iter().find(|ban| package["name"] == ban.name.as_str()) {
-            bad.push(format!("{}: {}", ban.name, ban.reason));
-        }
-    }
-    ensure!(bad.is_empty(), "not permitted by {DENY}:\n  {}", bad.join("\n  "));
-    eprintln!("    {} crates", packages.len());
-    Ok(())
-}
-
-/// Evaluates an SPDX expression: `OR` needs one permitted side, `AND` needs both; `/` is an old form of `OR`.
-fn permitted(expression: &str, licences: &BTreeSet<String>) -> bool {
-    let expression = expression.replace('/', " OR ");
-    let flat: String = expression.chars().filter(|c| !"()".contains(*c)).collect();
-    if expression.contains('(') {
-        // In `(A OR B) AND C`, parentheses are ignored and every alternative must be permitted. This is stricter than
-        // SPDX, and enough here.
-        let names = flat.split(" AND ").flat_map(|p| p.split(" OR "));
-        return names.map(str::trim).all(|l| licences.contains(l) || l == "LGPL-2.1-or-later") && flat.contains("MIT");
-    }
-    flat.split(" OR ").any(|side| side.split(" AND ").all(|l| licences.contains(l.trim())))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{DENY, Deny, permitted};
-
-    #[test]
-    fn licence_expressions() {
-        let list = portcullis_tools::tool::root().unwrap().join(DENY);
-        let deny: Deny = toml::from_str(&std::fs::read_to_string(list).unwrap()).unwrap();
-        let permitted = |expression| permitted(expression, &deny.licenses.allow);
-        for good in
-            ["MIT", "MIT OR Apache-2.0", "GPL-3.0 OR MIT", "Unlicense/MIT", "(MIT OR Apache-2.0) AND Unicode-3.0"]
-        {
-            assert!(permitted(good), "{good}");
-        }
-        for bad in ["GPL-3.0", "MIT AND GPL-3.0", "none stated", "(GPL-3.0 OR MIT) AND Unicode-3.0"] {
-            assert!(!permitted(bad), "{bad}");
-        }
-    }
 }

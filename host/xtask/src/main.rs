@@ -14,8 +14,10 @@ mod generate;
 mod golden;
 mod guards;
 mod independent;
+mod known_tests;
 mod layout;
 mod lexicon;
+mod licences;
 mod links;
 mod lint;
 mod look;
@@ -110,7 +112,7 @@ enum Task {
     /// Place and route parts of the card on an ECP5 and write docs/explanation/timing.md; fails where one is too slow.
     /// Takes two hours on two cores; modules that did not change since are not routed again.
     Timing(Words),
-    /// Check docs/claims.toml against the code and the tests.
+    /// Check docs/claims.toml against the code and the names of the tests. Compiles nothing.
     Claims,
     /// Measure a policy on labelled data, with the program itself on the simulated card.
     Measure(Words),

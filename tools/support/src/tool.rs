@@ -6,6 +6,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 pub const VENV: &str = ".venv";
+/// The folders of the repository's workspaces. All but the first are apart, so that no other build waits for what only
+/// they use: an SQL engine, a fuzzer, another evaluator.
+pub const WORKSPACES: [&str; 4] = [".", "fleet", "fuzz", "tests/evaluators"];
+/// How the names of variables begin that cargo sets for a program or a build script, and that tell about its package.
+const ABOUT_PACKAGE: [&str; 4] = ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_CRATE_NAME", "CARGO_BIN_NAME"];
 
 /// The workspace's root: the folder of the lock file, above the package that cargo runs. A program that cargo does not
 /// run stands in the workspace that built it.
@@ -39,9 +44,17 @@ pub fn target_dir() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), Into::into)
 }
 
-/// The cargo that runs this task.
+/// The cargo that runs this task, without what cargo told this program about its own package: build scripts of some
+/// dependencies run again when these variables change, so `cargo xtask` and `cargo` would not share their builds.
 pub fn cargo() -> Command {
-    Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    for (name, _) in std::env::vars_os() {
+        let about = name.to_str().is_some_and(|name| ABOUT_PACKAGE.iter().any(|prefix| name.starts_with(prefix)));
+        if about {
+            command.env_remove(name);
+        }
+    }
+    command
 }
 
 /// Runs a command and shows its output. Errors: the command failed; the error names it.
@@ -97,4 +110,18 @@ pub fn verilator() -> Result<Command> {
         }
     }
     Ok(Command::new("verilator"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::cargo;
+
+    #[test]
+    fn cargo_is_told_nothing_about_this_package() {
+        // Cargo sets these for a test, as for every program that it runs.
+        for name in ["CARGO_PKG_NAME", "CARGO_PKG_VERSION", "CARGO_MANIFEST_DIR"] {
+            assert!(std::env::var_os(name).is_some(), "{name}");
+            assert!(cargo().get_envs().any(|(removed, value)| removed == name && value.is_none()), "{name}");
+        }
+    }
 }
