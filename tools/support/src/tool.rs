@@ -44,7 +44,7 @@ pub fn target_dir() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), Into::into)
 }
 
-/// The cargo that runs this task, without what cargo told this program about its own package: build scripts of some
+/// The cargo that runs this task, without the variables about the package of this program: build scripts of some
 /// dependencies run again when these variables change, so `cargo xtask` and `cargo` would not share their builds.
 pub fn cargo() -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
