@@ -1,4 +1,5 @@
 //! The names of the workspace's tests, read from its source files, so that a check of names compiles nothing.
+//! A test that a feature leaves out of the build counts, too.
 
 use anyhow::{Context, Result, ensure};
 use portcullis_tools::cargo_test::JOINED;

@@ -9,7 +9,7 @@ pub const VENV: &str = ".venv";
 /// The folders of the repository's workspaces. All but the first are apart, so that no other build waits for what only
 /// they use: an SQL engine, a fuzzer, another evaluator.
 pub const WORKSPACES: [&str; 4] = [".", "fleet", "fuzz", "tests/evaluators"];
-/// How the names of variables begin that cargo sets for a program or a build script, and that tell about its package.
+/// Prefixes of the variables in which cargo describes the package of the program that it runs.
 const ABOUT_PACKAGE: [&str; 4] = ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_CRATE_NAME", "CARGO_BIN_NAME"];
 
 /// The workspace's root: the folder of the lock file, above the package that cargo runs. A program that cargo does not

@@ -292,8 +292,8 @@ fn client_address(port: u16) -> SocketAddr {
     (Ipv4Addr::LOCALHOST, port).into()
 }
 
-/// A client of a server that sends `answer` to every request, and keeps the connection open for `hold`.
-/// Gives the client this answer. With `hold`, the connection stays open until the client itself closes it.
+/// A client of a server that sends `answer`. With `hold`, the server keeps the connection open until the client closes
+/// it.
 fn lied_to(answer: &[u8], hold: bool) -> Result<WitnessReply, ClientError> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let client = Client::new(listener.local_addr().unwrap(), public(), Duration::from_millis(500));
