@@ -57,7 +57,8 @@ class CardSim {
 std::unique_ptr<CardSim> new_card_sim(uint32_t lanes, uint32_t read_latency, uint32_t write_latency, uint8_t stall,
                                       uint64_t seed, uint64_t watchdog, rust::Str trace);
 
-// Nanoseconds to sweep a single bank of 256 rows for this many clocks; 0 if an assertion failed.
+// Nanoseconds to sweep a single bank of 256 rows for this many clocks; 0 if an assertion failed, or in
+// a build without the second card.
 uint64_t sweep_alone(uint64_t clocks);
 
 // The message of a model whose assertion fails, built like the card; empty if the assertion did not stop it.

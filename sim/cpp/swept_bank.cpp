@@ -2,12 +2,17 @@
 
 #include <chrono>
 
+#ifdef PORTCULLIS_LANES
 #include "Vbank.h"
+#endif
 #include "portcullis-sim/cpp/card_sim.h"
 #include "model_hooks.h"
 #include "verilated.h"
 
 namespace portcullis {
+
+#ifdef PORTCULLIS_LANES
+
 namespace {
 
 constexpr uint16_t kRows = 256;
@@ -69,5 +74,13 @@ uint64_t sweep_alone(uint64_t clocks) {
   set_model_sink(nullptr);
   return sink.stopped ? 0 : nanoseconds;
 }
+
+#else
+
+uint64_t sweep_alone(uint64_t) {
+  return 0;
+}
+
+#endif
 
 }  // namespace portcullis

@@ -16,7 +16,13 @@ pub const ROUNDS: u64 = portcullis_verilated::ROUNDS;
 pub const PATROL_CLOCKS: u64 = portcullis_verilated::PATROL_CLOCKS;
 /// Lanes of the second of the two cards in this build: 4, or `PORTCULLIS_LANES` in the environment of the build. The
 /// first card has one lane.
+#[cfg(feature = "lanes")]
 pub const LANES: u32 = portcullis_verilated::LANES;
+/// Lanes of each card in this build.
+#[cfg(feature = "lanes")]
+pub(crate) const CARDS: &[u32] = &[1, LANES];
+#[cfg(not(feature = "lanes"))]
+pub(crate) const CARDS: &[u32] = &[1];
 
 /// When the bus model stalls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

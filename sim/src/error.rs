@@ -34,8 +34,8 @@ pub enum SimError {
     #[error("cannot allocate a DMA region of {len} bytes")]
     Allocate { len: usize, source: std::io::Error },
     #[error(
-        "no simulated card of {0} lanes in this build: it has 1 and {more} (build with PORTCULLIS_LANES=2, 4 or 8 for others)",
-        more = crate::LANES
+        "no simulated card of {0} lanes in this build, which has cards of {cards:?} (others: build with the feature `lanes` and PORTCULLIS_LANES=2, 4 or 8)",
+        cards = crate::config::CARDS
     )]
     Lanes(u32),
     #[error("latency of {0} clocks is over the limit of {limit}", limit = crate::MAX_LATENCY)]

@@ -31,7 +31,9 @@ mod sim;
 mod stats;
 mod watch;
 
-pub use config::{LANES, MAX_LATENCY, PATROL_CLOCKS, ROUNDS, SimConfig, Stall, WATCHDOG_CLOCKS};
+#[cfg(feature = "lanes")]
+pub use config::LANES;
+pub use config::{MAX_LATENCY, PATROL_CLOCKS, ROUNDS, SimConfig, Stall, WATCHDOG_CLOCKS};
 pub use error::SimError;
 pub use inject::{Inject, Table, TableBit};
 pub use memory::DmaRegion;

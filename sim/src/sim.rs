@@ -5,10 +5,11 @@ use std::pin::Pin;
 
 use cxx::UniquePtr;
 
+use crate::config::CARDS;
 use crate::ffi::bridge::{self, CardSim};
 use crate::memory::FilePart;
 use crate::{
-    DmaRegion, Inject, LANES, MAX_LATENCY, SimConfig, SimError, SimStats, Stall, TableBit, WATCHDOG_CLOCKS, Watch,
+    DmaRegion, Inject, MAX_LATENCY, SimConfig, SimError, SimStats, Stall, TableBit, WATCHDOG_CLOCKS, Watch,
 };
 
 /// Number of clocks within which the card must answer a register access.
@@ -32,7 +33,7 @@ pub fn canary() -> Option<String> {
 }
 
 /// The time to run a single bank of 256 rows for `clocks` clocks: a reference for the speed of a simulated card. `None`
-/// if an assertion failed.
+/// if an assertion failed, or in a build without the feature `lanes`, which has no such bank.
 #[must_use]
 pub fn sweep_alone(clocks: u64) -> Option<std::time::Duration> {
     let nanoseconds = bridge::sweep_alone(clocks);
@@ -75,7 +76,7 @@ impl Sim {
     /// A card after its reset, without mapped memory. Errors: [`SimError::Lanes`], [`SimError::Latency`],
     /// [`SimError::TraceUnavailable`], [`SimError::Trace`], [`SimError::Assertion`].
     pub fn new(config: SimConfig) -> Result<Self, SimError> {
-        if config.lanes != 1 && config.lanes != LANES {
+        if !CARDS.contains(&config.lanes) {
             return Err(SimError::Lanes(config.lanes));
         }
         check_latency(config.read_latency)?;

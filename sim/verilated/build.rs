@@ -27,7 +27,8 @@ const SLEEP: &str = "PORTCULLIS_SLEEP";
 /// Environment variable: a netlist of `portcullis_top` with the same parameters. It replaces the sources of the card
 /// with one lane.
 const NETLIST: &str = "PORTCULLIS_NETLIST";
-/// Environment variable: lanes of the second of the two cards: 2, 4 or 8. The first card has one lane and is fastest.
+/// Environment variable: lanes of the second card, which the feature `lanes` adds: 2, 4 or 8. The first card has one lane
+/// and is fastest.
 const LANES: &str = "PORTCULLIS_LANES";
 const DEFAULT_LANES: &str = "4";
 const CANARY: &str = "sim/verilated/canary.sv";
@@ -43,6 +44,7 @@ fn build() -> Result<()> {
     let workspace = Path::new(&env::var("CARGO_MANIFEST_DIR")?).join("../..").canonicalize()?;
     let out = PathBuf::from(env::var("OUT_DIR")?);
     let trace = env::var_os("CARGO_FEATURE_TRACE").is_some();
+    let several = env::var_os("CARGO_FEATURE_LANES").is_some();
     let parameter = |name: &str, default: &str| {
         println!("cargo::rerun-if-env-changed={name}");
         let value = env::var(name).unwrap_or_else(|_| default.to_owned());
@@ -80,15 +82,17 @@ fn build() -> Result<()> {
     for file in [CANARY, HOOKS] {
         println!("cargo::rerun-if-changed={}", workspace.join(file).display());
     }
-    // A single table that is swept, as the reference for the card's speed.
-    let bank: Vec<String> = common.iter().cloned().chain(files.iter().cloned()).collect();
     // The harness includes the header of every generated class.
-    let units = [
+    let mut units = vec![
         Unit { top: "portcullis_top", prefix: "Vcard", arguments: one },
-        Unit { top: "portcullis_top", prefix: "Vlanes", arguments: card(&lanes) },
         Unit { top: "canary", prefix: "Vcanary", arguments: canary },
-        Unit { top: "bank", prefix: "Vbank", arguments: bank },
     ];
+    if several {
+        // A single table that is swept, as the reference for the card's speed.
+        let bank: Vec<String> = common.iter().cloned().chain(files.iter().cloned()).collect();
+        units.push(Unit { top: "portcullis_top", prefix: "Vlanes", arguments: card(&lanes) });
+        units.push(Unit { top: "bank", prefix: "Vbank", arguments: bank });
+    }
     let verilator = Verilator::find(&workspace)?;
     let model = out.join("model");
     // Files that an earlier run generated must not be compiled.
@@ -99,7 +103,7 @@ fn build() -> Result<()> {
         verilator.run(&workspace, unit, &model)?;
         leave_out_garbage(&model.join(format!("{}.cpp", unit.prefix)))?;
     }
-    compile(&verilator, &model, trace, &lanes)
+    compile(&verilator, &model, trace, several.then_some(lanes.as_str()))
 }
 
 /// Removes the code that frees objects of SystemVerilog classes. The RTL has no classes, and that code locks a mutex in
@@ -107,6 +111,9 @@ fn build() -> Result<()> {
 fn leave_out_garbage(class: &Path) -> Result<()> {
     const COLLECTS: &str = "vlSymsp->__Vm_deleter.deleteAll();";
     let text = fs::read_to_string(class).map_err(|e| format!("cannot read `{}`: {e}", class.display()))?;
+    if !text.contains(COLLECTS) {
+        return Err(format!("`{}` does not hold `{COLLECTS}`: Verilator writes it differently now", class.display()).into());
+    }
     Ok(fs::write(class, text.replace(COLLECTS, ""))?)
 }
 
@@ -129,7 +136,7 @@ fn sources(workspace: &Path) -> Result<Vec<String>> {
     Ok(entries)
 }
 
-fn compile(verilator: &Verilator, model: &Path, trace: bool, lanes: &str) -> Result<()> {
+fn compile(verilator: &Verilator, model: &Path, trace: bool, lanes: Option<&str>) -> Result<()> {
     let include = verilator.include();
     let hooks = Path::new(&env::var("CARGO_MANIFEST_DIR")?).join("cpp");
     println!("cargo::rerun-if-changed={}", hooks.display());
@@ -184,6 +191,7 @@ fn compile(verilator: &Verilator, model: &Path, trace: bool, lanes: &str) -> Res
     let joined = env::join_paths(includes)?;
     println!("cargo::metadata=compiled=yes");
     println!("cargo::metadata=include={}", joined.to_string_lossy());
-    println!("cargo::metadata=defines={};PORTCULLIS_LANES={lanes}", defines.join(";"));
+    let lanes = lanes.map(|lanes| format!(";PORTCULLIS_LANES={lanes}")).unwrap_or_default();
+    println!("cargo::metadata=defines={}{lanes}", defines.join(";"));
     Ok(())
 }

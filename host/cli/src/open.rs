@@ -49,8 +49,8 @@ impl CardsArgs {
 #[derive(clap::Args, Clone)]
 #[command(next_help_heading = "Card options")]
 struct CardAccessArgs {
-    /// Lanes of the card: `model` has 1, 2, 4 or 8, `sim` 1 or 4 (built with `PORTCULLIS_LANES=8`: 1 or 8). Others have
-    /// their own.
+    /// Lanes of the card: `model` has 1, 2, 4 or 8, `sim` 1 or 4 (built with `PORTCULLIS_LANES=8`: 1 or 8; without the
+    /// feature `lanes`: 1). Others have their own.
     #[arg(long, value_name = "LANES")]
     lanes: Option<u8>,
     /// Drive a card that no IOMMU holds: it reaches all memory of this machine, and so does whoever made its image.
