@@ -8,9 +8,7 @@ use cxx::UniquePtr;
 use crate::config::CARDS;
 use crate::ffi::bridge::{self, CardSim};
 use crate::memory::FilePart;
-use crate::{
-    DmaRegion, Inject, MAX_LATENCY, SimConfig, SimError, SimStats, Stall, TableBit, WATCHDOG_CLOCKS, Watch,
-};
+use crate::{DmaRegion, Inject, MAX_LATENCY, SimConfig, SimError, SimStats, Stall, TableBit, WATCHDOG_CLOCKS, Watch};
 
 /// Number of clocks within which the card must answer a register access.
 const REGISTER_BOUND: u64 = 10_000;

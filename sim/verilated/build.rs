@@ -112,7 +112,9 @@ fn leave_out_garbage(class: &Path) -> Result<()> {
     const COLLECTS: &str = "vlSymsp->__Vm_deleter.deleteAll();";
     let text = fs::read_to_string(class).map_err(|e| format!("cannot read `{}`: {e}", class.display()))?;
     if !text.contains(COLLECTS) {
-        return Err(format!("`{}` does not hold `{COLLECTS}`: Verilator writes it differently now", class.display()).into());
+        return Err(
+            format!("`{}` does not hold `{COLLECTS}`: Verilator writes it differently now", class.display()).into()
+        );
     }
     Ok(fs::write(class, text.replace(COLLECTS, ""))?)
 }

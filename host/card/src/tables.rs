@@ -1,7 +1,7 @@
 //! The content of a card's tables.
 
 use portcullis_core::wire::{ImageHeader, ImageText, Row};
-use portcullis_policy::image::Image;
+use portcullis_image::Image;
 use sha2::{Digest, Sha256};
 use zerocopy::IntoBytes;
 

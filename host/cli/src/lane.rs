@@ -2,8 +2,8 @@
 
 use crate::failure::Failure;
 use portcullis_core::class::ClassSet;
+use portcullis_image::{Forbidden, TextImage};
 use portcullis_lane::{ClassSight, Compiled, Limits, Place, Relation, Sight};
-use portcullis_policy::image::{Forbidden, TextImage};
 use portcullis_policy::{Package, Policies};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;

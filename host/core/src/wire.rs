@@ -4,10 +4,14 @@
 //! `docs/reference/wire-formats.md` shows them as tables. Every struct is little-endian, unaligned and without padding,
 //! so it can be read from and written to ring memory.
 
+mod column;
+mod columns;
 mod fault;
 mod lane;
 mod layout;
 
+pub use column::{RangeUnit, SetMasks};
+pub use columns::{EnumerationColumn, FlagColumn, RangeColumn, SetColumn};
 pub use fault::FaultClass;
 pub use lane::lane_of;
 pub use layout::*;

@@ -3,11 +3,10 @@
 use portcullis_core::mutation::Place;
 use portcullis_core::state::SemanticState;
 use portcullis_core::wire::{Determination, Granularity, Stage};
+use portcullis_image::reference::row_matches;
+use portcullis_image::{Bank, Evaluator};
 use portcullis_mapping::{Mapper, SpanInput};
 use portcullis_policy::context::{ContextError, Contexts};
-use portcullis_policy::evaluate::Evaluator;
-use portcullis_policy::evaluate::reference::row_matches;
-use portcullis_policy::image::Bank;
 use portcullis_policy::{Compiled, Package};
 use std::ops::Range;
 

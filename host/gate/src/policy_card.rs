@@ -6,11 +6,10 @@ use crate::source::Item;
 use portcullis_card::{Card, Session, SessionError};
 use portcullis_core::state::Task;
 use portcullis_core::wire::{Descriptor, Determination, Fault};
+use portcullis_image::{Bank, Banks};
 use portcullis_policy::Compiled;
 use portcullis_policy::commands::Judged;
 use portcullis_policy::decision::{Decision, answer_of_row};
-use portcullis_policy::evaluate::Banks;
-use portcullis_policy::image::Bank;
 use std::sync::Arc;
 
 /// Why the card's answer cannot replace the evaluator's.

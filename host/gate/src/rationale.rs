@@ -6,9 +6,8 @@ use crate::stage::HostFindings;
 use portcullis_core::mutation::{Mutation, StageFinding};
 use portcullis_core::reason::generic;
 use portcullis_core::wire::{Descriptor, Determination, Fault, RowKind, Stage};
+use portcullis_image::{Bank, Verdict};
 use portcullis_policy::commands::conditions;
-use portcullis_policy::evaluate::Verdict;
-use portcullis_policy::image::Bank;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Rationale {

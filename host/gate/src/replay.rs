@@ -22,7 +22,7 @@ use portcullis_core::context::{CONTEXT_VERSION, ContextDocument, ContextError, M
 use portcullis_core::hex::Hex;
 use portcullis_core::state::ProfileError;
 use portcullis_core::wire::{Fault, Record, RecordType};
-use portcullis_policy::image::Image;
+use portcullis_image::Image;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};

@@ -3,8 +3,8 @@
 
 use portcullis_core::class::ClassSet;
 use portcullis_core::commitment::{HEAD_BYTES, SpanKind};
+use portcullis_image::Image;
 use portcullis_lane::{Entry, ScanState, Tables, Walk};
-use portcullis_policy::image::Image;
 
 /// log2 of the size in bytes of the smallest and of the largest text window that a session uses.
 const STRIDES: std::ops::RangeInclusive<u8> = 11..=16;

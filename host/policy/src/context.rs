@@ -6,15 +6,16 @@
 use crate::compile::decimal;
 use crate::cube::presence_bit;
 use crate::error::suggestion;
-use crate::vocabulary::{ENUMERATIONS, FLAGS, Field, RANGES, SETS, Unit, Vocabulary, bit, bits_of};
+use crate::vocabulary::{Field, Vocabulary, bit, bits_of};
 use cedar_policy::{Context, EntityId, EntityTypeName, EntityUid, Request, RestrictedExpression};
 use portcullis_core::mutation::Place;
 use portcullis_core::wire::{
-    BASIS_POINTS_MAX, Category, Descriptor, Granularity, Opcode, QUANTITY_SLOTS, StageOutcome, row_bits,
+    BASIS_POINTS_MAX, Category, Descriptor, EnumerationColumn, FlagColumn, Granularity, Opcode, QUANTITY_SLOTS,
+    RangeColumn, RangeUnit, SetColumn, StageOutcome, row_bits,
 };
 use serde_json::{Map, Value, json};
 use std::str::FromStr as _;
-use zerocopy::little_endian::{I32, U16, U128};
+use zerocopy::little_endian::{I32, U16};
 
 /// Why JSON is not a valid context, or a descriptor cannot be converted into one.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -92,7 +93,7 @@ impl<'a> Contexts<'a> {
     pub fn descriptor(self, category: &str, context: &Value, missing: Missing) -> Result<Descriptor, ContextError> {
         let object = context.as_object().ok_or(ContextError::NotAnObject)?;
         let mut d = self.neutral();
-        d.category = self.value("category", 0, category)?;
+        d.category = self.value(EnumerationColumn::Category, category)?;
         for (name, value) in object {
             self.set_field(&mut d, name, value)?;
         }
@@ -114,45 +115,14 @@ impl<'a> Contexts<'a> {
         match Vocabulary::field(name) {
             Some(Field::Enumeration(column)) => {
                 let text = value.as_str().ok_or_else(|| wrong(name, "a name", value))?;
-                let index = self.value(name, column, text)?;
-                match column {
-                    1 => d.granularity = index,
-                    2 => d.epistemic = index,
-                    3 => d.anchor = index,
-                    4 => d.temporal = index,
-                    5 => d.domain = index,
-                    6 => d.audience = index,
-                    _ => d.register = index,
-                }
+                column.set_value(d, self.value(column, text)?);
             }
             Some(Field::Flag(flag)) => {
                 let on = value.as_bool().ok_or_else(|| wrong(name, "true or false", value))?;
-                d.flags = d.flags & !(1 << flag) | u8::from(on) << flag;
+                d.flags = d.flags & !(1 << flag.index()) | u8::from(on) << flag.index();
             }
-            Some(Field::Set(column)) => {
-                let mask = self.members(name, column, value)?;
-                match column {
-                    0 => d.fields_touched = mask as u8,
-                    1 => d.classes = U128::new(mask),
-                    _ => d.established = U128::new(mask),
-                }
-            }
-            Some(Field::Range(column, unit)) => {
-                let number = number(name, unit, value)?;
-                match column {
-                    0 => d.depth = number as u8,
-                    1 => d.alternatives = number as u8,
-                    2 => d.correction = number as u8,
-                    3 => d.novelty = U16::new(number),
-                    4 => d.uncertainty = U16::new(number),
-                    5 => d.certainty = U16::new(number),
-                    6 => d.content_deviation = U16::new(number),
-                    7 => d.certainty_divergence = U16::new(number),
-                    8 => d.register_divergence = U16::new(number),
-                    9 => d.trust_slope = U16::new(number),
-                    _ => d.length = U16::new(number),
-                }
-            }
+            Some(Field::Set(column)) => column.set_value(d, self.members(column, value)?),
+            Some(Field::Range(column)) => column.set_value(d, number(column, value)?),
             None => {
                 let help = suggestion(name, Vocabulary::field_names());
                 return Err(ContextError::UnknownField { field: name.into(), help });
@@ -179,16 +149,17 @@ impl<'a> Contexts<'a> {
         Ok(())
     }
 
-    fn value(self, field: &str, column: usize, name: &str) -> Result<u8, ContextError> {
+    fn value(self, column: EnumerationColumn, name: &str) -> Result<u8, ContextError> {
         let number = self.vocabulary.value_number(column, name).and_then(|number| u8::try_from(number).ok());
         number.ok_or_else(|| ContextError::Name {
-            field: field.into(),
+            field: column.name().into(),
             name: name.into(),
             help: suggestion(name, self.vocabulary.enumeration(column).iter().map(String::as_str)),
         })
     }
 
-    fn members(self, field: &str, column: usize, value: &Value) -> Result<u128, ContextError> {
+    fn members(self, column: SetColumn, value: &Value) -> Result<u128, ContextError> {
+        let field = column.name();
         let list = value.as_array().ok_or_else(|| wrong(field, "an array of names", value))?;
         let known = self.vocabulary.set(column);
         list.iter().try_fold(0, |mask, member| {
@@ -205,27 +176,25 @@ impl<'a> Contexts<'a> {
     /// The descriptor's category and its context, with every field. Errors: values that the policy does not declare.
     pub fn json(self, d: &Descriptor) -> Result<(String, Value), ContextError> {
         let mut object = Map::new();
-        let values = enumeration_values(d);
-        for (column, (name, value)) in ENUMERATIONS.into_iter().zip(values).enumerate().skip(1) {
-            object.insert(name.into(), self.name_of(name, column, value)?.into());
+        for column in Vocabulary::CONTEXT_ENUMERATIONS {
+            object.insert(column.name().into(), self.name_of(*column, d)?.into());
         }
-        for (column, (name, mask)) in SETS.into_iter().zip(set_values(d)).enumerate() {
-            object.insert(name.into(), self.names_of(name, column, mask)?.into());
+        for column in SetColumn::ALL {
+            object.insert(column.name().into(), self.names_of(column, d)?.into());
         }
-        for ((name, unit), number) in RANGES.into_iter().zip(range_values(d)) {
-            let value = match unit {
-                Unit::Count(_) => json!(number),
-                Unit::BasisPoints => json!(decimal_text(name, number)?),
+        for column in RangeColumn::FIELDS {
+            let value = match column.unit() {
+                RangeUnit::BasisPoints => json!(decimal_text(column, d)?),
+                RangeUnit::Count(_) | RangeUnit::Quantity => json!(column.value(d)),
             };
-            object.insert(name.into(), value);
+            object.insert(column.name().into(), value);
         }
-        for (flag, name) in FLAGS.into_iter().enumerate() {
-            object.insert(name.into(), json!(d.flags >> flag & 1 == 1));
+        for flag in FlagColumn::ALL {
+            object.insert(flag.name().into(), json!(d.flags >> flag.index() & 1 == 1));
         }
         let quantities = self.present(d)?;
         object.insert("quantity".into(), quantities.into_iter().map(|(name, n)| (name.to_owned(), json!(n))).collect());
-        let [category, ..] = values;
-        Ok((self.name_of("category", 0, category)?.to_owned(), Value::Object(object)))
+        Ok((self.name_of(EnumerationColumn::Category, d)?.to_owned(), Value::Object(object)))
     }
 
     /// The descriptor as a request to `cedar-policy`. Agent and stream are placeholders, because rules cannot refer to
@@ -233,23 +202,23 @@ impl<'a> Contexts<'a> {
     pub fn request(self, d: &Descriptor) -> Result<Request, ContextError> {
         let text = |value: &str| RestrictedExpression::new_string(value.to_owned());
         let mut pairs = Vec::with_capacity(26);
-        let values = enumeration_values(d);
-        for (column, (name, value)) in ENUMERATIONS.into_iter().zip(values).enumerate().skip(1) {
-            pairs.push((name.to_owned(), text(self.name_of(name, column, value)?)));
+        for column in Vocabulary::CONTEXT_ENUMERATIONS {
+            pairs.push((column.name().to_owned(), text(self.name_of(*column, d)?)));
         }
-        for (column, (name, mask)) in SETS.into_iter().zip(set_values(d)).enumerate() {
-            let members = self.names_of(name, column, mask)?;
-            pairs.push((name.to_owned(), RestrictedExpression::new_set(members.into_iter().map(text))));
+        for column in SetColumn::ALL {
+            let members = self.names_of(column, d)?;
+            pairs.push((column.name().to_owned(), RestrictedExpression::new_set(members.into_iter().map(text))));
         }
-        for ((name, unit), number) in RANGES.into_iter().zip(range_values(d)) {
-            let value = match unit {
-                Unit::Count(_) => RestrictedExpression::new_long(number.into()),
-                Unit::BasisPoints => RestrictedExpression::new_decimal(decimal_text(name, number)?),
+        for column in RangeColumn::FIELDS {
+            let value = match column.unit() {
+                RangeUnit::BasisPoints => RestrictedExpression::new_decimal(decimal_text(column, d)?),
+                RangeUnit::Count(_) | RangeUnit::Quantity => RestrictedExpression::new_long(column.value(d)),
             };
-            pairs.push((name.to_owned(), value));
+            pairs.push((column.name().to_owned(), value));
         }
-        for (flag, name) in FLAGS.into_iter().enumerate() {
-            pairs.push((name.to_owned(), RestrictedExpression::new_bool(d.flags >> flag & 1 == 1)));
+        for flag in FlagColumn::ALL {
+            let is_set = d.flags >> flag.index() & 1 == 1;
+            pairs.push((flag.name().to_owned(), RestrictedExpression::new_bool(is_set)));
         }
         let quantities = self.present(d)?.into_iter();
         let quantities =
@@ -262,19 +231,20 @@ impl<'a> Contexts<'a> {
             let kind = EntityTypeName::from_str(kind).map_err(|error| cedar(error.to_string()))?;
             Ok(EntityUid::from_type_name_and_id(kind, EntityId::new(id)))
         };
-        let [category, ..] = values;
-        let action = entity("Action", self.name_of("category", 0, category)?)?;
+        let action = entity("Action", self.name_of(EnumerationColumn::Category, d)?)?;
         Request::new(entity("Agent", "agent")?, action, entity("Stream", "stream")?, context, None)
             .map_err(|error| cedar(error.to_string()))
     }
 
-    fn name_of(self, field: &'static str, column: usize, value: u8) -> Result<&'a str, ContextError> {
+    fn name_of(self, column: EnumerationColumn, d: &Descriptor) -> Result<&'a str, ContextError> {
+        let value = column.value(d);
         let name = self.vocabulary.value_name(column, value.into());
-        name.ok_or_else(|| ContextError::Undeclared { field, value: value.to_string() })
+        name.ok_or_else(|| ContextError::Undeclared { field: column.name(), value: value.to_string() })
     }
 
-    fn names_of(self, field: &'static str, column: usize, mask: u128) -> Result<Vec<&'a str>, ContextError> {
-        let undeclared = || ContextError::Undeclared { field, value: format!("{mask:#x}") };
+    fn names_of(self, column: SetColumn, d: &Descriptor) -> Result<Vec<&'a str>, ContextError> {
+        let mask = column.value(d);
+        let undeclared = || ContextError::Undeclared { field: column.name(), value: format!("{mask:#x}") };
         bits_of(mask).map(|number| self.vocabulary.member_name(column, number).ok_or_else(undeclared)).collect()
     }
 
@@ -296,56 +266,34 @@ fn wrong(field: &str, expected: &str, found: &Value) -> ContextError {
     ContextError::Value { field: field.into(), expected: expected.into(), found: found.to_string() }
 }
 
-fn number(field: &str, unit: Unit, value: &Value) -> Result<u16, ContextError> {
-    match unit {
-        Unit::Count(last) => {
-            let number = value.as_i64().filter(|number| (0..=last).contains(number));
-            let number = number.and_then(|number| u16::try_from(number).ok());
-            number.ok_or_else(|| wrong(field, &format!("an integer from 0 to {last}"), value))
+fn number(column: RangeColumn, value: &Value) -> Result<i64, ContextError> {
+    let (least, greatest) = column.limits();
+    let is_within = |number: &i64| (least..=greatest).contains(number);
+    match column.unit() {
+        RangeUnit::Count(_) | RangeUnit::Quantity => {
+            let expected = || format!("an integer from {least} to {greatest}");
+            value.as_i64().filter(is_within).ok_or_else(|| wrong(column.name(), &expected(), value))
         }
-        Unit::BasisPoints => {
+        RangeUnit::BasisPoints => {
             // Cedar writes `{"__extn": {"fn": "decimal", "arg": …}}`; the inner object alone is accepted, too.
             let call = value.get("__extn").unwrap_or(value);
             let argument = match (call.get("fn").and_then(Value::as_str), call.get("arg")) {
                 (Some("decimal"), Some(argument)) => argument,
                 _ => value,
             };
-            let points = argument.as_str().and_then(decimal).filter(|n| (0..=i64::from(BASIS_POINTS_MAX)).contains(n));
-            let points = points.and_then(|number| u16::try_from(number).ok());
-            points.ok_or_else(|| wrong(field, "a decimal from \"0.0000\" to \"1.0000\", as a string", value))
+            let points = argument.as_str().and_then(decimal).filter(is_within);
+            let expected = "a decimal from \"0.0000\" to \"1.0000\", as a string";
+            points.ok_or_else(|| wrong(column.name(), expected, value))
         }
     }
 }
 
-fn decimal_text(field: &'static str, points: u16) -> Result<String, ContextError> {
-    if points > BASIS_POINTS_MAX {
-        return Err(ContextError::Undeclared { field, value: points.to_string() });
+fn decimal_text(column: RangeColumn, d: &Descriptor) -> Result<String, ContextError> {
+    let (points, one) = (column.value(d), i64::from(BASIS_POINTS_MAX));
+    if points > one {
+        return Err(ContextError::Undeclared { field: column.name(), value: points.to_string() });
     }
-    Ok(format!("{}.{:04}", points / BASIS_POINTS_MAX, points % BASIS_POINTS_MAX))
-}
-
-fn enumeration_values(d: &Descriptor) -> [u8; 8] {
-    [d.category, d.granularity, d.epistemic, d.anchor, d.temporal, d.domain, d.audience, d.register]
-}
-
-fn set_values(d: &Descriptor) -> [u128; 3] {
-    [d.fields_touched.into(), d.classes.get(), d.established.get()]
-}
-
-fn range_values(d: &Descriptor) -> [u16; RANGES.len()] {
-    [
-        d.depth.into(),
-        d.alternatives.into(),
-        d.correction.into(),
-        d.novelty.get(),
-        d.uncertainty.get(),
-        d.certainty.get(),
-        d.content_deviation.get(),
-        d.certainty_divergence.get(),
-        d.register_divergence.get(),
-        d.trust_slope.get(),
-        d.length.get(),
-    ]
+    Ok(format!("{}.{:04}", points / one, points % one))
 }
 
 const _: () = assert!(presence_bit(QUANTITY_SLOTS) == 6);

@@ -1,11 +1,9 @@
 //! Determinations in the terms of a policy: stage, rule and reason.
 
 use crate::compile::Compiled;
-use crate::evaluate::{BankAnswer, Outcome, Verdict, resolve};
-use crate::evaluate::{Banks, depth_limited};
-use crate::image::Bank;
 use portcullis_core::reason::{ValidationReason, generic};
 use portcullis_core::wire::{Descriptor, Determination, RowKind, Stage};
+use portcullis_image::{Bank, BankAnswer, Banks, Outcome, Verdict, depth_limited, resolve};
 use serde::Serialize;
 
 /// The answer of one bank.

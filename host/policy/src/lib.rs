@@ -1,8 +1,7 @@
-//! Policy packages: compiles validated Cedar into comparator rows and a table image, and evaluates an image in
-//! software.
+//! Policy packages: compiles validated Cedar into comparator rows and a table image.
 //!
-//! [`package`] reads the files, [`compile`] turns them into rows, and [`image`] writes the bytes that a card loads and
-//! hashes. [`evaluate`] judges descriptors with an image. [`context`] converts a descriptor into a Cedar context, so
+//! [`package`] reads the files, and [`compile`] turns them into the rows of a [`portcullis_image::Image`], which a card
+//! loads and hashes. [`context`] converts a descriptor into a Cedar context, so
 //! that tests can compare the rows with `cedar-policy`.
 
 pub mod checks;
@@ -13,8 +12,6 @@ pub mod context;
 mod cube;
 pub mod decision;
 pub mod error;
-pub mod evaluate;
-pub mod image;
 pub mod oracle;
 pub mod package;
 mod policies;

@@ -13,11 +13,10 @@
 use crate::compile::Compiled;
 use crate::context::{ContextError, Contexts};
 use crate::error::{PolicyError, Problem};
-use crate::evaluate::{BankAnswer, Banks, Outcome};
-use crate::image::Bank;
 use crate::package::Package;
 use cedar_policy::{Authorizer, Decision, Entities, Policy, PolicyId, PolicySet, Request};
 use portcullis_core::wire::{Descriptor, RowKind};
+use portcullis_image::{Bank, BankAnswer, Banks, Outcome};
 use std::collections::BTreeSet;
 use std::fmt;
 

@@ -3,10 +3,10 @@
 use crate::compile::Compiled;
 use crate::composition::{COMPOSITION_FILE, Composition};
 use crate::error::{Kind, PolicyError, Problem, suggestion};
-use crate::image::{Bank, Forbidden, Image, TextImage};
 use crate::package::Package;
 use portcullis_core::manifest::Polarity;
 use portcullis_core::state::Profile;
+use portcullis_image::{Bank, Forbidden, Image, TextImage};
 use portcullis_lane::Limits;
 use portcullis_mapping::lane_source;
 use std::collections::BTreeMap;

@@ -1,9 +1,9 @@
 //! Generates a package's Cedar schema from its manifest. The principal is the agent, the action the category, the
 //! resource the stream; the context has the descriptor's fields by name.
 
-use crate::vocabulary::{ENUMERATIONS, FLAGS, RANGES, SETS, Unit, Vocabulary};
+use crate::vocabulary::Vocabulary;
 use portcullis_core::manifest::Manifest;
-use portcullis_core::wire::Category;
+use portcullis_core::wire::{Category, FlagColumn, RangeColumn, RangeUnit, SetColumn};
 
 /// Name of the schema's file in a package.
 pub const SCHEMA_FILE: &str = "policy.cedarschema";
@@ -23,19 +23,22 @@ pub fn generate(manifest: &Manifest) -> String {
          type Descriptor = {\n",
     );
     let listed = |values: &[String]| values.join(", ");
-    for (column, name) in ENUMERATIONS.iter().enumerate().skip(1) {
-        field(&mut text, name, "String", &listed(vocabulary.enumeration(column)));
+    for column in Vocabulary::CONTEXT_ENUMERATIONS {
+        field(&mut text, column.name(), "String", &listed(vocabulary.enumeration(*column)));
     }
-    for (column, name) in SETS.iter().enumerate() {
-        field(&mut text, name, "Set<String>", &listed(vocabulary.set(column)));
+    for column in SetColumn::ALL {
+        field(&mut text, column.name(), "Set<String>", &listed(vocabulary.set(column)));
     }
-    for (name, unit) in RANGES {
-        match unit {
-            Unit::Count(last) => field(&mut text, name, "Long", &format!("0 to {last}")),
-            Unit::BasisPoints => field(&mut text, name, "decimal", "0.0000 to 1.0000"),
+    for column in RangeColumn::FIELDS {
+        let (least, greatest) = column.limits();
+        match column.unit() {
+            RangeUnit::BasisPoints => field(&mut text, column.name(), "decimal", "0.0000 to 1.0000"),
+            RangeUnit::Count(_) | RangeUnit::Quantity => {
+                field(&mut text, column.name(), "Long", &format!("{least} to {greatest}"));
+            }
         }
     }
-    for name in FLAGS {
+    for name in FlagColumn::NAMES {
         field(&mut text, name, "Bool", "");
     }
     if manifest.quantities.is_empty() {

@@ -11,7 +11,7 @@ use portcullis_core::wire::Determination;
 use portcullis_evidence::bundle::Snapshot;
 use portcullis_gate::replay::{Course, ReplayError, Replayer};
 use portcullis_gate::{Judgement, Policy};
-use portcullis_policy::image::Image;
+use portcullis_image::Image;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;

@@ -90,6 +90,7 @@ fn make(scratch: &Path) -> Result<()> {
     };
     write("rtl/layout/gen/layout_pkg.sv", layout::systemverilog(&source))?;
     write("host/core/src/wire/layout.rs", layout::rust(&source))?;
+    write("host/core/src/wire/columns.rs", layout::rust_columns(&source))?;
     write("docs/reference/wire-formats.md", layout::markdown(&source))?;
     write(RELEASES, releases(&source.map_digest)?)?;
     write(REQUIREMENTS, requirements::page(&fs::read_to_string(CLAIMS).context(CLAIMS)?)?)?;

@@ -3,8 +3,8 @@
 use crate::generate;
 use crate::independent::GOLDEN;
 use anyhow::{Context, Result};
-use portcullis_tools::demo;
 use portcullis_tools::tool::{self, cargo, say};
+use portcullis_tools::{demo, setup};
 use std::fs;
 use std::path::Path;
 
@@ -14,6 +14,7 @@ pub(crate) fn run() -> Result<()> {
     say("making the test vectors");
     let vectors = ["test", "--locked", "--workspace", "--test", "all", "formats::"];
     tool::run(cargo().args(vectors).env("UPDATE_SNAPSHOTS", "1"))?;
+    setup::build()?;
     demo::output()?;
     let golden = Path::new(GOLDEN).join(env!("CARGO_PKG_VERSION"));
     if golden.exists() {

@@ -1,4 +1,4 @@
-//! One function per parser, by area. `fuzz/targets` calls them for the fuzzer, `tests/e2e/parsers.rs` for CI.
+//! One function per parser, by area. `fuzz/targets` calls them for the fuzzer, `tests/parsers.rs` for CI.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,

@@ -1,9 +1,9 @@
 //! Input from a policy's author, and a text that is mapped under the policy.
 
 use portcullis_core::wire::Granularity;
+use portcullis_image::Image;
 use portcullis_mapping::{Call, Mapper, Piece, Segmenter, Text};
 use portcullis_policy::Package;
-use portcullis_policy::image::Image;
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 

@@ -85,7 +85,8 @@ fn install() -> Result<()> {
 fn seed() -> Result<()> {
     say("seeds");
     let seeds = tool::root()?.join(WORK).join("seeds");
-    let test = ["test", "--locked", "--package", "portcullis-tests", "--test", "parsers", "--", "seeds_are_accepted"];
+    let test =
+        ["test", "--locked", "--package", "portcullis-test-parsers", "--test", "parsers", "--", "seeds_are_accepted"];
     tool::run(cargo().args(test).env("PORTCULLIS_SEEDS", seeds))
 }
 

@@ -15,9 +15,21 @@ pub const RUN: [&str; 7] =
 /// Exit code of `verify` for contradicted evidence.
 const CONTRADICTED: i32 = 3;
 
-/// Runs the demo and prints its output. Errors: it cannot be built, or fails.
+/// What to try after the demo.
+const NEXT: &str = "
+Next:
+  portcullis run --policy policies/pii --input FILE      # judge your own text
+  portcullis explain --policy policies/pii 'some text'   # see why, rule by rule
+  portcullis verify target/demo/bundle --trust target/demo/trust --allow-sim   # check the evidence of this demo
+  cargo xtask demo --hostile                             # let an operator lie to the card
+  docs/tutorials/first-gate.md                           # what the output above means, in ten minutes
+The program stands in target/debug: export PATH=\"$PWD/target/debug:$PATH\"
+";
+
+/// Builds and runs the demo, and prints its output and what to try next. Errors: it cannot be built, or fails.
 pub fn run() -> Result<()> {
-    print!("{}", output()?);
+    setup::program()?;
+    print!("{}{NEXT}", output()?);
     Ok(())
 }
 
@@ -26,9 +38,8 @@ pub fn binary() -> Result<PathBuf> {
     Ok(tool::root()?.join(tool::target_dir()).join("debug/portcullis"))
 }
 
-/// Builds the program, makes a new bundle and a trust folder with the program, and returns its output.
+/// Makes a new bundle and a trust folder with the program, which is built already, and returns its output.
 pub fn output() -> Result<String> {
-    setup::build()?;
     let bundle = bundle()?;
     trust(&root()?)?;
     say(&format!("portcullis {} --bundle {}", RUN.join(" "), bundle.display()));

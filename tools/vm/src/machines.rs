@@ -91,7 +91,7 @@ fn card(guest: &Guest<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The files of tests/e2e with tests that also run on a kernel's VFIO (`on_all!` in tests/e2e/card_support).
+/// The files of host/card/tests/card with tests that also run on a kernel's VFIO (`on_all!` in card_support).
 const SUITE: [&str; 5] = ["card_transport", "card_lifecycle", "card_entries", "card_hostile", "card_text"];
 /// Runs the device tests in the guest, on the Verilated card through the guest's VFIO. Outside, the same tests run on
 /// the model, the simulation and the socket.

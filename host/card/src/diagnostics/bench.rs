@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use hdrhistogram::Histogram;
 use portcullis_core::mutation::Place;
 use portcullis_core::wire::{BEAT_BYTES, Completion, Descriptor, Determination, Opcode, Record, lane_of};
-use portcullis_policy::image::{Image, ImageError};
+use portcullis_image::{Image, ImageError};
 use zerocopy::little_endian::{U16, U32};
 
 use super::known;

@@ -2,11 +2,11 @@
 
 use portcullis_core::mutation::Place;
 use portcullis_core::wire::{
-    BASIS_POINTS_MAX, Descriptor, IMAGE_MAGIC, ImageHeader, LAYOUT_VERSION, MAP_DIGEST, Opcode, Row, RowKind,
-    StageOutcome, flags,
+    BASIS_POINTS_MAX, Descriptor, EnumerationColumn, IMAGE_MAGIC, ImageHeader, LAYOUT_VERSION, MAP_DIGEST, Opcode,
+    RangeColumn, Row, RowKind, StageOutcome, flags,
 };
-use portcullis_policy::image::{Image, ImageError};
-use zerocopy::little_endian::{I32, U16, U32, U128};
+use portcullis_image::{Image, ImageError};
+use zerocopy::little_endian::{U16, U32, U128};
 
 pub(crate) const CLASS_REJECT: u128 = 1 << 0;
 pub(crate) const CLASS_DECOMPOSE: u128 = 1 << 1;
@@ -18,24 +18,14 @@ pub(crate) const UNCERTAINTY_MAX: u16 = 2_000;
 
 /// A row that matches every entry.
 fn row(header: &ImageHeader, kind: RowKind, rule: u16) -> Row {
-    let any = U16::new(u16::MAX);
-    let none = U16::new(0);
-    let (low, high) = (I32::new(i32::MIN), I32::new(i32::MAX));
-    Row {
-        kind: kind.into(),
-        rule: U16::new(rule),
-        small_enums: any,
-        depth: [0, u8::MAX],
-        alternatives: [0, u8::MAX],
-        correction: [0, u8::MAX],
-        temporal: header.temporal,
-        domain: header.domain,
-        audience: header.audience,
-        register: header.register,
-        scalars: [none, any, none, any, none, any, none, any, none, any, none, any, none, any, none, any],
-        quantities: [low, high, low, high, low, high, low, high],
-        ..Row::ZERO
+    let mut row = Row { kind: kind.into(), rule: U16::new(rule), ..Row::ZERO };
+    for column in EnumerationColumn::ALL {
+        column.set_allowed(&mut row, column.declared(header));
     }
+    for column in RangeColumn::ALL {
+        column.set_range(&mut row, column.wire_limits());
+    }
+    row
 }
 
 fn header() -> ImageHeader {
@@ -63,9 +53,7 @@ pub(crate) fn image() -> Result<Image, ImageError> {
         row(&header, RowKind::Permit, 2),
     ];
     let mut uncertain = row(&header, RowKind::ForbidReject, 0);
-    if let Some(low) = uncertain.scalars.get_mut(2) {
-        *low = U16::new(UNCERTAINTY_MAX + 1);
-    }
+    RangeColumn::Uncertainty.set_range(&mut uncertain, (i64::from(UNCERTAINTY_MAX) + 1, u16::MAX.into()));
     Image::new(header, &policy, &[uncertain, row(&header, RowKind::Permit, 1)])
 }
 
@@ -78,9 +66,7 @@ pub(crate) fn full_image(policy: u16, entropy: u16) -> Result<Image, ImageError>
             let mut forbid =
                 Row { classes_all: U128::new(CLASS_REJECT), ..row(&header, RowKind::ForbidReject, number) };
             // Each row tests a different novelty value, so no two rows are equal.
-            if let Some(low) = forbid.scalars.first_mut() {
-                *low = U16::new(number);
-            }
+            RangeColumn::Novelty.set_range(&mut forbid, (number.into(), u16::MAX.into()));
             forbid
         };
         (1..rows).map(forbid).chain([row(&header, RowKind::Permit, rows)]).collect()

@@ -2,8 +2,7 @@
 
 use portcullis_core::mutation::Place;
 use portcullis_core::wire::{Descriptor, Determination, Fault, Opcode, Stage, StageOutcome};
-use portcullis_policy::evaluate::Verdict;
-use portcullis_policy::image::ImageError;
+use portcullis_image::{ImageError, Verdict};
 use zerocopy::little_endian::{U16, U32, U128};
 
 use super::known::{self, CLASS_DECOMPOSE, CLASS_FREE, CLASS_REJECT, MAX_DEPTH, UNCERTAINTY_MAX};

@@ -1,7 +1,7 @@
 //! Errors of a session. No error counts as an admit.
 
 use portcullis_core::wire::{Fault, Life, UnknownValue};
-use portcullis_policy::image::Bank;
+use portcullis_image::Bank;
 
 use crate::error::CardError;
 

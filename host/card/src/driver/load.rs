@@ -1,7 +1,7 @@
 //! Writing an image through the table windows, and reading it back.
 
 use portcullis_core::wire::{BANK_STRIDE, Command, ImageHeader, ImageText, Life, Row};
-use portcullis_policy::image::Bank;
+use portcullis_image::Bank;
 use zerocopy::little_endian::U32;
 use zerocopy::transmute_ref;
 

@@ -1,7 +1,7 @@
 //! The outcome of an entry and of a session.
 
 use portcullis_core::wire::{Descriptor, Determination, Fault, Record};
-use portcullis_policy::evaluate::Verdict;
+use portcullis_image::Verdict;
 
 /// The card's answer to an entry, after the driver has checked it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

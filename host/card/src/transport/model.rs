@@ -1,4 +1,4 @@
-//! The card in Rust: registers, rings, lifecycle and answers as in the RTL, with [`portcullis_policy::evaluate`] as its
+//! The card in Rust: registers, rings, lifecycle and answers as in the RTL, with [`portcullis_image`] as its
 //! banks.
 //!
 //! It works synchronously: all effects of a register write are complete when the write returns. So it shows one of the

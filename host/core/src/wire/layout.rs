@@ -31,8 +31,8 @@ pub const CHECKPOINT_STRIDE: usize = 32768;
 pub const SIGNATURE_BYTES: usize = 17088;
 /// SHA-256 that names this layout and the register map.
 pub const MAP_DIGEST: [u8; 32] = [
-    58, 158, 50, 126, 67, 111, 207, 165, 96, 19, 145, 168, 245, 100, 221, 255, 232, 172, 120, 146, 237, 10, 31, 168,
-    151, 67, 240, 0, 7, 146, 33, 174,
+    50, 244, 226, 197, 233, 250, 154, 90, 64, 69, 197, 74, 36, 17, 7, 24, 177, 208, 151, 217, 45, 180, 216, 223, 240,
+    220, 178, 158, 39, 140, 201, 88,
 ];
 
 /// What a submission asks for. Zero is no opcode, so a zeroed entry is refused.
@@ -1560,7 +1560,7 @@ pub struct Row {
     pub audience: U32,
     /// Offset 28. Allowed values.
     pub register: U32,
-    /// Offset 32. Inclusive ranges, low then high: novelty, uncertainty, certainty, content deviation, certainty divergence, register divergence, trust slope, length.
+    /// Offset 32. Inclusive ranges, low then high, of the columns `scalars`, in their order.
     pub scalars: [U16; 16],
     /// Offset 64. Inclusive ranges, low then high, of the four slots.
     pub quantities: [I32; 8],

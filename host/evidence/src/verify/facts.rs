@@ -1,6 +1,6 @@
 //! The facts that the verifier has before it reads the records.
 
-use super::check::image::Image;
+use super::check::image::BundleImage;
 use crate::format::certificate::DeviceCertificate;
 use crate::format::note::WitnessedCheckpoint;
 use crate::format::ticket::{SignedTicket, Ticket};
@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The parts of the bundle that were read without an error.
 pub(super) struct Facts {
     pub(super) ticket: Option<SignedTicket<Ticket>>,
-    pub(super) image: Option<Image>,
+    pub(super) image: Option<BundleImage>,
     pub(super) device: Option<DeviceCertificate>,
     pub(super) notes: BTreeMap<u64, WitnessedCheckpoint>,
     pub(super) withheld: BTreeSet<StreamAt>,

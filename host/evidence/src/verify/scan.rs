@@ -36,10 +36,9 @@ pub(super) fn records(
         }
     }
     // Without an image, the row numbers in records cannot be checked.
-    let rows = facts
-        .image
-        .as_ref()
-        .map_or((u16::MAX, u16::MAX), |image| (image.header.policy_rows.get(), image.header.entropy_rows.get()));
+    let rows = facts.image.as_ref().map_or((u16::MAX, u16::MAX), |image| {
+        (image.tables.header().policy_rows.get(), image.tables.header().entropy_rows.get())
+    });
     let (contexts, nonces) = (Contexts::default(), Nonces::new(&facts.notes));
     let shared = Shared { bundle, facts, findings, summary, contexts, nonces, checkpoints: 0, records: 0, progress };
     let lanes = (0..bundle.lanes()).map(|lane| Lane::new(bundle, lane, rows)).collect::<Result<_, _>>()?;

@@ -10,7 +10,7 @@ use crate::rationale::Rationale;
 use portcullis_core::context::Mode;
 use portcullis_core::hex;
 use portcullis_core::wire::{Determination as Answer, Fault, Record};
-use portcullis_policy::evaluate::Verdict;
+use portcullis_image::Verdict;
 use std::sync::Arc;
 use zerocopy::IntoBytes;
 

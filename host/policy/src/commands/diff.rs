@@ -4,7 +4,7 @@
 //! rule decides: its rows match them, and no rule before it decides them. For each pair of cells with different
 //! determinations, the search intersects the two cells. A descriptor in the intersection is a witness.
 
-use super::joint::{Joint, Side, enumeration_names};
+use super::joint::{Joint, Side, declared_enumerations};
 use crate::checks::{Checks, Weaker};
 use crate::compile::Compiled;
 use crate::context::Contexts;
@@ -12,13 +12,12 @@ use crate::cube::solve::{Residue, residue, witness};
 use crate::cube::{Condition, Cube, Universe};
 use crate::decision::Decision;
 use crate::error::{Kind, PolicyError, Problem};
-use crate::evaluate::Evaluator;
-use crate::image::Bank;
 use crate::package::Package;
 use crate::vocabulary::Vocabulary;
 use portcullis_core::manifest::{Class, Quantity};
 use portcullis_core::reason::generic;
-use portcullis_core::wire::{Descriptor, Determination, RowKind};
+use portcullis_core::wire::{Descriptor, Determination, RangeColumn, RowKind, SetColumn};
+use portcullis_image::{Bank, Evaluator};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -227,7 +226,7 @@ fn decompose_cells<'a>(
         (Determination::Reject, i64::from(max_depth), i64::from(u8::MAX)),
     ];
     for (determination, low, high) in depths {
-        let depth = universe.cube(Condition::Range(0, low, high));
+        let depth = universe.cube(Condition::Range(RangeColumn::Depth, low, high));
         for region in depth.iter().flat_map(|depth| region.and(depth)) {
             cells.push(Cell::new(region, without.to_vec(), determination, id));
         }
@@ -320,7 +319,8 @@ fn declarations(a: Side<'_>, b: Side<'_>) -> Diff {
     };
     let (va, vb): (&Vocabulary, &Vocabulary) = (a.package.vocabulary(), b.package.vocabulary());
     // A descriptor with a value that only one package declares is not valid under the other package.
-    for (column, name) in enumeration_names() {
+    for column in declared_enumerations() {
+        let name = column.name();
         let (in_a, in_b) = (va.enumeration(column), vb.enumeration(column));
         list_changes(name, in_a, in_b).into_iter().for_each(|what| found.obstacle(what));
         if let (Some(old), Some(new)) = (in_a.first(), in_b.first())
@@ -330,7 +330,7 @@ fn declarations(a: Side<'_>, b: Side<'_>) -> Diff {
         }
     }
     // Descriptors cannot have a class or quantity that their package does not declare.
-    found.declarations.extend(list_changes("class", va.set(1), vb.set(1)));
+    found.declarations.extend(list_changes("class", va.set(SetColumn::Classes), vb.set(SetColumn::Classes)));
     found.declarations.extend(list_changes("quantity", va.quantities(), vb.quantities()));
     let (ma, mb) = (a.package.manifest(), b.package.manifest());
     if ma.limits.max_depth != mb.limits.max_depth {

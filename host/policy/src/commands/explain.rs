@@ -3,12 +3,13 @@
 use crate::compile::Compiled;
 use crate::cube::{Cube, Universe, presence_bit, rows::of_row};
 use crate::decision::{BankDecision, Decision};
-use crate::evaluate::Evaluator;
-use crate::evaluate::reference::{descriptor_bits, descriptor_ranges, row_matches};
-use crate::image::Bank;
 use crate::package::PRELUDE_FILE;
-use crate::vocabulary::{ENUMERATIONS, FLAGS, RANGES, SETS, Unit, Vocabulary, bits_of};
-use portcullis_core::wire::{BASIS_POINTS_MAX, Descriptor, Row};
+use crate::vocabulary::{QUANTITIES, Vocabulary, bits_of};
+use portcullis_core::wire::{
+    BASIS_POINTS_MAX, Descriptor, EnumerationColumn, FlagColumn, RangeColumn, RangeUnit, Row, SetColumn,
+};
+use portcullis_image::reference::{descriptor_bits, row_matches};
+use portcullis_image::{Bank, Evaluator};
 use serde::Serialize;
 
 /// Largest number of rows per bank whose mismatch is explained.
@@ -113,20 +114,20 @@ fn columns(universe: &Universe, vocabulary: &Vocabulary, cube: &Cube, d: &Descri
         columns.push(Condition { field: field.to_owned(), value, wanted, holds });
     };
     let any = &universe.all;
-    let values = [d.category, d.granularity, d.epistemic, d.anchor, d.temporal, d.domain, d.audience, d.register];
     let masks = cube.enumerations.iter().zip(&any.enumerations);
-    for ((column, name), ((mask, all), value)) in ENUMERATIONS.iter().enumerate().zip(masks.zip(values)) {
+    for (column, (mask, all)) in EnumerationColumn::ALL.into_iter().zip(masks) {
+        let value = column.value(d);
         let holds = 1u32.checked_shl(value.into()).is_some_and(|bit| bit & mask != 0);
         if mask != all || !holds {
             let name_of = |number| vocabulary.value_name(column, number);
             let found = name_of(value.into()).unwrap_or("undeclared");
-            add(name, found.into(), names(name_of, (*mask).into()).join(" or "), holds);
+            add(column.name(), found.into(), names(name_of, (*mask).into()).join(" or "), holds);
         }
     }
     let bits = descriptor_bits(d);
     for bit in bits_of(u128::from(cube.bits_mask)) {
         let (is, wanted) = (bits >> bit & 1 == 1, cube.bits_value >> bit & 1 == 1);
-        match FLAGS.get(bit) {
+        match FlagColumn::NAMES.get(bit) {
             Some(flag) => add(flag, is.to_string(), wanted.to_string(), is == wanted),
             None => {
                 let slot = vocabulary.quantities().get(bit - presence_bit(0)).map_or("?", String::as_str);
@@ -135,8 +136,8 @@ fn columns(universe: &Universe, vocabulary: &Vocabulary, cube: &Cube, d: &Descri
             }
         }
     }
-    let sets = [u128::from(d.fields_touched), d.classes.get(), d.established.get()];
-    for ((column, name), (condition, value)) in SETS.iter().enumerate().zip(cube.sets.iter().zip(sets)) {
+    for (column, condition) in SetColumn::ALL.into_iter().zip(&cube.sets) {
+        let (name, value) = (column.name(), column.value(d));
         let list = |mask| names(|number| vocabulary.member_name(column, number), mask).join(", ");
         let held = || if value == 0 { "empty".to_owned() } else { list(value) };
         if condition.all != 0 {
@@ -150,20 +151,21 @@ fn columns(universe: &Universe, vocabulary: &Vocabulary, cube: &Cube, d: &Descri
         }
     }
     let ranges = cube.ranges.iter().zip(&any.ranges);
-    for (column, ((&(low, high), all), value)) in ranges.zip(descriptor_ranges(d)).enumerate() {
+    for (column, (&(low, high), all)) in RangeColumn::ALL.into_iter().zip(ranges) {
+        let value = column.value(d);
         let holds = (low..=high).contains(&value);
         if (low, high) == *all && holds {
             continue;
         }
-        let (name, text): (String, fn(i64) -> String) = match RANGES.get(column) {
-            Some((name, Unit::Count(_))) => ((*name).into(), |value| value.to_string()),
-            Some((name, Unit::BasisPoints)) => ((*name).into(), |value| {
+        let (name, text): (String, fn(i64) -> String) = match column.unit() {
+            RangeUnit::Count(_) => (column.name().into(), |value| value.to_string()),
+            RangeUnit::BasisPoints => (column.name().into(), |value| {
                 let one = i64::from(BASIS_POINTS_MAX);
                 format!("{}.{:04}", value / one, value % one)
             }),
-            None => {
+            RangeUnit::Quantity => {
                 // An absent quantity is reported as absent, although its value is zero.
-                let slot = column - RANGES.len();
+                let slot = column.index() - QUANTITIES;
                 if bits >> presence_bit(slot) & 1 == 0 {
                     continue;
                 }

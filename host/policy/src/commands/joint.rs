@@ -5,9 +5,9 @@
 use crate::compile::Compiled;
 use crate::cube::{Cube, ENUMERATION_COLUMNS, SET_COLUMNS, Universe, presence_bit};
 use crate::package::Package;
-use crate::vocabulary::{ENUMERATIONS, FLAGS, QUANTITIES, Vocabulary, bit, bits_of, prefix_mask};
-use portcullis_core::wire::{CLASSES, Descriptor, QUANTITY_SLOTS};
-use zerocopy::little_endian::{I32, U128};
+use crate::vocabulary::{QUANTITIES, Vocabulary, bit, bits_of, prefix_mask};
+use portcullis_core::wire::{CLASSES, Descriptor, EnumerationColumn, FlagColumn, QUANTITY_SLOTS, SetColumn};
+use zerocopy::little_endian::I32;
 
 #[derive(Clone, Copy)]
 pub(super) struct Side<'a> {
@@ -32,18 +32,19 @@ impl Joint {
     /// The joint space of two packages. Errors: the declarations because of which no descriptor is valid under both.
     pub(super) fn new(a: Side<'_>, b: Side<'_>) -> Result<Self, Vec<String>> {
         let (first, second) = (a.package.vocabulary(), b.package.vocabulary());
-        let shared = |column: usize| {
+        let shared = |column: EnumerationColumn| {
             let (first, second) = (first.enumeration(column), second.enumeration(column));
             first.iter().filter(|name| second.contains(name)).map(String::as_str).collect::<Vec<_>>()
         };
-        let enumerations: [Vec<&str>; ENUMERATION_COLUMNS] = std::array::from_fn(shared);
+        let enumerations: [Vec<&str>; ENUMERATION_COLUMNS] = EnumerationColumn::ALL.map(shared);
         let mut obstacles = Vec::new();
-        for (column, name) in enumeration_names() {
-            if enumerations.get(column).is_some_and(Vec::is_empty) {
+        for column in declared_enumerations() {
+            if enumerations.get(column.index()).is_some_and(Vec::is_empty) {
+                let name = column.name();
                 obstacles.push(format!("the two share no {name}: no descriptor can be put to both"));
             }
         }
-        let sets: [Vec<&str>; SET_COLUMNS] = std::array::from_fn(|column| {
+        let sets: [Vec<&str>; SET_COLUMNS] = SetColumn::ALL.map(|column| {
             let mut names = tested_members(a, column);
             names.extend(tested_members(b, column));
             names.sort_unstable();
@@ -69,13 +70,12 @@ impl Joint {
             return Err(obstacles);
         }
         let reading = |vocabulary: &Vocabulary| Reading {
-            enumerations: std::array::from_fn(|column| {
-                let names = enumerations.get(column).map_or(&[][..], Vec::as_slice);
+            enumerations: EnumerationColumn::ALL.map(|column| {
+                let names = enumerations.get(column.index()).map_or(&[][..], Vec::as_slice);
                 numbers(names, vocabulary.enumeration(column))
             }),
-            sets: std::array::from_fn(|column| {
-                numbers(sets.get(column).map_or(&[][..], Vec::as_slice), vocabulary.set(column))
-            }),
+            sets: SetColumn::ALL
+                .map(|column| numbers(sets.get(column.index()).map_or(&[][..], Vec::as_slice), vocabulary.set(column))),
             quantities: numbers(&quantities, vocabulary.quantities()),
         };
         let universe = Universe::of(
@@ -106,7 +106,7 @@ impl Joint {
             set.any = to_joint(own.any, numbers);
             set.none = to_joint(own.none, numbers);
         }
-        let flags = prefix_mask(FLAGS.len()) as u8;
+        let flags = prefix_mask(FlagColumn::ALL.len()) as u8;
         joint.bits_mask = own.bits_mask & flags;
         joint.bits_value = own.bits_value & flags;
         for (fixed, range) in own.ranges.iter().zip(&mut joint.ranges).take(QUANTITIES) {
@@ -126,27 +126,17 @@ impl Joint {
     /// The descriptor that a joint descriptor stands for under one package.
     pub(super) fn descriptor(&self, side: usize, joint: &Descriptor) -> Option<Descriptor> {
         let reading = self.readings.get(side)?;
-        let [_, _, _, _, temporal, domain, audience, register] = &reading.enumerations;
-        let value = |numbers: &[Option<usize>], value: u8| {
-            numbers.get(usize::from(value)).copied().flatten().and_then(|number| u8::try_from(number).ok())
-        };
-        let set = |column: usize, mask: u128| {
-            let numbers = reading.sets.get(column).map_or(&[][..], Vec::as_slice);
-            let own = numbers.iter().enumerate().filter(|(at, _)| mask >> at & 1 == 1).filter_map(|(_, own)| *own);
-            own.fold(0, |mask, number| mask | bit(number))
-        };
-        let mut own = Descriptor {
-            temporal: value(temporal, joint.temporal)?,
-            domain: value(domain, joint.domain)?,
-            audience: value(audience, joint.audience)?,
-            register: value(register, joint.register)?,
-            fields_touched: set(0, joint.fields_touched.into()) as u8,
-            classes: U128::new(set(1, joint.classes.get())),
-            established: U128::new(set(2, joint.established.get())),
-            quantity_present: 0,
-            quantities: [I32::ZERO; QUANTITY_SLOTS],
-            ..*joint
-        };
+        let mut own = Descriptor { quantity_present: 0, quantities: [I32::ZERO; QUANTITY_SLOTS], ..*joint };
+        for column in declared_enumerations() {
+            let numbers = reading.enumerations.get(column.index())?;
+            let number = numbers.get(usize::from(column.value(joint))).copied().flatten()?;
+            column.set_value(&mut own, u8::try_from(number).ok()?);
+        }
+        for (column, numbers) in SetColumn::ALL.into_iter().zip(&reading.sets) {
+            let mask = column.value(joint);
+            let held = numbers.iter().enumerate().filter(|(at, _)| mask >> at & 1 == 1).filter_map(|(_, own)| *own);
+            column.set_value(&mut own, held.fold(0, |mask, number| mask | bit(number)));
+        }
         for ((slot, number), quantity) in reading.quantities.iter().enumerate().zip(joint.quantities) {
             let Some(number) = number.filter(|_| joint.quantity_present >> slot & 1 == 1) else { continue };
             own.quantity_present |= 1 << number;
@@ -166,9 +156,9 @@ fn numbers(joint: &[&str], own: &[String]) -> Vec<Option<usize>> {
     joint.iter().map(|name| own.iter().position(|known| known == name)).collect()
 }
 
-fn tested_members(side: Side<'_>, column: usize) -> Vec<&str> {
+fn tested_members(side: Side<'_>, column: SetColumn) -> Vec<&str> {
     let cubes = side.compiled.cubes.iter().flatten();
-    let sets = cubes.filter_map(|cube| cube.sets.get(column));
+    let sets = cubes.filter_map(|cube| cube.sets.get(column.index()));
     let tested = sets.fold(0, |mask, set| mask | set.all | set.any | set.none);
     bits_of(tested).filter_map(|at| side.package.vocabulary().set(column).get(at)).map(String::as_str).collect()
 }
@@ -179,7 +169,7 @@ fn tested_quantities(side: Side<'_>) -> Vec<&str> {
     bits_of(tested.into()).filter_map(|at| side.package.vocabulary().quantities().get(at)).map(String::as_str).collect()
 }
 
-/// The enumerations whose values a package declares, by column.
-pub(super) fn enumeration_names() -> impl Iterator<Item = (usize, &'static str)> {
-    ENUMERATIONS.into_iter().enumerate().skip(4)
+/// The enumerations whose values a package declares. The layout fixes the values of the others.
+pub(super) fn declared_enumerations() -> impl Iterator<Item = EnumerationColumn> {
+    EnumerationColumn::ALL.into_iter().filter(|column| !column.is_fixed())
 }

@@ -3,13 +3,13 @@
 use super::test::parse_tests;
 use crate::compile::{Capacity, Compiled};
 use crate::error::{Kind, Place, PolicyError, Problem};
-use crate::image::Bank;
 use crate::package::{Package, TESTS_FILE};
 use crate::schema::SCHEMA_FILE;
 use portcullis_core::class::ClassSet;
 use portcullis_core::hex;
 use portcullis_core::manifest::{Class, Manifest, Polarity};
 use portcullis_core::wire::RowKind;
+use portcullis_image::Bank;
 use std::fmt;
 use std::sync::Arc;
 

@@ -8,10 +8,10 @@ use super::operand::{Operand, Side, describe, operand};
 use crate::cube::{Condition, SetCondition, presence_bit};
 use crate::error::{Kind, Problem, suggestion};
 use crate::rules::place;
-use crate::vocabulary::{Field, QUANTITIES, SETS, Unit, Vocabulary, bit, bits_of};
+use crate::vocabulary::{Field, Vocabulary, bit, bits_of};
 use cedar_policy_core::ast::{BinaryOp, EntityUID, Expr, ExprKind, Literal, UnaryOp};
 use cedar_policy_core::parser::Loc;
-use portcullis_core::wire::{BASIS_POINTS_MAX, Category};
+use portcullis_core::wire::{Category, EnumerationColumn, RangeColumn, RangeUnit, SetColumn};
 
 /// Lowers the conditions of one rule and collects problems.
 pub(super) struct Lowering<'a> {
@@ -69,7 +69,7 @@ impl Lowering<'_> {
                 }
             }
             _ => match operand(expr) {
-                Operand::Field(Field::Flag(flag)) => Formula::Is(Condition::Bit(flag, truth)),
+                Operand::Field(Field::Flag(flag)) => Formula::Is(Condition::Bit(flag.index(), truth)),
                 other => self.refuse(expr, &other, GENERAL_HELP),
             },
         }
@@ -155,16 +155,14 @@ impl Lowering<'_> {
                 self.enumeration(column, mask, truth)
             }
             (Operand::Field(Field::Flag(flag)), Operand::Bool(value)) => {
-                Formula::Is(Condition::Bit(flag, value == truth))
+                Formula::Is(Condition::Bit(flag.index(), value == truth))
             }
-            (Operand::Field(Field::Range(column, unit)), constant) => match constant.number(unit) {
-                Some(value) => numeric_equal(column, last(unit), value, truth),
-                None => {
-                    self.two_sided(expr, "`==`", &Operand::Field(Field::Range(column, unit)), &constant, GENERAL_HELP)
-                }
+            (Operand::Field(Field::Range(column)), constant) => match constant.number(column.unit()) {
+                Some(value) => numeric_equal(column, value, truth),
+                None => self.two_sided(expr, "`==`", &Operand::Field(Field::Range(column)), &constant, GENERAL_HELP),
             },
             (Operand::Quantity(name), Operand::Long(value)) => {
-                self.quantity(expr, name, |column| numeric_equal_in(column, QUANTITY_RANGE, value, truth))
+                self.quantity(expr, name, |column| numeric_equal(column, value, truth))
             }
             (Operand::Field(Field::Set(column)), Operand::Set(names)) => {
                 let (all, every) = (self.set_members(column, names), self.members(column));
@@ -180,8 +178,8 @@ impl Lowering<'_> {
     fn ordered(&mut self, expr: &Expr, left: &Expr, right: &Expr, order: Order, truth: bool) -> Formula {
         let (left, right) = (operand(left), operand(right));
         let bound = |field: &Operand<'_>, constant: &Operand<'_>| match field {
-            Operand::Field(Field::Range(_, unit)) => constant.number(*unit),
-            Operand::Quantity(_) => constant.number(Unit::Count(0)),
+            Operand::Field(Field::Range(column)) => constant.number(column.unit()),
+            Operand::Quantity(_) => constant.number(RangeUnit::Quantity),
             _ => None,
         };
         let (field, value, side) = match (bound(&left, &right), bound(&right, &left)) {
@@ -197,19 +195,20 @@ impl Lowering<'_> {
             (Side::Left, Order::LessOrEqual, false) | (Side::Right, Order::Less, true) => above(value),
         };
         match field {
-            Operand::Quantity(name) => self.quantity(expr, name, |column| range(column, QUANTITY_RANGE, low, high)),
-            Operand::Field(Field::Range(column, unit)) => range(*column, (0, last(*unit)), low, high),
+            Operand::Quantity(name) => self.quantity(expr, name, |column| range(column, low, high)),
+            Operand::Field(Field::Range(column)) => range(*column, low, high),
             other => self.refuse(expr, other, GENERAL_HELP),
         }
     }
 
     /// A bound on a quantity, or its negation; both require that the quantity is present.
-    fn quantity(&mut self, expr: &Expr, name: &str, bound: impl FnOnce(usize) -> Formula) -> Formula {
-        match self.slot(expr, name) {
+    fn quantity(&mut self, expr: &Expr, name: &str, bound: impl FnOnce(RangeColumn) -> Formula) -> Formula {
+        let slot = self.slot(expr, name);
+        match slot.and_then(|slot| Some((slot, *RangeColumn::SLOTS.get(slot)?))) {
             None => Formula::False,
-            Some(slot) => {
+            Some((slot, column)) => {
                 let present = Formula::Is(Condition::Bit(presence_bit(slot), true));
-                Formula::All(vec![present, bound(QUANTITIES + slot)])
+                Formula::All(vec![present, bound(column)])
             }
         }
     }
@@ -248,7 +247,7 @@ impl Lowering<'_> {
         for (uid, written) in uids {
             mask |= self.category_mask(uid, written.source_loc()).unwrap_or(0);
         }
-        self.enumeration(0, mask, truth)
+        self.enumeration(EnumerationColumn::Category, mask, truth)
     }
 
     /// The mask of the category that an action's uid names.
@@ -263,12 +262,12 @@ impl Lowering<'_> {
         position.map(|at| bit(at) as u32)
     }
 
-    fn enumeration(&self, column: usize, mask: u32, truth: bool) -> Formula {
+    fn enumeration(&self, column: EnumerationColumn, mask: u32, truth: bool) -> Formula {
         let declared = self.vocabulary.value_mask(column);
         Formula::Is(Condition::Enumeration(column, if truth { mask } else { declared & !mask }))
     }
 
-    fn values(&mut self, column: usize, values: &[Expr]) -> u32 {
+    fn values(&mut self, column: EnumerationColumn, values: &[Expr]) -> u32 {
         values.iter().fold(0, |mask, written| match operand(written) {
             Operand::Text(name) => mask | self.value(column, name, written).unwrap_or(0),
             other => {
@@ -278,10 +277,10 @@ impl Lowering<'_> {
         })
     }
 
-    fn value(&mut self, column: usize, name: &str, written: &Expr) -> Option<u32> {
+    fn value(&mut self, column: EnumerationColumn, name: &str, written: &Expr) -> Option<u32> {
         let position = self.vocabulary.value_number(column, name);
         if position.is_none() {
-            let field = crate::vocabulary::ENUMERATIONS.get(column).copied().unwrap_or_default();
+            let field = column.name();
             let known = self.vocabulary.enumeration(column).iter().map(String::as_str);
             let help = suggestion(name, known);
             self.unknown(written, format!("`{name}` is not a value of `{field}`"), help);
@@ -289,11 +288,11 @@ impl Lowering<'_> {
         position.map(|at| bit(at) as u32)
     }
 
-    fn members(&self, column: usize) -> u128 {
+    fn members(&self, column: SetColumn) -> u128 {
         self.vocabulary.member_mask(column)
     }
 
-    fn set_members(&mut self, column: usize, names: &[Expr]) -> u128 {
+    fn set_members(&mut self, column: SetColumn, names: &[Expr]) -> u128 {
         names.iter().fold(0, |mask, written| match operand(written) {
             Operand::Text(name) => mask | self.member(column, name, written).unwrap_or(0),
             other => {
@@ -303,11 +302,11 @@ impl Lowering<'_> {
         })
     }
 
-    fn member(&mut self, column: usize, name: &str, written: &Expr) -> Option<u128> {
+    fn member(&mut self, column: SetColumn, name: &str, written: &Expr) -> Option<u128> {
         let position = self.vocabulary.member_number(column, name);
         if position.is_none() {
-            let of = if column == 0 { "field of the semantic state" } else { "class" };
-            let field = SETS.get(column).copied().unwrap_or_default();
+            let of = if column == SetColumn::FieldsTouched { "field of the semantic state" } else { "class" };
+            let field = column.name();
             let known = self.vocabulary.set(column).iter().map(String::as_str);
             let help = suggestion(name, known);
             self.unknown(written, format!("unknown {of} `{name}` in `{field}`"), help);
@@ -356,7 +355,6 @@ impl Lowering<'_> {
     }
 }
 
-const QUANTITY_RANGE: (i64, i64) = (i32::MIN as i64, i32::MAX as i64);
 const SET_HELP: &str = "write `context.classes.contains(\"name\")`, or `containsAll`, `containsAny`, `isEmpty` with a literal set of names";
 const DECIMAL_HELP: &str =
     "write `context.novelty.lessThan(decimal(\"0.2500\"))` or another of the decimal comparisons";
@@ -383,49 +381,38 @@ const fn above(value: i64) -> (i64, i64) {
 /// The empty range.
 const NOTHING: (i64, i64) = (i64::MAX, i64::MIN);
 
-/// Largest wire value of a range.
-const fn last(unit: Unit) -> i64 {
-    match unit {
-        Unit::Count(last) => last,
-        Unit::BasisPoints => BASIS_POINTS_MAX as i64,
-    }
-}
-
 /// Requires a value from `low` to `high` in a range column. If the bounds contain no wire value, or all wire values,
 /// the result is always false or always true.
-fn range(column: usize, wire: (i64, i64), low: i64, high: i64) -> Formula {
-    let (low, high) = (low.max(wire.0), high.min(wire.1));
+fn range(column: RangeColumn, low: i64, high: i64) -> Formula {
+    let limits = column.limits();
+    let (low, high) = (low.max(limits.0), high.min(limits.1));
     if low > high {
         Formula::False
-    } else if (low, high) == wire {
+    } else if (low, high) == limits {
         Formula::True
     } else {
         Formula::Is(Condition::Range(column, low, high))
     }
 }
 
-fn numeric_equal(column: usize, last: i64, value: i64, truth: bool) -> Formula {
-    numeric_equal_in(column, (0, last), value, truth)
-}
-
-fn numeric_equal_in(column: usize, wire: (i64, i64), value: i64, truth: bool) -> Formula {
+fn numeric_equal(column: RangeColumn, value: i64, truth: bool) -> Formula {
     if truth {
-        return range(column, wire, value, value);
+        return range(column, value, value);
     }
     let (below, above) = (below(value), above(value));
-    Formula::Any(vec![range(column, wire, below.0, below.1), range(column, wire, above.0, above.1)])
+    Formula::Any(vec![range(column, below.0, below.1), range(column, above.0, above.1)])
 }
 
-fn is(column: usize, condition: SetCondition) -> Formula {
+fn is(column: SetColumn, condition: SetCondition) -> Formula {
     Formula::Is(Condition::Set(column, condition))
 }
 
 /// Requires at least one of `members` in the set; always false for an empty mask.
-fn any(column: usize, members: u128) -> Formula {
+fn any(column: SetColumn, members: u128) -> Formula {
     SetCondition::any(members).map_or(Formula::False, |condition| is(column, condition))
 }
 
 /// Requires that at least one of `members` is not in the set; this needs one row per member.
-fn lacks_one(column: usize, members: u128) -> Formula {
+fn lacks_one(column: SetColumn, members: u128) -> Formula {
     Formula::Any(bits_of(members).map(|member| is(column, SetCondition::none(1 << member))).collect())
 }

@@ -9,14 +9,16 @@ mod validate;
 use crate::cube::rows::{permit_all, to_row};
 use crate::cube::{Condition, Cube, Universe, presence_bit};
 use crate::error::{Kind, Place, PolicyError, Problem, suggestion};
-use crate::image::{Bank, Image};
 use crate::package::Package;
 use crate::rules::{self, Parsed};
 use cedar_policy_core::ast::{ActionConstraint, PrincipalOrResourceConstraint};
 use formula::{EXPANSION_LIMIT, Formula};
 use lower::Lowering;
 use portcullis_core::reason::{LineageReason, ValidationReason};
-use portcullis_core::wire::{IMAGE_MAGIC, ImageHeader, LAYOUT_VERSION, MAP_DIGEST, ROW_NONE, Row, RowKind};
+use portcullis_core::wire::{
+    EnumerationColumn, IMAGE_MAGIC, ImageHeader, LAYOUT_VERSION, MAP_DIGEST, ROW_NONE, Row, RowKind, SetColumn,
+};
+use portcullis_image::{Bank, Image};
 use std::ops::Range;
 
 pub(crate) use operand::decimal;
@@ -269,7 +271,10 @@ fn whole_rule(lowering: &mut Lowering<'_>, rule: &Parsed) -> Formula {
     }
     let mut categories = |uids: &[std::sync::Arc<cedar_policy_core::ast::EntityUID>]| {
         let masks = uids.iter().map(|uid| lowering.category_mask(uid, uid.loc().or(rule.policy.loc())));
-        Formula::Is(Condition::Enumeration(0, masks.fold(0, |mask, one| mask | one.unwrap_or(0))))
+        Formula::Is(Condition::Enumeration(
+            EnumerationColumn::Category,
+            masks.fold(0, |mask, one| mask | one.unwrap_or(0)),
+        ))
     };
     let scope = match rule.policy.action_constraint() {
         ActionConstraint::Any => Formula::True,
@@ -357,22 +362,19 @@ pub(crate) fn link(
     }
     let [policy, mut entropy] = rows;
     entropy.push(permit_all(&universe));
-    let [_, _, _, _, temporal, domain, audience, register] = universe.all.enumerations;
-    let [_, classes, _] = universe.members;
-    let header = ImageHeader {
+    let mut header = ImageHeader {
         magic: IMAGE_MAGIC.into(),
         version: LAYOUT_VERSION,
         max_depth,
         quantities: universe.bits >> presence_bit(0),
-        temporal: temporal.into(),
-        domain: domain.into(),
-        audience: audience.into(),
-        register: register.into(),
-        classes: classes.into(),
+        classes: universe.members.get(SetColumn::Classes.index()).copied().unwrap_or_default().into(),
         map_digest: MAP_DIGEST,
         package_digest,
         ..ImageHeader::ZERO
     };
+    for (column, mask) in EnumerationColumn::ALL.into_iter().zip(universe.all.enumerations) {
+        column.set_declared(&mut header, mask);
+    }
     // The prelude has rows in both banks, so neither bank is empty; an error here is a defect of the compiler.
     let image = Image::new(header, &policy, &entropy).map_err(|error| fault(&error))?;
     let compiled = |(rules, first_rule, universe, cubes)| {

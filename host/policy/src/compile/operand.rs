@@ -1,7 +1,8 @@
 //! The operands of a comparison: a field, a constant, or a construct that rows cannot express.
 
-use crate::vocabulary::{Field, Unit, Vocabulary};
+use crate::vocabulary::{Field, Vocabulary};
 use cedar_policy_core::ast::{BinaryOp, EntityUID, Expr, ExprKind, Literal, UnaryOp, Var};
+use portcullis_core::wire::RangeUnit;
 
 /// One side of an operator.
 #[derive(Clone, Debug)]
@@ -42,9 +43,10 @@ impl Operand<'_> {
     }
 
     /// The constant in the wire unit of a range; `None` if the types differ.
-    pub(super) const fn number(&self, unit: Unit) -> Option<i64> {
+    pub(super) const fn number(&self, unit: RangeUnit) -> Option<i64> {
         match (self, unit) {
-            (Self::Long(value), Unit::Count(_)) | (Self::Decimal(value), Unit::BasisPoints) => Some(*value),
+            (Self::Long(value), RangeUnit::Count(_) | RangeUnit::Quantity)
+            | (Self::Decimal(value), RangeUnit::BasisPoints) => Some(*value),
             _ => None,
         }
     }

@@ -19,11 +19,11 @@ pub use report::{CompositionReport, MemberReport, Use};
 
 use crate::compile::{Capacity, Compiled, Expanded, link};
 use crate::error::{Kind, PolicyError, Problem};
-use crate::image::Bank;
 use crate::package::{Package, load, without_prelude};
 use crate::sources;
 use manifest::CompositionManifest;
 use portcullis_core::state::Profile;
+use portcullis_image::Bank;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;

@@ -3,10 +3,10 @@
 use super::{Composition, Member};
 use crate::compile::{Capacity, Compiled};
 use crate::error::PolicyError;
-use crate::image::Bank;
 use crate::package::ENUMERATION_VALUES;
 use portcullis_core::hex::Hex;
 use portcullis_core::wire::CLASSES;
+use portcullis_image::Bank;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;

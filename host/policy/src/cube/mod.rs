@@ -8,12 +8,12 @@ pub(crate) mod rows;
 pub(crate) mod simplify;
 pub(crate) mod solve;
 
-use crate::vocabulary::{RANGES, Unit, Vocabulary, bits_of, prefix_mask};
-use portcullis_core::wire::{BASIS_POINTS_MAX, QUANTITY_SLOTS};
+use crate::vocabulary::{Vocabulary, bits_of, prefix_mask};
+use portcullis_core::wire::{EnumerationColumn, FlagColumn, RangeColumn, SetColumn, SetMasks};
 
-pub(crate) const ENUMERATION_COLUMNS: usize = 8;
-pub(crate) const RANGE_COLUMNS: usize = RANGES.len() + QUANTITY_SLOTS;
-pub(crate) const SET_COLUMNS: usize = 3;
+pub(crate) const ENUMERATION_COLUMNS: usize = EnumerationColumn::ALL.len();
+pub(crate) const RANGE_COLUMNS: usize = RangeColumn::ALL.len();
+pub(crate) const SET_COLUMNS: usize = SetColumn::ALL.len();
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct SetCondition {
@@ -42,17 +42,17 @@ pub(crate) struct Cube {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Condition {
     /// A column, and the mask of the values that its enumeration may have.
-    Enumeration(usize, u32),
+    Enumeration(EnumerationColumn, u32),
     Bit(usize, bool),
     /// A column, and the smallest and the greatest value that its range may have.
-    Range(usize, i64, i64),
+    Range(RangeColumn, i64, i64),
     /// A column, and the conditions on its set.
-    Set(usize, SetCondition),
+    Set(SetColumn, SetCondition),
 }
 
 /// Number of the presence bit of quantity `slot`.
 pub(crate) const fn presence_bit(slot: usize) -> usize {
-    crate::vocabulary::FLAGS.len() + slot
+    FlagColumn::ALL.len() + slot
 }
 
 /// All descriptors that pass the entry checks under a policy's declarations.
@@ -66,8 +66,8 @@ pub(crate) struct Universe {
 
 impl Universe {
     pub(crate) fn new(vocabulary: &Vocabulary) -> Self {
-        let values = std::array::from_fn(|column| vocabulary.value_mask(column));
-        let members = std::array::from_fn(|column| vocabulary.member_mask(column));
+        let values = EnumerationColumn::ALL.map(|column| vocabulary.value_mask(column));
+        let members = SetColumn::ALL.map(|column| vocabulary.member_mask(column));
         Self::of(values, members, vocabulary.quantities().len())
     }
 
@@ -77,11 +77,7 @@ impl Universe {
         members: [u128; SET_COLUMNS],
         quantities: usize,
     ) -> Self {
-        let ranges = std::array::from_fn(|column| match RANGES.get(column) {
-            Some((_, Unit::Count(last))) => (0, *last),
-            Some((_, Unit::BasisPoints)) => (0, i64::from(BASIS_POINTS_MAX)),
-            None => (i32::MIN.into(), i32::MAX.into()),
-        });
+        let ranges = RangeColumn::ALL.map(RangeColumn::limits);
         let all = Cube { enumerations, bits_mask: 0, bits_value: 0, ranges, sets: Default::default() };
         Self { all, members, bits: prefix_mask(presence_bit(quantities)) as u8 }
     }
@@ -98,18 +94,30 @@ impl Universe {
     pub(crate) fn cube(&self, condition: Condition) -> Option<Cube> {
         let mut cube = self.all.clone();
         match condition {
-            Condition::Enumeration(column, mask) => *cube.enumerations.get_mut(column)? &= mask,
+            Condition::Enumeration(column, mask) => *cube.enumerations.get_mut(column.index())? &= mask,
             Condition::Bit(bit, value) => {
                 cube.bits_mask = 1u8.checked_shl(u32::try_from(bit).ok()?)?;
                 cube.bits_value = if value { cube.bits_mask } else { 0 };
             }
             Condition::Range(column, low, high) => {
-                let range = cube.ranges.get_mut(column)?;
+                let range = cube.ranges.get_mut(column.index())?;
                 *range = (range.0.max(low), range.1.min(high));
             }
-            Condition::Set(column, condition) => *cube.sets.get_mut(column)? = condition,
+            Condition::Set(column, condition) => *cube.sets.get_mut(column.index())? = condition,
         }
         cube.normalised()
+    }
+}
+
+impl From<SetMasks> for SetCondition {
+    fn from(masks: SetMasks) -> Self {
+        Self { all: masks.all, any: masks.any, none: masks.none }
+    }
+}
+
+impl From<SetCondition> for SetMasks {
+    fn from(condition: SetCondition) -> Self {
+        Self { all: condition.all, any: condition.any, none: condition.none }
     }
 }
 

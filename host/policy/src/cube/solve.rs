@@ -1,10 +1,12 @@
 //! Subtraction and witnesses: decides whether cubes cover another cube, and finds an uncovered descriptor.
 
 use super::{Cube, RANGE_COLUMNS, SET_COLUMNS, SetCondition, Universe, presence_bit};
-use crate::vocabulary::{QUANTITIES, UNCERTAINTY, bits_of};
+use crate::vocabulary::bits_of;
 use portcullis_core::mutation::Place;
-use portcullis_core::wire::{BASIS_POINTS_MAX, Descriptor, Opcode, QUANTITY_SLOTS, StageOutcome, row_bits};
-use zerocopy::little_endian::{I32, U16, U128};
+use portcullis_core::wire::{
+    BASIS_POINTS_MAX, Descriptor, EnumerationColumn, Opcode, QUANTITY_SLOTS, RangeColumn, SetColumn, StageOutcome,
+    row_bits,
+};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Residue {
@@ -36,7 +38,7 @@ fn valid(universe: &Universe) -> [Cube; 2] {
     let flag = row_bits::UNCERTAINTY_KNOWN as u8;
     let known = Cube { bits_mask: flag, bits_value: flag, ..universe.all.clone() };
     let mut unknown = Cube { bits_mask: flag, bits_value: 0, ..universe.all.clone() };
-    if let Some(range) = unknown.ranges.get_mut(UNCERTAINTY) {
+    if let Some(range) = unknown.ranges.get_mut(RangeColumn::Uncertainty.index()) {
         *range = (BASIS_POINTS_MAX.into(), BASIS_POINTS_MAX.into());
     }
     [known, unknown]
@@ -150,55 +152,36 @@ fn with_set(cube: &Cube, column: usize, condition: SetCondition) -> Vec<Cube> {
 /// A descriptor in `cube`. A column without a condition gets the first value, an absent member or the smallest number.
 /// The host stages count as passed.
 pub(crate) fn witness(cube: &Cube) -> Descriptor {
-    let value = |column: usize| cube.enumerations.get(column).map_or(0, |mask| mask.trailing_zeros() as u8);
-    let range = |column: usize| cube.ranges.get(column).copied().unwrap_or_default();
-    let nearest_zero = |column: usize| 0.clamp(range(column).0, range(column).1);
-    let set = |column: usize| {
-        let condition = cube.sets.get(column).copied().unwrap_or_default();
-        condition.all | condition.any & condition.any.wrapping_neg()
-    };
+    let range = |column: RangeColumn| cube.ranges.get(column.index()).copied().unwrap_or_default();
     let known = row_bits::UNCERTAINTY_KNOWN as u8;
-    let uncertainty = range(UNCERTAINTY);
+    let uncertainty = range(RangeColumn::Uncertainty);
     let mut bits = cube.bits_value;
     if cube.bits_mask & known == 0 && uncertainty.1 < BASIS_POINTS_MAX.into() {
         bits |= known;
     }
-    let uncertainty = if bits & known == 0 { BASIS_POINTS_MAX.into() } else { uncertainty.0 };
-    let quantities = std::array::from_fn(|slot| {
-        let present = bits >> presence_bit(slot) & 1 == 1;
-        I32::new(if present { nearest_zero(QUANTITIES + slot) as i32 } else { 0 })
-    });
-    let scalar = |column: usize| U16::new(nearest_zero(column) as u16);
-    let counter = |column: usize| nearest_zero(column) as u8;
-    Descriptor {
+    let mut descriptor = Descriptor {
         flags: bits & (row_bits::INERT_PREFIX | row_bits::UNCERTAINTY_KNOWN) as u8,
-        category: value(0),
-        granularity: value(1),
-        epistemic: value(2),
-        anchor: value(3),
-        temporal: value(4),
-        domain: value(5),
-        audience: value(6),
-        register: value(7),
-        fields_touched: set(0) as u8,
-        novelty: scalar(3),
-        uncertainty: U16::new(uncertainty as u16),
-        certainty: scalar(5),
-        content_deviation: scalar(6),
-        certainty_divergence: scalar(7),
-        register_divergence: scalar(8),
-        trust_slope: scalar(9),
-        length: scalar(10),
-        depth: counter(0),
-        alternatives: counter(1),
-        correction: counter(2),
         quantity_present: bits >> row_bits::QUANTITY_BIT & ((1 << QUANTITY_SLOTS) - 1),
-        classes: U128::new(set(1)),
-        established: U128::new(set(2)),
-        quantities,
         validation_outcome: StageOutcome::Pass.into(),
         lineage_outcome: StageOutcome::Pass.into(),
         ..Descriptor::entry(Opcode::Gate, Place { slot: 0, sequence: 1 }, [0; 32])
+    };
+    for (column, mask) in EnumerationColumn::ALL.into_iter().zip(cube.enumerations) {
+        column.set_value(&mut descriptor, mask.trailing_zeros() as u8);
     }
-    .sealed()
+    for (column, condition) in SetColumn::ALL.into_iter().zip(cube.sets) {
+        column.set_value(&mut descriptor, condition.all | condition.any & condition.any.wrapping_neg());
+    }
+    for (column, (low, high)) in RangeColumn::ALL.into_iter().zip(cube.ranges) {
+        column.set_value(&mut descriptor, 0.clamp(low, high));
+    }
+    if bits & known == 0 {
+        RangeColumn::Uncertainty.set_value(&mut descriptor, BASIS_POINTS_MAX.into());
+    }
+    for (slot, column) in RangeColumn::SLOTS.into_iter().enumerate() {
+        if bits >> presence_bit(slot) & 1 == 0 {
+            column.set_value(&mut descriptor, 0);
+        }
+    }
+    descriptor.sealed()
 }

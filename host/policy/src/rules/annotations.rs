@@ -1,11 +1,11 @@
 //! The annotations of a rule: its id, its effect, its bank, and its reason.
 
 use crate::error::{Kind, Place, Problem, suggestion};
-use crate::image::Bank;
 use cedar_policy_core::ast::{AnyId, Effect, Policy};
 use cedar_policy_core::parser::Loc;
 use portcullis_core::reason::{ValidationReason, generic};
 use portcullis_core::wire::RowKind;
+use portcullis_image::Bank;
 
 const KNOWN: [&str; 4] = ["id", "outcome", "stage", "reason"];
 /// Largest length of an id, in bytes.

@@ -1,7 +1,9 @@
 //! The layout source `rtl/layout/layout.toml`: parses and checks it, and generates SystemVerilog, Rust and Markdown.
 
+mod columns;
 mod markdown;
 mod rust;
+mod rust_columns;
 mod sv;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -9,8 +11,10 @@ use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 
+pub(crate) use columns::Columns;
 pub(crate) use markdown::markdown;
 pub(crate) use rust::rust;
+pub(crate) use rust_columns::rust_columns;
 pub(crate) use sv::systemverilog;
 
 /// A checked layout source, in the source's order.
@@ -19,6 +23,7 @@ pub(crate) struct Layout {
     pub(crate) enums: Vec<Enumeration>,
     pub(crate) bits: Vec<BitSet>,
     pub(crate) structs: Vec<Struct>,
+    pub(crate) columns: Columns,
     /// SHA-256 over layout and register sources; it identifies both together.
     pub(crate) map_digest: [u8; 32],
 }
@@ -182,12 +187,14 @@ pub(crate) fn parse(source: &str, registers: &str) -> Result<Layout> {
         sizes.insert(name.clone(), raw.bytes);
         structs.push(Struct { name, doc: raw.doc, bytes: raw.bytes, fields });
     }
+    let listed = section("columns")?.try_into().context("the section `columns`")?;
+    let columns = Columns::new(listed, &structs, &bits)?;
     let mut hash = Sha256::new();
     for part in [source, registers] {
         hash.update((part.len() as u64).to_le_bytes());
         hash.update(part);
     }
-    Ok(Layout { consts, enums, bits, structs, map_digest: hash.finalize().into() })
+    Ok(Layout { consts, enums, bits, structs, columns, map_digest: hash.finalize().into() })
 }
 
 fn documented(name: &str, value: toml::Value) -> Result<(String, toml::Table)> {

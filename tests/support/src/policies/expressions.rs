@@ -2,7 +2,8 @@
 
 use super::{Constants, Coverage};
 use crate::random::Random;
-use portcullis_policy::vocabulary::{ENUMERATIONS, FLAGS, RANGES, SETS, Unit, Vocabulary};
+use portcullis_core::wire::{EnumerationColumn, FlagColumn, RangeColumn, RangeUnit, SetColumn};
+use portcullis_policy::vocabulary::Vocabulary;
 use std::fmt::Write as _;
 
 macro_rules! constructs {
@@ -92,8 +93,8 @@ impl Writer<'_> {
     }
 
     fn enumeration(&mut self) -> String {
-        let column = 1 + self.random.below(ENUMERATIONS.len() - 1);
-        let field = format!("context.{}", ENUMERATIONS[column]);
+        let column = *self.random.pick(Vocabulary::CONTEXT_ENUMERATIONS);
+        let field = format!("context.{}", column.name());
         let names = self.vocabulary.enumeration(column);
         let value = self.text(names);
         let kinds = [
@@ -119,7 +120,7 @@ impl Writer<'_> {
     }
 
     /// A constant near an end of the range, inside it, or outside it.
-    fn constant(&mut self, column: usize, low: i64, high: i64) -> i64 {
+    fn constant(&mut self, column: RangeColumn, (low, high): (i64, i64)) -> i64 {
         let value = match self.random.below(8) {
             0 => low,
             1 => high,
@@ -132,15 +133,15 @@ impl Writer<'_> {
             }
             _ => self.random.between(low, high),
         };
-        self.constants.ranges[column].push(value);
+        self.constants.ranges[column.index()].push(value);
         value
     }
 
     fn long(&mut self) -> String {
-        let longs: Vec<_> = RANGES.iter().enumerate().filter(|(_, (_, unit))| matches!(unit, Unit::Count(_))).collect();
-        let (column, (name, unit)) = *self.random.pick(&longs);
-        let Unit::Count(last) = unit else { return String::new() };
-        let constant = self.constant(column, 0, *last);
+        let fields = RangeColumn::FIELDS.into_iter();
+        let longs: Vec<_> = fields.filter(|column| matches!(column.unit(), RangeUnit::Count(_))).collect();
+        let column = *self.random.pick(&longs);
+        let (name, constant) = (column.name(), self.constant(column, column.limits()));
         if self.random.chance(1, 6) {
             self.used(Construct::LongFlipped);
             let op = *self.random.pick(&["<", "<=", ">", ">=", "==", "!="]);
@@ -160,10 +161,8 @@ impl Writer<'_> {
     }
 
     fn decimal(&mut self) -> String {
-        let decimals: Vec<_> =
-            RANGES.iter().enumerate().filter(|(_, (_, unit))| matches!(unit, Unit::BasisPoints)).collect();
-        let (column, (name, _)) = *self.random.pick(&decimals);
-        let value = self.constant(column, 0, 10_000);
+        let column = *self.random.pick(&RangeColumn::FRACTIONS);
+        let (name, value) = (column.name(), self.constant(column, column.limits()));
         let sign = if value < 0 { "-" } else { "" };
         let points = value.unsigned_abs();
         let mut digits = format!("{:04}", points % 10_000);
@@ -199,7 +198,7 @@ impl Writer<'_> {
     }
 
     /// A literal set of one to five members of a column.
-    fn members(&mut self, column: usize) -> String {
+    fn members(&mut self, column: SetColumn) -> String {
         let names = self.vocabulary.set(column);
         let (mut mask, mut listed) = (0u128, Vec::new());
         for _ in 0..1 + self.random.below(5) {
@@ -207,13 +206,14 @@ impl Writer<'_> {
             mask |= 1 << at;
             listed.push(format!("\"{}\"", names[at]));
         }
-        self.constants.sets[column].push(mask);
+        self.constants.sets[column.index()].push(mask);
         format!("[{}]", listed.join(", "))
     }
 
     fn set(&mut self) -> String {
-        let column = if self.vocabulary.set(1).is_empty() { 0 } else { self.random.below(3) };
-        let field = format!("context.{}", SETS[column]);
+        let has_classes = !self.vocabulary.set(SetColumn::Classes).is_empty();
+        let column = if has_classes { *self.random.pick(&SetColumn::ALL) } else { SetColumn::FieldsTouched };
+        let field = format!("context.{}", column.name());
         let names = self.vocabulary.set(column);
         let kinds = [
             Construct::Contains,
@@ -286,7 +286,7 @@ impl Writer<'_> {
                 };
                 let (kind, op) = *self.random.pick(&bounds);
                 self.used(kind);
-                let constant = self.constant(RANGES.len() + slot, i32::MIN.into(), i32::MAX.into());
+                let constant = self.constant(RangeColumn::SLOTS[slot], RangeColumn::SLOTS[slot].limits());
                 let mut text = String::new();
                 let negated = self.random.chance(1, 4);
                 if negated {
@@ -301,7 +301,7 @@ impl Writer<'_> {
     }
 
     fn flag(&mut self) -> String {
-        let field = format!("context.{}", self.random.pick(&FLAGS));
+        let field = format!("context.{}", self.random.pick(&FlagColumn::NAMES));
         let kind =
             *self.random.pick(&[Construct::Flag, Construct::NotFlag, Construct::FlagEqual, Construct::FlagNotEqual]);
         self.used(kind);
@@ -315,7 +315,7 @@ impl Writer<'_> {
     }
 
     pub(super) fn category(&mut self) -> String {
-        format!("Action::{}", self.text(self.vocabulary.enumeration(0)))
+        format!("Action::{}", self.text(self.vocabulary.enumeration(EnumerationColumn::Category)))
     }
 
     pub(super) fn categories(&mut self) -> String {

@@ -11,6 +11,7 @@ pub use descriptors::Descriptors;
 pub use expressions::Construct;
 
 use crate::random::Random;
+use portcullis_core::wire::{RangeColumn, SetColumn};
 use portcullis_policy::error::Kind;
 use portcullis_policy::{Compiled, Package};
 use std::collections::BTreeMap;
@@ -33,8 +34,8 @@ pub struct Case {
 #[derive(Clone, Debug, Default)]
 struct Constants {
     /// Indexed by range column; quantities come after the eleven fields.
-    ranges: [Vec<i64>; 15],
-    sets: [Vec<u128>; 3],
+    ranges: [Vec<i64>; RangeColumn::ALL.len()],
+    sets: [Vec<u128>; SetColumn::ALL.len()],
 }
 
 impl Case {

@@ -64,8 +64,9 @@ impl Stage {
             return Ok((Self::Text, vec![TEXT.to_owned()]));
         }
         let names = paths.iter().filter_map(|path| path.rsplit('/').next());
-        let here =
-            |name: &&str| ["tests/e2e", "sim/tests"].iter().any(|f| Path::new(f).join(format!("{name}.rs")).is_file());
+        let here = |name: &&str| {
+            ["host/card/tests/card", "sim/tests"].iter().any(|f| Path::new(f).join(format!("{name}.rs")).is_file())
+        };
         Ok((Self::Card, names.filter(here).map(str::to_owned).collect()))
     }
 

@@ -4,7 +4,7 @@ use portcullis_core::wire::{
     self, Answer, Completion, Descriptor, Determination, Fault, LAYOUT_VERSION, Opcode, ROW_NONE, Record, RecordType,
     Stage, StageOutcome, features, lane_of,
 };
-use portcullis_policy::evaluate::Verdict;
+use portcullis_image::Verdict;
 use zerocopy::{FromBytes, IntoBytes};
 
 use super::Session;

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use portcullis_core::wire::{Command, Fault, Life, RecordType};
-use portcullis_policy::image::Image;
+use portcullis_image::Image;
 
 use super::{Health, Session};
 use crate::card::Card;

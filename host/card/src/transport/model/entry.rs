@@ -1,7 +1,7 @@
 //! The entry checks in the order of the fault codes, with the rules of `entry_faults` in `rtl/pkg/gate_pkg.sv`.
 
 use portcullis_core::wire::{
-    Anchor, BASIS_POINTS_MAX, Category, Descriptor, Epistemic, Fault, Granularity, ImageHeader, LAYOUT_VERSION, Opcode,
+    BASIS_POINTS_MAX, Descriptor, EnumerationColumn, Fault, ImageHeader, LAYOUT_VERSION, Opcode, RangeColumn,
     StageOutcome, fields_touched, flags, image_parts,
 };
 use zerocopy::IntoBytes;
@@ -50,25 +50,19 @@ fn gate_fault(d: &Descriptor, header: &ImageHeader) -> Fault {
     if !d.reserved_is_zero() || set & !flags::ALL != 0 || !call_fits || !known_fields {
         return Fault::Reserved;
     }
-    let declared = |mask: u32, value: u8| 1u32.checked_shl(value.into()).is_some_and(|bit| mask & bit != 0);
-    let enumerations = Category::try_from(d.category).is_ok()
-        && Granularity::try_from(d.granularity).is_ok()
-        && Epistemic::try_from(d.epistemic).is_ok()
-        && Anchor::try_from(d.anchor).is_ok()
-        && declared(header.temporal.get(), d.temporal)
-        && declared(header.domain.get(), d.domain)
-        && declared(header.audience.get(), d.audience)
-        && declared(header.register.get(), d.register);
+    let enumerations = EnumerationColumn::ALL.iter().all(|column| {
+        let value = 1u32.checked_shl(column.value(d).into());
+        value.is_some_and(|bit| column.declared(header) & bit != 0)
+    });
     if !enumerations {
         return Fault::Enumeration;
     }
     if (d.classes.get() | d.established.get()) & !header.classes.get() != 0 {
         return Fault::Class;
     }
-    let fractions =
-        [d.novelty, d.uncertainty, d.certainty, d.content_deviation, d.certainty_divergence, d.register_divergence];
     let known = u16::from(d.flags) & flags::UNCERTAINTY_KNOWN != 0;
-    if fractions.iter().any(|f| f.get() > BASIS_POINTS_MAX) || (!known && d.uncertainty.get() != BASIS_POINTS_MAX) {
+    let is_fraction = |column: &RangeColumn| column.value(d) <= BASIS_POINTS_MAX.into();
+    if !RangeColumn::FRACTIONS.iter().all(is_fraction) || (!known && d.uncertainty.get() != BASIS_POINTS_MAX) {
         return Fault::BasisPoints;
     }
     let absent = |(slot, value): (usize, i32)| d.quantity_present >> slot & 1 == 0 && value != 0;

@@ -8,7 +8,7 @@ use portcullis_core::wire::{
     self, Answer, Completion, Descriptor, Determination, Fault, ImageHeader, LAYOUT_VERSION, LOG_STRIDE, Opcode,
     ROW_NONE, Record, RecordType, Stage, features,
 };
-use portcullis_policy::evaluate::{Evaluator, Verdict};
+use portcullis_image::{Evaluator, Verdict};
 use zerocopy::little_endian::{U16, U32, U64, U128};
 use zerocopy::{FromBytes, IntoBytes};
 

@@ -3,7 +3,7 @@
 
 use crate::format::certificate::Class;
 use crate::format::checkpoint::{Checkpoint, SignedCheckpoint, root_of_heads};
-use crate::verify::check::image::Image;
+use crate::verify::check::image::BundleImage;
 use crate::verify::check::simulation;
 use crate::verify::code::Code;
 use crate::verify::facts::Facts;
@@ -169,7 +169,7 @@ pub(crate) fn signature(signed: &SignedCheckpoint, facts: &Facts, options: Optio
     simulated
 }
 
-pub(crate) fn tables(checkpoint: &Checkpoint, image: Option<&Image>) -> Findings {
+pub(crate) fn tables(checkpoint: &Checkpoint, image: Option<&BundleImage>) -> Findings {
     let mut findings = Findings::default();
     let wire = &checkpoint.wire;
     let serial = wire.serial.get();

@@ -5,28 +5,24 @@ use crate::format::log::DecidingStage;
 use crate::verify::code::Code;
 use crate::verify::findings::Findings;
 use crate::verify::report::{RuleCount, Summary};
-use portcullis_core::class::ClassSet;
-use portcullis_core::directions::Directions;
 use portcullis_core::hex::{self, Hex};
 use portcullis_core::manifest::MAPPING_VERSION;
 use portcullis_core::releases;
-use portcullis_core::wire::{IMAGE_MAGIC, ImageHeader, ImageText, LAYOUT_VERSION, Row, Stage, image_parts};
+use portcullis_core::wire::{IMAGE_MAGIC, ImageHeader, LAYOUT_VERSION, Stage};
+use portcullis_image::{Bank, Image};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
-use zerocopy::FromBytes;
 
+/// The bundle's table image and its digest, which is the policy digest.
 #[derive(Clone, Debug)]
-pub(crate) struct Image {
+pub(crate) struct BundleImage {
     pub(crate) digest: [u8; 32],
-    pub(crate) header: ImageHeader,
-    /// The text part, if sessions of this image use the text lane.
-    pub(crate) text: Option<ImageText>,
-    rows: Vec<Row>,
+    pub(crate) tables: Image,
 }
 
 /// The content of the bundle's table image.
 pub(crate) enum Tables {
-    Image(Box<Image>),
+    Image(Box<BundleImage>),
     /// The layout or register map of the image is unknown, so the card's records and checkpoints cannot be read.
     Unknown(String),
     Malformed,
@@ -41,40 +37,23 @@ pub(crate) fn read(bundle: &Bundle<'_>, findings: &mut Findings, summary: &mut S
         let what = format!("the table image is of layout version {version}, this verifier reads {LAYOUT_VERSION}");
         return Ok(Tables::Unknown(what));
     }
-    let parsed = ImageHeader::read_from_prefix(&bytes).ok().and_then(|(header, rest)| {
-        let has_text = u16::from(header.parts) & image_parts::TEXT != 0;
-        let (text, rest) = match ImageText::read_from_prefix(rest) {
-            Ok((text, rest)) if has_text => (Some(text), rest),
-            _ if has_text => return None,
-            _ => (None, rest),
-        };
-        let rows = <[Row]>::ref_from_bytes(rest).ok()?;
-        let counted = usize::from(header.policy_rows.get()) + usize::from(header.entropy_rows.get());
-        let good = header.magic.get() == IMAGE_MAGIC
-            && header.version == LAYOUT_VERSION
-            && header.reserved_is_zero()
-            && u16::from(header.parts) & !image_parts::ALL == 0
-            && text.is_none_or(|text| text.reserved_is_zero() && text.bytes.get() > 0);
-        (good && rows.len() == counted).then(|| (header, text, rows.to_vec()))
-    });
-    let Some((header, text, rows)) = parsed else {
-        findings.add(Code::ImageMalformed, "the policy's table image is not one of this layout version");
-        return Ok(Tables::Malformed);
+    let image = match Image::of_any_map(&bytes) {
+        Ok(image) => image,
+        Err(error) => {
+            findings.add(Code::ImageMalformed, format!("the policy's table image: {error}"));
+            return Ok(Tables::Malformed);
+        }
     };
+    let header = image.header();
     if !releases::all().any(|release| release.map_digest == header.map_digest) {
         let map = hex::encode(&header.map_digest);
         let what = format!("the table image is for the register map {map}, of no release that this verifier knows");
         return Ok(Tables::Unknown(what));
     }
-    if text.is_some_and(|text| !Directions::of(&rows).permit(ClassSet(text.opening.get()))) {
-        let what = "the table image says that a class opens gates, and its rows do not, or also close gates by it";
-        findings.add(Code::ImageMalformed, what);
-        return Ok(Tables::Malformed);
-    }
     summary.package_digest = Some(Hex(header.package_digest));
-    summary.text_lane = Some(text.is_some());
-    package(bundle, &header, findings, summary)?;
-    Ok(Tables::Image(Box::new(Image { digest, header, text, rows })))
+    summary.text_lane = Some(image.text().is_some());
+    package(bundle, header, findings, summary)?;
+    Ok(Tables::Image(Box::new(BundleImage { digest, tables: image })))
 }
 
 /// The layout version of an image, if it is not this program's. In every layout, magic and version come first and the
@@ -127,12 +106,11 @@ fn package(
 }
 
 /// Names the rules of the rows that decided.
-pub(crate) fn rules(counts: &BTreeMap<DecidingStage, u64>, image: Option<&Image>) -> Vec<RuleCount> {
+pub(crate) fn rules(counts: &BTreeMap<DecidingStage, u64>, image: Option<&BundleImage>) -> Vec<RuleCount> {
     let rule = |decided: &DecidingStage| {
         let (image, row) = (image?, usize::from(decided.row?));
-        // An image has the policy rows first.
-        let before = if decided.stage == Stage::Entropy { image.header.policy_rows.get().into() } else { 0 };
-        image.rows.get(before + row).map(|row| row.rule.get())
+        let bank = if decided.stage == Stage::Entropy { Bank::Entropy } else { Bank::Policy };
+        image.tables.rows(bank).get(row).map(|row| row.rule.get())
     };
     let line = |(decided, count): (&DecidingStage, &u64)| RuleCount {
         stage: decided.stage,

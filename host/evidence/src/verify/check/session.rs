@@ -1,19 +1,19 @@
 //! Checks session records: OPEN and CLOSE name the tables and the ticket; an ALARM ends the session.
 
 use crate::format::ticket::{SignedTicket, Ticket};
-use crate::verify::check::image::Image;
+use crate::verify::check::image::BundleImage;
 use crate::verify::code::Code;
 use crate::verify::findings::Findings;
 use portcullis_core::hex;
 use portcullis_core::wire::{RecordType, SessionFields, features};
 
 /// Compares the tables in OPEN and CLOSE with the image, and reports an ALARM.
-pub(crate) fn tables(kind: RecordType, session: &SessionFields, image: Option<&Image>) -> Findings {
+pub(crate) fn tables(kind: RecordType, session: &SessionFields, image: Option<&BundleImage>) -> Findings {
     let mut findings = Findings::default();
     let Some(image) = image else { return findings };
     if kind == RecordType::Open {
         let used = session.features.get() & features::TEXT_LANE != 0;
-        findings.require(used == image.text.is_some(), Code::OpenFeatures, || {
+        findings.require(used == image.tables.text().is_some(), Code::OpenFeatures, || {
             let (used, part) = if used { ("uses", "no") } else { ("does not use", "a") };
             format!("the session {used} the text lane, but the image has {part} text part")
         });
@@ -25,7 +25,11 @@ pub(crate) fn tables(kind: RecordType, session: &SessionFields, image: Option<&I
             let what = || format!("{name} records policy digest {}", hex::encode(&session.policy_digest));
             findings.require(session.policy_digest == image.digest, code, what);
             let what = || format!("{name} records package digest {}", hex::encode(&session.package_digest));
-            findings.require(session.package_digest == image.header.package_digest, Code::SessionPackage, what);
+            findings.require(
+                session.package_digest == image.tables.header().package_digest,
+                Code::SessionPackage,
+                what,
+            );
         }
         RecordType::Alarm => {
             findings.add(Code::Alarm, format_args!("the card stopped with fault {:#06x}", session.cause.get()));

@@ -1,6 +1,6 @@
 //! Compares the classes in a descriptor with the classes that the card found in the text. Needs only the record.
 
-use crate::verify::check::image::Image;
+use crate::verify::check::image::BundleImage;
 use crate::verify::code::Code;
 use crate::verify::findings::{At, Findings};
 use portcullis_core::class::ClassSet;
@@ -18,9 +18,9 @@ fn omitted(opcode: Opcode, record: &Record, opening: u128, kept: bool) -> ClassS
 }
 
 /// Checks an accepted GATE or END. `kept`: no rollback can remove admitted text of the stream.
-pub(crate) fn check(at: At, opcode: Opcode, record: &Record, kept: bool, image: Option<&Image>) -> Findings {
+pub(crate) fn check(at: At, opcode: Opcode, record: &Record, kept: bool, image: Option<&BundleImage>) -> Findings {
     let mut findings = Findings::default();
-    let Some(text) = image.and_then(|image| image.text.as_ref()) else { return findings };
+    let Some(text) = image.and_then(|image| image.tables.text()) else { return findings };
     let omitted = omitted(opcode, record, text.opening.get(), kept);
     let names = || omitted.iter().map(|class| u8::from(class).to_string()).collect::<Vec<_>>().join(", ");
     // A card refuses an END with such a class, so an accepted one is a false record.

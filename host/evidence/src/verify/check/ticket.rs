@@ -3,7 +3,7 @@
 use crate::format::bundle::{self, Bundle, BundleError};
 use crate::format::certificate::{DeviceCertificate, key_id};
 use crate::format::ticket::{SELF_ISSUER, SignedTicket, Ticket};
-use crate::verify::check::image::Image;
+use crate::verify::check::image::BundleImage;
 use crate::verify::code::Code;
 use crate::verify::findings::Findings;
 use crate::verify::report::Summary;
@@ -61,8 +61,10 @@ pub(crate) fn tables(ticket: &Ticket, image: &[u8; 32]) -> Findings {
 }
 
 /// Reports an image without a text part if the ticket requires the text lane.
-pub(crate) fn text_lane(ticket: &Ticket, image: Option<&Image>) -> Findings {
-    Findings::unless(!ticket.text_lane || image.is_none_or(|image| image.text.is_some()), Code::TextLane, || {
-        "the ticket requires the text lane, and the table image does not use it".to_owned()
-    })
+pub(crate) fn text_lane(ticket: &Ticket, image: Option<&BundleImage>) -> Findings {
+    Findings::unless(
+        !ticket.text_lane || image.is_none_or(|image| image.tables.text().is_some()),
+        Code::TextLane,
+        || "the ticket requires the text lane, and the table image does not use it".to_owned(),
+    )
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use portcullis_core::wire::{self, Command, Fault, ImageText, RecordType};
-use portcullis_policy::evaluate::Evaluator;
+use portcullis_image::Evaluator;
 
 use super::ModelCard;
 use crate::tables::{Tables, TextTables};

@@ -2,11 +2,7 @@
 //! loads exactly these bytes, reads them back and hashes them; the hash is the *policy digest*. The text part holds the
 //! digest of the text lane's tables, which are not in the image.
 
-mod check;
-mod text;
-
-pub use text::{Forbidden, TextImage};
-
+use crate::check;
 use portcullis_core::class::ClassSet;
 use portcullis_core::directions::Directions;
 use portcullis_core::wire::{ImageHeader, ImageText, Row, image_parts};
@@ -89,9 +85,19 @@ impl Image {
     /// Reads an image. Errors: this version's compiler cannot have written the bytes: they are truncated, have another
     /// version, or have conditions that are not in canonical form.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, ImageError> {
+        Self::parse(bytes, true)
+    }
+
+    /// Reads an image for any register map, for a program that also reads images of other releases; the caller checks
+    /// `header().map_digest`. Errors: as [`Image::from_bytes`], without that of the map digest.
+    pub fn of_any_map(bytes: &[u8]) -> Result<Self, ImageError> {
+        Self::parse(bytes, false)
+    }
+
+    fn parse(bytes: &[u8], only_own_map: bool) -> Result<Self, ImageError> {
         let truncated = ImageError::Truncated { needed: ImageHeader::BYTES, found: bytes.len() };
         let Ok((header, rest)) = ImageHeader::read_from_prefix(bytes) else { return Err(truncated) };
-        check::header(&header)?;
+        check::header(&header, only_own_map)?;
         let parts = u16::from(header.parts) & image_parts::TEXT != 0;
         let (text, rest) = match ImageText::read_from_prefix(rest) {
             Ok((text, rest)) if parts => (Some(text), rest),

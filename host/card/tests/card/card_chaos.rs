@@ -9,7 +9,7 @@ use portcullis_card::transport::vfio_user::VfioUserCard;
 use portcullis_card::{Completed, Outcome, Session, SessionError, registers};
 use portcullis_core::mutation::Place;
 use portcullis_core::wire::{Command, Descriptor, Opcode};
-use portcullis_policy::evaluate::Evaluator;
+use portcullis_image::Evaluator;
 use portcullis_sim::{Inject, LANES, SimConfig, Stall, WATCHDOG_CLOCKS};
 use std::collections::BTreeMap;
 

@@ -16,8 +16,8 @@ use portcullis_card::transport::sim::SimCard;
 use portcullis_card::{Outcome, Session, SessionConfig};
 use portcullis_core::mutation::Place;
 use portcullis_core::wire::{Descriptor, Opcode, Row, RowKind};
+use portcullis_image::{Evaluator, reference};
 use portcullis_policy::context::Contexts;
-use portcullis_policy::evaluate::{Evaluator, reference};
 use portcullis_test_support::policies::Case;
 
 const BATCH: usize = 64;

@@ -4,47 +4,71 @@
 //! A block has 256 rows (64 in a small bank). A block stores no bitmaps for columns without conditions in its rows. The
 //! answer consists of the first set bit of each rule class in the intersection.
 
-use super::BankAnswer;
-use super::reference::{descriptor_bits, scalars};
-use portcullis_core::wire::{Descriptor, ROW_NONE, Row, RowKind, small_enums};
+use crate::evaluator::BankAnswer;
+use crate::reference::descriptor_bits;
+use portcullis_core::wire::{Descriptor, EnumerationColumn, ROW_NONE, RangeColumn, Row, RowKind, SetColumn, SetMasks};
 
-/// Columns looked up by a value below 256: eight enumerations, bits, fields touched, three counters.
-const BYTE_COLUMNS: usize = 13;
-/// Columns that are ranges over wider integers: eight scalars, four quantities.
-const WIDE_COLUMNS: usize = 12;
-const NIBBLES: usize = 64;
-
-/// A descriptor's values in the order of the columns.
-pub(super) struct Key {
-    bytes: [u8; BYTE_COLUMNS],
-    wide: [i32; WIDE_COLUMNS],
-    /// Classes in the span, then established classes.
-    sets: [u128; 2],
+/// A column that is looked up by a value below 256.
+#[derive(Clone, Copy, Debug)]
+enum ByteKind {
+    Enumeration(EnumerationColumn),
+    Bits,
+    /// A set of at most eight members.
+    Set(SetColumn),
+    Range(RangeColumn),
 }
 
-impl Key {
-    pub(super) fn of(d: &Descriptor) -> Self {
-        let [s0, s1, s2, s3, s4, s5, s6, s7] = scalars(d).map(i32::from);
-        let [q0, q1, q2, q3] = d.quantities.map(|q| q.get());
-        Self {
-            bytes: [
-                d.category,
-                d.granularity,
-                d.epistemic,
-                d.anchor,
-                d.temporal,
-                d.domain,
-                d.audience,
-                d.register,
-                descriptor_bits(d),
-                d.fields_touched,
-                d.depth,
-                d.alternatives,
-                d.correction,
-            ],
-            wide: [s0, s1, s2, s3, s4, s5, s6, s7, q0, q1, q2, q3],
-            sets: [d.classes.get(), d.established.get()],
+/// The sets of 128 members, which are looked up by nibbles.
+const WIDE_SETS: [SetColumn; 2] = [SetColumn::Classes, SetColumn::Established];
+const NIBBLES: usize = 32 * WIDE_SETS.len();
+
+impl ByteKind {
+    fn all() -> impl Iterator<Item = Self> {
+        let sets = SetColumn::ALL.into_iter().filter(|set| !WIDE_SETS.contains(set)).map(Self::Set);
+        let ranges = RangeColumn::ALL.into_iter().filter(|range| is_byte(*range)).map(Self::Range);
+        EnumerationColumn::ALL.into_iter().map(Self::Enumeration).chain([Self::Bits]).chain(sets).chain(ranges)
+    }
+
+    /// The descriptor's value in this column.
+    fn value(self, d: &Descriptor) -> u8 {
+        match self {
+            Self::Enumeration(column) => column.value(d),
+            Self::Bits => descriptor_bits(d),
+            Self::Set(column) => column.value(d) as u8,
+            Self::Range(column) => column.value(d) as u8,
         }
+    }
+
+    fn accepts(self, row: &Row, value: u8) -> bool {
+        match self {
+            Self::Enumeration(column) => {
+                1u32.checked_shl(value.into()).is_some_and(|bit| bit & column.allowed(row) != 0)
+            }
+            Self::Bits => (value ^ row.bits_value) & row.bits_mask == 0,
+            Self::Set(column) => column.conditions(row).hold(value.into()),
+            Self::Range(column) => range_accepts(column, row, value.into()),
+        }
+    }
+}
+
+fn is_byte(column: RangeColumn) -> bool {
+    column.wire_limits() == (0, u8::MAX.into())
+}
+
+fn range_accepts(column: RangeColumn, row: &Row, value: i64) -> bool {
+    let (low, high) = column.range(row);
+    (low..=high).contains(&value)
+}
+
+/// A descriptor, with the sets that are looked up by nibbles.
+pub(crate) struct Key<'d> {
+    descriptor: &'d Descriptor,
+    sets: [u128; WIDE_SETS.len()],
+}
+
+impl<'d> Key<'d> {
+    pub(crate) fn of(descriptor: &'d Descriptor) -> Self {
+        Self { descriptor, sets: WIDE_SETS.map(|set| set.value(descriptor)) }
     }
 
     fn nibble(&self, nibble: usize) -> usize {
@@ -54,7 +78,7 @@ impl Key {
 }
 
 #[derive(Clone, Debug)]
-pub(super) enum Index {
+pub(crate) enum Index {
     /// At most 64 rows.
     Small(Box<Block<1>>),
     /// Any number of rows, in blocks of 256.
@@ -62,7 +86,7 @@ pub(super) enum Index {
 }
 
 impl Index {
-    pub(super) fn new(rows: &[Row]) -> Self {
+    pub(crate) fn new(rows: &[Row]) -> Self {
         let rows = rows.get(..usize::from(ROW_NONE)).unwrap_or(rows);
         if rows.len() <= 64 {
             Self::Small(Box::new(Block::new(rows)))
@@ -71,7 +95,7 @@ impl Index {
         }
     }
 
-    pub(super) fn evaluate(&self, key: &Key) -> BankAnswer {
+    pub(crate) fn evaluate(&self, key: &Key<'_>) -> BankAnswer {
         match self {
             Self::Small(block) => {
                 let [reject, decompose, permit] = block.first_of_each_class(key);
@@ -108,7 +132,7 @@ fn intersect<const W: usize>(rows: &mut Rows<W>, with: &Rows<W>) {
 
 /// Up to 64·W rows.
 #[derive(Clone, Debug)]
-pub(super) struct Block<const W: usize> {
+pub(crate) struct Block<const W: usize> {
     /// Rows whose kind can match; empty rows cannot.
     live: Rows<W>,
     /// Rows that forbid with reject, rows that forbid with decompose, and rows that permit.
@@ -123,15 +147,15 @@ pub(super) struct Block<const W: usize> {
 /// Rows that accept each value of a column; values beyond the table are not accepted.
 #[derive(Clone, Debug)]
 struct ByteColumn<const W: usize> {
-    column: usize,
+    column: ByteKind,
     accepted: Vec<Rows<W>>,
 }
 
 /// Rows that accept each segment of a column; segment i has the values from `starts[i - 1]` to below `starts[i]`.
 #[derive(Clone, Debug)]
 struct WideColumn<const W: usize> {
-    column: usize,
-    starts: Vec<i32>,
+    column: RangeColumn,
+    starts: Vec<i64>,
     accepted: Vec<Rows<W>>,
 }
 
@@ -165,23 +189,22 @@ impl<const W: usize> Block<W> {
         });
         let every = select(&|_| true);
 
-        let byte_columns = (0..BYTE_COLUMNS).filter_map(|column| {
-            let mut accepted: Vec<_> =
-                (0..=u8::MAX).map(|value| select(&|row| byte_accepts(row, column, value))).collect();
+        let byte_columns = ByteKind::all().filter_map(|column| {
+            let mut accepted: Vec<_> = (0..=u8::MAX).map(|value| select(&|row| column.accepts(row, value))).collect();
             let used = accepted.iter().any(|rows| *rows != every);
             accepted.truncate(accepted.iter().rposition(|rows| *rows != [0; W]).map_or(0, |last| last + 1));
             used.then_some(ByteColumn { column, accepted })
         });
-        let wide_columns = (0..WIDE_COLUMNS).filter_map(|column| {
-            let ranges = || rows.iter().map(move |row| wide_range(row, column));
-            let mut starts: Vec<i32> =
-                ranges().flat_map(|(low, high)| [Some(low), high.checked_add(1)]).flatten().collect();
+        let wide = RangeColumn::ALL.into_iter().filter(|range| !is_byte(*range));
+        let wide_columns = wide.filter_map(|column| {
+            let ranges = rows.iter().map(|row| column.range(row));
+            let mut starts: Vec<i64> = ranges.flat_map(|(low, high)| [low, high + 1]).collect();
             starts.sort_unstable();
             starts.dedup();
             // The segment below the first start begins at the smallest integer.
-            let accepted: Vec<_> = std::iter::once(i32::MIN)
+            let accepted: Vec<_> = std::iter::once(i64::MIN)
                 .chain(starts.iter().copied())
-                .map(|value| select(&|row| wide_accepts(row, column, value)))
+                .map(|value| select(&|row| range_accepts(column, row, value)))
                 .collect();
             accepted.iter().any(|rows| *rows != every).then_some(WideColumn { column, starts, accepted })
         });
@@ -193,15 +216,15 @@ impl<const W: usize> Block<W> {
         };
         let nibbles = (0..NIBBLES).map(|at| {
             nibble(at, &|row, value, mask| {
-                let (all, _, none) = set_conditions(row, at / 32);
+                let SetMasks { all, none, .. } = conditions(row, at / 32);
                 value & all & mask == all & mask && value & none == 0
             })
         });
         let choice = |set: usize| Choice {
-            free: select(&|row| set_conditions(row, set).1 == 0),
+            free: select(&|row| conditions(row, set).any == 0),
             found: (0..32)
                 .map(|at| set * 32 + at)
-                .map(|at| nibble(at, &|row, value, _| set_conditions(row, set).1 & value != 0))
+                .map(|at| nibble(at, &|row, value, _| conditions(row, set).any & value != 0))
                 .filter(|found| found.accepted.iter().any(|rows| *rows != [0; W]))
                 .collect(),
         };
@@ -216,18 +239,18 @@ impl<const W: usize> Block<W> {
     }
 
     /// First matching row of each class: forbid with reject, forbid with decompose, permit.
-    fn first_of_each_class(&self, key: &Key) -> [Option<u16>; 3] {
+    fn first_of_each_class(&self, key: &Key<'_>) -> [Option<u16>; 3] {
         const NO_ROW: &[u64] = &[];
         let mut live = self.live;
         for column in &self.byte_columns {
-            let value = key.bytes.get(column.column).copied().unwrap_or_default();
+            let value = column.column.value(key.descriptor);
             match column.accepted.get(usize::from(value)) {
                 Some(accepted) => intersect(&mut live, accepted),
                 None => live = [0; W],
             }
         }
         for column in &self.wide_columns {
-            let value = key.wide.get(column.column).copied().unwrap_or_default();
+            let value = column.column.value(key.descriptor);
             match column.accepted.get(column.starts.partition_point(|start| *start <= value)) {
                 Some(accepted) => intersect(&mut live, accepted),
                 None => live = [0; W],
@@ -259,59 +282,7 @@ fn first<const W: usize>(rows: &Rows<W>, class: &Rows<W>) -> Option<u16> {
     })
 }
 
-fn byte_accepts(row: &Row, column: usize, value: u8) -> bool {
-    let small = |bit: u32, mask: u16| {
-        let bit = 1u32.checked_shl(bit + u32::from(value)).unwrap_or(0) & u32::from(mask);
-        bit & u32::from(row.small_enums.get()) != 0
-    };
-    let listed = |mask: u32| 1u32.checked_shl(value.into()).is_some_and(|bit| bit & mask != 0);
-    let within = |[low, high]: [u8; 2]| low <= value && value <= high;
-    match column {
-        0 => small(small_enums::CATEGORY_BIT, small_enums::CATEGORY),
-        1 => small(small_enums::GRANULARITY_BIT, small_enums::GRANULARITY),
-        2 => small(small_enums::EPISTEMIC_BIT, small_enums::EPISTEMIC),
-        3 => small(small_enums::ANCHOR_BIT, small_enums::ANCHOR),
-        4 => listed(row.temporal.get()),
-        5 => listed(row.domain.get()),
-        6 => listed(row.audience.get()),
-        7 => listed(row.register.get()),
-        8 => (value ^ row.bits_value) & row.bits_mask == 0,
-        9 => {
-            value & row.touched_all == row.touched_all
-                && value & row.touched_none == 0
-                && (row.touched_any == 0 || value & row.touched_any != 0)
-        }
-        10 => within(row.depth),
-        11 => within(row.alternatives),
-        12 => within(row.correction),
-        _ => false,
-    }
-}
-
-fn wide_accepts(row: &Row, column: usize, value: i32) -> bool {
-    let (low, high) = wide_range(row, column);
-    low <= value && value <= high
-}
-
-fn wide_range(row: &Row, column: usize) -> (i32, i32) {
-    const EMPTY: (i32, i32) = (i32::MAX, i32::MIN);
-    match column.checked_sub(8) {
-        None => match row.scalars.get(column * 2..column * 2 + 2) {
-            Some([low, high]) => (low.get().into(), high.get().into()),
-            _ => EMPTY,
-        },
-        Some(slot) => match row.quantities.get(slot * 2..slot * 2 + 2) {
-            Some([low, high]) => (low.get(), high.get()),
-            _ => EMPTY,
-        },
-    }
-}
-
-/// A row's `all`, `any` and `none` masks for classes (0) or established classes (1).
-fn set_conditions(row: &Row, set: usize) -> (u128, u128, u128) {
-    if set == 0 {
-        (row.classes_all.get(), row.classes_any.get(), row.classes_none.get())
-    } else {
-        (row.established_all.get(), row.established_any.get(), row.established_none.get())
-    }
+/// A row's conditions on the set at this position of [`WIDE_SETS`].
+fn conditions(row: &Row, set: usize) -> SetMasks {
+    WIDE_SETS.get(set).map_or_else(SetMasks::default, |column| column.conditions(row))
 }

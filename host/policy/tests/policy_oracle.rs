@@ -4,9 +4,8 @@
 #![cfg(test)]
 
 use portcullis_core::wire::{Descriptor, Determination, Stage};
+use portcullis_image::{Bank, BankAnswer, Banks, Evaluator, Outcome, Verdict, reference};
 use portcullis_policy::context::Contexts;
-use portcullis_policy::evaluate::{BankAnswer, Banks, Evaluator, Outcome, Verdict, reference};
-use portcullis_policy::image::Bank;
 use portcullis_policy::oracle::Oracle;
 use portcullis_test_support::policies::{Case, Construct, Coverage};
 use std::collections::{BTreeMap, BTreeSet};

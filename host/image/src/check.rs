@@ -1,21 +1,21 @@
 //! Checks an image before its evaluation. Only rows in the compiler's canonical form are accepted. So equal policies
 //! have equal bytes, and a corrupted table is found before it is loaded.
 
-use super::{Bank, ImageError};
+use crate::{Bank, ImageError};
 use portcullis_core::hex;
 use portcullis_core::wire::{
-    IMAGE_MAGIC, ImageHeader, ImageText, LAYOUT_VERSION, MAP_DIGEST, Row, RowKind, fields_touched, image_parts,
-    row_bits, small_enums,
+    EnumerationColumn, IMAGE_MAGIC, ImageHeader, ImageText, LAYOUT_VERSION, MAP_DIGEST, RangeColumn, Row, RowKind,
+    SetColumn, SetMasks, image_parts, row_bits,
 };
 
-pub(super) fn header(header: &ImageHeader) -> Result<(), ImageError> {
+pub(crate) fn header(header: &ImageHeader, only_own_map: bool) -> Result<(), ImageError> {
     if header.magic.get() != IMAGE_MAGIC {
         return Err(ImageError::Magic(header.magic.get()));
     }
     if header.version != LAYOUT_VERSION {
         return Err(ImageError::Version { found: header.version, known: LAYOUT_VERSION });
     }
-    if header.map_digest != MAP_DIGEST {
+    if only_own_map && header.map_digest != MAP_DIGEST {
         return Err(ImageError::MapDigest { found: hex::encode(&header.map_digest), known: hex::encode(&MAP_DIGEST) });
     }
     let require = |holds: bool, what| if holds { Ok(()) } else { Err(ImageError::Header(what)) };
@@ -25,16 +25,13 @@ pub(super) fn header(header: &ImageHeader) -> Result<(), ImageError> {
     require(header.entropy_rows.get() > 0, "no entropy row")?;
     require(declares_prefix(header.quantities.into()), "quantity slots are not declared from the first on")?;
     require(declares_prefix(header.classes.get()), "classes are not declared from the first on")?;
-    for mask in [header.temporal, header.domain, header.audience, header.register] {
-        require(
-            mask.get() != 0 && declares_prefix(mask.get().into()),
-            "an enumeration declares no value, or leaves a gap",
-        )?;
+    for mask in EnumerationColumn::ALL.map(|column| column.declared(header)) {
+        require(mask != 0 && declares_prefix(mask.into()), "an enumeration declares no value, or leaves a gap")?;
     }
     require(header.quantities < 1 << portcullis_core::wire::QUANTITY_SLOTS, "a quantity slot that does not exist")
 }
 
-pub(super) fn text(header: &ImageHeader, text: &ImageText) -> Result<(), ImageError> {
+pub(crate) fn text(header: &ImageHeader, text: &ImageText) -> Result<(), ImageError> {
     let require = |holds: bool, what| if holds { Ok(()) } else { Err(ImageError::Text(what)) };
     require(text.reserved_is_zero(), "a reserved byte is not zero")?;
     require(text.opening.get() & !header.classes.get() == 0, "a class that the header does not declare")?;
@@ -47,7 +44,7 @@ const fn declares_prefix(mask: u128) -> bool {
     mask & mask.wrapping_add(1) == 0
 }
 
-pub(super) fn rows(header: &ImageHeader, bank: Bank, rows: &[Row]) -> Result<(), ImageError> {
+pub(crate) fn rows(header: &ImageHeader, bank: Bank, rows: &[Row]) -> Result<(), ImageError> {
     let mut last_rule = 0;
     for (number, row) in rows.iter().enumerate() {
         let checked = conditions(header, row).and_then(|()| {
@@ -71,44 +68,32 @@ fn conditions(header: &ImageHeader, row: &Row) -> Result<(), &'static str> {
         Err(_) => return Err("unknown kind"),
     }
     require(row.reserved_is_zero(), "a reserved byte is not zero")?;
-    let small = row.small_enums.get();
-    for mask in [small_enums::CATEGORY, small_enums::GRANULARITY, small_enums::EPISTEMIC, small_enums::ANCHOR] {
-        require(small & mask != 0, "an enumeration without an allowed value")?;
-    }
-    for (allowed, declared) in [
-        (row.temporal, header.temporal),
-        (row.domain, header.domain),
-        (row.audience, header.audience),
-        (row.register, header.register),
-    ] {
-        require(allowed.get() != 0, "an enumeration without an allowed value")?;
-        require(allowed.get() & !declared.get() == 0, "an enumeration value that the header does not declare")?;
+    for column in EnumerationColumn::ALL {
+        let (allowed, declared) = (column.allowed(row), column.declared(header));
+        require(allowed != 0, "an enumeration without an allowed value")?;
+        require(allowed & !declared == 0, "an enumeration value that the header does not declare")?;
     }
     let bits = row_bits::INERT_PREFIX | row_bits::UNCERTAINTY_KNOWN;
     let bits = bits | u16::from(header.quantities) << row_bits::QUANTITY_BIT;
     require(u16::from(row.bits_mask) & !bits == 0, "a flag or a quantity slot that does not exist")?;
     require(row.bits_value & !row.bits_mask == 0, "a required value outside its mask")?;
-    set(row.touched_all.into(), row.touched_any.into(), row.touched_none.into(), fields_touched::ALL.into())?;
-    let classes = header.classes.get();
-    set(row.classes_all.get(), row.classes_any.get(), row.classes_none.get(), classes)?;
-    set(row.established_all.get(), row.established_any.get(), row.established_none.get(), classes)?;
-    for [low, high] in [row.depth, row.alternatives, row.correction] {
+    for column in SetColumn::ALL {
+        set(column.conditions(row), column.declared(header))?;
+    }
+    for column in RangeColumn::ALL {
+        let (low, high) = column.range(row);
         require(low <= high, "an empty range")?;
     }
-    for range in row.scalars.chunks_exact(2) {
-        require(matches!(range, [low, high] if low.get() <= high.get()), "an empty range")?;
-    }
-    for (slot, range) in row.quantities.chunks_exact(2).enumerate() {
-        let [low, high] = range else { return Err("a range without an end") };
-        require(low.get() <= high.get(), "an empty range")?;
-        let bounded = (low.get(), high.get()) != (i32::MIN, i32::MAX);
+    for (slot, column) in RangeColumn::SLOTS.into_iter().enumerate() {
+        let bounded = column.range(row) != column.wire_limits();
         let present = u16::from(row.bits_mask & row.bits_value) >> (row_bits::QUANTITY_BIT as usize + slot) & 1;
         require(!bounded || present == 1, "a bound on a quantity that it does not require")?;
     }
     Ok(())
 }
 
-fn set(all: u128, any: u128, none: u128, declared: u128) -> Result<(), &'static str> {
+fn set(masks: SetMasks, declared: u128) -> Result<(), &'static str> {
+    let SetMasks { all, any, none } = masks;
     require((all | any | none) & !declared == 0, "a member of a set that the header does not declare")?;
     require(all & none == 0, "a set with a member that is both required and forbidden")?;
     require(any & (all | none) == 0, "a choice of set members that is already decided")?;

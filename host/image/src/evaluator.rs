@@ -1,14 +1,9 @@
 //! The software evaluator of an image. It decides as the card's banks do, and does not allocate memory per descriptor.
 
-mod index;
-pub mod reference;
-mod resolve;
-
 use crate::image::Image;
-use index::Index;
+use crate::index::{Index, Key};
+use crate::resolve::{Verdict, resolve};
 use portcullis_core::wire::{Descriptor, Row};
-
-pub use resolve::{Verdict, depth_limited, resolve};
 
 /// The result of one bank for a descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +28,7 @@ impl BankAnswer {
     pub const DEFAULT_DENY: Self = Self { outcome: Outcome::Reject, row: None };
 
     /// The answer for the first matching row of each class.
-    fn of(reject: Option<u16>, decompose: Option<u16>, permit: Option<u16>) -> Self {
+    pub(crate) fn of(reject: Option<u16>, decompose: Option<u16>, permit: Option<u16>) -> Self {
         match (reject, decompose, permit) {
             (Some(_), _, _) => Self { outcome: Outcome::Reject, row: reject },
             (None, Some(_), _) => Self { outcome: Outcome::Decompose, row: decompose },
@@ -78,7 +73,7 @@ impl Evaluator {
     /// version and declared values.
     #[must_use]
     pub fn evaluate(&self, descriptor: &Descriptor) -> Banks {
-        let key = index::Key::of(descriptor);
+        let key = Key::of(descriptor);
         Banks { policy: self.policy.evaluate(&key), entropy: self.entropy.evaluate(&key) }
     }
 

@@ -6,7 +6,7 @@ use card_support::{Random, TestCard, World, gate, keeping, of_lane, on_all_and_l
 use portcullis_card::diagnostics::{bench, selftest};
 use portcullis_card::{CardInfo, Outcome, Session, SessionConfig, SessionError};
 use portcullis_core::wire::{self, Determination, Fault, Life, RecordType};
-use portcullis_policy::image::Image;
+use portcullis_image::Image;
 use zerocopy::{FromBytes, IntoBytes};
 
 on_all_and_lanes!(

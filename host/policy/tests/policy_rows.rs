@@ -5,7 +5,7 @@
 
 use portcullis_core::manifest::MAPPING_VERSION;
 use portcullis_core::wire::{ROW_NONE, Row, RowKind, row_bits};
-use portcullis_policy::image::Bank;
+use portcullis_image::Bank;
 use portcullis_policy::{Compiled, Package};
 use portcullis_test_support::policies::fixture::{MANIFEST, PERMIT, files, files_with, forbid, package};
 

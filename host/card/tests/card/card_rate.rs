@@ -10,7 +10,7 @@ use portcullis_card::diagnostics::bench::{BenchConfig, BenchReport, run};
 use portcullis_card::transport::sim::SimCard;
 use portcullis_card::{Card, CardError, forward_card};
 use portcullis_core::wire::Row;
-use portcullis_policy::image::Image;
+use portcullis_image::Image;
 use portcullis_sim::{LANES, ROUNDS, SimConfig, Stall};
 use zerocopy::little_endian::U16;
 

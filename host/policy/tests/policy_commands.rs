@@ -2,13 +2,13 @@
 #![cfg(test)]
 
 use portcullis_core::wire::Determination;
+use portcullis_image::{Evaluator, reference::row_matches};
 use portcullis_policy::commands::{
     Input, Judged, check, check_schema, create, eval_line, explain, format, format_source, parse_tests, run_tests,
     template,
 };
 use portcullis_policy::context::{Contexts, Missing};
 use portcullis_policy::error::Kind;
-use portcullis_policy::evaluate::{Evaluator, reference::row_matches};
 use portcullis_policy::package::{PRELUDE, PRELUDE_FILE};
 use portcullis_policy::{Capacity, Package, Policies};
 use portcullis_test_support::policies::Case;

@@ -1,6 +1,6 @@
 //! The text part of an image: the classes that a card's text lane finds itself, and how the banks use them.
 
-use super::{Bank, Image, ImageError};
+use crate::{Bank, Image, ImageError};
 use portcullis_core::class::ClassSet;
 use portcullis_core::wire::{Row, RowKind};
 use portcullis_lane::{Compiled, LeftOut, Limits, Sight, Source, compile};

@@ -4,10 +4,10 @@
 #![cfg(test)]
 
 use portcullis_core::wire::Descriptor;
+use portcullis_image::Evaluator;
 use portcullis_policy::commands::{Change, Diff, diff};
 use portcullis_policy::context::{Contexts, Missing};
 use portcullis_policy::decision::Decision;
-use portcullis_policy::evaluate::Evaluator;
 use portcullis_policy::{Compiled, Package};
 use portcullis_test_support::policies::Case;
 use portcullis_test_support::policies::fixture::{MANIFEST, PERMIT, files, files_with, forbid, package};

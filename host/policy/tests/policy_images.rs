@@ -3,8 +3,7 @@
 #![cfg(test)]
 
 use portcullis_core::wire::{Descriptor, Determination, ImageHeader, ROW_NONE, Row, RowKind};
-use portcullis_policy::evaluate::{BankAnswer, Evaluator, Outcome, reference};
-use portcullis_policy::image::{Bank, Image, ImageError};
+use portcullis_image::{Bank, BankAnswer, Evaluator, Image, ImageError, Outcome, reference};
 use portcullis_test_support::policies::Case;
 use portcullis_test_support::random::Random;
 use zerocopy::IntoBytes as _;

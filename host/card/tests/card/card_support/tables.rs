@@ -2,7 +2,7 @@
 
 use portcullis_card::Tables;
 use portcullis_core::wire::{IMAGE_MAGIC, ImageHeader, LAYOUT_VERSION, MAP_DIGEST, Row};
-use portcullis_policy::evaluate::Evaluator;
+use portcullis_image::Evaluator;
 use zerocopy::little_endian::{I32, U16, U32, U128};
 
 use super::Random;
