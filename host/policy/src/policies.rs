@@ -1,9 +1,10 @@
 //! The policies of a folder, compiled into one image: one package, or all members of a composition.
 
 use crate::compile::Compiled;
-use crate::composition::{COMPOSITION_FILE, Composition};
+use crate::composition::Composition;
 use crate::error::{Kind, PolicyError, Problem, suggestion};
 use crate::package::Package;
+use crate::sources::COMPOSITION_FILE;
 use portcullis_core::manifest::Polarity;
 use portcullis_core::state::Profile;
 use portcullis_image::{Bank, Forbidden, Image, TextImage};

@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 /// The rules that every package includes.
 pub const PRELUDE: &str = include_str!("../../../policies/prelude.cedar");
+/// Name of the manifest's file in a composition.
+pub const COMPOSITION_FILE: &str = "composition.toml";
 /// The prelude's name in digests, messages and reports; a package must not have a file of this name.
 pub const PRELUDE_FILE: &str = "prelude.cedar";
 

@@ -17,9 +17,7 @@ pub(crate) type Uses = BTreeMap<usize, BTreeMap<usize, Use>>;
 const DEPTH: usize = 12;
 
 /// Every use of another file. A name counts as a use of the file that defines it, even if a module re-exports it.
-///
-/// Every module except the crate's root may combine its own children: its uses of them count only with `strict`.
-pub(crate) fn uses(source: &Source, strict: bool) -> Uses {
+pub(crate) fn uses(source: &Source) -> Uses {
     let mut uses = Uses::new();
     for (at, module) in &source.modules {
         for (path, line) in &module.paths {
@@ -40,18 +38,59 @@ pub(crate) fn uses(source: &Source, strict: bool) -> Uses {
             }
         }
     }
-    if !strict {
-        let places: BTreeMap<usize, &Segments> =
-            source.modules.iter().rev().map(|(at, module)| (module.file, at)).collect();
-        let below = |parent: usize, child: usize| match (places.get(&parent), places.get(&child)) {
-            (Some(parent), Some(child)) => !parent.is_empty() && child.starts_with(parent),
-            _ => false,
-        };
-        for (from, used) in &mut uses {
-            used.retain(|to, _| !below(*from, *to));
+    uses
+}
+
+/// The circles of files. Without `strict`, a folder's module may use its own children, because its task is to combine
+/// them: then only a way back from a child counts that leaves the folder.
+pub(crate) fn circles(source: &Source, strict: bool) -> Vec<(BTreeSet<usize>, Vec<usize>)> {
+    let uses = uses(source);
+    if strict {
+        return knots(&uses);
+    }
+    let places: BTreeMap<usize, &Segments> =
+        source.modules.iter().rev().map(|(at, module)| (module.file, at)).collect();
+    let below = |parent: usize, child: usize| match (places.get(&parent), places.get(&child)) {
+        (Some(parent), Some(child)) => !parent.is_empty() && child.starts_with(parent),
+        _ => false,
+    };
+    let mut beside = uses.clone();
+    for (from, used) in &mut beside {
+        used.retain(|to, _| !below(*from, *to));
+    }
+    let mut found = knots(&beside);
+    for (parent, child) in uses.iter().flat_map(|(from, used)| used.keys().map(move |to| (*from, *to))) {
+        if below(parent, child)
+            && let Some(way) = way_round(&uses, parent, child, |file| !below(parent, file))
+        {
+            found.push((way.iter().copied().collect(), way));
         }
     }
-    uses
+    found
+}
+
+/// The shortest way from `parent` by `child` back to `parent` whose last step is from a file outside the folder.
+fn way_round(uses: &Uses, parent: usize, child: usize, is_outside: impl Fn(usize) -> bool) -> Option<Vec<usize>> {
+    let mut before: BTreeMap<usize, usize> = BTreeMap::new();
+    let mut open = VecDeque::from([child]);
+    while let Some(at) = open.pop_front() {
+        for next in uses.get(&at).into_iter().flat_map(BTreeMap::keys).copied() {
+            if next == parent && is_outside(at) {
+                let mut way = vec![parent, at];
+                while let Some(earlier) = way.last().and_then(|last| before.get(last)) {
+                    way.push(*earlier);
+                }
+                way.push(parent);
+                way.reverse();
+                return Some(way);
+            }
+            if next != parent && next != child && !before.contains_key(&next) {
+                before.insert(next, at);
+                open.push_back(next);
+            }
+        }
+    }
+    None
 }
 
 fn add(uses: &mut Uses, from: usize, to: Option<usize>, line: usize, path: &[String]) {
@@ -153,7 +192,7 @@ fn continued(import: &Import, left: &[String]) -> Segments {
 
 /// The sets of files in which every file uses every other, directly or indirectly; for each set, a shortest cycle. A
 /// cycle's first file is also its last.
-pub(crate) fn circles(uses: &Uses) -> Vec<(BTreeSet<usize>, Vec<usize>)> {
+fn knots(uses: &Uses) -> Vec<(BTreeSet<usize>, Vec<usize>)> {
     let mut found: Vec<(BTreeSet<usize>, Vec<usize>)> = Vec::new();
     for start in uses.keys() {
         if found.iter().any(|(knot, _)| knot.contains(start)) {

@@ -4,8 +4,9 @@
 //! A module here is a file; a `mod name { … }` belongs to the file that contains it. A file uses another file if it
 //! names an item that the other file defines: by an import that it uses itself, or by a path. A re-exported item counts
 //! for the file that defines it, so a `mod.rs` that re-exports its children is not in a cycle with them. A folder's
-//! module may use its own children and be used by them, because its task is to combine them. The crate's root may not
-//! do so, and with `--strict` no module may. Test code and the bare name of a module do not count.
+//! module may use its own children and be used by them, because its task is to combine them; but a way from a child back
+//! to it that leaves the folder is a circle. The crate's root may not do so, and with `--strict` no module may. Test code
+//! and the bare name of a module do not count. Every workspace of the repository is read.
 
 #![allow(clippy::indexing_slicing, reason = "only serde_json values are indexed, and a missing key of theirs is null")]
 
@@ -16,7 +17,7 @@ use anyhow::{Context, Result, bail, ensure};
 use clap::Parser;
 use graph::Uses;
 use portcullis_tools::tally::Tally;
-use portcullis_tools::tool::{self, capture, cargo};
+use portcullis_tools::tool::{self, WORKSPACES, capture, cargo};
 use scan::Source;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -47,26 +48,32 @@ fn main() -> Result<()> {
     tally.finish()
 }
 
-/// Every library and program of the workspace: its name, and its root file.
+/// Every library and program of every workspace: its name, and its root file.
 fn roots() -> Result<Vec<(String, PathBuf)>> {
-    let metadata = capture(cargo().args(["metadata", "--locked", "--no-deps", "--format-version", "1"]))?;
-    let metadata: serde_json::Value = serde_json::from_str(&metadata)?;
-    let packages = metadata["packages"].as_array().context("cargo metadata lists packages")?;
     let mut roots = Vec::new();
-    for target in packages.iter().flat_map(|package| package["targets"].as_array().into_iter().flatten()) {
-        let kind = target["kind"][0].as_str().unwrap_or_default();
-        if let (Some(name), Some(path), "lib" | "bin") = (target["name"].as_str(), target["src_path"].as_str(), kind) {
-            roots.push((format!("{kind} {name}"), PathBuf::from(path)));
+    for workspace in WORKSPACES {
+        let manifest = format!("{workspace}/Cargo.toml");
+        let list = ["metadata", "--locked", "--no-deps", "--format-version", "1", "--manifest-path", &manifest];
+        let metadata: serde_json::Value = serde_json::from_str(&capture(cargo().args(list))?)?;
+        let packages = metadata["packages"].as_array().context("cargo metadata lists packages")?;
+        for target in packages.iter().flat_map(|package| package["targets"].as_array().into_iter().flatten()) {
+            let kind = target["kind"][0].as_str().unwrap_or_default();
+            if let (Some(name), Some(path), "lib" | "bin") =
+                (target["name"].as_str(), target["src_path"].as_str(), kind)
+            {
+                roots.push((format!("{kind} {name}"), PathBuf::from(path)));
+            }
         }
     }
-    ensure!(!roots.is_empty(), "the workspace holds no crate");
+    roots.dedup();
+    ensure!(!roots.is_empty(), "the workspaces hold no crate");
     Ok(roots)
 }
 
 fn check(root: &Path, strict: bool) -> Result<()> {
     let source = Source::read(root)?;
-    let uses = graph::uses(&source, strict);
-    let circles = graph::circles(&uses);
+    let uses = graph::uses(&source);
+    let circles = graph::circles(&source, strict);
     if circles.is_empty() {
         return Ok(());
     }

@@ -21,7 +21,7 @@ fn circle(files: &[(&str, &str)]) -> Vec<String> {
 fn circle_by(files: &[(&str, &str)], strict: bool) -> Vec<String> {
     let folder = written(files);
     let source = Source::read(&folder.path().join("lib.rs")).unwrap();
-    let mut circles = graph::circles(&graph::uses(&source, strict));
+    let mut circles = graph::circles(&source, strict);
     assert!(circles.len() < 2, "{circles:?}");
     let name = |path: &Path| path.strip_prefix(folder.path()).unwrap().display().to_string();
     circles.pop().map(|(_, way)| way.iter().map(|at| name(&source.files[*at].path)).collect()).unwrap_or_default()
@@ -93,4 +93,19 @@ fn other_crates_and_what_only_tests_use_do_not_count() {
         ),
     ];
     assert_eq!(circle(&files), [""; 0]);
+}
+
+/// A way from a folder's module by its child out of the folder and back is a circle; one that stays inside is not.
+#[test]
+fn a_way_back_from_outside_the_folder_counts() {
+    let inside = [
+        ("lib.rs", "mod a; mod b;"),
+        ("a/mod.rs", "mod near; use near::near; pub struct A; pub fn f() { near() }"),
+        ("a/near.rs", "use super::A; use crate::b::NAME; pub fn near() -> A { NAME; A }"),
+    ];
+    let leaf = ("b.rs", "pub const NAME: u8 = 1;");
+    assert_eq!(circle_by(&[inside[0], inside[1], inside[2], leaf], false), [""; 0]);
+    let back = ("b.rs", "pub const NAME: u8 = 1; pub fn g(_: crate::a::A) {}");
+    let way = circle_by(&[inside[0], inside[1], inside[2], back], false);
+    assert_eq!(way, ["a/mod.rs", "a/near.rs", "b.rs", "a/mod.rs"]);
 }

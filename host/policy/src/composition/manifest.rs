@@ -3,14 +3,11 @@
 use super::{MEMBERS, PROFILES};
 use crate::error::{Kind, PolicyError, Problem, toml_problem};
 use crate::package::is_name;
-use crate::sources;
+use crate::sources::{self, COMPOSITION_FILE};
 use portcullis_core::hex::Hex;
 use portcullis_core::state::Profile;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
-
-/// Name of the manifest's file in a composition.
-pub const COMPOSITION_FILE: &str = "composition.toml";
 
 /// `composition.toml`. Unknown keys are errors.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

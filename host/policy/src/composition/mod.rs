@@ -13,7 +13,8 @@ mod number;
 mod plan;
 mod report;
 
-pub use manifest::{COMPOSITION_FILE, Identity};
+pub use crate::sources::COMPOSITION_FILE;
+pub use manifest::Identity;
 pub use plan::{Plan, PlannedMember};
 pub use report::{CompositionReport, MemberReport, Use};
 

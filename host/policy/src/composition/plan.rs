@@ -1,9 +1,10 @@
 //! The input of `policy compose`: the members' names, with their packages and profiles in any folders.
 
 use super::manifest::{CompositionManifest, MemberEntry, ProfileEntry, parse_profile};
-use super::{COMPOSITION_FILE, Composition, Identity, MEMBERS};
+use super::{Composition, Identity, MEMBERS};
 use crate::error::{Kind, PolicyError, Problem, toml_problem};
 use crate::package::Package;
+use crate::sources::COMPOSITION_FILE;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

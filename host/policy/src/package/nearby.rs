@@ -1,8 +1,8 @@
 //! Suggests packages if a folder is not a package.
 
 use super::MANIFEST_FILE;
-use crate::composition::COMPOSITION_FILE;
 use crate::error::{Kind, Problem};
+use crate::sources::COMPOSITION_FILE;
 use portcullis_settings::nearest;
 use std::fs;
 use std::path::{Path, PathBuf};
