@@ -21,57 +21,93 @@ const QUOTED_LINES: usize = 5;
 /// Niceness of the second track.
 const LOW_PRIORITY: i32 = 15;
 
-pub(crate) fn run(tally: &mut Tally) -> Result<()> {
+/// A part of CI. A job of .github/workflows/ci.yml runs one or more of them alone.
+struct Part {
+    name: &'static str,
+    run: fn(&mut Tally) -> Result<()>,
+}
+
+const fn part(name: &'static str, run: fn(&mut Tally) -> Result<()>) -> Part {
+    Part { name, run }
+}
+
+/// Builds, demo, lint, tests, virtual machine, claims and seeded faults.
+const SOFTWARE: [Part; 11] = [
+    part("setup", |t| {
+        setup::run()?;
+        t.pass(1);
+        Ok(())
+    }),
+    part("demo", |t| {
+        t.check("the README shows what the demo prints", readme());
+        t.check("no lie of the hostile operator is admitted", demo::hostile());
+        stock_tools(t)
+    }),
+    part("independent", independent::run),
+    part("lint", |t| {
+        lint::software(t);
+        Ok(())
+    }),
+    part("test", cargo_test::run),
+    part("vm", |t| task::counted(t, "vm", &["vm"])),
+    part("look", look::run),
+    part("claims", claims::run),
+    part("mutate", |t| task::counted(t, "mutate", &["mutate"])),
+    part("fuzz", |t| {
+        t.check("clippy of fuzz", lint::clippy("fuzz"));
+        Ok(())
+    }),
+    part("fleet", |t| {
+        t.check("clippy of fleet", lint::clippy("fleet"));
+        Ok(())
+    }),
+];
+
+/// RTL lint, shell benches and proofs.
+const HARDWARE: [Part; 2] = [
+    part("rtl", |t| {
+        lint::hardware(t);
+        Ok(())
+    }),
+    part("formal", |t| formal::run(t, None, true)),
+];
+
+/// Runs all parts in two tracks, or only those with the given names, in the order of CI. Errors: a name of no part.
+pub(crate) fn run(tally: &mut Tally, only: &[String]) -> Result<()> {
+    let names: Vec<_> = SOFTWARE.iter().chain(&HARDWARE).map(|part| part.name).collect();
+    if let Some(other) = only.iter().find(|name| !names.contains(&name.as_str())) {
+        bail!("CI has no part `{other}`; its parts are {}", names.join(", "));
+    }
     let clock = Clock(Instant::now());
     clock.part(tally, "tools", |_| setup::tools());
-    thread::scope(|scope| {
-        let hardware = scope.spawn(|| hardware(&clock));
-        software(tally, &clock);
-        match hardware.join() {
-            Ok(beside) => tally.add(beside),
-            Err(_) => tally.fail("the track of the RTL", 1, "its thread ended early"),
+    if only.is_empty() {
+        thread::scope(|scope| {
+            let hardware = scope.spawn(|| hardware(&clock));
+            SOFTWARE.iter().for_each(|part| clock.part(tally, part.name, part.run));
+            match hardware.join() {
+                Ok(beside) => tally.add(beside),
+                Err(_) => tally.fail("the track of the RTL", 1, "its thread ended early"),
+            }
+        });
+    } else {
+        // Most parts use the program that set-up builds.
+        if SOFTWARE.iter().any(|part| only.iter().any(|name| part.name == name)) {
+            clock.part(tally, "setup", |_| setup::run());
         }
-    });
+        let chosen = SOFTWARE.iter().chain(&HARDWARE).filter(|part| only.iter().any(|name| part.name == name));
+        chosen.for_each(|part| clock.part(tally, part.name, part.run));
+    }
     say(&format!("[{} s] done, {} s of processor time", clock.seconds(), processor_seconds()?));
     Ok(())
 }
 
-/// Builds, demo, lint, tests, virtual machine, claims and seeded faults.
-fn software(tally: &mut Tally, clock: &Clock) {
-    clock.part(tally, "setup", |t| {
-        setup::run()?;
-        t.pass(1);
-        Ok(())
-    });
-    clock.part(tally, "demo", |t| {
-        t.check("the README shows what the demo prints", readme());
-        t.check("no lie of the hostile operator is admitted", demo::hostile());
-        stock_tools(t)
-    });
-    clock.part(tally, "independent verifier", independent::run);
-    clock.part(tally, "lint", |t| {
-        lint::software(t);
-        Ok(())
-    });
-    clock.part(tally, "test", cargo_test::run);
-    clock.part(tally, "vm", |t| task::counted(t, "vm", &["vm"]));
-    clock.part(tally, "look", look::run);
-    clock.part(tally, "claims", claims::run);
-    clock.part(tally, "mutate", |t| task::counted(t, "mutate", &["mutate"]));
-}
-
-/// RTL lint, shell benches and proofs.
 fn hardware(clock: &Clock) -> Tally {
     let mut tally = Tally::default();
     // The children of this thread inherit its priority.
     if let Err(error) = setpriority_process(None, LOW_PRIORITY) {
         eprintln!("    the RTL's track keeps its priority: {error}");
     }
-    clock.part(&mut tally, "lint of the RTL", |t| {
-        lint::hardware(t);
-        Ok(())
-    });
-    clock.part(&mut tally, "formal", |t| formal::run(t, None, true));
+    HARDWARE.iter().for_each(|part| clock.part(&mut tally, part.name, part.run));
     tally
 }
 
@@ -130,4 +166,19 @@ fn readme() -> Result<()> {
         bail!("README.md quotes `{line}`, which `cargo xtask demo` does not print in this place:\n{printed}");
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{HARDWARE, SOFTWARE};
+    use std::collections::BTreeSet;
+
+    /// Each part of CI is in a job of the workflow, and each job names parts that exist.
+    #[test]
+    fn the_workflow_runs_every_part() {
+        let workflow = include_str!("../../../.github/workflows/ci.yml");
+        let listed = workflow.lines().filter_map(|line| line.trim().strip_prefix("- parts: "));
+        let listed: BTreeSet<_> = listed.flat_map(str::split_whitespace).collect();
+        assert_eq!(listed, SOFTWARE.iter().chain(&HARDWARE).map(|part| part.name).collect());
+    }
 }

@@ -38,16 +38,31 @@ pub(crate) fn software(tally: &mut Tally) {
     if let Err(error) = task::counted(tally, "modules", &["modules"]) {
         tally.fail("circles of modules", 1, &format!("{error:#}"));
     }
+    say("long runs that are older than what they test");
+    let stale = task::program("long").and_then(|mut long| tool::run(long.args(["long", "--stale"])));
+    tally.check("age of the long runs", stale);
     say("licences of dependencies");
     tally.check("licences", licences::run());
     say("clippy");
-    let clippy = ["clippy", "--locked", "--workspace", "--all-targets", "--", "-D", "warnings"];
-    tally.check("clippy", tool::run(cargo().args(clippy)));
+    tally.check("clippy", clippy("."));
     say("the build without the simulated card");
     // The whole workspace except the simulated card. Dependencies that clippy has built are used again.
     let bare = ["check", "--locked", "--workspace", "--no-default-features"];
     let without = ["portcullis-sim", "portcullis-verilated"].map(|name| format!("--exclude={name}"));
     tally.check("no-default-features", tool::run(cargo().args(bare).args(without)));
+}
+
+/// Clippy of one workspace, with all targets. Workspaces beside the main one keep their builds in a folder of their own
+/// below `target`.
+pub(crate) fn clippy(workspace: &str) -> Result<()> {
+    let mut clippy = cargo();
+    clippy.args(["clippy", "--locked", "--workspace", "--all-targets"]);
+    if workspace != "." {
+        clippy.args(["--manifest-path", &format!("{workspace}/Cargo.toml"), "--all-features"]);
+        clippy.env("CARGO_TARGET_DIR", tool::root()?.join(tool::target_dir()).join(workspace));
+        clippy.env("CARGO_PROFILE_DEV_DEBUG", "0");
+    }
+    tool::run(clippy.args(["--", "-D", "warnings"]))
 }
 
 pub(crate) fn pages(tally: &mut Tally) {

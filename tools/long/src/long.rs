@@ -11,7 +11,7 @@ use std::fs;
 use std::process::Command;
 use std::time::Instant;
 
-const DOC: &str = "docs/explanation/long-runs.md";
+pub(crate) const DOC: &str = "docs/explanation/long-runs.md";
 /// Environment variable that enables the long random runs of tests.
 const LONG: &str = "PORTCULLIS_LONG";
 
@@ -30,76 +30,132 @@ enum Task {
     Advisories,
 }
 
-struct Run {
-    name: &'static str,
+pub(crate) struct Run {
+    pub(crate) name: &'static str,
     what: &'static str,
+    /// The folders and files that the run tests. Its row is old once one of them has changed.
+    pub(crate) of: &'static [&'static str],
     task: Task,
 }
 
-const fn tests(name: &'static str, what: &'static str, arguments: &'static [&'static str]) -> Run {
-    Run { name, what, task: Task::Tests(arguments) }
+const fn run_of(name: &'static str, what: &'static str, of: &'static [&'static str], task: Task) -> Run {
+    Run { name, what, of, task }
 }
 
 /// The runs, in order of execution.
-const RUNS: [Run; 22] = [
-    tests("bundles", "1,000,000 changed bundles: `verify` and `check` affirm none", &["--test", "campaign"]),
-    tests("chaos", "100,000 entries over vfio-user with bus faults and resets", &["--test", "card", "card_chaos::"]),
-    tests("kills", "100 kills of card and driver", &["--test", "card", "may_die"]),
-    tests(
+pub(crate) const RUNS: [Run; 22] = [
+    run_of(
+        "bundles",
+        "1,000,000 changed bundles: `verify` and `check` affirm none",
+        &["host/evidence", "host/recorder"],
+        Task::Tests(&["--test", "campaign"]),
+    ),
+    run_of(
+        "chaos",
+        "100,000 entries over vfio-user with bus faults and resets",
+        &["rtl", "host/card", "sim"],
+        Task::Tests(&["--test", "card", "card_chaos::"]),
+    ),
+    run_of(
+        "kills",
+        "100 kills of card and driver",
+        &["rtl", "host/card", "sim"],
+        Task::Tests(&["--test", "card", "may_die"]),
+    ),
+    run_of(
         "deaths",
         "1,000 killed recorders, 200 killed runs, every disk from 64 to 1,024 KiB, 60,000 torn bundles: all completed",
-        &["--lib", "--test", "crash", "--test", "all", "--", "killed", "disk", "death", "--nocapture"],
+        &["host/recorder", "host/evidence"],
+        Task::Tests(&["--lib", "--test", "crash", "--test", "all", "--", "killed", "disk", "death", "--nocapture"]),
     ),
-    tests(
+    run_of(
         "upsets",
         "10,000 inverted bits in the card's memories: none admits what the card otherwise would not",
-        &["--test", "card", "card_upsets::"],
+        &["rtl", "host/card/tests", "sim"],
+        Task::Tests(&["--test", "card", "card_upsets::"]),
     ),
-    tests(
+    run_of(
         "erasure",
         "500 killed `withhold`: one whole bundle and a named rest, which the next run removes",
-        &["--test", "all", "withhold::"],
+        &["host/evidence"],
+        Task::Tests(&["--test", "all", "withhold::"]),
     ),
-    tests("stalls", "100,000 entries over vfio-user", &["--test", "card", "card_vfio_user::"]),
-    tests("oracle", "4,000 policies, each on 500 descriptors, against Cedar", &["--test", "policy_oracle"]),
-    tests("card-oracle", "the same through the simulated card", &["--test", "card", "card_oracle::"]),
-    tests("chunks", "228,000 random texts in random chunks: read as in one piece", &["--test", "streaming"]),
-    tests(
+    run_of(
+        "stalls",
+        "100,000 entries over vfio-user",
+        &["rtl", "host/card", "sim"],
+        Task::Tests(&["--test", "card", "card_vfio_user::"]),
+    ),
+    run_of(
+        "oracle",
+        "4,000 policies, each on 500 descriptors, against Cedar",
+        &["host/policy", "host/image"],
+        Task::Tests(&["--test", "policy_oracle"]),
+    ),
+    run_of(
+        "card-oracle",
+        "the same through the simulated card",
+        &["rtl", "host/policy", "host/card"],
+        Task::Tests(&["--test", "card", "card_oracle::"]),
+    ),
+    run_of(
+        "chunks",
+        "228,000 random texts in random chunks: read as in one piece",
+        &["host/mapping"],
+        Task::Tests(&["--test", "streaming"]),
+    ),
+    run_of(
         "lane",
         "10,000 made patterns, 1,000,000 texts: the tables of a text lane miss nothing that the mapping finds",
-        &["--test", "lane"],
+        &["host/lane", "host/mapping"],
+        Task::Tests(&["--test", "lane"]),
     ),
-    tests("differential", "2,000 worlds on model and simulated card", &["--test", "card", "card_differential::"]),
-    tests(
+    run_of(
+        "differential",
+        "2,000 worlds on model and simulated card",
+        &["rtl", "host/card", "sim"],
+        Task::Tests(&["--test", "card", "card_differential::"]),
+    ),
+    run_of(
         "answers",
         "10,020 answers through the gateway, held and driven, by four routes: byte for byte what the records admitted",
-        &["--test", "all", "records::"],
+        &["host/gateway", "host/gate", "host/mapping"],
+        Task::Tests(&["--test", "all", "records::"]),
     ),
-    tests(
+    run_of(
         "walk",
         "a secret in every place of an answer of each kind of server, whole and in pieces: no client reads it",
-        &["--test", "all", "--", "--ignored", "walk::", "--nocapture"],
+        &["host/gateway", "host/gate"],
+        Task::Tests(&["--test", "all", "--", "--ignored", "walk::", "--nocapture"]),
     ),
-    tests(
+    run_of(
         "clients",
         "LiteLLM and its proxy, LangChain, LlamaIndex and Node.js before the gateway, a real model behind it",
-        &["--test", "gateway", "--", "--ignored"],
+        &["host/gateway"],
+        Task::Tests(&["--test", "gateway", "--", "--ignored"]),
     ),
-    tests(
+    run_of(
         "tickets",
         "64 seats on PostgreSQL: sessions a second, and 50 crashes of the database lose and double no ticket",
-        &["--test", "authority", "--", "--ignored", "rate::", "--nocapture", "--test-threads", "1"],
+        &["host/authority", "host/issuer"],
+        Task::Tests(&["--test", "authority", "--", "--ignored", "rate::", "--nocapture", "--test-threads", "1"]),
     ),
-    Run { name: "proofs", what: "every proof of the RTL to its end", task: Task::Proofs },
-    Run { name: "faults", what: "every seeded fault turns its test red", task: Task::SeededFaults },
-    Run { name: "without-iommu", what: "the card in a machine without an IOMMU", task: Task::WithoutIommu },
-    Run {
-        name: "package",
-        what: "Debian package, static verifier, lists of parts and checksums, in target/package",
-        task: Task::Package,
-    },
-    Run { name: "fleet", what: "the audit of many bundles: planted contradictions, and its rates", task: Task::Fleet },
-    Run { name: "advisories", what: "no dependency has a published security advisory", task: Task::Advisories },
+    run_of("proofs", "every proof of the RTL to its end", &["rtl"], Task::Proofs),
+    run_of("faults", "every seeded fault turns its test red", &["tests/mutants.toml"], Task::SeededFaults),
+    run_of("without-iommu", "the card in a machine without an IOMMU", &["host/card", "tests/vm"], Task::WithoutIommu),
+    run_of(
+        "package",
+        "Debian package, static verifier, lists of parts and checksums, in target/package",
+        &["tools/long", "host/cli", "host/verify"],
+        Task::Package,
+    ),
+    run_of(
+        "fleet",
+        "the audit of many bundles: planted contradictions, and its rates",
+        &["fleet", "host/evidence"],
+        Task::Fleet,
+    ),
+    run_of("advisories", "no dependency has a published security advisory", &["Cargo.lock"], Task::Advisories),
 ];
 
 /// Executes the runs that match `filter`, or all runs, and writes their rows.

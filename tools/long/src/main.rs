@@ -5,6 +5,7 @@ mod fleet_load;
 mod fuzz;
 mod long;
 mod package;
+mod stale;
 
 use anyhow::Result;
 use clap::Parser;
@@ -19,6 +20,9 @@ enum Task {
     Long {
         /// Only the runs whose name contains this.
         filter: Option<String>,
+        /// Run nothing: only name the rows that are older than the last change of what they test.
+        #[arg(long, conflicts_with = "filter")]
+        stale: bool,
     },
     /// Fuzz every parser of hostile bytes, guided by coverage.
     Fuzz {
@@ -38,7 +42,8 @@ fn main() -> Result<()> {
     std::env::set_current_dir(tool::root()?)?;
     match task {
         Task::Fuzz { target, seconds, keep } => fuzz::run(target.as_deref(), seconds, keep),
-        Task::Long { filter } => {
+        Task::Long { stale: true, .. } => stale::print(),
+        Task::Long { filter, .. } => {
             let mut tally = Tally::default();
             long::run(&mut tally, filter.as_deref())?;
             tally.finish()
