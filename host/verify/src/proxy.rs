@@ -28,7 +28,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     let program = own.with_file_name(PROGRAM);
     if !program.exists() {
         console::error(format_args!(
-            "`proxy` is a program of its own, `{PROGRAM}`, which takes the same arguments. There is no `{}`",
+            "`proxy` is a program of its own, `{PROGRAM}`, which takes the same arguments; `{}` does not exist",
             program.display()
         ));
         return Ok(USAGE);
