@@ -1,12 +1,12 @@
 //! Checks a bundle with the library: verifies it, and replays it from its own texts.
 //!
-//! `cargo run --package portcullis-recorder --example check_bundle first.bundle trust`
+//! `cargo run --package portcullis-audit --example check_bundle first.bundle trust`
 //!
 //! The exit code is that of `portcullis check`. Simulated evidence is accepted here, and gives code 10.
 
+use portcullis_audit::check;
 use portcullis_evidence::bundle;
 use portcullis_evidence::verify::{Options, Trust};
-use portcullis_recorder::check;
 use std::error::Error;
 use std::path::Path;
 use std::process::ExitCode;

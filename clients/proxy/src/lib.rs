@@ -1,7 +1,10 @@
 //! A proxy in front of a gateway, run by the readers of its answers.
 //!
 //! It passes on only text that the card admitted for the client's request, and only after the proof has arrived. It
-//! supports the gateway's four APIs; clients only change their base URL.
+//! supports the gateway's four APIs; clients only change their base URL. [`program`] is the program `portcullis-proxy`;
+//! [`serve`] runs the proxy in another program.
+
+pub mod program;
 
 use axum::Router;
 use axum::body::{Body, to_bytes};

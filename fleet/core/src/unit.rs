@@ -5,12 +5,12 @@
 
 use crate::finding::{Finding, FleetCode, Source};
 use crate::session::Session;
+use portcullis_audit::{AuditError, EarlierBundles, ReplayReport, StreamSample};
 use portcullis_core::hex;
 use portcullis_evidence::bundle::{self, Bundle, BundleError, Files, Snapshot};
 use portcullis_evidence::note::LogView;
 use portcullis_evidence::ticket::{SELF_ISSUER, Ticket};
 use portcullis_evidence::verify::{Code, Options, Property, Reason, ReplayCode, Report, Trust, verify_snapshot};
-use portcullis_recorder::replay::{self as recorder, EarlierBundles, Sample};
 use serde::{Deserialize, Serialize};
 
 /// Whom to trust, and how to check.
@@ -133,7 +133,7 @@ pub struct ChainBundle<'a> {
 /// the bundles before it. Each bundle is replayed whole once at most, however many come after it. The outcomes are in
 /// the order of the bundles. Errors: [`Unread`] if a bundle could not be read, or if the replay itself failed.
 pub fn replay(chain: &[ChainBundle<'_>], (streams, seed): (u64, &str)) -> Result<Vec<ReplayOutcome>, Unread> {
-    let failed = |error: recorder::Error| Unread(error.to_string());
+    let failed = |error: AuditError| Unread(error.to_string());
     let mut before = EarlierBundles::default();
     for bundle in chain.iter().filter(|bundle| bundle.is_asked && chain.len() > 1) {
         before.want(&Snapshot::new(bundle.files)).map_err(failed)?;
@@ -142,7 +142,7 @@ pub fn replay(chain: &[ChainBundle<'_>], (streams, seed): (u64, &str)) -> Result
     for (at, bundle) in chain.iter().enumerate() {
         let files = Snapshot::new(bundle.files);
         if bundle.is_asked {
-            let report = before.replay(&files, Some(Sample { streams, seed }), &mut || ()).map_err(failed)?;
+            let report = before.replay(&files, Some(StreamSample { streams, seed }), &mut || ()).map_err(failed)?;
             outcomes.push(replayed(bundle.name, &report));
         }
         if at + 1 < chain.len() {
@@ -152,7 +152,7 @@ pub fn replay(chain: &[ChainBundle<'_>], (streams, seed): (u64, &str)) -> Result
     Ok(outcomes)
 }
 
-fn replayed(name: &str, report: &recorder::ReplayReport) -> ReplayOutcome {
+fn replayed(name: &str, report: &ReplayReport) -> ReplayOutcome {
     let finding = |reason: &Reason<ReplayCode>| {
         Finding::of_reason(Source::Replay, name, reason, reason.code.id(), reason.code.remedy())
     };

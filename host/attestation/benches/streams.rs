@@ -4,11 +4,10 @@
 #![allow(clippy::unwrap_used, reason = "a benchmark")]
 
 use portcullis_attestation::{Given, Period, Question, attest, page};
+use portcullis_audit::{check, replay};
 use portcullis_core::hex::Hex;
 use portcullis_evidence::bundle::{MemoryFiles, Snapshot};
 use portcullis_evidence::verify::{Options, Status};
-use portcullis_recorder::check;
-use portcullis_recorder::replay::replay;
 use portcullis_test_sessions::session_of;
 use portcullis_test_support::cost::{Reader, measure_streams};
 use portcullis_test_support::world::World;

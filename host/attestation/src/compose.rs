@@ -7,6 +7,7 @@ use crate::statement::{
     Chain, Finding, KIND, Package, PolicyChange, PolicyUse, Replay, RuleUse, Session, Source, Statement, Totals,
     Withheld,
 };
+use portcullis_audit::{AuditError, EarlierBundles, ReplayReport, StreamSample, replay};
 use portcullis_core::hex::Hex;
 use portcullis_evidence::bundle::{Bundle, BundleError, Files, Snapshot};
 use portcullis_evidence::note::CLOCK_SKEW;
@@ -16,7 +17,6 @@ use portcullis_evidence::verify::series::{GivenLog, LogUse, SeriesFinding, Start
 use portcullis_evidence::verify::{
     Modes, Options, PeriodCode, Property, Reason, Report, RuleCount, Signer, Status, Trust, verify_snapshot,
 };
-use portcullis_recorder::replay::{self, EarlierBundles, ReplayReport, Sample};
 use portcullis_report::time::utc;
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
@@ -52,7 +52,7 @@ pub enum Error {
     #[error("bundle `{name}`: {why}")]
     Open { name: String, why: String },
     #[error("bundle `{name}`: {source}")]
-    Replay { name: String, source: replay::Error },
+    Replay { name: String, source: AuditError },
     /// Two bundles have one name, so findings would not say which of them they concern.
     #[error("two bundles are named `{0}`; give their folders different names")]
     Name(String),
@@ -192,11 +192,11 @@ impl ChainReplay<'_> {
     fn replay(
         &mut self,
         bundle: &Read<'_>,
-        sample: Sample<'_>,
+        sample: StreamSample<'_>,
         progress: &mut dyn FnMut(),
-    ) -> Result<ReplayReport, replay::Error> {
+    ) -> Result<ReplayReport, AuditError> {
         if bundle.report.session.continued == 0 {
-            return replay::replay(&bundle.files, Some(sample), progress);
+            return replay(&bundle.files, Some(sample), progress);
         }
         let mut before = match self.before.take() {
             Some(before) => before,
@@ -211,7 +211,7 @@ impl ChainReplay<'_> {
         replayed
     }
 
-    fn wanted(&self) -> Result<EarlierBundles, replay::Error> {
+    fn wanted(&self) -> Result<EarlierBundles, AuditError> {
         let mut before = EarlierBundles::default();
         let continuing = self.bundles.iter().filter(|bundle| bundle.report.session.continued > 0);
         continuing.map(|bundle| &bundle.files).try_for_each(|files| before.want(files))?;
@@ -245,7 +245,7 @@ fn replay_sample(
         chains.entry(bundle.chain()).or_default().bundles.push(bundle);
     }
     for bundle in read.iter().filter(|bundle| bundle.is_of_period()) {
-        let sample = Sample { streams: question.sample, seed: &seed };
+        let sample = StreamSample { streams: question.sample, seed: &seed };
         let progress = &mut || step(Step::Replayed);
         let chain = chains.entry(bundle.chain()).or_default();
         let replayed = chain.replay(bundle, sample, progress);

@@ -3,11 +3,10 @@
 #![cfg(test)]
 
 use portcullis_attestation::{Given, Period, Question, Statement, attest, page};
+use portcullis_audit::{check, replay};
 use portcullis_core::hex::Hex;
 use portcullis_evidence::bundle::{MemoryFiles, Snapshot};
 use portcullis_evidence::verify::{Options, Status, Trust};
-use portcullis_recorder::check;
-use portcullis_recorder::replay::replay;
 use portcullis_test_sessions as real;
 use portcullis_test_support::cost::{Counting, assert_linear};
 use portcullis_test_support::world::{Parts, World};

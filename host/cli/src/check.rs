@@ -2,9 +2,8 @@
 
 use crate::failure::Failure;
 use crate::replay::{EarlierArgs, progress};
+use portcullis_audit::{AuditError, CheckReport, check_after};
 use portcullis_evidence::verify::{Options, Trust};
-use portcullis_recorder::replay::Error;
-use portcullis_recorder::{CheckReport, check_after};
 use portcullis_report::escape::printable;
 use portcullis_report::evidence::{ReportText, VerdictText};
 use portcullis_verify::console::{json_pretty, stdout_terminal};
@@ -36,7 +35,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     let (trust, options) = args.trust.load()?;
     let checked = match look(args, &trust, options) {
-        Err(Error::Bundle(error)) if !error.is_operational() => CheckReport::broken(&error),
+        Err(AuditError::Bundle(error)) if !error.is_operational() => CheckReport::broken(&error),
         looked => looked?,
     };
     if args.json {
@@ -47,7 +46,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     Ok(checked.exit_code)
 }
 
-fn look(args: &Args, trust: &Trust, options: Options) -> Result<CheckReport, Error> {
+fn look(args: &Args, trust: &Trust, options: Options) -> Result<CheckReport, AuditError> {
     let files = args.unseal.at(&args.bundle)?;
     let earlier = args.earlier.open(&args.unseal)?;
     let (verified, replayed) = (progress("records verified"), progress("streams replayed"));

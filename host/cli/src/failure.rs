@@ -73,8 +73,8 @@ impl From<portcullis_card::SessionError> for Failure {
     }
 }
 
-impl From<portcullis_recorder::replay::Error> for Failure {
-    fn from(error: portcullis_recorder::replay::Error) -> Self {
+impl From<portcullis_audit::AuditError> for Failure {
+    fn from(error: portcullis_audit::AuditError) -> Self {
         Self::Other(error.into())
     }
 }

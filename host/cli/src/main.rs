@@ -114,7 +114,8 @@ enum Command {
     Bitstream(bitstream::Command),
     /// Print completions for a shell.
     Completions { shell: clap_complete::Shell },
-    /// Write manual pages, and completions for bash, zsh and fish, of `portcullis` and `portcullis-verify`.
+    /// Write manual pages, and completions for bash, zsh and fish, of `portcullis`, `portcullis-verify` and
+    /// `portcullis-proxy`.
     Manual {
         /// Folder for the files; it is made where it is missing.
         #[arg(long, value_name = "DIR")]

@@ -10,14 +10,14 @@ use std::path::Path;
 /// Shells with completions.
 const SHELLS: [Shell; 3] = [Shell::Bash, Shell::Zsh, Shell::Fish];
 
-/// Writes the manual pages of all commands of `program` and of the verifier into `man1`, and their completions into one
-/// folder per shell.
+/// Writes the manual pages of all commands of `program`, of the verifier and of the proxy into `man1`, and their
+/// completions into one folder per shell.
 pub(crate) fn write(folder: &Path, program: Command) -> Result<u8, Failure> {
     let made =
         |path: &Path| fs::create_dir_all(path).with_context(|| format!("cannot make the folder `{}`", path.display()));
     let pages = folder.join("man1");
     made(&pages)?;
-    for command in [program, portcullis_verify::command()] {
+    for command in [program, portcullis_verify::command(), portcullis_proxy::program::command()] {
         let name = command.get_name().to_owned();
         for shell in SHELLS {
             let place = folder.join(shell.to_string());

@@ -4,9 +4,9 @@
 use crate::failure::Failure;
 use anyhow::anyhow;
 use indicatif::{ProgressBar, ProgressStyle};
+use portcullis_audit::{AuditError, ReplayReport, StreamSample, replay_after};
 use portcullis_core::hex::Hex;
 use portcullis_evidence::bundle::{Bundle, BundleError, Files, Snapshot};
-use portcullis_recorder::replay::{Error, ReplayReport, Sample, replay_after};
 use portcullis_verify::UnsealArgs;
 use portcullis_verify::console::{json_line, stdout_terminal};
 use std::io::IsTerminal;
@@ -65,9 +65,9 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
         (None, Some(_)) => random_seed()?,
         (seed, _) => seed.clone().unwrap_or_default(),
     };
-    let drawn = args.sample.map(|streams| Sample { streams, seed: &seed });
+    let drawn = args.sample.map(|streams| StreamSample { streams, seed: &seed });
     let outcome = match look(args, drawn) {
-        Err(Error::Bundle(error)) if !error.is_operational() => ReplayReport::broken(&error),
+        Err(AuditError::Bundle(error)) if !error.is_operational() => ReplayReport::broken(&error),
         looked => looked?,
     };
     if args.json {
@@ -80,7 +80,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     Ok(outcome.status.exit_code(false))
 }
 
-fn look(args: &Args, drawn: Option<Sample<'_>>) -> Result<ReplayReport, Error> {
+fn look(args: &Args, drawn: Option<StreamSample<'_>>) -> Result<ReplayReport, AuditError> {
     let files = args.unseal.at(&args.bundle)?;
     let before = args.earlier.open(&args.unseal)?;
     let before: Vec<_> = before.iter().map(|files| Snapshot::new(&**files)).collect();

@@ -3,10 +3,10 @@
 use crate::failure::{Failure, REFUSED, SUCCESS, WARNED};
 use crate::replay::progress;
 use anyhow::Context;
+use portcullis_audit::{SpanChange, SpanOutcome, StreamTrial, TrialReport, trial};
 use portcullis_evidence::bundle::{self, Snapshot};
 use portcullis_gate::Policy;
 use portcullis_policy::Policies;
-use portcullis_recorder::trial::{Change, Fate, StreamTrial, TrialReport, trial};
 use portcullis_report::escape::printable;
 use portcullis_sealed::is_sealed_texts;
 use portcullis_verify::console::json_line;
@@ -66,7 +66,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
         different += report.different.len();
         all &= report.compared == report.replay.streams && report.replay.reasons.is_empty();
         for change in report.different.iter().flat_map(|stream| &stream.changes) {
-            if let Fate::Refused { rule } = &change.after {
+            if let SpanOutcome::Refused { rule } = &change.after {
                 *rules.entry(rule.clone()).or_default() += 1;
             }
         }
@@ -117,7 +117,7 @@ fn show(Tried { bundle, report }: &Tried) {
             None => "compared up to the first difference".to_owned(),
         };
         outln!("  {} ({}): {bytes}", printable(id), mode.name());
-        for Change { start, end, text, before, after } in changes {
+        for SpanChange { start, end, text, before, after } in changes {
             outln!("    {start}..{end} {}, now {}: \"{}\"", words(before), words(after), printable(text));
         }
         if admitted.is_some() && stopped_before != stops {
@@ -127,11 +127,11 @@ fn show(Tried { bundle, report }: &Tried) {
     }
 }
 
-fn words(fate: &Fate) -> String {
+fn words(fate: &SpanOutcome) -> String {
     match fate {
-        Fate::Admitted => "admitted".to_owned(),
-        Fate::Refused { rule } => format!("refused by {}", printable(rule)),
-        Fate::Decomposed { rule } => format!("split by {}", printable(rule)),
-        Fate::NotJudged => "not judged".to_owned(),
+        SpanOutcome::Admitted => "admitted".to_owned(),
+        SpanOutcome::Refused { rule } => format!("refused by {}", printable(rule)),
+        SpanOutcome::Decomposed { rule } => format!("split by {}", printable(rule)),
+        SpanOutcome::NotJudged => "not judged".to_owned(),
     }
 }

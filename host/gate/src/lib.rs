@@ -2,6 +2,9 @@
 //!
 //! A [`Governor`] drives any number of streams over one [`portcullis_card::Session`]. A stream releases text only after
 //! the card has answered admit for it. Every other result, faults and lost cards included, releases nothing.
+//!
+//! Two features are off by default: `http-engine` has engines behind HTTP, and `sqlite-store` has anchor stores in
+//! SQLite files.
 
 mod admission;
 pub mod anchor;

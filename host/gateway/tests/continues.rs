@@ -4,6 +4,7 @@
 
 use crate::support;
 
+use portcullis_audit::{ReplayReport, StreamSample, check_after, replay, replay_after, trial};
 use portcullis_authority::ca;
 use portcullis_core::context::ContextDocument;
 use portcullis_evidence::bundle::{self, Snapshot};
@@ -11,8 +12,6 @@ use portcullis_evidence::verify::{Options, ReplayCode, Status, Trust};
 use portcullis_gate::Policy;
 use portcullis_gateway::config::Config;
 use portcullis_policy::Package;
-use portcullis_recorder::replay::{ReplayReport, Sample, replay, replay_after};
-use portcullis_recorder::{check_after, trial};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -143,7 +142,7 @@ fn what_an_answer_established_holds_in_the_next_turn() {
     // A replay of sampled streams also replays the streams that the sampled streams continue.
     let files = bundle::at(&session).unwrap();
     for seed in ["a", "b", "c", "d"] {
-        let sample = Sample { streams: 1, seed };
+        let sample = StreamSample { streams: 1, seed };
         let report = replay(&Snapshot::new(&*files), Some(sample), &mut || ()).unwrap();
         assert!((1..=3).contains(&report.replayed) && report.reasons.is_empty(), "{seed}: {report}");
     }

@@ -357,7 +357,7 @@ fn a_call_of_a_tool_that_was_not_offered_is_refused() {
         }
         // The records bind the stream's id.
         let bundle = bundles.join("session-1");
-        let check = portcullis_recorder::check;
+        let check = portcullis_audit::check;
         let mut trust = portcullis_evidence::verify::Trust::default();
         let root = portcullis_authority::ca::simulation().unwrap().certificate_pem().unwrap();
         trust.roots.add_sim_root(root.as_bytes()).unwrap();

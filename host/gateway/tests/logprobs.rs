@@ -5,10 +5,10 @@
 
 use crate::support;
 
+use portcullis_audit::replay;
 use portcullis_evidence::bundle::{self, Snapshot};
 use portcullis_gateway::config::Config;
 use portcullis_mapping::LogProbs;
-use portcullis_recorder::replay::replay;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use support::{Gateway, Upstream, end, event, event_head, opener, policy, said};

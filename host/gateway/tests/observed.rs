@@ -4,10 +4,10 @@
 
 use crate::support;
 
+use portcullis_audit::replay;
 use portcullis_core::context::{ContextDocument, Mode};
 use portcullis_evidence::bundle;
 use portcullis_gateway::config::Config;
-use portcullis_recorder::replay::replay;
 use portcullis_test_support::random::Random;
 use serde_json::{Value, json};
 use std::path::Path;

@@ -4,11 +4,11 @@
 
 use crate::support;
 
+use portcullis_audit::replay;
 use portcullis_core::commitment::SpanKind;
 use portcullis_core::wire::{Record, RecordType};
 use portcullis_evidence::bundle;
 use portcullis_gateway::config::Config;
-use portcullis_recorder::replay::replay;
 use portcullis_test_support::random::Random;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};

@@ -4,13 +4,13 @@
 
 use crate::support;
 
+use portcullis_audit::replay;
 use portcullis_core::context::ContextDocument;
 use portcullis_core::hex;
 use portcullis_evidence::bundle;
 use portcullis_gate::Policy;
 use portcullis_gateway::config::Config;
 use portcullis_policy::Package;
-use portcullis_recorder::replay::replay;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;

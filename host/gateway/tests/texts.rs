@@ -4,11 +4,12 @@
 
 use crate::support;
 
+use portcullis_audit::{CheckReport, check};
 use portcullis_authority::ca;
 use portcullis_evidence::bundle::{self, BundleError, Directory, Files, MANIFEST};
 use portcullis_evidence::verify::{Options, Property, Status, Trust};
 use portcullis_gateway::config::Config;
-use portcullis_recorder::{CheckReport, Texts, check};
+use portcullis_recorder::Texts;
 use portcullis_sealed::{PrivateKey, UnsealReport, Unsealed, beside};
 use serde_json::json;
 use std::collections::BTreeMap;

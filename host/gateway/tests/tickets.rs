@@ -4,6 +4,7 @@
 
 use crate::support;
 
+use portcullis_audit::replay;
 use portcullis_authority::StoreUrl;
 use portcullis_authority::ca::Window;
 use portcullis_authority::keys;
@@ -19,7 +20,6 @@ use portcullis_gate::anchor::Anchors;
 use portcullis_gate::{Governor, Policy, SaltKey, Settings};
 use portcullis_gateway::config::{Config, Evidence, Rotation};
 use portcullis_gateway::session::{self, Opener, SessionParts};
-use portcullis_recorder::replay::replay;
 use portcullis_recorder::{Options, TicketFolder, TicketSource};
 use portcullis_sim::SimConfig;
 use serde_json::Value;

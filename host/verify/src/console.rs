@@ -51,6 +51,16 @@ impl ColourArg {
     }
 }
 
+/// The option with the choice of the command line, for another program of this project. It has no words for
+/// [`When::Auto`], which is the default there, too.
+pub(crate) fn colour_words() -> &'static [&'static str] {
+    match COLOUR.get().copied().unwrap_or_default() {
+        When::Auto => &[],
+        When::Always => &["--color", "always"],
+        When::Never => &["--color", "never"],
+    }
+}
+
 /// Colour and width of stdout.
 #[must_use]
 pub fn stdout_terminal() -> Terminal {

@@ -61,7 +61,7 @@ pub enum Command {
     Evidence(Evidence),
     /// Check a bundle and write what was found as one HTML page
     Report(report::Args),
-    /// Stand between clients and a gateway, and pass only what the card admitted for each request
+    /// Start `portcullis-proxy`, a program of its own: use that name
     Proxy(proxy::Args),
 }
 

@@ -626,3 +626,29 @@ fn lost_output_is_reported_unless_nobody_reads() {
         assert_eq!(String::from_utf8_lossy(&output.stderr), message);
     }
 }
+
+/// The proxy is a program of its own; its old name starts it, or says what it needs.
+#[test]
+fn the_old_name_of_the_proxy_starts_it() {
+    // A link to the program, in a folder without other programs: in its own folder the proxy may stand, too.
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let program = folder.path().join("portcullis-verify");
+    fs::hard_link(env!("CARGO_BIN_EXE_portcullis-verify"), &program).unwrap();
+    let run = |words: &[&str]| Command::new(&program).args(words).output().unwrap();
+    let alone = run(&["proxy", "--gateway", "http://127.0.0.1:1/v1"]);
+    assert!(assert_code(&alone, 2).is_empty());
+    let said = String::from_utf8_lossy(&alone.stderr).into_owned();
+    assert!(said.starts_with("error: ") && said.contains("portcullis-proxy"), "{said}");
+
+    std::os::unix::fs::symlink("/bin/echo", folder.path().join("portcullis-proxy")).unwrap();
+    for (words, passed) in [
+        (&["proxy", "--gateway", "a", "--trust", "t", "--help"][..], "--gateway a --trust t --help\n"),
+        (&["--color", "never", "proxy", "--constant", "-"], "--color never --constant -\n"),
+        (&["proxy"], "\n"),
+    ] {
+        let started = run(words);
+        assert_eq!(assert_code(&started, 0), passed);
+        let said = String::from_utf8_lossy(&started.stderr).into_owned();
+        assert!(said.starts_with("warning: ") && said.contains("`portcullis-proxy`"), "{said}");
+    }
+}

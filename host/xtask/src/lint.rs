@@ -1,7 +1,7 @@
-//! Style checks: of the software (format, clippy, the build without the simulated card, licences) and of the
-//! hardware (Verilator lint, the card's parameter guards, the shells' benches).
+//! Style checks: of the software (format, clippy, the build without the simulated card, licences, arrows between
+//! crates) and of the hardware (Verilator lint, the card's parameter guards, the shells' benches).
 
-use crate::{dialect, generate, guards, licences, links, prose, shells};
+use crate::{arrows, dialect, generate, guards, licences, links, prose, shells};
 use anyhow::Result;
 use portcullis_tools::tally::Tally;
 use portcullis_tools::tool::{self, WORKSPACES, cargo, say};
@@ -43,6 +43,8 @@ pub(crate) fn software(tally: &mut Tally) {
     tally.check("age of the long runs", stale);
     say("licences of dependencies");
     tally.check("licences", licences::run());
+    say("arrows between crates");
+    tally.check("arrows between crates", arrows::run());
     say("clippy");
     tally.check("clippy", clippy("."));
     say("the build without the simulated card");

@@ -2,6 +2,7 @@
 
 #![allow(clippy::indexing_slicing, reason = "only serde_json values are indexed, and a missing key of theirs is null")]
 
+mod arrows;
 mod boards;
 mod browser;
 mod check;

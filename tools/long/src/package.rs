@@ -16,12 +16,15 @@ const CYCLONEDX: &str = "0.5.9";
 const STATIC: &str = "target/static";
 /// The processor of the packages: its name in Debian, and its name for the compiler.
 const PROCESSOR: (&str, &str) = ("amd64", "x86_64-unknown-linux-gnu");
-const PROGRAMS: [&str; 2] = ["portcullis", "portcullis-verify"];
+/// The programs of the package. Each is also the name of its crate.
+const PROGRAMS: [&str; 3] = ["portcullis", "portcullis-verify", "portcullis-proxy"];
+/// The folders of their crates.
+const CRATES: [&str; 3] = ["host/cli", "host/verify", "clients/proxy"];
 const DESCRIPTION: &str = "gate for language-model output that the model's operator cannot change
  Portcullis judges what a language model writes before it leaves, by rules
  that are locked into a card (FPGA or simulator), and leaves a signed log
  that others can check. The package holds the gate with its simulated card,
- the verifier, example policies and a systemd unit.";
+ the verifier, a proxy for readers, example policies and systemd units.";
 
 /// Builds everything, then unpacks the package and tries its programs.
 pub(crate) fn run(tally: &mut Tally) -> Result<()> {
@@ -32,7 +35,8 @@ pub(crate) fn run(tally: &mut Tally) -> Result<()> {
     fs::create_dir_all(out)?;
     let version = env!("CARGO_PKG_VERSION");
     say("release build");
-    tool::run(cargo().args(["build", "--release", "--locked", "-p", "portcullis", "-p", "portcullis-verify"]))?;
+    let crates = PROGRAMS.into_iter().flat_map(|program| ["-p", program]);
+    tool::run(cargo().args(["build", "--release", "--locked"]).args(crates))?;
     let programs = target_dir().join("release");
     let verifier = out.join(format!("portcullis-verify-{version}-{}", PROCESSOR.1));
     tally.check("static verifier", static_verifier(&verifier));
@@ -161,7 +165,7 @@ fn parts(out: &Path, version: &str) -> Result<Vec<PathBuf>> {
         tool::run(cargo().args(install).arg(&tools))?;
     }
     let mut lists = Vec::new();
-    for (program, crate_folder) in PROGRAMS.into_iter().zip(["host/cli", "host/verify"]) {
+    for (program, crate_folder) in PROGRAMS.into_iter().zip(CRATES) {
         let name = format!("{program}-{version}.cdx");
         let mut list = Command::new("cargo-cyclonedx");
         list.env("PATH", path_with(&tools.join("bin"))?).args(["cyclonedx", "--format", "json", "--quiet"]);

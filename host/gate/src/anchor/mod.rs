@@ -10,12 +10,14 @@ mod known;
 mod passage;
 mod query;
 mod roles;
+#[cfg(feature = "sqlite-store")]
 mod sqlite;
 mod store;
 
 pub use contents::{Citation, Contents, Entity, Fact};
 pub use passage::{Passage, PassageFacts, read_passages};
 pub use query::{Evidence, Grounding, Query, Resolver};
+#[cfg(feature = "sqlite-store")]
 pub use sqlite::write as write_sqlite;
 pub use store::{Store, StoreError};
 

@@ -1,8 +1,11 @@
-//! A store's file, JSON Lines or SQLite, which is read completely when it is opened.
+//! A store's file, JSON Lines or SQLite, which is read completely when it is opened. SQLite needs the feature
+//! `sqlite-store`.
 
 use super::contents::Contents;
+use super::jsonl;
 use super::jsonl::LineError;
-use super::{jsonl, sqlite};
+#[cfg(feature = "sqlite-store")]
+use super::sqlite;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -26,8 +29,13 @@ pub enum StoreError {
     Line { path: PathBuf, line: usize, problem: String },
     #[error("the anchor store `{}` is a SQLite database; a bundle holds its stores as JSON Lines", path.display())]
     Database { path: PathBuf },
+    #[cfg(feature = "sqlite-store")]
     #[error("the anchor store `{}` is not a usable SQLite store: {error}; build it anew with `portcullis anchors build`", path.display())]
     Sqlite { path: PathBuf, error: rusqlite::Error },
+    /// This program was built without SQLite.
+    #[cfg(not(feature = "sqlite-store"))]
+    #[error("the anchor store `{}` is a SQLite database; this program reads stores as JSON Lines only", path.display())]
+    Unsupported { path: PathBuf },
     /// The content is inconsistent: a fact of an unknown entity, or an entity that occurs twice.
     #[error("the anchor store `{}`: {problem}", path.display())]
     Content { path: PathBuf, problem: String },
@@ -44,7 +52,7 @@ impl Store {
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         let bytes = read(path)?;
         let contents = if bytes.starts_with(SQLITE) {
-            sqlite::read(path).map_err(|error| StoreError::Sqlite { path: path.to_owned(), error })?
+            read_database(path)?
         } else {
             jsonl::read(&bytes).map_err(|error| StoreError::of_line(path, error))?
         };
@@ -100,6 +108,16 @@ const SQLITE: &[u8] = b"SQLite format 3\0";
 
 fn read(path: &Path) -> Result<Vec<u8>, StoreError> {
     fs::read(path).map_err(|error| StoreError::Unreadable { path: path.to_owned(), error })
+}
+
+#[cfg(feature = "sqlite-store")]
+fn read_database(path: &Path) -> Result<Contents, StoreError> {
+    sqlite::read(path).map_err(|error| StoreError::Sqlite { path: path.to_owned(), error })
+}
+
+#[cfg(not(feature = "sqlite-store"))]
+fn read_database(path: &Path) -> Result<Contents, StoreError> {
+    Err(StoreError::Unsupported { path: path.to_owned() })
 }
 
 fn stamp(path: &Path) -> Option<(u64, SystemTime)> {

@@ -21,6 +21,15 @@ const FACTS_MAX: usize = 16 << 10;
 /// The placeholder for the operator's words in templates.
 const PROMPT: &str = "{prompt}";
 
+impl Protocol {
+    const fn path(self) -> &'static str {
+        match self {
+            Self::OpenAi => "/v1/completions",
+            Self::Llama => "/completion",
+        }
+    }
+}
+
 /// Settings of a model server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HttpSettings {

@@ -3,12 +3,14 @@
 
 mod completion;
 mod deadline;
+#[cfg(feature = "http-engine")]
 mod http;
 mod list;
 mod ngram;
 
 pub use completion::{Token, chunk_tokens, logprobs, proposal, span_end};
 pub use deadline::DeadlineEngine;
+#[cfg(feature = "http-engine")]
 pub use http::{HttpEngine, HttpSettings, Template};
 pub use list::ListEngine;
 pub use ngram::NgramEngine;
@@ -63,15 +65,6 @@ pub enum Protocol {
     OpenAi,
     /// llama.cpp's `POST /completion`.
     Llama,
-}
-
-impl Protocol {
-    const fn path(self) -> &'static str {
-        match self {
-            Self::OpenAi => "/v1/completions",
-            Self::Llama => "/completion",
-        }
-    }
 }
 
 /// An engine's answer to a request.

@@ -1,12 +1,13 @@
 //! Replays a bundle: computes every descriptor and determination again from the texts, and compares them with the
 //! records byte by byte.
 
-mod continued;
-mod outcome;
+mod earlier;
+mod report;
 
-pub use continued::EarlierBundles;
-pub use outcome::ReplayReport;
+pub use earlier::EarlierBundles;
+pub use report::ReplayReport;
 
+use crate::AuditError;
 use portcullis_core::context::{ContextDocument, ContextError};
 use portcullis_core::hex::Hex;
 use portcullis_core::manifest::MAPPING_VERSION;
@@ -30,18 +31,10 @@ use std::path::Path;
 use std::sync::Arc;
 use zerocopy::FromBytes;
 
-/// Why the replay could not run. This is not a result about the evidence.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    #[error(transparent)]
-    Bundle(#[from] BundleError),
-    #[error(transparent)]
-    Replay(#[from] ReplayError),
-}
-
 /// A random sample of streams.
 #[derive(Clone, Copy, Debug)]
-pub struct Sample<'a> {
+pub struct StreamSample<'a> {
+    /// Number of streams to draw. If the bundle has fewer, all are drawn.
     pub streams: u64,
     /// Seed of the sample. The checker chooses it after it has received the bundle.
     pub seed: &'a str,
@@ -49,12 +42,12 @@ pub struct Sample<'a> {
 
 /// The place of a BEGIN record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Begin {
+struct StreamBegin {
     lane: u8,
     index: u64,
 }
 
-impl fmt::Display for Begin {
+impl fmt::Display for StreamBegin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "record {}", self.index)?;
         if self.lane == 0 { Ok(()) } else { write!(f, " of lane {}", self.lane) }
@@ -63,7 +56,7 @@ impl fmt::Display for Begin {
 
 /// A stream that is being read from the log.
 struct OpenStream {
-    begin: Begin,
+    begin: StreamBegin,
     records: Vec<Record>,
     /// The stream's input, as JSON.
     input: Option<String>,
@@ -72,7 +65,7 @@ struct OpenStream {
 }
 
 /// A stream whose replay gave exactly its records.
-pub(crate) struct Replayed<'a> {
+pub(crate) struct ReplayedStream<'a> {
     pub(crate) stores: &'a [Store],
     /// The end states of streams that later streams continue; each stream is replayed only once.
     pub(crate) ends: &'a Ends,
@@ -82,15 +75,15 @@ pub(crate) struct Replayed<'a> {
     pub(crate) course: Course,
 }
 
-pub(crate) type OnReplayed<'a> = &'a mut dyn FnMut(Replayed<'_>) -> Result<(), Error>;
+pub(crate) type OnStream<'a> = &'a mut dyn FnMut(ReplayedStream<'_>) -> Result<(), AuditError>;
 
 /// Replays a bundle, or a sample of its streams. `progress` is called after each stream. Faults of the bundle are
-/// findings. Errors: [`Error`]: there is no bundle, reading it failed, or this program failed.
+/// findings. Errors: [`AuditError`]: there is no bundle, reading it failed, or this program failed.
 pub fn replay(
     files: &Snapshot<'_>,
-    drawn: Option<Sample<'_>>,
+    drawn: Option<StreamSample<'_>>,
     progress: &mut dyn FnMut(),
-) -> Result<ReplayReport, Error> {
+) -> Result<ReplayReport, AuditError> {
     replay_each(files, drawn, progress, &mut |_| Ok(()))
 }
 
@@ -99,9 +92,9 @@ pub fn replay(
 pub fn replay_after(
     earlier: &[Snapshot<'_>],
     files: &Snapshot<'_>,
-    drawn: Option<Sample<'_>>,
+    drawn: Option<StreamSample<'_>>,
     progress: &mut dyn FnMut(),
-) -> Result<ReplayReport, Error> {
+) -> Result<ReplayReport, AuditError> {
     let mut before = EarlierBundles::default();
     earlier.iter().chain([files]).try_for_each(|files| before.want(files))?;
     earlier.iter().try_for_each(|files| before.add(files, progress))?;
@@ -111,22 +104,22 @@ pub fn replay_after(
 /// Like [`replay()`]; calls `each` for every stream that replays.
 pub(crate) fn replay_each(
     files: &Snapshot<'_>,
-    drawn: Option<Sample<'_>>,
+    drawn: Option<StreamSample<'_>>,
     progress: &mut dyn FnMut(),
-    each: OnReplayed<'_>,
-) -> Result<ReplayReport, Error> {
+    each: OnStream<'_>,
+) -> Result<ReplayReport, AuditError> {
     replay_from(&mut Ends::default(), files, drawn, (progress, each))
 }
 
 fn replay_from(
     ends: &mut Ends,
     files: &Snapshot<'_>,
-    drawn: Option<Sample<'_>>,
-    (progress, each): (&mut dyn FnMut(), OnReplayed<'_>),
-) -> Result<ReplayReport, Error> {
+    drawn: Option<StreamSample<'_>>,
+    (progress, each): (&mut dyn FnMut(), OnStream<'_>),
+) -> Result<ReplayReport, AuditError> {
     let mut outcome = ReplayReport { seed: drawn.map(|drawn| drawn.seed.to_owned()), ..ReplayReport::default() };
     match attempt(files, drawn, &mut outcome, ends, (progress, each)) {
-        Err(Error::Bundle(error)) if !error.is_operational() => outcome.add(ReplayCode::ReplayBundle, error),
+        Err(AuditError::Bundle(error)) if !error.is_operational() => outcome.add(ReplayCode::ReplayBundle, error),
         attempted => attempted?,
     }
     if let Some(name) = files.changed() {
@@ -139,11 +132,11 @@ fn replay_from(
 /// bundle has a fault.
 fn attempt(
     files: &Snapshot<'_>,
-    drawn: Option<Sample<'_>>,
+    drawn: Option<StreamSample<'_>>,
     outcome: &mut ReplayReport,
     ends: &mut Ends,
-    (progress, each): (&mut dyn FnMut(), OnReplayed<'_>),
-) -> Result<(), Error> {
+    (progress, each): (&mut dyn FnMut(), OnStream<'_>),
+) -> Result<(), AuditError> {
     let bundle = Bundle::open(files)?;
     let package = |(name, path): (&str, &str)| Ok((path.to_owned(), bundle.read(name)?));
     let sources = bundle.below(bundle::PACKAGE).map(package).collect::<Result<BTreeMap<_, _>, BundleError>>()?;
@@ -213,7 +206,7 @@ fn predecessors(bundle: &Bundle<'_>) -> Result<BTreeMap<[u8; 32], Hex<32>>, Bund
 fn add_predecessors(
     bundle: &Bundle<'_>,
     named: &BTreeMap<[u8; 32], Hex<32>>,
-    chosen: &mut BTreeSet<Begin>,
+    chosen: &mut BTreeSet<StreamBegin>,
 ) -> Result<(), BundleError> {
     let wanted: BTreeSet<Hex<32>> = named.values().copied().collect();
     let (mut continued, mut begun) = (BTreeMap::new(), BTreeMap::new());
@@ -222,7 +215,7 @@ fn add_predecessors(
         while let Some(record) = next(&mut records, lane)? {
             let (kind, slot) = (record.answer.record_type, record.descriptor.slot.get());
             if kind == u8::from(RecordType::Begin) {
-                let begin = Begin { lane, index };
+                let begin = StreamBegin { lane, index };
                 open.insert(slot, begin);
                 if let Some(leaf) = named.get(&record.descriptor.commitment) {
                     continued.insert(begin, *leaf);
@@ -238,7 +231,7 @@ fn add_predecessors(
             index += 1;
         }
     }
-    let mut looked_at: Vec<Begin> = chosen.iter().copied().collect();
+    let mut looked_at: Vec<StreamBegin> = chosen.iter().copied().collect();
     while let Some(begin) = looked_at.pop() {
         let before = continued.get(&begin).and_then(|leaf| begun.get(leaf)).copied();
         looked_at.extend(before.filter(|before| chosen.insert(*before)));
@@ -292,7 +285,7 @@ fn compile(sources: BTreeMap<String, Vec<u8>>, image: &[u8]) -> Result<(Policies
 }
 
 /// The BEGIN records of the sampled streams: those with the smallest digests over seed and place.
-fn draw(bundle: &Bundle<'_>, sample: Sample<'_>) -> Result<BTreeSet<Begin>, BundleError> {
+fn draw(bundle: &Bundle<'_>, sample: StreamSample<'_>) -> Result<BTreeSet<StreamBegin>, BundleError> {
     let mut drawn = BTreeSet::new();
     for lane in 0..bundle.lanes() {
         let mut records = bundle.records(lane)?;
@@ -302,7 +295,7 @@ fn draw(bundle: &Bundle<'_>, sample: Sample<'_>) -> Result<BTreeSet<Begin>, Bund
                 let of_seed =
                     Sha256::new().chain_update(sample.seed).chain_update([0]).chain_update(index.to_le_bytes());
                 let lot: [u8; 32] = if lane == 0 { of_seed } else { of_seed.chain_update([lane]) }.finalize().into();
-                drawn.insert((lot, Begin { lane, index }));
+                drawn.insert((lot, StreamBegin { lane, index }));
                 if drawn.len() as u64 > sample.streams {
                     drawn.pop_last();
                 }
@@ -332,7 +325,7 @@ struct LogReplay<'a> {
     replayer: &'a mut Replayer,
     outcome: &'a mut ReplayReport,
     progress: &'a mut dyn FnMut(),
-    each: OnReplayed<'a>,
+    each: OnStream<'a>,
     /// Streams whose predecessor was not replayed yet, by its name; the predecessor can be in another lane.
     waiting: BTreeMap<Hex<32>, Vec<OpenStream>>,
     may_wait: bool,
@@ -340,14 +333,14 @@ struct LogReplay<'a> {
 
 impl LogReplay<'_> {
     /// Replays one lane. A stream stays in its lane, and a slot has one stream at a time.
-    fn lane(&mut self, lane: u8, chosen: Option<&BTreeSet<Begin>>) -> Result<(), Error> {
+    fn lane(&mut self, lane: u8, chosen: Option<&BTreeSet<StreamBegin>>) -> Result<(), AuditError> {
         let mut records = self.bundle.records(lane)?;
         let (mut spans, mut inputs) = (self.bundle.spans(lane)?, self.bundle.inputs(lane)?);
         let mut open: BTreeMap<u16, OpenStream> = BTreeMap::new();
         let mut index = 0u64;
         while let Some(record) = next(&mut records, lane)? {
             let (input, span) = (inputs.about(index)?, spans.about(index)?);
-            let begin = Begin { lane, index };
+            let begin = StreamBegin { lane, index };
             let Ok(kind) = RecordType::try_from(record.answer.record_type) else {
                 self.outcome.add(ReplayCode::ReplayBundle, format!("{begin} is of no type"));
                 break;
@@ -389,7 +382,7 @@ impl LogReplay<'_> {
     }
 
     /// Replays the streams that still wait. No stream that they continue was replayed.
-    fn rest(&mut self) -> Result<(), Error> {
+    fn rest(&mut self) -> Result<(), AuditError> {
         self.may_wait = false;
         let mut waiting: Vec<_> = std::mem::take(&mut self.waiting).into_values().flatten().collect();
         waiting.sort_by_key(|stream| stream.begin);
@@ -397,7 +390,7 @@ impl LogReplay<'_> {
     }
 
     /// The name of the stream that this one continues, if that stream may still be replayed.
-    fn awaited(&self, stream: &OpenStream) -> Result<Option<Hex<32>>, Error> {
+    fn awaited(&self, stream: &OpenStream) -> Result<Option<Hex<32>>, AuditError> {
         let Some(begin) = stream.records.first().filter(|_| self.may_wait && !self.ends.is_empty()) else {
             return Ok(None);
         };
@@ -410,7 +403,7 @@ impl LogReplay<'_> {
     }
 
     /// Replays a stream, and those that waited for it; or lets it wait. Each stream waits once at most.
-    fn finish(&mut self, stream: OpenStream) -> Result<(), Error> {
+    fn finish(&mut self, stream: OpenStream) -> Result<(), AuditError> {
         let mut ready = vec![stream];
         while let Some(stream) = ready.pop() {
             if let Some(leaf) = self.awaited(&stream)? {
@@ -426,7 +419,7 @@ impl LogReplay<'_> {
         Ok(())
     }
 
-    fn replay(&mut self, stream: OpenStream) -> Result<(), Error> {
+    fn replay(&mut self, stream: OpenStream) -> Result<(), AuditError> {
         let OpenStream { begin, records, input, salts, withheld } = stream;
         let of = |what: &dyn fmt::Display| format!("stream at {begin}: {what}");
         if records.last().is_none_or(|last| last.answer.record_type != u8::from(RecordType::End)) {
@@ -463,7 +456,7 @@ impl LogReplay<'_> {
                         self.outcome.replayed += 1;
                         let (stores, ends) = (self.stores, self.ends);
                         let name = records.last().map(predecessor_name).filter(|name| ends.is_wanted(name));
-                        (self.each)(Replayed { stores, ends, name, context: &context, input, course })?;
+                        (self.each)(ReplayedStream { stores, ends, name, context: &context, input, course })?;
                     }
                     Some(_) => self.outcome.add(ReplayCode::ReplayFault, of(&"a fault of the card ended it")),
                 }

@@ -1,6 +1,7 @@
 //! Checks a bundle: verification and replay, over one snapshot of its files.
 
-use crate::replay::{Error, ReplayReport, replay_after};
+use crate::AuditError;
+use crate::replay::{ReplayReport, replay_after};
 use portcullis_evidence::bundle::{BundleError, Files, Snapshot};
 use portcullis_evidence::verify::{Options, Report, Status, Trust, verify_snapshot};
 
@@ -14,8 +15,10 @@ pub struct CheckReport {
     /// Why the files are not a bundle, if they are not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// What the verification found; `None` if the files are not a bundle.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verify: Option<Report>,
+    /// What the replay found; `None` if the files are not a bundle.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replay: Option<ReplayReport>,
 }
@@ -27,6 +30,7 @@ impl CheckReport {
         Self { status, exit_code, error: None, verify: Some(report), replay: Some(outcome) }
     }
 
+    /// The report about files that are not a bundle, for the reason in `error`: contradicted, with exit code 3.
     #[must_use]
     pub fn broken(error: &BundleError) -> Self {
         let status = Status::Contradicted;
@@ -39,14 +43,14 @@ impl CheckReport {
 /// after each replayed stream.
 ///
 /// # Errors
-/// [`Error`]: reading or this program failed. Files that are not a bundle give [`CheckReport::broken`] instead.
+/// [`AuditError`]: reading or this program failed. Files that are not a bundle give [`CheckReport::broken`] instead.
 pub fn check(
     files: &dyn Files,
     trust: &Trust,
     options: Options,
     records: &mut dyn FnMut(u64),
     streams: &mut dyn FnMut(),
-) -> Result<CheckReport, Error> {
+) -> Result<CheckReport, AuditError> {
     check_after(&[], files, trust, options, (records, streams))
 }
 
@@ -61,7 +65,7 @@ pub fn check_after(
     trust: &Trust,
     options: Options,
     (records, streams): (&mut dyn FnMut(u64), &mut dyn FnMut()),
-) -> Result<CheckReport, Error> {
+) -> Result<CheckReport, AuditError> {
     let snapshot = Snapshot::new(files);
     let report = match verify_snapshot(&snapshot, trust, options, records) {
         Err(error) if !error.is_operational() => return Ok(CheckReport::broken(&error)),

@@ -18,6 +18,7 @@ use portcullis_test_support::world;
 const ACCEPTING: Options = Options { allow_sim: false, allow_not_enforced: true, at: None };
 
 use ed25519_dalek::SigningKey;
+use portcullis_audit::{CheckReport, check};
 use portcullis_authority::ca::{CertificateAuthority, Window};
 use portcullis_core::wire::{Descriptor, Record};
 use portcullis_evidence::bundle::{self, BundleError, MemoryFiles, SpanLine, StreamLine};
@@ -25,7 +26,6 @@ use portcullis_evidence::certificate::{Class, key_id};
 use portcullis_evidence::checkpoint::LANES_MAX;
 use portcullis_evidence::verify::{Options, Property, Report, Status, Trust, verify};
 use portcullis_gate::replay::Input;
-use portcullis_recorder::{CheckReport, check};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;

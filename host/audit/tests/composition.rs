@@ -1,9 +1,9 @@
 //! A bundle whose streams were judged under two members of a composition, in one session.
 #![cfg(test)]
 
+use portcullis_audit::check;
 use portcullis_core::context::ContextDocument;
 use portcullis_evidence::verify::{Options, ReplayCode, Status, verify};
-use portcullis_recorder::check;
 use portcullis_test_sessions as real;
 use portcullis_test_support::world::World;
 use std::collections::BTreeMap;

@@ -1,6 +1,7 @@
 //! Streams of earlier bundles that later bundles continue.
 
-use super::{Error, ReplayReport, Sample, attempt, predecessors, replay_from};
+use super::{ReplayReport, StreamSample, attempt, predecessors, replay_from};
+use crate::AuditError;
 use portcullis_evidence::bundle::{Bundle, Snapshot};
 use portcullis_gate::replay::Ends;
 
@@ -11,7 +12,7 @@ pub struct EarlierBundles(Ends);
 
 impl EarlierBundles {
     /// From now on, the states are kept from which streams of this bundle continue. Errors: reading failed.
-    pub fn want(&mut self, files: &Snapshot<'_>) -> Result<(), Error> {
+    pub fn want(&mut self, files: &Snapshot<'_>) -> Result<(), AuditError> {
         match Bundle::open(files).and_then(|bundle| predecessors(&bundle)) {
             Ok(named) => self.0.want(named.into_values()),
             Err(error) if error.is_operational() => return Err(error.into()),
@@ -22,10 +23,10 @@ impl EarlierBundles {
 
     /// Replays a whole bundle for its end states, without a report. `progress` is called after each stream. Errors:
     /// reading or this program failed.
-    pub fn add(&mut self, files: &Snapshot<'_>, progress: &mut dyn FnMut()) -> Result<(), Error> {
+    pub fn add(&mut self, files: &Snapshot<'_>, progress: &mut dyn FnMut()) -> Result<(), AuditError> {
         let mut report = ReplayReport::default();
         match attempt(files, None, &mut report, &mut self.0, (progress, &mut |_| Ok(()))) {
-            Err(Error::Bundle(error)) if !error.is_operational() => Ok(()),
+            Err(AuditError::Bundle(error)) if !error.is_operational() => Ok(()),
             attempted => attempted,
         }
     }
@@ -34,9 +35,9 @@ impl EarlierBundles {
     pub fn replay(
         &mut self,
         files: &Snapshot<'_>,
-        drawn: Option<Sample<'_>>,
+        drawn: Option<StreamSample<'_>>,
         progress: &mut dyn FnMut(),
-    ) -> Result<ReplayReport, Error> {
+    ) -> Result<ReplayReport, AuditError> {
         replay_from(&mut self.0, files, drawn, (progress, &mut |_| Ok(())))
     }
 }

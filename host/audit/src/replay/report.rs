@@ -5,11 +5,14 @@ use portcullis_evidence::verify::{Reason, ReplayCode, Status};
 use portcullis_report::escape::printable;
 use std::fmt;
 
+/// What a replay found. It is about the streams of one bundle.
 #[derive(Debug, Default, serde::Serialize)]
 pub struct ReplayReport {
     /// The worst status of the reasons.
     pub status: Status,
+    /// Number of streams in the bundle.
     pub streams: u64,
+    /// Number of streams whose replay gave exactly their records.
     pub replayed: u64,
     /// Number of records that equal those of the replay.
     pub records: u64,
@@ -21,6 +24,7 @@ pub struct ReplayReport {
 }
 
 impl ReplayReport {
+    /// The report about files that are not a bundle, for the reason in `error`.
     #[must_use]
     pub fn broken(error: &BundleError) -> Self {
         let mut outcome = Self::default();

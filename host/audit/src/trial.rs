@@ -5,7 +5,8 @@
 //! under the new policy with the same input. A text that was known in advance is compared as a whole. An engine's
 //! answer depends on the admitted text, so it is compared only up to the first determination that differs.
 
-use crate::replay::{Error, ReplayReport, Replayed, replay_each};
+use crate::AuditError;
+use crate::replay::{ReplayReport, ReplayedStream, replay_each};
 use portcullis_core::context::{ContextDocument, Mode};
 use portcullis_core::wire::Determination;
 use portcullis_evidence::bundle::Snapshot;
@@ -19,6 +20,7 @@ use std::sync::Arc;
 /// The differences between two policies for one bundle.
 #[derive(Debug, serde::Serialize)]
 pub struct TrialReport {
+    /// Number of streams that were compared.
     pub compared: u64,
     /// Streams with different decisions, in order.
     pub different: Vec<StreamTrial>,
@@ -36,11 +38,12 @@ pub struct StreamTrial {
     /// How the stream's text came to the gate.
     pub mode: Mode,
     /// Spans with different decisions, in order.
-    pub changes: Vec<Change>,
+    pub changes: Vec<SpanChange>,
     /// Why the stream stopped early under the old policy, if it did.
     pub stopped_before: Option<String>,
     /// Why the stream stops early under the new policy, if it does.
     pub stops: Option<String>,
+    /// Admitted bytes under the old policy.
     pub admitted_before: usize,
     /// Admitted bytes under the new policy; `None` for an engine's answers, which are not known.
     pub admitted: Option<usize>,
@@ -48,21 +51,22 @@ pub struct StreamTrial {
 
 /// A span with a different decision.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
-pub struct Change {
+pub struct SpanChange {
     /// First byte in the text.
     pub start: usize,
     /// One past the last byte.
     pub end: usize,
     pub text: String,
-    pub before: Fate,
-    /// Outcome under the new policy.
-    pub after: Fate,
+    /// Outcome under the old policy.
+    pub before: SpanOutcome,
+    /// TextOutcome under the new policy.
+    pub after: SpanOutcome,
 }
 
-/// The outcome of a span.
+/// The outcome of a span under one policy.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(tag = "determination", rename_all = "snake_case")]
-pub enum Fate {
+pub enum SpanOutcome {
     Admitted,
     Refused {
         rule: String,
@@ -75,15 +79,15 @@ pub enum Fate {
 }
 
 /// Tries policies on the streams of a bundle. There is at least one policy; `image` is compiled from all of them.
-/// Errors: [`Error`]: there is no bundle, reading it failed, or this program failed.
+/// Errors: [`AuditError`]: there is no bundle, reading it failed, or this program failed.
 pub fn trial(
     files: &Snapshot<'_>,
     (image, policies): (&Image, &[Arc<Policy>]),
     progress: &mut dyn FnMut(),
-) -> Result<TrialReport, Error> {
+) -> Result<TrialReport, AuditError> {
     let (mut compared, mut different, mut not_compared) = (0, Vec::new(), BTreeMap::new());
     let mut replayer = None;
-    let replay = replay_each(files, None, progress, &mut |stream: Replayed<'_>| {
+    let replay = replay_each(files, None, progress, &mut |stream: ReplayedStream<'_>| {
         let replayer = match &mut replayer {
             Some(replayer) => replayer,
             none => {
@@ -131,7 +135,7 @@ fn compare(document: ContextDocument, before: &Course, after: &Course) -> Option
 }
 
 /// The first determination that differs for an engine's candidates.
-fn first_change(before: &Course, after: &Course) -> Vec<Change> {
+fn first_change(before: &Course, after: &Course) -> Vec<SpanChange> {
     let most = before.judgements.len().max(after.judgements.len());
     let pair = |at: usize| (before.judgements.get(at), after.judgements.get(at));
     let is_other = |at: &usize| {
@@ -145,21 +149,26 @@ fn first_change(before: &Course, after: &Course) -> Vec<Change> {
         let range = shown.determination.range();
         // After a different split or end, the spans are no longer comparable.
         let after = after.filter(|after| after.text == shown.text);
-        Some(change(shown, range, before.map_or(Fate::NotJudged, fate), after.map_or(Fate::NotJudged, fate)))
+        Some(change(
+            shown,
+            range,
+            before.map_or(SpanOutcome::NotJudged, fate),
+            after.map_or(SpanOutcome::NotJudged, fate),
+        ))
     });
     change.into_iter().collect()
 }
 
 /// Every span that one policy refuses although the other admits its text. The policies may cut the text differently, so
 /// the outcomes of bytes are compared.
-fn changes(before: &Course, after: &Course) -> Vec<Change> {
-    let (was, is) = (Outcome::new(before), Outcome::new(after));
-    let refused = |of: &Outcome, by: &Outcome, flip: bool| {
+fn changes(before: &Course, after: &Course) -> Vec<SpanChange> {
+    let (was, is) = (TextOutcome::new(before), TextOutcome::new(after));
+    let refused = |of: &TextOutcome, by: &TextOutcome, flip: bool| {
         let mut changes = Vec::new();
         for judgement in of.last.values().filter(|judgement| is_refused(judgement)) {
             let range = judgement.determination.range();
             if by.admits(&range) {
-                let (before, after) = (Fate::Admitted, fate(judgement));
+                let (before, after) = (SpanOutcome::Admitted, fate(judgement));
                 let (before, after) = if flip { (after, before) } else { (before, after) };
                 changes.push(change(judgement, range, before, after));
             }
@@ -173,12 +182,12 @@ fn changes(before: &Course, after: &Course) -> Vec<Change> {
 }
 
 /// The outcomes of the spans of a text.
-struct Outcome<'a> {
+struct TextOutcome<'a> {
     /// The last judgement of each span, since a deferred span is judged again.
     last: BTreeMap<(usize, usize), &'a Judgement>,
 }
 
-impl<'a> Outcome<'a> {
+impl<'a> TextOutcome<'a> {
     fn new(course: &'a Course) -> Self {
         let place = |judgement: &Judgement| (judgement.determination.start, judgement.determination.end);
         Self { last: course.judgements.iter().map(|judgement| (place(judgement), judgement)).collect() }
@@ -195,16 +204,16 @@ fn is_refused(judgement: &Judgement) -> bool {
     judgement.determination.determination == Some(Determination::Reject)
 }
 
-fn fate(judgement: &Judgement) -> Fate {
+fn fate(judgement: &Judgement) -> SpanOutcome {
     let rule = judgement.determination.rule.clone().unwrap_or_default();
     match judgement.determination.determination {
-        Some(Determination::Admit) => Fate::Admitted,
-        Some(Determination::Decompose) => Fate::Decomposed { rule },
-        Some(Determination::Reject) => Fate::Refused { rule },
-        Some(Determination::None) | None => Fate::NotJudged,
+        Some(Determination::Admit) => SpanOutcome::Admitted,
+        Some(Determination::Decompose) => SpanOutcome::Decomposed { rule },
+        Some(Determination::Reject) => SpanOutcome::Refused { rule },
+        Some(Determination::None) | None => SpanOutcome::NotJudged,
     }
 }
 
-fn change(judgement: &Judgement, range: Range<usize>, before: Fate, after: Fate) -> Change {
-    Change { start: range.start, end: range.end, text: judgement.text.clone(), before, after }
+fn change(judgement: &Judgement, range: Range<usize>, before: SpanOutcome, after: SpanOutcome) -> SpanChange {
+    SpanChange { start: range.start, end: range.end, text: judgement.text.clone(), before, after }
 }
