@@ -53,12 +53,12 @@ package gate_pkg;
   // Every condition of a row, one bit each (`row_match`); the row matches when all hold.
   typedef struct packed {
     logic kind;                // The kind is known and is not empty.
-    // Register, audience, domain, temporal, anchor, epistemic, granularity, category.
-    logic [7:0] enumerations;
-    logic [2:0] sets;          // Fields touched, established, classes.
-    logic [2:0] counters;      // Correction, alternatives, depth.
-    logic [7:0] scalars;       // In the row's order.
-    logic [3:0] quantities;
+    // Each kind of columns in the layout's order; the first is bit 0.
+    logic [EnumerationColumns-1:0] enumerations;
+    logic [SetColumns-1:0] sets;
+    logic [CounterColumns-1:0] counters;
+    logic [ScalarColumns-1:0] scalars;
+    logic [QuantitySlots-1:0] quantities;
     logic bits;
   } conditions_t;
 
@@ -202,11 +202,11 @@ package gate_pkg;
             || !allowed(declared.temporal, d.temporal) || !allowed(declared.domain, d.domain)
             || !allowed(declared.audience, d.audience) || !allowed(declared.register, d.register);
         f.classes = ((d.classes | d.established) & ~declared.classes) != '0;
-        f.basis_points = bad_fraction(d.novelty) || bad_fraction(d.uncertainty)
-            || bad_fraction(d.certainty)
-            || bad_fraction(d.content_deviation) || bad_fraction(d.certainty_divergence)
-            || bad_fraction(d.register_divergence)
-            || (!d.flags[FlagsUncertaintyKnownBit] && d.uncertainty != 16'(BasisPointsMax));
+        f.basis_points = !d.flags[FlagsUncertaintyKnownBit] && d.uncertainty != 16'(BasisPointsMax);
+        for (int unsigned i = 0; i < ScalarColumns; i++)
+          if (ScalarFractions[i]
+              && bad_fraction(d[ScalarEntryAt[EntryAtWidth*i+:EntryAtWidth]+:16]))
+            f.basis_points = 1'b1;
         f.quantity = d.quantity_present[7:4] != '0
             || (d.quantity_present & ~declared.quantities) != '0;
         for (int unsigned i = 0; i < QuantitySlots; i++)

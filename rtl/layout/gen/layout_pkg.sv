@@ -389,4 +389,63 @@ package layout_pkg;
     logic [255:0] digest;  // 0
   } image_text_t;
 
+  // The columns of a row: how many of each kind, and where each stands, in bits of the entry
+  // (`EntryAt`) and of the row (the others). A list has one number per column, the first lowest.
+  localparam int unsigned EntryAtWidth = 10;
+  localparam int unsigned RowAtWidth = 11;
+  // category, granularity, epistemic, anchor, temporal, domain
+  // audience, register
+  localparam int unsigned EnumerationColumns = 8;
+  localparam logic [79:0] EnumerationEntryAt = {
+    10'd144, 10'd136, 10'd128, 10'd72, 10'd120, 10'd112, 10'd104, 10'd96
+  };
+  localparam logic [87:0] EnumerationRowAt = {
+    11'd224, 11'd192, 11'd160, 11'd128, 11'd44, 11'd41, 11'd38, 11'd32
+  };
+  localparam logic [255:0] EnumerationMasks = {
+    32'hffffffff,
+    32'hffffffff,
+    32'hffffffff,
+    32'hffffffff,
+    32'hf,
+    32'h7,
+    32'h7,
+    32'h3f
+  };
+  // fields_touched, classes, established
+  localparam int unsigned SetColumns = 3;
+  localparam logic [29:0] SetEntryAt = {
+    10'd448, 10'd320, 10'd152
+  };
+  localparam logic [32:0] SetAllAt = {
+    11'd1152, 11'd768, 11'd8
+  };
+  localparam logic [32:0] SetAnyAt = {
+    11'd1280, 11'd896, 11'd64
+  };
+  localparam logic [32:0] SetNoneAt = {
+    11'd1408, 11'd1024, 11'd72
+  };
+  localparam logic [383:0] SetMasks = {
+    128'hffffffffffffffffffffffffffffffff,
+    128'hffffffffffffffffffffffffffffffff,
+    128'hff
+  };
+  // depth, alternatives, correction
+  localparam int unsigned CounterColumns = 3;
+  localparam logic [29:0] CounterEntryAt = {
+    10'd304, 10'd296, 10'd288
+  };
+  localparam logic [32:0] CounterRowAt = {
+    11'd112, 11'd96, 11'd80
+  };
+  // novelty, uncertainty, certainty, content_deviation, certainty_divergence, register_divergence
+  // trust_slope, length
+  localparam int unsigned ScalarColumns = 8;
+  localparam logic [79:0] ScalarEntryAt = {
+    10'd272, 10'd256, 10'd240, 10'd224, 10'd208, 10'd192, 10'd176, 10'd160
+  };
+  // The scalars that are fractions, a bit for each.
+  localparam logic [7:0] ScalarFractions = 8'b00111111;
+
 endpackage

@@ -74,6 +74,85 @@ pub(crate) fn systemverilog(layout: &Layout) -> String {
         }
         let _ = writeln!(out, "  }} {}_t;\n", s.name);
     }
+    columns(&mut out, layout);
     out.push_str("endpackage\n");
     out
+}
+
+/// Writes where the columns of a row stand in an entry and in a row, as numbers of bits: the n-th number of a list is
+/// bits 16*n +: 16 of its parameter.
+fn columns(out: &mut String, layout: &Layout) {
+    let at = |name: &str, field: &str| {
+        let within = layout.structs.iter().find(|s| s.name == name);
+        within.and_then(|s| s.fields.iter().find(|f| f.name == field)).map_or(0, |f| 8 * f.at)
+    };
+    let small = |name: &str| {
+        let set = layout.bits.iter().find(|b| b.name == "small_enums");
+        let bit = set.and_then(|b| b.bits.iter().find(|(part, _)| part == name));
+        bit.map_or((0, 0), |(_, bit)| (bit.bit as usize, bit.width))
+    };
+    let columns = &layout.columns;
+    let width = |name: &str| {
+        let bytes = layout.structs.iter().find(|s| s.name == name).map_or(1, |s| s.bytes);
+        (8 * bytes).next_power_of_two().ilog2()
+    };
+    let (entry, whole) = (width("descriptor"), width("row"));
+    out.push_str("  // The columns of a row: how many of each kind, and where each stands, in bits of the entry\n");
+    out.push_str("  // (`EntryAt`) and of the row (the others). A list has one number per column, the first lowest.\n");
+    let _ = writeln!(out, "  localparam int unsigned EntryAtWidth = {entry};");
+    let _ = writeln!(out, "  localparam int unsigned RowAtWidth = {whole};");
+    let enumerations: Vec<_> = columns.enumerations.iter().collect();
+    let row = enumerations.iter().map(|column| match column.is_fixed {
+        true => at("row", "small_enums") + small(&column.name).0,
+        false => at("row", &column.name),
+    });
+    let masks = enumerations.iter().map(|column| match column.is_fixed {
+        true => (1u128 << small(&column.name).1) - 1,
+        false => u32::MAX.into(),
+    });
+    let names: Vec<_> = enumerations.iter().map(|column| column.name.as_str()).collect();
+    list(out, "Enumeration", "EntryAt", entry, &names, names.iter().map(|name| at("descriptor", name)));
+    list(out, "Enumeration", "RowAt", whole, &names, row);
+    wide(out, "EnumerationMasks", 32, masks);
+    let sets = &columns.sets;
+    let names: Vec<_> = sets.iter().map(|column| column.name.as_str()).collect();
+    list(out, "Set", "EntryAt", entry, &names, names.iter().map(|name| at("descriptor", name)));
+    for part in ["all", "any", "none"] {
+        let row = sets.iter().map(|column| at("row", &format!("{}_{part}", column.row)));
+        list(out, "Set", &format!("{}At", camel(part)), whole, &names, row);
+    }
+    wide(out, "SetMasks", 128, sets.iter().map(|column| u128::MAX >> (128 - column.bits)));
+    let names: Vec<_> = columns.counters.iter().map(|column| column.name.as_str()).collect();
+    list(out, "Counter", "EntryAt", entry, &names, names.iter().map(|name| at("descriptor", name)));
+    list(out, "Counter", "RowAt", whole, &names, names.iter().map(|name| at("row", name)));
+    let names: Vec<_> = columns.scalars.iter().map(|column| column.name.as_str()).collect();
+    list(out, "Scalar", "EntryAt", entry, &names, names.iter().map(|name| at("descriptor", name)));
+    let fractions: String = columns.scalars.iter().rev().map(|c| if c.is_fraction { '1' } else { '0' }).collect();
+    let count = columns.scalars.len();
+    let _ = writeln!(out, "  // The scalars that are fractions, a bit for each.");
+    let _ = writeln!(out, "  localparam logic [{}:0] ScalarFractions = {count}'b{fractions};\n", count - 1);
+}
+
+/// Writes the number of the columns of a kind, if it is not there yet, and one list of numbers.
+fn list(out: &mut String, kind: &str, what: &str, width: u32, names: &[&str], numbers: impl Iterator<Item = usize>) {
+    let count = names.len();
+    let declared = format!("  localparam int unsigned {kind}Columns = {count};\n");
+    if !out.contains(&declared) {
+        for line in names.chunks(6) {
+            let _ = writeln!(out, "  // {}", line.join(", "));
+        }
+        out.push_str(&declared);
+    }
+    let numbers: Vec<_> = numbers.map(|number| format!("{width}'d{number}")).collect();
+    let reversed: Vec<_> = numbers.into_iter().rev().collect();
+    let _ = writeln!(out, "  localparam logic [{}:0] {kind}{what} = {{", width as usize * count - 1);
+    let _ = writeln!(out, "    {}\n  }};", reversed.join(", "));
+}
+
+/// Writes one mask for each column of a kind, each of `bits` bits.
+fn wide(out: &mut String, name: &str, bits: usize, masks: impl Iterator<Item = u128>) {
+    let masks: Vec<_> = masks.map(|mask| format!("{bits}'h{mask:x}")).collect();
+    let reversed: Vec<_> = masks.iter().rev().cloned().collect();
+    let _ = writeln!(out, "  localparam logic [{}:0] {name} = {{", bits * masks.len() - 1);
+    let _ = writeln!(out, "    {}\n  }};", reversed.join(",\n    "));
 }
