@@ -222,46 +222,6 @@ fn explain_shows_fields_and_matching_rules() {
     assert!(line["matching_rules"].as_array().unwrap().iter().any(|r| r == "PII-EMAIL"));
 }
 
-/// `command` and all commands below it, in the order of the help texts.
-fn commands(command: &[String]) -> Vec<Vec<String>> {
-    let words: Vec<&str> = command.iter().map(String::as_str).chain(["--help"]).collect();
-    let help = stdout(&portcullis(&words, b""));
-    let mut found = vec![command.to_vec()];
-    let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
-    // Names are indented by two columns, explanations by more.
-    for line in listed.filter(|line| line.starts_with("  ") && !line.starts_with("   ")) {
-        let name = line.split_whitespace().next().unwrap().to_owned();
-        if name != "help" {
-            found.extend(commands(&[command, &[name]].concat()));
-        }
-    }
-    found
-}
-
-/// `docs/reference/cli.md` equals the output of `--help`; `cargo xtask gen` writes it again.
-#[test]
-fn the_manual_is_what_help_says() {
-    let mut page = String::from("# Command line\n\nMade from `--help` by `cargo xtask gen`.\n\n");
-    page += include_str!("exit_codes.md");
-    for command in commands(&[]) {
-        let words: Vec<&str> = command.iter().map(String::as_str).collect();
-        let out = portcullis(&[&words[..], &["--help"][..]].concat(), b"");
-        assert_eq!(out.status.code(), Some(0), "{command:?}: {}", stderr(&out));
-        let name = [&["portcullis"], &words[..]].concat().join(" ");
-        let help: Vec<String> = stdout(&out).lines().map(|l| l.trim_end().to_owned()).collect();
-        page += &format!("\n## `{name}`\n\n```text\n{}\n```\n", help.join("\n").trim_end());
-    }
-    let path = root().join("docs/reference/cli.md");
-    if std::env::var_os("UPDATE_SNAPSHOTS").is_some_and(|value| value == "1") {
-        std::fs::write(&path, &page).unwrap();
-    }
-    assert_eq!(
-        std::fs::read_to_string(&path).unwrap_or_default(),
-        page,
-        "docs/reference/cli.md is not what `--help` says; run `cargo xtask gen`"
-    );
-}
-
 /// The caller chooses the id of a text, so an id must not be able to control a terminal.
 #[test]
 fn control_characters_in_an_identity_reach_no_terminal() {

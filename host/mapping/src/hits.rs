@@ -14,7 +14,7 @@ use crate::pattern;
 use crate::phrase::{self, Phrases};
 use crate::polarity::{self, Around, Cues};
 use crate::unfinished::{self, Unfinished};
-use crate::validate;
+use crate::validators::{self, MatchValidator};
 use crate::view::View;
 use crate::words::{self, find, is_boundary};
 use aho_corasick::{AhoCorasick, MatchKind};
@@ -548,14 +548,14 @@ impl LocatedPattern {
         if found.is_empty() || glued(found.start) {
             return Err(next);
         }
-        let range = match self.validator {
+        let validator = self.validator.map(validators::of);
+        let range = match validator {
             None => found,
-            Some(validator) => validate::accept(validator, text, &found, |range| page.crosses_border(range))?,
+            Some(validator) => validator.accept(text, &found, &|range| page.crosses_border(range))?,
         };
-        // A number that crosses table cells counts only if it has a check digit or a fixed form.
-        let joins = matches!(self.validator, Some(Validator::Luhn | Validator::Iban | Validator::Ssn));
-        let ends = matches!(self.validator, Some(Validator::Luhn | Validator::Iban));
-        if (!ends && glued(range.end)) || (!joins && page.crosses_border(&range)) {
+        let ends = validator.is_some_and(MatchValidator::finds_its_end);
+        let crosses = validator.is_some_and(MatchValidator::crosses_borders);
+        if (!ends && glued(range.end)) || (!crosses && page.crosses_border(&range)) {
             return Err(next);
         }
         Ok(range)

@@ -8,7 +8,7 @@ use crate::hits::vocabulary;
 use crate::networks::{self, NETWORKS};
 use crate::pattern;
 use crate::phrase::{self, CODE_GAP, CODE_JOINTS, GAP, JOINTS, Part, SLOT, has_slots};
-use crate::validate::IBAN_LENGTHS;
+use crate::validators::iban::IBAN_LENGTHS;
 use portcullis_core::manifest::{Class, Letters, Manifest};
 use portcullis_core::wire::CLASSES;
 use portcullis_lane::{Account, Border, ClassSource, Compiled, Form, LeftOut, Network, Relation, Source};

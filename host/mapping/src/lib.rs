@@ -20,7 +20,6 @@
 
 mod anchored;
 mod bytes;
-mod card;
 mod checkable;
 mod citation;
 mod claims;
@@ -51,7 +50,7 @@ mod token;
 mod tool;
 mod topic;
 mod unfinished;
-mod validate;
+mod validators;
 mod view;
 mod words;
 

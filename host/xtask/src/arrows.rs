@@ -56,7 +56,7 @@ const LIMITS: [Limit; 3] = [
     Limit { package: "portcullis-verify", features: &[], never: &[&OUTSIDE, &OPERATORS], most: None },
     Limit { package: "portcullis-audit", features: &[], never: &[&OUTSIDE, &OPERATORS], most: None },
     // Without the simulated card, as its users in this workspace name it.
-    Limit { package: "portcullis-card", features: &["--no-default-features"], never: &[], most: Some(144) },
+    Limit { package: "portcullis-card", features: &["--no-default-features"], never: &[], most: Some(75) },
 ];
 
 pub(crate) fn run() -> Result<()> {

@@ -87,7 +87,8 @@ enum Task {
         #[arg(long, value_name = "COMMIT", conflicts_with = "packages")]
         base: Option<String>,
     },
-    /// Every test of the workspace.
+    /// What a contributor needs to trust a change: lint, and every test of the workspace. CI also proves the RTL, starts
+    /// the virtual machine and seeds faults.
     Test,
     /// The runs that take too long for CI. Each writes its row of docs/explanation/long-runs.md.
     Long(Words),
@@ -121,7 +122,7 @@ enum Task {
     Look,
     /// Test the driver in a virtual machine: a real kernel's VFIO and IOMMU.
     Vm(Words),
-    /// Judge a few real sentences on the simulated card.
+    /// Judge a few real sentences on the simulated card. Builds only what this needs.
     Demo {
         /// Instead, let an operator lie to a card that reads the texts itself, and show what card and verifier answer.
         #[arg(long)]
@@ -167,7 +168,11 @@ fn main() -> Result<()> {
             shells::run(&mut tally, filter.as_deref(), seeds);
         }
         Task::Check { packages, base } => check::run(&mut tally, &packages, base.as_deref())?,
-        Task::Test => cargo_test::run(&mut tally)?,
+        Task::Test => {
+            setup::tools()?;
+            lint::software(&mut tally);
+            cargo_test::run(&mut tally)?;
+        }
         Task::Formal { covered: true, .. } => covered::check(&mut tally)?,
         Task::Formal { filter, quick, .. } => formal::run(&mut tally, filter.as_deref(), quick)?,
         Task::Mutate(words) => return start("mutate", "mutate", words),

@@ -9,6 +9,7 @@
 //! Two kinds of digits are never a card number: the fraction of a decimal, and digits of a hexadecimal word, such as
 //! a digest or a UUID.
 
+use super::{Apart, MatchValidator};
 use crate::networks;
 use std::ops::Range;
 
@@ -39,12 +40,24 @@ struct Run<'t> {
     cut: bool,
 }
 
+pub(crate) struct CardValidator;
+
+impl MatchValidator for CardValidator {
+    fn accept(&self, text: &str, found: &Range<usize>, apart: Apart<'_>) -> Result<Range<usize>, usize> {
+        number(text, found, apart)
+    }
+
+    fn crosses_borders(&self) -> bool {
+        true
+    }
+
+    fn finds_its_end(&self) -> bool {
+        true
+    }
+}
+
 /// The first card number in a match. `Err` gives the place from which the search must continue.
-pub(crate) fn number(
-    text: &str,
-    found: &Range<usize>,
-    apart: impl Fn(&Range<usize>) -> bool,
-) -> Result<Range<usize>, usize> {
+fn number(text: &str, found: &Range<usize>, apart: Apart<'_>) -> Result<Range<usize>, usize> {
     let run = Run::of(text, found, apart);
     let last = run.groups.len().saturating_sub(1);
     for first in 0..last {
@@ -199,7 +212,7 @@ mod tests {
     fn found(text: &str) -> Option<&str> {
         let start = text.find(|c: char| c.is_ascii_digit())?;
         let end = text.rfind(|c: char| c.is_ascii_digit())? + 1;
-        number(text, &(start..end), |_| false).ok().and_then(|range| text.get(range))
+        number(text, &(start..end), &|_| false).ok().and_then(|range| text.get(range))
     }
 
     /// Test numbers that networks and payment services publish.
@@ -348,7 +361,7 @@ mod tests {
     #[test]
     fn a_long_run_is_looked_at_again_where_a_number_may_go_on() {
         let text = "12 34 56 78 90 12 34 56 78 90 12 34";
-        let again = number(text, &(0..text.len()), |_| false).unwrap_err();
+        let again = number(text, &(0..text.len()), &|_| false).unwrap_err();
         assert!(text.get(again..).is_some_and(|rest| rest.bytes().filter(u8::is_ascii_digit).count() < LONGEST));
     }
 }
