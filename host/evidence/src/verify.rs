@@ -7,6 +7,7 @@ mod check;
 mod code;
 mod facts;
 mod findings;
+pub mod judge;
 mod lane;
 mod lane_state;
 mod property;
