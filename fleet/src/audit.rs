@@ -6,11 +6,11 @@ use crate::damage::{self, TableFile};
 use crate::engine::{Engine, Place};
 use crate::error::Error;
 use crate::functions::Definition;
+use crate::options::{AuditOptions, Step};
 use crate::replays::add_replays;
 use crate::run::run;
 use crate::tables::Tables;
 use crate::trees::{Listed, TableOutcome, compare};
-use crate::trust::TrustFolder;
 use crate::units::{Unit, VerifyTask};
 use datafusion::arrow::array::Array;
 use datafusion::common::cast::{as_binary_array, as_string_array, as_uint8_array};
@@ -18,53 +18,11 @@ use futures::future::LocalBoxFuture;
 use portcullis_core::hex;
 use portcullis_evidence::note::{self, WitnessedCheckpoint};
 use portcullis_evidence::ticket::Chain;
+use portcullis_evidence::verify::SeriesCode;
 use portcullis_evidence::verify::series::{GivenLog, LogUse};
-use portcullis_evidence::verify::{Options, SeriesCode};
-use portcullis_fleet_core::{Answer, Finding, FleetCode, Outcome, Session, Source, Work};
+use portcullis_fleet_core::{Answer, Finding, FleetCode, Outcome, Session, Source};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
-use std::sync::Arc;
-
-/// A step that was done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
-    /// The audit has this many bundles.
-    Bundles(u64),
-    /// A bundle was verified.
-    Verified,
-    /// The result of an earlier, equal verification was used.
-    Reused,
-    /// A bundle's tables were compared with its checkpoints.
-    Compared,
-    /// A sample of a bundle's streams was replayed.
-    Replayed,
-}
-
-/// Receives each step, from any thread. An error stops the audit.
-pub(crate) type Progress = dyn Fn(Step) -> Result<(), Error> + Send + Sync;
-
-/// How to audit.
-#[derive(Clone)]
-pub struct AuditOptions {
-    pub trust: TrustFolder,
-    pub options: Options,
-    /// The issuer's public log, or why it cannot be used.
-    pub public_log: Option<Arc<GivenLog>>,
-    /// Where results of finished units are kept.
-    pub work: Work,
-    /// Identifies this program: results of another program are not used.
-    pub program: String,
-    /// The largest number of streams to replay per session; 0 means that nothing is replayed.
-    pub sample: u64,
-    /// Seed of the sample; without it, the digest of all bundles.
-    pub seed: Option<String>,
-    /// Number of threads' worth of work at one time.
-    pub jobs: usize,
-    /// Where the queries and the verifier run.
-    pub place: Place,
-    /// Receives each step. An error, such as [`Error::Stopped`], stops the audit.
-    pub progress: Arc<Progress>,
-}
 
 /// Audits all bundles in the tables. Errors: the tables cannot be read, or the engine failed. What is wrong with a
 /// bundle or with the tables is a finding.

@@ -2,10 +2,8 @@
 
 use crate::engine::Engine;
 use crate::error::Error;
-use datafusion::arrow::array::{
-    Array, ArrayRef, BooleanArray, RecordBatch, StringArray, UInt8Array, UInt16Array, UInt64Array,
-};
-use datafusion::arrow::datatypes::{DataType, Field, Schema};
+use crate::rows::{Columns, session_rows};
+use datafusion::arrow::array::{Array, RecordBatch, StringArray};
 use datafusion::common::cast::{as_string_array, as_uint16_array, as_uint64_array};
 use futures::{StreamExt, TryStreamExt, stream};
 use portcullis_core::hex;
@@ -13,7 +11,6 @@ use portcullis_evidence::note::CLOCK_SKEW;
 use portcullis_evidence::public_log::{LoggedSession, PublicLog, SessionState};
 use portcullis_evidence::ticket::Chain;
 use portcullis_fleet_core::{Finding, FleetCode, Session, Source};
-use std::sync::Arc;
 
 /// Views over `sessions`, `tickets`, `notes` and `logged`: what the checks compare. They need the functions of an
 /// audit.
@@ -90,71 +87,6 @@ fn of_batch(code: FleetCode, batch: &RecordBatch) -> Result<Vec<Finding>, Error>
     Ok((0..batch.num_rows()).map(finding).collect())
 }
 
-/// Columns of a table in memory.
-struct Columns(Vec<(Field, ArrayRef)>);
-
-impl Columns {
-    fn add(&mut self, name: &str, kind: DataType, column: ArrayRef) {
-        self.0.push((Field::new(name, kind, true), column));
-    }
-
-    fn texts<'a>(&mut self, name: &str, values: impl Iterator<Item = Option<&'a str>>) {
-        self.add(name, DataType::Utf8, Arc::new(StringArray::from_iter(values)));
-    }
-
-    fn numbers(&mut self, name: &str, values: impl Iterator<Item = Option<u64>>) {
-        self.add(name, DataType::UInt64, Arc::new(UInt64Array::from_iter(values)));
-    }
-
-    fn flags(&mut self, name: &str, values: impl Iterator<Item = bool>) {
-        self.add(name, DataType::Boolean, Arc::new(BooleanArray::from_iter(values.map(Some))));
-    }
-
-    fn seats(&mut self, values: impl Iterator<Item = Option<u16>>) {
-        self.add("seat", DataType::UInt16, Arc::new(UInt16Array::from_iter(values)));
-    }
-
-    fn batch(self) -> Result<RecordBatch, Error> {
-        let (fields, columns): (Vec<Field>, _) = self.0.into_iter().unzip();
-        Ok(RecordBatch::try_new(Arc::new(Schema::new(fields)), columns)?)
-    }
-}
-
-/// The table `sessions`: the verifier's facts about each bundle.
-pub(crate) fn session_rows(sessions: &[Session]) -> Result<RecordBatch, Error> {
-    let mut columns = Columns(Vec::new());
-    let all = || sessions.iter();
-    columns.texts("bundle", all().map(|s| Some(&*s.bundle)));
-    columns.texts("name", all().map(|s| Some(&*s.name)));
-    columns.texts("status", all().map(|s| Some(s.status.name())));
-    columns.texts("key", all().map(|s| s.key.as_deref()));
-    columns.seats(all().map(|s| s.seat));
-    columns.numbers("serial", all().map(|s| s.serial));
-    columns.texts("issuer", all().map(|s| s.issuer.as_deref()));
-    columns.texts("issuer_key", all().map(|s| s.issuer_key.as_deref()));
-    columns.texts("ticket", all().map(|s| s.ticket.as_deref()));
-    columns.texts("policy", all().map(|s| s.policy.as_deref()));
-    columns.texts("previous_close", all().map(|s| s.previous_close.as_deref()));
-    columns.texts("last_checkpoint", all().map(|s| s.last_checkpoint.as_deref()));
-    columns.numbers("first_seen", all().map(|s| s.witnessed.map(|(first, _)| first)));
-    columns.numbers("last_seen", all().map(|s| s.witnessed.map(|(_, last)| last)));
-    columns.flags("self_issued", all().map(|s| s.self_issued));
-    columns.flags("closed", all().map(|s| s.closed));
-    columns.flags("known", all().map(|s| s.known));
-    // Whether the verifier could read the bundle at all, and whether it found no fault of the signatures.
-    columns.flags("read", all().map(|s| !s.properties.is_empty()));
-    columns.flags("genuine", all().map(|s| s.properties.get("genuine").is_some_and(|status| status != "contradicted")));
-    columns.flags("simulated", all().map(|s| s.simulated));
-    columns.add("lanes", DataType::UInt8, Arc::new(UInt8Array::from_iter(all().map(|s| Some(s.lanes)))));
-    columns.numbers("checkpoints", all().map(|s| Some(s.checkpoints)));
-    columns.numbers("records", all().map(|s| Some(s.records)));
-    columns.numbers("signed_records", all().map(|s| Some(s.signed_records)));
-    columns.numbers("streams", all().map(|s| Some(s.streams)));
-    columns.numbers("admits", all().map(|s| Some(s.admits)));
-    columns.numbers("rejects", all().map(|s| Some(s.rejects)));
-    columns.batch()
-}
-
 /// The table `logged`: the sessions in the public log.
 fn log_rows(log: Option<&PublicLog>) -> Result<RecordBatch, Error> {
     let all = log.into_iter().flat_map(PublicLog::chains);
@@ -164,7 +96,7 @@ fn log_rows(log: Option<&PublicLog>) -> Result<RecordBatch, Error> {
         all.iter().map(|row| hex::encode(&bytes(row))).collect()
     };
     let (keys, tickets) = (hex(|(chain, ..)| chain.key), hex(|(.., session)| session.ticket));
-    let mut columns = Columns(Vec::new());
+    let mut columns = Columns::default();
     columns.texts("key", keys.iter().map(|key| Some(&**key)));
     columns.seats(all.iter().map(|(chain, ..)| Some(chain.seat)));
     columns.numbers("serial", all.iter().map(|(_, serial, _)| Some(**serial)));
@@ -180,23 +112,8 @@ fn log_rows(log: Option<&PublicLog>) -> Result<RecordBatch, Error> {
 /// before the second `settled`, whatever their clocks.
 fn head_rows(log: Option<&PublicLog>) -> Result<RecordBatch, Error> {
     let key = log.map(|log| hex::encode(&log.head.key));
-    let mut columns = Columns(Vec::new());
+    let mut columns = Columns::default();
     columns.texts("issuer", key.iter().map(|key| Some(&**key)));
     columns.numbers("settled", log.iter().map(|log| log.head.seen.map(|seen| seen.saturating_sub(CLOCK_SKEW))));
-    columns.batch()
-}
-
-/// The table `findings`.
-pub(crate) fn finding_rows(findings: &[Finding]) -> Result<RecordBatch, Error> {
-    let mut columns = Columns(Vec::new());
-    let all = || findings.iter();
-    columns.texts("status", all().map(|f| Some(f.status.name())));
-    columns.texts("code", all().map(|f| Some(&*f.code)));
-    columns.texts("bundle", all().map(|f| f.bundle.as_deref()));
-    columns.texts("key", all().map(|f| f.key.as_deref()));
-    columns.seats(all().map(|f| f.seat));
-    columns.numbers("serial", all().map(|f| f.serial));
-    columns.texts("detail", all().map(|f| Some(&*f.detail)));
-    columns.numbers("count", all().map(|f| Some(f.count)));
     columns.batch()
 }

@@ -131,9 +131,9 @@ impl Engine {
     /// Registers the sessions and findings of an audit as the tables `sessions` and `findings`. Errors:
     /// [`Error::Engine`].
     pub fn add_answer(&self, answer: &Answer) -> Result<(), Error> {
-        let sessions = crate::checks::session_rows(&answer.sessions)?;
+        let sessions = rows::session_rows(&answer.sessions)?;
         self.register("sessions", sessions.schema(), vec![vec![sessions]])?;
-        let findings = crate::checks::finding_rows(&answer.findings)?;
+        let findings = rows::finding_rows(&answer.findings)?;
         self.register("findings", findings.schema(), vec![vec![findings]])
     }
 

@@ -1,10 +1,10 @@
 //! Runs a task over all units: on the threads of this process, or on a cluster. The results of finished units are kept
 //! here, wherever the work is done, so that an interrupted audit goes on where it was.
 
-use crate::audit::AuditOptions;
 use crate::engine::Engine;
 use crate::error::Error;
 use crate::functions::{Worker, unit_function};
+use crate::options::AuditOptions;
 use crate::units::{Reply, Task, Unit};
 use datafusion::arrow::array::{ArrayRef, RecordBatch, StringArray};
 use datafusion::arrow::datatypes::{DataType, Field, Schema};

@@ -4,11 +4,11 @@
 //! The unit is one bundle; the engine computes the trees of many bundles in one query. The result of a unit is kept
 //! under the digest of its Parquet files.
 
-use crate::audit::{Progress, Step};
 use crate::damage::{ENDING, TableFile, TableFiles};
 use crate::engine::Engine;
 use crate::error::Error;
 use crate::ingest::place_of;
+use crate::options::{Progress, Step};
 use datafusion::arrow::array::{Array, RecordBatch};
 use datafusion::common::cast::{
     as_binary_array, as_boolean_array, as_int64_array, as_list_array, as_string_array, as_uint8_array, as_uint64_array,
