@@ -1,7 +1,7 @@
 //! The audit: every bundle is verified, the tables are compared with what the cards signed, and bundles are compared
 //! with each other.
 
-use crate::checks;
+use crate::chains;
 use crate::damage::{self, TableFile};
 use crate::engine::{Engine, Place};
 use crate::error::Error;
@@ -16,9 +16,6 @@ use datafusion::arrow::array::Array;
 use datafusion::common::cast::{as_binary_array, as_string_array, as_uint8_array};
 use futures::future::LocalBoxFuture;
 use portcullis_core::hex;
-use portcullis_evidence::note::{self, WitnessedCheckpoint};
-use portcullis_evidence::ticket::Chain;
-use portcullis_evidence::verify::SeriesCode;
 use portcullis_evidence::verify::series::{GivenLog, LogUse};
 use portcullis_fleet_core::{Answer, Finding, FleetCode, Outcome, Session, Source};
 use sha2::{Digest, Sha256};
@@ -38,9 +35,7 @@ async fn answer(tables: &Tables, options: &AuditOptions) -> Result<Answer, Error
     // The processes of a cluster list the tables by themselves, so they would meet the files that cannot be read.
     let place = if files.values().all(|file| file.digest.is_ok()) { &options.place } else { &Place::Here };
     let engine = Engine::at(place, &whole, options.jobs).await?;
-    for definition in Definition::of_trust(&options.trust) {
-        engine.context().register_udf(definition.function());
-    }
+    engine.context().register_udf(Definition::CheckpointSigned(options.trust.clone()).function());
     let (units, listed) = list(&engine).await?;
     (options.progress)(Step::Bundles(units.len() as u64))?;
 
@@ -61,19 +56,13 @@ async fn answer(tables: &Tables, options: &AuditOptions) -> Result<Answer, Error
     if options.sample > 0 {
         add_replays(&engine, options, &identity, &units, &mut outcomes, &mut findings).await?;
     }
-    let sessions: Vec<Session> = outcomes.iter().map(|outcome| outcome.session.clone()).collect();
     let given = options.public_log.as_deref();
-    let issued = sessions.iter().filter_map(|session| {
-        let chain = Chain { key: hex::decode(session.key.as_deref()?)?, seat: session.seat.unwrap_or_default() };
-        Some((chain, hex::decode(session.issuer_key.as_deref()?)?))
-    });
-    for (code, what) in given.map(|given| given.findings(issued)).unwrap_or_default() {
-        let code = if code == SeriesCode::LogMissing { FleetCode::LogMissing } else { FleetCode::PublicLog };
-        findings.push(Finding::of_fleet(Source::Fleet, code, None, what));
+    let sessions = outcomes.iter().filter_map(|outcome| outcome.facts.as_ref());
+    for (code, what) in given.map(|given| given.findings(sessions)).unwrap_or_default() {
+        findings.push(Finding::of_fleet(Source::Fleet, FleetCode::Series(code), None, what));
     }
     let log = given.and_then(GivenLog::log);
-    findings.extend(checks::run(&engine, &sessions, log).await?);
-    findings.extend(Finding::between(&outcomes, &notes(&engine, options).await?));
+    findings.extend(chains::judge(&engine, options, &outcomes, log).await?);
     let answer = Answer::new(outcomes, findings, &options.trust.trust().files, options.sample);
     Ok(Answer { public_log: log.map(LogUse::of), ..answer })
 }
@@ -103,21 +92,6 @@ async fn list(engine: &Engine) -> Result<(Vec<Unit>, Vec<Listed>), Error> {
         }
     }
     Ok((units, listed))
-}
-
-/// The notes that were given by themselves, and that a trusted witness signed, with the names of their files.
-async fn notes(engine: &Engine, options: &AuditOptions) -> Result<Vec<(String, WitnessedCheckpoint)>, Error> {
-    let mut notes = Vec::new();
-    for batch in engine.run("SELECT name, content FROM note_files WHERE bundle IS NULL ORDER BY name").await? {
-        let column = |name: &'static str| batch.column_by_name(name).ok_or(Error::Column(name));
-        let (names, contents) = (as_string_array(column("name")?)?, as_binary_array(column("content")?)?);
-        for row in 0..batch.num_rows().min(names.len()).min(contents.len()) {
-            if let Ok(note) = note::verify(contents.value(row), &options.trust.trust().witnesses) {
-                notes.push((names.value(row).to_owned(), note));
-            }
-        }
-    }
-    Ok(notes)
 }
 
 /// Everything but the input on which a result depends.

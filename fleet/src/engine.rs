@@ -3,7 +3,7 @@
 #[cfg(feature = "cluster")]
 use crate::cluster::Cluster;
 use crate::error::Error;
-use crate::functions::{Definition, tree};
+use crate::functions::{Aggregate, Definition};
 use crate::rows;
 use crate::tables::Tables;
 use datafusion::arrow::datatypes::{DataType, SchemaRef};
@@ -76,7 +76,7 @@ impl Engine {
         for definition in Definition::PLAIN {
             engine.context.register_udf(definition.function());
         }
-        engine.context.register_udaf(tree());
+        engine.context.register_udaf(Aggregate::Tree.function());
         for view in VIEWS {
             engine.run(view).await?;
         }

@@ -7,9 +7,10 @@
 //! futures again.
 
 mod audit;
-mod checks;
+mod chains;
 #[cfg(feature = "cluster")]
 pub mod cluster;
+mod columns;
 mod damage;
 mod engine;
 mod error;

@@ -210,30 +210,30 @@ impl RecordRows {
 
 /// Columns of a table in memory.
 #[derive(Default)]
-pub(crate) struct Columns(Vec<(Field, ArrayRef)>);
+struct Columns(Vec<(Field, ArrayRef)>);
 
 impl Columns {
-    pub(crate) fn add(&mut self, name: &str, kind: DataType, column: ArrayRef) {
+    fn add(&mut self, name: &str, kind: DataType, column: ArrayRef) {
         self.0.push((Field::new(name, kind, true), column));
     }
 
-    pub(crate) fn texts<'a>(&mut self, name: &str, values: impl Iterator<Item = Option<&'a str>>) {
+    fn texts<'a>(&mut self, name: &str, values: impl Iterator<Item = Option<&'a str>>) {
         self.add(name, DataType::Utf8, Arc::new(StringArray::from_iter(values)));
     }
 
-    pub(crate) fn numbers(&mut self, name: &str, values: impl Iterator<Item = Option<u64>>) {
+    fn numbers(&mut self, name: &str, values: impl Iterator<Item = Option<u64>>) {
         self.add(name, DataType::UInt64, Arc::new(UInt64Array::from_iter(values)));
     }
 
-    pub(crate) fn flags(&mut self, name: &str, values: impl Iterator<Item = bool>) {
+    fn flags(&mut self, name: &str, values: impl Iterator<Item = bool>) {
         self.add(name, DataType::Boolean, Arc::new(BooleanArray::from_iter(values.map(Some))));
     }
 
-    pub(crate) fn seats(&mut self, values: impl Iterator<Item = Option<u16>>) {
+    fn seats(&mut self, values: impl Iterator<Item = Option<u16>>) {
         self.add("seat", DataType::UInt16, Arc::new(UInt16Array::from_iter(values)));
     }
 
-    pub(crate) fn batch(self) -> Result<RecordBatch, Error> {
+    fn batch(self) -> Result<RecordBatch, Error> {
         let (fields, columns): (Vec<Field>, _) = self.0.into_iter().unzip();
         Ok(RecordBatch::try_new(Arc::new(Schema::new(fields)), columns)?)
     }

@@ -36,10 +36,9 @@ pub(crate) struct TableOutcome {
 impl TableOutcome {
     /// The findings; a code of another program does not occur, since results are kept by program.
     pub(crate) fn codes(&self) -> impl Iterator<Item = (FleetCode, &str, u64)> {
-        self.faults.iter().map(|(id, detail, count)| {
-            let code = FleetCode::ALL.into_iter().find(|code| code.id() == id);
-            (code.unwrap_or(FleetCode::TableRoot), &**detail, *count)
-        })
+        self.faults
+            .iter()
+            .map(|(id, detail, count)| (FleetCode::of_id(id).unwrap_or(FleetCode::TableRoot), &**detail, *count))
     }
 
     /// Whether a file of the bundle cannot be read, so that nothing can be compared.

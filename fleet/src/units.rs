@@ -7,7 +7,7 @@ use crate::options::Step;
 use crate::trust::TrustFolder;
 use portcullis_core::hex;
 use portcullis_evidence::bundle::{Bundle, BundleError, Files, Snapshot};
-use portcullis_evidence::verify::Options;
+use portcullis_evidence::verify::{Options, SeriesCode};
 use portcullis_fleet_core::{
     ChainBundle, Content, Finding, FleetCode, Key, Outcome, Question, ReplayOutcome, Source, broken, digest, failed,
     replay, verify,
@@ -91,7 +91,7 @@ fn files(unit: &Unit) -> Result<Box<dyn Files>, Box<Outcome>> {
         Ok(outcome) => Box::new(outcome),
         // It held no bundle when it was ingested either.
         Err(_) if is_broken && error.is_no_bundle() => {
-            Box::new(failed(&unit.name, &unit.bundle, FleetCode::NoBundle, error))
+            Box::new(failed(&unit.name, &unit.bundle, FleetCode::Series(SeriesCode::NoBundle), error))
         }
         Err(error) => unread(&error),
     };

@@ -1,13 +1,16 @@
-//! What the scalar functions are, so that another process of a cluster can build the same ones.
+//! What the functions are, so that another process of a cluster can build the same ones.
 
+use super::judge::Judge;
 use super::{decode, tree, work};
 use crate::trust::TrustFolder;
 use crate::units::{ReplayTask, Task, VerifyTask};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::error::Result;
 use datafusion::logical_expr::{
-    ColumnarValue, ScalarFunctionArgs, ScalarFunctionImplementation, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
+    AggregateUDF, ColumnarValue, ScalarFunctionArgs, ScalarFunctionImplementation, ScalarUDF, ScalarUDFImpl, Signature,
+    Volatility,
 };
+use portcullis_evidence::verify::judge::ChainJudge;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -22,8 +25,6 @@ pub(crate) enum Definition {
     DecodeTicket,
     DecodeCheckpoint,
     DecodeNote,
-    TicketSigner(TrustFolder),
-    NoteSigner(TrustFolder),
     CheckpointSigned(TrustFolder),
     VerifyBundle(VerifyTask),
     ReplayBundle(ReplayTask),
@@ -40,11 +41,6 @@ impl Definition {
         Self::DecodeNote,
     ];
 
-    /// The functions of an audit that need to know whom to trust.
-    pub(crate) fn of_trust(trust: &TrustFolder) -> [Self; 3] {
-        [Self::TicketSigner(trust.clone()), Self::NoteSigner(trust.clone()), Self::CheckpointSigned(trust.clone())]
-    }
-
     pub(crate) const fn name(&self) -> &'static str {
         match self {
             Self::TreeRoot => "tree_root",
@@ -53,8 +49,6 @@ impl Definition {
             Self::DecodeTicket => "decode_ticket",
             Self::DecodeCheckpoint => "decode_checkpoint",
             Self::DecodeNote => "decode_note",
-            Self::TicketSigner(_) => "ticket_signer",
-            Self::NoteSigner(_) => "note_signer",
             Self::CheckpointSigned(_) => "checkpoint_signed",
             Self::VerifyBundle(_) => VerifyTask::NAME,
             Self::ReplayBundle(_) => ReplayTask::NAME,
@@ -69,11 +63,41 @@ impl Definition {
             Self::DecodeTicket => decode::decode_ticket(),
             Self::DecodeCheckpoint => decode::decode_checkpoint(),
             Self::DecodeNote => decode::decode_note(),
-            Self::TicketSigner(trust) => decode::ticket_signer(trust),
-            Self::NoteSigner(trust) => decode::note_signer(trust),
             Self::CheckpointSigned(trust) => decode::checkpoint_signed(trust),
             Self::VerifyBundle(task) => work::remote_function(task),
             Self::ReplayBundle(task) => work::remote_function(task),
+        }
+    }
+}
+
+/// An aggregate of the audit, with everything that its results depend on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(crate) enum Aggregate {
+    Tree,
+    JudgeCards(ChainJudge),
+    JudgeTickets,
+}
+
+impl Aggregate {
+    /// What this function is; `None` for one of the engine.
+    #[cfg(feature = "cluster")]
+    pub(crate) fn of(function: &AggregateUDF) -> Option<Self> {
+        let of_judge = function.inner().downcast_ref::<Judge>().map(Judge::aggregate);
+        of_judge.or_else(|| function.inner().downcast_ref::<tree::Tree>().map(|_| Self::Tree))
+    }
+
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Tree => "tree",
+            Self::JudgeCards(_) => "judge_cards",
+            Self::JudgeTickets => "judge_tickets",
+        }
+    }
+
+    pub(crate) fn function(self) -> AggregateUDF {
+        match self {
+            Self::Tree => tree::tree(),
+            Self::JudgeCards(_) | Self::JudgeTickets => AggregateUDF::from(Judge::new(self)),
         }
     }
 }

@@ -14,7 +14,6 @@ mod property;
 mod report;
 mod scan;
 pub mod series;
-pub mod sessions;
 mod trust;
 
 pub use check::image::{mapping_version, other_layout};

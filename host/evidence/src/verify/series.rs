@@ -114,16 +114,19 @@ impl GivenLog {
         self.read.as_ref()?.as_ref().ok()
     }
 
-    /// What is wrong with the log, and which logs are missing for these sessions: each one's chain, and SHA-256 of its
-    /// issuer's key. A session whose chain is in the log is compared with it, because an issuer's key can change.
+    /// What is wrong with the log, and which logs are missing for these sessions. A session whose chain is in the log is
+    /// compared with it, because an issuer's key can change.
     #[must_use]
-    pub fn findings(&self, sessions: impl Iterator<Item = (Chain, Hash)> + Clone) -> Vec<(SeriesCode, String)> {
+    pub fn findings<'a>(&self, sessions: impl Iterator<Item = &'a SessionFacts> + Clone) -> Vec<(SeriesCode, String)> {
         let unusable = self.read.as_ref().and_then(|read| read.as_ref().err());
         let unusable = unusable.map(|error| (SeriesCode::PublicLog, error.to_string()));
         let missing = self.missing.iter().filter_map(|(key, name)| {
-            let is_compared = |chain: &Chain| self.log().is_some_and(|log| log.sessions(chain).is_some());
-            let of_issuer = sessions.clone().filter(|(chain, issuer)| issuer == key && !is_compared(chain));
-            let sessions = of_issuer.count();
+            let is_missing = |session: &&SessionFacts| {
+                let chain = session.key.map(|key| Chain { key: key.0, seat: session.seat.unwrap_or_default() });
+                let is_compared = |chain: &Chain| self.log().is_some_and(|log| log.sessions(chain).is_some());
+                session.issuer == Some(Hex(*key)) && chain.is_some_and(|chain| !is_compared(&chain))
+            };
+            let sessions = sessions.clone().filter(is_missing).count();
             let what = "of the trust folder's policy was not given, and its issuer signed the tickets of";
             (sessions > 0).then(|| (SeriesCode::LogMissing, format!("the log `{name}` {what} {sessions} sessions")))
         });
@@ -167,11 +170,7 @@ pub fn join(mut reports: Vec<(String, Report)>, start: Start, log: Option<&Given
 /// about each session, about the ends of chains, about copies, and about times, keys and notes.
 #[must_use]
 pub fn findings(sessions: Vec<SessionFacts>, start: Start, log: Option<&GivenLog>) -> Vec<SeriesFinding> {
-    let issued = sessions.iter().filter_map(|session| {
-        let chain = Chain { key: session.key?.0, seat: session.seat.unwrap_or_default() };
-        Some((chain, session.issuer?.0))
-    });
-    let of_log = log.map(|log| log.findings(issued)).unwrap_or_default();
+    let of_log = log.map(|log| log.findings(sessions.iter())).unwrap_or_default();
     let log = log.and_then(GivenLog::log);
     let chains: BTreeSet<Chain> = sessions.iter().filter_map(|session| Some(session.link()?.0)).collect();
     let mut facts = ChainFacts { sessions, ..ChainFacts::default() };
