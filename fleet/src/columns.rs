@@ -1,5 +1,5 @@
-//! Typed columns of values in memory: facts and findings. A value is a struct of the engine, and its fields have the
-//! names that serde gives them.
+//! Typed columns of values in memory: the units of the work, what they reply, facts and findings. A value is a struct
+//! of the engine, and its fields have the names that serde gives them.
 
 use crate::error::Error;
 use datafusion::arrow::array::{Array, RecordBatch, StructArray};
@@ -45,6 +45,17 @@ fn fields<const N: usize>(fields: [(&str, DataType); N]) -> Fields {
 
 fn list(item: DataType) -> DataType {
     DataType::List(Arc::new(Field::new_list_field(item, true)))
+}
+
+/// The columns of a unit of the work.
+pub(crate) fn units() -> Fields {
+    let place = fields([("bundle", Utf8), ("name", Utf8), ("uri", Utf8), ("is_asked", Boolean)]);
+    fields([("bundle", Utf8), ("name", Utf8), ("uri", Utf8), ("earlier", list(Struct(place))), ("kept", Boolean)])
+}
+
+/// The columns of a reply to a unit.
+pub(crate) fn replies() -> Fields {
+    fields([("keep", Boolean), ("outcome", Utf8)])
 }
 
 /// The columns of a fact about chains: one of them is not null.
@@ -144,6 +155,7 @@ impl FindingRow {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::units::{Place, ReplyRow, Unit};
     use portcullis_core::hex::Hex;
     use portcullis_evidence::note::LogView;
     use portcullis_evidence::public_log::SessionState;
@@ -215,6 +227,17 @@ mod tests {
         arrive(&chain_facts(), &facts);
         let many: Vec<ChainFact> = facts.iter().cycle().take(VALUES * 2 + 1).cloned().collect();
         arrive(&chain_facts(), &many);
+        let place = Place { bundle: "b".to_owned(), name: "n".to_owned(), uri: "u".to_owned(), is_asked: true };
+        let unit = Unit {
+            bundle: "b".to_owned(),
+            name: "n".to_owned(),
+            uri: "u".to_owned(),
+            earlier: vec![place],
+            kept: true,
+        };
+        arrive(&units(), &[unit, Unit::default()]);
+        let reply = ReplyRow { keep: true, outcome: Some("{}".to_owned()) };
+        arrive(&replies(), &[reply, ReplyRow { keep: false, outcome: None }]);
         let finding = Finding {
             key: Some("k".to_owned()),
             ..Finding::of_fleet(Source::Fleet, FleetCode::Fork, Some("b"), "what")
@@ -226,9 +249,9 @@ mod tests {
 
     #[test]
     fn other_fields_are_refused() {
-        let fact = ChainFact::Ticket(TicketFacts::default());
-        assert!(structs(&findings(), std::slice::from_ref(&fact)).is_err());
-        let facts = structs(&chain_facts(), &[fact]).unwrap();
-        assert!(values::<FindingRow>(&facts).is_err());
+        let reply = ReplyRow { keep: true, outcome: None };
+        assert!(structs(&units(), &[reply]).is_err());
+        let replies = structs(&replies(), &[ReplyRow { keep: true, outcome: None }]).unwrap();
+        assert!(values::<Unit>(&replies).is_err());
     }
 }

@@ -8,7 +8,6 @@ mod work;
 
 pub(crate) use decode::parse_note;
 pub(crate) use definition::{Aggregate, Definition, Function};
-pub(crate) use work::{Worker, unit_function};
 
 use datafusion::arrow::array::{ArrayRef, BinaryArray, FixedSizeBinaryArray, StringArray};
 use datafusion::common::cast::{as_binary_array, as_fixed_size_binary_array, as_string_array};

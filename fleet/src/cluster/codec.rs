@@ -50,10 +50,7 @@ impl Functions {
     /// Program and definition, in two lines. A function of the engine is sent by its name, with an empty definition.
     fn encode(&self, function: &ScalarUDF, buf: &mut Vec<u8>) -> Result<()> {
         let Some(function) = function.inner().downcast_ref::<Function>() else { return Ok(()) };
-        let Some(definition) = function.definition() else {
-            return exec_err!("a function of this process only cannot be sent");
-        };
-        self.write(definition, buf)
+        self.write(function.definition(), buf)
     }
 
     fn decode(&self, name: &str, buf: &[u8]) -> Result<Arc<ScalarUDF>> {

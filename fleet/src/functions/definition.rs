@@ -64,9 +64,21 @@ impl Definition {
             Self::DecodeCheckpoint => decode::decode_checkpoint(),
             Self::DecodeNote => decode::decode_note(),
             Self::CheckpointSigned(trust) => decode::checkpoint_signed(trust),
-            Self::VerifyBundle(task) => work::remote_function(task),
-            Self::ReplayBundle(task) => work::remote_function(task),
+            Self::VerifyBundle(task) => work::unit_function(task),
+            Self::ReplayBundle(task) => work::unit_function(task),
         }
+    }
+}
+
+impl From<VerifyTask> for Definition {
+    fn from(task: VerifyTask) -> Self {
+        Self::VerifyBundle(task)
+    }
+}
+
+impl From<ReplayTask> for Definition {
+    fn from(task: ReplayTask) -> Self {
+        Self::ReplayBundle(task)
     }
 }
 
@@ -104,12 +116,10 @@ impl Aggregate {
 
 /// A scalar function of this program.
 pub(crate) struct Function {
-    name: String,
+    definition: Definition,
     signature: Signature,
     returns: DataType,
     run: ScalarFunctionImplementation,
-    /// Absent for a function that only this process can run.
-    definition: Option<Definition>,
 }
 
 impl Function {
@@ -121,37 +131,26 @@ impl Function {
         volatility: Volatility,
         run: impl Fn(&[ColumnarValue]) -> Result<ColumnarValue> + Send + Sync + 'static,
     ) -> ScalarUDF {
-        let (name, signature) = (definition.name().to_owned(), Signature::exact(inputs, volatility));
-        ScalarUDF::from(Self { name, signature, returns, run: Arc::new(run), definition: Some(definition) })
-    }
-
-    /// A function over one column of text that only this process can run.
-    pub(crate) fn here(
-        name: &str,
-        run: impl Fn(&[ColumnarValue]) -> Result<ColumnarValue> + Send + Sync + 'static,
-    ) -> ScalarUDF {
-        let signature = Signature::exact(vec![DataType::Utf8], Volatility::Volatile);
-        let (name, returns) = (name.to_owned(), DataType::Utf8);
-        ScalarUDF::from(Self { name, signature, returns, run: Arc::new(run), definition: None })
+        let signature = Signature::exact(inputs, volatility);
+        ScalarUDF::from(Self { definition, signature, returns, run: Arc::new(run) })
     }
 
     #[cfg(feature = "cluster")]
-    pub(crate) const fn definition(&self) -> Option<&Definition> {
-        self.definition.as_ref()
+    pub(crate) const fn definition(&self) -> &Definition {
+        &self.definition
     }
 }
 
 impl fmt::Debug for Function {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Function").field("name", &self.name).finish_non_exhaustive()
+        f.debug_struct("Function").field("name", &self.definition.name()).finish_non_exhaustive()
     }
 }
 
-// Functions with equal definitions do the same. Without a definition, only the body itself shows what they do.
+// Functions with equal definitions do the same.
 impl PartialEq for Function {
     fn eq(&self, other: &Self) -> bool {
-        let same = self.name == other.name && self.definition == other.definition;
-        same && (self.definition.is_some() || Arc::ptr_eq(&self.run, &other.run))
+        self.definition == other.definition
     }
 }
 
@@ -159,14 +158,13 @@ impl Eq for Function {}
 
 impl Hash for Function {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.name.hash(state);
         self.definition.hash(state);
     }
 }
 
 impl ScalarUDFImpl for Function {
     fn name(&self) -> &str {
-        &self.name
+        self.definition.name()
     }
 
     fn signature(&self) -> &Signature {
