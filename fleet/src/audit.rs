@@ -1,70 +1,25 @@
 //! The audit: every bundle is verified, the tables are compared with what the cards signed, and bundles are compared
 //! with each other.
 
-use crate::checks;
+use crate::chains;
 use crate::damage::{self, TableFile};
 use crate::engine::{Engine, Place};
 use crate::error::Error;
 use crate::functions::Definition;
+use crate::options::{AuditOptions, Step};
 use crate::replays::add_replays;
 use crate::run::run;
 use crate::tables::Tables;
 use crate::trees::{Listed, TableOutcome, compare};
-use crate::trust::TrustFolder;
 use crate::units::{Unit, VerifyTask};
 use datafusion::arrow::array::Array;
 use datafusion::common::cast::{as_binary_array, as_string_array, as_uint8_array};
 use futures::future::LocalBoxFuture;
 use portcullis_core::hex;
-use portcullis_evidence::note::{self, WitnessedCheckpoint};
-use portcullis_evidence::ticket::Chain;
 use portcullis_evidence::verify::series::{GivenLog, LogUse};
-use portcullis_evidence::verify::{Options, SeriesCode};
-use portcullis_fleet_core::{Answer, Finding, FleetCode, Outcome, Session, Source, Work};
+use portcullis_fleet_core::{Answer, Finding, FleetCode, Outcome, Session, Source};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
-use std::sync::Arc;
-
-/// A step that was done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
-    /// The audit has this many bundles.
-    Bundles(u64),
-    /// A bundle was verified.
-    Verified,
-    /// The result of an earlier, equal verification was used.
-    Reused,
-    /// A bundle's tables were compared with its checkpoints.
-    Compared,
-    /// A sample of a bundle's streams was replayed.
-    Replayed,
-}
-
-/// Receives each step, from any thread. An error stops the audit.
-pub(crate) type Progress = dyn Fn(Step) -> Result<(), Error> + Send + Sync;
-
-/// How to audit.
-#[derive(Clone)]
-pub struct AuditOptions {
-    pub trust: TrustFolder,
-    pub options: Options,
-    /// The issuer's public log, or why it cannot be used.
-    pub public_log: Option<Arc<GivenLog>>,
-    /// Where results of finished units are kept.
-    pub work: Work,
-    /// Identifies this program: results of another program are not used.
-    pub program: String,
-    /// The largest number of streams to replay per session; 0 means that nothing is replayed.
-    pub sample: u64,
-    /// Seed of the sample; without it, the digest of all bundles.
-    pub seed: Option<String>,
-    /// Number of threads' worth of work at one time.
-    pub jobs: usize,
-    /// Where the queries and the verifier run.
-    pub place: Place,
-    /// Receives each step. An error, such as [`Error::Stopped`], stops the audit.
-    pub progress: Arc<Progress>,
-}
 
 /// Audits all bundles in the tables. Errors: the tables cannot be read, or the engine failed. What is wrong with a
 /// bundle or with the tables is a finding.
@@ -80,9 +35,7 @@ async fn answer(tables: &Tables, options: &AuditOptions) -> Result<Answer, Error
     // The processes of a cluster list the tables by themselves, so they would meet the files that cannot be read.
     let place = if files.values().all(|file| file.digest.is_ok()) { &options.place } else { &Place::Here };
     let engine = Engine::at(place, &whole, options.jobs).await?;
-    for definition in Definition::of_trust(&options.trust) {
-        engine.context().register_udf(definition.function());
-    }
+    engine.context().register_udf(Definition::CheckpointSigned(options.trust.clone()).function());
     let (units, listed) = list(&engine).await?;
     (options.progress)(Step::Bundles(units.len() as u64))?;
 
@@ -103,19 +56,13 @@ async fn answer(tables: &Tables, options: &AuditOptions) -> Result<Answer, Error
     if options.sample > 0 {
         add_replays(&engine, options, &identity, &units, &mut outcomes, &mut findings).await?;
     }
-    let sessions: Vec<Session> = outcomes.iter().map(|outcome| outcome.session.clone()).collect();
     let given = options.public_log.as_deref();
-    let issued = sessions.iter().filter_map(|session| {
-        let chain = Chain { key: hex::decode(session.key.as_deref()?)?, seat: session.seat.unwrap_or_default() };
-        Some((chain, hex::decode(session.issuer_key.as_deref()?)?))
-    });
-    for (code, what) in given.map(|given| given.findings(issued)).unwrap_or_default() {
-        let code = if code == SeriesCode::LogMissing { FleetCode::LogMissing } else { FleetCode::PublicLog };
-        findings.push(Finding::of_fleet(Source::Fleet, code, None, what));
+    let sessions = outcomes.iter().filter_map(|outcome| outcome.facts.as_ref());
+    for (code, what) in given.map(|given| given.findings(sessions)).unwrap_or_default() {
+        findings.push(Finding::of_fleet(Source::Fleet, FleetCode::Series(code), None, what));
     }
     let log = given.and_then(GivenLog::log);
-    findings.extend(checks::run(&engine, &sessions, log).await?);
-    findings.extend(Finding::between(&outcomes, &notes(&engine, options).await?));
+    findings.extend(chains::judge(&engine, options, &outcomes, log).await?);
     let answer = Answer::new(outcomes, findings, &options.trust.trust().files, options.sample);
     Ok(Answer { public_log: log.map(LogUse::of), ..answer })
 }
@@ -145,21 +92,6 @@ async fn list(engine: &Engine) -> Result<(Vec<Unit>, Vec<Listed>), Error> {
         }
     }
     Ok((units, listed))
-}
-
-/// The notes that were given by themselves, and that a trusted witness signed, with the names of their files.
-async fn notes(engine: &Engine, options: &AuditOptions) -> Result<Vec<(String, WitnessedCheckpoint)>, Error> {
-    let mut notes = Vec::new();
-    for batch in engine.run("SELECT name, content FROM note_files WHERE bundle IS NULL ORDER BY name").await? {
-        let column = |name: &'static str| batch.column_by_name(name).ok_or(Error::Column(name));
-        let (names, contents) = (as_string_array(column("name")?)?, as_binary_array(column("content")?)?);
-        for row in 0..batch.num_rows().min(names.len()).min(contents.len()) {
-            if let Ok(note) = note::verify(contents.value(row), &options.trust.trust().witnesses) {
-                notes.push((names.value(row).to_owned(), note));
-            }
-        }
-    }
-    Ok(notes)
 }
 
 /// Everything but the input on which a result depends.

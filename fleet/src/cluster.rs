@@ -14,7 +14,7 @@ pub use executor::{ExecutorOptions, executor};
 pub use scheduler::{SchedulerOptions, scheduler};
 
 use crate::error::Error;
-use crate::functions::{Definition, tree};
+use crate::functions::{Aggregate, Definition};
 use ballista_core::extension::{SessionConfigExt, SessionStateExt};
 use codec::LogicalCodec;
 use datafusion::arrow::record_batch::RecordBatch;
@@ -29,7 +29,7 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep};
 use url::{Host, Url};
 
-/// Largest message between processes, in bytes. The table of sessions travels in one.
+/// Largest message between processes, in bytes. The facts of a query travel in one.
 const MESSAGE: u32 = 256 << 20;
 /// Attempts of a query whose result was lost with an executor.
 const ATTEMPTS: u32 = 3;
@@ -101,7 +101,7 @@ fn register(registry: &mut dyn FunctionRegistry) -> Result<(), DataFusionError> 
     for definition in Definition::PLAIN {
         registry.register_udf(Arc::new(definition.function()))?;
     }
-    registry.register_udaf(Arc::new(tree()))?;
+    registry.register_udaf(Arc::new(Aggregate::Tree.function()))?;
     Ok(())
 }
 

@@ -3,7 +3,7 @@
 #[cfg(feature = "cluster")]
 use crate::cluster::Cluster;
 use crate::error::Error;
-use crate::functions::{Definition, tree};
+use crate::functions::{Aggregate, Definition};
 use crate::rows;
 use crate::tables::Tables;
 use datafusion::arrow::datatypes::{DataType, SchemaRef};
@@ -16,6 +16,10 @@ use datafusion::datasource::listing::{ListingOptions, ListingTable, ListingTable
 use datafusion::execution::context::SQLOptions;
 use datafusion::prelude::{DataFrame, SessionConfig, SessionContext};
 use futures::future::LocalBoxFuture;
+#[cfg(feature = "cluster")]
+use futures::stream;
+use futures::stream::BoxStream;
+use futures::{StreamExt, TryStreamExt};
 use portcullis_fleet_core::Answer;
 use std::sync::Arc;
 
@@ -25,6 +29,10 @@ const VIEWS: [&str; 3] = [
     include_str!("sql/view-checkpoints.sql"),
     include_str!("sql/view-notes.sql"),
 ];
+
+/// Units of one job of a cluster.
+#[cfg(feature = "cluster")]
+const JOB_UNITS: usize = 16;
 
 /// Where queries run.
 #[derive(Clone, Debug, Default)]
@@ -76,7 +84,7 @@ impl Engine {
         for definition in Definition::PLAIN {
             engine.context.register_udf(definition.function());
         }
-        engine.context.register_udaf(tree());
+        engine.context.register_udaf(Aggregate::Tree.function());
         for view in VIEWS {
             engine.run(view).await?;
         }
@@ -87,11 +95,29 @@ impl Engine {
         &self.context
     }
 
-    #[cfg(feature = "cluster")]
-    pub(crate) const fn cluster(&self) -> Option<&Cluster> {
-        match &self.place {
-            Place::Here => None,
-            Place::Cluster(cluster) => Some(cluster),
+    /// Whether queries run in this process.
+    pub(crate) const fn is_here(&self) -> bool {
+        matches!(self.place, Place::Here)
+    }
+
+    /// Units of one job, if there are this many and `jobs` jobs run at one time. In this process, each unit is finished
+    /// as soon as it is done. The results of a cluster are there when the job is done, so a job has a few units: an
+    /// audit that is interrupted repeats only the jobs that ran.
+    pub(crate) fn job_units(&self, units: usize, jobs: usize) -> usize {
+        match self.place {
+            Place::Here => units.max(1),
+            #[cfg(feature = "cluster")]
+            Place::Cluster(_) => units.div_ceil(jobs.saturating_mul(4).max(1)).clamp(1, JOB_UNITS),
+        }
+    }
+
+    /// Parts of one job that run at one time, if this engine has this many threads. The jobs of a cluster run beside
+    /// each other.
+    pub(crate) const fn partitions(&self, threads: usize) -> usize {
+        match self.place {
+            Place::Here => threads,
+            #[cfg(feature = "cluster")]
+            Place::Cluster(_) => 1,
         }
     }
 
@@ -131,9 +157,9 @@ impl Engine {
     /// Registers the sessions and findings of an audit as the tables `sessions` and `findings`. Errors:
     /// [`Error::Engine`].
     pub fn add_answer(&self, answer: &Answer) -> Result<(), Error> {
-        let sessions = crate::checks::session_rows(&answer.sessions)?;
+        let sessions = rows::session_rows(&answer.sessions)?;
         self.register("sessions", sessions.schema(), vec![vec![sessions]])?;
-        let findings = crate::checks::finding_rows(&answer.findings)?;
+        let findings = rows::finding_rows(&answer.findings)?;
         self.register("findings", findings.schema(), vec![vec![findings]])
     }
 
@@ -148,6 +174,18 @@ impl Engine {
             Place::Here => Ok(query.collect().await?),
             #[cfg(feature = "cluster")]
             Place::Cluster(cluster) => cluster.collect(query).await,
+        }
+    }
+
+    /// Runs a query where this engine runs queries, and gives its rows as they come.
+    pub(crate) async fn stream(
+        &self,
+        query: DataFrame,
+    ) -> Result<BoxStream<'static, Result<RecordBatch, Error>>, Error> {
+        match &self.place {
+            Place::Here => Ok(query.execute_stream().await?.map_err(Error::from).boxed()),
+            #[cfg(feature = "cluster")]
+            Place::Cluster(cluster) => Ok(stream::iter(cluster.collect(query).await?.into_iter().map(Ok)).boxed()),
         }
     }
 

@@ -2,14 +2,12 @@
 
 mod decode;
 mod definition;
+mod judge;
 mod tree;
 mod work;
 
-pub(crate) use definition::{Definition, Function};
-#[cfg(feature = "cluster")]
-pub(crate) use tree::Tree;
-pub(crate) use tree::tree;
-pub(crate) use work::{Worker, unit_function};
+pub(crate) use decode::parse_note;
+pub(crate) use definition::{Aggregate, Definition, Function};
 
 use datafusion::arrow::array::{ArrayRef, BinaryArray, FixedSizeBinaryArray, StringArray};
 use datafusion::common::cast::{as_binary_array, as_fixed_size_binary_array, as_string_array};

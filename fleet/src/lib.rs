@@ -7,14 +7,16 @@
 //! futures again.
 
 mod audit;
-mod checks;
+mod chains;
 #[cfg(feature = "cluster")]
 pub mod cluster;
+mod columns;
 mod damage;
 mod engine;
 mod error;
 mod functions;
 mod ingest;
+mod options;
 mod page;
 mod readable;
 mod replays;
@@ -26,11 +28,12 @@ mod trees;
 mod trust;
 mod units;
 
-pub use audit::{AuditOptions, Step, audit};
+pub use audit::audit;
 pub use damage::unread;
 pub use engine::{Engine, Place, rows_as_json, rows_as_text};
 pub use error::Error;
 pub use ingest::{Ingested, Input, ingest, replace};
+pub use options::{AuditOptions, Step};
 pub use page::page;
 pub use rows::{RecordRows, write_options};
 pub use tables::Tables;

@@ -1,8 +1,8 @@
 //! The replays of an audit: which bundles one unit of work replays, and what the outcomes mean for their sessions.
 
-use crate::audit::AuditOptions;
 use crate::engine::Engine;
 use crate::error::Error;
+use crate::options::AuditOptions;
 use crate::run::run;
 use crate::units::{Place, ReplayTask, Unit};
 use portcullis_core::hex;

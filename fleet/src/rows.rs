@@ -2,8 +2,8 @@
 
 use crate::error::Error;
 use datafusion::arrow::array::{
-    ArrayRef, BinaryArray, FixedSizeBinaryBuilder, ListBuilder, StringArray, StringBuilder, UInt8Array, UInt16Builder,
-    UInt32Builder, UInt64Array, UInt64Builder,
+    ArrayRef, BinaryArray, BooleanArray, FixedSizeBinaryBuilder, ListBuilder, StringArray, StringBuilder, UInt8Array,
+    UInt16Array, UInt16Builder, UInt32Builder, UInt64Array, UInt64Builder,
 };
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::arrow::record_batch::RecordBatch;
@@ -11,7 +11,7 @@ use datafusion::parquet::basic::{Compression, ZstdLevel};
 use datafusion::parquet::file::properties::WriterProperties;
 use datafusion::parquet::schema::types::ColumnPath;
 use portcullis_core::wire::Record;
-use portcullis_fleet_core::{CheckpointFile, Columns, SegmentEnds};
+use portcullis_fleet_core::{CheckpointFile, Finding, SegmentEnds, Session};
 use std::sync::Arc;
 
 /// Bytes of a record.
@@ -177,7 +177,7 @@ impl Default for RecordRows {
 impl RecordRows {
     /// Adds the record at this place in the lane's file. Errors: [`Error::Arrow`].
     pub fn push(&mut self, bytes: &[u8; BYTES], place: u64, ends: &SegmentEnds) -> Result<(), Error> {
-        let columns = Columns::of(bytes);
+        let columns = portcullis_fleet_core::Columns::of(bytes);
         self.index.append_value(columns.index);
         self.tick.append_value(columns.tick);
         self.kind.append_value(columns.kind);
@@ -206,4 +206,85 @@ impl RecordRows {
         ];
         Ok(RecordBatch::try_new(records(), columns)?)
     }
+}
+
+/// Columns of a table in memory.
+#[derive(Default)]
+struct Columns(Vec<(Field, ArrayRef)>);
+
+impl Columns {
+    fn add(&mut self, name: &str, kind: DataType, column: ArrayRef) {
+        self.0.push((Field::new(name, kind, true), column));
+    }
+
+    fn texts<'a>(&mut self, name: &str, values: impl Iterator<Item = Option<&'a str>>) {
+        self.add(name, DataType::Utf8, Arc::new(StringArray::from_iter(values)));
+    }
+
+    fn numbers(&mut self, name: &str, values: impl Iterator<Item = Option<u64>>) {
+        self.add(name, DataType::UInt64, Arc::new(UInt64Array::from_iter(values)));
+    }
+
+    fn flags(&mut self, name: &str, values: impl Iterator<Item = bool>) {
+        self.add(name, DataType::Boolean, Arc::new(BooleanArray::from_iter(values.map(Some))));
+    }
+
+    fn seats(&mut self, values: impl Iterator<Item = Option<u16>>) {
+        self.add("seat", DataType::UInt16, Arc::new(UInt16Array::from_iter(values)));
+    }
+
+    fn batch(self) -> Result<RecordBatch, Error> {
+        let (fields, columns): (Vec<Field>, _) = self.0.into_iter().unzip();
+        Ok(RecordBatch::try_new(Arc::new(Schema::new(fields)), columns)?)
+    }
+}
+
+/// The table `sessions`: the verifier's facts about each bundle.
+pub(crate) fn session_rows(sessions: &[Session]) -> Result<RecordBatch, Error> {
+    let mut columns = Columns::default();
+    let all = || sessions.iter();
+    columns.texts("bundle", all().map(|s| Some(&*s.bundle)));
+    columns.texts("name", all().map(|s| Some(&*s.name)));
+    columns.texts("status", all().map(|s| Some(s.status.name())));
+    columns.texts("key", all().map(|s| s.key.as_deref()));
+    columns.seats(all().map(|s| s.seat));
+    columns.numbers("serial", all().map(|s| s.serial));
+    columns.texts("issuer", all().map(|s| s.issuer.as_deref()));
+    columns.texts("issuer_key", all().map(|s| s.issuer_key.as_deref()));
+    columns.texts("ticket", all().map(|s| s.ticket.as_deref()));
+    columns.texts("policy", all().map(|s| s.policy.as_deref()));
+    columns.texts("previous_close", all().map(|s| s.previous_close.as_deref()));
+    columns.texts("last_checkpoint", all().map(|s| s.last_checkpoint.as_deref()));
+    columns.numbers("first_seen", all().map(|s| s.witnessed.map(|(first, _)| first)));
+    columns.numbers("last_seen", all().map(|s| s.witnessed.map(|(_, last)| last)));
+    columns.flags("self_issued", all().map(|s| s.self_issued));
+    columns.flags("closed", all().map(|s| s.closed));
+    columns.flags("known", all().map(|s| s.known));
+    // Whether the verifier could read the bundle at all, and whether it found no fault of the signatures.
+    columns.flags("read", all().map(|s| !s.properties.is_empty()));
+    columns.flags("genuine", all().map(|s| s.properties.get("genuine").is_some_and(|status| status != "contradicted")));
+    columns.flags("simulated", all().map(|s| s.simulated));
+    columns.add("lanes", DataType::UInt8, Arc::new(UInt8Array::from_iter(all().map(|s| Some(s.lanes)))));
+    columns.numbers("checkpoints", all().map(|s| Some(s.checkpoints)));
+    columns.numbers("records", all().map(|s| Some(s.records)));
+    columns.numbers("signed_records", all().map(|s| Some(s.signed_records)));
+    columns.numbers("streams", all().map(|s| Some(s.streams)));
+    columns.numbers("admits", all().map(|s| Some(s.admits)));
+    columns.numbers("rejects", all().map(|s| Some(s.rejects)));
+    columns.batch()
+}
+
+/// The table `findings`.
+pub(crate) fn finding_rows(findings: &[Finding]) -> Result<RecordBatch, Error> {
+    let mut columns = Columns::default();
+    let all = || findings.iter();
+    columns.texts("status", all().map(|f| Some(f.status.name())));
+    columns.texts("code", all().map(|f| Some(&*f.code)));
+    columns.texts("bundle", all().map(|f| f.bundle.as_deref()));
+    columns.texts("key", all().map(|f| f.key.as_deref()));
+    columns.seats(all().map(|f| f.seat));
+    columns.numbers("serial", all().map(|f| f.serial));
+    columns.texts("detail", all().map(|f| Some(&*f.detail)));
+    columns.numbers("count", all().map(|f| Some(f.count)));
+    columns.batch()
 }

@@ -1,25 +1,31 @@
-//! Runs a task over all units: on the threads of this process, or on a cluster. The results of finished units are kept
-//! here, wherever the work is done, so that an interrupted audit goes on where it was.
+//! Runs a task over all units: on the threads of this process, or on a cluster, by the same plan. The results of
+//! finished units are kept here, wherever the work is done, so that an interrupted audit goes on where it was.
 
-use crate::audit::AuditOptions;
+use crate::columns;
 use crate::engine::Engine;
 use crate::error::Error;
-use crate::functions::{Worker, unit_function};
-use crate::units::{Reply, Task, Unit};
-use datafusion::arrow::array::{ArrayRef, RecordBatch, StringArray};
+use crate::functions::Definition;
+use crate::options::AuditOptions;
+use crate::units::{Reply, ReplyRow, Task, Unit};
+use datafusion::arrow::array::{ArrayRef, AsArray, RecordBatch, UInt64Array};
 use datafusion::arrow::datatypes::{DataType, Field, Schema};
 use datafusion::common::DataFusionError;
-use datafusion::common::cast::as_string_array;
+use datafusion::common::cast::as_uint64_array;
 use datafusion::datasource::MemTable;
 use datafusion::logical_expr::{ScalarUDF, col};
+use datafusion::prelude::DataFrame;
+use futures::{StreamExt, TryStreamExt, stream};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use tokio::task::spawn_blocking;
 
 /// What the results of one task depend on, and where they go.
 struct Book<T: Task> {
     task: T,
     options: AuditOptions,
     identity: Vec<u8>,
+    /// Whether the work is done in this process.
+    is_here: bool,
 }
 
 /// Runs a task over all units. Results are in the order of the units.
@@ -29,76 +35,71 @@ pub(crate) async fn run<T: Task>(
     identity: &[u8],
     task: &T,
     units: &[Unit],
-) -> Result<Vec<T::Outcome>, Error> {
-    if units.is_empty() {
-        return Ok(Vec::new());
-    }
-    let book = Arc::new(Book { task: task.clone(), options: options.clone(), identity: identity.to_vec() });
-    let units: Vec<Unit> = units.iter().map(|unit| book.prepared(unit)).collect();
-    #[cfg(feature = "cluster")]
-    if engine.cluster().is_some() {
-        return on_cluster(engine, &book, &units).await;
-    }
-    // One row per batch and many partitions, so that a long unit does not hold others back.
+) -> Result<Vec<T::Outcome>, Error>
+where
+    Definition: From<T>,
+{
+    let (task, is_here) = (task.clone(), engine.is_here());
+    let function = Definition::from(task.clone()).function();
+    let book = Arc::new(Book { task, options: options.clone(), identity: identity.to_vec(), is_here });
+    let units: Vec<(u64, Unit)> = (0..).zip(units.iter().map(|unit| book.prepared(unit))).collect();
     let jobs = options.jobs.max(1);
-    let mut partitions = vec![Vec::new(); jobs.min(units.len())];
-    for (at, unit) in units.iter().enumerate() {
-        if let Some(partition) = partitions.get_mut(at % jobs) {
-            partition.push(std::slice::from_ref(unit));
-        }
-    }
-    let worker: Worker = {
-        let book = Arc::clone(&book);
-        Arc::new(move |unit| {
-            let unit: Unit = serde_json::from_str(unit)?;
-            let reply = book.task.run(&unit);
-            Ok(serde_json::to_string(&book.finish(&unit, reply)?)?)
-        })
-    };
-    let mut results = call(engine, &unit_function(T::NAME, worker), partitions).await.map_err(stopped)?;
-    let result = |unit| {
-        let text = results.remove(&serde_json::to_string(unit)?).ok_or(Error::Column("result"))?;
-        Ok(serde_json::from_str(&text)?)
-    };
-    units.iter().map(result).collect()
+    let job = engine.job_units(units.len(), jobs);
+    let work = units.chunks(job).map(|job| run_job(engine, &book, &function, job));
+    let done: Vec<_> = stream::iter(work).buffered(jobs).try_collect().await?;
+    let mut outcomes: BTreeMap<u64, T::Outcome> = done.into_iter().flatten().collect();
+    let outcome = |(number, _): &(u64, Unit)| outcomes.remove(number).ok_or(Error::Column("reply"));
+    units.iter().map(outcome).collect()
 }
 
-/// Calls a function with each unit, as JSON. Returns the results by the unit's JSON.
-async fn call(
+/// Runs one job. Each unit is finished as soon as its reply is there.
+async fn run_job<T: Task>(
     engine: &Engine,
+    book: &Arc<Book<T>>,
     function: &ScalarUDF,
-    partitions: Vec<Vec<&[Unit]>>,
-) -> Result<BTreeMap<String, String>, Error> {
-    let schema = Arc::new(Schema::new(vec![Field::new("unit", DataType::Utf8, false)]));
-    let batch = |units: &[Unit]| {
-        let texts: Vec<String> = units.iter().map(serde_json::to_string).collect::<Result<_, _>>()?;
-        let column: ArrayRef = Arc::new(StringArray::from(texts));
-        Ok::<_, Error>(RecordBatch::try_new(Arc::clone(&schema), vec![column])?)
-    };
-    let partition = |batches: Vec<&[Unit]>| batches.into_iter().map(batch).collect::<Result<Vec<_>, _>>();
-    let partitions = partitions.into_iter().map(partition).collect::<Result<Vec<_>, _>>()?;
-    let table = MemTable::try_new(Arc::clone(&schema), partitions)?;
-    let units = engine.context().read_table(Arc::new(table))?;
-    let asked = units.select(vec![col("unit"), function.call(vec![col("unit")]).alias("result")])?;
-    let mut results = BTreeMap::new();
-    for batch in engine.collect(asked).await? {
-        let column = |name: &'static str| batch.column_by_name(name).ok_or(Error::Column(name));
-        let (units, done) = (as_string_array(column("unit")?)?, as_string_array(column("result")?)?);
-        for row in 0..batch.num_rows() {
-            results.insert(units.value(row).to_owned(), done.value(row).to_owned());
+    job: &[(u64, Unit)],
+) -> Result<Vec<(u64, T::Outcome)>, Error> {
+    let units: BTreeMap<u64, &Unit> = job.iter().map(|(number, unit)| (*number, unit)).collect();
+    let replies = engine.stream(asked(engine, function, job, book.options.jobs)?).await?;
+    let replies = replies.and_then(|batch| async move { Ok(stream::iter(rows(&batch)?.into_iter().map(Ok))) });
+    let finished = replies.try_flatten().map_ok(|(number, reply)| {
+        let (book, unit) = (Arc::clone(book), units.get(&number).copied().cloned());
+        async move {
+            let unit = unit.ok_or(Error::Column("number"))?;
+            let done = spawn_blocking(move || book.receive(&unit, &reply)).await;
+            Ok((number, done.map_err(|error| DataFusionError::ExecutionJoin(Box::new(error)))??))
         }
-    }
-    Ok(results)
+    });
+    finished.try_buffer_unordered(book.options.jobs.max(1)).try_collect().await
 }
 
-/// Finds the error of this program in an error of the engine.
-fn stopped(error: Error) -> Error {
-    let Error::Engine(engine) = error else { return error };
-    let stopped = matches!(
-        engine.find_root(),
-        DataFusionError::External(inner) if matches!(inner.downcast_ref(), Some(Error::Stopped))
-    );
-    if stopped { Error::Stopped } else { Error::Engine(engine) }
+/// The numbers of units, and the replies to them.
+fn rows(batch: &RecordBatch) -> Result<Vec<(u64, ReplyRow)>, Error> {
+    let column = |name: &'static str| batch.column_by_name(name).ok_or(Error::Column(name));
+    let replies = columns::values(column("reply")?.as_struct_opt().ok_or(Error::Column("reply"))?)?;
+    Ok(as_uint64_array(column("number")?)?.values().iter().copied().zip(replies).collect())
+}
+
+/// The query of a job: the number of each unit, and the reply. One row per batch and one partition per thread, so that a
+/// long unit does not hold others back.
+fn asked(engine: &Engine, function: &ScalarUDF, job: &[(u64, Unit)], threads: usize) -> Result<DataFrame, Error> {
+    let unit = DataType::Struct(columns::units());
+    let fields = vec![Field::new("number", DataType::UInt64, false), Field::new("unit", unit, false)];
+    let schema = Arc::new(Schema::new(fields));
+    let mut partitions = vec![Vec::new(); engine.partitions(threads).min(job.len()).max(1)];
+    let count = partitions.len();
+    for (at, (number, unit)) in job.iter().enumerate() {
+        let columns: Vec<ArrayRef> = vec![
+            Arc::new(UInt64Array::from(vec![*number])),
+            Arc::new(columns::structs(&columns::units(), std::slice::from_ref(unit))?),
+        ];
+        let batch = RecordBatch::try_new(Arc::clone(&schema), columns)?;
+        if let Some(partition) = partitions.get_mut(at % count) {
+            partition.push(batch);
+        }
+    }
+    let units = engine.context().read_table(Arc::new(MemTable::try_new(schema, partitions)?))?;
+    Ok(units.select(vec![col("number"), function.call(vec![col("unit")]).alias("reply")])?)
 }
 
 impl<T: Task> Book<T> {
@@ -109,6 +110,17 @@ impl<T: Task> Book<T> {
 
     fn kept(&self, unit: &Unit) -> Option<T::Outcome> {
         self.options.work.get(&self.task.key(&self.identity, unit))
+    }
+
+    /// Finishes a unit with the reply to it. Errors: as [`Book::finish`], and an executor could not read what this
+    /// process can read.
+    fn receive(&self, unit: &Unit, reply: &ReplyRow) -> Result<T::Outcome, Error> {
+        let reply = reply.reply()?;
+        // What an executor could not read is read here: a fault of the evidence shows here too.
+        if !reply.keep && !self.is_here && self.task.run(unit) != reply {
+            return Err(Error::NotShared(unit.uri.clone()));
+        }
+        self.finish(unit, reply)
     }
 
     /// Keeps the result of a unit, and reports the step. Errors: the result cannot be kept, or the audit was stopped.
@@ -135,34 +147,3 @@ impl<T: Task> Book<T> {
         (0..T::bundles(outcome)).try_for_each(|_| (self.options.progress)(T::step(kept)))
     }
 }
-
-/// Runs a task on a cluster. A few units are one job, so that an interrupted audit repeats only the jobs that ran.
-#[cfg(feature = "cluster")]
-async fn on_cluster<T: Task>(engine: &Engine, book: &Arc<Book<T>>, units: &[Unit]) -> Result<Vec<T::Outcome>, Error> {
-    use futures::{StreamExt, TryStreamExt};
-    let jobs = book.options.jobs.max(1);
-    let function = book.task.definition().function();
-    let work = units.chunks(units.len().div_ceil(jobs * 4).clamp(1, JOB_UNITS)).map(|chunk| {
-        let function = &function;
-        async move {
-            let mut replies = call(engine, function, vec![vec![chunk]]).await?;
-            let mut outcomes = Vec::with_capacity(chunk.len());
-            for unit in chunk {
-                let text = replies.remove(&serde_json::to_string(unit)?).ok_or(Error::Column("result"))?;
-                let reply: Reply<T::Outcome> = serde_json::from_str(&text)?;
-                // What an executor could not read is read here: a fault of the evidence shows here too.
-                if !reply.keep && tokio::task::block_in_place(|| book.task.run(unit)) != reply {
-                    return Err(Error::NotShared(unit.uri.clone()));
-                }
-                outcomes.push(tokio::task::block_in_place(|| book.finish(unit, reply))?);
-            }
-            Ok(outcomes)
-        }
-    });
-    let done: Vec<Vec<T::Outcome>> = futures::stream::iter(work).buffered(jobs).try_collect().await?;
-    Ok(done.into_iter().flatten().collect())
-}
-
-/// Units of one job of a cluster.
-#[cfg(feature = "cluster")]
-const JOB_UNITS: usize = 16;

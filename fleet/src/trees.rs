@@ -4,11 +4,11 @@
 //! The unit is one bundle; the engine computes the trees of many bundles in one query. The result of a unit is kept
 //! under the digest of its Parquet files.
 
-use crate::audit::{Progress, Step};
 use crate::damage::{ENDING, TableFile, TableFiles};
 use crate::engine::Engine;
 use crate::error::Error;
 use crate::ingest::place_of;
+use crate::options::{Progress, Step};
 use datafusion::arrow::array::{Array, RecordBatch};
 use datafusion::common::cast::{
     as_binary_array, as_boolean_array, as_int64_array, as_list_array, as_string_array, as_uint8_array, as_uint64_array,
@@ -36,10 +36,9 @@ pub(crate) struct TableOutcome {
 impl TableOutcome {
     /// The findings; a code of another program does not occur, since results are kept by program.
     pub(crate) fn codes(&self) -> impl Iterator<Item = (FleetCode, &str, u64)> {
-        self.faults.iter().map(|(id, detail, count)| {
-            let code = FleetCode::ALL.into_iter().find(|code| code.id() == id);
-            (code.unwrap_or(FleetCode::TableRoot), &**detail, *count)
-        })
+        self.faults
+            .iter()
+            .map(|(id, detail, count)| (FleetCode::of_id(id).unwrap_or(FleetCode::TableRoot), &**detail, *count))
     }
 
     /// Whether a file of the bundle cannot be read, so that nothing can be compared.

@@ -1,13 +1,13 @@
 //! The work over one bundle, as a function of the bundle and of what was asked. It runs in this process, or in an
 //! executor of a cluster, which keeps nothing.
 
-use crate::audit::Step;
-use crate::functions::Definition;
+use crate::error::Error;
 use crate::ingest::{broken_id, open, unfinished_id};
+use crate::options::Step;
 use crate::trust::TrustFolder;
 use portcullis_core::hex;
 use portcullis_evidence::bundle::{Bundle, BundleError, Files, Snapshot};
-use portcullis_evidence::verify::Options;
+use portcullis_evidence::verify::{Options, SeriesCode};
 use portcullis_fleet_core::{
     ChainBundle, Content, Finding, FleetCode, Key, Outcome, Question, ReplayOutcome, Source, broken, digest, failed,
     replay, verify,
@@ -16,17 +16,15 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-/// A unit of work, as the SQL functions get it.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+/// A unit of work.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Unit {
     pub(crate) bundle: String,
     pub(crate) name: String,
     pub(crate) uri: String,
     /// The earlier bundles of the chain, in its order, for a replay of streams that continue theirs.
-    #[serde(default)]
     pub(crate) earlier: Vec<Place>,
     /// There is a result for exactly these bundles, so the unit only has to show that they are still the same.
-    #[serde(default)]
     pub(crate) kept: bool,
 }
 
@@ -41,7 +39,7 @@ pub(crate) struct Place {
 }
 
 /// The reply to a unit.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Reply<T> {
     /// Absent if the kept result holds.
     pub(crate) outcome: Option<T>,
@@ -59,6 +57,25 @@ impl<T> Reply<T> {
     }
 }
 
+/// A reply in columns. The outcome is the document that is kept, too: JSON.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ReplyRow {
+    pub(crate) keep: bool,
+    pub(crate) outcome: Option<String>,
+}
+
+impl ReplyRow {
+    pub(crate) fn new<T: Serialize>(reply: &Reply<T>) -> Result<Self, Error> {
+        let outcome = reply.outcome.as_ref().map(serde_json::to_string).transpose()?;
+        Ok(Self { keep: reply.keep, outcome })
+    }
+
+    pub(crate) fn reply<T: DeserializeOwned>(&self) -> Result<Reply<T>, Error> {
+        let outcome = self.outcome.as_deref().map(serde_json::from_str).transpose()?;
+        Ok(Reply { outcome, keep: self.keep })
+    }
+}
+
 /// Work of one kind.
 pub(crate) trait Task: Clone + Send + Sync + 'static {
     type Outcome: Clone + PartialEq + Serialize + DeserializeOwned + Send + Sync + 'static;
@@ -67,8 +84,6 @@ pub(crate) trait Task: Clone + Send + Sync + 'static {
 
     /// The step of a finished unit, or of one whose result was kept.
     fn step(kept: bool) -> Step;
-
-    fn definition(&self) -> Definition;
 
     /// The key of a result.
     fn key(&self, identity: &[u8], unit: &Unit) -> Key;
@@ -91,7 +106,7 @@ fn files(unit: &Unit) -> Result<Box<dyn Files>, Box<Outcome>> {
         Ok(outcome) => Box::new(outcome),
         // It held no bundle when it was ingested either.
         Err(_) if is_broken && error.is_no_bundle() => {
-            Box::new(failed(&unit.name, &unit.bundle, FleetCode::NoBundle, error))
+            Box::new(failed(&unit.name, &unit.bundle, FleetCode::Series(SeriesCode::NoBundle), error))
         }
         Err(error) => unread(&error),
     };
@@ -141,10 +156,6 @@ impl Task for VerifyTask {
 
     fn step(kept: bool) -> Step {
         if kept { Step::Reused } else { Step::Verified }
-    }
-
-    fn definition(&self) -> Definition {
-        Definition::VerifyBundle(self.clone())
     }
 
     fn key(&self, identity: &[u8], unit: &Unit) -> Key {
@@ -212,10 +223,6 @@ impl Task for ReplayTask {
 
     fn step(_: bool) -> Step {
         Step::Replayed
-    }
-
-    fn definition(&self) -> Definition {
-        Definition::ReplayBundle(self.clone())
     }
 
     fn key(&self, identity: &[u8], unit: &Unit) -> Key {

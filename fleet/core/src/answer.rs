@@ -146,7 +146,7 @@ mod tests {
     use super::*;
     use crate::finding::{FleetCode, Source};
     use crate::unit::{Question, failed, verify};
-    use portcullis_evidence::verify::Options;
+    use portcullis_evidence::verify::{Options, SeriesCode};
     use portcullis_test_support::world::World;
 
     #[test]
@@ -169,9 +169,9 @@ mod tests {
         let json = serde_json::to_string(&answer).unwrap();
         assert_eq!(serde_json::from_str::<Answer>(&json).unwrap(), answer);
 
-        let warned = Finding::of_fleet(Source::Fleet, FleetCode::Open, None, "open");
+        let warned = Finding::of_fleet(Source::Fleet, FleetCode::Series(SeriesCode::Open), None, "open");
         let mut more = outcomes;
-        more.insert(1, failed("broken", "id", FleetCode::NoBundle, "no file"));
+        more.insert(1, failed("broken", "id", FleetCode::Series(SeriesCode::NoBundle), "no file"));
         let answer = Answer::new(more, vec![warned], &[], 0);
         let codes: Vec<&str> = answer.findings.iter().map(|finding| &*finding.code).collect();
         assert_eq!((codes, answer.exit_code), (vec!["no-bundle", "open"], 3));

@@ -1,6 +1,6 @@
 //! Findings of an audit: those of the verifier about one bundle, and those about several bundles or about the tables.
 
-use portcullis_evidence::verify::{PeriodCode, Property, Reason, Report, SeriesCode, Status};
+use portcullis_evidence::verify::{Property, Reason, Report, SeriesCode, Status};
 use serde::{Deserialize, Deserializer, Serialize};
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -121,65 +121,23 @@ pub(crate) fn status_of(name: &str) -> Option<Status> {
     [Status::Affirmed, Status::Warned, Status::Contradicted].into_iter().find(|status| status.name() == name)
 }
 
-/// Codes of what only an audit of several bundles can find.
-///
-/// Codes that `verify-series` and the statement about a period have, too, mean the same there.
+/// Codes of what an audit of several bundles finds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FleetCode {
+    /// `verify-series` has it, too, and it means the same there.
+    Series(SeriesCode),
     /// One ticket, and two checkpoints for one place in its session.
     Fork,
-    /// Two tickets with one serial.
-    SerialTwice,
-    /// A serial for which there is neither a ticket nor a bundle.
-    SerialMissing,
     /// A ticket, a note or an entry of the public log whose session is in no bundle.
     BundleMissing,
     /// A checkpoint that a witness saw, and that the bundle of its session does not show.
     CheckpointMissing,
-    /// A ticket names another end of the session before it.
-    PreviousClose,
-    /// A ticket says that the session before it was abandoned, or its issuer gave a ticket up.
-    Abandoned,
-    /// The last session of a chain is not closed.
-    Open,
-    /// The public log has a ticket of which no session was reported yet.
-    Pending,
-    /// The issuer's public log is damaged, or not signed and cosigned as the policy demands.
-    PublicLog,
-    /// The trust folder's policy names a public log that was not given, and a session's issuer keeps it.
-    LogMissing,
-    /// The public log has another ticket for a session, or none although witnesses saw it later.
-    LogTicket,
-    /// The public log ends before a session.
-    LogBehind,
-    /// The public log has the end of a session, and its bundle does not.
-    LogClosed,
-    /// The public log calls a session abandoned, and its bundle is closed.
-    LogAbandoned,
     /// The public log has sessions of a card and seat of which nothing is there.
     ChainMissing,
-    /// The operator issued the ticket itself.
-    SelfIssued,
-    /// A bundle whose card or ticket is not known.
-    Unplaced,
-    /// A witness signed two histories of one log.
-    WitnessFork,
-    /// A note is not behind those of earlier sessions in the log of their witness.
-    WitnessOrder,
-    /// Two sessions of one seat ran at one time.
-    SeatOverlap,
-    /// A session ran before the session with the serial before.
-    TimesReversed,
-    /// The own key of one card was in use on two seats at one time.
-    KeyTwice,
-    /// One session is in two bundles.
-    Doubled,
     /// A policy that another one had replaced is in force again.
     PolicyReverted,
     /// A bundle that was not finished when it was ingested.
     Unfinished,
-    /// A bundle that is broken.
-    NoBundle,
     /// A bundle that could not be read.
     Unread,
     /// A bundle whose content is not the one that was ingested.
@@ -206,35 +164,14 @@ pub enum FleetCode {
 type Meaning = (&'static str, Status, &'static str);
 
 impl FleetCode {
-    /// Every code, in the order of the documentation.
-    pub const ALL: [Self; 37] = [
+    /// The codes that only an audit has.
+    pub const OWN: [Self; 16] = [
         Self::Fork,
-        Self::SerialTwice,
-        Self::SerialMissing,
         Self::BundleMissing,
         Self::CheckpointMissing,
-        Self::PreviousClose,
-        Self::Abandoned,
-        Self::Open,
-        Self::Pending,
-        Self::PublicLog,
-        Self::LogMissing,
-        Self::LogTicket,
-        Self::LogBehind,
-        Self::LogClosed,
-        Self::LogAbandoned,
         Self::ChainMissing,
-        Self::SelfIssued,
-        Self::Unplaced,
-        Self::WitnessFork,
-        Self::WitnessOrder,
-        Self::SeatOverlap,
-        Self::TimesReversed,
-        Self::KeyTwice,
-        Self::Doubled,
         Self::PolicyReverted,
         Self::Unfinished,
-        Self::NoBundle,
         Self::Unread,
         Self::BundleChanged,
         Self::TicketUntrusted,
@@ -247,41 +184,27 @@ impl FleetCode {
         Self::TableSignature,
     ];
 
-    fn meaning(self) -> Meaning {
+    /// The code with this id.
+    #[must_use]
+    pub fn of_id(id: &str) -> Option<Self> {
+        let of_series = SeriesCode::ALL.iter().copied().map(Self::Series);
+        Self::OWN.into_iter().chain(of_series).find(|code| code.id() == id)
+    }
+
+    const fn meaning(self) -> Meaning {
         use Status::{Contradicted, Warned};
-        let series = |code: SeriesCode| (code.id(), code.status(), code.remedy());
-        let period = |code: PeriodCode| (code.id(), code.status(), code.remedy());
         match self {
+            Self::Series(code) => (code.id(), code.status(), code.remedy()),
             Self::Fork => ("fork", Contradicted, "ask the witness which history it saw, and the operator for both"),
-            Self::SerialTwice => series(SeriesCode::SerialTwice),
-            Self::SerialMissing => series(SeriesCode::SerialMissing),
             Self::BundleMissing => ("bundle-missing", Contradicted, "ask the operator for the bundle of this ticket"),
             Self::CheckpointMissing => (
                 "checkpoint-missing",
                 Contradicted,
                 "ask the operator for the whole session, and the witness what it saw",
             ),
-            Self::PreviousClose => series(SeriesCode::PreviousClose),
-            Self::Abandoned => series(SeriesCode::Abandoned),
-            Self::Open => series(SeriesCode::Open),
-            Self::Pending => series(SeriesCode::Pending),
-            Self::PublicLog => series(SeriesCode::PublicLog),
-            Self::LogMissing => series(SeriesCode::LogMissing),
-            Self::LogTicket => series(SeriesCode::LogTicket),
-            Self::LogBehind => series(SeriesCode::LogBehind),
-            Self::LogClosed => series(SeriesCode::LogClosed),
-            Self::LogAbandoned => series(SeriesCode::LogAbandoned),
             Self::ChainMissing => {
                 ("chain-missing", Warned, "ask the operator whether this card and seat belong to the fleet")
             }
-            Self::SelfIssued => series(SeriesCode::SelfIssued),
-            Self::Unplaced => series(SeriesCode::Unplaced),
-            Self::WitnessFork => series(SeriesCode::WitnessFork),
-            Self::WitnessOrder => series(SeriesCode::WitnessOrder),
-            Self::SeatOverlap => series(SeriesCode::SeatOverlap),
-            Self::TimesReversed => series(SeriesCode::TimesReversed),
-            Self::KeyTwice => series(SeriesCode::KeyTwice),
-            Self::Doubled => series(SeriesCode::Doubled),
             Self::PolicyReverted => {
                 ("policy-reverted", Warned, "ask the approver whether the older policy was to be in force again")
             }
@@ -290,7 +213,6 @@ impl FleetCode {
                 Warned,
                 "ingest it again once its session has ended; if it died, ask for `portcullis bundle finish`",
             ),
-            Self::NoBundle => period(PeriodCode::NoBundle),
             Self::Unread => ("unread", Contradicted, "make the bundle readable, and audit again"),
             Self::BundleChanged => (
                 "bundle-changed",
@@ -318,18 +240,18 @@ impl FleetCode {
 
     /// The code in reports: kebab-case.
     #[must_use]
-    pub fn id(self) -> &'static str {
+    pub const fn id(self) -> &'static str {
         self.meaning().0
     }
 
     #[must_use]
-    pub fn status(self) -> Status {
+    pub const fn status(self) -> Status {
         self.meaning().1
     }
 
     /// Advice for the reader of the report: an imperative, without a full stop.
     #[must_use]
-    pub fn remedy(self) -> &'static str {
+    pub const fn remedy(self) -> &'static str {
         self.meaning().2
     }
 }
@@ -344,9 +266,10 @@ mod tests {
 
     #[test]
     fn codes_are_distinct_and_findings_survive_json() {
-        let ids: BTreeSet<&str> = FleetCode::ALL.iter().map(|code| code.id()).collect();
-        assert_eq!(ids.len(), FleetCode::ALL.len());
-        for code in FleetCode::ALL {
+        let own: BTreeSet<&str> = FleetCode::OWN.iter().map(|code| code.id()).collect();
+        assert_eq!(own.len(), FleetCode::OWN.len());
+        for code in FleetCode::OWN.into_iter().chain([FleetCode::Series(SeriesCode::Open)]) {
+            assert_eq!(FleetCode::of_id(code.id()), Some(code));
             let finding = Finding::of_fleet(Source::Fleet, code, Some("a"), "what");
             let json = serde_json::to_string(&finding).unwrap();
             assert_eq!(serde_json::from_str::<Finding>(&json).unwrap(), finding);

@@ -5,8 +5,8 @@
 //! run, so neither order nor place can change a result.
 
 mod answer;
+mod chain;
 mod columns;
-mod conflict;
 mod content;
 mod finding;
 mod session;

@@ -6,11 +6,10 @@
 use crate::finding::{Finding, FleetCode, Source};
 use crate::session::Session;
 use portcullis_audit::{AuditError, EarlierBundles, ReplayReport, StreamSample};
-use portcullis_core::hex;
-use portcullis_evidence::bundle::{self, Bundle, BundleError, Files, Snapshot};
-use portcullis_evidence::note::LogView;
-use portcullis_evidence::ticket::{SELF_ISSUER, Ticket};
-use portcullis_evidence::verify::{Code, Options, Property, Reason, ReplayCode, Report, Trust, verify_snapshot};
+use portcullis_core::hex::Hex;
+use portcullis_evidence::bundle::{BundleError, Files, Snapshot};
+use portcullis_evidence::verify::judge::SessionFacts;
+use portcullis_evidence::verify::{Options, Property, Reason, ReplayCode, Report, SeriesCode, Trust, verify_snapshot};
 use serde::{Deserialize, Serialize};
 
 /// Whom to trust, and how to check.
@@ -25,8 +24,8 @@ pub struct Question<'a> {
 pub struct Outcome {
     pub session: Session,
     pub findings: Vec<Finding>,
-    /// The notes of trusted witnesses that are compared with those of other sessions.
-    pub notes: Vec<LogView>,
+    /// What is compared with other sessions; absent if the bundle is broken.
+    pub facts: Option<SessionFacts>,
     /// The verifier's report, exactly as `portcullis verify --json` gives it; null if the bundle is broken.
     pub report: serde_json::Value,
 }
@@ -43,16 +42,11 @@ pub fn verify(name: &str, id: &str, files: &dyn Files, question: Question<'_>) -
         Ok(report) => report,
         Err(error) => return broken(name, id, &error),
     };
-    let ticket = match Bundle::open(&files).and_then(|bundle| bundle.read(bundle::TICKET)) {
-        Ok(ticket) => Ticket::parse(&ticket).ok(),
-        Err(error) => return broken(name, id, &error),
-    };
-    let mut session = session(name, id, &report);
-    session.ticket = ticket.map(|ticket| hex::encode(&ticket.digest));
+    let facts = SessionFacts::new(name, &report);
+    let session = session(id, &facts, &report);
     let findings = Finding::of_report(name, &report);
-    let notes = report.session.notes.clone();
     let report = serde_json::to_value(&report).map_err(|error| Unread(error.to_string()))?;
-    Ok(Outcome { session, findings, notes, report })
+    Ok(Outcome { session, findings, facts: Some(facts), report })
 }
 
 /// The outcome for a bundle that could not be opened or verified. Errors: [`Unread`] if reading failed.
@@ -60,7 +54,7 @@ pub fn broken(name: &str, id: &str, error: &BundleError) -> Result<Outcome, Unre
     if error.is_operational() {
         Err(Unread(error.to_string()))
     } else {
-        Ok(failed(name, id, FleetCode::NoBundle, error))
+        Ok(failed(name, id, FleetCode::Series(SeriesCode::NoBundle), error))
     }
 }
 
@@ -69,14 +63,14 @@ pub fn broken(name: &str, id: &str, error: &BundleError) -> Result<Outcome, Unre
 pub fn failed(name: &str, id: &str, code: FleetCode, detail: impl std::fmt::Display) -> Outcome {
     let session = Session { name: name.to_owned(), bundle: id.to_owned(), status: code.status(), ..Session::unknown() };
     let findings = vec![Finding::of_fleet(Source::Bundle, code, Some(name), detail)];
-    Outcome { session, findings, notes: Vec::new(), report: serde_json::Value::Null }
+    Outcome { session, findings, facts: None, report: serde_json::Value::Null }
 }
 
-fn session(name: &str, id: &str, report: &Report) -> Session {
+fn session(id: &str, facts: &SessionFacts, report: &Report) -> Session {
     let summary = &report.session;
-    let has = |code: Code| report.properties.complete.reasons.iter().any(|reason| reason.code == code);
+    let text = |digest: Option<Hex<32>>| digest.map(|digest| digest.to_string());
     Session {
-        name: name.to_owned(),
+        name: facts.name.clone(),
         bundle: id.to_owned(),
         status: report.status,
         simulated: report.simulated,
@@ -85,19 +79,19 @@ fn session(name: &str, id: &str, report: &Report) -> Session {
             .into_iter()
             .map(|property| (property.name().to_owned(), report.properties.of(property).status.name().to_owned()))
             .collect(),
-        key: summary.key_id.map(|key| key.to_string()),
-        seat: summary.seat,
-        serial: summary.ticket_serial,
+        key: text(facts.key),
+        seat: facts.seat,
+        serial: facts.serial,
         issuer: summary.issuer.as_ref().map(|issuer| issuer.claimed.clone()),
-        issuer_key: summary.issuer.as_ref().and_then(|issuer| issuer.key).map(|key| key.to_string()),
-        self_issued: summary.issuer.as_ref().is_some_and(|issuer| issuer.claimed == SELF_ISSUER),
-        ticket: None,
-        policy: summary.policy_digest.map(|digest| digest.to_string()),
-        previous_close: summary.previous_close.filter(|digest| digest.0 != [0; 32]).map(|digest| digest.to_string()),
-        last_checkpoint: summary.last_checkpoint.map(|digest| digest.to_string()),
-        closed: !has(Code::NotClosed),
-        known: !has(Code::UnknownVersion),
-        witnessed: summary.witnessed,
+        issuer_key: text(facts.issuer),
+        self_issued: facts.is_self_issued,
+        ticket: text(facts.ticket),
+        policy: text(facts.policy),
+        previous_close: text(facts.previous_close),
+        last_checkpoint: text(facts.last_checkpoint),
+        closed: facts.is_closed,
+        known: facts.is_known,
+        witnessed: facts.witnessed,
         lanes: summary.lanes,
         checkpoints: summary.checkpoints,
         records: summary.records,
@@ -163,7 +157,7 @@ fn replayed(name: &str, report: &ReplayReport) -> ReplayOutcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use portcullis_evidence::bundle::MemoryFiles;
+    use portcullis_evidence::bundle::{self, MemoryFiles};
     use portcullis_evidence::verify::Status;
     use portcullis_test_support::world::World;
     use std::cell::Cell;

@@ -4,7 +4,7 @@
 //! its results depend on. A process with another program file refuses it: results of another program would be kept
 //! under the name of this one.
 
-use crate::functions::{Definition, Function, Tree, tree};
+use crate::functions::{Aggregate, Definition, Function};
 use ballista_core::serde::{BallistaLogicalExtensionCodec, BallistaPhysicalExtensionCodec};
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::arrow::ipc::reader::StreamReader;
@@ -20,6 +20,8 @@ use datafusion::logical_expr::{AggregateUDF, Extension, LogicalPlan, ScalarUDF};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion_proto::logical_plan::LogicalExtensionCodec;
 use datafusion_proto::physical_plan::{PhysicalExtensionCodec, PhysicalProtoConverterExtension};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use std::sync::Arc;
 
 /// What a process says about a function of another program.
@@ -48,31 +50,30 @@ impl Functions {
     /// Program and definition, in two lines. A function of the engine is sent by its name, with an empty definition.
     fn encode(&self, function: &ScalarUDF, buf: &mut Vec<u8>) -> Result<()> {
         let Some(function) = function.inner().downcast_ref::<Function>() else { return Ok(()) };
-        let Some(definition) = function.definition() else {
-            return exec_err!("a function of this process only cannot be sent");
-        };
+        self.write(function.definition(), buf)
+    }
+
+    fn decode(&self, name: &str, buf: &[u8]) -> Result<Arc<ScalarUDF>> {
+        Ok(Arc::new(self.read::<Definition>(name, buf)?.function()))
+    }
+
+    fn encode_aggregate(&self, function: &AggregateUDF, buf: &mut Vec<u8>) -> Result<()> {
+        Aggregate::of(function).map_or(Ok(()), |definition| self.write(&definition, buf))
+    }
+
+    fn decode_aggregate(&self, name: &str, buf: &[u8]) -> Result<Arc<AggregateUDF>> {
+        Ok(Arc::new(self.read::<Aggregate>(name, buf)?.function()))
+    }
+
+    fn write(&self, definition: &impl Serialize, buf: &mut Vec<u8>) -> Result<()> {
         buf.extend_from_slice(self.program.as_bytes());
         buf.push(b'\n');
         serde_json::to_writer(buf, definition).map_err(|error| DataFusionError::External(Box::new(error)))
     }
 
-    fn decode(&self, name: &str, buf: &[u8]) -> Result<Arc<ScalarUDF>> {
+    fn read<T: DeserializeOwned>(&self, name: &str, buf: &[u8]) -> Result<T> {
         let json = self.own(name, buf)?;
-        let definition: Definition =
-            serde_json::from_slice(json).map_err(|error| DataFusionError::External(Box::new(error)))?;
-        Ok(Arc::new(definition.function()))
-    }
-
-    fn encode_aggregate(&self, function: &AggregateUDF, buf: &mut Vec<u8>) {
-        if function.inner().downcast_ref::<Tree>().is_some() {
-            buf.extend_from_slice(self.program.as_bytes());
-            buf.push(b'\n');
-        }
-    }
-
-    fn decode_aggregate(&self, name: &str, buf: &[u8]) -> Result<Arc<AggregateUDF>> {
-        self.own(name, buf)?;
-        Ok(Arc::new(tree()))
+        serde_json::from_slice(json).map_err(|error| DataFusionError::External(Box::new(error)))
     }
 
     /// The definition of a function of this program. Errors: it comes from another one.
@@ -155,8 +156,7 @@ impl LogicalExtensionCodec for LogicalCodec {
     }
 
     fn try_encode_udaf(&self, function: &AggregateUDF, buf: &mut Vec<u8>) -> Result<()> {
-        self.functions.encode_aggregate(function, buf);
-        Ok(())
+        self.functions.encode_aggregate(function, buf)
     }
 }
 
@@ -209,8 +209,7 @@ impl PhysicalExtensionCodec for PhysicalCodec {
     }
 
     fn try_encode_udaf(&self, function: &AggregateUDF, buf: &mut Vec<u8>) -> Result<()> {
-        self.functions.encode_aggregate(function, buf);
-        Ok(())
+        self.functions.encode_aggregate(function, buf)
     }
 }
 
@@ -249,6 +248,8 @@ mod tests {
     use datafusion::arrow::array::{ArrayRef, UInt64Array};
     use datafusion::arrow::datatypes::{DataType, Field, Schema};
     use datafusion::functions::string::lower;
+    use portcullis_core::hex::Hex;
+    use portcullis_evidence::verify::judge::{ChainJudge, LogHead, Start};
 
     #[test]
     fn a_function_arrives_in_the_same_program_only() {
@@ -263,10 +264,15 @@ mod tests {
             // Cut off, it is another program or not a definition.
             assert!(own.try_decode_udf(definition.name(), &buf[..buf.len() - 1]).is_err());
         }
-        let mut buf = Vec::new();
-        own.try_encode_udaf(&tree(), &mut buf).unwrap();
-        assert_eq!(*own.try_decode_udaf("tree", &buf).unwrap(), tree());
-        assert!(other.try_decode_udaf("tree", &buf).is_err());
+        let log = Some(LogHead { issuer: Hex([7; 32]), seen: Some(1) });
+        let judge = Aggregate::JudgeCards(ChainJudge { start: Start::First, log });
+        for aggregate in [Aggregate::Tree, judge, Aggregate::JudgeTickets] {
+            let (sent, mut buf) = (aggregate.function(), Vec::new());
+            own.try_encode_udaf(&sent, &mut buf).unwrap();
+            assert_eq!(*own.try_decode_udaf(aggregate.name(), &buf).unwrap(), sent);
+            assert!(other.try_decode_udaf(aggregate.name(), &buf).is_err());
+            assert!(own.try_decode_udaf(aggregate.name(), &buf[..buf.len() - 1]).is_err());
+        }
         // A function of the engine goes by its name.
         let mut buf = Vec::new();
         own.try_encode_udf(&lower(), &mut buf).unwrap();

@@ -192,7 +192,7 @@ fn functions() -> Result<BallistaFunctionRegistry, DataFusionError> {
         let function = Arc::new(definition.function());
         registry.scalar_functions.insert(function.name().to_owned(), function);
     }
-    let tree = Arc::new(crate::functions::tree());
+    let tree = Arc::new(crate::functions::Aggregate::Tree.function());
     registry.aggregate_functions.insert(tree.name().to_owned(), tree);
     Ok(registry)
 }

@@ -14,8 +14,7 @@ use portcullis_core::hex;
 use portcullis_evidence::certificate::verify_chain;
 use portcullis_evidence::checkpoint::SignedCheckpoint;
 use portcullis_evidence::note::{Head, Note, WitnessProof};
-use portcullis_evidence::ticket::Ticket;
-use portcullis_evidence::verify::Trust;
+use portcullis_evidence::ticket::{Chain, Ticket};
 use portcullis_fleet_core::Columns;
 use std::sync::Arc;
 
@@ -89,9 +88,9 @@ pub(crate) fn decode_checkpoint() -> ScalarUDF {
     decoder(Definition::DecodeCheckpoint, |message| SignedCheckpoint::parse(message).ok(), PARTS)
 }
 
-/// `decode_note(content)`. Nothing of it is checked: see [`note_signer`].
+/// `decode_note(content)`. Nothing of it is checked.
 pub(crate) fn decode_note() -> ScalarUDF {
-    type Parsed = (WitnessProof, portcullis_evidence::ticket::Chain);
+    type Parsed = (WitnessProof, Chain);
     const PARTS: &[Part<Parsed>] = &[
         ("key", DataType::Utf8, |rows| hexes(rows, |row| row.1.key)),
         ("seat", DataType::UInt16, |rows| seats(rows, |row| row.1.seat)),
@@ -99,37 +98,14 @@ pub(crate) fn decode_note() -> ScalarUDF {
         ("checkpoint", DataType::UInt64, |rows| numbers(rows, |row| row.0.entry.serial)),
         ("digest", DataType::Utf8, |rows| hexes(rows, |row| row.0.entry.checkpoint)),
     ];
-    let parse = |note: &[u8]| {
-        let proof = WitnessProof::parse(note).ok()?;
-        let chain = Head::parse(Note::parse(&proof.note).ok()?.text).ok()?.chain().ok()?;
-        Some((proof, chain))
-    };
-    decoder(Definition::DecodeNote, parse, PARTS)
+    decoder(Definition::DecodeNote, parse_note, PARTS)
 }
 
-/// `ticket_signer(content)`: the trusted key that signed a ticket; null if none did. Whether the key was revoked later
-/// is a question for the verifier of the session's bundle.
-pub(crate) fn ticket_signer(trust: &TrustFolder) -> ScalarUDF {
-    let undated = Arc::new(Trust::clone(trust.trust()).without_dated_revocations());
-    signer(Definition::TicketSigner(trust.clone()), undated, |trust, content| {
-        trust.issuer(&Ticket::parse(content).ok()?, None).ok()?.file
-    })
-}
-
-/// `note_signer(content)`: the trusted witness that signed a note; null if none did.
-pub(crate) fn note_signer(trust: &TrustFolder) -> ScalarUDF {
-    signer(Definition::NoteSigner(trust.clone()), Arc::clone(trust.trust()), |trust, content| {
-        portcullis_evidence::note::verify(content, &trust.witnesses).ok().map(|seen| seen.witness)
-    })
-}
-
-fn signer(definition: Definition, trust: Arc<Trust>, signer: fn(&Trust, &[u8]) -> Option<String>) -> ScalarUDF {
-    let signers = move |args: &[ColumnarValue]| -> Result<ColumnarValue> {
-        let args = arrays(args)?;
-        let signers = binary(&args, 0)?.iter().map(|content| signer(&trust, content?));
-        Ok(ColumnarValue::Array(Arc::new(StringArray::from_iter(signers))))
-    };
-    Function::of(definition, vec![DataType::Binary], DataType::Utf8, Volatility::Stable, signers)
+/// The parts of a note, and the chain that it is about. Nothing of it is checked.
+pub(crate) fn parse_note(note: &[u8]) -> Option<(WitnessProof, Chain)> {
+    let proof = WitnessProof::parse(note).ok()?;
+    let chain = Head::parse(Note::parse(&proof.note).ok()?.text).ok()?.chain().ok()?;
+    Some((proof, chain))
 }
 
 /// A certificate, those between it and the root, and the key of the card if a trusted root certified it.

@@ -1,13 +1,16 @@
-//! What the scalar functions are, so that another process of a cluster can build the same ones.
+//! What the functions are, so that another process of a cluster can build the same ones.
 
+use super::judge::Judge;
 use super::{decode, tree, work};
 use crate::trust::TrustFolder;
 use crate::units::{ReplayTask, Task, VerifyTask};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::error::Result;
 use datafusion::logical_expr::{
-    ColumnarValue, ScalarFunctionArgs, ScalarFunctionImplementation, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
+    AggregateUDF, ColumnarValue, ScalarFunctionArgs, ScalarFunctionImplementation, ScalarUDF, ScalarUDFImpl, Signature,
+    Volatility,
 };
+use portcullis_evidence::verify::judge::ChainJudge;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -22,8 +25,6 @@ pub(crate) enum Definition {
     DecodeTicket,
     DecodeCheckpoint,
     DecodeNote,
-    TicketSigner(TrustFolder),
-    NoteSigner(TrustFolder),
     CheckpointSigned(TrustFolder),
     VerifyBundle(VerifyTask),
     ReplayBundle(ReplayTask),
@@ -40,11 +41,6 @@ impl Definition {
         Self::DecodeNote,
     ];
 
-    /// The functions of an audit that need to know whom to trust.
-    pub(crate) fn of_trust(trust: &TrustFolder) -> [Self; 3] {
-        [Self::TicketSigner(trust.clone()), Self::NoteSigner(trust.clone()), Self::CheckpointSigned(trust.clone())]
-    }
-
     pub(crate) const fn name(&self) -> &'static str {
         match self {
             Self::TreeRoot => "tree_root",
@@ -53,8 +49,6 @@ impl Definition {
             Self::DecodeTicket => "decode_ticket",
             Self::DecodeCheckpoint => "decode_checkpoint",
             Self::DecodeNote => "decode_note",
-            Self::TicketSigner(_) => "ticket_signer",
-            Self::NoteSigner(_) => "note_signer",
             Self::CheckpointSigned(_) => "checkpoint_signed",
             Self::VerifyBundle(_) => VerifyTask::NAME,
             Self::ReplayBundle(_) => ReplayTask::NAME,
@@ -69,23 +63,63 @@ impl Definition {
             Self::DecodeTicket => decode::decode_ticket(),
             Self::DecodeCheckpoint => decode::decode_checkpoint(),
             Self::DecodeNote => decode::decode_note(),
-            Self::TicketSigner(trust) => decode::ticket_signer(trust),
-            Self::NoteSigner(trust) => decode::note_signer(trust),
             Self::CheckpointSigned(trust) => decode::checkpoint_signed(trust),
-            Self::VerifyBundle(task) => work::remote_function(task),
-            Self::ReplayBundle(task) => work::remote_function(task),
+            Self::VerifyBundle(task) => work::unit_function(task),
+            Self::ReplayBundle(task) => work::unit_function(task),
+        }
+    }
+}
+
+impl From<VerifyTask> for Definition {
+    fn from(task: VerifyTask) -> Self {
+        Self::VerifyBundle(task)
+    }
+}
+
+impl From<ReplayTask> for Definition {
+    fn from(task: ReplayTask) -> Self {
+        Self::ReplayBundle(task)
+    }
+}
+
+/// An aggregate of the audit, with everything that its results depend on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(crate) enum Aggregate {
+    Tree,
+    JudgeCards(ChainJudge),
+    JudgeTickets,
+}
+
+impl Aggregate {
+    /// What this function is; `None` for one of the engine.
+    #[cfg(feature = "cluster")]
+    pub(crate) fn of(function: &AggregateUDF) -> Option<Self> {
+        let of_judge = function.inner().downcast_ref::<Judge>().map(Judge::aggregate);
+        of_judge.or_else(|| function.inner().downcast_ref::<tree::Tree>().map(|_| Self::Tree))
+    }
+
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Tree => "tree",
+            Self::JudgeCards(_) => "judge_cards",
+            Self::JudgeTickets => "judge_tickets",
+        }
+    }
+
+    pub(crate) fn function(self) -> AggregateUDF {
+        match self {
+            Self::Tree => tree::tree(),
+            Self::JudgeCards(_) | Self::JudgeTickets => AggregateUDF::from(Judge::new(self)),
         }
     }
 }
 
 /// A scalar function of this program.
 pub(crate) struct Function {
-    name: String,
+    definition: Definition,
     signature: Signature,
     returns: DataType,
     run: ScalarFunctionImplementation,
-    /// Absent for a function that only this process can run.
-    definition: Option<Definition>,
 }
 
 impl Function {
@@ -97,37 +131,26 @@ impl Function {
         volatility: Volatility,
         run: impl Fn(&[ColumnarValue]) -> Result<ColumnarValue> + Send + Sync + 'static,
     ) -> ScalarUDF {
-        let (name, signature) = (definition.name().to_owned(), Signature::exact(inputs, volatility));
-        ScalarUDF::from(Self { name, signature, returns, run: Arc::new(run), definition: Some(definition) })
-    }
-
-    /// A function over one column of text that only this process can run.
-    pub(crate) fn here(
-        name: &str,
-        run: impl Fn(&[ColumnarValue]) -> Result<ColumnarValue> + Send + Sync + 'static,
-    ) -> ScalarUDF {
-        let signature = Signature::exact(vec![DataType::Utf8], Volatility::Volatile);
-        let (name, returns) = (name.to_owned(), DataType::Utf8);
-        ScalarUDF::from(Self { name, signature, returns, run: Arc::new(run), definition: None })
+        let signature = Signature::exact(inputs, volatility);
+        ScalarUDF::from(Self { definition, signature, returns, run: Arc::new(run) })
     }
 
     #[cfg(feature = "cluster")]
-    pub(crate) const fn definition(&self) -> Option<&Definition> {
-        self.definition.as_ref()
+    pub(crate) const fn definition(&self) -> &Definition {
+        &self.definition
     }
 }
 
 impl fmt::Debug for Function {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Function").field("name", &self.name).finish_non_exhaustive()
+        f.debug_struct("Function").field("name", &self.definition.name()).finish_non_exhaustive()
     }
 }
 
-// Functions with equal definitions do the same. Without a definition, only the body itself shows what they do.
+// Functions with equal definitions do the same.
 impl PartialEq for Function {
     fn eq(&self, other: &Self) -> bool {
-        let same = self.name == other.name && self.definition == other.definition;
-        same && (self.definition.is_some() || Arc::ptr_eq(&self.run, &other.run))
+        self.definition == other.definition
     }
 }
 
@@ -135,14 +158,13 @@ impl Eq for Function {}
 
 impl Hash for Function {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.name.hash(state);
         self.definition.hash(state);
     }
 }
 
 impl ScalarUDFImpl for Function {
     fn name(&self) -> &str {
-        &self.name
+        self.definition.name()
     }
 
     fn signature(&self) -> &Signature {

@@ -12,8 +12,9 @@ use portcullis_core::hex::Hex;
 use portcullis_evidence::bundle::{Bundle, BundleError, Files, Snapshot};
 use portcullis_evidence::note::CLOCK_SKEW;
 use portcullis_evidence::public_log::PublicLog;
-use portcullis_evidence::ticket::{self, SELF_ISSUER};
-use portcullis_evidence::verify::series::{GivenLog, LogUse, SeriesFinding, Start, join};
+use portcullis_evidence::ticket;
+use portcullis_evidence::verify::judge::{SessionFacts, Start};
+use portcullis_evidence::verify::series::{self, GivenLog, LogUse, SeriesFinding};
 use portcullis_evidence::verify::{
     Modes, Options, PeriodCode, Property, Reason, Report, RuleCount, Signer, Status, Trust, verify_snapshot,
 };
@@ -71,6 +72,7 @@ struct Read<'a> {
     name: &'a str,
     files: Snapshot<'a>,
     report: Report,
+    facts: SessionFacts,
     place: Place,
 }
 
@@ -79,16 +81,12 @@ impl Read<'_> {
         matches!(self.place, Place::Within | Place::Undated)
     }
 
-    /// Card key and seat, and the serial in their chain; `None` for a session outside every chain.
-    fn link(&self) -> Option<((Hex<32>, u16), u64)> {
-        let session = &self.report.session;
-        let own = session.issuer.as_ref().is_some_and(|issuer| issuer.claimed == SELF_ISSUER);
-        let (key, serial) = (session.key_id?, session.ticket_serial?);
-        (!own).then_some(((key, session.seat.unwrap_or_default()), serial))
+    fn chain(&self) -> Option<ticket::Chain> {
+        self.facts.link().map(|(chain, _)| chain)
     }
 
-    fn chain(&self) -> Option<(Hex<32>, u16)> {
-        self.link().map(|(chain, _)| chain)
+    fn serial(&self) -> Option<u64> {
+        self.facts.link().map(|(_, serial)| serial)
     }
 
     fn is_approved(&self) -> bool {
@@ -138,14 +136,15 @@ pub fn attest(
         match verify_snapshot(&files, trust, options, &mut |_| {}) {
             Ok(report) => {
                 let place = place(question.period, &report);
-                read.push(Read { name, files, report, place });
+                let facts = SessionFacts::new(name, &report);
+                read.push(Read { name, files, report, facts, place });
             }
             Err(error) if error.is_no_bundle() => findings.push(broken(&error)),
             Err(error) => return Err(failed(&error)),
         }
         step(Step::Verified);
     }
-    read.sort_by(|a, b| a.link().cmp(&b.link()).then(a.name.cmp(b.name)));
+    read.sort_by(|a, b| a.facts.link().cmp(&b.facts.link()).then(a.name.cmp(b.name)));
     let trusted = log.and_then(GivenLog::log);
     let chains = chains(&mut read, question.period, trusted, &mut findings);
     let replay = replay_sample(question, &read, &mut findings, step)?;
@@ -342,25 +341,28 @@ fn of_bundle(bundle: &Read<'_>) -> Vec<Finding> {
 /// The findings about the order of the sessions. In each chain those count that are about a session of the period, or
 /// about the first session after it: this one's ticket and serial show which sessions were before it.
 fn of_series(read: &[Read<'_>], chains: &[Chain], log: Option<&GivenLog>) -> Vec<Finding> {
-    let reports = read.iter().map(|bundle| (bundle.name.to_owned(), bundle.report.clone()));
-    let series = join(reports.collect(), Start::Any, log);
+    let names: BTreeMap<&str, &Read<'_>> = read.iter().map(|bundle| (bundle.name, bundle)).collect();
+    let shown: BTreeMap<ticket::Chain, &Chain> =
+        chains.iter().map(|chain| (ticket::Chain { key: chain.key.0, seat: chain.seat }, chain)).collect();
+    // The first session of each chain after the period.
+    let after = read.iter().rev().filter(|bundle| bundle.place == Place::After);
+    let after: BTreeMap<ticket::Chain, u64> = after.filter_map(|bundle| bundle.facts.link()).collect();
     let counts = |finding: &SeriesFinding| {
         let Some(name) = &finding.name else { return true };
-        read.iter().find(|bundle| bundle.name == name).is_some_and(|bundle| {
-            // A session after the period shows that the tickets behind it are not of the period.
-            if finding.ticket.is_some() {
-                return bundle.chain().is_some_and(|chain| serials(read, chain, Place::After).next().is_none());
-            }
-            let of_chain = bundle.link().is_some_and(|((key, seat), serial)| {
-                match chains.iter().find(|chain| (chain.key, chain.seat) == (key, seat)) {
-                    Some(chain) => chain.first <= serial && serial <= chain.next.unwrap_or(chain.last),
-                    // Of no session of the chain it is shown that it was in the period; some may be missing.
-                    None => serials(read, (key, seat), Place::After).next() == Some(serial),
-                }
-            });
-            bundle.is_of_period() || of_chain
-        })
+        let Some(bundle) = names.get(&**name) else { return false };
+        let Some((chain, serial)) = bundle.facts.link() else { return bundle.is_of_period() };
+        // A session after the period shows that the tickets behind it are not of the period.
+        if finding.ticket.is_some() {
+            return !after.contains_key(&chain);
+        }
+        let of_chain = match shown.get(&chain) {
+            Some(chain) => chain.first <= serial && serial <= chain.next.unwrap_or(chain.last),
+            // Of no session of the chain it is shown that it was in the period; some may be missing.
+            None => after.get(&chain) == Some(&serial),
+        };
+        bundle.is_of_period() || of_chain
     };
+    let sessions = read.iter().map(|bundle| bundle.facts.clone()).collect();
     let finding = |SeriesFinding { code, status, name, detail, .. }| Finding {
         status,
         source: Source::Series,
@@ -371,17 +373,17 @@ fn of_series(read: &[Read<'_>], chains: &[Chain], log: Option<&GivenLog>) -> Vec
         count: 1,
         remedy: code.remedy(),
     };
-    series.findings.into_iter().filter(counts).map(finding).collect()
+    series::findings(sessions, Start::Any, log).into_iter().filter(counts).map(finding).collect()
 }
 
-/// The serials of a chain's sessions in this place, in their order.
-fn serials<'a>(
-    read: &'a [Read<'_>],
-    chain: (Hex<32>, u16),
-    place: Place,
-) -> impl DoubleEndedIterator<Item = u64> + use<'a> {
-    let placed = read.iter().filter(move |session| session.chain() == Some(chain) && session.place == place);
-    placed.filter_map(|session| session.link().map(|(_, serial)| serial))
+/// The serials of the sessions in this place, in their order.
+fn serials<'a>(sessions: &'a [Read<'_>], place: Place) -> impl DoubleEndedIterator<Item = u64> + use<'a> {
+    sessions.iter().filter(move |session| session.place == place).filter_map(Read::serial)
+}
+
+/// The session of a chain with this serial.
+fn named<'a, 'b>(sessions: &'a [Read<'b>], serial: u64) -> Option<&'a Read<'b>> {
+    sessions.iter().find(|session| session.serial() == Some(serial))
 }
 
 /// The chains with a session in the period. All sessions between the first and the last one of the period belong to it.
@@ -393,62 +395,62 @@ fn chains(read: &mut [Read<'_>], period: Period, log: Option<&PublicLog>, findin
     let log = log.filter(|log| log.head.seen.is_some_and(|seen| period.is_over(seen.saturating_sub(CLOCK_SKEW))));
     let mut chains = Vec::new();
     for sessions in read.chunk_by_mut(|a, b| a.chain() == b.chain()) {
-        let Some((key, seat)) = sessions.first().and_then(Read::chain) else { continue };
-        let serials = |sessions: &[Read<'_>], place| serials(sessions, (key, seat), place).collect::<Vec<_>>();
-        let dated = serials(sessions, Place::Within);
-        let counted = if dated.is_empty() { serials(sessions, Place::Undated) } else { dated };
+        let Some(ticket::Chain { key, seat }) = sessions.first().and_then(Read::chain) else { continue };
+        let dated: Vec<_> = serials(sessions, Place::Within).collect();
+        let counted = if dated.is_empty() { serials(sessions, Place::Undated).collect() } else { dated };
         let (Some(first), Some(last)) = (counted.first().copied(), counted.last().copied()) else {
-            findings.extend(open_end(sessions, (key, seat), log));
+            findings.extend(open_end(sessions, log));
             continue;
         };
         for session in sessions.iter_mut() {
-            let is_between = session.link().is_some_and(|(_, serial)| first <= serial && serial <= last);
+            let is_between = session.serial().is_some_and(|serial| first <= serial && serial <= last);
             if session.place != Place::Undated && is_between {
                 session.place = Place::Within;
             }
         }
-        let begins = first == 1 || serials(sessions, Place::Before).iter().any(|serial| *serial < first);
-        let next = serials(sessions, Place::After).into_iter().find(|serial| *serial > last);
-        let named = |serial: u64| sessions.iter().find(|session| session.link().is_some_and(|(_, n)| n == serial));
+        let begins = first == 1 || serials(sessions, Place::Before).any(|serial| serial < first);
+        let next = serials(sessions, Place::After).find(|serial| *serial > last);
         if !begins {
             let what = format!("session {first} of seat {seat} is the first that is shown");
-            findings.push(of_period(PeriodCode::BeginningOpen, named(first).map(|session| session.name), what));
+            findings.push(of_period(
+                PeriodCode::BeginningOpen,
+                named(sessions, first).map(|session| session.name),
+                what,
+            ));
         }
         let ends = next.is_some() || is_last_ticket(sessions, last, log);
         if !ends {
             let what = format!("session {last} of seat {seat} is the last that is shown");
-            findings.push(of_period(PeriodCode::EndOpen, named(last).map(|session| session.name), what));
+            findings.push(of_period(PeriodCode::EndOpen, named(sessions, last).map(|session| session.name), what));
         }
         let sessions = sessions.iter().filter(|session| session.is_of_period()).count() as u64;
-        chains.push(Chain { key, seat, first, last, sessions, begins, next, ends });
+        chains.push(Chain { key: Hex(key), seat, first, last, sessions, begins, next, ends });
     }
     chains
 }
 
 /// What is open in a chain of which no session of the period is given. If sessions on both sides of the period are
 /// given, their serials show whether one between them is missing.
-fn open_end(sessions: &[Read<'_>], chain: (Hex<32>, u16), log: Option<&PublicLog>) -> Option<Finding> {
-    let before = serials(sessions, chain, Place::Before).next_back();
-    let after = serials(sessions, chain, Place::After).next();
+fn open_end(sessions: &[Read<'_>], log: Option<&PublicLog>) -> Option<Finding> {
+    let before = serials(sessions, Place::Before).next_back();
+    let after = serials(sessions, Place::After).next();
     let (code, serial, what) = match (before, after) {
         (Some(last), None) if !is_last_ticket(sessions, last, log) => (PeriodCode::EndOpen, last, "last"),
         (None, Some(first)) if first > 1 => (PeriodCode::BeginningOpen, first, "first"),
         _ => return None,
     };
-    let name = sessions.iter().find(|session| session.link() == Some((chain, serial))).map(|session| session.name);
-    let seat = chain.1;
+    let session = named(sessions, serial)?;
+    let seat = session.chain()?.seat;
     let what = format!("session {serial} of seat {seat} is the {what} that is shown, and it is not of the period");
-    Some(of_period(code, name, what))
+    Some(of_period(code, Some(session.name), what))
 }
 
 /// Whether the ticket of this session is its chain's last one in the public log. A log with another ticket of this
 /// serial is that of another issuer, and says nothing.
 fn is_last_ticket(sessions: &[Read<'_>], serial: u64, log: Option<&PublicLog>) -> bool {
-    let session = sessions.iter().find(|session| session.link().is_some_and(|(_, n)| n == serial));
-    let of_log = session.and_then(|session| {
-        let ((key, seat), _) = session.link()?;
-        let (newest, logged) = log?.sessions(&ticket::Chain { key: key.0, seat })?.last_key_value()?;
-        Some(*newest == serial && session.report.session.ticket_digest == Some(Hex(logged.ticket)))
+    let of_log = named(sessions, serial).and_then(|session| {
+        let (newest, logged) = log?.sessions(&session.chain()?)?.last_key_value()?;
+        Some(*newest == serial && session.facts.ticket == Some(Hex(logged.ticket)))
     });
     of_log == Some(true)
 }
@@ -507,12 +509,12 @@ fn policies(within: &[&Read<'_>]) -> Result<Vec<PolicyUse>, Error> {
 fn changes(read: &[Read<'_>]) -> Vec<PolicyChange> {
     let pairs = read.iter().zip(read.iter().skip(1));
     let change = |(before, after): (&Read<'_>, &Read<'_>)| {
-        let ((before_chain, _), ((key, seat), serial)) = (before.link()?, after.link()?);
+        let ((before_chain, _), (chain, serial)) = (before.facts.link()?, after.facts.link()?);
         let (was, is) = (before.report.session.policy_digest, after.report.session.policy_digest);
-        let changed = before_chain == (key, seat) && after.is_of_period() && was != is;
+        let changed = before_chain == chain && after.is_of_period() && was != is;
         changed.then(|| PolicyChange {
-            key,
-            seat,
+            key: Hex(chain.key),
+            seat: chain.seat,
             serial,
             before: was,
             after: is,

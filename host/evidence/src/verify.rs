@@ -7,13 +7,13 @@ mod check;
 mod code;
 mod facts;
 mod findings;
+pub mod judge;
 mod lane;
 mod lane_state;
 mod property;
 mod report;
 mod scan;
 pub mod series;
-pub mod sessions;
 mod trust;
 
 pub use check::image::{mapping_version, other_layout};

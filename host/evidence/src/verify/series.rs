@@ -4,20 +4,20 @@
 //! Bundles alone show a gap before a session. They do not show that later sessions are missing. The issuer's public log
 //! shows which sessions there are.
 
-use super::code::{Code, SeriesCode};
+pub use super::judge::Start;
+
+use super::code::SeriesCode;
+use super::judge::{ChainFacts, ChainFault, ChainFinding, ChainJudge, Gap, LogHead, SessionFacts};
 use super::property::Status;
 use super::report::{Assurance, ProfileUse, Report};
-use super::sessions::{SessionFacts, conflicts};
 use super::trust::{Signer, Trust};
-use crate::format::note::CLOCK_SKEW;
-use crate::format::public_log::{CosignedHead, LogPolicy, LoggedSession, PublicLog, ReadError, SessionState};
-use crate::format::ticket::{self, SELF_ISSUER};
+use crate::format::public_log::{CosignedHead, LogPolicy, PublicLog, ReadError};
+use crate::format::ticket::Chain;
 use crate::format::tree::Hash;
 use portcullis_core::hex::Hex;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use std::collections::BTreeMap;
-use std::ops::Bound;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 #[derive(Clone, Debug, Serialize)]
@@ -83,15 +83,6 @@ pub struct ApprovalCount {
     pub sessions: u64,
 }
 
-/// The session with which each chain has to begin.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Start {
-    /// The card's first session.
-    First,
-    /// Any session: earlier ones are in bundles that are not given.
-    Any,
-}
-
 /// What is given of the public logs that the trust folder names.
 #[derive(Debug, Default)]
 pub struct GivenLog {
@@ -123,16 +114,19 @@ impl GivenLog {
         self.read.as_ref()?.as_ref().ok()
     }
 
-    /// What is wrong with the log, and which logs are missing for these sessions: each one's chain, and SHA-256 of its
-    /// issuer's key. A session whose chain is in the log is compared with it, because an issuer's key can change.
+    /// What is wrong with the log, and which logs are missing for these sessions. A session whose chain is in the log is
+    /// compared with it, because an issuer's key can change.
     #[must_use]
-    pub fn findings(&self, sessions: impl Iterator<Item = (ticket::Chain, Hash)> + Clone) -> Vec<(SeriesCode, String)> {
+    pub fn findings<'a>(&self, sessions: impl Iterator<Item = &'a SessionFacts> + Clone) -> Vec<(SeriesCode, String)> {
         let unusable = self.read.as_ref().and_then(|read| read.as_ref().err());
         let unusable = unusable.map(|error| (SeriesCode::PublicLog, error.to_string()));
         let missing = self.missing.iter().filter_map(|(key, name)| {
-            let is_compared = |chain: &ticket::Chain| self.log().is_some_and(|log| log.sessions(chain).is_some());
-            let of_issuer = sessions.clone().filter(|(chain, issuer)| issuer == key && !is_compared(chain));
-            let sessions = of_issuer.count();
+            let is_missing = |session: &&SessionFacts| {
+                let chain = session.key.map(|key| Chain { key: key.0, seat: session.seat.unwrap_or_default() });
+                let is_compared = |chain: &Chain| self.log().is_some_and(|log| log.sessions(chain).is_some());
+                session.issuer == Some(Hex(*key)) && chain.is_some_and(|chain| !is_compared(&chain))
+            };
+            let sessions = sessions.clone().filter(is_missing).count();
             let what = "of the trust folder's policy was not given, and its issuer signed the tickets of";
             (sessions > 0).then(|| (SeriesCode::LogMissing, format!("the log `{name}` {what} {sessions} sessions")))
         });
@@ -166,65 +160,104 @@ pub fn read_log(folder: Option<&Path>, trust: &Trust) -> Result<Option<GivenLog>
 #[must_use]
 pub fn join(mut reports: Vec<(String, Report)>, start: Start, log: Option<&GivenLog>) -> Series {
     reports.sort_by(|(a, x), (b, y)| place(x).cmp(&place(y)).then(a.cmp(b)));
-    let mut findings = Vec::new();
-    let mut last = BTreeMap::new();
-    let issued = reports.iter().filter_map(|(_, Report { session, .. })| {
-        let chain = ticket::Chain { key: session.key_id?.0, seat: session.seat.unwrap_or_default() };
-        Some((chain, session.issuer.as_ref()?.key?.0))
-    });
-    for (code, detail) in log.map(|log| log.findings(issued)).unwrap_or_default() {
-        findings.push(SeriesFinding::new(code, None, detail));
-    }
-    let log = log.and_then(GivenLog::log);
-    for (name, report) in &reports {
-        let mut add = |code, detail: String| findings.push(SeriesFinding::new(code, Some(name), detail));
-        let session = &report.session;
-        let (Some(key), Some(serial)) = (session.key_id, session.ticket_serial) else {
-            add(SeriesCode::Unplaced, "its card or ticket is not known: it has no place in a series".to_owned());
-            continue;
-        };
-        if is_self_issued(report) {
-            add(SeriesCode::SelfIssued, "the operator issued its ticket: it is in no chain".to_owned());
-            continue;
-        }
-        let chain = ticket::Chain { key: key.0, seat: session.seat.unwrap_or_default() };
-        let logged = Logged::of(log, chain, report);
-        let previous: Option<(u64, &Report)> = last.insert(chain, (serial, report));
-        if let Some((_, same)) = previous.filter(|(last, _)| *last == serial) {
-            if history(same) != history(report) {
-                add(SeriesCode::SerialTwice, format!("serial {serial} is there twice: one ticket, two histories"));
-            }
-            continue;
-        }
-        logged.check(serial, report, &mut add);
-        logged.check_previous(serial, report, &mut add);
-        let first = if start == Start::First { 1 } else { serial };
-        let expected = previous.map_or(first, |(serial, _)| serial.saturating_add(1));
-        if serial > expected {
-            logged.check_gap(expected, serial, &mut add);
-        } else if let Some((_, previous)) = previous {
-            check_close(previous, report, &mut add);
-        }
-    }
-    for (chain, (serial, report)) in &last {
-        let name = reports.iter().find(|(_, r)| std::ptr::eq(r, *report)).map(|(name, _)| name.as_str());
-        if !is_closed(report) {
-            let what = format!("session {serial} is the card's last and is not closed");
-            findings.push(SeriesFinding::new(SeriesCode::Open, name, what));
-        }
-        for (serial, code, detail) in Logged::of(log, *chain, report).after(*serial) {
-            // From any session on, later ones need not be given either.
-            if start == Start::First || code.status() == Status::Warned {
-                findings.push(SeriesFinding { ticket: Some(serial), ..SeriesFinding::new(code, name, detail) });
-            }
-        }
-    }
-    findings.extend(doubled(&reports));
-    findings.extend(between(&reports));
-    let mut series = conclude(&reports, findings);
-    series.public_log = log.map(LogUse::of);
+    let sessions = reports.iter().map(|(name, report)| SessionFacts::new(name, report)).collect();
+    let mut series = conclude(&reports, findings(sessions, start, log));
+    series.public_log = log.and_then(GivenLog::log).map(LogUse::of);
     series
 }
+
+/// The findings about the chains of these sessions, by place in them: first those about the public log, then those
+/// about each session, about the ends of chains, about copies, and about times, keys and notes.
+#[must_use]
+pub fn findings(sessions: Vec<SessionFacts>, start: Start, log: Option<&GivenLog>) -> Vec<SeriesFinding> {
+    let of_log = log.map(|log| log.findings(sessions.iter())).unwrap_or_default();
+    let log = log.and_then(GivenLog::log);
+    let chains: BTreeSet<Chain> = sessions.iter().filter_map(|session| Some(session.link()?.0)).collect();
+    let mut facts = ChainFacts { sessions, ..ChainFacts::default() };
+    if let Some(log) = log {
+        chains.into_iter().for_each(|chain| facts.add_logged(chain, log));
+    }
+    let found = ChainJudge { start, log: log.map(LogHead::new) }.judge(facts);
+    let mut placed: Vec<_> =
+        found.iter().flat_map(|finding| of_chain(finding).into_iter().map(move |of| (finding, of))).collect();
+    placed.sort_by(|(a, x), (b, y)| {
+        let place = |finding: &ChainFinding| (stage(&finding.fault), finding.key, finding.seat, finding.serial);
+        place(a).cmp(&place(b)).then_with(|| x.name.cmp(&y.name))
+    });
+    let of_log = of_log.into_iter().map(|(code, detail)| SeriesFinding::new(code, None, detail));
+    of_log.chain(placed.into_iter().map(|(_, finding)| finding)).collect()
+}
+
+/// The place of a finding among those of a series.
+const fn stage(fault: &ChainFault) -> u8 {
+    match fault {
+        ChainFault::Open | ChainFault::GivenUp | ChainFault::Pending | ChainFault::OpenInLog | ChainFault::Unshown => 1,
+        ChainFault::Doubled(_) => 2,
+        ChainFault::Conflict(..) => 3,
+        _ => 0,
+    }
+}
+
+/// A finding of the judge as those of a series: each names one bundle. Some are in other words than in an audit of many
+/// cards.
+fn of_chain(finding: &ChainFinding) -> Vec<SeriesFinding> {
+    let Some(code) = finding.fault.code() else { return Vec::new() };
+    let (name, serial) = (finding.name.as_deref(), finding.serial.unwrap_or_default());
+    let one = |detail| vec![SeriesFinding::new(code, name, detail)];
+    let behind = |detail| {
+        let named = name.map(|name| SeriesFinding::new(code, Some(name), format!("session {serial} {detail}")));
+        named.map(|finding| SeriesFinding { ticket: Some(serial), ..finding }).into_iter().collect()
+    };
+    match &finding.fault {
+        ChainFault::Unplaced => one("its card or ticket is not known: it has no place in a series".to_owned()),
+        ChainFault::SerialTwice(several) | ChainFault::Fork { several, .. } => {
+            let what = format!("serial {serial} is there twice: one ticket, two histories");
+            several.later.iter().map(|name| SeriesFinding::new(code, Some(name), what.clone())).collect()
+        }
+        ChainFault::Doubled(names) => {
+            let pairs = names.iter().zip(names.iter().skip(1));
+            let copy = |(first, name): (&String, &String)| {
+                SeriesFinding::new(code, Some(name), format!("`{first}` is the same session"))
+            };
+            pairs.map(copy).collect()
+        }
+        ChainFault::Gap(gap) => name.map(|name| of_gap(gap, name)).unwrap_or_default(),
+        ChainFault::Open => one(format!("session {serial} is the card's last and is not closed")),
+        ChainFault::LogBehind(last) => one(format!("the public log has sessions up to {last} of its card")),
+        ChainFault::LogAbandoned => {
+            one(format!("the public log says that session {serial} was abandoned, and its bundle is closed"))
+        }
+        ChainFault::GivenUp => behind(GIVEN_UP),
+        ChainFault::Pending => behind(UNREPORTED),
+        ChainFault::OpenInLog => behind("is not given; it is open in the public log"),
+        ChainFault::Unshown => behind("is missing: the public log says that it was opened"),
+        _ => one(finding.to_string()),
+    }
+}
+
+/// The findings about a gap before the bundle with this name.
+fn of_gap(gap: &Gap, name: &str) -> Vec<SeriesFinding> {
+    let Gap { first, last, given_up, .. } = *gap;
+    let (mut found, missing) = (Vec::new(), gap.missing());
+    if given_up > 0 {
+        let what = "the public log says that the issuer gave up tickets before a session was reported";
+        let what = format!("{what}: {given_up} of serials {first} to {last}");
+        found.push(SeriesFinding::new(SeriesCode::Abandoned, Some(name), what));
+    }
+    if missing > 0 {
+        let which = if given_up == 0 { "sessions".to_owned() } else { format!("{missing} others of serials") };
+        let what = format!("{which} {first} to {last} are missing");
+        found.push(SeriesFinding::new(SeriesCode::SerialMissing, Some(name), what));
+    }
+    found
+}
+
+/// The state of a ticket that was issued, and nothing else.
+const UNREPORTED: &str = "is not given: the public log says that its ticket was issued, and that no session was \
+                          reported";
+/// The state of a ticket whose session was not reported before it was given up.
+const GIVEN_UP: &str = "is not given: the public log says that the issuer gave up its ticket before a session was \
+                        reported";
 
 impl SeriesFinding {
     fn new(code: SeriesCode, name: Option<&str>, detail: String) -> Self {
@@ -273,180 +306,6 @@ impl LogUse {
             seen: *seen,
         }
     }
-}
-
-/// The sessions of a chain in the public log.
-struct Logged<'a> {
-    /// The log, if it has sessions of the chain, or is that of the session's issuer. Logs of others say nothing.
-    log: Option<&'a PublicLog>,
-    sessions: Option<&'a BTreeMap<u64, LoggedSession>>,
-}
-
-impl<'a> Logged<'a> {
-    fn of(log: Option<&'a PublicLog>, chain: ticket::Chain, report: &Report) -> Self {
-        let sessions = log.and_then(|log| log.sessions(&chain));
-        let issuer = report.session.issuer.as_ref().and_then(|issuer| issuer.key);
-        Self { log: log.filter(|log| sessions.is_some() || issuer == Some(Hex(log.head.key))), sessions }
-    }
-
-    /// Compares a session with the log.
-    fn check(&self, serial: u64, report: &Report, add: &mut impl FnMut(SeriesCode, String)) {
-        let Some(log) = self.log else { return };
-        let Some(session) = self.sessions.and_then(|sessions| sessions.get(&serial)) else {
-            let last = self.sessions.and_then(BTreeMap::last_key_value).map_or(0, |(last, _)| *last);
-            let began = report.session.witnessed.map(|(first, _)| first);
-            return match log.head.seen.zip(began) {
-                Some((seen, began)) if seen > began.saturating_add(CLOCK_SKEW) => {
-                    let what = "witnesses saw the public log after this session began, and its ticket was not in it";
-                    add(SeriesCode::LogTicket, what.to_owned());
-                }
-                _ => add(SeriesCode::LogBehind, format!("the public log has sessions up to {last} of its card")),
-            };
-        };
-        let is_known = report.properties.complete.reasons.iter().all(|reason| reason.code != Code::UnknownVersion);
-        if report.session.ticket_digest != Some(Hex(session.ticket)) {
-            add(SeriesCode::LogTicket, "the public log has another ticket of this serial".to_owned());
-        } else if session.state == SessionState::Closed && !is_closed(report) {
-            add(SeriesCode::LogClosed, "the public log says that the session was closed".to_owned());
-        } else if session.state == SessionState::Abandoned && is_known && is_closed(report) {
-            let what = format!("the public log says that session {serial} was abandoned, and its bundle is closed");
-            add(SeriesCode::LogAbandoned, what);
-        }
-    }
-
-    /// Compares the previous close in a ticket with the log.
-    fn check_previous(&self, serial: u64, report: &Report, add: &mut impl FnMut(SeriesCode, String)) {
-        let before = self.sessions.and_then(|sessions| sessions.get(&serial.checked_sub(1)?));
-        let is_abandoned = before.is_some_and(|session| session.state == SessionState::Abandoned);
-        if is_abandoned && named_close(report).is_some() {
-            let what = "its ticket names an end of the session before, and the public log says that it was abandoned";
-            add(SeriesCode::PreviousClose, what.to_owned());
-        }
-    }
-
-    /// No session from `first` on, before `end`, is given. The issuer can have given up tickets before their sessions
-    /// were reported; the other sessions are missing.
-    fn check_gap(&self, first: u64, end: u64, add: &mut impl FnMut(SeriesCode, String)) {
-        let between = self.sessions.into_iter().flat_map(|sessions| sessions.range(first..end));
-        let is_given_up = |session: &LoggedSession| session.state == SessionState::Abandoned && !session.is_opened;
-        let given_up = between.filter(|(_, session)| is_given_up(session)).count() as u64;
-        let last = end.saturating_sub(1);
-        if given_up > 0 {
-            let what = "the public log says that the issuer gave up tickets before a session was reported";
-            add(SeriesCode::Abandoned, format!("{what}: {given_up} of serials {first} to {last}"));
-        }
-        let missing = end.saturating_sub(first).saturating_sub(given_up);
-        if missing > 0 {
-            let which = if given_up == 0 { "sessions".to_owned() } else { format!("{missing} others of serials") };
-            add(SeriesCode::SerialMissing, format!("{which} {first} to {last} are missing"));
-        }
-    }
-
-    /// What the log says of each ticket behind this serial, of which no bundle is given.
-    fn after(&self, serial: u64) -> impl Iterator<Item = (u64, SeriesCode, String)> + use<'a> {
-        let after = (Bound::Excluded(serial), Bound::Unbounded);
-        let sessions = self.sessions.into_iter().flat_map(move |sessions| sessions.range(after));
-        sessions.map(|(serial, session)| {
-            let (code, what) = match session.state {
-                SessionState::Issued => (SeriesCode::Pending, UNREPORTED),
-                SessionState::Abandoned if !session.is_opened => (SeriesCode::Abandoned, GIVEN_UP),
-                SessionState::Opened => (SeriesCode::Open, "is not given; it is open in the public log"),
-                SessionState::Closed | SessionState::Abandoned => {
-                    (SeriesCode::SerialMissing, "is missing: the public log says that it was opened")
-                }
-            };
-            (*serial, code, format!("session {serial} {what}"))
-        })
-    }
-}
-
-/// The state of a ticket that was issued, and nothing else.
-const UNREPORTED: &str = "is not given: the public log says that its ticket was issued, and that no session was \
-                          reported";
-/// The state of a ticket whose session was not reported before it was given up.
-const GIVEN_UP: &str = "is not given: the public log says that the issuer gave up its ticket before a session was \
-                        reported";
-
-/// Ticket and last checkpoint: bundles with equal ones show one session.
-fn history(report: &Report) -> (Option<Hash>, Option<Hash>) {
-    let digest = |digest: Option<Hex<32>>| digest.map(|digest| digest.0);
-    (digest(report.session.ticket_digest), digest(report.session.last_checkpoint))
-}
-
-/// The operator numbers its own tickets freely, so such a session is not part of a chain.
-fn is_self_issued(report: &Report) -> bool {
-    report.session.issuer.as_ref().is_some_and(|issuer| issuer.claimed == SELF_ISSUER)
-}
-
-/// Copies of one session would count twice.
-fn doubled(reports: &[(String, Report)]) -> Vec<SeriesFinding> {
-    let (mut seen, mut findings) = (BTreeMap::new(), Vec::new());
-    for (name, report) in reports {
-        let history = history(report);
-        if history.1.is_some()
-            && let Some(first) = seen.insert(history, name)
-        {
-            let what = format!("`{first}` is the same session");
-            findings.push(SeriesFinding::new(SeriesCode::Doubled, Some(name), what));
-        }
-    }
-    findings
-}
-
-/// What the times, keys and notes of the sessions say together.
-fn between(reports: &[(String, Report)]) -> Vec<SeriesFinding> {
-    let facts = reports.iter().filter(|(_, report)| !is_self_issued(report)).filter_map(|(name, report)| {
-        let session = &report.session;
-        Some(SessionFacts {
-            name,
-            chain: ticket::Chain { key: session.key_id?.0, seat: session.seat.unwrap_or_default() },
-            serial: session.ticket_serial?,
-            history: history(report),
-            is_own_key: report.assurance >= Some(Assurance::L2),
-            witnessed: session.witnessed,
-            notes: &session.notes,
-            is_note: false,
-        })
-    });
-    let facts: Vec<_> = facts.collect();
-    let found = conflicts(&facts).into_iter().map(|conflict| {
-        let name = facts.get(conflict.session).map(|session| session.name);
-        SeriesFinding::new(conflict.code, name, conflict.detail)
-    });
-    found.collect()
-}
-
-/// Compares the previous close in a ticket with the last checkpoint in the previous bundle.
-fn check_close(previous: &Report, report: &Report, add: &mut impl FnMut(SeriesCode, String)) {
-    let named = named_close(report);
-    let shown = previous.session.last_checkpoint.map(|digest| digest.0);
-    if previous.properties.complete.reasons.iter().any(|reason| reason.code == Code::UnknownVersion) {
-        let what = "the session before it is of a version that this program does not know: how it ended cannot be read";
-        return add(SeriesCode::UnknownVersion, what.to_owned());
-    }
-    match (named, is_closed(previous)) {
-        (None, true) => {
-            add(
-                SeriesCode::PreviousClose,
-                "its ticket says that the session before was abandoned, but that was closed".to_owned(),
-            );
-        }
-        (None, false) => add(SeriesCode::Abandoned, "the session before it was abandoned".to_owned()),
-        (named, _) if named == shown => {}
-        _ => add(
-            SeriesCode::PreviousClose,
-            "its ticket names another end of the session before than that bundle shows".to_owned(),
-        ),
-    }
-}
-
-/// The last checkpoint of the session before, as the ticket names it.
-fn named_close(report: &Report) -> Option<[u8; 32]> {
-    report.session.previous_close.map(|digest| digest.0).filter(|digest| *digest != [0; 32])
-}
-
-fn is_closed(report: &Report) -> bool {
-    report.properties.complete.reasons.iter().all(|reason| reason.code != Code::NotClosed)
 }
 
 const fn place(report: &Report) -> (Option<Hex<32>>, Option<u16>, Option<u64>) {

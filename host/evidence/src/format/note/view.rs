@@ -11,20 +11,21 @@ use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
 /// A note as a statement about the log of its witness.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct LogView {
     /// Verifier key of the witness. Each witness keeps its own log of a chain, under the same name.
     pub witness: String,
     /// SHA-256 of the card's public key, and seat: the chain that the log is of.
-    key: Hex<32>,
-    seat: u16,
+    pub key: Hex<32>,
+    pub seat: u16,
     /// Index of the note's entry.
     pub index: u64,
     /// Number of entries of the log.
     pub size: u64,
-    leaf: Hex<32>,
+    /// Hash of the entry.
+    pub leaf: Hex<32>,
     /// Inclusion proof, the leaf's sibling first.
-    path: Vec<Hex<32>>,
+    pub path: Vec<Hex<32>>,
 }
 
 impl LogView {

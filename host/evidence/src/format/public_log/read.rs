@@ -6,6 +6,7 @@ use super::{TILE, tile_path};
 use crate::format::note::MAX_HEAD_BYTES;
 use crate::format::ticket::Chain;
 use crate::format::tree::{Frontier, Hash};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -37,7 +38,7 @@ impl ReadError {
 }
 
 /// How far the issuer knows a session.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum SessionState {
     Issued,
     Opened,

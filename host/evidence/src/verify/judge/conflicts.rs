@@ -1,58 +1,91 @@
-//! Rules over many sessions: what the times, the cards' keys and the notes of the witnesses say together.
-//! `verify-series`, the statement about a period and the audit of a fleet share them.
+//! What the times, the card's key and the notes of the witnesses say together about the sessions of one card.
 
-use super::code::SeriesCode;
+use super::facts::{NoteFacts, SessionFacts};
+use super::fault::{ChainFault, ChainFinding};
 use crate::format::note::{CLOCK_SKEW, LogView};
 use crate::format::ticket::Chain;
 use crate::format::tree::Hash;
+use crate::verify::code::SeriesCode;
+use portcullis_core::hex::Hex;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What the rules compare of a session that has a place in a chain.
+/// What is compared of a session in a chain, or of a note that was given by itself.
 #[derive(Clone, Debug)]
-pub struct SessionFacts<'a> {
-    pub name: &'a str,
-    pub chain: Chain,
-    pub serial: u64,
+struct Shown<'a> {
+    name: &'a str,
+    chain: Chain,
+    serial: u64,
     /// Digests of the ticket and of the last checkpoint: bundles with equal ones show one session.
-    pub history: (Option<Hash>, Option<Hash>),
-    /// Whether the key is that of one card, and not of all cards of a design.
-    pub is_own_key: bool,
-    /// Unix seconds of the first and the last checkpoint that a witness saw.
-    pub witnessed: Option<(u64, u64)>,
-    /// Notes about the session, in their order.
-    pub notes: &'a [LogView],
-    /// Whether this is a note that was given by itself, and not a bundle.
-    pub is_note: bool,
+    history: (Option<Hex<32>>, Option<Hex<32>>),
+    is_own_key: bool,
+    witnessed: Option<(u64, u64)>,
+    notes: &'a [LogView],
+    is_note: bool,
 }
 
-/// A contradiction between sessions.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Conflict {
-    /// Number of the session that the finding names.
-    pub session: usize,
-    pub code: SeriesCode,
-    pub detail: String,
+/// A contradiction, and the number of the session or note that the finding names.
+struct Conflict {
+    session: usize,
+    code: SeriesCode,
+    detail: String,
 }
 
-type Numbered<'a> = (usize, &'a SessionFacts<'a>);
+type Numbered<'a> = (usize, &'a Shown<'a>);
 
-/// Compares the sessions with each other. The cost is linear in their number, apart from sorting.
-#[must_use]
-pub fn conflicts(sessions: &[SessionFacts<'_>]) -> Vec<Conflict> {
-    let mut found = forks(sessions);
+/// Compares the sessions and notes of one card, each in the order of chains and serials. The cost is linear in their
+/// number, apart from sorting.
+pub(super) fn conflicts(sessions: &[SessionFacts], notes: &[NoteFacts]) -> Vec<ChainFinding> {
+    let of_sessions = sessions.iter().filter_map(|session| {
+        let (chain, serial) = session.link()?;
+        Some(Shown {
+            name: &session.name,
+            chain,
+            serial,
+            history: (session.ticket, session.last_checkpoint),
+            is_own_key: session.is_own_key,
+            witnessed: session.witnessed,
+            notes: &session.notes,
+            is_note: false,
+        })
+    });
+    let of_notes = notes.iter().filter_map(|note| {
+        let seen = note.seen.as_ref()?;
+        Some(Shown {
+            name: &note.name,
+            chain: seen.view.chain(),
+            serial: note.serial?,
+            history: (None, None),
+            is_own_key: false,
+            witnessed: None,
+            notes: std::slice::from_ref(&seen.view),
+            is_note: true,
+        })
+    });
+    let all: Vec<_> = of_sessions.chain(of_notes).collect();
+    let mut found = forks(&all);
     let forked: BTreeSet<usize> = found.iter().map(|conflict| conflict.session).collect();
-    let placed = placed(sessions);
+    let placed = placed(&all);
     for chain in placed.chunk_by(|(_, a), (_, b)| a.chain == b.chain) {
         found.extend(order(chain).into_iter().filter(|conflict| !forked.contains(&conflict.session)));
         found.extend(times(chain));
     }
     found.extend(seats(&placed));
     found.sort_by_key(|conflict| (conflict.session, conflict.code));
-    found
+    let found = found.into_iter().filter_map(|Conflict { session, code, detail }| {
+        let session = all.get(session)?;
+        Some(ChainFinding {
+            fault: ChainFault::Conflict(code, detail),
+            key: Some(Hex(session.chain.key)),
+            seat: Some(session.chain.seat),
+            serial: Some(session.serial),
+            name: Some(session.name.to_owned()),
+        })
+    });
+    found.collect()
 }
 
 /// The sessions by chain and serial, each once. A serial with two histories is left out: other findings report it.
-fn placed<'a>(sessions: &'a [SessionFacts<'a>]) -> Vec<Numbered<'a>> {
+fn placed<'a>(sessions: &'a [Shown<'a>]) -> Vec<Numbered<'a>> {
     let mut all: Vec<Numbered<'_>> = sessions.iter().enumerate().filter(|(_, session)| !session.is_note).collect();
     all.sort_by_key(|(at, session)| (session.chain, session.serial, *at));
     let of_serial = all.chunk_by(|(_, a), (_, b)| (a.chain, a.serial) == (b.chain, b.serial));
@@ -64,7 +97,7 @@ fn placed<'a>(sessions: &'a [SessionFacts<'a>]) -> Vec<Numbered<'a>> {
 }
 
 /// A witness keeps one log of a chain, which only grows: no range of its entries has two hashes.
-fn forks(sessions: &[SessionFacts<'_>]) -> Vec<Conflict> {
+fn forks(sessions: &[Shown<'_>]) -> Vec<Conflict> {
     // The smallest serial first, so that a later session is named.
     let mut all: Vec<Numbered<'_>> = sessions.iter().enumerate().collect();
     all.sort_by_key(|(at, session)| (session.chain, session.serial, !session.is_note, *at));
