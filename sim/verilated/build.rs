@@ -27,8 +27,8 @@ const SLEEP: &str = "PORTCULLIS_SLEEP";
 /// Environment variable: a netlist of `portcullis_top` with the same parameters. It replaces the sources of the card
 /// with one lane.
 const NETLIST: &str = "PORTCULLIS_NETLIST";
-/// Environment variable: lanes of the second card, which the feature `lanes` adds: 2, 4 or 8. The first card has one lane
-/// and is fastest.
+/// Environment variable: lanes of the second card, which the feature `lanes` adds: 2, 4 or 8. The first card has one
+/// lane and is fastest.
 const LANES: &str = "PORTCULLIS_LANES";
 const DEFAULT_LANES: &str = "4";
 const CANARY: &str = "sim/verilated/canary.sv";

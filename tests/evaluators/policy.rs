@@ -18,8 +18,8 @@
 use cedar_policy::{Authorizer, Decision, Entities};
 use criterion::Criterion;
 use portcullis_core::wire::Descriptor;
-use portcullis_policy::context::{Contexts, Missing};
 use portcullis_image::{Evaluator, Outcome};
+use portcullis_policy::context::{Contexts, Missing};
 use portcullis_policy::{Capacity, Compiled, Package};
 use portcullis_test_support::policies::fixture::{MANIFEST, PERMIT, files_with};
 use serde_json::{Value, json};

@@ -1,6 +1,6 @@
 //! The table image: the bytes that a card loads and hashes, and an evaluator that decides in software as a card's banks
-//! do. A policy compiler writes images; card driver, card model, verifier and replay read them here, with one parser and
-//! one set of checks.
+//! do. A policy compiler writes images; card driver, card model, verifier and replay read them here, with one parser
+//! and one set of checks.
 //!
 //! ```
 //! use portcullis_core::wire::{Descriptor, EnumerationColumn, ImageHeader, RangeColumn, Row, RowKind};

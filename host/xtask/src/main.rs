@@ -87,8 +87,8 @@ enum Task {
         #[arg(long, value_name = "COMMIT", conflicts_with = "packages")]
         base: Option<String>,
     },
-    /// What a contributor needs to trust a change: lint, and every test of the workspace. CI also proves the RTL, starts
-    /// the virtual machine and seeds faults.
+    /// What a contributor needs to trust a change: lint, and every test of the workspace. CI also proves the RTL,
+    /// starts the virtual machine and seeds faults.
     Test,
     /// The runs that take too long for CI. Each writes its row of docs/explanation/long-runs.md.
     Long(Words),

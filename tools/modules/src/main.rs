@@ -4,9 +4,9 @@
 //! A module here is a file; a `mod name { … }` belongs to the file that contains it. A file uses another file if it
 //! names an item that the other file defines: by an import that it uses itself, or by a path. A re-exported item counts
 //! for the file that defines it, so a `mod.rs` that re-exports its children is not in a cycle with them. A folder's
-//! module may use its own children and be used by them, because its task is to combine them; but a way from a child back
-//! to it that leaves the folder is a circle. The crate's root may not do so, and with `--strict` no module may. Test code
-//! and the bare name of a module do not count. Every workspace of the repository is read.
+//! module may use its own children and be used by them, because its task is to combine them; but a way from a child
+//! back to it that leaves the folder is a circle. The crate's root may not do so, and with `--strict` no module may.
+//! Test code and the bare name of a module do not count. Every workspace of the repository is read.
 
 #![allow(clippy::indexing_slicing, reason = "only serde_json values are indexed, and a missing key of theirs is null")]
 

@@ -1,5 +1,5 @@
-//! The columns of a row: finds each column's fields in descriptor, row and image header, and refuses columns that do not
-//! fit them.
+//! The columns of a row: finds each column's fields in descriptor, row and image header, and refuses columns that do
+//! not fit them.
 
 use super::{BitSet, Field, Struct, Type};
 use anyhow::{Context, Result, ensure};
@@ -55,8 +55,8 @@ pub(crate) struct RangeColumn {
 const FRACTION: &str = "basis points";
 
 impl Columns {
-    /// Errors: a column without a field in the descriptor, in the row or in the header, or with a field of another type;
-    /// a field of the row that no column fills.
+    /// Errors: a column without a field in the descriptor, in the row or in the header, or with a field of another
+    /// type; a field of the row that no column fills.
     pub(super) fn new(source: Source, structs: &[Struct], bits: &[BitSet]) -> Result<Self> {
         let named = |name: &str| structs.iter().find(|s| s.name == name).with_context(|| format!("no struct `{name}`"));
         let (descriptor, row, header) = (named("descriptor")?, named("row")?, named("image_header")?);
