@@ -13,7 +13,40 @@ use datafusion::arrow::array::{ArrayRef, BinaryArray, FixedSizeBinaryArray, Stri
 use datafusion::common::cast::{as_binary_array, as_fixed_size_binary_array, as_string_array};
 use datafusion::common::exec_err;
 use datafusion::error::Result;
-use datafusion::logical_expr::ColumnarValue;
+use datafusion::logical_expr::{AggregateUDF, ColumnarValue, ScalarUDF};
+use judge::Judge;
+
+impl Definition {
+    pub(crate) fn function(&self) -> ScalarUDF {
+        match self {
+            Self::TreeRoot => tree::tree_root(),
+            Self::TreeSize => tree::tree_size(),
+            Self::ColumnsHold => decode::columns_hold(),
+            Self::DecodeTicket => decode::decode_ticket(),
+            Self::DecodeCheckpoint => decode::decode_checkpoint(),
+            Self::DecodeNote => decode::decode_note(),
+            Self::CheckpointSigned(trust) => decode::checkpoint_signed(trust),
+            Self::VerifyBundle(task) => work::unit_function(task),
+            Self::ReplayBundle(task) => work::unit_function(task),
+        }
+    }
+}
+
+impl Aggregate {
+    /// What this function is; `None` for one of the engine.
+    #[cfg(feature = "cluster")]
+    pub(crate) fn of(function: &AggregateUDF) -> Option<Self> {
+        let of_judge = function.inner().downcast_ref::<Judge>().map(Judge::aggregate);
+        of_judge.or_else(|| function.inner().downcast_ref::<tree::Tree>().map(|_| Self::Tree))
+    }
+
+    pub(crate) fn function(self) -> AggregateUDF {
+        match self {
+            Self::Tree => tree::tree(),
+            Self::JudgeCards(_) | Self::JudgeTickets => AggregateUDF::from(Judge::new(self)),
+        }
+    }
+}
 
 /// The arguments as arrays of equal length.
 fn arrays(args: &[ColumnarValue]) -> Result<Vec<ArrayRef>> {

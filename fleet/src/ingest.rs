@@ -1,5 +1,6 @@
 //! Bundles, tickets and notes become tables. Nothing is checked here: an audit does that.
 
+use crate::bundle_uri::{broken_id, open, unfinished_id};
 use crate::engine::{Engine, Place};
 use crate::error::Error;
 use crate::rows::{BYTES, BundleRow, RecordRows, checkpoint_rows, statement_rows, write_options};
@@ -125,16 +126,6 @@ async fn ingest_content(
     }
 }
 
-/// The id of a broken bundle's row. There is at most one for each place, and a whole bundle in this place removes it.
-pub(crate) fn broken_id(uri: &Url) -> String {
-    hex::encode(&Sha256::digest(uri.as_str()))
-}
-
-/// The id of the row of a bundle that is not finished, as [`broken_id`].
-pub(crate) fn unfinished_id(uri: &Url) -> String {
-    hex::encode(&Sha256::new().chain_update("unfinished ").chain_update(uri.as_str()).finalize())
-}
-
 fn row_of(bundle: &str) -> String {
     format!("bundles/{bundle}.parquet")
 }
@@ -169,14 +160,6 @@ pub async fn replace(tables: &Tables, path: &Path) -> Result<usize, Error> {
         tables.remove(&row_of(bundle)).await?;
     }
     Ok(older.len())
-}
-
-/// Opens the bundle at a URI. Errors: as [`bundle::at`].
-pub(crate) fn open(uri: &Url) -> Result<Box<dyn Files>, BundleError> {
-    match uri.to_file_path() {
-        Ok(path) if uri.scheme() == "file" => bundle::at(&path),
-        _ => Err(BundleError::Nothing { path: uri.as_str().into(), what: "it is not a file URL".to_owned() }),
-    }
 }
 
 async fn write_broken(tables: &Tables, row: BundleRow, error: BundleError) -> Result<Ingested, Error> {

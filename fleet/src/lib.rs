@@ -7,6 +7,7 @@
 //! futures again.
 
 mod audit;
+mod bundle_uri;
 mod chains;
 #[cfg(feature = "cluster")]
 pub mod cluster;
@@ -18,6 +19,7 @@ mod functions;
 mod ingest;
 mod options;
 mod page;
+mod progress;
 mod readable;
 mod replays;
 mod rows;
@@ -33,8 +35,9 @@ pub use damage::unread;
 pub use engine::{Engine, Place, rows_as_json, rows_as_text};
 pub use error::Error;
 pub use ingest::{Ingested, Input, ingest, replace};
-pub use options::{AuditOptions, Step};
+pub use options::AuditOptions;
 pub use page::page;
+pub use progress::Step;
 pub use rows::{RecordRows, write_options};
 pub use tables::Tables;
 pub use trust::TrustFolder;

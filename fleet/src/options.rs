@@ -1,30 +1,12 @@
-//! How to audit, and the steps that an audit reports.
+//! How to audit.
 
 use crate::engine::Place;
-use crate::error::Error;
+use crate::progress::Progress;
 use crate::trust::TrustFolder;
 use portcullis_evidence::verify::Options;
 use portcullis_evidence::verify::series::GivenLog;
 use portcullis_fleet_core::Work;
 use std::sync::Arc;
-
-/// A step that was done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
-    /// The audit has this many bundles.
-    Bundles(u64),
-    /// A bundle was verified.
-    Verified,
-    /// The result of an earlier, equal verification was used.
-    Reused,
-    /// A bundle's tables were compared with its checkpoints.
-    Compared,
-    /// A sample of a bundle's streams was replayed.
-    Replayed,
-}
-
-/// Receives each step, from any thread. An error stops the audit.
-pub(crate) type Progress = dyn Fn(Step) -> Result<(), Error> + Send + Sync;
 
 /// How to audit.
 #[derive(Clone)]
@@ -45,6 +27,6 @@ pub struct AuditOptions {
     pub jobs: usize,
     /// Where the queries and the verifier run.
     pub place: Place,
-    /// Receives each step. An error, such as [`Error::Stopped`], stops the audit.
+    /// Receives each step. An error, such as [`Error::Stopped`](crate::Error::Stopped), stops the audit.
     pub progress: Arc<Progress>,
 }

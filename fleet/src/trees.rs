@@ -8,7 +8,7 @@ use crate::damage::{ENDING, TableFile, TableFiles};
 use crate::engine::Engine;
 use crate::error::Error;
 use crate::ingest::place_of;
-use crate::options::{Progress, Step};
+use crate::progress::{Progress, Step};
 use datafusion::arrow::array::{Array, RecordBatch};
 use datafusion::common::cast::{
     as_binary_array, as_boolean_array, as_int64_array, as_list_array, as_string_array, as_uint8_array, as_uint64_array,

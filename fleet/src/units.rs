@@ -1,9 +1,9 @@
 //! The work over one bundle, as a function of the bundle and of what was asked. It runs in this process, or in an
 //! executor of a cluster, which keeps nothing.
 
+use crate::bundle_uri::{broken_id, open, unfinished_id};
 use crate::error::Error;
-use crate::ingest::{broken_id, open, unfinished_id};
-use crate::options::Step;
+use crate::progress::Step;
 use crate::trust::TrustFolder;
 use portcullis_core::hex;
 use portcullis_evidence::bundle::{Bundle, BundleError, Files, Snapshot};

@@ -1,14 +1,11 @@
 //! What the functions are, so that another process of a cluster can build the same ones.
 
-use super::judge::Judge;
-use super::{decode, tree, work};
 use crate::trust::TrustFolder;
 use crate::units::{ReplayTask, Task, VerifyTask};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::error::Result;
 use datafusion::logical_expr::{
-    AggregateUDF, ColumnarValue, ScalarFunctionArgs, ScalarFunctionImplementation, ScalarUDF, ScalarUDFImpl, Signature,
-    Volatility,
+    ColumnarValue, ScalarFunctionArgs, ScalarFunctionImplementation, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
 use portcullis_evidence::verify::judge::ChainJudge;
 use serde::{Deserialize, Serialize};
@@ -54,20 +51,6 @@ impl Definition {
             Self::ReplayBundle(_) => ReplayTask::NAME,
         }
     }
-
-    pub(crate) fn function(&self) -> ScalarUDF {
-        match self {
-            Self::TreeRoot => tree::tree_root(),
-            Self::TreeSize => tree::tree_size(),
-            Self::ColumnsHold => decode::columns_hold(),
-            Self::DecodeTicket => decode::decode_ticket(),
-            Self::DecodeCheckpoint => decode::decode_checkpoint(),
-            Self::DecodeNote => decode::decode_note(),
-            Self::CheckpointSigned(trust) => decode::checkpoint_signed(trust),
-            Self::VerifyBundle(task) => work::unit_function(task),
-            Self::ReplayBundle(task) => work::unit_function(task),
-        }
-    }
 }
 
 impl From<VerifyTask> for Definition {
@@ -91,25 +74,11 @@ pub(crate) enum Aggregate {
 }
 
 impl Aggregate {
-    /// What this function is; `None` for one of the engine.
-    #[cfg(feature = "cluster")]
-    pub(crate) fn of(function: &AggregateUDF) -> Option<Self> {
-        let of_judge = function.inner().downcast_ref::<Judge>().map(Judge::aggregate);
-        of_judge.or_else(|| function.inner().downcast_ref::<tree::Tree>().map(|_| Self::Tree))
-    }
-
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Tree => "tree",
             Self::JudgeCards(_) => "judge_cards",
             Self::JudgeTickets => "judge_tickets",
-        }
-    }
-
-    pub(crate) fn function(self) -> AggregateUDF {
-        match self {
-            Self::Tree => tree::tree(),
-            Self::JudgeCards(_) | Self::JudgeTickets => AggregateUDF::from(Judge::new(self)),
         }
     }
 }

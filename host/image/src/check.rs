@@ -1,7 +1,7 @@
 //! Checks an image before its evaluation. Only rows in the compiler's canonical form are accepted. So equal policies
 //! have equal bytes, and a corrupted table is found before it is loaded.
 
-use crate::{Bank, ImageError};
+use crate::error::{Bank, ImageError};
 use portcullis_core::hex;
 use portcullis_core::wire::{
     EnumerationColumn, IMAGE_MAGIC, ImageHeader, ImageText, LAYOUT_VERSION, MAP_DIGEST, RangeColumn, Row, RowKind,

@@ -4,7 +4,7 @@
 //! A block has 256 rows (64 in a small bank). A block stores no bitmaps for columns without conditions in its rows. The
 //! answer consists of the first set bit of each rule class in the intersection.
 
-use crate::evaluator::BankAnswer;
+use crate::answer::BankAnswer;
 use crate::reference::descriptor_bits;
 use portcullis_core::wire::{Descriptor, EnumerationColumn, ROW_NONE, RangeColumn, Row, RowKind, SetColumn, SetMasks};
 

@@ -25,7 +25,9 @@
 //! # }
 //! ```
 
+mod answer;
 mod check;
+mod error;
 mod evaluator;
 mod image;
 mod index;
@@ -33,7 +35,9 @@ pub mod reference;
 mod resolve;
 mod text;
 
-pub use evaluator::{BankAnswer, Banks, Evaluator, Outcome};
-pub use image::{Bank, Image, ImageError};
+pub use answer::{BankAnswer, Banks, Outcome};
+pub use error::{Bank, ImageError};
+pub use evaluator::Evaluator;
+pub use image::Image;
 pub use resolve::{Verdict, depth_limited, resolve};
 pub use text::{Forbidden, TextImage};

@@ -1,6 +1,6 @@
 //! Matches rows without an index: the reference with which tests compare the indexed evaluator and the card.
 
-use crate::evaluator::{BankAnswer, Banks};
+use crate::answer::{BankAnswer, Banks};
 use crate::image::Image;
 use portcullis_core::wire::{
     Descriptor, EnumerationColumn, QUANTITY_SLOTS, ROW_NONE, RangeColumn, Row, RowKind, SetColumn, row_bits,

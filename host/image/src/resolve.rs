@@ -1,6 +1,6 @@
 //! Resolves the four stages in order; the first stage that does not pass decides.
 
-use crate::evaluator::{BankAnswer, Banks, Outcome};
+use crate::answer::{BankAnswer, Banks, Outcome};
 use portcullis_core::wire::{Descriptor, Determination, Stage, StageOutcome};
 
 /// A determination, the deciding stage, and the rows of the banks' answers.

@@ -1,6 +1,7 @@
 //! The text part of an image: the classes that a card's text lane finds itself, and how the banks use them.
 
-use crate::{Bank, Image, ImageError};
+use crate::error::{Bank, ImageError};
+use crate::image::Image;
 use portcullis_core::class::ClassSet;
 use portcullis_core::wire::{Row, RowKind};
 use portcullis_lane::{Compiled, LeftOut, Limits, Sight, Source, compile};

@@ -1,7 +1,5 @@
 //! What the columns of a row have in common.
 
-use super::{BASIS_POINTS_MAX, RangeColumn};
-
 /// What a range counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RangeUnit {
@@ -29,17 +27,5 @@ impl SetMasks {
     #[must_use]
     pub const fn hold(self, members: u128) -> bool {
         members & self.all == self.all && members & self.none == 0 && (self.any == 0 || members & self.any != 0)
-    }
-}
-
-impl RangeColumn {
-    /// The smallest and the greatest number that a descriptor may have in this column.
-    #[must_use]
-    pub const fn limits(self) -> (i64, i64) {
-        match self.unit() {
-            RangeUnit::Count(last) => (0, last),
-            RangeUnit::BasisPoints => (0, BASIS_POINTS_MAX as i64),
-            RangeUnit::Quantity => self.wire_limits(),
-        }
     }
 }

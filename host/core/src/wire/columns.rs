@@ -456,6 +456,16 @@ impl RangeColumn {
         }
     }
 
+    /// The smallest and the greatest number that a descriptor may have in this column.
+    #[must_use]
+    pub const fn limits(self) -> (i64, i64) {
+        match self.unit() {
+            RangeUnit::Count(last) => (0, last),
+            RangeUnit::BasisPoints => (0, BASIS_POINTS_MAX as i64),
+            RangeUnit::Quantity => self.wire_limits(),
+        }
+    }
+
     /// The descriptor's number.
     #[must_use]
     pub fn value(self, descriptor: &Descriptor) -> i64 {

@@ -218,6 +218,12 @@ fn ranges(out: &mut String, columns: &Columns) {
             .map(|(column, ty)| (camel(&column.name), format!("(0, {ty}::MAX as i64)")))
             .chain(slots_with(&|_| "(i32::MIN as i64, i32::MAX as i64)".into())),
     );
+    out.push_str(
+        "\n/// The smallest and the greatest number that a descriptor may have in this column.\n#[must_use]\n\
+         pub const fn limits(self) -> (i64, i64) { match self.unit() {\n\
+         RangeUnit::Count(last) => (0, last),\nRangeUnit::BasisPoints => (0, BASIS_POINTS_MAX as i64),\n\
+         RangeUnit::Quantity => self.wire_limits(),\n} }\n",
+    );
     let own = |ty: &str, value: &str| match ty {
         "u8" => format!("{value} as u8"),
         _ => format!("U16::new({value} as u16)"),
