@@ -32,7 +32,7 @@ const fn part(name: &'static str, run: fn(&mut Tally) -> Result<()>) -> Part {
 }
 
 /// Builds, demo, lint, tests, virtual machine, claims and seeded faults.
-const SOFTWARE: [Part; 11] = [
+const SOFTWARE: [Part; 9] = [
     part("setup", |t| {
         setup::run()?;
         t.pass(1);
@@ -53,6 +53,11 @@ const SOFTWARE: [Part; 11] = [
     part("look", look::run),
     part("claims", claims::run),
     part("mutate", |t| task::counted(t, "mutate", &["mutate"])),
+];
+
+/// Workspaces of their own. Their builds share little with the main one, so each is a job of the workflow, and not a
+/// part of a run without names.
+const BESIDE: [Part; 2] = [
     part("fuzz", |t| {
         t.check("clippy of fuzz", lint::clippy("fuzz"));
         Ok(())
@@ -72,9 +77,10 @@ const HARDWARE: [Part; 2] = [
     part("formal", |t| formal::run(t, None, true)),
 ];
 
-/// Runs all parts in two tracks, or only those with the given names, in the order of CI. Errors: a name of no part.
+/// Runs the parts of the main workspace in two tracks, or only those with the given names, in the order of CI. Errors: a
+/// name of no part.
 pub(crate) fn run(tally: &mut Tally, only: &[String]) -> Result<()> {
-    let names: Vec<_> = SOFTWARE.iter().chain(&HARDWARE).map(|part| part.name).collect();
+    let names: Vec<_> = all().map(|part| part.name).collect();
     if let Some(other) = only.iter().find(|name| !names.contains(&name.as_str())) {
         bail!("CI has no part `{other}`; its parts are {}", names.join(", "));
     }
@@ -94,11 +100,15 @@ pub(crate) fn run(tally: &mut Tally, only: &[String]) -> Result<()> {
         if SOFTWARE.iter().any(|part| only.iter().any(|name| part.name == name)) {
             clock.part(tally, "setup", |_| setup::run());
         }
-        let chosen = SOFTWARE.iter().chain(&HARDWARE).filter(|part| only.iter().any(|name| part.name == name));
+        let chosen = all().filter(|part| only.iter().any(|name| part.name == name));
         chosen.for_each(|part| clock.part(tally, part.name, part.run));
     }
     say(&format!("[{} s] done, {} s of processor time", clock.seconds(), processor_seconds()?));
     Ok(())
+}
+
+fn all() -> impl Iterator<Item = &'static Part> {
+    SOFTWARE.iter().chain(&HARDWARE).chain(&BESIDE)
 }
 
 fn hardware(clock: &Clock) -> Tally {
@@ -170,7 +180,7 @@ fn readme() -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::{HARDWARE, SOFTWARE};
+    use super::all;
     use std::collections::BTreeSet;
 
     /// Each part of CI is in a job of the workflow, and each job names parts that exist.
@@ -179,6 +189,6 @@ mod tests {
         let workflow = include_str!("../../../.github/workflows/ci.yml");
         let listed = workflow.lines().filter_map(|line| line.trim().strip_prefix("- parts: "));
         let listed: BTreeSet<_> = listed.flat_map(str::split_whitespace).collect();
-        assert_eq!(listed, SOFTWARE.iter().chain(&HARDWARE).map(|part| part.name).collect());
+        assert_eq!(listed, all().map(|part| part.name).collect());
     }
 }

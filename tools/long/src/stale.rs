@@ -21,12 +21,11 @@ pub(crate) fn print() -> Result<()> {
     Ok(())
 }
 
+/// Counts the commits after a commit that changed one of some paths; `None` if the history has no such commit.
+type CountChanges<'a> = &'a dyn Fn(&str, &[&str]) -> Result<Option<usize>>;
+
 /// Why a run's row is old; `None` if it is not.
-fn why_stale(
-    run: &Run,
-    page: &str,
-    changes: &dyn Fn(&str, &[&str]) -> Result<Option<usize>>,
-) -> Result<Option<String>> {
+fn why_stale(run: &Run, page: &str, changes: CountChanges<'_>) -> Result<Option<String>> {
     let start = format!("| `{}` |", run.name);
     let Some(row) = page.lines().find(|line| line.starts_with(&start)) else {
         return Ok(Some("without a row".to_owned()));
