@@ -77,8 +77,8 @@ const HARDWARE: [Part; 2] = [
     part("formal", |t| formal::run(t, None, true)),
 ];
 
-/// Runs the parts of the main workspace in two tracks, or only those with the given names, in the order of CI. Errors: a
-/// name of no part.
+/// Runs the parts of the main workspace in two tracks, or only those with the given names, in the order of CI. Errors:
+/// a name of no part.
 pub(crate) fn run(tally: &mut Tally, only: &[String]) -> Result<()> {
     let names: Vec<_> = all().map(|part| part.name).collect();
     if let Some(other) = only.iter().find(|name| !names.contains(&name.as_str())) {
