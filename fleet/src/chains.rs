@@ -1,7 +1,7 @@
 //! Chains of sessions: what bundles, tickets, notes and the public log say together.
 //!
-//! The rules are those of the judge in `portcullis-evidence`. Here they run as aggregates of the engine, over facts that
-//! are grouped by card, and over those that are grouped by ticket.
+//! The rules are those of the judge in `portcullis-evidence`. Here they run as aggregates of the engine, over facts
+//! that are grouped by card, and over those that are grouped by ticket.
 
 use crate::columns::{self, FindingRow};
 use crate::engine::Engine;

@@ -80,8 +80,8 @@ fn rows(batch: &RecordBatch) -> Result<Vec<(u64, ReplyRow)>, Error> {
     Ok(as_uint64_array(column("number")?)?.values().iter().copied().zip(replies).collect())
 }
 
-/// The query of a job: the number of each unit, and the reply. One row per batch and one partition per thread, so that a
-/// long unit does not hold others back.
+/// The query of a job: the number of each unit, and the reply. One row per batch and one partition per thread, so that
+/// a long unit does not hold others back.
 fn asked(engine: &Engine, function: &ScalarUDF, job: &[(u64, Unit)], threads: usize) -> Result<DataFrame, Error> {
     let unit = DataType::Struct(columns::units());
     let fields = vec![Field::new("number", DataType::UInt64, false), Field::new("unit", unit, false)];

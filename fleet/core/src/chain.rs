@@ -5,8 +5,8 @@ use portcullis_core::hex::Hex;
 use portcullis_evidence::verify::judge::{ChainFault, ChainFinding, Gap};
 
 impl Finding {
-    /// A finding of the judge, which `verify-series` has, too. Each range of missing serials is a finding by itself, and
-    /// what only the public log shows is in no bundle.
+    /// A finding of the judge as findings of an audit. Each range of missing serials is a finding by itself, and what
+    /// only the public log shows is in no bundle.
     #[must_use]
     pub fn of_chain(found: &ChainFinding) -> Vec<Self> {
         let one = |found: &ChainFinding| Self {

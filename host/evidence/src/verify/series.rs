@@ -114,8 +114,8 @@ impl GivenLog {
         self.read.as_ref()?.as_ref().ok()
     }
 
-    /// What is wrong with the log, and which logs are missing for these sessions. A session whose chain is in the log is
-    /// compared with it, because an issuer's key can change.
+    /// What is wrong with the log, and which logs are missing for these sessions. A session whose chain is in the log
+    /// is compared with it, because an issuer's key can change.
     #[must_use]
     pub fn findings<'a>(&self, sessions: impl Iterator<Item = &'a SessionFacts> + Clone) -> Vec<(SeriesCode, String)> {
         let unusable = self.read.as_ref().and_then(|read| read.as_ref().err());
