@@ -5,8 +5,8 @@ use portcullis_core::hex::Hex;
 use portcullis_evidence::verify::judge::{ChainFault, ChainFinding, Gap};
 
 impl Finding {
-    /// A finding of the judge, which `verify-series` has, too. Each range of missing serials is a finding by itself,
-    /// and what only the public log shows is in no bundle.
+    /// A finding of the judge as findings of an audit. Each range of missing serials is a finding by itself, and what
+    /// only the public log shows is in no bundle.
     #[must_use]
     pub fn of_chain(found: &ChainFinding) -> Vec<Self> {
         let one = |found: &ChainFinding| Self {
@@ -56,7 +56,7 @@ mod tests {
     use portcullis_evidence::verify::Options;
     use portcullis_evidence::verify::judge::{ChainFacts, ChainJudge, LogHead, NoteFacts, SeenCheckpoint, Start};
     use portcullis_test_support::world::lies::{lies, sessions};
-    use portcullis_test_support::world::{END, Parts, World, log_policy, write_log};
+    use portcullis_test_support::world::{Parts, World, log_policy, write_log};
     use std::collections::BTreeSet;
 
     fn findings(facts: ChainFacts, log: Option<&PublicLog>) -> Vec<Finding> {
@@ -77,8 +77,8 @@ mod tests {
             let sessions = outcomes.into_iter().filter_map(|outcome| outcome.facts).collect();
             let mut facts = ChainFacts { sessions, ..ChainFacts::default() };
             let folder = tempfile::tempdir().unwrap();
-            let log = lie.log.as_ref().map(|events| {
-                write_log(folder.path(), &world, events, END);
+            let log = lie.log.as_ref().map(|log| {
+                write_log(folder.path(), &world, &log.events, log.seen);
                 PublicLog::read(folder.path(), &policy).unwrap()
             });
             for (chain, _) in log.iter().flat_map(PublicLog::chains) {
@@ -86,7 +86,7 @@ mod tests {
             }
             let found = findings(facts, log.as_ref());
             let found: BTreeSet<_> = found.iter().map(|found| &*found.code).collect();
-            assert_eq!(found, lie.found.iter().map(|(_, code)| *code).collect(), "{}", lie.what);
+            assert_eq!(found, lie.by_audit(), "{}", lie.what);
         }
     }
 

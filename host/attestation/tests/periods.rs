@@ -12,7 +12,7 @@ use portcullis_evidence::certificate::key_id;
 use portcullis_evidence::public_log::{EventKind, HeadError, LogPolicy, PublicLog, ReadError};
 use portcullis_evidence::ticket::Chain;
 use portcullis_evidence::verify::series::{GivenLog, Start, join};
-use portcullis_evidence::verify::{Options, Status};
+use portcullis_evidence::verify::{Options, SeriesCode, Status};
 use portcullis_test_support::world::lies::{events, lies};
 use portcullis_test_support::world::{END, Parts, START, World, log_policy, sha, write_log};
 use std::collections::BTreeSet;
@@ -301,15 +301,17 @@ fn a_broken_bundle_is_a_finding() {
     assert!(topics.all(|shown| shown.status == Status::Warned), "{:#?}", beside.clauses);
 }
 
-/// The statement finds each lie that `verify-series` finds, and both name the same bundle.
+/// The statement finds each lie that `verify-series` finds, and both name the same bundle. Every code about several
+/// sessions is there.
 #[test]
 fn what_several_bundles_show_is_found() {
     let scene = Scene::new();
     let policy = LogPolicy::parse(&log_policy(&scene.world)).unwrap();
+    let mut codes = BTreeSet::new();
     for lie in lies(&scene.world) {
         let folder = tempfile::tempdir().unwrap();
-        let log = lie.log.as_ref().map(|events| {
-            write_log(folder.path(), &scene.world, events, END);
+        let log = lie.log.as_ref().map(|log| {
+            write_log(folder.path(), &scene.world, &log.events, log.seen);
             GivenLog::new(Some(PublicLog::read(folder.path(), &policy)), &policy)
         });
         let files: Vec<_> = lie.bundles.iter().map(|(name, parts)| (name.clone(), parts.files())).collect();
@@ -318,16 +320,23 @@ fn what_several_bundles_show_is_found() {
         let of_series: BTreeSet<_> =
             series.findings.iter().map(|found| (found.name.as_deref().unwrap_or_default(), found.code.id())).collect();
         assert_eq!(of_series, lie.found, "{}", lie.what);
-        let worst = series.findings.iter().map(|found| found.status).fold(Status::Affirmed, Status::max);
+        let statuses = series.sessions.iter().map(|session| session.status);
+        let worst =
+            series.findings.iter().map(|found| found.status).chain(statuses).fold(Status::Affirmed, Status::max);
         assert_eq!(series.exit_code, worst.exit_code(false), "{}", lie.what);
+        codes.extend(series.findings.iter().map(|found| found.code));
         let given = files.into_iter().map(|(name, files)| Given { name, files: Ok(Box::new(files)) }).collect();
         let statement = scene.beside(given, log.as_ref());
         let of_statement: BTreeSet<_> = (statement.findings.iter())
             .filter(|found| found.source == Source::Series)
             .map(|found| (found.session.as_deref().unwrap_or_default(), found.code))
             .collect();
-        assert_eq!(of_statement, lie.found, "{}", lie.what);
+        assert_eq!(of_statement, &lie.found - &lie.not_of_period, "{}", lie.what);
     }
+    // These are not about several sessions, or about a log that cannot be used.
+    let others = [SeriesCode::PublicLog, SeriesCode::LogMissing, SeriesCode::NoBundle, SeriesCode::Unfinished];
+    codes.extend(others);
+    assert!(SeriesCode::ALL.iter().all(|code| codes.contains(code)), "{codes:?}");
 }
 
 /// Tickets behind a session that is after the period are not of the period.

@@ -1,7 +1,12 @@
 //! The cost of evidence grows with its files and records, and not faster: twice the streams, twice the work.
 
+use portcullis_core::hex::Hex;
 use portcullis_core::wire::Determination;
 use portcullis_evidence::bundle::{self, MemoryFiles, StreamChoice, WithholdReason};
+use portcullis_evidence::public_log::SessionState;
+use portcullis_evidence::verify::judge::{
+    ChainFacts, ChainJudge, LogHead, LoggedFacts, SessionFacts, ShownCheckpoint, Start, TicketFacts,
+};
 use portcullis_evidence::verify::{Options, verify};
 use portcullis_evidence::{extract, receipt, stream_proof};
 use portcullis_report::evidence::{Making, ReportText, page};
@@ -102,4 +107,60 @@ fn withhold_and_finish_are_linear_in_the_streams() {
         let choice = StreamChoice::Streams((0..lines).map(|number| format!("a{number}")).collect());
         bundle::withhold_in_place(folder, &choice, reason, &mut |_| ()).unwrap();
     });
+}
+
+/// Many sessions: of one chain, of one serial, and of one ticket; with tickets, and beside a log that has other ones.
+#[test]
+fn the_judge_of_chains_is_linear_in_the_sessions() {
+    let digest = |number: u64| Hex(sha(&number.to_le_bytes()));
+    let session = |number: u64, serial: u64, ticket: u64| SessionFacts {
+        key: Some(digest(0)),
+        seat: Some(0),
+        serial: Some(serial),
+        name: format!("{number:04}"),
+        ticket: Some(digest(ticket)),
+        last_checkpoint: Some(digest(number)),
+        digests: Some(vec![ShownCheckpoint { serial: 0, digest: digest(number) }]),
+        policy: Some(digest(number % 2)),
+        is_known: true,
+        is_genuine: true,
+        is_own_key: true,
+        witnessed: Some((number, number + 1)),
+        ..SessionFacts::default()
+    };
+    let ticket = |number: u64| TicketFacts {
+        key: Some(digest(0)),
+        seat: Some(0),
+        serial: Some(3 * number),
+        ticket: Some(digest(number)),
+        name: format!("{number:04}.cose"),
+        is_trusted: true,
+    };
+    let logged = |number: u64| LoggedFacts {
+        key: digest(0),
+        seat: 0,
+        serial: number,
+        ticket: digest(number),
+        state: SessionState::Abandoned,
+        is_opened: number % 3 == 0,
+    };
+    let judge = ChainJudge { start: Start::First, log: Some(LogHead { issuer: digest(0), seen: Some(9) }) };
+    let forms: [(&str, fn(u64) -> (u64, u64)); 3] = [
+        ("sessions of one chain", |number| (2 * number, number)),
+        ("bundles of one serial", |number| (7 + number % 2, number)),
+        ("bundles of one ticket", |_| (7, 7)),
+    ];
+    for (what, form) in forms {
+        let made = SIZES.map(|count| {
+            let numbers = 1..=count as u64;
+            let session = |number| session(number, form(number).0, form(number).1);
+            ChainFacts {
+                sessions: numbers.clone().map(session).collect(),
+                tickets: numbers.clone().map(ticket).collect(),
+                notes: Vec::new(),
+                logged: numbers.map(logged).collect(),
+            }
+        });
+        assert_linear(what, &made, |facts| assert!(judge.judge(facts.clone()).len() >= facts.sessions.len()));
+    }
 }
