@@ -15,8 +15,8 @@ use portcullis_core::context::{CONTEXT_VERSION, ContextDocument, Mode, OnRefuse,
 use portcullis_core::hex::Hex;
 use portcullis_core::state::{Profile, Task};
 use portcullis_core::wire::{
-    self, Determination, Fault, Granularity, IMAGE_MAGIC, ImageHeader, ImageText, LAYOUT_VERSION, MAP_DIGEST, Row,
-    RowKind, SessionFields, features, image_parts, key_flags,
+    self, Determination, EnumerationColumn, Fault, Granularity, IMAGE_MAGIC, ImageHeader, ImageText, LAYOUT_VERSION,
+    MAP_DIGEST, RangeColumn, Row, RowKind, SessionFields, features, image_parts, key_flags,
 };
 use portcullis_evidence::bundle::{self, Manifest, MemoryFiles};
 use portcullis_evidence::certificate::{Class, TrustStore, key_id};
@@ -303,25 +303,42 @@ pub fn package_digest(package: &BTreeMap<String, Vec<u8>>) -> [u8; 32] {
 }
 
 pub fn image(package: &BTreeMap<String, Vec<u8>>) -> Vec<u8> {
-    let header = ImageHeader {
+    let header = header(package);
+    let row = permit(&header);
+    [header.as_bytes(), row.as_bytes(), row.as_bytes()].concat()
+}
+
+/// A header that declares one value of each enumeration, and every class.
+fn header(package: &BTreeMap<String, Vec<u8>>) -> ImageHeader {
+    let mut header = ImageHeader {
         magic: IMAGE_MAGIC.into(),
         version: LAYOUT_VERSION,
         max_depth: 3,
         policy_rows: 1.into(),
         entropy_rows: 1.into(),
+        classes: u128::MAX.into(),
         map_digest: MAP_DIGEST,
         package_digest: package_digest(package),
         ..ImageHeader::ZERO
     };
-    let row = Row { kind: RowKind::Permit.into(), ..Row::ZERO };
-    [header.as_bytes(), row.as_bytes(), row.as_bytes()].concat()
+    EnumerationColumn::ALL.iter().for_each(|column| column.set_declared(&mut header, 1));
+    header
+}
+
+/// A row that permits every entry of an image with this header.
+fn permit(header: &ImageHeader) -> Row {
+    let mut row = Row { kind: RowKind::Permit.into(), ..Row::ZERO };
+    EnumerationColumn::ALL.iter().for_each(|column| column.set_allowed(&mut row, column.declared(header)));
+    RangeColumn::ALL.iter().for_each(|column| column.set_range(&mut row, column.wire_limits()));
+    row
 }
 
 /// The image for cards with a text lane; `opening` are the classes that open a gate.
 pub fn text_image(package: &BTreeMap<String, Vec<u8>>, opening: u128) -> Vec<u8> {
     let mut image = image(package);
     image[7] = image_parts::TEXT as u8;
-    let row = Row { kind: RowKind::Permit.into(), classes_any: opening.into(), ..Row::ZERO };
+    let (all, any) = if opening.count_ones() == 1 { (opening, 0) } else { (0, opening) };
+    let row = Row { classes_all: all.into(), classes_any: any.into(), ..permit(&header(package)) };
     let text = ImageText { digest: [5; 32], opening: opening.into(), bytes: 100.into(), ..ImageText::ZERO };
     image.splice(ImageHeader::BYTES..ImageHeader::BYTES + Row::BYTES, [text.as_bytes(), row.as_bytes()].concat());
     image
