@@ -15,8 +15,8 @@ use portcullis_core::context::{CONTEXT_VERSION, ContextDocument, Mode, OnRefuse,
 use portcullis_core::hex::{self, Hex};
 use portcullis_core::state::{Profile, Task};
 use portcullis_core::wire::{
-    Determination, Granularity, IMAGE_MAGIC, ImageHeader, LAYOUT_VERSION, MAP_DIGEST, Row, RowKind, SessionFields,
-    key_flags,
+    Determination, EnumerationColumn, Granularity, IMAGE_MAGIC, ImageHeader, LAYOUT_VERSION, MAP_DIGEST, RangeColumn,
+    Row, RowKind, SessionFields, key_flags,
 };
 use portcullis_evidence::bundle::{self, Directory, FinishError, finish};
 use portcullis_evidence::certificate::{Class, key_id};
@@ -44,7 +44,7 @@ const LANES: &str = "PORTCULLIS_KILLED_LANES";
 const DESIGN: [u8; 16] = [0x80; 16];
 
 fn image() -> Vec<u8> {
-    let header = ImageHeader {
+    let mut header = ImageHeader {
         magic: IMAGE_MAGIC.into(),
         version: LAYOUT_VERSION,
         max_depth: 3,
@@ -54,7 +54,12 @@ fn image() -> Vec<u8> {
         package_digest: [7; 32],
         ..ImageHeader::ZERO
     };
-    let row = Row { kind: RowKind::Permit.into(), ..Row::ZERO };
+    let mut row = Row { kind: RowKind::Permit.into(), ..Row::ZERO };
+    for column in EnumerationColumn::ALL {
+        column.set_declared(&mut header, 1);
+        column.set_allowed(&mut row, column.declared(&header));
+    }
+    RangeColumn::ALL.iter().for_each(|column| column.set_range(&mut row, column.wire_limits()));
     [header.as_bytes(), row.as_bytes(), row.as_bytes()].concat()
 }
 
