@@ -14,6 +14,9 @@ use portcullis_test_support::cost::{Counting, assert_linear};
 use portcullis_test_support::world::{World, assert_affirmed, clerk, remanifest, sha};
 use std::fs;
 
+/// Two numbers of a session, from its position.
+type SerialsOf = fn(u64) -> (u64, u64);
+
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
@@ -142,10 +145,10 @@ fn the_judge_of_chains_is_linear_in_the_sessions() {
         serial: number,
         ticket: digest(number),
         state: SessionState::Abandoned,
-        is_opened: number % 3 == 0,
+        is_opened: number.is_multiple_of(3),
     };
     let judge = ChainJudge { start: Start::First, log: Some(LogHead { issuer: digest(0), seen: Some(9) }) };
-    let forms: [(&str, fn(u64) -> (u64, u64)); 3] = [
+    let forms: [(&str, SerialsOf); 3] = [
         ("sessions of one chain", |number| (2 * number, number)),
         ("bundles of one serial", |number| (7 + number % 2, number)),
         ("bundles of one ticket", |_| (7, 7)),
