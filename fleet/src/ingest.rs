@@ -12,7 +12,7 @@ use datafusion::object_store::buffered::BufWriter;
 use datafusion::parquet::arrow::AsyncArrowWriter;
 use futures::future::LocalBoxFuture;
 use portcullis_core::hex;
-use portcullis_evidence::bundle::{self, Bundle, BundleError, Files, Snapshot};
+use portcullis_evidence::bundle::{self, Bundle, BundleError, Snapshot};
 use portcullis_evidence::ticket::Ticket;
 use portcullis_fleet_core::{Content, digest};
 use sha2::{Digest, Sha256};

@@ -383,6 +383,42 @@ def read_note(data, trust):
     return SimpleNamespace(**locals())
 
 
+def prefix(mask):
+    return mask & (mask + 1) == 0
+
+
+def check_canonical(data, policy, entropy, first):
+    """What the header declares, and the rows of both banks."""
+    enumerations, classes = struct.unpack_from("<4I", data, 16), int.from_bytes(data[32:48], "little")
+    check(policy and entropy and prefix(data[6]) and data[6] < 16 and prefix(classes))
+    check(all(mask and prefix(mask) for mask in enumerations))
+    for bank in ((0, policy), (policy, policy + entropy)):
+        last = 0
+        for number in range(*bank):
+            row = data[first + 192 * number :][:192]
+            check_row(row, data[6] << 2 | 3, enumerations, classes)
+            rule = int.from_bytes(row[2:4], "little")
+            check(rule >= last)
+            last = rule
+
+
+def check_row(row, bits, enumerations, classes):
+    kind, small, mask, value = row[0], *struct.unpack_from("<HBB", row, 4)
+    check(1 <= kind <= 3 and mask & ~bits == 0 and value & ~mask == 0)
+    check(all(small >> at & (1 << width) - 1 for at, width in ((0, 6), (6, 3), (9, 3), (12, 4))))
+    check(all(mask and mask & ~known == 0 for mask, known in zip(struct.unpack_from("<4I", row, 16), enumerations)))
+    sets = [(row[1], row[8], row[9], 127)]
+    masks = [int.from_bytes(row[at : at + 16], "little") for at in range(96, 192, 16)]
+    for every, some, none, known in sets + [(*masks[:3], classes), (*masks[3:], classes)]:
+        check((every | some | none) & ~known == 0 and every & none == 0 and some & (every | none) == 0)
+        check(some.bit_count() != 1)
+    ranges = [*row[10:16], *struct.unpack_from("<16H8i", row, 32)]
+    ranges = list(zip(ranges[::2], ranges[1::2]))
+    check(all(low <= high for low, high in ranges))
+    for slot, bounds in enumerate(ranges[-4:]):
+        check(bounds == (-(2**31), 2**31 - 1) or mask & value & 4 << slot)
+
+
 def read_image(data):
     """The image; of one of another version, what can be known of it."""
     with reading("image-malformed"):
@@ -395,6 +431,9 @@ def read_image(data):
         known = data[64:96].hex() in MAPS
         opening = int.from_bytes(data[160:176], "little") if parts else None
         check(not parts or any(data[176:180]) and not any(data[180:192]))
+        if known:
+            check_canonical(data, policy, entropy, 128 + 64 * parts)
+        check(not known or (opening or 0) & ~int.from_bytes(data[32:48], "little") == 0)
         # A class that opens gates opens at least one, and closes none.
         opens = closes = 0
         for row in range(128 + 64 * parts, len(data), 192):

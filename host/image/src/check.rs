@@ -2,25 +2,34 @@
 //! have equal bytes, and a corrupted table is found before it is loaded.
 
 use crate::error::{Bank, ImageError};
-use portcullis_core::hex;
+use portcullis_core::class::ClassSet;
+use portcullis_core::directions::Directions;
 use portcullis_core::wire::{
-    EnumerationColumn, IMAGE_MAGIC, ImageHeader, ImageText, LAYOUT_VERSION, MAP_DIGEST, RangeColumn, Row, RowKind,
+    EnumerationColumn, IMAGE_MAGIC, ImageHeader, ImageText, LAYOUT_VERSION, QUANTITY_SLOTS, RangeColumn, Row, RowKind,
     SetColumn, SetMasks, image_parts, row_bits,
 };
 
-pub(crate) fn header(header: &ImageHeader, only_own_map: bool) -> Result<(), ImageError> {
+/// What holds for the header of every register map.
+pub(crate) fn header(header: &ImageHeader) -> Result<(), ImageError> {
     if header.magic.get() != IMAGE_MAGIC {
         return Err(ImageError::Magic(header.magic.get()));
     }
     if header.version != LAYOUT_VERSION {
         return Err(ImageError::Version { found: header.version, known: LAYOUT_VERSION });
     }
-    if only_own_map && header.map_digest != MAP_DIGEST {
-        return Err(ImageError::MapDigest { found: hex::encode(&header.map_digest), known: hex::encode(&MAP_DIGEST) });
-    }
-    let require = |holds: bool, what| if holds { Ok(()) } else { Err(ImageError::Header(what)) };
-    require(header.reserved_is_zero(), "a reserved byte is not zero")?;
-    require(u16::from(header.parts) & !image_parts::ALL == 0, "an unknown part")?;
+    require(header.reserved_is_zero(), "a reserved byte is not zero").map_err(ImageError::Header)?;
+    require(u16::from(header.parts) & !image_parts::ALL == 0, "an unknown part").map_err(ImageError::Header)
+}
+
+/// What holds for the text part of every register map.
+pub(crate) fn text(text: &ImageText) -> Result<(), ImageError> {
+    require(text.reserved_is_zero(), "a reserved byte is not zero").map_err(ImageError::Text)?;
+    require(text.bytes.get() > 0, "tables without bytes").map_err(ImageError::Text)
+}
+
+/// What the header declares.
+pub(crate) fn declared(header: &ImageHeader) -> Result<(), ImageError> {
+    let require = |holds, what| require(holds, what).map_err(ImageError::Header);
     require(header.policy_rows.get() > 0, "no policy row")?;
     require(header.entropy_rows.get() > 0, "no entropy row")?;
     require(declares_prefix(header.quantities.into()), "quantity slots are not declared from the first on")?;
@@ -28,14 +37,16 @@ pub(crate) fn header(header: &ImageHeader, only_own_map: bool) -> Result<(), Ima
     for mask in EnumerationColumn::ALL.map(|column| column.declared(header)) {
         require(mask != 0 && declares_prefix(mask.into()), "an enumeration declares no value, or leaves a gap")?;
     }
-    require(header.quantities < 1 << portcullis_core::wire::QUANTITY_SLOTS, "a quantity slot that does not exist")
+    require(header.quantities < 1 << QUANTITY_SLOTS, "a quantity slot that does not exist")
 }
 
-pub(crate) fn text(header: &ImageHeader, text: &ImageText) -> Result<(), ImageError> {
-    let require = |holds: bool, what| if holds { Ok(()) } else { Err(ImageError::Text(what)) };
-    require(text.reserved_is_zero(), "a reserved byte is not zero")?;
-    require(text.opening.get() & !header.classes.get() == 0, "a class that the header does not declare")?;
-    require(text.bytes.get() > 0, "tables without bytes")
+/// The opening classes are declared, and the rows of both banks read them in that direction only.
+pub(crate) fn opening(header: &ImageHeader, text: &ImageText, rows: &[Row]) -> Result<(), ImageError> {
+    let opening = text.opening.get();
+    let require = |holds, what| require(holds, what).map_err(ImageError::Text);
+    require(opening & !header.classes.get() == 0, "a class that the header does not declare")?;
+    let what = "an opening class that no row reads, or that a row reads the other way";
+    require(Directions::of(rows).permit(ClassSet(opening)), what)
 }
 
 /// Whether the bits that are 1 in a mask of declared values are its lowest bits; values are numbered from 0 without

@@ -1,5 +1,8 @@
 //! The two banks of an image, and why bytes are not an image.
 
+use portcullis_core::hex;
+use portcullis_core::wire::MAP_DIGEST;
+
 /// The two banks of comparator rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -57,4 +60,10 @@ pub enum ImageError {
     Text(&'static str),
     #[error("{} row {row}: {what}", bank.name())]
     Row { bank: Bank, row: usize, what: &'static str },
+}
+
+impl ImageError {
+    pub(crate) fn map_digest(found: &[u8; 32]) -> Self {
+        Self::MapDigest { found: hex::encode(found), known: hex::encode(&MAP_DIGEST) }
+    }
 }

@@ -6,7 +6,7 @@ use crate::check;
 use crate::error::{Bank, ImageError};
 use portcullis_core::class::ClassSet;
 use portcullis_core::directions::Directions;
-use portcullis_core::wire::{ImageHeader, ImageText, Row, image_parts};
+use portcullis_core::wire::{ImageHeader, ImageText, MAP_DIGEST, Row, image_parts};
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
 use zerocopy::{FromBytes, IntoBytes};
@@ -24,22 +24,19 @@ pub struct Image {
 }
 
 impl Image {
-    /// Reads an image. Errors: this version's compiler cannot have written the bytes: they are truncated, have another
-    /// version, or have conditions that are not in canonical form.
+    /// Reads an image for this program's register map. Errors: this version's compiler cannot have written the bytes:
+    /// they are truncated, have another version, or have conditions that are not in canonical form.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, ImageError> {
-        Self::parse(bytes, true)
+        Self::of_maps(bytes, |digest| *digest == MAP_DIGEST)
     }
 
-    /// Reads an image for any register map, for a program that also reads images of other releases; the caller checks
-    /// `header().map_digest`. Errors: as [`Image::from_bytes`], without that of the map digest.
-    pub fn of_any_map(bytes: &[u8]) -> Result<Self, ImageError> {
-        Self::parse(bytes, false)
-    }
-
-    fn parse(bytes: &[u8], only_own_map: bool) -> Result<Self, ImageError> {
+    /// Reads an image whose register map is `known`, for a program that also reads images of other releases. Errors: as
+    /// [`Image::from_bytes`]; with [`ImageError::MapDigest`], the sizes and the reserved bytes hold, and the remaining
+    /// bytes have no known meaning.
+    pub fn of_maps(bytes: &[u8], known: impl FnOnce(&[u8; 32]) -> bool) -> Result<Self, ImageError> {
         let truncated = ImageError::Truncated { needed: ImageHeader::BYTES, found: bytes.len() };
         let Ok((header, rest)) = ImageHeader::read_from_prefix(bytes) else { return Err(truncated) };
-        check::header(&header, only_own_map)?;
+        check::header(&header)?;
         let parts = u16::from(header.parts) & image_parts::TEXT != 0;
         let (text, rest) = match ImageText::read_from_prefix(rest) {
             Ok((text, rest)) if parts => (Some(text), rest),
@@ -49,19 +46,20 @@ impl Image {
             }
             _ => (None, rest),
         };
-        text.map_or(Ok(()), |text| check::text(&header, &text))?;
+        text.as_ref().map_or(Ok(()), check::text)?;
         let (policy, entropy) = (header.policy_rows.get(), header.entropy_rows.get());
         let rows = usize::from(policy) + usize::from(entropy);
         let needed = bytes.len() - rest.len() + rows * Row::BYTES;
         let length = ImageError::Length { policy, entropy, needed, found: bytes.len() };
         let Ok((rows, [])) = <[Row]>::ref_from_prefix_with_elems(rest, rows) else { return Err(length) };
         let Some((policy, entropy)) = rows.split_at_checked(policy.into()) else { return Err(length) };
+        if !known(&header.map_digest) {
+            return Err(ImageError::map_digest(&header.map_digest));
+        }
+        check::declared(&header)?;
         check::rows(&header, Bank::Policy, policy)?;
         check::rows(&header, Bank::Entropy, entropy)?;
-        let opening = text.map_or(ClassSet::EMPTY, |text| ClassSet(text.opening.get()));
-        if !Directions::of(rows).permit(opening) {
-            return Err(ImageError::Text("an opening class that no row reads, or that a row reads the other way"));
-        }
+        text.as_ref().map_or(Ok(()), |text| check::opening(&header, text, rows))?;
         let (policy, entropy) = (policy.to_vec(), entropy.to_vec());
         Ok(Self { bytes: bytes.to_vec(), header, text, tables: None, policy, entropy })
     }

@@ -9,7 +9,7 @@ use portcullis_core::hex::{self, Hex};
 use portcullis_core::manifest::MAPPING_VERSION;
 use portcullis_core::releases;
 use portcullis_core::wire::{IMAGE_MAGIC, ImageHeader, LAYOUT_VERSION, Stage};
-use portcullis_image::{Bank, Image};
+use portcullis_image::{Bank, Image, ImageError};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 
@@ -37,19 +37,20 @@ pub(crate) fn read(bundle: &Bundle<'_>, findings: &mut Findings, summary: &mut S
         let what = format!("the table image is of layout version {version}, this verifier reads {LAYOUT_VERSION}");
         return Ok(Tables::Unknown(what));
     }
-    let image = match Image::of_any_map(&bytes) {
+    let known = |digest: &[u8; 32]| releases::all().any(|release| release.map_digest == *digest);
+    let image = match Image::of_maps(&bytes, known) {
         Ok(image) => image,
+        Err(ImageError::MapDigest { found, .. }) => {
+            let what =
+                format!("the table image is for the register map {found}, of no release that this verifier knows");
+            return Ok(Tables::Unknown(what));
+        }
         Err(error) => {
             findings.add(Code::ImageMalformed, format!("the policy's table image: {error}"));
             return Ok(Tables::Malformed);
         }
     };
     let header = image.header();
-    if !releases::all().any(|release| release.map_digest == header.map_digest) {
-        let map = hex::encode(&header.map_digest);
-        let what = format!("the table image is for the register map {map}, of no release that this verifier knows");
-        return Ok(Tables::Unknown(what));
-    }
     summary.package_digest = Some(Hex(header.package_digest));
     summary.text_lane = Some(image.text().is_some());
     package(bundle, header, findings, summary)?;
