@@ -9,6 +9,7 @@ use anyhow::Result;
 use clap::Parser;
 use portcullis_tools::tally::Tally;
 use portcullis_tools::tool;
+use seeded::FaultSelection;
 
 /// Seed faults and see that the tests find each of them.
 #[derive(Parser)]
@@ -19,6 +20,9 @@ enum Task {
         /// Every fault of tests/mutants.toml, not only those that CI seeds.
         #[arg(long)]
         long: bool,
+        /// Instead, the faults that `cargo xtask check` of their package must find.
+        #[arg(long, conflicts_with_all = ["long", "rtl"])]
+        check: bool,
         /// Instead, this many RTL mutants by Yosys, each to be killed by a proof of its module or by a test in
         /// simulation. Continues where it was interrupted.
         #[arg(long, value_name = "N", conflicts_with = "long")]
@@ -48,7 +52,8 @@ enum Task {
 }
 
 fn main() -> Result<()> {
-    let Task::Mutate { long, rtl, seed, folder, proofs_only, without_card, tests_first, only, filter } = Task::parse();
+    let Task::Mutate { long, check, rtl, seed, folder, proofs_only, without_card, tests_first, only, filter } =
+        Task::parse();
     std::env::set_current_dir(tool::root()?)?;
     let (folder, filter) = (folder.as_deref(), filter.as_deref());
     if let Some(count) = rtl {
@@ -64,6 +69,11 @@ fn main() -> Result<()> {
         });
     }
     let mut tally = Tally::default();
-    seeded::run(&mut tally, long, filter)?;
+    let selection = match (long, check) {
+        (_, true) => FaultSelection::Check,
+        (true, false) => FaultSelection::Long,
+        (false, false) => FaultSelection::Ci,
+    };
+    seeded::run(&mut tally, selection, filter)?;
     tally.finish()
 }

@@ -29,27 +29,49 @@ struct Mutant {
     test: Vec<String>,
     /// Instead of a test, the proof that must fail.
     proof: Option<String>,
+    /// Instead of a test, the package whose `cargo xtask check` must find the fault.
+    check: Option<String>,
     /// Whether CI seeds this fault.
     #[serde(default)]
     ci: bool,
 }
 
-pub(crate) fn run(tally: &mut Tally, long: bool, filter: Option<&str>) -> Result<()> {
+/// Which faults are seeded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FaultSelection {
+    /// Those of every CI run.
+    Ci,
+    /// All that a test or a proof must find.
+    Long,
+    /// Those that the inner loop of their package must find.
+    Check,
+}
+
+impl FaultSelection {
+    fn contains(self, fault: &Mutant) -> bool {
+        match self {
+            Self::Ci => fault.ci,
+            Self::Long => fault.check.is_none(),
+            Self::Check => fault.check.is_some(),
+        }
+    }
+}
+
+pub(crate) fn run(tally: &mut Tally, selection: FaultSelection, filter: Option<&str>) -> Result<()> {
     setup::tools()?;
     let text = fs::read_to_string("tests/mutants.toml").context("tests/mutants.toml")?;
     let mutants: Mutants = toml::from_str(&text).context("tests/mutants.toml")?;
-    let chosen: Vec<_> =
-        mutants.mutant.iter().filter(|m| filter.map_or(long || m.ci, |f| m.name.contains(f))).collect();
+    let is_chosen = |fault: &&Mutant| filter.map_or(selection.contains(fault), |part| fault.name.contains(part));
+    let chosen: Vec<_> = mutants.mutant.iter().filter(is_chosen).collect();
     ensure!(!chosen.is_empty(), "no seeded fault was chosen");
     let copy = tool::root()?.join("target/mutate/tree");
     copy_tree(&copy)?;
     let _stale = StaleBuilds::since_now();
-    for mutant in chosen {
+    for mutant in &chosen {
         say(&format!("seeded fault {}", mutant.name));
         tally.check(&format!("seeded fault {}", mutant.name), killed(&copy, mutant));
     }
-    let unrun = mutants.mutant.len()
-        - mutants.mutant.iter().filter(|m| filter.map_or(long || m.ci, |f| m.name.contains(f))).count();
+    let unrun = mutants.mutant.iter().filter(|fault| fault.check.is_none() && !is_chosen(fault)).count();
     if unrun > 0 {
         eprintln!("    {unrun} further faults are seeded by `cargo xtask mutate --long`");
     }
@@ -134,7 +156,10 @@ fn judge(copy: &Path, mutant: &Mutant) -> Result<()> {
         ensure!(mutant.test.is_empty(), "a fault is judged by a test or by a proof");
         return judge_by_proof(copy, proof);
     }
-    ensure!(!mutant.test.is_empty(), "a fault names a test or a proof");
+    if let Some(package) = &mutant.check {
+        return judge_by_inner_loop(copy, package);
+    }
+    ensure!(!mutant.test.is_empty(), "a fault names a test, a proof or a package");
     // The build reuses the dependencies that the repository has built; only the workspace's own crates are built again.
     let target = tool::root()?.join("target");
     let cargo = |args: &[&str]| {
@@ -153,6 +178,22 @@ fn judge(copy: &Path, mutant: &Mutant) -> Result<()> {
     }
     let text = String::from_utf8_lossy(&output.stdout);
     ensure!(text.contains("test result: FAILED"), "the test did not run:\n{text}");
+    Ok(())
+}
+
+/// Runs `cargo xtask check` of the package. One of the tests that it selects must fail.
+fn judge_by_inner_loop(copy: &Path, package: &str) -> Result<()> {
+    let mut check = Command::new("cargo");
+    check.current_dir(copy).env("CARGO_TARGET_DIR", tool::root()?.join("target")).stdin(Stdio::null());
+    let output = check.args(["xtask", "check", package]).output()?;
+    let said = String::from_utf8_lossy(&output.stdout);
+    ensure!(!output.status.success(), "the fault lives: `cargo xtask check {package}` passes with it");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    ensure!(said.contains("test result: FAILED"), "no test failed:\n{said}{errors}");
+    // A test program lists the names of its failed tests last, each on a line that begins with four spaces.
+    let failed: Vec<_> =
+        said.lines().skip_while(|line| *line != "failures:").filter_map(|line| line.strip_prefix("    ")).collect();
+    println!("    `cargo xtask check {package}`: {}", failed.join(", "));
     Ok(())
 }
 
@@ -196,7 +237,8 @@ mod tests {
             let text = fs::read_to_string(root.join(&mutant.file)).unwrap();
             assert_eq!(text.matches(&mutant.find).count(), 1, "{}", mutant.name);
             assert_ne!(mutant.find, mutant.replace, "{}", mutant.name);
-            assert_ne!(mutant.test.is_empty(), mutant.proof.is_none(), "{}: a test or a proof", mutant.name);
+            let ways = [!mutant.test.is_empty(), mutant.proof.is_some(), mutant.check.is_some()];
+            assert_eq!(ways.iter().filter(|way| **way).count(), 1, "{}: a test, a proof or a package", mutant.name);
         }
     }
 }
