@@ -1,6 +1,7 @@
-//! Markdown tables of every layout.
+//! Markdown of every layout: tables of the structs, lists of bits and values.
 
 use super::{Layout, Type};
+use crate::requirements::wrap;
 use crate::table::Below;
 use std::fmt::Write as _;
 
@@ -48,28 +49,22 @@ pub(crate) fn markdown(layout: &Layout) -> String {
         below.end(&mut out);
     }
     for b in &layout.bits {
-        let _ = write!(out, "\n## Bits `{}`\n\n{}\n\n| bits | name | meaning |\n| --- | --- | --- |\n", b.name, b.doc);
+        let _ = write!(out, "\n## Bits `{}`\n\n{}\n\n", b.name, b.doc);
         for (name, bit) in &b.bits {
             let range = if bit.width == 1 {
                 bit.bit.to_string()
             } else {
                 format!("{} to {}", bit.bit, bit.bit + bit.width - 1)
             };
-            let _ = writeln!(out, "| {range} | `{name}` | {} |", below.cell(name, &bit.doc));
+            wrap(&mut out, &format!("- {range} `{name}`: {}", bit.doc));
         }
-        below.end(&mut out);
     }
     for e in &layout.enums {
-        let _ = write!(
-            out,
-            "\n## Enumeration `{}`\n\n{}\n\n| value | name | meaning |\n| --- | --- | --- |\n",
-            e.name, e.doc
-        );
+        let _ = write!(out, "\n## Enumeration `{}`\n\n{}\n\n", e.name, e.doc);
         for (name, v) in &e.values {
             let value = if e.bits() == 16 { format!("{:#06x}", v.value) } else { v.value.to_string() };
-            let _ = writeln!(out, "| {value} | `{name}` | {} |", below.cell(name, &v.doc));
+            wrap(&mut out, &format!("- {value} `{name}`: {}", v.doc));
         }
-        below.end(&mut out);
     }
     out
 }
