@@ -1,4 +1,4 @@
-//! Markdown of every layout: tables of the structs, lists of bits and values.
+//! Markdown of every layout: tables of the structs; lists of constants, bits and values.
 
 use super::{Layout, Type};
 use crate::requirements::wrap;
@@ -15,12 +15,11 @@ pub(crate) fn markdown(layout: &Layout) -> String {
     );
     out.push('`');
     out.push_str(&base16ct::lower::encode_string(&layout.map_digest));
-    out.push_str("`.\n\n## Constants\n\n| name | value | meaning |\n| --- | --- | --- |\n");
-    let mut below = Below::default();
+    out.push_str("`.\n\n## Constants\n\n");
     for (name, c) in &layout.consts {
-        let _ = writeln!(out, "| `{name}` | {} | {} |", c.value, below.cell(name, &c.doc));
+        wrap(&mut out, &format!("- `{name}` = {}: {}", c.value, c.doc));
     }
-    below.end(&mut out);
+    let mut below = Below::default();
     for s in &layout.structs {
         let _ = write!(
             out,
