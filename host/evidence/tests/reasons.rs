@@ -10,14 +10,22 @@ use std::path::Path;
 
 const BEGIN: &str = "<!-- begin: codes, made by `cargo xtask gen` -->\n";
 const END: &str = "<!-- end: codes -->\n";
+/// Advice that many codes share, and the word that stands for it in the tables.
+const SHORT: [(&str, &str); 2] =
+    [("*original*", Code::ImageMalformed.remedy()), ("*policy*", Code::TicketPolicy.remedy())];
 
 fn tables() -> String {
     let columns = |status, meaning: &str, remedy: &str| {
         assert!(remedy.len() <= 120, "{remedy}");
         assert!(!remedy.ends_with('.') && remedy.starts_with(char::is_lowercase), "{remedy}");
+        let remedy = SHORT.iter().find(|(_, long)| *long == remedy).map_or(remedy, |(word, _)| *word);
         format!("{}{meaning} | {remedy}", if status == Status::Warned { "w: " } else { "" })
     };
-    let mut text = "\n| code | property | what was found | what to do |\n| --- | --- | --- | --- |\n".to_owned();
+    let mut text = "\n".to_owned();
+    for (word, remedy) in SHORT {
+        writeln!(text, "- {word}: {remedy}").unwrap();
+    }
+    text.push_str("\n| code | property | what was found | what to do |\n| --- | --- | --- | --- |\n");
     for code in Code::ALL {
         let property = code.property().map_or("any", Property::name);
         writeln!(text, "| `{code}` | {property} | {} |", columns(code.status(), code.meaning(), code.remedy()))

@@ -1,7 +1,7 @@
 //! Checks docs/claims.toml: every requirement names existing code and an existing test, or is marked as open.
 
 use crate::known_tests::KnownTests;
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use portcullis_tools::proofs::Proof;
 use portcullis_tools::tally::Tally;
 use portcullis_tools::tool::say;
@@ -39,7 +39,7 @@ pub(crate) fn run(tally: &mut Tally) -> Result<()> {
     for (id, claim) in &claims.claim {
         tally.check(&format!("claim {id}"), check(claim, &tests));
     }
-    tally.check(&format!("every row of {WHERE}"), places());
+    tally.check(&format!("every place of {WHERE}"), places());
     eprintln!("    {} claimed, {} open: {}", claims.claim.len(), claims.open.len(), keys(&claims.open));
     Ok(())
 }
@@ -66,21 +66,60 @@ fn check(claim: &Claim, tests: &KnownTests) -> Result<()> {
     Ok(())
 }
 
-/// Checks the page [`WHERE`]: each row must end with a file and a name that occurs in that file.
+/// Checks the page [`WHERE`]: each item of its lists must end with a file and a name that occurs in that file.
 fn places() -> Result<()> {
     let page = fs::read_to_string(WHERE).context(WHERE)?;
-    let rows: Vec<Vec<&str>> =
-        page.lines().filter(|line| line.contains("` | `")).map(|line| line.split('`').collect()).collect();
-    ensure!(!rows.is_empty(), "{WHERE} has no rows");
-    for row in rows {
-        let [_, path, _, name, _] = row[..] else { bail!("a row has a file and a name, not {row:?}") };
+    let items = items(&page);
+    ensure!(!items.is_empty(), "{WHERE} has no items");
+    for item in items {
+        let (path, name) = place(&item).with_context(|| format!("`{item}` does not end with a file and a name"))?;
         holds(path, name)?;
     }
     Ok(())
+}
+
+/// The items of a page's lists, each in one line.
+fn items(page: &str) -> Vec<String> {
+    let mut items: Vec<String> = Vec::new();
+    for line in page.lines() {
+        match (line.strip_prefix("- "), line.strip_prefix("  "), items.last_mut()) {
+            (Some(item), ..) => items.push(item.to_owned()),
+            (None, Some(more), Some(item)) => *item = format!("{item} {more}"),
+            _ => {}
+        }
+    }
+    items
+}
+
+/// File and name of an item "question? `file`: `name`".
+fn place(item: &str) -> Option<(&str, &str)> {
+    let parts: Vec<&str> = item.split('`').collect();
+    match parts[..] {
+        [_, path, ": ", name, ""] => Some((path, name)),
+        _ => None,
+    }
 }
 
 fn holds(path: &str, name: &str) -> Result<()> {
     let text = fs::read_to_string(path).with_context(|| format!("`{path}`"))?;
     ensure!(text.contains(name), "`{path}` does not hold `{name}`");
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{items, place};
+
+    #[test]
+    fn items_end_with_a_place() {
+        let page = "# A\n\n- Where is it? `a/b.rs`: `fn c`\n- Where is the other one, with the long\n  question? `d.rs`:\n  `e`\n\ntext\n";
+        let items = items(page);
+        assert_eq!(
+            items.iter().map(|item| place(item)).collect::<Vec<_>>(),
+            [Some(("a/b.rs", "fn c")), Some(("d.rs", "e"))]
+        );
+        for bad in ["Where? `a`", "Where? `a` `b`", "Where? `a`: `b`, too"] {
+            assert_eq!(place(bad), None);
+        }
+    }
 }

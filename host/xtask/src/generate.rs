@@ -3,7 +3,7 @@
 //! All files are first made in a scratch folder. `gen` then copies them into the tree; `gen --check` compares them
 //! with the tree and reports differences.
 
-use crate::{layout, lexicon, manifest, registers, requirements, top};
+use crate::{crates, layout, lexicon, manifest, registers, requirements, top};
 use anyhow::{Context, Result, bail, ensure};
 use base16ct::lower::encode_string;
 use portcullis_bitstream::{DESIGN_PACKAGE, LAYOUT, REGISTERS, Sources};
@@ -94,6 +94,7 @@ fn make(scratch: &Path) -> Result<()> {
     write("docs/reference/wire-formats.md", layout::markdown(&source))?;
     write(RELEASES, releases(&source.map_digest)?)?;
     write(REQUIREMENTS, requirements::page(&fs::read_to_string(CLAIMS).context(CLAIMS)?)?)?;
+    write(crates::PAGE, crates::page(&fs::read_to_string(crates::PAGE).context(crates::PAGE)?)?)?;
     write(TOP, top::page(&fs::read_to_string(top::SOURCE).context(top::SOURCE)?)?)?;
 
     let peakrdl = |exporter: &str, out: &str, flags: &[&str]| -> Result<()> {

@@ -1,7 +1,7 @@
 //! Style checks: of the software (format, clippy, the build without the simulated card, licences, arrows between
 //! crates) and of the hardware (Verilator lint, the card's parameter guards, the shells' benches).
 
-use crate::{arrows, dialect, generate, guards, licences, links, prose, shells};
+use crate::{arrows, dialect, generate, guards, licences, links, prose, shells, structure};
 use anyhow::Result;
 use portcullis_tools::tally::Tally;
 use portcullis_tools::tool::{self, WORKSPACES, cargo, say};
@@ -73,6 +73,7 @@ pub(crate) fn pages(tally: &mut Tally) {
     say("links and commands of pages");
     tally.check("links of pages", links::run());
     tally.check("commands of pages", links::commands());
+    tally.check("lists of folders and of an audit's codes", structure::run());
 }
 
 /// Lints the card with one lane, with eight lanes and with a text lane in each of eight lanes, the bench tops of the

@@ -9,6 +9,7 @@ mod check;
 mod ci;
 mod claims;
 mod covered;
+mod crates;
 mod dialect;
 mod formal;
 mod generate;
@@ -27,6 +28,7 @@ mod prose;
 mod registers;
 mod requirements;
 mod shells;
+mod structure;
 mod table;
 mod top;
 
@@ -64,7 +66,7 @@ enum Task {
     },
     /// Format, clippy, Verilator lint, dialect of the RTL, licences of dependencies, policy packages, pages.
     Lint {
-        /// Only the form of pages and comments, and links. Compiles nothing.
+        /// Only the form of pages and comments, links, and lists of folders and codes. Compiles nothing.
         #[arg(long)]
         pages: bool,
     },

@@ -69,22 +69,28 @@ pub(crate) fn page(peakrdl: &str) -> String {
     out + "\n## Memories\n\n| offset | memory | bytes | meaning |\n| --- | --- | --- | --- |\n" + &memories
 }
 
-/// The rows of a register. `more` is the number of its further copies.
+/// The rows of a register. `more` is the number of its further copies. Fields about which the source says nothing of
+/// their own share the register's first row, if access and reset value are the same.
 fn register(out: &mut String, below: &mut Below, part: &Part, more: usize, notes: &[&Part]) {
     let array = if more == 0 { String::new() } else { format!("[0..{more}]") };
     let step = if more == 0 { "" } else { " + 4 × index" };
-    for (number, [bits, name, access, reset]) in part.fields.iter().enumerate() {
-        let (offset, register, mut meaning) = match number {
-            0 => (format!("{:#07x}{step}", part.offset), format!("`{}{array}`", part.name), part.description.clone()),
-            _ => (String::new(), String::new(), String::new()),
-        };
-        let bits = if name == "v" { bits.clone() } else { format!("{bits} `{name}`") };
-        if let Some(note) = notes.iter().find(|note| note.name == *name) {
-            meaning = format!("{meaning} {}", note.description).trim().to_owned();
-        }
-        let whole = if number == 0 { part.name.clone() } else { format!("{}.{name}", part.name) };
-        let meaning = below.cell(&whole, &meaning);
-        let _ = writeln!(out, "| {offset} | {register} | {bits} | {access} | {reset} | {meaning} |");
+    let note = |name: &str| notes.iter().find(|note| note.name == name).map_or("", |note| &note.description);
+    let bits = |[bits, name, ..]: &[String; 4]| if name == "v" { bits.clone() } else { format!("{bits} `{name}`") };
+    let Some((first, others)) = part.fields.split_first() else { return };
+    let [_, name, access, reset] = first;
+    let shares = |field: &&[String; 4]| note(name).is_empty() && note(&field[1]).is_empty() && field[2..] == first[2..];
+    let (shared, others): (Vec<_>, Vec<_>) = others.iter().partition(shares);
+    let all = [&[first], &*shared].concat().into_iter().map(bits).collect::<Vec<_>>().join(", ");
+    let meaning = below.cell(&part.name, format!("{} {}", part.description, note(name)).trim());
+    let _ = writeln!(
+        out,
+        "| {:#07x}{step} | `{}{array}` | {all} | {access} | {reset} | {meaning} |",
+        part.offset, part.name
+    );
+    for field in others {
+        let [_, name, access, reset] = field;
+        let meaning = below.cell(&format!("{}.{name}", part.name), note(name));
+        let _ = writeln!(out, "|  |  | {} | {access} | {reset} | {meaning} |", bits(field));
     }
 }
 
@@ -130,6 +136,17 @@ fn line_of(part: &mut Part, line: &str) {
 #[cfg(test)]
 mod tests {
     use super::page;
+
+    #[test]
+    fn fields_without_a_note_share_a_row() {
+        let text = "### caps register\n\n- Base Offset: 0x8\n\n<p>Parts.</p>\n\n|7:0| lanes | r | — | — |\n|8| sign | r | — | — |\n\
+                    |15:9| rows | r | — | — |\n|16| lock | r | 0x1 | — |\n\n#### sign field\n\n<p>It signs.</p>\n";
+        let page = page(text);
+        let rows: Vec<&str> =
+            page.lines().filter(|line| line.starts_with("| 0x00008") || line.starts_with("|  |")).collect();
+        let first = "| 0x00008 | `caps` | 7:0 `lanes`, 15:9 `rows` | r | — | Parts. |";
+        assert_eq!(rows, [first, "|  |  | 8 `sign` | r | — | It signs. |", "|  |  | 16 `lock` | r | 0x1 |  |"]);
+    }
 
     #[test]
     fn arrays_stand_once() {

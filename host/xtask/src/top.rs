@@ -3,6 +3,7 @@
 //! The source has a fixed form: one parameter or port per line, with its comment behind it or on the lines above it,
 //! and a separate comment line above each group of ports.
 
+use crate::requirements::wrap;
 use anyhow::{Context, Result, ensure};
 use std::fmt::Write as _;
 
@@ -45,15 +46,21 @@ pub(crate) fn page(source: &str) -> Result<String> {
     for message in messages {
         writeln!(page, "- {}", message.trim_start_matches("portcullis_top: "))?;
     }
-    page.push_str("\n## Ports\n");
-    let mut group = None;
-    for (title, item) in items(ports, port)? {
-        if group.as_ref() != Some(&title) {
-            write!(page, "\n{}:\n\n", if title.is_empty() { "Clock, reset and interrupt" } else { &title })?;
-            page.push_str("| port | direction | bits |\n| --- | --- | --- |\n");
-            group = Some(title);
+    page.push_str("\n## Ports\n\nIn brackets is the width in bits; other ports have one bit.\n");
+    let ports = items(ports, port)?;
+    for group in ports.chunk_by(|before, next| before.0 == next.0) {
+        let title = group.first().map_or("", |(title, _)| title);
+        write!(page, "\n{}:\n\n", if title.is_empty() { "Clock, reset and interrupt" } else { title })?;
+        for kind in ["input", "output"] {
+            let of_kind = group.iter().filter(|(_, item)| item.kind == kind).map(|(_, item)| match &*item.value {
+                "1" => format!("`{}`", item.name),
+                bits => format!("`{}` ({bits})", item.name),
+            });
+            let names: Vec<String> = of_kind.collect();
+            if !names.is_empty() {
+                wrap(&mut page, &format!("- {kind}: {}", names.join(", ")));
+            }
         }
-        writeln!(page, "| `{}` | {} | {} |", item.name, item.kind, item.value)?;
     }
     Ok(page)
 }
@@ -124,9 +131,9 @@ mod tests {
             "| `Sleep` | `bit` | `1'b0` | Of all lanes together |",
             "- too few",
             "Clock, reset and interrupt:",
-            "| `clk_i` | input | 1 |",
+            "- input: `clk_i`",
             "AXI4 master:",
-            "| `m_axi_awid` | output | 5 |",
+            "- output: `m_axi_awid` (5)",
         ] {
             assert!(page.lines().any(|line| line == row), "`{row}` is not in\n{page}");
         }

@@ -1,6 +1,7 @@
-//! Markdown tables of every layout.
+//! Markdown of every layout: tables of the structs; lists of constants, bits and values.
 
 use super::{Layout, Type};
+use crate::requirements::wrap;
 use crate::table::Below;
 use std::fmt::Write as _;
 
@@ -14,12 +15,11 @@ pub(crate) fn markdown(layout: &Layout) -> String {
     );
     out.push('`');
     out.push_str(&base16ct::lower::encode_string(&layout.map_digest));
-    out.push_str("`.\n\n## Constants\n\n| name | value | meaning |\n| --- | --- | --- |\n");
-    let mut below = Below::default();
+    out.push_str("`.\n\n## Constants\n\n");
     for (name, c) in &layout.consts {
-        let _ = writeln!(out, "| `{name}` | {} | {} |", c.value, below.cell(name, &c.doc));
+        wrap(&mut out, &format!("- `{name}` = {}: {}", c.value, c.doc));
     }
-    below.end(&mut out);
+    let mut below = Below::default();
     for s in &layout.structs {
         let _ = write!(
             out,
@@ -48,28 +48,22 @@ pub(crate) fn markdown(layout: &Layout) -> String {
         below.end(&mut out);
     }
     for b in &layout.bits {
-        let _ = write!(out, "\n## Bits `{}`\n\n{}\n\n| bits | name | meaning |\n| --- | --- | --- |\n", b.name, b.doc);
+        let _ = write!(out, "\n## Bits `{}`\n\n{}\n\n", b.name, b.doc);
         for (name, bit) in &b.bits {
             let range = if bit.width == 1 {
                 bit.bit.to_string()
             } else {
                 format!("{} to {}", bit.bit, bit.bit + bit.width - 1)
             };
-            let _ = writeln!(out, "| {range} | `{name}` | {} |", below.cell(name, &bit.doc));
+            wrap(&mut out, &format!("- {range} `{name}`: {}", bit.doc));
         }
-        below.end(&mut out);
     }
     for e in &layout.enums {
-        let _ = write!(
-            out,
-            "\n## Enumeration `{}`\n\n{}\n\n| value | name | meaning |\n| --- | --- | --- |\n",
-            e.name, e.doc
-        );
+        let _ = write!(out, "\n## Enumeration `{}`\n\n{}\n\n", e.name, e.doc);
         for (name, v) in &e.values {
             let value = if e.bits() == 16 { format!("{:#06x}", v.value) } else { v.value.to_string() };
-            let _ = writeln!(out, "| {value} | `{name}` | {} |", below.cell(name, &v.doc));
+            wrap(&mut out, &format!("- {value} `{name}`: {}", v.doc));
         }
-        below.end(&mut out);
     }
     out
 }
