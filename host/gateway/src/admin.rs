@@ -1,10 +1,11 @@
 //! The admin listener: liveness, readiness, metrics, drain and the live page, for the gateway's operators. It shows
 //! no text of a request or an answer.
 
+use crate::api::dialect::Dialect;
+use crate::api::reply::{error_response, json_response};
 use crate::config::{Admin, ConfigError};
-use crate::dialect::Dialect;
 use crate::error::ApiError;
-use crate::service::{Service, bearer_or_key, error_response, json_response};
+use crate::service::{Service, bearer_or_key};
 use crate::ui::History;
 use axum::Router;
 use axum::body::Body;

@@ -1,6 +1,6 @@
 //! The operator's configuration: a TOML file, or flags that override its defaults.
 
-use crate::host::is_loopback;
+use crate::loopback::is_loopback;
 use portcullis_card::CardChoice;
 use portcullis_recorder::Texts;
 use portcullis_settings::SettingsError;

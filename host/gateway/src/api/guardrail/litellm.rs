@@ -10,11 +10,13 @@
 //! answer is blocked, even if the package redacts.
 
 use super::{Inquiry, TEXTS, TextVerdict};
-use crate::dialect::{Dialect, fields};
+use crate::api::dialect::Dialect;
+use crate::api::fields;
+use crate::api::reply::{error_response, json_response};
 use crate::error::ApiError;
 use crate::reading::reading;
 use crate::request::Role;
-use crate::service::{Service, error_response, json_response};
+use crate::service::Service;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::State;

@@ -1,8 +1,7 @@
 //! OpenAI's responses (API reference, "Responses"), without the parts that store data at the upstream.
 
-use super::chat::checked;
-use super::fields::{self, Extension};
-use super::{EventWriter, Header, named};
+use crate::api::dialect::{EventWriter, Header, named};
+use crate::api::fields::{self, Extension};
 use crate::error::ApiError;
 use crate::output::{Channel, Finish, Output, Provenance, Usage};
 use crate::request::{Input, Message, Request, Role, Sampling, Tool, ToolCall};
@@ -84,7 +83,7 @@ struct Item {
     output: Option<Value>,
 }
 
-pub(super) fn parse(bytes: &[u8]) -> Result<Request, ApiError> {
+pub(crate) fn parse(bytes: &[u8]) -> Result<Request, ApiError> {
     let body: Body = fields::read(bytes)?;
     let kept = "the gateway keeps no conversation: send it whole";
     fields::refuse(&[
@@ -132,7 +131,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Request, ApiError> {
         verbosity: body.text.as_ref().and_then(|text| text.verbosity.clone()),
         response_format: body.text.and_then(|text| text.format).map(chat_format),
         reasoning_effort: body.reasoning.and_then(|reasoning| reasoning.effort),
-        ..Request::of(bytes, body.model, Input::Messages(checked(messages)?))
+        ..Request::of(bytes, body.model, Input::Messages(fields::conversation(messages)?))
     })
 }
 
@@ -263,7 +262,7 @@ impl Part {
 }
 
 /// Writes events.
-pub(super) struct Events {
+pub(crate) struct Events {
     header: Header,
     sequence: u64,
     done: Vec<Value>,
@@ -272,7 +271,7 @@ pub(super) struct Events {
 }
 
 impl Events {
-    pub(super) const fn new(header: Header) -> Self {
+    pub(crate) const fn new(header: Header) -> Self {
         Self { header, sequence: 0, done: Vec::new(), open: None, finish: Finish::Stop }
     }
 
@@ -441,7 +440,7 @@ fn response(header: &Header, status: &str, output: &[Value], usage: Option<Usage
     })
 }
 
-pub(super) fn body(header: &Header, outputs: &[Output], usage: Usage, provenance: &Provenance) -> Value {
+pub(crate) fn body(header: &Header, outputs: &[Output], usage: Usage, provenance: &Provenance) -> Value {
     let mut events = Events::new(header.clone());
     for output in outputs {
         events.output(output);

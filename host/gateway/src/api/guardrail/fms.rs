@@ -6,10 +6,11 @@
 //! refusal, since a caller may mask the listed spans.
 
 use super::{Inquiry, RefusedSpan, TEXTS, TextVerdict};
-use crate::dialect::fields;
+use crate::api::fields;
+use crate::api::reply::json_response;
 use crate::error::ApiError;
 use crate::request::Role;
-use crate::service::{Service, json_response};
+use crate::service::Service;
 use crate::sources;
 use axum::Router;
 use axum::body::Body;

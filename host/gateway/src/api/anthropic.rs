@@ -1,9 +1,7 @@
 //! Anthropic's messages (API reference, "Messages").
 
-use super::chat::checked;
-use super::fields;
-use super::fields::Extension;
-use super::{EventWriter, Header, named};
+use super::dialect::{EventWriter, Header, named};
+use super::fields::{self, Extension};
 use crate::error::ApiError;
 use crate::output::{Channel, Finish, Output, Provenance, Usage};
 use crate::request::{Input, Message, Request, Role, Sampling, Tool, ToolCall, ToolChoice};
@@ -135,7 +133,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Request, ApiError> {
         tool_choice,
         parallel_tool_calls,
         refusal_is_content: true,
-        ..Request::of(bytes, body.model, Input::Messages(checked(messages)?))
+        ..Request::of(bytes, body.model, Input::Messages(fields::conversation(messages)?))
     })
 }
 

@@ -1,7 +1,8 @@
 //! OpenAI's chat completions (API reference, "Chat Completions").
 
-use super::fields::{self, Extension, Function, OneOrMany};
-use super::{EventWriter, Header, data, done, openai_error};
+use super::{data, done, error_object};
+use crate::api::dialect::{EventWriter, Header};
+use crate::api::fields::{self, Extension, Function, OneOrMany};
 use crate::error::ApiError;
 use crate::output::{Channel, Finish, Output, Provenance, Usage};
 use crate::request::{Input, Message, Request, Role, Sampling, ToolCall};
@@ -113,7 +114,7 @@ struct CalledFunction {
     arguments: String,
 }
 
-pub(super) fn parse(bytes: &[u8]) -> Result<Request, ApiError> {
+pub(crate) fn parse(bytes: &[u8]) -> Result<Request, ApiError> {
     let body: Body = fields::read(bytes)?;
     let unjudged = "it asks for text that nothing judges";
     fields::refuse(&[
@@ -136,7 +137,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Request, ApiError> {
         return Err(ApiError::invalid("n", format!("1 to {CHOICES} choices")));
     }
     let messages = body.messages.into_iter().enumerate().map(|(at, message)| read_message(at, message));
-    let messages = checked(messages.collect::<Result<Vec<_>, _>>()?)?;
+    let messages = fields::conversation(messages.collect::<Result<Vec<_>, _>>()?)?;
     let tools = body.tools.unwrap_or_default().into_iter().map(|tool| match tool.r#type.as_str() {
         "function" => Ok(tool.function.into()),
         _ => Err(ApiError::invalid("tools", "only tools of type `function` are handed on")),
@@ -195,19 +196,6 @@ fn read_message(at: usize, message: ChatMessage) -> Result<Message, ApiError> {
     })
 }
 
-/// Checks that a model can continue the conversation.
-pub(super) fn checked(messages: Vec<Message>) -> Result<Vec<Message>, ApiError> {
-    match messages.iter().rfind(|message| message.role != Role::System) {
-        None if !messages.is_empty() => Ok(messages),
-        None => Err(ApiError::invalid("messages", "there is no message")),
-        Some(last) if last.role == Role::Assistant => {
-            let why = "the last message is the assistant's: the gateway does not continue text that it did not release";
-            Err(ApiError::invalid("messages", why))
-        }
-        Some(_) => Ok(messages),
-    }
-}
-
 fn finish_reason(finish: Finish) -> &'static str {
     match finish {
         Finish::Stop => "stop",
@@ -231,14 +219,14 @@ pub(super) fn usage_object(usage: Usage) -> Value {
 }
 
 /// Writes chunks.
-pub(super) struct Events {
+pub(crate) struct Events {
     header: Header,
     /// Choices for which text was written.
     begun: BTreeSet<u32>,
 }
 
 impl Events {
-    pub(super) const fn new(header: Header) -> Self {
+    pub(crate) const fn new(header: Header) -> Self {
         Self { header, begun: BTreeSet::new() }
     }
 
@@ -286,7 +274,7 @@ impl EventWriter for Events {
     }
 
     fn fail(&mut self, error: &ApiError, provenance: &Provenance) -> String {
-        done(openai_error(error), None, provenance)
+        done(error_object(error), None, provenance)
     }
 }
 
@@ -316,7 +304,7 @@ pub(super) fn choices(outputs: &[Output]) -> BTreeMap<u32, Choice> {
     choices
 }
 
-pub(super) fn body(header: &Header, outputs: &[Output], usage: Usage, provenance: &Provenance) -> Value {
+pub(crate) fn body(header: &Header, outputs: &[Output], usage: Usage, provenance: &Provenance) -> Value {
     let message = |choice: &Choice| {
         let text = |channel| choice.texts.get(&channel);
         let mut message = json!({"role": "assistant", "content": text(Channel::Content)});
