@@ -18,7 +18,7 @@ use crate::session_state::{OpenSession, SessionState};
 use crate::sources;
 use crate::traces::{RequestTrace, Traces, TracesError};
 use crate::upstream::{self, Upstream, UpstreamSettings};
-use axum::body::{Body, to_bytes};
+use axum::body::Body;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::Response;
 use bytes::Bytes;
@@ -26,6 +26,7 @@ use portcullis_core::hex;
 use portcullis_core::state::Task;
 use portcullis_evidence::stream_proof::StreamProof;
 use portcullis_gate::Credit;
+use portcullis_http::server::{UnreadBody, read_body};
 use portcullis_prefilter::FilterPolicyError;
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
@@ -362,9 +363,11 @@ impl Service {
 
     /// Reads a request's body, within the limits of size and time.
     pub(crate) async fn body(&self, body: Body) -> Result<Bytes, ApiError> {
-        let body = timeout(self.limits.request(), to_bytes(body, self.limits.body_bytes)).await;
-        let body = body.map_err(|_| ApiError::invalid("body", "the body did not come in time"))?;
-        body.map_err(|_| ApiError::too_large(self.limits.body_bytes))
+        let body = read_body(body, self.limits.body_bytes, self.limits.request()).await;
+        body.map_err(|unread| match unread {
+            UnreadBody::Late => ApiError::invalid("body", "the body did not come in time"),
+            UnreadBody::Oversize | UnreadBody::Broken => ApiError::too_large(self.limits.body_bytes),
+        })
     }
 
     /// Takes a place among the concurrent requests.
