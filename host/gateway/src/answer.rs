@@ -1,6 +1,6 @@
 //! One answer: feeds the upstream's text into governed streams, and sends to the client what the streams release.
 
-use crate::calls::{OpenCalls, is_offered};
+use crate::calls::{CallAssembler, is_offered};
 use crate::config::AnswerMode;
 use crate::continuations::{Conversation, Said, Turn};
 use crate::drive::{DriveError, Proposed, Writer};
@@ -18,6 +18,7 @@ use portcullis_core::state::Task;
 use portcullis_evidence::stream_proof::StreamProof;
 use portcullis_gate::{EndState, Governor};
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::{Notify, mpsc};
@@ -30,8 +31,6 @@ const PENDING_BYTES: usize = 512 << 10;
 const DOCUMENT_BYTES: usize = 4 << 20;
 /// Id of the refusal of a call whose tool the client did not offer.
 const NOT_OFFERED: &str = "TOOL-NOT-OFFERED";
-/// Longest wait for the usage after the end of the answer.
-const USAGE: Duration = Duration::from_secs(1);
 /// Outputs that are buffered for a client.
 pub(crate) const OUTPUTS: usize = 32;
 
@@ -85,10 +84,8 @@ struct Choice {
     sections: Vec<Section>,
     /// Index of the first section whose outputs have not all been sent.
     leaving: usize,
-    /// A tool call was made, so no text may follow.
-    called: bool,
     /// The calls whose fragments were received.
-    open_calls: OpenCalls,
+    assembler: CallAssembler,
     /// Number of calls that were sent.
     calls: u32,
     /// Digest of the content that was sent.
@@ -306,15 +303,12 @@ impl Answer {
             }
         }
         if self.choices.values().any(|choice| !choice.is_stopped()) {
-            // After the end of the answer, only the usage is read; other deltas are ignored.
-            let usage = async {
-                while let Ok(Some(delta)) = deltas.next().await {
-                    if let Delta::Usage(usage) = delta {
-                        self.usage = usage;
-                    }
-                }
-            };
-            let _ = timeout(USAGE, usage).await;
+            deltas
+                .usages(|usage| {
+                    self.usage = usage;
+                    ControlFlow::Continue(())
+                })
+                .await;
         }
         Ok(())
     }
@@ -378,8 +372,8 @@ impl Answer {
             Delta::Tokens { .. } => {}
             Delta::Text { choice, channel, text } => {
                 self.end_calls(choice)?;
-                if channel == Channel::Content && self.choices.get(&choice).is_some_and(|choice| choice.called) {
-                    return Err(Break::Unfit("an answer that goes on after its tool calls"));
+                if channel == Channel::Content {
+                    self.choices.entry(choice).or_default().assembler.check_text().map_err(Break::Unfit)?;
                 }
                 if let Some(section) = self.section(choice, channel)? {
                     section.give(&Given::Text(&text))?;
@@ -392,7 +386,7 @@ impl Answer {
                 }
             }
             Delta::Call { choice, fragment } => {
-                self.choices.entry(choice).or_default().open_calls.push(fragment).map_err(Break::Unfit)?;
+                self.choices.entry(choice).or_default().assembler.push(fragment).map_err(Break::Unfit)?;
             }
             Delta::Finish { choice, finish } => {
                 self.end_calls(choice)?;
@@ -406,8 +400,7 @@ impl Answer {
 
     /// Submits the calls for judgement, because no further fragment belongs to them.
     fn end_calls(&mut self, choice: u32) -> Result<(), Break> {
-        for call in self.choices.entry(choice).or_default().open_calls.take() {
-            self.choices.entry(choice).or_default().called = true;
+        for call in self.choices.entry(choice).or_default().assembler.take() {
             let is_refused = !is_offered(&self.question.request, &call.name);
             if is_refused && self.question.mode != AnswerMode::Observed {
                 return self.refuse_call(choice);

@@ -1,5 +1,6 @@
 //! One governed stream of an answer: the model's text in one channel of one choice.
 
+use crate::calls::IdentifiedCall;
 use crate::config::AnswerMode;
 use crate::metrics::Metrics;
 use crate::observe::{Given, Observer, Passed, Passing};
@@ -616,11 +617,11 @@ impl Section {
                     }
                     self.text(&text, outputs);
                 }
-                Passed::Call(Call { name, arguments }) => {
+                Passed::Call(call) => {
                     if is_refused {
                         self.report.refused_calls.push(*call_index);
                     }
-                    self.show_call(name, arguments, call_index, outputs);
+                    self.show_call(call, call_index, outputs);
                 }
             }
         }
@@ -653,15 +654,15 @@ impl Section {
             self.end = Some(SectionEnd::Broken);
             return;
         };
-        self.show_call(name, arguments.get().to_owned(), call_index, outputs);
+        self.show_call(Call { name, arguments: arguments.get().to_owned() }, call_index, outputs);
     }
 
-    fn show_call(&mut self, name: String, arguments: String, call_index: &mut u32, outputs: &mut Vec<Output>) {
+    fn show_call(&mut self, call: Call, call_index: &mut u32, outputs: &mut Vec<Output>) {
         let index = *call_index;
         *call_index += 1;
         // Some servers accept ids of at most 40 characters in later requests.
         let digest: [u8; 32] = Sha256::digest(format!("{}/{index}", self.id)).into();
         let id = format!("call_{}", hex::encode(digest.first_chunk::<12>().unwrap_or(&[0; 12])));
-        outputs.push(Output::Call { choice: self.choice, index, id, name, arguments });
+        outputs.push(Output::Call { choice: self.choice, index, call: IdentifiedCall { id, call } });
     }
 }

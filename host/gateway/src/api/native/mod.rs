@@ -21,7 +21,6 @@ use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use axum::routing::get;
-use portcullis_mapping::Call;
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
 use utoipa::OpenApi;
@@ -202,8 +201,7 @@ async fn submit(
             if call.name.len() + call.arguments.len() > CANDIDATE_BYTES {
                 return Err(ApiError::too_large(CANDIDATE_BYTES));
             }
-            let arguments = if call.arguments.trim().is_empty() { "{}".into() } else { call.arguments };
-            stream.give(&Given::Call(&Call { name: call.name, arguments }))?;
+            stream.give(&Given::Call(&call.into()))?;
         }
         _ => return Err(ApiError::invalid("text", "either `text` or `call`, and not empty")),
     }

@@ -3,9 +3,11 @@
 use super::{data, done, error_object};
 use crate::api::dialect::{EventWriter, Header};
 use crate::api::fields::{self, Extension, Function, OneOrMany};
+use crate::calls::IdentifiedCall;
 use crate::error::ApiError;
 use crate::output::{Channel, Finish, Output, Provenance, Usage};
-use crate::request::{Input, Message, Request, Role, Sampling, ToolCall};
+use crate::request::{Input, Message, Request, Role, Sampling};
+use portcullis_mapping::Call;
 use serde::Deserialize;
 use serde_json::{Number, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -184,7 +186,8 @@ fn read_message(at: usize, message: ChatMessage) -> Result<Message, ApiError> {
     };
     let calls = message.tool_calls.unwrap_or_default().into_iter().map(|call| match call.r#type.as_deref() {
         None | Some("function") => {
-            Ok(ToolCall { id: call.id, name: call.function.name, arguments: call.function.arguments })
+            let CalledFunction { name, arguments } = call.function;
+            Ok(IdentifiedCall { id: call.id, call: Call { name, arguments } })
         }
         Some(_) => Err(ApiError::invalid(param("tool_calls"), "only calls of type `function` are handed on")),
     });
@@ -256,7 +259,7 @@ impl EventWriter for Events {
             Output::Text { choice, channel, text } | Output::Constant { choice, channel, text } => {
                 self.delta(*choice, json!({field(*channel): text}), None)
             }
-            Output::Call { choice, index, id, name, arguments } => {
+            Output::Call { choice, index, call: IdentifiedCall { id, call: Call { name, arguments } } } => {
                 let function = json!({"name": name, "arguments": arguments});
                 let call = json!({"index": index, "id": id, "type": "function", "function": function});
                 self.delta(*choice, json!({"tool_calls": [call]}), None)
@@ -282,7 +285,7 @@ impl EventWriter for Events {
 #[derive(Default)]
 pub(super) struct Choice {
     pub(super) texts: BTreeMap<Channel, String>,
-    pub(super) calls: Vec<(String, String, String)>,
+    pub(super) calls: Vec<IdentifiedCall>,
     pub(super) finish: Option<Finish>,
 }
 
@@ -295,9 +298,7 @@ pub(super) fn choices(outputs: &[Output]) -> BTreeMap<u32, Choice> {
             Output::Text { channel, text, .. } | Output::Constant { channel, text, .. } => {
                 choice.texts.entry(*channel).or_default().push_str(text);
             }
-            Output::Call { id, name, arguments, .. } => {
-                choice.calls.push((id.clone(), name.clone(), arguments.clone()));
-            }
+            Output::Call { call, .. } => choice.calls.push(call.clone()),
             Output::End { finish, .. } => choice.finish = Some(*finish),
         }
     }
@@ -308,7 +309,7 @@ pub(crate) fn body(header: &Header, outputs: &[Output], usage: Usage, provenance
     let message = |choice: &Choice| {
         let text = |channel| choice.texts.get(&channel);
         let mut message = json!({"role": "assistant", "content": text(Channel::Content)});
-        let calls = choice.calls.iter().map(|(id, name, arguments)| {
+        let calls = choice.calls.iter().map(|IdentifiedCall { id, call: Call { name, arguments } }| {
             json!({"id": id, "type": "function", "function": {"name": name, "arguments": arguments}})
         });
         let calls: Vec<Value> = calls.collect();

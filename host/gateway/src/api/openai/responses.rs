@@ -2,9 +2,11 @@
 
 use crate::api::dialect::{EventWriter, Header, named};
 use crate::api::fields::{self, Extension};
+use crate::calls::IdentifiedCall;
 use crate::error::ApiError;
 use crate::output::{Channel, Finish, Output, Provenance, Usage};
-use crate::request::{Input, Message, Request, Role, Sampling, Tool, ToolCall};
+use crate::request::{Input, Message, Request, Role, Sampling, Tool};
+use portcullis_mapping::Call;
 use serde::Deserialize;
 use serde_json::{Number, Value, json};
 
@@ -166,7 +168,7 @@ fn read_item(at: usize, item: Value, messages: &mut Vec<Message>) -> Result<(), 
             let (Some(id), Some(name), Some(arguments)) = (item.call_id, item.name, item.arguments) else {
                 return Err(wrong("a call has `call_id`, `name` and `arguments`"));
             };
-            let call = ToolCall { id, name, arguments };
+            let call = IdentifiedCall { id, call: Call { name, arguments } };
             match messages.last_mut().filter(|last| last.role == Role::Assistant) {
                 Some(last) => last.calls.push(call),
                 None => messages.push(Message {
@@ -211,11 +213,7 @@ enum Part {
     Reasoning {
         text: String,
     },
-    Call {
-        id: String,
-        name: String,
-        arguments: String,
-    },
+    Call(IdentifiedCall),
 }
 
 impl Part {
@@ -224,14 +222,14 @@ impl Part {
             Self::Message { .. } => Some(Channel::Content),
             Self::Refusal { .. } => Some(Channel::Refusal),
             Self::Reasoning { .. } => Some(Channel::Reasoning),
-            Self::Call { .. } => None,
+            Self::Call(_) => None,
         }
     }
 
     fn text(&self) -> Option<&str> {
         match self {
             Self::Message { text } | Self::Refusal { text } | Self::Reasoning { text } => Some(text),
-            Self::Call { .. } => None,
+            Self::Call(_) => None,
         }
     }
 
@@ -240,7 +238,7 @@ impl Part {
         match self {
             Self::Message { .. } => Some(json!({"type": "output_text", "text": text, "annotations": []})),
             Self::Refusal { .. } => Some(json!({"type": "refusal", "refusal": text})),
-            Self::Reasoning { .. } | Self::Call { .. } => None,
+            Self::Reasoning { .. } | Self::Call(_) => None,
         }
     }
 
@@ -254,7 +252,7 @@ impl Part {
                 let content = json!([{"type": "reasoning_text", "text": text}]);
                 json!({"id": id, "type": "reasoning", "summary": [], "content": content, "status": status})
             }
-            Self::Call { id: call, name, arguments } => json!({
+            Self::Call(IdentifiedCall { id: call, call: Call { name, arguments } }) => json!({
                 "id": id, "type": "function_call", "status": status, "call_id": call, "name": name, "arguments": arguments,
             }),
         }
@@ -291,7 +289,10 @@ impl Events {
     fn begin(&mut self, part: Part) -> String {
         let (id, index) = (self.item_id(), self.done.len());
         let empty = match &part {
-            Part::Call { id, name, .. } => Part::Call { id: id.clone(), name: name.clone(), arguments: String::new() },
+            Part::Call(IdentifiedCall { id, call }) => {
+                let call = Call { name: call.name.clone(), arguments: String::new() };
+                Part::Call(IdentifiedCall { id: id.clone(), call })
+            }
             part => part.clone(),
         };
         let mut item = empty.item(&id, "in_progress");
@@ -325,7 +326,7 @@ impl Events {
                 let at = json!({"item_id": id, "output_index": index, "content_index": 0, "text": text});
                 written.push_str(&self.event("response.reasoning_text.done", at));
             }
-            Part::Call { name, arguments, .. } => {
+            Part::Call(IdentifiedCall { call: Call { name, arguments }, .. }) => {
                 let at = json!({"item_id": id, "output_index": index, "name": name, "arguments": arguments});
                 written.push_str(&self.event("response.function_call_arguments.done", at));
             }
@@ -378,11 +379,11 @@ impl EventWriter for Events {
     fn output(&mut self, output: &Output) -> String {
         match output {
             Output::Text { channel, text, .. } | Output::Constant { channel, text, .. } => self.text(*channel, text),
-            Output::Call { id, name, arguments, .. } => {
+            Output::Call { call, .. } => {
                 let closed = self.close();
-                let part = Part::Call { id: id.clone(), name: name.clone(), arguments: arguments.clone() };
-                let begun = self.begin(part);
-                let at = json!({"item_id": self.item_id(), "output_index": self.done.len(), "delta": arguments});
+                let begun = self.begin(Part::Call(call.clone()));
+                let at =
+                    json!({"item_id": self.item_id(), "output_index": self.done.len(), "delta": call.call.arguments});
                 let delta = self.event("response.function_call_arguments.delta", at);
                 closed + &begun + &delta + &self.close()
             }
