@@ -9,7 +9,7 @@ use crate::observe::Given;
 use crate::output::{Channel, Finish, Output, Provenance, Usage};
 use crate::receipts::{Unproven, Wakes};
 use crate::request::Request;
-use crate::section::{Manner, Section, SectionEnd, UnfitText, on_refuse, placeholder};
+use crate::section::{BeginState, ReleaseTerms, Section, SectionEnd, SectionMode, UnfitText, on_refuse, placeholder};
 use crate::session_state::OpenSession;
 use crate::upstream::{Delta, Upstream, UpstreamError};
 use portcullis_core::context::{Mode, OnRefuse};
@@ -217,11 +217,12 @@ impl Answer {
         }
         let recorded = async {
             loop {
-                match self.sections().map(Section::is_recorded).reduce(|all, one| Some(all? && one?)).flatten() {
-                    Some(true) => return Ok(()),
-                    Some(false) => {}
-                    // The session ended before BEGIN was recorded.
-                    None => return Err(Unopened::Closed),
+                let begun: Vec<BeginState> = self.sections().map(Section::poll_begin).collect();
+                if begun.contains(&BeginState::Never) {
+                    return Err(Unopened::Closed);
+                }
+                if begun.iter().all(|begun| *begun == BeginState::Recorded) {
+                    return Ok(());
                 }
                 changed.notified().await;
             }
@@ -446,7 +447,7 @@ impl Answer {
             return Ok(None);
         }
         if let Some(at) = found.sections.iter().position(|section| section.channel() == channel) {
-            let known = |section: &Section| (section.is_open(), section.is_begun());
+            let known = |section: &Section| (section.is_open(), section.has_input());
             // Clients join a channel into one text, so a channel is one stream and cannot be resumed after it was left.
             match found.sections.get(at).map(known) {
                 Some((false, _)) => return Err(Break::Unfit("an answer that goes back to a channel that it had left")),
@@ -508,10 +509,14 @@ impl Answer {
             Err(_) => return Err(Unopened::Closed),
         };
         let signed = session.proofs.as_ref().filter(|_| self.question.signed).map(|proofs| Arc::clone(&proofs.book));
-        let mode = self.question.mode;
-        let whole = request.is_json() && channel == Channel::Content && mode != AnswerMode::Observed;
-        let manner = Manner { placeholder: self.placeholder(), whole, signed, mode };
-        let section = Section::new((choice, channel), id, stream, Arc::clone(governor), manner, &self.changed);
+        let mode = match self.question.mode {
+            AnswerMode::Driven => SectionMode::driven(),
+            AnswerMode::Observed => SectionMode::observed(),
+            AnswerMode::Held if request.is_json() && channel == Channel::Content => SectionMode::whole(),
+            AnswerMode::Held => SectionMode::Held,
+        };
+        let terms = ReleaseTerms { placeholder: self.placeholder(), signed, mode };
+        let section = Section::new((choice, channel), id, stream, Arc::clone(governor), terms, &self.changed);
         Ok(section.timed(Arc::clone(&session.metrics)))
     }
 
@@ -637,7 +642,7 @@ impl Answer {
 impl Choice {
     /// Finishes the text in the other channels, because the model now writes in `channel`.
     fn leave_others(&mut self, channel: Channel) -> Result<(), Break> {
-        let mut begun = self.sections.iter_mut().filter(|s| s.is_begun() && s.channel() != channel);
+        let mut begun = self.sections.iter_mut().filter(|s| s.has_input() && s.channel() != channel);
         Ok(begun.try_for_each(Section::finish)?)
     }
 
@@ -649,7 +654,7 @@ impl Choice {
 
     /// Number of sections with text, which come first; sections without text come after them.
     fn begun(&self) -> usize {
-        self.sections.iter().take_while(|section| section.is_begun()).count()
+        self.sections.iter().take_while(|section| section.has_input()).count()
     }
 
     /// Whether the gate ended one of the choice's streams.

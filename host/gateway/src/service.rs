@@ -239,7 +239,7 @@ impl Service {
             closed = Some(session);
             let Some(mut stream) = opened else { continue };
             stream.settle(self.limits().client(), true).await?;
-            if stream.has_begun() {
+            if stream.has_read_begin() {
                 return Ok(stream);
             }
         }
