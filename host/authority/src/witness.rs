@@ -38,7 +38,7 @@ use crate::keys::Key;
 use crate::shown::{self, ShownError};
 use crate::store::{StoreError, file};
 pub use cosign::{AddCheckpoint, CosignRefusal, Split};
-pub use http::{HttpError, read_head};
+pub use http::HttpError;
 use log::Log;
 use marks::Marks;
 pub use post::{LanePost, MAX_BODY, Post};

@@ -12,7 +12,7 @@ use portcullis_core::state::Profile;
 use portcullis_gate::anchor::Anchors;
 use portcullis_gate::{Governor, Policy, SaltKey, Settings};
 use portcullis_gateway::config::{
-    AnswerMode, CardSettings, Config, Evidence, Limits, Model, Release, Rotation, Traces, UpstreamKind,
+    AnswerMode, CardSettings, Config, DEFAULT_LISTEN, Evidence, Limits, Model, Release, Rotation, Traces, UpstreamKind,
 };
 use portcullis_gateway::session::{Opener, SessionFailure, SessionParts, Sessions, needed_validity};
 use portcullis_gateway::{ServeError, serve};
@@ -67,12 +67,12 @@ pub(crate) struct Args {
     upstream: Option<String>,
     /// API of the server of `--upstream`.
     #[arg(long, default_value = "openai", requires = "upstream")]
-    upstream_kind: Kind,
+    upstream_kind: UpstreamKind,
     /// What the gate does with answers: `held` judges a text on its way; `driven` asks a server of kind `vllm`,
     /// `llamacpp` or `sglang` for a sentence at a time, and has it continue from admitted text; `observed` judges and
     /// records a text, and clients get all of it.
     #[arg(long, default_value = "held", requires = "upstream")]
-    mode: ModeArg,
+    mode: AnswerMode,
     /// Where clients connect. Without keys only an address of the loopback interface is taken. Default: 127.0.0.1:8080.
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<SocketAddr>,
@@ -89,7 +89,7 @@ pub(crate) struct Args {
     /// When text leaves: once the card has admitted it, or once a checkpoint over its record is signed, which needs
     /// `--bundles`.
     #[arg(long, value_name = "WHEN")]
-    release: Option<ReleaseArg>,
+    release: Option<Release>,
     /// Send a trace of each request, without texts, to the OpenTelemetry collector at this address: OTLP over HTTP,
     /// such as `http://127.0.0.1:4318/v1/traces`.
     #[arg(long, value_name = "URL")]
@@ -106,34 +106,6 @@ pub(crate) struct Args {
     cards: CardsArgs,
     #[command(flatten)]
     text_lane: TextLaneArg,
-}
-
-/// When text leaves.
-#[derive(Clone, Copy, clap::ValueEnum)]
-enum ReleaseArg {
-    Admitted,
-    Signed,
-}
-
-/// API of a model server.
-#[derive(Clone, Copy, clap::ValueEnum)]
-enum Kind {
-    /// OpenAI's API, as many servers speak it.
-    Openai,
-    Vllm,
-    Llamacpp,
-    Sglang,
-    Ollama,
-    /// Anthropic's API.
-    Anthropic,
-}
-
-/// Modes of the gate for answers.
-#[derive(Clone, Copy, Debug, clap::ValueEnum)]
-enum ModeArg {
-    Held,
-    Driven,
-    Observed,
 }
 
 /// Ends the process with a usage error if neither a configuration nor its minimum in flags is given.
@@ -206,7 +178,7 @@ fn config(args: &Args) -> Result<Config, Failure> {
     let mut config = match &args.config {
         Some(file) => Config::read(file).map_err(anyhow::Error::from)?,
         None => Config {
-            listen: SocketAddr::from(([127, 0, 0, 1], 8080)),
+            listen: DEFAULT_LISTEN,
             tls: None,
             policy: PathBuf::new(),
             profile: None,
@@ -248,11 +220,7 @@ fn config(args: &Args) -> Result<Config, Failure> {
     }
     config.policy = args.policy.clone().unwrap_or(config.policy);
     config.listen = args.listen.unwrap_or(config.listen);
-    config.evidence.release = match args.release {
-        Some(ReleaseArg::Admitted) => Release::Admitted,
-        Some(ReleaseArg::Signed) => Release::Signed,
-        None => config.evidence.release,
-    };
+    config.evidence.release = args.release.unwrap_or(config.evidence.release);
     if let Some(endpoint) = &args.traces {
         config.traces = Some(Traces::to(endpoint.clone()));
     }
@@ -269,19 +237,8 @@ fn config(args: &Args) -> Result<Config, Failure> {
         config.models = vec![Model {
             name: "*".into(),
             upstream: upstream.clone(),
-            kind: match args.upstream_kind {
-                Kind::Openai => UpstreamKind::OpenAi,
-                Kind::Vllm => UpstreamKind::Vllm,
-                Kind::Llamacpp => UpstreamKind::LlamaCpp,
-                Kind::Sglang => UpstreamKind::SgLang,
-                Kind::Ollama => UpstreamKind::Ollama,
-                Kind::Anthropic => UpstreamKind::Anthropic,
-            },
-            mode: match args.mode {
-                ModeArg::Held => AnswerMode::Held,
-                ModeArg::Driven => AnswerMode::Driven,
-                ModeArg::Observed => AnswerMode::Observed,
-            },
+            kind: args.upstream_kind,
+            mode: args.mode,
             upstream_model: None,
             upstream_key: None,
             upstream_ca: None,

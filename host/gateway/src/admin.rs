@@ -1,10 +1,11 @@
 //! The admin listener: liveness, readiness, metrics, drain and the live page, for the gateway's operators. It shows
 //! no text of a request or an answer.
 
+use crate::api::dialect::Dialect;
+use crate::api::reply::{error_response, json_response};
 use crate::config::{Admin, ConfigError};
-use crate::dialect::Dialect;
 use crate::error::ApiError;
-use crate::service::{Service, bearer_or_key, error_response, json_response};
+use crate::service::{Service, bearer_or_key};
 use crate::ui::History;
 use axum::Router;
 use axum::body::Body;
@@ -14,20 +15,13 @@ use axum::middleware::{self, Next};
 use axum::response::Response;
 use axum::routing::{get, post};
 use base64ct::{Base64, Encoding};
-use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::service::TowerToHyperService;
 use portcullis_report::live;
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
-use std::time::Duration;
-use tokio::net::TcpListener;
-use tokio::sync::{Notify, Semaphore};
-use tokio::time::sleep;
+use tokio::sync::Notify;
 
 /// Largest number of connections at the same time.
-const CONNECTIONS: usize = 32;
-/// Pause after a failed `accept`.
-const PAUSE: Duration = Duration::from_millis(50);
+pub(crate) const CONNECTIONS: usize = 32;
 
 /// State that the admin routes share.
 struct AdminService {
@@ -64,26 +58,6 @@ pub(crate) fn router(
         .route("/readyz", get(ready))
         .fallback(|| async { error_response(Dialect::Chat, &ApiError::no_route()) })
         .with_state(state))
-}
-
-/// Serves connections until the task is aborted.
-pub(crate) async fn serve(listener: TcpListener, router: Router, head: Duration) {
-    let room = Arc::new(Semaphore::new(CONNECTIONS));
-    loop {
-        let Ok((stream, _)) = listener.accept().await else {
-            sleep(PAUSE).await;
-            continue;
-        };
-        let Ok(place) = Arc::clone(&room).try_acquire_owned() else { continue };
-        let service = TowerToHyperService::new(router.clone());
-        tokio::spawn(async move {
-            let _place = place;
-            let mut http = hyper::server::conn::http1::Builder::new();
-            http.timer(TokioTimer::new()).header_read_timeout(head).max_headers(100);
-            // An error here only means that the client closed the connection.
-            let _ = http.serve_connection(TokioIo::new(stream), service).await;
-        });
-    }
 }
 
 impl AdminService {

@@ -1,6 +1,6 @@
 //! One answer: feeds the upstream's text into governed streams, and sends to the client what the streams release.
 
-use crate::calls::{OpenCalls, is_offered};
+use crate::calls::{CallAssembler, is_offered};
 use crate::config::AnswerMode;
 use crate::continuations::{Conversation, Said, Turn};
 use crate::drive::{DriveError, Proposed, Writer};
@@ -9,7 +9,7 @@ use crate::observe::Given;
 use crate::output::{Channel, Finish, Output, Provenance, Usage};
 use crate::receipts::{Unproven, Wakes};
 use crate::request::Request;
-use crate::section::{Manner, Section, SectionEnd, UnfitText, on_refuse, placeholder};
+use crate::section::{BeginState, ReleaseTerms, Section, SectionEnd, SectionMode, UnfitText, on_refuse, placeholder};
 use crate::session_state::OpenSession;
 use crate::upstream::{Delta, Upstream, UpstreamError};
 use portcullis_core::context::{Mode, OnRefuse};
@@ -18,6 +18,7 @@ use portcullis_core::state::Task;
 use portcullis_evidence::stream_proof::StreamProof;
 use portcullis_gate::{EndState, Governor};
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::{Notify, mpsc};
@@ -30,8 +31,6 @@ const PENDING_BYTES: usize = 512 << 10;
 const DOCUMENT_BYTES: usize = 4 << 20;
 /// Id of the refusal of a call whose tool the client did not offer.
 const NOT_OFFERED: &str = "TOOL-NOT-OFFERED";
-/// Longest wait for the usage after the end of the answer.
-const USAGE: Duration = Duration::from_secs(1);
 /// Outputs that are buffered for a client.
 pub(crate) const OUTPUTS: usize = 32;
 
@@ -85,10 +84,8 @@ struct Choice {
     sections: Vec<Section>,
     /// Index of the first section whose outputs have not all been sent.
     leaving: usize,
-    /// A tool call was made, so no text may follow.
-    called: bool,
     /// The calls whose fragments were received.
-    open_calls: OpenCalls,
+    assembler: CallAssembler,
     /// Number of calls that were sent.
     calls: u32,
     /// Digest of the content that was sent.
@@ -220,11 +217,12 @@ impl Answer {
         }
         let recorded = async {
             loop {
-                match self.sections().map(Section::is_recorded).reduce(|all, one| Some(all? && one?)).flatten() {
-                    Some(true) => return Ok(()),
-                    Some(false) => {}
-                    // The session ended before BEGIN was recorded.
-                    None => return Err(Unopened::Closed),
+                let begun: Vec<BeginState> = self.sections().map(Section::poll_begin).collect();
+                if begun.contains(&BeginState::Never) {
+                    return Err(Unopened::Closed);
+                }
+                if begun.iter().all(|begun| *begun == BeginState::Recorded) {
+                    return Ok(());
                 }
                 changed.notified().await;
             }
@@ -306,15 +304,12 @@ impl Answer {
             }
         }
         if self.choices.values().any(|choice| !choice.is_stopped()) {
-            // After the end of the answer, only the usage is read; other deltas are ignored.
-            let usage = async {
-                while let Ok(Some(delta)) = deltas.next().await {
-                    if let Delta::Usage(usage) = delta {
-                        self.usage = usage;
-                    }
-                }
-            };
-            let _ = timeout(USAGE, usage).await;
+            deltas
+                .usages(|usage| {
+                    self.usage = usage;
+                    ControlFlow::Continue(())
+                })
+                .await;
         }
         Ok(())
     }
@@ -378,8 +373,8 @@ impl Answer {
             Delta::Tokens { .. } => {}
             Delta::Text { choice, channel, text } => {
                 self.end_calls(choice)?;
-                if channel == Channel::Content && self.choices.get(&choice).is_some_and(|choice| choice.called) {
-                    return Err(Break::Unfit("an answer that goes on after its tool calls"));
+                if channel == Channel::Content {
+                    self.choices.entry(choice).or_default().assembler.check_text().map_err(Break::Unfit)?;
                 }
                 if let Some(section) = self.section(choice, channel)? {
                     section.give(&Given::Text(&text))?;
@@ -392,7 +387,7 @@ impl Answer {
                 }
             }
             Delta::Call { choice, fragment } => {
-                self.choices.entry(choice).or_default().open_calls.push(fragment).map_err(Break::Unfit)?;
+                self.choices.entry(choice).or_default().assembler.push(fragment).map_err(Break::Unfit)?;
             }
             Delta::Finish { choice, finish } => {
                 self.end_calls(choice)?;
@@ -406,8 +401,7 @@ impl Answer {
 
     /// Submits the calls for judgement, because no further fragment belongs to them.
     fn end_calls(&mut self, choice: u32) -> Result<(), Break> {
-        for call in self.choices.entry(choice).or_default().open_calls.take() {
-            self.choices.entry(choice).or_default().called = true;
+        for call in self.choices.entry(choice).or_default().assembler.take() {
             let is_refused = !is_offered(&self.question.request, &call.name);
             if is_refused && self.question.mode != AnswerMode::Observed {
                 return self.refuse_call(choice);
@@ -453,7 +447,7 @@ impl Answer {
             return Ok(None);
         }
         if let Some(at) = found.sections.iter().position(|section| section.channel() == channel) {
-            let known = |section: &Section| (section.is_open(), section.is_begun());
+            let known = |section: &Section| (section.is_open(), section.has_input());
             // Clients join a channel into one text, so a channel is one stream and cannot be resumed after it was left.
             match found.sections.get(at).map(known) {
                 Some((false, _)) => return Err(Break::Unfit("an answer that goes back to a channel that it had left")),
@@ -515,10 +509,14 @@ impl Answer {
             Err(_) => return Err(Unopened::Closed),
         };
         let signed = session.proofs.as_ref().filter(|_| self.question.signed).map(|proofs| Arc::clone(&proofs.book));
-        let mode = self.question.mode;
-        let whole = request.is_json() && channel == Channel::Content && mode != AnswerMode::Observed;
-        let manner = Manner { placeholder: self.placeholder(), whole, signed, mode };
-        let section = Section::new((choice, channel), id, stream, Arc::clone(governor), manner, &self.changed);
+        let mode = match self.question.mode {
+            AnswerMode::Driven => SectionMode::driven(),
+            AnswerMode::Observed => SectionMode::observed(),
+            AnswerMode::Held if request.is_json() && channel == Channel::Content => SectionMode::whole(),
+            AnswerMode::Held => SectionMode::Held,
+        };
+        let terms = ReleaseTerms { placeholder: self.placeholder(), signed, mode };
+        let section = Section::new((choice, channel), id, stream, Arc::clone(governor), terms, &self.changed);
         Ok(section.timed(Arc::clone(&session.metrics)))
     }
 
@@ -644,7 +642,7 @@ impl Answer {
 impl Choice {
     /// Finishes the text in the other channels, because the model now writes in `channel`.
     fn leave_others(&mut self, channel: Channel) -> Result<(), Break> {
-        let mut begun = self.sections.iter_mut().filter(|s| s.is_begun() && s.channel() != channel);
+        let mut begun = self.sections.iter_mut().filter(|s| s.has_input() && s.channel() != channel);
         Ok(begun.try_for_each(Section::finish)?)
     }
 
@@ -656,7 +654,7 @@ impl Choice {
 
     /// Number of sections with text, which come first; sections without text come after them.
     fn begun(&self) -> usize {
-        self.sections.iter().take_while(|section| section.is_begun()).count()
+        self.sections.iter().take_while(|section| section.has_input()).count()
     }
 
     /// Whether the gate ended one of the choice's streams.

@@ -22,9 +22,24 @@ pub struct CallFragment {
     pub arguments: String,
 }
 
-/// The calls of a choice that has not ended.
+/// A tool call of a conversation or of an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IdentifiedCall {
+    /// Chosen by the client or by the gateway.
+    pub id: String,
+    pub call: Call,
+}
+
+/// A call that is judged. Where arguments are absent, they are an empty object.
+pub(crate) fn judged_call(name: String, arguments: String) -> Call {
+    Call { name, arguments: if arguments.trim().is_empty() { "{}".into() } else { arguments } }
+}
+
+/// Joins the fragments of the calls of one choice.
 #[derive(Debug, Default)]
-pub(crate) struct OpenCalls {
+pub(crate) struct CallAssembler {
+    /// A call began, so the answer's own text is over.
+    has_begun: bool,
     /// In the order in which the calls began.
     calls: Vec<OpenCall>,
     /// The latest call under each index.
@@ -68,9 +83,18 @@ impl ObjectEnd {
     }
 }
 
-impl OpenCalls {
-    pub(crate) const fn is_empty(&self) -> bool {
-        self.calls.is_empty()
+impl CallAssembler {
+    /// Whether calls wait for further fragments or for the end of the choice.
+    pub(crate) const fn has_open(&self) -> bool {
+        !self.calls.is_empty()
+    }
+
+    /// Checks that the answer's own text may go on.
+    ///
+    /// # Errors
+    /// A call began before.
+    pub(crate) const fn check_text(&self) -> Result<(), &'static str> {
+        if self.has_begun { Err("an answer that goes on after its tool calls") } else { Ok(()) }
     }
 
     /// Adds a fragment.
@@ -79,6 +103,7 @@ impl OpenCalls {
     /// The fragment fits no call without doubt, or its call is too long.
     pub(crate) fn push(&mut self, fragment: CallFragment) -> Result<(), &'static str> {
         let CallFragment { index, id, name, arguments } = fragment;
+        self.has_begun = true;
         let (id, name) = (id.filter(|id| !id.is_empty()), name.filter(|name| !name.is_empty()));
         let known = self.latest.get(&index).copied().filter(|at| {
             self.calls.get(*at).is_some_and(|call| !call.is_followed_by(id.as_deref(), name.as_deref(), &arguments))
@@ -108,10 +133,7 @@ impl OpenCalls {
     /// Takes the calls, because the choice has ended.
     pub(crate) fn take(&mut self) -> Vec<Call> {
         self.latest.clear();
-        let call = |OpenCall { name, arguments, .. }: OpenCall| {
-            let arguments = if arguments.trim().is_empty() { "{}".into() } else { arguments };
-            Call { name, arguments }
-        };
+        let call = |OpenCall { name, arguments, .. }: OpenCall| judged_call(name, arguments);
         std::mem::take(&mut self.calls).into_iter().map(call).collect()
     }
 }
@@ -138,7 +160,7 @@ mod tests {
     use super::*;
 
     fn joined(fragments: &[(u64, &str, &str, &str)]) -> Result<Vec<(String, String)>, &'static str> {
-        let mut calls = OpenCalls::default();
+        let mut calls = CallAssembler::default();
         let some = |text: &str| Some(text.to_owned());
         for (index, id, name, arguments) in fragments {
             let arguments = (*arguments).to_owned();

@@ -1,6 +1,6 @@
 //! The operator's configuration: a TOML file, or flags that override its defaults.
 
-use crate::host::is_loopback;
+use crate::loopback::is_loopback;
 use portcullis_card::CardChoice;
 use portcullis_recorder::Texts;
 use portcullis_settings::SettingsError;
@@ -8,7 +8,7 @@ use portcullis_settings::secret::{self, SecretError};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -93,8 +93,11 @@ const fn traces_queue() -> usize {
     2_048
 }
 
-fn listen() -> SocketAddr {
-    SocketAddr::from(([127, 0, 0, 1], 8080))
+/// Where clients connect by default.
+pub const DEFAULT_LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8080);
+
+const fn listen() -> SocketAddr {
+    DEFAULT_LISTEN
 }
 
 /// The admin listener. It uses plain HTTP, so its address must be a loopback address.
@@ -149,30 +152,34 @@ pub struct Tls {
 }
 
 /// The gate's mode for the answers of a model.
+///
+/// - `Held`: text is judged as it arrives. Readers do not get refused text, but the model continues after it.
+/// - `Driven`: the gate requests one sentence at a time, and the model continues from admitted text only.
+/// - `Observed`: text is judged and recorded, but readers get it even if it is refused.
+// Comments of variants would stand in the help of the command line, whose option explains the modes itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum), value(rename_all = "lowercase"))]
 #[serde(rename_all = "lowercase")]
 pub enum AnswerMode {
-    /// Text is judged as it arrives. Readers do not get refused text, but the model continues after it.
     #[default]
     Held,
-    /// The gate requests one sentence at a time, and the model continues from admitted text only.
     Driven,
-    /// Text is judged and recorded, but readers get it even if it is refused.
     Observed,
 }
 
 /// The API of a model server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum), value(rename_all = "lowercase"))]
 #[serde(rename_all = "lowercase")]
 pub enum UpstreamKind {
-    /// OpenAI's chat completions and completions, which many servers offer.
+    /// OpenAI's API, as many servers speak it.
     #[default]
     OpenAi,
     Vllm,
     LlamaCpp,
     SgLang,
     Ollama,
-    /// Anthropic's messages.
+    /// Anthropic's API.
     Anthropic,
 }
 
@@ -350,14 +357,14 @@ impl Default for Rotation {
     }
 }
 
-/// When text is sent to the reader.
+/// When text is sent to the reader: after the card has admitted it, or after a checkpoint that covers its record is
+/// signed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum), value(rename_all = "lowercase"))]
 #[serde(rename_all = "lowercase")]
 pub enum Release {
-    /// After the card has admitted the text.
     #[default]
     Admitted,
-    /// After a checkpoint that covers the text's record is signed.
     Signed,
 }
 

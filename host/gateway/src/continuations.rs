@@ -9,6 +9,7 @@ use crate::output::{Channel, Output};
 use crate::request::{Input, Message, Request, Role};
 use crate::session_state::OpenSession;
 use portcullis_gate::EndState;
+use portcullis_mapping::Call;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -53,7 +54,7 @@ impl Said {
         match output {
             Output::Text { channel: Channel::Content, text, .. }
             | Output::Constant { channel: Channel::Content, text, .. } => self.text(text),
-            Output::Call { name, arguments, .. } => self.call(name, arguments),
+            Output::Call { call, .. } => self.call(&call.call),
             Output::Text { .. } | Output::Constant { .. } | Output::End { .. } => {}
         }
     }
@@ -63,7 +64,7 @@ impl Said {
         self.text.update(text);
     }
 
-    fn call(&mut self, name: &str, arguments: &str) {
+    fn call(&mut self, Call { name, arguments }: &Call) {
         self.is_something = true;
         for part in [name, arguments] {
             self.calls.update((part.len() as u64).to_le_bytes());
@@ -74,7 +75,7 @@ impl Said {
     fn of(message: &Message) -> Self {
         let mut said = Self::default();
         said.text(&message.text);
-        message.calls.iter().for_each(|call| said.call(&call.name, &call.arguments));
+        message.calls.iter().for_each(|call| said.call(&call.call));
         said
     }
 

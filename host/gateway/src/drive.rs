@@ -4,7 +4,7 @@
 //! text. After a refusal, the response is dropped. The server is asked again, with the admitted text as the beginning
 //! of its answer and with another seed.
 
-use crate::calls::{OpenCalls, is_offered};
+use crate::calls::{CallAssembler, is_offered};
 use crate::output::{Channel, Finish, Usage};
 use crate::request::Request;
 use crate::token_track::TokenTrack;
@@ -13,13 +13,10 @@ use portcullis_gate::Candidate;
 use portcullis_gate::engine::{Proposal, ProposalRequest, View, span_end};
 use portcullis_mapping::Call;
 use std::collections::VecDeque;
-use std::time::Duration;
-use tokio::time::timeout;
+use std::ops::ControlFlow;
 
 /// Distance between the first seeds of two choices.
 const CHOICE_SEEDS: i64 = 1 << 20;
-/// Longest wait for the usage after the end of the answer.
-const USAGE: Duration = Duration::from_secs(1);
 /// The proposal for a driven stream.
 pub(crate) struct Proposed {
     pub(crate) proposal: Proposal,
@@ -83,7 +80,7 @@ struct Running {
     /// The tokens of `text`, if log-probabilities were requested.
     track: Option<TokenTrack>,
     /// The calls whose fragments were received.
-    open_calls: OpenCalls,
+    assembler: CallAssembler,
     /// The complete calls.
     calls: VecDeque<Call>,
     finish: Option<Finish>,
@@ -163,16 +160,13 @@ impl Writer {
             return none();
         }
         let finish = running.finish.unwrap_or(Finish::Stop);
-        let usage = async {
-            while let Ok(Some(delta)) = running.deltas.next().await {
-                if let Delta::Usage(usage) = delta {
-                    return usage.prompt;
-                }
-            }
-            0
-        };
         if self.prompt == 0 {
-            self.prompt = timeout(USAGE, usage).await.unwrap_or(0);
+            let prompt = &mut self.prompt;
+            let first = |usage: Usage| {
+                *prompt = usage.prompt;
+                ControlFlow::Break(())
+            };
+            running.deltas.usages(first).await;
         }
         over(finish)
     }
@@ -204,7 +198,7 @@ impl Writer {
             text: String::new(),
             pieces: VecDeque::new(),
             track: request.sampling.logprobs.then(TokenTrack::default),
-            open_calls: OpenCalls::default(),
+            assembler: CallAssembler::default(),
             calls: VecDeque::new(),
             finish: None,
             stopped: false,
@@ -223,7 +217,7 @@ impl Running {
     /// Whether a candidate or the end of the answer is available.
     fn is_ready(&self) -> bool {
         self.finish.is_some()
-            || (!self.open_calls.is_empty() && !self.text.is_empty())
+            || (self.assembler.has_open() && !self.text.is_empty())
             || self.text.len() > self.most
             || span_end(&self.text).is_some()
     }
@@ -231,9 +225,7 @@ impl Running {
     fn take(&mut self, delta: Delta) -> Result<(), DriveError> {
         match delta {
             Delta::Text { channel: Channel::Content, text, .. } => {
-                if !self.open_calls.is_empty() {
-                    return Err(DriveError::Unfit("an answer that goes on after its tool calls"));
-                }
+                self.assembler.check_text().map_err(DriveError::Unfit)?;
                 let known = text.bytes().zip(self.unseen.bytes()).take_while(|(new, known)| new == known).count();
                 // The server can repeat the unseen spaces only at the beginning of its text.
                 let is_all = known == text.len();
@@ -250,10 +242,10 @@ impl Running {
                     "text that is not the answer's own: a model that thinks aloud cannot be driven",
                 ));
             }
-            Delta::Call { fragment, .. } => self.open_calls.push(fragment).map_err(DriveError::Unfit)?,
+            Delta::Call { fragment, .. } => self.assembler.push(fragment).map_err(DriveError::Unfit)?,
             Delta::Finish { finish, .. } => {
                 self.finish = Some(finish);
-                self.calls.extend(self.open_calls.take());
+                self.calls.extend(self.assembler.take());
             }
             Delta::Tokens { tokens, .. } => {
                 if let Some(track) = &mut self.track {

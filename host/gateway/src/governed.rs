@@ -1,14 +1,13 @@
 //! A governed stream for a caller that shows the text to its readers itself: streams of the native API, and the texts
 //! of the APIs for other gateways.
 
-use crate::config::AnswerMode;
 use crate::error::ApiError;
 use crate::observe::Given;
 use crate::output::{Channel, Output, Provenance, StreamReport};
 use crate::reading::reading;
 use crate::receipts::Wakes;
 use crate::request::Source;
-use crate::section::{Judged, Manner, Section, SectionEnd, on_refuse, placeholder};
+use crate::section::{Judged, ReleaseTerms, Section, SectionEnd, SectionMode, on_refuse, placeholder};
 use crate::session_state::OpenSession;
 use portcullis_core::context::{Mode, OnRefuse};
 use portcullis_core::hex;
@@ -102,10 +101,10 @@ impl GovernedStream {
         let proofs = session.proofs.as_ref().filter(|_| is_signed);
         let wakes = proofs.map(|proofs| proofs.wake(&changed));
         let signed = proofs.map(|proofs| Arc::clone(&proofs.book));
-        let manner = Manner { placeholder, whole: false, signed, mode: AnswerMode::Held };
+        let terms = ReleaseTerms { placeholder, signed, mode: SectionMode::Held };
         let place = (0, Channel::Content);
         let mut section =
-            Section::new(place, name, stream, Arc::clone(&governor), manner, &changed).with_determinations();
+            Section::new(place, name, stream, Arc::clone(&governor), terms, &changed).with_determinations();
         section.go();
         let (calls, outputs) = (0, Vec::new());
         Ok(Some(Self { id, mode, digest, nonce, session, governor, section, changed, calls, outputs, _wakes: wakes }))
@@ -121,9 +120,9 @@ impl GovernedStream {
                 self.section.go();
                 let is_idle = self.section.stream().is_idle();
                 self.outputs.extend(self.section.outputs(&mut self.calls));
-                let is_begun = begun && self.section.has_begun();
+                let has_begun = begun && self.section.has_read_begin();
                 if self.section.end().is_some()
-                    || is_begun
+                    || has_begun
                     || (is_idle && !self.section.is_full() && !self.section.is_unsigned())
                 {
                     return;
@@ -139,8 +138,8 @@ impl GovernedStream {
     }
 
     /// Whether BEGIN is among the messages that were read.
-    pub(crate) const fn has_begun(&self) -> bool {
-        self.section.has_begun()
+    pub(crate) const fn has_read_begin(&self) -> bool {
+        self.section.has_read_begin()
     }
 
     pub(crate) fn section(&mut self) -> &mut Section {

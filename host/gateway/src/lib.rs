@@ -1,25 +1,25 @@
 //! An HTTP gateway that puts the gate in front of a model server.
 //!
-//! A client sends the same requests as to the server ([`dialect`]). The gateway judges the prompt before it asks
-//! the server ([`prompt`]). It feeds the server's text ([`upstream`]) into governed streams ([`section`]) of a session
+//! A client sends the same requests as to the server ([`api`]). The gateway judges the prompt before it asks the server
+//! ([`prompt`]). It feeds the server's text ([`upstream`]) into governed streams ([`section`]) of a session
 //! ([`session`]) of one of the cards ([`placement`]), and sends the client only what they release ([`answer`]). By
 //! default the mode is `held`: readers do not get refused text, but the server has already continued after it.
 
 mod admin;
 mod answer;
+mod api;
 mod calls;
+mod clock;
 pub mod config;
 mod continuations;
-pub mod decide;
-pub mod dialect;
-mod doors;
 mod drive;
 mod error;
 mod governed;
-mod host;
 pub mod logs;
+mod loopback;
 pub mod metrics;
 mod observe;
+mod open_streams;
 pub mod output;
 pub mod placement;
 mod prompt;

@@ -1,5 +1,6 @@
 //! Output of the gate for a client: admitted text, constants of the policy, and constants of this program.
 
+use crate::calls::IdentifiedCall;
 use crate::receipts::Unproven;
 use portcullis_core::context::Mode;
 use portcullis_core::hex;
@@ -62,11 +63,8 @@ pub enum Output {
         choice: u32,
         /// Index among the calls of the choice.
         index: u32,
-        /// Id of the call, made by the gateway.
-        id: String,
-        name: String,
-        /// Its arguments, canonical JSON.
-        arguments: String,
+        /// Its id is made by the gateway; its arguments are canonical JSON.
+        call: IdentifiedCall,
     },
     /// A constant that replaces refused text: the policy's placeholder or its refusal text.
     Constant {

@@ -1,5 +1,6 @@
 //! The request of a client, in any dialect.
 
+use crate::calls::IdentifiedCall;
 use serde::Deserialize;
 use serde_json::{Number, Value};
 use sha2::{Digest, Sha256};
@@ -115,19 +116,9 @@ pub struct Message {
     /// The text; the parts of a message are joined by line feeds.
     pub text: String,
     /// The calls of an assistant.
-    pub calls: Vec<ToolCall>,
+    pub calls: Vec<IdentifiedCall>,
     /// Id of the call that a tool message answers.
     pub call_id: Option<String>,
-}
-
-/// A call in a conversation.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ToolCall {
-    /// Id of the call, chosen by the client.
-    pub id: String,
-    pub name: String,
-    /// The call's arguments, JSON as text.
-    pub arguments: String,
 }
 
 /// A tool that the model may call.
@@ -191,7 +182,10 @@ impl Request {
                     (Role::System, format!("{}\n{description}\n{parameters}", tool.name))
                 });
                 let said = messages.iter().map(|message| {
-                    let calls = message.calls.iter().map(|call| format!("\n{} {}", call.name, call.arguments));
+                    let calls = message
+                        .calls
+                        .iter()
+                        .map(|IdentifiedCall { call, .. }| format!("\n{} {}", call.name, call.arguments));
                     (message.role, message.text.clone() + &calls.collect::<String>())
                 });
                 let format = self.response_format.as_ref().map(|format| (Role::System, format.to_string()));

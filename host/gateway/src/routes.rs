@@ -1,12 +1,12 @@
 //! The routes, and the layers that all of them share: the check of the host name, and the counters.
 
-use crate::decide;
-use crate::dialect::Dialect;
-use crate::doors;
+use crate::api::dialect::Dialect;
+use crate::api::reply::{error_response, json_response};
+use crate::api::{exchange, guardrail, native};
 use crate::error::ApiError;
-use crate::host::is_meant_for_loopback;
+use crate::loopback::is_meant_for_loopback;
 use crate::metrics::with_model;
-use crate::service::{Refusal, Service, error_response, json_response};
+use crate::service::Service;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{MatchedPath, Path, Request, State};
@@ -25,12 +25,11 @@ pub(crate) fn router(service: Arc<Service>) -> Router {
         .route("/readyz", get(|State(service): State<Arc<Service>>| async move { service.readiness() }))
         .route("/v1/models", get(models))
         .route("/v1/portcullis/receipts/{answer}", get(receipt))
-        .merge(decide::router())
-        .merge(doors::router());
+        .merge(native::router())
+        .merge(guardrail::router());
     for dialect in Dialect::ALL {
         let ask = move |State(service): State<Arc<Service>>, headers: HeaderMap, body: Body| async move {
-            let answered = service.answer(dialect, &headers, body).await;
-            answered.unwrap_or_else(|Refusal(dialect, error)| error_response(dialect, &error))
+            exchange::answer(&service, dialect, &headers, body).await
         };
         router = router.route(dialect.path(), post(ask));
     }

@@ -8,9 +8,7 @@ use crate::service::{Service, ServiceError};
 use crate::session::{RotationRequest, SessionFailure, Sessions};
 use crate::ui::{self, History};
 use axum::Router;
-use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::server::graceful::GracefulShutdown;
-use hyper_util::service::TowerToHyperService;
+use portcullis_http::server::{BoundedListener, ListenerLimits, TlsAcceptor, TowerToHyperService};
 use portcullis_settings::secret;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -19,15 +17,14 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::net::TcpListener;
-use tokio::sync::{Notify, Semaphore, watch};
+use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
-use tokio::time::{sleep, timeout};
-use tokio_io_timeout::TimeoutStream;
-use tokio_rustls::TlsAcceptor;
+use tokio::time::timeout;
 
-/// Pause after a failed `accept`: file descriptors may become free meanwhile.
-const PAUSE: Duration = Duration::from_millis(50);
-
+/// Largest head of a request, in bytes.
+const MAX_HEAD: usize = 408 << 10;
+/// Largest number of header fields.
+const MAX_FIELDS: usize = 100;
 /// Threads for blocking work beside those that the requests may take.
 const SPARE_THREADS: usize = 128;
 /// Time for the last event of an answer that is cut off.
@@ -136,7 +133,8 @@ async fn run(
     let router = routes::router(Arc::clone(&service));
     let admin = admin.map(|AdminDoor { listener, router, history }| {
         let sampled = ui::sample(sessions.metrics(), history);
-        let served = admin::serve(listener, router, config.limits.request());
+        let listener = BoundedListener::new(listener, limits(config, admin::CONNECTIONS));
+        let served = listener.serve(TowerToHyperService::new(router), std::future::pending());
         tokio::spawn(async move {
             tokio::join!(sampled, served);
         })
@@ -157,58 +155,31 @@ async fn run(
     }
     listening(address);
     let timers = rotate(sessions, config);
-    let room = Arc::new(Semaphore::new(config.limits.connections));
-    let graceful = GracefulShutdown::new();
-    loop {
-        let accepted = tokio::select! {
-            accepted = listener.accept() => accepted,
-            () = &mut stop => break,
-            () = asked_to_end.notified() => break,
-            _ = states.wait_for(SessionStates::is_over) => break,
-        };
-        let Ok((stream, _)) = accepted else {
-            sleep(PAUSE).await;
-            continue;
-        };
-        // Above the connection limit, a new connection is closed at once.
-        let Ok(place) = Arc::clone(&room).try_acquire_owned() else { continue };
-        let watcher = graceful.watcher();
-        let (router, acceptor) = (router.clone(), acceptor.clone());
-        let (limit, patience) = (config.limits.request(), config.limits.client());
-        tokio::spawn(async move {
-            let _place = place;
-            let _ = stream.set_nodelay(true);
-            // hyper polls a body only when it can write. Only a timeout on the stream can therefore stop serving a
-            // client that does not read.
-            let mut stream = Box::pin(TimeoutStream::new(stream));
-            stream.as_mut().set_write_timeout_pinned(Some(patience));
-            let mut http = hyper::server::conn::http1::Builder::new();
-            http.timer(TokioTimer::new()).header_read_timeout(limit).max_headers(100);
-            let service = TowerToHyperService::new(router);
-            // An error here only means that the client closed the connection.
-            match acceptor {
-                None => {
-                    let _ = watcher.watch(http.serve_connection(TokioIo::new(stream), service)).await;
-                }
-                Some(acceptor) => {
-                    if let Ok(Ok(stream)) = timeout(limit, acceptor.accept(stream)).await {
-                        let _ = watcher.watch(http.serve_connection(TokioIo::new(stream), service)).await;
-                    }
-                }
-            }
-        });
-    }
-    drop(listener);
+    let ended = async {
+        tokio::select! {
+            () = &mut stop => {}
+            () = asked_to_end.notified() => {}
+            _ = states.wait_for(SessionStates::is_over) => {}
+        }
+    };
+    let listener = BoundedListener::new(listener, limits(config, config.limits.connections)).with_tls(acceptor);
+    let open = listener.serve(TowerToHyperService::new(router), ended).await;
     drain.send_replace(true);
     drop((timers, probes));
     // Answers get the same time as at a rotation, and a moment more to send their last event.
     let patience = Duration::from_millis(config.rotation.drain_ms);
     sessions.drain(patience);
-    let _ = timeout(patience + LAST_WORDS, graceful.shutdown()).await;
+    open.finish(patience + LAST_WORDS).await;
     admin.inspect(tokio::task::JoinHandle::abort);
     // This blocks while the last traces are exported, for a bounded time.
     let _ = tokio::task::spawn_blocking(move || service.end_traces()).await;
     Ok(())
+}
+
+/// The limits of a listener with this largest number of connections.
+const fn limits(config: &Config, connections: usize) -> ListenerLimits {
+    let (head, write) = (config.limits.request(), config.limits.client());
+    ListenerLimits { connections, head, head_bytes: MAX_HEAD, head_fields: MAX_FIELDS, write }
 }
 
 /// Ends each session when its time limit is reached. The first sessions of several cards end one after the other within

@@ -1,37 +1,35 @@
-//! The HTTP service: checks callers, judges their requests and sends the answers.
+//! The service behind all APIs: checks callers, judges their requests, opens streams, and starts answers.
 
 use crate::answer::{Answer, AnswerEnd, OUTPUTS, Question, Unopened};
+use crate::clock::now;
 use crate::config::{AnswerMode, Config, ConfigError, Evidence, Limits, Release};
 use crate::continuations::Continuations;
-use crate::decide::streams::Streams;
-use crate::dialect::{Dialect, Header, now};
 use crate::error::{ApiError, GATE_FAILED};
 use crate::governed::{GovernedStream, Opening, owner};
 use crate::metrics::{CardCounts, Metrics, Queues, note_model};
+use crate::open_streams::OpenStreams;
 use crate::output::{Output, Provenance, StreamReport};
 use crate::placement::SessionStates;
 use crate::prompt::{self, PromptFilter, PromptVerdict};
 use crate::receipts::{HeldAnswer, Receipts, Unproven};
-use crate::request::{Role, Source};
+use crate::request::{Request, Role, Source};
 use crate::session::is_drained;
 use crate::session_state::{OpenSession, SessionState};
 use crate::sources;
 use crate::traces::{RequestTrace, Traces, TracesError};
 use crate::upstream::{self, Upstream, UpstreamSettings};
-use axum::body::{Body, to_bytes};
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::body::Body;
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::Response;
 use bytes::Bytes;
-use hyper::body::Frame;
 use portcullis_core::hex;
 use portcullis_core::state::Task;
 use portcullis_evidence::stream_proof::StreamProof;
 use portcullis_gate::Credit;
+use portcullis_http::server::{UnreadBody, read_body};
 use portcullis_prefilter::FilterPolicyError;
 use sha2::{Digest, Sha256};
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 use tokio::task::{JoinHandle, JoinSet};
@@ -39,8 +37,6 @@ use tokio::time::timeout;
 
 /// Number of successive sessions in which a request is tried.
 const ATTEMPTS: usize = 3;
-/// Pieces of an answer that are buffered for the network.
-const PIECES: usize = 16;
 
 /// A client with a key.
 pub(crate) struct Caller {
@@ -72,6 +68,25 @@ struct ModelEntry {
     mode: AnswerMode,
 }
 
+/// An answer that is being written.
+pub(crate) struct RunningAnswer {
+    pub(crate) id: String,
+    /// Seconds since 1970.
+    pub(crate) created: u64,
+    pub(crate) outputs: mpsc::Receiver<Output>,
+    /// Completes after the last output.
+    pub(crate) written: JoinHandle<AnswerEnd>,
+}
+
+/// How an API names its answers.
+#[derive(Clone, Copy)]
+pub(crate) struct AnswerLabels {
+    /// How ids begin.
+    pub(crate) id_prefix: &'static str,
+    /// Name of the operation in traces.
+    pub(crate) operation: &'static str,
+}
+
 /// The gateway's service.
 pub struct Service {
     models: Vec<ModelEntry>,
@@ -87,7 +102,7 @@ pub struct Service {
     /// Becomes true when the service accepts no more requests.
     draining: watch::Receiver<bool>,
     /// The open streams of the native API.
-    decide: Arc<Streams>,
+    open_streams: Arc<OpenStreams>,
     metrics: Arc<Metrics>,
     traces: Option<Traces>,
 }
@@ -104,9 +119,6 @@ pub enum ServiceError {
     #[error("the exporter of traces: {0}")]
     Traces(#[from] TracesError),
 }
-
-/// An error response, in its dialect.
-pub(crate) struct Refusal(pub(crate) Dialect, pub(crate) ApiError);
 
 impl Service {
     /// A service over these sessions. It stops accepting requests when `draining` becomes true. Must be called inside a
@@ -146,7 +158,7 @@ impl Service {
         Ok(Self {
             models,
             callers: config.keys.iter().enumerate().map(caller).collect::<Result<_, _>>()?,
-            decide: Arc::new(Streams::new(&config.limits, config.keys.len())),
+            open_streams: Arc::new(OpenStreams::new(&config.limits, config.keys.len())),
             metrics,
             traces: config.traces.as_ref().map(Traces::start).transpose()?,
             filter: PromptFilter::new()?,
@@ -227,7 +239,7 @@ impl Service {
             closed = Some(session);
             let Some(mut stream) = opened else { continue };
             stream.settle(self.limits().client(), true).await?;
-            if stream.has_begun() {
+            if stream.has_read_begin() {
                 return Ok(stream);
             }
         }
@@ -238,8 +250,8 @@ impl Service {
         &self.limits
     }
 
-    pub(crate) const fn decide(&self) -> &Arc<Streams> {
-        &self.decide
+    pub(crate) const fn open_streams(&self) -> &Arc<OpenStreams> {
+        &self.open_streams
     }
 
     /// The caller with the request's key; `None` if no key is configured.
@@ -317,7 +329,7 @@ impl Service {
             }
         }
         let requests = self.limits.requests.saturating_sub(self.room.available_permits());
-        Queues { requests, decide_streams: self.decide.open_streams(), session, cards }
+        Queues { requests, decide_streams: self.open_streams.count(), session, cards }
     }
 
     /// The current states of the cards' sessions.
@@ -351,9 +363,11 @@ impl Service {
 
     /// Reads a request's body, within the limits of size and time.
     pub(crate) async fn body(&self, body: Body) -> Result<Bytes, ApiError> {
-        let body = timeout(self.limits.request(), to_bytes(body, self.limits.body_bytes)).await;
-        let body = body.map_err(|_| ApiError::invalid("body", "the body did not come in time"))?;
-        body.map_err(|_| ApiError::too_large(self.limits.body_bytes))
+        let body = read_body(body, self.limits.body_bytes, self.limits.request()).await;
+        body.map_err(|unread| match unread {
+            UnreadBody::Late => ApiError::invalid("body", "the body did not come in time"),
+            UnreadBody::Oversize | UnreadBody::Broken => ApiError::too_large(self.limits.body_bytes),
+        })
     }
 
     /// Takes a place among the concurrent requests.
@@ -374,22 +388,6 @@ impl Service {
         Ok(judged)
     }
 
-    /// Answers a request in one of the dialects.
-    ///
-    /// # Errors
-    /// The error response.
-    pub(crate) async fn answer(
-        self: Arc<Self>,
-        dialect: Dialect,
-        headers: &HeaderMap,
-        body: Body,
-    ) -> Result<Response, Refusal> {
-        let trace = RequestTrace::begin(self.traces.as_ref(), dialect, headers);
-        let answered = self.answer_traced(dialect, headers, body, &trace).await;
-        trace.answered(answered.as_ref().map_or_else(|refusal| Err(&refusal.1), |answer| Ok(answer.status())));
-        answered
-    }
-
     /// Exports the waiting traces and stops tracing. Blocks for a bounded time.
     pub(crate) fn end_traces(&self) {
         if let Some(traces) = &self.traces {
@@ -397,44 +395,42 @@ impl Service {
         }
     }
 
-    async fn answer_traced(
-        self: Arc<Self>,
-        dialect: Dialect,
-        headers: &HeaderMap,
-        body: Body,
+    /// Starts the trace of a request for this path.
+    pub(crate) fn trace(&self, path: &'static str, headers: &HeaderMap) -> RequestTrace {
+        RequestTrace::begin(self.traces.as_ref(), path, headers)
+    }
+
+    /// Judges the input of a request, opens the streams of its answer, and starts to write the answer.
+    ///
+    /// # Errors
+    /// The request is refused, or there is no session or no room for it.
+    pub(crate) async fn begin_answer(
+        self: &Arc<Self>,
+        caller: Option<&Caller>,
+        request: Request,
+        AnswerLabels { id_prefix, operation }: AnswerLabels,
         trace: &RequestTrace,
-    ) -> Result<Response, Refusal> {
-        let refuse = |error| Refusal(dialect, error);
-        let caller = self.caller(headers).map_err(refuse)?;
-        self.check_running().map_err(refuse)?;
-        let body = self.body(body).await.map_err(refuse)?;
-        let request = dialect.parse(&body).map_err(refuse)?;
-        let place = self.model(caller, &request.model).map_err(refuse)?;
-        let Some(model) = self.models.get(place) else { return Err(refuse(ApiError::no_model())) };
-        model.upstream.check(&request).map_err(refuse)?;
+    ) -> Result<RunningAnswer, ApiError> {
+        let place = self.model(caller, &request.model)?;
+        let Some(model) = self.models.get(place) else { return Err(ApiError::no_model()) };
+        model.upstream.check(&request)?;
         let mode = model.mode;
         if mode == AnswerMode::Driven && request.is_json() {
             let why = "this model writes a sentence at a time, and a JSON value is judged whole";
-            return Err(refuse(ApiError::invalid("response_format", why)));
+            return Err(ApiError::invalid("response_format", why));
         }
-        self.check_sources(caller, &request.sources).map_err(refuse)?;
-        let room = self.room().map_err(refuse)?;
-        let (task, verdict) = self.judge_input(request.texts()).await.map_err(refuse)?;
-        let header = Header {
-            id: dialect.identity(&random().map_err(refuse)?),
-            model: request.model.clone(),
-            created: now(),
-            include_usage: request.include_usage,
-        };
-        let stream = request.stream;
+        self.check_sources(caller, &request.sources)?;
+        let room = self.room()?;
+        let (task, verdict) = self.judge_input(request.texts()).await?;
+        let (id, created) = (format!("{id_prefix}{}", random()?), now());
         let conversation = self.continuations.conversation(caller.map(Caller::place), &request);
         let session = match conversation.session.upgrade().filter(|session| self.sessions.borrow().takes(session)) {
             Some(session) => session,
-            None => self.session(&header.id, None).await.map_err(refuse)?,
+            None => self.session(&id, None).await?,
         };
         let mut question = Question {
-            id: header.id.clone(),
-            governor: sources::governor(&session, place, &request.sources).await.map_err(refuse)?,
+            id: id.clone(),
+            governor: sources::governor(&session, place, &request.sources).await?,
             session,
             request,
             task,
@@ -460,19 +456,19 @@ impl Service {
             };
             let answer = match opened {
                 Ok(Some(answer)) => answer,
-                Ok(None) => return Err(refuse(ApiError::input_refused(&verdict.rules))),
-                Err(Unopened::Full) => return Err(refuse(ApiError::unavailable("the card has no room for a stream"))),
+                Ok(None) => return Err(ApiError::input_refused(&verdict.rules)),
+                Err(Unopened::Full) => return Err(ApiError::unavailable("the card has no room for a stream")),
                 Err(Unopened::Closed) => {
                     // The session was about to end, so the request goes to another card or to the next session.
-                    let session = self.session(&question.id, Some(&question.session)).await.map_err(refuse)?;
+                    let session = self.session(&question.id, Some(&question.session)).await?;
                     let governor = sources::governor(&session, place, &question.request.sources).await;
-                    question = Question { governor: governor.map_err(refuse)?, session, ..question };
+                    question = Question { governor: governor?, session, ..question };
                     continue;
                 }
             };
             let upstream = model.upstream.clone();
-            let chat = trace.chat(dialect, &model.name, &upstream, &question.request);
-            let (service, caller) = (Arc::clone(&self), caller.map(Caller::place));
+            let chat = trace.chat(operation, &model.name, &upstream, &question.request);
+            let (service, caller) = (Arc::clone(self), caller.map(Caller::place));
             let session = Arc::clone(&question.session);
             let written = tokio::spawn(async move {
                 let _room = room;
@@ -490,10 +486,9 @@ impl Service {
                 chat.end(&ended);
                 ended
             });
-            let exchange = Exchange { dialect, header, outputs, written, keep_alive: self.limits.keep_alive_ms };
-            return if stream { exchange.stream(self.limits.client()).await } else { exchange.whole().await };
+            return Ok(RunningAnswer { id, created, outputs, written });
         }
-        Err(refuse(ApiError::unavailable("no session of the card took the request")))
+        Err(ApiError::unavailable("no session of the card took the request"))
     }
 }
 
@@ -522,143 +517,6 @@ fn log_end(AnswerEnd { provenance, failure, .. }: &AnswerEnd) {
     tracing::info!(answer, session, admitted, rejected, failure, stopped, "answered");
 }
 
-/// An answer that is being sent to a client.
-struct Exchange {
-    dialect: Dialect,
-    header: Header,
-    outputs: mpsc::Receiver<Output>,
-    written: JoinHandle<AnswerEnd>,
-    /// Milliseconds of silence after which a comment is sent.
-    keep_alive: u64,
-}
-
-impl Exchange {
-    /// Sends the answer as one JSON object.
-    async fn whole(mut self) -> Result<Response, Refusal> {
-        let mut outputs = Vec::new();
-        while let Some(output) = self.outputs.recv().await {
-            outputs.push(output);
-        }
-        let AnswerEnd { usage, provenance, failure, .. } = self.written.await.map_err(|_| broken(self.dialect))?;
-        match failure {
-            Some(error) => Err(Refusal(self.dialect, error)),
-            None => {
-                let body = self.dialect.body(&self.header, &outputs, usage, &provenance);
-                Ok(json_response(StatusCode::OK, body, &self.header.id))
-            }
-        }
-    }
-
-    /// Sends the answer as a stream of events. The head is sent with the first output, so that an earlier failure can
-    /// still set the status.
-    async fn stream(mut self, client: Duration) -> Result<Response, Refusal> {
-        let silence = Duration::from_millis(self.keep_alive.max(1));
-        let first = match timeout(silence, self.outputs.recv()).await {
-            Ok(None) => {
-                let ended = self.written.await.map_err(|_| broken(self.dialect))?;
-                if let Some(error) = ended.failure {
-                    return Err(Refusal(self.dialect, error));
-                }
-                self.written = tokio::spawn(async { ended });
-                None
-            }
-            Ok(first) => first,
-            Err(_) => None,
-        };
-        let id = self.header.id.clone();
-        let (pieces, body) = mpsc::channel(PIECES);
-        tokio::spawn(self.write_events(first, pieces, silence, client));
-        let mut response = Response::new(Body::new(EventBody(Some(body))));
-        let headers = response.headers_mut();
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream; charset=utf-8"));
-        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-        headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
-        put_request_id(headers, &id);
-        Ok(response)
-    }
-
-    async fn write_events(
-        mut self,
-        first: Option<Output>,
-        pieces: mpsc::Sender<Piece>,
-        silence: Duration,
-        client: Duration,
-    ) {
-        let mut events = self.dialect.events(self.header.clone());
-        let send = async |text: String| {
-            text.is_empty() || matches!(timeout(client, pieces.send(Piece::Bytes(text.into()))).await, Ok(Ok(())))
-        };
-        if !send(events.start()).await {
-            return;
-        }
-        let mut next = first;
-        loop {
-            if let Some(output) = next.take()
-                && !send(events.output(&output)).await
-            {
-                return;
-            }
-            tokio::select! {
-                () = pieces.closed() => return,
-                received = timeout(silence, self.outputs.recv()) => match received {
-                    Ok(Some(output)) => next = Some(output),
-                    Ok(None) => break,
-                    Err(_) => {
-                        if !send(":\n\n".into()).await {
-                            return;
-                        }
-                    }
-                },
-            }
-        }
-        if let Ok(AnswerEnd { usage, provenance, failure, .. }) = self.written.await {
-            let last = match failure {
-                Some(error) => events.fail(&error, &provenance),
-                None => events.end(usage, &provenance),
-            };
-            if send(last).await {
-                let _ = timeout(client, pieces.send(Piece::End)).await;
-            }
-        }
-    }
-}
-
-/// A piece of a streamed answer.
-enum Piece {
-    Bytes(Bytes),
-    /// The answer was written completely.
-    End,
-}
-
-/// The bytes of a streamed answer. If an answer is incomplete, the connection is aborted, so that the client notices.
-struct EventBody(Option<mpsc::Receiver<Piece>>);
-
-/// The error for an incomplete answer.
-#[derive(Debug, thiserror::Error)]
-#[error("the answer was not written to its end")]
-struct CutOff;
-
-impl hyper::body::Body for EventBody {
-    type Data = Bytes;
-    type Error = CutOff;
-
-    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, CutOff>>> {
-        let Some(pieces) = &mut self.0 else { return Poll::Ready(None) };
-        let Poll::Ready(piece) = pieces.poll_recv(cx) else { return Poll::Pending };
-        Poll::Ready(match piece {
-            Some(Piece::Bytes(bytes)) => Some(Ok(Frame::data(bytes))),
-            Some(Piece::End) => {
-                self.0 = None;
-                None
-            }
-            None => {
-                self.0 = None;
-                Some(Err(CutOff))
-            }
-        })
-    }
-}
-
 /// The key in a request: `Authorization: Bearer KEY` or `x-api-key`.
 pub(crate) fn bearer_or_key(headers: &HeaderMap) -> Option<&str> {
     let text = |name: header::HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
@@ -667,35 +525,6 @@ pub(crate) fn bearer_or_key(headers: &HeaderMap) -> Option<&str> {
         scheme.eq_ignore_ascii_case("bearer").then_some(key.trim())
     });
     bearer.or_else(|| text(header::HeaderName::from_static("x-api-key")))
-}
-
-fn broken(dialect: Dialect) -> Refusal {
-    Refusal(dialect, ApiError::gate("the gate failed, and releases nothing more of this answer"))
-}
-
-fn put_request_id(headers: &mut HeaderMap, id: &str) {
-    if let Ok(id) = HeaderValue::from_str(id) {
-        headers.insert("x-request-id", id);
-    }
-}
-
-pub(crate) fn json_response(status: StatusCode, body: String, id: &str) -> Response {
-    let mut response = Response::new(Body::from(body));
-    *response.status_mut() = status;
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    put_request_id(headers, id);
-    response
-}
-
-pub(crate) fn error_response(dialect: Dialect, error: &ApiError) -> Response {
-    let mut response = json_response(error.status, dialect.error(error).to_string(), "");
-    let headers = response.headers_mut();
-    headers.remove("x-request-id");
-    if let Some(seconds) = error.retry_after {
-        headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
-    }
-    response
 }
 
 /// Sixteen random bytes from the operating system, for an id.

@@ -1,7 +1,7 @@
 //! Runs the sessions of each card in a thread of its own, one after the other.
 
+use crate::clock::now;
 use crate::config::{Evidence, Release, Rotation};
-use crate::dialect::now;
 use crate::metrics::Metrics;
 use crate::placement::SessionStates;
 use crate::receipts::SessionProofs;

@@ -4,7 +4,6 @@
 
 use crate::answer::AnswerEnd;
 use crate::config::{self, ConfigError, UpstreamKind};
-use crate::dialect::Dialect;
 use crate::error::ApiError;
 use crate::output::{Finish, StreamReport};
 use crate::request::Request;
@@ -145,11 +144,10 @@ struct OpenChat {
 }
 
 impl RequestTrace {
-    /// Starts the span of a request.
-    pub(crate) fn begin(traces: Option<&Traces>, dialect: Dialect, headers: &HeaderMap) -> Self {
+    /// Starts the span of a request for this path.
+    pub(crate) fn begin(traces: Option<&Traces>, path: &'static str, headers: &HeaderMap) -> Self {
         Self(traces.map(|traces| {
             let parent = TraceContextPropagator::new().extract_with_context(&Context::new(), &Parent(headers));
-            let path = dialect.path();
             let span = traces
                 .tracer
                 .span_builder(format!("POST {path}"))
@@ -174,10 +172,16 @@ impl RequestTrace {
         }
     }
 
-    /// Starts the span of the model's answer. `model` is a name in the configuration.
-    pub(crate) fn chat(&self, dialect: Dialect, model: &str, upstream: &Upstream, request: &Request) -> ChatTrace {
+    /// Starts the span of the model's answer. `operation` is its name in the conventions for generative
+    /// models, `model` a name in the configuration.
+    pub(crate) fn chat(
+        &self,
+        operation: &'static str,
+        model: &str,
+        upstream: &Upstream,
+        request: &Request,
+    ) -> ChatTrace {
         ChatTrace(self.0.as_ref().map(|(tracer, context)| {
-            let operation = if dialect == Dialect::Completions { "text_completion" } else { "chat" };
             let (kind, place) = upstream.server();
             let mut attributes = vec![
                 KeyValue::new("gen_ai.operation.name", operation),

@@ -1,6 +1,6 @@
 //! The figures of the live page.
 
-use crate::dialect::now;
+use crate::clock::now;
 use crate::metrics::{CardState, Metrics, OpenStream, OpenedSession, Totals};
 use crate::service::Service;
 use crate::session_state::SessionState;

@@ -4,14 +4,14 @@
 mod cards;
 mod checking_client;
 mod continues;
-mod decide;
-mod doors;
 mod driven;
 mod faults;
+mod guardrail;
 mod json_answers;
 mod leaks;
 mod listener;
 mod logprobs;
+mod native;
 mod observed;
 mod operation;
 mod receipts;

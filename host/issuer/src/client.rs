@@ -5,6 +5,7 @@ use crate::wire::{
 };
 use portcullis_core::hex::Hex;
 use portcullis_evidence::ticket::{self, Ticket};
+use portcullis_http::client::{BoundedClient, ExchangeError, ExchangeLimits, HttpAnswer, RootsError, TrustedRoots};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
@@ -13,7 +14,6 @@ use std::net::IpAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
-use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
 
 /// Longest answer, in bytes: the largest ticket in base64, and some text.
 const MAX_ANSWER: u64 = ticket::MAX_BYTES as u64 * 2;
@@ -50,7 +50,7 @@ type Unreported = BTreeMap<([u8; 32], u16), Vec<Report>>;
 pub struct IssuerClient {
     url: String,
     token: String,
-    agent: ureq::Agent,
+    http: BoundedClient,
     patience: Duration,
     /// The closings that the issuer has not got yet, by key and seat. A card reports its own ones only, so none asks
     /// for a ticket while another one has its report in hand.
@@ -86,19 +86,14 @@ impl IssuerClient {
         if parsed.path() != "/" || parsed.query().is_some() || !parsed.username().is_empty() {
             return Err(wrong("give only the scheme, the host and the port"));
         }
-        let roots = authorities.map(roots).transpose()?.unwrap_or(RootCerts::WebPki);
-        let agent = ureq::Agent::config_builder()
-            .timeout_global(Some(ATTEMPT))
-            .tls_config(TlsConfig::builder().root_certs(roots).build())
-            .max_redirects(0)
-            .http_status_as_error(false)
-            .max_idle_connections(0)
-            .proxy(None)
-            .user_agent("portcullis")
-            .build()
-            .new_agent();
+        let roots = authorities.map(TrustedRoots::from_pem).transpose().map_err(|error| match error {
+            RootsError::Pem(error) => ClientError::Authorities(error.to_string()),
+            RootsError::Empty => ClientError::Authorities("there is none in the file".to_owned()),
+        })?;
+        let limits = ExchangeLimits { time: ATTEMPT, answer_bytes: MAX_ANSWER };
+        let http = BoundedClient::direct(limits, roots.unwrap_or(TrustedRoots::mozilla()));
         let url = url.trim_end_matches('/').to_owned();
-        Ok(Self { url, token, agent, patience, unreported: Mutex::default() })
+        Ok(Self { url, token, http, patience, unreported: Mutex::default() })
     }
 
     /// The issuer's address.
@@ -156,12 +151,14 @@ impl IssuerClient {
         let (until, mut pause) = (Instant::now() + self.patience, PAUSES.0);
         loop {
             let why = match self.attempt(path, &body) {
-                Ok((200, answer)) => return serde_json::from_slice(&answer).map_err(|error| wrong(error.to_string())),
-                Ok((status @ (408 | 429 | 502..=504), answer)) => match refusal(&answer) {
+                Ok(HttpAnswer { status: 200, body: answer }) => {
+                    return serde_json::from_slice(&answer).map_err(|error| wrong(error.to_string()));
+                }
+                Ok(HttpAnswer { status: status @ (408 | 429 | 502..=504), body: answer }) => match refusal(&answer) {
                     Some(ErrorBody { code, message, .. }) => format!("{code}: {message}"),
                     None => format!("status {status}"),
                 },
-                Ok((status, answer)) => {
+                Ok(HttpAnswer { status, body: answer }) => {
                     return Err(match refusal(&answer) {
                         Some(ErrorBody { code, message, remedy }) => ClientError::Refused { code, message, remedy },
                         None => wrong(format!("status {status}")),
@@ -177,13 +174,10 @@ impl IssuerClient {
         }
     }
 
-    /// The status and the body of one answer.
-    fn attempt(&self, path: &str, body: &[u8]) -> Result<(u16, Vec<u8>), ureq::Error> {
-        let request = self.agent.post(format!("{}{path}", self.url));
-        let request = request.header("content-type", "application/json").header("connection", "close");
-        let mut answer = request.header("authorization", format!("Bearer {}", self.token)).send(body)?;
-        let status = answer.status().as_u16();
-        Ok((status, answer.body_mut().with_config().limit(MAX_ANSWER).read_to_vec()?))
+    fn attempt(&self, path: &str, body: &[u8]) -> Result<HttpAnswer, ExchangeError> {
+        let token = format!("Bearer {}", self.token);
+        let headers = [("content-type", "application/json"), ("connection", "close"), ("authorization", &token)];
+        self.http.post(&format!("{}{path}", self.url), &headers, body)
     }
 }
 
@@ -192,19 +186,6 @@ fn refusal(answer: &[u8]) -> Option<ErrorBody> {
     let ErrorAnswer { error } = serde_json::from_slice(answer).ok()?;
     let fit = |text: String| text.chars().filter(|c| !c.is_control()).take(QUOTED).collect();
     Some(ErrorBody { code: fit(error.code), message: fit(error.message), remedy: fit(error.remedy) })
-}
-
-fn roots(pem: &str) -> Result<RootCerts, ClientError> {
-    let mut found = Vec::new();
-    for item in parse_pem(pem.as_bytes()) {
-        if let PemItem::Certificate(certificate) = item.map_err(|error| ClientError::Authorities(error.to_string()))? {
-            found.push(certificate);
-        }
-    }
-    if found.is_empty() {
-        return Err(ClientError::Authorities("there is none in the file".to_owned()));
-    }
-    Ok(RootCerts::new_with_certs(&found))
 }
 
 /// A random number for a request. Errors: the operating system provides none.

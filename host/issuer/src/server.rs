@@ -2,21 +2,14 @@
 
 use crate::config::{Config, ConfigError};
 use crate::service::{Service, router, tokens};
-use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::server::graceful::GracefulShutdown;
-use hyper_util::service::TowerToHyperService;
 use portcullis_authority::tickets::Issuer;
+use portcullis_http::server::{BoundedListener, ListenerLimits, TowerToHyperService};
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
 use tokio::net::TcpListener;
-use tokio::sync::{Semaphore, watch};
-use tokio::time::{sleep, timeout};
-use tokio_io_timeout::TimeoutStream;
+use tokio::sync::watch;
 
-/// Pause after a failed `accept`: file descriptors may become free meanwhile.
-const PAUSE: Duration = Duration::from_millis(50);
 /// Largest head of a request, in bytes.
 const MAX_HEAD: usize = 16 * 1024;
 /// Largest number of header fields.
@@ -72,35 +65,14 @@ async fn run(
 ) {
     let (drain, stopping) = watch::channel(false);
     let router = router(Arc::new(Service::new(config, tokens, issuer, stopping)));
-    let room = Arc::new(Semaphore::new(config.limits.connections));
-    let graceful = GracefulShutdown::new();
-    let mut stop = std::pin::pin!(stop);
-    loop {
-        let accepted = tokio::select! {
-            accepted = listener.accept() => accepted,
-            () = &mut stop => break,
-        };
-        let Ok((stream, _)) = accepted else {
-            sleep(PAUSE).await;
-            continue;
-        };
-        // Above the connection limit, a new connection is closed at once.
-        let Ok(place) = Arc::clone(&room).try_acquire_owned() else { continue };
-        let (watcher, router) = (graceful.watcher(), router.clone());
-        let (limit, patience) = (config.limits.request(), config.limits.client());
-        tokio::spawn(async move {
-            let _place = place;
-            let _ = stream.set_nodelay(true);
-            let mut stream = Box::pin(TimeoutStream::new(stream));
-            stream.as_mut().set_write_timeout_pinned(Some(patience));
-            let mut http = hyper::server::conn::http1::Builder::new();
-            http.timer(TokioTimer::new()).header_read_timeout(limit).max_headers(MAX_FIELDS).max_buf_size(MAX_HEAD);
-            // An error here only means that the client closed the connection.
-            let served = http.serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
-            let _ = watcher.watch(served).await;
-        });
-    }
-    drop(listener);
+    let limits = ListenerLimits {
+        connections: config.limits.connections,
+        head: config.limits.request(),
+        head_bytes: MAX_HEAD,
+        head_fields: MAX_FIELDS,
+        write: config.limits.client(),
+    };
+    let open = BoundedListener::new(listener, limits).serve(TowerToHyperService::new(router), stop).await;
     drain.send_replace(true);
-    let _ = timeout(config.limits.request() + config.limits.store(), graceful.shutdown()).await;
+    open.finish(config.limits.request() + config.limits.store()).await;
 }

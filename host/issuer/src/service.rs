@@ -4,13 +4,14 @@ use crate::config::{Client, Config, ConfigError, token};
 use crate::refusal::{Refusal, json};
 use crate::wire::{Bytes, CLOSINGS, MAX_BODY, OPENINGS, Report, ReportAnswer, TICKETS, TicketAnswer, TicketRequest};
 use axum::Router;
-use axum::body::{Body, to_bytes};
+use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use portcullis_authority::tickets::{IssueError, Issuer, TicketRecord};
 use portcullis_evidence::ticket::Ticket;
+use portcullis_http::server::{UnreadBody, read_body};
 use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
@@ -67,8 +68,10 @@ impl Service {
         if !kind.trim().eq_ignore_ascii_case("application/json") || !is_utf8 || kinds.next().is_some() {
             return Err(Refusal::wrong_type());
         }
-        let body = timeout(self.config.limits.request(), to_bytes(body, MAX_BODY)).await;
-        let body = body.map_err(|_| Refusal::too_slow())?.map_err(|_| Refusal::too_large(MAX_BODY))?;
+        let body = read_body(body, MAX_BODY, self.config.limits.request()).await.map_err(|unread| match unread {
+            UnreadBody::Late => Refusal::too_slow(),
+            UnreadBody::Oversize | UnreadBody::Broken => Refusal::too_large(MAX_BODY),
+        })?;
         serde_json::from_slice(&body).map_err(|error| Refusal::malformed(&error))
     }
 

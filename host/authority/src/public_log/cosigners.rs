@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use portcullis_evidence::note::{self, LogKey, Note, WitnessKey, decimal};
 use portcullis_evidence::public_log::{LogPolicy, PolicyWitness};
 use portcullis_evidence::tree::Tree;
+use portcullis_http::client::{BoundedClient, ExchangeError, ExchangeLimits, HttpAnswer};
 
 use crate::witness::AddCheckpoint;
 
@@ -30,7 +31,7 @@ pub(super) struct Cosigners {
 struct Cosigner {
     key: WitnessKey,
     url: String,
-    agent: ureq::Agent,
+    http: BoundedClient,
     /// Size of the log when the witness last cosigned it, as far as known. Locked during an exchange.
     seen: Mutex<u64>,
 }
@@ -76,18 +77,13 @@ impl fmt::Display for Missing {
 impl Cosigners {
     /// The witnesses of a policy, for the log with this key. Errors: a witness without a URL.
     pub(super) fn new(policy: LogPolicy, log: &LogKey) -> Result<Self, String> {
-        let agent = ureq::Agent::config_builder()
-            .timeout_global(Some(EXCHANGE))
-            .http_status_as_error(false)
-            .max_redirects(0)
-            .user_agent("portcullis")
-            .build()
-            .new_agent();
+        let limits = ExchangeLimits { time: EXCHANGE, answer_bytes: note::MAX_HEAD_BYTES as u64 };
+        let http = BoundedClient::shared(limits);
         let witness = |PolicyWitness { key, url }: &PolicyWitness| {
             let url = url.as_deref().filter(|url| url.starts_with("http://") || url.starts_with("https://"));
             let url = url.ok_or_else(|| format!("the policy has no URL for the witness `{}`", key.name()))?;
             let url = format!("{}/add-checkpoint", url.trim_end_matches('/'));
-            Ok(Arc::new(Cosigner { key: key.clone(), url, agent: agent.clone(), seen: Mutex::new(0) }))
+            Ok(Arc::new(Cosigner { key: key.clone(), url, http: http.clone(), seen: Mutex::new(0) }))
         };
         let witnesses = policy.witnesses().iter().map(witness).collect::<Result<_, String>>()?;
         Ok(Self { policy: policy.with_log(log), witnesses })
@@ -160,7 +156,7 @@ impl Cosigner {
         let mut seen = self.seen.try_lock().map_err(|_| "it has not answered the request before this one")?;
         let size =
             Note::parse_head(note).ok().and_then(|note| note::Head::parse(note.text).ok()).map_or(0, |head| head.size);
-        let other = |error: ureq::Error| Refused::Other(error.to_string());
+        let other = |error: ExchangeError| Refused::Other(error.to_string());
         for _ in 0..2 {
             let proof = if *seen == 0 { Some(Vec::new()) } else { tree.consistency(*seen, size) };
             let Some(proof) = proof else {
@@ -168,10 +164,8 @@ impl Cosigner {
                 return Err(Refused::Ahead { seen: std::mem::take(&mut *seen), size });
             };
             let body = AddCheckpoint { old: *seen, proof, note: note.to_owned() }.to_body();
-            let mut answer = self.agent.post(&self.url).send(body).map_err(other)?;
-            let status = answer.status().as_u16();
-            let text = answer.body_mut().with_config().limit(note::MAX_HEAD_BYTES as u64).read_to_string();
-            let text = text.map_err(other)?;
+            let HttpAnswer { status, body } = self.http.post(&self.url, &[], body.as_bytes()).map_err(other)?;
+            let text = String::from_utf8(body).map_err(|_| "its answer is not text")?;
             match (status, text.strip_suffix('\n').and_then(decimal)) {
                 (200, _) => {
                     let line = text.split_inclusive('\n').find(|line| self.is_own(note, line));

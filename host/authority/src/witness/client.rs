@@ -8,9 +8,10 @@ use portcullis_evidence::certificate::key_id;
 use portcullis_evidence::checkpoint::SignedCheckpoint;
 use portcullis_evidence::note::{self, NoteError, WitnessKey, WitnessedCheckpoint};
 use portcullis_evidence::ticket::{Chain, Ticket};
+use portcullis_http::client::{BoundedClient, ExchangeFault, ExchangeLimits, HttpAnswer, TrustedRoots};
 
 use super::Post;
-use super::http::{DeadlineStream, HttpError, read_message};
+use super::http::HttpError;
 
 /// Largest number of characters that an error message quotes from an answer: a wrong server may send a whole page.
 const REASON_CHARS: usize = 200;
@@ -71,14 +72,16 @@ pub struct Client {
     address: SocketAddr,
     witness: WitnessKey,
     time: Duration,
+    http: BoundedClient,
 }
 
 impl Client {
     /// A client of the witness at `address` with key `witness`. It tries to reach the witness for at most `time`; an
     /// exchange takes at most `time` more.
     #[must_use]
-    pub const fn new(address: SocketAddr, witness: WitnessKey, time: Duration) -> Self {
-        Self { address, witness, time }
+    pub fn new(address: SocketAddr, witness: WitnessKey, time: Duration) -> Self {
+        let limits = ExchangeLimits { time, answer_bytes: note::MAX_BYTES as u64 };
+        Self { address, witness, time, http: BoundedClient::direct(limits, TrustedRoots::mozilla()) }
     }
 
     /// Posts a checkpoint. The same checkpoint may be posted again, so a post is repeated while the witness cannot be
@@ -112,31 +115,19 @@ impl Client {
     }
 
     fn post_once(&self, post: &Post) -> Result<WitnessReply, ClientError> {
-        let http = |error| ClientError::Http(self.address, error);
-        let stream = TcpStream::connect_timeout(&self.address, self.time)
-            .map_err(|error| ClientError::Connect(self.address, error))?;
-        let mut connection = DeadlineStream::new(stream, self.time);
-        let body = post.to_body();
-        let head = format!(
-            "POST /add-checkpoint HTTP/1.1\r\nHost: {}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
-            self.address,
-            body.len()
-        );
-        // A server may refuse and close before it has read the whole request. Report its answer, not the broken pipe.
-        let sent = connection.write(&[head.as_bytes(), &body].concat());
-        let answer =
-            read_message(&mut connection, note::MAX_BYTES).map_err(|error| http(sent.err().unwrap_or(error)))?;
-        let status =
-            answer.first.strip_prefix("HTTP/1.1 ").and_then(|rest| rest.get(..3)).and_then(|code| code.parse().ok());
-        let text = String::from_utf8(answer.body).map_err(|_| http(HttpError::Malformed("is not text")))?;
-        match status {
-            Some(200) => self.check(post, text),
-            Some(status) => {
-                let reason: String = text.chars().filter(|c| !c.is_control()).take(REASON_CHARS).collect();
-                Err(ClientError::Refused { status, reason })
-            }
-            None => Err(http(HttpError::Malformed("has no status"))),
+        let url = format!("http://{}/add-checkpoint", self.address);
+        let answered = self.http.post(&url, &[("connection", "close")], &post.to_body());
+        let HttpAnswer { status, body } = answered.map_err(|error| match error.into_fault() {
+            ExchangeFault::Connect(error) => ClientError::Connect(self.address, error),
+            fault => ClientError::Http(self.address, fault.into()),
+        })?;
+        let not_text = |_| ClientError::Http(self.address, HttpError::Malformed("is not text"));
+        let text = String::from_utf8(body).map_err(not_text)?;
+        if status == 200 {
+            return self.check(post, text);
         }
+        let reason: String = text.chars().filter(|c| !c.is_control()).take(REASON_CHARS).collect();
+        Err(ClientError::Refused { status, reason })
     }
 
     fn check(&self, post: &Post, note: String) -> Result<WitnessReply, ClientError> {

@@ -4,38 +4,53 @@
 //! | status | body |
 //! | --- | --- |
 //! | 200 | the note (`portcullis_evidence::note`); for other logs, the signature line |
-//! | 400, 405, 408, 413 | why the request is invalid |
+//! | 400, 405, 408, 413 | why the request is invalid; empty if its head is not HTTP/1.1 |
 //! | 403 | the signature, the key or the ticket's validity is wrong |
 //! | 404 | another path; a ticket of an unknown issuer; an unknown log |
 //! | 409 | a contradiction; if a lane or a log has a wrong old size: the right sizes only, with type `text/x.tlog.size` |
 //! | 422 | the proof that the log continues is wrong |
+//! | 431 | empty: the head is too long |
 //! | 500, 503 | an internal error; too many connections |
+//!
+//! If the head does not come in time, the connection is closed without an answer.
 //!
 //! It listens on loopback addresses only. For access from a network, a server with TLS must be put in front of it.
 
+use std::convert::Infallible;
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::body::{Body as _, Incoming};
+use hyper::header::{CONNECTION, CONTENT_TYPE, HeaderValue, TRANSFER_ENCODING};
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode, Version};
 use portcullis_evidence::ticket::TicketError;
+use portcullis_http::server::{BoundedListener, ListenerLimits, read_body};
+use tokio::sync::oneshot;
 
-use super::http::{DeadlineStream, HttpError, read_message};
+use super::http::HttpError;
 use super::{AddCheckpoint, Conflict, CosignRefusal, MAX_BODY, Post, Refusal, Witness, cosign, spaced};
 use crate::shown::ShownError;
 
-/// Pause after a failed `accept`, so that a lack of file descriptors does not cause a busy loop.
-const PAUSE: Duration = Duration::from_millis(20);
-
-/// Longest time to send an answer. It starts when the request was read, or failed.
+/// Longest time to send an answer, and then to read what the client still sends.
 const ANSWER: Duration = Duration::from_secs(1);
+/// Largest head of a request, in bytes.
+const MAX_HEAD: usize = 8 * 1024;
+/// Largest number of header fields.
+const MAX_FIELDS: usize = 64;
+/// The whole answer to a client above the limit of connections.
+const BUSY: &str = "HTTP/1.1 503 Service Unavailable\r\nContent-Type: text/plain; charset=utf-8\r\n\
+    Content-Length: 37\r\nConnection: close\r\n\r\nthe witness has too many connections\n";
 
 /// The limits of a server.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Longest time to receive a request.
+    /// Longest time to receive the head of a request, and again for its body.
     pub request: Duration,
     /// Largest number of connections; further ones get status 503.
     pub connections: usize,
@@ -50,7 +65,8 @@ impl Default for Limits {
 /// A running server. Dropping it stops the server.
 pub struct Server {
     address: SocketAddr,
-    stop: Arc<AtomicBool>,
+    /// Dropping it stops the server.
+    stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -72,15 +88,23 @@ impl Server {
         Self::on(Port::bind(port)?, witness, limits)
     }
 
-    /// Serves `witness` on this port. Errors: no thread can be started.
+    /// Serves `witness` on this port. Errors: the thread or the asynchronous runtime cannot be started.
     pub fn on(Port(listener): Port, witness: Arc<Witness>, limits: Limits) -> io::Result<Self> {
         let address = listener.local_addr()?;
-        let stop = Arc::new(AtomicBool::new(false));
-        let thread = thread::Builder::new().name("witness".to_owned()).spawn({
-            let stop = Arc::clone(&stop);
-            move || accept(&listener, &witness, limits, &stop)
-        })?;
-        Ok(Self { address, stop, thread: Some(thread) })
+        listener.set_nonblocking(true)?;
+        // Each request may wait for the file of the state.
+        let threads = limits.connections.max(1);
+        let mut runtime = tokio::runtime::Builder::new_current_thread();
+        let runtime = runtime.enable_all().max_blocking_threads(threads).build()?;
+        let listener = {
+            let _inside = runtime.enter();
+            tokio::net::TcpListener::from_std(listener)?
+        };
+        let (stop, stopped) = oneshot::channel();
+        let thread = thread::Builder::new()
+            .name("witness".to_owned())
+            .spawn(move || runtime.block_on(serve(listener, witness, limits, stopped)))?;
+        Ok(Self { address, stop: Some(stop), thread: Some(thread) })
     }
 
     /// The address on which the server listens.
@@ -101,47 +125,39 @@ impl Server {
 impl Drop for Server {
     /// Stops accepting connections, and waits for the open ones, whose time is limited.
     fn drop(&mut self) {
-        self.stop.store(true, Ordering::Release);
-        // A connection wakes the thread from `accept`.
-        let _ = TcpStream::connect_timeout(&self.address, Duration::from_secs(1));
+        drop(self.stop.take());
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
     }
 }
 
-fn accept(listener: &TcpListener, witness: &Witness, limits: Limits, stop: &AtomicBool) {
-    let open = AtomicUsize::new(0);
-    thread::scope(|scope| {
-        while !stop.load(Ordering::Acquire) {
-            let Ok((stream, _)) = listener.accept() else {
-                thread::sleep(PAUSE);
-                continue;
-            };
-            let busy = open.fetch_add(1, Ordering::AcqRel) >= limits.connections;
-            // Refuse at once in this thread: the answer fits the socket's buffer.
-            if busy {
-                let answer = Answer::text(503, "the witness has too many connections");
-                let _ = answer.send(&mut DeadlineStream::new(stream, PAUSE));
-                open.fetch_sub(1, Ordering::AcqRel);
-                continue;
-            }
-            let serve = || {
-                let mut connection = DeadlineStream::new(stream, limits.request);
-                let answer = answer(&mut connection, witness);
-                connection.allow(ANSWER);
-                // If the client has gone, its checkpoint stays accepted, and can be posted again.
-                if answer.send(&mut connection).is_ok() {
-                    connection.finish();
-                }
-                open.fetch_sub(1, Ordering::AcqRel);
-            };
-            if thread::Builder::new().spawn_scoped(scope, serve).is_err() {
-                open.fetch_sub(1, Ordering::AcqRel);
-                thread::sleep(PAUSE);
-            }
-        }
+async fn serve(
+    listener: tokio::net::TcpListener,
+    witness: Arc<Witness>,
+    limits: Limits,
+    stopped: oneshot::Receiver<()>,
+) {
+    let time = limits.request;
+    let service = service_fn(move |request| {
+        let witness = Arc::clone(&witness);
+        async move { Ok::<_, Infallible>(respond(request, witness, time).await.into_response()) }
     });
+    let bounds = ListenerLimits {
+        connections: limits.connections,
+        head: time,
+        head_bytes: MAX_HEAD,
+        head_fields: MAX_FIELDS,
+        write: ANSWER,
+    };
+    let listener = BoundedListener::new(listener, bounds).with_busy_response(BUSY).with_linger(ANSWER);
+    let stop = async {
+        // Nothing is ever sent: the sender is dropped.
+        let _ = stopped.await;
+    };
+    let open = listener.serve(service, stop).await;
+    // If a client has gone, its checkpoint stays accepted, and can be posted again.
+    open.finish(time * 2 + ANSWER * 2).await;
 }
 
 struct Answer {
@@ -160,32 +176,30 @@ impl Answer {
         Self { status: 409, kind: "text/x.tlog.size", body: spaced(sizes) + "\n" }
     }
 
-    fn send(&self, to: &mut DeadlineStream) -> Result<(), HttpError> {
-        let Self { status, kind, body } = self;
-        let reason = match status {
-            200 => "OK",
-            400 => "Bad Request",
-            403 => "Forbidden",
-            404 => "Not Found",
-            405 => "Method Not Allowed",
-            408 => "Request Timeout",
-            409 => "Conflict",
-            413 => "Content Too Large",
-            422 => "Unprocessable Content",
-            503 => "Service Unavailable",
-            _ => "Internal Server Error",
-        };
-        let length = body.len();
-        let head = format!(
-            "HTTP/1.1 {status} {reason}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n"
-        );
-        to.write(format!("{head}{body}").as_bytes())
+    /// There is one exchange per connection.
+    fn into_response(self) -> Response<Full<Bytes>> {
+        let mut response = Response::new(Full::from(self.body));
+        *response.status_mut() = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(self.kind));
+        headers.insert(CONNECTION, HeaderValue::from_static("close"));
+        response
     }
 }
 
-fn answer(connection: &mut DeadlineStream, witness: &Witness) -> Answer {
-    let message = match read_message(connection, MAX_BODY.max(cosign::MAX_BODY)) {
-        Ok(message) => message,
+async fn respond(request: Request<Incoming>, witness: Arc<Witness>, time: Duration) -> Answer {
+    let (head, body) = request.into_parts();
+    let most = MAX_BODY.max(cosign::MAX_BODY);
+    let body = if head.headers.contains_key(TRANSFER_ENCODING) {
+        Err(HttpError::Malformed("has a transfer encoding"))
+    } else if body.size_hint().lower() > most as u64 {
+        // The connection lingers, so the client sees the answer even if it still writes.
+        Err(HttpError::Oversize)
+    } else {
+        read_body(body, most, time).await.map_err(HttpError::from)
+    };
+    let body = match body {
+        Ok(body) => body,
         Err(error) => {
             let status = match error {
                 HttpError::Deadline => 408,
@@ -195,19 +209,22 @@ fn answer(connection: &mut DeadlineStream, witness: &Witness) -> Answer {
             return Answer::text(status, error);
         }
     };
-    let mut parts = message.first.split(' ');
+    if head.version != Version::HTTP_11 {
+        return Answer::text(400, "the request line is not one of HTTP/1.1");
+    }
+    let (is_post, target) = (head.method == Method::POST, head.uri.to_string());
+    let answered = tokio::task::spawn_blocking(move || answer(&witness, is_post, &target, &body)).await;
+    answered.unwrap_or_else(|_| Answer::text(500, "the work on the request failed"))
+}
+
+fn answer(witness: &Witness, is_post: bool, target: &str, body: &[u8]) -> Answer {
     // With a clock before 1970, no ticket is valid.
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    match (parts.next(), parts.next(), parts.next(), parts.next()) {
-        (Some("POST"), Some("/add-checkpoint"), Some("HTTP/1.1"), None) => add(witness, &message.body, now),
-        (Some("POST"), Some("/log/add-checkpoint"), Some("HTTP/1.1"), None) => cosign_log(witness, &message.body, now),
-        (Some(_), Some("/add-checkpoint" | "/log/add-checkpoint"), Some("HTTP/1.1"), None) => {
-            Answer::text(405, "post checkpoints here")
-        }
-        (Some(_), Some(_), Some("HTTP/1.1"), None) => {
-            Answer::text(404, "there is nothing here but /add-checkpoint and /log/add-checkpoint")
-        }
-        _ => Answer::text(400, "the request line is not one of HTTP/1.1"),
+    match (is_post, target) {
+        (true, "/add-checkpoint") => add(witness, body, now),
+        (true, "/log/add-checkpoint") => cosign_log(witness, body, now),
+        (false, "/add-checkpoint" | "/log/add-checkpoint") => Answer::text(405, "post checkpoints here"),
+        _ => Answer::text(404, "there is nothing here but /add-checkpoint and /log/add-checkpoint"),
     }
 }
 

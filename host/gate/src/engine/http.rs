@@ -2,17 +2,19 @@
 //!
 //! Structural starvation: a request contains the operator's words, admitted text and sampling settings, and nothing
 //! else: no tools, no retrieval, no conversation, no cache, no refused text. An alternative is requested with the same
-//! bytes and another seed. Each request uses its own connection; nothing is kept between requests. HTTP is implemented
-//! by `ureq` over rustls; one deadline covers name look-up, connection, request and the whole body.
+//! bytes and another seed. Each request uses its own connection; nothing is kept between requests. One
+//! deadline covers name look-up, connection, request and the whole body.
 
 use super::completion::proposal;
 use super::{Engine, EngineError, Proposal, Protocol, View};
+use portcullis_http::client::{
+    BoundedClient, ExchangeError, ExchangeFault, ExchangeLimits, HttpAnswer, RootsError, TrustedRoots,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::time::Duration;
-use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
 
 /// Longest accepted answer, in bytes.
 const ANSWER_MAX: u64 = 1 << 20;
@@ -71,7 +73,7 @@ pub enum Template {
 pub struct HttpEngine {
     settings: HttpSettings,
     temperature: Box<RawValue>,
-    agent: ureq::Agent,
+    http: BoundedClient,
     /// Number of requests so far, by the digest of the prompt. It is added to the seed: equal prompts get different
     /// seeds.
     asked: BTreeMap<[u8; 32], u64>,
@@ -134,19 +136,17 @@ impl HttpEngine {
             }
             _ => {}
         }
-        let roots = settings.authorities.as_deref().map(authorities).transpose()?.unwrap_or(RootCerts::WebPki);
-        let agent = ureq::Agent::config_builder()
-            .timeout_global(Some(settings.deadline))
-            .tls_config(TlsConfig::builder().root_certs(roots).build())
-            .max_redirects(0)
-            .http_status_as_error(false)
-            .max_idle_connections(0)
-            .proxy(None)
-            .user_agent("portcullis")
-            .build()
-            .new_agent();
+        let roots = settings.authorities.as_deref().map(TrustedRoots::from_pem).transpose().map_err(|error| {
+            let what = match error {
+                RootsError::Pem(error) => error.to_string(),
+                RootsError::Empty => "it holds no certificate in PEM".to_owned(),
+            };
+            EngineError::Gone(format!("the file of authorities: {what}"))
+        })?;
+        let limits = ExchangeLimits { time: settings.deadline, answer_bytes: ANSWER_MAX };
+        let http = BoundedClient::direct(limits, roots.unwrap_or(TrustedRoots::mozilla()));
         let settings = HttpSettings { address, ..settings };
-        Ok(Self { settings, temperature, agent, asked: BTreeMap::new(), rendered: None })
+        Ok(Self { settings, temperature, http, asked: BTreeMap::new(), rendered: None })
     }
 
     fn url(&self, path: &str) -> String {
@@ -208,17 +208,18 @@ impl HttpEngine {
 
     fn post(&self, path: &str, body: &[u8]) -> Result<Vec<u8>, EngineError> {
         let url = self.url(path);
-        let failed = |error: ureq::Error| match error {
-            ureq::Error::Timeout(_) => {
-                EngineError::Deadline { millis: u64::try_from(self.settings.deadline.as_millis()).unwrap_or(u64::MAX) }
+        let failed = |error: ExchangeError| {
+            let gone = format!("{url}: {error}");
+            match error.into_fault() {
+                ExchangeFault::Deadline => EngineError::Deadline {
+                    millis: u64::try_from(self.settings.deadline.as_millis()).unwrap_or(u64::MAX),
+                },
+                ExchangeFault::Oversize => EngineError::Answer(format!("it is longer than {ANSWER_MAX} bytes")),
+                _ => EngineError::Gone(gone),
             }
-            ureq::Error::BodyExceedsLimit(_) => EngineError::Answer(format!("it is longer than {ANSWER_MAX} bytes")),
-            error => EngineError::Gone(format!("{url}: {error}")),
         };
-        let request = self.agent.post(&url).header("content-type", "application/json").header("connection", "close");
-        let mut answer = request.send(body).map_err(failed)?;
-        let status = answer.status().as_u16();
-        let bytes = answer.body_mut().with_config().limit(ANSWER_MAX).read_to_vec().map_err(failed)?;
+        let headers = [("content-type", "application/json"), ("connection", "close")];
+        let HttpAnswer { status, body: bytes } = self.http.post(&url, &headers, body).map_err(failed)?;
         if status == 200 { Ok(bytes) } else { Err(EngineError::Answer(format!("{url} answered with status {status}"))) }
     }
 }
@@ -234,20 +235,6 @@ fn words(view: &View<'_>) -> String {
         words.push_str(fact);
     }
     words
-}
-
-fn authorities(pem: &str) -> Result<RootCerts, EngineError> {
-    let unusable = |what: String| EngineError::Gone(format!("the file of authorities: {what}"));
-    let mut certificates = Vec::new();
-    for item in parse_pem(pem.as_bytes()) {
-        if let PemItem::Certificate(certificate) = item.map_err(|error| unusable(error.to_string()))? {
-            certificates.push(certificate);
-        }
-    }
-    if certificates.is_empty() {
-        return Err(unusable("it holds no certificate in PEM".to_owned()));
-    }
-    Ok(RootCerts::new_with_certs(&certificates))
 }
 
 impl Engine for HttpEngine {

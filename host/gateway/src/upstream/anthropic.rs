@@ -1,7 +1,7 @@
 //! Servers that speak Anthropic's messages.
 
 use super::{Decoder, Delta, Deltas, SseEvent, UpstreamError};
-use crate::calls::CallFragment;
+use crate::calls::{CallFragment, IdentifiedCall};
 use crate::output::{Channel, Finish, Usage};
 use crate::request::{Message, Request, Role, ToolChoice};
 use serde_json::{Map, Value, json};
@@ -54,9 +54,9 @@ fn turn(message: &Message) -> Value {
         return json!({"role": "user", "content": [result]});
     }
     let text = (!message.text.is_empty()).then(|| json!({"type": "text", "text": message.text}));
-    let calls = message.calls.iter().map(|call| {
+    let calls = message.calls.iter().map(|IdentifiedCall { id, call }| {
         let input: Value = serde_json::from_str(&call.arguments).unwrap_or_else(|_| json!({}));
-        json!({"type": "tool_use", "id": call.id, "name": call.name, "input": input})
+        json!({"type": "tool_use", "id": id, "name": call.name, "input": input})
     });
     let role = if message.role == Role::Assistant { "assistant" } else { "user" };
     json!({"role": role, "content": text.into_iter().chain(calls).collect::<Vec<_>>()})

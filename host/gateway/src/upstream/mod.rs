@@ -15,8 +15,12 @@ use crate::request::{Input, Request};
 use portcullis_gate::engine::Token;
 use serde_json::Value;
 use std::collections::{BTreeSet, VecDeque};
+use std::ops::ControlFlow;
 use std::time::Duration;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, timeout, timeout_at};
+
+/// Longest wait for the usage after the end of the answer.
+const USAGE: Duration = Duration::from_secs(1);
 
 /// A piece of a model server's output.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -380,6 +384,21 @@ impl DeltaStream {
                 return Err(UpstreamError::Malformed("a field that this program does not know"));
             }
         }
+    }
+
+    /// Reads on after the end of the answer, for a limited time, and gives each usage to `each` until that breaks. Other
+    /// deltas and errors are ignored.
+    pub(crate) async fn usages(&mut self, mut each: impl FnMut(Usage) -> ControlFlow<()>) {
+        let read = async {
+            while let Ok(Some(delta)) = self.next().await {
+                if let Delta::Usage(usage) = delta
+                    && each(usage).is_break()
+                {
+                    return;
+                }
+            }
+        };
+        let _ = timeout(USAGE, read).await;
     }
 
     /// Restarts the timeout after a pause that the server did not cause.

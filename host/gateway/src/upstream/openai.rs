@@ -1,7 +1,7 @@
 //! Servers that speak OpenAI's chat completions and completions.
 
 use super::{Decoder, Delta, Deltas, SseEvent, UpstreamError};
-use crate::calls::CallFragment;
+use crate::calls::{CallFragment, IdentifiedCall};
 use crate::config::UpstreamKind;
 use crate::output::{Channel, Finish, Usage};
 use crate::request::{Message, Request, Role, ToolChoice};
@@ -86,9 +86,9 @@ fn message(message: &Message) -> Value {
     let mut fields = Map::from_iter([("role".to_owned(), json!(role)), ("content".to_owned(), json!(message.text))]);
     fields.extend(message.call_id.as_ref().map(|id| ("tool_call_id".to_owned(), json!(id))));
     if !message.calls.is_empty() {
-        let calls = message.calls.iter().map(|call| {
+        let calls = message.calls.iter().map(|IdentifiedCall { id, call }| {
             let function = json!({"name": call.name, "arguments": call.arguments});
-            json!({"id": call.id, "type": "function", "function": function})
+            json!({"id": id, "type": "function", "function": function})
         });
         fields.insert("tool_calls".into(), calls.collect());
     }

@@ -10,11 +10,14 @@
 //! answer is blocked, even if the package redacts.
 
 use super::{Inquiry, TEXTS, TextVerdict};
-use crate::dialect::{Dialect, fields};
+use crate::api::dialect::Dialect;
+use crate::api::fields;
+use crate::api::reply::{error_response, json_response};
+use crate::calls::judged_call;
 use crate::error::ApiError;
 use crate::reading::reading;
 use crate::request::Role;
-use crate::service::{Service, error_response, json_response};
+use crate::service::Service;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::State;
@@ -79,6 +82,12 @@ struct Function {
     name: String,
     #[serde(default)]
     arguments: String,
+}
+
+impl From<ToolCall> for Call {
+    fn from(ToolCall { function: Function { name, arguments } }: ToolCall) -> Self {
+        judged_call(name, arguments)
+    }
 }
 
 /// The response that LiteLLM expects.
@@ -222,9 +231,8 @@ async fn answer(inquiry: &mut Inquiry, request: GuardrailRequest) -> Result<Guar
         is_refused |= verdict.shown != text || !verdict.refused.is_empty();
         holdback.push(open_end(&verdict, inquiry.owner, text)?);
     }
-    for ToolCall { function: Function { name, arguments } } in request.tool_calls.into_iter().flatten() {
-        let arguments = if arguments.trim().is_empty() { "{}".into() } else { arguments };
-        let verdict = inquiry.call(&Call { name, arguments }, None).await?;
+    for call in request.tool_calls.into_iter().flatten() {
+        let verdict = inquiry.call(&call.into(), None).await?;
         add(&verdict);
         is_refused |= !verdict.refused.is_empty();
     }

@@ -1,12 +1,12 @@
 //! Anthropic's messages (API reference, "Messages").
 
-use super::chat::checked;
-use super::fields;
-use super::fields::Extension;
-use super::{EventWriter, Header, named};
+use super::dialect::{EventWriter, Header, named};
+use super::fields::{self, Extension};
+use crate::calls::IdentifiedCall;
 use crate::error::ApiError;
 use crate::output::{Channel, Finish, Output, Provenance, Usage};
-use crate::request::{Input, Message, Request, Role, Sampling, Tool, ToolCall, ToolChoice};
+use crate::request::{Input, Message, Request, Role, Sampling, Tool, ToolChoice};
+use portcullis_mapping::Call;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Number, Value, json};
@@ -135,7 +135,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Request, ApiError> {
         tool_choice,
         parallel_tool_calls,
         refusal_is_content: true,
-        ..Request::of(bytes, body.model, Input::Messages(checked(messages)?))
+        ..Request::of(bytes, body.model, Input::Messages(fields::conversation(messages)?))
     })
 }
 
@@ -158,7 +158,9 @@ fn read_turn(at: usize, turn: Turn, messages: &mut Vec<Message>) -> Result<(), A
     for block in blocks {
         match block {
             Block::Text { text } => texts.push(text),
-            Block::ToolUse { id, name, input } => calls.push(ToolCall { id, name, arguments: input.to_string() }),
+            Block::ToolUse { id, name, input } => {
+                calls.push(IdentifiedCall { id, call: Call { name, arguments: input.to_string() } });
+            }
             Block::ToolResult { tool_use_id, content } => {
                 let text = fields::text(content, &["text"], &param())?;
                 messages.push(Message { role: Role::Tool, text, calls: Vec::new(), call_id: Some(tool_use_id) });
@@ -269,7 +271,7 @@ impl EventWriter for Events {
             Output::Text { channel: Channel::Reasoning, text, .. }
             | Output::Constant { channel: Channel::Reasoning, text, .. } => self.text(Open::Thinking, text),
             Output::Text { text, .. } | Output::Constant { text, .. } => self.text(Open::Text, text),
-            Output::Call { id, name, arguments, .. } => {
+            Output::Call { call: IdentifiedCall { id, call: Call { name, arguments } }, .. } => {
                 let block = json!({"type": "tool_use", "id": id, "name": name, "input": {}});
                 let delta = json!({"type": "input_json_delta", "partial_json": arguments});
                 let closed = self.close();
@@ -338,7 +340,7 @@ pub(super) fn body(header: &Header, outputs: &[Output], usage: Usage, provenance
                     (_, false) => content.push(WholeBlock::Text { text: text.clone() }),
                 }
             }
-            Output::Call { id, name, arguments, .. } => {
+            Output::Call { call: IdentifiedCall { id, call: Call { name, arguments } }, .. } => {
                 // The arguments were parsed before they were judged, so this cannot fail.
                 let input = RawValue::from_string(arguments.clone()).unwrap_or_default();
                 content.push(WholeBlock::ToolUse { id: id.clone(), name: name.clone(), input });

@@ -4,15 +4,16 @@
 //!
 //! The routes and their OpenAPI document are generated from the same declarations.
 
-pub(crate) mod streams;
 mod wire;
 
-use crate::dialect::{Dialect, fields};
+use crate::api::dialect::Dialect;
+use crate::api::fields;
+use crate::api::reply::{error_response, json_response};
 use crate::error::ApiError;
 use crate::governed::Opening;
 use crate::observe::Given;
 use crate::request::Role;
-use crate::service::{Caller, Service, error_response, json_response, random};
+use crate::service::{Caller, Service, random};
 use crate::session::is_drained;
 use axum::Router;
 use axum::body::Body;
@@ -20,7 +21,6 @@ use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use axum::routing::get;
-use portcullis_mapping::Call;
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
 use utoipa::OpenApi;
@@ -63,12 +63,6 @@ fn routes_and_document() -> (Router<Arc<Service>>, utoipa::openapi::OpenApi) {
         .routes(routes!(candidate))
         .routes(routes!(close))
         .split_for_parts()
-}
-
-/// The OpenAPI document.
-#[must_use]
-pub fn document() -> utoipa::openapi::OpenApi {
-    routes_and_document().1
 }
 
 /// The routes, including that of the document.
@@ -124,7 +118,7 @@ async fn open_stream(
     let place = service.model(caller, &request.model)?;
     service.check_sources(caller, &request.sources)?;
     let owner = caller.map(Caller::place);
-    let room = service.decide().room(owner)?;
+    let room = service.open_streams().room(owner)?;
     let (task, verdict) = service.judge_input(vec![(Role::User, request.task)]).await?;
     let id = format!("ptc_{}", random()?);
     let opening = Opening {
@@ -147,7 +141,7 @@ async fn open_stream(
     let opened =
         Opened { stream: id.clone(), idle_ms: service.limits().decide_idle_ms, portcullis: stream.provenance() };
     let body = body_of(&opened)?;
-    service.decide().keep(id.clone(), owner, stream, room);
+    service.open_streams().keep(id.clone(), owner, stream, room);
     Ok((StatusCode::CREATED, body, id))
 }
 
@@ -188,7 +182,7 @@ async fn submit(
     let owner = service.caller(headers)?.map(Caller::place);
     let body = service.body(body).await?;
     let candidate: Candidate = fields::read(&body)?;
-    let kept = service.decide().find(name, owner)?;
+    let kept = service.open_streams().find(name, owner)?;
     let mut stream = kept.take_turn()?;
     if stream.end().is_some() {
         if is_drained(stream.report().stopped.as_deref()) {
@@ -207,8 +201,7 @@ async fn submit(
             if call.name.len() + call.arguments.len() > CANDIDATE_BYTES {
                 return Err(ApiError::too_large(CANDIDATE_BYTES));
             }
-            let arguments = if call.arguments.trim().is_empty() { "{}".into() } else { call.arguments };
-            stream.give(&Given::Call(&Call { name: call.name, arguments }))?;
+            stream.give(&Given::Call(&call.into()))?;
         }
         _ => return Err(ApiError::invalid("text", "either `text` or `call`, and not empty")),
     }
@@ -251,11 +244,11 @@ async fn end(
     if !body.is_empty() {
         let Closing {} = fields::read(&body)?;
     }
-    let kept = service.decide().find(name, owner)?;
+    let kept = service.open_streams().find(name, owner)?;
     let mut stream = kept.take_turn()?;
     stream.finish()?;
     let settled = stream.settle(service.limits().client(), false).await;
-    service.decide().remove(name);
+    service.open_streams().remove(name);
     settled?;
     service.keep_receipt(owner, stream.session(), &stream.provenance());
     let body = body_of(&Decided::of(name, &mut stream))?;

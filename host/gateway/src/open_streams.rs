@@ -10,7 +10,7 @@ use tokio::sync::{OwnedMutexGuard, OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, sleep_until};
 
 /// The open streams of the native API.
-pub(crate) struct Streams {
+pub(crate) struct OpenStreams {
     open: Mutex<BTreeMap<String, Arc<KeptStream>>>,
     /// Places for all callers.
     places: Arc<Semaphore>,
@@ -35,7 +35,7 @@ pub(crate) struct KeptStream {
     _room: StreamRoom,
 }
 
-impl Streams {
+impl OpenStreams {
     pub(crate) fn new(limits: &Limits, keys: usize) -> Self {
         let of_key = || Arc::new(Semaphore::new(limits.decide_streams_per_key.min(Semaphore::MAX_PERMITS)));
         Self {
@@ -102,7 +102,7 @@ impl Streams {
     }
 
     /// Number of open streams.
-    pub(crate) fn open_streams(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.open().len()
     }
 

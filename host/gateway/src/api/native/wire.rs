@@ -1,11 +1,13 @@
 //! Requests and responses of the native API.
 
+use crate::calls::{IdentifiedCall, judged_call};
 use crate::governed::GovernedStream;
 use crate::output::{Output, Provenance};
 use crate::request::Source;
 use crate::section::Judged;
 use portcullis_core::commitment::SpanKind;
 use portcullis_core::wire::{Determination, Fault, Stage};
+use portcullis_mapping::Call;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -60,6 +62,12 @@ pub(super) struct ToolCall {
     pub(super) name: String,
     /// Its arguments, JSON as text.
     pub(super) arguments: String,
+}
+
+impl From<ToolCall> for Call {
+    fn from(ToolCall { name, arguments }: ToolCall) -> Self {
+        judged_call(name, arguments)
+    }
 }
 
 /// The body of a close, which may be absent.
@@ -202,7 +210,9 @@ fn entry(Judged { determination, log_index }: Judged, lane: u8) -> Determination
 fn piece(output: Output) -> Option<Piece> {
     match output {
         Output::Text { text, .. } => Some(Piece::Text { text }),
-        Output::Call { name, arguments, .. } => Some(Piece::Call { name, arguments }),
+        Output::Call { call: IdentifiedCall { call: Call { name, arguments }, .. }, .. } => {
+            Some(Piece::Call { name, arguments })
+        }
         Output::Constant { text, .. } => Some(Piece::Placeholder { text }),
         Output::End { .. } => None,
     }

@@ -1,7 +1,7 @@
-//! Fields that several dialects share: which values count as absent, and which are refused.
+//! Fields that several APIs share: which values count as absent, and which are refused.
 
 use crate::error::ApiError;
-use crate::request::{Request, Source, Tool, ToolChoice};
+use crate::request::{Message, Request, Role, Source, Tool, ToolChoice};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -177,6 +177,19 @@ pub(crate) fn text(content: Option<Value>, texts: &[&str], param: &str) -> Resul
             Ok(parts.iter().map(part).collect::<Result<Vec<_>, _>>()?.join("\n"))
         }
         Some(_) => Err(wrong()),
+    }
+}
+
+/// Checks that a model can continue the conversation.
+pub(super) fn conversation(messages: Vec<Message>) -> Result<Vec<Message>, ApiError> {
+    match messages.iter().rfind(|message| message.role != Role::System) {
+        None if !messages.is_empty() => Ok(messages),
+        None => Err(ApiError::invalid("messages", "there is no message")),
+        Some(last) if last.role == Role::Assistant => {
+            let why = "the last message is the assistant's: the gateway does not continue text that it did not release";
+            Err(ApiError::invalid("messages", why))
+        }
+        Some(_) => Ok(messages),
     }
 }
 

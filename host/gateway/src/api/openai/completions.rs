@@ -1,8 +1,9 @@
 //! OpenAI's completions (API reference, "Completions").
 
 use super::chat::{choices, usage_object};
-use super::fields::{self, Extension, OneOrMany};
-use super::{EventWriter, Header, data, done, openai_error};
+use super::{data, done, error_object};
+use crate::api::dialect::{EventWriter, Header};
+use crate::api::fields::{self, Extension, OneOrMany};
 use crate::error::ApiError;
 use crate::output::{Channel, Finish, Output, Provenance, Usage};
 use crate::request::{Input, Request, Sampling};
@@ -42,7 +43,7 @@ struct StreamOptions {
     _include_obfuscation: Option<bool>,
 }
 
-pub(super) fn parse(bytes: &[u8]) -> Result<Request, ApiError> {
+pub(crate) fn parse(bytes: &[u8]) -> Result<Request, ApiError> {
     let body: Body = fields::read(bytes)?;
     fields::refuse(&[
         ("logprobs", &body.logprobs, "it asks for text that nothing judges"),
@@ -84,12 +85,12 @@ const fn finish_reason(finish: Finish) -> &'static str {
 }
 
 /// Writes chunks.
-pub(super) struct Events {
+pub(crate) struct Events {
     header: Header,
 }
 
 impl Events {
-    pub(super) const fn new(header: Header) -> Self {
+    pub(crate) const fn new(header: Header) -> Self {
         Self { header }
     }
 
@@ -127,11 +128,11 @@ impl EventWriter for Events {
     }
 
     fn fail(&mut self, error: &ApiError, provenance: &Provenance) -> String {
-        done(openai_error(error), None, provenance)
+        done(error_object(error), None, provenance)
     }
 }
 
-pub(super) fn body(header: &Header, outputs: &[Output], usage: Usage, provenance: &Provenance) -> Value {
+pub(crate) fn body(header: &Header, outputs: &[Output], usage: Usage, provenance: &Provenance) -> Value {
     let choices = choices(outputs).into_iter().map(|(index, choice)| {
         let text = choice.texts.get(&Channel::Content).cloned().unwrap_or_default();
         json!({"index": index, "text": text, "logprobs": null, "finish_reason": choice.finish.map(finish_reason)})

@@ -1,21 +1,16 @@
-//! The API dialects of clients: reading requests and writing answers. Every byte of an answer is written here from
-//! [`Output`]s; bytes from an upstream are never copied.
+//! The APIs of models: reading requests and writing answers. Every byte of an answer is written from [`Output`]s; bytes
+//! from an upstream are never copied.
 
-mod chat;
-mod completions;
-pub(crate) mod fields;
-mod messages;
-mod responses;
-
+use super::anthropic;
+use super::openai::{self, chat, completions, responses};
 use crate::error::ApiError;
 use crate::output::{Output, Provenance, Usage};
 use crate::request::Request;
 use serde_json::{Value, json};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Which API a client speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Dialect {
+pub(crate) enum Dialect {
     /// OpenAI's `/v1/chat/completions`.
     Chat,
     /// OpenAI's `/v1/completions`.
@@ -28,20 +23,20 @@ pub enum Dialect {
 
 /// Fields that every dialect writes in its answers.
 #[derive(Clone, Debug)]
-pub struct Header {
+pub(crate) struct Header {
     /// Id of the answer.
-    pub id: String,
+    pub(crate) id: String,
     /// Name of the model in the request.
-    pub model: String,
+    pub(crate) model: String,
     /// Seconds since 1970.
-    pub created: u64,
+    pub(crate) created: u64,
     /// Whether a stream ends with a usage event.
-    pub include_usage: bool,
+    pub(crate) include_usage: bool,
 }
 
 /// Writes one answer as a stream of events. Each method returns the bytes of its events; they are empty if the output
 /// needs no event.
-pub trait EventWriter: Send {
+pub(crate) trait EventWriter: Send {
     /// The first events.
     fn start(&mut self) -> String;
 
@@ -56,11 +51,11 @@ pub trait EventWriter: Send {
 }
 
 impl Dialect {
-    pub const ALL: [Self; 4] = [Self::Chat, Self::Completions, Self::Responses, Self::Messages];
+    pub(crate) const ALL: [Self; 4] = [Self::Chat, Self::Completions, Self::Responses, Self::Messages];
 
     /// Path of the API.
     #[must_use]
-    pub const fn path(self) -> &'static str {
+    pub(crate) const fn path(self) -> &'static str {
         match self {
             Self::Chat => "/v1/chat/completions",
             Self::Completions => "/v1/completions",
@@ -73,85 +68,68 @@ impl Dialect {
     ///
     /// # Errors
     /// The request has unknown fields, fields that ask for text that the gate does not judge, or invalid values.
-    pub fn parse(self, body: &[u8]) -> Result<Request, ApiError> {
+    pub(crate) fn parse(self, body: &[u8]) -> Result<Request, ApiError> {
         match self {
             Self::Chat => chat::parse(body),
             Self::Completions => completions::parse(body),
             Self::Responses => responses::parse(body),
-            Self::Messages => messages::parse(body),
+            Self::Messages => anthropic::parse(body),
         }
     }
 
-    /// A new id for an answer.
+    /// How the ids of answers begin.
     #[must_use]
-    pub fn identity(self, random: &str) -> String {
-        let prefix = match self {
+    pub(crate) const fn id_prefix(self) -> &'static str {
+        match self {
             Self::Chat => "chatcmpl-",
             Self::Completions => "cmpl-",
             Self::Responses => "resp_",
             Self::Messages => "msg_",
-        };
-        format!("{prefix}{random}")
+        }
+    }
+
+    /// Name of the operation in traces (OpenTelemetry's conventions for generative models).
+    #[must_use]
+    pub(crate) const fn operation(self) -> &'static str {
+        match self {
+            Self::Completions => "text_completion",
+            Self::Chat | Self::Responses | Self::Messages => "chat",
+        }
     }
 
     /// A writer for a stream of events.
     #[must_use]
-    pub fn events(self, header: Header) -> Box<dyn EventWriter> {
+    pub(crate) fn events(self, header: Header) -> Box<dyn EventWriter> {
         match self {
             Self::Chat => Box::new(chat::Events::new(header)),
             Self::Completions => Box::new(completions::Events::new(header)),
             Self::Responses => Box::new(responses::Events::new(header)),
-            Self::Messages => Box::new(messages::Events::new(header)),
+            Self::Messages => Box::new(anthropic::Events::new(header)),
         }
     }
 
     /// A complete answer as one JSON object.
     #[must_use]
-    pub fn body(self, header: &Header, outputs: &[Output], usage: Usage, provenance: &Provenance) -> String {
+    pub(crate) fn body(self, header: &Header, outputs: &[Output], usage: Usage, provenance: &Provenance) -> String {
         match self {
             Self::Chat => chat::body(header, outputs, usage, provenance).to_string(),
             Self::Completions => completions::body(header, outputs, usage, provenance).to_string(),
             Self::Responses => responses::body(header, outputs, usage, provenance).to_string(),
-            Self::Messages => messages::body(header, outputs, usage, provenance),
+            Self::Messages => anthropic::body(header, outputs, usage, provenance),
         }
     }
 
     /// An error as a JSON object.
     #[must_use]
-    pub fn error(self, error: &ApiError) -> Value {
+    pub(crate) fn error(self, error: &ApiError) -> Value {
         match self {
             Self::Messages => json!({"type": "error", "error": {"type": error.kind, "message": error.message}}),
-            _ => openai_error(error),
+            _ => openai::error_object(error),
         }
     }
 }
 
-fn openai_error(error: &ApiError) -> Value {
-    let ApiError { kind, code, param, message, .. } = error;
-    json!({"error": {"message": message, "type": kind, "param": param, "code": code}})
-}
-
-/// The last events of OpenAI's streams: the provenance, then `[DONE]`.
-fn done(mut last: Value, usage: Option<Usage>, provenance: &Provenance) -> String {
-    if let Some(last) = last.as_object_mut() {
-        last.extend(usage.map(|usage| ("usage".to_owned(), chat::usage_object(usage))));
-        last.insert("portcullis".into(), json!(provenance));
-    }
-    data(&last) + "data: [DONE]\n\n"
-}
-
-/// An event without a name: a data line and a blank line.
-fn data(value: &Value) -> String {
-    format!("data: {value}\n\n")
-}
-
 /// An event with a name.
-fn named(name: &str, value: &Value) -> String {
+pub(super) fn named(name: &str, value: &Value) -> String {
     format!("event: {name}\ndata: {value}\n\n")
-}
-
-/// Seconds since 1970, for answers and for the end of tickets. No decision about a text depends on this time.
-#[must_use]
-pub fn now() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }

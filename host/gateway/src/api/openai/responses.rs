@@ -1,11 +1,12 @@
 //! OpenAI's responses (API reference, "Responses"), without the parts that store data at the upstream.
 
-use super::chat::checked;
-use super::fields::{self, Extension};
-use super::{EventWriter, Header, named};
+use crate::api::dialect::{EventWriter, Header, named};
+use crate::api::fields::{self, Extension};
+use crate::calls::IdentifiedCall;
 use crate::error::ApiError;
 use crate::output::{Channel, Finish, Output, Provenance, Usage};
-use crate::request::{Input, Message, Request, Role, Sampling, Tool, ToolCall};
+use crate::request::{Input, Message, Request, Role, Sampling, Tool};
+use portcullis_mapping::Call;
 use serde::Deserialize;
 use serde_json::{Number, Value, json};
 
@@ -84,7 +85,7 @@ struct Item {
     output: Option<Value>,
 }
 
-pub(super) fn parse(bytes: &[u8]) -> Result<Request, ApiError> {
+pub(crate) fn parse(bytes: &[u8]) -> Result<Request, ApiError> {
     let body: Body = fields::read(bytes)?;
     let kept = "the gateway keeps no conversation: send it whole";
     fields::refuse(&[
@@ -132,7 +133,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Request, ApiError> {
         verbosity: body.text.as_ref().and_then(|text| text.verbosity.clone()),
         response_format: body.text.and_then(|text| text.format).map(chat_format),
         reasoning_effort: body.reasoning.and_then(|reasoning| reasoning.effort),
-        ..Request::of(bytes, body.model, Input::Messages(checked(messages)?))
+        ..Request::of(bytes, body.model, Input::Messages(fields::conversation(messages)?))
     })
 }
 
@@ -167,7 +168,7 @@ fn read_item(at: usize, item: Value, messages: &mut Vec<Message>) -> Result<(), 
             let (Some(id), Some(name), Some(arguments)) = (item.call_id, item.name, item.arguments) else {
                 return Err(wrong("a call has `call_id`, `name` and `arguments`"));
             };
-            let call = ToolCall { id, name, arguments };
+            let call = IdentifiedCall { id, call: Call { name, arguments } };
             match messages.last_mut().filter(|last| last.role == Role::Assistant) {
                 Some(last) => last.calls.push(call),
                 None => messages.push(Message {
@@ -212,11 +213,7 @@ enum Part {
     Reasoning {
         text: String,
     },
-    Call {
-        id: String,
-        name: String,
-        arguments: String,
-    },
+    Call(IdentifiedCall),
 }
 
 impl Part {
@@ -225,14 +222,14 @@ impl Part {
             Self::Message { .. } => Some(Channel::Content),
             Self::Refusal { .. } => Some(Channel::Refusal),
             Self::Reasoning { .. } => Some(Channel::Reasoning),
-            Self::Call { .. } => None,
+            Self::Call(_) => None,
         }
     }
 
     fn text(&self) -> Option<&str> {
         match self {
             Self::Message { text } | Self::Refusal { text } | Self::Reasoning { text } => Some(text),
-            Self::Call { .. } => None,
+            Self::Call(_) => None,
         }
     }
 
@@ -241,7 +238,7 @@ impl Part {
         match self {
             Self::Message { .. } => Some(json!({"type": "output_text", "text": text, "annotations": []})),
             Self::Refusal { .. } => Some(json!({"type": "refusal", "refusal": text})),
-            Self::Reasoning { .. } | Self::Call { .. } => None,
+            Self::Reasoning { .. } | Self::Call(_) => None,
         }
     }
 
@@ -255,7 +252,7 @@ impl Part {
                 let content = json!([{"type": "reasoning_text", "text": text}]);
                 json!({"id": id, "type": "reasoning", "summary": [], "content": content, "status": status})
             }
-            Self::Call { id: call, name, arguments } => json!({
+            Self::Call(IdentifiedCall { id: call, call: Call { name, arguments } }) => json!({
                 "id": id, "type": "function_call", "status": status, "call_id": call, "name": name, "arguments": arguments,
             }),
         }
@@ -263,7 +260,7 @@ impl Part {
 }
 
 /// Writes events.
-pub(super) struct Events {
+pub(crate) struct Events {
     header: Header,
     sequence: u64,
     done: Vec<Value>,
@@ -272,7 +269,7 @@ pub(super) struct Events {
 }
 
 impl Events {
-    pub(super) const fn new(header: Header) -> Self {
+    pub(crate) const fn new(header: Header) -> Self {
         Self { header, sequence: 0, done: Vec::new(), open: None, finish: Finish::Stop }
     }
 
@@ -292,7 +289,10 @@ impl Events {
     fn begin(&mut self, part: Part) -> String {
         let (id, index) = (self.item_id(), self.done.len());
         let empty = match &part {
-            Part::Call { id, name, .. } => Part::Call { id: id.clone(), name: name.clone(), arguments: String::new() },
+            Part::Call(IdentifiedCall { id, call }) => {
+                let call = Call { name: call.name.clone(), arguments: String::new() };
+                Part::Call(IdentifiedCall { id: id.clone(), call })
+            }
             part => part.clone(),
         };
         let mut item = empty.item(&id, "in_progress");
@@ -326,7 +326,7 @@ impl Events {
                 let at = json!({"item_id": id, "output_index": index, "content_index": 0, "text": text});
                 written.push_str(&self.event("response.reasoning_text.done", at));
             }
-            Part::Call { name, arguments, .. } => {
+            Part::Call(IdentifiedCall { call: Call { name, arguments }, .. }) => {
                 let at = json!({"item_id": id, "output_index": index, "name": name, "arguments": arguments});
                 written.push_str(&self.event("response.function_call_arguments.done", at));
             }
@@ -379,11 +379,11 @@ impl EventWriter for Events {
     fn output(&mut self, output: &Output) -> String {
         match output {
             Output::Text { channel, text, .. } | Output::Constant { channel, text, .. } => self.text(*channel, text),
-            Output::Call { id, name, arguments, .. } => {
+            Output::Call { call, .. } => {
                 let closed = self.close();
-                let part = Part::Call { id: id.clone(), name: name.clone(), arguments: arguments.clone() };
-                let begun = self.begin(part);
-                let at = json!({"item_id": self.item_id(), "output_index": self.done.len(), "delta": arguments});
+                let begun = self.begin(Part::Call(call.clone()));
+                let at =
+                    json!({"item_id": self.item_id(), "output_index": self.done.len(), "delta": call.call.arguments});
                 let delta = self.event("response.function_call_arguments.delta", at);
                 closed + &begun + &delta + &self.close()
             }
@@ -441,7 +441,7 @@ fn response(header: &Header, status: &str, output: &[Value], usage: Option<Usage
     })
 }
 
-pub(super) fn body(header: &Header, outputs: &[Output], usage: Usage, provenance: &Provenance) -> Value {
+pub(crate) fn body(header: &Header, outputs: &[Output], usage: Usage, provenance: &Provenance) -> Value {
     let mut events = Events::new(header.clone());
     for output in outputs {
         events.output(output);

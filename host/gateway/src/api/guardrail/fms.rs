@@ -6,10 +6,12 @@
 //! refusal, since a caller may mask the listed spans.
 
 use super::{Inquiry, RefusedSpan, TEXTS, TextVerdict};
-use crate::dialect::fields;
+use crate::api::fields;
+use crate::api::reply::json_response;
+use crate::calls::judged_call;
 use crate::error::ApiError;
 use crate::request::Role;
-use crate::service::{Service, json_response};
+use crate::service::Service;
 use crate::sources;
 use axum::Router;
 use axum::body::Body;
@@ -76,6 +78,12 @@ struct Function {
     name: String,
     #[serde(default)]
     arguments: String,
+}
+
+impl From<ToolCall> for Call {
+    fn from(ToolCall { function: Function { name, arguments }, .. }: ToolCall) -> Self {
+        judged_call(name, arguments)
+    }
 }
 
 #[derive(Deserialize)]
@@ -218,10 +226,9 @@ async fn detect_chat(service: &Arc<Service>, headers: &HeaderMap, body: Body) ->
             input.push((role, text.clone()));
             texts.extend((role == Role::Assistant).then_some(text));
         }
-        for ToolCall { function: Function { name, arguments }, .. } in tool_calls {
-            let arguments = if arguments.trim().is_empty() { "{}".into() } else { arguments };
-            input.push((role, format!("{name} {arguments}")));
-            calls.push(Call { name, arguments });
+        for call in tool_calls.into_iter().map(Call::from) {
+            input.push((role, format!("{} {}", call.name, call.arguments)));
+            calls.push(call);
         }
     }
     bounded("messages", texts.len() + calls.len())?;

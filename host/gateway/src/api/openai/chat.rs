@@ -1,10 +1,13 @@
 //! OpenAI's chat completions (API reference, "Chat Completions").
 
-use super::fields::{self, Extension, Function, OneOrMany};
-use super::{EventWriter, Header, data, done, openai_error};
+use super::{data, done, error_object};
+use crate::api::dialect::{EventWriter, Header};
+use crate::api::fields::{self, Extension, Function, OneOrMany};
+use crate::calls::IdentifiedCall;
 use crate::error::ApiError;
 use crate::output::{Channel, Finish, Output, Provenance, Usage};
-use crate::request::{Input, Message, Request, Role, Sampling, ToolCall};
+use crate::request::{Input, Message, Request, Role, Sampling};
+use portcullis_mapping::Call;
 use serde::Deserialize;
 use serde_json::{Number, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -113,7 +116,7 @@ struct CalledFunction {
     arguments: String,
 }
 
-pub(super) fn parse(bytes: &[u8]) -> Result<Request, ApiError> {
+pub(crate) fn parse(bytes: &[u8]) -> Result<Request, ApiError> {
     let body: Body = fields::read(bytes)?;
     let unjudged = "it asks for text that nothing judges";
     fields::refuse(&[
@@ -136,7 +139,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Request, ApiError> {
         return Err(ApiError::invalid("n", format!("1 to {CHOICES} choices")));
     }
     let messages = body.messages.into_iter().enumerate().map(|(at, message)| read_message(at, message));
-    let messages = checked(messages.collect::<Result<Vec<_>, _>>()?)?;
+    let messages = fields::conversation(messages.collect::<Result<Vec<_>, _>>()?)?;
     let tools = body.tools.unwrap_or_default().into_iter().map(|tool| match tool.r#type.as_str() {
         "function" => Ok(tool.function.into()),
         _ => Err(ApiError::invalid("tools", "only tools of type `function` are handed on")),
@@ -183,7 +186,8 @@ fn read_message(at: usize, message: ChatMessage) -> Result<Message, ApiError> {
     };
     let calls = message.tool_calls.unwrap_or_default().into_iter().map(|call| match call.r#type.as_deref() {
         None | Some("function") => {
-            Ok(ToolCall { id: call.id, name: call.function.name, arguments: call.function.arguments })
+            let CalledFunction { name, arguments } = call.function;
+            Ok(IdentifiedCall { id: call.id, call: Call { name, arguments } })
         }
         Some(_) => Err(ApiError::invalid(param("tool_calls"), "only calls of type `function` are handed on")),
     });
@@ -193,19 +197,6 @@ fn read_message(at: usize, message: ChatMessage) -> Result<Message, ApiError> {
         calls: calls.collect::<Result<_, _>>()?,
         call_id: message.tool_call_id,
     })
-}
-
-/// Checks that a model can continue the conversation.
-pub(super) fn checked(messages: Vec<Message>) -> Result<Vec<Message>, ApiError> {
-    match messages.iter().rfind(|message| message.role != Role::System) {
-        None if !messages.is_empty() => Ok(messages),
-        None => Err(ApiError::invalid("messages", "there is no message")),
-        Some(last) if last.role == Role::Assistant => {
-            let why = "the last message is the assistant's: the gateway does not continue text that it did not release";
-            Err(ApiError::invalid("messages", why))
-        }
-        Some(_) => Ok(messages),
-    }
 }
 
 fn finish_reason(finish: Finish) -> &'static str {
@@ -231,14 +222,14 @@ pub(super) fn usage_object(usage: Usage) -> Value {
 }
 
 /// Writes chunks.
-pub(super) struct Events {
+pub(crate) struct Events {
     header: Header,
     /// Choices for which text was written.
     begun: BTreeSet<u32>,
 }
 
 impl Events {
-    pub(super) const fn new(header: Header) -> Self {
+    pub(crate) const fn new(header: Header) -> Self {
         Self { header, begun: BTreeSet::new() }
     }
 
@@ -268,7 +259,7 @@ impl EventWriter for Events {
             Output::Text { choice, channel, text } | Output::Constant { choice, channel, text } => {
                 self.delta(*choice, json!({field(*channel): text}), None)
             }
-            Output::Call { choice, index, id, name, arguments } => {
+            Output::Call { choice, index, call: IdentifiedCall { id, call: Call { name, arguments } } } => {
                 let function = json!({"name": name, "arguments": arguments});
                 let call = json!({"index": index, "id": id, "type": "function", "function": function});
                 self.delta(*choice, json!({"tool_calls": [call]}), None)
@@ -286,7 +277,7 @@ impl EventWriter for Events {
     }
 
     fn fail(&mut self, error: &ApiError, provenance: &Provenance) -> String {
-        done(openai_error(error), None, provenance)
+        done(error_object(error), None, provenance)
     }
 }
 
@@ -294,7 +285,7 @@ impl EventWriter for Events {
 #[derive(Default)]
 pub(super) struct Choice {
     pub(super) texts: BTreeMap<Channel, String>,
-    pub(super) calls: Vec<(String, String, String)>,
+    pub(super) calls: Vec<IdentifiedCall>,
     pub(super) finish: Option<Finish>,
 }
 
@@ -307,20 +298,18 @@ pub(super) fn choices(outputs: &[Output]) -> BTreeMap<u32, Choice> {
             Output::Text { channel, text, .. } | Output::Constant { channel, text, .. } => {
                 choice.texts.entry(*channel).or_default().push_str(text);
             }
-            Output::Call { id, name, arguments, .. } => {
-                choice.calls.push((id.clone(), name.clone(), arguments.clone()));
-            }
+            Output::Call { call, .. } => choice.calls.push(call.clone()),
             Output::End { finish, .. } => choice.finish = Some(*finish),
         }
     }
     choices
 }
 
-pub(super) fn body(header: &Header, outputs: &[Output], usage: Usage, provenance: &Provenance) -> Value {
+pub(crate) fn body(header: &Header, outputs: &[Output], usage: Usage, provenance: &Provenance) -> Value {
     let message = |choice: &Choice| {
         let text = |channel| choice.texts.get(&channel);
         let mut message = json!({"role": "assistant", "content": text(Channel::Content)});
-        let calls = choice.calls.iter().map(|(id, name, arguments)| {
+        let calls = choice.calls.iter().map(|IdentifiedCall { id, call: Call { name, arguments } }| {
             json!({"id": id, "type": "function", "function": {"name": name, "arguments": arguments}})
         });
         let calls: Vec<Value> = calls.collect();
