@@ -205,7 +205,8 @@ impl<'a> Chain<'a> {
         let name = sessions.last().map(|session| &*session.name);
         for (serial, session) in self.unshown() {
             let fault = match session.state {
-                SessionState::Issued => ChainFault::Pending,
+                // Before the last session, it is in a gap.
+                SessionState::Issued if serial > *last => ChainFault::Pending,
                 SessionState::Abandoned if session.is_given_up() => ChainFault::GivenUp,
                 SessionState::Opened if serial > *last => ChainFault::OpenInLog,
                 // From any session on, later ones need not be given either.
