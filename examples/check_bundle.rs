@@ -6,7 +6,7 @@
 
 use portcullis_audit::check;
 use portcullis_evidence::bundle;
-use portcullis_evidence::verify::{Options, Trust};
+use portcullis_evidence::verify::{TrustedParties, VerifyOptions};
 use std::error::Error;
 use std::path::Path;
 use std::process::ExitCode;
@@ -14,9 +14,9 @@ use std::process::ExitCode;
 fn main() -> Result<ExitCode, Box<dyn Error>> {
     let mut words = std::env::args().skip(1);
     let (folder, trust) = words.next().zip(words.next()).ok_or("expected a bundle and a trust folder")?;
-    let options = Options { allow_sim: true, ..Options::default() };
+    let options = VerifyOptions { allow_sim: true, ..VerifyOptions::default() };
     // The trusted keys come from your own folder, not from the bundle.
-    let trust = Trust::load(Path::new(&trust), options.allow_sim)?;
+    let trust = TrustedParties::load(Path::new(&trust), options.allow_sim)?;
     let checked = check(&*bundle::at(Path::new(&folder))?, &trust, options, &mut |_records| {}, &mut || {})?;
     if let Some(error) = &checked.error {
         println!("not a bundle: {error}");

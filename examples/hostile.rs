@@ -4,19 +4,19 @@
 //! `cargo run --package portcullis --example hostile -- BUNDLE` makes the bundle in the new folder BUNDLE, under the
 //! policy of `tests/demo/hostile`. `cargo xtask demo --hostile` runs this, then the verifier.
 
-use portcullis_card::driver::StreamHandle;
-use portcullis_card::{Card, CardChoice, Completed, Outcome, Session};
+use portcullis_card::driver::CardStreamHandle;
+use portcullis_card::{CardChoice, CardSession, CardTransport, CompletedEntry, EntryOutcome};
 use portcullis_core::class::ClassSet;
 use portcullis_core::commitment::{SpanKind, preimage};
-use portcullis_core::context::{CONTEXT_VERSION, ContextDocument, Mode, OnRefuse, Release};
-use portcullis_core::hex::Hex;
-use portcullis_core::mutation::Place;
-use portcullis_core::state::{Profile, Task};
+use portcullis_core::context::{CONTEXT_VERSION, ContextDocument, OnRefuse, ReleaseMode, StreamMode};
+use portcullis_core::hex::HexBytes;
+use portcullis_core::mutation::SlotSequence;
+use portcullis_core::state::{AgentProfile, StreamTask};
 use portcullis_core::wire::{Descriptor, Granularity, Opcode, StageOutcome, flags};
-use portcullis_gate::anchor::Anchors;
-use portcullis_gate::{Event, EventKind, Policy};
-use portcullis_policy::Policies;
-use portcullis_recorder::{Options, Recorder, Texts, TicketSource};
+use portcullis_gate::anchor::AnchorSet;
+use portcullis_gate::{GatePolicy, StreamEvent, StreamEventKind};
+use portcullis_policy::ImagePolicySet;
+use portcullis_recorder::{RecorderOptions, SessionRecorder, TextRetention, TicketSource};
 use sha2::{Digest, Sha256};
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -73,55 +73,55 @@ const LIES: [Lie; 6] = [
 ];
 
 struct Operator {
-    session: Session<Box<dyn Card>>,
-    recorder: Recorder,
-    policy: Policy,
+    session: CardSession<Box<dyn CardTransport>>,
+    recorder: SessionRecorder,
+    policy: GatePolicy,
     streams: u64,
 }
 
 impl Operator {
     fn open(folder: PathBuf) -> Result<Self> {
-        let compiled = Policies::load(Path::new("tests/demo/hostile"))?.with_text_lane()?.into_policy(None)?;
-        let policy = Policy::new(compiled.package, compiled.compiled)?;
+        let compiled = ImagePolicySet::load(Path::new("tests/demo/hostile"))?.with_text_lane()?.into_policy(None)?;
+        let policy = GatePolicy::new(compiled.package, compiled.compiled)?;
         let mut card = CardChoice::parse("sim")?.open()?;
-        let options = Options {
+        let options = RecorderOptions {
             folder,
             ticket: TicketSource::SelfIssued,
             approval: None,
             device_cert: None,
             device_chain: None,
             witness: None,
-            profile: Profile::default(),
+            profile: AgentProfile::default(),
             checkpoint_interval: None,
-            texts: Texts::None,
+            texts: TextRetention::None,
         };
-        let anchors = Anchors::none(&policy.mapper);
+        let anchors = AnchorSet::none(&policy.mapper);
         let (recorder, config) = options.start(&mut *card, &policy.package, &policy.compiled, &anchors)?;
-        let session = Session::open(card, &policy.compiled.image, config)?;
+        let session = CardSession::open(card, &policy.compiled.image, config)?;
         Ok(Self { session, recorder, policy, streams: 0 })
     }
 
     /// Begins a stream that releases each admitted text before the next entry.
-    fn begin(&mut self, id: &str) -> Result<StreamHandle> {
+    fn begin(&mut self, id: &str) -> Result<CardStreamHandle> {
         let context = ContextDocument {
             version: CONTEXT_VERSION,
-            mode: Mode::Held,
+            mode: StreamMode::Held,
             granularity: Granularity::Span,
             on_refuse: OnRefuse::Stop,
-            release: Release::Span,
+            release: ReleaseMode::Span,
             max_proposals: 0,
             policy: self.policy.package.manifest().reference(),
-            package_digest: Hex(self.policy.package.digest()),
-            profile: Profile::default(),
-            profile_digest: Profile::default().digest(),
-            task: Task::default(),
+            package_digest: HexBytes(self.policy.package.digest()),
+            profile: AgentProfile::default(),
+            profile_digest: AgentProfile::default().digest(),
+            task: StreamTask::default(),
             anchor_digests: Vec::new(),
             predecessor: None,
             id: id.to_owned(),
         };
         let (stream, begun) = self.session.begin(context.digest())?;
         let record = begun.record.ok_or("BEGIN has no record")?;
-        let what = EventKind::Begun {
+        let what = StreamEventKind::Begun {
             id: id.to_owned(),
             context: Box::new(context),
             text: None,
@@ -129,13 +129,13 @@ impl Operator {
             lane: record.answer.lane,
             log_index: Some(record.answer.log_index.get()),
         };
-        self.recorder.event(&Event { stream: self.streams, what })?;
+        self.recorder.event(&StreamEvent { stream: self.streams, what })?;
         self.streams += 1;
         Ok(stream)
     }
 
     /// Submits the text of `lie` with its false description.
-    fn gate(&mut self, stream: &StreamHandle, lie: &Lie) -> Result<Completed> {
+    fn gate(&mut self, stream: &CardStreamHandle, lie: &Lie) -> Result<CompletedEntry> {
         let committed = preimage(SpanKind::Text, &SALT, &[lie.text.as_bytes()]);
         let mut entry = Descriptor {
             classes: lie.classes.into(),
@@ -144,7 +144,7 @@ impl Operator {
             length: (u16::try_from(lie.text.len())? - lie.formatting - lie.concealed).into(),
             validation_outcome: StageOutcome::Pass.into(),
             lineage_outcome: StageOutcome::Pass.into(),
-            ..Descriptor::entry(Opcode::Gate, Place { slot: 0, sequence: 0 }, Sha256::digest(committed).into())
+            ..Descriptor::entry(Opcode::Gate, SlotSequence { slot: 0, sequence: 0 }, Sha256::digest(committed).into())
         };
         if lie.formatting > 0 {
             entry.flags |= u8::try_from(flags::INERT_PREFIX)?;
@@ -154,7 +154,7 @@ impl Operator {
     }
 
     /// Ends a stream; no formatting is left to release.
-    fn end(&mut self, stream: StreamHandle) -> Result<()> {
+    fn end(&mut self, stream: CardStreamHandle) -> Result<()> {
         let nothing = preimage(SpanKind::Text, &SALT, &[]);
         self.session.present_text(stream.slot(), &nothing)?;
         self.session.end(stream, Sha256::digest(nothing).into())?;
@@ -176,10 +176,10 @@ impl Operator {
         let found: Vec<_> = found.iter().filter_map(|id| CLASSES.get(usize::from(u8::from(id)))).copied().collect();
         let found = if found.is_empty() { "no class".to_owned() } else { found.join(", ") };
         let what = match answer.outcome {
-            Outcome::Judged(verdict) if !answer.outcome.is_admit() => {
+            EntryOutcome::Judged(verdict) if !answer.outcome.is_admit() => {
                 format!("{}; it found {found}", verdict.determination.name())
             }
-            Outcome::Fault(fault) => format!("not judged: {}", fault.name()),
+            EntryOutcome::Fault(fault) => format!("not judged: {}", fault.name()),
             other => return Err(format!("the card answered {other:?}").into()),
         };
         println!("lie:   {}", lie.what);

@@ -4,12 +4,14 @@
 //!
 //! This engine has two sentences for each place. The gate does not report to it which proposals were refused.
 
-use portcullis_card::{CardChoice, Session, SessionConfig, SessionError};
-use portcullis_core::state::Task;
-use portcullis_gate::engine::{Engine, EngineError, Proposal, View};
-use portcullis_gate::{Candidate, EventKind, Governor, Item, Policy, SaltKey, Settings};
-use portcullis_policy::Package;
-use portcullis_prefilter::{FilterPolicy, Prefilter};
+use portcullis_card::{CardChoice, CardSession, SessionConfig, SessionError};
+use portcullis_core::state::StreamTask;
+use portcullis_gate::engine::{CandidateEngine, EngineError, EngineProposal, EngineView};
+use portcullis_gate::{
+    AnswerCandidate, GatePolicy, GateSettings, SaltKey, StreamEventKind, StreamGovernor, StreamInput,
+};
+use portcullis_policy::PolicyPackage;
+use portcullis_prefilter::{FilterPolicy, InputPrefilter};
 use std::error::Error;
 use std::path::Path;
 use std::sync::Arc;
@@ -23,17 +25,17 @@ struct Listed {
     place: usize,
 }
 
-impl Engine for Listed {
+impl CandidateEngine for Listed {
     fn name(&self) -> String {
         "listed".to_owned()
     }
 
     /// `attempt` is 0 for the first candidate of a place. A higher number means that the earlier ones were refused.
-    fn propose(&mut self, _view: &View<'_>, attempt: u32) -> Result<Proposal, EngineError> {
-        let Some(step) = STEPS.get(self.place) else { return Ok(Proposal::End) };
-        let Some(text) = step.get(attempt as usize) else { return Ok(Proposal::Exhausted) };
+    fn propose(&mut self, _view: &EngineView<'_>, attempt: u32) -> Result<EngineProposal, EngineError> {
+        let Some(step) = STEPS.get(self.place) else { return Ok(EngineProposal::End) };
+        let Some(text) = step.get(attempt as usize) else { return Ok(EngineProposal::Exhausted) };
         let text = (*text).to_owned();
-        Ok(Proposal::Candidate(Candidate { text, logprobs: None, logprobs_absent: None, call: None }))
+        Ok(EngineProposal::Candidate(AnswerCandidate { text, logprobs: None, logprobs_absent: None, call: None }))
     }
 
     fn advance(&mut self, _admitted: &str) {
@@ -47,21 +49,23 @@ impl Engine for Listed {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let folder = std::env::args().nth(1).ok_or("expected the folder of a policy")?;
-    let package = Package::load(Path::new(&folder))?;
+    let package = PolicyPackage::load(Path::new(&folder))?;
     let compiled = package.compile()?;
-    let policy = Arc::new(Policy::new(package, compiled)?);
-    let mut session = Session::open(CardChoice::Model.open()?, &policy.compiled.image, SessionConfig::default())?;
+    let policy = Arc::new(GatePolicy::new(package, compiled)?);
+    let mut session = CardSession::open(CardChoice::Model.open()?, &policy.compiled.image, SessionConfig::default())?;
 
     // An engine gets a task only if the pre-execution filter passes the task.
-    let filter = Arc::new(Prefilter::new(FilterPolicy::profile("user-prompt")?)?);
-    let governor = Governor::new(policy, Settings::new(SaltKey::random()?))?
+    let filter = Arc::new(InputPrefilter::new(FilterPolicy::profile("user-prompt")?)?);
+    let governor = StreamGovernor::new(policy, GateSettings::new(SaltKey::random()?))?
         .with_engines(filter, Arc::new(|_stream, _pass| Ok(Box::new(Listed { place: 0 }))));
-    let task = Task { intent: "Say how to reach us.".to_owned(), ..Task::default() };
-    let item = Item::Prompt { id: "example".to_owned(), task };
+    let task = StreamTask { intent: "Say how to reach us.".to_owned(), ..StreamTask::default() };
+    let item = StreamInput::Prompt { id: "example".to_owned(), task };
     Arc::new(governor).govern(&mut session, [item], |event| -> Result<(), SessionError> {
         match event.what {
-            EventKind::Determined(judged) => println!("{:?} {:?}", judged.determination.determination, judged.text),
-            EventKind::Released { text, .. } => println!("released {text:?}"),
+            StreamEventKind::Determined(judged) => {
+                println!("{:?} {:?}", judged.determination.determination, judged.text)
+            }
+            StreamEventKind::Released { text, .. } => println!("released {text:?}"),
             _ => {}
         }
         Ok(())

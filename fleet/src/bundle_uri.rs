@@ -1,12 +1,12 @@
 //! The URI of a bundle: how it is opened, and the ids of the rows of bundles without content.
 
 use portcullis_core::hex;
-use portcullis_evidence::bundle::{self, BundleError, Files};
+use portcullis_evidence::bundle::{self, BundleError, BundleFiles};
 use sha2::{Digest, Sha256};
 use url::Url;
 
 /// Opens the bundle at a URI. Errors: as [`bundle::at`].
-pub(crate) fn open(uri: &Url) -> Result<Box<dyn Files>, BundleError> {
+pub(crate) fn open(uri: &Url) -> Result<Box<dyn BundleFiles>, BundleError> {
     match uri.to_file_path() {
         Ok(path) if uri.scheme() == "file" => bundle::at(&path),
         _ => Err(BundleError::Nothing { path: uri.as_str().into(), what: "it is not a file URL".to_owned() }),

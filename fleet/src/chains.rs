@@ -4,8 +4,8 @@
 //! that are grouped by card, and over those that are grouped by ticket.
 
 use crate::columns::{self, FindingRow};
-use crate::engine::Engine;
-use crate::error::Error;
+use crate::engine::SqlEngine;
+use crate::error::FleetError;
 use crate::functions::{Aggregate, parse_note};
 use crate::options::AuditOptions;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, RecordBatch, StringArray};
@@ -14,15 +14,15 @@ use datafusion::common::cast::{as_binary_array, as_string_array, as_uint64_array
 use datafusion::datasource::MemTable;
 use datafusion::logical_expr::col;
 use futures::{StreamExt, TryStreamExt, stream};
-use portcullis_core::hex::{self, Hex};
+use portcullis_core::hex::{self, HexBytes};
 use portcullis_evidence::note;
-use portcullis_evidence::public_log::PublicLog;
-use portcullis_evidence::ticket::Ticket;
+use portcullis_evidence::public_log::TrustedPublicLog;
+use portcullis_evidence::ticket::SessionTicket;
 use portcullis_evidence::verify::judge::{
-    ChainFact, ChainFacts, ChainJudge, LogHead, NoteFacts, SeenCheckpoint, SessionFacts, ShownCheckpoint, Start,
-    TicketFacts,
+    ChainFact, ChainFacts, ChainJudge, ChainStart, NoteFacts, PublicLogHead, SeenCheckpoint, SessionFacts,
+    ShownCheckpoint, TicketFacts,
 };
-use portcullis_fleet_core::{Finding, Outcome};
+use portcullis_fleet_core::{AuditFinding, VerifyTaskOutcome};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -33,15 +33,15 @@ const QUERY_BUNDLES: usize = 256;
 
 /// Judges the sessions. Errors: the tables cannot be read, or the engine failed.
 pub(crate) async fn judge(
-    engine: &Engine,
+    engine: &SqlEngine,
     options: &AuditOptions,
-    outcomes: &[Outcome],
-    log: Option<&PublicLog>,
-) -> Result<Vec<Finding>, Error> {
+    outcomes: &[VerifyTaskOutcome],
+    log: Option<&TrustedPublicLog>,
+) -> Result<Vec<AuditFinding>, FleetError> {
     let (tickets, notes) = (tickets(engine, options).await?, notes(engine, options).await?);
     let sessions = sessions(engine, outcomes, &notes).await?;
     let mut logged = ChainFacts::default();
-    for (chain, _) in log.into_iter().flat_map(PublicLog::chains) {
+    for (chain, _) in log.into_iter().flat_map(TrustedPublicLog::chains) {
         log.into_iter().for_each(|log| logged.add_logged(*chain, log));
     }
     // Only the tickets and the checkpoints are compared by ticket.
@@ -50,7 +50,7 @@ pub(crate) async fn judge(
     let of_tickets = tickets.iter().map(|ticket| (ticket.ticket, ChainFact::Ticket(ticket.clone())));
     let by_ticket: Vec<_> = of_sessions.chain(of_tickets).collect();
     // Most tickets are those of one bundle, which has nothing to be compared with.
-    let mut shared: BTreeMap<Option<Hex<32>>, u64> = BTreeMap::new();
+    let mut shared: BTreeMap<Option<HexBytes<32>>, u64> = BTreeMap::new();
     by_ticket.iter().for_each(|(ticket, _)| *shared.entry(*ticket).or_default() += 1);
     let is_alone = |(ticket, fact): &GroupedFact| {
         matches!(fact, ChainFact::Session(_)) && shared.get(ticket).is_some_and(|facts| *facts == 1)
@@ -60,17 +60,21 @@ pub(crate) async fn judge(
     let facts = facts.chain(notes.into_iter().map(ChainFact::Note));
     let facts = facts.chain(logged.logged.into_iter().map(ChainFact::Logged));
     let by_card = facts.map(|fact| (fact.key(), fact)).collect();
-    let judge = ChainJudge { start: Start::First, log: log.map(LogHead::new) };
+    let judge = ChainJudge { start: ChainStart::First, log: log.map(PublicLogHead::new) };
     let mut findings = grouped(engine, Aggregate::JudgeCards(judge), by_card).await?;
     findings.extend(grouped(engine, Aggregate::JudgeTickets, by_ticket).await?);
     Ok(findings)
 }
 
 /// A fact, and the group that it is judged in.
-type GroupedFact = (Option<Hex<32>>, ChainFact);
+type GroupedFact = (Option<HexBytes<32>>, ChainFact);
 
 /// Judges facts by group, in queries of whole groups.
-async fn grouped(engine: &Engine, aggregate: Aggregate, mut facts: Vec<GroupedFact>) -> Result<Vec<Finding>, Error> {
+async fn grouped(
+    engine: &SqlEngine,
+    aggregate: Aggregate,
+    mut facts: Vec<GroupedFact>,
+) -> Result<Vec<AuditFinding>, FleetError> {
     facts.sort_by_key(|(group, _)| *group);
     let mut parts: Vec<Vec<GroupedFact>> = Vec::new();
     for fact in facts {
@@ -83,11 +87,15 @@ async fn grouped(engine: &Engine, aggregate: Aggregate, mut facts: Vec<GroupedFa
         }
     }
     let found = parts.into_iter().map(|part| query(engine, aggregate, part));
-    let found: Vec<Vec<Finding>> = stream::iter(found).buffered(engine.small_queries()).try_collect().await?;
+    let found: Vec<Vec<AuditFinding>> = stream::iter(found).buffered(engine.small_queries()).try_collect().await?;
     Ok(found.into_iter().flatten().collect())
 }
 
-async fn query(engine: &Engine, aggregate: Aggregate, facts: Vec<GroupedFact>) -> Result<Vec<Finding>, Error> {
+async fn query(
+    engine: &SqlEngine,
+    aggregate: Aggregate,
+    facts: Vec<GroupedFact>,
+) -> Result<Vec<AuditFinding>, FleetError> {
     let (groups, facts): (Vec<_>, Vec<_>) = facts.into_iter().unzip();
     let groups: StringArray = groups.into_iter().map(|group| group.map(|group| group.to_string())).collect();
     let facts = columns::structs(&columns::chain_facts(), &facts)?;
@@ -102,8 +110,8 @@ async fn query(engine: &Engine, aggregate: Aggregate, facts: Vec<GroupedFact>) -
     let mut findings = Vec::new();
     for batch in engine.collect(judged).await? {
         let found = batch.column_by_name("found").and_then(|found| found.as_list_opt::<i32>());
-        for found in found.ok_or(Error::Column("found"))?.iter().flatten() {
-            let found = found.as_struct_opt().ok_or(Error::Column("found"))?;
+        for found in found.ok_or(FleetError::Column("found"))?.iter().flatten() {
+            let found = found.as_struct_opt().ok_or(FleetError::Column("found"))?;
             for row in columns::values::<FindingRow>(found)? {
                 findings.push(row.finding()?);
             }
@@ -113,7 +121,11 @@ async fn query(engine: &Engine, aggregate: Aggregate, facts: Vec<GroupedFact>) -
 }
 
 /// The facts of the sessions. Checkpoints are looked up where more than one bundle, or a note, is of one place.
-async fn sessions(engine: &Engine, outcomes: &[Outcome], notes: &[NoteFacts]) -> Result<Vec<SessionFacts>, Error> {
+async fn sessions(
+    engine: &SqlEngine,
+    outcomes: &[VerifyTaskOutcome],
+    notes: &[NoteFacts],
+) -> Result<Vec<SessionFacts>, FleetError> {
     let mut places = BTreeMap::new();
     let of_notes = notes.iter().filter_map(|note| Some((note.seen.as_ref()?.view.chain(), note.serial?)));
     let of_bundles = outcomes.iter().filter_map(|outcome| outcome.facts.as_ref()?.link());
@@ -127,7 +139,7 @@ async fn sessions(engine: &Engine, outcomes: &[Outcome], notes: &[NoteFacts]) ->
         let ids: Vec<String> = bundles.iter().map(|bundle| format!("'{bundle}'")).collect();
         let query = format!("SELECT bundle, serial, digest FROM checkpoints WHERE bundle IN ({})", ids.join(", "));
         for batch in engine.run(&query).await? {
-            let column = |name: &'static str| batch.column_by_name(name).ok_or(Error::Column(name));
+            let column = |name: &'static str| batch.column_by_name(name).ok_or(FleetError::Column(name));
             let (bundles, serials) = (as_string_array(column("bundle")?)?, as_uint64_array(column("serial")?)?);
             let shown = bundles.iter().zip(serials).zip(as_string_array(column("digest")?)?);
             for ((bundle, serial), digest) in shown {
@@ -135,7 +147,10 @@ async fn sessions(engine: &Engine, outcomes: &[Outcome], notes: &[NoteFacts]) ->
                 let (Some(bundle), Some(serial), Some(digest)) = (bundle, serial, digest.and_then(hex::decode)) else {
                     continue;
                 };
-                digests.entry(bundle.to_owned()).or_default().push(ShownCheckpoint { serial, digest: Hex(digest) });
+                digests
+                    .entry(bundle.to_owned())
+                    .or_default()
+                    .push(ShownCheckpoint { serial, digest: HexBytes(digest) });
             }
         }
     }
@@ -148,10 +163,10 @@ async fn sessions(engine: &Engine, outcomes: &[Outcome], notes: &[NoteFacts]) ->
 }
 
 /// Names and contents of the statements that were given by themselves.
-async fn statements(engine: &Engine, table: &str) -> Result<Vec<(String, Vec<u8>)>, Error> {
+async fn statements(engine: &SqlEngine, table: &str) -> Result<Vec<(String, Vec<u8>)>, FleetError> {
     let mut statements = Vec::new();
     for batch in engine.run(&format!("SELECT name, content FROM {table} WHERE bundle IS NULL")).await? {
-        let column = |name: &'static str| batch.column_by_name(name).ok_or(Error::Column(name));
+        let column = |name: &'static str| batch.column_by_name(name).ok_or(FleetError::Column(name));
         let rows = as_string_array(column("name")?)?.iter().zip(as_binary_array(column("content")?)?);
         statements.extend(rows.filter_map(|(name, content)| Some((name?.to_owned(), content?.to_vec()))));
     }
@@ -160,15 +175,15 @@ async fn statements(engine: &Engine, table: &str) -> Result<Vec<(String, Vec<u8>
 
 /// The tickets that were given by themselves. Whether an issuer's key was revoked later is a question for the verifier
 /// of the session's bundle.
-async fn tickets(engine: &Engine, options: &AuditOptions) -> Result<Vec<TicketFacts>, Error> {
+async fn tickets(engine: &SqlEngine, options: &AuditOptions) -> Result<Vec<TicketFacts>, FleetError> {
     let trust = options.trust.trust().as_ref().clone().without_dated_revocations();
     let ticket = |(name, content): (String, Vec<u8>)| {
-        let Ok(ticket) = Ticket::parse(&content) else { return TicketFacts { name, ..TicketFacts::default() } };
+        let Ok(ticket) = SessionTicket::parse(&content) else { return TicketFacts { name, ..TicketFacts::default() } };
         TicketFacts {
-            key: Some(Hex(ticket.content.key)),
+            key: Some(HexBytes(ticket.content.key)),
             seat: Some(ticket.content.seat),
             serial: Some(ticket.content.serial),
-            ticket: Some(Hex(ticket.digest)),
+            ticket: Some(HexBytes(ticket.digest)),
             name,
             is_trusted: trust.issuer(&ticket, None).is_ok_and(|signer| signer.file.is_some()),
         }
@@ -177,15 +192,15 @@ async fn tickets(engine: &Engine, options: &AuditOptions) -> Result<Vec<TicketFa
 }
 
 /// The notes that were given by themselves.
-async fn notes(engine: &Engine, options: &AuditOptions) -> Result<Vec<NoteFacts>, Error> {
+async fn notes(engine: &SqlEngine, options: &AuditOptions) -> Result<Vec<NoteFacts>, FleetError> {
     let witnesses = &options.trust.trust().witnesses;
     let note = |(name, content): (String, Vec<u8>)| {
         let parsed = parse_note(&content);
         let seen = note::verify(&content, witnesses).ok();
         let seen =
-            seen.map(|note| SeenCheckpoint { serial: note.serial, digest: Hex(note.checkpoint), view: note.view });
+            seen.map(|note| SeenCheckpoint { serial: note.serial, digest: HexBytes(note.checkpoint), view: note.view });
         NoteFacts {
-            key: parsed.as_ref().map(|(_, chain)| Hex(chain.key)),
+            key: parsed.as_ref().map(|(_, chain)| HexBytes(chain.key)),
             seat: parsed.as_ref().map(|(_, chain)| chain.seat),
             serial: parsed.as_ref().map(|(proof, _)| proof.entry.ticket),
             name,

@@ -6,14 +6,14 @@ use anyhow::Context;
 use clap::{Args, Parser, Subcommand};
 use futures::FutureExt;
 use portcullis_core::hex;
-use portcullis_evidence::verify::Options;
+use portcullis_evidence::verify::VerifyOptions;
 use portcullis_evidence::verify::series::read_log;
 use portcullis_fleet::{
-    AuditOptions, Engine, Input, Step, Tables, TrustFolder, audit, ingest, page, replace, rows_as_json, rows_as_text,
-    unread,
+    AuditOptions, AuditStep, FleetTableStore, IngestInput, SqlEngine, TrustFolder, audit, ingest, page, replace,
+    rows_as_json, rows_as_text, unread,
 };
-use portcullis_fleet_core::{Answer, Work};
-use portcullis_report::Origin;
+use portcullis_fleet_core::{AuditAnswer, WorkFolder};
+use portcullis_report::PageOrigin;
 use portcullis_report::escape::{json, printable};
 use portcullis_report::evidence::LogText;
 use sha2::{Digest, Sha256};
@@ -45,13 +45,13 @@ const ANSWER: &str = "answer.json";
 /// Exit codes: 0 affirmed, 5 warned, 10 simulated, 3 contradicted or a broken bundle, 1 an operational error, 2 usage.
 #[derive(Debug, Parser)]
 #[command(name = "fleet", version)]
-struct Cli {
+struct FleetArgs {
     #[command(subcommand)]
-    command: Command,
+    command: FleetCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum Command {
+enum FleetCommand {
     /// Write bundles, tickets and notes into tables
     #[command(after_help = "Examples:\n  fleet ingest bundles/* --to tables\n  \
         fleet ingest bundle.tar --ticket ticket.cose --note 00000000.note --to file:///srv/tables\n  \
@@ -114,7 +114,7 @@ struct IngestArgs {
 
 /// What can be accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Allowed {
+enum FleetAllowArg {
     // Without doc comments, so that the help of the commands keeps its form.
     Sim,
     NotEnforced,
@@ -137,7 +137,7 @@ struct AuditArgs {
     /// Accept simulated evidence (the exit code is then 10, never 0), or streams in which nothing was prevented,
     /// without their warning; may be given several times
     #[arg(long, value_name = "WHAT", value_enum)]
-    allow: Vec<Allowed>,
+    allow: Vec<FleetAllowArg>,
     /// The same as `--allow sim`
     #[arg(long)]
     allow_sim: bool,
@@ -216,13 +216,13 @@ struct ReportArgs {
 
 /// Parses the arguments and runs the command.
 pub(crate) fn main() -> ExitCode {
-    let done = match Cli::parse().command {
-        Command::Ingest(args) => run_ingest(&args),
-        Command::Audit(args) => run_audit(&args),
-        Command::Sql(args) => run_sql(&args),
-        Command::Report(args) => run_report(&args),
-        Command::Scheduler(args) => cluster::run_scheduler(&args),
-        Command::Executor(args) => cluster::run_executor(&args),
+    let done = match FleetArgs::parse().command {
+        FleetCommand::Ingest(args) => run_ingest(&args),
+        FleetCommand::Audit(args) => run_audit(&args),
+        FleetCommand::Sql(args) => run_sql(&args),
+        FleetCommand::Report(args) => run_report(&args),
+        FleetCommand::Scheduler(args) => cluster::run_scheduler(&args),
+        FleetCommand::Executor(args) => cluster::run_executor(&args),
     };
     match done.and_then(|code| io::stdout().flush().context("cannot write to stdout").map(|()| code)) {
         Ok(code) => ExitCode::from(code),
@@ -266,14 +266,15 @@ fn runtime(threads: usize) -> anyhow::Result<tokio::runtime::Runtime> {
 }
 
 fn run_ingest(args: &IngestArgs) -> anyhow::Result<u8> {
-    let bundles = args.bundles.iter().cloned().map(Input::Bundle);
-    let tickets = args.ticket.iter().cloned().map(Input::Ticket);
-    let inputs: Vec<Input> = bundles.chain(tickets).chain(args.note.iter().cloned().map(Input::Note)).collect();
-    let tables = Tables::create(&args.to)?;
+    let bundles = args.bundles.iter().cloned().map(IngestInput::Bundle);
+    let tickets = args.ticket.iter().cloned().map(IngestInput::Ticket);
+    let inputs: Vec<IngestInput> =
+        bundles.chain(tickets).chain(args.note.iter().cloned().map(IngestInput::Note)).collect();
+    let tables = FleetTableStore::create(&args.to)?;
     let runtime = runtime(1)?;
     let mut code = 0;
     for (at, input) in inputs.iter().enumerate() {
-        let (Input::Bundle(path) | Input::Ticket(path) | Input::Note(path)) = input;
+        let (IngestInput::Bundle(path) | IngestInput::Ticket(path) | IngestInput::Note(path)) = input;
         let count = inputs.len();
         let mut progress = |records| say(&format!("{} of {count}: {} records", at + 1, records));
         let done = runtime
@@ -294,7 +295,7 @@ fn run_ingest(args: &IngestArgs) -> anyhow::Result<u8> {
         } else if done.unfinished && code == 0 {
             code = WARNED;
         } else if args.replace
-            && let Input::Bundle(path) = input
+            && let IngestInput::Bundle(path) = input
         {
             let replaced = runtime.block_on(replace(&tables, path));
             let replaced = replaced.with_context(|| format!("cannot replace what was at `{}`", path.display()))?;
@@ -314,25 +315,25 @@ fn program() -> anyhow::Result<String> {
 }
 
 fn run_audit(args: &AuditArgs) -> anyhow::Result<u8> {
-    let allow_sim = args.allow_sim || args.allow.contains(&Allowed::Sim);
-    let allow_not_enforced = args.allow.contains(&Allowed::NotEnforced);
+    let allow_sim = args.allow_sim || args.allow.contains(&FleetAllowArg::Sim);
+    let allow_not_enforced = args.allow.contains(&FleetAllowArg::NotEnforced);
     let trust = TrustFolder::load(&args.trust, allow_sim)?;
     let public_log = read_log(args.public_log.as_deref(), trust.trust())?;
     let program = program()?;
     let options = AuditOptions {
         trust,
         public_log: public_log.map(Arc::new),
-        options: Options { allow_sim, allow_not_enforced, at: args.at },
-        work: Work::open(&args.work.work)?,
+        options: VerifyOptions { allow_sim, allow_not_enforced, at: args.at },
+        work: WorkFolder::open(&args.work.work)?,
         place: args.place.place(&program)?,
         program,
         sample: args.replay,
         seed: args.seed.clone(),
         jobs: args.jobs.parts(&args.place),
-        progress: Arc::new(Counter::default().into_progress()),
+        progress: Arc::new(AuditStepCounter::default().into_progress()),
     };
     let answer = runtime(args.jobs.threads())?.block_on(async {
-        let tables = Tables::open(&args.tables).await?;
+        let tables = FleetTableStore::open(&args.tables).await?;
         audit(&tables, &options).await
     })?;
     write(&args.work.work.join(ANSWER), serde_json::to_string(&answer)?.as_bytes())?;
@@ -346,15 +347,15 @@ fn run_audit(args: &AuditArgs) -> anyhow::Result<u8> {
 
 /// Counts steps, and writes at most about twenty lines of each kind.
 #[derive(Default)]
-struct Counter {
+struct AuditStepCounter {
     bundles: AtomicU64,
     verified: AtomicU64,
     compared: AtomicU64,
     replayed: AtomicU64,
 }
 
-impl Counter {
-    fn into_progress(self) -> impl Fn(Step) -> Result<(), portcullis_fleet::Error> + Send + Sync {
+impl AuditStepCounter {
+    fn into_progress(self) -> impl Fn(AuditStep) -> Result<(), portcullis_fleet::FleetError> + Send + Sync {
         move |step| {
             let count = |of: &AtomicU64, word: &str| {
                 let (done, all) = (of.fetch_add(1, Ordering::Relaxed) + 1, self.bundles.load(Ordering::Relaxed));
@@ -363,10 +364,10 @@ impl Counter {
                 }
             };
             match step {
-                Step::Bundles(bundles) => self.bundles.store(bundles, Ordering::Relaxed),
-                Step::Verified | Step::Reused => count(&self.verified, "verified"),
-                Step::Compared => count(&self.compared, "tables compared"),
-                Step::Replayed => count(&self.replayed, "replayed"),
+                AuditStep::Bundles(bundles) => self.bundles.store(bundles, Ordering::Relaxed),
+                AuditStep::Verified | AuditStep::Reused => count(&self.verified, "verified"),
+                AuditStep::Compared => count(&self.compared, "tables compared"),
+                AuditStep::Replayed => count(&self.replayed, "replayed"),
             }
             Ok(())
         }
@@ -374,7 +375,7 @@ impl Counter {
 }
 
 /// The answer for people: contradictions first.
-fn summary(answer: &Answer) -> String {
+fn summary(answer: &AuditAnswer) -> String {
     let mut lines = vec![format!("{} ({} bundles)", answer.status.name(), answer.totals.sessions)];
     for finding in &answer.findings {
         let bundle = finding.bundle.as_deref().map(|name| format!("{}: ", printable(name))).unwrap_or_default();
@@ -401,7 +402,7 @@ fn summary(answer: &Answer) -> String {
     lines.join("\n")
 }
 
-fn read_answer(work: &Path) -> anyhow::Result<Option<Answer>> {
+fn read_answer(work: &Path) -> anyhow::Result<Option<AuditAnswer>> {
     let path = work.join(ANSWER);
     match fs::read(&path) {
         Ok(text) => {
@@ -416,8 +417,8 @@ fn read_answer(work: &Path) -> anyhow::Result<Option<Answer>> {
 fn run_sql(args: &SqlArgs) -> anyhow::Result<u8> {
     let (place, answer) = (args.place.place(&program()?)?, read_answer(&args.work.work)?);
     let rows = runtime(args.jobs.threads())?.block_on(async {
-        let tables = Tables::open(&args.tables).await?;
-        let engine = Engine::at(&place, &tables, args.jobs.parts(&args.place)).await?;
+        let tables = FleetTableStore::open(&args.tables).await?;
+        let engine = SqlEngine::at(&place, &tables, args.jobs.parts(&args.place)).await?;
         if let Some(answer) = &answer {
             engine.add_answer(answer)?;
         }
@@ -446,7 +447,7 @@ fn run_report(args: &ReportArgs) -> anyhow::Result<u8> {
     let answer = read_answer(&args.work.work)?.ok_or_else(none)?;
     // The machine's clock only dates the page; no decision depends on it.
     let made = SystemTime::now().duration_since(UNIX_EPOCH).ok().map(|time| time.as_secs());
-    let origin = Origin { program: format!("fleet {}", env!("CARGO_PKG_VERSION")), made };
+    let origin = PageOrigin { program: format!("fleet {}", env!("CARGO_PKG_VERSION")), made };
     let written = File::create_new(&args.output).and_then(|mut file| file.write_all(page(&answer, &origin).as_bytes()));
     written.with_context(|| format!("cannot write `{}`", args.output.display()))?;
     print(&format!("{}: {}", args.output.display(), answer.status.name()))?;
@@ -466,6 +467,6 @@ mod tests {
 
     #[test]
     fn the_commands_are_well_formed() {
-        super::Cli::command().debug_assert();
+        super::FleetArgs::command().debug_assert();
     }
 }

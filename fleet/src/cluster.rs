@@ -13,7 +13,7 @@ mod stores;
 pub use executor::{ExecutorOptions, executor};
 pub use scheduler::{SchedulerOptions, scheduler};
 
-use crate::error::Error;
+use crate::error::FleetError;
 use crate::functions::{Aggregate, Definition};
 use ballista_core::extension::{SessionConfigExt, SessionStateExt};
 use codec::LogicalCodec;
@@ -22,7 +22,7 @@ use datafusion::error::DataFusionError;
 use datafusion::execution::FunctionRegistry;
 use datafusion::execution::session_state::SessionStateBuilder;
 use datafusion::prelude::{DataFrame, SessionConfig, SessionContext};
-use probe::Health;
+use probe::SchedulerHealth;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
@@ -49,10 +49,10 @@ pub struct SchedulerAddress {
 }
 
 impl SchedulerAddress {
-    /// Reads `http://HOST:PORT`. Errors: [`Error::SchedulerAddress`], and [`Error::Network`] for an address outside
-    /// the loopback interface without `allow_network`.
-    pub fn parse(url: &str, allow_network: bool) -> Result<Self, Error> {
-        let wrong = || Error::SchedulerAddress(url.to_owned());
+    /// Reads `http://HOST:PORT`. Errors: [`FleetError::SchedulerAddress`], and [`FleetError::Network`] for an address
+    /// outside the loopback interface without `allow_network`.
+    pub fn parse(url: &str, allow_network: bool) -> Result<Self, FleetError> {
+        let wrong = || FleetError::SchedulerAddress(url.to_owned());
         let parsed = Url::parse(url).map_err(|_| wrong())?;
         let (Some(host), Some(port)) = (parsed.host(), parsed.port_or_known_default()) else { return Err(wrong()) };
         if parsed.scheme() != "http"
@@ -68,7 +68,7 @@ impl SchedulerAddress {
             Host::Ipv6(ip) => ip.is_loopback(),
         };
         if !loopback && !allow_network {
-            return Err(Error::Network(url.to_owned()));
+            return Err(FleetError::Network(url.to_owned()));
         }
         Ok(Self { host: host.to_string(), port })
     }
@@ -81,11 +81,11 @@ impl SchedulerAddress {
 }
 
 /// Errors: an address outside the loopback interface without `allow_network`, and one that has no meaning for others.
-fn check_bind(bind: SocketAddr, allow_network: bool) -> Result<(), Error> {
+fn check_bind(bind: SocketAddr, allow_network: bool) -> Result<(), FleetError> {
     if bind.ip().is_unspecified() {
-        return Err(Error::Unspecified(bind));
+        return Err(FleetError::Unspecified(bind));
     }
-    if bind.ip().is_loopback() || allow_network { Ok(()) } else { Err(Error::Network(bind.to_string())) }
+    if bind.ip().is_loopback() || allow_network { Ok(()) } else { Err(FleetError::Network(bind.to_string())) }
 }
 
 /// An address as the host of a URL.
@@ -117,13 +117,13 @@ async fn stop_signal() -> std::io::Result<()> {
 
 /// A cluster, as one who asks it sees it.
 #[derive(Clone, Debug)]
-pub struct Cluster {
+pub struct ClusterClient {
     scheduler: SchedulerAddress,
     program: String,
     wait: Duration,
 }
 
-impl Cluster {
+impl ClusterClient {
     /// The cluster of this scheduler. Its processes must have the same `program` as this one, which is the digest of
     /// the program file. A query waits at most `wait` for the first executor.
     #[must_use]
@@ -132,7 +132,7 @@ impl Cluster {
     }
 
     /// A context whose queries run on the cluster. Errors: the scheduler cannot be reached, or has no executor.
-    pub(crate) async fn context(&self, config: SessionConfig) -> Result<SessionContext, Error> {
+    pub(crate) async fn context(&self, config: SessionConfig) -> Result<SessionContext, FleetError> {
         self.ready().await?;
         let config = config
             .upgrade_for_ballista()
@@ -153,9 +153,9 @@ impl Cluster {
     }
 
     /// Waits for an executor. Errors: the scheduler cannot be reached, or it has no executor in time.
-    async fn ready(&self) -> Result<(), Error> {
+    async fn ready(&self) -> Result<(), FleetError> {
         let begin = Instant::now();
-        while probe::health(&self.scheduler).await? == Health::Empty {
+        while probe::health(&self.scheduler).await? == SchedulerHealth::Empty {
             if begin.elapsed() >= self.wait {
                 return Err(self.no_executor(self.wait));
             }
@@ -164,12 +164,12 @@ impl Cluster {
         Ok(())
     }
 
-    fn no_executor(&self, wait: Duration) -> Error {
-        Error::NoExecutor { scheduler: self.scheduler.url(), seconds: wait.as_secs() }
+    fn no_executor(&self, wait: Duration) -> FleetError {
+        FleetError::NoExecutor { scheduler: self.scheduler.url(), seconds: wait.as_secs() }
     }
 
     /// Runs a query. Errors: the query failed, or the cluster cannot run it.
-    pub(crate) async fn collect(&self, query: DataFrame) -> Result<Vec<RecordBatch>, Error> {
+    pub(crate) async fn collect(&self, query: DataFrame) -> Result<Vec<RecordBatch>, FleetError> {
         let mut attempt = 1;
         loop {
             let failed = tokio::select! {
@@ -181,11 +181,11 @@ impl Cluster {
             };
             let scheduler = self.scheduler.url();
             if codec::is_foreign(&failed) {
-                return Err(Error::OtherProgram { scheduler, why: failed });
+                return Err(FleetError::OtherProgram { scheduler, why: failed });
             }
             // A result can be lost between its end and its reading, with the executor that held it.
             if !is_lost(&failed) || attempt == ATTEMPTS {
-                return Err(Error::Cluster { scheduler, why: failed });
+                return Err(FleetError::Cluster { scheduler, why: failed });
             }
             self.ready().await?;
             attempt += 1;
@@ -193,16 +193,16 @@ impl Cluster {
     }
 
     /// Looks at the scheduler while a query runs. Completes once the cluster could not run anything for [`LOST`].
-    async fn watch(&self) -> Error {
+    async fn watch(&self) -> FleetError {
         let mut well = Instant::now();
         loop {
             sleep(WATCH).await;
             let error = match probe::health(&self.scheduler).await {
-                Ok(Health::Ready) => {
+                Ok(SchedulerHealth::Ready) => {
                     well = Instant::now();
                     continue;
                 }
-                Ok(Health::Empty) => self.no_executor(LOST),
+                Ok(SchedulerHealth::Empty) => self.no_executor(LOST),
                 Err(error) => error,
             };
             if well.elapsed() >= LOST {
@@ -236,17 +236,17 @@ mod tests {
             assert_eq!(address.url(), url.trim_end_matches('/'));
         }
         for url in ["http://10.0.0.7:50050", "http://scheduler.example:50050", "http://localhost.example:1"] {
-            assert!(matches!(SchedulerAddress::parse(url, false), Err(Error::Network(_))), "{url}");
+            assert!(matches!(SchedulerAddress::parse(url, false), Err(FleetError::Network(_))), "{url}");
             assert!(SchedulerAddress::parse(url, true).is_ok(), "{url}");
         }
         for url in
             ["127.0.0.1:50050", "https://127.0.0.1:1", "http://127.0.0.1:1/x", "http://a@127.0.0.1:1", "", "http:"]
         {
-            assert!(matches!(SchedulerAddress::parse(url, true), Err(Error::SchedulerAddress(_))), "{url}");
+            assert!(matches!(SchedulerAddress::parse(url, true), Err(FleetError::SchedulerAddress(_))), "{url}");
         }
         assert!(check_bind(([127, 0, 0, 1], 0).into(), false).is_ok());
-        assert!(matches!(check_bind(([10, 0, 0, 7], 0).into(), false), Err(Error::Network(_))));
+        assert!(matches!(check_bind(([10, 0, 0, 7], 0).into(), false), Err(FleetError::Network(_))));
         assert!(check_bind(([10, 0, 0, 7], 0).into(), true).is_ok());
-        assert!(matches!(check_bind(([0, 0, 0, 0], 0).into(), true), Err(Error::Unspecified(_))));
+        assert!(matches!(check_bind(([0, 0, 0, 0], 0).into(), true), Err(FleetError::Unspecified(_))));
     }
 }

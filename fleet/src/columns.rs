@@ -1,12 +1,12 @@
 //! Typed columns of values in memory: the units of the work, what they reply, facts and findings. A value is a struct
 //! of the engine, and its fields have the names that serde gives them.
 
-use crate::error::Error;
+use crate::error::FleetError;
 use datafusion::arrow::array::{Array, RecordBatch, StructArray};
 use datafusion::arrow::datatypes::DataType::{Binary, Boolean, Struct, UInt16, UInt64, Utf8};
 use datafusion::arrow::datatypes::{DataType, Field, Fields, Schema};
 use datafusion::arrow::json::{LineDelimitedWriter, ReaderBuilder};
-use portcullis_fleet_core::{Finding, FleetCode, Source};
+use portcullis_fleet_core::{AuditFinding, AuditFindingSource, FleetCode};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 const VALUES: usize = 1 << 10;
 
 /// Values as structs. Errors: a value has other fields than these.
-pub(crate) fn structs<T: Serialize>(fields: &Fields, values: &[T]) -> Result<StructArray, Error> {
+pub(crate) fn structs<T: Serialize>(fields: &Fields, values: &[T]) -> Result<StructArray, FleetError> {
     let schema = Arc::new(Schema::new(fields.clone()));
     let mut decoder = ReaderBuilder::new(Arc::clone(&schema)).with_strict_mode(true).build_decoder()?;
     decoder.serialize(values)?;
@@ -23,7 +23,7 @@ pub(crate) fn structs<T: Serialize>(fields: &Fields, values: &[T]) -> Result<Str
 }
 
 /// The values of structs. Errors: a struct has no value of this type.
-pub(crate) fn values<T: DeserializeOwned>(structs: &StructArray) -> Result<Vec<T>, Error> {
+pub(crate) fn values<T: DeserializeOwned>(structs: &StructArray) -> Result<Vec<T>, FleetError> {
     let schema = Arc::new(Schema::new(structs.fields().clone()));
     let mut values = Vec::with_capacity(structs.len());
     for from in (0..structs.len()).step_by(VALUES) {
@@ -136,29 +136,34 @@ pub(crate) struct FindingRow {
     detail: String,
 }
 
-impl From<Finding> for FindingRow {
-    fn from(finding: Finding) -> Self {
-        let Finding { code, key, seat, serial, bundle, detail, .. } = finding;
+impl From<AuditFinding> for FindingRow {
+    fn from(finding: AuditFinding) -> Self {
+        let AuditFinding { code, key, seat, serial, bundle, detail, .. } = finding;
         Self { code: code.into_owned(), key, seat, serial, bundle, detail }
     }
 }
 
 impl FindingRow {
     /// The finding. Errors: this program does not have the code.
-    pub(crate) fn finding(self) -> Result<Finding, Error> {
+    pub(crate) fn finding(self) -> Result<AuditFinding, FleetError> {
         let Self { code, key, seat, serial, bundle, detail } = self;
-        let code = FleetCode::of_id(&code).ok_or(Error::Column("code"))?;
-        Ok(Finding { key, seat, serial, ..Finding::of_fleet(Source::Fleet, code, bundle.as_deref(), detail) })
+        let code = FleetCode::of_id(&code).ok_or(FleetError::Column("code"))?;
+        Ok(AuditFinding {
+            key,
+            seat,
+            serial,
+            ..AuditFinding::of_fleet(AuditFindingSource::Fleet, code, bundle.as_deref(), detail)
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::units::{Place, ReplyRow, Unit};
-    use portcullis_core::hex::Hex;
+    use crate::units::{AuditUnit, EarlierChainBundle, ReplyRow};
+    use portcullis_core::hex::HexBytes;
     use portcullis_evidence::note::LogView;
-    use portcullis_evidence::public_log::SessionState;
+    use portcullis_evidence::public_log::LoggedSessionState;
     use portcullis_evidence::verify::judge::{
         ChainFact, LoggedFacts, NoteFacts, SeenCheckpoint, SessionFacts, ShownCheckpoint, TicketFacts,
     };
@@ -175,15 +180,15 @@ mod tests {
     /// Every field arrives, with a value and without one.
     #[test]
     fn values_arrive_whole() {
-        let digest = |byte| Some(Hex([byte; 32]));
+        let digest = |byte| Some(HexBytes([byte; 32]));
         let view = LogView {
             witness: "w\"\n".to_owned(),
-            key: Hex([1; 32]),
+            key: HexBytes([1; 32]),
             seat: 2,
             index: 3,
             size: u64::MAX,
-            leaf: Hex([4; 32]),
-            path: vec![Hex([5; 32]), Hex([6; 32])],
+            leaf: HexBytes([4; 32]),
+            path: vec![HexBytes([5; 32]), HexBytes([6; 32])],
         };
         let session = SessionFacts {
             key: digest(1),
@@ -196,7 +201,7 @@ mod tests {
             previous_close: digest(4),
             last_checkpoint: digest(5),
             checkpoints: 7,
-            digests: Some(vec![ShownCheckpoint { serial: 0, digest: Hex([7; 32]) }]),
+            digests: Some(vec![ShownCheckpoint { serial: 0, digest: HexBytes([7; 32]) }]),
             policy: digest(6),
             is_closed: true,
             is_known: true,
@@ -207,10 +212,15 @@ mod tests {
         };
         let ticket =
             TicketFacts { key: digest(1), seat: Some(0), serial: Some(1), ticket: digest(2), ..TicketFacts::default() };
-        let seen = Some(SeenCheckpoint { serial: 1, digest: Hex([8; 32]), view });
-        let states = [SessionState::Issued, SessionState::Opened, SessionState::Closed, SessionState::Abandoned];
+        let seen = Some(SeenCheckpoint { serial: 1, digest: HexBytes([8; 32]), view });
+        let states = [
+            LoggedSessionState::Issued,
+            LoggedSessionState::Opened,
+            LoggedSessionState::Closed,
+            LoggedSessionState::Abandoned,
+        ];
         let logged = states.map(|state| {
-            let (key, ticket) = (Hex([1; 32]), Hex([2; 32]));
+            let (key, ticket) = (HexBytes([1; 32]), HexBytes([2; 32]));
             ChainFact::Logged(LoggedFacts { key, seat: 1, serial: 2, ticket, state, is_opened: true })
         });
         let empty = SessionFacts { digests: Some(Vec::new()), ..SessionFacts::default() };
@@ -227,22 +237,23 @@ mod tests {
         arrive(&chain_facts(), &facts);
         let many: Vec<ChainFact> = facts.iter().cycle().take(VALUES * 2 + 1).cloned().collect();
         arrive(&chain_facts(), &many);
-        let place = Place { bundle: "b".to_owned(), name: "n".to_owned(), uri: "u".to_owned(), is_asked: true };
-        let unit = Unit {
+        let place =
+            EarlierChainBundle { bundle: "b".to_owned(), name: "n".to_owned(), uri: "u".to_owned(), is_asked: true };
+        let unit = AuditUnit {
             bundle: "b".to_owned(),
             name: "n".to_owned(),
             uri: "u".to_owned(),
             earlier: vec![place],
             kept: true,
         };
-        arrive(&units(), &[unit, Unit::default()]);
+        arrive(&units(), &[unit, AuditUnit::default()]);
         let reply = ReplyRow { keep: true, outcome: Some("{}".to_owned()) };
         arrive(&replies(), &[reply, ReplyRow { keep: false, outcome: None }]);
-        let finding = Finding {
+        let finding = AuditFinding {
             key: Some("k".to_owned()),
-            ..Finding::of_fleet(Source::Fleet, FleetCode::Fork, Some("b"), "what")
+            ..AuditFinding::of_fleet(AuditFindingSource::Fleet, FleetCode::Fork, Some("b"), "what")
         };
-        let other = Finding::of_fleet(Source::Fleet, FleetCode::ChainMissing, None, "what");
+        let other = AuditFinding::of_fleet(AuditFindingSource::Fleet, FleetCode::ChainMissing, None, "what");
         arrive(&findings(), &[FindingRow::from(finding.clone()), FindingRow::from(other)]);
         assert_eq!(FindingRow::from(finding.clone()).finding().unwrap(), finding);
     }
@@ -252,6 +263,6 @@ mod tests {
         let reply = ReplyRow { keep: true, outcome: None };
         assert!(structs(&units(), &[reply]).is_err());
         let replies = structs(&replies(), &[ReplyRow { keep: true, outcome: None }]).unwrap();
-        assert!(values::<Unit>(&replies).is_err());
+        assert!(values::<AuditUnit>(&replies).is_err());
     }
 }

@@ -1,9 +1,9 @@
 //! Table files that cannot be read: damaged ones, and those that are not of these tables. They are found before the
 //! engine sees them, since it would give up all tables for one such file.
 
-use crate::error::Error;
+use crate::error::FleetError;
 use crate::rows;
-use crate::tables::{Tables, bounded};
+use crate::tables::{FleetTableStore, bounded};
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::{Schema, SchemaRef};
 use datafusion::common::cast::as_string_array;
@@ -15,7 +15,7 @@ use datafusion::parquet::file::metadata::PageIndexPolicy;
 use futures::future::LocalBoxFuture;
 use futures::{StreamExt, TryStreamExt, stream};
 use portcullis_core::hex;
-use portcullis_fleet_core::{Key, Work};
+use portcullis_fleet_core::{ResultKey, WorkFolder};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -38,11 +38,11 @@ pub(crate) type TableFiles = BTreeMap<String, TableFile>;
 /// digest, and only its digest is computed the next time. Errors: the tables cannot be listed, or the result cannot be
 /// kept.
 pub(crate) async fn read_all(
-    tables: &Tables,
-    (work, program): (&Work, &[u8]),
+    tables: &FleetTableStore,
+    (work, program): (&WorkFolder, &[u8]),
     jobs: usize,
-) -> Result<TableFiles, Error> {
-    let key = Key::new("readable", &[program]);
+) -> Result<TableFiles, FleetError> {
+    let key = ResultKey::new("readable", &[program]);
     let known: Arc<BTreeSet<String>> = Arc::new(work.get(&key).unwrap_or_default());
     let mut all = Vec::new();
     for folder in FOLDERS {
@@ -72,9 +72,12 @@ pub(crate) async fn read_all(
 }
 
 /// The files of the tables that cannot be read, by name, and why. Errors: the tables cannot be listed.
-pub fn unread(tables: &Tables, jobs: usize) -> LocalBoxFuture<'_, Result<BTreeMap<String, String>, Error>> {
+pub fn unread(
+    tables: &FleetTableStore,
+    jobs: usize,
+) -> LocalBoxFuture<'_, Result<BTreeMap<String, String>, FleetError>> {
     Box::pin(async move {
-        let files = read_all(tables, (&Work::default(), &[]), jobs).await?;
+        let files = read_all(tables, (&WorkFolder::default(), &[]), jobs).await?;
         Ok(files.into_iter().filter_map(|(name, file)| Some((name, file.digest.err()?))).collect())
     })
 }
@@ -86,7 +89,7 @@ fn of_folder(folder: &str, digest: &[u8; 32]) -> String {
 
 /// Reads a file to its end. Returns its digest. Errors: why it cannot be read.
 async fn read(
-    tables: &Tables,
+    tables: &FleetTableStore,
     folder: &str,
     name: &str,
     object: &ObjectMeta,
@@ -104,8 +107,8 @@ async fn read(
 
 /// Decodes all rows of a file, and the index of its pages, which the engine uses.
 #[expect(deprecated, reason = "the engine reads objects in the same way, and has no public reader in its place")]
-async fn decode(tables: &Tables, folder: &str, name: &str, object: &ObjectMeta) -> Result<(), String> {
-    let late = |error: Error| error.to_string();
+async fn decode(tables: &FleetTableStore, folder: &str, name: &str, object: &ObjectMeta) -> Result<(), String> {
+    let late = |error: FleetError| error.to_string();
     let broken = |error: &dyn std::fmt::Display| format!("it is not a whole Parquet file: {error}");
     let reader =
         async_reader::ParquetObjectReader::new(tables.store(), object.location.clone()).with_file_size(object.size);

@@ -1,11 +1,11 @@
 //! The SQL engine over the tables: this process with all its cores, or a cluster.
 
 #[cfg(feature = "cluster")]
-use crate::cluster::Cluster;
-use crate::error::Error;
+use crate::cluster::ClusterClient;
+use crate::error::FleetError;
 use crate::functions::{Aggregate, Definition};
 use crate::rows;
-use crate::tables::Tables;
+use crate::tables::FleetTableStore;
 use datafusion::arrow::datatypes::{DataType, SchemaRef};
 use datafusion::arrow::json::LineDelimitedWriter;
 use datafusion::arrow::record_batch::RecordBatch;
@@ -20,7 +20,7 @@ use futures::future::LocalBoxFuture;
 use futures::stream;
 use futures::stream::BoxStream;
 use futures::{StreamExt, TryStreamExt};
-use portcullis_fleet_core::Answer;
+use portcullis_fleet_core::AuditAnswer;
 use std::sync::Arc;
 
 /// Views that decode the statements from their bytes.
@@ -36,43 +36,47 @@ const JOB_UNITS: usize = 16;
 
 /// Where queries run.
 #[derive(Clone, Debug, Default)]
-pub enum Place {
+pub enum QueryPlace {
     /// In this process.
     #[default]
     Here,
     #[cfg(feature = "cluster")]
-    Cluster(Cluster),
+    Cluster(ClusterClient),
 }
 
 /// The engine with the tables `records`, `bundles`, `tickets`, `checkpoints` and `notes`.
-pub struct Engine {
+pub struct SqlEngine {
     context: SessionContext,
-    place: Place,
+    place: QueryPlace,
 }
 
-impl Engine {
+impl SqlEngine {
     /// The engine of this process over these tables, with `jobs` threads' worth of partitions. Errors:
-    /// [`Error::Engine`].
-    pub fn new(tables: &Tables, jobs: usize) -> LocalBoxFuture<'_, Result<Self, Error>> {
-        Self::at(&Place::Here, tables, jobs)
+    /// [`FleetError::SqlEngine`].
+    pub fn new(tables: &FleetTableStore, jobs: usize) -> LocalBoxFuture<'_, Result<Self, FleetError>> {
+        Self::at(&QueryPlace::Here, tables, jobs)
     }
 
-    /// The engine at a place over these tables, with `jobs` threads' worth of partitions. Errors: [`Error::Engine`],
-    /// and for a cluster the errors of its scheduler.
-    pub fn at<'a>(place: &'a Place, tables: &'a Tables, jobs: usize) -> LocalBoxFuture<'a, Result<Self, Error>> {
+    /// The engine at a place over these tables, with `jobs` threads' worth of partitions. Errors:
+    /// [`FleetError::SqlEngine`], and for a cluster the errors of its scheduler.
+    pub fn at<'a>(
+        place: &'a QueryPlace,
+        tables: &'a FleetTableStore,
+        jobs: usize,
+    ) -> LocalBoxFuture<'a, Result<Self, FleetError>> {
         Box::pin(Self::open(place, tables, jobs))
     }
 
-    async fn open(place: &Place, tables: &Tables, jobs: usize) -> Result<Self, Error> {
+    async fn open(place: &QueryPlace, tables: &FleetTableStore, jobs: usize) -> Result<Self, FleetError> {
         let mut config = SessionConfig::new().with_target_partitions(jobs.max(1)).with_information_schema(true);
         let options = config.options_mut();
         // Columns keep the types with which they were written.
         options.execution.parquet.schema_force_view_types = false;
         options.sql_parser.map_string_types_to_utf8view = false;
         let context = match place {
-            Place::Here => SessionContext::new_with_config(config),
+            QueryPlace::Here => SessionContext::new_with_config(config),
             #[cfg(feature = "cluster")]
-            Place::Cluster(cluster) => cluster.context(config).await?,
+            QueryPlace::Cluster(cluster) => cluster.context(config).await?,
         };
         context.register_object_store(tables.url(), tables.store());
         let engine = Self { context, place: place.clone() };
@@ -97,7 +101,7 @@ impl Engine {
 
     /// Whether queries run in this process.
     pub(crate) const fn is_here(&self) -> bool {
-        matches!(self.place, Place::Here)
+        matches!(self.place, QueryPlace::Here)
     }
 
     /// Units of one job, if there are this many and `jobs` jobs run at one time. In this process, each unit is finished
@@ -105,9 +109,9 @@ impl Engine {
     /// audit that is interrupted repeats only the jobs that ran.
     pub(crate) fn job_units(&self, units: usize, jobs: usize) -> usize {
         match self.place {
-            Place::Here => units.max(1),
+            QueryPlace::Here => units.max(1),
             #[cfg(feature = "cluster")]
-            Place::Cluster(_) => units.div_ceil(jobs.saturating_mul(4).max(1)).clamp(1, JOB_UNITS),
+            QueryPlace::Cluster(_) => units.div_ceil(jobs.saturating_mul(4).max(1)).clamp(1, JOB_UNITS),
         }
     }
 
@@ -115,9 +119,9 @@ impl Engine {
     /// each other.
     pub(crate) const fn partitions(&self, threads: usize) -> usize {
         match self.place {
-            Place::Here => threads,
+            QueryPlace::Here => threads,
             #[cfg(feature = "cluster")]
-            Place::Cluster(_) => 1,
+            QueryPlace::Cluster(_) => 1,
         }
     }
 
@@ -125,20 +129,20 @@ impl Engine {
     /// cluster waits for its stages most of the time.
     pub(crate) const fn small_queries(&self) -> usize {
         match self.place {
-            Place::Here => 1,
+            QueryPlace::Here => 1,
             #[cfg(feature = "cluster")]
-            Place::Cluster(_) => 8,
+            QueryPlace::Cluster(_) => 8,
         }
     }
 
     fn listing(
         &self,
-        tables: &Tables,
+        tables: &FleetTableStore,
         name: &str,
         folder: &str,
         schema: SchemaRef,
         partitions: Vec<(String, DataType)>,
-    ) -> Result<(), Error> {
+    ) -> Result<(), FleetError> {
         let url = ListingTableUrl::parse(format!("{}{folder}/", tables.url()))?;
         let options = ListingOptions::new(Arc::new(ParquetFormat::default()))
             .with_file_extension(".parquet")
@@ -149,14 +153,19 @@ impl Engine {
     }
 
     /// Registers rows in memory; each batch of `batches` can run on its own thread.
-    pub(crate) fn register(&self, name: &str, schema: SchemaRef, batches: Vec<Vec<RecordBatch>>) -> Result<(), Error> {
+    pub(crate) fn register(
+        &self,
+        name: &str,
+        schema: SchemaRef,
+        batches: Vec<Vec<RecordBatch>>,
+    ) -> Result<(), FleetError> {
         self.context.register_table(name, Arc::new(MemTable::try_new(schema, batches)?))?;
         Ok(())
     }
 
     /// Registers the sessions and findings of an audit as the tables `sessions` and `findings`. Errors:
-    /// [`Error::Engine`].
-    pub fn add_answer(&self, answer: &Answer) -> Result<(), Error> {
+    /// [`FleetError::SqlEngine`].
+    pub fn add_answer(&self, answer: &AuditAnswer) -> Result<(), FleetError> {
         let sessions = rows::session_rows(&answer.sessions)?;
         self.register("sessions", sessions.schema(), vec![vec![sessions]])?;
         let findings = rows::finding_rows(&answer.findings)?;
@@ -164,16 +173,16 @@ impl Engine {
     }
 
     /// Runs a query of this program.
-    pub(crate) async fn run(&self, query: &str) -> Result<Vec<RecordBatch>, Error> {
+    pub(crate) async fn run(&self, query: &str) -> Result<Vec<RecordBatch>, FleetError> {
         self.collect(self.context.sql(query).await?).await
     }
 
     /// Runs a query where this engine runs queries.
-    pub(crate) async fn collect(&self, query: DataFrame) -> Result<Vec<RecordBatch>, Error> {
+    pub(crate) async fn collect(&self, query: DataFrame) -> Result<Vec<RecordBatch>, FleetError> {
         match &self.place {
-            Place::Here => Ok(query.collect().await?),
+            QueryPlace::Here => Ok(query.collect().await?),
             #[cfg(feature = "cluster")]
-            Place::Cluster(cluster) => cluster.collect(query).await,
+            QueryPlace::Cluster(cluster) => cluster.collect(query).await,
         }
     }
 
@@ -181,32 +190,32 @@ impl Engine {
     pub(crate) async fn stream(
         &self,
         query: DataFrame,
-    ) -> Result<BoxStream<'static, Result<RecordBatch, Error>>, Error> {
+    ) -> Result<BoxStream<'static, Result<RecordBatch, FleetError>>, FleetError> {
         match &self.place {
-            Place::Here => Ok(query.execute_stream().await?.map_err(Error::from).boxed()),
+            QueryPlace::Here => Ok(query.execute_stream().await?.map_err(FleetError::from).boxed()),
             #[cfg(feature = "cluster")]
-            Place::Cluster(cluster) => Ok(stream::iter(cluster.collect(query).await?.into_iter().map(Ok)).boxed()),
+            QueryPlace::Cluster(cluster) => Ok(stream::iter(cluster.collect(query).await?.into_iter().map(Ok)).boxed()),
         }
     }
 
-    /// Runs a query of a user: one statement that only reads. Errors: [`Error::Engine`].
-    pub fn query<'a>(&'a self, query: &'a str) -> LocalBoxFuture<'a, Result<Vec<RecordBatch>, Error>> {
+    /// Runs a query of a user: one statement that only reads. Errors: [`FleetError::SqlEngine`].
+    pub fn query<'a>(&'a self, query: &'a str) -> LocalBoxFuture<'a, Result<Vec<RecordBatch>, FleetError>> {
         Box::pin(self.reading(query))
     }
 
-    async fn reading(&self, query: &str) -> Result<Vec<RecordBatch>, Error> {
+    async fn reading(&self, query: &str) -> Result<Vec<RecordBatch>, FleetError> {
         let options = SQLOptions::new().with_allow_ddl(false).with_allow_dml(false).with_allow_statements(false);
         self.collect(self.context.sql_with_options(query, options).await?).await
     }
 }
 
-/// Rows as a table of text. Errors: [`Error::Arrow`].
-pub fn rows_as_text(batches: &[RecordBatch]) -> Result<String, Error> {
+/// Rows as a table of text. Errors: [`FleetError::Arrow`].
+pub fn rows_as_text(batches: &[RecordBatch]) -> Result<String, FleetError> {
     Ok(pretty_format_batches(batches)?.to_string())
 }
 
-/// Rows as JSON, one object per line. Bytes are in hexadecimal. Errors: [`Error::Arrow`].
-pub fn rows_as_json(batches: &[RecordBatch]) -> Result<String, Error> {
+/// Rows as JSON, one object per line. Bytes are in hexadecimal. Errors: [`FleetError::Arrow`].
+pub fn rows_as_json(batches: &[RecordBatch]) -> Result<String, FleetError> {
     let mut out = Vec::new();
     let mut writer = LineDelimitedWriter::new(&mut out);
     batches.iter().try_for_each(|batch| writer.write(batch))?;

@@ -14,7 +14,7 @@ const NETWORK: &str = "whoever reaches a port can run queries, can read files an
 
 /// Why a command could not be completed.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub enum FleetError {
     #[error("`{place}` is not a place for tables: {why}")]
     Place { place: String, why: String },
     #[error("`{0}` holds no tables: run `fleet ingest BUNDLE... --to {0}` first")]

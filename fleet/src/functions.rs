@@ -7,7 +7,7 @@ mod tree;
 mod work;
 
 pub(crate) use decode::parse_note;
-pub(crate) use definition::{Aggregate, Definition, Function};
+pub(crate) use definition::{Aggregate, AuditFunction, Definition};
 
 use datafusion::arrow::array::{ArrayRef, BinaryArray, FixedSizeBinaryArray, StringArray};
 use datafusion::common::cast::{as_binary_array, as_fixed_size_binary_array, as_string_array};
@@ -37,7 +37,7 @@ impl Aggregate {
     #[cfg(feature = "cluster")]
     pub(crate) fn of(function: &AggregateUDF) -> Option<Self> {
         let of_judge = function.inner().downcast_ref::<Judge>().map(Judge::aggregate);
-        of_judge.or_else(|| function.inner().downcast_ref::<tree::Tree>().map(|_| Self::Tree))
+        of_judge.or_else(|| function.inner().downcast_ref::<tree::TreeAggregate>().map(|_| Self::Tree))
     }
 
     pub(crate) fn function(self) -> AggregateUDF {

@@ -32,12 +32,12 @@ mod units;
 
 pub use audit::audit;
 pub use damage::unread;
-pub use engine::{Engine, Place, rows_as_json, rows_as_text};
-pub use error::Error;
-pub use ingest::{Ingested, Input, ingest, replace};
+pub use engine::{QueryPlace, SqlEngine, rows_as_json, rows_as_text};
+pub use error::FleetError;
+pub use ingest::{IngestInput, IngestOutcome, ingest, replace};
 pub use options::AuditOptions;
 pub use page::page;
-pub use progress::Step;
+pub use progress::AuditStep;
 pub use rows::{RecordRows, write_options};
-pub use tables::Tables;
+pub use tables::FleetTableStore;
 pub use trust::TrustFolder;

@@ -1,16 +1,16 @@
 //! The answer of an audit as one self-contained HTML page: contradictions first.
 
 use maud::{Markup, html};
-use portcullis_evidence::verify::Status;
-use portcullis_fleet_core::{Answer, Chain, Finding, Session, Totals};
-use portcullis_report::Origin;
-use portcullis_report::escape::Line;
+use portcullis_evidence::verify::EvidenceStatus;
+use portcullis_fleet_core::{AuditAnswer, AuditFinding, AuditedChain, AuditedSession, SessionTotals};
+use portcullis_report::PageOrigin;
+use portcullis_report::escape::HtmlLine;
 use portcullis_report::evidence::LogText;
 use portcullis_report::page::{marked, table};
 
 /// Writes the page.
 #[must_use]
-pub fn page(answer: &Answer, origin: &Origin) -> String {
+pub fn page(answer: &AuditAnswer, origin: &PageOrigin) -> String {
     let content = html! {
         h1 { "Audit of a fleet" }
         (banner(answer))
@@ -23,17 +23,17 @@ pub fn page(answer: &Answer, origin: &Origin) -> String {
     portcullis_report::page::page("Audit of a fleet", &content)
 }
 
-const fn meaning(status: Status) -> &'static str {
+const fn meaning(status: EvidenceStatus) -> &'static str {
     match status {
-        Status::Affirmed => "Every bundle is affirmed, and no session of the chains below is missing.",
-        Status::Warned => {
+        EvidenceStatus::Affirmed => "Every bundle is affirmed, and no session of the chains below is missing.",
+        EvidenceStatus::Warned => {
             "Nothing is contradicted, but something is missing or could not be checked. It is listed below."
         }
-        Status::Contradicted => "Something is proved wrong. It is listed first.",
+        EvidenceStatus::Contradicted => "Something is proved wrong. It is listed first.",
     }
 }
 
-fn banner(answer: &Answer) -> Markup {
+fn banner(answer: &AuditAnswer) -> Markup {
     let class = answer.status.name();
     html! {
         @if answer.sessions.iter().any(|session| session.simulated) {
@@ -46,12 +46,12 @@ fn banner(answer: &Answer) -> Markup {
     }
 }
 
-fn findings(findings: &[Finding]) -> Markup {
-    let group = |status: Status| findings.iter().filter(move |finding| finding.status == status);
+fn findings(findings: &[AuditFinding]) -> Markup {
+    let group = |status: EvidenceStatus| findings.iter().filter(move |finding| finding.status == status);
     html! {
         h2 { "What is not affirmed" }
         @if findings.is_empty() { p { "Nothing." } }
-        @for status in [Status::Contradicted, Status::Warned] {
+        @for status in [EvidenceStatus::Contradicted, EvidenceStatus::Warned] {
             @if group(status).next().is_some() {
                 section class={ "property " (status.name()) } aria-label=(status.name()) {
                     h3 { (status.name()) }
@@ -62,15 +62,15 @@ fn findings(findings: &[Finding]) -> Markup {
     }
 }
 
-fn finding(finding: &Finding) -> Markup {
+fn finding(finding: &AuditFinding) -> Markup {
     let place = place(finding.key.as_deref(), finding.seat, finding.serial);
     html! {
-        @if let Some(bundle) = &finding.bundle { strong { (Line(bundle)) } " " }
-        code { (Line(&finding.code)) }
+        @if let Some(bundle) = &finding.bundle { strong { (HtmlLine(bundle)) } " " }
+        code { (HtmlLine(&finding.code)) }
         @if finding.count > 1 { " (" (finding.count) " times)" }
-        ": " (Line(&finding.detail))
+        ": " (HtmlLine(&finding.detail))
         dl.code {
-            @if let Some(place) = place { dt { "Where" } dd { (Line(&place)) } }
+            @if let Some(place) = place { dt { "Where" } dd { (HtmlLine(&place)) } }
             dt { "What to do" } dd { (marked(&finding.remedy)) "." }
         }
     }
@@ -90,21 +90,21 @@ fn wide(caption: &str, head: &[&str], rows: &[Vec<String>]) -> Markup {
         @if !rows.is_empty() {
             div.wide role="region" aria-label=(caption) tabindex="0" {
                 table {
-                    caption { (Line(caption)) }
+                    caption { (HtmlLine(caption)) }
                     thead { tr { @for name in head { th scope="col" { (name) } } } }
-                    tbody { @for row in rows { tr { @for cell in row { td { (Line(cell)) } } } } }
+                    tbody { @for row in rows { tr { @for cell in row { td { (HtmlLine(cell)) } } } } }
                 }
             }
         }
     }
 }
 
-fn totals(totals: &Totals) -> Vec<String> {
-    let Totals { sessions, affirmed, warned, contradicted, streams, records, admits, rejects, .. } = totals;
+fn totals(totals: &SessionTotals) -> Vec<String> {
+    let SessionTotals { sessions, affirmed, warned, contradicted, streams, records, admits, rejects, .. } = totals;
     [sessions, affirmed, warned, contradicted, streams, records, admits, rejects].map(ToString::to_string).to_vec()
 }
 
-fn chains(chains: &[Chain]) -> Markup {
+fn chains(chains: &[AuditedChain]) -> Markup {
     let head = ["Day", "Sessions", "Affirmed", "Warned", "Contradicted", "Streams", "Records", "Admits", "Rejects"];
     html! {
         h2 { "Cards, seats and days" }
@@ -121,8 +121,8 @@ fn chains(chains: &[Chain]) -> Markup {
     }
 }
 
-fn sessions(sessions: &[Session]) -> Markup {
-    let row = |session: &Session| {
+fn sessions(sessions: &[AuditedSession]) -> Markup {
+    let row = |session: &AuditedSession| {
         let text = |value: Option<String>| value.unwrap_or_else(|| "not known".to_owned());
         let tables = match session.tables {
             Some(true) => "equal what the card signed",
@@ -147,11 +147,11 @@ fn sessions(sessions: &[Session]) -> Markup {
 }
 
 /// The public log that the bundles were compared with, in words.
-fn public_log(answer: &Answer) -> String {
+fn public_log(answer: &AuditAnswer) -> String {
     answer.public_log.as_ref().map_or_else(|| "not compared with one".to_owned(), |log| LogText(log).to_string())
 }
 
-fn about(answer: &Answer, origin: &Origin) -> Markup {
+fn about(answer: &AuditAnswer, origin: &PageOrigin) -> Markup {
     let trust: Vec<Vec<String>> =
         answer.trust.iter().map(|(name, digest)| vec![name.clone(), digest.clone()]).collect();
     let rows = [
@@ -170,7 +170,7 @@ fn about(answer: &Answer, origin: &Origin) -> Markup {
     }
 }
 
-fn not_shown(answer: &Answer) -> Markup {
+fn not_shown(answer: &AuditAnswer) -> Markup {
     html! {
         h2 { "What this page does not show" }
         ul {

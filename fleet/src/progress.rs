@@ -1,10 +1,10 @@
 //! The steps that an audit reports.
 
-use crate::error::Error;
+use crate::error::FleetError;
 
 /// A step that was done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum AuditStep {
     /// The audit has this many bundles.
     Bundles(u64),
     /// A bundle was verified.
@@ -18,4 +18,4 @@ pub enum Step {
 }
 
 /// Receives each step, from any thread. An error stops the audit.
-pub(crate) type Progress = dyn Fn(Step) -> Result<(), Error> + Send + Sync;
+pub(crate) type Progress = dyn Fn(AuditStep) -> Result<(), FleetError> + Send + Sync;

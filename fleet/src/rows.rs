@@ -1,6 +1,6 @@
 //! The columns of the tables, and rows in them.
 
-use crate::error::Error;
+use crate::error::FleetError;
 use datafusion::arrow::array::{
     ArrayRef, BinaryArray, BooleanArray, FixedSizeBinaryBuilder, ListBuilder, StringArray, StringBuilder, UInt8Array,
     UInt16Array, UInt16Builder, UInt32Builder, UInt64Array, UInt64Builder,
@@ -11,7 +11,7 @@ use datafusion::parquet::basic::{Compression, ZstdLevel};
 use datafusion::parquet::file::properties::WriterProperties;
 use datafusion::parquet::schema::types::ColumnPath;
 use portcullis_core::wire::Record;
-use portcullis_fleet_core::{CheckpointFile, Finding, SegmentEnds, Session};
+use portcullis_fleet_core::{AuditFinding, AuditedSession, CheckpointFile, SegmentEnds};
 use std::sync::Arc;
 
 /// Bytes of a record.
@@ -102,7 +102,7 @@ pub(crate) struct BundleRow {
 }
 
 impl BundleRow {
-    pub(crate) fn batch(&self) -> Result<RecordBatch, Error> {
+    pub(crate) fn batch(&self) -> Result<RecordBatch, FleetError> {
         let text = |text: &str| Arc::new(StringArray::from(vec![text.to_owned()])) as ArrayRef;
         let bytes = |bytes: &Option<Vec<u8>>| Arc::new(BinaryArray::from(vec![bytes.as_deref()])) as ArrayRef;
         let columns: Vec<ArrayRef> = vec![
@@ -118,7 +118,7 @@ impl BundleRow {
     }
 }
 
-pub(crate) fn checkpoint_rows(bundle: &str, checkpoints: &[CheckpointFile]) -> Result<RecordBatch, Error> {
+pub(crate) fn checkpoint_rows(bundle: &str, checkpoints: &[CheckpointFile]) -> Result<RecordBatch, FleetError> {
     let mut sizes = ListBuilder::new(UInt64Builder::new());
     for checkpoint in checkpoints {
         sizes.append_value(checkpoint.sizes.iter().copied().map(Some));
@@ -134,7 +134,7 @@ pub(crate) fn checkpoint_rows(bundle: &str, checkpoints: &[CheckpointFile]) -> R
 }
 
 /// Rows of tickets or notes: name and content.
-pub(crate) fn statement_rows(bundle: Option<&str>, rows: &[(String, Vec<u8>)]) -> Result<RecordBatch, Error> {
+pub(crate) fn statement_rows(bundle: Option<&str>, rows: &[(String, Vec<u8>)]) -> Result<RecordBatch, FleetError> {
     let columns: Vec<ArrayRef> = vec![
         Arc::new(StringArray::from_iter(rows.iter().map(|_| bundle))),
         Arc::new(StringArray::from_iter_values(rows.iter().map(|(name, _)| name))),
@@ -175,9 +175,9 @@ impl Default for RecordRows {
 }
 
 impl RecordRows {
-    /// Adds the record at this place in the lane's file. Errors: [`Error::Arrow`].
-    pub fn push(&mut self, bytes: &[u8; BYTES], place: u64, ends: &SegmentEnds) -> Result<(), Error> {
-        let columns = portcullis_fleet_core::Columns::of(bytes);
+    /// Adds the record at this place in the lane's file. Errors: [`FleetError::Arrow`].
+    pub fn push(&mut self, bytes: &[u8; BYTES], place: u64, ends: &SegmentEnds) -> Result<(), FleetError> {
+        let columns = portcullis_fleet_core::RecordColumns::of(bytes);
         self.index.append_value(columns.index);
         self.tick.append_value(columns.tick);
         self.kind.append_value(columns.kind);
@@ -190,8 +190,8 @@ impl RecordRows {
         Ok(self.record.append_value(bytes)?)
     }
 
-    /// The rows since the last batch. Errors: [`Error::Arrow`].
-    pub fn batch(&mut self) -> Result<RecordBatch, Error> {
+    /// The rows since the last batch. Errors: [`FleetError::Arrow`].
+    pub fn batch(&mut self) -> Result<RecordBatch, FleetError> {
         let columns: Vec<ArrayRef> = vec![
             Arc::new(self.index.finish()),
             Arc::new(self.tick.finish()),
@@ -210,9 +210,9 @@ impl RecordRows {
 
 /// Columns of a table in memory.
 #[derive(Default)]
-struct Columns(Vec<(Field, ArrayRef)>);
+struct ArrowColumns(Vec<(Field, ArrayRef)>);
 
-impl Columns {
+impl ArrowColumns {
     fn add(&mut self, name: &str, kind: DataType, column: ArrayRef) {
         self.0.push((Field::new(name, kind, true), column));
     }
@@ -233,15 +233,15 @@ impl Columns {
         self.add("seat", DataType::UInt16, Arc::new(UInt16Array::from_iter(values)));
     }
 
-    fn batch(self) -> Result<RecordBatch, Error> {
+    fn batch(self) -> Result<RecordBatch, FleetError> {
         let (fields, columns): (Vec<Field>, _) = self.0.into_iter().unzip();
         Ok(RecordBatch::try_new(Arc::new(Schema::new(fields)), columns)?)
     }
 }
 
 /// The table `sessions`: the verifier's facts about each bundle.
-pub(crate) fn session_rows(sessions: &[Session]) -> Result<RecordBatch, Error> {
-    let mut columns = Columns::default();
+pub(crate) fn session_rows(sessions: &[AuditedSession]) -> Result<RecordBatch, FleetError> {
+    let mut columns = ArrowColumns::default();
     let all = || sessions.iter();
     columns.texts("bundle", all().map(|s| Some(&*s.bundle)));
     columns.texts("name", all().map(|s| Some(&*s.name)));
@@ -275,8 +275,8 @@ pub(crate) fn session_rows(sessions: &[Session]) -> Result<RecordBatch, Error> {
 }
 
 /// The table `findings`.
-pub(crate) fn finding_rows(findings: &[Finding]) -> Result<RecordBatch, Error> {
-    let mut columns = Columns::default();
+pub(crate) fn finding_rows(findings: &[AuditFinding]) -> Result<RecordBatch, FleetError> {
+    let mut columns = ArrowColumns::default();
     let all = || findings.iter();
     columns.texts("status", all().map(|f| Some(f.status.name())));
     columns.texts("code", all().map(|f| Some(&*f.code)));

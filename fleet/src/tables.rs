@@ -9,7 +9,7 @@
 //! ```
 //! BUNDLE is the digest of the bundle's whole content, in hexadecimal.
 
-use crate::error::Error;
+use crate::error::FleetError;
 use crate::readable::Readable;
 use crate::stores;
 use datafusion::object_store::path::Path;
@@ -28,25 +28,25 @@ const WAIT: u64 = 120;
 
 /// Where the tables are.
 #[derive(Clone, Debug)]
-pub struct Tables {
+pub struct FleetTableStore {
     /// The place, with a `/` at its end.
     url: Url,
     store: Arc<dyn ObjectStore>,
     root: Path,
 }
 
-impl Tables {
-    /// Opens a folder or a URL, and creates the folder. Errors: [`Error::Place`].
-    pub fn create(place: &str) -> Result<Self, Error> {
+impl FleetTableStore {
+    /// Opens a folder or a URL, and creates the folder. Errors: [`FleetError::Place`].
+    pub fn create(place: &str) -> Result<Self, FleetError> {
         if !place.contains("://") {
-            fs::create_dir_all(place).map_err(|source| Error::Read { path: place.into(), source })?;
+            fs::create_dir_all(place).map_err(|source| FleetError::Read { path: place.into(), source })?;
         }
         Self::at(place)
     }
 
-    /// Opens tables that exist. Errors: [`Error::Place`], [`Error::NoTables`].
-    pub async fn open(place: &str) -> Result<Self, Error> {
-        let none = || Error::NoTables(place.to_owned());
+    /// Opens tables that exist. Errors: [`FleetError::Place`], [`Error::NoTables`].
+    pub async fn open(place: &str) -> Result<Self, FleetError> {
+        let none = || FleetError::NoTables(place.to_owned());
         if !place.contains("://") && !std::path::Path::new(place).is_dir() {
             return Err(none());
         }
@@ -54,8 +54,8 @@ impl Tables {
         if tables.list("bundles").await?.is_empty() { Err(none()) } else { Ok(tables) }
     }
 
-    fn at(place: &str) -> Result<Self, Error> {
-        let wrong = |why: String| Error::Place { place: place.to_owned(), why };
+    fn at(place: &str) -> Result<Self, FleetError> {
+        let wrong = |why: String| FleetError::Place { place: place.to_owned(), why };
         let url = if place.contains("://") {
             let text = if place.ends_with('/') { place.to_owned() } else { format!("{place}/") };
             Url::parse(&text).map_err(|error| wrong(error.to_string()))?
@@ -90,7 +90,7 @@ impl Tables {
     }
 
     /// The objects below a folder, by name, with their names below the place.
-    pub(crate) async fn list(&self, folder: &str) -> Result<Vec<(String, ObjectMeta)>, Error> {
+    pub(crate) async fn list(&self, folder: &str) -> Result<Vec<(String, ObjectMeta)>, FleetError> {
         let prefix = self.object(folder);
         let mut listed = self.store.list(Some(&prefix));
         let mut objects = Vec::new();
@@ -105,7 +105,7 @@ impl Tables {
         Ok(objects)
     }
 
-    pub(crate) async fn exists(&self, name: &str) -> Result<bool, Error> {
+    pub(crate) async fn exists(&self, name: &str) -> Result<bool, FleetError> {
         use datafusion::object_store::Error::NotFound;
         match bounded("looking at the tables", self.store.head(&self.object(name))).await? {
             Ok(_) => Ok(true),
@@ -115,7 +115,7 @@ impl Tables {
     }
 
     /// Removes an object, if it is there. Nothing needs the right to remove if it is not.
-    pub(crate) async fn remove(&self, name: &str) -> Result<(), Error> {
+    pub(crate) async fn remove(&self, name: &str) -> Result<(), FleetError> {
         if !self.exists(name).await? {
             return Ok(());
         }
@@ -127,7 +127,7 @@ impl Tables {
     }
 
     /// SHA-256 of an object's content.
-    pub(crate) async fn digest(&self, object: &ObjectMeta) -> Result<[u8; 32], Error> {
+    pub(crate) async fn digest(&self, object: &ObjectMeta) -> Result<[u8; 32], FleetError> {
         let mut content = bounded("opening a table", self.store.get(&object.location)).await??.into_stream();
         let mut hash = Sha256::new();
         while let Some(block) = bounded("reading a table", content.try_next()).await?? {
@@ -137,8 +137,8 @@ impl Tables {
     }
 }
 
-/// Waits for an operation of the store, at most [`WAIT`]. Errors: [`Error::Timeout`].
-pub(crate) async fn bounded<T>(what: &str, operation: impl Future<Output = T>) -> Result<T, Error> {
+/// Waits for an operation of the store, at most [`WAIT`]. Errors: [`FleetError::Timeout`].
+pub(crate) async fn bounded<T>(what: &str, operation: impl Future<Output = T>) -> Result<T, FleetError> {
     let done = tokio::time::timeout(Duration::from_secs(WAIT), operation).await;
-    done.map_err(|_| Error::Timeout { what: what.to_owned(), seconds: WAIT })
+    done.map_err(|_| FleetError::Timeout { what: what.to_owned(), seconds: WAIT })
 }

@@ -5,15 +5,15 @@
 //! under the digest of its Parquet files.
 
 use crate::damage::{ENDING, TableFile, TableFiles};
-use crate::engine::Engine;
-use crate::error::Error;
+use crate::engine::SqlEngine;
+use crate::error::FleetError;
 use crate::ingest::place_of;
-use crate::progress::{Progress, Step};
+use crate::progress::{AuditStep, Progress};
 use datafusion::arrow::array::{Array, RecordBatch};
 use datafusion::common::cast::{
     as_binary_array, as_boolean_array, as_int64_array, as_list_array, as_string_array, as_uint8_array, as_uint64_array,
 };
-use portcullis_fleet_core::{CheckpointFile, FleetCode, Key, Lane, Subtrees, Work, check_trees};
+use portcullis_fleet_core::{CheckpointFile, FleetCode, LaneSegments, ResultKey, SubtreeSet, WorkFolder, check_trees};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -53,7 +53,7 @@ impl TableOutcome {
 
 /// A bundle of the tables.
 #[derive(Clone, Debug)]
-pub(crate) struct Listed {
+pub(crate) struct ListedBundle {
     pub(crate) bundle: String,
     pub(crate) lanes: u8,
     pub(crate) ticket: Vec<u8>,
@@ -67,12 +67,12 @@ struct Objects<'a> {
 
 /// Compares the tables of these bundles. Also returns what is wrong with files of no bundle.
 pub(crate) async fn compare(
-    engine: &Engine,
-    listed: &[Listed],
+    engine: &SqlEngine,
+    listed: &[ListedBundle],
     files: &TableFiles,
-    (work, program): (&Work, &[u8]),
+    (work, program): (&WorkFolder, &[u8]),
     progress: &Progress,
-) -> Result<(BTreeMap<String, TableOutcome>, Vec<(FleetCode, String)>), Error> {
+) -> Result<(BTreeMap<String, TableOutcome>, Vec<(FleetCode, String)>), FleetError> {
     let objects = objects(listed, files);
     let (mut outcomes, mut pending, mut bytes) = (BTreeMap::new(), Vec::new(), 0);
     for bundle in listed {
@@ -82,13 +82,13 @@ pub(crate) async fn compare(
             let mut outcome = TableOutcome::default();
             unread.into_iter().for_each(|what| outcome.add(FleetCode::TableUnread, what));
             outcomes.insert(bundle.bundle.clone(), outcome);
-            progress(Step::Compared)?;
+            progress(AuditStep::Compared)?;
             continue;
         }
         let key = key(program, bundle, own);
         if let Some(kept) = work.get(&key) {
             outcomes.insert(bundle.bundle.clone(), kept);
-            progress(Step::Compared)?;
+            progress(AuditStep::Compared)?;
             continue;
         }
         bytes += own.iter().map(|(_, file)| file.size).sum::<u64>();
@@ -107,7 +107,7 @@ fn unread(name: &str, file: &TableFile) -> Option<String> {
     file.digest.as_ref().err().map(|why| format!("`{name}`: {why}"))
 }
 
-fn objects<'a>(listed: &[Listed], files: &'a TableFiles) -> Objects<'a> {
+fn objects<'a>(listed: &[ListedBundle], files: &'a TableFiles) -> Objects<'a> {
     let mut objects = Objects { of_bundles: BTreeMap::new(), lost: Vec::new() };
     // A damaged file can also be a folder with files in it.
     let has_unread_row = |id: &str| {
@@ -142,17 +142,17 @@ fn objects<'a>(listed: &[Listed], files: &'a TableFiles) -> Objects<'a> {
 }
 
 /// The key of a result: program, and the content of all objects of the bundle.
-fn key(program: &[u8], bundle: &Listed, objects: &[(&str, &TableFile)]) -> Key {
+fn key(program: &[u8], bundle: &ListedBundle, objects: &[(&str, &TableFile)]) -> ResultKey {
     let mut inputs = vec![program.to_vec(), bundle.bundle.clone().into_bytes()];
     for (name, file) in objects {
         inputs.push(name.as_bytes().to_vec());
         inputs.push(file.digest.iter().flatten().copied().collect());
     }
-    Key::new("tables", &inputs.iter().map(Vec::as_slice).collect::<Vec<_>>())
+    ResultKey::new("tables", &inputs.iter().map(Vec::as_slice).collect::<Vec<_>>())
 }
 
 /// The first file of records that is not in the folders of the bundle's ticket and lanes.
-fn misplaced(bundle: &Listed, objects: &[(&str, &TableFile)]) -> Option<String> {
+fn misplaced(bundle: &ListedBundle, objects: &[(&str, &TableFile)]) -> Option<String> {
     let place = place_of(&bundle.ticket);
     let expected = |lane| format!("records/{place}/lane={lane}/bundle={}/part-0.parquet", bundle.bundle);
     let expected: Vec<String> = (0..bundle.lanes).map(expected).collect();
@@ -160,12 +160,12 @@ fn misplaced(bundle: &Listed, objects: &[(&str, &TableFile)]) -> Option<String> 
     records.filter(|name| !expected.iter().any(|one| one == name)).min().map(str::to_owned)
 }
 
-type Pending<'a> = (&'a Listed, Key, Option<String>);
+type Pending<'a> = (&'a ListedBundle, ResultKey, Option<String>);
 
 /// What the engine read of a bundle.
 #[derive(Default)]
-struct Found {
-    lanes: BTreeMap<u8, Lane>,
+struct QueriedBundle {
+    lanes: BTreeMap<u8, LaneSegments>,
     wrong_columns: u64,
     checkpoints: Vec<CheckpointFile>,
     last_checkpoint: Option<String>,
@@ -173,19 +173,19 @@ struct Found {
 }
 
 async fn query(
-    engine: &Engine,
+    engine: &SqlEngine,
     pending: Vec<Pending<'_>>,
-    work: &Work,
+    work: &WorkFolder,
     outcomes: &mut BTreeMap<String, TableOutcome>,
     progress: &Progress,
-) -> Result<(), Error> {
+) -> Result<(), FleetError> {
     if pending.is_empty() {
         return Ok(());
     }
     // The ids are in hexadecimal, so they need no quoting.
     let ids: Vec<String> = pending.iter().map(|(bundle, ..)| format!("'{}'", bundle.bundle)).collect();
     let ids = ids.join(", ");
-    let mut found: BTreeMap<String, Found> = BTreeMap::new();
+    let mut found: BTreeMap<String, QueriedBundle> = BTreeMap::new();
     let trees = include_str!("sql/trees.sql").replace("$bundles", &ids);
     for batch in engine.run(&trees).await? {
         read_trees(&batch, &mut found)?;
@@ -198,13 +198,14 @@ async fn query(
         let outcome = outcome(bundle, found.remove(&bundle.bundle).unwrap_or_default(), misplaced);
         work.put(&key, &outcome)?;
         outcomes.insert(bundle.bundle.clone(), outcome);
-        progress(Step::Compared)?;
+        progress(AuditStep::Compared)?;
     }
     Ok(())
 }
 
-fn outcome(bundle: &Listed, mut found: Found, misplaced: Option<String>) -> TableOutcome {
-    let lanes: Vec<Lane> = (0..bundle.lanes).map(|lane| found.lanes.remove(&lane).unwrap_or_default()).collect();
+fn outcome(bundle: &ListedBundle, mut found: QueriedBundle, misplaced: Option<String>) -> TableOutcome {
+    let lanes: Vec<LaneSegments> =
+        (0..bundle.lanes).map(|lane| found.lanes.remove(&lane).unwrap_or_default()).collect();
     let (records, faults) = check_trees(&found.checkpoints, &lanes);
     let mut outcome = TableOutcome {
         records,
@@ -226,8 +227,8 @@ fn outcome(bundle: &Listed, mut found: Found, misplaced: Option<String>) -> Tabl
     outcome
 }
 
-fn read_trees(batch: &RecordBatch, found: &mut BTreeMap<String, Found>) -> Result<(), Error> {
-    let column = |name: &'static str| batch.column_by_name(name).ok_or(Error::Column(name));
+fn read_trees(batch: &RecordBatch, found: &mut BTreeMap<String, QueriedBundle>) -> Result<(), FleetError> {
+    let column = |name: &'static str| batch.column_by_name(name).ok_or(FleetError::Column(name));
     let bundles = as_string_array(column("bundle")?)?;
     let lanes = as_uint8_array(column("lane")?)?;
     let checkpoints = as_uint64_array(column("checkpoint")?)?;
@@ -236,15 +237,15 @@ fn read_trees(batch: &RecordBatch, found: &mut BTreeMap<String, Found>) -> Resul
     for row in 0..batch.num_rows() {
         let found = found.entry(bundles.value(row).to_owned()).or_default();
         let checkpoint = checkpoints.is_valid(row).then(|| checkpoints.value(row));
-        let tree = Subtrees::from_bytes(trees.value(row)).map_err(|_| Error::Column("tree"))?;
+        let tree = SubtreeSet::from_bytes(trees.value(row)).map_err(|_| FleetError::Column("tree"))?;
         found.lanes.entry(lanes.value(row)).or_default().segments.entry(checkpoint).or_default().merge(&tree);
         found.wrong_columns = found.wrong_columns.saturating_add(u64::try_from(wrong.value(row)).unwrap_or(u64::MAX));
     }
     Ok(())
 }
 
-fn read_checkpoints(batch: &RecordBatch, found: &mut BTreeMap<String, Found>) -> Result<(), Error> {
-    let column = |name: &'static str| batch.column_by_name(name).ok_or(Error::Column(name));
+fn read_checkpoints(batch: &RecordBatch, found: &mut BTreeMap<String, QueriedBundle>) -> Result<(), FleetError> {
+    let column = |name: &'static str| batch.column_by_name(name).ok_or(FleetError::Column(name));
     let bundles = as_string_array(column("bundle")?)?;
     let messages = as_binary_array(column("message")?)?;
     let digests = as_string_array(column("digest")?)?;

@@ -1,6 +1,6 @@
 //! The trust folder of an audit, in a form that other processes can be given.
 
-use portcullis_evidence::verify::{Trust, TrustError, TrustTexts};
+use portcullis_evidence::verify::{TrustError, TrustTexts, TrustedParties};
 use serde::{Deserialize, Serialize};
 use std::hash::{Hash, Hasher};
 use std::path::Path;
@@ -8,42 +8,42 @@ use std::sync::Arc;
 
 /// The texts of a trust folder, and the trust that they give.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(try_from = "Content", into = "Content")]
+#[serde(try_from = "TrustFolderContent", into = "TrustFolderContent")]
 pub struct TrustFolder {
-    content: Content,
-    trust: Arc<Trust>,
+    content: TrustFolderContent,
+    trust: Arc<TrustedParties>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-struct Content {
+struct TrustFolderContent {
     texts: TrustTexts,
     allow_sim: bool,
 }
 
 impl TrustFolder {
-    /// Reads a trust folder. Errors: as [`Trust::load`].
+    /// Reads a trust folder. Errors: as [`TrustedParties::load`].
     pub fn load(folder: &Path, allow_sim: bool) -> Result<Self, TrustError> {
-        let content = Content { texts: TrustTexts::read(folder)?, allow_sim };
-        let trust = Trust::from_texts(folder, &content.texts, allow_sim)?;
+        let content = TrustFolderContent { texts: TrustTexts::read(folder)?, allow_sim };
+        let trust = TrustedParties::from_texts(folder, &content.texts, allow_sim)?;
         Ok(Self { content, trust: Arc::new(trust) })
     }
 
     #[must_use]
-    pub const fn trust(&self) -> &Arc<Trust> {
+    pub const fn trust(&self) -> &Arc<TrustedParties> {
         &self.trust
     }
 }
 
-impl TryFrom<Content> for TrustFolder {
+impl TryFrom<TrustFolderContent> for TrustFolder {
     type Error = TrustError;
 
-    fn try_from(content: Content) -> Result<Self, TrustError> {
-        let trust = Trust::from_texts(Path::new("trust"), &content.texts, content.allow_sim)?;
+    fn try_from(content: TrustFolderContent) -> Result<Self, TrustError> {
+        let trust = TrustedParties::from_texts(Path::new("trust"), &content.texts, content.allow_sim)?;
         Ok(Self { content, trust: Arc::new(trust) })
     }
 }
 
-impl From<TrustFolder> for Content {
+impl From<TrustFolder> for TrustFolderContent {
     fn from(folder: TrustFolder) -> Self {
         folder.content
     }

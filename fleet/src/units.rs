@@ -2,15 +2,15 @@
 //! executor of a cluster, which keeps nothing.
 
 use crate::bundle_uri::{broken_id, open, unfinished_id};
-use crate::error::Error;
-use crate::progress::Step;
+use crate::error::FleetError;
+use crate::progress::AuditStep;
 use crate::trust::TrustFolder;
 use portcullis_core::hex;
-use portcullis_evidence::bundle::{Bundle, BundleError, Files, Snapshot};
-use portcullis_evidence::verify::{Options, SeriesCode};
+use portcullis_evidence::bundle::{Bundle, BundleError, BundleFiles, SnapshotFiles};
+use portcullis_evidence::verify::{SeriesCode, VerifyOptions};
 use portcullis_fleet_core::{
-    ChainBundle, Content, Finding, FleetCode, Key, Outcome, Question, ReplayOutcome, Source, broken, digest, failed,
-    replay, verify,
+    AuditFinding, AuditFindingSource, BundleSmallFiles, BundleVerifySettings, ChainBundle, FleetCode, ReplayOutcome,
+    ResultKey, VerifyTaskOutcome, broken, digest, failed, replay, verify,
 };
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -18,19 +18,19 @@ use url::Url;
 
 /// A unit of work.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Unit {
+pub(crate) struct AuditUnit {
     pub(crate) bundle: String,
     pub(crate) name: String,
     pub(crate) uri: String,
     /// The earlier bundles of the chain, in its order, for a replay of streams that continue theirs.
-    pub(crate) earlier: Vec<Place>,
+    pub(crate) earlier: Vec<EarlierChainBundle>,
     /// There is a result for exactly these bundles, so the unit only has to show that they are still the same.
     pub(crate) kept: bool,
 }
 
 /// A bundle before that of the unit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Place {
+pub(crate) struct EarlierChainBundle {
     pub(crate) bundle: String,
     pub(crate) name: String,
     pub(crate) uri: String,
@@ -65,28 +65,28 @@ pub(crate) struct ReplyRow {
 }
 
 impl ReplyRow {
-    pub(crate) fn new<T: Serialize>(reply: &Reply<T>) -> Result<Self, Error> {
+    pub(crate) fn new<T: Serialize>(reply: &Reply<T>) -> Result<Self, FleetError> {
         let outcome = reply.outcome.as_ref().map(serde_json::to_string).transpose()?;
         Ok(Self { keep: reply.keep, outcome })
     }
 
-    pub(crate) fn reply<T: DeserializeOwned>(&self) -> Result<Reply<T>, Error> {
+    pub(crate) fn reply<T: DeserializeOwned>(&self) -> Result<Reply<T>, FleetError> {
         let outcome = self.outcome.as_deref().map(serde_json::from_str).transpose()?;
         Ok(Reply { outcome, keep: self.keep })
     }
 }
 
 /// Work of one kind.
-pub(crate) trait Task: Clone + Send + Sync + 'static {
+pub(crate) trait AuditTask: Clone + Send + Sync + 'static {
     type Outcome: Clone + PartialEq + Serialize + DeserializeOwned + Send + Sync + 'static;
 
     const NAME: &'static str;
 
     /// The step of a finished unit, or of one whose result was kept.
-    fn step(kept: bool) -> Step;
+    fn step(kept: bool) -> AuditStep;
 
     /// The key of a result.
-    fn key(&self, identity: &[u8], unit: &Unit) -> Key;
+    fn key(&self, identity: &[u8], unit: &AuditUnit) -> ResultKey;
 
     /// Number of bundles for which an outcome answers.
     fn bundles(_: &Self::Outcome) -> usize {
@@ -94,11 +94,11 @@ pub(crate) trait Task: Clone + Send + Sync + 'static {
     }
 
     /// Does the work. What cannot be read is an outcome too.
-    fn run(&self, unit: &Unit) -> Reply<Self::Outcome>;
+    fn run(&self, unit: &AuditUnit) -> Reply<Self::Outcome>;
 }
 
 /// The files of a unit, if their content is the one that was ingested.
-fn files(unit: &Unit) -> Result<Box<dyn Files>, Box<Outcome>> {
+fn files(unit: &AuditUnit) -> Result<Box<dyn BundleFiles>, Box<VerifyTaskOutcome>> {
     let unread = |what: &dyn std::fmt::Display| Box::new(failed(&unit.name, &unit.bundle, FleetCode::Unread, what));
     let uri = Url::parse(&unit.uri).map_err(|error| unread(&error))?;
     let is_broken = unit.bundle == broken_id(&uri);
@@ -118,8 +118,8 @@ fn files(unit: &Unit) -> Result<Box<dyn Files>, Box<Outcome>> {
     let found = digest(&*files).map_err(of)?;
     if is_broken {
         // It has no content to compare with, but it must still be broken.
-        let files = Snapshot::new(&*files);
-        Bundle::open(&files).and_then(|bundle| Content::read(&bundle)).map_err(of)?;
+        let files = SnapshotFiles::new(&*files);
+        Bundle::open(&files).and_then(|bundle| BundleSmallFiles::read(&bundle)).map_err(of)?;
     }
     if hex::encode(&found) != unit.bundle {
         let was = if is_broken { "it was broken when it was" } else { "it is not the one that was" };
@@ -139,7 +139,7 @@ pub(crate) struct VerifyTask {
 }
 
 impl VerifyTask {
-    pub(crate) fn new(trust: &TrustFolder, options: Options) -> Self {
+    pub(crate) fn new(trust: &TrustFolder, options: VerifyOptions) -> Self {
         Self {
             trust: trust.clone(),
             allow_sim: options.allow_sim,
@@ -149,27 +149,28 @@ impl VerifyTask {
     }
 }
 
-impl Task for VerifyTask {
-    type Outcome = Outcome;
+impl AuditTask for VerifyTask {
+    type Outcome = VerifyTaskOutcome;
 
     const NAME: &'static str = "verify_bundle";
 
-    fn step(kept: bool) -> Step {
-        if kept { Step::Reused } else { Step::Verified }
+    fn step(kept: bool) -> AuditStep {
+        if kept { AuditStep::Reused } else { AuditStep::Verified }
     }
 
-    fn key(&self, identity: &[u8], unit: &Unit) -> Key {
-        Key::new("verify", &[identity, unit.bundle.as_bytes(), unit.name.as_bytes()])
+    fn key(&self, identity: &[u8], unit: &AuditUnit) -> ResultKey {
+        ResultKey::new("verify", &[identity, unit.bundle.as_bytes(), unit.name.as_bytes()])
     }
 
-    fn run(&self, unit: &Unit) -> Reply<Outcome> {
+    fn run(&self, unit: &AuditUnit) -> Reply<VerifyTaskOutcome> {
         let files = match files(unit) {
             Ok(_) if unit.kept => return Reply::kept(),
             Ok(files) => files,
             Err(outcome) => return Reply::passing(*outcome),
         };
-        let options = Options { allow_sim: self.allow_sim, allow_not_enforced: self.allow_not_enforced, at: self.at };
-        match verify(&unit.name, &unit.bundle, &*files, Question { trust: self.trust.trust(), options }) {
+        let options =
+            VerifyOptions { allow_sim: self.allow_sim, allow_not_enforced: self.allow_not_enforced, at: self.at };
+        match verify(&unit.name, &unit.bundle, &*files, BundleVerifySettings { trust: self.trust.trust(), options }) {
             Ok(outcome) => Reply { outcome: Some(outcome), keep: true },
             Err(error) => Reply::passing(failed(&unit.name, &unit.bundle, FleetCode::Unread, error)),
         }
@@ -186,7 +187,7 @@ pub(crate) struct ReplayTask {
 
 impl ReplayTask {
     /// Errors: why the bundle or an earlier one could not be read, or the replay itself failed.
-    fn replay(&self, unit: &Unit) -> Result<Reply<Vec<ReplayOutcome>>, String> {
+    fn replay(&self, unit: &AuditUnit) -> Result<Reply<Vec<ReplayOutcome>>, String> {
         let files = files(unit).map_err(|_| "the bundle could not be read again".to_owned())?;
         let mut earlier = Vec::new();
         for place in &unit.earlier {
@@ -211,7 +212,7 @@ impl ReplayTask {
     }
 }
 
-impl Task for ReplayTask {
+impl AuditTask for ReplayTask {
     /// Of the earlier bundles that the unit answers for, and of its own, in order.
     type Outcome = Vec<ReplayOutcome>;
 
@@ -221,24 +222,24 @@ impl Task for ReplayTask {
         outcome.len()
     }
 
-    fn step(_: bool) -> Step {
-        Step::Replayed
+    fn step(_: bool) -> AuditStep {
+        AuditStep::Replayed
     }
 
-    fn key(&self, identity: &[u8], unit: &Unit) -> Key {
+    fn key(&self, identity: &[u8], unit: &AuditUnit) -> ResultKey {
         let sample = self.sample.to_le_bytes();
         let mut inputs = vec![identity, unit.bundle.as_bytes(), unit.name.as_bytes(), &sample, self.seed.as_bytes()];
         for place in &unit.earlier {
             let asked: &[u8] = if place.is_asked { b"asked" } else { b"" };
             inputs.extend([place.bundle.as_bytes(), place.name.as_bytes(), asked]);
         }
-        Key::new("replay", &inputs)
+        ResultKey::new("replay", &inputs)
     }
 
-    fn run(&self, unit: &Unit) -> Reply<Vec<ReplayOutcome>> {
+    fn run(&self, unit: &AuditUnit) -> Reply<Vec<ReplayOutcome>> {
         self.replay(unit).unwrap_or_else(|why| {
             let failed = |name: &str| {
-                let finding = Finding::of_fleet(Source::Replay, FleetCode::Unread, Some(name), &why);
+                let finding = AuditFinding::of_fleet(AuditFindingSource::Replay, FleetCode::Unread, Some(name), &why);
                 ReplayOutcome { findings: vec![finding], ..ReplayOutcome::default() }
             };
             let asked = unit.earlier.iter().filter(|place| place.is_asked).map(|place| &*place.name);

@@ -8,8 +8,8 @@ use crate::tables::{files, rewrite, with_column};
 use ballista_executor::executor_process::{ExecutorProcessConfig, start_executor_process};
 use datafusion::arrow::array::{ArrayRef, StringArray};
 use portcullis_core::wire::Determination;
-use portcullis_fleet::{AuditOptions, Error, Input, Step};
-use portcullis_fleet_core::{Answer, Work};
+use portcullis_fleet::{AuditOptions, AuditStep, FleetError, IngestInput};
+use portcullis_fleet_core::{AuditAnswer, WorkFolder};
 use portcullis_test_support::world::{Parts, sha};
 use std::collections::BTreeSet;
 use std::net::TcpListener;
@@ -58,7 +58,7 @@ fn audit<'a>(work: &'a str, more: &[&'a str]) -> Vec<&'a str> {
 }
 
 /// A fork, a missing serial, a changed record, a broken bundle and a statement that no one trusted signed.
-fn contradicted() -> (Scene, Vec<Input>) {
+fn contradicted() -> (Scene, Vec<IngestInput>) {
     let scene = Scene::new();
     let mut changed = scene.sessions[1].clone();
     changed.log.lanes[0][3].answer.determination ^= 1;
@@ -74,7 +74,7 @@ fn contradicted() -> (Scene, Vec<Input>) {
     let broken = scene.bundle("broken", &portcullis_evidence::bundle::MemoryFiles::default());
     std::fs::create_dir_all(scene.path("broken")).unwrap();
     std::fs::write(scene.path("broken/x.txt"), "x").unwrap();
-    inputs.extend([broken, Input::Ticket(scene.file("foreign.cose", b"no ticket"))]);
+    inputs.extend([broken, IngestInput::Ticket(scene.file("foreign.cose", b"no ticket"))]);
     (scene, inputs)
 }
 
@@ -87,7 +87,7 @@ fn the_answer_of_a_cluster_is_that_of_one_process_and_of_the_single_verifier() {
     let (there, err) = expect(&scene, &audit("there", &["--cluster", &cluster.url, "--jobs", "4"]), 3);
     assert_eq!(there, here);
     assert!(err.contains("verified: 5 of 5 bundles") && err.contains("tables compared: 4 of 5 bundles"), "{err}");
-    let answer: Answer = serde_json::from_str(&there).unwrap();
+    let answer: AuditAnswer = serde_json::from_str(&there).unwrap();
     let codes = found(&answer);
     for expected in [
         ("2", "table-root"),
@@ -190,21 +190,21 @@ fn an_executor_that_is_killed_in_the_middle_changes_nothing() {
 #[test]
 fn an_interrupted_audit_on_a_cluster_goes_on() {
     let scene = long();
-    let options = AuditOptions { work: Work::open(&scene.path("work")).unwrap(), ..scene.options() };
+    let options = AuditOptions { work: WorkFolder::open(&scene.path("work")).unwrap(), ..scene.options() };
     let tables = scene.path("tables").display().to_string();
     let (stopping, _) = counting(on_shared(&options), 3);
-    assert!(matches!(run(&tables, &stopping), Err(Error::Stopped)));
+    assert!(matches!(run(&tables, &stopping), Err(FleetError::Stopped)));
     // The rest runs in this process, and gives the answer of one run.
     let (rest, steps) = counting(options.clone(), 100);
     let answer = run(&tables, &rest).unwrap();
     let count = |step| steps.lock().unwrap().iter().filter(|done| **done == step).count();
-    assert!(count(Step::Reused) >= 4, "{:?}", steps.lock().unwrap());
-    assert_eq!(count(Step::Reused) + count(Step::Verified), 24);
+    assert!(count(AuditStep::Reused) >= 4, "{:?}", steps.lock().unwrap());
+    assert_eq!(count(AuditStep::Reused) + count(AuditStep::Verified), 24);
     assert_eq!(answer, run(&tables, &scene.options()).unwrap());
     // And on a cluster all of it is used again; a bundle that changed in the meantime is found.
     let (again, steps) = counting(on_shared(&options), 100);
     assert_eq!(run(&tables, &again).unwrap(), answer);
-    assert_eq!(steps.lock().unwrap().iter().filter(|done| **done == Step::Reused).count(), 24);
+    assert_eq!(steps.lock().unwrap().iter().filter(|done| **done == AuditStep::Reused).count(), 24);
     std::fs::write(scene.path("3/README.md"), "another text\n").unwrap();
     let changed = run(&tables, &on_shared(&options)).unwrap();
     assert!(found(&changed).is_superset(&set(&[("3", "bundle-changed")])), "{:#?}", changed.findings);

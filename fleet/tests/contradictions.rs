@@ -4,9 +4,9 @@ use crate::support::{Scene, found, set, single, verifier_codes};
 use ed25519_dalek::SigningKey;
 use portcullis_core::wire::Determination;
 use portcullis_evidence::bundle::{self, MemoryFiles, StreamChoice, WithholdReason, withhold};
-use portcullis_evidence::verify::Status;
-use portcullis_evidence::verify::series::{Start, join};
-use portcullis_fleet::Input;
+use portcullis_evidence::verify::EvidenceStatus;
+use portcullis_evidence::verify::series::{ChainStart, join};
+use portcullis_fleet::IngestInput;
 use portcullis_test_support::world::{Parts, START, clerk, context, image, remanifest, sha};
 use std::collections::BTreeSet;
 
@@ -43,16 +43,16 @@ fn a_fork() {
     assert_eq!(found(&answer), set(&[("3", "fork"), ("twin", "witness-fork")]), "{:#?}", answer.findings);
     let fork = answer.findings.iter().find(|finding| finding.code == "fork").unwrap();
     assert!(fork.detail.contains("from checkpoint 1 on: 3, twin"), "{:#?}", answer.findings);
-    assert_eq!((answer.status, answer.exit_code), (Status::Contradicted, 3));
+    assert_eq!((answer.status, answer.exit_code), (EvidenceStatus::Contradicted, 3));
 }
 
 #[test]
 fn a_fork_that_only_a_witness_saw() {
     let scene = Scene::new();
     let mut inputs = scene.all_but(&[]);
-    inputs.push(Input::Note(scene.file("other.note", &twin(&scene).notes()[1])));
+    inputs.push(IngestInput::Note(scene.file("other.note", &twin(&scene).notes()[1])));
     // Whatever the witness signed over another history of its log is named, also a note that agrees with the bundle.
-    inputs.push(Input::Note(scene.file("same.note", &scene.sessions[2].notes()[1])));
+    inputs.push(IngestInput::Note(scene.file("same.note", &scene.sessions[2].notes()[1])));
     let forks = ["3", "4", "same.note"].map(|name| (name, "witness-fork"));
     assert_eq!(scene.findings(&inputs), set(&[&[("3", "fork")][..], &forks].concat()));
 }
@@ -82,7 +82,7 @@ fn a_doubled_serial() {
     // The other ticket alone, without its session.
     let scene = Scene::new();
     let mut inputs = scene.all_but(&[]);
-    inputs.push(Input::Ticket(scene.file("other.cose", &other.ticket_bytes())));
+    inputs.push(IngestInput::Ticket(scene.file("other.cose", &other.ticket_bytes())));
     assert_eq!(scene.findings(&inputs), set(&[("3", "serial-twice"), ("other.cose", "bundle-missing")]));
 }
 
@@ -150,19 +150,19 @@ fn a_missing_bundle() {
     let scene = Scene::new();
     let mut inputs = scene.all_but(&[3]);
     for (serial, session) in (1..).zip(&scene.sessions) {
-        inputs.push(Input::Ticket(scene.file(&format!("{serial}.cose"), &session.ticket_bytes())));
+        inputs.push(IngestInput::Ticket(scene.file(&format!("{serial}.cose"), &session.ticket_bytes())));
     }
     assert_eq!(scene.findings(&inputs), set(&[("3.cose", "bundle-missing")]));
     // The last one, which no later serial shows.
     let scene = Scene::new();
     let mut inputs = scene.all_but(&[4]);
     assert_eq!(scene.findings(&inputs), set(&[]));
-    inputs.push(Input::Ticket(scene.file("4.cose", &scene.sessions[3].ticket_bytes())));
+    inputs.push(IngestInput::Ticket(scene.file("4.cose", &scene.sessions[3].ticket_bytes())));
     assert_eq!(scene.findings(&inputs), set(&[("4.cose", "bundle-missing")]));
     // Only a witness saw it.
     let scene = Scene::new();
     let mut inputs = scene.all_but(&[4]);
-    inputs.push(Input::Note(scene.file("4.note", &scene.sessions[3].notes()[0])));
+    inputs.push(IngestInput::Note(scene.file("4.note", &scene.sessions[3].notes()[0])));
     assert_eq!(scene.findings(&inputs), set(&[("4.note", "bundle-missing")]));
 }
 
@@ -185,7 +185,7 @@ fn an_unsigned_tail() {
     assert!(expected.contains(&("4".to_owned(), "unsigned-tail".to_owned())), "{expected:?}");
     expected.extend(set(&[("4", "open")]));
     assert_eq!(found(&answer), expected);
-    assert_eq!((answer.status, answer.exit_code), (Status::Warned, 5));
+    assert_eq!((answer.status, answer.exit_code), (EvidenceStatus::Warned, 5));
     assert_eq!(answer.totals.records - answer.totals.signed_records, 2);
 }
 
@@ -197,7 +197,7 @@ fn a_witness_saw_more_than_the_bundle_shows() {
     unsigned_tail(&mut cut);
     let mut inputs = scene.all_but(&[4]);
     inputs.push(scene.bundle("4", &cut.files()));
-    inputs.push(Input::Note(scene.file("last.note", &whole[2])));
+    inputs.push(IngestInput::Note(scene.file("last.note", &whole[2])));
     let mut expected = verifier_codes(&scene, "4");
     expected.extend(set(&[("4", "open"), ("4", "checkpoint-missing")]));
     assert_eq!(scene.findings(&inputs), expected);
@@ -240,10 +240,10 @@ fn a_foreign_ticket() {
     let mut inputs = scene.all_but(&[]);
     let mut foreign = scene.sessions[3].clone();
     (foreign.issuer, foreign.witness) = (SigningKey::from_bytes(&[9; 32]), SigningKey::from_bytes(&[9; 32]));
-    inputs.push(Input::Ticket(scene.file("foreign.cose", &foreign.ticket_bytes())));
-    inputs.push(Input::Ticket(scene.file("broken.cose", b"no ticket")));
-    inputs.push(Input::Note(scene.file("foreign.note", &foreign.notes()[0])));
-    inputs.push(Input::Note(scene.file("broken.note", b"no note")));
+    inputs.push(IngestInput::Ticket(scene.file("foreign.cose", &foreign.ticket_bytes())));
+    inputs.push(IngestInput::Ticket(scene.file("broken.cose", b"no ticket")));
+    inputs.push(IngestInput::Note(scene.file("foreign.note", &foreign.notes()[0])));
+    inputs.push(IngestInput::Note(scene.file("broken.note", b"no note")));
     let expected = set(&[
         ("foreign.cose", "ticket-untrusted"),
         ("broken.cose", "ticket-untrusted"),
@@ -298,7 +298,7 @@ fn withheld_texts() {
     withhold(&scene.path("2"), &scene.path("withheld"), &choice, reason, &mut |_| ()).unwrap();
     let mut given = inputs.clone();
     given.remove(1);
-    given.push(Input::Bundle(scene.path("withheld")));
+    given.push(IngestInput::Bundle(scene.path("withheld")));
     let found = scene.findings(&given);
     assert_eq!(found, verifier_codes(&scene, "withheld"));
     assert!(found.contains(&("withheld".to_owned(), "withheld".to_owned())), "{found:?}");
@@ -350,8 +350,8 @@ fn a_broken_bundle_and_one_that_is_gone() {
     inputs.push(scene.bundle("litter", &MemoryFiles([("x/y.txt".to_owned(), Vec::new())].into())));
     // Regression: these ended the ingest, so that the bundles after them were in no table.
     std::fs::create_dir(scene.path("empty")).unwrap();
-    inputs.insert(0, Input::Bundle(scene.path("empty")));
-    inputs.insert(0, Input::Bundle(scene.file("notes.txt", b"no bundle")));
+    inputs.insert(0, IngestInput::Bundle(scene.path("empty")));
+    inputs.insert(0, IngestInput::Bundle(scene.file("notes.txt", b"no bundle")));
     let mut littered = scene.session(1);
     littered.0.insert(".DS_Store".to_owned(), Vec::new());
     inputs.insert(0, scene.bundle("littered", &littered));
@@ -382,7 +382,7 @@ fn all_at_once() {
     let mut inputs = scene.all_but(&[1, 2]);
     inputs.push(scene.bundle("2", &changed.files()));
     inputs.push(scene.bundle("twin", &twin(&scene).files()));
-    inputs.push(Input::Ticket(scene.file("1.cose", &scene.sessions[0].ticket_bytes())));
+    inputs.push(IngestInput::Ticket(scene.file("1.cose", &scene.sessions[0].ticket_bytes())));
     let mut expected = with_tables(&scene, "2", &["table-root"]);
     expected.extend(set(&[("3", "fork"), ("twin", "witness-fork"), ("1.cose", "bundle-missing")]));
     // Session 3 has two bundles, so its time is not compared with that of session 4.
@@ -414,7 +414,7 @@ fn answers_equal_the_verifiers() {
             assert_eq!(own, codes, "{}", session.name);
             reports.push((session.name.clone(), report));
         }
-        let series = join(reports, Start::First, None);
+        let series = join(reports, ChainStart::First, None);
         let of_series: BTreeSet<String> = series.findings.iter().map(|finding| finding.code.to_string()).collect();
         let of_fleet = answer.findings.iter().filter(|finding| finding.property.is_none());
         let of_fleet: BTreeSet<String> = of_fleet.map(|finding| finding.code.to_string()).collect();

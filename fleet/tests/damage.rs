@@ -4,8 +4,8 @@ use crate::support::{Scene, counting, found, run, set};
 use crate::tables::{files, with_column};
 use datafusion::arrow::array::{ArrayRef, StringArray};
 use datafusion::parquet::arrow::ArrowWriter;
-use portcullis_fleet::Step;
-use portcullis_fleet_core::{Answer, Work};
+use portcullis_fleet::AuditStep;
+use portcullis_fleet_core::{AuditAnswer, WorkFolder};
 use std::fs::{self, File};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ fn file(scene: &Scene, folder: &str, bundle: &str) -> PathBuf {
     all.into_iter().find(|path| path.display().to_string().contains(bundle)).unwrap()
 }
 
-fn id_of(answer: &Answer, name: &str) -> String {
+fn id_of(answer: &AuditAnswer, name: &str) -> String {
     answer.sessions.iter().find(|session| session.name == name).unwrap().bundle.clone()
 }
 
@@ -185,7 +185,7 @@ fn what_was_read_is_kept() {
     let scene = Scene::new();
     let place = scene.ingest(&scene.all_but(&[]));
     let mut options = scene.options();
-    options.work = Work::open(&scene.path("work")).unwrap();
+    options.work = WorkFolder::open(&scene.path("work")).unwrap();
     let whole = run(&place, &options).unwrap();
     let path = file(&scene, "records", &id_of(&whole, "2"));
     let content = fs::read(&path).unwrap();
@@ -195,7 +195,7 @@ fn what_was_read_is_kept() {
     fs::write(&path, &content).unwrap();
     let (options, steps) = counting(options, 100);
     assert_eq!(run(&place, &options).unwrap(), whole);
-    assert_eq!(steps.lock().unwrap().iter().filter(|step| **step == Step::Reused).count(), 4);
+    assert_eq!(steps.lock().unwrap().iter().filter(|step| **step == AuditStep::Reused).count(), 4);
     // A file that is right for one table is not kept as right for another.
     fs::copy(file(&scene, "tickets", &id_of(&whole, "2")), &path).unwrap();
     assert_eq!(found(&run(&place, &options).unwrap()), set(&[("2", "table-unread")]));

@@ -3,11 +3,11 @@
 use crate::support::{Scene, found, set, single};
 use ed25519_dalek::SigningKey;
 use portcullis_evidence::note::CLOCK_SKEW;
-use portcullis_evidence::public_log::EventKind::{Abandoned, Closed, Issued, Opened};
-use portcullis_evidence::ticket::Chain;
-use portcullis_evidence::verify::series::{Series, Start, join, read_log};
+use portcullis_evidence::public_log::PublicLogEventKind::{Abandoned, Closed, Issued, Opened};
+use portcullis_evidence::ticket::ChainId;
+use portcullis_evidence::verify::series::{ChainStart, SeriesReport, join, read_log};
 use portcullis_fleet::{AuditOptions, TrustFolder};
-use portcullis_fleet_core::{Answer, Source};
+use portcullis_fleet_core::{AuditAnswer, AuditFindingSource};
 use portcullis_test_support::world::lies::lies;
 use portcullis_test_support::world::{END, LogEvent, START, World, log_policy, sha, write_log};
 use std::collections::BTreeSet;
@@ -23,19 +23,19 @@ fn events(scene: &Scene) -> Vec<LogEvent> {
     events.collect()
 }
 
-fn chain(scene: &Scene, seat: u16) -> Chain {
-    Chain { key: scene.sessions[0].ticket.key, seat }
+fn chain(scene: &Scene, seat: u16) -> ChainId {
+    ChainId { key: scene.sessions[0].ticket.key, seat }
 }
 
 /// The answer about the bundles of all sessions but some, beside a log with these events, that the issuer of `world`
 /// signed.
-fn beside(scene: &Scene, left_out: &[usize], events: &[LogEvent], seen: u64, world: &World) -> Answer {
+fn beside(scene: &Scene, left_out: &[usize], events: &[LogEvent], seen: u64, world: &World) -> AuditAnswer {
     scene.file("trust/log-policy.txt", log_policy(&scene.world).as_bytes());
     beside_policy(scene, left_out, events, seen, world)
 }
 
 /// As [`beside`], with the policy that is in the trust folder.
-fn beside_policy(scene: &Scene, left_out: &[usize], events: &[LogEvent], seen: u64, world: &World) -> Answer {
+fn beside_policy(scene: &Scene, left_out: &[usize], events: &[LogEvent], seen: u64, world: &World) -> AuditAnswer {
     write_log(&scene.path("log"), world, events, seen);
     let tables = scene.ingest(&scene.all_but(left_out));
     scene.audit(&tables, &with_log(scene, Some("log")))
@@ -89,7 +89,7 @@ fn tickets_that_the_issuer_gave_up() {
             session.play();
         }
     };
-    let with = |scene: &Scene, kinds: &[portcullis_evidence::public_log::EventKind]| {
+    let with = |scene: &Scene, kinds: &[portcullis_evidence::public_log::PublicLogEventKind]| {
         let mut all = events(scene);
         let between = kinds.iter().map(|kind| (chain(scene, 0), 4, *kind, [4; 32]));
         all.splice(9..9, between);
@@ -139,7 +139,7 @@ fn tickets_that_the_log_does_not_have() {
     // A log of another trusted issuer, without this card, says nothing about its sessions.
     let scene = Scene::new();
     let others = World { issuer: SigningKey::from_bytes(&[77; 32]), ..World::new() };
-    let elsewhere: Vec<LogEvent> = vec![(Chain { key: [1; 32], seat: 0 }, 1, Issued, [1; 32])];
+    let elsewhere: Vec<LogEvent> = vec![(ChainId { key: [1; 32], seat: 0 }, 1, Issued, [1; 32])];
     scene.file("trust/log-policy.txt", log_policy(&others).as_bytes());
     let of_others = beside_policy(&scene, &[], &elsewhere, END, &others);
     assert_eq!(found(&of_others), set(&[]), "{:#?}", of_others.findings);
@@ -183,7 +183,7 @@ fn what_several_bundles_show_is_found() {
         }
         let options = with_log(&scene, lie.log.as_ref().map(|_| "log"));
         let answer = scene.audit(&scene.ingest(&inputs), &options);
-        let of_fleet = answer.findings.iter().filter(|finding| finding.source == Source::Fleet);
+        let of_fleet = answer.findings.iter().filter(|finding| finding.source == AuditFindingSource::Fleet);
         let codes: BTreeSet<&str> = of_fleet.map(|finding| &*finding.code).collect();
         assert_eq!(codes, lie.by_audit(), "{}: {:#?}", lie.what, answer.findings);
     }
@@ -281,7 +281,7 @@ fn answers_equal_those_of_the_series() {
                 let seen = [START, began, began + CLOCK_SKEW, began + CLOCK_SKEW + 1, END][draw.below(5)];
                 write_log(&scene.path("log"), &scene.world, &events, seen);
                 let options = with_log(&scene, Some("log"));
-                let series: Series = join(reports.clone(), Start::First, options.public_log.as_deref());
+                let series: SeriesReport = join(reports.clone(), ChainStart::First, options.public_log.as_deref());
                 let answer = scene.audit(&tables, &options);
                 let of_series = series.findings.iter().map(|f| (f.code.to_string(), f.name.clone()));
                 let of_fleet = answer.findings.iter().filter(|f| f.property.is_none());

@@ -5,9 +5,11 @@ use datafusion::arrow::array::{ArrayRef, UInt64Array};
 use datafusion::arrow::record_batch::RecordBatch;
 use datafusion::parquet::arrow::ArrowWriter;
 use datafusion::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
-use portcullis_fleet::{Engine, Error, Step, Tables, page, rows_as_json, rows_as_text, write_options};
-use portcullis_fleet_core::{Answer, Work};
-use portcullis_report::Origin;
+use portcullis_fleet::{
+    AuditStep, FleetError, FleetTableStore, SqlEngine, page, rows_as_json, rows_as_text, write_options,
+};
+use portcullis_fleet_core::{AuditAnswer, WorkFolder};
+use portcullis_report::PageOrigin;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -140,7 +142,7 @@ fn order_and_threads_change_nothing() {
     let mut reversed = inputs;
     reversed.reverse();
     let two = other.ingest(&reversed);
-    let json = |answer: &Answer| serde_json::to_string(answer).unwrap();
+    let json = |answer: &AuditAnswer| serde_json::to_string(answer).unwrap();
     let first = run(&one, &scene.options()).unwrap();
     for jobs in [1, 2, 5] {
         let mut options = scene.options();
@@ -153,23 +155,23 @@ fn order_and_threads_change_nothing() {
 fn an_interrupted_audit_goes_on() {
     let scene = Scene::new();
     let place = scene.ingest(&scene.all_but(&[]));
-    let work = Work::open(&scene.path("work")).unwrap();
+    let work = WorkFolder::open(&scene.path("work")).unwrap();
     let mut options = scene.options();
     (options.work, options.jobs) = (work, 1);
     let (stopping, _) = counting(options.clone(), 1);
-    assert!(matches!(run(&place, &stopping), Err(Error::Stopped)));
+    assert!(matches!(run(&place, &stopping), Err(FleetError::Stopped)));
 
     let (rest, steps) = counting(options.clone(), 100);
     let answer = run(&place, &rest).unwrap();
     let count = |step| steps.lock().unwrap().iter().filter(|done| **done == step).count();
-    assert_eq!((count(Step::Reused), count(Step::Verified), count(Step::Compared)), (2, 2, 4));
+    assert_eq!((count(AuditStep::Reused), count(AuditStep::Verified), count(AuditStep::Compared)), (2, 2, 4));
     assert_eq!(answer, run(&place, &scene.options()).unwrap());
 
     // Everything is kept now. Another program, another question or other tables use nothing of it.
     let reused = |options| {
         let (options, steps) = counting(options, 100);
         let answer = run(&place, &options).unwrap();
-        (steps.lock().unwrap().iter().filter(|step| **step == Step::Reused).count(), answer)
+        (steps.lock().unwrap().iter().filter(|step| **step == AuditStep::Reused).count(), answer)
     };
     assert_eq!(reused(options.clone()).0, 4);
     let mut other = options.clone();
@@ -218,7 +220,7 @@ fn questions_in_sql() {
     let place = scene.ingest(&scene.all_but(&[]));
     let answer = run(&place, &scene.options()).unwrap();
     block_on(async {
-        let engine = Engine::new(&Tables::open(&place).await.unwrap(), 2).await.unwrap();
+        let engine = SqlEngine::new(&FleetTableStore::open(&place).await.unwrap(), 2).await.unwrap();
         engine.add_answer(&answer).unwrap();
         // The root that the aggregate gives is the one that a plain fold gives.
         let rows = engine
@@ -254,7 +256,7 @@ fn questions_in_sql() {
 fn the_page_shows_contradictions_first() {
     let scene = Scene::new();
     let answer = scene.answer(&scene.all_but(&[3]));
-    let page = page(&answer, &Origin::default());
+    let page = page(&answer, &PageOrigin::default());
     let at = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text} is not in the page"));
     assert!(at("sessions 3 to 3 are missing") < at("Cards, seats and days"));
     assert!(at("Cards, seats and days") < at("One row per bundle"));
@@ -266,7 +268,7 @@ fn the_page_shows_contradictions_first() {
 fn places_that_hold_no_tables() {
     let folder = tempfile::tempdir().unwrap();
     for place in ["/nowhere/at/all", folder.path().to_str().unwrap()] {
-        assert!(matches!(block_on(Tables::open(place)), Err(Error::NoTables(_))), "{place}");
+        assert!(matches!(block_on(FleetTableStore::open(place)), Err(FleetError::NoTables(_))), "{place}");
     }
-    assert!(matches!(Tables::create("s3://bucket/tables"), Err(Error::Place { .. })));
+    assert!(matches!(FleetTableStore::create("s3://bucket/tables"), Err(FleetError::Place { .. })));
 }

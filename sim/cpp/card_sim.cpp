@@ -220,9 +220,9 @@ void CardSim::set_bus(uint32_t read_latency, uint32_t write_latency, uint8_t sta
   parts_->bus.set(read_latency, write_latency, stall, seed);
 }
 
-Counters CardSim::counters() const {
+SimulatedBusCounters CardSim::counters() const {
   const BusCounters& c = parts_->bus.counters();
-  return Counters{parts_->now - parts_->counted_from,
+  return SimulatedBusCounters{parts_->now - parts_->counted_from,
                   c.read_bursts,
                   c.read_beats,
                   c.write_bursts,

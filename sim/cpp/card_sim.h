@@ -9,7 +9,7 @@
 namespace portcullis {
 
 struct RegisterResult;
-struct Counters;
+struct SimulatedBusCounters;
 
 class CardSim {
  public:
@@ -37,7 +37,7 @@ class CardSim {
   bool upset_table(uint32_t lane, rust::Str table, rust::Str memory, uint32_t row, uint32_t bit);
   void set_bus(uint32_t read_latency, uint32_t write_latency, uint8_t stall, uint64_t seed);
 
-  Counters counters() const;
+  SimulatedBusCounters counters() const;
   rust::String violations() const;
   void trip();
   bool failed() const;

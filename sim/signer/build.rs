@@ -9,7 +9,7 @@ mod models;
 #[path = "../verilated/verilator.rs"]
 mod verilator;
 
-use verilator::{Result, Unit, Verilator};
+use verilator::{Result, VerilatedModule, Verilator};
 
 /// File list of the top module, relative to the workspace.
 const FILE_LIST: &str = "rtl/attest/tb/signer_tb.f";
@@ -46,7 +46,7 @@ fn build() -> Result<()> {
         let options = ["--unroll-count", "32", "-f", FILE_LIST].map(str::to_owned);
         let arguments = parameters.into_iter().chain(options).collect();
         let prefix = format!("Vsigner{}", model.rounds);
-        verilator.run(&workspace, &Unit { top: "signer_tb", prefix: &prefix, arguments }, &generated)?;
+        verilator.run(&workspace, &VerilatedModule { top: "signer_tb", prefix: &prefix, arguments }, &generated)?;
     }
     compile(&verilator.include(), &workspace.join(HOOKS), &generated)
 }

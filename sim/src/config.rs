@@ -8,7 +8,7 @@ pub const MAX_LATENCY: u32 = 1_000;
 /// Number of clocks without progress after which the simulated card's bus watchdog expires.
 ///
 /// The card's default is 2^22. The simulated card has a smaller value, so that tests can wait for it. The value is
-/// still far above the longest gap that [`MAX_LATENCY`] and any [`Stall`] can cause.
+/// still far above the longest gap that [`MAX_LATENCY`] and any [`BusStall`] can cause.
 pub const WATCHDOG_CLOCKS: u64 = 1 << portcullis_verilated::WATCHDOG_LOG2;
 /// SHA-256 rounds per clock in the simulated card.
 pub const ROUNDS: u64 = portcullis_verilated::ROUNDS;
@@ -26,7 +26,7 @@ pub(crate) const CARDS: &[u32] = &[1];
 
 /// When the bus model stalls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Stall {
+pub enum BusStall {
     /// The bus never stalls: every channel is ready in every clock, and responses come in the order of the requests.
     #[default]
     None,
@@ -50,7 +50,7 @@ pub struct SimConfig {
     /// Clocks from the acceptance of the last data beat of a write to its response, 0 to [`MAX_LATENCY`].
     pub write_latency: u32,
     /// Stall pattern.
-    pub stall: Stall,
+    pub stall: BusStall,
     /// File for an FST trace of every clock; needs the crate's feature `trace`.
     pub trace: Option<PathBuf>,
 }
@@ -58,6 +58,6 @@ pub struct SimConfig {
 impl Default for SimConfig {
     /// One lane, 100 clocks each way (0.4 µs at 250 MHz), no stalls, no trace.
     fn default() -> Self {
-        Self { lanes: 1, read_latency: 100, write_latency: 100, stall: Stall::None, trace: None }
+        Self { lanes: 1, read_latency: 100, write_latency: 100, stall: BusStall::None, trace: None }
     }
 }

@@ -11,7 +11,7 @@ pub(crate) mod bridge {
     }
 
     /// Counters; see `SimStats`.
-    struct Counters {
+    struct SimulatedBusCounters {
         clocks: u64,
         read_bursts: u64,
         read_beats: u64,
@@ -73,7 +73,7 @@ pub(crate) mod bridge {
         /// Changes latencies and stall pattern from the next clock on.
         fn set_bus(self: Pin<&mut CardSim>, read_latency: u32, write_latency: u32, stall: u8, seed: u64);
 
-        fn counters(self: &CardSim) -> Counters;
+        fn counters(self: &CardSim) -> SimulatedBusCounters;
         /// The first violations of the bus rules, one per line; empty if there are none.
         fn violations(self: &CardSim) -> String;
         /// Time in nanoseconds for a single bank to sweep its rows for this many clocks; 0 if an assertion failed.

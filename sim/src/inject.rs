@@ -2,7 +2,7 @@
 
 /// A RAM of a lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Table {
+pub enum LaneRam {
     /// The policy bank: rows of 1536 bits.
     Policy,
     /// The entropy bank: rows of 1536 bits.
@@ -35,7 +35,7 @@ pub enum Table {
     Texts,
 }
 
-impl Table {
+impl LaneRam {
     /// The instance in the lane, and the name of its memory.
     pub(crate) const fn place(self) -> (&'static str, &'static str) {
         match self {
@@ -62,17 +62,17 @@ impl Table {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TableBit {
     pub lane: u32,
-    pub table: Table,
+    pub table: LaneRam,
     /// Row, below the size of the table.
     pub row: u32,
     /// Bit within the row.
     pub bit: u32,
 }
 
-/// A fault of the bus. `nth` counts bursts from the call of [`crate::Sim::inject`] on: 0 is the card's next burst.
-/// Injections of the same kind form a queue; each happens once.
+/// A fault of the bus. `nth` counts bursts from the call of [`crate::SimulatedCard::inject`] on: 0 is the card's next
+/// burst. Injections of the same kind form a queue; each happens once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Inject {
+pub enum InjectedBusFault {
     /// Every beat of the read burst has the response SLVERR.
     ReadError { nth: u32 },
     /// Every beat of the read burst has the response DECERR.
@@ -115,7 +115,7 @@ pub enum Inject {
     Unhang,
 }
 
-impl Inject {
+impl InjectedBusFault {
     /// The fault as (kind, `nth` or id, detail), in the numbering of `cpp/inject.h`.
     pub(crate) fn code(self) -> (u8, u32, u32) {
         match self {

@@ -1,8 +1,8 @@
 //! The simulated card: the Verilated RTL, a model of host memory and of the bus, and the clock loop.
 //!
-//! [`Sim`] owns these three parts. The clock loop, the AXI4 memory model and its rule checker are C++ (`cpp/`); this
-//! crate is their safe interface. The card's clock advances only inside methods of [`Sim`], so the card does nothing
-//! between calls.
+//! [`SimulatedCard`] owns these three parts. The clock loop, the AXI4 memory model and its rule checker are C++
+//! (`cpp/`); this crate is their safe interface. The card's clock advances only inside methods of [`SimulatedCard`], so
+//! the card does nothing between calls.
 //!
 //! ```no_run
 //! use portcullis_sim::{Sim, SimConfig, Watch};
@@ -33,10 +33,10 @@ mod watch;
 
 #[cfg(feature = "lanes")]
 pub use config::LANES;
-pub use config::{MAX_LATENCY, PATROL_CLOCKS, ROUNDS, SimConfig, Stall, WATCHDOG_CLOCKS};
+pub use config::{BusStall, MAX_LATENCY, PATROL_CLOCKS, ROUNDS, SimConfig, WATCHDOG_CLOCKS};
 pub use error::SimError;
-pub use inject::{Inject, Table, TableBit};
+pub use inject::{InjectedBusFault, LaneRam, TableBit};
 pub use memory::DmaRegion;
-pub use sim::{Sim, canary, sweep_alone};
+pub use sim::{SimulatedCard, canary, sweep_alone};
 pub use stats::SimStats;
-pub use watch::Watch;
+pub use watch::WatchedWord;

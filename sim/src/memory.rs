@@ -60,7 +60,8 @@ struct Pages {
 /// A page-aligned buffer at one device address, zeroed at first. Clones are handles to the same memory.
 ///
 /// All accesses, here and in the bus model, are to atomic words, so any thread may use the handles. The memory exists
-/// until the last handle is dropped, and until the [`crate::Sim`] that mapped it is dropped or has unmapped it.
+/// until the last handle is dropped, and until the [`crate::SimulatedCard`] that mapped it is dropped or has unmapped
+/// it.
 #[derive(Debug, Clone)]
 pub struct DmaRegion {
     pages: Arc<Pages>,

@@ -11,9 +11,9 @@ use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use portcullis_vfio_user::message::{irq, region, region_flags};
-use portcullis_vfio_user::{Device, DmaRange, Errno, Region};
+use portcullis_vfio_user::{DmaRange, Errno, VfioUserDevice, VfioUserRegion};
 
-use crate::{Sim, SimConfig, SimError};
+use crate::{SimConfig, SimError, SimulatedCard};
 use config_space::{BAR0_SIZE, BAR2_SIZE, BAR4_SIZE, ConfigSpace, PENDING, VECTORS};
 use dma::DmaTable;
 
@@ -25,7 +25,7 @@ const TABLE: usize = VECTORS as usize * 16;
 #[derive(Debug)]
 pub struct PciCard {
     config: SimConfig,
-    sim: Arc<Mutex<Sim>>,
+    sim: Arc<Mutex<SimulatedCard>>,
     space: ConfigSpace,
     /// Whether the card has BAR4, with registers that disturb the bus.
     bench: bool,
@@ -42,9 +42,9 @@ pub struct PciCard {
 }
 
 impl PciCard {
-    /// A card after power-up. Errors: those of [`Sim::new`].
+    /// A card after power-up. Errors: those of [`SimulatedCard::new`].
     pub fn new(config: SimConfig) -> Result<Self, SimError> {
-        let mut sim = Sim::new(config.clone())?;
+        let mut sim = SimulatedCard::new(config.clone())?;
         sim.set_bus_master(false);
         Ok(Self {
             config,
@@ -70,11 +70,11 @@ impl PciCard {
 
     /// The simulation of the card, for tests that disturb the card. A reset replaces the simulation.
     #[must_use]
-    pub fn sim(&self) -> Arc<Mutex<Sim>> {
+    pub fn sim(&self) -> Arc<Mutex<SimulatedCard>> {
         Arc::clone(&self.sim)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Sim> {
+    fn lock(&self) -> MutexGuard<'_, SimulatedCard> {
         self.sim.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -141,7 +141,7 @@ impl PciCard {
         if let Some(rules) = broken {
             self.failure.get_or_insert(format!("the card broke the rules of its bus: {rules}"));
         }
-        let made = Sim::new(self.config.clone());
+        let made = SimulatedCard::new(self.config.clone());
         if let Err(error) = &made {
             self.failure.get_or_insert(format!("no new card after a reset: {error}"));
         }
@@ -175,16 +175,16 @@ fn words(offset: u64, bytes: usize) -> Result<impl Iterator<Item = u32>, Errno> 
     Ok((first..).step_by(WORD))
 }
 
-impl Device for PciCard {
-    fn region(&self, index: u32) -> Region {
+impl VfioUserDevice for PciCard {
+    fn region(&self, index: u32) -> VfioUserRegion {
         let size = match index {
             region::BAR0 => u64::from(BAR0_SIZE),
             region::BAR2 => u64::from(BAR2_SIZE),
             region::BAR4 if self.bench => u64::from(BAR4_SIZE),
             region::CONFIG => config_space::SIZE as u64,
-            _ => return Region::default(),
+            _ => return VfioUserRegion::default(),
         };
-        Region { size, flags: region_flags::READ | region_flags::WRITE }
+        VfioUserRegion { size, flags: region_flags::READ | region_flags::WRITE }
     }
 
     fn irqs(&self, index: u32) -> u32 {

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 pub use portcullis_socket::BindError;
-use portcullis_socket::{Access, Listener};
-use portcullis_vfio_user::{Channel, Connection, ServeError};
+use portcullis_socket::{SocketAccess, SocketListener};
+use portcullis_vfio_user::{DeviceServeError, DriverConnection, VfioUserChannel};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::pci::PciCard;
@@ -36,12 +36,12 @@ pub enum CardServerError {
 
 /// A socket that only the current user can open. Dropping it removes its name.
 #[derive(Debug)]
-pub struct Socket(Listener);
+pub struct CardServerSocket(SocketListener);
 
-impl Socket {
+impl CardServerSocket {
     /// Listens at `path`. Replaces a socket file at which no process listens.
     pub fn bind(path: &Path) -> Result<Self, BindError> {
-        Listener::bind(path, Access::Owner, WAITING).map(Self)
+        SocketListener::bind(path, SocketAccess::Owner, WAITING).map(Self)
     }
 
     /// Serves `card` to one driver after the other until `stop` becomes readable or its other end is closed. `report`
@@ -51,14 +51,14 @@ impl Socket {
         &self,
         card: &mut PciCard,
         stop: BorrowedFd<'_>,
-        mut report: impl FnMut(&ServeError),
+        mut report: impl FnMut(&DeviceServeError),
     ) -> Result<(), CardServerError> {
         let failed = |source| CardServerError::Socket { path: self.0.path().to_owned(), source };
         while wait(self.0.as_fd(), stop, None).map_err(failed)? != WaitEnd::Stop {
             let Some(driver) = self.0.accept().map_err(failed)? else { continue };
-            let served = Channel::new(driver, DEADLINE)
-                .map_err(ServeError::from)
-                .and_then(|channel| drive(card, &mut Connection::new(channel), stop));
+            let served = VfioUserChannel::new(driver, DEADLINE)
+                .map_err(DeviceServeError::from)
+                .and_then(|channel| drive(card, &mut DriverConnection::new(channel), stop));
             card.disconnect();
             if let Some(failure) = card.failure() {
                 return Err(CardServerError::Card(failure.to_owned()));
@@ -98,8 +98,8 @@ fn wait(first: BorrowedFd<'_>, stop: BorrowedFd<'_>, time: Option<Duration>) -> 
 }
 
 /// Serves one driver. The result is `Ok` if `stop` ended the service.
-fn drive(card: &mut PciCard, driver: &mut Connection, stop: BorrowedFd<'_>) -> Result<(), ServeError> {
-    let socket = |error| ServeError::Channel(portcullis_vfio_user::ChannelError::Socket(error));
+fn drive(card: &mut PciCard, driver: &mut DriverConnection, stop: BorrowedFd<'_>) -> Result<(), DeviceServeError> {
+    let socket = |error| DeviceServeError::Channel(portcullis_vfio_user::ChannelError::Socket(error));
     let mut last_request = Instant::now();
     let mut last_activity = last_request;
     let mut clocks = FEWEST;
@@ -122,7 +122,7 @@ fn drive(card: &mut PciCard, driver: &mut Connection, stop: BorrowedFd<'_>) -> R
             WaitEnd::Time if handshaken => {}
             WaitEnd::Time if last_request.elapsed() < DEADLINE => continue,
             WaitEnd::Time => {
-                return Err(ServeError::Channel(portcullis_vfio_user::ChannelError::Late {
+                return Err(DeviceServeError::Channel(portcullis_vfio_user::ChannelError::Late {
                     what: "say its version",
                     within: DEADLINE,
                 }));
@@ -133,7 +133,7 @@ fn drive(card: &mut PciCard, driver: &mut Connection, stop: BorrowedFd<'_>) -> R
         }
         if card.failure().is_some() {
             // The driver only sees that the connection ends.
-            return Err(ServeError::Left);
+            return Err(DeviceServeError::Left);
         }
         clocks = (clocks * 2).min(MOST);
     }

@@ -8,7 +8,10 @@ use cxx::UniquePtr;
 use crate::config::CARDS;
 use crate::ffi::bridge::{self, CardSim};
 use crate::memory::FilePart;
-use crate::{DmaRegion, Inject, MAX_LATENCY, SimConfig, SimError, SimStats, Stall, TableBit, WATCHDOG_CLOCKS, Watch};
+use crate::{
+    BusStall, DmaRegion, InjectedBusFault, MAX_LATENCY, SimConfig, SimError, SimStats, TableBit, WATCHDOG_CLOCKS,
+    WatchedWord,
+};
 
 /// Number of clocks within which the card must answer a register access.
 const REGISTER_BOUND: u64 = 10_000;
@@ -39,7 +42,7 @@ pub fn sweep_alone(clocks: u64) -> Option<std::time::Duration> {
 }
 
 /// A simulated card, with the host memory that it can access.
-pub struct Sim {
+pub struct SimulatedCard {
     // Declared before the regions that it points to, because fields are dropped in this order.
     card: UniquePtr<CardSim>,
     regions: Vec<DmaRegion>,
@@ -48,21 +51,22 @@ pub struct Sim {
 }
 
 // SAFETY: the model and the harness do not depend on the thread that made them: each entry point of `CardSim` sets the
-// thread's simulation context and message sink before it evaluates the model. `&Sim` only gives access to counters.
-unsafe impl Send for Sim {}
+// thread's simulation context and message sink before it evaluates the model. `&SimulatedCard` only gives access to
+// counters.
+unsafe impl Send for SimulatedCard {}
 
-impl std::fmt::Debug for Sim {
+impl std::fmt::Debug for SimulatedCard {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Sim").field("regions", &self.regions.len()).field("stats", &self.stats()).finish()
     }
 }
 
 /// The stall pattern as (pattern, seed), in the numbering of the C++ code.
-fn stall_code(stall: Stall) -> (u8, u64) {
+fn stall_code(stall: BusStall) -> (u8, u64) {
     match stall {
-        Stall::None => (0, 0),
-        Stall::EveryFourth => (1, 0),
-        Stall::Random(seed) => (2, seed),
+        BusStall::None => (0, 0),
+        BusStall::EveryFourth => (1, 0),
+        BusStall::Random(seed) => (2, seed),
     }
 }
 
@@ -70,7 +74,7 @@ fn check_latency(clocks: u32) -> Result<(), SimError> {
     if clocks > MAX_LATENCY { Err(SimError::Latency(clocks)) } else { Ok(()) }
 }
 
-impl Sim {
+impl SimulatedCard {
     /// A card after its reset, without mapped memory. Errors: [`SimError::Lanes`], [`SimError::Latency`],
     /// [`SimError::TraceUnavailable`], [`SimError::Trace`], [`SimError::Assertion`].
     pub fn new(config: SimConfig) -> Result<Self, SimError> {
@@ -173,7 +177,7 @@ impl Sim {
         self.register("read", address, |card| card.read32(address, REGISTER_BOUND))
     }
 
-    /// Writes the register at byte address `address`; takes a few clocks. Errors: as [`Sim::read32`].
+    /// Writes the register at byte address `address`; takes a few clocks. Errors: as [`SimulatedCard::read32`].
     pub fn write32(&mut self, address: u32, value: u32) -> Result<(), SimError> {
         self.register("write", address, |card| card.write32(address, value, REGISTER_BOUND)).map(|_| ())
     }
@@ -216,9 +220,9 @@ impl Sim {
 
     /// Runs until the watched value satisfies the condition, but at most `bound` clocks. Returns whether it satisfies
     /// the condition; if it does at once, no clock runs. Errors: [`SimError::NotMapped`], [`SimError::Assertion`].
-    pub fn run_until(&mut self, watch: &Watch, bound: u64) -> Result<bool, SimError> {
+    pub fn run_until(&mut self, watch: &WatchedWord, bound: u64) -> Result<bool, SimError> {
         self.healthy()?;
-        let Watch { address, mask, value, equal } = *watch;
+        let WatchedWord { address, mask, value, equal } = *watch;
         if !self.card.is_mapped(address) {
             return Err(SimError::NotMapped(address));
         }
@@ -227,15 +231,17 @@ impl Sim {
         Ok(fits)
     }
 
-    /// Prepares one fault of the bus. Errors: [`SimError::Inject`] for an id over 31 or a bit over 4095,
+    /// Prepares one fault of the bus. Errors: [`SimError::InjectedBusFault`] for an id over 31 or a bit over 4095,
     /// [`SimError::Assertion`].
-    pub fn inject(&mut self, fault: Inject) -> Result<(), SimError> {
+    pub fn inject(&mut self, fault: InjectedBusFault) -> Result<(), SimError> {
         self.healthy()?;
         match fault {
-            Inject::ReadSpurious { id } | Inject::WriteSpurious { id } if id > 31 => {
+            InjectedBusFault::ReadSpurious { id } | InjectedBusFault::WriteSpurious { id } if id > 31 => {
                 return Err(SimError::Inject("ids are 0 to 31"));
             }
-            Inject::ReadCorrupt { bit, .. } if bit > 4095 => return Err(SimError::Inject("bits are 0 to 4095")),
+            InjectedBusFault::ReadCorrupt { bit, .. } if bit > 4095 => {
+                return Err(SimError::Inject("bits are 0 to 4095"));
+            }
             _ => {}
         }
         let (kind, nth, bit) = fault.code();
@@ -259,7 +265,7 @@ impl Sim {
 
     /// Changes latencies and stall pattern from the next clock on. Requests in flight keep their latency. Errors:
     /// [`SimError::Latency`], [`SimError::Assertion`].
-    pub fn set_bus(&mut self, read_latency: u32, write_latency: u32, stall: Stall) -> Result<(), SimError> {
+    pub fn set_bus(&mut self, read_latency: u32, write_latency: u32, stall: BusStall) -> Result<(), SimError> {
         self.healthy()?;
         check_latency(read_latency)?;
         check_latency(write_latency)?;

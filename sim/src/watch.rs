@@ -4,7 +4,7 @@ use crate::{DmaRegion, SimError};
 
 /// A condition on one aligned little-endian value in host memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Watch {
+pub struct WatchedWord {
     /// Device address of the aligned 8-byte word that contains the value.
     pub(crate) address: u64,
     pub(crate) mask: u64,
@@ -13,7 +13,7 @@ pub struct Watch {
     pub(crate) equal: bool,
 }
 
-impl Watch {
+impl WatchedWord {
     fn new(region: &DmaRegion, offset: usize, width: usize, value: u64, equal: bool) -> Result<Self, SimError> {
         region.check(offset, width)?;
         if !offset.is_multiple_of(width) {

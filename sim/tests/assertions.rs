@@ -1,7 +1,7 @@
 //! If an assertion in the RTL fails, the current call and all later calls return an error.
 #![cfg(test)]
 
-use portcullis_sim::{Sim, SimConfig, SimError, canary};
+use portcullis_sim::{SimConfig, SimError, SimulatedCard, canary};
 
 #[test]
 fn assertions_are_compiled_in() {
@@ -11,7 +11,7 @@ fn assertions_are_compiled_in() {
 
 #[test]
 fn a_failed_assertion_is_never_forgotten() {
-    let mut sim = Sim::new(SimConfig::default()).unwrap();
+    let mut sim = SimulatedCard::new(SimConfig::default()).unwrap();
     let region = sim.map(64).unwrap();
     sim.run(100).unwrap();
     sim.trip_assertion();
@@ -25,5 +25,5 @@ fn a_failed_assertion_is_never_forgotten() {
     }
     assert_eq!(sim.stats().clocks, clocks);
     // Another card still works.
-    Sim::new(SimConfig::default()).unwrap().run(10).unwrap();
+    SimulatedCard::new(SimConfig::default()).unwrap().run(10).unwrap();
 }

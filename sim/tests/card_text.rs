@@ -6,13 +6,13 @@
 mod rig;
 
 use portcullis_core::commitment::{SpanKind, commitment};
-use portcullis_core::mutation::Place;
+use portcullis_core::mutation::SlotSequence;
 use portcullis_core::wire::{
     Descriptor, Determination, Fault, IMAGE_MAGIC, ImageHeader, ImageText, LAYOUT_VERSION, MAP_DIGEST, Opcode, Record,
     Row, RowKind, StageOutcome, flags,
 };
-use portcullis_lane::{Border, ClassSource, Form, Limits, Relation, Source, compile};
-use portcullis_sim::{DmaRegion, SimConfig, Stall};
+use portcullis_lane::{ClassForm, ClassSource, FormBorder, LaneSource, LaneTableLimits, MatchRelation, compile};
+use portcullis_sim::{BusStall, DmaRegion, SimConfig};
 use regex_syntax::hir::Hir;
 use rig::{COMMAND, EXPECTED_DIGEST, FAULT, LIFE_FAULT, LIFE_LOAD, LIFE_RUN, LOAD_FAULT, LOG, RING, Rig, SQ_TAIL};
 use sha2::{Digest, Sha256};
@@ -47,18 +47,18 @@ fn tables() -> Vec<u8> {
     let class = |id: u8, word: &str| ClassSource {
         id: id.try_into().unwrap(),
         name: word.to_owned(),
-        forms: vec![Form {
+        forms: vec![ClassForm {
             name: word.to_owned(),
             hir: Hir::literal(word.as_bytes().to_vec()),
-            border: Border::Free,
+            border: FormBorder::Free,
             check: None,
-            relation: Relation::Equal,
+            relation: MatchRelation::Equal,
         }],
         left_out: Vec::new(),
         view: false,
     };
-    let source = Source { classes: vec![class(1, "secret"), class(2, "consent")], ..Source::default() };
-    compile(&source, &Limits::default()).tables.encode()
+    let source = LaneSource { classes: vec![class(1, "secret"), class(2, "consent")], ..LaneSource::default() };
+    compile(&source, &LaneTableLimits::default()).tables.encode()
 }
 
 impl Plan {
@@ -236,7 +236,7 @@ impl TextRig {
 
     fn begin(&mut self, slot: u16) {
         (self.slot, self.sequence) = (slot, 0);
-        let place = Place { slot, sequence: 0 };
+        let place = SlotSequence { slot, sequence: 0 };
         assert_eq!(fault(&self.submit(Descriptor::entry(Opcode::Begin, place, [7; 32]))), Fault::None);
     }
 
@@ -246,7 +246,7 @@ impl TextRig {
 
     fn end_of(&mut self, kind: SpanKind, text: &str) -> Fault {
         let committed = self.put(kind, text.as_bytes());
-        let place = Place { slot: self.slot, sequence: self.sequence };
+        let place = SlotSequence { slot: self.slot, sequence: self.sequence };
         fault(&self.submit(Descriptor::entry(Opcode::End, place, committed)))
     }
 
@@ -257,7 +257,7 @@ impl TextRig {
     }
 
     fn gate_of(&self, committed: [u8; 32], length: usize, host: u128) -> Descriptor {
-        let place = Place { slot: self.slot, sequence: self.sequence };
+        let place = SlotSequence { slot: self.slot, sequence: self.sequence };
         Descriptor {
             uncertainty: U16::new(10_000),
             length: U16::new(length as u16),
@@ -344,7 +344,7 @@ fn open_refuses_other_tables_and_places() {
 
 #[test]
 fn the_card_finds_what_the_host_does_not_say() {
-    for stall in [Stall::None, Stall::Random(5)] {
+    for stall in [BusStall::None, BusStall::Random(5)] {
         let mut rig = TextRig::open(SimConfig { stall, ..SimConfig::default() });
         rig.begin(5);
         assert_eq!(rig.judged(rig.gate("a plain text", 0)), (true, 0, 0));
@@ -472,13 +472,13 @@ fn a_slot_without_a_window_has_no_text() {
 /// requests the text of the first GATE only after the BEGIN is decided.
 #[test]
 fn a_stream_begins_ahead_of_its_texts() {
-    for stall in [Stall::None, Stall::Random(7)] {
+    for stall in [BusStall::None, BusStall::Random(7)] {
         let mut rig = TextRig::open(SimConfig { stall, ..SimConfig::default() });
         rig.begin(5);
         assert_eq!(rig.judged(rig.gate("with my consent", CONSENT)), (true, CONSENT, 0));
         for established in [CONSENT, 0, 0] {
             let committed = rig.put(SpanKind::Text, b"more");
-            let place = |sequence| Place { slot: 5, sequence };
+            let place = |sequence| SlotSequence { slot: 5, sequence };
             let gate = |rig: &mut TextRig, sequence| {
                 rig.sequence = sequence;
                 rig.gate_of(committed, 4, 0)
@@ -570,7 +570,7 @@ fn entries_follow_each_other() {
 /// A reset ends at any time, also while a text or the tables are read, and the next OPEN works.
 #[test]
 fn a_session_ends_while_a_text_is_read() {
-    let mut rig = TextRig::open(SimConfig { stall: Stall::Random(3), ..SimConfig::default() });
+    let mut rig = TextRig::open(SimConfig { stall: BusStall::Random(3), ..SimConfig::default() });
     for clocks in (0..1_400).step_by(100) {
         rig.begin(9);
         let text = "y".repeat(1_500);

@@ -5,7 +5,7 @@
 #[allow(unreachable_pub, dead_code, reason = "shared by tests that each use a part")]
 mod rig;
 
-use portcullis_sim::{Inject, SimConfig, SimError, Stall, WATCHDOG_CLOCKS};
+use portcullis_sim::{BusStall, InjectedBusFault, SimConfig, SimError, WATCHDOG_CLOCKS};
 use rig::{BUSY, COMMAND, CQ_TAIL, LIFE_CLOSING, LIFE_FAULT, LOG_TAIL, NEEDS_RESET, Rig};
 
 const READ_RESPONSE: u32 = 0x303;
@@ -17,13 +17,13 @@ const CRC: u16 = 0x101;
 fn stalls() -> [SimConfig; 3] {
     [
         SimConfig { read_latency: 0, write_latency: 0, ..SimConfig::default() },
-        SimConfig { read_latency: 150, write_latency: 40, stall: Stall::EveryFourth, ..SimConfig::default() },
-        SimConfig { read_latency: 60, write_latency: 200, stall: Stall::Random(11), ..SimConfig::default() },
+        SimConfig { read_latency: 150, write_latency: 40, stall: BusStall::EveryFourth, ..SimConfig::default() },
+        SimConfig { read_latency: 60, write_latency: 200, stall: BusStall::Random(11), ..SimConfig::default() },
     ]
 }
 
 /// Checks the card's reaction to `inject`: it stops with `fault`, writes nothing more, and works again after a reset.
-fn fault_follows(inject: Inject, fault: u32) {
+fn fault_follows(inject: InjectedBusFault, fault: u32) {
     for config in stalls() {
         let mut rig = Rig::new(config.clone());
         rig.sim.inject(inject).unwrap();
@@ -47,7 +47,7 @@ fn fault_follows(inject: Inject, fault: u32) {
         assert!((0..tail).all(|n| rig.completion(n).is_some_and(|c| c[3] == 0)), "a BEGIN is never an admit");
         assert!(u32::from(tail) < rig.sim.read32(LOG_TAIL).unwrap());
 
-        rig.sim.inject(Inject::Unhang).unwrap();
+        rig.sim.inject(InjectedBusFault::Unhang).unwrap();
         if leaves_track(inject) {
             assert_ne!(rig.status() & NEEDS_RESET, 0, "{inject:?}");
             stays_shut(&mut rig, fault);
@@ -67,8 +67,13 @@ fn fault_follows(inject: Inject, fault: u32) {
 }
 
 /// Whether, after the fault, a bus response is missing or surplus, so that the number of open responses is unknown.
-fn leaves_track(inject: Inject) -> bool {
-    !matches!(inject, Inject::ReadError { .. } | Inject::ReadDecodeError { .. } | Inject::WriteError { .. })
+fn leaves_track(inject: InjectedBusFault) -> bool {
+    !matches!(
+        inject,
+        InjectedBusFault::ReadError { .. }
+            | InjectedBusFault::ReadDecodeError { .. }
+            | InjectedBusFault::WriteError { .. }
+    )
 }
 
 /// Checks that commands lead neither to RESET nor to a session, and that the card does not use the bus.
@@ -107,7 +112,7 @@ fn a_late_answer_meets_no_later_session() {
     for config in stalls() {
         for late in [1_000, 10_000, 8 * WATCHDOG_CLOCKS as u32] {
             let mut rig = Rig::new(config.clone());
-            rig.sim.inject(Inject::ReadLate { nth: 0, clocks: WATCHDOG_CLOCKS as u32 + late }).unwrap();
+            rig.sim.inject(InjectedBusFault::ReadLate { nth: 0, clocks: WATCHDOG_CLOCKS as u32 + late }).unwrap();
             rig.submit(40, 4);
             rig.sim.run(WATCHDOG_CLOCKS + 500).unwrap();
             assert_eq!((rig.life(), rig.fault()), (LIFE_FAULT, WATCHDOG));
@@ -129,10 +134,10 @@ fn a_write_that_stalls_meets_no_later_session() {
         let mut rig = Rig::new(SimConfig { read_latency: 10, write_latency: 10, ..SimConfig::default() });
         rig.submit(0, 12);
         rig.sim.run(clocks).unwrap();
-        rig.sim.inject(Inject::WriteRequestsHang).unwrap();
+        rig.sim.inject(InjectedBusFault::WriteRequestsHang).unwrap();
         rig.sim.run(WATCHDOG_CLOCKS + 4_000).unwrap();
         assert_eq!((rig.life(), rig.fault()), (LIFE_FAULT, WATCHDOG), "after {clocks} clocks");
-        rig.sim.inject(Inject::Unhang).unwrap();
+        rig.sim.inject(InjectedBusFault::Unhang).unwrap();
         stays_shut(&mut rig, WATCHDOG);
         rig.sim.hardware_reset().unwrap();
         rig.log.zero(0, rig::LOG * 256).unwrap();
@@ -150,7 +155,7 @@ fn a_write_that_stalls_meets_no_later_session() {
 /// A response without a request arrives while no session is open; therefore the next OPEN is refused.
 #[test]
 fn a_stray_answer_between_sessions_bars_the_next_one() {
-    for inject in [Inject::ReadSpurious { id: 3 }, Inject::WriteSpurious { id: 0 }] {
+    for inject in [InjectedBusFault::ReadSpurious { id: 3 }, InjectedBusFault::WriteSpurious { id: 0 }] {
         let mut rig = Rig::new(SimConfig::default());
         rig.reset();
         rig.load();
@@ -168,52 +173,52 @@ fn a_stray_answer_between_sessions_bars_the_next_one() {
 
 #[test]
 fn a_read_with_an_error_response() {
-    fault_follows(Inject::ReadError { nth: 1 }, READ_RESPONSE);
+    fault_follows(InjectedBusFault::ReadError { nth: 1 }, READ_RESPONSE);
 }
 
 #[test]
 fn a_read_that_is_lost() {
-    fault_follows(Inject::ReadLost { nth: 1 }, WATCHDOG);
+    fault_follows(InjectedBusFault::ReadLost { nth: 1 }, WATCHDOG);
 }
 
 #[test]
 fn a_read_that_ends_early() {
-    fault_follows(Inject::ReadShort { nth: 1 }, READ_RESPONSE);
+    fault_follows(InjectedBusFault::ReadShort { nth: 1 }, READ_RESPONSE);
 }
 
 #[test]
 fn a_read_that_does_not_end() {
-    fault_follows(Inject::ReadLong { nth: 1 }, READ_RESPONSE);
+    fault_follows(InjectedBusFault::ReadLong { nth: 1 }, READ_RESPONSE);
 }
 
 #[test]
 fn a_beat_that_nobody_asked_for() {
-    fault_follows(Inject::ReadSpurious { id: 31 }, READ_RESPONSE);
+    fault_follows(InjectedBusFault::ReadSpurious { id: 31 }, READ_RESPONSE);
 }
 
 #[test]
 fn a_write_with_an_error_response() {
     // `nth` 0 hits a record, the later `nth` hits a completion.
-    fault_follows(Inject::WriteError { nth: 0 }, WRITE_RESPONSE);
-    fault_follows(Inject::WriteError { nth: 13 }, WRITE_RESPONSE);
+    fault_follows(InjectedBusFault::WriteError { nth: 0 }, WRITE_RESPONSE);
+    fault_follows(InjectedBusFault::WriteError { nth: 13 }, WRITE_RESPONSE);
 }
 
 #[test]
 fn a_write_that_is_never_answered() {
     // Completions before the fault stay valid; the lost write may be that of the first completion.
-    fault_follows(Inject::WriteLost { nth: 23 }, WATCHDOG);
+    fault_follows(InjectedBusFault::WriteLost { nth: 23 }, WATCHDOG);
 }
 
 #[test]
 fn a_response_that_nobody_waits_for() {
-    fault_follows(Inject::WriteSpurious { id: 0 }, WRITE_RESPONSE);
-    fault_follows(Inject::WriteSpurious { id: 9 }, WRITE_RESPONSE);
+    fault_follows(InjectedBusFault::WriteSpurious { id: 0 }, WRITE_RESPONSE);
+    fault_follows(InjectedBusFault::WriteSpurious { id: 9 }, WRITE_RESPONSE);
 }
 
 #[test]
 fn requests_that_are_never_accepted() {
-    fault_follows(Inject::ReadRequestsHang, WATCHDOG);
-    fault_follows(Inject::WriteRequestsHang, WATCHDOG);
+    fault_follows(InjectedBusFault::ReadRequestsHang, WATCHDOG);
+    fault_follows(InjectedBusFault::WriteRequestsHang, WATCHDOG);
 }
 
 #[test]
@@ -221,7 +226,7 @@ fn a_bit_that_turns_over_on_the_way_is_a_crc_fault() {
     // Bits of the first burst, which has up to four descriptors: version, slot, commitment, CRC and reserved bytes.
     for bit in [0, 17, 90, 740, 1000, 1023, 1024 + 5] {
         let mut rig = Rig::new(SimConfig::default());
-        rig.sim.inject(Inject::ReadCorrupt { nth: 0, bit }).unwrap();
+        rig.sim.inject(InjectedBusFault::ReadCorrupt { nth: 0, bit }).unwrap();
         rig.submit(0, 4);
         rig.sim.run(5_000).unwrap();
         let struck = bit / 1024;

@@ -1,7 +1,7 @@
 //! Tests the registers of a card with several lanes.
 #![cfg(test)]
 
-use portcullis_sim::{LANES, Sim, SimConfig, SimError};
+use portcullis_sim::{LANES, SimConfig, SimError, SimulatedCard};
 
 const CAPABILITIES: u32 = 0x008;
 /// Low half of the submission ring's address in lane 0; the stride of lanes is 0x100.
@@ -12,7 +12,7 @@ const MAP_LANES: u32 = 8;
 #[test]
 fn lanes_that_a_card_does_not_have_read_zero_and_take_no_writes() {
     for lanes in [1, LANES] {
-        let mut sim = Sim::new(SimConfig { lanes, ..SimConfig::default() }).unwrap();
+        let mut sim = SimulatedCard::new(SimConfig { lanes, ..SimConfig::default() }).unwrap();
         assert_eq!(sim.read32(CAPABILITIES).unwrap() & 0xff, lanes);
         for lane in 0..MAP_LANES {
             sim.write32(SQ_LO + 0x100 * lane, 0x5a5a_0000 + lane).unwrap();
@@ -27,7 +27,7 @@ fn lanes_that_a_card_does_not_have_read_zero_and_take_no_writes() {
 #[test]
 fn other_numbers_of_lanes_are_refused() {
     for lanes in (0..=9).filter(|lanes| ![1, LANES].contains(lanes)) {
-        let error = Sim::new(SimConfig { lanes, ..SimConfig::default() }).unwrap_err();
+        let error = SimulatedCard::new(SimConfig { lanes, ..SimConfig::default() }).unwrap_err();
         assert!(matches!(error, SimError::Lanes(refused) if refused == lanes), "{error}");
     }
 }

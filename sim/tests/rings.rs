@@ -4,7 +4,7 @@
 #[allow(unreachable_pub, dead_code, reason = "shared by tests that each use a part")]
 mod rig;
 
-use portcullis_sim::{SimConfig, Stall};
+use portcullis_sim::{BusStall, SimConfig};
 use rig::{CQ_HEAD, CQ_TAIL, LIFE_FAULT, LIFE_RUN, LOG, LOG_HEAD, LOG_TAIL, RING, Rig, SQ_TAIL};
 
 const DOORBELL: u32 = 0x301;
@@ -19,7 +19,7 @@ fn check(rig: &Rig, count: u16) {
 
 #[test]
 fn a_full_log_holds_the_lane_and_loses_nothing() {
-    for stall in [Stall::None, Stall::Random(5)] {
+    for stall in [BusStall::None, BusStall::Random(5)] {
         let mut rig = Rig::new(SimConfig { stall, ..SimConfig::default() });
         // The OPEN record was consumed, so LOG more records fit.
         rig.submit(0, RING as u16);

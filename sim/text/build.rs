@@ -8,7 +8,7 @@ mod netlist;
 #[path = "../verilated/verilator.rs"]
 mod verilator;
 
-use verilator::{Result, Unit, Verilator};
+use verilator::{Result, VerilatedModule, Verilator};
 
 struct Top {
     module: &'static str,
@@ -69,7 +69,7 @@ fn build() -> Result<()> {
             Some(netlist) => vec![netlist],
             None => [MEMORIES, "-f", list].map(str::to_owned).to_vec(),
         };
-        verilator.run(&workspace, &Unit { top: module, prefix: class, arguments }, &generated)?;
+        verilator.run(&workspace, &VerilatedModule { top: module, prefix: class, arguments }, &generated)?;
     }
     compile(&verilator.include(), &workspace.join(HOOKS), &generated)
 }

@@ -9,7 +9,7 @@ mod netlist;
 mod params;
 mod verilator;
 
-use verilator::{Result, Unit, Verilator};
+use verilator::{Result, VerilatedModule, Verilator};
 
 const FILE_LIST: &str = "rtl/portcullis.f";
 /// Environment variable: SHA-256 rounds per clock in the simulated card. Hardware has one; sixteen need fewer simulated
@@ -84,14 +84,14 @@ fn build() -> Result<()> {
     }
     // The harness includes the header of every generated class.
     let mut units = vec![
-        Unit { top: "portcullis_top", prefix: "Vcard", arguments: one },
-        Unit { top: "canary", prefix: "Vcanary", arguments: canary },
+        VerilatedModule { top: "portcullis_top", prefix: "Vcard", arguments: one },
+        VerilatedModule { top: "canary", prefix: "Vcanary", arguments: canary },
     ];
     if several {
         // A single table that is swept, as the reference for the card's speed.
         let bank: Vec<String> = common.iter().cloned().chain(files.iter().cloned()).collect();
-        units.push(Unit { top: "portcullis_top", prefix: "Vlanes", arguments: card(&lanes) });
-        units.push(Unit { top: "bank", prefix: "Vbank", arguments: bank });
+        units.push(VerilatedModule { top: "portcullis_top", prefix: "Vlanes", arguments: card(&lanes) });
+        units.push(VerilatedModule { top: "bank", prefix: "Vbank", arguments: bank });
     }
     let verilator = Verilator::find(&workspace)?;
     let model = out.join("model");

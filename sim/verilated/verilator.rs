@@ -36,7 +36,7 @@ pub(crate) fn only_lints() -> bool {
 }
 
 /// A top module, and the class that is generated from it.
-pub(crate) struct Unit<'a> {
+pub(crate) struct VerilatedModule<'a> {
     pub(crate) top: &'a str,
     /// Name of the generated class.
     pub(crate) prefix: &'a str,
@@ -90,7 +90,7 @@ impl Verilator {
         self.root.join("include")
     }
 
-    pub(crate) fn run(&self, workspace: &Path, unit: &Unit<'_>, directory: &Path) -> Result<()> {
+    pub(crate) fn run(&self, workspace: &Path, unit: &VerilatedModule<'_>, directory: &Path) -> Result<()> {
         let mut command = Command::new(&self.binary);
         if self.set_root {
             command.env("VERILATOR_ROOT", &self.root);

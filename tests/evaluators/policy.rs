@@ -18,9 +18,9 @@
 use cedar_policy::{Authorizer, Decision, Entities};
 use criterion::Criterion;
 use portcullis_core::wire::Descriptor;
-use portcullis_image::{Evaluator, Outcome};
-use portcullis_policy::context::{Contexts, Missing};
-use portcullis_policy::{Capacity, Compiled, Package};
+use portcullis_image::{BankOutcome, ImageEvaluator};
+use portcullis_policy::context::{ContextConverter, MissingFieldMode};
+use portcullis_policy::{CompiledPackage, PolicyPackage, RowCapacity};
 use portcullis_test_support::policies::fixture::{MANIFEST, PERMIT, files_with};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -30,8 +30,8 @@ use std::time::{Duration, Instant};
 /// A policy, the same policy in Rego, and requests for both.
 struct Subject {
     name: &'static str,
-    package: Package,
-    compiled: Compiled,
+    package: PolicyPackage,
+    compiled: CompiledPackage,
     rego: String,
     /// The answers to all cases are checked, but only the first `timed` cases are measured.
     cases: Vec<Case>,
@@ -119,8 +119,8 @@ fn every_column() -> Subject {
             join(|pair| pair.1, "; ")
         );
     }
-    let package = Package::from_files(files_with(MANIFEST, &cedar)).unwrap();
-    let compiled = package.compile_for(Capacity::default()).unwrap();
+    let package = PolicyPackage::from_files(files_with(MANIFEST, &cedar)).unwrap();
+    let compiled = package.compile_for(RowCapacity::default()).unwrap();
     assert_eq!(compiled.image.policy_rows().len(), 256);
     let mut missed = json!({
         "anchor": "resolved", "temporal": "past", "domain": "medical", "register": "formal",
@@ -142,7 +142,7 @@ fn every_column() -> Subject {
 
 fn pii() -> Subject {
     let dir = portcullis_test_support::root().join("policies/pii");
-    let package = Package::load(&dir).unwrap();
+    let package = PolicyPackage::load(&dir).unwrap();
     let compiled = package.compile().unwrap();
     // The other four rows are the prelude's three rows and the permit.
     assert_eq!(PII_CLASSES.len() + 4, compiled.image.policy_rows().len());
@@ -188,8 +188,8 @@ fn rego_input(category: &str, context: &Value, d: &Descriptor) -> regorus::Value
 
 /// Checks all answers, then measures with criterion. If `table` is set, also computes the medians for the table.
 fn bench(c: &mut Criterion, subject: &Subject, table: bool) -> Option<[f64; 3]> {
-    let contexts = Contexts::new(subject.package.vocabulary());
-    let evaluator = Evaluator::new(&subject.compiled.image);
+    let contexts = ContextConverter::new(subject.package.vocabulary());
+    let evaluator = ImageEvaluator::new(&subject.compiled.image);
     let policies = subject.package.cedar_policies().unwrap();
     let (authorizer, entities) = (Authorizer::new(), Entities::empty());
     let mut engine = regorus::Engine::new();
@@ -201,9 +201,9 @@ fn bench(c: &mut Criterion, subject: &Subject, table: bool) -> Option<[f64; 3]> 
 
     let (mut descriptors, mut requests, mut inputs) = (Vec::new(), Vec::new(), Vec::new());
     for case in &subject.cases {
-        let d = contexts.descriptor(case.category, &case.context, Missing::Neutral).unwrap();
+        let d = contexts.descriptor(case.category, &case.context, MissingFieldMode::Neutral).unwrap();
         let banks = evaluator.evaluate(&d);
-        let passes = banks.policy.outcome == Outcome::Pass && banks.entropy.outcome == Outcome::Pass;
+        let passes = banks.policy.outcome == BankOutcome::Pass && banks.entropy.outcome == BankOutcome::Pass;
         assert_eq!(passes, case.passes, "evaluator: {}", case.context);
 
         let request = contexts.request(&d).unwrap();

@@ -1,8 +1,8 @@
 //! Compares the texts and calls in a client's answer with the proofs of their streams.
 
-use crate::expectations::Expectations;
-use crate::question::Question;
-use portcullis_core::context::Mode;
+use crate::expectations::AnswerExpectations;
+use crate::question::ClientQuestion;
+use portcullis_core::context::StreamMode;
 use portcullis_core::hex;
 use portcullis_evidence::receipt::ReceiptError;
 use portcullis_evidence::stream_proof::{ReleasedPiece, StreamFacts, StreamProof};
@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 /// A part of an answer that clients show separately.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
+pub struct CheckedChannel {
     pub choice: u32,
     /// `content`, `reasoning` or `refusal`.
     pub channel: String,
@@ -43,42 +43,42 @@ pub enum AdmissionError {
     #[error("stream {0} belongs to another answer than those before it, or stands there twice")]
     OtherAnswer(usize),
     #[error("choice {} has no proof of its {}", .0.choice, .0.channel)]
-    Unproven(Place),
+    Unproven(CheckedChannel),
     #[error("the {} of choice {} is not what the card admitted", .0.channel, .0.choice)]
-    OtherText(Place),
+    OtherText(CheckedChannel),
     #[error("the tool calls of choice {} are not those that the card admitted", .0.choice)]
-    OtherCalls(Place),
+    OtherCalls(CheckedChannel),
     /// The text at the place of a reported constant is not a constant of the policy.
     #[error("the {} of choice {} holds a text that neither the card admitted nor the policy has as a constant", .0.channel, .0.choice)]
-    OtherConstant(Place),
+    OtherConstant(CheckedChannel),
 }
 
 /// A tool call, in the form to which its record commits.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct AdmittedCall {
+struct CommittedToolCall {
     name: String,
     arguments: Box<RawValue>,
 }
 
-impl Question {
+impl ClientQuestion {
     /// Checks that all of `texts` was admitted for this request, that no admitted text is missing, and that the order
     /// is right. Returns the facts of each proof, in the order of the proofs.
     ///
     /// Only the channel `content` must be complete; a client may leave out the text of other channels.
     pub(crate) fn check_admitted(
         &self,
-        texts: &BTreeMap<Place, SeenText>,
+        texts: &BTreeMap<CheckedChannel, SeenText>,
         proofs: &[StreamProof],
-        expected: &Expectations,
+        expected: &AnswerExpectations,
     ) -> Result<Vec<StreamFacts>, AdmissionError> {
         let mut facts = Vec::new();
-        let mut proven: BTreeMap<Place, usize> = BTreeMap::new();
+        let mut proven: BTreeMap<CheckedChannel, usize> = BTreeMap::new();
         let mut answer: Option<String> = None;
         for (number, proof) in proofs.iter().enumerate() {
             let shown =
                 proof.check(&expected.trust, expected.options).map_err(|error| AdmissionError::Proof(number, error))?;
-            if !matches!(shown.context.mode, Mode::Held | Mode::Driven | Mode::DrivenConversation) {
+            if !matches!(shown.context.mode, StreamMode::Held | StreamMode::Driven | StreamMode::DrivenConversation) {
                 return Err(AdmissionError::Observed(number));
             }
             let (id, place) = self.identity(&shown.context.id, number)?;
@@ -87,7 +87,7 @@ impl Question {
             }
             facts.push(shown);
         }
-        let content = (0..self.choices).map(|choice| Place { choice, channel: "content".to_owned() });
+        let content = (0..self.choices).map(|choice| CheckedChannel { choice, channel: "content".to_owned() });
         for place in texts.keys().cloned().chain(content) {
             if !proven.contains_key(&place) {
                 return Err(AdmissionError::Unproven(place));
@@ -106,7 +106,7 @@ impl Question {
 
     /// Gets the id of the answer and the place from a stream's id: `ANSWER/CHOICE/NUMBER/CHANNEL request=DIGEST
     /// nonce=NONCE`.
-    fn identity(&self, id: &str, number: usize) -> Result<(String, Place), AdmissionError> {
+    fn identity(&self, id: &str, number: usize) -> Result<(String, CheckedChannel), AdmissionError> {
         let mut words = id.split(' ');
         let mut path = words.next().unwrap_or_default().rsplitn(4, '/');
         let (channel, _, choice, answer) = (path.next(), path.next(), path.next(), path.next());
@@ -120,12 +120,17 @@ impl Question {
         if !bound {
             return Err(AdmissionError::OtherRequest(number));
         }
-        Ok((answer.to_owned(), Place { choice, channel: channel.to_owned() }))
+        Ok((answer.to_owned(), CheckedChannel { choice, channel: channel.to_owned() }))
     }
 }
 
 impl SeenText {
-    fn check(&self, place: &Place, admitted: &[ReleasedPiece], constants: &[String]) -> Result<(), AdmissionError> {
+    fn check(
+        &self,
+        place: &CheckedChannel,
+        admitted: &[ReleasedPiece],
+        constants: &[String],
+    ) -> Result<(), AdmissionError> {
         let (mut text, mut calls) = (String::new(), Vec::new());
         for piece in admitted {
             match piece {
@@ -149,7 +154,7 @@ impl SeenText {
             return Err(AdmissionError::OtherText(place.clone()));
         }
         let same = |(seen, admitted): (&(String, String), &&String)| {
-            let call: Result<AdmittedCall, _> = serde_json::from_str(admitted);
+            let call: Result<CommittedToolCall, _> = serde_json::from_str(admitted);
             call.is_ok_and(|call| call.name == seen.0 && call.arguments.get() == seen.1)
         };
         if calls.len() == self.calls.len() && self.calls.iter().zip(&calls).all(same) {

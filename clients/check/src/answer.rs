@@ -1,10 +1,10 @@
 //! Parses and checks a gateway's answer. The check is strict: apart from the texts that the proofs cover, every string
 //! in the answer must be the answer's id, the requested model, or a fixed word of the APIs.
 
-use crate::admitted::{AdmissionError, Place, SeenText};
+use crate::admitted::{AdmissionError, CheckedChannel, SeenText};
 use crate::events::events;
-use crate::expectations::Expectations;
-use crate::question::{Api, Question};
+use crate::expectations::AnswerExpectations;
+use crate::question::{CheckedApi, ClientQuestion};
 use portcullis_evidence::stream_proof::{StreamFacts, StreamProof};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -69,15 +69,15 @@ pub enum AnswerError {
 
 /// The gateway's statements about its answer. The check takes no facts from them: it compares them with the proofs.
 #[derive(Deserialize)]
-struct Provenance {
+struct ReceivedProvenance {
     answer: String,
-    streams: Vec<Report>,
+    streams: Vec<ReceivedStreamReport>,
     proofs: Option<Vec<StreamProof>>,
     unproven: Option<String>,
 }
 
 #[derive(Deserialize)]
-struct Report {
+struct ReceivedStreamReport {
     choice: u32,
     channel: String,
     constants: Vec<(usize, usize)>,
@@ -85,19 +85,19 @@ struct Report {
 
 /// A message whose tool calls have objects as arguments. `input` keeps the bytes of the arguments.
 #[derive(Deserialize)]
-struct WholeMessage {
-    content: Vec<WholeBlock>,
+struct ToolInputMessage {
+    content: Vec<ToolInputBlock>,
 }
 
 #[derive(Deserialize)]
-struct WholeBlock {
+struct ToolInputBlock {
     input: Option<Box<RawValue>>,
 }
 
-impl Question {
+impl ClientQuestion {
     /// Checks the body of an answer with status 200; returns the answer for the client. Errors: [`AnswerError`]; then
     /// no part of the answer may be shown.
-    pub fn check(&self, body: &[u8], expected: &Expectations) -> Result<CheckedAnswer, AnswerError> {
+    pub fn check(&self, body: &[u8], expected: &AnswerExpectations) -> Result<CheckedAnswer, AnswerError> {
         if body.len() > MAX_BYTES {
             return Err(AnswerError::Malformed(format!("it is longer than {MAX_BYTES} bytes")));
         }
@@ -105,22 +105,22 @@ impl Question {
         let mut answer: Value = serde_json::from_slice(body).map_err(malformed)?;
         let fields = answer.as_object_mut().ok_or_else(|| AnswerError::Malformed("no object".into()))?;
         let provenance = fields.remove("portcullis").unwrap_or_default();
-        let provenance: Provenance = serde_json::from_value(provenance).map_err(malformed)?;
+        let provenance: ReceivedProvenance = serde_json::from_value(provenance).map_err(malformed)?;
         let Some(proofs) = provenance.proofs else {
             return Err(AnswerError::Unproven(provenance.unproven.unwrap_or_else(|| "none was sent".into())));
         };
         if !is_identity(&provenance.answer) {
             return Err(AnswerError::Stray(provenance.answer.chars().take(80).collect()));
         }
-        let mut texts: BTreeMap<Place, SeenText> = BTreeMap::new();
+        let mut texts: BTreeMap<CheckedChannel, SeenText> = BTreeMap::new();
         let mut rest = answer.clone();
-        let inputs: Option<WholeMessage> = serde_json::from_slice(body).ok();
+        let inputs: Option<ToolInputMessage> = serde_json::from_slice(body).ok();
         let inputs = inputs.into_iter().flat_map(|whole| whole.content).filter_map(|block| block.input);
         let inputs: Vec<String> = inputs.map(|input| input.get().to_owned()).collect();
         take_texts(self.api, &mut rest, inputs.iter().cloned(), &mut texts);
         self.check_words(&rest, &provenance.answer, 0)?;
-        for Report { choice, channel, constants } in provenance.streams {
-            if let Some(seen) = texts.get_mut(&Place { choice, channel }) {
+        for ReceivedStreamReport { choice, channel, constants } in provenance.streams {
+            if let Some(seen) = texts.get_mut(&CheckedChannel { choice, channel }) {
                 // A choice that ended at a refused call has a second stream of its content, without text.
                 seen.constants.extend(constants);
             }
@@ -190,14 +190,14 @@ fn is_identity(id: &str) -> bool {
 
 /// Removes the texts from an answer, and returns them.
 fn take_texts(
-    api: Api,
+    api: CheckedApi,
     answer: &mut Value,
     inputs: impl Iterator<Item = String>,
-    texts: &mut BTreeMap<Place, SeenText>,
+    texts: &mut BTreeMap<CheckedChannel, SeenText>,
 ) {
     let mut say = |choice: u32, channel: &str, text: Option<&mut Value>| {
         if let Some(Value::String(text)) = text.map(Value::take) {
-            let place = Place { choice, channel: channel.to_owned() };
+            let place = CheckedChannel { choice, channel: channel.to_owned() };
             texts.entry(place).or_default().text.push_str(&text);
         }
     };
@@ -207,7 +207,7 @@ fn take_texts(
         _ => None,
     };
     match api {
-        Api::Chat | Api::Completions => {
+        CheckedApi::Chat | CheckedApi::Completions => {
             for choice in list(answer.get_mut("choices")) {
                 let number = number(choice.get("index"));
                 say(number, "content", choice.get_mut("text"));
@@ -221,7 +221,7 @@ fn take_texts(
                 }
             }
         }
-        Api::Responses => {
+        CheckedApi::Responses => {
             for item in list(answer.get_mut("output")) {
                 let channel = if item.get("type") == Some(&json!("reasoning")) { "reasoning" } else { "content" };
                 for part in list(item.get_mut("content")) {
@@ -233,7 +233,7 @@ fn take_texts(
                 }
             }
         }
-        Api::Messages => {
+        CheckedApi::Messages => {
             let mut inputs = inputs;
             for block in list(answer.get_mut("content")) {
                 say(0, "content", block.get_mut("text"));
@@ -246,7 +246,7 @@ fn take_texts(
         }
     }
     for (choice, name, arguments) in calls {
-        let place = Place { choice, channel: "content".to_owned() };
+        let place = CheckedChannel { choice, channel: "content".to_owned() };
         let call = (name.unwrap_or_default(), arguments.unwrap_or_default());
         texts.entry(place).or_default().calls.push(call);
     }

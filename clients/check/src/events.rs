@@ -1,14 +1,14 @@
 //! Converts a checked answer to a stream of events, for clients that expect one.
 
-use crate::question::{Api, Question};
+use crate::question::{CheckedApi, ClientQuestion};
 use serde_json::{Value, json};
 
 /// The events for a whole answer. `inputs` are the arguments of those calls whose arguments are objects.
-pub(crate) fn events(question: &Question, answer: &Value, inputs: &[String]) -> String {
+pub(crate) fn events(question: &ClientQuestion, answer: &Value, inputs: &[String]) -> String {
     match question.api {
-        Api::Chat | Api::Completions => chunks(question, answer),
-        Api::Responses => responses(answer),
-        Api::Messages => messages(answer, inputs),
+        CheckedApi::Chat | CheckedApi::Completions => chunks(question, answer),
+        CheckedApi::Responses => responses(answer),
+        CheckedApi::Messages => messages(answer, inputs),
     }
 }
 
@@ -25,8 +25,8 @@ fn with(value: &Value, fields: Value) -> Value {
 }
 
 /// Chunks of OpenAI's chat completions and completions.
-fn chunks(question: &Question, answer: &Value) -> String {
-    let is_chat = question.api == Api::Chat;
+fn chunks(question: &ClientQuestion, answer: &Value) -> String {
+    let is_chat = question.api == CheckedApi::Chat;
     let object = if is_chat { "chat.completion.chunk" } else { "text_completion" };
     let chunk = |choices: Value| with(answer, json!({"object": object, "choices": choices, "usage": null}));
     let mut written = String::new();

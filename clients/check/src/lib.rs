@@ -1,7 +1,7 @@
 //! Checks a gateway's answers for its clients.
 //!
-//! A [`Question`] is a request in the form that is sent to the gateway: with a nonce and a request for proofs.
-//! [`Question::check`] parses the gateway's answer and returns the bytes for the client. The card admitted every
+//! A [`ClientQuestion`] is a request in the form that is sent to the gateway: with a nonce and a request for proofs.
+//! [`ClientQuestion::check`] parses the gateway's answer and returns the bytes for the client. The card admitted every
 //! sentence in these bytes in a stream of this request, no admitted sentence is missing, and the order is right. The
 //! trusted keys come from the client's own folder, not from the gateway.
 
@@ -13,5 +13,5 @@ mod question;
 
 pub use admitted::AdmissionError;
 pub use answer::{AnswerError, CheckedAnswer};
-pub use expectations::Expectations;
-pub use question::{Api, Question, QuestionError};
+pub use expectations::AnswerExpectations;
+pub use question::{CheckedApi, ClientQuestion, QuestionError};

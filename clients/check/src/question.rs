@@ -5,14 +5,14 @@ use sha2::{Digest, Sha256};
 
 /// The APIs whose answers are checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Api {
+pub enum CheckedApi {
     Chat,
     Completions,
     Responses,
     Messages,
 }
 
-impl Api {
+impl CheckedApi {
     /// All APIs. If the path of one API is a suffix of another path, the longer path comes first.
     const ALL: [Self; 4] = [Self::Chat, Self::Completions, Self::Responses, Self::Messages];
 
@@ -37,8 +37,8 @@ impl Api {
 
 /// A request in the form that is sent to the gateway.
 #[derive(Clone, Debug)]
-pub struct Question {
-    pub(crate) api: Api,
+pub struct ClientQuestion {
+    pub(crate) api: CheckedApi,
     pub(crate) body: Vec<u8>,
     /// SHA-256 of the body.
     pub(crate) digest: [u8; 32],
@@ -58,10 +58,10 @@ pub enum QuestionError {
     Nonce,
 }
 
-impl Question {
+impl ClientQuestion {
     /// A request with this body, bound to `nonce`, which must be random and used only once. It requests the whole
     /// answer at once, even if the client expects a stream, because no text may be shown before all text is proved.
-    pub fn new(api: Api, body: &[u8], nonce: &str) -> Result<Self, QuestionError> {
+    pub fn new(api: CheckedApi, body: &[u8], nonce: &str) -> Result<Self, QuestionError> {
         let is_fit = |b: u8| b.is_ascii_alphanumeric() || b == b'-' || b == b'_';
         if !(16..=64).contains(&nonce.len()) || !nonce.bytes().all(is_fit) {
             return Err(QuestionError::Nonce);

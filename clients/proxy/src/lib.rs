@@ -12,7 +12,7 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::Response;
 use axum::serve::ListenerExt;
-use portcullis_client::{Api, Expectations, Question};
+use portcullis_client::{AnswerExpectations, CheckedApi, ClientQuestion};
 use portcullis_core::hex;
 use serde_json::{Value, json};
 use std::net::SocketAddr;
@@ -36,7 +36,7 @@ const CODES: [&str; 6] =
     ["content_filter", "invalid_api_key", "invalid_request", "model_not_found", "request_too_large", "unavailable"];
 
 /// The addresses and the trust of a proxy.
-pub struct Settings {
+pub struct ProxySettings {
     /// The address to which clients connect: a loopback address.
     pub listen: SocketAddr,
     /// Base URL of the gateway's APIs, such as `https://gate.example.org/v1`.
@@ -44,7 +44,7 @@ pub struct Settings {
     /// CA certificates in PEM for the gateway; by default the system's.
     pub authorities: Option<Vec<u8>>,
     /// The trusted keys, and the policy's constants.
-    pub expected: Expectations,
+    pub expected: AnswerExpectations,
     /// Longest time for an answer and its proof.
     pub patience: Duration,
 }
@@ -59,24 +59,24 @@ pub enum ProxyError {
     Listen(SocketAddr, std::io::Error),
 }
 
-struct Proxy {
+struct CheckingProxy {
     gateway: String,
     client: reqwest::Client,
-    expected: Expectations,
+    expected: AnswerExpectations,
     patience: Duration,
     room: Semaphore,
 }
 
 /// An error that the client gets in place of an answer. It contains no text from the gateway.
-struct Refusal(StatusCode, &'static str, String);
+struct ProxyErrorAnswer(StatusCode, &'static str, String);
 
 /// Serves until `stop` completes. Calls `listening` once, with the bound address.
 pub fn serve(
-    settings: Settings,
+    settings: ProxySettings,
     stop: impl Future<Output = ()> + Send + 'static,
     listening: impl FnOnce(SocketAddr),
 ) -> Result<(), ProxyError> {
-    let Settings { listen, gateway, authorities, expected, patience } = settings;
+    let ProxySettings { listen, gateway, authorities, expected, patience } = settings;
     if !listen.ip().is_loopback() {
         let why = "keys and texts would cross the network in the clear; listen on 127.0.0.1";
         return Err(ProxyError::Unfit(format!("{listen} is not of the loopback interface: {why}")));
@@ -97,8 +97,13 @@ pub fn serve(
         client = client.tls_certs_only(reqwest::Certificate::from_pem_bundle(authorities)?);
     }
     let gateway = gateway.trim_end_matches('/').to_owned();
-    let proxy =
-        Arc::new(Proxy { gateway, client: client.build()?, expected, patience, room: Semaphore::new(REQUESTS) });
+    let proxy = Arc::new(CheckingProxy {
+        gateway,
+        client: client.build()?,
+        expected,
+        patience,
+        room: Semaphore::new(REQUESTS),
+    });
     let failed = |error| ProxyError::Listen(listen, error);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(failed)?;
     runtime.block_on(async {
@@ -112,8 +117,8 @@ pub fn serve(
     })
 }
 
-async fn answer(State(proxy): State<Arc<Proxy>>, request: Request) -> Response {
-    proxy.pass(request).await.unwrap_or_else(|Refusal(status, code, message)| {
+async fn answer(State(proxy): State<Arc<CheckingProxy>>, request: Request) -> Response {
+    proxy.pass(request).await.unwrap_or_else(|ProxyErrorAnswer(status, code, message)| {
         let error = json!({"message": message, "type": code, "code": code, "param": null});
         respond(status, "application/json", json!({"type": "error", "error": error}).to_string().into_bytes())
     })
@@ -126,66 +131,75 @@ fn respond(status: StatusCode, kind: &'static str, body: Vec<u8>) -> Response {
     response
 }
 
-impl Proxy {
-    async fn pass(self: Arc<Self>, request: Request) -> Result<Response, Refusal> {
+impl CheckingProxy {
+    async fn pass(self: Arc<Self>, request: Request) -> Result<Response, ProxyErrorAnswer> {
         let (head, body) = request.into_parts();
-        let Some(api) = Api::of(head.uri.path()).filter(|_| head.method == "POST") else {
+        let Some(api) = CheckedApi::of(head.uri.path()).filter(|_| head.method == "POST") else {
             let why = "the proxy passes answers of models only: chat completions, completions, responses, messages";
-            return Err(Refusal(StatusCode::NOT_FOUND, "not_found", why.to_owned()));
+            return Err(ProxyErrorAnswer(StatusCode::NOT_FOUND, "not_found", why.to_owned()));
         };
-        let busy = |_| Refusal(StatusCode::SERVICE_UNAVAILABLE, "unavailable", "the proxy has no room".to_owned());
+        let busy =
+            |_| ProxyErrorAnswer(StatusCode::SERVICE_UNAVAILABLE, "unavailable", "the proxy has no room".to_owned());
         let _room = self.room.try_acquire().map_err(busy)?;
-        let late = |_| Refusal(StatusCode::REQUEST_TIMEOUT, "invalid_request", "the body did not come in time".into());
+        let late = |_| {
+            ProxyErrorAnswer(StatusCode::REQUEST_TIMEOUT, "invalid_request", "the body did not come in time".into())
+        };
         let body = timeout(self.patience, to_bytes(body, BODY)).await.map_err(late)?;
         let too_large = |_| {
             let message = format!("the body is longer than {BODY} bytes, or broke off");
-            Refusal(StatusCode::PAYLOAD_TOO_LARGE, "request_too_large", message)
+            ProxyErrorAnswer(StatusCode::PAYLOAD_TOO_LARGE, "request_too_large", message)
         };
         let body = body.map_err(too_large)?;
         let mut nonce = [0; 16];
         let random = getrandom::fill(&mut nonce);
-        let failed = |_| Refusal(StatusCode::INTERNAL_SERVER_ERROR, "error", "there is no randomness".to_owned());
+        let failed =
+            |_| ProxyErrorAnswer(StatusCode::INTERNAL_SERVER_ERROR, "error", "there is no randomness".to_owned());
         random.map_err(failed)?;
-        let question = Question::new(api, &body, &hex::encode(&nonce));
-        let question =
-            question.map_err(|error| Refusal(StatusCode::BAD_REQUEST, "invalid_request", error.to_string()))?;
+        let question = ClientQuestion::new(api, &body, &hex::encode(&nonce));
+        let question = question
+            .map_err(|error| ProxyErrorAnswer(StatusCode::BAD_REQUEST, "invalid_request", error.to_string()))?;
         let (status, body) = self.ask(api, &head.headers, &question).await?;
         if status != StatusCode::OK {
             let code = serde_json::from_slice::<Value>(&body).unwrap_or_default();
             let code = code.pointer("/error/code").and_then(Value::as_str).unwrap_or_default();
             let code = CODES.into_iter().find(|known| *known == code).unwrap_or("error");
-            return Err(Refusal(status, code, format!("the gateway refused the request ({code})")));
+            return Err(ProxyErrorAnswer(status, code, format!("the gateway refused the request ({code})")));
         }
         let checking = Arc::clone(&self);
         let checked = tokio::task::spawn_blocking(move || question.check(&body, &checking.expected)).await;
-        let broken = |_| Refusal(StatusCode::INTERNAL_SERVER_ERROR, "error", "the check failed".to_owned());
+        let broken = |_| ProxyErrorAnswer(StatusCode::INTERNAL_SERVER_ERROR, "error", "the check failed".to_owned());
         match checked.map_err(broken)? {
             Ok(checked) => Ok(respond(StatusCode::OK, checked.content_type, checked.body)),
             Err(error) => {
                 // Text from the gateway must not reach a terminal unescaped.
                 eprintln!("an answer was not passed: {}", error.to_string().escape_debug());
                 let message = "the answer is not proven: nothing of it is passed".to_owned();
-                Err(Refusal(StatusCode::BAD_GATEWAY, "not_proven", message))
+                Err(ProxyErrorAnswer(StatusCode::BAD_GATEWAY, "not_proven", message))
             }
         }
     }
 
     /// Sends a request; returns status and body of the gateway's answer.
-    async fn ask(&self, api: Api, head: &HeaderMap, question: &Question) -> Result<(StatusCode, Vec<u8>), Refusal> {
+    async fn ask(
+        &self,
+        api: CheckedApi,
+        head: &HeaderMap,
+        question: &ClientQuestion,
+    ) -> Result<(StatusCode, Vec<u8>), ProxyErrorAnswer> {
         let mut asked = self.client.post(format!("{}{}", self.gateway, api.path())).body(question.body().to_vec());
         for name in FORWARDED {
             if let Some(value) = head.get(name) {
                 asked = asked.header(name, value);
             }
         }
-        let gone = |_| Refusal(StatusCode::BAD_GATEWAY, "error", "the gateway does not answer".to_owned());
+        let gone = |_| ProxyErrorAnswer(StatusCode::BAD_GATEWAY, "error", "the gateway does not answer".to_owned());
         let mut response = asked.header(header::CONTENT_TYPE, "application/json").send().await.map_err(gone)?;
         let mut body = Vec::new();
         while let Some(piece) = response.chunk().await.map_err(gone)? {
             body.extend_from_slice(&piece);
             if body.len() > ANSWER {
                 let message = format!("the gateway's answer is longer than {ANSWER} bytes");
-                return Err(Refusal(StatusCode::BAD_GATEWAY, "error", message));
+                return Err(ProxyErrorAnswer(StatusCode::BAD_GATEWAY, "error", message));
             }
         }
         Ok((response.status(), body))

@@ -1,9 +1,9 @@
 //! The program `portcullis-proxy`: arguments, messages and exit codes.
 
-use crate::{Settings, serve};
+use crate::{ProxySettings, serve};
 use anyhow::Context;
 use clap::{CommandFactory, FromArgMatches, Parser};
-use portcullis_client::Expectations;
+use portcullis_client::AnswerExpectations;
 use portcullis_verify::TrustArgs;
 use portcullis_verify::console::{self, say};
 use std::net::SocketAddr;
@@ -20,7 +20,7 @@ use std::time::Duration;
   portcullis-proxy --gateway https://gate.example.org/v1 --trust trust --constant 'I cannot say that.'
   curl http://127.0.0.1:8090/v1/chat/completions -H 'content-type: application/json' \\
     -d '{\"model\": \"any\", \"messages\": [{\"role\": \"user\", \"content\": \"Hello\"}]}'")]
-struct Cli {
+struct ProxyArgs {
     /// Base of the gateway's paths, such as `https://gate.example.org/v1`
     #[arg(long, value_name = "URL")]
     gateway: String,
@@ -45,13 +45,13 @@ struct Cli {
 /// The program's arguments with their examples.
 #[must_use]
 pub fn command() -> clap::Command {
-    Cli::command()
+    ProxyArgs::command()
 }
 
 /// Parses the program's arguments and serves until a signal ends the process. Returns exit code 1 if it cannot serve.
 #[must_use]
 pub fn main() -> ExitCode {
-    let cli = Cli::from_arg_matches(&command().get_matches()).unwrap_or_else(|error| error.exit());
+    let cli = ProxyArgs::from_arg_matches(&command().get_matches()).unwrap_or_else(|error| error.exit());
     cli.colour.set();
     console::exit(match run(&cli) {
         Ok(()) => 0,
@@ -62,14 +62,14 @@ pub fn main() -> ExitCode {
     })
 }
 
-fn run(cli: &Cli) -> anyhow::Result<()> {
+fn run(cli: &ProxyArgs) -> anyhow::Result<()> {
     let (trust, options) = cli.trust.load()?;
     let read = |path: &PathBuf| std::fs::read(path).with_context(|| format!("cannot read `{}`", path.display()));
-    let settings = Settings {
+    let settings = ProxySettings {
         listen: cli.listen,
         gateway: cli.gateway.clone(),
         authorities: cli.gateway_ca.as_ref().map(read).transpose()?,
-        expected: Expectations { trust, options, constants: cli.constant.clone() },
+        expected: AnswerExpectations { trust, options, constants: cli.constant.clone() },
         patience: Duration::from_secs(cli.patience),
     };
     // A signal may end the process at any time, because the process has no state to save.

@@ -1,9 +1,9 @@
 //! The checking client for Python: a thin layer over the Rust client and the verifier.
 
-use portcullis_client::{Api, Expectations, Question};
+use portcullis_client::{AnswerExpectations, CheckedApi, ClientQuestion};
 use portcullis_evidence::bundle;
 use portcullis_evidence::stream_proof::{ReleasedPiece, StreamFacts, StreamProof};
-use portcullis_evidence::verify::{self, Options, Trust};
+use portcullis_evidence::verify::{self, TrustedParties, VerifyOptions};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
@@ -24,15 +24,19 @@ fn unfit(error: impl std::fmt::Display) -> PyErr {
 /// The keys to trust: a folder with `roots`, `issuers` and so on, as the verifier uses it. Simulated cards are accepted
 /// only with `allow_sim`.
 #[pyclass(name = "Expectations", frozen)]
-struct PyExpectations(Expectations);
+struct PyExpectations(AnswerExpectations);
 
 #[pymethods]
 impl PyExpectations {
     #[new]
     #[pyo3(signature = (trust, *, allow_sim = false, at = None, constants = Vec::new()))]
     fn new(trust: PathBuf, allow_sim: bool, at: Option<u64>, constants: Vec<String>) -> PyResult<Self> {
-        let trust = Trust::load(&trust, allow_sim).map_err(unfit)?;
-        Ok(Self(Expectations { trust, options: Options { allow_sim, at, ..Options::default() }, constants }))
+        let trust = TrustedParties::load(&trust, allow_sim).map_err(unfit)?;
+        Ok(Self(AnswerExpectations {
+            trust,
+            options: VerifyOptions { allow_sim, at, ..VerifyOptions::default() },
+            constants,
+        }))
     }
 
     /// The facts in the proof of a stream, as JSON.
@@ -55,15 +59,15 @@ impl PyExpectations {
 
 /// A request in the form that is sent to a gateway: with a nonce and a request for proofs.
 #[pyclass(name = "Question", frozen)]
-struct PyQuestion(Question);
+struct PyQuestion(ClientQuestion);
 
 #[pymethods]
 impl PyQuestion {
     /// `None` if answers under the path contain no model text.
     #[staticmethod]
     fn of(path: &str, body: &[u8], nonce: &str) -> PyResult<Option<Self>> {
-        let Some(api) = Api::of(path) else { return Ok(None) };
-        Question::new(api, body, nonce).map(|question| Some(Self(question))).map_err(unfit)
+        let Some(api) = CheckedApi::of(path) else { return Ok(None) };
+        ClientQuestion::new(api, body, nonce).map(|question| Some(Self(question))).map_err(unfit)
     }
 
     /// The body to send to the gateway.

@@ -9,7 +9,7 @@ const UNKNOWN: &str = "unknown";
 
 /// What a query can ask about a record without its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Columns {
+pub struct RecordColumns {
     /// Index in the lane's log.
     pub index: u64,
     /// Clocks since reset.
@@ -27,7 +27,7 @@ pub struct Columns {
     pub fault: u16,
 }
 
-impl Columns {
+impl RecordColumns {
     /// Decodes the bytes of a record. Any bytes have columns; whether they are a record is the verifier's question.
     #[must_use]
     pub fn of(bytes: &[u8; Record::BYTES]) -> Self {
@@ -61,8 +61,8 @@ mod tests {
     #[test]
     fn of_a_session() {
         let parts = World::new().honest();
-        let columns: Vec<Columns> =
-            parts.log.lanes[0].iter().map(|record| Columns::of(record.as_bytes().try_into().unwrap())).collect();
+        let columns: Vec<RecordColumns> =
+            parts.log.lanes[0].iter().map(|record| RecordColumns::of(record.as_bytes().try_into().unwrap())).collect();
         assert!(columns.iter().zip(0..).all(|(columns, index)| columns.index == index));
         assert_eq!((columns[0].kind, columns[0].slot, columns[0].determination), (RecordType::Open.name(), None, None));
         assert_eq!((columns[1].kind, columns[1].slot), (RecordType::Begin.name(), Some(0)));
@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn bytes_of_no_record() {
-        let columns = Columns::of(&[0xff; Record::BYTES]);
+        let columns = RecordColumns::of(&[0xff; Record::BYTES]);
         assert_eq!((columns.kind, columns.index, columns.determination), (UNKNOWN, u64::MAX, None));
     }
 }

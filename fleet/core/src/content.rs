@@ -1,14 +1,14 @@
 //! What the tables take from a bundle, as it is: nothing is checked here.
 
 use portcullis_core::wire::LaneHead;
-use portcullis_evidence::bundle::{self, Bundle, BundleError, Files};
-use portcullis_evidence::checkpoint::SignedCheckpoint;
+use portcullis_evidence::bundle::{self, Bundle, BundleError, BundleFiles};
+use portcullis_evidence::checkpoint::CoseCheckpoint;
 use portcullis_evidence::tree::Hash;
 use std::io::Read;
 
 /// The small files of a bundle.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Content {
+pub struct BundleSmallFiles {
     pub ticket: Vec<u8>,
     pub certificate: Vec<u8>,
     /// The certificates between that of the card and the root.
@@ -29,7 +29,7 @@ pub struct CheckpointFile {
     pub sizes: Vec<u64>,
 }
 
-impl Content {
+impl BundleSmallFiles {
     /// Reads the small files. Errors: as [`Bundle::read`].
     pub fn read(bundle: &Bundle<'_>) -> Result<Self, BundleError> {
         let mut heads = bundle.heads()?;
@@ -68,7 +68,7 @@ fn sizes(message: &[u8], heads: Option<&[LaneHead]>, lanes: u8) -> Vec<u64> {
     match heads {
         Some(heads) => heads.iter().map(|head| head.size.get()).collect(),
         // With one lane, the size of the checkpoint is the size of the lane.
-        None => match SignedCheckpoint::parse(message) {
+        None => match CoseCheckpoint::parse(message) {
             Ok(signed) => vec![signed.checkpoint.wire.size.get()],
             Err(_) => vec![0; lanes.into()],
         },
@@ -92,7 +92,7 @@ impl SegmentEnds {
 /// Digest of a bundle's whole content: BLAKE3 over length, name, size and BLAKE3 of each file, in the order of the
 /// names. It identifies the input of a unit of work. No file of the evidence contains this digest, so it need not be
 /// SHA-256. BLAKE3 is faster, and each audit reads every bundle once more for it. Errors: [`BundleError`].
-pub fn digest(files: &dyn Files) -> Result<Hash, BundleError> {
+pub fn digest(files: &dyn BundleFiles) -> Result<Hash, BundleError> {
     let mut all = blake3::Hasher::new();
     let mut buffer = vec![0; 1 << 18];
     for (name, size) in files.names()? {
@@ -124,7 +124,7 @@ mod tests {
             let parts = World::new().honest_in(lanes);
             let files = parts.files();
             let bundle = Bundle::open(&files).unwrap();
-            let content = Content::read(&bundle).unwrap();
+            let content = BundleSmallFiles::read(&bundle).unwrap();
             assert_eq!((content.lanes, content.checkpoints.len(), content.notes.len()), (lanes, 3, 3));
             assert_eq!(content.ticket, parts.ticket_bytes());
             for lane in 0..lanes {

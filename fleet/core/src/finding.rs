@@ -1,6 +1,6 @@
 //! Findings of an audit: those of the verifier about one bundle, and those about several bundles or about the tables.
 
-use portcullis_evidence::verify::{Property, Reason, Report, SeriesCode, Status};
+use portcullis_evidence::verify::{BundleProperty, EvidenceStatus, SeriesCode, StatusReason, VerifyReport};
 use serde::{Deserialize, Deserializer, Serialize};
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -9,7 +9,7 @@ use std::fmt;
 /// Which check made a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Source {
+pub enum AuditFindingSource {
     /// The verifier, about one bundle.
     Bundle,
     /// A replay of texts, about one bundle.
@@ -22,10 +22,10 @@ pub enum Source {
 
 /// Something that an audit did not affirm.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Finding {
+pub struct AuditFinding {
     #[serde(deserialize_with = "status")]
-    pub status: Status,
-    pub source: Source,
+    pub status: EvidenceStatus,
+    pub source: AuditFindingSource,
     /// The property of the verifier that the finding concerns.
     pub property: Option<Cow<'static, str>>,
     pub code: Cow<'static, str>,
@@ -42,10 +42,10 @@ pub struct Finding {
     pub remedy: Cow<'static, str>,
 }
 
-impl Finding {
+impl AuditFinding {
     /// The findings of a bundle's report.
-    pub(crate) fn of_report(name: &str, report: &Report) -> Vec<Self> {
-        let all = Property::ALL
+    pub(crate) fn of_report(name: &str, report: &VerifyReport) -> Vec<Self> {
+        let all = BundleProperty::ALL
             .into_iter()
             .flat_map(|property| report.properties.of(property).reasons.iter().map(move |reason| (property, reason)));
         all.map(|(property, reason)| Self {
@@ -53,15 +53,15 @@ impl Finding {
             key: report.session.key_id.map(|key| key.to_string()),
             seat: report.session.seat,
             serial: report.session.ticket_serial,
-            ..Self::of_reason(Source::Bundle, name, reason, reason.code.id(), reason.code.remedy())
+            ..Self::of_reason(AuditFindingSource::Bundle, name, reason, reason.code.id(), reason.code.remedy())
         })
         .collect()
     }
 
     pub(crate) fn of_reason<C>(
-        source: Source,
+        source: AuditFindingSource,
         name: &str,
-        reason: &Reason<C>,
+        reason: &StatusReason<C>,
         code: &'static str,
         remedy: &'static str,
     ) -> Self {
@@ -82,7 +82,12 @@ impl Finding {
 
     /// A finding about a bundle, or about none.
     #[must_use]
-    pub fn of_fleet(source: Source, code: FleetCode, bundle: Option<&str>, detail: impl fmt::Display) -> Self {
+    pub fn of_fleet(
+        source: AuditFindingSource,
+        code: FleetCode,
+        bundle: Option<&str>,
+        detail: impl fmt::Display,
+    ) -> Self {
         Self {
             status: code.status(),
             source,
@@ -111,14 +116,16 @@ impl Finding {
     }
 }
 
-fn status<'de, D: Deserializer<'de>>(from: D) -> Result<Status, D::Error> {
+fn status<'de, D: Deserializer<'de>>(from: D) -> Result<EvidenceStatus, D::Error> {
     let name = <Cow<'de, str>>::deserialize(from)?;
     status_of(&name).ok_or_else(|| serde::de::Error::custom(format_args!("`{name}` is not a status")))
 }
 
 /// The status with this name.
-pub(crate) fn status_of(name: &str) -> Option<Status> {
-    [Status::Affirmed, Status::Warned, Status::Contradicted].into_iter().find(|status| status.name() == name)
+pub(crate) fn status_of(name: &str) -> Option<EvidenceStatus> {
+    [EvidenceStatus::Affirmed, EvidenceStatus::Warned, EvidenceStatus::Contradicted]
+        .into_iter()
+        .find(|status| status.name() == name)
 }
 
 /// Codes of what an audit of several bundles finds.
@@ -161,7 +168,7 @@ pub enum FleetCode {
 }
 
 /// Id, status and advice of a code.
-type Meaning = (&'static str, Status, &'static str);
+type Meaning = (&'static str, EvidenceStatus, &'static str);
 
 impl FleetCode {
     /// The codes that only an audit has.
@@ -192,7 +199,7 @@ impl FleetCode {
     }
 
     const fn meaning(self) -> Meaning {
-        use Status::{Contradicted, Warned};
+        use EvidenceStatus::{Contradicted, Warned};
         match self {
             Self::Series(code) => (code.id(), code.status(), code.remedy()),
             Self::Fork => ("fork", Contradicted, "ask the witness which history it saw, and the operator for both"),
@@ -245,7 +252,7 @@ impl FleetCode {
     }
 
     #[must_use]
-    pub const fn status(self) -> Status {
+    pub const fn status(self) -> EvidenceStatus {
         self.meaning().1
     }
 
@@ -270,11 +277,11 @@ mod tests {
         assert_eq!(own.len(), FleetCode::OWN.len());
         for code in FleetCode::OWN.into_iter().chain([FleetCode::Series(SeriesCode::Open)]) {
             assert_eq!(FleetCode::of_id(code.id()), Some(code));
-            let finding = Finding::of_fleet(Source::Fleet, code, Some("a"), "what");
+            let finding = AuditFinding::of_fleet(AuditFindingSource::Fleet, code, Some("a"), "what");
             let json = serde_json::to_string(&finding).unwrap();
-            assert_eq!(serde_json::from_str::<Finding>(&json).unwrap(), finding);
+            assert_eq!(serde_json::from_str::<AuditFinding>(&json).unwrap(), finding);
         }
-        assert_eq!(status_of("affirmed"), Some(Status::Affirmed));
+        assert_eq!(status_of("affirmed"), Some(EvidenceStatus::Affirmed));
         assert_eq!(status_of("fine"), None);
     }
 }

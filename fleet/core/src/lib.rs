@@ -15,12 +15,15 @@ mod trees;
 mod unit;
 mod work;
 
-pub use answer::{Answer, Chain, Day, Totals};
-pub use columns::Columns;
-pub use content::{CheckpointFile, Content, SegmentEnds, digest};
-pub use finding::{Finding, FleetCode, Source};
-pub use session::Session;
-pub use subtrees::{DecodeError, Subtrees, TilingError};
-pub use trees::{Lane, check_trees};
-pub use unit::{ChainBundle, Outcome, Question, ReplayOutcome, Unread, broken, failed, replay, verify};
-pub use work::{Key, Work, WorkError};
+pub use answer::{AuditAnswer, AuditedChain, ChainDay, SessionTotals};
+pub use columns::RecordColumns;
+pub use content::{BundleSmallFiles, CheckpointFile, SegmentEnds, digest};
+pub use finding::{AuditFinding, AuditFindingSource, FleetCode};
+pub use session::AuditedSession;
+pub use subtrees::{DecodeError, SubtreeSet, TilingError};
+pub use trees::{LaneSegments, check_trees};
+pub use unit::{
+    BundleVerifySettings, ChainBundle, ReplayOutcome, UnreadBundleError, VerifyTaskOutcome, broken, failed, replay,
+    verify,
+};
+pub use work::{ResultKey, WorkError, WorkFolder};

@@ -1,6 +1,6 @@
 //! A session in the answer of an audit.
 
-use portcullis_evidence::verify::Status;
+use portcullis_evidence::verify::EvidenceStatus;
 use portcullis_report::time::utc;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::borrow::Cow;
@@ -8,13 +8,13 @@ use std::collections::BTreeMap;
 
 /// A session, as its bundle shows it to the verifier. Digests are in hexadecimal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Session {
+pub struct AuditedSession {
     /// Name of the bundle.
     pub name: String,
     /// Digest of the bundle's whole content.
     pub bundle: String,
     #[serde(deserialize_with = "status")]
-    pub status: Status,
+    pub status: EvidenceStatus,
     pub simulated: bool,
     pub assurance: Option<String>,
     /// Status of each property of the verifier.
@@ -56,7 +56,7 @@ pub struct Session {
     pub replay: Option<u64>,
 }
 
-impl Session {
+impl AuditedSession {
     /// The day on which a witness saw the first checkpoint, in UTC.
     #[must_use]
     pub fn day(&self) -> Option<String> {
@@ -68,7 +68,7 @@ impl Session {
         Self {
             name: String::new(),
             bundle: String::new(),
-            status: Status::Contradicted,
+            status: EvidenceStatus::Contradicted,
             simulated: false,
             assurance: None,
             properties: BTreeMap::new(),
@@ -99,7 +99,7 @@ impl Session {
     }
 }
 
-pub(crate) fn status<'de, D: Deserializer<'de>>(from: D) -> Result<Status, D::Error> {
+pub(crate) fn status<'de, D: Deserializer<'de>>(from: D) -> Result<EvidenceStatus, D::Error> {
     let name = <Cow<'de, str>>::deserialize(from)?;
     crate::finding::status_of(&name).ok_or_else(|| serde::de::Error::custom(format_args!("`{name}` is not a status")))
 }

@@ -11,20 +11,20 @@ const LEVEL_MAX: u8 = 63;
 
 /// A complete subtree of 2^level leaves. Its start is a multiple of that number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Part {
+struct AlignedSubtree {
     level: u8,
     hash: Hash,
 }
 
 /// A set of leaves, as the largest aligned subtrees that they fill.
 ///
-/// [`Subtrees::merge`] is commutative and associative. A leaf that is added twice puts the set into an absorbing state,
-/// in which it has no root.
+/// [`SubtreeSet::merge`] is commutative and associative. A leaf that is added twice puts the set into an absorbing
+/// state, in which it has no root.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Subtrees {
+pub struct SubtreeSet {
     doubled: bool,
     /// The subtrees, by their first leaf. They do not overlap.
-    parts: BTreeMap<u64, Part>,
+    parts: BTreeMap<u64, AlignedSubtree>,
 }
 
 /// Why a set of leaves is not a tree over the indices 0 to n.
@@ -41,7 +41,7 @@ pub enum TilingError {
 #[error("not an encoded set of subtrees")]
 pub struct DecodeError;
 
-impl Subtrees {
+impl SubtreeSet {
     #[must_use]
     pub const fn new() -> Self {
         Self { doubled: false, parts: BTreeMap::new() }
@@ -49,7 +49,7 @@ impl Subtrees {
 
     /// Adds the leaf hash with this index.
     pub fn push(&mut self, index: u64, leaf: Hash) {
-        self.insert(index, Part { level: 0, hash: leaf });
+        self.insert(index, AlignedSubtree { level: 0, hash: leaf });
     }
 
     /// Adds all leaves of another set.
@@ -102,7 +102,7 @@ impl Subtrees {
         out
     }
 
-    /// Decodes a set. Errors: any bytes that [`Subtrees::to_bytes`] would not write.
+    /// Decodes a set. Errors: any bytes that [`SubtreeSet::to_bytes`] would not write.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, DecodeError> {
         let (doubled, mut rest) = bytes.split_first().ok_or(DecodeError)?;
         let mut set = Self { doubled: *doubled == 1, parts: BTreeMap::new() };
@@ -113,7 +113,7 @@ impl Subtrees {
             if *level > LEVEL_MAX || start & mask(*level) != 0 || set.doubled {
                 return Err(DecodeError);
             }
-            set.insert(start, Part { level: *level, hash: *hash });
+            set.insert(start, AlignedSubtree { level: *level, hash: *hash });
             rest = after;
         }
         if set.to_bytes() == bytes { Ok(set) } else { Err(DecodeError) }
@@ -124,7 +124,7 @@ impl Subtrees {
         self.parts.clear();
     }
 
-    fn insert(&mut self, mut start: u64, mut part: Part) {
+    fn insert(&mut self, mut start: u64, mut part: AlignedSubtree) {
         if self.doubled {
             return;
         }
@@ -141,7 +141,7 @@ impl Subtrees {
             self.parts.remove(&sibling);
             let hash =
                 if sibling < start { tree::node(&other.hash, &part.hash) } else { tree::node(&part.hash, &other.hash) };
-            part = Part { level: part.level + 1, hash };
+            part = AlignedSubtree { level: part.level + 1, hash };
             start = start.min(sibling);
         }
         self.parts.insert(start, part);
@@ -166,8 +166,8 @@ mod tests {
         tree::leaf(&index.to_le_bytes())
     }
 
-    fn of(indices: impl IntoIterator<Item = u64>) -> Subtrees {
-        let mut set = Subtrees::new();
+    fn of(indices: impl IntoIterator<Item = u64>) -> SubtreeSet {
+        let mut set = SubtreeSet::new();
         indices.into_iter().for_each(|index| set.push(index, leaf(index)));
         set
     }
@@ -188,10 +188,10 @@ mod tests {
             let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| cut.min(order.len())).collect();
             cuts.push(order.len());
             cuts.sort_unstable();
-            let (mut all, mut from) = (Subtrees::new(), 0);
+            let (mut all, mut from) = (SubtreeSet::new(), 0);
             for (cut, turn) in cuts.into_iter().zip(turns) {
                 let part = of(order[from..cut].iter().copied());
-                let part = Subtrees::from_bytes(&part.to_bytes()).unwrap();
+                let part = SubtreeSet::from_bytes(&part.to_bytes()).unwrap();
                 if turn {
                     all.merge(&part);
                 } else {
@@ -231,7 +231,7 @@ mod tests {
 
         #[test]
         fn hostile_bytes_are_refused(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-            if let Ok(set) = Subtrees::from_bytes(&bytes) {
+            if let Ok(set) = SubtreeSet::from_bytes(&bytes) {
                 prop_assert_eq!(set.to_bytes(), bytes);
             }
         }
@@ -251,15 +251,15 @@ mod tests {
         let set = of([0, 1, 2, 7]);
         let bytes = set.to_bytes();
         assert_eq!(bytes.len(), 1 + 3 * PART_BYTES);
-        assert_eq!(Subtrees::from_bytes(&bytes), Ok(set));
+        assert_eq!(SubtreeSet::from_bytes(&bytes), Ok(set));
         for length in 0..bytes.len() {
             let whole = length % PART_BYTES == 1;
-            assert_eq!(Subtrees::from_bytes(&bytes[..length]).is_ok(), whole, "{length}");
+            assert_eq!(SubtreeSet::from_bytes(&bytes[..length]).is_ok(), whole, "{length}");
         }
         let changed = |at: usize, to: u8| {
             let mut bytes = bytes.clone();
             bytes[at] = to;
-            Subtrees::from_bytes(&bytes)
+            SubtreeSet::from_bytes(&bytes)
         };
         // No flag; a level that is too large; a start that is not aligned; a doubled set with parts.
         for (at, to) in [(0, 2), (9, 64), (1, 1), (0, 1)] {
@@ -267,13 +267,13 @@ mod tests {
         }
         // Siblings that have not merged are not the set's own encoding.
         let (left, right) = (of([0]).to_bytes(), of([1]).to_bytes());
-        assert_eq!(Subtrees::from_bytes(&[&left[..], &right[1..]].concat()), Err(DecodeError));
+        assert_eq!(SubtreeSet::from_bytes(&[&left[..], &right[1..]].concat()), Err(DecodeError));
     }
 
     #[test]
     fn the_largest_index_does_not_overflow() {
         let set = of([u64::MAX, u64::MAX - 1]);
         assert_eq!(set.root(), Err(TilingError::Missing { from: 0, to: u64::MAX - 2 }));
-        assert_eq!(Subtrees::from_bytes(&set.to_bytes()), Ok(set));
+        assert_eq!(SubtreeSet::from_bytes(&set.to_bytes()), Ok(set));
     }
 }

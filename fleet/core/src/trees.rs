@@ -2,16 +2,16 @@
 
 use crate::content::CheckpointFile;
 use crate::finding::FleetCode;
-use crate::subtrees::{Subtrees, TilingError};
-use portcullis_evidence::checkpoint::{SignedCheckpoint, head, root_of_heads};
+use crate::subtrees::{SubtreeSet, TilingError};
+use portcullis_evidence::checkpoint::{CoseCheckpoint, head, root_of_heads};
 use std::collections::BTreeMap;
 
 /// The records of a lane, as the tables hold them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Lane {
+pub struct LaneSegments {
     /// The records, by the checkpoint that the table names for them; `None` for records after the last checkpoint.
     /// The names are not trusted: with a wrong name, the records under a checkpoint have another root.
-    pub segments: BTreeMap<Option<u64>, Subtrees>,
+    pub segments: BTreeMap<Option<u64>, SubtreeSet>,
 }
 
 /// Number of records of all lanes, and what the checkpoints contradict: each code at most once, with the text of its
@@ -20,13 +20,13 @@ pub struct Lane {
 /// The segments of a lane are joined in the order of the checkpoints. After each of them, the leaves must be the
 /// indices 0 to n - 1, and the root over the heads of all lanes must be the one that the card signed.
 #[must_use]
-pub fn check_trees(checkpoints: &[CheckpointFile], lanes: &[Lane]) -> (u64, Vec<(FleetCode, String, u64)>) {
+pub fn check_trees(checkpoints: &[CheckpointFile], lanes: &[LaneSegments]) -> (u64, Vec<(FleetCode, String, u64)>) {
     let mut faults = Faults::default();
-    let mut states = vec![Subtrees::new(); lanes.len()];
+    let mut states = vec![SubtreeSet::new(); lanes.len()];
     for (serial, checkpoint) in (0..).zip(checkpoints) {
         let at = format!("checkpoint {serial}");
         add(&mut states, lanes, Some(serial));
-        let Ok(signed) = SignedCheckpoint::parse(&checkpoint.message) else {
+        let Ok(signed) = CoseCheckpoint::parse(&checkpoint.message) else {
             faults.add(FleetCode::TableRoot, format!("{at} is malformed"));
             continue;
         };
@@ -65,7 +65,7 @@ pub fn check_trees(checkpoints: &[CheckpointFile], lanes: &[Lane]) -> (u64, Vec<
     (records, faults.0.into_iter().map(|(code, (detail, count))| (code, detail, count)).collect())
 }
 
-fn add(states: &mut [Subtrees], lanes: &[Lane], segment: Option<u64>) {
+fn add(states: &mut [SubtreeSet], lanes: &[LaneSegments], segment: Option<u64>) {
     for (state, lane) in states.iter_mut().zip(lanes) {
         if let Some(records) = lane.segments.get(&segment) {
             state.merge(records);
@@ -92,22 +92,22 @@ impl Faults {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::content::Content;
+    use crate::content::BundleSmallFiles;
     use portcullis_core::wire::Record;
     use portcullis_evidence::bundle::Bundle;
     use portcullis_evidence::tree;
     use portcullis_test_support::world::{Parts, World};
     use zerocopy::IntoBytes;
 
-    fn content(parts: &Parts) -> Content {
+    fn content(parts: &Parts) -> BundleSmallFiles {
         let files = parts.files();
-        Content::read(&Bundle::open(&files).unwrap()).unwrap()
+        BundleSmallFiles::read(&Bundle::open(&files).unwrap()).unwrap()
     }
 
     /// The lanes as an honest ingest makes them.
-    fn lanes(parts: &Parts, content: &Content) -> Vec<Lane> {
+    fn lanes(parts: &Parts, content: &BundleSmallFiles) -> Vec<LaneSegments> {
         let lane = |(number, records): (u8, &Vec<Record>)| {
-            let (ends, mut lane) = (content.segment_ends(number), Lane::default());
+            let (ends, mut lane) = (content.segment_ends(number), LaneSegments::default());
             for (place, record) in (0..).zip(records) {
                 let segment = lane.segments.entry(ends.checkpoint_of(place)).or_default();
                 segment.push(record.answer.log_index.get(), tree::leaf(record.as_bytes()));
@@ -117,7 +117,7 @@ mod tests {
         (0..).zip(&parts.log.lanes).map(lane).collect()
     }
 
-    fn codes(parts: &Parts, change: impl FnOnce(&mut Vec<Lane>)) -> Vec<FleetCode> {
+    fn codes(parts: &Parts, change: impl FnOnce(&mut Vec<LaneSegments>)) -> Vec<FleetCode> {
         let content = content(parts);
         let mut lanes = lanes(parts, &content);
         change(&mut lanes);
@@ -137,8 +137,8 @@ mod tests {
     #[test]
     fn what_is_changed_in_the_tables_is_found() {
         let parts = World::new().honest_in(2);
-        let all = |lanes: &mut Vec<Lane>, at: usize| -> Subtrees {
-            let mut all = Subtrees::new();
+        let all = |lanes: &mut Vec<LaneSegments>, at: usize| -> SubtreeSet {
+            let mut all = SubtreeSet::new();
             lanes[at].segments.values().for_each(|segment| all.merge(segment));
             all
         };
@@ -149,25 +149,25 @@ mod tests {
             [FleetCode::TableDoubled]
         );
         // A record after the last checkpoint does not contradict anything, but it must follow the others.
-        let end = |lanes: &mut Vec<Lane>| all(lanes, 0).root().unwrap().0;
-        let tail = |lanes: &mut Vec<Lane>, at: u64| lanes[0].segments.entry(None).or_default().push(at, extra);
-        let next = |lanes: &mut Vec<Lane>| {
+        let end = |lanes: &mut Vec<LaneSegments>| all(lanes, 0).root().unwrap().0;
+        let tail = |lanes: &mut Vec<LaneSegments>, at: u64| lanes[0].segments.entry(None).or_default().push(at, extra);
+        let next = |lanes: &mut Vec<LaneSegments>| {
             let at = end(lanes);
             tail(lanes, at);
         };
-        let later = |lanes: &mut Vec<Lane>| {
+        let later = |lanes: &mut Vec<LaneSegments>| {
             let at = end(lanes) + 1;
             tail(lanes, at);
         };
         assert_eq!(codes(&parts, next), []);
         assert_eq!(codes(&parts, later), [FleetCode::TableMissing]);
         // The tables name wrong checkpoints.
-        let moved = |lanes: &mut Vec<Lane>| {
+        let moved = |lanes: &mut Vec<LaneSegments>| {
             let segment = lanes[0].segments.remove(&Some(1)).unwrap();
             lanes[0].segments.get_mut(&Some(2)).unwrap().merge(&segment);
         };
         assert_eq!(codes(&parts, moved), [FleetCode::TableMissing]);
-        let unknown = |lanes: &mut Vec<Lane>| {
+        let unknown = |lanes: &mut Vec<LaneSegments>| {
             let segment = lanes[0].segments.remove(&Some(2)).unwrap();
             lanes[0].segments.insert(Some(3), segment);
         };

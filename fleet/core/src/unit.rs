@@ -3,27 +3,29 @@
 //! A unit is a bundle and not a lane: a checkpoint signs the heads of all lanes, and heartbeats and the end of the
 //! session must agree between lanes, so the verifier reads the lanes together.
 
-use crate::finding::{Finding, FleetCode, Source};
-use crate::session::Session;
+use crate::finding::{AuditFinding, AuditFindingSource, FleetCode};
+use crate::session::AuditedSession;
 use portcullis_audit::{AuditError, EarlierBundles, ReplayReport, StreamSample};
-use portcullis_core::hex::Hex;
-use portcullis_evidence::bundle::{BundleError, Files, Snapshot};
+use portcullis_core::hex::HexBytes;
+use portcullis_evidence::bundle::{BundleError, BundleFiles, SnapshotFiles};
 use portcullis_evidence::verify::judge::SessionFacts;
-use portcullis_evidence::verify::{Options, Property, Reason, ReplayCode, Report, SeriesCode, Trust, verify_snapshot};
+use portcullis_evidence::verify::{
+    BundleProperty, ReplayCode, SeriesCode, StatusReason, TrustedParties, VerifyOptions, VerifyReport, verify_snapshot,
+};
 use serde::{Deserialize, Serialize};
 
 /// Whom to trust, and how to check.
 #[derive(Clone, Copy, Debug)]
-pub struct Question<'a> {
-    pub trust: &'a Trust,
-    pub options: Options,
+pub struct BundleVerifySettings<'a> {
+    pub trust: &'a TrustedParties,
+    pub options: VerifyOptions,
 }
 
 /// The result of a unit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Outcome {
-    pub session: Session,
-    pub findings: Vec<Finding>,
+pub struct VerifyTaskOutcome {
+    pub session: AuditedSession,
+    pub findings: Vec<AuditFinding>,
     /// What is compared with other sessions; absent if the bundle is broken.
     pub facts: Option<SessionFacts>,
     /// The verifier's report, exactly as `portcullis verify --json` gives it; null if the bundle is broken.
@@ -33,26 +35,31 @@ pub struct Outcome {
 /// A bundle that could not be read. It says nothing about the evidence, so no result is kept.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub struct Unread(String);
+pub struct UnreadBundleError(String);
 
-/// Verifies a bundle. A broken bundle is a finding. Errors: [`Unread`].
-pub fn verify(name: &str, id: &str, files: &dyn Files, question: Question<'_>) -> Result<Outcome, Unread> {
-    let files = Snapshot::new(files);
+/// Verifies a bundle. A broken bundle is a finding. Errors: [`UnreadBundleError`].
+pub fn verify(
+    name: &str,
+    id: &str,
+    files: &dyn BundleFiles,
+    question: BundleVerifySettings<'_>,
+) -> Result<VerifyTaskOutcome, UnreadBundleError> {
+    let files = SnapshotFiles::new(files);
     let report = match verify_snapshot(&files, question.trust, question.options, &mut |_| ()) {
         Ok(report) => report,
         Err(error) => return broken(name, id, &error),
     };
     let facts = SessionFacts::new(name, &report);
     let session = session(id, &facts, &report);
-    let findings = Finding::of_report(name, &report);
-    let report = serde_json::to_value(&report).map_err(|error| Unread(error.to_string()))?;
-    Ok(Outcome { session, findings, facts: Some(facts), report })
+    let findings = AuditFinding::of_report(name, &report);
+    let report = serde_json::to_value(&report).map_err(|error| UnreadBundleError(error.to_string()))?;
+    Ok(VerifyTaskOutcome { session, findings, facts: Some(facts), report })
 }
 
-/// The outcome for a bundle that could not be opened or verified. Errors: [`Unread`] if reading failed.
-pub fn broken(name: &str, id: &str, error: &BundleError) -> Result<Outcome, Unread> {
+/// The outcome for a bundle that could not be opened or verified. Errors: [`UnreadBundleError`] if reading failed.
+pub fn broken(name: &str, id: &str, error: &BundleError) -> Result<VerifyTaskOutcome, UnreadBundleError> {
     if error.is_operational() {
-        Err(Unread(error.to_string()))
+        Err(UnreadBundleError(error.to_string()))
     } else {
         Ok(failed(name, id, FleetCode::Series(SeriesCode::NoBundle), error))
     }
@@ -60,22 +67,27 @@ pub fn broken(name: &str, id: &str, error: &BundleError) -> Result<Outcome, Unre
 
 /// The outcome for a bundle about which only one finding is known.
 #[must_use]
-pub fn failed(name: &str, id: &str, code: FleetCode, detail: impl std::fmt::Display) -> Outcome {
-    let session = Session { name: name.to_owned(), bundle: id.to_owned(), status: code.status(), ..Session::unknown() };
-    let findings = vec![Finding::of_fleet(Source::Bundle, code, Some(name), detail)];
-    Outcome { session, findings, facts: None, report: serde_json::Value::Null }
+pub fn failed(name: &str, id: &str, code: FleetCode, detail: impl std::fmt::Display) -> VerifyTaskOutcome {
+    let session = AuditedSession {
+        name: name.to_owned(),
+        bundle: id.to_owned(),
+        status: code.status(),
+        ..AuditedSession::unknown()
+    };
+    let findings = vec![AuditFinding::of_fleet(AuditFindingSource::Bundle, code, Some(name), detail)];
+    VerifyTaskOutcome { session, findings, facts: None, report: serde_json::Value::Null }
 }
 
-fn session(id: &str, facts: &SessionFacts, report: &Report) -> Session {
+fn session(id: &str, facts: &SessionFacts, report: &VerifyReport) -> AuditedSession {
     let summary = &report.session;
-    let text = |digest: Option<Hex<32>>| digest.map(|digest| digest.to_string());
-    Session {
+    let text = |digest: Option<HexBytes<32>>| digest.map(|digest| digest.to_string());
+    AuditedSession {
         name: facts.name.clone(),
         bundle: id.to_owned(),
         status: report.status,
         simulated: report.simulated,
         assurance: report.assurance.map(|level| format!("{level:?}")),
-        properties: Property::ALL
+        properties: BundleProperty::ALL
             .into_iter()
             .map(|property| (property.name().to_owned(), report.properties.of(property).status.name().to_owned()))
             .collect(),
@@ -112,29 +124,33 @@ pub struct ReplayOutcome {
     pub replayed: u64,
     /// Number of records that equal those of the replay.
     pub records: u64,
-    pub findings: Vec<Finding>,
+    pub findings: Vec<AuditFinding>,
 }
 
 /// A bundle of a chain.
 pub struct ChainBundle<'a> {
     pub name: &'a str,
-    pub files: &'a dyn Files,
+    pub files: &'a dyn BundleFiles,
     /// Whether a sample of its streams is drawn. Otherwise it is only there for the bundles after it.
     pub is_asked: bool,
 }
 
 /// Replays at most `streams` streams of each bundle that is asked about, drawn by `seed`. They may continue streams of
 /// the bundles before it. Each bundle is replayed whole once at most, however many come after it. The outcomes are in
-/// the order of the bundles. Errors: [`Unread`] if a bundle could not be read, or if the replay itself failed.
-pub fn replay(chain: &[ChainBundle<'_>], (streams, seed): (u64, &str)) -> Result<Vec<ReplayOutcome>, Unread> {
-    let failed = |error: AuditError| Unread(error.to_string());
+/// the order of the bundles. Errors: [`UnreadBundleError`] if a bundle could not be read, or if the replay itself
+/// failed.
+pub fn replay(
+    chain: &[ChainBundle<'_>],
+    (streams, seed): (u64, &str),
+) -> Result<Vec<ReplayOutcome>, UnreadBundleError> {
+    let failed = |error: AuditError| UnreadBundleError(error.to_string());
     let mut before = EarlierBundles::default();
     for bundle in chain.iter().filter(|bundle| bundle.is_asked && chain.len() > 1) {
-        before.want(&Snapshot::new(bundle.files)).map_err(failed)?;
+        before.want(&SnapshotFiles::new(bundle.files)).map_err(failed)?;
     }
     let mut outcomes = Vec::new();
     for (at, bundle) in chain.iter().enumerate() {
-        let files = Snapshot::new(bundle.files);
+        let files = SnapshotFiles::new(bundle.files);
         if bundle.is_asked {
             let report = before.replay(&files, Some(StreamSample { streams, seed }), &mut || ()).map_err(failed)?;
             outcomes.push(replayed(bundle.name, &report));
@@ -147,8 +163,8 @@ pub fn replay(chain: &[ChainBundle<'_>], (streams, seed): (u64, &str)) -> Result
 }
 
 fn replayed(name: &str, report: &ReplayReport) -> ReplayOutcome {
-    let finding = |reason: &Reason<ReplayCode>| {
-        Finding::of_reason(Source::Replay, name, reason, reason.code.id(), reason.code.remedy())
+    let finding = |reason: &StatusReason<ReplayCode>| {
+        AuditFinding::of_reason(AuditFindingSource::Replay, name, reason, reason.code.id(), reason.code.remedy())
     };
     let findings = report.reasons.iter().map(finding).collect();
     ReplayOutcome { streams: report.streams, replayed: report.replayed, records: report.records, findings }
@@ -158,7 +174,7 @@ fn replayed(name: &str, report: &ReplayReport) -> ReplayOutcome {
 mod tests {
     use super::*;
     use portcullis_evidence::bundle::{self, MemoryFiles};
-    use portcullis_evidence::verify::Status;
+    use portcullis_evidence::verify::EvidenceStatus;
     use portcullis_test_support::world::World;
     use std::cell::Cell;
     use std::collections::BTreeMap;
@@ -168,28 +184,28 @@ mod tests {
     fn the_outcome_is_the_verifiers() {
         let world = World::new();
         let trust = world.trust(false);
-        let question = Question { trust: &trust, options: Options::default() };
+        let question = BundleVerifySettings { trust: &trust, options: VerifyOptions::default() };
         let parts = world.honest();
         let outcome = verify("one", "id", &parts.files(), question).unwrap();
         let report = world.check(&parts.files());
         assert_eq!(outcome.report, serde_json::to_value(&report).unwrap());
-        assert_eq!((outcome.session.status, outcome.findings.len()), (Status::Affirmed, 0));
+        assert_eq!((outcome.session.status, outcome.findings.len()), (EvidenceStatus::Affirmed, 0));
         assert_eq!((outcome.session.serial, outcome.session.closed, outcome.session.known), (Some(1), true, true));
         let json = serde_json::to_string(&outcome).unwrap();
-        assert_eq!(serde_json::from_str::<Outcome>(&json).unwrap(), outcome);
+        assert_eq!(serde_json::from_str::<VerifyTaskOutcome>(&json).unwrap(), outcome);
     }
 
     #[test]
     fn a_broken_bundle_is_a_finding_and_a_missing_one_an_error() {
         let world = World::new();
         let trust = world.trust(false);
-        let question = Question { trust: &trust, options: Options::default() };
+        let question = BundleVerifySettings { trust: &trust, options: VerifyOptions::default() };
         let mut files = world.honest().files();
         files.0.remove(bundle::IMAGE);
         let outcome = verify("one", "id", &files, question).unwrap();
         assert_eq!(outcome.findings[0].code, "no-bundle");
-        assert_eq!(outcome.session.status, Status::Contradicted);
-        let nowhere = bundle::Directory::new("/nowhere/at/all");
+        assert_eq!(outcome.session.status, EvidenceStatus::Contradicted);
+        let nowhere = bundle::DirectoryFiles::new("/nowhere/at/all");
         assert!(verify("one", "id", &nowhere, question).is_err());
         let outcome = verify("one", "id", &MemoryFiles::default(), question).unwrap();
         assert_eq!(outcome.findings[0].code, "no-bundle");
@@ -209,7 +225,7 @@ mod tests {
     /// Counts how often a file with texts is opened.
     struct Opened<'a>(&'a MemoryFiles, &'a Cell<usize>);
 
-    impl Files for Opened<'_> {
+    impl BundleFiles for Opened<'_> {
         fn names(&self) -> Result<BTreeMap<String, u64>, BundleError> {
             self.0.names()
         }

@@ -14,9 +14,9 @@ use std::path::{Path, PathBuf};
 
 /// The key of a result.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Key(String);
+pub struct ResultKey(String);
 
-impl Key {
+impl ResultKey {
     /// The key of a result of this kind over these inputs. `kind` consists of lower-case letters.
     #[must_use]
     pub fn new(kind: &str, inputs: &[&[u8]]) -> Self {
@@ -39,16 +39,16 @@ pub struct WorkError {
 
 /// The folder of results. Without a folder, nothing is kept.
 #[derive(Clone, Debug, Default)]
-pub struct Work(Option<PathBuf>);
+pub struct WorkFolder(Option<PathBuf>);
 
 /// A result with its key, so that a file under a wrong name is not used.
 #[derive(Serialize, Deserialize)]
-struct Kept<T> {
+struct KeyedResult<T> {
     key: String,
     result: T,
 }
 
-impl Work {
+impl WorkFolder {
     /// Opens the folder, and creates it if it does not exist. Errors: [`WorkError`].
     pub fn open(folder: &Path) -> Result<Self, WorkError> {
         fs::create_dir_all(folder).map_err(|source| WorkError { path: folder.to_owned(), source })?;
@@ -57,21 +57,21 @@ impl Work {
 
     /// The kept result; `None` if there is none, or if the file is not whole.
     #[must_use]
-    pub fn get<T: DeserializeOwned>(&self, key: &Key) -> Option<T> {
+    pub fn get<T: DeserializeOwned>(&self, key: &ResultKey) -> Option<T> {
         let text = fs::read(self.path(key)?).ok()?;
-        let kept: Kept<T> = serde_json::from_slice(&text).ok()?;
+        let kept: KeyedResult<T> = serde_json::from_slice(&text).ok()?;
         (kept.key == key.0).then_some(kept.result)
     }
 
     /// Keeps a result. A crash leaves either the whole file or none. Errors: [`WorkError`].
-    pub fn put<T: Serialize>(&self, key: &Key, result: &T) -> Result<(), WorkError> {
+    pub fn put<T: Serialize>(&self, key: &ResultKey, result: &T) -> Result<(), WorkError> {
         let Some(path) = self.path(key) else { return Ok(()) };
-        let json = serde_json::to_vec(&Kept { key: key.0.clone(), result });
+        let json = serde_json::to_vec(&KeyedResult { key: key.0.clone(), result });
         let written = json.map_err(io::Error::from).and_then(|json| write(&path, &json));
         written.map_err(|source| WorkError { path, source })
     }
 
-    fn path(&self, key: &Key) -> Option<PathBuf> {
+    fn path(&self, key: &ResultKey) -> Option<PathBuf> {
         self.0.as_ref().map(|folder| folder.join(format!("{}.json", key.0)))
     }
 }
@@ -92,13 +92,16 @@ mod tests {
     #[test]
     fn results_are_found_under_their_key_only() {
         let folder = tempfile::tempdir().unwrap();
-        let work = Work::open(&folder.path().join("new")).unwrap();
-        let key = Key::new("verify", &[b"a", b"b"]);
+        let work = WorkFolder::open(&folder.path().join("new")).unwrap();
+        let key = ResultKey::new("verify", &[b"a", b"b"]);
         assert_eq!(work.get::<u32>(&key), None);
         work.put(&key, &7u32).unwrap();
         assert_eq!(work.get(&key), Some(7u32));
-        for other in [Key::new("verify", &[b"ab"]), Key::new("verify", &[b"b", b"a"]), Key::new("tree", &[b"a", b"b"])]
-        {
+        for other in [
+            ResultKey::new("verify", &[b"ab"]),
+            ResultKey::new("verify", &[b"b", b"a"]),
+            ResultKey::new("tree", &[b"a", b"b"]),
+        ] {
             assert_eq!(work.get::<u32>(&other), None);
             // A file under the name of another key.
             fs::copy(work.path(&key).unwrap(), work.path(&other).unwrap()).unwrap();
@@ -107,7 +110,7 @@ mod tests {
         let path = work.path(&key).unwrap();
         fs::write(&path, &fs::read(&path).unwrap()[..10]).unwrap();
         assert_eq!(work.get::<u32>(&key), None);
-        Work::default().put(&key, &7u32).unwrap();
-        assert_eq!(Work::default().get::<u32>(&key), None);
+        WorkFolder::default().put(&key, &7u32).unwrap();
+        assert_eq!(WorkFolder::default().get::<u32>(&key), None);
     }
 }

@@ -2,9 +2,11 @@
 
 use crate::{audited, on, rate};
 use portcullis_core::hex;
-use portcullis_fleet::cluster::{Cluster, ExecutorOptions, SchedulerAddress, SchedulerOptions, executor, scheduler};
-use portcullis_fleet::{Place, TrustFolder};
-use portcullis_fleet_core::Answer;
+use portcullis_fleet::cluster::{
+    ClusterClient, ExecutorOptions, SchedulerAddress, SchedulerOptions, executor, scheduler,
+};
+use portcullis_fleet::{QueryPlace, TrustFolder};
+use portcullis_fleet_core::AuditAnswer;
 use sha2::{Digest, Sha256};
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
@@ -72,10 +74,11 @@ impl Drop for Process {
 }
 
 /// Measures the audit on a cluster, and on one that loses an executor. The answers must be that of one process.
-pub(crate) fn measure(tables: &str, trust: &TrustFolder, records: usize, embedded: &(Answer, Duration)) {
+pub(crate) fn measure(tables: &str, trust: &TrustFolder, records: usize, embedded: &(AuditAnswer, Duration)) {
     let (_scheduler, address) = Process::start(&["scheduler"]);
     let url = format!("http://{address}");
-    let place = || Place::Cluster(Cluster::new(SchedulerAddress::parse(&url, false).unwrap(), program(), WAIT));
+    let place =
+        || QueryPlace::Cluster(ClusterClient::new(SchedulerAddress::parse(&url, false).unwrap(), program(), WAIT));
     let (_first, _) = Process::start(&["executor", &url]);
     let (second, _) = Process::start(&["executor", &url]);
     let (answer, undisturbed, verified) = audited(tables, trust, 2, place());

@@ -16,9 +16,12 @@ mod cluster;
 use portcullis_core::wire::Determination;
 use portcullis_evidence::bundle::{self, MemoryFiles};
 use portcullis_evidence::tree::{leaf, root};
-use portcullis_evidence::verify::{Options, Status, verify};
-use portcullis_fleet::{AuditOptions, Engine, Input, Place, Step, Tables, TrustFolder, audit, ingest, rows_as_json};
-use portcullis_fleet_core::{Answer, Work};
+use portcullis_evidence::verify::{EvidenceStatus, VerifyOptions, verify};
+use portcullis_fleet::{
+    AuditOptions, AuditStep, FleetTableStore, IngestInput, QueryPlace, SqlEngine, TrustFolder, audit, ingest,
+    rows_as_json,
+};
+use portcullis_fleet_core::{AuditAnswer, WorkFolder};
 use portcullis_test_support::world::{self, Parts, START, World, sha};
 use std::fs;
 use std::path::Path;
@@ -57,7 +60,7 @@ fn main() {
     println!("{all} records in 2 bundles");
 
     let place = folder.path().join("tables").display().to_string();
-    let tables = Tables::create(&place).unwrap();
+    let tables = FleetTableStore::create(&place).unwrap();
     let begin = Instant::now();
     for input in &inputs {
         on(1, ingest(&tables, input, &mut |_| ())).unwrap();
@@ -69,7 +72,7 @@ fn main() {
     for jobs in [1, 2] {
         let query = "SELECT serial, tree_root(tree(record)) AS root FROM records GROUP BY serial ORDER BY serial";
         let (found, time) = on(jobs, async {
-            let engine = Engine::new(&Tables::open(&place).await.unwrap(), jobs).await.unwrap();
+            let engine = SqlEngine::new(&FleetTableStore::open(&place).await.unwrap(), jobs).await.unwrap();
             let begin = Instant::now();
             let rows = engine.query(query).await.unwrap();
             (rows_as_json(&rows).unwrap(), begin.elapsed())
@@ -80,15 +83,15 @@ fn main() {
 
     let begin = Instant::now();
     for input in &inputs {
-        let Input::Bundle(path) = input else { continue };
-        let report = verify(&*bundle::at(path).unwrap(), trust.trust(), Options::default(), &mut |_| ()).unwrap();
-        assert_ne!(report.status, Status::Contradicted, "{:#?}", report.properties);
+        let IngestInput::Bundle(path) = input else { continue };
+        let report = verify(&*bundle::at(path).unwrap(), trust.trust(), VerifyOptions::default(), &mut |_| ()).unwrap();
+        assert_ne!(report.status, EvidenceStatus::Contradicted, "{:#?}", report.properties);
     }
     rate("single verifier", all, begin.elapsed());
 
     let mut embedded = None;
     for jobs in [1, 2] {
-        let (answer, whole, verified) = audited(&place, &trust, jobs, Place::Here);
+        let (answer, whole, verified) = audited(&place, &trust, jobs, QueryPlace::Here);
         rate(&format!("audit, {jobs} threads: verification"), all, verified);
         rate(&format!("audit, {jobs} threads: all of it"), all, whole);
         embedded = Some((answer, whole));
@@ -100,14 +103,14 @@ fn main() {
 }
 
 /// An audit, the time that it took, and the time until the last bundle was verified.
-fn audited(tables: &str, trust: &TrustFolder, jobs: usize, place: Place) -> (Answer, Duration, Duration) {
+fn audited(tables: &str, trust: &TrustFolder, jobs: usize, place: QueryPlace) -> (AuditAnswer, Duration, Duration) {
     let times = Arc::new(Mutex::new(Vec::new()));
     let seen = Arc::clone(&times);
     let options = AuditOptions {
         trust: trust.clone(),
-        options: Options::default(),
+        options: VerifyOptions::default(),
         public_log: None,
-        work: Work::default(),
+        work: WorkFolder::default(),
         program: "measure".to_owned(),
         sample: 0,
         seed: None,
@@ -119,11 +122,11 @@ fn audited(tables: &str, trust: &TrustFolder, jobs: usize, place: Place) -> (Ans
         }),
     };
     let begin = Instant::now();
-    let answer = on(jobs, async { audit(&Tables::open(tables).await.unwrap(), &options).await.unwrap() });
+    let answer = on(jobs, async { audit(&FleetTableStore::open(tables).await.unwrap(), &options).await.unwrap() });
     let whole = begin.elapsed();
-    assert_ne!(answer.status, Status::Contradicted, "{:#?}", answer.findings);
+    assert_ne!(answer.status, EvidenceStatus::Contradicted, "{:#?}", answer.findings);
     let times = times.lock().unwrap();
-    let verified = times.iter().filter(|(step, _)| *step == Step::Verified).map(|(_, at)| *at).max();
+    let verified = times.iter().filter(|(step, _)| *step == AuditStep::Verified).map(|(_, at)| *at).max();
     (answer, whole, verified.unwrap().duration_since(begin))
 }
 
@@ -158,13 +161,13 @@ fn fill(session: &mut Parts, records: usize) {
     }
 }
 
-fn write(folder: &Path, files: &MemoryFiles) -> Input {
+fn write(folder: &Path, files: &MemoryFiles) -> IngestInput {
     for (name, content) in &files.0 {
         let path = folder.join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, content).unwrap();
     }
-    Input::Bundle(folder.to_owned())
+    IngestInput::Bundle(folder.to_owned())
 }
 
 fn on<T>(threads: usize, future: impl Future<Output = T>) -> T {

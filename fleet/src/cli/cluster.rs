@@ -1,7 +1,7 @@
 //! The commands and options of a cluster. A program that was built without it has them too, and says how to build it.
 
 use clap::Args;
-use portcullis_fleet::Place;
+use portcullis_fleet::QueryPlace;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -71,11 +71,11 @@ impl PlaceArgs {
 #[cfg(feature = "cluster")]
 mod with {
     use super::super::{processors, program, runtime, say};
-    use super::{ExecutorArgs, Place, PlaceArgs, SchedulerArgs};
+    use super::{ExecutorArgs, PlaceArgs, QueryPlace, SchedulerArgs};
     use anyhow::Context;
     use log::{Level, LevelFilter, Log, Metadata, Record};
     use portcullis_fleet::cluster::{
-        Cluster, ExecutorOptions, SchedulerAddress, SchedulerOptions, executor, scheduler,
+        ClusterClient, ExecutorOptions, SchedulerAddress, SchedulerOptions, executor, scheduler,
     };
     use portcullis_report::escape::printable;
     use std::time::Duration;
@@ -85,11 +85,11 @@ mod with {
         queries, read files and use buckets with the rights of this process, and change answers";
 
     impl PlaceArgs {
-        pub(in super::super) fn place(&self, program: &str) -> anyhow::Result<Place> {
-            let Some(url) = &self.cluster else { return Ok(Place::Here) };
+        pub(in super::super) fn place(&self, program: &str) -> anyhow::Result<QueryPlace> {
+            let Some(url) = &self.cluster else { return Ok(QueryPlace::Here) };
             let address = SchedulerAddress::parse(url, self.network.allow_network)?;
             let wait = Duration::from_secs(self.cluster_wait.into());
-            Ok(Place::Cluster(Cluster::new(address, program.to_owned(), wait)))
+            Ok(QueryPlace::Cluster(ClusterClient::new(address, program.to_owned(), wait)))
         }
     }
 
@@ -135,7 +135,7 @@ mod with {
 
     fn serve(
         threads: usize,
-        service: impl Future<Output = Result<(), portcullis_fleet::Error>>,
+        service: impl Future<Output = Result<(), portcullis_fleet::FleetError>>,
         end: &str,
     ) -> anyhow::Result<u8> {
         let runtime = runtime(threads)?;
@@ -174,17 +174,17 @@ mod with {
 
 #[cfg(not(feature = "cluster"))]
 mod without {
-    use super::{ExecutorArgs, Place, PlaceArgs, SchedulerArgs};
+    use super::{ExecutorArgs, PlaceArgs, QueryPlace, SchedulerArgs};
     use anyhow::bail;
 
     const REMEDY: &str = "this program was built without the cluster: build it with `cargo build --release --features \
         cluster` in the folder fleet";
 
     impl PlaceArgs {
-        pub(in super::super) fn place(&self, _: &str) -> anyhow::Result<Place> {
+        pub(in super::super) fn place(&self, _: &str) -> anyhow::Result<QueryPlace> {
             let Self { cluster_wait: _, network, .. } = self;
             let _ = network.allow_network;
-            if self.is_here() { Ok(Place::Here) } else { bail!(REMEDY) }
+            if self.is_here() { Ok(QueryPlace::Here) } else { bail!(REMEDY) }
         }
     }
 

@@ -4,7 +4,7 @@
 //! its results depend on. A process with another program file refuses it: results of another program would be kept
 //! under the name of this one.
 
-use crate::functions::{Aggregate, Definition, Function};
+use crate::functions::{Aggregate, AuditFunction, Definition};
 use ballista_core::serde::{BallistaLogicalExtensionCodec, BallistaPhysicalExtensionCodec};
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::arrow::ipc::reader::StreamReader;
@@ -49,7 +49,7 @@ struct Functions {
 impl Functions {
     /// Program and definition, in two lines. A function of the engine is sent by its name, with an empty definition.
     fn encode(&self, function: &ScalarUDF, buf: &mut Vec<u8>) -> Result<()> {
-        let Some(function) = function.inner().downcast_ref::<Function>() else { return Ok(()) };
+        let Some(function) = function.inner().downcast_ref::<AuditFunction>() else { return Ok(()) };
         self.write(function.definition(), buf)
     }
 
@@ -248,8 +248,8 @@ mod tests {
     use datafusion::arrow::array::{ArrayRef, UInt64Array};
     use datafusion::arrow::datatypes::{DataType, Field, Schema};
     use datafusion::functions::string::lower;
-    use portcullis_core::hex::Hex;
-    use portcullis_evidence::verify::judge::{ChainJudge, LogHead, Start};
+    use portcullis_core::hex::HexBytes;
+    use portcullis_evidence::verify::judge::{ChainJudge, ChainStart, PublicLogHead};
 
     #[test]
     fn a_function_arrives_in_the_same_program_only() {
@@ -264,8 +264,8 @@ mod tests {
             // Cut off, it is another program or not a definition.
             assert!(own.try_decode_udf(definition.name(), &buf[..buf.len() - 1]).is_err());
         }
-        let log = Some(LogHead { issuer: Hex([7; 32]), seen: Some(1) });
-        let judge = Aggregate::JudgeCards(ChainJudge { start: Start::First, log });
+        let log = Some(PublicLogHead { issuer: HexBytes([7; 32]), seen: Some(1) });
+        let judge = Aggregate::JudgeCards(ChainJudge { start: ChainStart::First, log });
         for aggregate in [Aggregate::Tree, judge, Aggregate::JudgeTickets] {
             let (sent, mut buf) = (aggregate.function(), Vec::new());
             own.try_encode_udaf(&sent, &mut buf).unwrap();

@@ -3,7 +3,7 @@
 use super::codec::{LogicalCodec, PhysicalCodec};
 use super::stores::Stores;
 use super::{MESSAGE, Ready, SchedulerAddress, check_bind, host_of, probe, stop_signal};
-use crate::error::Error;
+use crate::error::FleetError;
 use arrow_flight::flight_service_server::FlightServiceServer;
 use ballista_core::RuntimeProducer;
 use ballista_core::config::TaskSchedulingPolicy;
@@ -53,11 +53,11 @@ pub struct ExecutorOptions {
 
 /// Runs an executor until SIGTERM or SIGINT. `ready` receives the address once the scheduler knows the executor.
 /// Errors: it cannot listen, or the scheduler cannot be reached or was lost.
-pub fn executor<'a>(options: &'a ExecutorOptions, ready: &'a Ready) -> LocalBoxFuture<'a, Result<(), Error>> {
+pub fn executor<'a>(options: &'a ExecutorOptions, ready: &'a Ready) -> LocalBoxFuture<'a, Result<(), FleetError>> {
     Box::pin(serve(options, ready))
 }
 
-async fn serve(options: &ExecutorOptions, ready: &Ready) -> Result<(), Error> {
+async fn serve(options: &ExecutorOptions, ready: &Ready) -> Result<(), FleetError> {
     check_bind(options.bind, options.allow_network)?;
     let mut stop = Box::pin(stop_signal());
     tokio::select! {
@@ -69,7 +69,7 @@ async fn serve(options: &ExecutorOptions, ready: &Ready) -> Result<(), Error> {
     let health = ExecutorHealth::new();
     let config = config(options, &folder, (address, listener, control), health.clone())?;
     let mut process = tokio::spawn(start_executor_process(Arc::new(config)));
-    let ended = |why: String| Error::Cluster { scheduler: options.scheduler.url(), why };
+    let ended = |why: String| FleetError::Cluster { scheduler: options.scheduler.url(), why };
     let lost = |done: Result<Result<(), BallistaError>, tokio::task::JoinError>| match done {
         Ok(Ok(())) => ended("the executor ended, because it lost the scheduler".to_owned()),
         Ok(Err(error)) => ended(format!("the executor ended: {error}")),
@@ -94,19 +94,19 @@ async fn serve(options: &ExecutorOptions, ready: &Ready) -> Result<(), Error> {
 
 /// Waits for the tasks of an executor that has to stop, at most [`DRAIN`]. What is not finished then, the
 /// scheduler gives to other executors.
-async fn drained(mut process: tokio::task::JoinHandle<Result<(), BallistaError>>) -> Result<(), Error> {
+async fn drained(mut process: tokio::task::JoinHandle<Result<(), BallistaError>>) -> Result<(), FleetError> {
     if timeout(DRAIN, &mut process).await.is_err() {
         process.abort();
     }
     Ok(())
 }
 
-async fn scheduler_is_there(options: &ExecutorOptions) -> Result<(), Error> {
+async fn scheduler_is_there(options: &ExecutorOptions) -> Result<(), FleetError> {
     let begin = Instant::now();
     loop {
         match probe::health(&options.scheduler).await {
             Ok(_) => return Ok(()),
-            Err(Error::NoScheduler { .. }) if begin.elapsed() < options.wait => {
+            Err(FleetError::NoScheduler { .. }) if begin.elapsed() < options.wait => {
                 sleep(Duration::from_millis(200)).await;
             }
             Err(error) => return Err(error),
@@ -125,16 +125,16 @@ async fn registered(health: &ExecutorHealth) -> bool {
     true
 }
 
-fn work_folder(options: &ExecutorOptions) -> Result<TempDir, Error> {
+fn work_folder(options: &ExecutorOptions) -> Result<TempDir, FleetError> {
     let place = options.work.clone().unwrap_or_else(std::env::temp_dir);
     let made = std::fs::create_dir_all(&place)
         .and_then(|()| tempfile::Builder::new().prefix("fleet-executor-").tempdir_in(&place));
-    made.map_err(|source| Error::Read { path: place, source })
+    made.map_err(|source| FleetError::Read { path: place, source })
 }
 
 /// Listens for those who read results, and finds a port for tasks.
-fn listen(bind: SocketAddr) -> Result<(SocketAddr, TcpListener, u16), Error> {
-    let failed = |address: SocketAddr| move |source| Error::Listen { address, source };
+fn listen(bind: SocketAddr) -> Result<(SocketAddr, TcpListener, u16), FleetError> {
+    let failed = |address: SocketAddr| move |source| FleetError::Listen { address, source };
     let listener = TcpListener::bind(bind).map_err(failed(bind))?;
     listener.set_nonblocking(true).map_err(failed(bind))?;
     let address = listener.local_addr().map_err(failed(bind))?;
@@ -150,7 +150,7 @@ fn config(
     folder: &TempDir,
     (address, listener, control): (SocketAddr, TcpListener, u16),
     health: ExecutorHealth,
-) -> Result<ExecutorProcessConfig, Error> {
+) -> Result<ExecutorProcessConfig, FleetError> {
     Ok(ExecutorProcessConfig {
         bind_host: host_of(address.ip()),
         external_host: Some(host_of(address.ip())),

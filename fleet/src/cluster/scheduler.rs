@@ -3,7 +3,7 @@
 use super::codec::{LogicalCodec, PhysicalCodec};
 use super::stores::Stores;
 use super::{MESSAGE, Ready, check_bind, host_of, register, stop_signal};
-use crate::error::Error;
+use crate::error::FleetError;
 use ballista_core::config::TaskSchedulingPolicy;
 use ballista_core::error::BallistaError;
 use ballista_core::utils::default_session_builder;
@@ -33,17 +33,17 @@ pub struct SchedulerOptions {
 
 /// Runs a scheduler until SIGTERM or SIGINT. `ready` receives the address at which it listens. Errors: it cannot
 /// listen, or its service failed.
-pub fn scheduler<'a>(options: &'a SchedulerOptions, ready: &'a Ready) -> LocalBoxFuture<'a, Result<(), Error>> {
+pub fn scheduler<'a>(options: &'a SchedulerOptions, ready: &'a Ready) -> LocalBoxFuture<'a, Result<(), FleetError>> {
     Box::pin(serve(options, ready))
 }
 
-async fn serve(options: &SchedulerOptions, ready: &Ready) -> Result<(), Error> {
+async fn serve(options: &SchedulerOptions, ready: &Ready) -> Result<(), FleetError> {
     check_bind(options.bind, options.allow_network)?;
-    let listen = |source| Error::Listen { address: options.bind, source };
+    let listen = |source| FleetError::Listen { address: options.bind, source };
     let listener = TcpListener::bind(options.bind).await.map_err(listen)?;
     let address = listener.local_addr().map_err(listen)?;
     let failed =
-        |error: BallistaError| Error::Cluster { scheduler: format!("http://{address}"), why: error.to_string() };
+        |error: BallistaError| FleetError::Cluster { scheduler: format!("http://{address}"), why: error.to_string() };
     let config = Arc::new(SchedulerConfig {
         external_host: host_of(address.ip()),
         bind_host: host_of(address.ip()),

@@ -1,6 +1,6 @@
 //! Functions that read statements and records from their bytes.
 
-use super::{Definition, Function, arrays, at, binary, fixed, text};
+use super::{AuditFunction, Definition, arrays, at, binary, fixed, text};
 use crate::rows::{BYTES, RECORD};
 use crate::trust::TrustFolder;
 use datafusion::arrow::array::{
@@ -12,10 +12,10 @@ use datafusion::error::Result;
 use datafusion::logical_expr::{ColumnarValue, ScalarUDF, Volatility};
 use portcullis_core::hex;
 use portcullis_evidence::certificate::verify_chain;
-use portcullis_evidence::checkpoint::SignedCheckpoint;
-use portcullis_evidence::note::{Head, Note, WitnessProof};
-use portcullis_evidence::ticket::{Chain, Ticket};
-use portcullis_fleet_core::Columns;
+use portcullis_evidence::checkpoint::CoseCheckpoint;
+use portcullis_evidence::note::{LogTreeHead, SignedNote, WitnessProof};
+use portcullis_evidence::ticket::{ChainId, SessionTicket};
+use portcullis_fleet_core::RecordColumns;
 use std::sync::Arc;
 
 /// A column of a struct: its name, its type, and the value of each row.
@@ -31,7 +31,7 @@ fn decoder<T: 'static>(definition: Definition, parse: fn(&[u8]) -> Option<T>, pa
         let columns = parts.iter().map(|(_, _, column)| column(&rows)).collect();
         Ok(ColumnarValue::Array(Arc::new(StructArray::try_new(of.clone(), columns, None)?)))
     };
-    Function::of(definition, vec![DataType::Binary], DataType::Struct(fields), Volatility::Immutable, decode)
+    AuditFunction::of(definition, vec![DataType::Binary], DataType::Struct(fields), Volatility::Immutable, decode)
 }
 
 fn texts<T>(rows: &[Option<T>], value: impl Fn(&T) -> Option<String>) -> ArrayRef {
@@ -52,7 +52,7 @@ fn seats<T>(rows: &[Option<T>], value: impl Fn(&T) -> u16) -> ArrayRef {
 
 /// `decode_ticket(content)`.
 pub(crate) fn decode_ticket() -> ScalarUDF {
-    type Signed = portcullis_evidence::ticket::SignedTicket<Ticket>;
+    type Signed = portcullis_evidence::ticket::SignedTicket<SessionTicket>;
     const PARTS: &[Part<Signed>] = &[
         ("digest", DataType::Utf8, |rows| hexes(rows, |row| row.digest)),
         ("key", DataType::Utf8, |rows| hexes(rows, |row| row.content.key)),
@@ -64,12 +64,12 @@ pub(crate) fn decode_ticket() -> ScalarUDF {
         ("not_after", DataType::UInt64, |rows| numbers(rows, |row| row.content.not_after)),
         ("issuer", DataType::Utf8, |rows| texts(rows, |row| Some(row.content.issuer.clone()))),
     ];
-    decoder(Definition::DecodeTicket, |message| Ticket::parse(message).ok(), PARTS)
+    decoder(Definition::DecodeTicket, |message| SessionTicket::parse(message).ok(), PARTS)
 }
 
 /// `decode_checkpoint(message)`.
 pub(crate) fn decode_checkpoint() -> ScalarUDF {
-    const PARTS: &[Part<SignedCheckpoint>] = &[
+    const PARTS: &[Part<CoseCheckpoint>] = &[
         ("digest", DataType::Utf8, |rows| hexes(rows, |row| row.checkpoint.digest())),
         ("serial", DataType::UInt64, |rows| numbers(rows, |row| row.checkpoint.wire.serial.get())),
         ("size", DataType::UInt64, |rows| numbers(rows, |row| row.checkpoint.wire.size.get())),
@@ -85,12 +85,12 @@ pub(crate) fn decode_checkpoint() -> ScalarUDF {
             Arc::new(UInt32Array::from_iter(rows.iter().map(|row| Some(row.as_ref()?.checkpoint.wire.epoch.get()))))
         }),
     ];
-    decoder(Definition::DecodeCheckpoint, |message| SignedCheckpoint::parse(message).ok(), PARTS)
+    decoder(Definition::DecodeCheckpoint, |message| CoseCheckpoint::parse(message).ok(), PARTS)
 }
 
 /// `decode_note(content)`. Nothing of it is checked.
 pub(crate) fn decode_note() -> ScalarUDF {
-    type Parsed = (WitnessProof, Chain);
+    type Parsed = (WitnessProof, ChainId);
     const PARTS: &[Part<Parsed>] = &[
         ("key", DataType::Utf8, |rows| hexes(rows, |row| row.1.key)),
         ("seat", DataType::UInt16, |rows| seats(rows, |row| row.1.seat)),
@@ -102,9 +102,9 @@ pub(crate) fn decode_note() -> ScalarUDF {
 }
 
 /// The parts of a note, and the chain that it is about. Nothing of it is checked.
-pub(crate) fn parse_note(note: &[u8]) -> Option<(WitnessProof, Chain)> {
+pub(crate) fn parse_note(note: &[u8]) -> Option<(WitnessProof, ChainId)> {
     let proof = WitnessProof::parse(note).ok()?;
-    let chain = Head::parse(Note::parse(&proof.note).ok()?.text).ok()?.chain().ok()?;
+    let chain = LogTreeHead::parse(SignedNote::parse(&proof.note).ok()?.text).ok()?.chain().ok()?;
     Some((proof, chain))
 }
 
@@ -128,13 +128,13 @@ pub(crate) fn checkpoint_signed(trust: &TrustFolder) -> ScalarUDF {
                 _ => verify_chain(certificate, chain, &roots, None).ok().map(|device| device.public_key),
             };
             last = Some((certificate, chain, key));
-            Some(SignedCheckpoint::parse(message).is_ok_and(|signed| key.is_some_and(|key| signed.verify(&key))))
+            Some(CoseCheckpoint::parse(message).is_ok_and(|signed| key.is_some_and(|key| signed.verify(&key))))
         };
         let rows = (0..messages.len()).map(|row| Some(is_signed(row).unwrap_or(false)));
         Ok(ColumnarValue::Array(Arc::new(BooleanArray::from_iter(rows))))
     };
     let inputs = vec![DataType::Binary; 3];
-    Function::of(definition, inputs, DataType::Boolean, Volatility::Stable, signed)
+    AuditFunction::of(definition, inputs, DataType::Boolean, Volatility::Stable, signed)
 }
 
 /// `columns_hold(record, record_index, tick, kind, slot, sequence, determination, stage, fault)`: whether the decoded
@@ -149,7 +149,7 @@ pub(crate) fn columns_hold() -> ScalarUDF {
         let sequence = as_uint32_array(super::argument(&args, 5)?)?;
         let (kind, determination, stage) = (text(&args, 3)?, text(&args, 6)?, text(&args, 7)?);
         let holds = |row: usize| -> Option<bool> {
-            let columns = Columns::of(<&[u8; BYTES]>::try_from(at(records, row)?).ok()?);
+            let columns = RecordColumns::of(<&[u8; BYTES]>::try_from(at(records, row)?).ok()?);
             Some(
                 (index.is_valid(row) && index.value(row) == columns.index)
                     && (tick.is_valid(row) && tick.value(row) == columns.tick)
@@ -175,5 +175,5 @@ pub(crate) fn columns_hold() -> ScalarUDF {
         DataType::Utf8,
         DataType::UInt16,
     ];
-    Function::of(Definition::ColumnsHold, inputs, DataType::Boolean, Volatility::Immutable, hold)
+    AuditFunction::of(Definition::ColumnsHold, inputs, DataType::Boolean, Volatility::Immutable, hold)
 }

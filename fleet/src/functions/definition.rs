@@ -1,7 +1,7 @@
 //! What the functions are, so that another process of a cluster can build the same ones.
 
 use crate::trust::TrustFolder;
-use crate::units::{ReplayTask, Task, VerifyTask};
+use crate::units::{AuditTask, ReplayTask, VerifyTask};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::error::Result;
 use datafusion::logical_expr::{
@@ -84,14 +84,14 @@ impl Aggregate {
 }
 
 /// A scalar function of this program.
-pub(crate) struct Function {
+pub(crate) struct AuditFunction {
     definition: Definition,
     signature: Signature,
     returns: DataType,
     run: ScalarFunctionImplementation,
 }
 
-impl Function {
+impl AuditFunction {
     /// The function with this definition, from its types and its body.
     pub(crate) fn of(
         definition: Definition,
@@ -110,28 +110,28 @@ impl Function {
     }
 }
 
-impl fmt::Debug for Function {
+impl fmt::Debug for AuditFunction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Function").field("name", &self.definition.name()).finish_non_exhaustive()
     }
 }
 
 // Functions with equal definitions do the same.
-impl PartialEq for Function {
+impl PartialEq for AuditFunction {
     fn eq(&self, other: &Self) -> bool {
         self.definition == other.definition
     }
 }
 
-impl Eq for Function {}
+impl Eq for AuditFunction {}
 
-impl Hash for Function {
+impl Hash for AuditFunction {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.definition.hash(state);
     }
 }
 
-impl ScalarUDFImpl for Function {
+impl ScalarUDFImpl for AuditFunction {
     fn name(&self) -> &str {
         self.definition.name()
     }

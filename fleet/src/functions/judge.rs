@@ -15,7 +15,7 @@ use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
 use datafusion::logical_expr::utils::AggregateOrderSensitivity;
 use datafusion::logical_expr::{Accumulator, AggregateUDFImpl, Signature, Volatility};
 use portcullis_evidence::verify::judge::{ChainFact, ChainFacts, ChainJudge};
-use portcullis_fleet_core::Finding;
+use portcullis_fleet_core::AuditFinding;
 use std::mem::size_of_val;
 use std::sync::Arc;
 
@@ -112,7 +112,7 @@ impl Accumulator for GroupFacts {
             Aggregate::JudgeCards(judge) => judge.of_cards(facts),
             _ => ChainJudge::of_tickets(facts),
         };
-        let found: Vec<FindingRow> = found.iter().flat_map(Finding::of_chain).map(FindingRow::from).collect();
+        let found: Vec<FindingRow> = found.iter().flat_map(AuditFinding::of_chain).map(FindingRow::from).collect();
         list(columns::structs(&columns::findings(), &found).map_err(external)?)
     }
 
@@ -121,6 +121,6 @@ impl Accumulator for GroupFacts {
     }
 }
 
-fn external(error: crate::Error) -> DataFusionError {
+fn external(error: crate::FleetError) -> DataFusionError {
     DataFusionError::External(Box::new(error))
 }

@@ -2,7 +2,7 @@
 //!
 //! The index of a record comes from its own bytes, not from a column.
 
-use super::{Definition, Function, arrays, binary};
+use super::{AuditFunction, Definition, arrays, binary};
 use crate::rows::{BYTES, RECORD};
 use datafusion::arrow::array::{
     Array, ArrayRef, BinaryArray, BinaryBuilder, BooleanArray, FixedSizeBinaryArray, StringArray, UInt64Array,
@@ -20,12 +20,12 @@ use datafusion::logical_expr::{
 };
 use portcullis_core::hex;
 use portcullis_evidence::tree::leaf;
-use portcullis_fleet_core::{Columns, Subtrees};
+use portcullis_fleet_core::{RecordColumns, SubtreeSet};
 use std::sync::Arc;
 
 /// The aggregate `tree(record)`.
 pub(crate) fn tree() -> AggregateUDF {
-    AggregateUDF::from(Tree { signature: Signature::exact(vec![RECORD], Volatility::Immutable) })
+    AggregateUDF::from(TreeAggregate { signature: Signature::exact(vec![RECORD], Volatility::Immutable) })
 }
 
 /// `tree_root(tree)`: the root in hexadecimal; null unless the records are those from 0 on without a gap.
@@ -33,10 +33,10 @@ pub(crate) fn tree_root() -> ScalarUDF {
     let root = |args: &[ColumnarValue]| -> Result<ColumnarValue> {
         let args = arrays(args)?;
         let roots = sets(binary(&args, 0)?)?;
-        let hex = |set: Option<Subtrees>| set?.root().ok().map(|(_, root)| hex::encode(&root));
+        let hex = |set: Option<SubtreeSet>| set?.root().ok().map(|(_, root)| hex::encode(&root));
         Ok(ColumnarValue::Array(Arc::new(StringArray::from_iter(roots.into_iter().map(hex)))))
     };
-    Function::of(Definition::TreeRoot, vec![DataType::Binary], DataType::Utf8, Volatility::Immutable, root)
+    AuditFunction::of(Definition::TreeRoot, vec![DataType::Binary], DataType::Utf8, Volatility::Immutable, root)
 }
 
 /// `tree_size(tree)`: the number of records; null where [`tree_root`] is null.
@@ -46,24 +46,24 @@ pub(crate) fn tree_size() -> ScalarUDF {
         let sizes = sets(binary(&args, 0)?)?.into_iter().map(|set| set?.root().ok().map(|(size, _)| size));
         Ok(ColumnarValue::Array(Arc::new(UInt64Array::from_iter(sizes))))
     };
-    Function::of(Definition::TreeSize, vec![DataType::Binary], DataType::UInt64, Volatility::Immutable, size)
+    AuditFunction::of(Definition::TreeSize, vec![DataType::Binary], DataType::UInt64, Volatility::Immutable, size)
 }
 
-fn sets(states: &BinaryArray) -> Result<Vec<Option<Subtrees>>> {
+fn sets(states: &BinaryArray) -> Result<Vec<Option<SubtreeSet>>> {
     states.iter().map(|state| state.map(decode).transpose()).collect()
 }
 
-fn decode(state: &[u8]) -> Result<Subtrees> {
-    Subtrees::from_bytes(state).map_err(|error| DataFusionError::External(Box::new(error)))
+fn decode(state: &[u8]) -> Result<SubtreeSet> {
+    SubtreeSet::from_bytes(state).map_err(|error| DataFusionError::External(Box::new(error)))
 }
 
 /// The aggregate of [`tree`].
 #[derive(Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Tree {
+pub(crate) struct TreeAggregate {
     signature: Signature,
 }
 
-impl AggregateUDFImpl for Tree {
+impl AggregateUDFImpl for TreeAggregate {
     fn name(&self) -> &str {
         "tree"
     }
@@ -89,7 +89,7 @@ impl AggregateUDFImpl for Tree {
     }
 
     fn create_groups_accumulator(&self, _: AccumulatorArgs<'_>) -> Result<Box<dyn GroupsAccumulator>> {
-        Ok(Box::new(Groups::default()))
+        Ok(Box::new(TreeGroupStates::default()))
     }
 
     fn order_sensitivity(&self) -> AggregateOrderSensitivity {
@@ -98,10 +98,10 @@ impl AggregateUDFImpl for Tree {
 }
 
 /// Adds a record. Errors: a row without a record.
-fn push(set: &mut Subtrees, records: &FixedSizeBinaryArray, row: usize) -> Result<()> {
+fn push(set: &mut SubtreeSet, records: &FixedSizeBinaryArray, row: usize) -> Result<()> {
     let record: Option<&[u8; BYTES]> = records.is_valid(row).then(|| records.value(row).try_into().ok()).flatten();
     let Some(record) = record else { return exec_err!("a row of the records has no record") };
-    set.push(Columns::of(record).index, leaf(record));
+    set.push(RecordColumns::of(record).index, leaf(record));
     Ok(())
 }
 
@@ -111,7 +111,7 @@ fn column(values: &[ArrayRef]) -> Result<&ArrayRef> {
 
 /// The state of a query without groups.
 #[derive(Debug, Default)]
-struct One(Subtrees);
+struct One(SubtreeSet);
 
 impl Accumulator for One {
     fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
@@ -141,10 +141,10 @@ impl Accumulator for One {
 
 /// The states of all groups.
 #[derive(Default)]
-struct Groups(Vec<Subtrees>);
+struct TreeGroupStates(Vec<SubtreeSet>);
 
-impl Groups {
-    fn group(&mut self, group: usize) -> Result<&mut Subtrees> {
+impl TreeGroupStates {
+    fn group(&mut self, group: usize) -> Result<&mut SubtreeSet> {
         match self.0.get_mut(group) {
             Some(set) => Ok(set),
             None => exec_err!("the engine named a group that it did not announce"),
@@ -158,7 +158,7 @@ impl Groups {
     }
 }
 
-impl GroupsAccumulator for Groups {
+impl GroupsAccumulator for TreeGroupStates {
     fn update_batch(
         &mut self,
         values: &[ArrayRef],
@@ -166,7 +166,7 @@ impl GroupsAccumulator for Groups {
         opt_filter: Option<&BooleanArray>,
         total_num_groups: usize,
     ) -> Result<()> {
-        self.0.resize_with(total_num_groups, Subtrees::new);
+        self.0.resize_with(total_num_groups, SubtreeSet::new);
         let records = as_fixed_size_binary_array(column(values)?)?;
         for (row, group) in group_indices.iter().enumerate() {
             if opt_filter.is_none_or(|filter| filter.is_valid(row) && filter.value(row)) {
@@ -185,7 +185,7 @@ impl GroupsAccumulator for Groups {
     }
 
     fn merge_batch(&mut self, values: &[ArrayRef], group_indices: &[usize], total_num_groups: usize) -> Result<()> {
-        self.0.resize_with(total_num_groups, Subtrees::new);
+        self.0.resize_with(total_num_groups, SubtreeSet::new);
         let states = as_binary_array(column(values)?)?;
         for (row, group) in group_indices.iter().enumerate() {
             if let Some(state) = super::at(states, row) {
@@ -199,7 +199,7 @@ impl GroupsAccumulator for Groups {
         let records = as_fixed_size_binary_array(column(values)?)?;
         let mut states = BinaryBuilder::new();
         for row in 0..records.len() {
-            let mut set = Subtrees::new();
+            let mut set = SubtreeSet::new();
             if opt_filter.is_none_or(|filter| filter.is_valid(row) && filter.value(row)) {
                 push(&mut set, records, row)?;
             }
@@ -209,7 +209,7 @@ impl GroupsAccumulator for Groups {
     }
 
     fn size(&self) -> usize {
-        self.0.iter().map(Subtrees::memory).sum()
+        self.0.iter().map(SubtreeSet::memory).sum()
     }
 }
 

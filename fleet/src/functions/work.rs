@@ -1,8 +1,8 @@
 //! Functions that run one unit of work per row: `verify_bundle` and `replay_bundle`.
 
-use super::{Definition, Function, argument, arrays};
+use super::{AuditFunction, Definition, argument, arrays};
 use crate::columns;
-use crate::units::{ReplyRow, Task, Unit};
+use crate::units::{AuditTask, AuditUnit, ReplyRow};
 use datafusion::arrow::array::AsArray;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{DataFusionError, exec_err};
@@ -13,7 +13,7 @@ use tokio::task::block_in_place;
 
 /// The function of a task, for runtimes with several threads, in any process. It keeps no results and reports no
 /// progress: whoever asks does that, with the replies. The engine gives each batch to one of its threads.
-pub(super) fn unit_function<T: Task>(task: &T) -> ScalarUDF
+pub(super) fn unit_function<T: AuditTask>(task: &T) -> ScalarUDF
 where
     Definition: From<T>,
 {
@@ -23,22 +23,22 @@ where
 
 fn over_units(
     definition: Definition,
-    worker: impl Fn(&Unit) -> std::result::Result<ReplyRow, crate::Error> + Send + Sync + 'static,
+    worker: impl Fn(&AuditUnit) -> std::result::Result<ReplyRow, crate::FleetError> + Send + Sync + 'static,
 ) -> ScalarUDF {
-    let external = |error: crate::Error| DataFusionError::External(Box::new(error));
+    let external = |error: crate::FleetError| DataFusionError::External(Box::new(error));
     let run = move |args: &[ColumnarValue]| {
         let args = arrays(args)?;
         let Some(units) = argument(&args, 0)?.as_struct_opt() else {
             return exec_err!("a unit of work is not a struct");
         };
         // A unit is long. The thread's other tasks, which wait for their turn, go to another thread.
-        let units = columns::values::<Unit>(units).map_err(external)?;
+        let units = columns::values::<AuditUnit>(units).map_err(external)?;
         let replies = units.iter().map(|unit| block_in_place(|| worker(unit)).map_err(external));
         let replies = columns::structs(&columns::replies(), &replies.collect::<Result<Vec<_>>>()?).map_err(external)?;
         Ok(ColumnarValue::Array(Arc::new(replies)))
     };
     let (units, replies) = (DataType::Struct(columns::units()), DataType::Struct(columns::replies()));
-    Function::of(definition, vec![units], replies, Volatility::Volatile, run)
+    AuditFunction::of(definition, vec![units], replies, Volatility::Volatile, run)
 }
 
 #[cfg(test)]
@@ -59,7 +59,7 @@ mod tests {
     fn units_run_at_the_same_time() {
         for _ in 0..50 {
             let begun = Arc::new((Mutex::new(0), Condvar::new()));
-            let worker = move |_: &Unit| {
+            let worker = move |_: &AuditUnit| {
                 let (count, changed) = &*begun;
                 let mut count = count.lock().unwrap();
                 *count += 1;
@@ -69,7 +69,7 @@ mod tests {
             };
             let schema = Arc::new(Schema::new(vec![Field::new("unit", DataType::Struct(columns::units()), false)]));
             let unit = |name: &str| {
-                let unit = Unit { bundle: name.to_owned(), ..Unit::default() };
+                let unit = AuditUnit { bundle: name.to_owned(), ..AuditUnit::default() };
                 let column: ArrayRef = Arc::new(columns::structs(&columns::units(), &[unit]).unwrap());
                 vec![RecordBatch::try_new(Arc::clone(&schema), vec![column]).unwrap()]
             };

@@ -1,8 +1,8 @@
 //! Processes of a cluster, over loopback.
 
 use portcullis_core::hex;
-use portcullis_fleet::cluster::{Cluster, SchedulerAddress};
-use portcullis_fleet::{AuditOptions, Place};
+use portcullis_fleet::cluster::{ClusterClient, SchedulerAddress};
+use portcullis_fleet::{AuditOptions, QueryPlace};
 use sha2::{Digest, Sha256};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -125,9 +125,13 @@ pub(crate) fn executor_command(program: &Path, url: &str, folder: &Path) -> Comm
 }
 
 /// This process as one that asks the cluster of a scheduler.
-pub(crate) fn place(url: &str) -> Place {
+pub(crate) fn place(url: &str) -> QueryPlace {
     let digest = hex::encode(&Sha256::digest(std::fs::read(program()).unwrap()));
-    Place::Cluster(Cluster::new(SchedulerAddress::parse(url, false).unwrap(), digest, Duration::from_secs(10)))
+    QueryPlace::Cluster(ClusterClient::new(
+        SchedulerAddress::parse(url, false).unwrap(),
+        digest,
+        Duration::from_secs(10),
+    ))
 }
 
 /// A cluster that all tests share: a scheduler and two executors.

@@ -13,9 +13,11 @@ pub(crate) mod bucket;
 pub(crate) mod cluster;
 
 use portcullis_evidence::bundle::MemoryFiles;
-use portcullis_evidence::verify::{Options, Trust};
-use portcullis_fleet::{AuditOptions, Error, Input, Place, Step, Tables, TrustFolder, audit, ingest};
-use portcullis_fleet_core::{Answer, Work};
+use portcullis_evidence::verify::{TrustedParties, VerifyOptions};
+use portcullis_fleet::{
+    AuditOptions, AuditStep, FleetError, FleetTableStore, IngestInput, QueryPlace, TrustFolder, audit, ingest,
+};
+use portcullis_fleet_core::{AuditAnswer, WorkFolder};
 use portcullis_test_support::world::{self, Parts, START, World, sha};
 use std::collections::BTreeSet;
 use std::fs;
@@ -57,19 +59,19 @@ impl Scene {
         self.folder.path().join(name)
     }
 
-    pub(crate) fn trust(&self) -> Trust {
-        Trust::load(&self.path("trust"), false).unwrap()
+    pub(crate) fn trust(&self) -> TrustedParties {
+        TrustedParties::load(&self.path("trust"), false).unwrap()
     }
 
     /// Writes a bundle.
-    pub(crate) fn bundle(&self, name: &str, files: &MemoryFiles) -> Input {
+    pub(crate) fn bundle(&self, name: &str, files: &MemoryFiles) -> IngestInput {
         let folder = self.path(name);
         for (file, content) in &files.0 {
             let path = folder.join(file);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, content).unwrap();
         }
-        Input::Bundle(folder)
+        IngestInput::Bundle(folder)
     }
 
     /// Writes a file.
@@ -83,14 +85,14 @@ impl Scene {
     }
 
     /// The bundles of all sessions but some.
-    pub(crate) fn all_but(&self, left_out: &[usize]) -> Vec<Input> {
+    pub(crate) fn all_but(&self, left_out: &[usize]) -> Vec<IngestInput> {
         let serials = (1..=self.sessions.len()).filter(|serial| !left_out.contains(serial));
         serials.map(|serial| self.bundle(&serial.to_string(), &self.session(serial))).collect()
     }
 
-    pub(crate) fn ingest(&self, inputs: &[Input]) -> String {
+    pub(crate) fn ingest(&self, inputs: &[IngestInput]) -> String {
         let place = self.path("tables").display().to_string();
-        let tables = Tables::create(&place).unwrap();
+        let tables = FleetTableStore::create(&place).unwrap();
         for input in inputs {
             block_on(ingest(&tables, input, &mut |_| ())).unwrap();
         }
@@ -100,38 +102,38 @@ impl Scene {
     pub(crate) fn options(&self) -> AuditOptions {
         AuditOptions {
             trust: TrustFolder::load(&self.path("trust"), false).unwrap(),
-            options: Options::default(),
+            options: VerifyOptions::default(),
             public_log: None,
-            work: Work::default(),
+            work: WorkFolder::default(),
             program: "test".to_owned(),
             sample: 0,
             seed: None,
             jobs: 2,
-            place: Place::Here,
+            place: QueryPlace::Here,
             progress: Arc::new(|_| Ok(())),
         }
     }
 
     /// The answer about these inputs.
-    pub(crate) fn answer(&self, inputs: &[Input]) -> Answer {
+    pub(crate) fn answer(&self, inputs: &[IngestInput]) -> AuditAnswer {
         let place = self.ingest(inputs);
         self.audit(&place, &self.options())
     }
 
     /// The answer about these tables. Where there is a cluster, it must give the same one.
-    pub(crate) fn audit(&self, tables: &str, options: &AuditOptions) -> Answer {
+    pub(crate) fn audit(&self, tables: &str, options: &AuditOptions) -> AuditAnswer {
         let answer = run(tables, options).unwrap();
         #[cfg(feature = "cluster")]
         {
             let on_cluster = run(tables, &cluster::on_shared(options)).unwrap();
-            let json = |answer: &Answer| serde_json::to_string_pretty(answer).unwrap();
+            let json = |answer: &AuditAnswer| serde_json::to_string_pretty(answer).unwrap();
             assert_eq!(json(&on_cluster), json(&answer), "the cluster's answer is another one");
         }
         answer
     }
 
     /// The findings about these inputs.
-    pub(crate) fn findings(&self, inputs: &[Input]) -> BTreeSet<(String, String)> {
+    pub(crate) fn findings(&self, inputs: &[IngestInput]) -> BTreeSet<(String, String)> {
         found(&self.answer(inputs))
     }
 }
@@ -141,25 +143,25 @@ pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
     runtime.block_on(future)
 }
 
-pub(crate) fn run(place: &str, options: &AuditOptions) -> Result<Answer, Error> {
-    block_on(async { audit(&Tables::open(place).await?, options).await })
+pub(crate) fn run(place: &str, options: &AuditOptions) -> Result<AuditAnswer, FleetError> {
+    block_on(async { audit(&FleetTableStore::open(place).await?, options).await })
 }
 
 /// Counts the steps of an audit, and stops it after this many verifications.
-pub(crate) fn counting(options: AuditOptions, stop_after: usize) -> (AuditOptions, Arc<Mutex<Vec<Step>>>) {
+pub(crate) fn counting(options: AuditOptions, stop_after: usize) -> (AuditOptions, Arc<Mutex<Vec<AuditStep>>>) {
     let steps = Arc::new(Mutex::new(Vec::new()));
     let seen = Arc::clone(&steps);
     let progress = move |step| {
         let mut seen = seen.lock().unwrap();
         seen.push(step);
-        let verified = seen.iter().filter(|step| **step == Step::Verified).count();
-        if verified > stop_after { Err(Error::Stopped) } else { Ok(()) }
+        let verified = seen.iter().filter(|step| **step == AuditStep::Verified).count();
+        if verified > stop_after { Err(FleetError::Stopped) } else { Ok(()) }
     };
     (AuditOptions { progress: Arc::new(progress), ..options }, steps)
 }
 
 /// Bundle and code of each finding; `-` if a finding concerns no bundle.
-pub(crate) fn found(answer: &Answer) -> BTreeSet<(String, String)> {
+pub(crate) fn found(answer: &AuditAnswer) -> BTreeSet<(String, String)> {
     let name = |bundle: &Option<String>| bundle.clone().unwrap_or_else(|| "-".to_owned());
     answer.findings.iter().map(|finding| (name(&finding.bundle), finding.code.to_string())).collect()
 }
@@ -171,13 +173,13 @@ pub(crate) fn set(expected: &[(&str, &str)]) -> BTreeSet<(String, String)> {
 /// The codes that the single verifier finds in a bundle.
 pub(crate) fn verifier_codes(scene: &Scene, name: &str) -> BTreeSet<(String, String)> {
     let report = single(scene, &scene.path(name));
-    let properties = portcullis_evidence::verify::Property::ALL;
+    let properties = portcullis_evidence::verify::BundleProperty::ALL;
     let reasons = properties.iter().flat_map(|property| &report.properties.of(*property).reasons);
     reasons.map(|reason| (name.to_owned(), reason.code.to_string())).collect()
 }
 
 /// The single verifier's report.
-pub(crate) fn single(scene: &Scene, path: &Path) -> portcullis_evidence::verify::Report {
+pub(crate) fn single(scene: &Scene, path: &Path) -> portcullis_evidence::verify::VerifyReport {
     let files = portcullis_evidence::bundle::at(path).unwrap();
-    portcullis_evidence::verify::verify(&*files, &scene.trust(), Options::default(), &mut |_| ()).unwrap()
+    portcullis_evidence::verify::verify(&*files, &scene.trust(), VerifyOptions::default(), &mut |_| ()).unwrap()
 }

@@ -1,7 +1,7 @@
 //! The table of clauses: what regulations ask for, and which topics of a statement show it.
 
-use crate::statement::{Clause, Shown, Source, Statement};
-use portcullis_evidence::verify::{PeriodCode, Property, Status};
+use crate::statement::{AttestationFindingSource, AttestedClause, AttestedTopic, PeriodStatement};
+use portcullis_evidence::verify::{BundleProperty, EvidenceStatus, PeriodCode};
 use serde::Deserialize;
 
 const CLAUSES: &str = include_str!("clauses.toml");
@@ -9,7 +9,7 @@ const CLAUSES: &str = include_str!("clauses.toml");
 /// A topic of a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Topic {
+pub enum RegulationTopic {
     Records,
     Verdicts,
     Faults,
@@ -24,11 +24,11 @@ pub enum Topic {
 
 /// A clause of a regulation, as `clauses.toml` has it.
 #[derive(Clone, Debug, Deserialize)]
-pub struct Entry {
+pub struct RegulationClause {
     pub name: String,
     /// To whom the clause applies, and from which day on, for the documentation.
     pub applies: String,
-    pub topics: Vec<Topic>,
+    pub topics: Vec<RegulationTopic>,
     /// What the project provides, for the documentation.
     pub provided: String,
     /// What the operator must add.
@@ -36,8 +36,8 @@ pub struct Entry {
 }
 
 #[derive(Deserialize)]
-struct Table {
-    clause: Vec<Entry>,
+struct RegulationTable {
+    clause: Vec<RegulationClause>,
 }
 
 /// Every clause, in the order of the documentation.
@@ -46,13 +46,13 @@ struct Table {
 /// Never: a test reads the table, which is a part of the program.
 #[must_use]
 #[expect(clippy::expect_used, reason = "a test reads this constant")]
-pub fn table() -> Vec<Entry> {
-    toml::from_str::<Table>(CLAUSES).expect("the table of clauses is valid").clause
+pub fn table() -> Vec<RegulationClause> {
+    toml::from_str::<RegulationTable>(CLAUSES).expect("the table of clauses is valid").clause
 }
 
 /// The clauses with what the statement shows of each.
-pub(crate) fn shown(statement: &Statement) -> Vec<Clause> {
-    let clause = |entry: Entry| Clause {
+pub(crate) fn shown(statement: &PeriodStatement) -> Vec<AttestedClause> {
+    let clause = |entry: RegulationClause| AttestedClause {
         clause: entry.name,
         shown: entry.topics.into_iter().map(|topic| topic.of(statement)).collect(),
         not_shown: entry.operator,
@@ -60,7 +60,7 @@ pub(crate) fn shown(statement: &Statement) -> Vec<Clause> {
     table().into_iter().map(clause).collect()
 }
 
-impl Topic {
+impl RegulationTopic {
     const fn name(self) -> &'static str {
         match self {
             Self::Records => "records",
@@ -76,27 +76,27 @@ impl Topic {
         }
     }
 
-    fn of(self, statement: &Statement) -> Shown {
+    fn of(self, statement: &PeriodStatement) -> AttestedTopic {
         let (status, text) = self.shown(statement);
-        Shown { topic: self.name(), status, text }
+        AttestedTopic { topic: self.name(), status, text }
     }
 
     /// The status of the topic, and what the statement shows of it. Without a session, or with a bundle that could not
     /// be read, no topic is affirmed.
-    fn shown(self, statement: &Statement) -> (Status, String) {
+    fn shown(self, statement: &PeriodStatement) -> (EvidenceStatus, String) {
         let totals = &statement.totals;
         let sessions = statement.sessions.len();
-        let of = |properties: &[Property]| {
-            properties.iter().map(|property| worst(statement, *property)).fold(absent(statement), Status::max)
+        let of = |properties: &[BundleProperty]| {
+            properties.iter().map(|property| worst(statement, *property)).fold(absent(statement), EvidenceStatus::max)
         };
-        let unless = |holds: bool| if holds { Status::Affirmed } else { Status::Warned };
+        let unless = |holds: bool| if holds { EvidenceStatus::Affirmed } else { EvidenceStatus::Warned };
         let (status, text) = match self {
             Self::Records => (
-                of(&[Property::Complete, Property::Genuine]),
+                of(&[BundleProperty::Complete, BundleProperty::Genuine]),
                 format!("{} records in {} streams of {sessions} sessions", totals.records, totals.streams),
             ),
             Self::Verdicts => (
-                of(&[Property::Complete, Property::Genuine, Property::Policy]),
+                of(&[BundleProperty::Complete, BundleProperty::Genuine, BundleProperty::Policy]),
                 format!(
                     "{} admitted, {} rejected, {} decomposed; {} rules and stages refused something",
                     totals.admitted,
@@ -106,11 +106,11 @@ impl Topic {
                 ),
             ),
             Self::Faults => (
-                unless(totals.alarms == 0).max(of(&[Property::Complete, Property::Genuine])),
+                unless(totals.alarms == 0).max(of(&[BundleProperty::Complete, BundleProperty::Genuine])),
                 format!("{} alarms, {} refused entries", totals.alarms, totals.refused_entries),
             ),
             Self::Policies => (
-                of(&[Property::Policy, Property::Genuine]),
+                of(&[BundleProperty::Policy, BundleProperty::Genuine]),
                 format!("{} policies in force, {} changes", statement.policies.len(), statement.changes.len()),
             ),
             Self::Approvals => {
@@ -118,7 +118,8 @@ impl Topic {
                 (unless(approved == sessions), format!("{approved} of {sessions} sessions ran an approved policy"))
             }
             Self::Signatures => (
-                unless(totals.signed_records == totals.records).max(of(&[Property::Genuine, Property::Complete])),
+                unless(totals.signed_records == totals.records)
+                    .max(of(&[BundleProperty::Genuine, BundleProperty::Complete])),
                 format!("a signed checkpoint covers {} of {} records", totals.signed_records, totals.records),
             ),
             Self::Chains => chains(statement),
@@ -131,7 +132,7 @@ impl Topic {
                 )
             }
             Self::Replay => match &statement.replay {
-                None => (Status::Warned, "no text was replayed".to_owned()),
+                None => (EvidenceStatus::Warned, "no text was replayed".to_owned()),
                 Some(replay) => (
                     replay.status.max(unless(replay.replayed > 0)),
                     format!("{} streams of a sample replay, {} records byte by byte", replay.replayed, replay.records),
@@ -140,7 +141,7 @@ impl Topic {
             Self::Withheld => {
                 let streams: u64 = statement.withheld.iter().map(|withheld| withheld.streams).sum();
                 (
-                    of(&[Property::Replayable]),
+                    of(&[BundleProperty::Replayable]),
                     format!("the texts of {streams} streams were removed with a signed reason"),
                 )
             }
@@ -150,32 +151,32 @@ impl Topic {
 }
 
 /// Warned without a session or with a bundle that is not finished, contradicted with one that could not be read.
-fn absent(statement: &Statement) -> Status {
+fn absent(statement: &PeriodStatement) -> EvidenceStatus {
     let absent = [PeriodCode::NoSession, PeriodCode::Unfinished, PeriodCode::NoBundle];
     let found = statement.findings.iter().filter(|finding| absent.iter().any(|code| code.id() == finding.code));
-    found.map(|finding| finding.status).fold(Status::Affirmed, Status::max)
+    found.map(|finding| finding.status).fold(EvidenceStatus::Affirmed, EvidenceStatus::max)
 }
 
 /// The worst status of a property over the sessions of the period.
-fn worst(statement: &Statement, property: Property) -> Status {
+fn worst(statement: &PeriodStatement, property: BundleProperty) -> EvidenceStatus {
     let found = statement.findings.iter().filter(|finding| finding.property == Some(property));
-    found.map(|finding| finding.status).fold(Status::Affirmed, Status::max)
+    found.map(|finding| finding.status).fold(EvidenceStatus::Affirmed, EvidenceStatus::max)
 }
 
 /// The order of the sessions.
-fn chains(statement: &Statement) -> (Status, String) {
+fn chains(statement: &PeriodStatement) -> (EvidenceStatus, String) {
     let of_period = [PeriodCode::BeginningOpen, PeriodCode::EndOpen];
-    let found = statement
-        .findings
-        .iter()
-        .filter(|finding| finding.source == Source::Series || of_period.iter().any(|code| code.id() == finding.code));
-    let status = found.map(|finding| finding.status).fold(worst(statement, Property::NoGaps), Status::max);
+    let found = statement.findings.iter().filter(|finding| {
+        finding.source == AttestationFindingSource::Series || of_period.iter().any(|code| code.id() == finding.code)
+    });
+    let status =
+        found.map(|finding| finding.status).fold(worst(statement, BundleProperty::NoGaps), EvidenceStatus::max);
     let chains = statement.chains.len();
     let open = statement.chains.iter().filter(|chain| !chain.begins || chain.next.is_none()).count();
     let text = match status {
-        Status::Contradicted => "sessions are missing, or contradict each other".to_owned(),
-        Status::Warned => format!("{chains} chains, of which {open} are open at the beginning or at the end"),
-        Status::Affirmed => format!("{chains} chains of sessions without a gap"),
+        EvidenceStatus::Contradicted => "sessions are missing, or contradict each other".to_owned(),
+        EvidenceStatus::Warned => format!("{chains} chains, of which {open} are open at the beginning or at the end"),
+        EvidenceStatus::Affirmed => format!("{chains} chains of sessions without a gap"),
     };
     (status, text)
 }

@@ -1,22 +1,23 @@
 //! Makes a statement from bundles.
 
 use crate::clause;
-use crate::period::{Day, Period, Place};
+use crate::period::{AttestationPeriod, PeriodPosition, UtcDay};
 use crate::policy;
 use crate::statement::{
-    Chain, Finding, KIND, Package, PolicyChange, PolicyUse, Replay, RuleUse, Session, Source, Statement, Totals,
-    Withheld,
+    AttestationFinding, AttestationFindingSource, AttestedChain, AttestedPackage, AttestedReplay, AttestedSession,
+    AttestedTotals, AttestedWithholding, KIND, PeriodStatement, PolicyChange, PolicyUse, RuleRefusalCount,
 };
 use portcullis_audit::{AuditError, EarlierBundles, ReplayReport, StreamSample, replay};
-use portcullis_core::hex::Hex;
-use portcullis_evidence::bundle::{Bundle, BundleError, Files, Snapshot};
+use portcullis_core::hex::HexBytes;
+use portcullis_evidence::bundle::{Bundle, BundleError, BundleFiles, SnapshotFiles};
 use portcullis_evidence::note::CLOCK_SKEW;
-use portcullis_evidence::public_log::PublicLog;
+use portcullis_evidence::public_log::TrustedPublicLog;
 use portcullis_evidence::ticket;
-use portcullis_evidence::verify::judge::{SessionFacts, Start};
+use portcullis_evidence::verify::judge::{ChainStart, SessionFacts};
 use portcullis_evidence::verify::series::{self, GivenLog, LogUse, SeriesFinding};
 use portcullis_evidence::verify::{
-    Modes, Options, PeriodCode, Property, Reason, Report, RuleCount, Signer, Status, Trust, verify_snapshot,
+    BundleProperty, EvidenceStatus, PeriodCode, RuleCount, SignerIdentity, StatusReason, StreamModeCounts,
+    TrustedParties, VerifyOptions, VerifyReport, verify_snapshot,
 };
 use portcullis_report::time::utc;
 use sha2::{Digest, Sha256};
@@ -24,14 +25,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// What a statement is made about.
 #[derive(Clone, Debug)]
-pub struct Question {
+pub struct AttestationRequest {
     /// Name of whoever makes the statement.
     pub by: String,
     /// Name and version of the program.
     pub program: String,
-    pub period: Period,
+    pub period: AttestationPeriod,
     /// The day of the statement.
-    pub dated: Day,
+    pub dated: UtcDay,
     /// The largest number of streams to replay per session; 0 means that nothing is replayed.
     pub sample: u64,
     /// Seed of the sample; without it, the digest of the bundles' digests.
@@ -40,7 +41,7 @@ pub struct Question {
 
 /// Progress of [`attest`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum AttestationProgress {
     /// A bundle was verified.
     Verified,
     /// A stream was replayed.
@@ -49,7 +50,7 @@ pub enum Step {
 
 /// Why no statement could be made. This is not a result about the evidence.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub enum AttestationError {
     #[error("bundle `{name}`: {why}")]
     Open { name: String, why: String },
     #[error("bundle `{name}`: {source}")]
@@ -60,28 +61,28 @@ pub enum Error {
 }
 
 /// A bundle to examine.
-pub struct Given {
+pub struct NamedBundle {
     /// Name, for findings.
     pub name: String,
     /// Its files, or why they cannot be opened.
-    pub files: Result<Box<dyn Files>, BundleError>,
+    pub files: Result<Box<dyn BundleFiles>, BundleError>,
 }
 
 /// A bundle that could be read.
 struct Read<'a> {
     name: &'a str,
-    files: Snapshot<'a>,
-    report: Report,
+    files: SnapshotFiles<'a>,
+    report: VerifyReport,
     facts: SessionFacts,
-    place: Place,
+    place: PeriodPosition,
 }
 
 impl Read<'_> {
     fn is_of_period(&self) -> bool {
-        matches!(self.place, Place::Within | Place::Undated)
+        matches!(self.place, PeriodPosition::Within | PeriodPosition::Undated)
     }
 
-    fn chain(&self) -> Option<ticket::Chain> {
+    fn chain(&self) -> Option<ticket::ChainId> {
         self.facts.link().map(|(chain, _)| chain)
     }
 
@@ -91,7 +92,7 @@ impl Read<'_> {
 
     fn is_approved(&self) -> bool {
         let properties = &self.report.properties;
-        let is_sound = properties.policy.status.max(properties.genuine.status) != Status::Contradicted;
+        let is_sound = properties.policy.status.max(properties.genuine.status) != EvidenceStatus::Contradicted;
         is_sound && !self.report.session.approvals.is_empty()
     }
 
@@ -104,26 +105,27 @@ impl Read<'_> {
 /// issuer's public log if it is given. `step` is called as the work goes on.
 ///
 /// # Errors
-/// [`Error`]: reading or this program failed, or two bundles have one name. A bundle that is broken is a finding.
+/// [`AttestationError`]: reading or this program failed, or two bundles have one name. A bundle that is broken is a
+/// finding.
 pub fn attest(
-    question: &Question,
-    bundles: &[Given],
-    trust: &Trust,
+    question: &AttestationRequest,
+    bundles: &[NamedBundle],
+    trust: &TrustedParties,
     log: Option<&GivenLog>,
-    options: Options,
-    step: &mut dyn FnMut(Step),
-) -> Result<Statement, Error> {
+    options: VerifyOptions,
+    step: &mut dyn FnMut(AttestationProgress),
+) -> Result<PeriodStatement, AttestationError> {
     let mut names = BTreeSet::new();
     if let Some(given) = bundles.iter().find(|given| !names.insert(&given.name)) {
-        return Err(Error::Name(given.name.clone()));
+        return Err(AttestationError::Name(given.name.clone()));
     }
     let (mut read, mut findings) = (Vec::new(), Vec::new());
-    for Given { name, files } in bundles {
+    for NamedBundle { name, files } in bundles {
         let broken = |error: &BundleError| {
             let code = if error.is_unfinished() { PeriodCode::Unfinished } else { PeriodCode::NoBundle };
             of_period(code, Some(name), error.to_string())
         };
-        let failed = |source: &BundleError| Error::Open { name: name.clone(), why: source.to_string() };
+        let failed = |source: &BundleError| AttestationError::Open { name: name.clone(), why: source.to_string() };
         let given = match files {
             Ok(files) => &**files,
             Err(error) if error.is_no_bundle() => {
@@ -132,7 +134,7 @@ pub fn attest(
             }
             Err(error) => return Err(failed(error)),
         };
-        let files = Snapshot::new(given);
+        let files = SnapshotFiles::new(given);
         match verify_snapshot(&files, trust, options, &mut |_| {}) {
             Ok(report) => {
                 let place = place(question.period, &report);
@@ -142,7 +144,7 @@ pub fn attest(
             Err(error) if error.is_no_bundle() => findings.push(broken(&error)),
             Err(error) => return Err(failed(&error)),
         }
-        step(Step::Verified);
+        step(AttestationProgress::Verified);
     }
     read.sort_by(|a, b| a.facts.link().cmp(&b.facts.link()).then(a.name.cmp(b.name)));
     let trusted = log.and_then(GivenLog::log);
@@ -157,15 +159,25 @@ pub fn attest(
 
 /// Where a session lies. It can lie outside the period only if a trusted witness saw its first and its last checkpoint,
 /// a trusted issuer permitted it, and nothing in it is contradicted: the operator could choose the time of any other.
-fn place(period: Period, report: &Report) -> Place {
-    let dated = report.status != Status::Contradicted && report.properties.no_gaps.status == Status::Affirmed;
+fn place(period: AttestationPeriod, report: &VerifyReport) -> PeriodPosition {
+    let dated =
+        report.status != EvidenceStatus::Contradicted && report.properties.no_gaps.status == EvidenceStatus::Affirmed;
     period.place(report.session.witnessed.filter(|_| dated))
 }
 
-fn of_period(code: PeriodCode, session: Option<&str>, detail: String) -> Finding {
+fn of_period(code: PeriodCode, session: Option<&str>, detail: String) -> AttestationFinding {
     let (status, code, remedy) = (code.status(), code.id(), code.remedy());
     let session = session.map(str::to_owned);
-    Finding { status, source: Source::Period, property: None, session, code, detail, count: 1, remedy }
+    AttestationFinding {
+        status,
+        source: AttestationFindingSource::Period,
+        property: None,
+        session,
+        code,
+        detail,
+        count: 1,
+        remedy,
+    }
 }
 
 /// The seed that the bundles themselves give: SHA-256 over the digests of all manifests in bytewise order, in
@@ -173,7 +185,7 @@ fn of_period(code: PeriodCode, session: Option<&str>, detail: String) -> Finding
 fn seed(read: &[Read<'_>]) -> String {
     let digests: BTreeSet<_> = read.iter().filter_map(|bundle| bundle.report.session.bundle_digest).collect();
     let all = digests.iter().fold(Sha256::new(), |all, digest| all.chain_update(digest.0));
-    Hex::<32>(all.finalize().into()).to_string()
+    HexBytes::<32>(all.finalize().into()).to_string()
 }
 
 /// The replays of one chain. A bundle is replayed whole at most once, for the streams that later bundles continue.
@@ -219,18 +231,18 @@ impl ChainReplay<'_> {
 }
 
 fn replay_sample(
-    question: &Question,
+    question: &AttestationRequest,
     read: &[Read<'_>],
-    findings: &mut Vec<Finding>,
-    step: &mut dyn FnMut(Step),
-) -> Result<Option<Replay>, Error> {
+    findings: &mut Vec<AttestationFinding>,
+    step: &mut dyn FnMut(AttestationProgress),
+) -> Result<Option<AttestedReplay>, AttestationError> {
     if question.sample == 0 {
         findings.push(of_period(PeriodCode::NotReplayed, None, "no sample was asked for".to_owned()));
         return Ok(None);
     }
     let seed = question.seed.clone().unwrap_or_else(|| seed(read));
-    let status = Status::Affirmed;
-    let mut all = Replay {
+    let status = EvidenceStatus::Affirmed;
+    let mut all = AttestedReplay {
         sample: question.sample,
         seed: seed.clone(),
         status,
@@ -245,35 +257,44 @@ fn replay_sample(
     }
     for bundle in read.iter().filter(|bundle| bundle.is_of_period()) {
         let sample = StreamSample { streams: question.sample, seed: &seed };
-        let progress = &mut || step(Step::Replayed);
+        let progress = &mut || step(AttestationProgress::Replayed);
         let chain = chains.entry(bundle.chain()).or_default();
         let replayed = chain.replay(bundle, sample, progress);
-        let replayed = replayed.map_err(|source| Error::Replay { name: bundle.name.to_owned(), source })?;
+        let replayed = replayed.map_err(|source| AttestationError::Replay { name: bundle.name.to_owned(), source })?;
         all.status = all.status.max(replayed.status);
         all.sessions += u64::from(replayed.replayed > 0);
         all.streams += replayed.streams;
         all.replayed += replayed.replayed;
         all.records += replayed.records;
-        findings.extend(replayed.reasons.into_iter().map(|Reason { code, status, detail, count }| {
+        findings.extend(replayed.reasons.into_iter().map(|StatusReason { code, status, detail, count }| {
             let (session, code, remedy) = (Some(bundle.name.to_owned()), code.id(), code.remedy());
-            Finding { status, source: Source::Replay, property: None, session, code, detail, count, remedy }
+            AttestationFinding {
+                status,
+                source: AttestationFindingSource::Replay,
+                property: None,
+                session,
+                code,
+                detail,
+                count,
+                remedy,
+            }
         }));
     }
     Ok(Some(all))
 }
 
 fn compose(
-    question: &Question,
+    question: &AttestationRequest,
     read: &[Read<'_>],
-    chains: Vec<Chain>,
+    chains: Vec<AttestedChain>,
     log: Option<&GivenLog>,
-    replay: Option<Replay>,
-    mut findings: Vec<Finding>,
-) -> Result<Statement, Error> {
+    replay: Option<AttestedReplay>,
+    mut findings: Vec<AttestationFinding>,
+) -> Result<PeriodStatement, AttestationError> {
     let within: Vec<&Read<'_>> = read.iter().filter(|bundle| bundle.is_of_period()).collect();
     for bundle in &within {
         findings.extend(of_bundle(bundle));
-        if bundle.place == Place::Undated {
+        if bundle.place == PeriodPosition::Undated {
             let what = "when this session ran is not shown".to_owned();
             findings.push(of_period(PeriodCode::Undated, Some(bundle.name), what));
         }
@@ -283,12 +304,12 @@ fn compose(
     }
     findings.extend(of_series(read, &chains, log));
     findings.sort_by(|a, b| {
-        let key = |finding: &Finding| (finding.session.clone(), finding.source, finding.code);
+        let key = |finding: &AttestationFinding| (finding.session.clone(), finding.source, finding.code);
         b.status.cmp(&a.status).then_with(|| key(a).cmp(&key(b)))
     });
-    let status = findings.iter().map(|finding| finding.status).fold(Status::Affirmed, Status::max);
+    let status = findings.iter().map(|finding| finding.status).fold(EvidenceStatus::Affirmed, EvidenceStatus::max);
     let simulated = within.iter().any(|bundle| bundle.report.simulated);
-    let mut statement = Statement {
+    let mut statement = PeriodStatement {
         kind: KIND,
         by: question.by.clone(),
         program: question.program.clone(),
@@ -321,13 +342,13 @@ fn compose(
 }
 
 /// The findings of a bundle's verification.
-fn of_bundle(bundle: &Read<'_>) -> Vec<Finding> {
-    let reasons = Property::ALL.into_iter().flat_map(|property| {
+fn of_bundle(bundle: &Read<'_>) -> Vec<AttestationFinding> {
+    let reasons = BundleProperty::ALL.into_iter().flat_map(|property| {
         bundle.report.properties.of(property).reasons.iter().map(move |reason| (property, reason))
     });
-    let finding = |(property, reason): (Property, &Reason)| Finding {
+    let finding = |(property, reason): (BundleProperty, &StatusReason)| AttestationFinding {
         status: reason.status,
-        source: Source::Bundle,
+        source: AttestationFindingSource::Bundle,
         property: Some(property),
         session: Some(bundle.name.to_owned()),
         code: reason.code.id(),
@@ -340,13 +361,13 @@ fn of_bundle(bundle: &Read<'_>) -> Vec<Finding> {
 
 /// The findings about the order of the sessions. In each chain those count that are about a session of the period, or
 /// about the first session after it: this one's ticket and serial show which sessions were before it.
-fn of_series(read: &[Read<'_>], chains: &[Chain], log: Option<&GivenLog>) -> Vec<Finding> {
+fn of_series(read: &[Read<'_>], chains: &[AttestedChain], log: Option<&GivenLog>) -> Vec<AttestationFinding> {
     let names: BTreeMap<&str, &Read<'_>> = read.iter().map(|bundle| (bundle.name, bundle)).collect();
-    let shown: BTreeMap<ticket::Chain, &Chain> =
-        chains.iter().map(|chain| (ticket::Chain { key: chain.key.0, seat: chain.seat }, chain)).collect();
+    let shown: BTreeMap<ticket::ChainId, &AttestedChain> =
+        chains.iter().map(|chain| (ticket::ChainId { key: chain.key.0, seat: chain.seat }, chain)).collect();
     // The first session of each chain after the period.
-    let after = read.iter().rev().filter(|bundle| bundle.place == Place::After);
-    let after: BTreeMap<ticket::Chain, u64> = after.filter_map(|bundle| bundle.facts.link()).collect();
+    let after = read.iter().rev().filter(|bundle| bundle.place == PeriodPosition::After);
+    let after: BTreeMap<ticket::ChainId, u64> = after.filter_map(|bundle| bundle.facts.link()).collect();
     let counts = |finding: &SeriesFinding| {
         let Some(name) = &finding.name else { return true };
         let Some(bundle) = names.get(&**name) else { return false };
@@ -363,9 +384,9 @@ fn of_series(read: &[Read<'_>], chains: &[Chain], log: Option<&GivenLog>) -> Vec
         bundle.is_of_period() || of_chain
     };
     let sessions = read.iter().map(|bundle| bundle.facts.clone()).collect();
-    let finding = |SeriesFinding { code, status, name, detail, .. }| Finding {
+    let finding = |SeriesFinding { code, status, name, detail, .. }| AttestationFinding {
         status,
-        source: Source::Series,
+        source: AttestationFindingSource::Series,
         property: None,
         session: name,
         code: code.id(),
@@ -373,11 +394,11 @@ fn of_series(read: &[Read<'_>], chains: &[Chain], log: Option<&GivenLog>) -> Vec
         count: 1,
         remedy: code.remedy(),
     };
-    series::findings(sessions, Start::Any, log).into_iter().filter(counts).map(finding).collect()
+    series::findings(sessions, ChainStart::Any, log).into_iter().filter(counts).map(finding).collect()
 }
 
 /// The serials of the sessions in this place, in their order.
-fn serials<'a>(sessions: &'a [Read<'_>], place: Place) -> impl DoubleEndedIterator<Item = u64> + use<'a> {
+fn serials<'a>(sessions: &'a [Read<'_>], place: PeriodPosition) -> impl DoubleEndedIterator<Item = u64> + use<'a> {
     sessions.iter().filter(move |session| session.place == place).filter_map(Read::serial)
 }
 
@@ -390,26 +411,31 @@ fn named<'a, 'b>(sessions: &'a [Read<'b>], serial: u64) -> Option<&'a Read<'b>> 
 /// A chain of which the session before or after the period is not shown is open there: sessions of the period may be
 /// missing. It is not open at its end if witnesses saw the public log after the period, and no later ticket is in it.
 /// `read` is in the order of chains and serials.
-fn chains(read: &mut [Read<'_>], period: Period, log: Option<&PublicLog>, findings: &mut Vec<Finding>) -> Vec<Chain> {
+fn chains(
+    read: &mut [Read<'_>],
+    period: AttestationPeriod,
+    log: Option<&TrustedPublicLog>,
+    findings: &mut Vec<AttestationFinding>,
+) -> Vec<AttestedChain> {
     // The witnesses of the log and those of the sessions can have different clocks.
     let log = log.filter(|log| log.head.seen.is_some_and(|seen| period.is_over(seen.saturating_sub(CLOCK_SKEW))));
     let mut chains = Vec::new();
     for sessions in read.chunk_by_mut(|a, b| a.chain() == b.chain()) {
-        let Some(ticket::Chain { key, seat }) = sessions.first().and_then(Read::chain) else { continue };
-        let dated: Vec<_> = serials(sessions, Place::Within).collect();
-        let counted = if dated.is_empty() { serials(sessions, Place::Undated).collect() } else { dated };
+        let Some(ticket::ChainId { key, seat }) = sessions.first().and_then(Read::chain) else { continue };
+        let dated: Vec<_> = serials(sessions, PeriodPosition::Within).collect();
+        let counted = if dated.is_empty() { serials(sessions, PeriodPosition::Undated).collect() } else { dated };
         let (Some(first), Some(last)) = (counted.first().copied(), counted.last().copied()) else {
             findings.extend(open_end(sessions, log));
             continue;
         };
         for session in sessions.iter_mut() {
             let is_between = session.serial().is_some_and(|serial| first <= serial && serial <= last);
-            if session.place != Place::Undated && is_between {
-                session.place = Place::Within;
+            if session.place != PeriodPosition::Undated && is_between {
+                session.place = PeriodPosition::Within;
             }
         }
-        let begins = first == 1 || serials(sessions, Place::Before).any(|serial| serial < first);
-        let next = serials(sessions, Place::After).find(|serial| *serial > last);
+        let begins = first == 1 || serials(sessions, PeriodPosition::Before).any(|serial| serial < first);
+        let next = serials(sessions, PeriodPosition::After).find(|serial| *serial > last);
         if !begins {
             let what = format!("session {first} of seat {seat} is the first that is shown");
             findings.push(of_period(
@@ -424,16 +450,16 @@ fn chains(read: &mut [Read<'_>], period: Period, log: Option<&PublicLog>, findin
             findings.push(of_period(PeriodCode::EndOpen, named(sessions, last).map(|session| session.name), what));
         }
         let sessions = sessions.iter().filter(|session| session.is_of_period()).count() as u64;
-        chains.push(Chain { key: Hex(key), seat, first, last, sessions, begins, next, ends });
+        chains.push(AttestedChain { key: HexBytes(key), seat, first, last, sessions, begins, next, ends });
     }
     chains
 }
 
 /// What is open in a chain of which no session of the period is given. If sessions on both sides of the period are
 /// given, their serials show whether one between them is missing.
-fn open_end(sessions: &[Read<'_>], log: Option<&PublicLog>) -> Option<Finding> {
-    let before = serials(sessions, Place::Before).next_back();
-    let after = serials(sessions, Place::After).next();
+fn open_end(sessions: &[Read<'_>], log: Option<&TrustedPublicLog>) -> Option<AttestationFinding> {
+    let before = serials(sessions, PeriodPosition::Before).next_back();
+    let after = serials(sessions, PeriodPosition::After).next();
     let (code, serial, what) = match (before, after) {
         (Some(last), None) if !is_last_ticket(sessions, last, log) => (PeriodCode::EndOpen, last, "last"),
         (None, Some(first)) if first > 1 => (PeriodCode::BeginningOpen, first, "first"),
@@ -447,17 +473,17 @@ fn open_end(sessions: &[Read<'_>], log: Option<&PublicLog>) -> Option<Finding> {
 
 /// Whether the ticket of this session is its chain's last one in the public log. A log with another ticket of this
 /// serial is that of another issuer, and says nothing.
-fn is_last_ticket(sessions: &[Read<'_>], serial: u64, log: Option<&PublicLog>) -> bool {
+fn is_last_ticket(sessions: &[Read<'_>], serial: u64, log: Option<&TrustedPublicLog>) -> bool {
     let of_log = named(sessions, serial).and_then(|session| {
         let (newest, logged) = log?.sessions(&session.chain()?)?.last_key_value()?;
-        Some(*newest == serial && session.facts.ticket == Some(Hex(logged.ticket)))
+        Some(*newest == serial && session.facts.ticket == Some(HexBytes(logged.ticket)))
     });
     of_log == Some(true)
 }
 
-fn session(bundle: &Read<'_>) -> Session {
-    let Report { status, simulated, assurance, ref session, .. } = bundle.report;
-    Session {
+fn session(bundle: &Read<'_>) -> AttestedSession {
+    let VerifyReport { status, simulated, assurance, ref session, .. } = bundle.report;
+    AttestedSession {
         name: bundle.name.to_owned(),
         bundle: session.bundle_digest,
         key: session.key_id,
@@ -477,8 +503,8 @@ fn session(bundle: &Read<'_>) -> Session {
     }
 }
 
-fn policies(within: &[&Read<'_>]) -> Result<Vec<PolicyUse>, Error> {
-    let mut all: BTreeMap<Hex<32>, (Vec<Package>, BTreeSet<Signer>, u64)> = BTreeMap::new();
+fn policies(within: &[&Read<'_>]) -> Result<Vec<PolicyUse>, AttestationError> {
+    let mut all: BTreeMap<HexBytes<32>, (Vec<AttestedPackage>, BTreeSet<SignerIdentity>, u64)> = BTreeMap::new();
     for bundle in within {
         let Some(digest) = bundle.report.session.policy_digest else { continue };
         let (packages, approvers, sessions) = all.entry(digest).or_default();
@@ -492,7 +518,7 @@ fn policies(within: &[&Read<'_>]) -> Result<Vec<PolicyUse>, Error> {
             let words = Bundle::open(&bundle.files).and_then(|opened| policy::packages(&opened, listed));
             *packages = match words {
                 Err(error) if error.is_operational() => {
-                    return Err(Error::Open { name: bundle.name.to_owned(), why: error.to_string() });
+                    return Err(AttestationError::Open { name: bundle.name.to_owned(), why: error.to_string() });
                 }
                 words => words.unwrap_or_default(),
             };
@@ -513,7 +539,7 @@ fn changes(read: &[Read<'_>]) -> Vec<PolicyChange> {
         let (was, is) = (before.report.session.policy_digest, after.report.session.policy_digest);
         let changed = before_chain == chain && after.is_of_period() && was != is;
         changed.then(|| PolicyChange {
-            key: Hex(chain.key),
+            key: HexBytes(chain.key),
             seat: chain.seat,
             serial,
             before: was,
@@ -525,18 +551,20 @@ fn changes(read: &[Read<'_>]) -> Vec<PolicyChange> {
     pairs.filter_map(change).collect()
 }
 
-fn modes(within: &[&Read<'_>]) -> Modes {
-    within.iter().map(|bundle| bundle.report.session.modes).fold(Modes::default(), |sum, modes| Modes {
-        driven: sum.driven + modes.driven,
-        driven_conversation: sum.driven_conversation + modes.driven_conversation,
-        held: sum.held + modes.held,
-        recorded: sum.recorded + modes.recorded,
-        observed: sum.observed + modes.observed,
+fn modes(within: &[&Read<'_>]) -> StreamModeCounts {
+    within.iter().map(|bundle| bundle.report.session.modes).fold(StreamModeCounts::default(), |sum, modes| {
+        StreamModeCounts {
+            driven: sum.driven + modes.driven,
+            driven_conversation: sum.driven_conversation + modes.driven_conversation,
+            held: sum.held + modes.held,
+            recorded: sum.recorded + modes.recorded,
+            observed: sum.observed + modes.observed,
+        }
     })
 }
 
-fn totals(within: &[&Read<'_>]) -> Totals {
-    within.iter().map(|bundle| &bundle.report.session).fold(Totals::default(), |sum, session| Totals {
+fn totals(within: &[&Read<'_>]) -> AttestedTotals {
+    within.iter().map(|bundle| &bundle.report.session).fold(AttestedTotals::default(), |sum, session| AttestedTotals {
         records: sum.records + session.records,
         signed_records: sum.signed_records + session.signed_records,
         streams: sum.streams + session.counts.streams,
@@ -549,9 +577,9 @@ fn totals(within: &[&Read<'_>]) -> Totals {
 }
 
 /// Policy, stage, and name of a rule; `None` if no rule decided.
-type DecidingRule = (Option<Hex<32>>, &'static str, Option<String>);
+type DecidingRule = (Option<HexBytes<32>>, &'static str, Option<String>);
 
-fn rules(within: &[&Read<'_>], counted: impl Fn(&Report) -> &[RuleCount]) -> Vec<RuleUse> {
+fn rules(within: &[&Read<'_>], counted: impl Fn(&VerifyReport) -> &[RuleCount]) -> Vec<RuleRefusalCount> {
     let mut all: BTreeMap<DecidingRule, (Option<String>, u64)> = BTreeMap::new();
     for bundle in within {
         for rule in counted(&bundle.report) {
@@ -564,14 +592,19 @@ fn rules(within: &[&Read<'_>], counted: impl Fn(&Report) -> &[RuleCount]) -> Vec
             }
         }
     }
-    let used =
-        all.into_iter().map(|((policy, stage, rule), (reason, count))| RuleUse { policy, stage, rule, reason, count });
+    let used = all.into_iter().map(|((policy, stage, rule), (reason, count))| RuleRefusalCount {
+        policy,
+        stage,
+        rule,
+        reason,
+        count,
+    });
     used.collect()
 }
 
-fn withheld(bundle: &Read<'_>) -> Vec<Withheld> {
+fn withheld(bundle: &Read<'_>) -> Vec<AttestedWithholding> {
     let uses = bundle.report.session.withholdings.iter();
-    let withheld = uses.map(|used| Withheld {
+    let withheld = uses.map(|used| AttestedWithholding {
         session: bundle.name.to_owned(),
         signer: used.signer.clone(),
         reason: used.reason.clone(),

@@ -1,21 +1,23 @@
 //! The statement as one HTML page that can be printed and archived.
 
-use crate::statement::{Clause, Finding, Package, PolicyUse, RuleUse, Statement};
+use crate::statement::{
+    AttestationFinding, AttestedClause, AttestedPackage, PeriodStatement, PolicyUse, RuleRefusalCount,
+};
 use maud::{Markup, html};
-use portcullis_core::hex::Hex;
-use portcullis_evidence::verify::Status;
-use portcullis_report::escape::Line;
+use portcullis_core::hex::HexBytes;
+use portcullis_evidence::verify::EvidenceStatus;
+use portcullis_report::escape::HtmlLine;
 use portcullis_report::evidence::{LogText, prevention};
 use portcullis_report::page::{marked, table, trust_files};
 use portcullis_report::time::utc;
 
 /// Writes the statement as a page. `signed` is the SHA-256 of the signed file.
 #[must_use]
-pub fn page(statement: &Statement, signed: &Hex<32>) -> String {
+pub fn page(statement: &PeriodStatement, signed: &HexBytes<32>) -> String {
     let title = format!("Attestation: {}", statement.period);
     let content = html! {
         h1 { "Attestation" }
-        p.name { (Line(&statement.period.to_string())) }
+        p.name { (HtmlLine(&statement.period.to_string())) }
         (banner(statement))
         (about(statement, signed))
         (findings(&statement.findings))
@@ -33,17 +35,19 @@ pub fn page(statement: &Statement, signed: &Hex<32>) -> String {
     portcullis_report::page::page(&title, &content)
 }
 
-const fn meaning(status: Status) -> &'static str {
+const fn meaning(status: EvidenceStatus) -> &'static str {
     match status {
-        Status::Affirmed => "Every bundle of the period is affirmed, and no session of the chains below is missing.",
-        Status::Warned => {
+        EvidenceStatus::Affirmed => {
+            "Every bundle of the period is affirmed, and no session of the chains below is missing."
+        }
+        EvidenceStatus::Warned => {
             "Nothing is contradicted, but something is missing or could not be checked. It is listed below."
         }
-        Status::Contradicted => "Something is proved wrong. It is listed first.",
+        EvidenceStatus::Contradicted => "Something is proved wrong. It is listed first.",
     }
 }
 
-fn banner(statement: &Statement) -> Markup {
+fn banner(statement: &PeriodStatement) -> Markup {
     let class = statement.status.name();
     html! {
         @if statement.simulated {
@@ -54,14 +58,14 @@ fn banner(statement: &Statement) -> Markup {
         }
         p class={ "banner " (class) } {
             strong { (class) "." } " " (meaning(statement.status))
-            @if statement.status != Status::Contradicted && !statement.sessions.is_empty() {
+            @if statement.status != EvidenceStatus::Contradicted && !statement.sessions.is_empty() {
                 " " (prevention(&statement.modes, statement.totals.streams))
             }
         }
     }
 }
 
-fn about(statement: &Statement, signed: &Hex<32>) -> Markup {
+fn about(statement: &PeriodStatement, signed: &HexBytes<32>) -> Markup {
     let simulated = if statement.allow_sim { "checked like any other, and marked" } else { "refused" };
     let not_enforced = if statement.allow_not_enforced { "accepted" } else { "a warning" };
     let rows = [
@@ -97,19 +101,19 @@ fn wide(caption: &str, head: &[&str], rows: &[Vec<String>]) -> Markup {
                 table {
                     caption { (caption) }
                     thead { tr { @for name in head { th scope="col" { (name) } } } }
-                    tbody { @for row in rows { tr { @for cell in row { td { (Line(cell)) } } } } }
+                    tbody { @for row in rows { tr { @for cell in row { td { (HtmlLine(cell)) } } } } }
                 }
             }
         }
     }
 }
 
-fn findings(findings: &[Finding]) -> Markup {
-    let group = |status: Status| findings.iter().filter(move |finding| finding.status == status);
+fn findings(findings: &[AttestationFinding]) -> Markup {
+    let group = |status: EvidenceStatus| findings.iter().filter(move |finding| finding.status == status);
     html! {
         h2 { "What is not affirmed" }
         @if findings.is_empty() { p { "Nothing." } }
-        @for status in [Status::Contradicted, Status::Warned] {
+        @for status in [EvidenceStatus::Contradicted, EvidenceStatus::Warned] {
             @if group(status).next().is_some() {
                 section class={ "property " (status.name()) } aria-label=(status.name()) {
                     h3 { (status.name()) }
@@ -120,17 +124,17 @@ fn findings(findings: &[Finding]) -> Markup {
     }
 }
 
-fn finding(finding: &Finding) -> Markup {
+fn finding(finding: &AttestationFinding) -> Markup {
     html! {
-        @if let Some(session) = &finding.session { strong { (Line(session)) } " " }
+        @if let Some(session) = &finding.session { strong { (HtmlLine(session)) } " " }
         code { (finding.code) }
         @if finding.count > 1 { " (" (finding.count) " times)" }
-        ": " (Line(&finding.detail))
+        ": " (HtmlLine(&finding.detail))
         dl.code { dt { "What to do" } dd { (marked(finding.remedy)) "." } }
     }
 }
 
-fn clauses(clauses: &[Clause]) -> Markup {
+fn clauses(clauses: &[AttestedClause]) -> Markup {
     html! {
         h2 { "What regulations ask for" }
         p { "This table is not legal advice. It says what the evidence of this period shows, and what it cannot show." }
@@ -138,7 +142,7 @@ fn clauses(clauses: &[Clause]) -> Markup {
             h3 { (clause.clause) }
             ul {
                 @for shown in &clause.shown {
-                    li { strong { (shown.topic) ", " (shown.status.name()) } ": " (Line(&shown.text)) }
+                    li { strong { (shown.topic) ", " (shown.status.name()) } ": " (HtmlLine(&shown.text)) }
                 }
             }
             p { strong { "Not shown; the operator must add: " } (marked(&clause.not_shown)) }
@@ -147,13 +151,13 @@ fn clauses(clauses: &[Clause]) -> Markup {
 }
 
 /// The public log that the sessions were compared with, in words.
-fn public_log(statement: &Statement) -> String {
+fn public_log(statement: &PeriodStatement) -> String {
     statement.public_log.as_ref().map_or_else(|| "not compared with one".to_owned(), |log| LogText(log).to_string())
 }
 
-fn chains(statement: &Statement) -> Markup {
+fn chains(statement: &PeriodStatement) -> Markup {
     let open = || "open: sessions may be missing".to_owned();
-    let row = |chain: &crate::Chain| {
+    let row = |chain: &crate::AttestedChain| {
         vec![
             chain.key.to_string(),
             chain.seat.to_string(),
@@ -175,11 +179,11 @@ fn chains(statement: &Statement) -> Markup {
     }
 }
 
-fn digest(digest: Option<Hex<32>>) -> String {
+fn digest(digest: Option<HexBytes<32>>) -> String {
     digest.map_or_else(|| "not known".to_owned(), |digest| digest.to_string())
 }
 
-fn policies(statement: &Statement) -> Markup {
+fn policies(statement: &PeriodStatement) -> Markup {
     html! {
         h2 { "Policies in force" }
         @for policy in &statement.policies { (policy_use(policy)) }
@@ -188,10 +192,10 @@ fn policies(statement: &Statement) -> Markup {
 
 fn policy_use(policy: &PolicyUse) -> Markup {
     html! {
-        h3 { @for package in &policy.packages { (Line(&package.name)) " " (Line(&package.version)) " " } }
+        h3 { @for package in &policy.packages { (HtmlLine(&package.name)) " " (HtmlLine(&package.version)) " " } }
         p { code { (policy.policy.to_string()) } ", " (policy.sessions) " sessions" }
         ul {
-            @for approver in &policy.approvers { li { "approved by " (Line(&approver.to_string())) } }
+            @for approver in &policy.approvers { li { "approved by " (HtmlLine(&approver.to_string())) } }
             @if policy.approvers.is_empty() { li { "no approval of a trusted key" } }
         }
         @for package in &policy.packages { (words(package)) }
@@ -199,18 +203,19 @@ fn policy_use(policy: &PolicyUse) -> Markup {
     }
 }
 
-fn words(package: &Package) -> Markup {
-    let row =
-        |rule: &crate::Rule| vec![rule.effect.to_owned(), rule.reason.clone().unwrap_or_default(), rule.id.clone()];
+fn words(package: &AttestedPackage) -> Markup {
+    let row = |rule: &crate::AttestedRule| {
+        vec![rule.effect.to_owned(), rule.reason.clone().unwrap_or_default(), rule.id.clone()]
+    };
     let rows: Vec<_> = package.rules.iter().map(row).collect();
     html! {
-        p { (Line(&package.description)) }
+        p { (HtmlLine(&package.description)) }
         @if !package.checks_off.is_empty() { p { "Checks that are off: " (package.checks_off.join("; ")) "." } }
         (wide("Rules", &["Effect", "Reason", "Rule"], &rows))
     }
 }
 
-fn changes(statement: &Statement) -> Markup {
+fn changes(statement: &PeriodStatement) -> Markup {
     let row = |change: &crate::PolicyChange| {
         vec![
             change.witnessed.clone().unwrap_or_else(|| "not known".to_owned()),
@@ -228,7 +233,7 @@ fn changes(statement: &Statement) -> Markup {
     }
 }
 
-fn counts(statement: &Statement) -> Markup {
+fn counts(statement: &PeriodStatement) -> Markup {
     let number = |n: u64| Some(n.to_string());
     let (totals, modes) = (&statement.totals, &statement.modes);
     let rows = [
@@ -254,8 +259,8 @@ fn counts(statement: &Statement) -> Markup {
     }
 }
 
-fn rules(caption: &str, rules: &[RuleUse]) -> Markup {
-    let row = |used: &RuleUse| {
+fn rules(caption: &str, rules: &[RuleRefusalCount]) -> Markup {
+    let row = |used: &RuleRefusalCount| {
         vec![
             used.rule.clone().unwrap_or_else(|| "no rule".to_owned()),
             used.reason.clone().unwrap_or_default(),
@@ -267,8 +272,8 @@ fn rules(caption: &str, rules: &[RuleUse]) -> Markup {
     wide(caption, &["Rule", "Reason", "Count", "Stage", "Policy"], &rules.iter().map(row).collect::<Vec<_>>())
 }
 
-fn withheld(statement: &Statement) -> Markup {
-    let row = |withheld: &crate::Withheld| {
+fn withheld(statement: &PeriodStatement) -> Markup {
+    let row = |withheld: &crate::AttestedWithholding| {
         vec![
             withheld.session.clone(),
             withheld.streams.to_string(),
@@ -284,7 +289,7 @@ fn withheld(statement: &Statement) -> Markup {
     }
 }
 
-fn replay(statement: &Statement) -> Markup {
+fn replay(statement: &PeriodStatement) -> Markup {
     html! {
         h2 { "Replay" }
         @match &statement.replay {
@@ -305,8 +310,8 @@ fn replay(statement: &Statement) -> Markup {
     }
 }
 
-fn sessions(statement: &Statement) -> Markup {
-    let row = |session: &crate::Session| {
+fn sessions(statement: &PeriodStatement) -> Markup {
+    let row = |session: &crate::AttestedSession| {
         vec![
             session.name.clone(),
             session.status.to_string(),

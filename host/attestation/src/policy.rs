@@ -1,37 +1,38 @@
 //! Policies in words, read from the package in a bundle.
 
-use crate::statement::{Package, Rule};
-use portcullis_core::hex::Hex;
+use crate::statement::{AttestedPackage, AttestedRule};
+use portcullis_core::hex::HexBytes;
 use portcullis_core::wire::RowKind;
 use portcullis_evidence::bundle::{self, Bundle, BundleError};
-use portcullis_policy::checks::Checks;
-use portcullis_policy::{Policies, Policy};
+use portcullis_policy::checks::PackageChecks;
+use portcullis_policy::{ImagePolicy, ImagePolicySet};
 
 /// The packages of the bundle's policy, if their listing has the digest `listed`. Empty if it has another one, or if
 /// this program cannot compile the packages.
-pub(crate) fn packages(bundle: &Bundle<'_>, listed: Option<Hex<32>>) -> Result<Vec<Package>, BundleError> {
+pub(crate) fn packages(bundle: &Bundle<'_>, listed: Option<HexBytes<32>>) -> Result<Vec<AttestedPackage>, BundleError> {
     let source = |(name, path): (&str, &str)| Ok((path.to_owned(), bundle.read(name)?));
     let sources = bundle.below(bundle::PACKAGE).map(source).collect::<Result<_, BundleError>>()?;
-    let policies = Policies::from_listed(sources).ok().filter(|policies| listed == Some(Hex(policies.digest())));
-    Ok(policies.iter().flat_map(Policies::iter).map(package).collect())
+    let policies =
+        ImagePolicySet::from_listed(sources).ok().filter(|policies| listed == Some(HexBytes(policies.digest())));
+    Ok(policies.iter().flat_map(ImagePolicySet::iter).map(package).collect())
 }
 
-fn package(policy: &Policy) -> Package {
+fn package(policy: &ImagePolicy) -> AttestedPackage {
     let identity = &policy.package.manifest().package;
-    let rule = |rule: &portcullis_policy::Rule| {
+    let rule = |rule: &portcullis_policy::CompiledRule| {
         let effect = match rule.kind {
             RowKind::ForbidReject => "reject",
             RowKind::ForbidDecompose => "decompose",
             RowKind::Permit => "permit",
             RowKind::Empty => "none",
         };
-        Rule { id: rule.id.clone(), effect, reason: rule.reason.clone() }
+        AttestedRule { id: rule.id.clone(), effect, reason: rule.reason.clone() }
     };
-    Package {
+    AttestedPackage {
         name: identity.name.clone(),
         version: identity.version.clone(),
         description: identity.description.clone(),
-        checks_off: Checks::off(policy.package.manifest()),
+        checks_off: PackageChecks::off(policy.package.manifest()),
         rules: policy.compiled.rules.iter().map(rule).collect(),
     }
 }
@@ -45,7 +46,7 @@ mod tests {
     fn a_package_names_its_checks_that_are_off() {
         let of = |name: &str| {
             let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../policies").join(name);
-            let policies = Policies::load(&folder).unwrap();
+            let policies = ImagePolicySet::load(&folder).unwrap();
             policies.iter().flat_map(|policy| package(policy).checks_off).collect::<Vec<_>>()
         };
         let off = of("pii");

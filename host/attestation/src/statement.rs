@@ -1,9 +1,11 @@
 //! The statement: what programs read, in the order of its JSON.
 
-use crate::period::{Day, Period};
-use portcullis_core::hex::Hex;
+use crate::period::{AttestationPeriod, UtcDay};
+use portcullis_core::hex::HexBytes;
 use portcullis_evidence::verify::series::LogUse;
-use portcullis_evidence::verify::{Assurance, Modes, Property, Signer, Status, TrustFile};
+use portcullis_evidence::verify::{
+    AssuranceLevel, BundleProperty, EvidenceStatus, SignerIdentity, StreamModeCounts, TrustFile,
+};
 use serde::Serialize;
 
 /// Kind and version of a statement, its first field.
@@ -14,15 +16,15 @@ pub const KIND: &str = "portcullis-attestation/2";
 /// A session belongs to the period if it may have run in it: between the times at which a witness saw its first and its
 /// last checkpoint. A session whose time is not known counts, too.
 #[derive(Clone, Debug, Serialize)]
-pub struct Statement {
+pub struct PeriodStatement {
     pub kind: &'static str,
     /// Name of whoever makes the statement. The signature does not prove it.
     pub by: String,
     /// Name and version of the program.
     pub program: String,
-    pub period: Period,
+    pub period: AttestationPeriod,
     /// The day of the statement, in UTC. It is a claim: nothing depends on it.
-    pub dated: Day,
+    pub dated: UtcDay,
     /// The files of the trust folder: whose signatures were accepted.
     pub trust: Vec<TrustFile>,
     /// The issuer's public log, if it was given and can be trusted.
@@ -34,40 +36,40 @@ pub struct Statement {
     /// Unix second at which certificates had to be valid if no witness gave a time.
     pub at: Option<u64>,
     /// The worst status of the findings.
-    pub status: Status,
+    pub status: EvidenceStatus,
     /// Whether any session has a mark of a simulated card.
     pub simulated: bool,
     /// As of `verify`: 3 contradicted, else 10 simulated or not enforced, else 5 warned, else 0.
     pub exit_code: u8,
     /// Everything that is not affirmed, the most serious first.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<AttestationFinding>,
     /// The chains of sessions, one per card key and seat.
-    pub chains: Vec<Chain>,
+    pub chains: Vec<AttestedChain>,
     /// The sessions of the period, by chain and serial.
-    pub sessions: Vec<Session>,
+    pub sessions: Vec<AttestedSession>,
     /// Number of bundles whose sessions are before or after the period. They only show that no session is missing.
     pub outside: u64,
     /// The policies in force, by digest.
     pub policies: Vec<PolicyUse>,
     pub changes: Vec<PolicyChange>,
     /// Number of streams per mode.
-    pub modes: Modes,
-    pub totals: Totals,
+    pub modes: StreamModeCounts,
+    pub totals: AttestedTotals,
     /// Rejects, by policy and rule.
-    pub refusals: Vec<RuleUse>,
+    pub refusals: Vec<RuleRefusalCount>,
     /// Decomposes, by policy and rule.
-    pub splits: Vec<RuleUse>,
+    pub splits: Vec<RuleRefusalCount>,
     /// Texts that were removed from bundles.
-    pub withheld: Vec<Withheld>,
+    pub withheld: Vec<AttestedWithholding>,
     /// The replayed sample; absent if nothing was to be replayed.
-    pub replay: Option<Replay>,
-    pub clauses: Vec<Clause>,
+    pub replay: Option<AttestedReplay>,
+    pub clauses: Vec<AttestedClause>,
 }
 
 /// The check that made a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Source {
+pub enum AttestationFindingSource {
     /// The verification of a bundle.
     Bundle,
     /// The order of the sessions.
@@ -80,11 +82,11 @@ pub enum Source {
 
 /// Why something is not affirmed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Finding {
-    pub status: Status,
-    pub source: Source,
+pub struct AttestationFinding {
+    pub status: EvidenceStatus,
+    pub source: AttestationFindingSource,
     /// The property of the bundle that the finding concerns; absent for findings of other checks.
-    pub property: Option<Property>,
+    pub property: Option<BundleProperty>,
     /// Name of the bundle; absent if the finding is about a chain or the whole period.
     pub session: Option<String>,
     pub code: &'static str,
@@ -97,9 +99,9 @@ pub struct Finding {
 
 /// The sessions of one card key and seat.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Chain {
+pub struct AttestedChain {
     /// SHA-256 of the card's public key.
-    pub key: Hex<32>,
+    pub key: HexBytes<32>,
     pub seat: u16,
     /// Serials of the first and the last session of the period.
     pub first: u64,
@@ -115,25 +117,25 @@ pub struct Chain {
 }
 
 #[derive(Clone, Debug, Serialize)]
-pub struct Session {
+pub struct AttestedSession {
     /// Name of the bundle.
     pub name: String,
     /// SHA-256 of the bundle's manifest.
-    pub bundle: Option<Hex<32>>,
-    pub key: Option<Hex<32>>,
+    pub bundle: Option<HexBytes<32>>,
+    pub key: Option<HexBytes<32>>,
     pub seat: Option<u16>,
     pub serial: Option<u64>,
     /// Issuer of the ticket; `self` means the operator.
-    pub issuer: Option<Signer>,
+    pub issuer: Option<SignerIdentity>,
     /// Subject of the card's certificate.
     pub device: Option<String>,
     /// The times in UTC at which a witness saw the first and the last checkpoint.
     pub witnessed: Option<(String, String)>,
-    pub status: Status,
+    pub status: EvidenceStatus,
     pub simulated: bool,
-    pub assurance: Option<Assurance>,
+    pub assurance: Option<AssuranceLevel>,
     /// SHA-256 of the table image.
-    pub policy: Option<Hex<32>>,
+    pub policy: Option<HexBytes<32>>,
     /// Whether a trusted key approved this policy.
     pub approved: bool,
     /// Whether the card read the texts itself.
@@ -146,26 +148,26 @@ pub struct Session {
 #[derive(Clone, Debug, Serialize)]
 pub struct PolicyUse {
     /// SHA-256 of the table image.
-    pub policy: Hex<32>,
+    pub policy: HexBytes<32>,
     /// The packages; more than one for a composition. Empty if no bundle has the package of this image.
-    pub packages: Vec<Package>,
+    pub packages: Vec<AttestedPackage>,
     /// Approvers whose keys are trusted.
-    pub approvers: Vec<Signer>,
+    pub approvers: Vec<SignerIdentity>,
     pub sessions: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Package {
+pub struct AttestedPackage {
     pub name: String,
     pub version: String,
     pub description: String,
     /// The checks of the stages that the package has off.
     pub checks_off: Vec<&'static str>,
-    pub rules: Vec<Rule>,
+    pub rules: Vec<AttestedRule>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Rule {
+pub struct AttestedRule {
     pub id: String,
     /// `permit`, `reject` or `decompose`; `none` for a rule that never matches.
     pub effect: &'static str,
@@ -176,12 +178,12 @@ pub struct Rule {
 /// A session that ran another policy than the session before it in its chain.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PolicyChange {
-    pub key: Hex<32>,
+    pub key: HexBytes<32>,
     pub seat: u16,
     /// Serial of the first session with the new policy.
     pub serial: u64,
-    pub before: Option<Hex<32>>,
-    pub after: Option<Hex<32>>,
+    pub before: Option<HexBytes<32>>,
+    pub after: Option<HexBytes<32>>,
     /// When a witness saw the first checkpoint with the new policy, in UTC.
     pub witnessed: Option<String>,
     /// Whether a trusted key approved the new policy.
@@ -190,7 +192,7 @@ pub struct PolicyChange {
 
 /// Sums over the sessions of the period.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Totals {
+pub struct AttestedTotals {
     pub records: u64,
     /// Number of records that a checkpoint covers.
     pub signed_records: u64,
@@ -205,8 +207,8 @@ pub struct Totals {
 
 /// How often a rule, or a stage without a rule, decided against a mutation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct RuleUse {
-    pub policy: Option<Hex<32>>,
+pub struct RuleRefusalCount {
+    pub policy: Option<HexBytes<32>>,
     pub stage: &'static str,
     /// Id of the rule, or its number if no bundle has the package; absent if no rule decided.
     pub rule: Option<String>,
@@ -216,23 +218,23 @@ pub struct RuleUse {
 
 /// Texts that were removed from a bundle.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Withheld {
+pub struct AttestedWithholding {
     /// Name of the bundle.
     pub session: String,
-    pub signer: Signer,
+    pub signer: SignerIdentity,
     pub reason: String,
     pub streams: u64,
 }
 
 /// The sample of streams that was replayed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Replay {
+pub struct AttestedReplay {
     /// The largest number of streams per session.
     pub sample: u64,
     /// Seed of the sample: the digest of the bundles' digests, or the choice of whoever checks.
     pub seed: String,
     /// The worst status of the replays.
-    pub status: Status,
+    pub status: EvidenceStatus,
     /// Sessions of which at least one stream replays.
     pub sessions: u64,
     /// Streams of the sessions of the period.
@@ -245,16 +247,16 @@ pub struct Replay {
 
 /// What a regulation asks for, and what this period shows of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Clause {
+pub struct AttestedClause {
     pub clause: String,
-    pub shown: Vec<Shown>,
+    pub shown: Vec<AttestedTopic>,
     /// What the operator must add; no evidence of a card shows it.
     pub not_shown: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Shown {
+pub struct AttestedTopic {
     pub topic: &'static str,
-    pub status: Status,
+    pub status: EvidenceStatus,
     pub text: String,
 }

@@ -2,11 +2,11 @@
 //! xtask bench evidence` measures the time.
 #![cfg(test)]
 
-use portcullis_attestation::{Given, Period, Question, Statement, attest, page};
+use portcullis_attestation::{AttestationPeriod, AttestationRequest, NamedBundle, PeriodStatement, attest, page};
 use portcullis_audit::{check, replay};
-use portcullis_core::hex::Hex;
-use portcullis_evidence::bundle::{MemoryFiles, Snapshot};
-use portcullis_evidence::verify::{Options, Status, Trust};
+use portcullis_core::hex::HexBytes;
+use portcullis_evidence::bundle::{MemoryFiles, SnapshotFiles};
+use portcullis_evidence::verify::{EvidenceStatus, TrustedParties, VerifyOptions};
 use portcullis_test_sessions as real;
 use portcullis_test_support::cost::{Counting, assert_linear};
 use portcullis_test_support::world::{Parts, World};
@@ -15,12 +15,12 @@ use portcullis_test_support::world::{Parts, World};
 static ALLOCATOR: Counting = Counting;
 
 /// The sessions are of texts that were complete before they were judged.
-const ACCEPTING: Options = Options { allow_sim: false, allow_not_enforced: true, at: None };
+const ACCEPTING: VerifyOptions = VerifyOptions { allow_sim: false, allow_not_enforced: true, at: None };
 
 const SIZES: [usize; 3] = [128, 256, 512];
 
 /// Sessions of that many streams, each with its own context document; and the trust in their card.
-fn sessions() -> ([MemoryFiles; 3], Trust) {
+fn sessions() -> ([MemoryFiles; 3], TrustedParties) {
     let world = World::new();
     let made = SIZES.map(|streams| real::session_of(&world, &world.card, streams).files());
     (made, world.trust(false))
@@ -30,12 +30,12 @@ fn sessions() -> ([MemoryFiles; 3], Trust) {
 fn replay_and_check_are_linear_in_the_streams() {
     let (made, trust) = sessions();
     assert_linear("replay", &made, |files| {
-        let report = replay(&Snapshot::new(files), None, &mut || ()).unwrap();
-        assert_eq!((report.status, report.replayed), (Status::Affirmed, report.streams));
+        let report = replay(&SnapshotFiles::new(files), None, &mut || ()).unwrap();
+        assert_eq!((report.status, report.replayed), (EvidenceStatus::Affirmed, report.streams));
     });
     assert_linear("check", &made, |files| {
         let report = check(files, &trust, ACCEPTING, &mut |_| (), &mut || ()).unwrap();
-        assert_eq!(report.status, Status::Affirmed);
+        assert_eq!(report.status, EvidenceStatus::Affirmed);
     });
 }
 
@@ -45,7 +45,8 @@ fn a_statement_is_linear_in_the_streams() {
     assert_linear("attest", &made, |files| {
         let statement = about(std::slice::from_ref(files), &trust);
         assert!(
-            !page(&statement, &Hex([0; 32])).is_empty() && statement.replay.is_some_and(|replay| replay.replayed > 0)
+            !page(&statement, &HexBytes([0; 32])).is_empty()
+                && statement.replay.is_some_and(|replay| replay.replayed > 0)
         );
     });
 }
@@ -70,18 +71,20 @@ fn a_statement_is_linear_in_the_bundles() {
 }
 
 /// The statement about these bundles, with every stream replayed.
-fn about(bundles: &[MemoryFiles], trust: &Trust) -> Statement {
+fn about(bundles: &[MemoryFiles], trust: &TrustedParties) -> PeriodStatement {
     let day = |day: &str| day.parse().unwrap();
-    let question = Question {
+    let question = AttestationRequest {
         by: "Operator".to_owned(),
         program: "test".to_owned(),
-        period: Period::new(day("2026-09-01"), day("2026-10-30")).unwrap(),
+        period: AttestationPeriod::new(day("2026-09-01"), day("2026-10-30")).unwrap(),
         dated: day("2026-10-30"),
         sample: u64::MAX,
         seed: None,
     };
-    let given =
-        |(number, files): (usize, &MemoryFiles)| Given { name: number.to_string(), files: Ok(Box::new(files.clone())) };
-    let given: Vec<Given> = bundles.iter().enumerate().map(given).collect();
+    let given = |(number, files): (usize, &MemoryFiles)| NamedBundle {
+        name: number.to_string(),
+        files: Ok(Box::new(files.clone())),
+    };
+    let given: Vec<NamedBundle> = bundles.iter().enumerate().map(given).collect();
     attest(&question, &given, trust, None, ACCEPTING, &mut |_| ()).unwrap()
 }

@@ -4,15 +4,17 @@
 #![cfg(test)]
 
 use ed25519_dalek::SigningKey;
-use portcullis_attestation::{Given, Period, Question, Source, Statement, attest, page};
-use portcullis_core::hex::Hex;
+use portcullis_attestation::{
+    AttestationFindingSource, AttestationPeriod, AttestationRequest, NamedBundle, PeriodStatement, attest, page,
+};
+use portcullis_core::hex::HexBytes;
 use portcullis_core::wire::Determination;
-use portcullis_evidence::bundle::{self, BundleError, Manifest, MemoryFiles};
+use portcullis_evidence::bundle::{self, BundleError, BundleManifest, MemoryFiles};
 use portcullis_evidence::certificate::key_id;
-use portcullis_evidence::public_log::{EventKind, HeadError, LogPolicy, PublicLog, ReadError};
-use portcullis_evidence::ticket::Chain;
-use portcullis_evidence::verify::series::{GivenLog, Start, join};
-use portcullis_evidence::verify::{Options, SeriesCode, Status};
+use portcullis_evidence::public_log::{HeadError, LogPolicy, PublicLogEventKind, ReadError, TrustedPublicLog};
+use portcullis_evidence::ticket::ChainId;
+use portcullis_evidence::verify::series::{ChainStart, GivenLog, join};
+use portcullis_evidence::verify::{EvidenceStatus, SeriesCode, VerifyOptions};
 use portcullis_test_support::world::lies::{events, lies};
 use portcullis_test_support::world::{END, Parts, START, World, log_policy, sha, write_log};
 use std::collections::BTreeSet;
@@ -51,68 +53,81 @@ impl Scene {
     }
 
     /// The statement about these bundles.
-    fn about(&self, bundles: Vec<(&str, MemoryFiles)>) -> Statement {
-        let given = |(name, files): (&str, MemoryFiles)| Given { name: name.to_owned(), files: Ok(Box::new(files)) };
+    fn about(&self, bundles: Vec<(&str, MemoryFiles)>) -> PeriodStatement {
+        let given =
+            |(name, files): (&str, MemoryFiles)| NamedBundle { name: name.to_owned(), files: Ok(Box::new(files)) };
         self.of(bundles.into_iter().map(given).collect())
     }
 
-    fn of(&self, bundles: Vec<Given>) -> Statement {
+    fn of(&self, bundles: Vec<NamedBundle>) -> PeriodStatement {
         self.beside(bundles, None)
     }
 
     /// The statement about these sessions, beside a public log with the first sessions that witnesses saw at `seen`.
-    fn logged(&self, serials: &[usize], logged: usize, seen: u64) -> Statement {
+    fn logged(&self, serials: &[usize], logged: usize, seen: u64) -> PeriodStatement {
         self.logged_as(serials, logged, seen, |session| sha(&session.ticket_bytes()))
     }
 
     /// As [`Scene::logged`], with these tickets in the log.
-    fn logged_as(&self, serials: &[usize], logged: usize, seen: u64, ticket: fn(&Parts) -> [u8; 32]) -> Statement {
+    fn logged_as(
+        &self,
+        serials: &[usize],
+        logged: usize,
+        seen: u64,
+        ticket: fn(&Parts) -> [u8; 32],
+    ) -> PeriodStatement {
         let folder = tempfile::tempdir().unwrap();
-        let chain = Chain { key: key_id(&self.world.card.key.public_key()), seat: 0 };
+        let chain = ChainId { key: key_id(&self.world.card.key.public_key()), seat: 0 };
         let events = self.sessions[..logged].iter().flat_map(|session| {
             let ticket = ticket(session);
-            let kinds = [EventKind::Issued, EventKind::Opened, EventKind::Closed];
+            let kinds = [PublicLogEventKind::Issued, PublicLogEventKind::Opened, PublicLogEventKind::Closed];
             kinds.map(|kind| (chain, session.ticket.serial, kind, ticket))
         });
         write_log(folder.path(), &self.world, &events.collect::<Vec<_>>(), seen);
         let policy = LogPolicy::parse(&log_policy(&self.world)).unwrap();
-        let log = GivenLog::new(Some(PublicLog::read(folder.path(), &policy)), &policy);
-        let given = |serial: &usize| Given { name: serial.to_string(), files: Ok(Box::new(self.session(*serial))) };
+        let log = GivenLog::new(Some(TrustedPublicLog::read(folder.path(), &policy)), &policy);
+        let given =
+            |serial: &usize| NamedBundle { name: serial.to_string(), files: Ok(Box::new(self.session(*serial))) };
         self.beside(serials.iter().map(given).collect(), Some(&log))
     }
 
-    fn beside(&self, bundles: Vec<Given>, log: Option<&GivenLog>) -> Statement {
+    fn beside(&self, bundles: Vec<NamedBundle>, log: Option<&GivenLog>) -> PeriodStatement {
         let (from, to) = PERIOD;
-        let question = Question {
+        let question = AttestationRequest {
             by: "Operator".to_owned(),
             program: "test".to_owned(),
-            period: Period::new(from.parse().unwrap(), to.parse().unwrap()).unwrap(),
+            period: AttestationPeriod::new(from.parse().unwrap(), to.parse().unwrap()).unwrap(),
             dated: to.parse().unwrap(),
             // The package of these bundles is not one that a replay could use.
             sample: 0,
             seed: None,
         };
-        attest(&question, &bundles, &self.world.trust(false), log, Options::default(), &mut |_| ()).unwrap()
+        attest(&question, &bundles, &self.world.trust(false), log, VerifyOptions::default(), &mut |_| ()).unwrap()
     }
 
-    fn given(&self, serials: &[usize]) -> Statement {
+    fn given(&self, serials: &[usize]) -> PeriodStatement {
         let names = ["1", "2", "3", "4", "5", "6"];
         self.about(serials.iter().map(|serial| (names[serial - 1], self.session(*serial))).collect())
     }
 }
 
 /// The findings, without the one about the replay, which no test here asks for.
-fn codes(statement: &Statement) -> Vec<&'static str> {
+fn codes(statement: &PeriodStatement) -> Vec<&'static str> {
     let codes = statement.findings.iter().map(|finding| finding.code);
     codes.filter(|code| *code != "not-replayed").collect()
 }
 
 #[track_caller]
-fn contradicted(statement: &Statement, code: &str) {
-    assert_eq!((statement.status, statement.exit_code), (Status::Contradicted, 3), "{statement:#?}");
+fn contradicted(statement: &PeriodStatement, code: &str) {
+    assert_eq!((statement.status, statement.exit_code), (EvidenceStatus::Contradicted, 3), "{statement:#?}");
     let found = statement.findings.iter().find(|finding| finding.code == code);
-    assert_eq!(found.map(|finding| finding.status), Some(Status::Contradicted), "{code}: {:#?}", statement.findings);
-    assert_eq!(statement.findings[0].status, Status::Contradicted, "what is contradicted comes first");
+    assert_eq!(
+        found.map(|finding| finding.status),
+        Some(EvidenceStatus::Contradicted),
+        "{code}: {:#?}",
+        statement.findings
+    );
+    assert_eq!(statement.findings[0].status, EvidenceStatus::Contradicted, "what is contradicted comes first");
 }
 
 #[test]
@@ -126,10 +141,11 @@ fn a_whole_period() {
     assert_eq!((serials, statement.outside), (vec![Some(2), Some(3), Some(4)], 3));
     assert_eq!(statement.totals.streams, 6);
     // The order in which bundles are given changes nothing, nor do bundles far away.
-    let json = |statement: &Statement| format!("{:?}", (&statement.sessions, &statement.totals, &statement.clauses));
+    let json =
+        |statement: &PeriodStatement| format!("{:?}", (&statement.sessions, &statement.totals, &statement.clauses));
     assert_eq!(json(&statement), json(&scene.given(&[1, 2, 3, 4, 5])));
     for clause in &statement.clauses {
-        let open: Vec<_> = clause.shown.iter().filter(|shown| shown.status != Status::Affirmed).collect();
+        let open: Vec<_> = clause.shown.iter().filter(|shown| shown.status != EvidenceStatus::Affirmed).collect();
         let expected = |topic: &str| topic == "replay" || topic == "approvals";
         assert!(open.iter().all(|shown| expected(shown.topic)), "{clause:#?}");
     }
@@ -169,7 +185,7 @@ fn the_public_log_shows_the_end() {
     let chain = &shown.chains[0];
     assert_eq!((chain.last, chain.next, chain.ends), (4, None, true));
     assert_eq!(shown.public_log.as_ref().map(|log| (log.entries, log.seen)), Some((12, Some(after))));
-    assert!(page(&shown, &Hex([0; 32])).contains("the last ticket in the public log"));
+    assert!(page(&shown, &HexBytes([0; 32])).contains("the last ticket in the public log"));
     // Seen within the period, it says nothing about the rest; with a later session, it may be one of the period.
     assert_eq!(codes(&scene.logged(&[1, 2, 3, 4], 4, last)), ["end-open"]);
     assert_eq!(codes(&scene.logged(&[1, 2, 3, 4], 5, after)), ["end-open"]);
@@ -184,7 +200,8 @@ fn the_public_log_shows_the_end() {
     contradicted(&other, "log-ticket");
     // A log of others shows nothing, and is named.
     let none = GivenLog::new(Some(Err(ReadError::Head(HeadError::Log))), &LogPolicy::default());
-    let given = || [1, 2, 3, 4].map(|n| Given { name: n.to_string(), files: Ok(Box::new(scene.session(n))) }).into();
+    let given =
+        || [1, 2, 3, 4].map(|n| NamedBundle { name: n.to_string(), files: Ok(Box::new(scene.session(n))) }).into();
     let untrusted = scene.beside(given(), Some(&none));
     contradicted(&untrusted, "public-log");
     assert!(codes(&untrusted).contains(&"end-open") && untrusted.public_log.is_none());
@@ -200,7 +217,7 @@ fn ends_that_are_not_shown_are_open() {
     assert_eq!(codes(&scene.given(&[2, 3, 4, 5])), ["beginning-open"]);
     let open = scene.given(&[2, 3, 4]).clauses;
     let chains = open.iter().flat_map(|clause| &clause.shown).find(|shown| shown.topic == "chains").unwrap();
-    assert_eq!(chains.status, Status::Warned);
+    assert_eq!(chains.status, EvidenceStatus::Warned);
     assert_eq!(codes(&scene.given(&[1])), ["no-session", "end-open"]);
     assert_eq!(codes(&scene.about(Vec::new())), ["no-session"]);
 }
@@ -232,7 +249,7 @@ fn a_session_cannot_be_moved_out_of_the_period() {
     for note in [0, 2] {
         let mut files = scene.session(3);
         assert!(files.0.remove(&bundle::witness(note)).is_some());
-        let manifest = Manifest::of(&files).unwrap().to_json().unwrap();
+        let manifest = BundleManifest::of(&files).unwrap().to_json().unwrap();
         files.0.insert(bundle::MANIFEST.to_owned(), manifest);
         let statement = with(3, files);
         assert!(codes(&statement).contains(&"undated"), "{:#?}", statement.findings);
@@ -288,17 +305,17 @@ fn a_broken_bundle_is_a_finding() {
     files.0.remove(bundle::IMAGE);
     contradicted(&scene.about(vec![("2", scene.session(2)), ("3", files)]), "no-bundle");
     // A session that runs has no manifest yet.
-    let running = Given { name: "3".to_owned(), files: Err(BundleError::unfinished()) };
+    let running = NamedBundle { name: "3".to_owned(), files: Err(BundleError::unfinished()) };
     let open = scene.of(vec![running]);
     assert_eq!((codes(&open), open.exit_code), (vec!["no-session", "unfinished"], 5), "{:#?}", open.findings);
     // Beside a whole period, too, no topic is affirmed.
-    let given =
-        [1, 2, 3, 4, 5].map(|serial| Given { name: serial.to_string(), files: Ok(Box::new(scene.session(serial))) });
-    let running = Given { name: "9".to_owned(), files: Err(BundleError::unfinished()) };
+    let given = [1, 2, 3, 4, 5]
+        .map(|serial| NamedBundle { name: serial.to_string(), files: Ok(Box::new(scene.session(serial))) });
+    let running = NamedBundle { name: "9".to_owned(), files: Err(BundleError::unfinished()) };
     let beside = scene.of(given.into_iter().chain([running]).collect());
     assert_eq!(codes(&beside), ["unfinished"]);
     let mut topics = beside.clauses.iter().flat_map(|clause| &clause.shown);
-    assert!(topics.all(|shown| shown.status == Status::Warned), "{:#?}", beside.clauses);
+    assert!(topics.all(|shown| shown.status == EvidenceStatus::Warned), "{:#?}", beside.clauses);
 }
 
 /// The statement finds each lie that `verify-series` finds, and both name the same bundle. Every code about several
@@ -312,23 +329,27 @@ fn what_several_bundles_show_is_found() {
         let folder = tempfile::tempdir().unwrap();
         let log = lie.log.as_ref().map(|log| {
             write_log(folder.path(), &scene.world, &log.events, log.seen);
-            GivenLog::new(Some(PublicLog::read(folder.path(), &policy)), &policy)
+            GivenLog::new(Some(TrustedPublicLog::read(folder.path(), &policy)), &policy)
         });
         let files: Vec<_> = lie.bundles.iter().map(|(name, parts)| (name.clone(), parts.files())).collect();
         let reports = files.iter().map(|(name, files)| (name.clone(), scene.world.check(files))).collect();
-        let series = join(reports, Start::First, log.as_ref());
+        let series = join(reports, ChainStart::First, log.as_ref());
         let of_series: BTreeSet<_> =
             series.findings.iter().map(|found| (found.name.as_deref().unwrap_or_default(), found.code.id())).collect();
         assert_eq!(of_series, lie.found, "{}", lie.what);
         let statuses = series.sessions.iter().map(|session| session.status);
-        let worst =
-            series.findings.iter().map(|found| found.status).chain(statuses).fold(Status::Affirmed, Status::max);
+        let worst = series
+            .findings
+            .iter()
+            .map(|found| found.status)
+            .chain(statuses)
+            .fold(EvidenceStatus::Affirmed, EvidenceStatus::max);
         assert_eq!(series.exit_code, worst.exit_code(false), "{}", lie.what);
         codes.extend(series.findings.iter().map(|found| found.code));
-        let given = files.into_iter().map(|(name, files)| Given { name, files: Ok(Box::new(files)) }).collect();
+        let given = files.into_iter().map(|(name, files)| NamedBundle { name, files: Ok(Box::new(files)) }).collect();
         let statement = scene.beside(given, log.as_ref());
         let of_statement: BTreeSet<_> = (statement.findings.iter())
-            .filter(|found| found.source == Source::Series)
+            .filter(|found| found.source == AttestationFindingSource::Series)
             .map(|found| (found.session.as_deref().unwrap_or_default(), found.code))
             .collect();
         assert_eq!(of_statement, &lie.found - &lie.not_of_period, "{}", lie.what);
@@ -344,11 +365,11 @@ fn what_several_bundles_show_is_found() {
 fn later_tickets_do_not_concern_an_earlier_period() {
     let scene = Scene::new();
     let mut log = events(&scene.sessions);
-    log.push((scene.sessions[0].ticket.chain(), 7, EventKind::Issued, [7; 32]));
+    log.push((scene.sessions[0].ticket.chain(), 7, PublicLogEventKind::Issued, [7; 32]));
     let folder = tempfile::tempdir().unwrap();
     write_log(folder.path(), &scene.world, &log, END);
     let policy = LogPolicy::parse(&log_policy(&scene.world)).unwrap();
-    let log = GivenLog::new(Some(PublicLog::read(folder.path(), &policy)), &policy);
-    let given = |n: usize| Given { name: n.to_string(), files: Ok(Box::new(scene.session(n))) };
+    let log = GivenLog::new(Some(TrustedPublicLog::read(folder.path(), &policy)), &policy);
+    let given = |n: usize| NamedBundle { name: n.to_string(), files: Ok(Box::new(scene.session(n))) };
     assert_eq!(codes(&scene.beside((1..=6).map(given).collect(), Some(&log))), [""; 0]);
 }

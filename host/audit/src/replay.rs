@@ -8,21 +8,23 @@ pub use earlier::EarlierBundles;
 pub use report::ReplayReport;
 
 use crate::AuditError;
-use portcullis_core::context::{ContextDocument, ContextError};
-use portcullis_core::hex::Hex;
+use portcullis_core::context::{ContextDocument, ContextDocumentError};
+use portcullis_core::hex::HexBytes;
 use portcullis_core::manifest::MAPPING_VERSION;
 use portcullis_core::releases;
 use portcullis_core::wire::{
     Fault, IMAGE_MAGIC, ImageHeader, LAYOUT_VERSION, MAP_DIGEST, Opcode, Record, RecordType, image_parts,
 };
-use portcullis_evidence::bundle::{self, Bundle, BundleError, Snapshot};
+use portcullis_evidence::bundle::{self, Bundle, BundleError, SnapshotFiles};
 use portcullis_evidence::log;
 use portcullis_evidence::verify::{ReplayCode, mapping_version, other_layout};
-use portcullis_gate::Policy;
-use portcullis_gate::anchor::Store;
-use portcullis_gate::replay::{Course, Ends, Input, ReplayError, Replayer, predecessor_name};
+use portcullis_gate::GatePolicy;
+use portcullis_gate::anchor::AnchorStore;
+use portcullis_gate::replay::{
+    EndStateIndex, ReplayError, ReplayInput, StreamJudgements, StreamReplayer, predecessor_name,
+};
 use portcullis_mapping::MappingError;
-use portcullis_policy::Policies;
+use portcullis_policy::ImagePolicySet;
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -55,7 +57,7 @@ impl fmt::Display for StreamBegin {
 }
 
 /// A stream that is being read from the log.
-struct OpenStream {
+struct OpenLogStream {
     begin: StreamBegin,
     records: Vec<Record>,
     /// The stream's input, as JSON.
@@ -66,13 +68,13 @@ struct OpenStream {
 
 /// A stream whose replay gave exactly its records.
 pub(crate) struct ReplayedStream<'a> {
-    pub(crate) stores: &'a [Store],
+    pub(crate) stores: &'a [AnchorStore],
     /// The end states of streams that later streams continue; each stream is replayed only once.
-    pub(crate) ends: &'a Ends,
-    pub(crate) name: Option<Hex<32>>,
+    pub(crate) ends: &'a EndStateIndex,
+    pub(crate) name: Option<HexBytes<32>>,
     pub(crate) context: &'a [u8],
-    pub(crate) input: Input,
-    pub(crate) course: Course,
+    pub(crate) input: ReplayInput,
+    pub(crate) course: StreamJudgements,
 }
 
 pub(crate) type OnStream<'a> = &'a mut dyn FnMut(ReplayedStream<'_>) -> Result<(), AuditError>;
@@ -80,7 +82,7 @@ pub(crate) type OnStream<'a> = &'a mut dyn FnMut(ReplayedStream<'_>) -> Result<(
 /// Replays a bundle, or a sample of its streams. `progress` is called after each stream. Faults of the bundle are
 /// findings. Errors: [`AuditError`]: there is no bundle, reading it failed, or this program failed.
 pub fn replay(
-    files: &Snapshot<'_>,
+    files: &SnapshotFiles<'_>,
     drawn: Option<StreamSample<'_>>,
     progress: &mut dyn FnMut(),
 ) -> Result<ReplayReport, AuditError> {
@@ -90,8 +92,8 @@ pub fn replay(
 /// Like [`replay()`], but streams may continue streams of the `earlier` bundles, which are ordered from the earliest.
 /// Earlier bundles are not reported; only their streams that replay can be continued. Errors: as [`replay()`].
 pub fn replay_after(
-    earlier: &[Snapshot<'_>],
-    files: &Snapshot<'_>,
+    earlier: &[SnapshotFiles<'_>],
+    files: &SnapshotFiles<'_>,
     drawn: Option<StreamSample<'_>>,
     progress: &mut dyn FnMut(),
 ) -> Result<ReplayReport, AuditError> {
@@ -103,17 +105,17 @@ pub fn replay_after(
 
 /// Like [`replay()`]; calls `each` for every stream that replays.
 pub(crate) fn replay_each(
-    files: &Snapshot<'_>,
+    files: &SnapshotFiles<'_>,
     drawn: Option<StreamSample<'_>>,
     progress: &mut dyn FnMut(),
     each: OnStream<'_>,
 ) -> Result<ReplayReport, AuditError> {
-    replay_from(&mut Ends::default(), files, drawn, (progress, each))
+    replay_from(&mut EndStateIndex::default(), files, drawn, (progress, each))
 }
 
 fn replay_from(
-    ends: &mut Ends,
-    files: &Snapshot<'_>,
+    ends: &mut EndStateIndex,
+    files: &SnapshotFiles<'_>,
     drawn: Option<StreamSample<'_>>,
     (progress, each): (&mut dyn FnMut(), OnStream<'_>),
 ) -> Result<ReplayReport, AuditError> {
@@ -131,10 +133,10 @@ fn replay_from(
 /// Replays a bundle. `ends` gets the end states of its streams that are wanted, and keeps all others, even if the
 /// bundle has a fault.
 fn attempt(
-    files: &Snapshot<'_>,
+    files: &SnapshotFiles<'_>,
     drawn: Option<StreamSample<'_>>,
     outcome: &mut ReplayReport,
-    ends: &mut Ends,
+    ends: &mut EndStateIndex,
     (progress, each): (&mut dyn FnMut(), OnStream<'_>),
 ) -> Result<(), AuditError> {
     let bundle = Bundle::open(files)?;
@@ -158,19 +160,19 @@ fn attempt(
     };
     let mut stores = Vec::new();
     for (name, _) in bundle.below("anchors/") {
-        match Store::from_json_lines(Path::new(name), &bundle.read(name)?) {
+        match AnchorStore::from_json_lines(Path::new(name), &bundle.read(name)?) {
             Ok(store) => stores.push(store),
             Err(error) => outcome.add(ReplayCode::ReplayAnchors, error),
         }
     }
     let named = predecessors(&bundle)?;
     ends.want(named.values().copied());
-    let mut replayer = Replayer::new(policies.image(), ready, stores.clone()).map_err(ReplayError::from)?;
+    let mut replayer = StreamReplayer::new(policies.image(), ready, stores.clone()).map_err(ReplayError::from)?;
     let mut chosen = drawn.map(|drawn| draw(&bundle, drawn)).transpose()?;
     if let Some(chosen) = chosen.as_mut().filter(|_| !named.is_empty()) {
         add_predecessors(&bundle, &named, chosen)?;
     }
-    let mut wanted = Ends::default();
+    let mut wanted = EndStateIndex::default();
     wanted.want(named.into_values());
     replayer = replayer.with_ends(std::mem::take(ends));
     let mut walk = LogReplay {
@@ -191,7 +193,7 @@ fn attempt(
 
 /// The predecessors that context documents name, by the document's digest. Malformed documents are skipped here, and
 /// reported when their stream is replayed.
-fn predecessors(bundle: &Bundle<'_>) -> Result<BTreeMap<[u8; 32], Hex<32>>, BundleError> {
+fn predecessors(bundle: &Bundle<'_>) -> Result<BTreeMap<[u8; 32], HexBytes<32>>, BundleError> {
     let mut named = BTreeMap::new();
     for (name, _) in bundle.below("contexts/") {
         let document = bundle.read(name)?;
@@ -205,10 +207,10 @@ fn predecessors(bundle: &Bundle<'_>) -> Result<BTreeMap<[u8; 32], Hex<32>>, Bund
 /// Adds all predecessors of the chosen streams, which cannot be replayed without them.
 fn add_predecessors(
     bundle: &Bundle<'_>,
-    named: &BTreeMap<[u8; 32], Hex<32>>,
+    named: &BTreeMap<[u8; 32], HexBytes<32>>,
     chosen: &mut BTreeSet<StreamBegin>,
 ) -> Result<(), BundleError> {
-    let wanted: BTreeSet<Hex<32>> = named.values().copied().collect();
+    let wanted: BTreeSet<HexBytes<32>> = named.values().copied().collect();
     let (mut continued, mut begun) = (BTreeMap::new(), BTreeMap::new());
     for lane in 0..bundle.lanes() {
         let (mut records, mut open, mut index) = (bundle.records(lane)?, BTreeMap::new(), 0u64);
@@ -267,8 +269,8 @@ fn other_version(bundle: &Bundle<'_>) -> Result<Option<String>, BundleError> {
 }
 
 /// Compiles the policies of the package. Errors: the result is not the image that was in force.
-fn compile(sources: BTreeMap<String, Vec<u8>>, image: &[u8]) -> Result<(Policies, Vec<Arc<Policy>>), String> {
-    let policies = Policies::from_listed(sources);
+fn compile(sources: BTreeMap<String, Vec<u8>>, image: &[u8]) -> Result<(ImagePolicySet, Vec<Arc<GatePolicy>>), String> {
+    let policies = ImagePolicySet::from_listed(sources);
     let mut policies = policies.map_err(|error| format!("the policy package does not compile: {error}"))?;
     let parts = ImageHeader::read_from_prefix(image).map_or(0, |(header, _)| u16::from(header.parts));
     if parts & image_parts::TEXT != 0 {
@@ -277,8 +279,8 @@ fn compile(sources: BTreeMap<String, Vec<u8>>, image: &[u8]) -> Result<(Policies
     if policies.image().as_bytes() != image {
         return Err("the policy package does not compile to the table image that was in force".to_owned());
     }
-    let ready = |policy: &portcullis_policy::Policy| {
-        Ok(Arc::new(Policy::new(policy.package.clone(), policy.compiled.clone())?))
+    let ready = |policy: &portcullis_policy::ImagePolicy| {
+        Ok(Arc::new(GatePolicy::new(policy.package.clone(), policy.compiled.clone())?))
     };
     let ready = policies.iter().map(ready).collect::<Result<_, MappingError>>();
     Ok((policies, ready.map_err(|error| format!("the policy package cannot map text: {error}"))?))
@@ -319,15 +321,15 @@ fn next(records: &mut impl Read, lane: u8) -> Result<Option<Record>, BundleError
 
 struct LogReplay<'a> {
     bundle: &'a Bundle<'a>,
-    stores: &'a [Store],
+    stores: &'a [AnchorStore],
     /// The end states of streams that later streams continue; each stream is replayed only once.
-    ends: &'a Ends,
-    replayer: &'a mut Replayer,
+    ends: &'a EndStateIndex,
+    replayer: &'a mut StreamReplayer,
     outcome: &'a mut ReplayReport,
     progress: &'a mut dyn FnMut(),
     each: OnStream<'a>,
     /// Streams whose predecessor was not replayed yet, by its name; the predecessor can be in another lane.
-    waiting: BTreeMap<Hex<32>, Vec<OpenStream>>,
+    waiting: BTreeMap<HexBytes<32>, Vec<OpenLogStream>>,
     may_wait: bool,
 }
 
@@ -336,7 +338,7 @@ impl LogReplay<'_> {
     fn lane(&mut self, lane: u8, chosen: Option<&BTreeSet<StreamBegin>>) -> Result<(), AuditError> {
         let mut records = self.bundle.records(lane)?;
         let (mut spans, mut inputs) = (self.bundle.spans(lane)?, self.bundle.inputs(lane)?);
-        let mut open: BTreeMap<u16, OpenStream> = BTreeMap::new();
+        let mut open: BTreeMap<u16, OpenLogStream> = BTreeMap::new();
         let mut index = 0u64;
         while let Some(record) = next(&mut records, lane)? {
             let (input, span) = (inputs.about(index)?, spans.about(index)?);
@@ -352,7 +354,7 @@ impl LogReplay<'_> {
                     if chosen.is_none_or(|chosen| chosen.contains(&begin)) {
                         let input = input.map(|line| line.input.get().to_owned());
                         let records = vec![record];
-                        let stream = OpenStream { begin, records, input, salts: BTreeMap::new(), withheld: false };
+                        let stream = OpenLogStream { begin, records, input, salts: BTreeMap::new(), withheld: false };
                         if let Some(before) = open.insert(slot, stream) {
                             self.finish(before)?;
                         }
@@ -390,7 +392,7 @@ impl LogReplay<'_> {
     }
 
     /// The name of the stream that this one continues, if that stream may still be replayed.
-    fn awaited(&self, stream: &OpenStream) -> Result<Option<Hex<32>>, AuditError> {
+    fn awaited(&self, stream: &OpenLogStream) -> Result<Option<HexBytes<32>>, AuditError> {
         let Some(begin) = stream.records.first().filter(|_| self.may_wait && !self.ends.is_empty()) else {
             return Ok(None);
         };
@@ -403,7 +405,7 @@ impl LogReplay<'_> {
     }
 
     /// Replays a stream, and those that waited for it; or lets it wait. Each stream waits once at most.
-    fn finish(&mut self, stream: OpenStream) -> Result<(), AuditError> {
+    fn finish(&mut self, stream: OpenLogStream) -> Result<(), AuditError> {
         let mut ready = vec![stream];
         while let Some(stream) = ready.pop() {
             if let Some(leaf) = self.awaited(&stream)? {
@@ -419,8 +421,8 @@ impl LogReplay<'_> {
         Ok(())
     }
 
-    fn replay(&mut self, stream: OpenStream) -> Result<(), AuditError> {
-        let OpenStream { begin, records, input, salts, withheld } = stream;
+    fn replay(&mut self, stream: OpenLogStream) -> Result<(), AuditError> {
+        let OpenLogStream { begin, records, input, salts, withheld } = stream;
         let of = |what: &dyn fmt::Display| format!("stream at {begin}: {what}");
         if records.last().is_none_or(|last| last.answer.record_type != u8::from(RecordType::End)) {
             self.outcome
@@ -432,10 +434,10 @@ impl LogReplay<'_> {
             return Ok(());
         };
         let context = self.bundle.read(&context)?;
-        let input: Input = match (serde_json::from_str(&input), ContextDocument::parse(&context)) {
+        let input: ReplayInput = match (serde_json::from_str(&input), ContextDocument::parse(&context)) {
             (Ok(input), _) => input,
             // A context of another version may describe another input.
-            (Err(_), Err(ContextError::Version { found })) => {
+            (Err(_), Err(ContextDocumentError::Version { found })) => {
                 self.outcome.add(ReplayCode::UnknownVersion, of(&ReplayError::Version { found }));
                 return Ok(());
             }

@@ -7,12 +7,12 @@
 
 use crate::AuditError;
 use crate::replay::{ReplayReport, ReplayedStream, replay_each};
-use portcullis_core::context::{ContextDocument, Mode};
+use portcullis_core::context::{ContextDocument, StreamMode};
 use portcullis_core::wire::Determination;
-use portcullis_evidence::bundle::Snapshot;
-use portcullis_gate::replay::{Course, ReplayError, Replayer};
-use portcullis_gate::{Judgement, Policy};
-use portcullis_image::Image;
+use portcullis_evidence::bundle::SnapshotFiles;
+use portcullis_gate::replay::{ReplayError, StreamJudgements, StreamReplayer};
+use portcullis_gate::{GatePolicy, SpanJudgement};
+use portcullis_image::TableImage;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ pub struct StreamTrial {
     /// The stream's id in the input.
     pub id: String,
     /// How the stream's text came to the gate.
-    pub mode: Mode,
+    pub mode: StreamMode,
     /// Spans with different decisions, in order.
     pub changes: Vec<SpanChange>,
     /// Why the stream stopped early under the old policy, if it did.
@@ -81,8 +81,8 @@ pub enum SpanOutcome {
 /// Tries policies on the streams of a bundle. There is at least one policy; `image` is compiled from all of them.
 /// Errors: [`AuditError`]: there is no bundle, reading it failed, or this program failed.
 pub fn trial(
-    files: &Snapshot<'_>,
-    (image, policies): (&Image, &[Arc<Policy>]),
+    files: &SnapshotFiles<'_>,
+    (image, policies): (&TableImage, &[Arc<GatePolicy>]),
     progress: &mut dyn FnMut(),
 ) -> Result<TrialReport, AuditError> {
     let (mut compared, mut different, mut not_compared) = (0, Vec::new(), BTreeMap::new());
@@ -91,7 +91,7 @@ pub fn trial(
         let replayer = match &mut replayer {
             Some(replayer) => replayer,
             none => {
-                let new = Replayer::new(image, policies.iter().cloned(), stream.stores.to_vec());
+                let new = StreamReplayer::new(image, policies.iter().cloned(), stream.stores.to_vec());
                 none.insert(new.map_err(ReplayError::from)?.with_ends(stream.ends.clone()))
             }
         };
@@ -114,11 +114,11 @@ pub fn trial(
     Ok(TrialReport { compared, different, not_compared, replay })
 }
 
-fn compare(document: ContextDocument, before: &Course, after: &Course) -> Option<StreamTrial> {
-    let is_engine = matches!(document.mode, Mode::Driven | Mode::DrivenConversation);
+fn compare(document: ContextDocument, before: &StreamJudgements, after: &StreamJudgements) -> Option<StreamTrial> {
+    let is_engine = matches!(document.mode, StreamMode::Driven | StreamMode::DrivenConversation);
     let changes = if is_engine { first_change(before, after) } else { changes(before, after) };
-    let stopped = |course: &Course| course.summary.as_ref().and_then(|summary| summary.stopped.clone());
-    let admitted = |course: &Course| course.summary.as_ref().map_or(0, |summary| summary.bytes_admitted);
+    let stopped = |course: &StreamJudgements| course.summary.as_ref().and_then(|summary| summary.stopped.clone());
+    let admitted = |course: &StreamJudgements| course.summary.as_ref().map_or(0, |summary| summary.bytes_admitted);
     let ends_alike = stopped(before).is_some() == stopped(after).is_some() && admitted(before) == admitted(after);
     if changes.is_empty() && (is_engine || ends_alike) {
         return None;
@@ -135,12 +135,12 @@ fn compare(document: ContextDocument, before: &Course, after: &Course) -> Option
 }
 
 /// The first determination that differs for an engine's candidates.
-fn first_change(before: &Course, after: &Course) -> Vec<SpanChange> {
+fn first_change(before: &StreamJudgements, after: &StreamJudgements) -> Vec<SpanChange> {
     let most = before.judgements.len().max(after.judgements.len());
     let pair = |at: usize| (before.judgements.get(at), after.judgements.get(at));
     let is_other = |at: &usize| {
         let (before, after) = pair(*at);
-        let same = |judgement: &Judgement| (judgement.text.clone(), judgement.determination.determination);
+        let same = |judgement: &SpanJudgement| (judgement.text.clone(), judgement.determination.determination);
         before.map(same) != after.map(same)
     };
     let first = (0..most).find(is_other).map(pair);
@@ -161,7 +161,7 @@ fn first_change(before: &Course, after: &Course) -> Vec<SpanChange> {
 
 /// Every span that one policy refuses although the other admits its text. The policies may cut the text differently, so
 /// the outcomes of bytes are compared.
-fn changes(before: &Course, after: &Course) -> Vec<SpanChange> {
+fn changes(before: &StreamJudgements, after: &StreamJudgements) -> Vec<SpanChange> {
     let (was, is) = (TextOutcome::new(before), TextOutcome::new(after));
     let refused = |of: &TextOutcome, by: &TextOutcome, flip: bool| {
         let mut changes = Vec::new();
@@ -184,12 +184,12 @@ fn changes(before: &Course, after: &Course) -> Vec<SpanChange> {
 /// The outcomes of the spans of a text.
 struct TextOutcome<'a> {
     /// The last judgement of each span, since a deferred span is judged again.
-    last: BTreeMap<(usize, usize), &'a Judgement>,
+    last: BTreeMap<(usize, usize), &'a SpanJudgement>,
 }
 
 impl<'a> TextOutcome<'a> {
-    fn new(course: &'a Course) -> Self {
-        let place = |judgement: &Judgement| (judgement.determination.start, judgement.determination.end);
+    fn new(course: &'a StreamJudgements) -> Self {
+        let place = |judgement: &SpanJudgement| (judgement.determination.start, judgement.determination.end);
         Self { last: course.judgements.iter().map(|judgement| (place(judgement), judgement)).collect() }
     }
 
@@ -200,11 +200,11 @@ impl<'a> TextOutcome<'a> {
     }
 }
 
-fn is_refused(judgement: &Judgement) -> bool {
+fn is_refused(judgement: &SpanJudgement) -> bool {
     judgement.determination.determination == Some(Determination::Reject)
 }
 
-fn fate(judgement: &Judgement) -> SpanOutcome {
+fn fate(judgement: &SpanJudgement) -> SpanOutcome {
     let rule = judgement.determination.rule.clone().unwrap_or_default();
     match judgement.determination.determination {
         Some(Determination::Admit) => SpanOutcome::Admitted,
@@ -214,6 +214,6 @@ fn fate(judgement: &Judgement) -> SpanOutcome {
     }
 }
 
-fn change(judgement: &Judgement, range: Range<usize>, before: SpanOutcome, after: SpanOutcome) -> SpanChange {
+fn change(judgement: &SpanJudgement, range: Range<usize>, before: SpanOutcome, after: SpanOutcome) -> SpanChange {
     SpanChange { start: range.start, end: range.end, text: judgement.text.clone(), before, after }
 }

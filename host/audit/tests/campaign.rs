@@ -15,17 +15,19 @@ use portcullis_test_support::random::Random;
 use portcullis_test_support::world;
 
 /// The sessions are of texts that were complete before they were judged.
-const ACCEPTING: Options = Options { allow_sim: false, allow_not_enforced: true, at: None };
+const ACCEPTING: VerifyOptions = VerifyOptions { allow_sim: false, allow_not_enforced: true, at: None };
 
 use ed25519_dalek::SigningKey;
 use portcullis_audit::{CheckReport, check};
-use portcullis_authority::ca::{CertificateAuthority, Window};
+use portcullis_authority::ca::{CertificateAuthority, CertificateValidity};
 use portcullis_core::wire::{Descriptor, Record};
 use portcullis_evidence::bundle::{self, BundleError, MemoryFiles, SpanLine, StreamLine};
-use portcullis_evidence::certificate::{Class, key_id};
+use portcullis_evidence::certificate::{CardKeyClass, key_id};
 use portcullis_evidence::checkpoint::LANES_MAX;
-use portcullis_evidence::verify::{Options, Property, Report, Status, Trust, verify};
-use portcullis_gate::replay::Input;
+use portcullis_evidence::verify::{
+    BundleProperty, EvidenceStatus, TrustedParties, VerifyOptions, VerifyReport, verify,
+};
+use portcullis_gate::replay::ReplayInput;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
@@ -190,8 +192,8 @@ struct Forger {
 
 impl Forger {
     fn new(design_id: [u8; 16]) -> Self {
-        let card = Card::new(b"a key of the operator", design_id, Class::Device);
-        let window = Window { not_before: START - 1000, not_after: END + 1000 };
+        let card = Card::new(b"a key of the operator", design_id, CardKeyClass::Device);
+        let window = CertificateValidity { not_before: START - 1000, not_after: END + 1000 };
         let own = CertificateAuthority::root(SigningKey::from_bytes(&[66; 32]), "CN=Test root", window, false).unwrap();
         let own_certificate = certificate(&own, &card);
         Self { card, own_certificate, issuer: SigningKey::from_bytes(&[67; 32]) }
@@ -277,7 +279,7 @@ fn meaning(files: &MemoryFiles, honest: &[String], replayed: bool) -> Option<Mea
                 // Only the replay checks the stream's input.
                 bundle::INPUTS => match serde_json::from_str::<bundle::InputLine>(line).ok() {
                     Some(line) if replayed => {
-                        let input = serde_json::from_str::<Input>(line.input.get()).ok();
+                        let input = serde_json::from_str::<ReplayInput>(line.input.get()).ok();
                         input.map(|input| format!("{} {input:?}", line.index))
                     }
                     line => line.map(|line| line.index.to_string()),
@@ -299,15 +301,16 @@ fn meaning(files: &MemoryFiles, honest: &[String], replayed: bool) -> Option<Mea
 }
 
 /// The first check that refused, by property and weight.
-fn first_code(report: &Report) -> String {
-    let worst =
-        |p: &Property| report.properties.of(*p).reasons.first().filter(|r| r.status == report.status).map(|r| r.code);
-    let found = Property::ALL.iter().find_map(|p| worst(p).map(|code| format!("{}/{code}", p.name())));
+fn first_code(report: &VerifyReport) -> String {
+    let worst = |p: &BundleProperty| {
+        report.properties.of(*p).reasons.first().filter(|r| r.status == report.status).map(|r| r.code)
+    };
+    let found = BundleProperty::ALL.iter().find_map(|p| worst(p).map(|code| format!("{}/{code}", p.name())));
     format!("{} {}", report.status.name(), found.unwrap_or_default())
 }
 
 /// The first check that refused, or why the files are not a bundle.
-fn code_of_verify(verified: &Result<Report, BundleError>) -> String {
+fn code_of_verify(verified: &Result<VerifyReport, BundleError>) -> String {
     match verified {
         Ok(report) => first_code(report),
         Err(error) => {
@@ -322,11 +325,11 @@ fn code_of_verify(verified: &Result<Report, BundleError>) -> String {
 struct Verdicts([u64; 3]);
 
 impl Verdicts {
-    fn count(&mut self, status: Status) {
+    fn count(&mut self, status: EvidenceStatus) {
         self.0[match status {
-            Status::Contradicted => 0,
-            Status::Warned => 1,
-            Status::Affirmed => 2,
+            EvidenceStatus::Contradicted => 0,
+            EvidenceStatus::Warned => 1,
+            EvidenceStatus::Affirmed => 2,
         }] += 1;
     }
 
@@ -400,7 +403,7 @@ impl Tally {
 
 /// The honest bundle of a card with a given number of lanes, and a forger.
 struct Scene {
-    trust: Trust,
+    trust: TrustedParties,
     honest: Parts,
     original: MemoryFiles,
     receipts: Vec<String>,
@@ -423,7 +426,7 @@ impl Scene {
         scene
     }
 
-    fn verify(&self, files: &MemoryFiles) -> Result<Report, BundleError> {
+    fn verify(&self, files: &MemoryFiles) -> Result<VerifyReport, BundleError> {
         verify(files, &self.trust, ACCEPTING, &mut |_| ())
     }
 
@@ -464,7 +467,8 @@ impl Scene {
                 let began = Instant::now();
                 let verified = self.verify(&files);
                 let took = began.elapsed();
-                let contradicted = verified.as_ref().map_or(true, |report| report.status == Status::Contradicted);
+                let contradicted =
+                    verified.as_ref().map_or(true, |report| report.status == EvidenceStatus::Contradicted);
                 let checked = (sampled || !contradicted).then(|| self.check(&files));
                 (verified, checked, [took, began.elapsed() - took])
             }));
@@ -478,17 +482,17 @@ impl Scene {
             tally.spent.iter_mut().zip(spent).for_each(|(sum, time)| *sum += time);
             let operational = verified.as_ref().is_err_and(BundleError::is_operational);
             assert!(!operational, "{verified:?}; generator state {state}");
-            let status = verified.as_ref().map_or(Status::Contradicted, |report| report.status);
-            let affirmed = for_verify && status == Status::Affirmed;
+            let status = verified.as_ref().map_or(EvidenceStatus::Contradicted, |report| report.status);
+            let affirmed = for_verify && status == EvidenceStatus::Affirmed;
             assert!(!affirmed, "`verify` affirmed; generator state {state}, changed {:?}", names());
             // A forged bundle must be contradicted, not only incomplete.
-            assert!(!forged || status == Status::Contradicted, "{verified:#?}; generator state {state}");
+            assert!(!forged || status == EvidenceStatus::Contradicted, "{verified:#?}; generator state {state}");
             let kind = tally.kinds.entry(name).or_default();
             kind.made += 1;
             kind.verify.count(status);
             let mut code = code_of_verify(&verified);
             if let Some(checked) = checked {
-                let affirmed = checked.status == Status::Affirmed;
+                let affirmed = checked.status == EvidenceStatus::Affirmed;
                 assert!(!affirmed, "`check` affirmed; generator state {state}, changed {:?}", names());
                 assert!(checked.status >= status, "{checked:#?}; generator state {state}");
                 kind.check.count(checked.status);

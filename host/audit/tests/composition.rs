@@ -3,13 +3,13 @@
 
 use portcullis_audit::check;
 use portcullis_core::context::ContextDocument;
-use portcullis_evidence::verify::{Options, ReplayCode, Status, verify};
+use portcullis_evidence::verify::{EvidenceStatus, ReplayCode, VerifyOptions, verify};
 use portcullis_test_sessions as real;
 use portcullis_test_support::world::World;
 use std::collections::BTreeMap;
 
 /// The sessions are of texts that were complete before they were judged.
-const ACCEPTING: Options = Options { allow_sim: false, allow_not_enforced: true, at: None };
+const ACCEPTING: VerifyOptions = VerifyOptions { allow_sim: false, allow_not_enforced: true, at: None };
 
 #[test]
 fn streams_of_two_members_verify_and_replay_from_one_bundle() {
@@ -31,9 +31,9 @@ fn streams_of_two_members_verify_and_replay_from_one_bundle() {
         assert_eq!(domains.keys().copied().collect::<Vec<_>>(), [0, 1], "each member has a domain of its own");
         // Verification and replay affirm the bundle; the verifier does not know that the package is a composition.
         let files = parts.files();
-        assert_eq!(world.check(&files).status, Status::Warned, "recorded streams prevented nothing");
+        assert_eq!(world.check(&files).status, EvidenceStatus::Warned, "recorded streams prevented nothing");
         let report = verify(&files, &world.trust(false), ACCEPTING, &mut |_| ()).unwrap();
-        assert_eq!(report.status, Status::Affirmed, "{report:#?}");
+        assert_eq!(report.status, EvidenceStatus::Affirmed, "{report:#?}");
         let checked = check(&files, &world.trust(false), ACCEPTING, &mut |_| (), &mut || ()).unwrap();
         let replayed = checked.replay.unwrap();
         assert_eq!((checked.exit_code, replayed.streams, replayed.replayed), (0, 8, 8), "{:#?}", replayed.reasons);
@@ -46,10 +46,10 @@ fn a_stream_that_names_another_member_does_not_replay() {
         let world = World::new();
         let files = real::composed_session(&world, &world.card, 1, Some(name)).files();
         let report = verify(&files, &world.trust(false), ACCEPTING, &mut |_| ()).unwrap();
-        assert_eq!(report.status, Status::Affirmed, "the verifier judges no text");
+        assert_eq!(report.status, EvidenceStatus::Affirmed, "the verifier judges no text");
         let checked = check(&files, &world.trust(false), ACCEPTING, &mut |_| (), &mut || ()).unwrap();
         let replayed = checked.replay.unwrap();
-        assert_eq!((checked.status, replayed.replayed), (Status::Contradicted, 7));
+        assert_eq!((checked.status, replayed.replayed), (EvidenceStatus::Contradicted, 7));
         let [reason] = replayed.reasons.as_slice() else { panic!("{:#?}", replayed.reasons) };
         assert_eq!(reason.code, ReplayCode::ReplayDiffers);
         assert!(reason.detail.contains(detail), "{}", reason.detail);

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use ed25519_dalek::pkcs8::spki::{AlgorithmIdentifierOwned, SubjectPublicKeyInfoOwned};
 use ed25519_dalek::{Signature, SigningKey};
-use portcullis_evidence::certificate::{CLASS, Class, DESIGN_ID, SIMULATED, SLH_DSA_SHA2_128F, SUPERVISED};
+use portcullis_evidence::certificate::{CLASS, CardKeyClass, DESIGN_ID, SIMULATED, SLH_DSA_SHA2_128F, SUPERVISED};
 use sha2::{Digest, Sha256};
 use x509_cert::Certificate;
 use x509_cert::builder::profile::BuilderProfile;
@@ -51,7 +51,7 @@ pub enum CaError {
 
 /// A period in Unix seconds. It includes both of its ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Window {
+pub struct CertificateValidity {
     /// First second.
     pub not_before: u64,
     /// Last second.
@@ -61,7 +61,7 @@ pub struct Window {
 /// The key of the simulation root is the SHA-256 of this text. It is public, like the key of every simulated card.
 const SIMULATION_TEXT: &[u8] = b"SIM ROOT KEY - NOT FOR PRODUCTION";
 /// Validity of the simulation root: 2020 to 2049, the end of the range of X.509's UTCTime.
-pub const SIMULATION: Window = Window { not_before: 1_577_836_800, not_after: 2_524_607_999 };
+pub const SIMULATION: CertificateValidity = CertificateValidity { not_before: 1_577_836_800, not_after: 2_524_607_999 };
 
 /// The simulation root. Its key is public, so anyone can certify a simulated card; verifiers trust it only on request.
 pub fn simulation() -> Result<CertificateAuthority, CaError> {
@@ -78,35 +78,35 @@ pub struct CertificateAuthority {
 
 /// The content of a device certificate.
 #[derive(Clone, Debug)]
-pub struct Device {
+pub struct DeviceCertificateContent {
     /// SLH-DSA-SHA2-128f public key.
     pub public_key: [u8; 32],
     /// The design that contains the key.
     pub design_id: [u8; 16],
-    pub class: Class,
+    pub class: CardKeyClass,
     /// A regulator was present when the key was placed.
     pub supervised: bool,
     /// Subject (RFC 4514), such as `CN=Gate 17,O=Example`.
     pub subject: String,
-    pub window: Window,
+    pub window: CertificateValidity,
 }
 
 impl CertificateAuthority {
     /// Makes a root for real cards or for simulated ones. Errors: a name or window that X.509 does not allow.
-    pub fn root(key: SigningKey, subject: &str, window: Window, simulated: bool) -> Result<Self, CaError> {
+    pub fn root(key: SigningKey, subject: &str, window: CertificateValidity, simulated: bool) -> Result<Self, CaError> {
         let subject = name(subject)?;
         let mut extensions = authority_extensions(&key, None)?;
         if simulated {
             extensions.push(extension(CLASS, false, SIMULATED.to_vec())?);
         }
-        let profile = Profile { issuer: subject.clone(), subject, extensions };
+        let profile = CertificateProfile { issuer: subject.clone(), subject, extensions };
         let certificate = build(profile, window, public_key(&key)?, &key)?;
         Ok(Self { key, certificate, simulated })
     }
 
     /// Makes an authority below this one; it can certify devices only. Errors: as [`CertificateAuthority::root`].
-    pub fn subordinate(&self, key: SigningKey, subject: &str, window: Window) -> Result<Self, CaError> {
-        let profile = Profile {
+    pub fn subordinate(&self, key: SigningKey, subject: &str, window: CertificateValidity) -> Result<Self, CaError> {
+        let profile = CertificateProfile {
             issuer: self.certificate.tbs_certificate().subject().clone(),
             subject: name(subject)?,
             extensions: authority_extensions(&key, Some(&self.key))?,
@@ -137,8 +137,8 @@ impl CertificateAuthority {
 
     /// Certifies a card; returns the certificate in PEM. Errors: a card that this authority may not certify, or fields
     /// that X.509 does not allow.
-    pub fn certify(&self, device: &Device) -> Result<String, CaError> {
-        let simulated = device.class == Class::Sim;
+    pub fn certify(&self, device: &DeviceCertificateContent) -> Result<String, CaError> {
+        let simulated = device.class == CardKeyClass::Sim;
         if simulated != self.simulated {
             return Err(CaError::Class(kind(self.simulated), kind(simulated)));
         }
@@ -161,18 +161,18 @@ impl CertificateAuthority {
             subject_public_key: BitString::from_bytes(&device.public_key).map_err(encoding)?,
         };
         let issuer = self.certificate.tbs_certificate().subject().clone();
-        let profile = Profile { issuer, subject: name(&device.subject)?, extensions };
+        let profile = CertificateProfile { issuer, subject: name(&device.subject)?, extensions };
         pem(&build(profile, device.window, spki, &self.key)?)
     }
 }
 
-struct Profile {
+struct CertificateProfile {
     issuer: Name,
     subject: Name,
     extensions: Vec<Extension>,
 }
 
-impl BuilderProfile for Profile {
+impl BuilderProfile for CertificateProfile {
     fn get_issuer(&self, _: &Name) -> Name {
         self.issuer.clone()
     }
@@ -192,8 +192,8 @@ impl BuilderProfile for Profile {
 }
 
 fn build(
-    profile: Profile,
-    window: Window,
+    profile: CertificateProfile,
+    window: CertificateValidity,
     spki: SubjectPublicKeyInfoOwned,
     issuer: &SigningKey,
 ) -> Result<Certificate, CaError> {

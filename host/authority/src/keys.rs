@@ -3,7 +3,7 @@
 
 mod program;
 
-pub use program::Program;
+pub use program::SigningProgram;
 
 use std::fs::OpenOptions;
 use std::io::{Read, Write};
@@ -20,7 +20,7 @@ use portcullis_settings::secret::{self, SecretError};
 const MAX_BYTES: u64 = 4096;
 
 #[derive(Debug, thiserror::Error)]
-pub enum KeyError {
+pub enum AuthorityKeyError {
     #[error("`{0}`: {1}")]
     Io(PathBuf, std::io::Error),
     #[error(transparent)]
@@ -37,18 +37,18 @@ pub enum KeyError {
 
 /// A key of an issuer, a witness or an approver.
 #[derive(Clone)]
-pub enum Key {
+pub enum AuthorityKey {
     Memory(SigningKey),
-    Program(Program),
+    Program(SigningProgram),
 }
 
-impl From<SigningKey> for Key {
+impl From<SigningKey> for AuthorityKey {
     fn from(key: SigningKey) -> Self {
         Self::Memory(key)
     }
 }
 
-impl StatementKey for Key {
+impl StatementKey for AuthorityKey {
     fn verifying_key(&self) -> VerifyingKey {
         match self {
             Self::Memory(key) => key.verifying_key(),
@@ -64,18 +64,21 @@ impl StatementKey for Key {
     }
 }
 
-impl Key {
+impl AuthorityKey {
     /// The key at `place`: `program:PATH`, or a file. Errors: as [`load`]; the program does not show its public key.
-    pub fn open(place: &Path) -> Result<Self, KeyError> {
+    pub fn open(place: &Path) -> Result<Self, AuthorityKeyError> {
         match Self::program(place) {
-            Some(path) => Ok(Self::Program(Program::start(&path).map_err(KeyError::Program)?)),
+            Some(path) => Ok(Self::Program(SigningProgram::start(&path).map_err(AuthorityKeyError::Program)?)),
             None => Ok(Self::Memory(load(place)?)),
         }
     }
 
-    /// Runs `work` with the key at `place`, as [`Key::open`]; makes the key if it is a file that is not there, as
-    /// [`with_new`].
-    pub fn open_or_make<T, E: From<KeyError>>(place: &Path, work: impl FnOnce(Self) -> Result<T, E>) -> Result<T, E> {
+    /// Runs `work` with the key at `place`, as [`AuthorityKey::open`]; makes the key if it is a file that is not there,
+    /// as [`with_new`].
+    pub fn open_or_make<T, E: From<AuthorityKeyError>>(
+        place: &Path,
+        work: impl FnOnce(Self) -> Result<T, E>,
+    ) -> Result<T, E> {
         match Self::program(place).is_some() || place.exists() {
             true => work(Self::open(place)?),
             false => with_new(place, |key| work(key.into())),
@@ -89,23 +92,26 @@ impl Key {
 }
 
 /// Generates a key and writes it to a new file with mode 600. Errors: the file exists; it is not changed then.
-pub fn generate(path: &Path) -> Result<SigningKey, KeyError> {
+pub fn generate(path: &Path) -> Result<SigningKey, AuthorityKeyError> {
     let mut seed = [0; 32];
     getrandom::fill(&mut seed)?;
     let key = SigningKey::from_bytes(&seed);
-    let pem = key.to_pkcs8_pem(LineEnding::LF).map_err(|_| KeyError::Encoding)?;
+    let pem = key.to_pkcs8_pem(LineEnding::LF).map_err(|_| AuthorityKeyError::Encoding)?;
     let write = || -> std::io::Result<()> {
         let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
         file.write_all(pem.as_bytes())?;
         file.sync_all()
     };
-    write().map_err(|error| KeyError::Io(path.to_owned(), error))?;
+    write().map_err(|error| AuthorityKeyError::Io(path.to_owned(), error))?;
     Ok(key)
 }
 
 /// Runs `work` with a new key in a new file. If `work` fails, the file is removed: nothing has used the key, and the
 /// corrected command can make it. Errors: as [`generate`], or those of `work`.
-pub fn with_new<T, E: From<KeyError>>(path: &Path, work: impl FnOnce(SigningKey) -> Result<T, E>) -> Result<T, E> {
+pub fn with_new<T, E: From<AuthorityKeyError>>(
+    path: &Path,
+    work: impl FnOnce(SigningKey) -> Result<T, E>,
+) -> Result<T, E> {
     let worked = work(generate(path)?);
     if worked.is_err() {
         // The error of the work says more than one of this.
@@ -115,17 +121,17 @@ pub fn with_new<T, E: From<KeyError>>(path: &Path, work: impl FnOnce(SigningKey)
 }
 
 /// Reads a key. Errors: a file that several users can read ([`secret::open`]), or that is not an Ed25519 key.
-pub fn load(path: &Path) -> Result<SigningKey, KeyError> {
-    let io = |error| KeyError::Io(path.to_owned(), error);
+pub fn load(path: &Path) -> Result<SigningKey, AuthorityKeyError> {
+    let io = |error| AuthorityKeyError::Io(path.to_owned(), error);
     let file = secret::open(path)?;
     let mut pem = String::new();
     file.take(MAX_BYTES).read_to_string(&mut pem).map_err(io)?;
-    SigningKey::from_pkcs8_pem(pem.trim_end()).map_err(|_| KeyError::Format(path.to_owned()))
+    SigningKey::from_pkcs8_pem(pem.trim_end()).map_err(|_| AuthorityKeyError::Format(path.to_owned()))
 }
 
 /// The public key in PEM, as used in trust folders and by `openssl pkeyutl -pubin`.
-pub fn public_pem(key: &VerifyingKey) -> Result<String, KeyError> {
-    key.to_public_key_pem(LineEnding::LF).map_err(|_| KeyError::Encoding)
+pub fn public_pem(key: &VerifyingKey) -> Result<String, AuthorityKeyError> {
+    key.to_public_key_pem(LineEnding::LF).map_err(|_| AuthorityKeyError::Encoding)
 }
 
 #[cfg(test)]
@@ -141,13 +147,13 @@ mod tests {
         let key = generate(&path).unwrap();
         assert_eq!(std::fs::metadata(&path).unwrap().mode() & 0o7777, 0o600);
         assert_eq!(load(&path).unwrap().to_bytes(), key.to_bytes());
-        assert!(matches!(generate(&path), Err(KeyError::Io(..))));
+        assert!(matches!(generate(&path), Err(AuthorityKeyError::Io(..))));
         assert_eq!(load(&path).unwrap().to_bytes(), key.to_bytes());
         for mode in [0o640, 0o604, 0o660, 0o700] {
             std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
             let refused = load(&path);
             assert!(
-                matches!(refused, Err(KeyError::Secret(SecretError::Exposed { mode: found, .. })) if found == mode)
+                matches!(refused, Err(AuthorityKeyError::Secret(SecretError::Exposed { mode: found, .. })) if found == mode)
             );
         }
     }
@@ -161,8 +167,8 @@ mod tests {
         for wrong in [String::new(), pem[..pem.len() / 2].to_owned(), pem.replace("PRIVATE", "PUBLIC"), pem.repeat(40)]
         {
             std::fs::write(&path, wrong).unwrap();
-            assert!(matches!(load(&path), Err(KeyError::Format(_))));
+            assert!(matches!(load(&path), Err(AuthorityKeyError::Format(_))));
         }
-        assert!(matches!(load(&dir.path().join("none")), Err(KeyError::Secret(SecretError::Read { .. }))));
+        assert!(matches!(load(&dir.path().join("none")), Err(AuthorityKeyError::Secret(SecretError::Read { .. }))));
     }
 }

@@ -13,4 +13,4 @@ pub mod tickets;
 pub mod witness;
 
 pub use shown::ShownError;
-pub use store::{StoreError, StoreUrl};
+pub use store::{EventStoreError, StoreUrl};

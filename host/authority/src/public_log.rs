@@ -6,9 +6,9 @@
 //! New tiles are on the disk before the checkpoint covers them; after a crash, the log is unchanged or longer. A
 //! writer has the log locked only while it appends, so several issuers and other commands can use one log.
 //!
-//! If a policy demands cosignatures of witnesses ([`PublicLog::demand`]), a new head is first written to `.next`, then
-//! cosigned, and then published as `checkpoint`. What a witness has seen is therefore never given up: after a crash, or
-//! if no quorum answers, the log goes on from `.next`.
+//! If a policy demands cosignatures of witnesses ([`PublicLogWriter::demand`]), a new head is first written to `.next`,
+//! then cosigned, and then published as `checkpoint`. What a witness has seen is therefore never given up: after a
+//! crash, or if no quorum answers, the log goes on from `.next`.
 
 mod cosigners;
 
@@ -20,16 +20,16 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use cosigners::Cosigners;
-pub use cosigners::Missing;
-use portcullis_evidence::note::{Head, LogKey, Note, NoteError};
-pub(crate) use portcullis_evidence::public_log::Entry;
+pub use cosigners::QuorumError;
+use portcullis_evidence::note::{LogKey, LogTreeHead, NoteError, SignedNote};
+pub(crate) use portcullis_evidence::public_log::PublicLogEntry;
 use portcullis_evidence::public_log::{LogPolicy, TILE, tile_path};
 use portcullis_evidence::signing::{SigningError, StatementKey};
-use portcullis_evidence::ticket::Chain;
-use portcullis_evidence::tree::{Hash, Tree};
+use portcullis_evidence::ticket::ChainId;
+use portcullis_evidence::tree::{Hash, MerkleTree};
 
-use crate::keys::Key;
-use crate::store::{self, Event};
+use crate::keys::AuthorityKey;
+use crate::store::{self, ChainEvent};
 
 /// The published head of the log.
 const CHECKPOINT: &str = "checkpoint";
@@ -67,10 +67,10 @@ pub enum PublicLogError {
     #[error(
         "the public log is an old copy; bring back the newest one, with the files whose names begin with a dot: {0}"
     )]
-    OldCopy(Missing),
+    OldCopy(QuorumError),
     /// The events are in the log. They are published as soon as a quorum cosigns.
     #[error("the quorum of witnesses did not cosign the public log: {0}")]
-    Quorum(Missing),
+    Quorum(QuorumError),
     #[error(transparent)]
     Signing(#[from] SigningError),
 }
@@ -85,21 +85,21 @@ fn damaged_at(path: &Path, what: &'static str) -> PublicLogError {
 }
 
 /// The entry for an event at this place of its chain.
-pub(crate) fn entry(event: &Event, place: u64, hash: Hash) -> Entry {
-    let Event { chain, serial, kind, ticket, .. } = *event;
-    Entry { chain, place, serial, kind, ticket, hash }
+pub(crate) fn entry(event: &ChainEvent, place: u64, hash: Hash) -> PublicLogEntry {
+    let ChainEvent { chain, serial, kind, ticket, .. } = *event;
+    PublicLogEntry { chain, place, serial, kind, ticket, hash }
 }
 
 /// A log in a folder.
 ///
 /// Several processes can write it. Each takes the lock for one append, and first reads what the others have appended.
-pub(crate) struct PublicLog {
+pub(crate) struct PublicLogWriter {
     folder: PathBuf,
     log: LogKey,
-    key: Key,
+    key: AuthorityKey,
     /// `None` if the log is published without witnesses.
     cosigners: Option<Cosigners>,
-    contents: Contents,
+    contents: PublicLogContents,
     /// Number of entries under the published checkpoint, if it has the signatures that it needs.
     published: usize,
     /// Whether the witnesses have confirmed that this log is the newest.
@@ -108,27 +108,27 @@ pub(crate) struct PublicLog {
 
 /// The entries of a log, as of the last head that this process has read or written.
 #[derive(Default)]
-struct Contents {
-    entries: Vec<Entry>,
+struct PublicLogContents {
+    entries: Vec<PublicLogEntry>,
     /// The tree over the entries. Threads that ask slow witnesses can have it for a while.
-    tree: Arc<Tree>,
+    tree: Arc<MerkleTree>,
     /// For each chain, the head after its last event in the log.
-    ends: BTreeMap<Chain, store::Head>,
+    ends: BTreeMap<ChainId, store::ChainHead>,
 }
 
 /// A log that no other process can write meanwhile.
 pub(crate) struct LockedLog<'a> {
-    log: &'a mut PublicLog,
+    log: &'a mut PublicLogWriter,
     /// Keeps the lock until the value is dropped.
     _lock: File,
 }
 
-impl PublicLog {
+impl PublicLogWriter {
     /// The log in `folder`, which is made if it is not there. Errors: `name` cannot be the name of a log.
-    pub(crate) fn new(folder: &Path, name: &str, key: Key) -> Result<Self, PublicLogError> {
+    pub(crate) fn new(folder: &Path, name: &str, key: AuthorityKey) -> Result<Self, PublicLogError> {
         let log = LogKey::new(name, key.verifying_key()).map_err(|_| PublicLogError::Name(name.to_owned()))?;
         fs::create_dir_all(folder).map_err(at(folder))?;
-        let (folder, contents) = (folder.to_owned(), Contents::default());
+        let (folder, contents) = (folder.to_owned(), PublicLogContents::default());
         Ok(Self { folder, log, key, cosigners: None, contents, published: 0, is_newest: false })
     }
 
@@ -160,9 +160,9 @@ impl PublicLog {
         Ok(LockedLog { log: self, _lock: lock })
     }
 
-    /// The head of a chain in the log, as of the last call of [`PublicLog::lock`] or [`LockedLog::append`].
-    pub(crate) fn end(&self, chain: Chain) -> store::Head {
-        self.contents.ends.get(&chain).copied().unwrap_or(store::Head::NEW)
+    /// The head of a chain in the log, as of the last call of [`PublicLogWriter::lock`] or [`LockedLog::append`].
+    pub(crate) fn end(&self, chain: ChainId) -> store::ChainHead {
+        self.contents.ends.get(&chain).copied().unwrap_or(store::ChainHead::NEW)
     }
 
     /// The key by which readers check the log.
@@ -171,7 +171,7 @@ impl PublicLog {
     }
 
     /// The error for a store that lacks an event of the log. `place` is the place of the event.
-    pub(crate) fn behind(&self, chain: Chain, place: u64) -> PublicLogError {
+    pub(crate) fn behind(&self, chain: ChainId, place: u64) -> PublicLogError {
         let entry = self.contents.entries.iter().find(|entry| (entry.chain, entry.place) == (chain, place));
         PublicLogError::Behind { seat: chain.seat, place, serial: entry.map_or(0, |entry| entry.serial) }
     }
@@ -179,7 +179,7 @@ impl PublicLog {
     /// The signed head of all entries.
     fn signed_head(&self) -> Result<String, PublicLogError> {
         let (size, origin) = (self.contents.tree.size(), self.log.name().to_owned());
-        let head = Head { origin, size, root: self.contents.tree.root(size).unwrap_or_default() };
+        let head = LogTreeHead { origin, size, root: self.contents.tree.root(size).unwrap_or_default() };
         self.log.sign(&head.text(), &self.key).map_err(|error| match error {
             NoteError::Signing(error) => error.into(),
             _ => PublicLogError::Name(self.log.name().to_owned()),
@@ -187,15 +187,15 @@ impl PublicLog {
     }
 
     /// A signed head of the log on the disk, with its note; `None` if it is not there.
-    fn read_head(&self, file: &str) -> Result<Option<(Head, String)>, PublicLogError> {
+    fn read_head(&self, file: &str) -> Result<Option<(LogTreeHead, String)>, PublicLogError> {
         let path = self.folder.join(file);
         let damaged = |what| damaged_at(&path, what);
         let text = match fs::read_to_string(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             text => text.map_err(at(&path))?,
         };
-        let note = Note::parse_head(&text).map_err(|_| damaged("it is no signed note"))?;
-        let head = Head::parse(note.text).map_err(|_| damaged("it is no head of a log"))?;
+        let note = SignedNote::parse_head(&text).map_err(|_| damaged("it is no signed note"))?;
+        let head = LogTreeHead::parse(note.text).map_err(|_| damaged("it is no head of a log"))?;
         if note.is_signed_by(&self.log) != Ok(true) || head.origin != self.log.name() {
             return Err(PublicLogError::Signature);
         }
@@ -211,7 +211,7 @@ impl PublicLog {
         let damaged = |what| damaged_at(&path, what);
         let known = self.contents.entries.len();
         let (public, next) = (self.read_head(CHECKPOINT)?, self.read_head(NEXT)?);
-        let size_of = |head: &Option<(Head, String)>| head.as_ref().map_or(0, |(head, _)| head.size);
+        let size_of = |head: &Option<(LogTreeHead, String)>| head.as_ref().map_or(0, |(head, _)| head.size);
         if self.cosigners.is_none() && size_of(&next) > size_of(&public) {
             return Err(PublicLogError::Cosigned);
         }
@@ -228,7 +228,8 @@ impl PublicLog {
             let width = (size - tile * TILE).min(TILE);
             let path = self.folder.join(tile_path("entries", tile, width));
             let bytes = fs::read(&path).map_err(at(&path))?;
-            let entries = Entry::from_tile(&bytes).ok_or_else(|| damaged_at(&path, "an entry of another form"))?;
+            let entries =
+                PublicLogEntry::from_tile(&bytes).ok_or_else(|| damaged_at(&path, "an entry of another form"))?;
             if entries.len() != width {
                 return Err(damaged_at(&path, "the number of its entries"));
             }
@@ -254,7 +255,7 @@ impl PublicLog {
     fn write_from(&self, mut old: usize) -> Result<(), PublicLogError> {
         let mut tiles = Vec::new();
         for (tile, own) in self.contents.entries.chunks(TILE).enumerate().skip(old / TILE) {
-            tiles.push((self.folder.join(tile_path("entries", tile, own.len())), Entry::to_tile(own)));
+            tiles.push((self.folder.join(tile_path("entries", tile, own.len())), PublicLogEntry::to_tile(own)));
         }
         for (level, hashes) in self.contents.levels() {
             for (tile, own) in hashes.chunks(TILE).enumerate().skip(old / TILE) {
@@ -354,22 +355,22 @@ impl PublicLog {
 
 impl LockedLog<'_> {
     /// The entries, in order.
-    pub(crate) fn entries(&self) -> &[Entry] {
+    pub(crate) fn entries(&self) -> &[PublicLogEntry] {
         &self.log.contents.entries
     }
 
     /// The head of each chain in the log.
-    pub(crate) fn ends(&self) -> &BTreeMap<Chain, store::Head> {
+    pub(crate) fn ends(&self) -> &BTreeMap<ChainId, store::ChainHead> {
         &self.log.contents.ends
     }
 
-    /// See [`PublicLog::end`].
-    pub(crate) fn end(&self, chain: Chain) -> store::Head {
+    /// See [`PublicLogWriter::end`].
+    pub(crate) fn end(&self, chain: ChainId) -> store::ChainHead {
         self.log.end(chain)
     }
 
-    /// See [`PublicLog::behind`].
-    pub(crate) fn behind(&self, chain: Chain, place: u64) -> PublicLogError {
+    /// See [`PublicLogWriter::behind`].
+    pub(crate) fn behind(&self, chain: ChainId, place: u64) -> PublicLogError {
         self.log.behind(chain, place)
     }
 
@@ -385,7 +386,7 @@ impl LockedLog<'_> {
     /// signatures when it returns `Ok`. Errors: the log is an old copy; [`PublicLogError::Quorum`], after which the
     /// entries can be in the log and are not published; they could not be written, and the log is as it was; an entry
     /// does not follow the log's last entry of its chain.
-    pub(crate) fn append(&mut self, entries: &[Entry]) -> Result<(), PublicLogError> {
+    pub(crate) fn append(&mut self, entries: &[PublicLogEntry]) -> Result<(), PublicLogError> {
         let old = self.log.contents.entries.len();
         if entries.is_empty() {
             return if self.log.published == old { Ok(()) } else { self.log.publish() };
@@ -404,13 +405,13 @@ impl LockedLog<'_> {
     }
 }
 
-impl Contents {
+impl PublicLogContents {
     /// Appends an entry. Returns `false`, and changes nothing, if it is not the next of its chain.
-    fn push(&mut self, entry: Entry) -> bool {
+    fn push(&mut self, entry: PublicLogEntry) -> bool {
         if self.ends.get(&entry.chain).map_or(0, |end| end.size) != entry.place {
             return false;
         }
-        self.ends.insert(entry.chain, store::Head { size: entry.place + 1, hash: entry.hash });
+        self.ends.insert(entry.chain, store::ChainHead { size: entry.place + 1, hash: entry.hash });
         self.entries.push(entry);
         Arc::make_mut(&mut self.tree).push(entry.leaf());
         true
@@ -420,7 +421,7 @@ impl Contents {
     fn shorten(&mut self, size: usize) {
         self.entries.truncate(size);
         Arc::make_mut(&mut self.tree).truncate(size as u64);
-        let end = |entry: &Entry| (entry.chain, store::Head { size: entry.place + 1, hash: entry.hash });
+        let end = |entry: &PublicLogEntry| (entry.chain, store::ChainHead { size: entry.place + 1, hash: entry.hash });
         self.ends = self.entries.iter().map(end).collect();
     }
 

@@ -2,7 +2,7 @@
 
 use portcullis_core::wire;
 use portcullis_evidence::certificate::key_id;
-use portcullis_evidence::checkpoint::{Checkpoint, CheckpointError, SignedCheckpoint};
+use portcullis_evidence::checkpoint::{CheckpointError, CoseCheckpoint, ParsedCheckpoint};
 
 /// The reasons to refuse a presented checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -16,8 +16,8 @@ pub enum ShownError {
 }
 
 /// Parses a checkpoint and checks its signature. `key` is the id of `public_key`.
-pub(crate) fn read(message: &[u8], public_key: &[u8; 32], key: &[u8; 32]) -> Result<Checkpoint, ShownError> {
-    let signed = SignedCheckpoint::parse(message)?;
+pub(crate) fn read(message: &[u8], public_key: &[u8; 32], key: &[u8; 32]) -> Result<ParsedCheckpoint, ShownError> {
+    let signed = CoseCheckpoint::parse(message)?;
     if key_id(public_key) != *key {
         return Err(ShownError::Key);
     }

@@ -11,24 +11,24 @@ use std::path::Path;
 
 use ed25519_dalek::SigningKey;
 use portcullis_core::wire::Life;
-use portcullis_evidence::checkpoint::{Checkpoint, CheckpointError};
+use portcullis_evidence::checkpoint::{CheckpointError, ParsedCheckpoint};
 use portcullis_evidence::public_log::LogPolicy;
 use portcullis_evidence::signing::{SigningError, StatementKey};
-use portcullis_evidence::ticket::{Chain, SELF_ISSUER, Ticket, TicketError};
+use portcullis_evidence::ticket::{ChainId, SELF_ISSUER, SessionTicket, TicketError};
 use sha2::{Digest, Sha256};
 use zerocopy::IntoBytes;
 
-use crate::ca::Window;
-use crate::keys::Key;
-use crate::public_log::{Entry, PublicLog, PublicLogError, entry};
+use crate::ca::CertificateValidity;
+use crate::keys::AuthorityKey;
+use crate::public_log::{PublicLogEntry, PublicLogError, PublicLogWriter, entry};
 use crate::shown::{self, ShownError};
 use crate::store::postgres::Postgres;
-use crate::store::{self, Event, Events, Head, Kind, StoreError, StoreUrl};
+use crate::store::{self, ChainEvent, ChainHead, EventStore, EventStoreError, Kind, StoreUrl};
 
 #[derive(Debug, thiserror::Error)]
 pub enum IssueError {
     #[error(transparent)]
-    Store(#[from] StoreError),
+    Store(#[from] EventStoreError),
     #[error(transparent)]
     PublicLog(#[from] PublicLogError),
     #[error(transparent)]
@@ -40,7 +40,7 @@ pub enum IssueError {
     #[error("the issuer has issued no such ticket")]
     Unknown,
     #[error("ticket {0} is {1}")]
-    State(u64, State),
+    State(u64, TicketState),
     #[error("ticket {0} was used for another session")]
     Used(u64),
     #[error("the checkpoint is not the {0} one of a session")]
@@ -56,14 +56,14 @@ pub enum IssueError {
 
 /// The state of a ticket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
+pub enum TicketState {
     Issued,
     Opened,
     Closed,
     Abandoned,
 }
 
-impl State {
+impl TicketState {
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -75,7 +75,7 @@ impl State {
     }
 }
 
-impl std::fmt::Display for State {
+impl std::fmt::Display for TicketState {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.name())
     }
@@ -83,9 +83,9 @@ impl std::fmt::Display for State {
 
 /// A request for a ticket. The issuer determines the other fields of the ticket.
 #[derive(Clone, Debug)]
-pub struct Request {
+pub struct IssueRequest {
     /// The card: its key and its seat.
-    pub chain: Chain,
+    pub chain: ChainId,
     /// SHA-256 of the table image.
     pub policy: [u8; 32],
     /// Permitted context documents; empty permits any.
@@ -99,12 +99,12 @@ pub struct Request {
     /// The card refuses entries after this many units of 2^16 clocks without a heartbeat; 0 means no limit.
     pub heartbeat_ticks: u32,
     /// When the session may run.
-    pub window: Window,
+    pub window: CertificateValidity,
 }
 
 /// Makes a self-issued ticket with serial 1, signed with a temporary key. Errors: a request for heartbeats, because no
 /// witness accepts such a ticket; fields that no ticket may have.
-pub fn self_issued(request: &Request) -> Result<Vec<u8>, IssueError> {
+pub fn self_issued(request: &IssueRequest) -> Result<Vec<u8>, IssueError> {
     let mut seed = [0; 32];
     getrandom::fill(&mut seed)?;
     let ticket = ticket(request, SELF_ISSUER, 1, [0; 32], random_nonce()?);
@@ -117,8 +117,8 @@ fn random_nonce() -> Result<Nonce, IssueError> {
     Ok(nonce)
 }
 
-fn ticket(request: &Request, issuer: &str, serial: u64, previous_close: [u8; 32], nonce: Nonce) -> Ticket {
-    Ticket {
+fn ticket(request: &IssueRequest, issuer: &str, serial: u64, previous_close: [u8; 32], nonce: Nonce) -> SessionTicket {
+    SessionTicket {
         serial,
         nonce,
         key: request.chain.key,
@@ -139,11 +139,11 @@ fn ticket(request: &Request, issuer: &str, serial: u64, previous_close: [u8; 32]
 /// A ticket in the store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TicketRecord {
-    pub chain: Chain,
+    pub chain: ChainId,
     /// Number of the session among all sessions of the chain.
     pub serial: u64,
     pub digest: [u8; 32],
-    pub state: State,
+    pub state: TicketState,
     /// The 192 bytes of the opening checkpoint.
     pub opening: Option<[u8; 192]>,
     /// The 192 bytes of the closing checkpoint.
@@ -168,16 +168,16 @@ const ATTEMPTS: usize = 64;
 
 /// An issuer with its key and its store.
 pub struct Issuer {
-    store: Box<dyn Events>,
-    key: Key,
+    store: Box<dyn EventStore>,
+    key: AuthorityKey,
     name: String,
-    log: Option<PublicLog>,
-    known: BTreeMap<Chain, KnownTickets>,
+    log: Option<PublicLogWriter>,
+    known: BTreeMap<ChainId, KnownTickets>,
 }
 
 impl Issuer {
     /// Opens the store; a missing SQLite file is made. Errors: not a ticket store; `name` is the reserved name `self`.
-    pub fn open(store: &StoreUrl, key: impl Into<Key>, name: &str) -> Result<Self, IssueError> {
+    pub fn open(store: &StoreUrl, key: impl Into<AuthorityKey>, name: &str) -> Result<Self, IssueError> {
         if name == SELF_ISSUER {
             return Err(IssueError::Name);
         }
@@ -194,7 +194,7 @@ impl Issuer {
     /// the cosignatures that it demands. Appends the events that the log lacks. Errors: [`PublicLogError::Behind`] if
     /// the store lacks an event of the log; errors of the log.
     pub fn publish(&mut self, folder: &Path, policy: Option<LogPolicy>) -> Result<(), IssueError> {
-        let mut log = PublicLog::new(folder, &self.name, self.key.clone())?;
+        let mut log = PublicLogWriter::new(folder, &self.name, self.key.clone())?;
         if let Some(policy) = policy {
             log = log.demand(policy)?;
         }
@@ -203,18 +203,18 @@ impl Issuer {
         let mut locked = own.insert(log).lock()?;
         // The store is read after the log is locked. So an event that another issuer publishes is in the store, too.
         let mut stored = BTreeMap::new();
-        let mut head = Head::NEW;
+        let mut head = ChainHead::NEW;
         let mut chain = None;
         for event in store.all()? {
             if chain.replace(event.chain) != Some(event.chain) {
-                head = Head::NEW;
+                head = ChainHead::NEW;
             }
             let place = head.size;
             head = event.head(&head);
             stored.insert((event.chain, place), entry(&event, place, head.hash));
         }
         for entry in locked.entries() {
-            let Entry { chain, place, serial, .. } = *entry;
+            let PublicLogEntry { chain, place, serial, .. } = *entry;
             if stored.remove(&(chain, place)) != Some(*entry) {
                 return Err(PublicLogError::Behind { seat: chain.seat, place, serial }.into());
             }
@@ -234,12 +234,12 @@ impl Issuer {
     /// [`PublicLogError::Behind`]; errors of the log.
     pub fn check(&mut self) -> Result<(), IssueError> {
         // The log is read first: meanwhile, other issuers can only add events to the store.
-        let locked = self.log.as_mut().map(PublicLog::lock).transpose()?;
+        let locked = self.log.as_mut().map(PublicLogWriter::lock).transpose()?;
         let ends = locked.as_ref().map(|log| log.ends().clone()).unwrap_or_default();
         drop(locked);
         let heads: BTreeMap<_, _> = self.store.heads()?.into_iter().collect();
         for (chain, end) in ends {
-            check_has(self.log.as_ref(), chain, heads.get(&chain).unwrap_or(&Head::NEW), &end)?;
+            check_has(self.log.as_ref(), chain, heads.get(&chain).unwrap_or(&ChainHead::NEW), &end)?;
         }
         Ok(())
     }
@@ -252,14 +252,14 @@ impl Issuer {
 
     /// Issues the next ticket of a card; returns its COSE message. Errors: [`IssueError::Pending`] until the previous
     /// session has ended; `request` has a field that a ticket may not have.
-    pub fn issue(&mut self, request: &Request) -> Result<Vec<u8>, IssueError> {
+    pub fn issue(&mut self, request: &IssueRequest) -> Result<Vec<u8>, IssueError> {
         self.append(request.chain, |issuer| issuer.next(request, random_nonce()?))
     }
 
     /// Like [`Issuer::issue`], but a repeated call gets the same ticket, also from another issuer with this key and
     /// store. `asked` is all that the client has sent, with a random number of the client. Errors: as
-    /// [`Issuer::issue`]; [`IssueError::State`] if the session of the ticket has ended.
-    pub fn issue_once(&mut self, request: &Request, asked: &[u8]) -> Result<Vec<u8>, IssueError> {
+    /// [`Issuer::issue`]; [`IssueError::TicketState`] if the session of the ticket has ended.
+    pub fn issue_once(&mut self, request: &IssueRequest, asked: &[u8]) -> Result<Vec<u8>, IssueError> {
         // The ticket itself tells for which request it was issued. Signatures of Ed25519 are deterministic, and clients
         // cannot predict them.
         let asked = [b"portcullis ticket request\0", asked].concat();
@@ -270,36 +270,37 @@ impl Issuer {
             let Some(serial) = issuer.serial_of(request.chain, &nonce)? else { return issuer.next(request, nonce) };
             let events = issuer.store.session(request.chain, serial)?;
             match (TicketRecord::of(&events)?, events.into_iter().next()) {
-                (Some(TicketRecord { state: State::Issued | State::Opened, .. }), Some(issued)) => {
+                (Some(TicketRecord { state: TicketState::Issued | TicketState::Opened, .. }), Some(issued)) => {
                     Ok((None, issued.body))
                 }
                 (Some(ended), _) => Err(IssueError::State(serial, ended.state)),
-                (None, _) => Err(StoreError::Damaged("a session has disappeared").into()),
+                (None, _) => Err(EventStoreError::Damaged("a session has disappeared").into()),
             }
         })
     }
 
     /// The event and the ticket of the next session.
-    fn next(&mut self, request: &Request, nonce: Nonce) -> Result<(Option<Event>, Vec<u8>), IssueError> {
+    fn next(&mut self, request: &IssueRequest, nonce: Nonce) -> Result<(Option<ChainEvent>, Vec<u8>), IssueError> {
         let last = TicketRecord::of(&self.store.newest(request.chain)?)?;
         let previous_close = match &last {
-            Some(TicketRecord { state: State::Closed, closing: Some(closing), .. }) => digest(closing)?,
-            None | Some(TicketRecord { state: State::Abandoned, .. }) => [0; 32],
+            Some(TicketRecord { state: TicketState::Closed, closing: Some(closing), .. }) => digest(closing)?,
+            None | Some(TicketRecord { state: TicketState::Abandoned, .. }) => [0; 32],
             Some(pending) => return Err(IssueError::Pending(pending.serial)),
         };
         let serial = last.map_or(0, |last| last.serial) + 1;
         let cose = ticket(request, &self.name, serial, previous_close, nonce).sign(&self.key)?;
-        let digest = Ticket::parse(&cose)?.digest;
-        let issued = Event { chain: request.chain, serial, kind: Kind::Issued, ticket: digest, body: cose.clone() };
+        let digest = SessionTicket::parse(&cose)?.digest;
+        let issued =
+            ChainEvent { chain: request.chain, serial, kind: Kind::Issued, ticket: digest, body: cose.clone() };
         Ok((Some(issued), cose))
     }
 
     /// The serial of the chain's ticket with this nonce. Reads the events that are new since the last call.
-    fn serial_of(&mut self, chain: Chain, nonce: &Nonce) -> Result<Option<u64>, IssueError> {
+    fn serial_of(&mut self, chain: ChainId, nonce: &Nonce) -> Result<Option<u64>, IssueError> {
         let known = self.known.entry(chain).or_default();
         for (event, _) in self.store.events_since(chain, known.events)? {
             if event.kind == Kind::Issued {
-                known.serials.insert(Ticket::parse(&event.body)?.content.nonce, event.serial);
+                known.serials.insert(SessionTicket::parse(&event.body)?.content.nonce, event.serial);
             }
             known.events += 1;
         }
@@ -315,9 +316,9 @@ impl Issuer {
             return Err(IssueError::Stage("opening"));
         }
         self.change(&ticket, |ticket| match (ticket.state, &ticket.opening) {
-            (State::Issued, _) => Ok(Some((Kind::Opened, shown.wire.as_bytes().to_vec()))),
+            (TicketState::Issued, _) => Ok(Some((Kind::Opened, shown.wire.as_bytes().to_vec()))),
             (_, Some(known)) if known != shown.wire.as_bytes() => Err(IssueError::Used(ticket.serial)),
-            (State::Abandoned, _) => Err(IssueError::State(ticket.serial, State::Abandoned)),
+            (TicketState::Abandoned, _) => Err(IssueError::State(ticket.serial, TicketState::Abandoned)),
             _ => Ok(None),
         })
     }
@@ -331,24 +332,24 @@ impl Issuer {
             return Err(IssueError::Stage("closing"));
         }
         self.change(&ticket, |ticket| match (ticket.state, &ticket.opening, &ticket.closing) {
-            (State::Opened, Some(opening), _) => {
+            (TicketState::Opened, Some(opening), _) => {
                 if !shown::same_run(&parse(opening)?.wire, &shown.wire) {
                     return Err(IssueError::Used(ticket.serial));
                 }
                 Ok(Some((Kind::Closed, shown.wire.as_bytes().to_vec())))
             }
-            (State::Closed, _, Some(known)) if known == shown.wire.as_bytes() => Ok(None),
-            (State::Closed, _, _) => Err(IssueError::Used(ticket.serial)),
+            (TicketState::Closed, _, Some(known)) if known == shown.wire.as_bytes() => Ok(None),
+            (TicketState::Closed, _, _) => Err(IssueError::Used(ticket.serial)),
             (state, _, _) => Err(IssueError::State(ticket.serial, state)),
         })
     }
 
     /// Abandons a ticket whose session will never present a closing checkpoint. Errors: no such ticket, or one whose
     /// session has ended.
-    pub fn abandon(&mut self, chain: Chain, serial: u64, remark: &str) -> Result<TicketRecord, IssueError> {
+    pub fn abandon(&mut self, chain: ChainId, serial: u64, remark: &str) -> Result<TicketRecord, IssueError> {
         let ticket = TicketRecord::of(&self.store.session(chain, serial)?)?.ok_or(IssueError::Unknown)?;
         self.change(&ticket, |ticket| match ticket.state {
-            State::Issued | State::Opened => Ok(Some((Kind::Abandoned, remark.as_bytes().to_vec()))),
+            TicketState::Issued | TicketState::Opened => Ok(Some((Kind::Abandoned, remark.as_bytes().to_vec()))),
             ended => Err(IssueError::State(serial, ended)),
         })
     }
@@ -362,13 +363,13 @@ impl Issuer {
     }
 
     /// The COSE message of a ticket, in case it was lost. Errors: no such ticket.
-    pub fn ticket(&mut self, chain: Chain, serial: u64) -> Result<Vec<u8>, IssueError> {
+    pub fn ticket(&mut self, chain: ChainId, serial: u64) -> Result<Vec<u8>, IssueError> {
         let issued = self.store.session(chain, serial)?.into_iter().next();
         issued.map(|issued| issued.body).ok_or(IssueError::Unknown)
     }
 
     /// Checks a presented checkpoint; returns it with the ticket whose digest it contains.
-    fn shown(&mut self, message: &[u8], public_key: &[u8; 32]) -> Result<(TicketRecord, Checkpoint), IssueError> {
+    fn shown(&mut self, message: &[u8], public_key: &[u8; 32]) -> Result<(TicketRecord, ParsedCheckpoint), IssueError> {
         let (named, _) =
             portcullis_evidence::cose::decode(message).ok_or(ShownError::from(CheckpointError::Message))?;
         let named = parse(named)?.wire.ticket_digest;
@@ -388,7 +389,7 @@ impl Issuer {
             let mut events = issuer.store.session(chain, serial)?;
             let ticket = TicketRecord::of(&events)?.ok_or(IssueError::Unknown)?;
             let Some((kind, body)) = decide(&ticket)? else { return Ok((None, ticket)) };
-            let event = Event { chain, serial, kind, ticket: ticket.digest, body };
+            let event = ChainEvent { chain, serial, kind, ticket: ticket.digest, body };
             events.push(event.clone());
             Ok((Some(event), TicketRecord::of(&events)?.ok_or(IssueError::Unknown)?))
         })
@@ -398,8 +399,8 @@ impl Issuer {
     /// chain meanwhile, calls `decide` again. All events of the chain are in the public log when it returns `Ok`.
     fn append<T>(
         &mut self,
-        chain: Chain,
-        decide: impl Fn(&mut Self) -> Result<(Option<Event>, T), IssueError>,
+        chain: ChainId,
+        decide: impl Fn(&mut Self) -> Result<(Option<ChainEvent>, T), IssueError>,
     ) -> Result<T, IssueError> {
         // A store that lacks events gets no further ones.
         self.publish_chain(chain)?;
@@ -418,13 +419,13 @@ impl Issuer {
                 return Ok(result);
             }
         }
-        Err(StoreError::Busy.into())
+        Err(EventStoreError::Busy.into())
     }
 
     /// Publishes the chain's events that the log lacks: the newest one, and those of an issuer that has crashed. If
     /// there are any, the events that other issuers have stored meanwhile are published in the same write, so that
     /// these issuers find them in the log. Errors: the store lacks an event of the log; errors of the log.
-    fn publish_chain(&mut self, chain: Chain) -> Result<(), IssueError> {
+    fn publish_chain(&mut self, chain: ChainId) -> Result<(), IssueError> {
         let Some(log) = &mut self.log else { return Ok(()) };
         let mut log = log.lock()?;
         let store = self.store.as_mut();
@@ -448,7 +449,11 @@ impl Issuer {
 }
 
 /// The entries of a chain behind its `end` in the log; `None` if the store lacks an event of the log.
-fn missing(store: &mut dyn Events, chain: Chain, end: &Head) -> Result<Option<Vec<Entry>>, IssueError> {
+fn missing(
+    store: &mut dyn EventStore,
+    chain: ChainId,
+    end: &ChainHead,
+) -> Result<Option<Vec<PublicLogEntry>>, IssueError> {
     // The last event of the log is read, too, to compare its hash.
     let mut events = store.events_since(chain, end.size.saturating_sub(1))?.into_iter();
     if end.size > 0 && events.next().is_none_or(|(_, hash)| hash != end.hash) {
@@ -459,7 +464,7 @@ fn missing(store: &mut dyn Events, chain: Chain, end: &Head) -> Result<Option<Ve
         let place = head.size;
         head = event.head(&head);
         if head.hash != hash {
-            return Err(StoreError::Damaged("the hash of an event is wrong").into());
+            return Err(EventStoreError::Damaged("the hash of an event is wrong").into());
         }
         missing.push(entry(&event, place, hash));
     }
@@ -467,7 +472,12 @@ fn missing(store: &mut dyn Events, chain: Chain, end: &Head) -> Result<Option<Ve
 }
 
 /// Checks that a store whose chain has this head has the events of the log up to `end`.
-fn check_has(log: Option<&PublicLog>, chain: Chain, head: &Head, end: &Head) -> Result<(), IssueError> {
+fn check_has(
+    log: Option<&PublicLogWriter>,
+    chain: ChainId,
+    head: &ChainHead,
+    end: &ChainHead,
+) -> Result<(), IssueError> {
     match log {
         Some(log) if !head.has(end) => Err(log.behind(chain, head.size.min(end.size.saturating_sub(1))).into()),
         _ => Ok(()),
@@ -476,34 +486,38 @@ fn check_has(log: Option<&PublicLog>, chain: Chain, head: &Head, end: &Head) -> 
 
 impl TicketRecord {
     /// The state of a ticket after these events of its session; `None` if there are no events.
-    fn of(events: &[Event]) -> Result<Option<Self>, StoreError> {
+    fn of(events: &[ChainEvent]) -> Result<Option<Self>, EventStoreError> {
         let Some(issued) = events.first() else { return Ok(None) };
         let mut ticket = Self {
             chain: issued.chain,
             serial: issued.serial,
             digest: issued.ticket,
-            state: State::Issued,
+            state: TicketState::Issued,
             opening: None,
             closing: None,
             remark: None,
         };
-        let checkpoint = |event: &Event| {
+        let checkpoint = |event: &ChainEvent| {
             let bytes = event.body.as_slice().try_into();
-            bytes.map(Some).map_err(|_| StoreError::Damaged("a checkpoint of another length"))
+            bytes.map(Some).map_err(|_| EventStoreError::Damaged("a checkpoint of another length"))
         };
         for event in events.iter().skip(1) {
             match (ticket.state, event.kind) {
-                (State::Issued, Kind::Opened) => (ticket.state, ticket.opening) = (State::Opened, checkpoint(event)?),
-                (State::Opened, Kind::Closed) => (ticket.state, ticket.closing) = (State::Closed, checkpoint(event)?),
-                (State::Issued | State::Opened, Kind::Abandoned) => {
-                    ticket.state = State::Abandoned;
+                (TicketState::Issued, Kind::Opened) => {
+                    (ticket.state, ticket.opening) = (TicketState::Opened, checkpoint(event)?)
+                }
+                (TicketState::Opened, Kind::Closed) => {
+                    (ticket.state, ticket.closing) = (TicketState::Closed, checkpoint(event)?)
+                }
+                (TicketState::Issued | TicketState::Opened, Kind::Abandoned) => {
+                    ticket.state = TicketState::Abandoned;
                     ticket.remark = Some(String::from_utf8_lossy(&event.body).into_owned());
                 }
-                _ => return Err(StoreError::Damaged("an event that cannot follow the one before it")),
+                _ => return Err(EventStoreError::Damaged("an event that cannot follow the one before it")),
             }
         }
         if issued.kind != Kind::Issued {
-            return Err(StoreError::Damaged("a session without its ticket"));
+            return Err(EventStoreError::Damaged("a session without its ticket"));
         }
         Ok(Some(ticket))
     }
@@ -515,8 +529,8 @@ pub fn make_store(url: &str, role: &str) -> Result<(), IssueError> {
     Ok(Postgres::make(url, role)?)
 }
 
-fn parse(bytes: &[u8; 192]) -> Result<Checkpoint, IssueError> {
-    Ok(Checkpoint::parse(bytes).map_err(ShownError::from)?)
+fn parse(bytes: &[u8; 192]) -> Result<ParsedCheckpoint, IssueError> {
+    Ok(ParsedCheckpoint::parse(bytes).map_err(ShownError::from)?)
 }
 
 fn digest(bytes: &[u8; 192]) -> Result<[u8; 32], IssueError> {

@@ -10,7 +10,8 @@
 //! whose ticket requires heartbeats stops soon after the ticket expires, even if its host is hostile.
 //!
 //! The state is one SQLite file; an answer is sent only after the change is on the disk. Two checkpoints with the same
-//! serial, both signed by the card, prove a reset. The second checkpoint is stored, and [`Witness::forks`] lists both.
+//! serial, both signed by the card, prove a reset. The second checkpoint is stored, and [`CheckpointWitness::forks`]
+//! lists both.
 
 pub mod client;
 mod cosign;
@@ -25,23 +26,23 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use ed25519_dalek::VerifyingKey;
 use portcullis_core::wire::{LaneHead, Life};
-use portcullis_evidence::checkpoint::{Checkpoint, root_of_heads};
+use portcullis_evidence::checkpoint::{ParsedCheckpoint, root_of_heads};
 use portcullis_evidence::note::{self, ORIGIN};
-use portcullis_evidence::note::{Head, LogKey, NoteError, WitnessEntry, WitnessKey, WitnessProof};
+use portcullis_evidence::note::{LogKey, LogTreeHead, NoteError, WitnessEntry, WitnessKey, WitnessProof};
 use portcullis_evidence::signing::StatementKey;
-use portcullis_evidence::ticket::{Chain, SignedTicket, Ticket, TicketError, TicketIssuer};
+use portcullis_evidence::ticket::{ChainId, SessionTicket, SignedTicket, TicketError, TicketIssuer};
 use portcullis_evidence::tree::{self, Hash};
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 use zerocopy::{FromBytes, IntoBytes};
 
-use crate::keys::Key;
+use crate::keys::AuthorityKey;
 use crate::shown::{self, ShownError};
-use crate::store::{StoreError, file};
-pub use cosign::{AddCheckpoint, CosignRefusal, Split};
+use crate::store::{EventStoreError, file};
+pub use cosign::{AddCheckpoint, CosignRefusal, LogSplitView};
 pub use http::HttpError;
-use log::Log;
-use marks::Marks;
-pub use post::{LanePost, MAX_BODY, Post};
+use log::WitnessLog;
+use marks::HighWaterMarks;
+pub use post::{CheckpointPost, LanePost, MAX_BODY};
 
 /// `application_id`, "PTCX". Stores of the older version ("PTCW") contain the root of one lane; stores of this version
 /// contain the heads of all lanes.
@@ -141,7 +142,7 @@ DROP TABLE old_log;
 ";
 
 #[derive(Debug, thiserror::Error)]
-pub enum Refusal {
+pub enum PostRefusal {
     #[error("the request {0}")]
     Malformed(&'static str),
     #[error(transparent)]
@@ -153,7 +154,7 @@ pub enum Refusal {
     #[error("the ticket is valid from second {0} to second {1}: compare the clocks of issuer and witness")]
     Validity(u64, u64),
     #[error(transparent)]
-    Conflict(#[from] Conflict),
+    Conflict(#[from] PostConflict),
     /// The log does not match the checkpoint, or does not continue the log of the last accepted checkpoint.
     #[error("the log is not shown to go on from the last checkpoint")]
     Inconsistent,
@@ -163,7 +164,7 @@ pub enum Refusal {
 
 /// The ways in which a post can contradict an accepted post.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Conflict {
+pub enum PostConflict {
     #[error("another checkpoint {0} of the session was accepted before")]
     Fork(u64),
     #[error("checkpoint {0} is next")]
@@ -196,7 +197,7 @@ fn spaced(numbers: &[u64]) -> String {
 #[derive(Debug, thiserror::Error)]
 pub enum InternalError {
     #[error(transparent)]
-    Store(#[from] StoreError),
+    Store(#[from] EventStoreError),
     #[error(transparent)]
     Note(#[from] NoteError),
     #[error("no randomness: {0}")]
@@ -216,7 +217,7 @@ impl From<rusqlite::Error> for InternalError {
     }
 }
 
-impl From<rusqlite::Error> for Refusal {
+impl From<rusqlite::Error> for PostRefusal {
     fn from(error: rusqlite::Error) -> Self {
         Self::Internal(error.into())
     }
@@ -224,8 +225,8 @@ impl From<rusqlite::Error> for Refusal {
 
 /// Two checkpoints that the card signed for the same serial.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fork {
-    pub chain: Chain,
+pub struct CheckpointFork {
+    pub chain: ChainId,
     pub ticket: u64,
     /// Serial of both checkpoints.
     pub serial: u64,
@@ -236,19 +237,19 @@ pub struct Fork {
 }
 
 /// A witness with its key and its state.
-pub struct Witness {
+pub struct CheckpointWitness {
     database: Mutex<Connection>,
-    key: Key,
+    key: AuthorityKey,
     name: WitnessKey,
     issuers: Vec<VerifyingKey>,
     /// Other logs that the witness cosigns.
     logs: Vec<LogKey>,
-    marks: Option<Marks>,
+    marks: Option<HighWaterMarks>,
 }
 
 struct CheckedPost {
-    ticket: SignedTicket<Ticket>,
-    checkpoint: Checkpoint,
+    ticket: SignedTicket<SessionTicket>,
+    checkpoint: ParsedCheckpoint,
     digest: Hash,
     /// Serials of ticket and checkpoint, in SQLite's integer type.
     ticket_serial: i64,
@@ -256,18 +257,18 @@ struct CheckedPost {
 }
 
 /// A session in the store.
-struct Session {
+struct WitnessedSession {
     ticket: i64,
-    checkpoint: Checkpoint,
+    checkpoint: ParsedCheckpoint,
     heads: Vec<LaneHead>,
 }
 
-impl Witness {
+impl CheckpointWitness {
     /// Opens the state at `path`, or creates it. Only tickets of `issuers` are accepted. Errors: a file that is not a
     /// witness's state; an invalid key name.
     pub fn open(
         path: &Path,
-        key: impl Into<Key>,
+        key: impl Into<AuthorityKey>,
         name: &str,
         issuers: Vec<VerifyingKey>,
     ) -> Result<Self, InternalError> {
@@ -280,11 +281,11 @@ impl Witness {
     /// The same witness, which keeps the newest heads of its logs in the folder `marks`, outside its store. Errors:
     /// [`InternalError::Behind`] if the store lacks one of these heads; reading failed.
     pub fn marked_in(self, marks: &Path) -> Result<Self, InternalError> {
-        let marks = Marks::open(marks, &self.lock())?;
+        let marks = HighWaterMarks::open(marks, &self.lock())?;
         Ok(Self { marks: Some(marks), ..self })
     }
 
-    /// The same witness, which also cosigns these logs. Errors: as [`Witness::may_cosign`].
+    /// The same witness, which also cosigns these logs. Errors: as [`CheckpointWitness::may_cosign`].
     pub fn cosigner_of(self, logs: Vec<LogKey>) -> Result<Self, NoteError> {
         logs.iter().try_for_each(Self::may_cosign)?;
         Ok(Self { logs, ..self })
@@ -306,14 +307,14 @@ impl Witness {
 
     /// Accepts a checkpoint at the Unix second `now`; returns its note. Errors: the reason to refuse it. A refusal does
     /// not affect later posts.
-    pub fn add(&self, post: &Post, now: u64) -> Result<String, Refusal> {
+    pub fn add(&self, post: &CheckpointPost, now: u64) -> Result<String, PostRefusal> {
         // Signatures are slow to check, so they are checked before the state is locked.
         let checked = self.check(post)?;
         let chain = checked.ticket.content.chain();
         let mut database = self.lock();
         let work = database.transaction_with_behavior(TransactionBehavior::Immediate)?;
         if ticket_in_use(&work, &checked)?.is_some_and(|digest| digest != checked.ticket.digest) {
-            return Err(Conflict::OtherTicket.into());
+            return Err(PostConflict::OtherTicket.into());
         }
         if let Some((known, note)) = known(&work, &checked)? {
             if known == checked.digest {
@@ -324,17 +325,17 @@ impl Witness {
                 params![chain.key, chain.seat, checked.ticket_serial, checked.serial, post.checkpoint],
             )?;
             work.commit()?;
-            return Err(Conflict::Fork(checked.checkpoint.wire.serial.get()).into());
+            return Err(PostConflict::Fork(checked.checkpoint.wire.serial.get()).into());
         }
-        let log = Log::load(&work, chain)?;
+        let log = WitnessLog::load(&work, chain)?;
         if let Some(marks) = &self.marks {
-            marks.check(&Head::of_chain(chain, log.size, Hash::default()).origin, log.size)?;
+            marks.check(&LogTreeHead::of_chain(chain, log.size, Hash::default()).origin, log.size)?;
         }
         // Even if the clock was set back, a later note does not get an earlier time.
         let time = now.max(log.time);
         match latest(&work, chain)? {
             Some(last) if last.ticket > checked.ticket_serial => {
-                return Err(Conflict::Superseded(last.ticket.unsigned_abs()).into());
+                return Err(PostConflict::Superseded(last.ticket.unsigned_abs()).into());
             }
             Some(last) if last.ticket == checked.ticket_serial => follow(&last, &checked, post)?,
             _ => open(&checked, post, time)?,
@@ -345,24 +346,24 @@ impl Witness {
     }
 
     /// Marks the head in a note before the note leaves.
-    fn mark(&self, note: String) -> Result<String, Refusal> {
+    fn mark(&self, note: String) -> Result<String, PostRefusal> {
         if let Some(marks) = &self.marks {
-            let damaged = || InternalError::from(StoreError::Damaged("a note does not parse"));
+            let damaged = || InternalError::from(EventStoreError::Damaged("a note does not parse"));
             marks.set(marks::head_of(&note).ok_or_else(damaged)?)?;
         }
         Ok(note)
     }
 
     /// All forks: each proves a reset, or a second card with the same key.
-    pub fn forks(&self) -> Result<Vec<Fork>, InternalError> {
+    pub fn forks(&self) -> Result<Vec<CheckpointFork>, InternalError> {
         let database = self.lock();
         let mut query = database.prepare(
             "SELECT key, seat, ticket, serial, entry.message, fork.message
              FROM fork JOIN entry USING (key, seat, ticket, serial) ORDER BY key, seat, ticket, serial",
         )?;
         let read = |row: &rusqlite::Row| {
-            Ok(Fork {
-                chain: Chain { key: row.get(0)?, seat: row.get(1)? },
+            Ok(CheckpointFork {
+                chain: ChainId { key: row.get(0)?, seat: row.get(1)? },
                 ticket: row.get(2)?,
                 serial: row.get(3)?,
                 accepted: row.get(4)?,
@@ -373,7 +374,7 @@ impl Witness {
     }
 
     /// All notes of a card's log, in order.
-    pub fn notes(&self, chain: Chain) -> Result<Vec<String>, InternalError> {
+    pub fn notes(&self, chain: ChainId) -> Result<Vec<String>, InternalError> {
         let database = self.lock();
         let mut query = database.prepare("SELECT note FROM entry WHERE key = ? AND seat = ? ORDER BY number")?;
         Ok(query.query_map(params![chain.key, chain.seat], |row| row.get(0))?.collect::<Result<_, _>>()?)
@@ -384,22 +385,22 @@ impl Witness {
         self.database.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn check(&self, post: &Post) -> Result<CheckedPost, Refusal> {
-        let ticket = Ticket::parse(&post.ticket)?;
+    fn check(&self, post: &CheckpointPost) -> Result<CheckedPost, PostRefusal> {
+        let ticket = SessionTicket::parse(&post.ticket)?;
         if ticket.verify(&self.issuers)? == TicketIssuer::SelfIssued {
-            return Err(Refusal::SelfIssued);
+            return Err(PostRefusal::SelfIssued);
         }
         let checkpoint = shown::read(&post.checkpoint, &post.public_key, &ticket.content.key)?;
         let wire = &checkpoint.wire;
         if wire.ticket_digest != ticket.digest {
-            return Err(Refusal::Malformed("holds the checkpoint of another ticket"));
+            return Err(PostRefusal::Malformed("holds the checkpoint of another ticket"));
         }
         let size = post.lanes.iter().try_fold(0u64, |sum, lane| sum.checked_add(lane.size));
         let lanes = post.lanes.len() == usize::from(wire.lanes);
         if !lanes || size != Some(wire.size.get()) || root_of_heads(&post.heads()) != wire.root {
-            return Err(Refusal::Inconsistent);
+            return Err(PostRefusal::Inconsistent);
         }
-        let number = |value| i64::try_from(value).map_err(|_| Refusal::Malformed("holds a serial beyond 2^63"));
+        let number = |value| i64::try_from(value).map_err(|_| PostRefusal::Malformed("holds a serial beyond 2^63"));
         let (ticket_serial, serial) = (number(ticket.content.serial)?, number(wire.serial.get())?);
         Ok(CheckedPost { digest: checkpoint.digest(), ticket, checkpoint, ticket_serial, serial })
     }
@@ -408,11 +409,11 @@ impl Witness {
     fn append(
         &self,
         work: &Transaction,
-        mut log: Log,
+        mut log: WitnessLog,
         checked: &CheckedPost,
-        post: &Post,
+        post: &CheckpointPost,
         time: u64,
-    ) -> Result<String, Refusal> {
+    ) -> Result<String, PostRefusal> {
         let ticket = &checked.ticket.content;
         let running = matches!(checked.checkpoint.state, Life::Opening | Life::Run);
         let nonce = if running && time <= ticket.not_after { Some(nonce()?) } else { None };
@@ -425,7 +426,7 @@ impl Witness {
         let index = log.size;
         let (path, root) = log.append(tree::leaf(&entry.to_bytes()));
         log.time = time;
-        let text = Head::of_chain(ticket.chain(), log.size, root).text();
+        let text = LogTreeHead::of_chain(ticket.chain(), log.size, root).text();
         let signature = note::cosign(&text, self.name.name(), &self.key, time).map_err(InternalError::from)?;
         let note = WitnessProof { entry, index, path, note: format!("{text}\n{signature}") }.text();
 
@@ -460,7 +461,7 @@ impl Witness {
 }
 
 /// Digest of the ticket under which the session with this serial was opened.
-fn ticket_in_use(work: &Transaction, checked: &CheckedPost) -> Result<Option<Hash>, Refusal> {
+fn ticket_in_use(work: &Transaction, checked: &CheckedPost) -> Result<Option<Hash>, PostRefusal> {
     let query = "SELECT digest FROM session WHERE key = ? AND seat = ? AND ticket = ?";
     let chain = checked.ticket.content.chain();
     let place = params![chain.key, chain.seat, checked.ticket_serial];
@@ -468,7 +469,7 @@ fn ticket_in_use(work: &Transaction, checked: &CheckedPost) -> Result<Option<Has
 }
 
 /// Digest and note of the accepted checkpoint with the serial of this post; `None` if none was accepted.
-fn known(work: &Transaction, checked: &CheckedPost) -> Result<Option<(Hash, String)>, Refusal> {
+fn known(work: &Transaction, checked: &CheckedPost) -> Result<Option<(Hash, String)>, PostRefusal> {
     let chain = checked.ticket.content.chain();
     let place = params![chain.key, chain.seat, checked.ticket_serial, checked.serial];
     let query = "SELECT checkpoint, note FROM entry WHERE key = ? AND seat = ? AND ticket = ? AND serial = ?";
@@ -476,61 +477,61 @@ fn known(work: &Transaction, checked: &CheckedPost) -> Result<Option<(Hash, Stri
 }
 
 /// The newest session of a card.
-fn latest(work: &Transaction, chain: Chain) -> Result<Option<Session>, Refusal> {
+fn latest(work: &Transaction, chain: ChainId) -> Result<Option<WitnessedSession>, PostRefusal> {
     let query = "SELECT ticket, checkpoint, heads FROM session WHERE key = ? AND seat = ? ORDER BY ticket DESC LIMIT 1";
     let place = params![chain.key, chain.seat];
     let row = work.query_row(query, place, |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).optional()?;
     let Some((ticket, checkpoint, heads)) = row else { return Ok(None) };
     let (checkpoint, heads): ([u8; 192], Vec<u8>) = (checkpoint, heads);
-    let heads = <[LaneHead]>::ref_from_bytes(&heads).map_err(|_| StoreError::Damaged("lane heads do not parse"));
+    let heads = <[LaneHead]>::ref_from_bytes(&heads).map_err(|_| EventStoreError::Damaged("lane heads do not parse"));
     let heads = heads.map_err(InternalError::from)?.to_vec();
-    let damaged = |_| InternalError::from(StoreError::Damaged("a checkpoint does not parse"));
-    Ok(Some(Session { ticket, checkpoint: Checkpoint::parse(&checkpoint).map_err(damaged)?, heads }))
+    let damaged = |_| InternalError::from(EventStoreError::Damaged("a checkpoint does not parse"));
+    Ok(Some(WitnessedSession { ticket, checkpoint: ParsedCheckpoint::parse(&checkpoint).map_err(damaged)?, heads }))
 }
 
-fn open(checked: &CheckedPost, post: &Post, time: u64) -> Result<(), Refusal> {
+fn open(checked: &CheckedPost, post: &CheckpointPost, time: u64) -> Result<(), PostRefusal> {
     let (ticket, checkpoint) = (&checked.ticket.content, &checked.checkpoint);
     if checked.serial != 0 {
-        return Err(Conflict::Gap(0).into());
+        return Err(PostConflict::Gap(0).into());
     }
     if checkpoint.state != Life::Opening {
-        return Err(Conflict::State.into());
+        return Err(PostConflict::State.into());
     }
     if checkpoint.wire.policy_digest != ticket.policy {
-        return Err(Conflict::Policy.into());
+        return Err(PostConflict::Policy.into());
     }
     if post.lanes.iter().any(|lane| lane.old != 0) {
-        return Err(Conflict::Size(vec![0; post.lanes.len()]).into());
+        return Err(PostConflict::Size(vec![0; post.lanes.len()]).into());
     }
     if post.lanes.iter().any(|lane| !lane.proof.is_empty()) {
-        return Err(Refusal::Inconsistent);
+        return Err(PostRefusal::Inconsistent);
     }
     if time < ticket.not_before || time > ticket.not_after {
-        return Err(Refusal::Validity(ticket.not_before, ticket.not_after));
+        return Err(PostRefusal::Validity(ticket.not_before, ticket.not_after));
     }
     Ok(())
 }
 
 /// Checks that the post has the next checkpoint of an open session.
-fn follow(last: &Session, checked: &CheckedPost, post: &Post) -> Result<(), Refusal> {
+fn follow(last: &WitnessedSession, checked: &CheckedPost, post: &CheckpointPost) -> Result<(), PostRefusal> {
     if last.checkpoint.state == Life::Closing {
-        return Err(Conflict::Closed.into());
+        return Err(PostConflict::Closed.into());
     }
     let (before, after) = (&last.checkpoint.wire, &checked.checkpoint.wire);
     let next = before.serial.get().saturating_add(1);
     if after.serial.get() != next {
-        return Err(Conflict::Gap(next).into());
+        return Err(PostConflict::Gap(next).into());
     }
     if !shown::same_run(before, after) {
-        return Err(Conflict::OtherRun.into());
+        return Err(PostConflict::OtherRun.into());
     }
     // The number of lanes does not change during a run of a card.
     if post.lanes.len() != last.heads.len() {
-        return Err(Conflict::OtherRun.into());
+        return Err(PostConflict::OtherRun.into());
     }
     let mut lanes = last.heads.iter().zip(&post.lanes);
     if after.tick < before.tick || lanes.clone().any(|(last, lane)| lane.size < last.size.get()) {
-        return Err(Conflict::Backwards.into());
+        return Err(PostConflict::Backwards.into());
     }
     let follows = match checked.checkpoint.state {
         Life::Run => last.checkpoint.state != Life::Fault,
@@ -538,15 +539,15 @@ fn follow(last: &Session, checked: &CheckedPost, post: &Post) -> Result<(), Refu
         _ => false,
     };
     if !follows {
-        return Err(Conflict::State.into());
+        return Err(PostConflict::State.into());
     }
     if lanes.clone().any(|(last, lane)| lane.old != last.size.get()) {
-        return Err(Conflict::Size(last.heads.iter().map(|head| head.size.get()).collect()).into());
+        return Err(PostConflict::Size(last.heads.iter().map(|head| head.size.get()).collect()).into());
     }
     let goes_on = |(last, lane): (&LaneHead, &LanePost)| {
         tree::verify_consistency(lane.old, lane.size, &lane.proof, &last.root, &lane.root)
     };
-    if lanes.all(goes_on) { Ok(()) } else { Err(Refusal::Inconsistent) }
+    if lanes.all(goes_on) { Ok(()) } else { Err(PostRefusal::Inconsistent) }
 }
 
 /// A random number that is never zero, since zero means "no nonce".

@@ -10,4 +10,4 @@ pub mod manifest;
 mod sources;
 
 pub use error::BitstreamError;
-pub use sources::{DESIGN_PACKAGE, LAYOUT, REGISTERS, Sources, sha256};
+pub use sources::{DESIGN_PACKAGE, LAYOUT, REGISTERS, SourceCheckout, sha256};

@@ -1,7 +1,7 @@
 //! Bitstream manifests: writes them, and checks them against sources and files.
 
 use crate::error::BitstreamError;
-use crate::sources::{LAYOUT, REGISTERS, Sources, sha256};
+use crate::sources::{LAYOUT, REGISTERS, SourceCheckout, sha256};
 use portcullis_core::hex;
 use portcullis_core::wire::{MAP_DIGEST, key_flags};
 use serde::{Deserialize, Serialize};
@@ -24,7 +24,7 @@ const KNOWN: [&str; 4] = [
 /// The kind of device secret that the bitstream contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Key {
+pub enum BitstreamKeyKind {
     /// The public test secret.
     Test,
     Device,
@@ -32,7 +32,7 @@ pub enum Key {
     Class,
 }
 
-impl Key {
+impl BitstreamKeyKind {
     /// The key flags that the card reports. The boot nonce is zero on every shell, so NO_TRNG is always set.
     const fn flags(self) -> u16 {
         match self {
@@ -45,19 +45,19 @@ impl Key {
 
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-struct Manifest {
+struct BitstreamManifest {
     schema: u32,
     target: String,
-    design: Design,
+    design: DesignDigests,
     #[serde(skip_serializing_if = "Option::is_none")]
     build: Option<Build>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    file: Vec<Entry>,
+    file: Vec<BitstreamFile>,
 }
 
 #[derive(Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-struct Design {
+struct DesignDigests {
     design_id: String,
     map_digest: String,
     layout_digest: String,
@@ -72,7 +72,7 @@ struct Build {
     commit: String,
     tool: String,
     production: bool,
-    key: Key,
+    key: BitstreamKeyKind,
     key_flags: u16,
     policy: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -83,14 +83,14 @@ struct Build {
 
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-struct Entry {
+struct BitstreamFile {
     name: String,
     sha256: String,
 }
 
 /// The result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Outcome {
+pub enum BitstreamCheckOutcome {
     Good,
     /// There is no build, or a file that the manifest names is missing.
     Warned,
@@ -101,15 +101,15 @@ pub enum Outcome {
 
 /// One check, with its result.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Check {
+pub struct BitstreamCheck {
     pub name: String,
     pub found: String,
-    pub outcome: Outcome,
+    pub outcome: BitstreamCheckOutcome,
 }
 
 /// A build for which a manifest is to be written.
 #[derive(Clone, Debug)]
-pub struct Seal<'a> {
+pub struct BitstreamSealRequest<'a> {
     /// Folder of the files; the manifest is written into it.
     pub dir: &'a Path,
     /// Target: the name of a folder in `bitstreams`.
@@ -117,7 +117,7 @@ pub struct Seal<'a> {
     /// Commit, 40 hexadecimal digits.
     pub commit: &'a str,
     pub tool: &'a str,
-    pub key: Key,
+    pub key: BitstreamKeyKind,
     /// Digest of the policy tables in the bitstream; `None` if the host loads the tables.
     pub policy: Option<&'a str>,
     /// Regional and global id of the AFI (Amazon FPGA image); only on F2.
@@ -125,39 +125,55 @@ pub struct Seal<'a> {
     pub files: &'a [String],
 }
 
-fn known(target: &str) -> Result<Manifest, BitstreamError> {
-    let mut manifests = KNOWN.iter().filter_map(|text| toml::from_str::<Manifest>(text).ok());
+fn known(target: &str) -> Result<BitstreamManifest, BitstreamError> {
+    let mut manifests = KNOWN.iter().filter_map(|text| toml::from_str::<BitstreamManifest>(text).ok());
     manifests.find(|manifest| manifest.target == target).ok_or_else(|| BitstreamError::Target(target.to_owned()))
 }
 
 /// Compares a manifest with this program's sources, with the files in its folder, and with the checkout `source`. Also
 /// returns the target.
-pub fn verify(dir: &Path, source: Option<&Path>) -> Result<(String, Vec<Check>), BitstreamError> {
+pub fn verify(dir: &Path, source: Option<&Path>) -> Result<(String, Vec<BitstreamCheck>), BitstreamError> {
     let path = dir.join(MANIFEST);
     let text = std::fs::read_to_string(&path).map_err(|source| BitstreamError::Read { path: path.clone(), source })?;
-    match toml::from_str::<Manifest>(&text) {
+    match toml::from_str::<BitstreamManifest>(&text) {
         Ok(manifest) => Ok((manifest.target.clone(), checks(dir, source, &manifest)?)),
         Err(error) => {
             let found = format!("`{}` is not a manifest: {error}", path.display());
-            Ok((String::new(), vec![Check { name: "manifest".to_owned(), found, outcome: Outcome::Contradicted }]))
+            Ok((
+                String::new(),
+                vec![BitstreamCheck {
+                    name: "manifest".to_owned(),
+                    found,
+                    outcome: BitstreamCheckOutcome::Contradicted,
+                }],
+            ))
         }
     }
 }
 
 /// The checks of all claims of a manifest.
-fn checks(dir: &Path, source: Option<&Path>, manifest: &Manifest) -> Result<Vec<Check>, BitstreamError> {
+fn checks(
+    dir: &Path,
+    source: Option<&Path>,
+    manifest: &BitstreamManifest,
+) -> Result<Vec<BitstreamCheck>, BitstreamError> {
     let mut checks = Vec::new();
-    let mut add =
-        |name: &str, found: String, outcome: Outcome| checks.push(Check { name: name.to_owned(), found, outcome });
+    let mut add = |name: &str, found: String, outcome: BitstreamCheckOutcome| {
+        checks.push(BitstreamCheck { name: name.to_owned(), found, outcome })
+    };
     if manifest.schema != SCHEMA {
-        add("schema", format!("{}, this program reads {SCHEMA}", manifest.schema), Outcome::Contradicted);
+        add("schema", format!("{}, this program reads {SCHEMA}", manifest.schema), BitstreamCheckOutcome::Contradicted);
         return Ok(checks);
     }
     let Ok(own) = known(&manifest.target) else {
-        add("target", format!("`{}` is not a target of this program", manifest.target), Outcome::Contradicted);
+        add(
+            "target",
+            format!("`{}` is not a target of this program", manifest.target),
+            BitstreamCheckOutcome::Contradicted,
+        );
         return Ok(checks);
     };
-    add("target", manifest.target.clone(), Outcome::Good);
+    add("target", manifest.target.clone(), BitstreamCheckOutcome::Good);
     let digests = [
         ("design id", &manifest.design.design_id, own.design.design_id),
         ("map digest", &manifest.design.map_digest, hex::encode(&MAP_DIGEST)),
@@ -167,17 +183,21 @@ fn checks(dir: &Path, source: Option<&Path>, manifest: &Manifest) -> Result<Vec<
     ];
     for (name, found, wanted) in digests {
         if *found == wanted {
-            add(name, found.clone(), Outcome::Good);
+            add(name, found.clone(), BitstreamCheckOutcome::Good);
         } else {
             let remedy = "built from other sources: use the program of that commit, or build again";
-            add(name, format!("{found}, this program's is {wanted}; {remedy}"), Outcome::Contradicted);
+            add(name, format!("{found}, this program's is {wanted}; {remedy}"), BitstreamCheckOutcome::Contradicted);
         }
     }
     if manifest.design.shell_sources != own.design.shell_sources {
-        add("shell sources", "not the files that this program's shell is made of".to_owned(), Outcome::Contradicted);
+        add(
+            "shell sources",
+            "not the files that this program's shell is made of".to_owned(),
+            BitstreamCheckOutcome::Contradicted,
+        );
     }
     if let Some(root) = source {
-        let (design, shell, sources) = (&manifest.design, &own.design.shell_sources, Sources::new(root));
+        let (design, shell, sources) = (&manifest.design, &own.design.shell_sources, SourceCheckout::new(root));
         for (name, wanted, found) in [
             ("source design", &design.design_id, hex::encode(&sources.design_id()?)),
             ("source layout", &design.layout_digest, sources.file(LAYOUT)?),
@@ -185,46 +205,70 @@ fn checks(dir: &Path, source: Option<&Path>, manifest: &Manifest) -> Result<Vec<
             ("source shell", &design.shell_digest, sources.list(shell)?),
         ] {
             if found == *wanted {
-                add(name, found, Outcome::Good);
+                add(name, found, BitstreamCheckOutcome::Good);
             } else {
                 let root = root.display();
                 add(
                     name,
                     format!("`{root}` gives {found}, the manifest says {wanted}: a source was changed"),
-                    Outcome::Contradicted,
+                    BitstreamCheckOutcome::Contradicted,
                 );
             }
         }
     }
     let Some(build) = &manifest.build else {
-        add("build", "nothing was built; the sources are as this program knows them".to_owned(), Outcome::Warned);
+        add(
+            "build",
+            "nothing was built; the sources are as this program knows them".to_owned(),
+            BitstreamCheckOutcome::Warned,
+        );
         if !manifest.file.is_empty() {
-            add("files", "the manifest names files and no build".to_owned(), Outcome::Contradicted);
+            add("files", "the manifest names files and no build".to_owned(), BitstreamCheckOutcome::Contradicted);
         }
         return Ok(checks);
     };
     let commit_ok = hex::is_hex(&build.commit, 40);
-    add("commit", build.commit.clone(), if commit_ok { Outcome::Good } else { Outcome::Contradicted });
-    add("tool", build.tool.clone(), if build.tool.trim().is_empty() { Outcome::Contradicted } else { Outcome::Good });
+    add(
+        "commit",
+        build.commit.clone(),
+        if commit_ok { BitstreamCheckOutcome::Good } else { BitstreamCheckOutcome::Contradicted },
+    );
+    add(
+        "tool",
+        build.tool.clone(),
+        if build.tool.trim().is_empty() { BitstreamCheckOutcome::Contradicted } else { BitstreamCheckOutcome::Good },
+    );
     let policy_ok = build.policy == LOADABLE || hex::is_hex(&build.policy, 64);
-    add("policy", build.policy.clone(), if policy_ok { Outcome::Good } else { Outcome::Contradicted });
+    add(
+        "policy",
+        build.policy.clone(),
+        if policy_ok { BitstreamCheckOutcome::Good } else { BitstreamCheckOutcome::Contradicted },
+    );
     match (&build.afi, &build.agfi) {
         (None, None) => {}
         (Some(afi), Some(agfi)) => {
             let ok = manifest.target == "aws_f2" && is_id(afi, "afi-") && is_id(agfi, "agfi-");
-            add("image", format!("{afi} {agfi}"), if ok { Outcome::Good } else { Outcome::Contradicted });
+            add(
+                "image",
+                format!("{afi} {agfi}"),
+                if ok { BitstreamCheckOutcome::Good } else { BitstreamCheckOutcome::Contradicted },
+            );
         }
-        _ => add("image", "an AFI has two ids: afi-… and agfi-…".to_owned(), Outcome::Contradicted),
+        _ => add("image", "an AFI has two ids: afi-… and agfi-…".to_owned(), BitstreamCheckOutcome::Contradicted),
     }
     match key_problem(&manifest.target, build) {
-        Some(problem) => add("key", problem, Outcome::Contradicted),
-        None if build.key == Key::Test => {
-            add("key", "test: anybody can sign as this card; for trials only".to_owned(), Outcome::TestKey);
+        Some(problem) => add("key", problem, BitstreamCheckOutcome::Contradicted),
+        None if build.key == BitstreamKeyKind::Test => {
+            add(
+                "key",
+                "test: anybody can sign as this card; for trials only".to_owned(),
+                BitstreamCheckOutcome::TestKey,
+            );
         }
-        None => add("key", format!("{:?}", build.key).to_lowercase(), Outcome::Good),
+        None => add("key", format!("{:?}", build.key).to_lowercase(), BitstreamCheckOutcome::Good),
     }
     if manifest.file.is_empty() {
-        add("files", "the manifest names a build and no file".to_owned(), Outcome::Contradicted);
+        add("files", "the manifest names a build and no file".to_owned(), BitstreamCheckOutcome::Contradicted);
     }
     for entry in &manifest.file {
         let (found, outcome) = file(dir, entry)?;
@@ -235,8 +279,8 @@ fn checks(dir: &Path, source: Option<&Path>, manifest: &Manifest) -> Result<Vec<
 
 /// The reason why the manifest's statement about the key cannot be true; `None` if it can.
 fn key_problem(target: &str, build: &Build) -> Option<String> {
-    let production = build.key != Key::Test;
-    if build.key == Key::Test && build.production {
+    let production = build.key != BitstreamKeyKind::Test;
+    if build.key == BitstreamKeyKind::Test && build.production {
         return Some(
             "a test key is marked as production: everybody knows its secret; build with a secret of its own".to_owned(),
         );
@@ -248,7 +292,7 @@ fn key_problem(target: &str, build: &Build) -> Option<String> {
         let wanted = build.key.flags();
         return Some(format!("key flags are {:#04x}, a key of this kind has {wanted:#04x}", build.key_flags));
     }
-    if target == "aws_f2" && build.key == Key::Device {
+    if target == "aws_f2" && build.key == BitstreamKeyKind::Device {
         return Some("an AFI is the same on every card: its key is of kind `class`".to_owned());
     }
     if target == "ecp5" && production {
@@ -257,26 +301,26 @@ fn key_problem(target: &str, build: &Build) -> Option<String> {
     None
 }
 
-fn file(dir: &Path, entry: &Entry) -> Result<(String, Outcome), BitstreamError> {
+fn file(dir: &Path, entry: &BitstreamFile) -> Result<(String, BitstreamCheckOutcome), BitstreamError> {
     if !is_plain(&entry.name) {
-        return Ok(("not the name of a file beside the manifest".to_owned(), Outcome::Contradicted));
+        return Ok(("not the name of a file beside the manifest".to_owned(), BitstreamCheckOutcome::Contradicted));
     }
     if !hex::is_hex(&entry.sha256, 64) {
-        return Ok((format!("`{}` is not a SHA-256 digest", entry.sha256), Outcome::Contradicted));
+        return Ok((format!("`{}` is not a SHA-256 digest", entry.sha256), BitstreamCheckOutcome::Contradicted));
     }
     let path = dir.join(&entry.name);
     if !path.exists() {
-        return Ok(("not here, so not compared".to_owned(), Outcome::Warned));
+        return Ok(("not here, so not compared".to_owned(), BitstreamCheckOutcome::Warned));
     }
     let found = sha256(&path)?;
     if found == entry.sha256 {
-        return Ok((found, Outcome::Good));
+        return Ok((found, BitstreamCheckOutcome::Good));
     }
-    Ok((format!("{found}, the manifest says {}", entry.sha256), Outcome::Contradicted))
+    Ok((format!("{found}, the manifest says {}", entry.sha256), BitstreamCheckOutcome::Contradicted))
 }
 
 /// Writes the manifest of files that were built from this program's sources.
-pub fn seal(seal: &Seal<'_>) -> Result<(), BitstreamError> {
+pub fn seal(seal: &BitstreamSealRequest<'_>) -> Result<(), BitstreamError> {
     let mut manifest = known(seal.target)?;
     let ensure =
         |holds: bool, what: &dyn Fn() -> String| if holds { Ok(()) } else { Err(BitstreamError::Seal(what())) };
@@ -287,7 +331,7 @@ pub fn seal(seal: &Seal<'_>) -> Result<(), BitstreamError> {
     ensure(is_policy, &|| format!("`{policy}` is not a policy digest: 64 hexadecimal digits are"))?;
     for name in seal.files {
         ensure(is_plain(name), &|| format!("`{name}` is not the name of a file in `{}`", seal.dir.display()))?;
-        manifest.file.push(Entry { name: name.clone(), sha256: sha256(&seal.dir.join(name))? });
+        manifest.file.push(BitstreamFile { name: name.clone(), sha256: sha256(&seal.dir.join(name))? });
     }
     if let Some((afi, agfi)) = seal.afi {
         ensure(seal.target == "aws_f2", &|| "only aws_f2 has an AFI".to_owned())?;
@@ -298,7 +342,7 @@ pub fn seal(seal: &Seal<'_>) -> Result<(), BitstreamError> {
     let build = Build {
         commit: seal.commit.to_owned(),
         tool: seal.tool.to_owned(),
-        production: seal.key != Key::Test,
+        production: seal.key != BitstreamKeyKind::Test,
         key: seal.key,
         key_flags: seal.key.flags(),
         policy: policy.to_owned(),

@@ -16,13 +16,13 @@ pub const DESIGN_PACKAGE: &str = "rtl/pkg/gen/design_pkg.sv";
 
 /// The files of a checkout.
 #[derive(Clone, Debug)]
-pub struct Sources {
+pub struct SourceCheckout {
     root: PathBuf,
     /// Folder with files that replace files of the checkout.
     overlay: Option<PathBuf>,
 }
 
-impl Sources {
+impl SourceCheckout {
     /// Uses the files below `root`.
     #[must_use]
     pub fn new(root: impl Into<PathBuf>) -> Self {

@@ -8,7 +8,7 @@ use crate::error::CardError;
 ///
 /// A transport only moves bytes and reports the failures of doing so. The driver above it interprets the bytes.
 #[auto_impl(&mut, Box)]
-pub trait Card: Send {
+pub trait CardTransport: Send {
     /// One line that identifies the card in reports.
     fn describe(&self) -> String;
 
@@ -17,7 +17,7 @@ pub trait Card: Send {
     fn read32(&mut self, address: u32) -> Result<u32, CardError>;
 
     /// Writes the register at byte address `address`. Before the card sees the new value, it sees everything that
-    /// [`Card::dma_write`] wrote earlier.
+    /// [`CardTransport::dma_write`] wrote earlier.
     fn write32(&mut self, address: u32, value: u32) -> Result<(), CardError>;
 
     /// Allocates `bytes` zeroed bytes that the card can access, aligned to at least 4 KiB. Errors: no memory.
@@ -36,9 +36,9 @@ pub trait Card: Send {
 
     /// Lets the card work for at most one quantum. Returns early when the watched byte has the expected value; without
     /// a watch it waits a short time. A return does not prove any progress: the caller must check again.
-    fn wait(&mut self, watch: Option<&Watch<'_>>) -> Result<(), CardError>;
+    fn wait(&mut self, watch: Option<&WatchedByte<'_>>) -> Result<(), CardError>;
 
-    /// Describes one quantum of [`Card::wait`] for messages.
+    /// Describes one quantum of [`CardTransport::wait`] for messages.
     fn quantum(&self) -> &'static str;
 
     /// Quanta without progress after which the card counts as failed; they take longer than the card's own watchdog.
@@ -83,7 +83,7 @@ impl DmaBuffer {
 
 /// A byte in a buffer and its expected value.
 #[derive(Debug, Clone, Copy)]
-pub struct Watch<'a> {
+pub struct WatchedByte<'a> {
     pub buffer: &'a DmaBuffer,
     pub offset: usize,
     pub value: u8,

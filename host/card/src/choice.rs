@@ -2,13 +2,13 @@
 
 use std::path::PathBuf;
 
-use crate::card::Card;
+use crate::card::CardTransport;
 use crate::error::CardError;
 use crate::machine::pci::{Bdf, BdfError};
 use crate::transport::model::ModelCard;
 #[cfg(feature = "sim")]
 use crate::transport::sim::SimCard;
-use crate::transport::vfio::{Access, VfioCard};
+use crate::transport::vfio::{IommuMode, VfioCard};
 use crate::transport::vfio_user::VfioUserCard;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -130,19 +130,21 @@ impl CardChoice {
     }
 
     /// Opens the card with its default configuration. Errors: [`CardChoiceError::NotBuilt`], [`CardChoiceError::Open`].
-    pub fn open(&self) -> Result<Box<dyn Card>, CardChoiceError> {
+    pub fn open(&self) -> Result<Box<dyn CardTransport>, CardChoiceError> {
         let vfio = |bdf: Bdf, access| {
-            VfioCard::open(bdf, access).map(|card| Box::new(card) as Box<dyn Card>).map_err(CardError::from)
+            VfioCard::open(bdf, access).map(|card| Box::new(card) as Box<dyn CardTransport>).map_err(CardError::from)
         };
         let opened = match self {
-            Self::Model => Ok(Box::new(ModelCard::new()) as Box<dyn Card>),
+            Self::Model => Ok(Box::new(ModelCard::new()) as Box<dyn CardTransport>),
             #[cfg(feature = "sim")]
-            Self::Sim => SimCard::new(portcullis_sim::SimConfig::default()).map(|card| Box::new(card) as Box<dyn Card>),
+            Self::Sim => {
+                SimCard::new(portcullis_sim::SimConfig::default()).map(|card| Box::new(card) as Box<dyn CardTransport>)
+            }
             #[cfg(not(feature = "sim"))]
             Self::Sim => return Err(CardChoiceError::NotBuilt { name: self.to_string() }),
-            Self::VfioUser(path) => VfioUserCard::connect(path).map(|card| Box::new(card) as Box<dyn Card>),
-            Self::Vfio(bdf) => vfio(*bdf, Access::Iommu),
-            Self::VfioNoIommu(bdf) => vfio(*bdf, Access::NoIommu),
+            Self::VfioUser(path) => VfioUserCard::connect(path).map(|card| Box::new(card) as Box<dyn CardTransport>),
+            Self::Vfio(bdf) => vfio(*bdf, IommuMode::Iommu),
+            Self::VfioNoIommu(bdf) => vfio(*bdf, IommuMode::NoIommu),
         };
         opened.map_err(|source| CardChoiceError::Open { choice: self.clone(), source })
     }
@@ -170,7 +172,7 @@ impl std::fmt::Display for CardChoice {
 mod tests {
     use super::*;
     use crate::transport::vfio::VfioError;
-    use portcullis_vfio_user::ClientError;
+    use portcullis_vfio_user::DeviceClientError;
 
     #[test]
     fn names_are_parsed_or_explained() {
@@ -193,7 +195,7 @@ mod tests {
         assert_eq!(nobody.to_string(), "vfio-user:/nonexistent/a:b");
         let unreachable = nobody.open().err().unwrap();
         assert!(
-            matches!(&unreachable, CardChoiceError::Open { source: CardError::Transport(error), .. } if error.is::<ClientError>())
+            matches!(&unreachable, CardChoiceError::Open { source: CardError::Transport(error), .. } if error.is::<DeviceClientError>())
         );
         let absent = CardChoice::parse("vfio:ffff:ff:1f.7").unwrap().open().err().unwrap();
         assert!(

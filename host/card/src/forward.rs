@@ -35,7 +35,7 @@ macro_rules! forward_card {
         }
     };
     (@ wait $f:tt) => {
-        fn wait(&mut self, watch: Option<&$crate::Watch<'_>>) -> Result<(), $crate::CardError> { self.$f.wait(watch) }
+        fn wait(&mut self, watch: Option<&$crate::WatchedByte<'_>>) -> Result<(), $crate::CardError> { self.$f.wait(watch) }
     };
     (@ quantum $f:tt) => { fn quantum(&self) -> &'static str { self.$f.quantum() } };
     (@ patience $f:tt) => { fn patience(&self) -> u32 { self.$f.patience() } };

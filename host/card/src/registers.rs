@@ -1,11 +1,11 @@
-//! Typed access to a card's registers: the generated accessors on top of any [`Card`].
+//! Typed access to a card's registers: the generated accessors on top of any [`CardTransport`].
 
 use std::cell::RefCell;
 
 use peakrdl_rust::io::RawRegisterIO;
 use peakrdl_rust::reg::RegInt;
 
-use crate::card::Card;
+use crate::card::CardTransport;
 use crate::error::CardError;
 
 pub use portcullis_regs::Card as Registers;
@@ -13,7 +13,7 @@ pub use portcullis_regs::components::card::map_version::MapVersion;
 pub use portcullis_regs::components::lane_rf::LaneRf as LaneRegisters;
 
 /// A card in the form that the generated accessors need: a pointer is a byte address, counted from null.
-pub struct RegisterBus<'a, C: Card + ?Sized>(RefCell<&'a mut C>);
+pub struct RegisterBus<'a, C: CardTransport + ?Sized>(RefCell<&'a mut C>);
 
 fn word<T: RegInt>(pointer: *const T) -> Result<u32, CardError> {
     let address = u32::try_from(pointer.addr()).map_err(|_| CardError::Address(u32::MAX))?;
@@ -24,7 +24,7 @@ fn word<T: RegInt>(pointer: *const T) -> Result<u32, CardError> {
     }
 }
 
-impl<C: Card + ?Sized> RawRegisterIO for RegisterBus<'_, C> {
+impl<C: CardTransport + ?Sized> RawRegisterIO for RegisterBus<'_, C> {
     type Error = CardError;
 
     // Neither method dereferences its pointer, so every pointer is sound here.
@@ -45,7 +45,10 @@ impl<C: Card + ?Sized> RawRegisterIO for RegisterBus<'_, C> {
 }
 
 /// Calls `body` with the registers of `card`.
-pub fn with<C: Card + ?Sized, R>(card: &mut C, body: impl FnOnce(Registers<'_, RegisterBus<'_, C>>) -> R) -> R {
+pub fn with<C: CardTransport + ?Sized, R>(
+    card: &mut C,
+    body: impl FnOnce(Registers<'_, RegisterBus<'_, C>>) -> R,
+) -> R {
     let bus = RegisterBus(RefCell::new(card));
     // SAFETY: the pointer is never dereferenced: `RegisterBus` uses it as a number and passes it to the card, which
     // checks it.
@@ -54,7 +57,7 @@ pub fn with<C: Card + ?Sized, R>(card: &mut C, body: impl FnOnce(Registers<'_, R
 
 /// Calls `body` with the registers of a lane of `card`. Errors: [`CardError::Lane`] for a lane that the register map
 /// does not have, and those of `body`.
-pub fn with_lane<C: Card + ?Sized, R>(
+pub fn with_lane<C: CardTransport + ?Sized, R>(
     card: &mut C,
     lane: u8,
     body: impl FnOnce(&LaneRegisters<'_, RegisterBus<'_, C>>) -> Result<R, CardError>,

@@ -1,7 +1,7 @@
 //! The content of a card's tables.
 
 use portcullis_core::wire::{ImageHeader, ImageText, Row};
-use portcullis_image::Image;
+use portcullis_image::TableImage;
 use sha2::{Digest, Sha256};
 use zerocopy::IntoBytes;
 
@@ -13,10 +13,10 @@ pub struct TextTables<'a> {
     pub encoded: &'a [u8],
 }
 
-/// The content for a card's tables. Sessions use an [`Image`]. Other tables are for tests, because the card must check
-/// its tables itself.
+/// The content for a card's tables. Sessions use an [`TableImage`]. Other tables are for tests, because the card must
+/// check its tables itself.
 #[derive(Debug, Clone, Copy)]
-pub struct Tables<'a> {
+pub struct CardTables<'a> {
     pub header: &'a ImageHeader,
     /// The text part; `Some` exactly if the header announces a text part.
     pub text: Option<TextTables<'a>>,
@@ -26,15 +26,15 @@ pub struct Tables<'a> {
     pub entropy: &'a [Row],
 }
 
-impl<'a> From<&'a Image> for Tables<'a> {
-    fn from(image: &'a Image) -> Self {
+impl<'a> From<&'a TableImage> for CardTables<'a> {
+    fn from(image: &'a TableImage) -> Self {
         let encoded = image.tables().map_or(&[][..], |tables| tables);
         let text = image.text().map(|part| TextTables { part, encoded });
         Self { header: image.header(), text, policy: image.policy_rows(), entropy: image.entropy_rows() }
     }
 }
 
-impl Tables<'_> {
+impl CardTables<'_> {
     /// SHA-256 over the canonical bytes: header, text part, policy rows, entropy rows. The card computes the same
     /// digest when it reads its tables back.
     #[must_use]

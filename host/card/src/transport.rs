@@ -1,4 +1,4 @@
-//! The transports. Each implements [`crate::Card`] for one way to reach a card's registers and memory.
+//! The transports. Each implements [`crate::CardTransport`] for one way to reach a card's registers and memory.
 
 mod memory;
 pub mod model;

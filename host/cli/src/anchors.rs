@@ -1,16 +1,16 @@
 //! `portcullis anchors`: stores of entities, facts and citations.
 
-use crate::failure::{Failure, SUCCESS};
+use crate::failure::{CommandFailure, SUCCESS};
 use crate::output::digest;
 use anyhow::{Context, anyhow};
-use portcullis_gate::anchor::{Contents, Passage, Store, read_passages, write_sqlite};
-use portcullis_mapping::Mapper;
+use portcullis_gate::anchor::{AnchorContents, AnchorPassage, AnchorStore, read_passages, write_sqlite};
+use portcullis_mapping::TextMapper;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 #[derive(clap::Subcommand)]
-pub(crate) enum Command {
+pub(crate) enum AnchorsCommand {
     /// Build a SQLite store from JSON Lines: `{"entity": {"id", "name", "aliases", "kind"}}`, `{"fact": {"entity",
     /// "text", "source"}}`, `{"citation": {"id", "source"}}`.
     Build {
@@ -37,21 +37,21 @@ pub(crate) enum Command {
     },
 }
 
-pub(crate) fn run(command: &Command) -> Result<u8, Failure> {
+pub(crate) fn run(command: &AnchorsCommand) -> Result<u8, CommandFailure> {
     match command {
-        Command::Build { output, passages, language, inputs } => build(output, passages, language, inputs),
-        Command::Info { store, json } => info(store, *json),
+        AnchorsCommand::Build { output, passages, language, inputs } => build(output, passages, language, inputs),
+        AnchorsCommand::Info { store, json } => info(store, *json),
     }
 }
 
-fn build(output: &Path, passages: &[PathBuf], language: &str, inputs: &[PathBuf]) -> Result<u8, Failure> {
+fn build(output: &Path, passages: &[PathBuf], language: &str, inputs: &[PathBuf]) -> Result<u8, CommandFailure> {
     if output.exists() {
         return Err(anyhow!("`{}` is there already; remove it, or build into another file", output.display()).into());
     }
-    let mut joined = Contents::default();
+    let mut joined = AnchorContents::default();
     let mut entities = BTreeMap::new();
     for input in inputs {
-        let store = Store::open(input).map_err(anyhow::Error::from)?;
+        let store = AnchorStore::open(input).map_err(anyhow::Error::from)?;
         for entity in &store.contents().entities {
             let known = entities.entry(entity.id.clone()).or_insert_with(|| entity.clone());
             if known.name != entity.name {
@@ -71,19 +71,19 @@ fn build(output: &Path, passages: &[PathBuf], language: &str, inputs: &[PathBuf]
     info(output, false)
 }
 
-fn add_passages(joined: &mut Contents, files: &[PathBuf], language: &str) -> Result<(), Failure> {
+fn add_passages(joined: &mut AnchorContents, files: &[PathBuf], language: &str) -> Result<(), CommandFailure> {
     let manifest = json!({
         "package": {"name": "passages", "version": "1.0.0", "description": "", "language": language},
         "enumerations": {"domain": ["any"], "audience": ["any"], "temporal": ["any"], "register": ["any"]},
     });
     let manifest = serde_json::from_value(manifest).context("the settings of passages")?;
-    let mapper = Mapper::new(&manifest, &BTreeMap::new()).map_err(anyhow::Error::from)?;
+    let mapper = TextMapper::new(&manifest, &BTreeMap::new()).map_err(anyhow::Error::from)?;
     let mut passages = Vec::new();
     for file in files {
         let text = std::fs::read_to_string(file).with_context(|| format!("cannot read `{}`", file.display()))?;
         for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
             let place = || format!("`{}`, line {}: not a passage", file.display(), number + 1);
-            passages.push(serde_json::from_str::<Passage>(line).with_context(place)?);
+            passages.push(serde_json::from_str::<AnchorPassage>(line).with_context(place)?);
         }
     }
     let read = read_passages(&passages, joined, &mapper);
@@ -94,8 +94,8 @@ fn add_passages(joined: &mut Contents, files: &[PathBuf], language: &str) -> Res
     Ok(())
 }
 
-fn info(path: &Path, json: bool) -> Result<u8, Failure> {
-    let store = Store::open(path).map_err(anyhow::Error::from)?;
+fn info(path: &Path, json: bool) -> Result<u8, CommandFailure> {
+    let store = AnchorStore::open(path).map_err(anyhow::Error::from)?;
     let contents = store.contents();
     let (entities, facts, citations) = (contents.entities.len(), contents.facts.len(), contents.citations.len());
     let digest = digest(&store.digest());

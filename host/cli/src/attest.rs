@@ -1,14 +1,15 @@
 //! `portcullis attest`: a signed statement about a period.
 
 use crate::authority::own_key;
-use crate::failure::{Failure, REFUSED};
+use crate::failure::{CommandFailure, REFUSED};
 use crate::replay::progress;
 use anyhow::{Context, anyhow, bail};
 use portcullis_attestation::{
-    Day, Given, KIND, Period, Question, Statement, Step, attest, check_signature, page, sign,
+    AttestationPeriod, AttestationProgress, AttestationRequest, KIND, NamedBundle, PeriodStatement, UtcDay, attest,
+    check_signature, page, sign,
 };
 use portcullis_authority::keys;
-use portcullis_core::hex::Hex;
+use portcullis_core::hex::HexBytes;
 use portcullis_evidence::bundle::{BundleError, is_unfinished};
 use portcullis_evidence::signing::StatementKey;
 use portcullis_evidence::ticket::issuer_key;
@@ -44,7 +45,7 @@ const NAME_CHARS: usize = 200;
 /// but simulated, with `--allow sim`, or nothing was prevented; 3 something is contradicted, or the statement that is
 /// checked is another one; 1 an error; 2 usage. A statement that contradicts is written, too.
 #[derive(clap::Args)]
-pub(crate) struct Args {
+pub(crate) struct AttestArgs {
     /// Folders whose entries are bundles, each a folder or a tar archive: one folder per card, or any other division.
     #[arg(required = true, value_name = "FOLDER")]
     bundles: Vec<PathBuf>,
@@ -56,10 +57,10 @@ pub(crate) struct Args {
     unseal: UnsealArgs,
     /// First day of the period, in UTC.
     #[arg(long, value_name = "YYYY-MM-DD", required_unless_present = "check")]
-    from: Option<Day>,
+    from: Option<UtcDay>,
     /// Last day of the period.
     #[arg(long, value_name = "YYYY-MM-DD", required_unless_present = "check")]
-    to: Option<Day>,
+    to: Option<UtcDay>,
     /// Name of whoever attests.
     #[arg(long, required_unless_present = "check")]
     name: Option<String>,
@@ -98,7 +99,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
+pub(crate) fn run(args: &AttestArgs) -> Result<u8, CommandFailure> {
     match (&args.check, &args.signer) {
         (Some(folder), Some(signer)) => check(args, folder, signer),
         _ => make(args),
@@ -109,7 +110,7 @@ fn program() -> String {
     format!("portcullis {}", env!("CARGO_PKG_VERSION"))
 }
 
-fn make(args: &Args) -> Result<u8, Failure> {
+fn make(args: &AttestArgs) -> Result<u8, CommandFailure> {
     let given = || anyhow!("`--from`, `--to`, `--name`, `--key` and `--output` are needed");
     let (from, to) = (args.from.with_context(given)?, args.to.with_context(given)?);
     let (by, key) = (args.name.clone().with_context(given)?, args.key.as_deref().with_context(given)?);
@@ -117,7 +118,7 @@ fn make(args: &Args) -> Result<u8, Failure> {
     if by.trim().is_empty() || by.chars().count() > NAME_CHARS || by.chars().any(char::is_control) {
         return Err(anyhow!("the name of whoever attests is one line of 1 to {NAME_CHARS} characters").into());
     }
-    let period = Period::new(from, to).map_err(anyhow::Error::from)?;
+    let period = AttestationPeriod::new(from, to).map_err(anyhow::Error::from)?;
     if output.exists() {
         return Err(anyhow!("the statement needs a new folder, not `{}`", output.display()).into());
     }
@@ -134,8 +135,8 @@ fn make(args: &Args) -> Result<u8, Failure> {
     }
     // The machine's clock only dates the statement; nothing depends on it.
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-    let (dated, sample) = (Day::of(now).map_err(anyhow::Error::from)?, args.sample.unwrap_or(SAMPLE));
-    let statement = look(args, &Question { by, program: program(), period, dated, sample, seed: None })?;
+    let (dated, sample) = (UtcDay::of(now).map_err(anyhow::Error::from)?, args.sample.unwrap_or(SAMPLE));
+    let statement = look(args, &AttestationRequest { by, program: program(), period, dated, sample, seed: None })?;
     let bytes = json_pretty(&statement)? + "\n";
     let public = args.public.as_deref();
     match known {
@@ -153,15 +154,15 @@ fn make(args: &Args) -> Result<u8, Failure> {
 
 /// Signs a statement, and writes it into a new folder, which is removed if this fails.
 fn write_statement(
-    statement: &Statement,
+    statement: &PeriodStatement,
     bytes: &str,
-    key: &keys::Key,
+    key: &keys::AuthorityKey,
     output: &Path,
     public: Option<&Path>,
 ) -> anyhow::Result<()> {
     let signature = sign(bytes.as_bytes(), key)?;
     let pem = keys::public_pem(&key.verifying_key())?;
-    let digest = Hex(Sha256::digest(bytes).into());
+    let digest = HexBytes(Sha256::digest(bytes).into());
     fs::create_dir(output).with_context(|| format!("cannot make `{}`", output.display()))?;
     let write = || {
         write_new(&output.join(STATEMENT), bytes.as_bytes())?;
@@ -181,8 +182,8 @@ struct Asked {
     kind: String,
     by: String,
     program: String,
-    period: Period,
-    dated: Day,
+    period: AttestationPeriod,
+    dated: UtcDay,
     replay: Option<AskedReplay>,
 }
 
@@ -199,11 +200,11 @@ struct Checked {
     /// The fields, as RFC 6901 names them, and the files that differ from the statement that was made again.
     differences: Vec<String>,
     /// The statement that was made again, with the sample of the check.
-    statement: Option<Statement>,
+    statement: Option<PeriodStatement>,
     exit_code: u8,
 }
 
-fn check(args: &Args, folder: &Path, signer: &Path) -> Result<u8, Failure> {
+fn check(args: &AttestArgs, folder: &Path, signer: &Path) -> Result<u8, CommandFailure> {
     if args.seed.is_some() && args.sample == Some(0) {
         return Err(
             anyhow!("`--seed` draws another sample, and `--sample 0` replays nothing: leave one of them out").into()
@@ -244,7 +245,7 @@ fn check(args: &Args, folder: &Path, signer: &Path) -> Result<u8, Failure> {
     Ok(checked.exit_code)
 }
 
-fn compare(args: &Args, bytes: &[u8], html: &[u8]) -> Result<Checked, Failure> {
+fn compare(args: &AttestArgs, bytes: &[u8], html: &[u8]) -> Result<Checked, CommandFailure> {
     let Asked { kind, by, program, period, dated, replay } =
         serde_json::from_slice(bytes).context("this is not a statement that this version knows")?;
     if kind != KIND {
@@ -254,7 +255,7 @@ fn compare(args: &Args, bytes: &[u8], html: &[u8]) -> Result<Checked, Failure> {
     let drawn = if asked == 0 { SAMPLE } else { asked };
     let question = |sample, seed| {
         let (by, program) = (by.clone(), program.clone());
-        Question { by, program, period, dated, sample, seed }
+        AttestationRequest { by, program, period, dated, sample, seed }
     };
     // The default seed is that of the bundles, so a statement with a chosen seed differs.
     let again = look(args, &question(asked, None))?;
@@ -267,7 +268,7 @@ fn compare(args: &Args, bytes: &[u8], html: &[u8]) -> Result<Checked, Failure> {
             differences.push(format!("the form of {STATEMENT}"));
         }
     }
-    if page(&again, &Hex(Sha256::digest(bytes).into())).as_bytes() != html {
+    if page(&again, &HexBytes(Sha256::digest(bytes).into())).as_bytes() != html {
         differences.push(PAGE.to_owned());
     }
     let statement = match (&args.seed, args.sample) {
@@ -297,14 +298,14 @@ fn differ(path: &str, a: &Value, b: &Value, paths: &mut Vec<String>) {
 }
 
 /// Reads the bundles and makes the statement.
-fn look(args: &Args, question: &Question) -> Result<Statement, Failure> {
+fn look(args: &AttestArgs, question: &AttestationRequest) -> Result<PeriodStatement, CommandFailure> {
     let (trust, options) = args.trust.load()?;
     let bundles = bundles(args)?;
     let (verified, replayed) = (progress("bundles verified"), progress("streams replayed"));
     let log = args.log.read(&trust).map_err(anyhow::Error::from)?;
     let statement = attest(question, &bundles, &trust, log.as_ref(), options, &mut |step| match step {
-        Step::Verified => verified.inc(1),
-        Step::Replayed => {
+        AttestationProgress::Verified => verified.inc(1),
+        AttestationProgress::Replayed => {
             verified.finish_and_clear();
             replayed.inc(1);
         }
@@ -315,7 +316,7 @@ fn look(args: &Args, question: &Question) -> Result<Statement, Failure> {
 }
 
 /// Every bundle with its name: that of its folder, and that of its entry.
-fn bundles(args: &Args) -> anyhow::Result<Vec<Given>> {
+fn bundles(args: &AttestArgs) -> anyhow::Result<Vec<NamedBundle>> {
     if args.unseal.names_a_file() {
         bail!("`--sealed` names the texts of one bundle: here they must be beside each bundle");
     }
@@ -331,7 +332,7 @@ fn bundles(args: &Args) -> anyhow::Result<Vec<Given>> {
             }
             let name = format!("{before}/{}", path.file_name().unwrap_or_default().to_string_lossy());
             let files = if is_unfinished(&path) { Err(BundleError::unfinished()) } else { args.unseal.earlier(&path) };
-            bundles.push(Given { name, files });
+            bundles.push(NamedBundle { name, files });
         }
     }
     if bundles.is_empty() {
@@ -350,7 +351,7 @@ fn write_new(path: &Path, content: &[u8]) -> anyhow::Result<()> {
 }
 
 /// The verdict, what is not affirmed, and the sums.
-fn show(statement: &Statement) {
+fn show(statement: &PeriodStatement) {
     let terminal = stdout_terminal();
     let simulated = if statement.simulated { ", simulated" } else { "" };
     outln!("{}{simulated}: {}", statement.status, statement.period);

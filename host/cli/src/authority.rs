@@ -1,24 +1,24 @@
 //! `portcullis ca`, `ticket` and `witness`: the outside parties that certify cards, issue tickets and store
 //! checkpoints.
 
-use crate::failure::{Failure, SUCCESS, WARNED};
+use crate::failure::{CommandFailure, SUCCESS, WARNED};
 use crate::issuer_client::{self, IssuerClientArgs};
 use crate::open;
 use anyhow::{Context, anyhow, bail};
 use clap::{Subcommand, ValueEnum};
 use portcullis_authority::StoreUrl;
-use portcullis_authority::ca::{self, CertificateAuthority, Device, Window};
-use portcullis_authority::keys::{self, Key, KeyError};
-use portcullis_authority::tickets::{Issuer, Request, TicketRecord, make_store};
-use portcullis_authority::witness::server::{Limits, Port, Server};
-use portcullis_authority::witness::{Split, Witness};
-use portcullis_evidence::certificate::{Class, key_id};
+use portcullis_authority::ca::{self, CertificateAuthority, CertificateValidity, DeviceCertificateContent};
+use portcullis_authority::keys::{self, AuthorityKey, AuthorityKeyError};
+use portcullis_authority::tickets::{IssueRequest, Issuer, TicketRecord, make_store};
+use portcullis_authority::witness::server::{WitnessPort, WitnessServer, WitnessServerLimits};
+use portcullis_authority::witness::{CheckpointWitness, LogSplitView};
+use portcullis_evidence::certificate::{CardKeyClass, key_id};
 use portcullis_evidence::hex;
 use portcullis_evidence::note::CLOCK_SKEW;
 use portcullis_evidence::note::LogKey;
 use portcullis_evidence::public_log::LogPolicy;
 use portcullis_evidence::signing::StatementKey;
-use portcullis_evidence::ticket::{Chain, issuer_key};
+use portcullis_evidence::ticket::{ChainId, issuer_key};
 use portcullis_settings::secret::SecretError;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -108,7 +108,7 @@ pub(crate) struct IssuerArgs {
 }
 
 #[derive(Subcommand)]
-pub(crate) enum Ticket {
+pub(crate) enum TicketCommand {
     /// Issue the next ticket of a card: refused while its last session is neither closed nor abandoned.
     Issue {
         #[command(flatten)]
@@ -293,9 +293,9 @@ fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
 }
 
-fn days(days: u64) -> Window {
+fn days(days: u64) -> CertificateValidity {
     let now = now();
-    Window { not_before: now, not_after: now.saturating_add(days.saturating_mul(DAY)) }
+    CertificateValidity { not_before: now, not_after: now.saturating_add(days.saturating_mul(DAY)) }
 }
 
 pub(crate) fn digits<const N: usize>(what: &str, text: &str) -> anyhow::Result<[u8; N]> {
@@ -304,10 +304,12 @@ pub(crate) fn digits<const N: usize>(what: &str, text: &str) -> anyhow::Result<[
 
 /// Reads the key of an `owner`, such as an approver. It is never made here, so that a mistyped path does not create a
 /// new owner.
-pub(crate) fn own_key(path: &Path, owner: &str) -> anyhow::Result<Key> {
-    Key::open(path).map_err(|error| {
+pub(crate) fn own_key(path: &Path, owner: &str) -> anyhow::Result<AuthorityKey> {
+    AuthorityKey::open(path).map_err(|error| {
         let is_missing = match &error {
-            KeyError::Secret(SecretError::Read { source, .. }) => source.kind() == std::io::ErrorKind::NotFound,
+            AuthorityKeyError::Secret(SecretError::Read { source, .. }) => {
+                source.kind() == std::io::ErrorKind::NotFound
+            }
             _ => false,
         };
         anyhow::Error::from(error).context(match is_missing {
@@ -321,7 +323,7 @@ fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
     std::fs::read(path).with_context(|| format!("cannot read `{}`", path.display()))
 }
 
-pub(crate) fn ca(command: &Ca) -> Result<u8, Failure> {
+pub(crate) fn ca(command: &Ca) -> Result<u8, CommandFailure> {
     Ok(run_ca(command)?)
 }
 
@@ -334,13 +336,13 @@ fn run_ca(command: &Ca) -> anyhow::Result<u8> {
         Ca::Simulation => ca::simulation()?.certificate_pem()?,
         Ca::Device { key, certificate, public_key, design_id, class, supervised, subject, days: validity } => {
             let class = match class {
-                ClassArg::Sim => Class::Sim,
-                ClassArg::Class => Class::Class,
-                ClassArg::Device => Class::Device,
+                ClassArg::Sim => CardKeyClass::Sim,
+                ClassArg::Class => CardKeyClass::Class,
+                ClassArg::Device => CardKeyClass::Device,
             };
             let pem = String::from_utf8(read(certificate)?)?;
-            let authority = CertificateAuthority::load(keys::load(key)?, &pem, matches!(class, Class::Sim))?;
-            authority.certify(&Device {
+            let authority = CertificateAuthority::load(keys::load(key)?, &pem, matches!(class, CardKeyClass::Sim))?;
+            authority.certify(&DeviceCertificateContent {
                 public_key: digits("public key", public_key)?,
                 design_id: digits("design id", design_id)?,
                 class,
@@ -357,7 +359,8 @@ fn run_ca(command: &Ca) -> anyhow::Result<u8> {
 impl IssuerArgs {
     pub(crate) fn open(&self) -> anyhow::Result<Issuer> {
         let log_policy = self.log_policy.as_deref().map(log_policy).transpose()?;
-        let mut issuer = Key::open_or_make(&self.key, |key| anyhow::Ok(Issuer::open(&self.store, key, &self.name)?))?;
+        let mut issuer =
+            AuthorityKey::open_or_make(&self.key, |key| anyhow::Ok(Issuer::open(&self.store, key, &self.name)?))?;
         if let Some(folder) = &self.public_log {
             issuer.publish(folder, log_policy)?;
         }
@@ -370,13 +373,13 @@ fn log_policy(path: &Path) -> anyhow::Result<LogPolicy> {
     LogPolicy::parse(&text).with_context(|| format!("`{}`", path.display()))
 }
 
-pub(crate) fn ticket(command: &Ticket) -> Result<u8, Failure> {
+pub(crate) fn ticket(command: &TicketCommand) -> Result<u8, CommandFailure> {
     Ok(run_ticket(command)?)
 }
 
-fn run_ticket(command: &Ticket) -> anyhow::Result<u8> {
+fn run_ticket(command: &TicketCommand) -> anyhow::Result<u8> {
     match command {
-        Ticket::Issue {
+        TicketCommand::Issue {
             issuer,
             public_key,
             policy,
@@ -390,8 +393,8 @@ fn run_ticket(command: &Ticket) -> anyhow::Result<u8> {
             output,
         } => {
             let now = now();
-            let request = Request {
-                chain: Chain { key: key_id(&digits::<32>("public key", public_key)?), seat: *seat },
+            let request = IssueRequest {
+                chain: ChainId { key: key_id(&digits::<32>("public key", public_key)?), seat: *seat },
                 policy: digits("policy digest", policy)?,
                 contexts: context.iter().map(|c| digits("context digest", c)).collect::<Result<_, _>>()?,
                 profiles: profile
@@ -401,7 +404,7 @@ fn run_ticket(command: &Ticket) -> anyhow::Result<u8> {
                 text_lane: *text_lane,
                 heartbeat_records: *heartbeat_records,
                 heartbeat_ticks: *heartbeat_ticks,
-                window: Window {
+                window: CertificateValidity {
                     not_before: now.saturating_sub(CLOCK_SKEW),
                     not_after: now.saturating_add(hours.saturating_mul(3600)),
                 },
@@ -411,30 +414,30 @@ fn run_ticket(command: &Ticket) -> anyhow::Result<u8> {
             }
             let ticket = issuer.open()?.issue(&request)?;
             write_new(output, &ticket)?;
-            let issued = portcullis_evidence::ticket::Ticket::parse(&ticket)?;
+            let issued = portcullis_evidence::ticket::SessionTicket::parse(&ticket)?;
             outln!("ticket {} of {}", issued.content.serial, card(request.chain));
         }
-        Ticket::Store { store, role } => make_store(store, role)?,
-        Ticket::Redeem { issuer, checkpoint, public_key } => {
+        TicketCommand::Store { store, role } => make_store(store, role)?,
+        TicketCommand::Redeem { issuer, checkpoint, public_key } => {
             show(&issuer.open()?.redeem(&read(checkpoint)?, &digits("public key", public_key)?)?)?;
         }
-        Ticket::Close { issuer, checkpoint, public_key } => {
+        TicketCommand::Close { issuer, checkpoint, public_key } => {
             show(&issuer.open()?.close(&read(checkpoint)?, &digits("public key", public_key)?)?)?;
         }
-        Ticket::Report { issuer, bundle, public_key } => {
+        TicketCommand::Report { issuer, bundle, public_key } => {
             let ended = issuer_client::report(issuer, bundle, digits("public key", public_key)?)?;
             return Ok(if ended { SUCCESS } else { WARNED });
         }
-        Ticket::Show { issuer, public_key, seat, serial, output } => {
-            let chain = Chain { key: key_id(&digits::<32>("public key", public_key)?), seat: *seat };
+        TicketCommand::Show { issuer, public_key, seat, serial, output } => {
+            let chain = ChainId { key: key_id(&digits::<32>("public key", public_key)?), seat: *seat };
             write_new(output, &issuer.open()?.ticket(chain, *serial)?)?;
         }
-        Ticket::Abandon { issuer, public_key, seat, serial, remark } => {
-            let chain = Chain { key: key_id(&digits::<32>("public key", public_key)?), seat: *seat };
+        TicketCommand::Abandon { issuer, public_key, seat, serial, remark } => {
+            let chain = ChainId { key: key_id(&digits::<32>("public key", public_key)?), seat: *seat };
             show(&issuer.open()?.abandon(chain, *serial, remark)?)?;
         }
-        Ticket::List { issuer } => issuer.open()?.list()?.iter().try_for_each(show)?,
-        Ticket::Log { issuer } => {
+        TicketCommand::List { issuer } => issuer.open()?.list()?.iter().try_for_each(show)?,
+        TicketCommand::Log { issuer } => {
             let mut issuer = issuer.open()?;
             issuer.refresh()?;
             match issuer.log_key() {
@@ -442,8 +445,9 @@ fn run_ticket(command: &Ticket) -> anyhow::Result<u8> {
                 None => bail!("`ticket log` needs `--public-log`"),
             }
         }
-        Ticket::Key { issuer } => {
-            let public = Key::open_or_make(&issuer.key, |key| anyhow::Ok(keys::public_pem(&key.verifying_key())?))?;
+        TicketCommand::Key { issuer } => {
+            let public =
+                AuthorityKey::open_or_make(&issuer.key, |key| anyhow::Ok(keys::public_pem(&key.verifying_key())?))?;
             outln!("{}", public.trim_end());
         }
     }
@@ -466,26 +470,27 @@ fn write_new(output: &Path, ticket: &[u8]) -> anyhow::Result<()> {
 }
 
 /// Key and seat of a card as text. The seat is left out if it is 0.
-fn card(chain: Chain) -> String {
+fn card(chain: ChainId) -> String {
     let key = hex::encode(&chain.key);
     if chain.seat == 0 { format!("key {key}") } else { format!("key {key} seat {}", chain.seat) }
 }
 
 impl WitnessArgs {
-    fn open(&self) -> anyhow::Result<Witness> {
+    fn open(&self) -> anyhow::Result<CheckpointWitness> {
         let issuer = |path: &PathBuf| -> anyhow::Result<_> {
             issuer_key(&String::from_utf8(read(path)?)?).with_context(|| format!("`{}`", path.display()))
         };
         let issuers = self.issuer.iter().map(issuer).collect::<anyhow::Result<_>>()?;
         let logs = self.log.iter().map(|key| LogKey::parse(key)).collect::<Result<Vec<_>, _>>()?;
-        logs.iter().try_for_each(Witness::may_cosign)?;
-        let witness =
-            Key::open_or_make(&self.key, |key| anyhow::Ok(Witness::open(&self.store, key, &self.name, issuers)?))?;
+        logs.iter().try_for_each(CheckpointWitness::may_cosign)?;
+        let witness = AuthorityKey::open_or_make(&self.key, |key| {
+            anyhow::Ok(CheckpointWitness::open(&self.store, key, &self.name, issuers)?)
+        })?;
         Ok(witness.cosigner_of(logs)?)
     }
 }
 
-pub(crate) fn witness(command: &WitnessCommand) -> Result<u8, Failure> {
+pub(crate) fn witness(command: &WitnessCommand) -> Result<u8, CommandFailure> {
     Ok(run_witness(command)?)
 }
 
@@ -498,9 +503,9 @@ fn run_witness(command: &WitnessCommand) -> anyhow::Result<u8> {
                 beside.into()
             });
             // The port first: a witness that cannot start makes neither its key nor its store.
-            let port = Port::bind(*port)?;
+            let port = WitnessPort::bind(*port)?;
             let marked = witness.open()?.marked_in(&marks)?;
-            let server = Server::on(port, Arc::new(marked), Limits::default())?;
+            let server = WitnessServer::on(port, Arc::new(marked), WitnessServerLimits::default())?;
             outln!("listening on {}", server.address());
             server.wait();
         }
@@ -510,7 +515,7 @@ fn run_witness(command: &WitnessCommand) -> anyhow::Result<u8> {
             for fork in witness.forks()? {
                 outln!("{fork:?}");
             }
-            for Split { origin, accepted, refused } in witness.splits()? {
+            for LogSplitView { origin, accepted, refused } in witness.splits()? {
                 outln!("log {origin} has signed two heads of one size:\n\n{accepted}\n{refused}");
             }
         }

@@ -1,7 +1,7 @@
 //! `portcullis bitstream …`: write and verify bitstream manifests.
 
-use crate::failure::{Failure, SUCCESS, WARNED};
-use portcullis_bitstream::manifest::{self, Key, Outcome, Seal};
+use crate::failure::{CommandFailure, SUCCESS, WARNED};
+use portcullis_bitstream::manifest::{self, BitstreamCheckOutcome, BitstreamKeyKind, BitstreamSealRequest};
 use portcullis_verify::console::json_line;
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ const CONTRADICTED: u8 = 3;
 const TEST_KEY: u8 = 10;
 
 #[derive(clap::Subcommand)]
-pub(crate) enum Command {
+pub(crate) enum BitstreamCommand {
     /// Compare a manifest with this program's sources and with the files beside it. Exit code 3 where they differ or
     /// the key is not what it claims, 10 for a test key, 5 where nothing was built or a file is missing.
     Verify {
@@ -65,7 +65,7 @@ enum KeyArg {
     Class,
 }
 
-impl From<KeyArg> for Key {
+impl From<KeyArg> for BitstreamKeyKind {
     fn from(arg: KeyArg) -> Self {
         match arg {
             KeyArg::Test => Self::Test,
@@ -75,15 +75,15 @@ impl From<KeyArg> for Key {
     }
 }
 
-pub(crate) fn run(command: &Command) -> Result<u8, Failure> {
+pub(crate) fn run(command: &BitstreamCommand) -> Result<u8, CommandFailure> {
     match command {
-        Command::Verify { dir, source, json } => verify(dir, source.as_deref(), *json),
-        Command::Seal(args) => {
+        BitstreamCommand::Verify { dir, source, json } => verify(dir, source.as_deref(), *json),
+        BitstreamCommand::Seal(args) => {
             let afi = match args.afi.as_deref() {
                 Some([afi, agfi]) => Some((&**afi, &**agfi)),
                 _ => None,
             };
-            manifest::seal(&Seal {
+            manifest::seal(&BitstreamSealRequest {
                 dir: &args.dir,
                 target: &args.target,
                 commit: &args.commit,
@@ -99,12 +99,12 @@ pub(crate) fn run(command: &Command) -> Result<u8, Failure> {
     }
 }
 
-fn verify(dir: &Path, source: Option<&Path>, json: bool) -> Result<u8, Failure> {
+fn verify(dir: &Path, source: Option<&Path>, json: bool) -> Result<u8, CommandFailure> {
     let (target, checks) = manifest::verify(dir, source).map_err(anyhow::Error::from)?;
-    let worst = [Outcome::Contradicted, Outcome::TestKey, Outcome::Warned]
+    let worst = [BitstreamCheckOutcome::Contradicted, BitstreamCheckOutcome::TestKey, BitstreamCheckOutcome::Warned]
         .into_iter()
         .find(|outcome| checks.iter().any(|check| check.outcome == *outcome))
-        .unwrap_or(Outcome::Good);
+        .unwrap_or(BitstreamCheckOutcome::Good);
     let (code, word) = (code(worst), word(worst));
     if json {
         let list: Vec<_> = checks
@@ -120,20 +120,20 @@ fn verify(dir: &Path, source: Option<&Path>, json: bool) -> Result<u8, Failure> 
     Ok(code)
 }
 
-const fn code(outcome: Outcome) -> u8 {
+const fn code(outcome: BitstreamCheckOutcome) -> u8 {
     match outcome {
-        Outcome::Good => SUCCESS,
-        Outcome::Warned => WARNED,
-        Outcome::TestKey => TEST_KEY,
-        Outcome::Contradicted => CONTRADICTED,
+        BitstreamCheckOutcome::Good => SUCCESS,
+        BitstreamCheckOutcome::Warned => WARNED,
+        BitstreamCheckOutcome::TestKey => TEST_KEY,
+        BitstreamCheckOutcome::Contradicted => CONTRADICTED,
     }
 }
 
-const fn word(outcome: Outcome) -> &'static str {
+const fn word(outcome: BitstreamCheckOutcome) -> &'static str {
     match outcome {
-        Outcome::Good => "ok",
-        Outcome::Warned => "warned",
-        Outcome::TestKey => "test key",
-        Outcome::Contradicted => "contradicted",
+        BitstreamCheckOutcome::Good => "ok",
+        BitstreamCheckOutcome::Warned => "warned",
+        BitstreamCheckOutcome::TestKey => "test key",
+        BitstreamCheckOutcome::Contradicted => "contradicted",
     }
 }

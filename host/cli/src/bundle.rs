@@ -1,6 +1,6 @@
 //! `portcullis bundle`: commands that complete and edit bundles.
 
-use crate::failure::{Failure, SUCCESS};
+use crate::failure::{CommandFailure, SUCCESS};
 use portcullis_evidence::bundle::{
     FinishReport, StreamChoice, WithholdReason, WithholdReport, finish, withhold, withhold_in_place,
 };
@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 #[derive(clap::Subcommand)]
-pub(crate) enum Command {
+pub(crate) enum BundleCommand {
     /// Complete the bundle of a session that died.
     Finish(FinishArgs),
     /// Take the texts of streams out of a bundle, with a signed reason.
@@ -92,14 +92,14 @@ pub(crate) struct WithholdArgs {
     json: bool,
 }
 
-pub(crate) fn run(command: &Command) -> Result<u8, Failure> {
+pub(crate) fn run(command: &BundleCommand) -> Result<u8, CommandFailure> {
     match command {
-        Command::Finish(args) => finished(args),
-        Command::Withhold(args) => withheld(args),
+        BundleCommand::Finish(args) => finished(args),
+        BundleCommand::Withhold(args) => withheld(args),
     }
 }
 
-fn withheld(args: &WithholdArgs) -> Result<u8, Failure> {
+fn withheld(args: &WithholdArgs) -> Result<u8, CommandFailure> {
     let key = portcullis_authority::keys::load(&args.key).map_err(anyhow::Error::from)?;
     let choice = match args.before {
         Some(second) => StreamChoice::Before(second),
@@ -131,7 +131,7 @@ fn withheld(args: &WithholdArgs) -> Result<u8, Failure> {
     Ok(SUCCESS)
 }
 
-fn finished(args: &FinishArgs) -> Result<u8, Failure> {
+fn finished(args: &FinishArgs) -> Result<u8, CommandFailure> {
     let done = match finish(&args.folder, args.dry_run) {
         Ok(done) => done,
         Err(error) if error.is_operational() => return Err(anyhow::Error::from(error).into()),

@@ -1,6 +1,6 @@
 //! `portcullis card …`.
 
-use crate::failure::{FAULT, Failure, SUCCESS};
+use crate::failure::{CommandFailure, FAULT, SUCCESS};
 use crate::machine;
 use crate::open::CardArgs;
 use portcullis_card::diagnostics::bench::BenchConfig;
@@ -8,13 +8,13 @@ use portcullis_card::diagnostics::{bench, selftest};
 use portcullis_card::machine::pci::Bdf;
 use portcullis_card::{CardInfo, await_public_key};
 use portcullis_core::hex;
-use portcullis_policy::Policies;
-use portcullis_report::terminal::Tone;
+use portcullis_policy::ImagePolicySet;
+use portcullis_report::terminal::TerminalTone;
 use portcullis_verify::console::stdout_terminal;
 use std::path::PathBuf;
 
 #[derive(clap::Subcommand)]
-pub(crate) enum Command {
+pub(crate) enum CardCommand {
     /// The kinds of card that this program drives, and the PCI functions of this machine that may be one.
     List {
         /// Every PCI function.
@@ -103,19 +103,19 @@ pub(crate) enum Command {
     },
 }
 
-pub(crate) fn run(command: &Command) -> Result<u8, Failure> {
+pub(crate) fn run(command: &CardCommand) -> Result<u8, CommandFailure> {
     match command {
-        Command::List { all, json } => machine::list(*all, *json),
-        Command::Doctor { bdf, json } => machine::doctor(*bdf, *json),
-        Command::Bind { bdf, force } => machine::bind(*bdf, *force),
-        Command::Unbind { bdf } => machine::unbind(*bdf),
-        Command::Info { card, json } => info(card, *json),
-        Command::Selftest { card, json } => self_test(card, *json),
+        CardCommand::List { all, json } => machine::list(*all, *json),
+        CardCommand::Doctor { bdf, json } => machine::doctor(*bdf, *json),
+        CardCommand::Bind { bdf, force } => machine::bind(*bdf, *force),
+        CardCommand::Unbind { bdf } => machine::unbind(*bdf),
+        CardCommand::Info { card, json } => info(card, *json),
+        CardCommand::Selftest { card, json } => self_test(card, *json),
         #[cfg(feature = "sim")]
-        Command::Serve { socket, test_bench, lanes, sim } => serve(socket, *test_bench, sim.config(*lanes)),
-        Command::Bench { card, policy, verdicts, streams, attest, json } => {
+        CardCommand::Serve { socket, test_bench, lanes, sim } => serve(socket, *test_bench, sim.config(*lanes)),
+        CardCommand::Bench { card, policy, verdicts, streams, attest, json } => {
             let image = match policy {
-                Some(dir) => Policies::load(dir)?.image().clone(),
+                Some(dir) => ImagePolicySet::load(dir)?.image().clone(),
                 None => bench::full_image().map_err(anyhow::Error::from)?,
             };
             let config = BenchConfig { verdicts: (*verdicts).max(1), streams: (*streams).max(1), attest: *attest };
@@ -202,9 +202,9 @@ fn sweep_alone() -> Option<u64> {
 }
 
 #[cfg(feature = "sim")]
-fn serve(path: &std::path::Path, test_bench: bool, config: portcullis_sim::SimConfig) -> Result<u8, Failure> {
+fn serve(path: &std::path::Path, test_bench: bool, config: portcullis_sim::SimConfig) -> Result<u8, CommandFailure> {
     use anyhow::Context;
-    use portcullis_sim::{pci::PciCard, serve::Socket};
+    use portcullis_sim::{pci::PciCard, serve::CardServerSocket};
     use signal_hook::consts::{SIGINT, SIGTERM};
     use std::os::fd::AsFd;
 
@@ -216,7 +216,7 @@ fn serve(path: &std::path::Path, test_bench: bool, config: portcullis_sim::SimCo
     if test_bench {
         card = card.with_bench();
     }
-    let socket = Socket::bind(path).map_err(anyhow::Error::from)?;
+    let socket = CardServerSocket::bind(path).map_err(anyhow::Error::from)?;
     outln!("listening on {}", path.display());
     socket.serve(&mut card, stop.as_fd(), |end| errln!("driver: {end}")).map_err(anyhow::Error::from)?;
     Ok(SUCCESS)
@@ -231,7 +231,7 @@ const fn bus(info: &CardInfo) -> &'static str {
     }
 }
 
-fn info(args: &CardArgs, json: bool) -> Result<u8, Failure> {
+fn info(args: &CardArgs, json: bool) -> Result<u8, CommandFailure> {
     let mut card = args.open()?;
     let describe = card.describe();
     let info = CardInfo::read(&mut card)?;
@@ -274,15 +274,16 @@ fn present(there: bool) -> String {
     if there { "present" } else { "not present" }.to_owned()
 }
 
-fn self_test(args: &CardArgs, json: bool) -> Result<u8, Failure> {
-    let report = selftest::run(args.open()?).map_err(|e| Failure::Card(e.into()))?;
+fn self_test(args: &CardArgs, json: bool) -> Result<u8, CommandFailure> {
+    let report = selftest::run(args.open()?).map_err(|e| CommandFailure::Card(e.into()))?;
     let lanes = report.info.lanes;
     for check in &report.checks {
         if json {
             outln!("{}", serde_json::json!({ "check": check.name, "lane": check.lane, "passed": check.passed() }));
         } else {
             let place = if lanes > 1 { format!("lane {}: ", check.lane) } else { String::new() };
-            let (tone, mark) = if check.passed() { (Tone::Good, "ok    ") } else { (Tone::Bad, "FAILED") };
+            let (tone, mark) =
+                if check.passed() { (TerminalTone::Good, "ok    ") } else { (TerminalTone::Bad, "FAILED") };
             outln!("{} {place}{}", stdout_terminal().paint(tone, mark), check.name);
         }
     }

@@ -1,9 +1,9 @@
 //! `portcullis check`: verifies a bundle and replays it, over one snapshot of its files.
 
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::replay::{EarlierArgs, progress};
 use portcullis_audit::{AuditError, CheckReport, check_after};
-use portcullis_evidence::verify::{Options, Trust};
+use portcullis_evidence::verify::{TrustedParties, VerifyOptions};
 use portcullis_report::escape::printable;
 use portcullis_report::evidence::{ReportText, VerdictText};
 use portcullis_verify::console::{json_pretty, stdout_terminal};
@@ -18,7 +18,7 @@ use std::path::PathBuf;
 /// but simulated, with `--allow sim`, or nothing was prevented; 3 something is contradicted, or is not a bundle; 1 an
 /// error; 2 usage.
 #[derive(clap::Args)]
-pub(crate) struct Args {
+pub(crate) struct BundleCheckArgs {
     /// Folder of the bundle, or a tar archive of it.
     bundle: PathBuf,
     #[command(flatten)]
@@ -32,7 +32,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
+pub(crate) fn run(args: &BundleCheckArgs) -> Result<u8, CommandFailure> {
     let (trust, options) = args.trust.load()?;
     let checked = match look(args, &trust, options) {
         Err(AuditError::Bundle(error)) if !error.is_operational() => CheckReport::broken(&error),
@@ -46,7 +46,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     Ok(checked.exit_code)
 }
 
-fn look(args: &Args, trust: &Trust, options: Options) -> Result<CheckReport, AuditError> {
+fn look(args: &BundleCheckArgs, trust: &TrustedParties, options: VerifyOptions) -> Result<CheckReport, AuditError> {
     let files = args.unseal.at(&args.bundle)?;
     let earlier = args.earlier.open(&args.unseal)?;
     let (verified, replayed) = (progress("records verified"), progress("streams replayed"));

@@ -1,11 +1,11 @@
 //! Values of the flags of `run`.
 
 use portcullis_core::wire::Granularity;
-use portcullis_gate::ledger::Fsync;
-use portcullis_gate::{OnRefuse, Release};
+use portcullis_gate::ledger::FsyncMode;
+use portcullis_gate::{OnRefuse, ReleaseMode};
 
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Format {
+pub(crate) enum InputFormatArg {
     /// JSON Lines.
     Jsonl,
     /// One text.
@@ -40,7 +40,7 @@ pub(crate) enum ReleaseArg {
     End,
 }
 
-impl From<ReleaseArg> for Release {
+impl From<ReleaseArg> for ReleaseMode {
     fn from(arg: ReleaseArg) -> Self {
         match arg {
             ReleaseArg::Span => Self::Span,
@@ -60,7 +60,7 @@ pub(crate) enum FsyncArg {
     Always,
 }
 
-impl From<FsyncArg> for Fsync {
+impl From<FsyncArg> for FsyncMode {
     fn from(arg: FsyncArg) -> Self {
         match arg {
             FsyncArg::Never => Self::Never,

@@ -1,9 +1,9 @@
 //! `portcullis policy compose`.
 
-use crate::failure::{Failure, SUCCESS};
+use crate::failure::{CommandFailure, SUCCESS};
 use anyhow::{Context, anyhow};
-use portcullis_policy::composition::{CompositionReport, Plan, PlannedMember};
-use portcullis_policy::{Capacity, Composition};
+use portcullis_policy::composition::{CompositionPlan, CompositionReport, PlannedMember};
+use portcullis_policy::{PackageComposition, RowCapacity};
 use portcullis_verify::console::json_line;
 use std::path::{Path, PathBuf};
 
@@ -34,7 +34,7 @@ A plan is TOML; its paths are relative to its folder:
   name = \"ward\"
   package = \"policies/clinical\"
   profiles = [\"profiles/patients.toml\"]")]
-pub(crate) struct Args {
+pub(crate) struct PolicyComposeArgs {
     /// Folder to make; its name is the composition's.
     output: PathBuf,
     /// The members, from a TOML file.
@@ -69,10 +69,10 @@ fn pair(text: &str) -> Result<(String, PathBuf), String> {
     }
 }
 
-impl Args {
-    fn plan(&self) -> Result<Plan, Failure> {
+impl PolicyComposeArgs {
+    fn plan(&self) -> Result<CompositionPlan, CommandFailure> {
         if let Some(file) = &self.plan {
-            return Ok(Plan::load(file)?);
+            return Ok(CompositionPlan::load(file)?);
         }
         let member = |(name, package): &(String, PathBuf)| PlannedMember {
             name: name.clone(),
@@ -83,16 +83,16 @@ impl Args {
             return Err(anyhow!("`--profile {name}=…`: there is no member `{name}`").into());
         }
         let members = self.members.iter().map(member).collect();
-        Ok(Plan { version: self.composition_version.clone(), description: String::new(), members })
+        Ok(CompositionPlan { version: self.composition_version.clone(), description: String::new(), members })
     }
 }
 
-pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
+pub(crate) fn run(args: &PolicyComposeArgs) -> Result<u8, CommandFailure> {
     let shown = args.output.display();
     let name = args.output.file_name().and_then(|name| name.to_str());
     let name = name.with_context(|| format!("`{shown}`: a composition needs a folder with a name"))?;
     let files = args.plan()?.compose(name)?;
-    let report = Composition::from_files(files.clone())?.report(Capacity::default())?;
+    let report = PackageComposition::from_files(files.clone())?.report(RowCapacity::default())?;
     // An existing folder may be in use, so it is not overwritten.
     std::fs::create_dir(&args.output).with_context(|| format!("cannot make the folder `{shown}`"))?;
     for (path, bytes) in &files {
@@ -106,7 +106,7 @@ fn write(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
     written.with_context(|| format!("cannot write `{}`", path.display()))
 }
 
-pub(crate) fn show(report: &CompositionReport, json: bool) -> Result<u8, Failure> {
+pub(crate) fn show(report: &CompositionReport, json: bool) -> Result<u8, CommandFailure> {
     if json {
         outln!("{}", json_line(report)?);
     } else {

@@ -1,9 +1,10 @@
 //! Engines for `run`.
 
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use anyhow::{Context, anyhow};
 use portcullis_gate::engine::{
-    DeadlineEngine, Engine, EngineError, HttpEngine, HttpSettings, NgramEngine, Protocol, Template,
+    CandidateEngine, DeadlineEngine, EngineError, HttpEngine, HttpSettings, ModelServerProtocol, NgramEngine,
+    PromptTemplate,
 };
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -56,7 +57,7 @@ pub(crate) enum EngineFactory {
 
 impl EngineArgs {
     /// Makes the engines; `None` if no engine was requested.
-    pub(crate) fn maker(&self) -> Result<Option<EngineFactory>, Failure> {
+    pub(crate) fn maker(&self) -> Result<Option<EngineFactory>, CommandFailure> {
         let Some(engine) = &self.engine else { return Ok(None) };
         let deadline = Duration::from_millis(self.engine_deadline);
         let (kind, rest) = engine.split_once(':').unwrap_or((engine, ""));
@@ -66,8 +67,8 @@ impl EngineArgs {
                 let model = NgramEngine::new(&text, self.ngram_order, self.engine_seed, self.ngram_bytes);
                 return Ok(Some(EngineFactory::Ngram(model.map_err(anyhow::Error::from)?, deadline)));
             }
-            "openai" => Protocol::OpenAi,
-            "llama" => Protocol::Llama,
+            "openai" => ModelServerProtocol::OpenAi,
+            "llama" => ModelServerProtocol::Llama,
             _ => return Err(anyhow!("`{engine}`: expected `ngram:FILE`, `openai:URL` or `llama:URL`").into()),
         };
         let read =
@@ -77,9 +78,9 @@ impl EngineArgs {
             address: rest.to_owned(),
             authorities: self.engine_ca.as_deref().map(read).transpose()?,
             template: match self.engine_template.as_deref() {
-                None => Template::None,
-                Some("server") => Template::Server,
-                Some(file) => Template::Text(read(Path::new(file))?),
+                None => PromptTemplate::None,
+                Some("server") => PromptTemplate::Server,
+                Some(file) => PromptTemplate::Text(read(Path::new(file))?),
             },
             stop: self.engine_stop.clone(),
             model: self.engine_model.clone(),
@@ -95,7 +96,7 @@ impl EngineArgs {
 }
 
 impl EngineFactory {
-    pub(crate) fn make(&self) -> Result<Box<dyn Engine>, EngineError> {
+    pub(crate) fn make(&self) -> Result<Box<dyn CandidateEngine>, EngineError> {
         Ok(match self {
             Self::Ngram(model, deadline) => Box::new(DeadlineEngine::new(Box::new(model.clone()), *deadline)),
             // The request has its own, earlier deadline. This deadline is for delays that the request's does not cover.

@@ -1,9 +1,9 @@
 //! `portcullis explain`: shows how a text is mapped, and which rows decide.
 
-use crate::failure::{Failure, SUCCESS};
+use crate::failure::{CommandFailure, SUCCESS};
 use crate::open::{self, PolicyArgs};
 use crate::output::{digest, digests};
-use portcullis_core::state::{SemanticState, Task};
+use portcullis_core::state::{SemanticState, StreamTask};
 use portcullis_gate::explain::explain;
 use std::io::Read;
 use std::ops::Range;
@@ -14,7 +14,7 @@ use std::path::PathBuf;
 ///
 /// The software evaluator judges; nothing is released and no card is asked.
 #[derive(clap::Args)]
-pub(crate) struct Args {
+pub(crate) struct ExplainArgs {
     #[command(flatten)]
     policy: PolicyArgs,
     /// The agent's governed profile (`agent.toml`).
@@ -27,7 +27,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
+pub(crate) fn run(args: &ExplainArgs) -> Result<u8, CommandFailure> {
     let policy = args.policy.open()?;
     let text = match &args.text {
         Some(text) => text.clone(),
@@ -42,7 +42,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
         let manifest = policy.package.manifest();
         let profile = open::profile(args.profile.as_deref())?;
         let context = profile.context(manifest).map_err(anyhow::Error::from)?;
-        let intent = profile.intent(&Task::default(), |t| policy.mapper.content_words(t));
+        let intent = profile.intent(&StreamTask::default(), |t| policy.mapper.content_words(t));
         SemanticState::new(manifest, policy.package.digest(), image, intent, context)
     };
     if !args.json {

@@ -1,6 +1,6 @@
 //! Exit codes, and the printing of failures.
 
-use portcullis_policy::PolicyError;
+use portcullis_policy::PolicyPackageError;
 use portcullis_report::escape::printable;
 use portcullis_settings::TomlProblem;
 use portcullis_verify::console::{self, describe, stderr_terminal, warn};
@@ -15,14 +15,14 @@ pub(crate) const FAULT: u8 = 4;
 /// Something could not be checked or compared.
 pub(crate) const WARNED: u8 = 5;
 
-pub(crate) enum Failure {
+pub(crate) enum CommandFailure {
     /// Problems of a policy, printed as source excerpts.
-    Policy(PolicyError),
+    Policy(PolicyPackageError),
     Other(anyhow::Error),
     Card(anyhow::Error),
 }
 
-impl Failure {
+impl CommandFailure {
     /// Prints the failure on stderr and returns its exit code.
     pub(crate) fn report(self) -> u8 {
         match self {
@@ -48,7 +48,7 @@ fn toml_problem(error: &anyhow::Error) -> Option<&TomlProblem> {
     error.chain().find_map(|cause| cause.downcast_ref::<Box<TomlProblem>>()).map(|problem| &**problem)
 }
 
-impl std::fmt::Display for Failure {
+impl std::fmt::Display for CommandFailure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Policy(error) => write!(f, "{}", error.render()),
@@ -57,13 +57,13 @@ impl std::fmt::Display for Failure {
     }
 }
 
-impl From<PolicyError> for Failure {
-    fn from(error: PolicyError) -> Self {
+impl From<PolicyPackageError> for CommandFailure {
+    fn from(error: PolicyPackageError) -> Self {
         Self::Policy(error)
     }
 }
 
-impl From<portcullis_card::SessionError> for Failure {
+impl From<portcullis_card::SessionError> for CommandFailure {
     fn from(error: portcullis_card::SessionError) -> Self {
         match error {
             // The card has not failed: it lacks an optional part that was requested.
@@ -73,31 +73,31 @@ impl From<portcullis_card::SessionError> for Failure {
     }
 }
 
-impl From<portcullis_audit::AuditError> for Failure {
+impl From<portcullis_audit::AuditError> for CommandFailure {
     fn from(error: portcullis_audit::AuditError) -> Self {
         Self::Other(error.into())
     }
 }
 
-impl From<anyhow::Error> for Failure {
+impl From<anyhow::Error> for CommandFailure {
     fn from(error: anyhow::Error) -> Self {
         Self::Other(error)
     }
 }
 
-impl From<std::io::Error> for Failure {
+impl From<std::io::Error> for CommandFailure {
     fn from(error: std::io::Error) -> Self {
         Self::Other(error.into())
     }
 }
 
-impl From<serde_json::Error> for Failure {
+impl From<serde_json::Error> for CommandFailure {
     fn from(error: serde_json::Error) -> Self {
         Self::Other(error.into())
     }
 }
 
-impl From<portcullis_gate::remote::RemoteError> for Failure {
+impl From<portcullis_gate::remote::RemoteError> for CommandFailure {
     fn from(error: portcullis_gate::remote::RemoteError) -> Self {
         Self::Other(error.into())
     }

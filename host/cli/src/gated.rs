@@ -1,16 +1,16 @@
 //! `portcullis gated`: runs the gate as a separate process.
 
-use crate::failure::{Failure, SUCCESS};
+use crate::failure::{CommandFailure, SUCCESS};
 use crate::intake::Stop;
-use crate::journal::{Journal, LedgerArgs};
+use crate::journal::{EvidenceJournal, LedgerArgs};
 use crate::open::{self, CardArgs, PolicyArgs, TextLaneArg};
 use crate::prefilter::FilterArgs;
 use crate::recording::BundleArgs;
 use crate::run::{close, salt_key};
-use portcullis_card::Session;
-use portcullis_gate::ledger::Header;
-use portcullis_gate::remote::{Gate, GateError, ServiceTerms, Socket, ToClient, VERSION};
-use portcullis_gate::{Event, Governor, SaltKey, Settings};
+use portcullis_card::CardSession;
+use portcullis_gate::ledger::LedgerHeader;
+use portcullis_gate::remote::{GateError, GateServer, GateSocket, ServiceTerms, ToClient, VERSION};
+use portcullis_gate::{GateSettings, SaltKey, StreamEvent, StreamGovernor};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,7 +23,7 @@ use std::time::Duration;
 ///
 /// Exit codes: 0 ended by a signal; 1 an error; 2 usage; 4 a fault of the card.
 #[derive(clap::Args)]
-pub(crate) struct Args {
+pub(crate) struct GatedArgs {
     /// The socket. One that no process listens on is replaced.
     #[arg(long, value_name = "PATH")]
     socket: PathBuf,
@@ -59,7 +59,7 @@ pub(crate) struct Args {
     salt_key: Option<String>,
 }
 
-pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
+pub(crate) fn run(args: &GatedArgs) -> Result<u8, CommandFailure> {
     args.bundle.check_ledger(args.ledger.is_asked())?;
     let stop = Stop::on_signals()?;
     let policy = args.policy.open_for(args.text_lane)?;
@@ -68,35 +68,37 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
         Some(hex) => SaltKey::from_bytes(salt_key(hex)?),
         None => SaltKey::random().map_err(anyhow::Error::from)?,
     };
-    let settings = Settings { profile: open::profile(args.profile.as_deref())?, ..Settings::new(salt) };
+    let settings = GateSettings { profile: open::profile(args.profile.as_deref())?, ..GateSettings::new(salt) };
     let header = policy.header(args.card.name());
-    let mut journal = Journal { recorder: None, ledger: args.ledger.open(&header)? };
+    let mut journal = EvidenceJournal { recorder: None, ledger: args.ledger.open(&header)? };
     let filter = args.filter.open(&policy.package)?;
     let profile = settings.profile.clone();
-    let governor = Governor::new(Arc::clone(&policy), settings);
+    let governor = StreamGovernor::new(Arc::clone(&policy), settings);
     let governor = governor.map_err(anyhow::Error::from)?.with_anchors(anchors.clone()).with_filter(filter);
     let governor = Arc::new(governor);
     let mut card = args.card.open()?;
-    let socket = Socket::bind(&args.socket, !args.allow_uid.is_empty()).map_err(anyhow::Error::from)?;
+    let socket = GateSocket::bind(&args.socket, !args.allow_uid.is_empty()).map_err(anyhow::Error::from)?;
     let (recorder, config) = args.bundle.start(card.as_mut(), &policy, &profile, &anchors)?;
     journal.recorder = recorder;
-    let served = Session::open(card, &policy.compiled.image, config).map_err(Failure::from).and_then(|mut session| {
-        let keep = Box::new(|event: &Event| Ok(journal.event(event)?));
-        let gate = Gate::new(Arc::clone(&governor), terms(args, &header));
-        outln!("listening on {}", args.socket.display());
-        let listened = gate.listen(&mut session, keep, &socket, || stop.is_asked(), |why| errln!("client: {why}"));
-        // The salt key is not needed after the session.
-        drop(governor);
-        let closed = close(session);
-        listened.map_err(Failure::from).and(closed)
-    });
+    let served = CardSession::open(card, &policy.compiled.image, config).map_err(CommandFailure::from).and_then(
+        |mut session| {
+            let keep = Box::new(|event: &StreamEvent| Ok(journal.event(event)?));
+            let gate = GateServer::new(Arc::clone(&governor), terms(args, &header));
+            outln!("listening on {}", args.socket.display());
+            let listened = gate.listen(&mut session, keep, &socket, || stop.is_asked(), |why| errln!("client: {why}"));
+            // The salt key is not needed after the session.
+            drop(governor);
+            let closed = close(session);
+            listened.map_err(CommandFailure::from).and(closed)
+        },
+    );
     // Remove the socket's name first, so that new clients do not find it.
     drop(socket);
-    let written = journal.finish().map_err(Failure::from);
+    let written = journal.finish().map_err(CommandFailure::from);
     served.and(written).map(|()| SUCCESS)
 }
 
-fn terms(args: &Args, header: &Header) -> ServiceTerms {
+fn terms(args: &GatedArgs, header: &LedgerHeader) -> ServiceTerms {
     let mut allowed = args.allow_uid.clone();
     allowed.push(rustix::process::getuid().as_raw());
     ServiceTerms {
@@ -114,7 +116,7 @@ fn terms(args: &Args, header: &Header) -> ServiceTerms {
     }
 }
 
-impl From<GateError> for Failure {
+impl From<GateError> for CommandFailure {
     fn from(error: GateError) -> Self {
         match error {
             GateError::Card(error) => error.into(),

@@ -1,9 +1,9 @@
 //! `portcullis authority serve`: the running issuer.
 
 use crate::authority::IssuerArgs;
-use crate::failure::{Failure, SUCCESS};
+use crate::failure::{CommandFailure, SUCCESS};
 use crate::intake::Stop;
-use portcullis_issuer::config::Config;
+use portcullis_issuer::config::IssuerConfig;
 use portcullis_issuer::serve;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use std::time::Duration;
 const LOOK: Duration = Duration::from_millis(20);
 
 #[derive(clap::Subcommand)]
-pub(crate) enum Command {
+pub(crate) enum AuthorityCommand {
     /// Serve an issuer: sessions get their tickets over HTTP (`--issuer`), and report their opening and their end.
     ///
     /// The configuration (TOML) lists the clients with their tokens, the cards with their seats, and the policies with
@@ -37,10 +37,10 @@ pub(crate) enum Command {
     },
 }
 
-pub(crate) fn run(command: &Command) -> Result<u8, Failure> {
-    let Command::Serve { issuer, config, listen } = command;
+pub(crate) fn run(command: &AuthorityCommand) -> Result<u8, CommandFailure> {
+    let AuthorityCommand::Serve { issuer, config, listen } = command;
     let stop = Stop::on_signals()?;
-    let mut config = Config::read(config).map_err(anyhow::Error::from)?;
+    let mut config = IssuerConfig::read(config).map_err(anyhow::Error::from)?;
     config.listen = listen.unwrap_or(config.listen);
     portcullis_gateway::logs::to_stderr();
     let stopped = async move {

@@ -3,7 +3,7 @@
 use anyhow::{Context, anyhow};
 use portcullis_core::wire::Life;
 use portcullis_evidence::bundle;
-use portcullis_evidence::checkpoint::SignedCheckpoint;
+use portcullis_evidence::checkpoint::CoseCheckpoint;
 use portcullis_issuer::client::IssuerClient;
 use portcullis_issuer::config::token;
 use portcullis_issuer::wire::ReportAnswer;
@@ -71,7 +71,7 @@ pub(crate) fn report(issuer: &IssuerClientArgs, folder: &Path, public_key: [u8; 
         last += 1;
     }
     let closing = read(last)?;
-    if SignedCheckpoint::parse(&closing)?.checkpoint.state != Life::Closing {
+    if CoseCheckpoint::parse(&closing)?.checkpoint.state != Life::Closing {
         errln!(
             "the bundle has no closing checkpoint, so the ticket stays open: report the session again once it has ended, \
              or give the ticket up with `portcullis ticket abandon`"

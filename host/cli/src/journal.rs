@@ -2,9 +2,9 @@
 
 use crate::choices::FsyncArg;
 use anyhow::Result;
-use portcullis_gate::Event;
-use portcullis_gate::ledger::{Header, Ledger};
-use portcullis_recorder::{FinishedBundle, Recorder};
+use portcullis_gate::StreamEvent;
+use portcullis_gate::ledger::{LedgerHeader, LedgerWriter};
+use portcullis_recorder::{FinishedBundle, SessionRecorder};
 use portcullis_verify::console;
 use std::path::PathBuf;
 
@@ -24,21 +24,21 @@ impl LedgerArgs {
         self.ledger.is_some()
     }
 
-    pub(crate) fn open(&self, header: &Header) -> Result<Option<Ledger>> {
-        let open = |path: &PathBuf| Ledger::append_to(path, header, self.fsync.into());
+    pub(crate) fn open(&self, header: &LedgerHeader) -> Result<Option<LedgerWriter>> {
+        let open = |path: &PathBuf| LedgerWriter::append_to(path, header, self.fsync.into());
         Ok(self.ledger.as_ref().map(open).transpose()?)
     }
 }
 
 /// Records every event. Text is released only after its event is recorded.
 #[derive(Default)]
-pub(crate) struct Journal {
-    pub(crate) recorder: Option<Recorder>,
-    pub(crate) ledger: Option<Ledger>,
+pub(crate) struct EvidenceJournal {
+    pub(crate) recorder: Option<SessionRecorder>,
+    pub(crate) ledger: Option<LedgerWriter>,
 }
 
-impl Journal {
-    pub(crate) fn event(&mut self, event: &Event) -> Result<()> {
+impl EvidenceJournal {
+    pub(crate) fn event(&mut self, event: &StreamEvent) -> Result<()> {
         if let Some(recorder) = &mut self.recorder {
             recorder.event(event)?;
         }

@@ -1,28 +1,28 @@
 //! `policy check` and `policy explain --lane`: which classes of a package a card's text lane can detect.
 
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use portcullis_core::class::ClassSet;
-use portcullis_image::{Forbidden, TextImage};
-use portcullis_lane::{ClassSight, Compiled, Limits, Place, Relation, Sight};
-use portcullis_policy::{Package, Policies};
+use portcullis_image::{ForbiddenClasses, TextImage};
+use portcullis_lane::{ClassSight, CompiledLane, LaneCoverage, LaneTableLimits, LaneUnit, MatchRelation};
+use portcullis_policy::{ImagePolicySet, PolicyPackage};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-fn compiled(package: &Package) -> Result<(TextImage, BTreeMap<String, Forbidden>), Failure> {
-    let policies = Policies::alone(package.clone())?;
+fn compiled(package: &PolicyPackage) -> Result<(TextImage, BTreeMap<String, ForbiddenClasses>), CommandFailure> {
+    let policies = ImagePolicySet::alone(package.clone())?;
     let text = policies.text_lane()?;
     let forbids = policies.forbidden(&text);
     Ok((text, forbids))
 }
 
 /// Prints how full the tables are, and how well they detect each class.
-pub(crate) fn check(package: &Package) -> Result<(), Failure> {
+pub(crate) fn check(package: &PolicyPackage) -> Result<(), CommandFailure> {
     if package.manifest().classes.is_empty() {
         return Ok(());
     }
     let (text, forbids) = compiled(package)?;
     let of = &text.compiled;
-    let limits = Limits::default();
+    let limits = LaneTableLimits::default();
     let bytes = of.tables.encode().len();
     outln!("text lane: {bytes} bytes of tables");
     for (states, engine) in of.tables.states().zip(0..) {
@@ -46,7 +46,7 @@ pub(crate) fn check(package: &Package) -> Result<(), Failure> {
 }
 
 /// As [`check`], but returns the data as JSON.
-pub(crate) fn explain(package: &Package) -> Result<Value, Failure> {
+pub(crate) fn explain(package: &PolicyPackage) -> Result<Value, CommandFailure> {
     let (text, forbids) = compiled(package)?;
     let of = &text.compiled;
     let engines = of.tables.states().zip(of.tables.byte_classes());
@@ -70,7 +70,7 @@ pub(crate) fn explain(package: &Package) -> Result<Value, Failure> {
             "host": host.collect::<Vec<_>>(),
         })
     });
-    let rules = forbids.iter().map(|(rule, Forbidden { enforced, in_part, conditional })| {
+    let rules = forbids.iter().map(|(rule, ForbiddenClasses { enforced, in_part, conditional })| {
         let [enforced, in_part, conditional] = [enforced, in_part, conditional].map(|set| names(of, *set));
         json!({"rule": rule, "enforced": enforced, "enforced_in_part": in_part, "conditional": conditional})
     });
@@ -83,30 +83,30 @@ pub(crate) fn explain(package: &Package) -> Result<Value, Failure> {
     }))
 }
 
-fn names(of: &Compiled, set: ClassSet) -> Vec<String> {
+fn names(of: &CompiledLane, set: ClassSet) -> Vec<String> {
     of.classes.iter().filter(|class| set.contains(class.id)).map(|class| class.name.clone()).collect()
 }
 
 fn sight(class: &ClassSight) -> &'static str {
     match class.sight() {
-        Sight::Whole(of) => relation(of),
-        Sight::Part => "a part",
-        Sight::Nothing => "nothing",
+        LaneCoverage::Whole(of) => relation(of),
+        LaneCoverage::Part => "a part",
+        LaneCoverage::Nothing => "nothing",
     }
 }
 
-const fn relation(of: Relation) -> &'static str {
+const fn relation(of: MatchRelation) -> &'static str {
     match of {
-        Relation::Equal => "equal",
-        Relation::EqualOnAscii => "equal on ASCII",
-        Relation::Superset => "superset",
+        MatchRelation::Equal => "equal",
+        MatchRelation::EqualOnAscii => "equal on ASCII",
+        MatchRelation::Superset => "superset",
     }
 }
 
-fn place(of: Place) -> Value {
+fn place(of: LaneUnit) -> Value {
     match of {
-        Place::Engine(engine) => json!(format!("engine {engine}")),
-        Place::Cards => json!("card numbers"),
-        Place::Accounts => json!("account numbers"),
+        LaneUnit::Engine(engine) => json!(format!("engine {engine}")),
+        LaneUnit::Cards => json!("card numbers"),
+        LaneUnit::Accounts => json!("account numbers"),
     }
 }

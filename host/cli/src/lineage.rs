@@ -1,18 +1,18 @@
 //! `portcullis lineage`: prints the content of a ledger.
 
-use crate::failure::{Failure, SUCCESS};
+use crate::failure::{CommandFailure, SUCCESS};
 use crate::output::digests;
 use anyhow::{Context, anyhow};
-use portcullis_gate::EventKind;
-use portcullis_gate::ledger::{Reader, Tail, recover};
+use portcullis_gate::StreamEventKind;
+use portcullis_gate::ledger::{LedgerReader, LedgerTail, recover};
 use portcullis_report::escape::printable;
 use portcullis_report::ledger::{CSV_HEAD, csv_record, line};
-use portcullis_verify::console::{Stdout, json_line};
+use portcullis_verify::console::{InfallibleStdout, json_line};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 #[derive(clap::Subcommand)]
-pub(crate) enum Command {
+pub(crate) enum LineageCommand {
     /// Show each stream: what was judged, deferred, taken back and released, and how it ended.
     Show {
         ledger: PathBuf,
@@ -25,26 +25,26 @@ pub(crate) enum Command {
         ledger: PathBuf,
         /// The form.
         #[arg(long, default_value = "jsonl")]
-        format: Format,
+        format: LineageFormatArg,
     },
     /// Cut off what a write that was cut short left at the end.
     Recover { ledger: PathBuf },
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
-pub(crate) enum Format {
+pub(crate) enum LineageFormatArg {
     /// One entry per line.
     Jsonl,
     /// One determination per line.
     Csv,
 }
 
-pub(crate) fn run(command: &Command) -> Result<u8, Failure> {
+pub(crate) fn run(command: &LineageCommand) -> Result<u8, CommandFailure> {
     match command {
-        Command::Show { ledger, id } => show(ledger, id.as_deref()),
-        Command::Export { ledger, format: Format::Jsonl } => jsonl(ledger),
-        Command::Export { ledger, format: Format::Csv } => csv(ledger),
-        Command::Recover { ledger } => {
+        LineageCommand::Show { ledger, id } => show(ledger, id.as_deref()),
+        LineageCommand::Export { ledger, format: LineageFormatArg::Jsonl } => jsonl(ledger),
+        LineageCommand::Export { ledger, format: LineageFormatArg::Csv } => csv(ledger),
+        LineageCommand::Recover { ledger } => {
             let cut = recover(ledger).map_err(anyhow::Error::from)?;
             outln!("{}: {cut} bytes of an entry that was cut short were removed", ledger.display());
             Ok(SUCCESS)
@@ -53,13 +53,13 @@ pub(crate) fn run(command: &Command) -> Result<u8, Failure> {
 }
 
 /// Reads a ledger; reports an incomplete end on stderr.
-pub(crate) fn read(path: &Path) -> Result<Reader, Failure> {
-    Ok(Reader::open(path).map_err(anyhow::Error::from)?)
+pub(crate) fn read(path: &Path) -> Result<LedgerReader, CommandFailure> {
+    Ok(LedgerReader::open(path).map_err(anyhow::Error::from)?)
 }
 
 /// Reports on stderr how a ledger ends.
-pub(crate) fn tail(reader: &Reader, path: &Path) {
-    if let Tail::Torn(bytes) = reader.tail() {
+pub(crate) fn tail(reader: &LedgerReader, path: &Path) {
+    if let LedgerTail::Torn(bytes) = reader.tail() {
         let path = path.display();
         errln!(
             "note: the last write was cut short, {bytes} bytes are passed over; `portcullis lineage recover {path}`"
@@ -67,7 +67,7 @@ pub(crate) fn tail(reader: &Reader, path: &Path) {
     }
 }
 
-fn show(path: &Path, only: Option<&str>) -> Result<u8, Failure> {
+fn show(path: &Path, only: Option<&str>) -> Result<u8, CommandFailure> {
     let mut reader = read(path)?;
     let header = reader.header();
     outln!("policy {}, card {}", printable(&header.policy), printable(&header.card));
@@ -76,7 +76,7 @@ fn show(path: &Path, only: Option<&str>) -> Result<u8, Failure> {
     let mut found = false;
     for entry in reader.by_ref() {
         let event = entry.map_err(anyhow::Error::from)?.event;
-        if let EventKind::Begun { id, .. } = &event.what {
+        if let StreamEventKind::Begun { id, .. } = &event.what {
             ids.insert(event.stream, id.clone());
         }
         let id = ids.get(&event.stream).map_or("?", String::as_str);
@@ -93,9 +93,9 @@ fn show(path: &Path, only: Option<&str>) -> Result<u8, Failure> {
     Ok(SUCCESS)
 }
 
-fn jsonl(path: &Path) -> Result<u8, Failure> {
+fn jsonl(path: &Path) -> Result<u8, CommandFailure> {
     let mut reader = read(path)?;
-    let mut out = std::io::BufWriter::new(Stdout);
+    let mut out = std::io::BufWriter::new(InfallibleStdout);
     for entry in reader.by_ref() {
         writeln!(out, "{}", json_line(&entry.map_err(anyhow::Error::from)?)?)?;
     }
@@ -104,9 +104,9 @@ fn jsonl(path: &Path) -> Result<u8, Failure> {
     Ok(SUCCESS)
 }
 
-fn csv(path: &Path) -> Result<u8, Failure> {
+fn csv(path: &Path) -> Result<u8, CommandFailure> {
     let mut reader = read(path)?;
-    let mut out = csv::Writer::from_writer(Stdout);
+    let mut out = csv::Writer::from_writer(InfallibleStdout);
     out.write_record(CSV_HEAD).context("stdout")?;
     for entry in reader.by_ref() {
         if let Some(record) = csv_record(&entry.map_err(anyhow::Error::from)?) {

@@ -1,21 +1,21 @@
 //! `portcullis card list|bind|unbind|doctor`: cards in this machine.
 
-use crate::failure::{ERROR, Failure, SUCCESS};
+use crate::failure::{CommandFailure, ERROR, SUCCESS};
 use portcullis_card::CardKind;
-use portcullis_card::diagnostics::doctor::Doctor;
-use portcullis_card::machine::pci::{Bdf, Function, Sysfs, VFIO_PCI};
-use portcullis_report::terminal::Tone;
+use portcullis_card::diagnostics::doctor::CardDoctor;
+use portcullis_card::machine::pci::{Bdf, PciFunction, Sysfs, VFIO_PCI};
+use portcullis_report::terminal::TerminalTone;
 use portcullis_verify::console::stdout_terminal;
 
 /// Whether a function has the ids of a card, or is bound to VFIO, since a card can be built with other ids.
-fn may_be_card(function: &Function) -> bool {
+fn may_be_card(function: &PciFunction) -> bool {
     function.driver.as_deref() == Some(VFIO_PCI) || function.has_card_ids()
 }
 
 /// Lists the kinds of card, then the PCI functions of this machine that may be cards.
-pub(crate) fn list(all: bool, json: bool) -> Result<u8, Failure> {
+pub(crate) fn list(all: bool, json: bool) -> Result<u8, CommandFailure> {
     let functions = Sysfs::default().functions().map_err(anyhow::Error::from)?;
-    let functions: Vec<&Function> = functions.iter().filter(|f| all || may_be_card(f)).collect();
+    let functions: Vec<&PciFunction> = functions.iter().filter(|f| all || may_be_card(f)).collect();
     if json {
         let kinds: Vec<&str> = CardKind::ALL.iter().map(|kind| kind.usage()).collect();
         let functions: Vec<_> = functions.iter().map(|f| {
@@ -39,13 +39,13 @@ pub(crate) fn list(all: bool, json: bool) -> Result<u8, Failure> {
     Ok(SUCCESS)
 }
 
-pub(crate) fn bind(bdf: Bdf, force: bool) -> Result<u8, Failure> {
+pub(crate) fn bind(bdf: Bdf, force: bool) -> Result<u8, CommandFailure> {
     Sysfs::default().bind(bdf, force).map_err(anyhow::Error::from)?;
     outln!("{bdf} has {VFIO_PCI}");
     Ok(SUCCESS)
 }
 
-pub(crate) fn unbind(bdf: Bdf) -> Result<u8, Failure> {
+pub(crate) fn unbind(bdf: Bdf) -> Result<u8, CommandFailure> {
     let sysfs = Sysfs::default();
     sysfs.unbind(bdf).map_err(anyhow::Error::from)?;
     let driver = sysfs.function(bdf).map_err(anyhow::Error::from)?.driver;
@@ -54,15 +54,16 @@ pub(crate) fn unbind(bdf: Bdf) -> Result<u8, Failure> {
 }
 
 /// Reports missing requirements. The exit code is 1 if there are any.
-pub(crate) fn doctor(bdf: Bdf, json: bool) -> Result<u8, Failure> {
-    let findings = Doctor::default().examine(bdf);
+pub(crate) fn doctor(bdf: Bdf, json: bool) -> Result<u8, CommandFailure> {
+    let findings = CardDoctor::default().examine(bdf);
     let terminal = stdout_terminal();
     for finding in &findings {
         if json {
             outln!("{}", serde_json::json!({ "what": finding.what, "found": finding.found, "remedy": finding.remedy }));
             continue;
         }
-        let (tone, mark) = if finding.remedy.is_some() { (Tone::Bad, "MISSING") } else { (Tone::Good, "ok     ") };
+        let (tone, mark) =
+            if finding.remedy.is_some() { (TerminalTone::Bad, "MISSING") } else { (TerminalTone::Good, "ok     ") };
         let line = format!("{} {}: {}", terminal.paint(tone, mark), finding.what, finding.found);
         outln!("{}", terminal.wrap(8, &line));
         if let Some(remedy) = &finding.remedy {

@@ -44,7 +44,7 @@ mod serve;
 mod trial;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
-use portcullis_verify::console::{ColourArg, Stdout, exit};
+use portcullis_verify::console::{ColourArg, InfallibleStdout, exit};
 use portcullis_verify::examples as evidence;
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -53,65 +53,65 @@ use std::process::ExitCode;
 /// A gate for language-model output that the model's operator cannot change.
 #[derive(Parser)]
 #[command(name = "portcullis", version, max_term_width = 100)]
-struct Args {
+struct PortcullisArgs {
     #[command(flatten)]
     colour: ColourArg,
     #[command(subcommand)]
-    command: Command,
+    command: PortcullisCommand,
 }
 
 #[derive(Subcommand)]
-enum Command {
+enum PortcullisCommand {
     /// Govern texts or candidates, and release what is admitted.
-    Run(Box<run::Args>),
+    Run(Box<run::RunArgs>),
     /// Show how one text is mapped, and which rows decide.
-    Explain(explain::Args),
+    Explain(explain::ExplainArgs),
     /// Write, check, test and compare policies.
     #[command(subcommand)]
-    Policy(policy::Command),
+    Policy(policy::PolicyCommand),
     /// Judge the structure of prompts, documents and tool results before anything acts on them.
-    Prefilter(prefilter::Args),
+    Prefilter(prefilter::PrefilterArgs),
     /// Serve the gate to other processes.
-    Gated(Box<gated::Args>),
+    Gated(Box<gated::GatedArgs>),
     /// Put the gate in front of a model server: an HTTP gateway for clients of OpenAI's and Anthropic's APIs.
-    Serve(Box<serve::Args>),
+    Serve(Box<serve::ServeArgs>),
     /// Build and look at anchor stores.
     #[command(subcommand)]
-    Anchors(anchors::Command),
+    Anchors(anchors::AnchorsCommand),
     /// Look into a ledger.
     #[command(subcommand)]
-    Lineage(lineage::Command),
+    Lineage(lineage::LineageCommand),
     /// Write a ledger as one self-contained HTML page.
-    Report(report::Args),
+    Report(report::LedgerReportArgs),
     #[command(flatten)]
-    Evidence(portcullis_verify::Evidence),
+    Evidence(portcullis_verify::EvidenceCommand),
     /// Check a bundle whole: verify and replay it.
-    Check(check::Args),
+    Check(check::BundleCheckArgs),
     /// Make every determination of a bundle again from its texts.
-    Replay(replay::Args),
+    Replay(replay::ReplayArgs),
     /// Attest a period: a signed statement of what the bundles of a card or a fleet show.
-    Attest(Box<attest::Args>),
+    Attest(Box<attest::AttestArgs>),
     /// Look after bundles.
     #[command(subcommand)]
-    Bundle(bundle::Command),
+    Bundle(bundle::BundleCommand),
     /// Certify cards.
     #[command(subcommand)]
     Ca(authority::Ca),
     /// Run an authority as a service.
     #[command(subcommand)]
-    Authority(issuer::Command),
+    Authority(issuer::AuthorityCommand),
     /// Issue session tickets.
     #[command(subcommand)]
-    Ticket(authority::Ticket),
+    Ticket(authority::TicketCommand),
     /// See checkpoints from the outside.
     #[command(subcommand)]
     Witness(authority::WitnessCommand),
     /// Look at a card, test it, measure it.
     #[command(subcommand)]
-    Card(card::Command),
+    Card(card::CardCommand),
     /// Compare bitstreams with their manifests.
     #[command(subcommand)]
-    Bitstream(bitstream::Command),
+    Bitstream(bitstream::BitstreamCommand),
     /// Print completions for a shell.
     Completions { shell: clap_complete::Shell },
     /// Write manual pages, and completions for bash, zsh and fish, of `portcullis`, `portcullis-verify` and
@@ -125,43 +125,43 @@ enum Command {
 
 fn main() -> ExitCode {
     let matches = command().get_matches();
-    let args = Args::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    let args = PortcullisArgs::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     args.colour.set();
     let result = match args.command {
-        Command::Run(args) => run::run(&args),
-        Command::Explain(args) => explain::run(&args),
-        Command::Policy(command) => policy::run(&command),
-        Command::Prefilter(args) => prefilter::run(&args),
-        Command::Gated(args) => gated::run(&args),
-        Command::Serve(args) => serve::run(&args, command()),
-        Command::Anchors(command) => anchors::run(&command),
-        Command::Lineage(command) => lineage::run(&command),
-        Command::Report(args) => report::run(&args),
-        Command::Evidence(command) => return portcullis_verify::run_evidence(&command),
-        Command::Check(args) => check::run(&args),
-        Command::Replay(args) => replay::run(&args),
-        Command::Attest(args) => attest::run(&args),
-        Command::Bundle(command) => bundle::run(&command),
-        Command::Ca(command) => authority::ca(&command),
-        Command::Authority(command) => issuer::run(&command),
-        Command::Ticket(command) => authority::ticket(&command),
-        Command::Witness(command) => authority::witness(&command),
-        Command::Card(command) => card::run(&command),
-        Command::Bitstream(command) => bitstream::run(&command),
-        Command::Completions { shell } => completions(shell),
-        Command::Manual { output } => manual::write(&output, command()),
+        PortcullisCommand::Run(args) => run::run(&args),
+        PortcullisCommand::Explain(args) => explain::run(&args),
+        PortcullisCommand::Policy(command) => policy::run(&command),
+        PortcullisCommand::Prefilter(args) => prefilter::run(&args),
+        PortcullisCommand::Gated(args) => gated::run(&args),
+        PortcullisCommand::Serve(args) => serve::run(&args, command()),
+        PortcullisCommand::Anchors(command) => anchors::run(&command),
+        PortcullisCommand::Lineage(command) => lineage::run(&command),
+        PortcullisCommand::Report(args) => report::run(&args),
+        PortcullisCommand::Evidence(command) => return portcullis_verify::run_evidence(&command),
+        PortcullisCommand::Check(args) => check::run(&args),
+        PortcullisCommand::Replay(args) => replay::run(&args),
+        PortcullisCommand::Attest(args) => attest::run(&args),
+        PortcullisCommand::Bundle(command) => bundle::run(&command),
+        PortcullisCommand::Ca(command) => authority::ca(&command),
+        PortcullisCommand::Authority(command) => issuer::run(&command),
+        PortcullisCommand::Ticket(command) => authority::ticket(&command),
+        PortcullisCommand::Witness(command) => authority::witness(&command),
+        PortcullisCommand::Card(command) => card::run(&command),
+        PortcullisCommand::Bitstream(command) => bitstream::run(&command),
+        PortcullisCommand::Completions { shell } => completions(shell),
+        PortcullisCommand::Manual { output } => manual::write(&output, command()),
     };
-    exit(result.unwrap_or_else(failure::Failure::report))
+    exit(result.unwrap_or_else(failure::CommandFailure::report))
 }
 
 fn command() -> clap::Command {
-    evidence::add(Args::command(), &[evidence::EVIDENCE, examples::EXAMPLES].concat())
+    evidence::add(PortcullisArgs::command(), &[evidence::EVIDENCE, examples::EXAMPLES].concat())
 }
 
-fn completions(shell: clap_complete::Shell) -> Result<u8, failure::Failure> {
+fn completions(shell: clap_complete::Shell) -> Result<u8, failure::CommandFailure> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut command(), "portcullis", &mut script);
-    Stdout.write_all(&script)?;
+    InfallibleStdout.write_all(&script)?;
     Ok(failure::SUCCESS)
 }
 

@@ -1,6 +1,6 @@
 //! `portcullis manual`: writes manual pages and completions for packages.
 
-use crate::failure::{Failure, SUCCESS};
+use crate::failure::{CommandFailure, SUCCESS};
 use anyhow::Context;
 use clap::Command;
 use clap_complete::Shell;
@@ -12,7 +12,7 @@ const SHELLS: [Shell; 3] = [Shell::Bash, Shell::Zsh, Shell::Fish];
 
 /// Writes the manual pages of all commands of `program`, of the verifier and of the proxy into `man1`, and their
 /// completions into one folder per shell.
-pub(crate) fn write(folder: &Path, program: Command) -> Result<u8, Failure> {
+pub(crate) fn write(folder: &Path, program: Command) -> Result<u8, CommandFailure> {
     let made =
         |path: &Path| fs::create_dir_all(path).with_context(|| format!("cannot make the folder `{}`", path.display()));
     let pages = folder.join("man1");

@@ -1,14 +1,14 @@
 //! Opens policies and cards for commands.
 
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use anyhow::Context;
 use portcullis_card::transport::model::ModelCard;
-use portcullis_card::{Card, CardChoice, CardKind};
-use portcullis_core::state::Profile;
-use portcullis_gate::Policy;
-use portcullis_gate::anchor::{Anchors, Store};
-use portcullis_mapping::Mapper;
-use portcullis_policy::{Policies, PolicyError};
+use portcullis_card::{CardChoice, CardKind, CardTransport};
+use portcullis_core::state::AgentProfile;
+use portcullis_gate::GatePolicy;
+use portcullis_gate::anchor::{AnchorSet, AnchorStore};
+use portcullis_mapping::TextMapper;
+use portcullis_policy::{ImagePolicySet, PolicyPackageError};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -71,7 +71,7 @@ pub(crate) struct SimArgs {
     latency: u32,
     /// Simulated card: stalls of the bus, `none`, `every-fourth` or `random:SEED`.
     #[arg(long, value_name = "PATTERN", default_value = "none", value_parser = stall)]
-    stall: portcullis_sim::Stall,
+    stall: portcullis_sim::BusStall,
     /// Simulated card: write an FST trace of every clock (builds with the feature `trace`).
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
@@ -95,15 +95,15 @@ pub(crate) fn default_card() -> CardChoice {
 }
 
 #[cfg(feature = "sim")]
-fn stall(text: &str) -> Result<portcullis_sim::Stall, String> {
-    use portcullis_sim::Stall;
+fn stall(text: &str) -> Result<portcullis_sim::BusStall, String> {
+    use portcullis_sim::BusStall;
     match text {
-        "none" => Ok(Stall::None),
-        "every-fourth" => Ok(Stall::EveryFourth),
+        "none" => Ok(BusStall::None),
+        "every-fourth" => Ok(BusStall::EveryFourth),
         _ => text
             .strip_prefix("random:")
             .and_then(|seed| seed.parse().ok())
-            .map(Stall::Random)
+            .map(BusStall::Random)
             .ok_or_else(|| "expected `none`, `every-fourth` or `random:SEED`".into()),
     }
 }
@@ -113,7 +113,7 @@ impl CardArgs {
         self.card.kind().name()
     }
 
-    pub(crate) fn open(&self) -> Result<Box<dyn Card>, Failure> {
+    pub(crate) fn open(&self) -> Result<Box<dyn CardTransport>, CommandFailure> {
         let CardAccessArgs { lanes: asked, allow_noiommu, .. } = &self.access;
         let lanes = asked.unwrap_or(1);
         match self.card.kind() {
@@ -163,8 +163,8 @@ pub(crate) struct TextLaneArg {
 
 impl TextLaneArg {
     /// Loads and compiles the package or the composition in a folder, for cards with or without a text lane.
-    pub(crate) fn load(self, dir: &Path) -> Result<Policies, PolicyError> {
-        let policies = Policies::load(dir)?;
+    pub(crate) fn load(self, dir: &Path) -> Result<ImagePolicySet, PolicyPackageError> {
+        let policies = ImagePolicySet::load(dir)?;
         if self.text_lane { policies.with_text_lane() } else { Ok(policies) }
     }
 }
@@ -179,31 +179,36 @@ pub(crate) struct MemberArg {
 
 impl PolicyArgs {
     /// Loads and compiles the policy, for cards without a text lane.
-    pub(crate) fn open(&self) -> Result<Arc<Policy>, Failure> {
+    pub(crate) fn open(&self) -> Result<Arc<GatePolicy>, CommandFailure> {
         self.open_for(TextLaneArg::default())
     }
 
     /// Loads and compiles the policy.
-    pub(crate) fn open_for(&self, text_lane: TextLaneArg) -> Result<Arc<Policy>, Failure> {
+    pub(crate) fn open_for(&self, text_lane: TextLaneArg) -> Result<Arc<GatePolicy>, CommandFailure> {
         policy(&self.policy, &self.member, text_lane)
     }
 }
 
 /// Loads and compiles the package in a folder, or one member of a composition.
-pub(crate) fn policy(dir: &Path, member: &MemberArg, text_lane: TextLaneArg) -> Result<Arc<Policy>, Failure> {
+pub(crate) fn policy(
+    dir: &Path,
+    member: &MemberArg,
+    text_lane: TextLaneArg,
+) -> Result<Arc<GatePolicy>, CommandFailure> {
     let policy = text_lane.load(dir)?.into_policy(member.member.as_deref())?;
-    let portcullis_policy::Policy { package, compiled, .. } = policy;
-    let policy = Policy::new(package, compiled).with_context(|| format!("policy package `{}`", dir.display()))?;
+    let portcullis_policy::ImagePolicy { package, compiled, .. } = policy;
+    let policy = GatePolicy::new(package, compiled).with_context(|| format!("policy package `{}`", dir.display()))?;
     Ok(Arc::new(policy))
 }
 
 /// Reads an agent's profile; without a file, an empty one.
-pub(crate) fn profile(file: Option<&Path>) -> anyhow::Result<Profile> {
-    let Some(file) = file else { return Ok(Profile::default()) };
+pub(crate) fn profile(file: Option<&Path>) -> anyhow::Result<AgentProfile> {
+    let Some(file) = file else { return Ok(AgentProfile::default()) };
     Ok(portcullis_settings::read(file)?)
 }
 
-pub(crate) fn anchors(files: &[PathBuf], mapper: &Mapper) -> Result<Anchors, Failure> {
-    let stores = files.iter().map(|f| Store::open(f)).collect::<Result<Vec<_>, _>>().map_err(anyhow::Error::from)?;
-    Ok(Anchors::new(stores, mapper))
+pub(crate) fn anchors(files: &[PathBuf], mapper: &TextMapper) -> Result<AnchorSet, CommandFailure> {
+    let stores =
+        files.iter().map(|f| AnchorStore::open(f)).collect::<Result<Vec<_>, _>>().map_err(anyhow::Error::from)?;
+    Ok(AnchorSet::new(stores, mapper))
 }

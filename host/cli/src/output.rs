@@ -1,13 +1,15 @@
 //! Writes results: determinations to stdout, admitted text to a file.
 
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use anyhow::Context;
 use portcullis_core::hex;
 use portcullis_core::wire::Determination as Verdict;
-use portcullis_gate::{DecidingField, Determination, Event, EventKind, Judgement, Summary};
+use portcullis_gate::{
+    DecidingField, JudgementSummary, SpanDetermination, SpanJudgement, StreamEvent, StreamEventKind,
+};
 use portcullis_report::escape::printable;
-use portcullis_report::terminal::{Terminal, Tone};
-use portcullis_verify::console::{Stdout, json_line, stdout_terminal};
+use portcullis_report::terminal::{TerminalLayout, TerminalTone};
+use portcullis_verify::console::{InfallibleStdout, json_line, stdout_terminal};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
@@ -17,31 +19,31 @@ use std::ops::Range;
 use std::path::Path;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Shape {
+pub(crate) enum AdmittedFileFormat {
     /// One JSON object per text: `{"id", "text"}`.
     JsonLines,
     Plain,
 }
 
 /// Writes the results of one run: to stdout in the order of the input, to the file as early as its format allows.
-pub(crate) struct Output {
-    stdout: BufWriter<Stdout>,
-    terminal: Terminal,
+pub(crate) struct RunOutput {
+    stdout: BufWriter<InfallibleStdout>,
+    terminal: TerminalLayout,
     json: bool,
-    admitted: Option<(BufWriter<File>, Shape)>,
+    admitted: Option<(BufWriter<File>, AdmittedFileFormat)>,
     /// Streams that are not printed yet, by their numbers.
-    streams: BTreeMap<u64, Stream>,
+    streams: BTreeMap<u64, StreamOutput>,
     next: u64,
 }
 
 /// The data about a stream until it is printed.
 #[derive(Default)]
-struct Stream {
+struct StreamOutput {
     id: String,
     /// The lines of its determinations. A determination itself is many times longer than its line.
     lines: String,
     released: Vec<Released>,
-    summary: Option<Summary>,
+    summary: Option<JudgementSummary>,
 }
 
 /// Released bytes: text, or a tool call.
@@ -50,7 +52,7 @@ enum Released {
     Call(String),
 }
 
-impl Stream {
+impl StreamOutput {
     fn release(&mut self, text: &str, calls: &[Range<usize>]) {
         let mut from = 0;
         for call in calls {
@@ -70,7 +72,7 @@ impl Stream {
     }
 
     /// The line of a stream: its released text, and its calls with their places in the text.
-    fn line(&self) -> Result<AdmittedLine<'_>, Failure> {
+    fn line(&self) -> Result<AdmittedLine<'_>, CommandFailure> {
         let mut line = AdmittedLine { id: &self.id, text: String::new(), calls: Vec::new() };
         for released in &self.released {
             match released {
@@ -88,7 +90,7 @@ impl Stream {
 #[derive(Serialize)]
 struct DeterminationLine<'a> {
     #[serde(flatten)]
-    determination: &'a Determination,
+    determination: &'a SpanDetermination,
     #[serde(skip_serializing_if = "<[DecidingField]>::is_empty")]
     fields: &'a [DecidingField],
 }
@@ -96,7 +98,7 @@ struct DeterminationLine<'a> {
 #[derive(Serialize)]
 struct SummaryLine<'a> {
     id: &'a str,
-    summary: &'a Summary,
+    summary: &'a JudgementSummary,
 }
 
 #[derive(Serialize)]
@@ -114,23 +116,23 @@ struct AdmittedCall<'a> {
     call: &'a RawValue,
 }
 
-impl Output {
-    pub(crate) fn new(json: bool, file: Option<&Path>, shape: Shape) -> Result<Self, Failure> {
+impl RunOutput {
+    pub(crate) fn new(json: bool, file: Option<&Path>, shape: AdmittedFileFormat) -> Result<Self, CommandFailure> {
         let create = |path: &Path| File::create(path).with_context(|| format!("cannot write `{}`", path.display()));
         let admitted = file.map(create).transpose()?.map(|f| (BufWriter::new(f), shape));
-        let stdout = BufWriter::new(Stdout);
+        let stdout = BufWriter::new(InfallibleStdout);
         Ok(Self { stdout, terminal: stdout_terminal(), json, admitted, streams: BTreeMap::new(), next: 0 })
     }
 
     /// Handles one event. Released bytes of a plain text are written at once, and so are the determinations as JSON
     /// whose stream has its turn; all other output waits for its stream's turn, or for its summary.
-    pub(crate) fn event(&mut self, event: Event) -> Result<(), Failure> {
+    pub(crate) fn event(&mut self, event: StreamEvent) -> Result<(), CommandFailure> {
         let stream = self.streams.entry(event.stream).or_default();
         match event.what {
-            EventKind::Begun { id, .. } => stream.id = id,
-            EventKind::Determined(judged) => {
+            StreamEventKind::Begun { id, .. } => stream.id = id,
+            StreamEventKind::Determined(judged) => {
                 if self.json {
-                    let Judgement { determination, fields, .. } = &*judged;
+                    let SpanJudgement { determination, fields, .. } = &*judged;
                     stream.lines.push_str(&json_line(&DeterminationLine { determination, fields })?);
                     stream.lines.push('\n');
                 } else {
@@ -141,22 +143,22 @@ impl Output {
                     stream.lines.clear();
                 }
             }
-            EventKind::Released { text, calls, .. } => {
-                if let Some((file, Shape::Plain)) = &mut self.admitted {
+            StreamEventKind::Released { text, calls, .. } => {
+                if let Some((file, AdmittedFileFormat::Plain)) = &mut self.admitted {
                     file.write_all(text.as_bytes())?;
                     file.flush()?;
                 }
                 stream.release(&text, &calls);
             }
-            EventKind::Ended { id, summary, .. } => {
+            StreamEventKind::Ended { id, summary, .. } => {
                 stream.id = id;
                 stream.summary = Some(summary);
             }
-            EventKind::Proposed(_)
-            | EventKind::Deferred { .. }
-            | EventKind::Expired { .. }
-            | EventKind::RolledBack { .. }
-            | EventKind::Drift { .. } => {}
+            StreamEventKind::Proposed(_)
+            | StreamEventKind::Deferred { .. }
+            | StreamEventKind::Expired { .. }
+            | StreamEventKind::RolledBack { .. }
+            | StreamEventKind::Drift { .. } => {}
         }
         while let Some(entry) = self.streams.first_entry()
             && *entry.key() == self.next
@@ -170,23 +172,23 @@ impl Output {
     }
 
     /// Writes a finished stream: its determinations in order, its summary, its admitted text.
-    fn write(&mut self, stream: &Stream, summary: &Summary) -> Result<(), Failure> {
+    fn write(&mut self, stream: &StreamOutput, summary: &JudgementSummary) -> Result<(), CommandFailure> {
         if self.json {
             self.stdout.write_all(stream.lines.as_bytes())?;
             writeln!(self.stdout, "{}", json_line(&SummaryLine { id: &stream.id, summary })?)?;
         } else {
             self.text(stream, summary)?;
         }
-        if let Some((file, Shape::JsonLines)) = &mut self.admitted {
+        if let Some((file, AdmittedFileFormat::JsonLines)) = &mut self.admitted {
             writeln!(file, "{}", json_line(&stream.line()?)?)?;
         }
         Ok(())
     }
 
-    fn text(&mut self, stream: &Stream, summary: &Summary) -> Result<(), Failure> {
+    fn text(&mut self, stream: &StreamOutput, summary: &JudgementSummary) -> Result<(), CommandFailure> {
         let terminal = self.terminal;
-        let Summary { mode, admitted, rejected, decomposed, .. } = summary;
-        let (id, mode) = (terminal.paint(Tone::Strong, printable(&stream.id)), mode.name());
+        let JudgementSummary { mode, admitted, rejected, decomposed, .. } = summary;
+        let (id, mode) = (terminal.paint(TerminalTone::Strong, printable(&stream.id)), mode.name());
         let counts = format!("{id} ({mode}): {admitted} admitted, {rejected} rejected, {decomposed} decomposed");
         writeln!(self.stdout, "{}", terminal.wrap(2, &counts))?;
         self.stdout.write_all(stream.lines.as_bytes())?;
@@ -207,11 +209,11 @@ impl Output {
     }
 
     /// Writes a line about the whole run to stdout.
-    pub(crate) fn line(&mut self, text: &impl std::fmt::Display) -> Result<(), Failure> {
+    pub(crate) fn line(&mut self, text: &impl std::fmt::Display) -> Result<(), CommandFailure> {
         Ok(writeln!(self.stdout, "{}", self.terminal.wrap(2, &text.to_string()))?)
     }
 
-    pub(crate) fn finish(mut self) -> Result<(), Failure> {
+    pub(crate) fn finish(mut self) -> Result<(), CommandFailure> {
         self.stdout.flush()?;
         if let Some((mut file, _)) = self.admitted {
             file.flush()?;
@@ -221,7 +223,10 @@ impl Output {
 }
 
 /// A determination for people, as a line that is wrapped.
-fn determination_line(terminal: Terminal, Judgement { determination: d, text: span, .. }: &Judgement) -> String {
+fn determination_line(
+    terminal: TerminalLayout,
+    SpanJudgement { determination: d, text: span, .. }: &SpanJudgement,
+) -> String {
     let what = d.determination.map_or("fault", |d| d.name());
     let what = terminal.paint(tone(d.determination), format_args!("{what:<9}"));
     let call = if d.kind.is_text() { "" } else { "call " };
@@ -238,11 +243,11 @@ fn determination_line(terminal: Terminal, Judgement { determination: d, text: sp
 }
 
 /// The colour of a verdict; `None` means a fault.
-const fn tone(verdict: Option<Verdict>) -> Tone {
+const fn tone(verdict: Option<Verdict>) -> TerminalTone {
     match verdict {
-        Some(Verdict::Admit) => Tone::Good,
-        Some(Verdict::Decompose) => Tone::Warning,
-        Some(Verdict::Reject | Verdict::None) | None => Tone::Bad,
+        Some(Verdict::Admit) => TerminalTone::Good,
+        Some(Verdict::Decompose) => TerminalTone::Warning,
+        Some(Verdict::Reject | Verdict::None) | None => TerminalTone::Bad,
     }
 }
 

@@ -2,36 +2,36 @@
 
 use crate::authority;
 use crate::compose;
-use crate::failure::{ERROR, Failure, REFUSED, SUCCESS, WARNED};
+use crate::failure::{CommandFailure, ERROR, REFUSED, SUCCESS, WARNED};
 use crate::lane;
 use crate::open::{self, CardArgs, MemberArg, PolicyArgs, TextLaneArg};
 use crate::output::{digest, digests};
 use crate::trial;
 use anyhow::{Context, anyhow};
-use portcullis_authority::keys::{self, Key};
-use portcullis_card::{Session, SessionConfig};
-use portcullis_evidence::approval::Approval;
+use portcullis_authority::keys::{self, AuthorityKey};
+use portcullis_card::{CardSession, SessionConfig};
+use portcullis_evidence::approval::PolicyApproval;
 use portcullis_evidence::signing::StatementKey;
-use portcullis_gate::{Governor, Policy, SaltKey, Settings, banks_on_card, judge_text};
-use portcullis_image::Evaluator;
+use portcullis_gate::{GatePolicy, GateSettings, SaltKey, StreamGovernor, banks_on_card, judge_text};
+use portcullis_image::ImageEvaluator;
 use portcullis_policy::commands;
-use portcullis_policy::context::Contexts;
-use portcullis_policy::decision::Decision;
-use portcullis_policy::{Capacity, Composition, Package, Policies, is_composition};
-use portcullis_report::terminal::Tone;
-use portcullis_verify::console::{Stdout, json_line, json_pretty, stderr_terminal, stdout_terminal};
+use portcullis_policy::context::ContextConverter;
+use portcullis_policy::decision::DescriptorDecision;
+use portcullis_policy::{ImagePolicySet, PackageComposition, PolicyPackage, RowCapacity, is_composition};
+use portcullis_report::terminal::TerminalTone;
+use portcullis_verify::console::{InfallibleStdout, json_line, json_pretty, stderr_terminal, stdout_terminal};
 use std::io::{BufRead, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 #[derive(clap::Subcommand)]
-pub(crate) enum Command {
+pub(crate) enum PolicyCommand {
     /// Make a package that compiles and passes its tests.
     New {
         /// Folder to make; its name is the package's.
         dir: PathBuf,
     },
-    Compose(Box<compose::Args>),
+    Compose(Box<compose::PolicyComposeArgs>),
     /// Compile a package: errors, warnings, what it costs in table rows, and what a text lane would see of its classes.
     /// Of a composition: each member, and the numbers that its domains and classes have in the common image.
     Check {
@@ -110,7 +110,7 @@ pub(crate) enum Command {
         #[arg(long)]
         json: bool,
     },
-    Trial(trial::Args),
+    Trial(trial::PolicyTrialArgs),
     /// Approve a package or a composition as it lies there: a signature over the digest of its tables, which holds the
     /// digest of its files. Whoever verifies a bundle finds the approval in it (`run --approval`) and believes it when
     /// the key is among their approvers.
@@ -149,25 +149,27 @@ const NAME_CHARS: usize = 200;
 /// Name of the schema in a package.
 const SCHEMA_FILE: &str = "policy.cedarschema";
 
-pub(crate) fn run(command: &Command) -> Result<u8, Failure> {
+pub(crate) fn run(command: &PolicyCommand) -> Result<u8, CommandFailure> {
     match command {
-        Command::New { dir } => {
+        PolicyCommand::New { dir } => {
             commands::create(dir)?;
             outln!("made {}; try `portcullis policy test {}`", dir.display(), dir.display());
             Ok(SUCCESS)
         }
-        Command::Compose(args) => compose::run(args),
-        Command::Trial(args) => trial::run(args),
-        Command::Check { dir, strict } if is_composition(dir) => check_composition(&Composition::load(dir)?, *strict),
-        Command::Check { dir, strict } => check(&Package::load(dir)?, *strict),
-        Command::Build { dir, output, text_lane } => {
+        PolicyCommand::Compose(args) => compose::run(args),
+        PolicyCommand::Trial(args) => trial::run(args),
+        PolicyCommand::Check { dir, strict } if is_composition(dir) => {
+            check_composition(&PackageComposition::load(dir)?, *strict)
+        }
+        PolicyCommand::Check { dir, strict } => check(&PolicyPackage::load(dir)?, *strict),
+        PolicyCommand::Build { dir, output, text_lane } => {
             let policies = text_lane.load(dir)?;
             write(output, policies.image().as_bytes())?;
             outln!("{}  {}", digest(&policies.image().digest()), output.display());
             Ok(SUCCESS)
         }
-        Command::Schema { dir, print } => {
-            let schema = Package::load(dir)?.schema();
+        PolicyCommand::Schema { dir, print } => {
+            let schema = PolicyPackage::load(dir)?.schema();
             if *print {
                 outln!("{}", schema.trim_end());
             } else {
@@ -177,30 +179,30 @@ pub(crate) fn run(command: &Command) -> Result<u8, Failure> {
             }
             Ok(SUCCESS)
         }
-        Command::Fmt { dir, check } => format(dir, *check),
-        Command::Test { dir, member, card, text_lane } => test(&open::policy(dir, member, *text_lane)?, card),
-        Command::Eval { policy, card } => eval(&*policy.open()?, card.as_ref()),
-        Command::Explain { policy, lane: true } => {
+        PolicyCommand::Fmt { dir, check } => format(dir, *check),
+        PolicyCommand::Test { dir, member, card, text_lane } => test(&open::policy(dir, member, *text_lane)?, card),
+        PolicyCommand::Eval { policy, card } => eval(&*policy.open()?, card.as_ref()),
+        PolicyCommand::Explain { policy, lane: true } => {
             outln!("{}", json_pretty(&lane::explain(&policy.open()?.package)?)?);
             Ok(SUCCESS)
         }
-        Command::Explain { policy, lane: false } => {
+        PolicyCommand::Explain { policy, lane: false } => {
             let policy = policy.open()?;
-            let Policy { package, compiled, .. } = &*policy;
+            let GatePolicy { package, compiled, .. } = &*policy;
             let line = std::io::read_to_string(std::io::stdin())?;
             let descriptor =
-                commands::eval_line(Contexts::new(package.vocabulary()), &line).map_err(anyhow::Error::from)?;
+                commands::eval_line(ContextConverter::new(package.vocabulary()), &line).map_err(anyhow::Error::from)?;
             let explanation = commands::explain(compiled, package.vocabulary(), &descriptor);
             outln!("{}", json_pretty(&explanation)?);
             Ok(SUCCESS)
         }
-        Command::Diff { a, b, json } => diff(a, b, *json),
-        Command::Approve { dir, key, new_key, name, output, public, text_lane } => {
+        PolicyCommand::Diff { a, b, json } => diff(a, b, *json),
+        PolicyCommand::Approve { dir, key, new_key, name, output, public, text_lane } => {
             if name.is_empty() || name.chars().count() > NAME_CHARS || name.contains(char::is_control) {
                 return Err(anyhow!("the name of an approver is one line of 1 to {NAME_CHARS} characters").into());
             }
             let policies = text_lane.load(dir)?;
-            let approve = |key: Key| approve(&policies, &key, name, output, public.as_deref());
+            let approve = |key: AuthorityKey| approve(&policies, &key, name, output, public.as_deref());
             match new_key {
                 true => keys::with_new(key, |key| approve(key.into()))?,
                 false => approve(authority::own_key(key, "approver")?)?,
@@ -209,7 +211,7 @@ pub(crate) fn run(command: &Command) -> Result<u8, Failure> {
             outln!("{name} approves\n{digests}");
             Ok(SUCCESS)
         }
-        Command::Digest { dir, text_lane } => {
+        PolicyCommand::Digest { dir, text_lane } => {
             let policies = text_lane.load(dir)?;
             outln!("{}", digests(&digest(&policies.digest()), &digest(&policies.image().digest())));
             Ok(SUCCESS)
@@ -218,7 +220,7 @@ pub(crate) fn run(command: &Command) -> Result<u8, Failure> {
 }
 
 fn approve(
-    policies: &Policies,
+    policies: &ImagePolicySet,
     key: &dyn StatementKey,
     name: &str,
     output: &Path,
@@ -229,7 +231,7 @@ fn approve(
             .with_context(|| format!("an approval needs new files, not `{}`", path.display()))?;
         Ok(file.write_all(bytes)?)
     };
-    let approval = Approval::sign(policies.image().digest(), name, key)?;
+    let approval = PolicyApproval::sign(policies.image().digest(), name, key)?;
     let pem = keys::public_pem(&key.verifying_key())?;
     create(output, &approval)?;
     public.map_or(Ok(()), |public| create(public, pem.as_bytes())).inspect_err(|_| {
@@ -238,12 +240,12 @@ fn approve(
     })
 }
 
-fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+fn write(path: &Path, bytes: &[u8]) -> Result<(), CommandFailure> {
     Ok(std::fs::write(path, bytes).with_context(|| format!("cannot write `{}`", path.display()))?)
 }
 
-fn check(package: &Package, strict: bool) -> Result<u8, Failure> {
-    let report = commands::check(package, Capacity::default())?;
+fn check(package: &PolicyPackage, strict: bool) -> Result<u8, CommandFailure> {
+    let report = commands::check(package, RowCapacity::default())?;
     let identity = &package.manifest().package;
     outln!("{} {}", identity.name, identity.version);
     for bank in &report.banks {
@@ -261,19 +263,19 @@ fn check(package: &Package, strict: bool) -> Result<u8, Failure> {
 }
 
 /// Checks each member separately, then the composition.
-fn check_composition(composition: &Composition, strict: bool) -> Result<u8, Failure> {
+fn check_composition(composition: &PackageComposition, strict: bool) -> Result<u8, CommandFailure> {
     let mut code = SUCCESS;
     for member in composition.members() {
         outln!("member {}", member.name);
         code = code.max(check(&member.alone, strict)?);
     }
-    compose::show(&composition.report(Capacity::default())?, false)?;
+    compose::show(&composition.report(RowCapacity::default())?, false)?;
     Ok(code)
 }
 
-fn format(dir: &Path, check: bool) -> Result<u8, Failure> {
+fn format(dir: &Path, check: bool) -> Result<u8, CommandFailure> {
     let mut code = SUCCESS;
-    for file in commands::format(&Package::load(dir)?)?.iter().filter(|f| f.changed) {
+    for file in commands::format(&PolicyPackage::load(dir)?)?.iter().filter(|f| f.changed) {
         if check {
             outln!("{} is not formatted", file.path);
             code = ERROR;
@@ -285,13 +287,13 @@ fn format(dir: &Path, check: bool) -> Result<u8, Failure> {
     Ok(code)
 }
 
-fn test(policy: &Arc<Policy>, card: &CardArgs) -> Result<u8, Failure> {
+fn test(policy: &Arc<GatePolicy>, card: &CardArgs) -> Result<u8, CommandFailure> {
     let tests = commands::parse_tests(&policy.package)?;
     // A determination does not depend on salts, so a fixed key is enough.
-    let settings = Settings { streams: 1, ..Settings::new(SaltKey::from_bytes([0; 32])) };
-    let governor = Arc::new(Governor::new(Arc::clone(policy), settings).map_err(anyhow::Error::from)?);
+    let settings = GateSettings { streams: 1, ..GateSettings::new(SaltKey::from_bytes([0; 32])) };
+    let governor = Arc::new(StreamGovernor::new(Arc::clone(policy), settings).map_err(anyhow::Error::from)?);
     let config = SessionConfig { text_stride_log2: policy.text_stride_log2(), ..SessionConfig::default() };
-    let mut session = Session::open(card.open()?, &policy.compiled.image, config)?;
+    let mut session = CardSession::open(card.open()?, &policy.compiled.image, config)?;
     let results = commands::run_tests(&policy.package, &policy.compiled, &tests, |test, text, task| {
         judge_text(&governor, &mut session, &test.name, text, task).map_err(|e| format!("{:#}", anyhow::Error::from(e)))
     })?;
@@ -301,7 +303,7 @@ fn test(policy: &Arc<Policy>, card: &CardArgs) -> Result<u8, Failure> {
     for result in &results {
         if let Some(failure) = &result.failure {
             failed += 1;
-            let mark = terminal.paint(Tone::Bad, "FAILED");
+            let mark = terminal.paint(TerminalTone::Bad, "FAILED");
             outln!("{}", terminal.wrap(7, &format!("{mark} line {}, `{}`: {failure}", result.line, result.name)));
         }
     }
@@ -309,17 +311,20 @@ fn test(policy: &Arc<Policy>, card: &CardArgs) -> Result<u8, Failure> {
     Ok(if failed == 0 { SUCCESS } else { ERROR })
 }
 
-fn eval(Policy { package, compiled, .. }: &Policy, card: Option<&portcullis_card::CardChoice>) -> Result<u8, Failure> {
-    let contexts = Contexts::new(package.vocabulary());
-    let evaluator = Evaluator::new(&compiled.image);
+fn eval(
+    GatePolicy { package, compiled, .. }: &GatePolicy,
+    card: Option<&portcullis_card::CardChoice>,
+) -> Result<u8, CommandFailure> {
+    let contexts = ContextConverter::new(package.vocabulary());
+    let evaluator = ImageEvaluator::new(&compiled.image);
     let mut session = match card {
         None => None,
         Some(choice) => {
             let card = choice.open().map_err(anyhow::Error::from)?;
-            Some(Session::open(card, &compiled.image, SessionConfig::default())?)
+            Some(CardSession::open(card, &compiled.image, SessionConfig::default())?)
         }
     };
-    let mut out = Stdout;
+    let mut out = InfallibleStdout;
     for (number, line) in std::io::stdin().lock().lines().enumerate() {
         let line = line?;
         if line.trim().is_empty() {
@@ -332,7 +337,7 @@ fn eval(Policy { package, compiled, .. }: &Policy, card: Option<&portcullis_card
                 banks_on_card(session, compiled, &descriptor)?.with_context(|| format!("line {}", number + 1))?
             }
         };
-        writeln!(out, "{}", json_line(&Decision::new(compiled, &descriptor, &banks))?)?;
+        writeln!(out, "{}", json_line(&DescriptorDecision::new(compiled, &descriptor, &banks))?)?;
     }
     if let Some(session) = session {
         session.close()?;
@@ -340,8 +345,8 @@ fn eval(Policy { package, compiled, .. }: &Policy, card: Option<&portcullis_card
     Ok(SUCCESS)
 }
 
-fn diff(a: &Path, b: &Path, json: bool) -> Result<u8, Failure> {
-    let (a, b) = (Package::load(a)?, Package::load(b)?);
+fn diff(a: &Path, b: &Path, json: bool) -> Result<u8, CommandFailure> {
+    let (a, b) = (PolicyPackage::load(a)?, PolicyPackage::load(b)?);
     let (compiled_a, compiled_b) = (a.compile()?, b.compile()?);
     let diff = commands::diff((&a, &compiled_a), (&b, &compiled_b))?;
     if json {
@@ -358,7 +363,7 @@ fn diff(a: &Path, b: &Path, json: bool) -> Result<u8, Failure> {
             outln!("rule         {} {}", rule.id, json_line(&rule.change)?);
         }
         for witness in &diff.witnesses {
-            let side = |d: &Decision| {
+            let side = |d: &DescriptorDecision| {
                 let rule = d.rule.as_deref().map(|r| format!(" by {r}")).unwrap_or_default();
                 format!("{}{rule}", d.determination.name())
             };

@@ -2,13 +2,13 @@
 
 mod eval;
 
-use crate::failure::{Failure, REFUSED, SUCCESS};
+use crate::failure::{CommandFailure, REFUSED, SUCCESS};
 use anyhow::{Context, anyhow};
 use clap::{Subcommand, ValueEnum};
-use portcullis_policy::Package;
-use portcullis_prefilter::evaluation::{self, Row};
-use portcullis_prefilter::{FilterPolicy, FilterReport, Isolation, Prefilter, Tier};
-use portcullis_verify::console::Stdout;
+use portcullis_policy::PolicyPackage;
+use portcullis_prefilter::evaluation::{self, LabelledRow};
+use portcullis_prefilter::{EvaluatorIsolation, FilterPolicy, FilterReport, InputPrefilter, SeverityTier};
+use portcullis_verify::console::InfallibleStdout;
 use serde_json::json;
 use std::io::{BufWriter, Read, Write};
 use std::path::PathBuf;
@@ -24,9 +24,9 @@ const SERVE: &str = "evaluator";
 /// Exit codes: 0 every input may execute; 1 an error; 2 usage; 3 an input was refused.
 #[derive(clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
-pub(crate) struct Args {
+pub(crate) struct PrefilterArgs {
     #[command(subcommand)]
-    command: Option<Command>,
+    command: Option<PrefilterCommand>,
     /// The input; without it, or with `-`, stdin.
     #[arg(value_name = "FILE", conflicts_with = "jsonl")]
     file: Option<PathBuf>,
@@ -41,14 +41,14 @@ pub(crate) struct Args {
 }
 
 #[derive(Subcommand)]
-enum Command {
+enum PrefilterCommand {
     /// Measure recall and false positives on labelled rows, with Wilson intervals.
     ///
     /// A row is one line of JSON: `{"id": "1", "text": "Hello.", "label": "benign"}`. The labels `attack` and
     /// `jailbreak` count for recall, `benign` and `control` for false positives, any other label for neither. A row
     /// without a label is an error, unless `--label` gives its label. `lang` or `variant` names the part of the set to
     /// which a row belongs.
-    Eval(eval::Args),
+    Eval(eval::PrefilterEvalArgs),
     /// Look at the rules.
     #[command(subcommand)]
     Rules(Rules),
@@ -108,69 +108,69 @@ enum Isolate {
 }
 
 impl JudgeArgs {
-    fn policy(&self) -> Result<FilterPolicy, Failure> {
+    fn policy(&self) -> Result<FilterPolicy, CommandFailure> {
         self.over(FilterPolicy::profile(&self.profile).map_err(anyhow::Error::from)?)
     }
 
     /// `policy` with the changes from the settings file.
-    fn over(&self, policy: FilterPolicy) -> Result<FilterPolicy, Failure> {
+    fn over(&self, policy: FilterPolicy) -> Result<FilterPolicy, CommandFailure> {
         let Some(file) = &self.policy else { return Ok(policy) };
         let text = std::fs::read_to_string(file).with_context(|| format!("cannot read `{}`", file.display()))?;
         Ok(policy.with_file(&file.display().to_string(), &text).map_err(anyhow::Error::from)?)
     }
 
-    fn filter(&self) -> Result<Prefilter, Failure> {
+    fn filter(&self) -> Result<InputPrefilter, CommandFailure> {
         let isolation = match self.isolate {
-            Isolate::Turn => Isolation::Turn,
-            Isolate::Thread => Isolation::Thread,
-            Isolate::Process => Isolation::Process {
+            Isolate::Turn => EvaluatorIsolation::Turn,
+            Isolate::Thread => EvaluatorIsolation::Thread,
+            Isolate::Process => EvaluatorIsolation::Process {
                 program: std::env::current_exe().context("cannot find this program")?,
                 arguments: vec!["prefilter".into(), SERVE.into()],
             },
         };
-        Ok(Prefilter::new(self.policy()?).map_err(anyhow::Error::from)?.isolated(isolation))
+        Ok(InputPrefilter::new(self.policy()?).map_err(anyhow::Error::from)?.isolated(isolation))
     }
 }
 
 impl FilterArgs {
     /// The filter with a policy package's threshold. Each evaluator has a time limit.
-    pub(crate) fn open(&self, package: &Package) -> Result<Arc<Prefilter>, Failure> {
+    pub(crate) fn open(&self, package: &PolicyPackage) -> Result<Arc<InputPrefilter>, CommandFailure> {
         let judged = JudgeArgs {
             profile: self.prefilter_profile.clone(),
             policy: self.prefilter_policy.clone(),
             isolate: Isolate::Thread,
         };
         let named = &package.manifest().prefilter.threshold;
-        let threshold = Tier::ALL.into_iter().find(|t| t.name() == named);
+        let threshold = SeverityTier::ALL.into_iter().find(|t| t.name() == named);
         let threshold =
             threshold.ok_or_else(|| anyhow!("`[prefilter] threshold` of the policy: `{named}` is not a tier"))?;
         let profile = FilterPolicy::profile(&judged.profile).map_err(anyhow::Error::from)?;
         let policy = judged.over(profile.with_threshold(threshold))?;
-        let filter = Prefilter::new(policy).map_err(anyhow::Error::from)?;
-        Ok(Arc::new(filter.isolated(Isolation::Thread)))
+        let filter = InputPrefilter::new(policy).map_err(anyhow::Error::from)?;
+        Ok(Arc::new(filter.isolated(EvaluatorIsolation::Thread)))
     }
 }
 
-pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
+pub(crate) fn run(args: &PrefilterArgs) -> Result<u8, CommandFailure> {
     match &args.command {
-        Some(Command::Eval(eval)) => eval::run(eval),
-        Some(Command::Rules(rules)) => list(rules),
-        Some(Command::Evaluator { name }) => {
-            portcullis_prefilter::serve_evaluator(name, std::io::stdin().lock(), Stdout)?;
+        Some(PrefilterCommand::Eval(eval)) => eval::run(eval),
+        Some(PrefilterCommand::Rules(rules)) => list(rules),
+        Some(PrefilterCommand::Evaluator { name }) => {
+            portcullis_prefilter::serve_evaluator(name, std::io::stdin().lock(), InfallibleStdout)?;
             Ok(SUCCESS)
         }
         None => judge(args),
     }
 }
 
-fn judge(args: &Args) -> Result<u8, Failure> {
+fn judge(args: &PrefilterArgs) -> Result<u8, CommandFailure> {
     let filter = args.judged.filter()?;
-    let mut out = BufWriter::new(Stdout);
+    let mut out = BufWriter::new(InfallibleStdout);
     let mut refused = false;
     match &args.jsonl {
         Some(file) => {
             for row in evaluation::read(file, false).map_err(anyhow::Error::from)? {
-                let Row { id, text, .. } = row.map_err(anyhow::Error::from)?;
+                let LabelledRow { id, text, .. } = row.map_err(anyhow::Error::from)?;
                 let report = filter.report(text.as_bytes());
                 refused |= !report.is_executive();
                 show(&mut out, &id, &report, args.json)?;
@@ -194,7 +194,7 @@ fn judge(args: &Args) -> Result<u8, Failure> {
     Ok(if refused { REFUSED } else { SUCCESS })
 }
 
-fn show(out: &mut impl Write, id: &str, report: &FilterReport, as_json: bool) -> Result<(), Failure> {
+fn show(out: &mut impl Write, id: &str, report: &FilterReport, as_json: bool) -> Result<(), CommandFailure> {
     let route = if report.is_executive() { "executive" } else { "non-executive" };
     if as_json {
         let evaluators: serde_json::Map<_, _> =
@@ -216,13 +216,13 @@ fn show(out: &mut impl Write, id: &str, report: &FilterReport, as_json: bool) ->
     Ok(())
 }
 
-fn list(rules: &Rules) -> Result<u8, Failure> {
+fn list(rules: &Rules) -> Result<u8, CommandFailure> {
     match rules {
         Rules::List { json, profile } => {
-            let filter = Prefilter::new(FilterPolicy::profile(profile).map_err(anyhow::Error::from)?);
+            let filter = InputPrefilter::new(FilterPolicy::profile(profile).map_err(anyhow::Error::from)?);
             for evaluator in filter.map_err(anyhow::Error::from)?.evaluators() {
                 for rule in evaluator.rules().rules() {
-                    let tier = evaluator.rules().tier(&rule.id).unwrap_or(Tier::Critical);
+                    let tier = evaluator.rules().tier(&rule.id).unwrap_or(SeverityTier::Critical);
                     if *json {
                         outln!(
                             "{}",
@@ -235,7 +235,7 @@ fn list(rules: &Rules) -> Result<u8, Failure> {
             }
         }
         Rules::Explain { id } => {
-            let filter = Prefilter::new(FilterPolicy::profile("user-prompt").map_err(anyhow::Error::from)?);
+            let filter = InputPrefilter::new(FilterPolicy::profile("user-prompt").map_err(anyhow::Error::from)?);
             let filter = filter.map_err(anyhow::Error::from)?;
             let found = filter.evaluators().find_map(|e| Some((e, e.rules().rules().iter().find(|r| r.id == *id)?)));
             let Some((evaluator, rule)) = found else {

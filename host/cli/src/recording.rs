@@ -1,12 +1,12 @@
 //! `run --bundle`: settings for recording a session.
 
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::issuer_client::IssuerClientArgs;
-use portcullis_card::{Card, SessionConfig};
-use portcullis_core::state::Profile;
-use portcullis_gate::Policy;
-use portcullis_gate::anchor::Anchors;
-use portcullis_recorder::{IssuerAccess, Options, Recorder, RecorderError, Texts, TicketSource};
+use portcullis_card::{CardTransport, SessionConfig};
+use portcullis_core::state::AgentProfile;
+use portcullis_gate::GatePolicy;
+use portcullis_gate::anchor::AnchorSet;
+use portcullis_recorder::{IssuerAccess, RecorderError, RecorderOptions, SessionRecorder, TextRetention, TicketSource};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -53,7 +53,7 @@ pub(crate) struct RecordingArgs {
     /// `sealed:FILE`, nothing, and what would stand there goes into a file beside the bundle, `DIR.sealed`, sealed to
     /// the X25519 public key in FILE. Default: plain.
     #[arg(long, value_name = "MODE", requires = "bundle")]
-    pub(crate) texts: Option<Texts>,
+    pub(crate) texts: Option<TextRetention>,
     /// Seat of the card among several cards with one key. If the command has several cards, this is the seat of the
     /// first, and the others follow. Default: 0.
     #[arg(long, value_name = "N", requires = "issuer")]
@@ -85,8 +85,8 @@ impl RecordingArgs {
     }
 
     /// The settings for recording a session with this profile in this folder.
-    pub(crate) fn options(&self, folder: PathBuf, ticket: TicketSource, profile: &Profile) -> Options {
-        Options {
+    pub(crate) fn options(&self, folder: PathBuf, ticket: TicketSource, profile: &AgentProfile) -> RecorderOptions {
+        RecorderOptions {
             folder,
             ticket,
             approval: self.approval.clone(),
@@ -107,9 +107,9 @@ impl BundleArgs {
     }
 
     /// Refuses a ledger beside a bundle without texts, because the ledger would contain them.
-    pub(crate) fn check_ledger(&self, ledger: bool) -> Result<(), Failure> {
+    pub(crate) fn check_ledger(&self, ledger: bool) -> Result<(), CommandFailure> {
         match &self.recording.texts {
-            Some(texts @ (Texts::None | Texts::Sealed(_))) if ledger => {
+            Some(texts @ (TextRetention::None | TextRetention::Sealed(_))) if ledger => {
                 let why = "a ledger holds the texts; leave `--ledger` out";
                 Err(anyhow::anyhow!("`--texts {texts}` keeps texts out of the bundle, and {why}").into())
             }
@@ -120,11 +120,11 @@ impl BundleArgs {
     /// A recorder, and the configuration for its session; without `--bundle` there is no recorder.
     pub(crate) fn start(
         &self,
-        card: &mut dyn Card,
-        policy: &Policy,
-        profile: &Profile,
-        anchors: &Anchors,
-    ) -> Result<(Option<Recorder>, SessionConfig), Failure> {
+        card: &mut dyn CardTransport,
+        policy: &GatePolicy,
+        profile: &AgentProfile,
+        anchors: &AnchorSet,
+    ) -> Result<(Option<SessionRecorder>, SessionConfig), CommandFailure> {
         let Some(folder) = &self.bundle else {
             let text_stride_log2 = policy.text_stride_log2();
             return Ok((None, SessionConfig { text_stride_log2, ..SessionConfig::default() }));
@@ -140,7 +140,7 @@ impl BundleArgs {
     }
 }
 
-impl From<RecorderError> for Failure {
+impl From<RecorderError> for CommandFailure {
     fn from(error: RecorderError) -> Self {
         match error {
             RecorderError::Card(error) => error.into(),

@@ -1,12 +1,12 @@
 //! `portcullis replay`: computes every descriptor and determination of a bundle again from its texts, and compares them
 //! byte by byte.
 
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use anyhow::anyhow;
 use indicatif::{ProgressBar, ProgressStyle};
 use portcullis_audit::{AuditError, ReplayReport, StreamSample, replay_after};
-use portcullis_core::hex::Hex;
-use portcullis_evidence::bundle::{Bundle, BundleError, Files, Snapshot};
+use portcullis_core::hex::HexBytes;
+use portcullis_evidence::bundle::{Bundle, BundleError, BundleFiles, SnapshotFiles};
 use portcullis_verify::UnsealArgs;
 use portcullis_verify::console::{json_line, stdout_terminal};
 use std::io::IsTerminal;
@@ -20,7 +20,7 @@ use std::path::PathBuf;
 /// or something is of a version that this program does not know; 3 a record is not what the replay gives, or a file of
 /// the bundle is broken; 1 an error; 2 usage. `verify` checks whether the records are the card's; `check` does both.
 #[derive(clap::Args)]
-pub(crate) struct Args {
+pub(crate) struct ReplayArgs {
     /// Folder of the bundle, or a tar archive of it.
     bundle: PathBuf,
     #[command(flatten)]
@@ -50,7 +50,7 @@ pub(crate) struct EarlierArgs {
 
 impl EarlierArgs {
     /// The files of these bundles, each of which must be finished. Sealed texts are opened if a key was given.
-    pub(crate) fn open(&self, unseal: &UnsealArgs) -> Result<Vec<Box<dyn Files>>, BundleError> {
+    pub(crate) fn open(&self, unseal: &UnsealArgs) -> Result<Vec<Box<dyn BundleFiles>>, BundleError> {
         let finished = |path: &PathBuf| {
             let files = unseal.earlier(path)?;
             Bundle::open(&*files)?;
@@ -60,7 +60,7 @@ impl EarlierArgs {
     }
 }
 
-pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
+pub(crate) fn run(args: &ReplayArgs) -> Result<u8, CommandFailure> {
     let seed = match (&args.seed, args.sample) {
         (None, Some(_)) => random_seed()?,
         (seed, _) => seed.clone().unwrap_or_default(),
@@ -80,12 +80,12 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     Ok(outcome.status.exit_code(false))
 }
 
-fn look(args: &Args, drawn: Option<StreamSample<'_>>) -> Result<ReplayReport, AuditError> {
+fn look(args: &ReplayArgs, drawn: Option<StreamSample<'_>>) -> Result<ReplayReport, AuditError> {
     let files = args.unseal.at(&args.bundle)?;
     let before = args.earlier.open(&args.unseal)?;
-    let before: Vec<_> = before.iter().map(|files| Snapshot::new(&**files)).collect();
+    let before: Vec<_> = before.iter().map(|files| SnapshotFiles::new(&**files)).collect();
     let progress = progress("streams replayed");
-    let outcome = replay_after(&before, &Snapshot::new(&*files), drawn, &mut || progress.inc(1));
+    let outcome = replay_after(&before, &SnapshotFiles::new(&*files), drawn, &mut || progress.inc(1));
     progress.finish_and_clear();
     outcome
 }
@@ -94,7 +94,7 @@ fn look(args: &Args, drawn: Option<StreamSample<'_>>) -> Result<ReplayReport, Au
 fn random_seed() -> anyhow::Result<String> {
     let mut seed = [0; 16];
     getrandom::fill(&mut seed).map_err(|error| anyhow!("the operating system gives no random seed: {error}"))?;
-    Ok(Hex(seed).to_string())
+    Ok(HexBytes(seed).to_string())
 }
 
 pub(crate) fn progress(what: &'static str) -> ProgressBar {

@@ -1,23 +1,26 @@
 //! `portcullis run`.
 
-use crate::choices::{Format, GranularityArg, OnRefuseArg, ReleaseArg};
+use crate::choices::{GranularityArg, InputFormatArg, OnRefuseArg, ReleaseArg};
 use crate::engine::{EngineArgs, EngineFactory};
-use crate::failure::{ERROR, FAULT, Failure, REFUSED, SUCCESS};
+use crate::failure::{CommandFailure, ERROR, FAULT, REFUSED, SUCCESS};
 use crate::intake::Stop;
-use crate::journal::{Journal, LedgerArgs};
+use crate::journal::{EvidenceJournal, LedgerArgs};
 use crate::open::{self, CardArgs, MemberArg, TextLaneArg};
-use crate::output::{Output, Shape};
+use crate::output::{AdmittedFileFormat, RunOutput};
 use crate::prefilter::FilterArgs;
 use crate::recording::BundleArgs;
 use anyhow::{Context, anyhow};
 use indicatif::{ProgressBar, ProgressStyle};
-use portcullis_card::{Session, SessionError};
+use portcullis_card::{CardSession, SessionError};
 use portcullis_core::hex;
 use portcullis_core::wire::Fault;
 use portcullis_gate::input::{self, InputError};
-use portcullis_gate::ledger::Header;
-use portcullis_gate::remote::{Client, ToClient};
-use portcullis_gate::{Event, EventKind, Governor, Item, SaltKey, Settings, Summary, Trigger};
+use portcullis_gate::ledger::LedgerHeader;
+use portcullis_gate::remote::{GateClient, ToClient};
+use portcullis_gate::{
+    GateSettings, JudgementSummary, SaltKey, StreamEvent, StreamEventKind, StreamGovernor, StreamInput,
+    TerminationTrigger,
+};
 use portcullis_report::escape::printable;
 use portcullis_verify::console;
 use std::cell::RefCell;
@@ -41,7 +44,7 @@ const GATE_DEADLINE: std::time::Duration = std::time::Duration::from_secs(120);
 /// With --bundle, SIGINT and SIGTERM end the intake: what was taken is governed to its end and the session is closed
 /// (exit code 1). The second signal ends the process at once.
 #[derive(clap::Args)]
-pub(crate) struct Args {
+pub(crate) struct RunArgs {
     /// Folder of the policy package, or of a composition of packages (`portcullis policy compose`).
     #[arg(long, value_name = "DIR", required_unless_present = "gate", conflicts_with = "gate")]
     policy: Option<PathBuf>,
@@ -72,7 +75,7 @@ pub(crate) struct Args {
     input: Option<PathBuf>,
     /// Read the input in this format, whatever its name is.
     #[arg(long)]
-    format: Option<Format>,
+    format: Option<InputFormatArg>,
     /// One JSON object per determination, then one per text with its summary.
     #[arg(long)]
     json: bool,
@@ -107,12 +110,12 @@ pub(crate) struct Args {
     salt_key: Option<String>,
 }
 
-pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
+pub(crate) fn run(args: &RunArgs) -> Result<u8, CommandFailure> {
     args.bundle.check_ledger(args.ledger.is_asked())?;
     let path = args.input.as_deref().filter(|p| p.as_os_str() != "-");
     let name = path.map_or_else(|| "stdin".to_owned(), |p| p.display().to_string());
     let by_name = path.is_some_and(|p| p.extension().is_some_and(|e| e == "jsonl"));
-    let lines = args.format.map_or(by_name, |f| f == Format::Jsonl);
+    let lines = args.format.map_or(by_name, |f| f == InputFormatArg::Jsonl);
     let reader: Box<dyn BufRead + Send> = match path {
         Some(path) => Box::new(BufReader::new(File::open(path).with_context(|| format!("cannot open `{name}`"))?)),
         None => Box::new(BufReader::new(std::io::stdin())),
@@ -126,7 +129,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
         None => items,
     };
     let kept = ItemFilter { items, problems: Rc::clone(&problems), keep_going: args.keep_going };
-    let shape = if lines { Shape::JsonLines } else { Shape::Plain };
+    let shape = if lines { AdmittedFileFormat::JsonLines } else { AdmittedFileFormat::Plain };
     let maker = args.engine.maker()?.map(Arc::new);
 
     let mut sink = match (&args.gate, &args.policy) {
@@ -176,15 +179,15 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
 
 /// Passes events on: to the ledger first, then to the output.
 struct EventSink {
-    output: Output,
-    journal: Journal,
+    output: RunOutput,
+    journal: EvidenceJournal,
     progress: ProgressBar,
-    totals: Totals,
-    failure: Option<Failure>,
+    totals: RunTotals,
+    failure: Option<CommandFailure>,
 }
 
 #[derive(Default)]
-struct Totals {
+struct RunTotals {
     texts: u64,
     admitted: u64,
     rejected: u64,
@@ -196,16 +199,16 @@ struct Totals {
     faults: u64,
 }
 
-impl Totals {
-    fn add(&mut self, summary: &Summary) {
+impl RunTotals {
+    fn add(&mut self, summary: &JudgementSummary) {
         self.texts += 1;
         self.admitted += summary.admitted;
         self.rejected += summary.rejected;
         self.decomposed += summary.decomposed;
         self.faults += summary.faults;
         match summary.termination.as_ref().map(|termination| termination.trigger) {
-            Some(Trigger::Prefilter) => self.filtered += 1,
-            Some(Trigger::Engine) => self.engine_failures += 1,
+            Some(TerminationTrigger::Prefilter) => self.filtered += 1,
+            Some(TerminationTrigger::Engine) => self.engine_failures += 1,
             _ => {}
         }
     }
@@ -215,7 +218,7 @@ impl Totals {
     }
 }
 
-impl fmt::Display for Totals {
+impl fmt::Display for RunTotals {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { texts, admitted, rejected, decomposed, filtered, engine_failures, faults } = self;
         write!(f, "total: {texts} texts; {admitted} admitted, {rejected} rejected, {decomposed} decomposed")?;
@@ -231,15 +234,15 @@ impl fmt::Display for Totals {
 }
 
 impl EventSink {
-    fn new(args: &Args, shape: Shape, header: &Header) -> Result<Self, Failure> {
-        let journal = Journal { recorder: None, ledger: args.ledger.open(header)? };
-        let output = Output::new(args.json, args.output.as_deref(), shape)?;
-        Ok(Self { output, journal, progress: progress(), totals: Totals::default(), failure: None })
+    fn new(args: &RunArgs, shape: AdmittedFileFormat, header: &LedgerHeader) -> Result<Self, CommandFailure> {
+        let journal = EvidenceJournal { recorder: None, ledger: args.ledger.open(header)? };
+        let output = RunOutput::new(args.json, args.output.as_deref(), shape)?;
+        Ok(Self { output, journal, progress: progress(), totals: RunTotals::default(), failure: None })
     }
 
-    fn event(&mut self, event: Event) -> Result<(), Failure> {
+    fn event(&mut self, event: StreamEvent) -> Result<(), CommandFailure> {
         self.journal.event(&event)?;
-        if let EventKind::Ended { summary, .. } = &event.what {
+        if let StreamEventKind::Ended { summary, .. } = &event.what {
             self.totals.add(summary);
             self.progress.set_position(self.totals.texts);
         }
@@ -247,7 +250,7 @@ impl EventSink {
     }
 
     /// Ends the progress display, and keeps an error for later: the output so far is still printed.
-    fn end(mut self, result: Result<(), Failure>) -> Self {
+    fn end(mut self, result: Result<(), CommandFailure>) -> Self {
         self.progress.finish_and_clear();
         self.failure = result.err();
         self
@@ -255,29 +258,29 @@ impl EventSink {
 }
 
 fn local(
-    args: &Args,
+    args: &RunArgs,
     policy: &std::path::Path,
-    items: impl Iterator<Item = Item>,
+    items: impl Iterator<Item = StreamInput>,
     maker: Option<Arc<EngineFactory>>,
-    shape: Shape,
-) -> Result<EventSink, Failure> {
+    shape: AdmittedFileFormat,
+) -> Result<EventSink, CommandFailure> {
     let policy = open::policy(policy, &args.member, args.text_lane)?;
     let salt = match &args.salt_key {
         Some(hex) => SaltKey::from_bytes(salt_key(hex)?),
         None => SaltKey::random().map_err(anyhow::Error::from)?,
     };
     let profile = open::profile(args.profile.as_deref())?;
-    let settings = Settings {
+    let settings = GateSettings {
         granularity: args.granularity.map(Into::into),
         on_refuse: args.on_refuse.map(Into::into),
         release: args.release.into(),
         max_proposals: args.max_proposals,
         profile: profile.clone(),
-        ..Settings::new(salt)
+        ..GateSettings::new(salt)
     };
     let anchors = open::anchors(&args.anchors, &policy.mapper)?;
     let mut governor =
-        Governor::new(Arc::clone(&policy), settings).map_err(anyhow::Error::from)?.with_anchors(anchors.clone());
+        StreamGovernor::new(Arc::clone(&policy), settings).map_err(anyhow::Error::from)?.with_anchors(anchors.clone());
     if let Some(maker) = maker {
         governor = governor.with_engines(args.filter.open(&policy.package)?, Arc::new(move |_, _| maker.make()));
     }
@@ -287,7 +290,7 @@ fn local(
     sink.journal.recorder = recorder;
     let governor = Arc::new(governor);
     // Records are evidence even if governing failed, so the session is closed and its bundle finished in any case.
-    let governed = match Session::open(card, &policy.compiled.image, config) {
+    let governed = match CardSession::open(card, &policy.compiled.image, config) {
         Ok(mut session) => {
             let governed = governor.govern(&mut session, items, |event| sink.event(event));
             // The salt key is not needed after the session.
@@ -297,12 +300,12 @@ fn local(
         }
         Err(error) => Err(error.into()),
     };
-    let written = sink.journal.finish().map_err(Failure::from);
+    let written = sink.journal.finish().map_err(CommandFailure::from);
     Ok(sink.end(governed.and(written)))
 }
 
 /// Closes a session. Errors: closing failed, or a fault ended the session.
-pub(crate) fn close(session: Session) -> Result<(), Failure> {
+pub(crate) fn close(session: CardSession) -> Result<(), CommandFailure> {
     let closed = session.close()?;
     match closed.cause {
         fault if closed.needs_reset => Err(SessionError::NeedsReset(fault).into()),
@@ -312,24 +315,24 @@ pub(crate) fn close(session: Session) -> Result<(), Failure> {
 }
 
 fn remote(
-    args: &Args,
+    args: &RunArgs,
     gate: &str,
-    items: impl Iterator<Item = Item>,
+    items: impl Iterator<Item = StreamInput>,
     maker: Option<&EngineFactory>,
-    shape: Shape,
-) -> Result<EventSink, Failure> {
+    shape: AdmittedFileFormat,
+) -> Result<EventSink, CommandFailure> {
     let path = gate.strip_prefix("unix:").ok_or_else(|| anyhow!("`{gate}`: expected `unix:PATH`"))?;
-    let connected = Client::connect(std::path::Path::new(path), GATE_DEADLINE);
+    let connected = GateClient::connect(std::path::Path::new(path), GATE_DEADLINE);
     let mut client = connected.map_err(anyhow::Error::from).with_context(|| format!("`{path}`"))?;
     let ToClient::Welcome { policy, package_digest, image_digest, thresholds, card, .. } = client.welcome().clone()
     else {
         return Err(anyhow!("the gate did not say who it is").into());
     };
-    let header = Header::now(policy, package_digest, image_digest, thresholds, card);
+    let header = LedgerHeader::now(policy, package_digest, image_digest, thresholds, card);
     let mut sink = EventSink::new(args, shape, &header)?;
     for (number, item) in (0u64..).zip(items) {
         let engine = match (&item, maker) {
-            (Item::Prompt { .. }, Some(maker)) => Some(maker.make().map_err(anyhow::Error::from)?),
+            (StreamInput::Prompt { .. }, Some(maker)) => Some(maker.make().map_err(anyhow::Error::from)?),
             _ => None,
         };
         let governed = client.govern(number, item, engine, |event| sink.event(event));
@@ -348,10 +351,10 @@ struct ItemFilter<I> {
     keep_going: bool,
 }
 
-impl<I: Iterator<Item = Result<Item, InputError>>> Iterator for ItemFilter<I> {
-    type Item = Item;
+impl<I: Iterator<Item = Result<StreamInput, InputError>>> Iterator for ItemFilter<I> {
+    type Item = StreamInput;
 
-    fn next(&mut self) -> Option<Item> {
+    fn next(&mut self) -> Option<StreamInput> {
         loop {
             if !self.keep_going && !self.problems.borrow().is_empty() {
                 return None;
@@ -364,7 +367,7 @@ impl<I: Iterator<Item = Result<Item, InputError>>> Iterator for ItemFilter<I> {
     }
 }
 
-type Items = Box<dyn Iterator<Item = Result<Item, InputError>> + Send>;
+type Items = Box<dyn Iterator<Item = Result<StreamInput, InputError>> + Send>;
 
 fn items(lines: bool, name: &str, reader: Box<dyn BufRead + Send>) -> Items {
     if lines {
@@ -382,7 +385,7 @@ fn progress() -> ProgressBar {
     ProgressBar::new_spinner().with_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()))
 }
 
-pub(crate) fn salt_key(digits: &str) -> Result<[u8; 32], Failure> {
+pub(crate) fn salt_key(digits: &str) -> Result<[u8; 32], CommandFailure> {
     let key = hex::decode(&digits.to_ascii_lowercase());
     Ok(key.ok_or_else(|| anyhow!("`--salt-key` takes 64 hexadecimal digits"))?)
 }

@@ -1,20 +1,21 @@
 //! `portcullis serve`: the gate in front of a model server.
 
-use crate::failure::{Failure, SUCCESS};
+use crate::failure::{CommandFailure, SUCCESS};
 use crate::open::{self, CardArgs, CardsArgs, MemberArg, TextLaneArg};
 use crate::recording::RecordingArgs;
 use anyhow::{Context, anyhow};
 use clap::ArgGroup;
 use clap::error::ErrorKind;
 use portcullis_card::SessionConfig;
-use portcullis_core::hex::Hex;
-use portcullis_core::state::Profile;
-use portcullis_gate::anchor::Anchors;
-use portcullis_gate::{Governor, Policy, SaltKey, Settings};
+use portcullis_core::hex::HexBytes;
+use portcullis_core::state::AgentProfile;
+use portcullis_gate::anchor::AnchorSet;
+use portcullis_gate::{GatePolicy, GateSettings, SaltKey, StreamGovernor};
 use portcullis_gateway::config::{
-    AnswerMode, CardSettings, Config, DEFAULT_LISTEN, Evidence, Limits, Model, Release, Rotation, Traces, UpstreamKind,
+    AnswerMode, CardSettings, DEFAULT_LISTEN, EvidenceSettings, GatewayConfig, GatewayLimits, ReleaseCondition,
+    ServedModelSettings, SessionRotation, TraceExportSettings, UpstreamKind,
 };
-use portcullis_gateway::session::{Opener, SessionFailure, SessionParts, Sessions, needed_validity};
+use portcullis_gateway::session::{GatewaySessions, Opener, SessionFailure, SessionParts, needed_validity};
 use portcullis_gateway::{ServeError, serve};
 use portcullis_recorder::{IssuerAccess, TicketFolder, TicketSource};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -52,7 +53,7 @@ const LOOK: Duration = Duration::from_millis(20);
   portcullis serve --policy policies/pii --upstream http://127.0.0.1:18080/v1 --card vfio:0000:17:00.0 --card vfio:0000:65:00.0
   curl http://127.0.0.1:8080/v1/chat/completions -H 'content-type: application/json' \\
     -d '{\"model\": \"any\", \"messages\": [{\"role\": \"user\", \"content\": \"Hello\"}]}'")]
-pub(crate) struct Args {
+pub(crate) struct ServeArgs {
     /// Configuration (TOML). Flags override it.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -89,7 +90,7 @@ pub(crate) struct Args {
     /// When text leaves: once the card has admitted it, or once a checkpoint over its record is signed, which needs
     /// `--bundles`.
     #[arg(long, value_name = "WHEN")]
-    release: Option<Release>,
+    release: Option<ReleaseCondition>,
     /// Send a trace of each request, without texts, to the OpenTelemetry collector at this address: OTLP over HTTP,
     /// such as `http://127.0.0.1:4318/v1/traces`.
     #[arg(long, value_name = "URL")]
@@ -109,7 +110,7 @@ pub(crate) struct Args {
 }
 
 /// Ends the process with a usage error if neither a configuration nor its minimum in flags is given.
-fn require_settings(args: &Args, mut command: clap::Command) {
+fn require_settings(args: &ServeArgs, mut command: clap::Command) {
     if args.config.is_some() || (args.policy.is_some() && args.upstream.is_some()) {
         return;
     }
@@ -125,7 +126,7 @@ fn require_settings(args: &Args, mut command: clap::Command) {
     }
 }
 
-pub(crate) fn run(args: &Args, command: clap::Command) -> Result<u8, Failure> {
+pub(crate) fn run(args: &ServeArgs, command: clap::Command) -> Result<u8, CommandFailure> {
     require_settings(args, command);
     let config = config(args)?;
     config.check().map_err(anyhow::Error::from)?;
@@ -138,7 +139,7 @@ pub(crate) fn run(args: &Args, command: clap::Command) -> Result<u8, Failure> {
     portcullis_gateway::logs::to_stderr();
     let governed = Arc::new(Mutex::new(Arc::new(load(&config, args.text_lane)?)));
     let openers = openers(args, &config, &governed, &stop)?;
-    let sessions = Sessions::new(openers, &config.rotation, &config.evidence);
+    let sessions = GatewaySessions::new(openers, &config.rotation, &config.evidence);
     let rotation = sessions.rotation(Duration::from_millis(config.rotation.drain_ms));
     let (files, text_lane) = (config.clone(), args.text_lane);
     let signals = async move {
@@ -148,7 +149,10 @@ pub(crate) fn run(args: &Args, command: clap::Command) -> Result<u8, Failure> {
                 match tokio::task::spawn_blocking(move || load(&files, text_lane)).await {
                     Ok(Ok(models)) => {
                         let mut held = governed.lock().unwrap_or_else(PoisonError::into_inner);
-                        let is_same = held.iter().map(Governed::digests).eq(models.iter().map(Governed::digests));
+                        let is_same = held
+                            .iter()
+                            .map(ServedModelPolicy::digests)
+                            .eq(models.iter().map(ServedModelPolicy::digests));
                         *held = Arc::new(models);
                         drop(held);
                         if is_same { rotation.ask() } else { rotation.ask_for_policy_change() }
@@ -168,7 +172,7 @@ pub(crate) fn run(args: &Args, command: clap::Command) -> Result<u8, Failure> {
 }
 
 /// The configuration from the file, with the flags applied.
-fn config(args: &Args) -> Result<Config, Failure> {
+fn config(args: &ServeArgs) -> Result<GatewayConfig, CommandFailure> {
     if args.member.member.is_some() && args.upstream.is_none() {
         return Err(anyhow!(
             "`--member` belongs to `--upstream`; in a configuration each `[[model]]` names its member"
@@ -176,8 +180,8 @@ fn config(args: &Args) -> Result<Config, Failure> {
         .into());
     }
     let mut config = match &args.config {
-        Some(file) => Config::read(file).map_err(anyhow::Error::from)?,
-        None => Config {
+        Some(file) => GatewayConfig::read(file).map_err(anyhow::Error::from)?,
+        None => GatewayConfig {
             listen: DEFAULT_LISTEN,
             tls: None,
             policy: PathBuf::new(),
@@ -187,9 +191,9 @@ fn config(args: &Args) -> Result<Config, Failure> {
             bundles: None,
             models: Vec::new(),
             keys: Vec::new(),
-            limits: Limits::default(),
-            rotation: Rotation::default(),
-            evidence: Evidence::default(),
+            limits: GatewayLimits::default(),
+            rotation: SessionRotation::default(),
+            evidence: EvidenceSettings::default(),
             admin: None,
             traces: None,
         },
@@ -222,7 +226,7 @@ fn config(args: &Args) -> Result<Config, Failure> {
     config.listen = args.listen.unwrap_or(config.listen);
     config.evidence.release = args.release.unwrap_or(config.evidence.release);
     if let Some(endpoint) = &args.traces {
-        config.traces = Some(Traces::to(endpoint.clone()));
+        config.traces = Some(TraceExportSettings::to(endpoint.clone()));
     }
     if let (None, Some(flag)) = (&config.bundles, args.recording.given()) {
         return Err(
@@ -234,7 +238,7 @@ fn config(args: &Args) -> Result<Config, Failure> {
     }
     config.anchors.extend(args.anchors.iter().cloned());
     if let Some(upstream) = &args.upstream {
-        config.models = vec![Model {
+        config.models = vec![ServedModelSettings {
             name: "*".into(),
             upstream: upstream.clone(),
             kind: args.upstream_kind,
@@ -251,21 +255,21 @@ fn config(args: &Args) -> Result<Config, Failure> {
 }
 
 /// The policy, the profile and the settings for a model's answers.
-struct Governed {
-    policy: Arc<Policy>,
-    anchors: Anchors,
-    profile: Profile,
+struct ServedModelPolicy {
+    policy: Arc<GatePolicy>,
+    anchors: AnchorSet,
+    profile: AgentProfile,
 }
 
-impl Governed {
+impl ServedModelPolicy {
     /// Digests of package, tables and profile. Determinations depend on these three.
-    fn digests(&self) -> ([u8; 32], [u8; 32], Hex<32>) {
+    fn digests(&self) -> ([u8; 32], [u8; 32], HexBytes<32>) {
         (self.policy.package.digest(), self.policy.compiled.image.digest(), self.profile.digest())
     }
 }
 
 /// Loads the policies, stores and profiles of all models.
-fn load(config: &Config, text_lane: TextLaneArg) -> Result<Vec<Governed>, Failure> {
+fn load(config: &GatewayConfig, text_lane: TextLaneArg) -> Result<Vec<ServedModelPolicy>, CommandFailure> {
     let mut models = Vec::new();
     for model in &config.models {
         let policy = open::policy(&config.policy, &MemberArg { member: model.member.clone() }, text_lane)?;
@@ -273,18 +277,18 @@ fn load(config: &Config, text_lane: TextLaneArg) -> Result<Vec<Governed>, Failur
         let profile = open::profile(model.profile.as_deref().or(config.profile.as_deref()))?;
         let fits = profile.context(policy.package.manifest()).map_err(anyhow::Error::from);
         fits.with_context(|| format!("model `{}`", model.name))?;
-        models.push(Governed { policy, anchors, profile });
+        models.push(ServedModelPolicy { policy, anchors, profile });
     }
     Ok(models)
 }
 
 /// For each card, an opener that uses the current policies and settings for each new session.
 fn openers(
-    args: &Args,
-    config: &Config,
-    governed: &Arc<Mutex<Arc<Vec<Governed>>>>,
+    args: &ServeArgs,
+    config: &GatewayConfig,
+    governed: &Arc<Mutex<Arc<Vec<ServedModelPolicy>>>>,
     stop: &Arc<AtomicBool>,
-) -> Result<Vec<Opener>, Failure> {
+) -> Result<Vec<Opener>, CommandFailure> {
     let issuer = args.recording.issuer()?;
     let single = config.cards.len() == 1;
     let opener = |(place, card): (usize, &CardSettings)| {
@@ -338,10 +342,10 @@ struct SessionOpener {
 }
 
 impl SessionOpener {
-    fn open(&mut self, models: &[Governed], salt: &SaltKey) -> Result<SessionParts, SessionFailure> {
-        let failed = |failure: Failure| SessionFailure::Open(failure.to_string());
+    fn open(&mut self, models: &[ServedModelPolicy], salt: &SaltKey) -> Result<SessionParts, SessionFailure> {
+        let failed = |failure: CommandFailure| SessionFailure::Open(failure.to_string());
         let mut card = self.card.open().map_err(failed)?;
-        let Some(Governed { policy, anchors, profile }) = models.first() else {
+        let Some(ServedModelPolicy { policy, anchors, profile }) = models.first() else {
             return Err(SessionFailure::Open("no model is configured".into()));
         };
         let (session, recorder, config) = match &self.bundles {
@@ -358,9 +362,9 @@ impl SessionOpener {
             }
         };
         let name = self.name.as_ref().map_or(session.clone(), |card| format!("{card}/{session}"));
-        let governor = |Governed { policy, anchors, profile }: &Governed| {
-            let settings = Settings { profile: profile.clone(), ..Settings::new(salt.clone()) };
-            let governor = Governor::new(Arc::clone(policy), settings);
+        let governor = |ServedModelPolicy { policy, anchors, profile }: &ServedModelPolicy| {
+            let settings = GateSettings { profile: profile.clone(), ..GateSettings::new(salt.clone()) };
+            let governor = StreamGovernor::new(Arc::clone(policy), settings);
             let governor = governor.map_err(|error| SessionFailure::Open(error.to_string()))?;
             Ok(Arc::new(governor.with_anchors(anchors.clone())))
         };
@@ -384,7 +388,7 @@ fn next_folder(bundles: &Path) -> anyhow::Result<(String, PathBuf)> {
     Ok((name, folder))
 }
 
-impl From<ServeError> for Failure {
+impl From<ServeError> for CommandFailure {
     fn from(error: ServeError) -> Self {
         match error {
             ServeError::Session(SessionFailure::Card(error)) => error.into(),

@@ -1,12 +1,12 @@
 //! `portcullis policy trial`: shows what another policy would have decided, over the streams of finished bundles.
 
-use crate::failure::{Failure, REFUSED, SUCCESS, WARNED};
+use crate::failure::{CommandFailure, REFUSED, SUCCESS, WARNED};
 use crate::replay::progress;
 use anyhow::Context;
 use portcullis_audit::{SpanChange, SpanOutcome, StreamTrial, TrialReport, trial};
-use portcullis_evidence::bundle::{self, Snapshot};
-use portcullis_gate::Policy;
-use portcullis_policy::Policies;
+use portcullis_evidence::bundle::{self, SnapshotFiles};
+use portcullis_gate::GatePolicy;
+use portcullis_policy::ImagePolicySet;
 use portcullis_report::escape::printable;
 use portcullis_sealed::is_sealed_texts;
 use portcullis_verify::console::json_line;
@@ -28,7 +28,7 @@ use std::sync::Arc;
 #[command(after_help = "Examples:
   portcullis policy trial --bundles bundles --policy policies/pii
   portcullis policy trial --bundles bundles --policy policies/pii --json | jq '.different[].changes[]'")]
-pub(crate) struct Args {
+pub(crate) struct PolicyTrialArgs {
     /// Folder with bundles, each a folder or a tar archive.
     #[arg(long, value_name = "DIR")]
     bundles: PathBuf,
@@ -49,10 +49,10 @@ struct Tried {
     report: TrialReport,
 }
 
-pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
-    let policies = Policies::load(&args.policy)?;
+pub(crate) fn run(args: &PolicyTrialArgs) -> Result<u8, CommandFailure> {
+    let policies = ImagePolicySet::load(&args.policy)?;
     let ready =
-        policies.iter().map(|policy| Policy::new(policy.package.clone(), policy.compiled.clone()).map(Arc::new));
+        policies.iter().map(|policy| GatePolicy::new(policy.package.clone(), policy.compiled.clone()).map(Arc::new));
     let ready = ready.collect::<Result<Vec<_>, _>>().map_err(anyhow::Error::from)?;
     let progress = progress("streams tried");
     let (mut compared, mut different, mut all) = (0, 0, true);
@@ -60,7 +60,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     for path in entries(&args.bundles)? {
         let bundle = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let files = bundle::at(&path).with_context(|| format!("bundle `{bundle}`"))?;
-        let tried = trial(&Snapshot::new(&*files), (policies.image(), &ready), &mut || progress.inc(1));
+        let tried = trial(&SnapshotFiles::new(&*files), (policies.image(), &ready), &mut || progress.inc(1));
         let report = tried.with_context(|| format!("bundle `{bundle}`"))?;
         compared += report.compared;
         different += report.different.len();

@@ -5,7 +5,7 @@
 use portcullis_test_sessions as real;
 use portcullis_test_support::world;
 
-use portcullis_core::context::Mode;
+use portcullis_core::context::StreamMode;
 use portcullis_evidence::bundle::MemoryFiles;
 use std::path::Path;
 use std::process::Command;
@@ -120,7 +120,7 @@ fn another_trust_folder_affirms_nothing() {
 #[test]
 fn an_observed_stream_without_its_input_is_contradicted() {
     let scene = Scene::new();
-    let files = real::session_in(&scene.world, &scene.world.card, 1, Some(Mode::Observed)).files();
+    let files = real::session_in(&scene.world, &scene.world.card, 1, Some(StreamMode::Observed)).files();
     scene.write("b", &files);
     let (_, said) = scene.run("check", &scene.path("b/bundle"), &[]);
     assert!(said.contains("contradicted: replay-input") && said.contains("3 of 4 streams replay"), "{said}");

@@ -4,7 +4,7 @@
 #![cfg(test)]
 #![cfg(feature = "sim")]
 
-use portcullis_tools::pages::{Block, Use, blocks, exit_codes, missing};
+use portcullis_tools::pages::{FencedBlock, FencedBlockUse, blocks, exit_codes, missing};
 use std::fmt::Write as _;
 use std::net::TcpListener;
 use std::os::unix::fs::symlink;
@@ -34,7 +34,7 @@ fn root() -> PathBuf {
 }
 
 /// Every page of the repository, with its code blocks.
-fn pages() -> Vec<(String, Vec<Block>)> {
+fn pages() -> Vec<(String, Vec<FencedBlock>)> {
     let out = Command::new("git").args(["ls-files", "*.md"]).current_dir(root()).output().unwrap();
     let listed = String::from_utf8(out.stdout).unwrap();
     let is_page = |path: &&str| !NOT_PAGES.iter().any(|folder| path.starts_with(folder)) && root().join(path).exists();
@@ -55,7 +55,7 @@ fn programs() -> &'static Path {
 }
 
 /// Runs the commands of a page; returns its number of commands, or the error.
-fn run(page: &str, blocks: &[Block]) -> Result<usize, String> {
+fn run(page: &str, blocks: &[FencedBlock]) -> Result<usize, String> {
     let folder = tempfile::tempdir().unwrap();
     let printed = tempfile::tempdir().unwrap();
     for name in CHECKOUT.iter().filter(|name| root().join(name).exists()) {
@@ -65,7 +65,7 @@ fn run(page: &str, blocks: &[Block]) -> Result<usize, String> {
     symlink(programs(), folder.path().join("target/debug")).unwrap();
     let mut script = String::new();
     let mut ran = 0;
-    for block in blocks.iter().filter(|block| block.usage().unwrap() == Use::Run) {
+    for block in blocks.iter().filter(|block| block.usage().unwrap() == FencedBlockUse::Run) {
         let output = printed.path().join(block.line.to_string());
         writeln!(script, "exec > {} 2>&1\n{}", output.display(), block.text).unwrap();
         ran += 1;
@@ -91,7 +91,7 @@ fn run(page: &str, blocks: &[Block]) -> Result<usize, String> {
         .unwrap();
     let status = shell.wait().unwrap();
     let left = left_running(shell.id());
-    let said = |block: &Block| {
+    let said = |block: &FencedBlock| {
         let said = std::fs::read(printed.path().join(block.line.to_string())).unwrap_or_default();
         String::from_utf8_lossy(&said).into_owned()
     };
@@ -140,13 +140,13 @@ fn members(group: u32) -> Vec<String> {
 
 /// The first place at which a page quotes something else than its commands printed: a quoted line that is not there, or
 /// an exit code that the page does not quote. `said` is what a block of commands printed.
-fn misquoted(page: &str, blocks: &[Block], said: &dyn Fn(&Block) -> String) -> Option<String> {
+fn misquoted(page: &str, blocks: &[FencedBlock], said: &dyn Fn(&FencedBlock) -> String) -> Option<String> {
     let mut next = blocks.iter().peekable();
-    let mut last: Option<&Block> = None;
+    let mut last: Option<&FencedBlock> = None;
     while let Some(block) = next.next() {
         match block.usage().unwrap() {
-            Use::Run => {
-                let quoted = next.peek().filter(|next| next.usage().unwrap() == Use::Output);
+            FencedBlockUse::Run => {
+                let quoted = next.peek().filter(|next| next.usage().unwrap() == FencedBlockUse::Output);
                 let (said, quoted) = (said(block), quoted.map_or("", |block| block.text.as_str()));
                 if exit_codes(&said) != exit_codes(quoted) {
                     let why = "a `text output` behind these commands must quote each exit code of";
@@ -154,8 +154,8 @@ fn misquoted(page: &str, blocks: &[Block], said: &dyn Fn(&Block) -> String) -> O
                 }
                 last = Some(block);
             }
-            Use::NoRun(_) => last = None,
-            Use::Output => match last {
+            FencedBlockUse::NoRun(_) => last = None,
+            FencedBlockUse::Output => match last {
                 Some(commands) => {
                     let said = said(commands);
                     if let Some(line) = missing(&block.text, &said) {
@@ -165,7 +165,7 @@ fn misquoted(page: &str, blocks: &[Block], said: &dyn Fn(&Block) -> String) -> O
                 None if QUOTED_ELSEWHERE.iter().any(|(elsewhere, _)| page == *elsewhere) => {}
                 None => return Some(format!("{page}:{}: quotes the output of commands that do not run", block.line)),
             },
-            Use::Other => {}
+            FencedBlockUse::Other => {}
         }
     }
     None
@@ -231,7 +231,7 @@ fn the_commands_of_every_page_run() {
 #[test]
 fn every_block_that_does_not_run_can_be_parsed() {
     for (page, blocks) in pages() {
-        for block in blocks.iter().filter(|block| matches!(block.usage().unwrap(), Use::NoRun(_))) {
+        for block in blocks.iter().filter(|block| matches!(block.usage().unwrap(), FencedBlockUse::NoRun(_))) {
             let out = Command::new("sh").args(["-n", "-c", &block.text]).output().unwrap();
             assert!(out.status.success(), "{page}:{}: {}", block.line, String::from_utf8_lossy(&out.stderr));
         }
@@ -244,7 +244,7 @@ fn every_code_is_explained() {
     use portcullis_core::reason::{LineageReason, ValidationReason, generic};
     use portcullis_evidence::verify::{Code, PeriodCode, ReplayCode, SeriesCode};
     let page = std::fs::read_to_string(root().join("docs/reference/errors.md")).unwrap();
-    let ids = (portcullis_policy::error::Kind::ALL.iter().map(|kind| kind.code()))
+    let ids = (portcullis_policy::error::PolicyProblemKind::ALL.iter().map(|kind| kind.code()))
         .chain(ValidationReason::ALL.iter().map(|reason| reason.id()))
         .chain(LineageReason::ALL.iter().map(|reason| reason.id()))
         .chain([generic::DEFAULT_DENY, generic::DEPTH_LIMIT, generic::INVALID_UTF8, generic::FAULT])

@@ -3,9 +3,9 @@
 //! It is JSON in one encoding: all keys are present, in the order of the fields of [`ContextDocument`], without white
 //! space. A reader refuses every other encoding, so equal content has equal bytes and one digest.
 
-use crate::hex::Hex;
+use crate::hex::HexBytes;
 use crate::json;
-use crate::state::{Profile, Task};
+use crate::state::{AgentProfile, StreamTask};
 use crate::wire::Granularity;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -16,7 +16,7 @@ pub const CONTEXT_VERSION: u32 = 3;
 /// How the text came to the gate. The mode decides what the gate could prevent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Mode {
+pub enum StreamMode {
     /// The gate's loop asked an engine for each candidate and released the admitted ones.
     Driven,
     /// As `Driven`, but the engine also saw data that the gate did not choose: a client's own conversation and tools.
@@ -30,7 +30,7 @@ pub enum Mode {
     Observed,
 }
 
-impl Mode {
+impl StreamMode {
     /// All modes, in the order in which reports list them.
     pub const ALL: [Self; 5] = [Self::Driven, Self::DrivenConversation, Self::Held, Self::Recorded, Self::Observed];
 
@@ -60,7 +60,7 @@ pub enum OnRefuse {
 /// When admitted bytes are released to the reader.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Release {
+pub enum ReleaseMode {
     /// Each span as soon as its admit is recorded. A rollback is not possible.
     #[default]
     Span,
@@ -77,35 +77,35 @@ pub struct ContextDocument {
     /// [`CONTEXT_VERSION`].
     pub version: u32,
     /// How the text came to the gate.
-    pub mode: Mode,
+    pub mode: StreamMode,
     pub granularity: Granularity,
     /// Behaviour of the stream when every alternative for a place in the text was refused.
     pub on_refuse: OnRefuse,
     /// When admitted bytes are released; a rollback never takes back released bytes.
-    pub release: Release,
+    pub release: ReleaseMode,
     /// The largest number of candidates that the loop requests from an engine.
     pub max_proposals: u32,
     /// Name and version of the policy package.
     pub policy: String,
     /// SHA-256 of the package.
-    pub package_digest: Hex<32>,
+    pub package_digest: HexBytes<32>,
     /// The agent's governed profile: the operator's choice, unless the ticket pins it.
-    pub profile: Profile,
-    pub profile_digest: Hex<32>,
+    pub profile: AgentProfile,
+    pub profile_digest: HexBytes<32>,
     /// The purpose of this stream and the facts given for it.
-    pub task: Task,
+    pub task: StreamTask,
     /// SHA-256 of each anchor store, in the order in which the operator gave them.
-    pub anchor_digests: Vec<Hex<32>>,
+    pub anchor_digests: Vec<HexBytes<32>>,
     /// The stream that this stream continues, named by the RFC 9162 leaf hash, SHA-256(0x00 || 192 bytes), of the last
     /// known record of the continued stream.
-    pub predecessor: Option<Hex<32>>,
+    pub predecessor: Option<HexBytes<32>>,
     /// Name of the stream in the input.
     pub id: String,
 }
 
 /// Why bytes are not a context document of this version.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ContextError {
+pub enum ContextDocumentError {
     #[error("it is of version {found}, this program reads version {CONTEXT_VERSION}")]
     Version { found: u32 },
     /// The bytes are not in the one encoding that a document of this version may have.
@@ -134,19 +134,21 @@ impl ContextDocument {
 
     /// Reads a document. Errors: another version; an unknown, missing or moved key; another encoding of equal content;
     /// a profile whose digest is not `profile_digest`.
-    pub fn parse(bytes: &[u8]) -> Result<Self, ContextError> {
-        let malformed = |error: serde_json::Error| ContextError::Malformed(error.to_string());
+    pub fn parse(bytes: &[u8]) -> Result<Self, ContextDocumentError> {
+        let malformed = |error: serde_json::Error| ContextDocumentError::Malformed(error.to_string());
         let Versioned { version } = json::from_slice(bytes).map_err(malformed)?;
         if version != CONTEXT_VERSION {
-            return Err(ContextError::Version { found: version });
+            return Err(ContextDocumentError::Version { found: version });
         }
         let document: Self = serde_json::from_slice(bytes).map_err(malformed)?;
         if document.bytes() != bytes {
             let what = "it is not as it is written: all keys, in order, without white space";
-            return Err(ContextError::Malformed(what.to_owned()));
+            return Err(ContextDocumentError::Malformed(what.to_owned()));
         }
         if document.profile.digest() != document.profile_digest {
-            return Err(ContextError::Malformed("its profile does not have the digest that it gives".to_owned()));
+            return Err(ContextDocumentError::Malformed(
+                "its profile does not have the digest that it gives".to_owned(),
+            ));
         }
         Ok(document)
     }
@@ -157,21 +159,21 @@ mod tests {
     use super::*;
 
     fn document() -> ContextDocument {
-        let profile = Profile { audience: Some("public".to_owned()), ..Profile::default() };
+        let profile = AgentProfile { audience: Some("public".to_owned()), ..AgentProfile::default() };
         ContextDocument {
             version: CONTEXT_VERSION,
-            mode: Mode::Driven,
+            mode: StreamMode::Driven,
             granularity: Granularity::Span,
             on_refuse: OnRefuse::Stop,
-            release: Release::Span,
+            release: ReleaseMode::Span,
             max_proposals: 10,
             policy: "test 1.0.0".to_owned(),
-            package_digest: Hex([1; 32]),
+            package_digest: HexBytes([1; 32]),
             profile_digest: profile.digest(),
             profile,
-            task: Task::default(),
-            anchor_digests: vec![Hex([2; 32])],
-            predecessor: Some(Hex([3; 32])),
+            task: StreamTask::default(),
+            anchor_digests: vec![HexBytes([2; 32])],
+            predecessor: Some(HexBytes([3; 32])),
             id: "a".to_owned(),
         }
     }
@@ -199,13 +201,13 @@ mod tests {
     fn streams_of_one_profile_share_its_digest() {
         let other = ContextDocument {
             id: "b".to_owned(),
-            task: Task { intent: "something else".to_owned(), facts: vec!["x".to_owned()] },
+            task: StreamTask { intent: "something else".to_owned(), facts: vec!["x".to_owned()] },
             predecessor: None,
             ..document()
         };
         assert_ne!(other.digest(), document().digest());
         assert_eq!(other.profile_digest, document().profile_digest);
-        let counsel = Profile { audience: Some("counsel".to_owned()), ..Profile::default() };
+        let counsel = AgentProfile { audience: Some("counsel".to_owned()), ..AgentProfile::default() };
         assert_ne!(counsel.digest(), document().profile_digest);
     }
 
@@ -214,10 +216,10 @@ mod tests {
         let good = String::from_utf8(document().bytes()).unwrap();
         for found in [0, 1, 2, 4] {
             let other = good.replace("\"version\":3", &format!("\"version\":{found}"));
-            assert_eq!(ContextDocument::parse(other.as_bytes()), Err(ContextError::Version { found }));
+            assert_eq!(ContextDocument::parse(other.as_bytes()), Err(ContextDocumentError::Version { found }));
         }
         // For a document of another version, only the version field is read.
-        assert_eq!(ContextDocument::parse(b"{\"version\":9,\"x\":1}"), Err(ContextError::Version { found: 9 }));
+        assert_eq!(ContextDocument::parse(b"{\"version\":9,\"x\":1}"), Err(ContextDocumentError::Version { found: 9 }));
         for (from, to) in [
             (r#""id":"a""#, r#""id":"a","x":1"#),
             (r#""predecessor":"#, r#""continues":"#),
@@ -234,10 +236,16 @@ mod tests {
         ] {
             let wrong = good.replacen(from, to, 1);
             assert_ne!(wrong, good, "{from}");
-            assert!(matches!(ContextDocument::parse(wrong.as_bytes()), Err(ContextError::Malformed(_))), "{wrong}");
+            assert!(
+                matches!(ContextDocument::parse(wrong.as_bytes()), Err(ContextDocumentError::Malformed(_))),
+                "{wrong}"
+            );
         }
         for wrong in ["", "{}", "[]", "[9]", "{\"version\":\"3\"}", "{\"version\":4294967296}"] {
-            assert!(matches!(ContextDocument::parse(wrong.as_bytes()), Err(ContextError::Malformed(_))), "{wrong}");
+            assert!(
+                matches!(ContextDocument::parse(wrong.as_bytes()), Err(ContextDocumentError::Malformed(_))),
+                "{wrong}"
+            );
         }
     }
 }

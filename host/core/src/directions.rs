@@ -5,14 +5,14 @@ use crate::wire::{Row, RowKind};
 
 /// How the rows of an image use classes, both those of the entry and the established ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Directions {
+pub struct ClassDirections {
     /// Classes whose presence can open a gate.
     pub opening: ClassSet,
     /// Classes whose presence can close a gate.
     pub closing: ClassSet,
 }
 
-impl Directions {
+impl ClassDirections {
     pub fn of<'r>(rows: impl IntoIterator<Item = &'r Row>) -> Self {
         let mut directions = Self::default();
         for row in rows {

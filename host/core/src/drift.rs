@@ -2,13 +2,13 @@
 
 use crate::fixed::BasisPoints;
 use crate::manifest::TrustSlope;
-use crate::mutation::Mutation;
+use crate::mutation::SpanMutation;
 use serde::{Deserialize, Serialize};
 
 /// The highest threshold that a slope has reached.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Drift {
+pub enum DriftLevel {
     #[default]
     None,
     /// Drift warning: it is reported, and the descriptor carries its level.
@@ -19,7 +19,7 @@ pub enum Drift {
     Halt,
 }
 
-impl Drift {
+impl DriftLevel {
     /// The correction level in the descriptor: 0 for none, 1 for a warning, 2 for a correction, 3 for a halt.
     #[must_use]
     pub const fn level(self) -> u8 {
@@ -40,7 +40,7 @@ impl Drift {
 impl TrustSlope {
     /// Distance of one transition: the weighted mean of its three distances, rounded down.
     #[must_use]
-    pub fn distance(&self, mutation: &Mutation) -> BasisPoints {
+    pub fn distance(&self, mutation: &SpanMutation) -> BasisPoints {
         let distances = [mutation.content_deviation, mutation.certainty_divergence, mutation.register_divergence];
         let total: u64 = self.weights.iter().map(|w| u64::from(*w)).sum();
         let sum: u64 = self.weights.iter().zip(distances).map(|(w, d)| u64::from(*w) * u64::from(d.get())).sum();
@@ -61,18 +61,18 @@ impl TrustSlope {
 
     /// The highest threshold that a slope has reached. A threshold of 65535 is never reached.
     #[must_use]
-    pub const fn drift(&self, slope: u16) -> Drift {
+    pub const fn drift(&self, slope: u16) -> DriftLevel {
         const fn over(slope: u16, threshold: u16) -> bool {
             threshold < u16::MAX && slope >= threshold
         }
         if over(slope, self.halt) {
-            Drift::Halt
+            DriftLevel::Halt
         } else if over(slope, self.correction) {
-            Drift::Correction
+            DriftLevel::Correction
         } else if over(slope, self.warning) {
-            Drift::Warning
+            DriftLevel::Warning
         } else {
-            Drift::None
+            DriftLevel::None
         }
     }
 }
@@ -103,6 +103,6 @@ mod tests {
         let slope = TrustSlope { warning: 10, correction: 20, halt: 30, ..TrustSlope::default() };
         let levels: Vec<u8> = [9, 10, 19, 20, 29, 30].iter().map(|s| slope.drift(*s).level()).collect();
         assert_eq!(levels, [0, 1, 1, 2, 2, 3]);
-        assert_eq!(TrustSlope::default().drift(u16::MAX), Drift::None);
+        assert_eq!(TrustSlope::default().drift(u16::MAX), DriftLevel::None);
     }
 }

@@ -31,15 +31,15 @@ pub fn is_hex(text: &str, digits: usize) -> bool {
 
 /// Bytes that are written as hexadecimal in JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Hex<const N: usize>(pub [u8; N]);
+pub struct HexBytes<const N: usize>(pub [u8; N]);
 
-impl<const N: usize> serde::Serialize for Hex<N> {
+impl<const N: usize> serde::Serialize for HexBytes<N> {
     fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         to.serialize_str(&encode(&self.0))
     }
 }
 
-impl<'de, const N: usize> serde::Deserialize<'de> for Hex<N> {
+impl<'de, const N: usize> serde::Deserialize<'de> for HexBytes<N> {
     fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let text = <std::borrow::Cow<'de, str>>::deserialize(from)?;
         let wrong = || serde::de::Error::custom(format_args!("`{text}` is not {N} bytes in lower-case hexadecimal"));
@@ -47,7 +47,7 @@ impl<'de, const N: usize> serde::Deserialize<'de> for Hex<N> {
     }
 }
 
-impl<const N: usize> fmt::Display for Hex<N> {
+impl<const N: usize> fmt::Display for HexBytes<N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&encode(&self.0))
     }
@@ -70,8 +70,8 @@ mod tests {
             assert_eq!(decode_vec(wrong), None, "{wrong}");
         }
         assert!(is_hex("00abff", 6) && !is_hex("00abff", 5) && !is_hex("00ABFF", 6));
-        assert_eq!(serde_json::from_str::<Hex<2>>("\"01fe\"").unwrap(), Hex([1, 0xfe]));
-        assert!(serde_json::from_str::<Hex<2>>("\"01FE\"").is_err());
-        assert_eq!(serde_json::to_string(&Hex([1, 0xfe])).unwrap(), "\"01fe\"");
+        assert_eq!(serde_json::from_str::<HexBytes<2>>("\"01fe\"").unwrap(), HexBytes([1, 0xfe]));
+        assert!(serde_json::from_str::<HexBytes<2>>("\"01FE\"").is_err());
+        assert_eq!(serde_json::to_string(&HexBytes([1, 0xfe])).unwrap(), "\"01fe\"");
     }
 }

@@ -17,18 +17,18 @@ pub fn from_slice<T: DeserializeOwned>(text: &[u8]) -> serde_json::Result<T> {
 
 /// Reads an object; for `deserialize_with`. Errors: any other JSON value.
 pub fn object<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<T, D::Error> {
-    from.deserialize_map(Object(PhantomData))
+    from.deserialize_map(JsonObjectVisitor(PhantomData))
 }
 
 /// Reads an array of objects; for `deserialize_with`. Errors: any other JSON value.
 pub fn objects<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<Vec<T>, D::Error> {
-    let items = Vec::<Item<T>>::deserialize(from)?;
-    Ok(items.into_iter().map(|Item(item)| item).collect())
+    let items = Vec::<JsonObjectElement<T>>::deserialize(from)?;
+    Ok(items.into_iter().map(|JsonObjectElement(item)| item).collect())
 }
 
-struct Object<T>(PhantomData<T>);
+struct JsonObjectVisitor<T>(PhantomData<T>);
 
-impl<'de, T: Deserialize<'de>> Visitor<'de> for Object<T> {
+impl<'de, T: Deserialize<'de>> Visitor<'de> for JsonObjectVisitor<T> {
     type Value = T;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -40,9 +40,9 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for Object<T> {
     }
 }
 
-struct Item<T>(T);
+struct JsonObjectElement<T>(T);
 
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Item<T> {
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for JsonObjectElement<T> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         object(from).map(Self)
     }

@@ -2,7 +2,7 @@
 //! read it.
 
 use crate::class::ClassId;
-use crate::hex::Hex;
+use crate::hex::HexBytes;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,51 +13,51 @@ pub const MAPPING_VERSION: u32 = 8;
 /// `policy.toml`. Unknown keys are errors.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Manifest {
-    pub package: Identity,
+pub struct PackageManifest {
+    pub package: PackageIdentity,
     /// Values of the four enumerations that a policy declares.
-    pub enumerations: Enumerations,
+    pub enumerations: DeclaredEnumerations,
     /// Classes, at most 128; a class's number is its index in this list.
     #[serde(default, rename = "class")]
-    pub classes: Vec<Class>,
+    pub classes: Vec<ClassDeclaration>,
     /// Quantity slots, at most four; a slot's number is its index in this list.
     #[serde(default, rename = "quantity")]
-    pub quantities: Vec<Quantity>,
+    pub quantities: Vec<QuantityDeclaration>,
     /// Bounds of the governed loop.
     #[serde(default)]
-    pub limits: Limits,
+    pub limits: GatedLoopLimits,
     /// Checks of stages 2 and 3.
     #[serde(default)]
-    pub continuity: Continuity,
+    pub continuity: ContinuityChecks,
     /// Thresholds of the trust slope.
     #[serde(default)]
     pub trust_slope: TrustSlope,
     #[serde(default)]
-    pub prefilter: Prefilter,
+    pub prefilter: PrefilterThreshold,
     /// Texts that readers get instead of refused text.
     #[serde(default)]
-    pub refusal: Refusal,
+    pub refusal: RefusalTexts,
     /// The package's part in a composition; `None` for a package that is used alone. The composition sets it; no file
     /// contains it.
     #[serde(skip)]
-    pub membership: Option<Membership>,
+    pub membership: Option<CompositionMembership>,
 }
 
 /// What a composition decides about one of its packages: the numbers that the package's declarations have in the
 /// common tables, and the profiles that may use it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Membership {
+pub struct CompositionMembership {
     /// Name and version of the composition, then the member's name: `house 1.0.0/clinical`.
     pub reference: String,
     /// Number of the package's first domain; its other domains have the following numbers.
     pub first_domain: u8,
-    /// Number of each class, in the order of [`Manifest::classes`].
+    /// Number of each class, in the order of [`PackageManifest::classes`].
     pub classes: Vec<ClassId>,
     /// Digests of the profiles that may use this member; every other profile is refused.
-    pub profiles: BTreeSet<Hex<32>>,
+    pub profiles: BTreeSet<HexBytes<32>>,
 }
 
-impl Manifest {
+impl PackageManifest {
     /// Name and version of the policy in states, context documents and reports: `pii 1.1.0`, or
     /// `house 1.0.0/clinical` for a member of a composition.
     #[must_use]
@@ -87,7 +87,7 @@ impl Manifest {
 /// Name and version of a package.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Identity {
+pub struct PackageIdentity {
     /// Name; equal to the folder's name.
     pub name: String,
     /// Version, `major.minor.patch`.
@@ -97,7 +97,7 @@ pub struct Identity {
     #[serde(default)]
     pub closed_world: bool,
     #[serde(default)]
-    pub citations: Citations,
+    pub citations: CitationPolicy,
     /// Language of the cue tables (ISO 639-1): `en` or `de`.
     #[serde(default = "english")]
     pub language: String,
@@ -106,7 +106,7 @@ pub struct Identity {
 /// Which citations a text may contain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Citations {
+pub enum CitationPolicy {
     #[default]
     Resolved,
     /// Any citation; the anchor stores are not searched.
@@ -120,7 +120,7 @@ fn english() -> String {
 /// Declared values, at most 32 per list. A context that leaves a value out gets the first value of the list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Enumerations {
+pub struct DeclaredEnumerations {
     pub domain: Vec<String>,
     pub audience: Vec<String>,
     pub temporal: Vec<String>,
@@ -130,7 +130,7 @@ pub struct Enumerations {
 /// A class of content and how text is recognised as belonging to it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Class {
+pub struct ClassDeclaration {
     /// Name that Cedar rules use.
     pub name: String,
     #[serde(default)]
@@ -140,9 +140,9 @@ pub struct Class {
     #[serde(default)]
     pub vocabulary: Vec<String>,
     #[serde(default, rename = "pattern")]
-    pub patterns: Vec<Pattern>,
+    pub patterns: Vec<ClassPattern>,
     #[serde(default, rename = "tool", skip_serializing_if = "Vec::is_empty")]
-    pub tools: Vec<Tool>,
+    pub tools: Vec<ToolCallPattern>,
     /// Whether vocabulary and patterns are also searched for in the matching view: the text as a reader of the rendered
     /// page sees it.
     #[serde(default = "yes", skip_serializing_if = "is_yes")]
@@ -151,10 +151,10 @@ pub struct Class {
     #[serde(default, skip_serializing_if = "is_no")]
     pub inflect: bool,
     /// Which characters may come right before and after a match of a pattern.
-    #[serde(default, skip_serializing_if = "Letters::is_usual")]
-    pub letters: Letters,
-    #[serde(default, skip_serializing_if = "Polarity::is_usual")]
-    pub polarity: Polarity,
+    #[serde(default, skip_serializing_if = "PatternBorder::is_usual")]
+    pub letters: PatternBorder,
+    #[serde(default, skip_serializing_if = "HitPolarity::is_usual")]
+    pub polarity: HitPolarity,
 }
 
 const fn yes() -> bool {
@@ -174,7 +174,7 @@ const fn is_no(value: &bool) -> bool {
 /// Which hits of a class count, depending on whether the sentence affirms or denies the content.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Polarity {
+pub enum HitPolarity {
     #[default]
     Any,
     /// Hits in assertions; doubtful hits do not count. Suitable for classes that permit something.
@@ -183,7 +183,7 @@ pub enum Polarity {
     Undenied,
 }
 
-impl Polarity {
+impl HitPolarity {
     #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
     fn is_usual(&self) -> bool {
         *self == Self::Any
@@ -193,7 +193,7 @@ impl Polarity {
 /// Which characters may come right before and after a match of a pattern.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Letters {
+pub enum PatternBorder {
     /// The characters that the pattern accepts; `\b` is the border of a word.
     #[default]
     Border,
@@ -201,7 +201,7 @@ pub enum Letters {
     Any,
 }
 
-impl Letters {
+impl PatternBorder {
     #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
     fn is_usual(&self) -> bool {
         *self == Self::Border
@@ -211,7 +211,7 @@ impl Letters {
 /// Tool calls that belong to a class.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Tool {
+pub struct ToolCallPattern {
     /// Name of the tool; `*` matches every tool.
     pub name: String,
     /// The argument to examine (JSON Pointer, RFC 6901). Absent: all arguments, as canonical JSON. A call without the
@@ -226,12 +226,12 @@ pub struct Tool {
 /// A bounded regular expression with an optional check of the matched text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Pattern {
+pub struct ClassPattern {
     /// Regular expression (the syntax of the `regex` crates). Repetition without an upper bound is an error.
     pub regex: String,
     /// Check of the matched text; a match that fails it does not count.
     #[serde(default)]
-    pub validator: Option<Validator>,
+    pub validator: Option<PatternValidator>,
     /// Phrases, ignoring case. At least one must be within 64 bytes of the match; an empty list sets no condition.
     #[serde(default)]
     pub near: Vec<String>,
@@ -240,7 +240,7 @@ pub struct Pattern {
 /// Checks of a matched string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Validator {
+pub enum PatternValidator {
     /// Check digit of ISO/IEC 7812-1 over the digits.
     Luhn,
     /// ISO 13616 check digits (ISO 7064 mod 97-10) and the country's length.
@@ -256,7 +256,7 @@ pub enum Validator {
 /// A quantity slot.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Quantity {
+pub struct QuantityDeclaration {
     /// Name that Cedar rules use, as `context.quantity.NAME`.
     pub name: String,
     #[serde(default)]
@@ -288,7 +288,7 @@ fn highest() -> i32 {
 /// Bounds of the governed loop.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Limits {
+pub struct GatedLoopLimits {
     /// Alternatives that the loop requests after a refusal.
     pub alternatives: u8,
     /// Depth at which a decompose becomes a reject.
@@ -305,7 +305,7 @@ pub struct Limits {
     pub checkpoint: u16,
 }
 
-impl Default for Limits {
+impl Default for GatedLoopLimits {
     fn default() -> Self {
         Self {
             alternatives: 3,
@@ -322,7 +322,7 @@ impl Default for Limits {
 /// Optional checks of stages 2 and 3.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Continuity {
+pub struct ContinuityChecks {
     /// Back-references and nouns with a demonstrative ("this trial") must refer to something introduced before.
     pub presupposition: bool,
     /// Nouns with a definite article must also refer to something introduced before.
@@ -341,7 +341,7 @@ pub struct Continuity {
     pub repetitions: u16,
 }
 
-impl Default for Continuity {
+impl Default for ContinuityChecks {
     fn default() -> Self {
         Self {
             presupposition: true,
@@ -379,7 +379,7 @@ impl Default for TrustSlope {
 /// Texts that readers get instead of refused text. They are used only if the gateway writes the answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Refusal {
+pub struct RefusalTexts {
     /// Whether an answer ends at its first refusal or continues after a placeholder.
     pub on_refuse: AfterRefusal,
     /// Text that the gate adds to an answer that it ends.
@@ -397,7 +397,7 @@ pub enum AfterRefusal {
     Redact,
 }
 
-impl Default for Refusal {
+impl Default for RefusalTexts {
     fn default() -> Self {
         Self {
             on_refuse: AfterRefusal::Stop,
@@ -410,12 +410,12 @@ impl Default for Refusal {
 /// The pre-execution filter.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Prefilter {
+pub struct PrefilterThreshold {
     /// The execution-safe threshold: the most severe tier of a violation with which an input still executes.
     pub threshold: String,
 }
 
-impl Default for Prefilter {
+impl Default for PrefilterThreshold {
     fn default() -> Self {
         Self { threshold: "notice".into() }
     }

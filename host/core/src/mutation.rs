@@ -4,7 +4,7 @@ use crate::class::ClassSet;
 use crate::fixed::BasisPoints;
 use crate::proposition::Proposition;
 use crate::reason::{LineageReason, ValidationReason};
-use crate::topic::Topic;
+use crate::topic::TopicState;
 use crate::wire::{self, Anchor, Category, Descriptor, Epistemic, Granularity, LAYOUT_VERSION, Opcode, StageOutcome};
 use serde::{Deserialize, Serialize};
 use zerocopy::IntoBytes;
@@ -12,7 +12,7 @@ use zerocopy::little_endian::{I32, U16, U32, U128};
 
 /// One proposed change of the semantic state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Mutation {
+pub struct SpanMutation {
     /// Whether held inert bytes precede the span.
     pub inert_prefix: bool,
     /// Whether the text is a tool call; set only if the card reads the texts.
@@ -61,18 +61,18 @@ pub struct Mutation {
     pub validation: StageFinding<ValidationReason>,
     pub lineage: StageFinding<LineageReason>,
     /// What an admit adds to memory.
-    pub proposed: Proposed,
+    pub proposed: ProposedValues,
 }
 
 /// New values that the mapping reads from the span. The descriptor does not contain them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Proposed {
+pub struct ProposedValues {
     /// Content words, in lower case, sorted, each once.
     pub words: Vec<String>,
     /// New referents of the span: names, and head nouns of indefinite noun phrases.
     pub referents: Vec<String>,
     /// Claims of the span: statements that a later span can contradict.
-    pub claims: Vec<Claim>,
+    pub claims: Vec<SpanClaim>,
     /// Identity of the statement without its polarity: the first 8 bytes of a SHA-256 over the content words; 0 if
     /// there is no statement.
     pub fingerprint: u64,
@@ -89,14 +89,14 @@ pub struct Proposed {
     /// Indexes in memory of the propositions that the span replaces.
     pub replaces: Vec<usize>,
     /// Topic of the stream after the span, if the policy checks topics.
-    pub topic: Option<Topic>,
+    pub topic: Option<TopicState>,
     /// Content words in dictionary form, if the policy checks topics.
     pub topic_words: Vec<String>,
 }
 
 /// One statement about one subject; a second value would contradict the first.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Claim {
+pub struct SpanClaim {
     /// The subject; empty for the stream's current subject.
     pub subject: String,
     /// The relation and the kind of its value: `born year`.
@@ -130,16 +130,16 @@ impl<R> StageFinding<R> {
 
 /// The place of an entry: a stream and a sequence number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct SlotSequence {
     /// Stream slot of the card.
     pub slot: u16,
     pub sequence: u32,
 }
 
-impl Mutation {
+impl SpanMutation {
     /// The GATE descriptor for this mutation, with its CRC. `commitment` is the span commitment.
     #[must_use]
-    pub fn descriptor(&self, place: Place, commitment: [u8; 32]) -> Descriptor {
+    pub fn descriptor(&self, place: SlotSequence, commitment: [u8; 32]) -> Descriptor {
         let mut flags = 0u16;
         if self.inert_prefix {
             flags |= wire::flags::INERT_PREFIX;
@@ -195,7 +195,7 @@ impl Mutation {
 impl Descriptor {
     /// An entry of any opcode with its place and commitment. All other fields are zero, the CRC included.
     #[must_use]
-    pub fn entry(opcode: Opcode, place: Place, commitment: [u8; 32]) -> Self {
+    pub fn entry(opcode: Opcode, place: SlotSequence, commitment: [u8; 32]) -> Self {
         Self {
             version: LAYOUT_VERSION,
             opcode: opcode.into(),

@@ -15,9 +15,9 @@ pub mod gender {
 /// One assertion of a sentence about one subject.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Proposition {
-    pub subject: Subject,
+    pub subject: PropositionSubject,
     /// The quantifier of the subject (all, some, none).
-    pub quantity: Quantity,
+    pub quantity: SubjectQuantifier,
     /// The verb in dictionary form, after its modal verb if there is one.
     pub verb: String,
     pub past: bool,
@@ -26,14 +26,14 @@ pub struct Proposition {
     /// Whether the assertion holds at every time ("never", "always", "none").
     pub universal: bool,
     /// The phrases besides subject and verb.
-    pub phrases: Vec<Phrase>,
+    pub phrases: Vec<PropositionPhrase>,
     /// The sentence as reports quote it.
     pub shown: String,
 }
 
 /// The subject of a proposition.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Subject {
+pub struct PropositionSubject {
     /// The words in lower case, without articles; empty for a pronoun that matches no subject.
     pub words: String,
     pub name: bool,
@@ -45,7 +45,7 @@ pub struct Subject {
 /// The quantifier of a proposition's subject.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Quantity {
+pub enum SubjectQuantifier {
     /// The sentence does not have a quantifier.
     #[default]
     Plain,
@@ -56,7 +56,7 @@ pub enum Quantity {
 
 /// A phrase: its words and its preposition.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Phrase {
+pub struct PropositionPhrase {
     /// The preposition or conjunction; empty for an object or a predicate.
     pub lead: String,
     /// Content words in lower case; numbers in digits.
@@ -66,7 +66,7 @@ pub struct Phrase {
     pub bound: bool,
 }
 
-impl Subject {
+impl PropositionSubject {
     /// Resolves a pronoun to the last of `subjects` that it can refer to, with the genders that both allow; `None` if
     /// it can refer to none. A subject that is not a pronoun is returned unchanged.
     #[must_use]
@@ -82,7 +82,7 @@ impl Subject {
 const SUBJECTS: usize = 4;
 
 /// Makes a subject the most recent of the list, unless no pronoun can refer to it.
-pub fn mention(subjects: &mut Vec<Subject>, subject: &Subject) {
+pub fn mention(subjects: &mut Vec<PropositionSubject>, subject: &PropositionSubject) {
     if subject.genders == 0 {
         return;
     }

@@ -3,7 +3,7 @@
 
 /// The versions that a release writes into its bundles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Release {
+pub struct SoftwareRelease {
     pub version: &'static str,
     /// Version of its mapping from text to descriptors.
     pub mapping: u32,
@@ -16,7 +16,7 @@ pub struct Release {
 const TEXT: &str = include_str!("../../../docs/reference/formats/releases.txt");
 
 /// Every release, the oldest first.
-pub fn all() -> impl Iterator<Item = Release> {
+pub fn all() -> impl Iterator<Item = SoftwareRelease> {
     TEXT.lines().filter_map(parse)
 }
 
@@ -26,7 +26,7 @@ pub fn replaying(mapping: u32, map_digest: &[u8; 32]) -> String {
     name(all(), mapping, map_digest)
 }
 
-fn name(releases: impl Iterator<Item = Release>, mapping: u32, map_digest: &[u8; 32]) -> String {
+fn name(releases: impl Iterator<Item = SoftwareRelease>, mapping: u32, map_digest: &[u8; 32]) -> String {
     let able = releases.filter(|release| release.mapping == mapping && release.map_digest == *map_digest).last();
     able.map_or_else(
         || "the release that wrote the bundle".to_owned(),
@@ -34,13 +34,13 @@ fn name(releases: impl Iterator<Item = Release>, mapping: u32, map_digest: &[u8;
     )
 }
 
-fn parse(line: &'static str) -> Option<Release> {
+fn parse(line: &'static str) -> Option<SoftwareRelease> {
     let mut words = line.split(' ');
     let version = words.next().filter(|word| *word != "#")?;
     let mut named = |name| words.next().filter(|word| *word == name).and_then(|_| words.next());
     let (mapping, context) = (named("mapping")?.parse().ok()?, named("context")?.parse().ok()?);
     let map_digest = crate::hex::decode(named("map")?)?;
-    Some(Release { version, mapping, context, map_digest })
+    Some(SoftwareRelease { version, mapping, context, map_digest })
 }
 
 #[cfg(test)]

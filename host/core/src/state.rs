@@ -4,17 +4,17 @@ mod admit;
 mod difference;
 mod profile;
 
-pub use admit::Undo;
-pub use difference::Difference;
-pub use profile::{Profile, ProfileError, Task};
+pub use admit::CommitUndo;
+pub use difference::StateDifference;
+pub use profile::{AgentProfile, ProfileError, StreamTask};
 
 use crate::class::ClassSet;
-use crate::drift::Drift;
+use crate::drift::DriftLevel;
 use crate::fixed::BasisPoints;
-use crate::manifest::{Citations, Continuity, Limits, Manifest, TrustSlope};
-use crate::mutation::Mutation;
-use crate::proposition::{Proposition, Subject};
-use crate::topic::Topic;
+use crate::manifest::{CitationPolicy, ContinuityChecks, GatedLoopLimits, PackageManifest, TrustSlope};
+use crate::mutation::SpanMutation;
+use crate::proposition::{Proposition, PropositionSubject};
+use crate::topic::TopicState;
 use crate::wire::{Category, Epistemic, QUANTITY_SLOTS};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,23 +23,23 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SemanticState {
     /// The purpose of the stream.
-    pub intent: Intent,
+    pub intent: StreamIntent,
     /// The conditions under which the stream is judged.
-    pub context: Context,
+    pub context: StreamContext,
     /// The commitments of the text admitted so far.
-    pub memory: Commitments,
+    pub memory: SemanticCommitments,
     pub policy: PolicyReference,
     /// The mutation under evaluation; `None` whenever the state is dumped or compared.
-    pub mutation: Option<Box<Mutation>>,
+    pub mutation: Option<Box<SpanMutation>>,
     /// Admitted transitions, in order of sequence.
-    pub lineage: Vec<Transition>,
+    pub lineage: Vec<AdmittedTransition>,
     /// Bounds on entropy and uncertainty.
-    pub bounds: Bounds,
+    pub bounds: EntropyBounds,
 }
 
 /// The purpose of a stream, in the operator's words; the engine never contributes to it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Intent {
+pub struct StreamIntent {
     pub text: String,
     /// Facts that the operator guarantees. An engine sees only these facts and admitted text.
     pub facts: Vec<String>,
@@ -49,7 +49,7 @@ pub struct Intent {
 
 /// Conditions of the stream, as indexes into the policy's lists. The domain is the number that descriptors carry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Context {
+pub struct StreamContext {
     pub domain: u8,
     pub audience: u8,
     pub temporal: u8,
@@ -59,7 +59,7 @@ pub struct Context {
 
 /// The commitments of the text admitted so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Commitments {
+pub struct SemanticCommitments {
     /// Classes that an admitted span established.
     pub established: ClassSet,
     /// Content words of admitted spans, in lower case, each with the sequence number of its last use.
@@ -69,9 +69,9 @@ pub struct Commitments {
     /// Referents that admitted spans introduced.
     pub referents: BTreeSet<String>,
     /// The value in force for each subject and relation.
-    pub claims: BTreeMap<Relation, ClaimValue>,
+    pub claims: BTreeMap<ClaimKey, ClaimValue>,
     /// Values that an admitted revision replaced.
-    pub superseded: BTreeSet<(Relation, String)>,
+    pub superseded: BTreeSet<(ClaimKey, String)>,
     /// Statements by fingerprint, and whether each is a denial.
     pub statements: BTreeMap<u64, bool>,
     /// The stream's current entity.
@@ -81,7 +81,7 @@ pub struct Commitments {
     /// The asserted propositions, in order.
     pub propositions: Vec<HeldProposition>,
     /// Subjects to which a pronoun can refer, the most recent one last.
-    pub subjects: Vec<Subject>,
+    pub subjects: Vec<PropositionSubject>,
     /// Content words of admitted sentences in dictionary form, if the policy checks topics.
     pub topic_words: BTreeSet<String>,
 }
@@ -97,7 +97,7 @@ pub struct HeldProposition {
 /// Subject and relation of a claim.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(into = "String", from = "String")]
-pub struct Relation {
+pub struct ClaimKey {
     pub subject: String,
     pub relation: String,
 }
@@ -121,10 +121,10 @@ pub struct PolicyReference {
     pub image_digest: [u8; 32],
     /// Whether a text may assert verified facts only.
     pub closed_world: bool,
-    pub citations: Citations,
+    pub citations: CitationPolicy,
     /// Bounds of the governed loop.
-    pub limits: Limits,
-    pub continuity: Continuity,
+    pub limits: GatedLoopLimits,
+    pub continuity: ContinuityChecks,
     pub trust_slope: TrustSlope,
     /// Tolerance of each quantity slot, in basis points.
     pub tolerances: [Option<u16>; QUANTITY_SLOTS],
@@ -132,7 +132,7 @@ pub struct PolicyReference {
 
 /// One admitted transition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Transition {
+pub struct AdmittedTransition {
     /// Sequence of the admitted entry.
     pub sequence: u32,
     pub commitment: [u8; 32],
@@ -145,31 +145,31 @@ pub struct Transition {
 
 /// Bounds on entropy and uncertainty that the host keeps; the thresholds themselves are in the entropy bank.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Bounds {
+pub struct EntropyBounds {
     /// Accumulated distance of the lineage, in basis points, saturating.
     pub trust_slope: u16,
     /// The highest threshold that the slope has reached.
-    pub drift: Drift,
+    pub drift: DriftLevel,
     /// The stream's topic, and the distance of the last sentences from the earlier text.
-    pub topic: Topic,
+    pub topic: TopicState,
 }
 
 impl SemanticState {
     /// The state at the start of a stream. It does not contain anything from the engine.
     #[must_use]
     pub fn new(
-        manifest: &Manifest,
+        manifest: &PackageManifest,
         package_digest: [u8; 32],
         image_digest: [u8; 32],
-        intent: Intent,
-        context: Context,
+        intent: StreamIntent,
+        context: StreamContext,
     ) -> Self {
         let mut tolerances = [None; QUANTITY_SLOTS];
         tolerances.iter_mut().zip(&manifest.quantities).for_each(|(t, q)| *t = q.tolerance);
         Self {
             intent,
             context,
-            memory: Commitments::default(),
+            memory: SemanticCommitments::default(),
             policy: PolicyReference {
                 package: manifest.reference(),
                 package_digest,
@@ -183,15 +183,15 @@ impl SemanticState {
             },
             mutation: None,
             lineage: Vec::new(),
-            bounds: Bounds::default(),
+            bounds: EntropyBounds::default(),
         }
     }
 
     /// Takes over the final memory of another stream: established classes, claims and referents. Intent, conditions,
     /// lineage, trust slope and enumeration stay this stream's own.
-    pub fn continue_from(&mut self, memory: &Commitments) {
+    pub fn continue_from(&mut self, memory: &SemanticCommitments) {
         let subject = self.memory.subject.take().or_else(|| memory.subject.clone());
-        self.memory = Commitments { subject, ordinal: None, ..memory.clone() };
+        self.memory = SemanticCommitments { subject, ordinal: None, ..memory.clone() };
     }
 
     /// Whether intent or memory contains a content word. Under a drift correction, only the intent counts, so that the
@@ -199,22 +199,22 @@ impl SemanticState {
     #[must_use]
     pub fn knows(&self, word: &str) -> bool {
         self.intent.words.contains(word)
-            || (self.bounds.drift < Drift::Correction && self.memory.words.contains_key(word))
+            || (self.bounds.drift < DriftLevel::Correction && self.memory.words.contains_key(word))
     }
 }
 
-impl Relation {
+impl ClaimKey {
     /// Separates subject and relation in the serialised form; the text of a claim never contains it.
     const SEPARATOR: char = '\u{1f}';
 }
 
-impl From<Relation> for String {
-    fn from(key: Relation) -> Self {
-        format!("{}{}{}", key.subject, Relation::SEPARATOR, key.relation)
+impl From<ClaimKey> for String {
+    fn from(key: ClaimKey) -> Self {
+        format!("{}{}{}", key.subject, ClaimKey::SEPARATOR, key.relation)
     }
 }
 
-impl From<String> for Relation {
+impl From<String> for ClaimKey {
     fn from(text: String) -> Self {
         let (subject, relation) = text.split_once(Self::SEPARATOR).unwrap_or(("", &text));
         Self { subject: subject.to_owned(), relation: relation.to_owned() }

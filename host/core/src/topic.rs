@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// The distance of the last sentences from the earlier text, and counts of pronouns for persons.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Topic {
+pub struct TopicState {
     /// Mean of the distances; older distances count less.
     pub mean: BasisPoints,
     /// Number of the pronouns "he" so far.
@@ -14,7 +14,7 @@ pub struct Topic {
     pub feminine: u32,
 }
 
-impl Topic {
+impl TopicState {
     /// Number of both pronouns so far.
     #[must_use]
     pub const fn persons(self) -> u32 {

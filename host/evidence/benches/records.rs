@@ -6,7 +6,7 @@ use portcullis_test_support::world;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use portcullis_core::wire::Determination;
-use portcullis_evidence::verify::{Options, verify};
+use portcullis_evidence::verify::{VerifyOptions, verify};
 use std::time::Duration;
 use world::World;
 
@@ -32,7 +32,7 @@ fn verify_records(bench: &mut Criterion) {
     group.throughput(Throughput::Elements(RECORDS as u64)).sample_size(10).measurement_time(Duration::from_secs(15));
     group.bench_function("records", |b| {
         b.iter(|| {
-            let report = verify(&files, &trust, Options::default(), &mut |_| ()).unwrap();
+            let report = verify(&files, &trust, VerifyOptions::default(), &mut |_| ()).unwrap();
             assert_eq!(report.session.signed_records, parts.log.lanes[0].len() as u64);
         });
     });

@@ -7,8 +7,8 @@ use portcullis_core::wire::Determination;
 use portcullis_evidence::bundle::{self, MemoryFiles};
 use portcullis_evidence::extract::extract;
 use portcullis_evidence::receipt::prove;
-use portcullis_evidence::verify::{Options, Status, verify};
-use portcullis_report::evidence::{Making, page};
+use portcullis_evidence::verify::{EvidenceStatus, VerifyOptions, verify};
+use portcullis_report::evidence::{EvidenceInputs, page};
 use portcullis_test_support::cost::{Reader, measure_streams, measured};
 use portcullis_test_support::world::{World, context, remanifest, sha};
 use std::process::ExitCode;
@@ -41,9 +41,9 @@ fn main() -> ExitCode {
     let world = World::new();
     let trust = world.trust(false);
     let read = |files: &MemoryFiles| {
-        let report = verify(files, &trust, Options::default(), &mut |_| ()).unwrap();
-        assert_eq!(report.status, Status::Affirmed, "{:#?}", report.properties);
-        assert!(!page(&report, &Making::default()).is_empty());
+        let report = verify(files, &trust, VerifyOptions::default(), &mut |_| ()).unwrap();
+        assert_eq!(report.status, EvidenceStatus::Affirmed, "{:#?}", report.properties);
+        assert!(!page(&report, &EvidenceInputs::default()).is_empty());
     };
     let take_out = |files: &MemoryFiles| {
         let folder = tempfile::tempdir().unwrap();
@@ -56,7 +56,7 @@ fn main() -> ExitCode {
         let mut files = world.honest().files();
         files.0.extend((100..100 + EMPTY).map(|number| (name(number), Vec::new())));
         remanifest(&mut files);
-        let seconds = measured(|| drop(verify(&files, &trust, Options::default(), &mut |_| ()).unwrap()));
+        let seconds = measured(|| drop(verify(&files, &trust, VerifyOptions::default(), &mut |_| ()).unwrap()));
         println!("{EMPTY} empty files in {what}: verify {seconds:.3} s");
     }
     if are_steady { ExitCode::SUCCESS } else { ExitCode::FAILURE }

@@ -2,8 +2,8 @@
 //!
 //! This module checks nothing. The README that it writes beside the files explains how to check them.
 
-use crate::format::bundle::{self, Bundle, BundleError, Files};
-use crate::format::checkpoint::{CheckpointError, SignedCheckpoint};
+use crate::format::bundle::{self, Bundle, BundleError, BundleFiles};
+use crate::format::checkpoint::{CheckpointError, CoseCheckpoint};
 use crate::format::cose;
 use base64ct::{Base64, Encoding};
 use portcullis_core::hex;
@@ -36,7 +36,7 @@ pub enum ExtractError {
 }
 
 /// Writes the files into a new folder. Errors: [`ExtractError`], also if the folder exists.
-pub fn extract(files: &dyn Files, folder: &Path) -> Result<(), ExtractError> {
+pub fn extract(files: &dyn BundleFiles, folder: &Path) -> Result<(), ExtractError> {
     let bundle = Bundle::open(files)?;
     let to = Folder(folder);
     to.make("")?;
@@ -57,7 +57,7 @@ pub fn extract(files: &dyn Files, folder: &Path) -> Result<(), ExtractError> {
     for serial in 0..bundle.checkpoints() {
         let name = bundle::checkpoint(serial);
         let signed =
-            SignedCheckpoint::parse(&bundle.read(&name)?).map_err(|error| ExtractError::Checkpoint(serial, error))?;
+            CoseCheckpoint::parse(&bundle.read(&name)?).map_err(|error| ExtractError::Checkpoint(serial, error))?;
         let wire = signed.checkpoint.wire;
         let bytes = zerocopy::transmute!(wire);
         to.put(&format!("checkpoints/{serial:08}.tbs"), &cose::to_be_signed(&bytes))?;

@@ -1,15 +1,15 @@
 //! Proof of one released span: its record, the inclusion of that record in a signed checkpoint, and the card's
 //! certificate. It is one small JSON file that the reader of the span can check without the bundle.
 
-use crate::format::bundle::{self, Bundle, BundleError, Files, Receipt};
+use crate::format::bundle::{self, Bundle, BundleError, BundleFiles, Receipt};
 use crate::format::certificate::{self, CertificateError, DeviceCertificate};
-use crate::format::checkpoint::{CheckpointError, SignedCheckpoint, head};
+use crate::format::checkpoint::{CheckpointError, CoseCheckpoint, head};
 use crate::format::log;
-use crate::format::ticket::{Ticket, TicketError};
-use crate::format::tree::{self, PROOF_MAX, Prover};
-use crate::verify::{Options, Signer, Trust, marks_of_simulation};
+use crate::format::ticket::{SessionTicket, TicketError};
+use crate::format::tree::{self, MerkleProver, PROOF_MAX};
+use crate::verify::{SignerIdentity, TrustedParties, VerifyOptions, marks_of_simulation};
 use portcullis_core::commitment::commitment;
-use portcullis_core::hex::Hex;
+use portcullis_core::hex::HexBytes;
 use portcullis_core::inert::is_formatting;
 use portcullis_core::json;
 use portcullis_core::wire::{Determination, Record, RecordType};
@@ -25,14 +25,14 @@ pub const MAX_BYTES: usize = 1 << 20;
 pub struct ReceiptProof {
     pub schema: String,
     /// The record, 192 bytes.
-    pub record: Hex<{ log::BYTES }>,
+    pub record: HexBytes<{ log::BYTES }>,
     /// Inclusion proof of the record's leaf in the lane's tree (RFC 9162, 2.1.3), the leaf's sibling first.
-    pub path: Vec<Hex<32>>,
+    pub path: Vec<HexBytes<32>>,
     /// The lane's head in the checkpoint; absent if the card has one lane.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "head_proof")]
     pub head: Option<HeadProof>,
     /// COSE message of the checkpoint that covers the record.
-    pub checkpoint: Hex<{ crate::format::cose::MESSAGE_BYTES }>,
+    pub checkpoint: HexBytes<{ crate::format::cose::MESSAGE_BYTES }>,
     /// The session's ticket, hexadecimal.
     pub ticket: String,
     /// Device certificate, PEM.
@@ -54,7 +54,7 @@ pub struct HeadProof {
     /// Records in the lane's tree.
     pub size: u64,
     /// Inclusion proof of the head in the tree over the heads of all lanes, the head's sibling first.
-    pub path: Vec<Hex<32>>,
+    pub path: Vec<HexBytes<32>>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -115,7 +115,7 @@ pub enum ReceiptError {
 /// The card's decision about a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Standing {
+pub enum ReceiptStanding {
     Admitted,
     /// Formatting after the last span of a stream: the card logged its commitment, but no rule judged it.
     NotJudged,
@@ -124,21 +124,21 @@ pub enum Standing {
 /// The facts that a proof shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReceiptFacts {
-    pub standing: Standing,
+    pub standing: ReceiptStanding,
     pub device: DeviceCertificate,
-    pub issuer: Signer,
+    pub issuer: SignerIdentity,
     /// Whether the evidence has any mark of a simulated card.
     pub simulated: bool,
 }
 
 /// Makes the proof for record `index` of a lane.
-pub fn prove(files: &dyn Files, lane: u8, index: u64) -> Result<ReceiptProof, ProveError> {
+pub fn prove(files: &dyn BundleFiles, lane: u8, index: u64) -> Result<ReceiptProof, ProveError> {
     let bundle = Bundle::open(files)?;
     if lane >= bundle.lanes() {
         return Err(ProveError::NotCovered { lane, index });
     }
     let (serial, size, head) = covering(&bundle, lane, index)?;
-    let mut prover = Prover::inclusion(index, size).ok_or(ProveError::NotCovered { lane, index })?;
+    let mut prover = MerkleProver::inclusion(index, size).ok_or(ProveError::NotCovered { lane, index })?;
     let mut log = bundle.records(lane)?;
     let mut wanted = Record::ZERO;
     for at in 0..size {
@@ -158,10 +158,10 @@ pub fn prove(files: &dyn Files, lane: u8, index: u64) -> Result<ReceiptProof, Pr
     let message = bundle.read(&bundle::checkpoint(serial))?;
     Ok(ReceiptProof {
         schema: SCHEMA.to_owned(),
-        record: Hex(zerocopy::transmute!(wanted)),
-        path: path.into_iter().map(Hex).collect(),
+        record: HexBytes(zerocopy::transmute!(wanted)),
+        path: path.into_iter().map(HexBytes).collect(),
         head,
-        checkpoint: Hex(message.try_into().map_err(|_| ProveError::Checkpoint(serial, CheckpointError::Message))?),
+        checkpoint: HexBytes(message.try_into().map_err(|_| ProveError::Checkpoint(serial, CheckpointError::Message))?),
         ticket: portcullis_core::hex::encode(&bundle.read(bundle::TICKET)?),
         certificate: text(bundle::CERTIFICATE)?,
         chain: text(bundle::CHAIN)?,
@@ -177,13 +177,14 @@ pub(crate) fn covering(bundle: &Bundle<'_>, lane: u8, index: u64) -> Result<(u64
             Some(heads) => {
                 let heads = heads.read()?;
                 let size = heads.get(usize::from(lane)).map_or(0, |head| head.size.get());
-                let mut prover = Prover::inclusion(lane.into(), heads.len() as u64);
+                let mut prover = MerkleProver::inclusion(lane.into(), heads.len() as u64);
                 heads.iter().for_each(|head| prover.iter_mut().for_each(|p| p.push(tree::leaf(head.as_bytes()))));
-                let path = prover.and_then(Prover::finish).unwrap_or_default().into_iter().map(Hex).collect();
+                let path =
+                    prover.and_then(MerkleProver::finish).unwrap_or_default().into_iter().map(HexBytes).collect();
                 (size, Some(HeadProof { size, path }))
             }
             None => {
-                let signed = SignedCheckpoint::parse(&bundle.read(&bundle::checkpoint(serial))?);
+                let signed = CoseCheckpoint::parse(&bundle.read(&bundle::checkpoint(serial))?);
                 (signed.map_err(|error| ProveError::Checkpoint(serial, error))?.checkpoint.wire.size.get(), None)
             }
         };
@@ -213,8 +214,8 @@ impl ReceiptProof {
         &self,
         receipt: &Receipt,
         text: &[u8],
-        trust: &Trust,
-        options: Options,
+        trust: &TrustedParties,
+        options: VerifyOptions,
     ) -> Result<ReceiptFacts, ReceiptError> {
         let record = Record::read_from_bytes(&self.record.0).map_err(|_| ReceiptError::NotIncluded)?;
         let answer = &record.answer;
@@ -224,14 +225,14 @@ impl ReceiptProof {
         }
         let kind = (RecordType::try_from(answer.record_type), Determination::try_from(answer.determination));
         let standing = match kind {
-            (Ok(RecordType::Verdict), Ok(Determination::Admit)) => Standing::Admitted,
-            (Ok(RecordType::End), _) => Standing::NotJudged,
+            (Ok(RecordType::Verdict), Ok(Determination::Admit)) => ReceiptStanding::Admitted,
+            (Ok(RecordType::End), _) => ReceiptStanding::NotJudged,
             _ => return Err(ReceiptError::NotAdmitted),
         };
         if commitment(receipt.kind, &receipt.salt.0, &[text]) != record.descriptor.commitment {
             return Err(ReceiptError::OtherText);
         }
-        if standing == Standing::NotJudged && !std::str::from_utf8(text).is_ok_and(is_formatting) {
+        if standing == ReceiptStanding::NotJudged && !std::str::from_utf8(text).is_ok_and(is_formatting) {
             return Err(ReceiptError::NotJudged);
         }
         let attestation = Attestation {
@@ -255,7 +256,7 @@ impl ReceiptProof {
 pub(crate) struct Attestation<'a> {
     /// The lane's head, if there are several lanes.
     pub(crate) head: Option<&'a HeadProof>,
-    pub(crate) checkpoint: &'a Hex<{ crate::format::cose::MESSAGE_BYTES }>,
+    pub(crate) checkpoint: &'a HexBytes<{ crate::format::cose::MESSAGE_BYTES }>,
     /// Hexadecimal.
     pub(crate) ticket: &'a str,
     /// PEM, like `chain`.
@@ -266,18 +267,18 @@ pub(crate) struct Attestation<'a> {
 pub(crate) struct Attested {
     pub(crate) serial: u64,
     pub(crate) device: DeviceCertificate,
-    pub(crate) issuer: Signer,
+    pub(crate) issuer: SignerIdentity,
     pub(crate) simulated: bool,
 }
 
 impl Attestation<'_> {
     /// Checks that a trusted card signed the checkpoint under a valid ticket.
-    pub(crate) fn check(&self, trust: &Trust, options: Options) -> Result<Attested, ReceiptError> {
-        let signed = SignedCheckpoint::parse(&self.checkpoint.0)?;
+    pub(crate) fn check(&self, trust: &TrustedParties, options: VerifyOptions) -> Result<Attested, ReceiptError> {
+        let signed = CoseCheckpoint::parse(&self.checkpoint.0)?;
         let wire = &signed.checkpoint.wire;
         let ticket = crate::hex::decode_vec(self.ticket)
             .ok_or_else(|| ReceiptError::Malformed("ticket is not hexadecimal".to_owned()))?;
-        let ticket = Ticket::parse(&ticket)?;
+        let ticket = SessionTicket::parse(&ticket)?;
         let issuer = trust.issuer(&ticket, options.at)?;
         let device =
             certificate::verify_chain(self.certificate.as_bytes(), self.chain.as_bytes(), &trust.roots, options.at)?;
@@ -299,13 +300,13 @@ impl Attestation<'_> {
     /// that root must be in the tree whose root the checkpoint signs.
     pub(crate) fn check_inclusion(
         &self,
-        record: &Hex<{ log::BYTES }>,
-        path: &[Hex<32>],
+        record: &HexBytes<{ log::BYTES }>,
+        path: &[HexBytes<32>],
         lane: u8,
         index: u64,
     ) -> Result<(), ReceiptError> {
-        let wire = SignedCheckpoint::parse(&self.checkpoint.0)?.checkpoint.wire;
-        let hashes = |path: &[Hex<32>]| path.iter().map(|hash| hash.0).collect::<Vec<_>>();
+        let wire = CoseCheckpoint::parse(&self.checkpoint.0)?.checkpoint.wire;
+        let hashes = |path: &[HexBytes<32>]| path.iter().map(|hash| hash.0).collect::<Vec<_>>();
         let (size, head_path) = match (self.head, wire.lanes) {
             (None, 1) => (wire.size.get(), Vec::new()),
             (Some(head), 2..) => (head.size, hashes(&head.path)),

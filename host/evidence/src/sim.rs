@@ -15,7 +15,7 @@ const DERIVE_TAG: &[u8] = b"portcullis/slh-dsa/1\0";
 
 /// The three seeds of a card's key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Seeds {
+pub struct CardKeySeeds {
     /// SK.seed (FIPS 205, 9.1).
     pub sk_seed: [u8; 16],
     pub sk_prf: [u8; 16],
@@ -26,7 +26,7 @@ pub struct Seeds {
 /// Derives the seeds from device secret and design: the first 16 bytes of HMAC-SHA-256(secret, tag || u8 i || design
 /// id), with i = 0 for SK.seed, 1 for SK.prf, 2 for PK.seed.
 #[must_use]
-pub fn derive(secret: &[u8; 32], design_id: &[u8; 16]) -> Seeds {
+pub fn derive(secret: &[u8; 32], design_id: &[u8; 16]) -> CardKeySeeds {
     let seed = |number: u8| {
         // RFC 2104 pads a key that is shorter than a block with zeros.
         let mut block = [0; 64];
@@ -38,7 +38,7 @@ pub fn derive(secret: &[u8; 32], design_id: &[u8; 16]) -> Seeds {
         seed.iter_mut().zip(full).for_each(|(s, f)| *s = f);
         seed
     };
-    Seeds { sk_seed: seed(0), sk_prf: seed(1), pk_seed: seed(2) }
+    CardKeySeeds { sk_seed: seed(0), sk_prf: seed(1), pk_seed: seed(2) }
 }
 
 /// The device secret of every simulated card.

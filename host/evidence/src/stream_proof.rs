@@ -2,15 +2,15 @@
 //! document, and the admitted texts. The reader of an answer can check, without the bundle, that no text was added,
 //! left out, reordered or taken from another stream.
 
-use crate::format::bundle::{self, Bundle, BundleError, Files, SpanLine};
+use crate::format::bundle::{self, Bundle, BundleError, BundleFiles, SpanLine};
 use crate::format::certificate::DeviceCertificate;
 use crate::format::log;
-use crate::format::tree::{self, PROOF_MAX, Tree};
+use crate::format::tree::{self, MerkleTree, PROOF_MAX};
 use crate::receipt::{Attestation, Attested, HeadProof, ProveError, ReceiptError, covering, head_proof};
-use crate::verify::{Options, Signer, Trust, is_cut};
+use crate::verify::{SignerIdentity, TrustedParties, VerifyOptions, is_cut};
 use portcullis_core::commitment::SpanKind;
 use portcullis_core::context::ContextDocument;
-use portcullis_core::hex::Hex;
+use portcullis_core::hex::HexBytes;
 use portcullis_core::inert::is_formatting;
 use portcullis_core::json;
 use portcullis_core::wire::{Determination, Opcode, Record, RecordType};
@@ -35,7 +35,7 @@ pub struct StreamProof {
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "head_proof")]
     pub head: Option<HeadProof>,
     /// COSE message of the checkpoint that covers the records.
-    pub checkpoint: Hex<{ crate::format::cose::MESSAGE_BYTES }>,
+    pub checkpoint: HexBytes<{ crate::format::cose::MESSAGE_BYTES }>,
     /// The session's ticket, hexadecimal.
     pub ticket: String,
     /// Device certificate, PEM.
@@ -49,9 +49,9 @@ pub struct StreamProof {
 #[serde(deny_unknown_fields)]
 pub struct ProvenRecord {
     /// The record, 192 bytes.
-    pub record: Hex<{ log::BYTES }>,
+    pub record: HexBytes<{ log::BYTES }>,
     /// Inclusion proof of the record's leaf in the lane's tree (RFC 9162, 2.1.3), the leaf's sibling first.
-    pub path: Vec<Hex<32>>,
+    pub path: Vec<HexBytes<32>>,
 }
 
 /// A piece of the released text of a stream.
@@ -76,7 +76,7 @@ pub struct StreamFacts {
     /// Mutations that the card did not admit.
     pub refused: u64,
     pub device: DeviceCertificate,
-    pub issuer: Signer,
+    pub issuer: SignerIdentity,
     /// Whether the evidence has any mark of a simulated card.
     pub simulated: bool,
 }
@@ -93,12 +93,12 @@ pub struct StreamRecords {
 
 /// The checkpoint that covers a stream's records.
 #[derive(Clone, Debug)]
-pub struct Cover {
+pub struct CoveringCheckpoint {
     /// Number of records in the lane's tree.
     pub size: u64,
     /// The lane's head in the checkpoint; absent if the card has one lane.
     pub head: Option<HeadProof>,
-    pub checkpoint: Hex<{ crate::format::cose::MESSAGE_BYTES }>,
+    pub checkpoint: HexBytes<{ crate::format::cose::MESSAGE_BYTES }>,
 }
 
 /// The files of a session that every proof includes.
@@ -114,12 +114,12 @@ pub struct SessionFiles {
 
 /// Makes the proof of the stream that began with record `begin` of a lane. Errors: [`ProveError`], also if no
 /// checkpoint covers the stream to its END.
-pub fn prove_stream(files: &dyn Files, lane: u8, begin: u64) -> Result<StreamProof, ProveError> {
+pub fn prove_stream(files: &dyn BundleFiles, lane: u8, begin: u64) -> Result<StreamProof, ProveError> {
     let bundle = Bundle::open(files)?;
     if lane >= bundle.lanes() {
         return Err(ProveError::NotCovered { lane, index: begin });
     }
-    let mut tree = Tree::default();
+    let mut tree = MerkleTree::default();
     let mut stream = StreamRecords::default();
     let mut over = false;
     let mut records = bundle.records(lane)?;
@@ -152,7 +152,9 @@ pub fn prove_stream(files: &dyn Files, lane: u8, begin: u64) -> Result<StreamPro
     };
     let message = bundle.read(&bundle::checkpoint(serial))?;
     let checkpoint = message.try_into().map_err(|_| ProveError::Log(size))?;
-    stream.prove(&tree, &Cover { size, head, checkpoint: Hex(checkpoint) }, &session).ok_or(ProveError::Log(size))
+    stream
+        .prove(&tree, &CoveringCheckpoint { size, head, checkpoint: HexBytes(checkpoint) }, &session)
+        .ok_or(ProveError::Log(size))
 }
 
 /// Whether a record shows that the card accepted its entry.
@@ -176,10 +178,13 @@ impl StreamRecords {
     /// Makes the proof under a checkpoint that covers the lane's first `cover.size` records; `None` if it does not
     /// cover all records of the stream.
     #[must_use]
-    pub fn prove(&self, tree: &Tree, cover: &Cover, session: &SessionFiles) -> Option<StreamProof> {
+    pub fn prove(&self, tree: &MerkleTree, cover: &CoveringCheckpoint, session: &SessionFiles) -> Option<StreamProof> {
         let proven = |record: &Record| {
             let path = tree.inclusion(record.answer.log_index.get(), cover.size)?;
-            Some(ProvenRecord { record: Hex(zerocopy::transmute!(*record)), path: path.into_iter().map(Hex).collect() })
+            Some(ProvenRecord {
+                record: HexBytes(zerocopy::transmute!(*record)),
+                path: path.into_iter().map(HexBytes).collect(),
+            })
         };
         let leaves = |line: &&SpanLine| {
             let record = self.records.iter().find(|record| record.answer.log_index.get() == line.index);
@@ -214,7 +219,7 @@ impl StreamProof {
     }
 
     /// Checks the proof and returns the facts about the stream.
-    pub fn check(&self, trust: &Trust, options: Options) -> Result<StreamFacts, ReceiptError> {
+    pub fn check(&self, trust: &TrustedParties, options: VerifyOptions) -> Result<StreamFacts, ReceiptError> {
         let attestation = Attestation {
             head: self.head.as_ref(),
             checkpoint: &self.checkpoint,

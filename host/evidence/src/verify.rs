@@ -20,41 +20,44 @@ pub use check::image::{mapping_version, other_layout};
 pub(crate) use check::simulation::marks as marks_of_simulation;
 pub(crate) use check::span::is_cut;
 pub use code::{Code, PeriodCode, ReplayCode, SeriesCode};
-pub use findings::{Conclusion, Properties, Reason};
-pub use property::{Property, Status};
-pub use report::{Assurance, Modes, Options, ProfileUse, Report, RuleCount, Summary, WithholdingUse};
-pub use trust::{Signer, Trust, TrustError, TrustFile, TrustTexts, TrustedKey};
+pub use findings::{BundleConclusions, PropertyConclusion, StatusReason};
+pub use property::{BundleProperty, EvidenceStatus};
+pub use report::{
+    AssuranceLevel, EvidenceSummary, ProfileUse, RuleCount, StreamModeCounts, VerifyOptions, VerifyReport,
+    WithholdingUse,
+};
+pub use trust::{SignerIdentity, TrustError, TrustFile, TrustTexts, TrustedKey, TrustedParties};
 
-use crate::format::bundle::{self, Bundle, BundleError, Files, Snapshot};
-use crate::format::certificate::{Class, DeviceCertificate};
-use crate::format::ticket::{SignedTicket, Ticket};
-use check::image::Tables;
-use facts::Facts;
-use findings::Findings;
-use portcullis_core::hex::Hex;
+use crate::format::bundle::{self, Bundle, BundleError, BundleFiles, SnapshotFiles};
+use crate::format::certificate::{CardKeyClass, DeviceCertificate};
+use crate::format::ticket::{SessionTicket, SignedTicket};
+use check::image::BundleImageContent;
+use facts::BundleFacts;
+use findings::VerifyFindings;
+use portcullis_core::hex::HexBytes;
 
 /// Checks a bundle. `progress` receives the number of records read so far, from time to time. Errors: the files are not
 /// a bundle, or reading failed. Everything else is a finding in the report.
 pub fn verify(
-    files: &dyn Files,
-    trust: &Trust,
-    options: Options,
+    files: &dyn BundleFiles,
+    trust: &TrustedParties,
+    options: VerifyOptions,
     progress: &mut dyn FnMut(u64),
-) -> Result<Report, BundleError> {
-    verify_snapshot(&Snapshot::new(files), trust, options, progress)
+) -> Result<VerifyReport, BundleError> {
+    verify_snapshot(&SnapshotFiles::new(files), trust, options, progress)
 }
 
 /// Like [`verify`], over a snapshot that other checks share. Errors: as [`verify`].
 pub fn verify_snapshot(
-    files: &Snapshot<'_>,
-    trust: &Trust,
-    options: Options,
+    files: &SnapshotFiles<'_>,
+    trust: &TrustedParties,
+    options: VerifyOptions,
     progress: &mut dyn FnMut(u64),
-) -> Result<Report, BundleError> {
+) -> Result<VerifyReport, BundleError> {
     let bundle = Bundle::open(files)?;
-    let mut findings = Findings::default();
-    let mut summary = Summary { checkpoints: bundle.checkpoints(), ..Summary::default() };
-    summary.bundle_digest = Some(Hex(bundle.digest(bundle::MANIFEST)?));
+    let mut findings = VerifyFindings::default();
+    let mut summary = EvidenceSummary { checkpoints: bundle.checkpoints(), ..EvidenceSummary::default() };
+    summary.bundle_digest = Some(HexBytes(bundle.digest(bundle::MANIFEST)?));
 
     findings.append(check::files::manifest(&bundle)?);
     let tables = check::image::read(&bundle, &mut findings, &mut summary)?;
@@ -72,13 +75,13 @@ pub fn verify_snapshot(
     let withheld = check::withholding::read(&bundle, trust, ticket.as_ref(), &mut findings, &mut summary)?;
 
     let image = match tables {
-        Tables::Image(image) => Some(*image),
-        Tables::Malformed => None,
-        Tables::Unknown(what) => {
+        BundleImageContent::Image(image) => Some(*image),
+        BundleImageContent::Malformed => None,
+        BundleImageContent::Unknown(what) => {
             return Ok(unknown(&what, ticket.as_ref(), device.as_ref(), options, findings, summary));
         }
     };
-    let facts = Facts { ticket, image, device, notes, withheld };
+    let facts = BundleFacts { ticket, image, device, notes, withheld };
     let simulated = scan::records(&bundle, &facts, options, &mut findings, &mut summary, progress)?;
     findings.append(check::enforcement::check(&summary.modes, options));
     summary.refusals = check::image::rules(&summary.counts.refusals, facts.image.as_ref());
@@ -102,12 +105,12 @@ pub fn verify_snapshot(
 /// property is affirmed and nothing in them is contradicted. Checks that do not depend on the card's layouts have run.
 fn unknown(
     what: &str,
-    ticket: Option<&SignedTicket<Ticket>>,
+    ticket: Option<&SignedTicket<SessionTicket>>,
     device: Option<&DeviceCertificate>,
-    options: Options,
-    mut findings: Findings,
-    summary: Summary,
-) -> Report {
+    options: VerifyOptions,
+    mut findings: VerifyFindings,
+    summary: EvidenceSummary,
+) -> VerifyReport {
     if let Some(ticket) = ticket {
         if let Some(image) = summary.policy_digest {
             findings.append(check::ticket::tables(&ticket.content, &image.0));
@@ -123,18 +126,23 @@ fn unknown(
     conclude(findings, summary, simulated, None)
 }
 
-fn conclude(findings: Findings, session: Summary, simulated: bool, device: Option<&DeviceCertificate>) -> Report {
+fn conclude(
+    findings: VerifyFindings,
+    session: EvidenceSummary,
+    simulated: bool,
+    device: Option<&DeviceCertificate>,
+) -> VerifyReport {
     let properties = findings.conclude();
     let status = properties.worst();
     let assurance =
-        device.filter(|_| properties.genuine.status != Status::Contradicted).map(|device| match device.class {
-            _ if simulated => Assurance::L0,
-            Class::Sim => Assurance::L0,
-            Class::Class => Assurance::L1,
-            Class::Device if device.supervised => Assurance::L3,
-            Class::Device => Assurance::L2,
+        device.filter(|_| properties.genuine.status != EvidenceStatus::Contradicted).map(|device| match device.class {
+            _ if simulated => AssuranceLevel::L0,
+            CardKeyClass::Sim => AssuranceLevel::L0,
+            CardKeyClass::Class => AssuranceLevel::L1,
+            CardKeyClass::Device if device.supervised => AssuranceLevel::L3,
+            CardKeyClass::Device => AssuranceLevel::L2,
         });
-    let mut report = Report { status, simulated, exit_code: 0, assurance, properties, session };
+    let mut report = VerifyReport { status, simulated, exit_code: 0, assurance, properties, session };
     report.exit_code = status.exit_code(report.is_marked());
     report
 }

@@ -4,21 +4,21 @@
 use portcullis_test_support::world;
 
 use ed25519_dalek::SigningKey;
-use portcullis_authority::ca::{CertificateAuthority, Window};
+use portcullis_authority::ca::{CertificateAuthority, CertificateValidity};
 use portcullis_core::wire::{Descriptor, Determination, Fault, Life, Record};
-use portcullis_evidence::approval::Approval;
+use portcullis_evidence::approval::PolicyApproval;
 use portcullis_evidence::bundle;
-use portcullis_evidence::certificate::{Class, key_id};
+use portcullis_evidence::certificate::{CardKeyClass, key_id};
 use portcullis_evidence::hex;
 use portcullis_evidence::note::CLOCK_SKEW;
-use portcullis_evidence::public_log::{EventKind, LogPolicy, PublicLog};
+use portcullis_evidence::public_log::{LogPolicy, PublicLogEventKind, TrustedPublicLog};
 use portcullis_evidence::receipt::prove;
-use portcullis_evidence::ticket::Chain;
+use portcullis_evidence::ticket::ChainId;
 use portcullis_evidence::tree;
-use portcullis_evidence::verify::series::{self, GivenLog, LogError, Start, read_log};
-use portcullis_evidence::verify::{Assurance, Options, Property, Status, verify};
-use portcullis_report::evidence::{Making, ReportText, SeriesText, page};
-use portcullis_report::terminal::Terminal;
+use portcullis_evidence::verify::series::{self, ChainStart, GivenLog, LogError, read_log};
+use portcullis_evidence::verify::{AssuranceLevel, BundleProperty, EvidenceStatus, VerifyOptions, verify};
+use portcullis_report::evidence::{EvidenceInputs, ReportText, SeriesText, page};
+use portcullis_report::terminal::TerminalLayout;
 use world::{
     Card, END, LogEvent, Parts, START, World, assert_affirmed, assert_contradicted, certificate, codes, log_policy,
     nonce, remanifest, set, sha, write_log,
@@ -34,7 +34,7 @@ fn honest() {
     let parts = world.honest();
     let report = world.check(&parts.files());
     assert_affirmed(&report);
-    assert_eq!(report.assurance, Some(Assurance::L2));
+    assert_eq!(report.assurance, Some(AssuranceLevel::L2));
     let session = &report.session;
     let counts = &session.counts;
     assert_eq!((counts.admits, counts.rejects, counts.decomposes), (3, 1, 1));
@@ -45,7 +45,7 @@ fn honest() {
         let decided: Vec<_> = decided.iter().map(|r| (r.stage.name(), r.row, r.rule, r.count)).collect();
         assert_eq!(decided, [("policy", Some(0), Some(0), 1)]);
     }
-    let shown = page(&report, &Making::default());
+    let shown = page(&report, &EvidenceInputs::default());
     let of =
         |heading: &str| shown.split_once(&format!("<h3>{heading}</h3>")).unwrap().1.split_once("</table>").unwrap().0;
     for heading in ["Rejected, by what decided", "Split, by what decided"] {
@@ -61,10 +61,10 @@ fn honest() {
 fn records_forged_under_another_key() {
     let world = World::new();
     let mut parts = world.honest();
-    parts.signer = Card::new(b"a key of the operator", parts.card.design_id, Class::Device);
+    parts.signer = Card::new(b"a key of the operator", parts.card.design_id, CardKeyClass::Device);
     assert_contradicted(&world.check(&parts.files()), "genuine/checkpoint-signature");
     // The operator's own root certifies the operator's key.
-    let window = Window { not_before: START - 1000, not_after: END + 1000 };
+    let window = CertificateValidity { not_before: START - 1000, not_after: END + 1000 };
     let own = CertificateAuthority::root(SigningKey::from_bytes(&[66; 32]), "CN=Test root", window, false).unwrap();
     parts.certificate = certificate(&own, &parts.signer);
     for chain in [String::new(), parts.chain.clone(), own.certificate_pem().unwrap()] {
@@ -79,8 +79,8 @@ fn nothing_is_affirmed_on_records_that_are_not_the_cards() {
     let mut parts = world.honest();
     parts.log.lanes[0][4].answer.tick.set(0);
     let report = world.check(&parts.files());
-    let status = |p: Property| report.properties.of(p).status;
-    assert_eq!(Property::ALL.map(status).iter().filter(|status| **status == Status::Warned).count(), 4);
+    let status = |p: BundleProperty| report.properties.of(p).status;
+    assert_eq!(BundleProperty::ALL.map(status).iter().filter(|status| **status == EvidenceStatus::Warned).count(), 4);
     assert!(codes(&report).contains("policy/unfounded"));
 }
 
@@ -88,7 +88,7 @@ fn nothing_is_affirmed_on_records_that_are_not_the_cards() {
 fn what_remains_of_forging_is_the_key_itself() {
     // The owner of the card's secret can make evidence that looks exactly like the card's.
     let world = World::new();
-    let stolen = Card::new(b"one card", world.card.design_id, Class::Device);
+    let stolen = Card::new(b"one card", world.card.design_id, CardKeyClass::Device);
     assert_affirmed(&world.check(&world.session(&stolen, 1, [0; 32]).files()));
 }
 
@@ -101,7 +101,7 @@ fn expired_foreign_and_revoked_certificates() {
         verify(
             &parts.files(),
             &world.trust(false),
-            Options { allow_sim: false, allow_not_enforced: true, at },
+            VerifyOptions { allow_sim: false, allow_not_enforced: true, at },
             &mut |_| (),
         )
         .unwrap()
@@ -115,7 +115,7 @@ fn expired_foreign_and_revoked_certificates() {
 
     // The time of the witness has priority over the caller's time.
     let witnessed = world.honest();
-    let late = Options { allow_sim: false, allow_not_enforced: true, at: Some(u64::MAX) };
+    let late = VerifyOptions { allow_sim: false, allow_not_enforced: true, at: Some(u64::MAX) };
     assert_affirmed(&verify(&witnessed.files(), &world.trust(false), late, &mut |_| ()).unwrap());
 
     for revoke in [0, 1] {
@@ -124,7 +124,7 @@ fn expired_foreign_and_revoked_certificates() {
             0 => trust.roots.revoke_design(parts.card.design_id),
             _ => trust.roots.revoke_key(key_id(&parts.card.key.public_key())),
         }
-        let report = verify(&witnessed.files(), &trust, Options::default(), &mut |_| ()).unwrap();
+        let report = verify(&witnessed.files(), &trust, VerifyOptions::default(), &mut |_| ()).unwrap();
         assert_contradicted(&report, "genuine/certificate");
         assert_eq!(report.assurance, None);
     }
@@ -180,7 +180,7 @@ fn keys_that_are_revoked_from_some_time_on() {
     }
     // Nothing shows when an approval was signed.
     let mut approved = honest.files();
-    let approval = Approval::sign(sha(&honest.image), "the board", &world.approver).unwrap();
+    let approval = PolicyApproval::sign(sha(&honest.image), "the board", &world.approver).unwrap();
     approved.0.insert(bundle::APPROVAL.to_owned(), approval);
     remanifest(&mut approved);
     assert_affirmed(&world.check_revoked(&approved, "# nothing\n\n"));
@@ -193,10 +193,10 @@ fn keys_that_are_revoked_from_some_time_on() {
 #[test]
 fn levels_of_assurance() {
     let world = World::new();
-    let class = Card::new(b"class", [0x22; 16], Class::Class);
+    let class = Card::new(b"class", [0x22; 16], CardKeyClass::Class);
     let report = world.check(&world.session(&class, 1, [0; 32]).files());
     assert_affirmed(&report);
-    assert_eq!(report.assurance, Some(Assurance::L1));
+    assert_eq!(report.assurance, Some(AssuranceLevel::L1));
     // A class key presented as the key of one card.
     let mut parts = world.honest();
     parts.card = Card::flagged(class.flags);
@@ -244,7 +244,7 @@ fn editing_dropping_and_reordering() {
         assert!(codes(&report).contains(&format!("complete/{rule}")), "{what}: {:?}", codes(&report));
         // If the roots are recomputed, the card's signature no longer matches.
         parts.reroot();
-        parts.signer = Card::new(b"a key of the operator", parts.card.design_id, Class::Device);
+        parts.signer = Card::new(b"a key of the operator", parts.card.design_id, CardKeyClass::Device);
         assert_contradicted(&world.check(&parts.files()), "genuine/checkpoint-signature");
     }
 }
@@ -346,7 +346,7 @@ fn checkpoints_left_out_or_swapped() {
     let mut missing = files.clone();
     missing.0.remove(&name(1));
     remanifest(&mut missing);
-    assert!(verify(&missing, &world.trust(false), Options::default(), &mut |_| ()).is_err());
+    assert!(verify(&missing, &world.trust(false), VerifyOptions::default(), &mut |_| ()).is_err());
     let mut renamed = missing.clone();
     let last = renamed.0.remove(&name(2)).unwrap();
     renamed.0.insert(name(1), last);
@@ -400,7 +400,7 @@ fn reset_and_run_again() {
     assert!(codes(&report).contains("no_gaps/no-witness"));
     // Both bundles in one series.
     let reports = vec![("a".to_owned(), world.check(&first.files())), ("b".to_owned(), report)];
-    let series = series::join(reports, Start::First, None);
+    let series = series::join(reports, ChainStart::First, None);
     assert_eq!((series.findings[0].code.id(), series.exit_code), ("serial-twice", 3));
 }
 
@@ -420,7 +420,7 @@ fn what_remains_of_running_again_is_trying_texts_elsewhere() {
 #[test]
 fn two_cards() {
     let world = World::new();
-    let other = Card::new(b"another card", [0x11; 16], Class::Device);
+    let other = Card::new(b"another card", [0x11; 16], CardKeyClass::Device);
     let mut parts = world.session(&other, 1, [0; 32]);
     parts.ticket.key = key_id(&world.card.key.public_key());
     parts.play();
@@ -431,14 +431,15 @@ fn two_cards() {
 fn what_remains_of_two_cards_is_a_class_key() {
     // Two cards with the same class key look alike: only the witness gives their sessions an order.
     let world = World::new();
-    let (a, b) = (Card::new(b"class", [0x22; 16], Class::Class), Card::new(b"class", [0x22; 16], Class::Class));
+    let (a, b) =
+        (Card::new(b"class", [0x22; 16], CardKeyClass::Class), Card::new(b"class", [0x22; 16], CardKeyClass::Class));
     let first = world.session(&a, 1, [0; 32]);
     let close = sha(first.log.checkpoints[2].as_bytes());
     let reports = vec![
         ("a".to_owned(), world.check(&first.files())),
         ("b".to_owned(), world.check(&world.session(&b, 2, close).after(&first).files())),
     ];
-    assert_eq!(series::join(reports, Start::First, None).exit_code, 0);
+    assert_eq!(series::join(reports, ChainStart::First, None).exit_code, 0);
 }
 
 // ---- policy
@@ -504,19 +505,19 @@ fn approvals() {
         remanifest(&mut files);
         world.check(&files)
     };
-    let good = with(Approval::sign(sha(&parts.image), "the board", &world.approver).unwrap());
+    let good = with(PolicyApproval::sign(sha(&parts.image), "the board", &world.approver).unwrap());
     assert_affirmed(&good);
     // The name is only a claim, so every report also has the key and its file in the trust folder.
     let key = hex::encode(&sha(world.approver.verifying_key().as_bytes()));
     let [approval] = &good.session.approvals[..] else { panic!("{:?}", good.session.approvals) };
     assert_eq!((approval.claimed.as_str(), approval.file.as_deref()), ("the board", Some("approvers/board.pub")));
     let json = serde_json::to_string(&good).unwrap();
-    let series = series::join(vec![("a".to_owned(), good.clone())], Start::First, None);
+    let series = series::join(vec![("a".to_owned(), good.clone())], ChainStart::First, None);
     for shown in [
         ReportText::new(&good).to_string(),
-        page(&good, &Making::default()),
+        page(&good, &EvidenceInputs::default()),
         json,
-        SeriesText { series: &series, terminal: Terminal::default() }.to_string(),
+        SeriesText { series: &series, terminal: TerminalLayout::default() }.to_string(),
         serde_json::to_string(&series).unwrap(),
     ] {
         for part in ["the board", &key, "approvers/board.pub"] {
@@ -524,11 +525,11 @@ fn approvals() {
         }
     }
     assert_contradicted(
-        &with(Approval::sign([0; 32], "the board", &world.approver).unwrap()),
+        &with(PolicyApproval::sign([0; 32], "the board", &world.approver).unwrap()),
         "policy/approval-of-another",
     );
     // An issuer of tickets cannot approve policies, under any name.
-    let registrar = with(Approval::sign(sha(&parts.image), "Board of Directors", &world.issuer).unwrap());
+    let registrar = with(PolicyApproval::sign(sha(&parts.image), "Board of Directors", &world.issuer).unwrap());
     assert_contradicted(&registrar, "policy/approval-untrusted");
     assert!(
         registrar.session.approvals.is_empty()
@@ -536,7 +537,7 @@ fn approvals() {
         "{registrar:?}"
     );
     assert_contradicted(
-        &with(Approval::sign(sha(&parts.image), "me", &SigningKey::from_bytes(&[7; 32])).unwrap()),
+        &with(PolicyApproval::sign(sha(&parts.image), "me", &SigningKey::from_bytes(&[7; 32])).unwrap()),
         "policy/approval-untrusted",
     );
     assert_contradicted(&with(b"yes".to_vec()), "policy/approval-malformed");
@@ -547,7 +548,7 @@ fn approvals() {
 /// The sessions that the issuer knows, beside those of which the operator gives bundles.
 #[test]
 fn sessions_that_only_the_public_log_has() {
-    use EventKind::{Abandoned, Closed, Issued, Opened};
+    use PublicLogEventKind::{Abandoned, Closed, Issued, Opened};
     let (world, folder) = (World::new(), tempfile::tempdir().unwrap());
     let close = |parts: &Parts| sha(parts.log.checkpoints.last().unwrap().as_bytes());
     let first = world.honest();
@@ -555,7 +556,7 @@ fn sessions_that_only_the_public_log_has() {
     // The ticket with serial 3 is given up before a session begins.
     let fourth = world.session(&world.card, 4, [0; 32]).after(&second);
     let ticket = |parts: &Parts| sha(&parts.ticket_bytes());
-    let chain = Chain { key: key_id(&world.card.key.public_key()), seat: 0 };
+    let chain = ChainId { key: key_id(&world.card.key.public_key()), seat: 0 };
     let events: Vec<LogEvent> = [
         (1, Issued, ticket(&first)),
         (1, Opened, ticket(&first)),
@@ -571,9 +572,9 @@ fn sessions_that_only_the_public_log_has() {
     .map(|(serial, kind, ticket)| (chain, serial, kind, ticket))
     .to_vec();
     let policy = LogPolicy::parse(&log_policy(&world)).unwrap();
-    let found = |parts: &[&Parts], events: &[LogEvent], seen: u64, start: Start| {
+    let found = |parts: &[&Parts], events: &[LogEvent], seen: u64, start: ChainStart| {
         write_log(folder.path(), &world, events, seen);
-        let log = GivenLog::new(Some(PublicLog::read(folder.path(), &policy)), &policy);
+        let log = GivenLog::new(Some(TrustedPublicLog::read(folder.path(), &policy)), &policy);
         assert!(log.log().is_some(), "{log:?}");
         let reports = parts.iter().map(|p| (format!("session-{}", p.ticket.serial), world.check(&p.files())));
         let series = series::join(reports.collect(), start, Some(&log));
@@ -581,7 +582,7 @@ fn sessions_that_only_the_public_log_has() {
         assert_eq!(used, Some((events.len() as u64, Some(seen))));
         (series.findings.iter().map(|f| f.code.id()).collect::<Vec<_>>(), series.exit_code)
     };
-    let of = |parts: &[&Parts]| found(parts, &events, END, Start::First);
+    let of = |parts: &[&Parts]| found(parts, &events, END, ChainStart::First);
     // A trust folder with a policy demands the log.
     let mut trust = world.trust(false);
     assert!(matches!(read_log(Some(folder.path()), &trust), Err(LogError::NoPolicy)));
@@ -589,7 +590,7 @@ fn sessions_that_only_the_public_log_has() {
     trust.log_policy = Some(policy.clone());
     let missing = read_log(None, &trust).unwrap();
     let reports = vec![("1".to_owned(), world.check(&first.files()))];
-    let series = series::join(reports, Start::First, missing.as_ref());
+    let series = series::join(reports, ChainStart::First, missing.as_ref());
     assert_eq!(series.findings.iter().map(|f| f.code.id()).collect::<Vec<_>>(), ["log-missing"]);
     assert_eq!((series.exit_code, &series.public_log), (5, &None));
     let nowhere = folder.path().join("nowhere");
@@ -597,58 +598,58 @@ fn sessions_that_only_the_public_log_has() {
     // Without the log, the ticket that was given up is a gap.
     let reports =
         || [&first, &second, &fourth].map(|p| (p.ticket.serial.to_string(), world.check(&p.files()))).to_vec();
-    assert_eq!(series::join(reports(), Start::First, None).exit_code, 3);
+    assert_eq!(series::join(reports(), ChainStart::First, None).exit_code, 3);
     assert_eq!(of(&[&first, &second, &fourth]), (vec!["abandoned"], 5));
     // The last sessions are left out.
     let closed = [&events[..], &[(chain, 4, Closed, ticket(&fourth))]].concat();
-    assert_eq!(found(&[&first, &second], &closed, END, Start::First), (vec!["abandoned", "serial-missing"], 3));
+    assert_eq!(found(&[&first, &second], &closed, END, ChainStart::First), (vec!["abandoned", "serial-missing"], 3));
     let all = vec!["serial-missing", "abandoned", "serial-missing"];
-    assert_eq!(found(&[&first], &closed, END, Start::First), (all, 3));
+    assert_eq!(found(&[&first], &closed, END, ChainStart::First), (all, 3));
     // The newest one may still run: its end is not in the log.
     assert_eq!(of(&[&first, &second]), (vec!["abandoned", "open"], 5));
-    assert_eq!(found(&[&second, &fourth], &events, END, Start::Any), (vec!["abandoned"], 5));
-    assert_eq!(found(&[&second], &events, END, Start::Any), (vec!["abandoned", "open"], 5));
+    assert_eq!(found(&[&second, &fourth], &events, END, ChainStart::Any), (vec!["abandoned"], 5));
+    assert_eq!(found(&[&second], &events, END, ChainStart::Any), (vec!["abandoned", "open"], 5));
     // A session before is left out, too: the ticket that was given up does not hide it.
     assert_eq!(of(&[&first, &fourth]).0, ["abandoned", "serial-missing"]);
     // A ticket that was given up after its session had opened is a session.
     let mut opened = events.clone();
     opened.insert(7, (chain, 3, Opened, [9; 32]));
-    assert_eq!(found(&[&first, &second, &fourth], &opened, END, Start::First), (vec!["serial-missing"], 3));
+    assert_eq!(found(&[&first, &second, &fourth], &opened, END, ChainStart::First), (vec!["serial-missing"], 3));
     // The log has another ticket, or no ticket, of the session.
     let other = events.iter().map(|event| if event.1 == 2 { (event.0, event.1, event.2, [8; 32]) } else { *event });
     let other: Vec<LogEvent> = other.collect();
-    assert_eq!(found(&[&first, &second, &fourth], &other, END, Start::First).0, ["log-ticket", "abandoned"]);
-    assert_eq!(found(&[&first, &second], &events[..3], START, Start::First), (vec!["log-behind"], 5));
-    assert_eq!(found(&[&first, &second], &events[..3], END, Start::First), (vec!["log-ticket"], 3));
-    assert_eq!(found(&[&first, &second], &[], END, Start::First), (vec!["log-ticket", "log-ticket"], 3));
+    assert_eq!(found(&[&first, &second, &fourth], &other, END, ChainStart::First).0, ["log-ticket", "abandoned"]);
+    assert_eq!(found(&[&first, &second], &events[..3], START, ChainStart::First), (vec!["log-behind"], 5));
+    assert_eq!(found(&[&first, &second], &events[..3], END, ChainStart::First), (vec!["log-ticket"], 3));
+    assert_eq!(found(&[&first, &second], &[], END, ChainStart::First), (vec!["log-ticket", "log-ticket"], 3));
     // The clocks of two witnesses can differ.
     let began = world.check(&second.files()).session.witnessed.unwrap().0;
-    assert_eq!(found(&[&first, &second], &events[..3], began + CLOCK_SKEW, Start::First).0, ["log-behind"]);
-    assert_eq!(found(&[&first, &second], &events[..3], began + CLOCK_SKEW + 1, Start::First).0, ["log-ticket"]);
+    assert_eq!(found(&[&first, &second], &events[..3], began + CLOCK_SKEW, ChainStart::First).0, ["log-behind"]);
+    assert_eq!(found(&[&first, &second], &events[..3], began + CLOCK_SKEW + 1, ChainStart::First).0, ["log-ticket"]);
     // The log has the end of a session whose bundle has none.
     let mut cut = first.clone();
     cut.open();
     let cut = cut;
     let events_of_cut: Vec<LogEvent> =
         events[..3].iter().map(|event| (event.0, event.1, event.2, ticket(&cut))).collect();
-    assert_eq!(found(&[&cut], &events_of_cut, END, Start::First), (vec!["log-closed", "open"], 5));
-    assert_eq!(found(&[&cut], &events_of_cut[..2], END, Start::First).0, ["open"]);
+    assert_eq!(found(&[&cut], &events_of_cut, END, ChainStart::First), (vec!["log-closed", "open"], 5));
+    assert_eq!(found(&[&cut], &events_of_cut[..2], END, ChainStart::First).0, ["open"]);
     // A ticket that names an end although the session before it was given up.
     let naming = world.session(&world.card, 4, close(&second)).after(&second);
     let events_of: Vec<LogEvent> = events
         .iter()
         .map(|event| if event.1 == 4 { (event.0, event.1, event.2, ticket(&naming)) } else { *event })
         .collect();
-    let names = found(&[&first, &second, &naming], &events_of, END, Start::First);
+    let names = found(&[&first, &second, &naming], &events_of, END, ChainStart::First);
     assert_eq!(names, (vec!["previous-close", "abandoned"], 3));
     // A log of another issuer, without this card, says nothing about its sessions.
     let others = World { issuer: SigningKey::from_bytes(&[77; 32]), ..World::new() };
-    write_log(folder.path(), &others, &[(Chain { key: [1; 32], seat: 0 }, 1, Issued, [1; 32])], END);
+    write_log(folder.path(), &others, &[(ChainId { key: [1; 32], seat: 0 }, 1, Issued, [1; 32])], END);
     let of_others = log_policy(&others);
     let beside = |policy: &str| {
         let policy = LogPolicy::parse(policy).unwrap();
-        let log = GivenLog::new(Some(PublicLog::read(folder.path(), &policy)), &policy);
-        let series = series::join(reports(), Start::First, Some(&log));
+        let log = GivenLog::new(Some(TrustedPublicLog::read(folder.path(), &policy)), &policy);
+        let series = series::join(reports(), ChainStart::First, Some(&log));
         assert!(series.public_log.is_some());
         series.findings.iter().map(|f| f.code.id()).collect::<Vec<_>>()
     };
@@ -662,12 +663,12 @@ fn sessions_that_only_the_public_log_has() {
     assert_eq!(beside(&both), ["abandoned"]);
     // A log that is not the one of the policy.
     write_log(folder.path(), &others, &events, END);
-    let log = GivenLog::new(Some(PublicLog::read(folder.path(), &policy)), &policy);
-    let series = series::join(reports(), Start::First, Some(&log));
+    let log = GivenLog::new(Some(TrustedPublicLog::read(folder.path(), &policy)), &policy);
+    let series = series::join(reports(), ChainStart::First, Some(&log));
     let codes: Vec<_> = series.findings.iter().map(|f| (f.code.id(), f.name.is_some())).collect();
     assert_eq!((codes, series.exit_code), (vec![("public-log", false), ("serial-missing", true)], 3));
     assert_eq!(series.public_log, None);
-    let shown = SeriesText { series: &series, terminal: Terminal::default() }.to_string();
+    let shown = SeriesText { series: &series, terminal: TerminalLayout::default() }.to_string();
     assert!(shown.contains("public-log: the public log: the head of the public log: "), "{shown}");
 }
 
@@ -681,7 +682,7 @@ fn gaps_between_sessions() {
     let join = |parts: &[&Parts]| {
         series::join(
             parts.iter().map(|p| (format!("session-{}", p.ticket.serial), world.check(&p.files()))).collect(),
-            Start::First,
+            ChainStart::First,
             None,
         )
     };

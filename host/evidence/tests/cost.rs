@@ -1,15 +1,15 @@
 //! The cost of evidence grows with its files and records, and not faster: twice the streams, twice the work.
 
-use portcullis_core::hex::Hex;
+use portcullis_core::hex::HexBytes;
 use portcullis_core::wire::Determination;
 use portcullis_evidence::bundle::{self, MemoryFiles, StreamChoice, WithholdReason};
-use portcullis_evidence::public_log::SessionState;
+use portcullis_evidence::public_log::LoggedSessionState;
 use portcullis_evidence::verify::judge::{
-    ChainFacts, ChainJudge, LogHead, LoggedFacts, SessionFacts, ShownCheckpoint, Start, TicketFacts,
+    ChainFacts, ChainJudge, ChainStart, LoggedFacts, PublicLogHead, SessionFacts, ShownCheckpoint, TicketFacts,
 };
-use portcullis_evidence::verify::{Options, verify};
+use portcullis_evidence::verify::{VerifyOptions, verify};
 use portcullis_evidence::{extract, receipt, stream_proof};
-use portcullis_report::evidence::{Making, ReportText, page};
+use portcullis_report::evidence::{EvidenceInputs, ReportText, page};
 use portcullis_test_support::cost::{Counting, assert_linear};
 use portcullis_test_support::world::{World, assert_affirmed, clerk, remanifest, sha};
 use std::fs;
@@ -43,13 +43,14 @@ fn sessions(world: &World) -> [MemoryFiles; 3] {
 fn each_reader_of_a_bundle_is_linear_in_its_streams() {
     let world = World::new();
     let (made, trust) = (sessions(&world), world.trust(false));
-    let report = |files: &MemoryFiles| verify(files, &trust, Options::default(), &mut |_| ()).unwrap();
+    let report = |files: &MemoryFiles| verify(files, &trust, VerifyOptions::default(), &mut |_| ()).unwrap();
     assert_affirmed(&report(&made[0]));
     assert_linear("verify", &made, |files| drop(report(files)));
     assert_linear("report", &made, |files| {
         let report = report(files);
         assert!(
-            ReportText::new(&report).to_string().contains("verdict") && !page(&report, &Making::default()).is_empty()
+            ReportText::new(&report).to_string().contains("verdict")
+                && !page(&report, &EvidenceInputs::default()).is_empty()
         );
     });
     assert_linear("prove", &made, |files| drop(receipt::prove(files, 0, 2).unwrap()));
@@ -78,7 +79,7 @@ fn files_that_nothing_uses_cost_no_more_than_their_number() {
         more(|number| bundle::context(&sha(number.to_string().as_bytes())), |number| number.to_string().into_bytes());
     for (what, made) in [("witness notes", witness), ("contexts", contexts)] {
         assert_linear(what, &made, |files| {
-            let report = verify(files, &trust, Options::default(), &mut |_| ()).unwrap();
+            let report = verify(files, &trust, VerifyOptions::default(), &mut |_| ()).unwrap();
             assert!(report.session.records > 0);
         });
     }
@@ -115,7 +116,7 @@ fn withhold_and_finish_are_linear_in_the_streams() {
 /// Many sessions: of one chain, of one serial, and of one ticket; with tickets, and beside a log that has other ones.
 #[test]
 fn the_judge_of_chains_is_linear_in_the_sessions() {
-    let digest = |number: u64| Hex(sha(&number.to_le_bytes()));
+    let digest = |number: u64| HexBytes(sha(&number.to_le_bytes()));
     let session = |number: u64, serial: u64, ticket: u64| SessionFacts {
         key: Some(digest(0)),
         seat: Some(0),
@@ -144,10 +145,10 @@ fn the_judge_of_chains_is_linear_in_the_sessions() {
         seat: 0,
         serial: number,
         ticket: digest(number),
-        state: SessionState::Abandoned,
+        state: LoggedSessionState::Abandoned,
         is_opened: number.is_multiple_of(3),
     };
-    let judge = ChainJudge { start: Start::First, log: Some(LogHead { issuer: digest(0), seen: Some(9) }) };
+    let judge = ChainJudge { start: ChainStart::First, log: Some(PublicLogHead { issuer: digest(0), seen: Some(9) }) };
     let forms: [(&str, SerialsOf); 3] = [
         ("sessions of one chain", |number| (2 * number, number)),
         ("bundles of one serial", |number| (7 + number % 2, number)),

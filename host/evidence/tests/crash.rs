@@ -7,7 +7,7 @@ use portcullis_test_support::random::Random;
 use portcullis_test_support::world;
 
 use portcullis_core::wire::{LaneHead, Record, RecordType};
-use portcullis_evidence::bundle::{self, Directory, Files as _, FinishError, MemoryFiles, finish};
+use portcullis_evidence::bundle::{self, BundleFiles as _, DirectoryFiles, FinishError, MemoryFiles, finish};
 use std::fs;
 use std::path::Path;
 use world::{Parts, World, codes, nonce};
@@ -99,7 +99,7 @@ fn write(files: &MemoryFiles, folder: &Path) {
 }
 
 fn load(folder: &Path) -> MemoryFiles {
-    let names = Directory::new(folder).names().unwrap();
+    let names = DirectoryFiles::new(folder).names().unwrap();
     MemoryFiles(names.into_keys().map(|name| (name.clone(), fs::read(folder.join(&name)).unwrap())).collect())
 }
 
@@ -210,7 +210,7 @@ fn what_is_no_crash_is_refused_and_left_alone() {
 fn a_bundle_that_is_being_written_is_left_alone() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("b");
-    let writer = bundle::Writer::create(&path).unwrap();
+    let writer = bundle::BundleWriter::create(&path).unwrap();
     writer.put(bundle::TICKET, b"x").unwrap();
     assert!(matches!(finish(&path, false), Err(FinishError::Busy(_))));
     drop(writer);

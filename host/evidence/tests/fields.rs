@@ -4,8 +4,8 @@
 use portcullis_test_support::world;
 
 use portcullis_core::wire::Record;
-use portcullis_evidence::bundle::{self, BundleError, Directory, Files, MemoryFiles, Writer};
-use portcullis_evidence::verify::{Options, verify};
+use portcullis_evidence::bundle::{self, BundleError, BundleFiles, BundleWriter, DirectoryFiles, MemoryFiles};
+use portcullis_evidence::verify::{VerifyOptions, verify};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -18,7 +18,7 @@ const PLACES: usize = 40;
 
 /// The exit code of `verify` for these files, and the findings; 3 if the files are not a bundle.
 fn answer(world: &World, files: &MemoryFiles) -> (u8, String) {
-    match verify(files, &world.trust(false), Options::default(), &mut |_| ()) {
+    match verify(files, &world.trust(false), VerifyOptions::default(), &mut |_| ()) {
         Ok(report) => (report.exit_code, format!("{:?}", codes(&report))),
         Err(error) => {
             assert!(!error.is_operational(), "{error}");
@@ -179,7 +179,7 @@ fn files_of_no_bundle() {
     }
     let mut large = files;
     large.0.insert(bundle::CHAIN.to_owned(), vec![b'\n'; (1 << 20) + 1]);
-    let error = verify(&large, &world.trust(false), Options::default(), &mut |_| ()).unwrap_err();
+    let error = verify(&large, &world.trust(false), VerifyOptions::default(), &mut |_| ()).unwrap_err();
     assert!(matches!(error, BundleError::Size { .. }), "{error}");
 }
 
@@ -189,7 +189,7 @@ fn on_disk() {
     let files = world.honest().files();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("bundle");
-    let writer = Writer::create(&path).unwrap();
+    let writer = BundleWriter::create(&path).unwrap();
     for (name, content) in files.0.iter().filter(|(name, _)| *name != bundle::MANIFEST) {
         writer.put(name, content).unwrap();
     }
@@ -200,12 +200,12 @@ fn on_disk() {
     let twice = writer.grow(bundle::TICKET);
     assert!(matches!(twice, Err(BundleError::Io { .. })), "a file that grows is new");
     writer.finish().unwrap();
-    assert!(Writer::create(&path).is_err(), "a bundle is written once");
+    assert!(BundleWriter::create(&path).is_err(), "a bundle is written once");
 
-    let directory = Directory::new(&path);
+    let directory = DirectoryFiles::new(&path);
     assert_eq!(directory.names().unwrap(), files.names().unwrap());
     assert_eq!(fs::read(path.join(bundle::MANIFEST)).unwrap(), files.0[bundle::MANIFEST]);
-    let check = || verify(&directory, &world.trust(false), Options::default(), &mut |_| ());
+    let check = || verify(&directory, &world.trust(false), VerifyOptions::default(), &mut |_| ());
     assert_eq!(check().unwrap().exit_code, 0);
 
     // A symbolic link is not followed, even if its target has the right content.
@@ -221,7 +221,7 @@ fn on_disk() {
     fs::remove_file(path.join("anchors/up")).unwrap();
     assert_eq!(check().unwrap().exit_code, 0);
     assert!(
-        verify(&Directory::new(&moved), &world.trust(false), Options::default(), &mut |_| ())
+        verify(&DirectoryFiles::new(&moved), &world.trust(false), VerifyOptions::default(), &mut |_| ())
             .unwrap_err()
             .is_operational()
     );
@@ -230,7 +230,7 @@ fn on_disk() {
 /// Files of a bundle, with the number of times that each file was opened.
 struct Counting(MemoryFiles, RefCell<BTreeMap<String, usize>>);
 
-impl Files for Counting {
+impl BundleFiles for Counting {
     fn names(&self) -> Result<BTreeMap<String, u64>, BundleError> {
         self.0.names()
     }
@@ -254,7 +254,7 @@ fn no_file_is_read_for_every_record() {
     }
     parts.log.close();
     let files = Counting(parts.files(), RefCell::default());
-    let report = verify(&files, &world.trust(false), Options::default(), &mut |_| ()).unwrap();
+    let report = verify(&files, &world.trust(false), VerifyOptions::default(), &mut |_| ()).unwrap();
     assert_eq!(
         (codes(&report), report.session.modes.driven),
         (["replayable/id-twice".to_owned()].into(), 40),

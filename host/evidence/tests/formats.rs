@@ -6,16 +6,16 @@ use portcullis_test_support::world;
 
 use hmac::{Hmac, KeyInit, Mac};
 use portcullis_core::commitment::{SpanKind, commitment};
-use portcullis_core::context::{ContextDocument, Mode};
-use portcullis_core::state::Profile;
+use portcullis_core::context::{ContextDocument, StreamMode};
+use portcullis_core::state::AgentProfile;
 use portcullis_core::wire::{Fault, ROW_NONE, Record};
-use portcullis_evidence::approval::Approval;
+use portcullis_evidence::approval::PolicyApproval;
 use portcullis_evidence::bundle::Bundle;
 use portcullis_evidence::certificate::{TrustStore, key_id, verify_chain};
 use portcullis_evidence::log::LogChecker;
-use portcullis_evidence::tree::{self, Prover};
+use portcullis_evidence::tree::{self, MerkleProver};
 use portcullis_evidence::verify::Code;
-use portcullis_evidence::withholding::{Terms, Withholding};
+use portcullis_evidence::withholding::{Withholding, WithholdingTerms};
 use portcullis_evidence::{hex, receipt, sim};
 use serde_json::{Value, json};
 use sha2::Sha256;
@@ -57,10 +57,15 @@ fn commitments() -> Value {
 fn contexts(world: &World) -> Value {
     let package = world.honest().package;
     let plain = world::document("a", &package);
-    let profile = Profile { audience: Some("counsel \u{201c}A\u{201d}\n".to_owned()), ..Profile::default() };
-    let predecessor = Some(hex::Hex([3; 32]));
-    let other =
-        ContextDocument { mode: Mode::Held, profile_digest: profile.digest(), profile, predecessor, ..plain.clone() };
+    let profile = AgentProfile { audience: Some("counsel \u{201c}A\u{201d}\n".to_owned()), ..AgentProfile::default() };
+    let predecessor = Some(hex::HexBytes([3; 32]));
+    let other = ContextDocument {
+        mode: StreamMode::Held,
+        profile_digest: profile.digest(),
+        profile,
+        predecessor,
+        ..plain.clone()
+    };
     let one = |document: &ContextDocument| {
         json!({"text": String::from_utf8(document.bytes()).unwrap(), "digest": hex::encode(&document.digest()),
                "profile_digest": document.profile_digest})
@@ -73,7 +78,7 @@ fn trees() -> Value {
     let one = |size: u64| {
         let leaves: Vec<_> = (0..size).map(|i| tree::leaf(&i.to_le_bytes())).collect();
         let path = |index| {
-            let mut prover = Prover::inclusion(index, size).unwrap();
+            let mut prover = MerkleProver::inclusion(index, size).unwrap();
             leaves.iter().for_each(|leaf| prover.push(*leaf));
             hexed(&prover.finish().unwrap())
         };
@@ -108,8 +113,8 @@ fn keys() -> Value {
 fn signed(world: &World) -> Value {
     let (parts, root) = honest(world, 1);
     let ticket = parts.ticket_bytes();
-    let approval = Approval::sign(sha(&parts.image), "Board", &world.issuer).unwrap();
-    let withheld = Terms {
+    let approval = PolicyApproval::sign(sha(&parts.image), "Board", &world.issuer).unwrap();
+    let withheld = WithholdingTerms {
         ticket: sha(&ticket),
         before: sha(b"manifest"),
         name: "clerk".to_owned(),

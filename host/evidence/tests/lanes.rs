@@ -6,10 +6,10 @@ use portcullis_test_support::world;
 use portcullis_core::wire::{Fault, LaneHead, RecordType};
 use portcullis_evidence::bundle::{self, BundleError, MemoryFiles, Receipt};
 use portcullis_evidence::checkpoint::root_of_heads;
-use portcullis_evidence::hex::Hex;
+use portcullis_evidence::hex::HexBytes;
 use portcullis_evidence::receipt::{HeadProof, ReceiptError, ReceiptProof, prove};
 use portcullis_evidence::sim::log::heads;
-use portcullis_evidence::verify::{Options, verify};
+use portcullis_evidence::verify::{VerifyOptions, verify};
 use std::collections::BTreeSet;
 use world::{Parts, START, World, assert_contradicted, codes, nonce, remanifest};
 use zerocopy::IntoBytes;
@@ -104,7 +104,7 @@ fn a_lane_left_out() {
     let world = World::new();
     let parts = world.honest_in(LANES);
     let refused =
-        |files: &MemoryFiles| verify(files, &world.trust(false), Options::default(), &mut |_| ()).unwrap_err();
+        |files: &MemoryFiles| verify(files, &world.trust(false), VerifyOptions::default(), &mut |_| ()).unwrap_err();
     for lane in 0..LANES {
         let mut files = parts.files();
         files.0.remove(&bundle::in_lane(bundle::RECORDS, lane));
@@ -177,7 +177,7 @@ fn heads_that_are_not_the_signed_ones() {
     parts.log.heads.swap(1, 2);
     assert_contradicted(&world.check(&parts.files()), "complete/checkpoint-heads");
     let refused =
-        |files: &MemoryFiles| verify(files, &world.trust(false), Options::default(), &mut |_| ()).unwrap_err();
+        |files: &MemoryFiles| verify(files, &world.trust(false), VerifyOptions::default(), &mut |_| ()).unwrap_err();
     for change in [
         |bytes: &mut Vec<u8>| bytes.push(0),
         |bytes: &mut Vec<u8>| _ = bytes.pop(),
@@ -387,7 +387,7 @@ fn receipts_name_their_lane() {
         let parts = world.honest_in(lanes);
         let files = parts.files();
         let (trust, options) =
-            (world.trust(false), Options { allow_sim: false, allow_not_enforced: true, at: Some(START) });
+            (world.trust(false), VerifyOptions { allow_sim: false, allow_not_enforced: true, at: Some(START) });
         for (number, receipt) in parts.receipts.iter().enumerate() {
             let receipt: Receipt = serde_json::from_value(receipt.clone()).unwrap();
             let proof = prove(&files, receipt.lane, receipt.index).unwrap();
@@ -403,7 +403,7 @@ fn receipts_name_their_lane() {
             assert!(matches!(check(&proof, &other), Err(ReceiptError::OtherRecord { .. })));
             // Refused: a missing head, a wrong size, a wrong path, and an empty path.
             let mut path = head.path.clone();
-            path[0] = Hex([0; 32]);
+            path[0] = HexBytes([0; 32]);
             for wrong in [
                 None,
                 Some(HeadProof { size: head.size + 1, ..head.clone() }),
@@ -422,6 +422,6 @@ fn receipts_name_their_lane() {
     let proof = prove(&one.files(), 0, receipt.index).unwrap();
     assert_eq!(proof.head, None);
     let wrong = ReceiptProof { head: Some(HeadProof { size: 8, path: Vec::new() }), ..proof };
-    let checked = wrong.check(&receipt, b"The dose is 5 mg.", &world.trust(false), Options::default());
+    let checked = wrong.check(&receipt, b"The dose is 5 mg.", &world.trust(false), VerifyOptions::default());
     assert_eq!(checked, Err(ReceiptError::NotIncluded));
 }

@@ -2,18 +2,18 @@
 
 use portcullis_core::wire::{Determination, Fault, Record, SessionFields};
 use portcullis_evidence::checkpoint::root_of_lane;
-use portcullis_evidence::log::{LogChecker, Violation, read};
-use portcullis_evidence::sim::log::{Identity, Log};
-use portcullis_evidence::tree::{Frontier, leaf};
+use portcullis_evidence::log::{LogChecker, LogViolation, read};
+use portcullis_evidence::sim::log::{TestCardIdentity, TestCardLog};
+use portcullis_evidence::tree::{MerkleFrontier, leaf};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use zerocopy::IntoBytes;
 
-const IDENTITY: Identity = Identity { design_id: [1; 16], key_flags: 0, boot_nonce: [2; 16], epoch: 3 };
+const IDENTITY: TestCardIdentity = TestCardIdentity { design_id: [1; 16], key_flags: 0, boot_nonce: [2; 16], epoch: 3 };
 
 /// Turns numbers into entries of a session. An entry that is not allowed at its place becomes an allowed one.
-fn play(steps: &[(u8, u16)], alarm: bool) -> Log {
-    let mut log = Log::open(IDENTITY, SessionFields::ZERO, 1);
+fn play(steps: &[(u8, u16)], alarm: bool) -> TestCardLog {
+    let mut log = TestCardLog::open(IDENTITY, SessionFields::ZERO, 1);
     let mut next = BTreeMap::<u16, u32>::new();
     for (what, slot) in steps {
         let sequence = next.get(slot).copied();
@@ -51,7 +51,7 @@ fn play(steps: &[(u8, u16)], alarm: bool) -> Log {
     log
 }
 
-fn check(records: &[Record]) -> Result<LogChecker, (usize, Violation)> {
+fn check(records: &[Record]) -> Result<LogChecker, (usize, LogViolation)> {
     let mut rules = LogChecker::new((1, 1));
     for (index, record) in records.iter().enumerate() {
         rules.next(record).map_err(|violation| (index, violation))?;
@@ -68,7 +68,7 @@ proptest! {
         prop_assert_eq!(rules.is_alarmed(), alarm);
         prop_assert_eq!(rules.counts().records, log.lanes[0].len() as u64);
         // The roots of the checkpoints are the roots of the tree over the bytes of the log file.
-        let (mut bytes, mut tree, mut due) = (log.lanes[0].as_bytes(), Frontier::new(), log.checkpoints.iter().peekable());
+        let (mut bytes, mut tree, mut due) = (log.lanes[0].as_bytes(), MerkleFrontier::new(), log.checkpoints.iter().peekable());
         while let Some(record) = read(&mut bytes).unwrap() {
             tree.push(leaf(record.as_bytes()));
             while let Some(checkpoint) = due.next_if(|next| next.size.get() == tree.size()) {

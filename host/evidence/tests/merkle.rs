@@ -2,7 +2,7 @@
 
 use base64ct::{Base64, Encoding};
 use portcullis_evidence::hex;
-use portcullis_evidence::tree::{self, Hash, Prover, verify_consistency, verify_inclusion};
+use portcullis_evidence::tree::{self, Hash, MerkleProver, verify_consistency, verify_inclusion};
 use serde_json::Value;
 
 /// The leaves of the reference tree that RFC 6962 implementations use.
@@ -46,7 +46,7 @@ fn prover_makes_the_vectors() {
         (0..text.len()).step_by(2).map(|i| hex::decode::<1>(&text[i..i + 2]).unwrap()[0]).collect::<Vec<_>>()
     };
     let leaves: Vec<Hash> = LEAVES.iter().map(|text| tree::leaf(&bytes(text))).collect();
-    let prove = |prover: Option<Prover>, size: u64| {
+    let prove = |prover: Option<MerkleProver>, size: u64| {
         let mut prover = prover.unwrap();
         leaves[..size as usize].iter().for_each(|leaf| prover.push(*leaf));
         prover.finish().unwrap()
@@ -58,10 +58,10 @@ fn prover_makes_the_vectors() {
     for v in good("inclusion") {
         let (index, size) = (v["leafIdx"].as_u64().unwrap(), v["treeSize"].as_u64().unwrap());
         assert_eq!(tree::root(leaves[..size as usize].iter().copied()), hash(&v["root"]), "{}", v["desc"]);
-        assert_eq!(prove(Prover::inclusion(index, size), size), hashes(&v["proof"]), "{}", v["desc"]);
+        assert_eq!(prove(MerkleProver::inclusion(index, size), size), hashes(&v["proof"]), "{}", v["desc"]);
     }
     for v in good("consistency") {
         let (old, size) = (v["size1"].as_u64().unwrap(), v["size2"].as_u64().unwrap());
-        assert_eq!(prove(Prover::consistency(old, size), size), hashes(&v["proof"]), "{}", v["desc"]);
+        assert_eq!(prove(MerkleProver::consistency(old, size), size), hashes(&v["proof"]), "{}", v["desc"]);
     }
 }

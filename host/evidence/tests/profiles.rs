@@ -2,13 +2,13 @@
 
 use portcullis_test_support::world;
 
-use portcullis_core::context::{ContextDocument, Mode};
-use portcullis_core::hex::Hex;
-use portcullis_core::state::Profile;
+use portcullis_core::context::{ContextDocument, StreamMode};
+use portcullis_core::hex::HexBytes;
+use portcullis_core::state::AgentProfile;
 use portcullis_core::wire::Determination;
 use portcullis_evidence::bundle;
-use portcullis_evidence::verify::{Modes, Options, Status, verify};
-use portcullis_report::evidence::{Making, ReportText, page};
+use portcullis_evidence::verify::{EvidenceStatus, StreamModeCounts, VerifyOptions, verify};
+use portcullis_report::evidence::{EvidenceInputs, ReportText, page};
 use serde_json::json;
 use std::collections::BTreeSet;
 use world::{Parts, World, assert_affirmed, assert_contradicted, codes, document, remanifest, sha, text_image};
@@ -34,8 +34,8 @@ fn play(parts: &mut Parts, contexts: &[Vec<u8>]) {
     parts.log.close();
 }
 
-fn counsel() -> Profile {
-    Profile { audience: Some("counsel".to_owned()), ..Profile::default() }
+fn counsel() -> AgentProfile {
+    AgentProfile { audience: Some("counsel".to_owned()), ..AgentProfile::default() }
 }
 
 /// The context document of stream `a`, with a change.
@@ -45,7 +45,7 @@ fn context(world: &World, change: impl FnOnce(&mut ContextDocument)) -> Vec<u8> 
     document.bytes()
 }
 
-fn of_profile(world: &World, profile: Profile) -> Vec<u8> {
+fn of_profile(world: &World, profile: AgentProfile) -> Vec<u8> {
     context(world, |c| (c.profile_digest, c.profile) = (profile.digest(), profile))
 }
 
@@ -53,7 +53,7 @@ fn of_profile(world: &World, profile: Profile) -> Vec<u8> {
 #[test]
 fn a_profile_that_the_ticket_does_not_permit_is_contradicted() {
     let world = World::new();
-    let contexts = [of_profile(&world, Profile::default()), of_profile(&world, counsel())];
+    let contexts = [of_profile(&world, AgentProfile::default()), of_profile(&world, counsel())];
     let mut parts = session(&world, &contexts);
     assert_contradicted(&world.check(&parts.files()), "policy/profile-not-permitted");
     parts.ticket.profiles.insert(counsel().digest().0);
@@ -70,16 +70,16 @@ fn reports_show_profiles_with_their_streams() {
     let mut parts = world.honest();
     (parts.ticket.contexts, parts.ticket.profiles) = (BTreeSet::new(), BTreeSet::new());
     (parts.ticket.heartbeat_records, parts.ticket.heartbeat_ticks) = (0, 0);
-    let (public, secret) = (of_profile(&world, Profile::default()), of_profile(&world, counsel()));
+    let (public, secret) = (of_profile(&world, AgentProfile::default()), of_profile(&world, counsel()));
     play(&mut parts, &[secret.clone(), public, secret]);
     let report = world.check(&parts.files());
-    let streams = |profile: &Profile| report.session.profiles[&profile.digest()].streams;
-    assert_eq!((streams(&Profile::default()), streams(&counsel())), (1, 2));
+    let streams = |profile: &AgentProfile| report.session.profiles[&profile.digest()].streams;
+    assert_eq!((streams(&AgentProfile::default()), streams(&counsel())), (1, 2));
     let digest = counsel().digest();
     let text = ReportText::new(&report).to_string();
     assert!(text.contains(&format!("{digest}: 2 streams, audience counsel")), "{text}");
     assert!(text.contains("the operator chose"), "{text}");
-    let page = page(&report, &Making::default());
+    let page = page(&report, &EvidenceInputs::default());
     assert!(page.contains(&digest.to_string()) && page.contains("audience counsel"), "{page}");
     let json = serde_json::to_value(&report).unwrap();
     assert_eq!(json["session"]["profiles"][digest.to_string()]["streams"], 2);
@@ -96,7 +96,12 @@ fn withheld_and_unknown_contexts_leave_a_pinned_profile_open() {
     assert!(
         codes(&report).is_superset(&["policy/profile-unknown", "replayable/context-version"].map(str::to_owned).into())
     );
-    assert_eq!((report.status, report.session.profile_unknown), (Status::Warned, 1), "{:#?}", report.properties);
+    assert_eq!(
+        (report.status, report.session.profile_unknown),
+        (EvidenceStatus::Warned, 1),
+        "{:#?}",
+        report.properties
+    );
     let mut files = session(&world, &[context(&world, |_| ())]).files();
     files.0.retain(|name, _| !name.starts_with("contexts/"));
     remanifest(&mut files);
@@ -114,7 +119,7 @@ fn withheld_and_unknown_contexts_leave_a_pinned_profile_open() {
 fn contexts_are_read_strictly() {
     let world = World::new();
     let good = String::from_utf8(context(&world, |_| ())).unwrap();
-    let profile = serde_json::to_string(&Profile::default()).unwrap();
+    let profile = serde_json::to_string(&AgentProfile::default()).unwrap();
     for (from, to) in [
         (r#""id":"a"}"#, r#""id":"a","x":1}"#.to_owned()),
         (r#""predecessor":null,"#, String::new()),
@@ -133,10 +138,13 @@ fn contexts_are_read_strictly() {
 #[test]
 fn modes_and_predecessors_are_counted() {
     let world = World::new();
-    let mut contexts: Vec<_> = Mode::ALL.map(|mode| context(&world, |c| c.mode = mode)).into();
-    contexts.push(context(&world, |c| c.predecessor = Some(Hex([5; 32]))));
+    let mut contexts: Vec<_> = StreamMode::ALL.map(|mode| context(&world, |c| c.mode = mode)).into();
+    contexts.push(context(&world, |c| c.predecessor = Some(HexBytes([5; 32]))));
     let report = world.check(&session(&world, &contexts).files());
-    assert_eq!(report.session.modes, Modes { driven: 2, driven_conversation: 1, held: 1, recorded: 1, observed: 1 });
+    assert_eq!(
+        report.session.modes,
+        StreamModeCounts { driven: 2, driven_conversation: 1, held: 1, recorded: 1, observed: 1 }
+    );
     assert_eq!((report.session.continued, report.exit_code), (1, 10), "{:#?}", report.properties);
     let text = ReportText::new(&report).to_string();
     assert!(
@@ -149,17 +157,17 @@ fn modes_and_predecessors_are_counted() {
 #[test]
 fn streams_in_which_nothing_was_prevented_are_named() {
     let world = World::new();
-    let files = |modes: &[Mode]| {
+    let files = |modes: &[StreamMode]| {
         let ids = ["a", "b", "c"].iter().zip(modes);
-        let of = |(id, mode): (&&str, &Mode)| context(&world, |c| (c.id, c.mode) = ((*id).to_owned(), *mode));
+        let of = |(id, mode): (&&str, &StreamMode)| context(&world, |c| (c.id, c.mode) = ((*id).to_owned(), *mode));
         let mut parts = session(&world, &ids.map(of).collect::<Vec<_>>());
         parts.streams.iter_mut().zip(["a", "b", "c"]).for_each(|(line, id)| line["id"] = json!(id));
         parts.files()
     };
     let warned = BTreeSet::from(["policy/not-enforced".to_owned()]);
-    let allowed = Options { allow_not_enforced: true, ..Options::default() };
-    for mode in Mode::ALL {
-        let prevents = !matches!(mode, Mode::Recorded | Mode::Observed);
+    let allowed = VerifyOptions { allow_not_enforced: true, ..VerifyOptions::default() };
+    for mode in StreamMode::ALL {
+        let prevents = !matches!(mode, StreamMode::Recorded | StreamMode::Observed);
         let files = files(&[mode]);
         let report = world.check(&files);
         let expected = if prevents { (BTreeSet::new(), 0) } else { (warned.clone(), 10) };
@@ -173,10 +181,10 @@ fn streams_in_which_nothing_was_prevented_are_named() {
             let text = ReportText::new(report).to_string();
             let head: Vec<_> = text.lines().take(3).collect();
             assert!(head[2].starts_with("prevented    ") && head[2].contains(words), "{text}");
-            assert!(page(report, &Making::default()).contains(words));
+            assert!(page(report, &EvidenceInputs::default()).contains(words));
         }
     }
-    let report = world.check(&files(&[Mode::Driven, Mode::Observed, Mode::Held]));
+    let report = world.check(&files(&[StreamMode::Driven, StreamMode::Observed, StreamMode::Held]));
     assert_eq!((codes(&report), report.exit_code), (warned, 10));
     let detail = &report.properties.policy.reasons[0].detail;
     assert!(detail.starts_with("1 of 3 streams"), "{detail}");
@@ -184,7 +192,7 @@ fn streams_in_which_nothing_was_prevented_are_named() {
         ReportText::new(&report).to_string().contains("2 streams kept refused text from readers; 1 streams were only")
     );
     // What is false stays false, and no mode of it counts.
-    let mut files = files(&[Mode::Observed]);
+    let mut files = files(&[StreamMode::Observed]);
     files.0.get_mut(bundle::RECORDS).unwrap()[100] ^= 1;
     remanifest(&mut files);
     for report in [world.check(&files), verify(&files, &world.trust(false), allowed, &mut |_| ()).unwrap()] {

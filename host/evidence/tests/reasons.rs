@@ -3,7 +3,7 @@
 //! `cargo xtask gen` runs this test with `UPDATE_SNAPSHOTS=1`, which writes the tables.
 #![cfg(test)]
 
-use portcullis_evidence::verify::{Code, PeriodCode, Property, ReplayCode, SeriesCode, Status};
+use portcullis_evidence::verify::{BundleProperty, Code, EvidenceStatus, PeriodCode, ReplayCode, SeriesCode};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
@@ -19,7 +19,7 @@ fn tables() -> String {
         assert!(remedy.len() <= 120, "{remedy}");
         assert!(!remedy.ends_with('.') && remedy.starts_with(char::is_lowercase), "{remedy}");
         let remedy = SHORT.iter().find(|(_, long)| *long == remedy).map_or(remedy, |(word, _)| *word);
-        format!("{}{meaning} | {remedy}", if status == Status::Warned { "w: " } else { "" })
+        format!("{}{meaning} | {remedy}", if status == EvidenceStatus::Warned { "w: " } else { "" })
     };
     let mut text = "\n".to_owned();
     for (word, remedy) in SHORT {
@@ -27,7 +27,7 @@ fn tables() -> String {
     }
     text.push_str("\n| code | property | what was found | what to do |\n| --- | --- | --- | --- |\n");
     for code in Code::ALL {
-        let property = code.property().map_or("any", Property::name);
+        let property = code.property().map_or("any", BundleProperty::name);
         writeln!(text, "| `{code}` | {property} | {} |", columns(code.status(), code.meaning(), code.remedy()))
             .unwrap();
     }

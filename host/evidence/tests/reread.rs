@@ -1,7 +1,7 @@
 //! A file of a bundle is read once, or a change between two reads is detected.
 
 use portcullis_evidence::bundle;
-use portcullis_evidence::verify::{Options, verify};
+use portcullis_evidence::verify::{VerifyOptions, verify};
 use portcullis_test_support::world::{World, assert_affirmed, assert_contradicted, remanifest, sha};
 
 /// Files of a bundle. The file `name` has other content from the second read on.
@@ -12,7 +12,7 @@ struct Swapped<'a> {
     opened: std::cell::Cell<u32>,
 }
 
-impl bundle::Files for Swapped<'_> {
+impl bundle::BundleFiles for Swapped<'_> {
     fn names(&self) -> Result<std::collections::BTreeMap<String, u64>, bundle::BundleError> {
         self.files.names()
     }
@@ -36,7 +36,7 @@ fn a_file_is_read_once() {
         let mut later = files.0[name].clone();
         later.iter_mut().for_each(|byte| *byte ^= 1);
         let swapped = Swapped { files: &files, name, later, opened: Default::default() };
-        let report = verify(&swapped, &trust, Options::default(), &mut |_| ()).unwrap();
+        let report = verify(&swapped, &trust, VerifyOptions::default(), &mut |_| ()).unwrap();
         assert_affirmed(&report);
         assert_eq!(swapped.opened.get(), 1, "{name}");
     }
@@ -54,7 +54,7 @@ fn a_large_file_that_changes_while_it_is_read_is_found() {
     let trust = world.trust(false);
     let check = |later: Vec<u8>| {
         let swapped = Swapped { files: &files, name: &name, later, opened: Default::default() };
-        verify(&swapped, &trust, Options::default(), &mut |_| ()).unwrap()
+        verify(&swapped, &trust, VerifyOptions::default(), &mut |_| ()).unwrap()
     };
     assert_affirmed(&check(text.clone()));
     assert_contradicted(&check("b".repeat(2 << 20).into_bytes()), "complete/file-changed");

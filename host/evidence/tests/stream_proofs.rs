@@ -1,14 +1,14 @@
 //! Proofs of whole streams: an answer has a proof only if it is exactly what the card admitted, complete and in order.
 
 use portcullis_core::wire::{Record, RecordType};
-use portcullis_evidence::hex::Hex;
+use portcullis_evidence::hex::HexBytes;
 use portcullis_evidence::receipt::{ProveError, ReceiptError};
 use portcullis_evidence::stream_proof::{ReleasedPiece, StreamProof, prove_stream};
-use portcullis_evidence::verify::Options;
+use portcullis_evidence::verify::VerifyOptions;
 use portcullis_test_support::world::{END, Parts, START, World};
 use zerocopy::FromBytes;
 
-const OPTIONS: Options = Options { allow_sim: false, allow_not_enforced: true, at: Some(START) };
+const OPTIONS: VerifyOptions = VerifyOptions { allow_sim: false, allow_not_enforced: true, at: Some(START) };
 
 /// Log indices of the BEGIN records of the streams that end.
 fn streams(parts: &Parts) -> Vec<u64> {
@@ -99,7 +99,7 @@ fn nothing_else_is_proven() {
         ("a path cut", Box::new(|p| p.records[1].path.truncate(1))),
         ("a checkpoint changed", Box::new(|p| p.checkpoint.0[5000] ^= 1)),
         ("a ticket changed", Box::new(|p| p.ticket.replace_range(100..102, "00"))),
-        ("a salt changed", Box::new(|p| p.spans[0].salt = Hex([0; 16]))),
+        ("a salt changed", Box::new(|p| p.spans[0].salt = HexBytes([0; 16]))),
     ];
     for (name, change) in changes {
         let mut wrong = proof.clone();
@@ -112,7 +112,7 @@ fn nothing_else_is_proven() {
         let checked = StreamProof::parse(&wrong).and_then(|wrong| wrong.check(&trust, OPTIONS));
         assert!(checked.is_err(), "byte {at}: {}", &json[at.saturating_sub(20)..at + 20]);
     }
-    let late = Options { allow_sim: false, allow_not_enforced: true, at: Some(END + 5000) };
+    let late = VerifyOptions { allow_sim: false, allow_not_enforced: true, at: Some(END + 5000) };
     assert!(matches!(proof.check(&trust, late), Err(ReceiptError::Certificate(_))));
 }
 

@@ -1,8 +1,8 @@
 //! Sessions whose card reads the texts: the records alone show the classes that the host did not describe.
 
-use portcullis_core::context::{ContextDocument, Mode, Release};
+use portcullis_core::context::{ContextDocument, ReleaseMode, StreamMode};
 use portcullis_core::wire::{Descriptor, Determination, Fault, ImageHeader, Record, RecordType, features};
-use portcullis_report::evidence::{Making, ReportText, page};
+use portcullis_report::evidence::{EvidenceInputs, ReportText, page};
 use portcullis_test_support::world::*;
 
 /// A class that opens a gate, and one that closes a gate.
@@ -20,7 +20,7 @@ fn session(world: &World) -> Parts {
 
 /// Verifies the honest session with a changed record `index`. Record 3 is an admit of stream 0, record 4 a reject of
 /// stream 1; records 7 and 9 are later verdicts on stream 0.
-fn edited(index: usize, change: &dyn Fn(&mut Record)) -> portcullis_evidence::verify::Report {
+fn edited(index: usize, change: &dyn Fn(&mut Record)) -> portcullis_evidence::verify::VerifyReport {
     let world = World::new();
     let mut parts = session(&world);
     let records = &mut parts.log.lanes[0];
@@ -53,7 +53,7 @@ fn the_report_says_what_was_prevented() {
     let lane = world.check(&session(&world).files());
     for (report, said) in [(&plain, "nothing prevented them"), (&lane, "could not hide the classes")] {
         assert!(ReportText::new(report).to_string().contains(said), "{}", ReportText::new(report));
-        let page = page(report, &Making::default());
+        let page = page(report, &EvidenceInputs::default());
         assert!(page.contains(said), "{page}");
     }
 }
@@ -139,7 +139,7 @@ fn a_forgotten_class_is_found() {
 #[test]
 fn a_forgotten_class_is_found_where_nothing_can_be_taken_back() {
     let world = World::new();
-    let forgotten = |mode: Mode, release: Release| {
+    let forgotten = |mode: StreamMode, release: ReleaseMode| {
         let mut parts = session(&world);
         let context = ContextDocument { mode, release, ..document("a", &parts.package) }.bytes();
         parts.ticket.contexts.insert(sha(&context));
@@ -158,10 +158,11 @@ fn a_forgotten_class_is_found_where_nothing_can_be_taken_back() {
         parts.reroot();
         world.check(&parts.files())
     };
-    for mode in Mode::ALL {
-        for release in [Release::Span, Release::Checkpoint, Release::End] {
+    for mode in StreamMode::ALL {
+        for release in [ReleaseMode::Span, ReleaseMode::Checkpoint, ReleaseMode::End] {
             let report = forgotten(mode, release);
-            let can_go_back = matches!(mode, Mode::Driven | Mode::DrivenConversation) && release != Release::Span;
+            let can_go_back =
+                matches!(mode, StreamMode::Driven | StreamMode::DrivenConversation) && release != ReleaseMode::Span;
             if can_go_back {
                 assert_affirmed(&report);
             } else {

@@ -2,9 +2,9 @@
 
 use portcullis_core::wire::RecordType;
 use portcullis_evidence::bundle::Receipt;
-use portcullis_evidence::hex::{self, Hex};
+use portcullis_evidence::hex::{self, HexBytes};
 use portcullis_evidence::receipt::{ReceiptError, ReceiptProof, prove};
-use portcullis_evidence::verify::Options;
+use portcullis_evidence::verify::VerifyOptions;
 use portcullis_test_support::world::{END, START, World, assert_affirmed, assert_contradicted, codes, set, sha};
 use serde_json::json;
 
@@ -71,7 +71,7 @@ fn receipts_are_checked_by_the_reader() {
     let receipt: Receipt = serde_json::from_value(parts.receipts[1].clone()).unwrap();
     let (text, options, trust) = (
         b" Take it with milk,",
-        Options { allow_sim: false, allow_not_enforced: true, at: Some(START) },
+        VerifyOptions { allow_sim: false, allow_not_enforced: true, at: Some(START) },
         world.trust(false),
     );
     let json = serde_json::to_vec(&prove(&parts.files(), 0, receipt.index).unwrap()).unwrap();
@@ -81,7 +81,7 @@ fn receipts_are_checked_by_the_reader() {
     assert_eq!(check(&receipt, text).unwrap().device.design_id, world.card.design_id);
 
     assert_eq!(check(&receipt, b"Take it with milk,"), Err(ReceiptError::OtherText));
-    assert_eq!(check(&Receipt { salt: Hex([0; 16]), ..receipt.clone() }, text), Err(ReceiptError::OtherText));
+    assert_eq!(check(&Receipt { salt: HexBytes([0; 16]), ..receipt.clone() }, text), Err(ReceiptError::OtherText));
     assert_eq!(
         check(&Receipt { index: 4, ..receipt.clone() }, text),
         Err(ReceiptError::OtherRecord { found: (0, 9), named: (0, 4) })
@@ -101,7 +101,7 @@ fn receipts_are_checked_by_the_reader() {
         |p| p.record.0[30] ^= 1,
         |p| p.path[0].0[0] ^= 1,
         |p| _ = p.path.pop(),
-        |p| p.path.push(Hex([0; 32])),
+        |p| p.path.push(HexBytes([0; 32])),
         |p| p.checkpoint.0[13 + 40] ^= 1,
         |p| p.checkpoint.0[5000] ^= 1,
         |p| p.ticket.replace_range(100..102, "00"),
@@ -117,7 +117,7 @@ fn receipts_are_checked_by_the_reader() {
         let checked = ReceiptProof::parse(&wrong).and_then(|wrong| wrong.check(&receipt, text, &trust, options));
         assert!(checked.is_err(), "byte {at}: {:?}", String::from_utf8_lossy(&json[at.saturating_sub(20)..at + 20]));
     }
-    let late = Options { allow_sim: false, allow_not_enforced: true, at: Some(END + 5000) };
+    let late = VerifyOptions { allow_sim: false, allow_not_enforced: true, at: Some(END + 5000) };
     assert!(matches!(proof.check(&receipt, text, &trust, late), Err(ReceiptError::Certificate(_))));
     let mut stray = json.clone();
     stray.extend(b"{}");

@@ -4,8 +4,10 @@
 use portcullis_test_support::world;
 
 use portcullis_evidence::bundle::MemoryFiles;
-use portcullis_evidence::verify::series::{Start, join};
-use portcullis_evidence::verify::{Code, Options, Property, Report, SeriesCode, Status, verify};
+use portcullis_evidence::verify::series::{ChainStart, join};
+use portcullis_evidence::verify::{
+    BundleProperty, Code, EvidenceStatus, SeriesCode, VerifyOptions, VerifyReport, verify,
+};
 use world::{Card, Parts, World, assert_contradicted, codes, context, sha};
 
 fn permit(parts: &mut Parts) {
@@ -30,13 +32,17 @@ fn next_layout(world: &World, card: &std::rc::Rc<Card>) -> Parts {
 
 /// Asserts that nothing is affirmed or contradicted, and that each property names the reason.
 #[track_caller]
-fn assert_unknown(report: &Report, exit_code: u8) {
-    for property in Property::ALL {
+fn assert_unknown(report: &VerifyReport, exit_code: u8) {
+    for property in BundleProperty::ALL {
         let conclusion = report.properties.of(property);
-        assert_eq!(conclusion.status, Status::Warned, "{report:#?}");
+        assert_eq!(conclusion.status, EvidenceStatus::Warned, "{report:#?}");
         assert!(conclusion.reasons.iter().any(|reason| reason.code == Code::UnknownVersion), "{report:#?}");
     }
-    assert_eq!((report.status, report.exit_code, report.assurance), (Status::Warned, exit_code, None), "{report:#?}");
+    assert_eq!(
+        (report.status, report.exit_code, report.assurance),
+        (EvidenceStatus::Warned, exit_code, None),
+        "{report:#?}"
+    );
 }
 
 #[test]
@@ -87,7 +93,8 @@ fn simulated_evidence_of_an_unknown_version_is_marked() {
 #[test]
 fn a_series_with_a_session_of_an_unknown_version() {
     let world = World::new();
-    let report = |files: &MemoryFiles| verify(files, &world.trust(false), Options::default(), &mut |_| ()).unwrap();
+    let report =
+        |files: &MemoryFiles| verify(files, &world.trust(false), VerifyOptions::default(), &mut |_| ()).unwrap();
     let first = next_layout(&world, &world.card);
     let previous = sha(zerocopy::IntoBytes::as_bytes(first.log.checkpoints.last().unwrap()));
     let mut second = world.session(&world.card, 2, previous);
@@ -95,9 +102,9 @@ fn a_series_with_a_session_of_an_unknown_version() {
     let second = report(&second.files());
     assert_eq!(second.exit_code, 0, "{second:#?}");
     let both = vec![("1".to_owned(), report(&first.files())), ("2".to_owned(), second)];
-    let series = join(both, Start::First, None);
+    let series = join(both, ChainStart::First, None);
     let found: Vec<_> = series.findings.iter().map(|finding| (finding.code, finding.status)).collect();
-    assert_eq!((found, series.exit_code), (vec![(SeriesCode::UnknownVersion, Status::Warned)], 5));
+    assert_eq!((found, series.exit_code), (vec![(SeriesCode::UnknownVersion, EvidenceStatus::Warned)], 5));
 }
 
 /// The id is the caller's name for a text and need not be unique. A reader who knows only the id cannot distinguish
@@ -109,7 +116,7 @@ fn two_streams_of_one_id() {
         let mut parts = world.honest();
         let mut document = world::document("b", &parts.package);
         id.clone_into(&mut document.id);
-        document.predecessor = predecessor.then_some(portcullis_core::hex::Hex([1; 32]));
+        document.predecessor = predecessor.then_some(portcullis_core::hex::HexBytes([1; 32]));
         let bytes = document.bytes();
         parts.ticket.contexts.insert(sha(&bytes));
         (parts.ticket.heartbeat_records, parts.ticket.heartbeat_ticks) = (0, 0);

@@ -5,10 +5,10 @@ use portcullis_test_support::world;
 
 use ed25519_dalek::SigningKey;
 use portcullis_evidence::bundle::{
-    self, Directory, Files as _, MemoryFiles, StreamChoice, WithholdError, WithholdReason, WithholdReport, withhold,
-    withhold_in_place,
+    self, BundleFiles as _, DirectoryFiles, MemoryFiles, StreamChoice, WithholdError, WithholdReason, WithholdReport,
+    withhold, withhold_in_place,
 };
-use portcullis_evidence::withholding::{Terms, Withholding};
+use portcullis_evidence::withholding::{Withholding, WithholdingTerms};
 use portcullis_report::evidence::ReportText;
 use std::collections::BTreeSet;
 use std::fs;
@@ -39,7 +39,7 @@ fn scene(world: &World, lanes: u8) -> (tempfile::TempDir, PathBuf, MemoryFiles) 
 }
 
 fn load(folder: &Path) -> MemoryFiles {
-    let names = Directory::new(folder).names().unwrap();
+    let names = DirectoryFiles::new(folder).names().unwrap();
     MemoryFiles(names.into_keys().map(|name| (name.clone(), fs::read(folder.join(&name)).unwrap())).collect())
 }
 
@@ -185,7 +185,7 @@ fn what_a_statement_cannot_do() {
     let report = checked(&|changed| *changed.0.get_mut(&name).unwrap().last_mut().unwrap() ^= 1);
     assert!(codes(&report).contains("replayable/withholding-untrusted"), "{:#?}", report.properties);
     let stated = Withholding::parse(&honest.0[&name]).unwrap().terms;
-    let restate = |terms: &Terms, key: &SigningKey| {
+    let restate = |terms: &WithholdingTerms, key: &SigningKey| {
         let statement = Withholding::sign(terms, key).unwrap();
         checked(&|changed| drop(changed.0.insert(name.clone(), statement.clone())))
     };
@@ -194,12 +194,12 @@ fn what_a_statement_cannot_do() {
     assert_eq!((report.session.withholdings[0].signer.key, report.exit_code), (None, 5));
     assert!(codes(&report).contains("replayable/withholding-untrusted"));
     // The statement is for another session.
-    let report = restate(&Terms { ticket: [8; 32], ..stated.clone() }, &clerk());
+    let report = restate(&WithholdingTerms { ticket: [8; 32], ..stated.clone() }, &clerk());
     assert_contradicted(&report, "replayable/withholding-session");
     // The statement names a stream that does not exist.
     let mut streams = stated.streams.clone();
     streams.insert((0, 0));
-    let report = restate(&Terms { streams, ..stated }, &clerk());
+    let report = restate(&WithholdingTerms { streams, ..stated }, &clerk());
     assert_contradicted(&report, "replayable/withholding-stream");
 }
 

@@ -10,11 +10,11 @@
 )]
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
-use portcullis_card::{CardChoice, Session, SessionConfig, SessionError};
-use portcullis_core::state::Task;
-use portcullis_gate::ledger::{Fsync, Header, Ledger};
-use portcullis_gate::{EventKind, Governor, Item, Policy, SaltKey, Settings};
-use portcullis_policy::Package;
+use portcullis_card::{CardChoice, CardSession, SessionConfig, SessionError};
+use portcullis_core::state::StreamTask;
+use portcullis_gate::ledger::{FsyncMode, LedgerHeader, LedgerWriter};
+use portcullis_gate::{GatePolicy, GateSettings, SaltKey, StreamEventKind, StreamGovernor, StreamInput};
+use portcullis_policy::PolicyPackage;
 use portcullis_test_support::random::Random;
 use std::path::Path;
 use std::sync::Arc;
@@ -33,11 +33,11 @@ fn prose(sentences: usize) -> String {
 
 fn path(c: &mut Criterion) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let package = Package::load(&root.join("policies/pii")).unwrap();
+    let package = PolicyPackage::load(&root.join("policies/pii")).unwrap();
     let compiled = package.compile().unwrap();
-    let settings = Settings::new(SaltKey::from_bytes([7; 32]));
-    let policy = Arc::new(Policy::new(package, compiled).unwrap());
-    let governor = Arc::new(Governor::new(Arc::clone(&policy), settings).unwrap());
+    let settings = GateSettings::new(SaltKey::from_bytes([7; 32]));
+    let policy = Arc::new(GatePolicy::new(package, compiled).unwrap());
+    let governor = Arc::new(StreamGovernor::new(Arc::clone(&policy), settings).unwrap());
     let folder = tempfile::tempdir().unwrap();
     let mut group = c.benchmark_group("whole path, by length of the lineage");
     group.sample_size(10);
@@ -47,18 +47,18 @@ fn path(c: &mut Criterion) {
         group.bench_function(spans.to_string(), |b| {
             let setup = || {
                 let card = CardChoice::Model.open().unwrap();
-                let session = Session::open(card, &policy.compiled.image, SessionConfig::default()).unwrap();
+                let session = CardSession::open(card, &policy.compiled.image, SessionConfig::default()).unwrap();
                 let file = folder.path().join("ledger");
                 let _ = std::fs::remove_file(&file);
-                let header = Header::now(String::new(), String::new(), String::new(), [0; 3], String::new());
-                let ledger = Ledger::create(&file, &header, Fsync::Never).unwrap();
-                let item = Item::Text { id: "a".into(), text: text.clone(), task: Task::default() };
+                let header = LedgerHeader::now(String::new(), String::new(), String::new(), [0; 3], String::new());
+                let ledger = LedgerWriter::create(&file, &header, FsyncMode::Never).unwrap();
+                let item = StreamInput::Text { id: "a".into(), text: text.clone(), task: StreamTask::default() };
                 (session, ledger, item)
             };
-            let run = |(mut session, mut ledger, item): (Session<_>, Ledger, Item)| {
+            let run = |(mut session, mut ledger, item): (CardSession<_>, LedgerWriter, StreamInput)| {
                 let mut judged = 0;
-                let sink = |event: portcullis_gate::Event| -> Result<(), SessionError> {
-                    judged += usize::from(matches!(event.what, EventKind::Determined(_)));
+                let sink = |event: portcullis_gate::StreamEvent| -> Result<(), SessionError> {
+                    judged += usize::from(matches!(event.what, StreamEventKind::Determined(_)));
                     ledger.append(&event).unwrap();
                     Ok(())
                 };

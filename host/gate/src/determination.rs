@@ -1,14 +1,14 @@
 //! The answer to one mutation, as data and in words.
 
 use portcullis_core::commitment::SpanKind;
-use portcullis_core::context::Mode;
+use portcullis_core::context::StreamMode;
 use portcullis_core::wire::{Category, Determination as Answer, Fault, Stage};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::ops::Range;
 
 /// A determination or a fault. It serialises to a line of `run --json` without that line's deciding fields.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Determination {
+pub struct SpanDetermination {
     /// Name of the text in the input.
     pub id: String,
     /// Number of the stream: the index of the text in the input.
@@ -43,7 +43,7 @@ pub struct Determination {
     pub fault: Option<Fault>,
 }
 
-impl Determination {
+impl SpanDetermination {
     #[must_use]
     pub fn range(&self) -> Range<usize> {
         self.start..self.end
@@ -70,9 +70,9 @@ fn read_fault<'d, D: Deserializer<'d>>(deserializer: D) -> Result<Option<Fault>,
 
 /// Totals of one text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Summary {
+pub struct JudgementSummary {
     /// `recorded`: judged afterwards, nothing was prevented. `driven`: nothing was released before its admit.
-    pub mode: Mode,
+    pub mode: StreamMode,
     pub mutations: u64,
     pub admitted: u64,
     pub rejected: u64,
@@ -90,13 +90,13 @@ pub struct Summary {
     /// Why the stream stopped before its end, if it did. Safe non-execution is a result, not an error.
     pub stopped: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub termination: Option<Termination>,
+    pub termination: Option<StreamTermination>,
 }
 
 /// Where and why a stream ended early. The admitted part stays released; nothing else was released.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Termination {
-    pub trigger: Trigger,
+pub struct StreamTermination {
+    pub trigger: TerminationTrigger,
     /// Rule or reason of the last refusal, the fault's name, or the engine's error.
     pub detail: String,
     /// Sequence of the last determination.
@@ -110,7 +110,7 @@ pub struct Termination {
 /// Reasons to end a stream early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Trigger {
+pub enum TerminationTrigger {
     /// Every candidate was refused, and no rollback is possible.
     NoAdmissibleCandidate,
     /// The trust slope reached the policy's halt threshold.
@@ -136,7 +136,7 @@ pub struct DecidingField {
     pub condition: String,
 }
 
-impl Trigger {
+impl TerminationTrigger {
     #[must_use]
     pub const fn words(self) -> &'static str {
         match self {
@@ -151,9 +151,9 @@ impl Trigger {
     }
 }
 
-impl Summary {
+impl JudgementSummary {
     #[must_use]
-    pub fn new(mode: Mode) -> Self {
+    pub fn new(mode: StreamMode) -> Self {
         Self {
             mode,
             mutations: 0,

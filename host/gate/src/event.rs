@@ -1,26 +1,26 @@
 //! The events of a governed stream, in order. Ledger, output and report are made from these events.
 
-use crate::determination::{DecidingField, Determination, Summary};
+use crate::determination::{DecidingField, JudgementSummary, SpanDetermination};
 use crate::end_state::EndState;
-use crate::engine::{EngineError, Proposal};
-use portcullis_core::context::{ContextDocument, Mode};
-use portcullis_core::drift::Drift;
+use crate::engine::{EngineError, EngineProposal};
+use portcullis_core::context::{ContextDocument, StreamMode};
+use portcullis_core::drift::DriftLevel;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::sync::Arc;
 
 /// An event of one stream.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Event {
+pub struct StreamEvent {
     /// Number of the stream: the index of its item in the input, from 0.
     pub stream: u64,
     #[serde(flatten)]
-    pub what: EventKind,
+    pub what: StreamEventKind,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
-pub enum EventKind {
+pub enum StreamEventKind {
     /// BEGIN was accepted; the stream is governed from here on.
     Begun {
         /// Name of the text in the input.
@@ -41,9 +41,9 @@ pub enum EventKind {
         log_index: Option<u64>,
     },
     /// The engine answered with a candidate, or with the reason why there is none.
-    Proposed(Box<Result<Proposal, EngineError>>),
+    Proposed(Box<Result<EngineProposal, EngineError>>),
     /// A mutation was judged, or the card refused its entry.
-    Determined(Box<Judgement>),
+    Determined(Box<SpanJudgement>),
     /// A rejected mutation was deferred; it waits for information.
     Deferred {
         seq: u32,
@@ -64,7 +64,7 @@ pub enum EventKind {
     Drift {
         /// Sequence of the admitted transition that changed the level.
         seq: u32,
-        level: Drift,
+        level: DriftLevel,
         /// The slope, in basis points.
         slope: u16,
     },
@@ -82,7 +82,7 @@ pub enum EventKind {
         /// Name of the text in the input.
         id: String,
         /// Totals, and why the stream stopped early, if it did.
-        summary: Summary,
+        summary: JudgementSummary,
         /// The content of END; `None` if the card did not accept END.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         closing: Option<EndCommitment>,
@@ -106,9 +106,9 @@ pub struct EndCommitment {
 
 /// A determination with all data that an inspection without the model needs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Judgement {
+pub struct SpanJudgement {
     /// The determination; `run --json` prints it together with `fields`.
-    pub determination: Determination,
+    pub determination: SpanDetermination,
     /// Held inert bytes before the span.
     pub inert: String,
     pub text: String,
@@ -129,10 +129,10 @@ pub struct Judgement {
     pub log_index: Option<u64>,
 }
 
-impl EventKind {
+impl StreamEventKind {
     /// How the text came to the gate; `None` except for [`EventKind::Begun`].
     #[must_use]
-    pub fn mode(&self) -> Option<Mode> {
+    pub fn mode(&self) -> Option<StreamMode> {
         match self {
             Self::Begun { context, .. } => Some(context.mode),
             _ => None,

@@ -1,13 +1,13 @@
 //! Explains how a text is mapped and which rows decide. The software evaluator decides; nothing is released.
 
-use portcullis_core::mutation::Place;
+use portcullis_core::mutation::SlotSequence;
 use portcullis_core::state::SemanticState;
 use portcullis_core::wire::{Determination, Granularity, Stage};
 use portcullis_image::reference::row_matches;
-use portcullis_image::{Bank, Evaluator};
-use portcullis_mapping::{Mapper, SpanInput};
-use portcullis_policy::context::{ContextError, Contexts};
-use portcullis_policy::{Compiled, Package};
+use portcullis_image::{BankKind, ImageEvaluator};
+use portcullis_mapping::{SpanInput, TextMapper};
+use portcullis_policy::context::{ContextConversionError, ContextConverter};
+use portcullis_policy::{CompiledPackage, PolicyPackage};
 use std::ops::Range;
 
 #[derive(Clone, Debug)]
@@ -33,14 +33,14 @@ pub struct SpanExplanation {
 }
 
 /// Explains a text piece by piece. `state` is the state before the text; admitted pieces change it. Errors:
-/// [`ContextError`]: a descriptor with a value outside the vocabulary.
+/// [`ContextConversionError`]: a descriptor with a value outside the vocabulary.
 pub fn explain(
-    (package, compiled, mapper): (&Package, &Compiled, &Mapper),
+    (package, compiled, mapper): (&PolicyPackage, &CompiledPackage, &TextMapper),
     state: &mut SemanticState,
     text: String,
-) -> Result<Vec<Piece>, ContextError> {
+) -> Result<Vec<Piece>, ContextConversionError> {
     let image = &compiled.image;
-    let evaluator = Evaluator::new(image);
+    let evaluator = ImageEvaluator::new(image);
     let text = mapper.read(text, Granularity::Span);
     let mut pieces = Vec::new();
     let mut inert_prefix = false;
@@ -63,11 +63,11 @@ pub fn explain(
         };
         inert_prefix = false;
         let mapped = mapper.map(state, candidate);
-        let descriptor = mapped.mutation.descriptor(Place { slot: 0, sequence }, [0; 32]);
+        let descriptor = mapped.mutation.descriptor(SlotSequence { slot: 0, sequence }, [0; 32]);
         let verdict = evaluator.judge(&descriptor);
-        let (category, context) = Contexts::new(package.vocabulary()).json(&descriptor)?;
+        let (category, context) = ContextConverter::new(package.vocabulary()).json(&descriptor)?;
         let mut rules: Vec<String> = Vec::new();
-        for bank in [Bank::Policy, Bank::Entropy] {
+        for bank in [BankKind::Policy, BankKind::Entropy] {
             for (index, row) in (0u16..).zip(image.rows(bank)) {
                 if row_matches(row, &descriptor)
                     && let Some(rule) = compiled.rule_of_row(bank, index)

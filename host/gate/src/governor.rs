@@ -1,40 +1,40 @@
 //! The governor: a policy with everything that is needed to judge streams under it.
 
 use crate::admission::{Admission, EngineAdmission, Engines, ReplayEngines};
-use crate::anchor::{Anchors, Store};
+use crate::anchor::{AnchorSet, AnchorStore};
 use crate::end_state::EndState;
-use crate::policy::Policy;
-use crate::salt::Salts;
-use crate::settings::Settings;
-use portcullis_core::context::{Mode, OnRefuse, Release};
-use portcullis_core::manifest::Limits;
-use portcullis_core::state::{Context, Profile, ProfileError, SemanticState, Task};
+use crate::policy::GatePolicy;
+use crate::salt::SaltSource;
+use crate::settings::GateSettings;
+use portcullis_core::context::{OnRefuse, ReleaseMode, StreamMode};
+use portcullis_core::manifest::GatedLoopLimits;
+use portcullis_core::state::{AgentProfile, ProfileError, SemanticState, StreamContext, StreamTask};
 use portcullis_core::wire::Granularity;
-use portcullis_mapping::{Mapper, Text};
-use portcullis_prefilter::Prefilter;
+use portcullis_mapping::{ScannedText, TextMapper};
+use portcullis_prefilter::InputPrefilter;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A policy and the settings for judging streams. Clones share the policy.
 #[derive(Clone)]
-pub struct Governor {
-    pub(crate) policy: Arc<Policy>,
-    pub(crate) salts: Salts,
+pub struct StreamGovernor {
+    pub(crate) policy: Arc<GatePolicy>,
+    pub(crate) salts: SaltSource,
     package_digest: [u8; 32],
     image_digest: [u8; 32],
-    context: Context,
-    pub(crate) settings: Settings,
+    context: StreamContext,
+    pub(crate) settings: GateSettings,
     admission: EngineAdmission,
-    anchors: Anchors,
+    anchors: AnchorSet,
     /// The anchor store that came with the stream, in canonical JSON Lines.
     supplied: Option<Arc<str>>,
     notes: BTreeMap<u32, [u8; 32]>,
     predecessor: Option<Arc<EndState>>,
 }
 
-impl Governor {
+impl StreamGovernor {
     /// A governor for a policy. Errors: [`ProfileError`]: the profile names a value that the policy does not declare.
-    pub fn new(policy: Arc<Policy>, settings: Settings) -> Result<Self, ProfileError> {
+    pub fn new(policy: Arc<GatePolicy>, settings: GateSettings) -> Result<Self, ProfileError> {
         Ok(Self {
             salts: settings.salts.clone(),
             package_digest: policy.package.digest(),
@@ -42,7 +42,7 @@ impl Governor {
             context: settings.profile.context(policy.package.manifest())?,
             settings,
             admission: EngineAdmission::Closed,
-            anchors: Anchors::none(&policy.mapper),
+            anchors: AnchorSet::none(&policy.mapper),
             supplied: None,
             notes: BTreeMap::new(),
             predecessor: None,
@@ -52,7 +52,7 @@ impl Governor {
 
     /// Adds engines for [`Item::Prompt`], behind a filter that judges each task first.
     #[must_use]
-    pub fn with_engines(mut self, filter: Arc<Prefilter>, engines: Engines) -> Self {
+    pub fn with_engines(mut self, filter: Arc<InputPrefilter>, engines: Engines) -> Self {
         self.admission = EngineAdmission::Filter(filter, engines);
         self
     }
@@ -61,20 +61,20 @@ impl Governor {
     ///
     /// [`Item::Prompt`]: crate::Item::Prompt
     #[must_use]
-    pub fn with_filter(mut self, filter: Arc<Prefilter>) -> Self {
+    pub fn with_filter(mut self, filter: Arc<InputPrefilter>) -> Self {
         self.admission = EngineAdmission::Caller(filter);
         self
     }
 
     /// Uses the answers of a record, and the mode in which they were recorded.
     #[must_use]
-    pub(crate) fn with_replay(mut self, engines: ReplayEngines, mode: Mode) -> Self {
+    pub(crate) fn with_replay(mut self, engines: ReplayEngines, mode: StreamMode) -> Self {
         self.admission = EngineAdmission::Replay(engines, mode);
         self
     }
 
     #[must_use]
-    pub fn with_anchors(mut self, anchors: Anchors) -> Self {
+    pub fn with_anchors(mut self, anchors: AnchorSet) -> Self {
         self.anchors = anchors;
         self
     }
@@ -82,9 +82,9 @@ impl Governor {
     /// For a stream that comes with its own anchor store: uses only this store. BEGIN's event contains the store.
     /// Indexing takes time in proportion to the store's length.
     #[must_use]
-    pub fn with_supplied(mut self, store: Store) -> Self {
+    pub fn with_supplied(mut self, store: AnchorStore) -> Self {
         self.supplied = Some(String::from_utf8_lossy(&store.contents().json_lines()).into());
-        self.anchors = Anchors::new(vec![store], &self.policy.mapper);
+        self.anchors = AnchorSet::new(vec![store], &self.policy.mapper);
         self
     }
 
@@ -114,7 +114,7 @@ impl Governor {
     /// Makes the stream continue an ended stream; `None` if that stream had another policy or profile.
     #[must_use]
     pub fn continuing(mut self, end: &Arc<EndState>) -> Option<Self> {
-        let is_fit = end.fits(&self.initial_state(&Task::default()), self.settings.profile.digest());
+        let is_fit = end.fits(&self.initial_state(&StreamTask::default()), self.settings.profile.digest());
         self.predecessor = Some(Arc::clone(end));
         is_fit.then_some(self)
     }
@@ -125,7 +125,7 @@ impl Governor {
     }
 
     /// The initial state of a stream that does not continue another one.
-    pub(crate) fn initial_state(&self, task: &Task) -> SemanticState {
+    pub(crate) fn initial_state(&self, task: &StreamTask) -> SemanticState {
         let intent = self.settings.profile.intent(task, |text| self.mapper().content_words(text));
         let subject = self.anchors.subject_of(&intent.text);
         let manifest = self.policy.package.manifest();
@@ -134,24 +134,24 @@ impl Governor {
         state
     }
 
-    pub(crate) const fn anchors(&self) -> &Anchors {
+    pub(crate) const fn anchors(&self) -> &AnchorSet {
         &self.anchors
     }
 
     /// The mode of streams with an engine.
-    pub(crate) const fn driven_mode(&self) -> Mode {
+    pub(crate) const fn driven_mode(&self) -> StreamMode {
         self.admission.mode()
     }
 
     /// The mode of a text that is judged in parts: `observed` in the replay of an `observed` stream, otherwise `held`.
-    pub(crate) const fn given_mode(&self) -> Mode {
+    pub(crate) const fn given_mode(&self) -> StreamMode {
         match self.admission.mode() {
-            Mode::Observed => Mode::Observed,
-            _ => Mode::Held,
+            StreamMode::Observed => StreamMode::Observed,
+            _ => StreamMode::Held,
         }
     }
 
-    pub(crate) fn admit(&self, stream: u64, task: &Task) -> Admission {
+    pub(crate) fn admit(&self, stream: u64, task: &StreamTask) -> Admission {
         self.admission.admit(stream, task)
     }
 
@@ -159,12 +159,12 @@ impl Governor {
         self.notes.get(&sequence).copied()
     }
 
-    pub(crate) fn read(&self, text: String) -> Text {
+    pub(crate) fn read(&self, text: String) -> ScannedText {
         self.mapper().read(text, self.granularity(false))
     }
 
     /// Reads consecutive candidates. The text before them comes twice: as the admitted text, and as all proposed text.
-    pub(crate) fn read_parts(&self, admitted: &str, proposed: &str, parts: &[&str]) -> Text {
+    pub(crate) fn read_parts(&self, admitted: &str, proposed: &str, parts: &[&str]) -> ScannedText {
         self.mapper().read_parts(admitted, proposed, parts, self.granularity(true))
     }
 
@@ -176,11 +176,11 @@ impl Governor {
         self.settings.on_refuse.unwrap_or(if driven { OnRefuse::Stop } else { OnRefuse::Skip })
     }
 
-    pub(crate) const fn profile(&self) -> &Profile {
+    pub(crate) const fn profile(&self) -> &AgentProfile {
         &self.settings.profile
     }
 
-    pub(crate) const fn release(&self) -> Release {
+    pub(crate) const fn release(&self) -> ReleaseMode {
         self.settings.release
     }
 
@@ -189,7 +189,7 @@ impl Governor {
     }
 
     #[must_use]
-    pub const fn policy(&self) -> &Arc<Policy> {
+    pub const fn policy(&self) -> &Arc<GatePolicy> {
         &self.policy
     }
 
@@ -200,11 +200,11 @@ impl Governor {
         self
     }
 
-    pub(crate) fn mapper(&self) -> &Mapper {
+    pub(crate) fn mapper(&self) -> &TextMapper {
         &self.policy.mapper
     }
 
-    pub(crate) fn limits(&self) -> &Limits {
+    pub(crate) fn limits(&self) -> &GatedLoopLimits {
         &self.policy.package.manifest().limits
     }
 }

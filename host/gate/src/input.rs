@@ -1,9 +1,9 @@
 //! The input of `run`: JSON Lines of whole texts or of candidates, or one plain text.
 
-use crate::candidate::Candidate;
-use crate::source::Item;
-use portcullis_core::state::Task;
-use portcullis_mapping::{Call, LogProbs};
+use crate::candidate::AnswerCandidate;
+use crate::source::StreamInput;
+use portcullis_core::state::StreamTask;
+use portcullis_mapping::{EngineToolCall, LogProbs};
 use portcullis_policy::error::json_problem;
 use serde::de;
 use serde::{Deserialize, Deserializer};
@@ -24,10 +24,10 @@ pub struct InputError {
 const LINE_MAX: u64 = 64 << 20;
 
 #[derive(Deserialize)]
-struct Line {
+struct StreamInputLine {
     id: Option<serde_json::Value>,
     text: Option<String>,
-    candidates: Option<Vec<Step>>,
+    candidates: Option<Vec<StepAlternatives>>,
     #[serde(default)]
     intent: String,
     #[serde(default)]
@@ -35,7 +35,7 @@ struct Line {
 }
 
 /// One candidate, or a list of alternatives.
-struct Step(Vec<Candidate>);
+struct StepAlternatives(Vec<AnswerCandidate>);
 
 /// A candidate as a JSON object. Numbers keep their text, because every digit of a tool call's arguments counts.
 #[derive(Deserialize)]
@@ -57,7 +57,7 @@ struct CallLine<'a> {
     arguments: &'a RawValue,
 }
 
-impl<'de> Deserialize<'de> for Step {
+impl<'de> Deserialize<'de> for StepAlternatives {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw = <&RawValue>::deserialize(deserializer)?;
         let steps = if raw.get().starts_with('[') {
@@ -70,11 +70,11 @@ impl<'de> Deserialize<'de> for Step {
     }
 }
 
-fn candidate(raw: &RawValue) -> Result<Candidate, String> {
+fn candidate(raw: &RawValue) -> Result<AnswerCandidate, String> {
     let problem = |error| json_problem(&error);
     if raw.get().starts_with('"') {
         let text = serde_json::from_str(raw.get()).map_err(problem)?;
-        return Ok(Candidate { text, logprobs: None, logprobs_absent: None, call: None });
+        return Ok(AnswerCandidate { text, logprobs: None, logprobs_absent: None, call: None });
     }
     let FullCandidate { text, logprobs, call } = serde_json::from_str(raw.get()).map_err(problem)?;
     let number = |raw: &&RawValue| raw.get().starts_with(|c: char| c == '-' || c.is_ascii_digit());
@@ -84,24 +84,24 @@ fn candidate(raw: &RawValue) -> Result<Candidate, String> {
     let texts: Option<Vec<_>> = logprobs.map(|list| list.iter().map(|raw| raw.get().to_owned()).collect());
     let logprobs = texts.map(|texts| LogProbs::parse(&texts));
     match (text, call) {
-        (Some(text), None) => Ok(Candidate { text, logprobs, logprobs_absent: None, call: None }),
+        (Some(text), None) => Ok(AnswerCandidate { text, logprobs, logprobs_absent: None, call: None }),
         (None, Some(CallLine { name, arguments })) => {
             let text = arguments.get();
             let inner = text.starts_with('"').then(|| serde_json::from_str(text)).transpose().map_err(problem)?;
-            let call = Call { name, arguments: inner.unwrap_or_else(|| text.to_owned()) };
-            Ok(Candidate { text: String::new(), logprobs, logprobs_absent: None, call: Some(call) })
+            let call = EngineToolCall { name, arguments: inner.unwrap_or_else(|| text.to_owned()) };
+            Ok(AnswerCandidate { text: String::new(), logprobs, logprobs_absent: None, call: Some(call) })
         }
         _ => Err("a candidate is a text, {\"text\", \"logprobs\"} or {\"call\": {\"name\", \"arguments\"}}".to_owned()),
     }
 }
 
 /// Items of a JSON Lines input, with an error for each invalid line. Blank lines are skipped.
-pub fn json_lines<R: BufRead>(name: &str, reader: R) -> impl Iterator<Item = Result<Item, InputError>> + use<R> {
-    let mut lines = Lines { name: name.to_owned(), reader, number: 0, items: 0, done: false };
+pub fn json_lines<R: BufRead>(name: &str, reader: R) -> impl Iterator<Item = Result<StreamInput, InputError>> + use<R> {
+    let mut lines = StreamInputReader { name: name.to_owned(), reader, number: 0, items: 0, done: false };
     std::iter::from_fn(move || lines.next_item())
 }
 
-struct Lines<R> {
+struct StreamInputReader<R> {
     name: String,
     reader: R,
     number: usize,
@@ -109,12 +109,12 @@ struct Lines<R> {
     done: bool,
 }
 
-impl<R: BufRead> Lines<R> {
+impl<R: BufRead> StreamInputReader<R> {
     fn error(&self, problem: impl Into<String>) -> InputError {
         InputError { name: self.name.clone(), line: self.number, problem: problem.into() }
     }
 
-    fn next_item(&mut self) -> Option<Result<Item, InputError>> {
+    fn next_item(&mut self) -> Option<Result<StreamInput, InputError>> {
         while !self.done {
             let mut bytes = Vec::new();
             self.number += 1;
@@ -145,10 +145,10 @@ impl<R: BufRead> Lines<R> {
         None
     }
 
-    fn parse(&self, bytes: &[u8]) -> Result<Item, InputError> {
+    fn parse(&self, bytes: &[u8]) -> Result<StreamInput, InputError> {
         let text = std::str::from_utf8(bytes)
             .map_err(|e| self.error(format!("INVALID-UTF8 at byte {} of the line; expected UTF-8", e.valid_up_to())))?;
-        let line: Line = serde_json::from_str(text).map_err(|e| {
+        let line: StreamInputLine = serde_json::from_str(text).map_err(|e| {
             let what = json_problem(&e);
             self.error(format!("{what}; expected {{\"id\", \"text\"}} or {{\"id\", \"candidates\": [[\"…\", …], …]}}"))
         })?;
@@ -158,18 +158,18 @@ impl<R: BufRead> Lines<R> {
             Some(_) => return Err(self.error("`id` is neither a string nor a number")),
             None => return Err(self.error("has no `id`; expected {\"id\", \"text\"} or {\"id\", \"candidates\"}")),
         };
-        let task = Task { intent: line.intent, facts: line.facts };
+        let task = StreamTask { intent: line.intent, facts: line.facts };
         match (line.text, line.candidates) {
-            (Some(text), None) => Ok(Item::Text { id, text, task }),
+            (Some(text), None) => Ok(StreamInput::Text { id, text, task }),
             (None, Some(steps)) => {
-                let steps: Vec<_> = steps.into_iter().map(|Step(alternatives)| alternatives).collect();
+                let steps: Vec<_> = steps.into_iter().map(|StepAlternatives(alternatives)| alternatives).collect();
                 if steps.iter().any(Vec::is_empty) {
                     return Err(self.error("a step of `candidates` has no alternative"));
                 }
-                Ok(Item::Candidates { id, steps, task })
+                Ok(StreamInput::Candidates { id, steps, task })
             }
             (Some(_), Some(_)) => Err(self.error("has both `text` and `candidates`; expected one of them")),
-            (None, None) if !task.intent.is_empty() => Ok(Item::Prompt { id, task }),
+            (None, None) if !task.intent.is_empty() => Ok(StreamInput::Prompt { id, task }),
             (None, None) => Err(self.error("has neither `text` nor `candidates` nor `intent`; expected one of them")),
         }
     }
@@ -177,7 +177,7 @@ impl<R: BufRead> Lines<R> {
 
 /// A complete plain text as one item. Errors: [`InputError`]: the input cannot be read, is empty, too long, or not
 /// UTF-8.
-pub fn plain_text<R: BufRead>(name: &str, reader: R) -> Result<Item, InputError> {
+pub fn plain_text<R: BufRead>(name: &str, reader: R) -> Result<StreamInput, InputError> {
     let error = |problem: String| InputError { name: name.to_owned(), line: 0, problem };
     let mut bytes = Vec::new();
     let read = reader.take(LINE_MAX).read_to_end(&mut bytes);
@@ -186,7 +186,7 @@ pub fn plain_text<R: BufRead>(name: &str, reader: R) -> Result<Item, InputError>
         Ok(0) => Err(error("is empty; expected text".into())),
         Ok(n) if n as u64 == LINE_MAX => Err(error(format!("is longer than {LINE_MAX} bytes"))),
         Ok(_) => match String::from_utf8(bytes) {
-            Ok(text) => Ok(Item::Text { id: name.to_owned(), text, task: Task::default() }),
+            Ok(text) => Ok(StreamInput::Text { id: name.to_owned(), text, task: StreamTask::default() }),
             Err(e) => Err(error(format!("INVALID-UTF8 at byte {}; expected UTF-8", e.utf8_error().valid_up_to()))),
         },
     }
@@ -196,7 +196,7 @@ pub fn plain_text<R: BufRead>(name: &str, reader: R) -> Result<Item, InputError>
 mod tests {
     use super::*;
 
-    fn items(text: &[u8]) -> Vec<Result<Item, String>> {
+    fn items(text: &[u8]) -> Vec<Result<StreamInput, String>> {
         json_lines("in", text).map(|r| r.map_err(|e| e.to_string())).collect()
     }
 
@@ -206,9 +206,9 @@ mod tests {
             b"{\"id\":\"a\",\"text\":\"x\",\"label\":\"pii\"}\n\n{\"id\":7,\"candidates\":[\"p\",[\"q\",{\"text\":\"r\",\"logprobs\":[-0.25]}]]}\n",
         );
         assert_eq!(got.len(), 2);
-        assert_eq!(got[0], Ok(Item::Text { id: "a".into(), text: "x".into(), task: Task::default() }));
-        let bare = |t: &str| Candidate { text: t.into(), logprobs: None, logprobs_absent: None, call: None };
-        let full = Candidate {
+        assert_eq!(got[0], Ok(StreamInput::Text { id: "a".into(), text: "x".into(), task: StreamTask::default() }));
+        let bare = |t: &str| AnswerCandidate { text: t.into(), logprobs: None, logprobs_absent: None, call: None };
+        let full = AnswerCandidate {
             text: "r".into(),
             logprobs: Some(LogProbs::parse(&["-0.25"])),
             logprobs_absent: None,
@@ -216,10 +216,10 @@ mod tests {
         };
         assert_eq!(
             got[1],
-            Ok(Item::Candidates {
+            Ok(StreamInput::Candidates {
                 id: "7".into(),
                 steps: vec![vec![bare("p")], vec![bare("q"), full]],
-                task: Task::default()
+                task: StreamTask::default()
             })
         );
     }

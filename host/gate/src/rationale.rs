@@ -1,12 +1,12 @@
 //! The rationale of a verdict: the deciding rule or reason, and the fields it examined, as data and in words.
 
 use crate::determination::DecidingField;
-use crate::governor::Governor;
+use crate::governor::StreamGovernor;
 use crate::stage::HostFindings;
-use portcullis_core::mutation::{Mutation, StageFinding};
+use portcullis_core::mutation::{SpanMutation, StageFinding};
 use portcullis_core::reason::generic;
 use portcullis_core::wire::{Descriptor, Determination, Fault, RowKind, Stage};
-use portcullis_image::{Bank, Verdict};
+use portcullis_image::{BankKind, EntryVerdict};
 use portcullis_policy::commands::conditions;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,16 +28,16 @@ impl Rationale {
 
 /// Why a verdict is not an admit; `None` for an admit. A refusal always has an id.
 pub(crate) fn explain(
-    governor: &Governor,
-    mutation: &Mutation,
+    governor: &StreamGovernor,
+    mutation: &SpanMutation,
     descriptor: &Descriptor,
     staged: &HostFindings,
-    verdict: &Verdict,
+    verdict: &EntryVerdict,
 ) -> Option<Rationale> {
     let (mut why, wanted_split) = match verdict.stage {
         Stage::None => return None,
-        Stage::Policy => bank(governor, descriptor, Bank::Policy, verdict.policy_row),
-        Stage::Entropy => bank(governor, descriptor, Bank::Entropy, verdict.entropy_row),
+        Stage::Policy => bank(governor, descriptor, BankKind::Policy, verdict.policy_row),
+        Stage::Entropy => bank(governor, descriptor, BankKind::Entropy, verdict.entropy_row),
         Stage::Validation => match mutation.validation {
             StageFinding::Reject(r) => (Rationale::new(r.id(), r.words(), staged.validation.clone()), false),
             StageFinding::Decompose(r) => (Rationale::new(r.id(), r.words(), staged.validation.clone()), true),
@@ -62,7 +62,7 @@ fn unfounded(stage: &str) -> (Rationale, bool) {
 }
 
 /// The rule behind a row of a bank, and whether the row's effect is decompose.
-fn bank(governor: &Governor, descriptor: &Descriptor, bank: Bank, row: Option<u16>) -> (Rationale, bool) {
+fn bank(governor: &StreamGovernor, descriptor: &Descriptor, bank: BankKind, row: Option<u16>) -> (Rationale, bool) {
     let compiled = &governor.policy.compiled;
     let Some(number) = row else {
         let words = format!("no rule of the {} bank permits it", bank.name());
@@ -72,7 +72,7 @@ fn bank(governor: &Governor, descriptor: &Descriptor, bank: Bank, row: Option<u1
     let split = row.is_some_and(|r| r.kind == u8::from(RowKind::ForbidDecompose));
     let fields = row.map_or_else(Vec::new, |row| {
         let conditions = conditions(compiled, governor.policy.package.vocabulary(), row, descriptor);
-        let deciding = |c: portcullis_policy::commands::Condition| DecidingField {
+        let deciding = |c: portcullis_policy::commands::ExplainedCondition| DecidingField {
             field: c.field,
             value: c.value,
             condition: c.wanted,

@@ -5,24 +5,24 @@
 //! record is compared with the original record, except for fields that depend on the card: epoch, log index, tick, lane
 //! and key flags.
 
-use crate::anchor::{Anchors, Store};
-use crate::determination::Summary;
+use crate::anchor::{AnchorSet, AnchorStore};
+use crate::determination::JudgementSummary;
 use crate::end_state::{EndState, leaf};
-use crate::engine::{Engine, EngineError, Proposal, View};
-use crate::event::{EventKind, Judgement};
-use crate::governor::Governor;
-use crate::policy::Policy;
-use crate::salt::{SaltKey, Salts};
-use crate::settings::Settings;
-use crate::source::Item;
-use crate::stream::Seat;
+use crate::engine::{CandidateEngine, EngineError, EngineProposal, EngineView};
+use crate::event::{SpanJudgement, StreamEventKind};
+use crate::governor::StreamGovernor;
+use crate::policy::GatePolicy;
+use crate::salt::{SaltKey, SaltSource};
+use crate::settings::GateSettings;
+use crate::source::StreamInput;
+use crate::stream::StreamNumbers;
 use portcullis_card::transport::model::ModelCard;
-use portcullis_card::{Session, SessionConfig, SessionError};
-use portcullis_core::context::{CONTEXT_VERSION, ContextDocument, ContextError, Mode};
-use portcullis_core::hex::Hex;
+use portcullis_card::{CardSession, SessionConfig, SessionError};
+use portcullis_core::context::{CONTEXT_VERSION, ContextDocument, ContextDocumentError, StreamMode};
+use portcullis_core::hex::HexBytes;
 use portcullis_core::state::ProfileError;
 use portcullis_core::wire::{Fault, Record, RecordType};
-use portcullis_image::Image;
+use portcullis_image::TableImage;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,11 +32,11 @@ use zerocopy::IntoBytes;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub enum Input {
+pub enum ReplayInput {
     /// A whole text; mode `recorded`.
     Text(String),
     /// The engine's answers in order (mode `driven`), or the chunks as they arrived (mode `held`).
-    Proposals(Vec<Result<Proposal, EngineError>>),
+    Proposals(Vec<Result<EngineProposal, EngineError>>),
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -55,7 +55,7 @@ pub enum ReplayError {
     Anchors(String),
     /// The stream continues a stream that was not replayed, so its initial state is not known.
     #[error("it continues the stream whose last record has the leaf hash {0}, which was not replayed")]
-    Predecessor(Hex<32>),
+    Predecessor(HexBytes<32>),
     /// Several policies are tried, and none of them has the name of the stream's policy.
     #[error("none of the policies has the name of `{0}`")]
     Policy(String),
@@ -79,29 +79,29 @@ pub struct StreamReplay {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Course {
-    pub judgements: Vec<Judgement>,
+pub struct StreamJudgements {
+    pub judgements: Vec<SpanJudgement>,
     /// Totals, and why the stream stopped early, if it did.
-    pub summary: Option<Summary>,
+    pub summary: Option<JudgementSummary>,
 }
 
 /// Final states of streams that others continue, by the leaf hash of END's record.
 #[derive(Clone, Debug, Default)]
-pub struct Ends {
-    wanted: BTreeSet<Hex<32>>,
-    made: BTreeMap<Hex<32>, Arc<EndState>>,
+pub struct EndStateIndex {
+    wanted: BTreeSet<HexBytes<32>>,
+    made: BTreeMap<HexBytes<32>, Arc<EndState>>,
 }
 
-impl Ends {
+impl EndStateIndex {
     /// Requests that final states of streams are kept. `leaves` are the leaf hashes with which contexts name
     /// predecessors.
-    pub fn want(&mut self, leaves: impl IntoIterator<Item = Hex<32>>) {
+    pub fn want(&mut self, leaves: impl IntoIterator<Item = HexBytes<32>>) {
         self.wanted.extend(leaves);
     }
 
     /// Whether the stream with this hash is continued by another stream.
     #[must_use]
-    pub fn is_wanted(&self, leaf: &Hex<32>) -> bool {
+    pub fn is_wanted(&self, leaf: &HexBytes<32>) -> bool {
         self.wanted.contains(leaf)
     }
 
@@ -114,13 +114,13 @@ impl Ends {
 
 /// The name by which a successor refers to a stream; `last` is the stream's END record.
 #[must_use]
-pub fn predecessor_name(last: &Record) -> Hex<32> {
+pub fn predecessor_name(last: &Record) -> HexBytes<32> {
     leaf(last)
 }
 
 struct Again {
     records: Vec<Record>,
-    course: Course,
+    course: StreamJudgements,
     end: Option<Arc<EndState>>,
     /// Whether all answers of the engine were requested.
     asked: bool,
@@ -128,17 +128,17 @@ struct Again {
 
 /// An engine that repeats recorded answers.
 struct ReplayEngine {
-    answers: std::vec::IntoIter<Result<Proposal, EngineError>>,
+    answers: std::vec::IntoIter<Result<EngineProposal, EngineError>>,
     /// Number of answers that were not requested yet.
     left: Arc<AtomicUsize>,
 }
 
-impl Engine for ReplayEngine {
+impl CandidateEngine for ReplayEngine {
     fn name(&self) -> String {
         "replay".into()
     }
 
-    fn propose(&mut self, _view: &View<'_>, _attempt: u32) -> Result<Proposal, EngineError> {
+    fn propose(&mut self, _view: &EngineView<'_>, _attempt: u32) -> Result<EngineProposal, EngineError> {
         let answer = self.answers.next();
         self.left.store(self.answers.len(), Ordering::Relaxed);
         answer.unwrap_or_else(|| Err(EngineError::Gone("no further answer is on record".into())))
@@ -150,25 +150,25 @@ impl Engine for ReplayEngine {
 }
 
 /// Replays streams under the policies of one image.
-pub struct Replayer {
+pub struct StreamReplayer {
     package_digest: [u8; 32],
     /// Policies, by their names in context documents.
-    policies: BTreeMap<String, Arc<Policy>>,
-    stores: BTreeMap<Hex<32>, Store>,
+    policies: BTreeMap<String, Arc<GatePolicy>>,
+    stores: BTreeMap<HexBytes<32>, AnchorStore>,
     /// Anchor stores that were indexed for earlier streams, by policy and digests of the stores.
-    anchors: BTreeMap<(String, Vec<Hex<32>>), Anchors>,
-    session: Session<ModelCard>,
+    anchors: BTreeMap<(String, Vec<HexBytes<32>>), AnchorSet>,
+    session: CardSession<ModelCard>,
     records: Arc<Mutex<Vec<Record>>>,
-    ends: Ends,
+    ends: EndStateIndex,
 }
 
-impl Replayer {
+impl StreamReplayer {
     /// A replayer for these policies of `image`, with these anchor stores. A stream's context document names its
     /// policy. Errors: those of the card's software model.
     pub fn new(
-        image: &Image,
-        policies: impl IntoIterator<Item = Arc<Policy>>,
-        stores: Vec<Store>,
+        image: &TableImage,
+        policies: impl IntoIterator<Item = Arc<GatePolicy>>,
+        stores: Vec<AnchorStore>,
     ) -> Result<Self, SessionError> {
         let records = Arc::new(Mutex::new(Vec::new()));
         let kept = Arc::clone(&records);
@@ -181,28 +181,36 @@ impl Replayer {
         let text_stride_log2 = stride.unwrap_or(SessionConfig::default().text_stride_log2);
         let sink = Box::new(sink);
         let config = SessionConfig { ring_log2: 5, log_log2: 5, sink, text_stride_log2, ..SessionConfig::default() };
-        let session = Session::open(ModelCard::new(), image, config)?;
-        let stores = stores.into_iter().map(|store| (Hex(store.digest()), store)).collect();
+        let session = CardSession::open(ModelCard::new(), image, config)?;
+        let stores = stores.into_iter().map(|store| (HexBytes(store.digest()), store)).collect();
         let policies = policies.into_iter().map(|policy| (policy.package.manifest().reference(), policy)).collect();
         let package_digest = image.header().package_digest;
-        Ok(Self { package_digest, policies, stores, anchors: BTreeMap::new(), session, records, ends: Ends::default() })
+        Ok(Self {
+            package_digest,
+            policies,
+            stores,
+            anchors: BTreeMap::new(),
+            session,
+            records,
+            ends: EndStateIndex::default(),
+        })
     }
 
     /// Sets the final states that are known, and the hashes of final states to keep.
     #[must_use]
-    pub fn with_ends(mut self, ends: Ends) -> Self {
+    pub fn with_ends(mut self, ends: EndStateIndex) -> Self {
         self.ends = ends;
         self
     }
 
     #[must_use]
-    pub fn into_ends(self) -> Ends {
+    pub fn into_ends(self) -> EndStateIndex {
         self.ends
     }
 
     /// Whether the final state of the stream with this hash is known.
     #[must_use]
-    pub fn has_end(&self, leaf: &Hex<32>) -> bool {
+    pub fn has_end(&self, leaf: &HexBytes<32>) -> bool {
         self.ends.made.contains_key(leaf)
     }
 
@@ -211,19 +219,19 @@ impl Replayer {
     pub fn stream(
         &mut self,
         context: &[u8],
-        input: Input,
+        input: ReplayInput,
         salts: BTreeMap<u32, [u8; 16]>,
         recorded: &[Record],
-    ) -> Result<(StreamReplay, Course), ReplayError> {
+    ) -> Result<(StreamReplay, StreamJudgements), ReplayError> {
         let Some(begin) = recorded.first() else {
-            return Ok((StreamReplay { records: 0, fault: None, consumed: true }, Course::default()));
+            return Ok((StreamReplay { records: 0, fault: None, consumed: true }, StreamJudgements::default()));
         };
         let (document, policy) = self.document(context, begin, &input)?;
         // A NOTE contains the digest of other data, so the replay copies it.
         let is_note = |record: &&Record| record.answer.record_type == u8::from(RecordType::Note);
         let notes = recorded.iter().filter(is_note).map(|r| (r.descriptor.sequence.get(), r.descriptor.commitment));
-        let seat = Seat { number: 0, salted: 0, slot: begin.descriptor.slot.get() };
-        let again = self.govern(policy, document, input, (Salts::Disclosed(salts), notes.collect(), seat))?;
+        let seat = StreamNumbers { number: 0, salted: 0, slot: begin.descriptor.slot.get() };
+        let again = self.govern(policy, document, input, (SaltSource::Disclosed(salts), notes.collect(), seat))?;
         let compared = compare(recorded, &again.records)?;
         let last = recorded.last().filter(|last| last.answer.record_type == u8::from(RecordType::End));
         if let (Some(last), Some(end), None) = (last, &again.end, compared.fault) {
@@ -237,7 +245,12 @@ impl Replayer {
     /// stream's policy does. The engine repeats its recorded answers: after a determination that differs from the
     /// record, a real engine might have answered differently. `name` is the hash of the stream's END; streams that
     /// continue this stream start from the state at the end of this trial.
-    pub fn trial(&mut self, context: &[u8], input: Input, name: Option<Hex<32>>) -> Result<Course, ReplayError> {
+    pub fn trial(
+        &mut self,
+        context: &[u8],
+        input: ReplayInput,
+        name: Option<HexBytes<32>>,
+    ) -> Result<StreamJudgements, ReplayError> {
         let document = parse(context)?;
         fits(document.mode, &input)?;
         let member = member(&document.policy);
@@ -245,8 +258,8 @@ impl Replayer {
         let found = self.policies.iter().find(|(reference, _)| is_alone || self::member(reference) == member);
         let policy = found.map(|(_, policy)| Arc::clone(policy));
         let policy = policy.ok_or_else(|| ReplayError::Policy(member.to_owned()))?;
-        let salts = Salts::Key(SaltKey::from_bytes([0; 32]));
-        let seat = Seat { number: 0, salted: 0, slot: 0 };
+        let salts = SaltSource::Key(SaltKey::from_bytes([0; 32]));
+        let seat = StreamNumbers { number: 0, salted: 0, slot: 0 };
         let again = self.govern(policy, document, input, (salts, BTreeMap::new(), seat))?;
         if let (Some(name), Some(end)) = (name, &again.end) {
             self.keep(name, end);
@@ -254,7 +267,7 @@ impl Replayer {
         Ok(again.course)
     }
 
-    fn keep(&mut self, name: Hex<32>, end: &EndState) {
+    fn keep(&mut self, name: HexBytes<32>, end: &EndState) {
         if self.ends.is_wanted(&name) {
             self.ends.made.insert(name, Arc::new(end.named(name)));
         }
@@ -262,10 +275,10 @@ impl Replayer {
 
     fn govern(
         &mut self,
-        policy: Arc<Policy>,
+        policy: Arc<GatePolicy>,
         document: ContextDocument,
-        input: Input,
-        (salts, notes, seat): (Salts, BTreeMap<u32, [u8; 32]>, Seat),
+        input: ReplayInput,
+        (salts, notes, seat): (SaltSource, BTreeMap<u32, [u8; 32]>, StreamNumbers),
     ) -> Result<Again, ReplayError> {
         let anchors = self.anchors(&document, &policy)?;
         let predecessor = match document.predecessor {
@@ -274,26 +287,26 @@ impl Replayer {
         };
         let ContextDocument { id, task, .. } = document;
         let (item, answers) = match input {
-            Input::Text(text) => (Item::Text { id, text, task }, Vec::new()),
-            Input::Proposals(given) if matches!(document.mode, Mode::Held | Mode::Observed) => {
-                (Item::Given { id, given, task }, Vec::new())
+            ReplayInput::Text(text) => (StreamInput::Text { id, text, task }, Vec::new()),
+            ReplayInput::Proposals(given) if matches!(document.mode, StreamMode::Held | StreamMode::Observed) => {
+                (StreamInput::Given { id, given, task }, Vec::new())
             }
-            Input::Proposals(answers) => (Item::Prompt { id, task }, answers),
+            ReplayInput::Proposals(answers) => (StreamInput::Prompt { id, task }, answers),
         };
-        let settings = Settings {
+        let settings = GateSettings {
             granularity: Some(document.granularity),
             on_refuse: Some(document.on_refuse),
             release: document.release,
             max_proposals: document.max_proposals,
             profile: document.profile,
-            ..Settings::new(salts)
+            ..GateSettings::new(salts)
         };
         let left = Arc::new(AtomicUsize::new(answers.len()));
         let counted = Arc::clone(&left);
-        let again = move || -> Box<dyn Engine> {
+        let again = move || -> Box<dyn CandidateEngine> {
             Box::new(ReplayEngine { answers: answers.clone().into_iter(), left: Arc::clone(&counted) })
         };
-        let governor = Governor::new(policy, settings)?
+        let governor = StreamGovernor::new(policy, settings)?
             .with_anchors(anchors)
             .with_notes(notes)
             .with_replay(Arc::new(again), document.mode);
@@ -305,11 +318,11 @@ impl Replayer {
             None => governor,
         };
         self.records.lock().unwrap_or_else(PoisonError::into_inner).clear();
-        let (mut course, mut end) = (Course::default(), None);
+        let (mut course, mut end) = (StreamJudgements::default(), None);
         Arc::new(governor).govern_one(&mut self.session, seat, item, |event| {
             match event.what {
-                EventKind::Determined(judgement) => course.judgements.push(*judgement),
-                EventKind::Ended { summary, state, .. } => (course.summary, end) = (Some(summary), state),
+                StreamEventKind::Determined(judgement) => course.judgements.push(*judgement),
+                StreamEventKind::Ended { summary, state, .. } => (course.summary, end) = (Some(summary), state),
                 _ => {}
             }
             Ok::<(), SessionError>(())
@@ -322,8 +335,8 @@ impl Replayer {
         &self,
         bytes: &[u8],
         begin: &Record,
-        input: &Input,
-    ) -> Result<(ContextDocument, Arc<Policy>), ReplayError> {
+        input: &ReplayInput,
+    ) -> Result<(ContextDocument, Arc<GatePolicy>), ReplayError> {
         let wrong = |what: &str| ReplayError::Context(what.to_owned());
         if <[u8; 32]>::from(Sha256::digest(bytes)) != begin.descriptor.commitment {
             return Err(wrong("not the one that BEGIN bound"));
@@ -339,15 +352,16 @@ impl Replayer {
         Ok((document, policy))
     }
 
-    fn anchors(&mut self, document: &ContextDocument, policy: &Policy) -> Result<Anchors, ReplayError> {
+    fn anchors(&mut self, document: &ContextDocument, policy: &GatePolicy) -> Result<AnchorSet, ReplayError> {
         let key = (document.policy.clone(), document.anchor_digests.clone());
         if let Some(anchors) = self.anchors.get(&key) {
             return Ok(anchors.clone());
         }
-        let store =
-            |digest: &Hex<32>| self.stores.get(digest).cloned().ok_or_else(|| ReplayError::Anchors(digest.to_string()));
+        let store = |digest: &HexBytes<32>| {
+            self.stores.get(digest).cloned().ok_or_else(|| ReplayError::Anchors(digest.to_string()))
+        };
         let stores = document.anchor_digests.iter().map(store).collect::<Result<Vec<_>, _>>()?;
-        let anchors = Anchors::new(stores, &policy.mapper);
+        let anchors = AnchorSet::new(stores, &policy.mapper);
         self.anchors.insert(key, anchors.clone());
         Ok(anchors)
     }
@@ -363,15 +377,15 @@ fn member(reference: &str) -> &str {
 
 fn parse(context: &[u8]) -> Result<ContextDocument, ReplayError> {
     ContextDocument::parse(context).map_err(|error| match error {
-        ContextError::Version { found } => ReplayError::Version { found },
-        ContextError::Malformed(what) => ReplayError::Context(what),
+        ContextDocumentError::Version { found } => ReplayError::Version { found },
+        ContextDocumentError::Malformed(what) => ReplayError::Context(what),
     })
 }
 
 /// Checks that the input is of the kind that streams of this mode have.
-fn fits(mode: Mode, input: &Input) -> Result<(), ReplayError> {
-    let is_text = matches!(input, Input::Text(_));
-    if is_text == (mode == Mode::Recorded) {
+fn fits(mode: StreamMode, input: &ReplayInput) -> Result<(), ReplayError> {
+    let is_text = matches!(input, ReplayInput::Text(_));
+    if is_text == (mode == StreamMode::Recorded) {
         Ok(())
     } else {
         Err(ReplayError::Context("its mode does not fit the input".to_owned()))

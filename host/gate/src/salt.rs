@@ -13,13 +13,13 @@ pub struct SaltKey(Arc<Zeroizing<[u8; 32]>>);
 
 /// The source of a stream's salts.
 #[derive(Clone)]
-pub enum Salts {
+pub enum SaltSource {
     Key(SaltKey),
     /// Disclosed salts by sequence, for a replay. A salt that was not disclosed counts as zero.
     Disclosed(BTreeMap<u32, [u8; 16]>),
 }
 
-impl Salts {
+impl SaltSource {
     pub(crate) fn salt(&self, stream: u64, sequence: u32) -> [u8; 16] {
         match self {
             Self::Key(key) => key.salt(stream, sequence),
@@ -28,7 +28,7 @@ impl Salts {
     }
 }
 
-impl From<SaltKey> for Salts {
+impl From<SaltKey> for SaltSource {
     fn from(key: SaltKey) -> Self {
         Self::Key(key)
     }

@@ -39,15 +39,15 @@ struct Schedule {
 }
 
 #[derive(Default)]
-struct Shared {
+struct SharedSchedule {
     schedule: Mutex<Schedule>,
     changed: Condvar,
 }
 
 /// Threads that do jobs in the turns of their owners.
-pub struct Workers(Arc<Shared>);
+pub struct WorkerPool(Arc<SharedSchedule>);
 
-impl std::fmt::Debug for Workers {
+impl std::fmt::Debug for WorkerPool {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Workers").field("count", &self.0.schedule().workers).finish()
     }
@@ -94,7 +94,7 @@ impl Schedule {
     }
 }
 
-impl Shared {
+impl SharedSchedule {
     fn schedule(&self) -> MutexGuard<'_, Schedule> {
         self.schedule.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -126,18 +126,18 @@ impl Shared {
     }
 }
 
-impl Workers {
+impl WorkerPool {
     /// The workers of this process.
     pub fn shared() -> &'static Self {
-        static SHARED: LazyLock<Workers> = LazyLock::new(|| {
+        static SHARED: LazyLock<WorkerPool> = LazyLock::new(|| {
             let processors = thread::available_parallelism().map_or(1, usize::from);
-            Workers::of(processors.clamp(2, MOST_PROCESSORS))
+            WorkerPool::of(processors.clamp(2, MOST_PROCESSORS))
         });
         &SHARED
     }
 
     fn of(count: usize) -> Self {
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(SharedSchedule::default());
         let start = |number: usize| {
             let shared = Arc::clone(&shared);
             let thread = thread::Builder::new().name(format!("mapping {number}")).stack_size(STACK);
@@ -171,7 +171,7 @@ impl Workers {
 
 #[cfg(test)]
 mod tests {
-    use super::{QUIET, Schedule, Workers};
+    use super::{QUIET, Schedule, WorkerPool};
     use std::sync::mpsc::{Sender, channel};
     use std::time::{Duration, Instant};
 
@@ -247,7 +247,7 @@ mod tests {
     /// A worker outlives a job that panics.
     #[test]
     fn a_job_that_panics_has_no_result() {
-        let workers = Workers::of(1);
+        let workers = WorkerPool::of(1);
         for _ in 0..2 {
             let lost: Option<u8> = workers.run(1, || std::panic::resume_unwind(Box::new("the panic of a test")));
             assert_eq!(lost, None);

@@ -3,11 +3,11 @@
 
 use crate::support;
 
-use portcullis_core::hex::Hex;
-use portcullis_core::state::Task;
+use portcullis_core::hex::HexBytes;
+use portcullis_core::state::StreamTask;
 use portcullis_core::wire::Determination as Answer;
-use portcullis_gate::anchor::{Anchors, Store, write_sqlite};
-use portcullis_gate::{Candidate, Event, EventKind, Item, Trigger};
+use portcullis_gate::anchor::{AnchorSet, AnchorStore, write_sqlite};
+use portcullis_gate::{AnswerCandidate, StreamEvent, StreamEventKind, StreamInput, TerminationTrigger};
 use std::path::PathBuf;
 use std::sync::Arc;
 use support::*;
@@ -36,27 +36,27 @@ impl Folder {
     }
 }
 
-fn closed() -> Arc<Policy> {
+fn closed() -> Arc<GatePolicy> {
     let manifest =
         MANIFEST.replace("description = \"For tests.\"", "description = \"For tests.\"\nclosed_world = true");
     policy(&format!("{manifest}\n[continuity]\npresupposition = false\n"), RULES)
 }
 
-fn judge(policy: &Arc<Policy>, anchors: Anchors, intent: &str, said: &str) -> Vec<Event> {
+fn judge(policy: &Arc<GatePolicy>, anchors: AnchorSet, intent: &str, said: &str) -> Vec<StreamEvent> {
     let mut item = text("a", said);
-    if let Item::Text { task, .. } = &mut item {
+    if let StreamInput::Text { task, .. } = &mut item {
         task.intent = intent.into();
     }
     run(governor(policy, settings()).with_anchors(anchors), policy, vec![item])
 }
 
-fn with_store(policy: &Arc<Policy>, intent: &str, said: &str) -> Vec<Event> {
+fn with_store(policy: &Arc<GatePolicy>, intent: &str, said: &str) -> Vec<StreamEvent> {
     let folder = Folder::new();
-    let store = Store::open(&folder.file("store.jsonl", STORE)).unwrap();
-    judge(policy, Anchors::new(vec![store], &policy.mapper), intent, said)
+    let store = AnchorStore::open(&folder.file("store.jsonl", STORE)).unwrap();
+    judge(policy, AnchorSet::new(vec![store], &policy.mapper), intent, said)
 }
 
-fn rules(events: &[Event]) -> Vec<String> {
+fn rules(events: &[StreamEvent]) -> Vec<String> {
     judged(events).filter_map(|j| j.determination.rule.clone()).collect()
 }
 
@@ -89,7 +89,7 @@ fn without_a_store_every_citation_is_refused_and_what_looks_like_one_is_not() {
         }
         let said = row["text"].as_str().unwrap();
         let refused =
-            rules(&judge(&policy, Anchors::none(&policy.mapper), "", said)).iter().any(|r| r.starts_with("ANCHOR-"));
+            rules(&judge(&policy, AnchorSet::none(&policy.mapper), "", said)).iter().any(|r| r.starts_with("ANCHOR-"));
         let cites = row["expect"] == "refuse";
         rows += usize::from(cites);
         if cites != refused {
@@ -163,8 +163,8 @@ fn a_closed_world_asks_for_every_word_and_for_who_is_spoken_of() {
         r#"{"fact":{"entity":"ana","text":"Ana Silva never led the harbour council.","source":"register"}}"#,
         r#"{"fact":{"entity":"bo","text":"Bo Lind sailed to Lisbon.","source":"register"}}"#,
     ];
-    let store = Store::open(&folder.file("store.jsonl", &facts.join("\n"))).unwrap();
-    let anchors = Anchors::new(vec![store], &policy.mapper);
+    let store = AnchorStore::open(&folder.file("store.jsonl", &facts.join("\n"))).unwrap();
+    let anchors = AnchorSet::new(vec![store], &policy.mapper);
     let whole = |said: &str| released(&judge(&policy, anchors.clone(), "Tell of Ana Silva", said)) == said;
     for said in [
         "Ana Silva was born in Porto in 1950.",
@@ -202,13 +202,13 @@ fn a_closed_world_asks_for_every_word_and_for_who_is_spoken_of() {
 fn a_call_is_a_whole_in_a_closed_world() {
     let policy = closed();
     let folder = Folder::new();
-    let store = Store::open(&folder.file("store.jsonl", STORE)).unwrap();
+    let store = AnchorStore::open(&folder.file("store.jsonl", STORE)).unwrap();
     let arguments = r#"{"note":"Ana Silva painted ships and sang operas."}"#.into();
-    let call = Some(portcullis_mapping::Call { name: "tell".into(), arguments });
-    let steps = vec![vec![Candidate { text: String::new(), logprobs: None, logprobs_absent: None, call }]];
-    let task = Task { intent: "Tell of Ana Silva".into(), facts: Vec::new() };
-    let governor = governor(&policy, settings()).with_anchors(Anchors::new(vec![store], &policy.mapper));
-    let events = run(governor, &policy, vec![Item::Candidates { id: "a".into(), steps, task }]);
+    let call = Some(portcullis_mapping::EngineToolCall { name: "tell".into(), arguments });
+    let steps = vec![vec![AnswerCandidate { text: String::new(), logprobs: None, logprobs_absent: None, call }]];
+    let task = StreamTask { intent: "Tell of Ana Silva".into(), facts: Vec::new() };
+    let governor = governor(&policy, settings()).with_anchors(AnchorSet::new(vec![store], &policy.mapper));
+    let events = run(governor, &policy, vec![StreamInput::Candidates { id: "a".into(), steps, task }]);
     assert_eq!(rules(&events), ["CLOSED-WORLD-PARTIAL"]);
     assert_eq!(released(&events), "");
 }
@@ -217,7 +217,7 @@ fn a_call_is_a_whole_in_a_closed_world() {
 fn without_a_store_only_the_operators_facts_support() {
     let policy = closed();
     let mut item = text("a", "Rivers carry silt. Rivers carry gold.");
-    if let Item::Text { task, .. } = &mut item {
+    if let StreamInput::Text { task, .. } = &mut item {
         task.facts = vec!["Rivers carry silt.".into()];
     }
     let events = govern(&policy, settings(), vec![item]);
@@ -228,18 +228,18 @@ fn without_a_store_only_the_operators_facts_support() {
 #[test]
 fn one_content_has_one_digest_and_begin_carries_it() {
     let folder = Folder::new();
-    let lines = Store::open(&folder.file("a.jsonl", STORE)).unwrap();
+    let lines = AnchorStore::open(&folder.file("a.jsonl", STORE)).unwrap();
     let reversed: String = STORE.lines().rev().map(|l| format!("{l}\n")).collect();
-    assert_eq!(Store::open(&folder.file("b.jsonl", &reversed)).unwrap().digest(), lines.digest());
+    assert_eq!(AnchorStore::open(&folder.file("b.jsonl", &reversed)).unwrap().digest(), lines.digest());
     let sqlite = folder.0.path().join("c.sqlite");
     write_sqlite(&sqlite, lines.contents()).unwrap();
-    let database = Store::open(&sqlite).unwrap();
+    let database = AnchorStore::open(&sqlite).unwrap();
     assert_eq!((database.digest(), database.contents()), (lines.digest(), lines.contents()));
 
     let policy = package("");
-    let events = judge(&policy, Anchors::new(vec![database], &policy.mapper), "", "Fine.");
-    let EventKind::Begun { context, .. } = &events[0].what else { panic!("{:?}", events[0]) };
-    assert_eq!(context.anchor_digests, [Hex(lines.digest())]);
+    let events = judge(&policy, AnchorSet::new(vec![database], &policy.mapper), "", "Fine.");
+    let StreamEventKind::Begun { context, .. } = &events[0].what else { panic!("{:?}", events[0]) };
+    assert_eq!(context.anchor_digests, [HexBytes(lines.digest())]);
 }
 
 #[test]
@@ -247,22 +247,22 @@ fn a_store_that_changes_ends_the_streams_that_begin_after_it() {
     let folder = Folder::new();
     let path = folder.file("store.jsonl", STORE);
     let policy = package("");
-    let anchors = Anchors::new(vec![Store::open(&path).unwrap()], &policy.mapper);
+    let anchors = AnchorSet::new(vec![AnchorStore::open(&path).unwrap()], &policy.mapper);
     std::fs::write(&path, STORE.replace("1950", "1951")).unwrap();
     let events = judge(&policy, anchors, "", "Fine.");
-    assert_eq!(summary(&events).termination.unwrap().trigger, Trigger::AnchorsChanged);
+    assert_eq!(summary(&events).termination.unwrap().trigger, TerminationTrigger::AnchorsChanged);
     assert_eq!(released(&events), "");
 }
 
 #[test]
 fn a_store_that_cannot_be_used_says_where_and_what() {
     let folder = Folder::new();
-    let error = |name: &str, text: &str| Store::open(&folder.file(name, text)).unwrap_err().to_string();
+    let error = |name: &str, text: &str| AnchorStore::open(&folder.file(name, text)).unwrap_err().to_string();
     assert!(error("a", "{\"entity\":{\"id\":\"x\",\"name\":\"X\"}}\nnonsense\n").contains("line 2"));
     assert!(error("b", "{\"fact\":{\"entity\":\"x\",\"text\":\"t\",\"source\":\"s\"}}").contains("no entity"));
     assert!(error("c", &STORE.lines().next().unwrap().repeat(2).replace("}}{", "}}\n{")).contains("twice"));
     assert!(error("d", "SQLite format 3\0garbage").contains("SQLite"));
-    let missing = Store::open(&folder.0.path().join("nowhere")).unwrap_err().to_string();
+    let missing = AnchorStore::open(&folder.0.path().join("nowhere")).unwrap_err().to_string();
     assert!(missing.contains("anchors build"), "{missing}");
 }
 

@@ -9,15 +9,16 @@
 
 use crate::support;
 
-use portcullis_core::state::Task;
+use portcullis_core::state::StreamTask;
 use portcullis_core::wire::Record;
-use portcullis_gate::engine::Proposal;
-use portcullis_gate::replay::{Input, Replayer};
+use portcullis_gate::engine::EngineProposal;
+use portcullis_gate::replay::{ReplayInput, StreamReplayer};
 use portcullis_gate::{
-    Candidate, Event, EventKind, Item, Mode, OnRefuse, PartReader, Policy, Release, SaltKey, Settings,
+    AnswerCandidate, GatePolicy, GateSettings, OnRefuse, PartReader, ReleaseMode, SaltKey, StreamEvent,
+    StreamEventKind, StreamInput, StreamMode,
 };
-use portcullis_mapping::{Call, LogProbs};
-use portcullis_policy::Package;
+use portcullis_mapping::{EngineToolCall, LogProbs};
+use portcullis_policy::PolicyPackage;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -29,33 +30,34 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-fn shipped(policy: &str) -> Arc<Policy> {
-    let package = Package::load(&root().join("policies").join(policy)).unwrap();
+fn shipped(policy: &str) -> Arc<GatePolicy> {
+    let package = PolicyPackage::load(&root().join("policies").join(policy)).unwrap();
     let compiled = package.compile().unwrap();
-    Arc::new(Policy::new(package, compiled).unwrap())
+    Arc::new(GatePolicy::new(package, compiled).unwrap())
 }
 
-fn settings(release: Release, on_refuse: OnRefuse) -> Settings {
+fn settings(release: ReleaseMode, on_refuse: OnRefuse) -> GateSettings {
     let key = SaltKey::from_bytes([3; 32]);
-    Settings { on_refuse: Some(on_refuse), release, ..Settings::new(key) }
+    GateSettings { on_refuse: Some(on_refuse), release, ..GateSettings::new(key) }
 }
 
 /// The events of an item, and its records without the OPEN record.
-fn govern(policy: &Arc<Policy>, settings: Settings, item: Item) -> (Vec<Event>, Vec<Record>) {
+fn govern(policy: &Arc<GatePolicy>, settings: GateSettings, item: StreamInput) -> (Vec<StreamEvent>, Vec<Record>) {
     recorded(governor(policy, settings), policy, item)
 }
 
-fn chunk(text: &str) -> Candidate {
-    Candidate { text: text.to_owned(), logprobs: None, logprobs_absent: None, call: None }
+fn chunk(text: &str) -> AnswerCandidate {
+    AnswerCandidate { text: text.to_owned(), logprobs: None, logprobs_absent: None, call: None }
 }
 
-fn given(id: &str, chunks: Vec<Candidate>) -> Item {
-    let given = chunks.into_iter().map(|one| Ok(Proposal::Candidate(one))).chain([Ok(Proposal::End)]).collect();
-    Item::Given { id: id.to_owned(), given, task: Task::default() }
+fn given(id: &str, chunks: Vec<AnswerCandidate>) -> StreamInput {
+    let given =
+        chunks.into_iter().map(|one| Ok(EngineProposal::Candidate(one))).chain([Ok(EngineProposal::End)]).collect();
+    StreamInput::Given { id: id.to_owned(), given, task: StreamTask::default() }
 }
 
 /// A text in chunks of about these sizes, cut at character boundaries.
-fn cut(text: &str, sizes: &[usize]) -> Vec<Candidate> {
+fn cut(text: &str, sizes: &[usize]) -> Vec<AnswerCandidate> {
     let mut rest = text;
     let mut chunks = Vec::new();
     for size in sizes.iter().cycle() {
@@ -70,17 +72,17 @@ fn cut(text: &str, sizes: &[usize]) -> Vec<Candidate> {
 }
 
 /// The decisions on a stream, without the mode of its text.
-fn decided(events: &[Event]) -> Vec<String> {
-    let shown = |event: &Event| match &event.what {
-        EventKind::Begun { .. } | EventKind::Proposed(_) => None,
-        EventKind::Determined(judged) => {
+fn decided(events: &[StreamEvent]) -> Vec<String> {
+    let shown = |event: &StreamEvent| match &event.what {
+        StreamEventKind::Begun { .. } | StreamEventKind::Proposed(_) => None,
+        StreamEventKind::Determined(judged) => {
             let mut judged = (**judged).clone();
             (judged.tick, judged.log_index) = (None, None);
             Some(format!("{judged:?}"))
         }
-        EventKind::Ended { summary, .. } => {
+        StreamEventKind::Ended { summary, .. } => {
             let mut summary = summary.clone();
-            summary.mode = Mode::Recorded;
+            summary.mode = StreamMode::Recorded;
             // A stream that stops early does not read its remaining bytes, so their number may differ.
             summary.bytes = if summary.stopped.is_some() { 0 } else { summary.bytes };
             Some(format!("{summary:?}"))
@@ -90,20 +92,20 @@ fn decided(events: &[Event]) -> Vec<String> {
     events.iter().filter_map(shown).collect()
 }
 
-fn assert_replays(policy: &Arc<Policy>, events: &[Event], records: &[Record]) {
+fn assert_replays(policy: &Arc<GatePolicy>, events: &[StreamEvent], records: &[Record]) {
     let context = events.iter().find_map(|event| match &event.what {
-        EventKind::Begun { context, .. } => Some(context.bytes()),
+        StreamEventKind::Begun { context, .. } => Some(context.bytes()),
         _ => None,
     });
     let given = events.iter().filter_map(|event| match &event.what {
-        EventKind::Proposed(answer) => Some((**answer).clone()),
+        StreamEventKind::Proposed(answer) => Some((**answer).clone()),
         _ => None,
     });
     let key = SaltKey::from_bytes([3; 32]);
     let sequences = 0..u32::try_from(records.len()).unwrap();
     let salts: BTreeMap<u32, [u8; 16]> = sequences.map(|sequence| (sequence, key.salt(0, sequence))).collect();
-    let mut replayer = Replayer::new(&policy.compiled.image, [Arc::clone(policy)], Vec::new()).unwrap();
-    let input = Input::Proposals(given.collect());
+    let mut replayer = StreamReplayer::new(&policy.compiled.image, [Arc::clone(policy)], Vec::new()).unwrap();
+    let input = ReplayInput::Proposals(given.collect());
     let replayed = replayer.stream(&context.unwrap(), input.clone(), salts, records);
     let (replayed, _) = replayed.unwrap_or_else(|error| panic!("{error}: {input:#?} {events:#?}"));
     assert_eq!((replayed.records, replayed.consumed), (records.len() as u64, true));
@@ -130,12 +132,12 @@ fn cases() -> Vec<(usize, String)> {
 
 #[test]
 fn every_chunking_has_the_determinations_of_the_whole_text() {
-    let policies: Vec<Arc<Policy>> = POLICIES.iter().map(|policy| shipped(policy)).collect();
+    let policies: Vec<Arc<GatePolicy>> = POLICIES.iter().map(|policy| shipped(policy)).collect();
     let ways = [
-        (Release::Span, OnRefuse::Skip, [1, 3]),
-        (Release::Checkpoint, OnRefuse::Stop, [7, 40]),
-        (Release::End, OnRefuse::Skip, [5, 5]),
-        (Release::Span, OnRefuse::Stop, [90, 2]),
+        (ReleaseMode::Span, OnRefuse::Skip, [1, 3]),
+        (ReleaseMode::Checkpoint, OnRefuse::Stop, [7, 40]),
+        (ReleaseMode::End, OnRefuse::Skip, [5, 5]),
+        (ReleaseMode::Span, OnRefuse::Stop, [90, 2]),
     ];
     let cases = cases();
     for (number, (at, text)) in cases.iter().enumerate() {
@@ -144,7 +146,7 @@ fn every_chunking_has_the_determinations_of_the_whole_text() {
             panic!("no policy or way");
         };
         let sizes = if text.len() > 2000 { [700, 333] } else { *sizes };
-        let item = Item::Text { id: "t".into(), text: text.clone(), task: Task::default() };
+        let item = StreamInput::Text { id: "t".into(), text: text.clone(), task: StreamTask::default() };
         let (whole, _) = govern(policy, settings(*release, *on_refuse), item);
         let (came, records) = govern(policy, settings(*release, *on_refuse), given("t", cut(text, &sizes)));
         let (came_to, expected) = (decided(&came), decided(&whole));
@@ -162,10 +164,10 @@ fn every_chunking_has_the_determinations_of_the_whole_text() {
 fn a_text_that_breaks_off_replays() {
     let policy = shipped("pii");
     let text = "Birds sing. Ships sail. Mail a@b.org now. It ends";
-    let mut chunks: Vec<_> = cut(text, &[4]).into_iter().map(|one| Ok(Proposal::Candidate(one))).collect();
+    let mut chunks: Vec<_> = cut(text, &[4]).into_iter().map(|one| Ok(EngineProposal::Candidate(one))).collect();
     chunks.push(Err(portcullis_gate::engine::EngineError::Gone("the server closed".into())));
-    let item = Item::Given { id: "t".into(), given: chunks, task: Task::default() };
-    let (came, records) = govern(&policy, settings(Release::Span, OnRefuse::Skip), item);
+    let item = StreamInput::Given { id: "t".into(), given: chunks, task: StreamTask::default() };
+    let (came, records) = govern(&policy, settings(ReleaseMode::Span, OnRefuse::Skip), item);
     assert_eq!(released(&came), "Birds sing. Ships sail. Mail  now.");
     assert!(decided(&came).iter().any(|event| event.contains("the server closed")));
     assert_replays(&policy, &came, &records);
@@ -174,8 +176,8 @@ fn a_text_that_breaks_off_replays() {
 #[test]
 fn a_call_between_texts_is_one_step() {
     let policy = shipped("pii");
-    let call = |arguments: &str| Candidate {
-        call: Some(Call { name: "send".into(), arguments: arguments.into() }),
+    let call = |arguments: &str| AnswerCandidate {
+        call: Some(EngineToolCall { name: "send".into(), arguments: arguments.into() }),
         ..chunk("")
     };
     let chunks = vec![
@@ -186,7 +188,7 @@ fn a_call_between_texts_is_one_step() {
         call(r#"{"to":"a@b.org"}"#),
         chunk("It is done."),
     ];
-    let (came, records) = govern(&policy, settings(Release::Span, OnRefuse::Skip), given("t", chunks));
+    let (came, records) = govern(&policy, settings(ReleaseMode::Span, OnRefuse::Skip), given("t", chunks));
     let expected = "Birds sing. I write{\"arguments\":{\"to\":\"harbour\"},\"name\":\"send\"}Done. It is done.";
     assert_eq!(released(&came), expected);
     assert_replays(&policy, &came, &records);
@@ -196,7 +198,7 @@ fn a_call_between_texts_is_one_step() {
 #[test]
 fn log_probabilities_follow_their_bytes() {
     let policy = shipped("pii");
-    let governor = governor(&policy, settings(Release::Span, OnRefuse::Skip));
+    let governor = governor(&policy, settings(ReleaseMode::Span, OnRefuse::Skip));
     let tokens = [("Birds", "-0.1"), (" sing", "-2.5"), (". Sh", "-0.01"), ("ips", "-4"), (" sail.", "0")];
     let text: String = tokens.iter().map(|(token, _)| *token).collect();
     let mut end = 0;
@@ -204,19 +206,19 @@ fn log_probabilities_follow_their_bytes() {
         end += token.len();
         (end, log)
     });
-    let descriptors = |chunks: Vec<Candidate>| -> Vec<String> {
-        let (events, records) = govern(&policy, settings(Release::Span, OnRefuse::Skip), given("t", chunks));
+    let descriptors = |chunks: Vec<AnswerCandidate>| -> Vec<String> {
+        let (events, records) = govern(&policy, settings(ReleaseMode::Span, OnRefuse::Skip), given("t", chunks));
         assert_replays(&policy, &events, &records);
-        let descriptor = |event: &Event| match &event.what {
-            EventKind::Determined(judged) => Some(judged.descriptor.clone()),
+        let descriptor = |event: &StreamEvent| match &event.what {
+            StreamEventKind::Determined(judged) => Some(judged.descriptor.clone()),
             _ => None,
         };
         events.iter().filter_map(descriptor).collect()
     };
-    let one = Candidate { logprobs: Some(LogProbs::placed(&placed)), ..chunk(&text) };
+    let one = AnswerCandidate { logprobs: Some(LogProbs::placed(&placed)), ..chunk(&text) };
     let each = tokens.map(|(token, log)| {
         let logprobs = LogProbs::placed(&[(token.len(), log)]);
-        Candidate { logprobs: Some(logprobs), ..chunk(token) }
+        AnswerCandidate { logprobs: Some(logprobs), ..chunk(token) }
     });
     let plain = descriptors(cut(&text, &[3]));
     assert_eq!(descriptors(vec![one.clone()]), descriptors(each.to_vec()));

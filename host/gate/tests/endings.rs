@@ -4,12 +4,13 @@ use crate::support;
 
 use portcullis_core::inert::is_formatting;
 use portcullis_core::wire::Determination as Answer;
-use portcullis_gate::{Event, EventKind};
+use portcullis_gate::{StreamEvent, StreamEventKind};
 use support::{candidates, govern, judged, package, released, settings, text};
 
-fn ending(events: &[Event]) -> &str {
-    let closing = |event: &'_ Event| matches!(event.what, EventKind::Ended { .. });
-    let EventKind::Ended { closing: Some(closing), .. } = &events.iter().find(|e| closing(e)).unwrap().what else {
+fn ending(events: &[StreamEvent]) -> &str {
+    let closing = |event: &'_ StreamEvent| matches!(event.what, StreamEventKind::Ended { .. });
+    let StreamEventKind::Ended { closing: Some(closing), .. } = &events.iter().find(|e| closing(e)).unwrap().what
+    else {
         return "";
     };
     &closing.inert
@@ -31,7 +32,7 @@ fn words_at_the_end_of_a_text_are_judged() {
         ("Ships float. \u{e0062}\u{e0075}", "Ships float. \u{e0062}\u{e0075}", ""),
     ] {
         let events = govern(&policy, settings(), vec![text("a", given)]);
-        let admitted = |j: &&portcullis_gate::Judgement| j.determination.determination == Some(Answer::Admit);
+        let admitted = |j: &&portcullis_gate::SpanJudgement| j.determination.determination == Some(Answer::Admit);
         let of_records: String = judged(&events).filter(admitted).map(|j| format!("{}{}", j.inert, j.text)).collect();
         assert!(is_formatting(ending(&events)), "{given:?}: {:?}", ending(&events));
         assert_eq!(released(&events), of_records + ending(&events), "{given:?}");

@@ -2,12 +2,14 @@
 
 use crate::support;
 
-use portcullis_core::drift::Drift;
+use portcullis_core::drift::DriftLevel;
 use portcullis_core::hex;
-use portcullis_core::state::Task;
+use portcullis_core::state::StreamTask;
 use portcullis_core::wire::{Descriptor, Determination as Answer, Granularity};
-use portcullis_gate::engine::{Engine, EngineError, Proposal, View};
-use portcullis_gate::{Candidate, EventKind, Item, OnRefuse, Release, Settings, Trigger};
+use portcullis_gate::engine::{CandidateEngine, EngineError, EngineProposal, EngineView};
+use portcullis_gate::{
+    AnswerCandidate, GateSettings, OnRefuse, ReleaseMode, StreamEventKind, StreamInput, TerminationTrigger,
+};
 use portcullis_mapping::LogProbs;
 use std::sync::{Arc, Mutex};
 use support::*;
@@ -36,7 +38,7 @@ fn without_an_admissible_candidate_the_stream_ends_with_what_was_admitted() {
     let events = govern(&package(""), settings(), items);
     assert_eq!(released(&events), "Good one.");
     let termination = summary(&events).termination.unwrap();
-    assert_eq!(termination.trigger, Trigger::NoAdmissibleCandidate);
+    assert_eq!(termination.trigger, TerminationTrigger::NoAdmissibleCandidate);
     assert_eq!((termination.detail.as_str(), termination.seq, termination.lineage), ("NO-BAD", 3, vec![1]));
 }
 
@@ -51,12 +53,12 @@ fn alternatives_end_at_the_policys_limit() {
 #[test]
 fn a_rollback_takes_back_what_was_not_released_and_takes_the_other_way() {
     let steps: &[&[&str]] = &[&["First."], &[" Left.", " Right."], &[" bad end.", " bad too."]];
-    let settings_of = |release| Settings { release, ..settings() };
-    let events = govern(&package(""), settings_of(Release::End), vec![candidates("a", steps)]);
+    let settings_of = |release| GateSettings { release, ..settings() };
+    let events = govern(&package(""), settings_of(ReleaseMode::End), vec![candidates("a", steps)]);
     let back: Vec<_> = events
         .iter()
         .filter_map(|e| match &e.what {
-            EventKind::RolledBack { to, transitions } => Some((*to, transitions.clone())),
+            StreamEventKind::RolledBack { to, transitions } => Some((*to, transitions.clone())),
             _ => None,
         })
         .collect();
@@ -70,15 +72,15 @@ fn a_rollback_takes_back_what_was_not_released_and_takes_the_other_way() {
     assert_eq!(termination.lineage, [1, 5]);
 
     // Released text cannot be undone.
-    let events = govern(&package(""), settings_of(Release::Span), vec![candidates("a", steps)]);
-    assert!(!events.iter().any(|e| matches!(e.what, EventKind::RolledBack { .. })));
+    let events = govern(&package(""), settings_of(ReleaseMode::Span), vec![candidates("a", steps)]);
+    assert!(!events.iter().any(|e| matches!(e.what, StreamEventKind::RolledBack { .. })));
     assert_eq!(released(&events), "First. Left.");
 }
 
 #[test]
 fn checkpoints_release_by_the_policys_count() {
     let package = package("[limits]\ncheckpoint = 2\nmax_depth = 2\n");
-    let settings = Settings { release: Release::Checkpoint, ..settings() };
+    let settings = GateSettings { release: ReleaseMode::Checkpoint, ..settings() };
     let items = vec![candidates("a", &[&["One."], &[" Two."], &[" Three."]])];
     let events = govern(&package, settings, items);
     let texts: Vec<(Vec<u32>, String)> = releases(&events);
@@ -92,7 +94,7 @@ fn a_deferred_mutation_comes_back_when_what_it_waits_for_is_there() {
     assert_eq!(outcomes(&events), [(1, Answer::Reject), (2, Answer::Admit), (3, Answer::Admit), (4, Answer::Admit)]);
     let again = judged(&events).nth(2).unwrap();
     assert_eq!((again.text.as_str(), again.determination.parent), ("Open the vault.", Some(1)));
-    assert!(events.iter().any(|e| e.what == EventKind::Deferred { seq: 1, rule: "NEEDS-KEY".into(), expiry: 3 }));
+    assert!(events.iter().any(|e| e.what == StreamEventKind::Deferred { seq: 1, rule: "NEEDS-KEY".into(), expiry: 3 }));
     assert!(released(&events).contains("key.") && released(&events).contains("vault."));
     assert_eq!(summary(&events).deferred, 1);
 }
@@ -111,11 +113,11 @@ fn a_deferred_mutation_comes_back_when_its_referent_was_named() {
 fn a_deferred_mutation_expires() {
     let package = package("[limits]\ndefer = [\"NEEDS-KEY\"]\ndefer_expiry = 1\nmax_depth = 2\n");
     let events = govern(&package, settings(), vec![text("a", "Open the vault. Good. Better. Here is the key.")]);
-    assert!(events.iter().any(|e| e.what == EventKind::Expired { seq: 1 }));
+    assert!(events.iter().any(|e| e.what == StreamEventKind::Expired { seq: 1 }));
     assert!(!released(&events).contains("vault"));
     // A mutation that is still deferred at the end expires, too.
     let events = govern(&package, settings(), vec![text("a", "Open the vault.")]);
-    assert!(events.iter().any(|e| e.what == EventKind::Expired { seq: 1 }));
+    assert!(events.iter().any(|e| e.what == StreamEventKind::Expired { seq: 1 }));
 }
 
 #[test]
@@ -135,20 +137,20 @@ fn drift_is_warned_of_corrected_and_halted() {
     let slope = "[trust_slope]\nwarning = 1000\ncorrection = 4000\nhalt = 9000\ndecay = 10000\nweights = [1, 0, 0]\n";
     let package = package(slope);
     let mut item = text("a", "Tell of trains. Rivers flow north. Clouds gather east. Never said this.");
-    if let Item::Text { task, .. } = &mut item {
+    if let StreamInput::Text { task, .. } = &mut item {
         task.intent = "trains".into();
     }
     let events = govern(&package, settings(), vec![item]);
-    let levels: Vec<Drift> = events
+    let levels: Vec<DriftLevel> = events
         .iter()
         .filter_map(|e| match e.what {
-            EventKind::Drift { level, .. } => Some(level),
+            StreamEventKind::Drift { level, .. } => Some(level),
             _ => None,
         })
         .collect();
-    assert_eq!(levels, [Drift::Correction, Drift::Halt]);
+    assert_eq!(levels, [DriftLevel::Correction, DriftLevel::Halt]);
     let termination = summary(&events).termination.unwrap();
-    assert_eq!((termination.trigger, termination.seq), (Trigger::DriftHalt, 2));
+    assert_eq!((termination.trigger, termination.seq), (TerminationTrigger::DriftHalt, 2));
     assert_eq!(released(&events), "Tell of trains. Rivers flow north.", "what was admitted stands");
 }
 
@@ -158,7 +160,7 @@ fn the_correction_level_reaches_the_card_and_tightens() {
     let slope = "[trust_slope]\nwarning = 1000\ncorrection = 2000\ndecay = 10000\nweights = [1, 0, 0]\n";
     let package = package(slope);
     let mut item = text("a", "Rivers flow north. Here is the key.");
-    if let Item::Text { task, .. } = &mut item {
+    if let StreamInput::Text { task, .. } = &mut item {
         task.intent = "trains".into();
     }
     let events = govern(&package, settings(), vec![item]);
@@ -174,15 +176,15 @@ struct Idle {
     texts: &'static [&'static str],
 }
 
-impl Engine for Idle {
+impl CandidateEngine for Idle {
     fn name(&self) -> String {
         "idle".into()
     }
-    fn propose(&mut self, view: &View<'_>, attempt: u32) -> Result<Proposal, EngineError> {
+    fn propose(&mut self, view: &EngineView<'_>, attempt: u32) -> Result<EngineProposal, EngineError> {
         let mut shown = self.shown.lock().unwrap();
         let text = self.texts[shown.len() % self.texts.len()].to_owned();
         shown.push((view.admitted.to_owned(), attempt));
-        Ok(Proposal::Candidate(Candidate { text, logprobs: None, logprobs_absent: None, call: None }))
+        Ok(EngineProposal::Candidate(AnswerCandidate { text, logprobs: None, logprobs_absent: None, call: None }))
     }
     fn advance(&mut self, _: &str) {}
     fn roll_back(&mut self, _: usize) {}
@@ -192,16 +194,18 @@ impl Engine for Idle {
 fn an_engine_is_shown_the_bytes_that_are_held_and_is_never_asked_the_same_twice() {
     let cases: [&'static [&'static str]; 2] = [&["---\n"], &["```\n", "\n"]];
     for texts in cases {
-        for release in [Release::Span, Release::Checkpoint, Release::End] {
+        for release in [ReleaseMode::Span, ReleaseMode::Checkpoint, ReleaseMode::End] {
             let policy = package("[limits]\nalternatives = 1\n");
             let shown = Arc::new(Mutex::new(Vec::new()));
             let kept = Arc::clone(&shown);
-            let make = move |_, _| -> Result<Box<dyn Engine>, EngineError> {
+            let make = move |_, _| -> Result<Box<dyn CandidateEngine>, EngineError> {
                 Ok(Box::new(Idle { shown: Arc::clone(&kept), texts }))
             };
-            let item =
-                Item::Prompt { id: "a".into(), task: Task { intent: "Tell of birds.".into(), facts: Vec::new() } };
-            let settings = Settings { release, max_proposals: 3_000, ..settings() };
+            let item = StreamInput::Prompt {
+                id: "a".into(),
+                task: StreamTask { intent: "Tell of birds.".into(), facts: Vec::new() },
+            };
+            let settings = GateSettings { release, max_proposals: 3_000, ..settings() };
             let governor = governor(&policy, settings).with_engines(filter(), Arc::new(make));
             let events = run(governor, &policy, vec![item]);
             let shown = shown.lock().unwrap();
@@ -211,14 +215,14 @@ fn an_engine_is_shown_the_bytes_that_are_held_and_is_never_asked_the_same_twice(
             assert_eq!(asked.len(), shown.len(), "{texts:?}");
             assert!(shown[1].0.ends_with(texts[0]), "{texts:?}");
             let end = summary(&events).termination.unwrap();
-            assert_eq!(end.trigger, Trigger::Limit, "{texts:?}");
+            assert_eq!(end.trigger, TerminationTrigger::Limit, "{texts:?}");
             assert!(end.detail.contains("4096 bytes of formatting"), "{}", end.detail);
         }
     }
 }
 
 /// A policy that refuses e-mail addresses and card numbers. It decomposes text that contains one of them.
-fn identifiers() -> Arc<Policy> {
+fn identifiers() -> Arc<GatePolicy> {
     policy(
         "[package]\nname = \"t\"\nversion = \"1.0.0\"\ndescription = \"d\"\n[enumerations]\ndomain = [\"g\"]\naudience = [\"p\"]\n\
          temporal = [\"n\"]\nregister = [\"r\"]\n[[class]]\nname = \"mail\"\n\
@@ -232,7 +236,7 @@ fn identifiers() -> Arc<Policy> {
 
 #[test]
 fn the_end_of_a_candidate_that_may_become_a_hit_waits_for_what_follows() {
-    let skip = || Settings { on_refuse: Some(OnRefuse::Skip), ..settings() };
+    let skip = || GateSettings { on_refuse: Some(OnRefuse::Skip), ..settings() };
     for (steps, left) in [
         // The card number is divided between two or three candidates; all its digits are refused.
         (&[&["Pay 4111 1111"] as &[&str], &[" 1111 1111 now."]] as &[&[&str]], "Pay now."),
@@ -244,8 +248,8 @@ fn the_end_of_a_candidate_that_may_become_a_hit_waits_for_what_follows() {
         // At the end of the text the pending end is final.
         (&[&["Pay 4111 1111"]], "Pay 4111 1111"),
     ] {
-        for release in [Release::Span, Release::Checkpoint, Release::End] {
-            let events = govern(&identifiers(), Settings { release, ..skip() }, vec![candidates("a", steps)]);
+        for release in [ReleaseMode::Span, ReleaseMode::Checkpoint, ReleaseMode::End] {
+            let events = govern(&identifiers(), GateSettings { release, ..skip() }, vec![candidates("a", steps)]);
             let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
             assert_eq!(words(&released(&events)), left, "{steps:?}");
         }
@@ -262,7 +266,7 @@ fn a_refused_end_asks_for_the_next_alternative_of_its_place() {
     let steps: &[&[&str]] = &[&["Pay 4111 1111", "Pay in cash"], &[" 1111 1111 now.", " today."], &[" Thanks."]];
     for (settings, left) in [
         (settings(), "Pay in cash 1111 1111 now. Thanks."),
-        (Settings { on_refuse: Some(OnRefuse::Skip), ..settings() }, "Pay in cash 1111 1111 now. Thanks."),
+        (GateSettings { on_refuse: Some(OnRefuse::Skip), ..settings() }, "Pay in cash 1111 1111 now. Thanks."),
     ] {
         let events = govern(&policy, settings, vec![candidates("a", steps)]);
         assert_eq!(released(&events), left);
@@ -297,16 +301,16 @@ fn the_entries_of_refused_spans_do_not_grow() {
 #[test]
 fn the_engine_goes_on_from_what_is_pending() {
     struct Noted(Arc<Mutex<Vec<String>>>);
-    impl Engine for Noted {
+    impl CandidateEngine for Noted {
         fn name(&self) -> String {
             "noted".into()
         }
-        fn propose(&mut self, view: &View<'_>, _attempt: u32) -> Result<Proposal, EngineError> {
+        fn propose(&mut self, view: &EngineView<'_>, _attempt: u32) -> Result<EngineProposal, EngineError> {
             let mut shown = self.0.lock().unwrap();
             shown.push(view.admitted.to_owned());
             let text = ["Pay 41", "11", " crowns.", " Yes."].get(shown.len() - 1);
-            Ok(text.map_or(Proposal::End, |text| {
-                Proposal::Candidate(Candidate {
+            Ok(text.map_or(EngineProposal::End, |text| {
+                EngineProposal::Candidate(AnswerCandidate {
                     text: (*text).to_owned(),
                     logprobs: None,
                     logprobs_absent: None,
@@ -322,7 +326,7 @@ fn the_engine_goes_on_from_what_is_pending() {
     let seen = Arc::clone(&shown);
     let governor = governor(&policy, settings())
         .with_engines(filter(), Arc::new(move |_, _| Ok(Box::new(Noted(Arc::clone(&seen))))));
-    let item = Item::Prompt { id: "a".into(), task: Task { intent: "x".into(), facts: Vec::new() } };
+    let item = StreamInput::Prompt { id: "a".into(), task: StreamTask { intent: "x".into(), facts: Vec::new() } };
     let events = run(governor, &policy, vec![item]);
     assert_eq!(released(&events), "Pay 4111 crowns. Yes.");
     assert_eq!(*shown.lock().unwrap(), ["", "Pay 41", "Pay 4111", "Pay 4111 crowns.", "Pay 4111 crowns. Yes."]);
@@ -332,9 +336,9 @@ fn the_engine_goes_on_from_what_is_pending() {
 fn each_span_of_a_candidate_has_the_log_probabilities_of_its_own_tokens() {
     let logprobs = LogProbs::placed(&[(9, "-0.1"), (24, "-4")]).unwrap();
     let text = "It rains; we stay in it.".to_owned();
-    let candidate = Candidate { text, logprobs: Some(Ok(logprobs.clone())), logprobs_absent: None, call: None };
-    let item = Item::Candidates { id: "a".into(), steps: vec![vec![candidate]], task: Task::default() };
-    let settings = Settings { granularity: Some(Granularity::Span), ..settings() };
+    let candidate = AnswerCandidate { text, logprobs: Some(Ok(logprobs.clone())), logprobs_absent: None, call: None };
+    let item = StreamInput::Candidates { id: "a".into(), steps: vec![vec![candidate]], task: StreamTask::default() };
+    let settings = GateSettings { granularity: Some(Granularity::Span), ..settings() };
     let events = govern(&package(""), settings, vec![item]);
     let found: Vec<(String, u16)> = judged(&events)
         .map(|judged| {
@@ -357,7 +361,7 @@ fn a_long_candidate_does_not_take_an_unfinished_end_with_it() {
         &manifest.replace("[[class]]\nname = \"mail\"", "[limits]\nspan_bytes = 64\n[[class]]\nname = \"mail\""),
         &rules,
     );
-    let skip = Settings { on_refuse: Some(OnRefuse::Skip), granularity: Some(Granularity::Span), ..settings() };
+    let skip = GateSettings { on_refuse: Some(OnRefuse::Skip), granularity: Some(Granularity::Span), ..settings() };
     // The text before the address: short pieces, a piece that is too long, and a piece that is divided because of
     // another hit.
     let split = "To jane@example.org and then we sail past it and on to the sea".to_owned();

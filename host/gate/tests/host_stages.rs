@@ -4,14 +4,14 @@
 use crate::support;
 
 use portcullis_core::wire::Determination as Answer;
-use portcullis_gate::Item;
+use portcullis_gate::StreamInput;
 use support::*;
 
 /// The rule and stage that refuse the last span of a text, under a manifest with `sections` added; `None` if the span
 /// is admitted.
 fn last(sections: &str, intent: &str, said: &str) -> Option<(String, String)> {
     let mut item = text("a", said);
-    if let Item::Text { task, .. } = &mut item {
+    if let StreamInput::Text { task, .. } = &mut item {
         task.intent = intent.into();
     }
     let events = govern(&package(sections), settings(), vec![item]);

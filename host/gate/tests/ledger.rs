@@ -2,32 +2,34 @@
 
 use crate::support;
 
-use portcullis_gate::Event;
-use portcullis_gate::ledger::{Fsync, Header, Ledger, LedgerError, Reader, Sink, Tail, recover};
+use portcullis_gate::StreamEvent;
+use portcullis_gate::ledger::{
+    FsyncMode, LedgerError, LedgerHeader, LedgerReader, LedgerSink, LedgerTail, LedgerWriter, recover,
+};
 use proptest::prelude::*;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use support::*;
 
-fn header() -> Header {
-    Header::now("p 1.0.0".into(), "aa".into(), "bb".into(), [1, 2, 3], "model".into())
+fn header() -> LedgerHeader {
+    LedgerHeader::now("p 1.0.0".into(), "aa".into(), "bb".into(), [1, 2, 3], "model".into())
 }
 
-fn events() -> Vec<Event> {
+fn events() -> Vec<StreamEvent> {
     let items = vec![text("a", "Good. It is bad. Fine."), candidates("b", &[&["bad", "Well."]])];
     logged(govern(&package(""), settings(), items))
 }
 
-fn written(path: &Path) -> Vec<Event> {
+fn written(path: &Path) -> Vec<StreamEvent> {
     let events = events();
-    let mut ledger = Ledger::create(path, &header(), Fsync::Released).unwrap();
+    let mut ledger = LedgerWriter::create(path, &header(), FsyncMode::Released).unwrap();
     events.iter().for_each(|e| ledger.append(e).unwrap());
     events
 }
 
-fn read(path: &Path) -> Result<(Vec<Event>, Tail), LedgerError> {
-    let mut reader = Reader::open(path)?;
+fn read(path: &Path) -> Result<(Vec<StreamEvent>, LedgerTail), LedgerError> {
+    let mut reader = LedgerReader::open(path)?;
     let events = reader.by_ref().map(|e| e.map(|e| e.event)).collect::<Result<_, _>>()?;
     Ok((events, reader.tail()))
 }
@@ -37,13 +39,13 @@ fn what_was_written_is_read_back_and_gone_on_with() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ledger");
     let events = written(&path);
-    assert_eq!(read(&path).unwrap(), (events.clone(), Tail::Whole));
-    assert!(matches!(Ledger::create(&path, &header(), Fsync::Never), Err(LedgerError::Write { .. })));
-    let mut ledger = Ledger::append_to(&path, &header(), Fsync::Always).unwrap();
+    assert_eq!(read(&path).unwrap(), (events.clone(), LedgerTail::Whole));
+    assert!(matches!(LedgerWriter::create(&path, &header(), FsyncMode::Never), Err(LedgerError::Write { .. })));
+    let mut ledger = LedgerWriter::append_to(&path, &header(), FsyncMode::Always).unwrap();
     ledger.append(&events[0]).unwrap();
     assert_eq!(read(&path).unwrap().0.len(), events.len() + 1);
-    let other = Header { package_digest: "cc".into(), ..header() };
-    assert!(matches!(Ledger::append_to(&path, &other, Fsync::Never), Err(LedgerError::NoLedger { .. })));
+    let other = LedgerHeader { package_digest: "cc".into(), ..header() };
+    assert!(matches!(LedgerWriter::append_to(&path, &other, FsyncMode::Never), Err(LedgerError::NoLedger { .. })));
 }
 
 #[test]
@@ -60,7 +62,7 @@ fn every_torn_tail_is_cut_off_and_every_whole_entry_stays() {
             Err(other) => panic!("{length}: {other}"),
             Ok(_) => {
                 let (kept, tail) = read(&path).unwrap();
-                assert_eq!((&kept[..], tail), (&events[..kept.len()], Tail::Whole), "{length}");
+                assert_eq!((&kept[..], tail), (&events[..kept.len()], LedgerTail::Whole), "{length}");
                 assert!(kept.len() <= before);
                 before = kept.len();
             }
@@ -83,7 +85,7 @@ proptest! {
         if let Ok((kept, tail)) = read(&path) {
             // A cut or changed file may be read as a file with an incomplete last write, but it never yields events
             // that were not written.
-            prop_assert!(matches!(tail, Tail::Torn(_)));
+            prop_assert!(matches!(tail, LedgerTail::Torn(_)));
             prop_assert_eq!(&kept[..], &events[..kept.len()]);
         }
     }
@@ -107,7 +109,7 @@ impl io::Write for Full {
     }
 }
 
-impl Sink for Full {
+impl LedgerSink for Full {
     fn sync(&mut self) -> io::Result<()> {
         Ok(())
     }
@@ -118,13 +120,14 @@ fn a_full_disk_ends_the_run_and_nothing_is_released_after_it() {
     let policy = package("");
     let total: usize = 6000;
     for room in (0..total).step_by(97) {
-        let Ok(mut ledger) = Ledger::start(Path::new("full"), Box::new(Full(room)), &header(), Fsync::Always) else {
+        let Ok(mut ledger) = LedgerWriter::start(Path::new("full"), Box::new(Full(room)), &header(), FsyncMode::Always)
+        else {
             continue;
         };
         let card = portcullis_card::CardChoice::Model.open().unwrap();
         let config = portcullis_card::SessionConfig::default();
-        let mut session = portcullis_card::Session::open(card, &policy.compiled.image, config).unwrap();
-        let mut kept: Vec<Event> = Vec::new();
+        let mut session = portcullis_card::CardSession::open(card, &policy.compiled.image, config).unwrap();
+        let mut kept: Vec<StreamEvent> = Vec::new();
         let items = vec![text("a", "Good. Fine. Well. Better. Best.")];
         let result =
             Arc::new(governor(&policy, settings())).govern(&mut session, items, |event| -> Result<(), Failure> {
@@ -138,7 +141,7 @@ fn a_full_disk_ends_the_run_and_nothing_is_released_after_it() {
         }
     }
     let device = std::fs::File::options().write(true).open("/dev/full").unwrap();
-    let full = Ledger::start(Path::new("/dev/full"), Box::new(device), &header(), Fsync::Never);
+    let full = LedgerWriter::start(Path::new("/dev/full"), Box::new(device), &header(), FsyncMode::Never);
     assert!(matches!(full, Err(LedgerError::Write { .. })));
 }
 

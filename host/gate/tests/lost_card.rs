@@ -4,9 +4,11 @@
 use crate::support;
 
 use portcullis_card::transport::model::ModelCard;
-use portcullis_card::{Card, CardError, DmaBuffer, Session, SessionConfig, SessionError, Watch, forward_card};
+use portcullis_card::{
+    CardError, CardSession, CardTransport, DmaBuffer, SessionConfig, SessionError, WatchedByte, forward_card,
+};
 use portcullis_core::wire::Fault;
-use portcullis_gate::{Event, EventKind, Trigger};
+use portcullis_gate::{StreamEvent, StreamEventKind, TerminationTrigger};
 use std::sync::Arc;
 use support::*;
 
@@ -22,7 +24,7 @@ impl Mortal {
     }
 }
 
-impl Card for Mortal {
+impl CardTransport for Mortal {
     forward_card!(card: describe, allocate, release, quantum, patience);
 
     fn read32(&mut self, address: u32) -> Result<u32, CardError> {
@@ -43,18 +45,18 @@ impl Card for Mortal {
         }
         self.card.dma_write(buffer, offset, from)
     }
-    fn wait(&mut self, watch: Option<&Watch<'_>>) -> Result<(), CardError> {
+    fn wait(&mut self, watch: Option<&WatchedByte<'_>>) -> Result<(), CardError> {
         self.alive()?;
         self.card.wait(watch)
     }
 }
 
 /// The events of four streams when the card is lost after this number of submissions.
-fn governed(submissions: u32) -> (Vec<Event>, SessionError) {
+fn governed(submissions: u32) -> (Vec<StreamEvent>, SessionError) {
     let policy = package("");
     let governor = Arc::new(governor(&policy, settings()));
     let card = Mortal { card: ModelCard::new(), left: None };
-    let mut session = Session::open(card, &policy.compiled.image, SessionConfig::default()).unwrap();
+    let mut session = CardSession::open(card, &policy.compiled.image, SessionConfig::default()).unwrap();
     session.card_mut().left = Some(submissions);
     let items = (0..4).map(|n| text(&format!("t{n}"), "Good one. Good two. Good three. Good four."));
     let mut events = Vec::new();
@@ -67,18 +69,18 @@ fn governed(submissions: u32) -> (Vec<Event>, SessionError) {
     (events, error)
 }
 
-fn assert_ended(events: &[Event], fault: Fault, said: &str) {
+fn assert_ended(events: &[StreamEvent], fault: Fault, said: &str) {
     for stream in 0..4 {
         let own: Vec<_> = events.iter().filter(|event| event.stream == stream).collect();
-        let EventKind::Ended { summary, closing, .. } = &own.last().unwrap().what else { panic!("{own:?}") };
-        assert_eq!(own.iter().filter(|e| matches!(e.what, EventKind::Ended { .. })).count(), 1);
+        let StreamEventKind::Ended { summary, closing, .. } = &own.last().unwrap().what else { panic!("{own:?}") };
+        assert_eq!(own.iter().filter(|e| matches!(e.what, StreamEventKind::Ended { .. })).count(), 1);
         assert!(closing.is_none());
         let termination = summary.termination.as_ref().unwrap();
-        assert_eq!(termination.trigger, Trigger::Fault);
+        assert_eq!(termination.trigger, TerminationTrigger::Fault);
         assert!(termination.detail.contains(said), "{termination:?}");
         // The span that was waiting for the card has a fault as its answer.
         let last = own.iter().rev().find_map(|event| match &event.what {
-            EventKind::Determined(judged) => Some(judged),
+            StreamEventKind::Determined(judged) => Some(judged),
             _ => None,
         });
         let last = last.unwrap();
@@ -87,7 +89,7 @@ fn assert_ended(events: &[Event], fault: Fault, said: &str) {
         let released: String = own
             .iter()
             .filter_map(|event| match &event.what {
-                EventKind::Released { text, .. } => Some(text.as_str()),
+                StreamEventKind::Released { text, .. } => Some(text.as_str()),
                 _ => None,
             })
             .collect();
@@ -100,5 +102,5 @@ fn a_card_that_dies_leaves_a_report_for_every_stream() {
     let (events, error) = governed(11);
     assert!(matches!(error, SessionError::Lost(_)), "{error}");
     assert_ended(&events, Fault::Watchdog, "watchdog");
-    assert!(events.iter().any(|event| matches!(event.what, EventKind::Released { .. })));
+    assert!(events.iter().any(|event| matches!(event.what, StreamEventKind::Released { .. })));
 }

@@ -2,7 +2,7 @@
 
 use crate::support;
 
-use portcullis_policy::Package;
+use portcullis_policy::PolicyPackage;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -16,16 +16,16 @@ fn rows(file: &str) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-fn shipped(name: &str) -> Arc<Policy> {
+fn shipped(name: &str) -> Arc<GatePolicy> {
     let folder = ["policies", "tests/cases/bytes/policies"].map(|dir| format!("{ROOT}/{dir}/{name}"));
     let folder = folder.iter().find(|dir| Path::new(dir).is_dir()).unwrap();
-    let package = Package::load(Path::new(folder)).unwrap_or_else(|e| panic!("{e:?}"));
+    let package = PolicyPackage::load(Path::new(folder)).unwrap_or_else(|e| panic!("{e:?}"));
     let compiled = package.compile().unwrap_or_else(|e| panic!("{e:?}"));
-    Arc::new(Policy::new(package, compiled).unwrap())
+    Arc::new(GatePolicy::new(package, compiled).unwrap())
 }
 
 fn leaves(rows: &[Value]) -> Vec<String> {
-    let mut policies: BTreeMap<String, Arc<Policy>> = BTreeMap::new();
+    let mut policies: BTreeMap<String, Arc<GatePolicy>> = BTreeMap::new();
     let mut left = Vec::new();
     for row in rows {
         let policy = policies.entry(row["policy"].as_str().unwrap().to_owned());

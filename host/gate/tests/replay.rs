@@ -2,10 +2,10 @@
 
 use crate::support;
 
-use portcullis_core::mutation::Place;
+use portcullis_core::mutation::SlotSequence;
 use portcullis_core::wire::{Answer, Descriptor, Opcode, Record, RecordType};
-use portcullis_gate::replay::{Input, ReplayError, Replayer, StreamReplay};
-use portcullis_gate::{CONTEXT_VERSION, EventKind, SaltKey, Settings};
+use portcullis_gate::replay::{ReplayError, ReplayInput, StreamReplay, StreamReplayer};
+use portcullis_gate::{CONTEXT_VERSION, GateSettings, SaltKey, StreamEventKind};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,18 +24,18 @@ struct Trail {
 }
 
 /// Governs [`TEXT`] and passes a replayer and the records to `check`.
-fn with_trail(check: impl FnOnce(&mut Replayer, Trail)) {
+fn with_trail(check: impl FnOnce(&mut StreamReplayer, Trail)) {
     let policy = support::policy(MANIFEST, RULES);
     let key = SaltKey::from_bytes([3; 32]);
-    let governor = support::governor(&policy, Settings::new(key.clone()));
+    let governor = support::governor(&policy, GateSettings::new(key.clone()));
     let (events, records) = support::recorded(governor, &policy, support::text("t", TEXT));
     let context = events.iter().find_map(|event| match &event.what {
-        EventKind::Begun { context, .. } => Some(context.bytes()),
+        StreamEventKind::Begun { context, .. } => Some(context.bytes()),
         _ => None,
     });
     let context = context.unwrap();
     let salts = (0..records.len() as u32).map(|sequence| (sequence, key.salt(0, sequence))).collect();
-    let mut replayer = Replayer::new(&policy.compiled.image, [Arc::clone(&policy)], Vec::new()).unwrap();
+    let mut replayer = StreamReplayer::new(&policy.compiled.image, [Arc::clone(&policy)], Vec::new()).unwrap();
     check(&mut replayer, Trail { context, records, salts });
 }
 
@@ -48,7 +48,7 @@ impl Trail {
             record.descriptor.sequence += 1;
             record.descriptor = record.descriptor.sealed();
         }
-        let place = Place { slot: begin.descriptor.slot.get(), sequence: at as u32 };
+        let place = SlotSequence { slot: begin.descriptor.slot.get(), sequence: at as u32 };
         let descriptor = Descriptor::entry(Opcode::Note, place, [7; 32]).sealed();
         let answer = Answer { record_type: RecordType::Note.into(), ..begin.answer };
         records.insert(at, Record { descriptor, answer });
@@ -61,7 +61,9 @@ impl Trail {
 fn notes_move_what_follows_and_change_nothing() {
     with_trail(|replayer, trail| {
         let mut replay = |records: &[Record], salts: &BTreeMap<u32, [u8; 16]>| {
-            replayer.stream(&trail.context, Input::Text(TEXT.into()), salts.clone(), records).map(|(replay, _)| replay)
+            replayer
+                .stream(&trail.context, ReplayInput::Text(TEXT.into()), salts.clone(), records)
+                .map(|(replay, _)| replay)
         };
         let all = trail.records.len();
         assert!(all >= 5, "BEGIN, three spans, END");
@@ -90,7 +92,8 @@ fn a_stream_that_broke_off_has_not_consumed_its_text() {
         let all = trail.records.len();
         for left in 1..=all {
             let salts = trail.salts.clone();
-            let replayed = replayer.stream(&trail.context, Input::Text(TEXT.into()), salts, &trail.records[..left]);
+            let replayed =
+                replayer.stream(&trail.context, ReplayInput::Text(TEXT.into()), salts, &trail.records[..left]);
             let replayed = replayed.map(|(replay, _)| replay);
             let expected = StreamReplay { records: left as u64, fault: None, consumed: left + 1 >= all };
             assert_eq!(replayed.unwrap(), expected, "{left} of {all} records");
@@ -105,11 +108,11 @@ fn a_context_of_another_version_is_no_difference() {
         let other = format!("\"version\":{}", CONTEXT_VERSION + 1);
         let context = String::from_utf8(trail.context.clone()).unwrap().replacen(&now, &other, 1).into_bytes();
         let mut records = trail.records.clone();
-        let replayed = replayer.stream(&context, Input::Text(TEXT.into()), trail.salts.clone(), &records);
+        let replayed = replayer.stream(&context, ReplayInput::Text(TEXT.into()), trail.salts.clone(), &records);
         assert!(matches!(replayed, Err(ReplayError::Context(_))), "BEGIN bound another");
         records[0].descriptor.commitment = Sha256::digest(&context).into();
         records[0].descriptor = records[0].descriptor.sealed();
-        let replayed = replayer.stream(&context, Input::Text(TEXT.into()), trail.salts, &records);
+        let replayed = replayer.stream(&context, ReplayInput::Text(TEXT.into()), trail.salts, &records);
         assert!(matches!(replayed, Err(ReplayError::Version { found }) if found == CONTEXT_VERSION + 1));
     });
 }

@@ -9,13 +9,14 @@
 
 use crate::support;
 
-use portcullis_card::{CardChoice, Session, SessionConfig, SessionError};
-use portcullis_core::state::Task;
+use portcullis_card::{CardChoice, CardSession, SessionConfig, SessionError};
+use portcullis_core::state::StreamTask;
 use portcullis_core::wire::Descriptor;
-use portcullis_gate::engine::{Engine, EngineError, Proposal, View};
+use portcullis_gate::engine::{CandidateEngine, EngineError, EngineProposal, EngineView};
 use portcullis_gate::{
-    Bounds, Candidate, Event, EventKind, Governor, Item, OnRefuse, Part, PartReader, Release, SessionHandle,
-    SessionLoop, Settings, StreamHandle, StreamMessage, SubmitError, Trigger,
+    AnswerCandidate, GateSettings, HeldStreamPart, InboxBounds, JudgedStreamHandle, OnRefuse, PartReader, ReleaseMode,
+    SessionHandle, SessionLoop, StreamEvent, StreamEventKind, StreamGovernor, StreamInput, StreamMessage, SubmitError,
+    TerminationTrigger,
 };
 use proptest::prelude::*;
 use std::collections::{BTreeMap, VecDeque};
@@ -36,12 +37,12 @@ const PARTS: [&str; 8] = [
     " Ships carry grain to the old harbour.",
 ];
 
-fn candidate(text: &str) -> Candidate {
-    Candidate { text: text.into(), logprobs: None, logprobs_absent: None, call: None }
+fn candidate(text: &str) -> AnswerCandidate {
+    AnswerCandidate { text: text.into(), logprobs: None, logprobs_absent: None, call: None }
 }
 
-fn prompt(id: &str) -> Item {
-    Item::Prompt { id: id.into(), task: Task { intent: "Tell of birds.".into(), facts: Vec::new() } }
+fn prompt(id: &str) -> StreamInput {
+    StreamInput::Prompt { id: id.into(), task: StreamTask { intent: "Tell of birds.".into(), facts: Vec::new() } }
 }
 
 #[derive(Clone, Debug)]
@@ -59,15 +60,15 @@ struct Slow {
     wait: Duration,
 }
 
-impl Engine for Slow {
+impl CandidateEngine for Slow {
     fn name(&self) -> String {
         "slow".into()
     }
 
-    fn propose(&mut self, _: &View<'_>, attempt: u32) -> Result<Proposal, EngineError> {
+    fn propose(&mut self, _: &EngineView<'_>, attempt: u32) -> Result<EngineProposal, EngineError> {
         std::thread::sleep(self.wait);
-        let Some(part) = self.parts.get(self.at) else { return Ok(Proposal::End) };
-        Ok(Proposal::Candidate(candidate(PARTS[(part + attempt as usize) % PARTS.len()])))
+        let Some(part) = self.parts.get(self.at) else { return Ok(EngineProposal::End) };
+        Ok(EngineProposal::Candidate(candidate(PARTS[(part + attempt as usize) % PARTS.len()])))
     }
 
     fn advance(&mut self, _: &str) {
@@ -90,9 +91,13 @@ fn kinds() -> impl Strategy<Value = Kind> {
 }
 
 /// Runs a loop over a session of the card's software model. Returns the result of `callers` and all stored events.
-fn with_loop<T>(policy: &Policy, bounds: Bounds, callers: impl FnOnce(SessionHandle) -> T) -> (T, Vec<Event>) {
+fn with_loop<T>(
+    policy: &GatePolicy,
+    bounds: InboxBounds,
+    callers: impl FnOnce(SessionHandle) -> T,
+) -> (T, Vec<StreamEvent>) {
     let config = SessionConfig { ring_log2: 5, ..SessionConfig::default() };
-    let mut session = Session::open(CardChoice::Model.open().unwrap(), &policy.compiled.image, config).unwrap();
+    let mut session = CardSession::open(CardChoice::Model.open().unwrap(), &policy.compiled.image, config).unwrap();
     let session_loop = SessionLoop::new(bounds);
     let handle = session_loop.handle();
     let kept = Mutex::new(Vec::new());
@@ -112,30 +117,33 @@ fn with_loop<T>(policy: &Policy, bounds: Bounds, callers: impl FnOnce(SessionHan
     (given, kept.into_inner().unwrap())
 }
 
-fn open(handle: &SessionHandle, governor: &Arc<Governor>, kind: &Kind) -> StreamHandle {
+fn open(handle: &SessionHandle, governor: &Arc<StreamGovernor>, kind: &Kind) -> JudgedStreamHandle {
     let text = |parts: &[usize]| parts.iter().map(|part| PARTS[*part]).collect::<String>();
     let request = match kind {
-        Kind::Text(parts) => governor.request(Item::Text { id: "a".into(), text: text(parts), task: Task::default() }),
+        Kind::Text(parts) => {
+            governor.request(StreamInput::Text { id: "a".into(), text: text(parts), task: StreamTask::default() })
+        }
         Kind::Candidates(steps) => {
             let steps = steps.iter().map(|step| step.iter().map(|part| candidate(PARTS[*part])).collect()).collect();
-            governor.request(Item::Candidates { id: "a".into(), steps, task: Task::default() })
+            governor.request(StreamInput::Candidates { id: "a".into(), steps, task: StreamTask::default() })
         }
         Kind::Engine(_) => governor.request(prompt("a")),
-        Kind::Held(_) => governor.held_request("a".into(), Task::default()),
+        Kind::Held(_) => governor.held_request("a".into(), StreamTask::default()),
     };
     handle.open(request).unwrap()
 }
 
 /// The parts of a text that arrives in these chunks.
-fn parts(governor: &Arc<Governor>, chunks: &[&str]) -> VecDeque<Part> {
+fn parts(governor: &Arc<StreamGovernor>, chunks: &[&str]) -> VecDeque<HeldStreamPart> {
     let mut reader = PartReader::new(Arc::clone(governor));
-    let mut parts: VecDeque<Part> = chunks.iter().filter_map(|chunk| reader.text(chunk, None).unwrap()).collect();
+    let mut parts: VecDeque<HeldStreamPart> =
+        chunks.iter().filter_map(|chunk| reader.text(chunk, None).unwrap()).collect();
     parts.push_back(reader.finish().unwrap());
     parts
 }
 
 /// Acts as the caller of a stream to its end; returns the stream's events.
-fn play(stream: &StreamHandle, governor: &Arc<Governor>, kind: &Kind, wait: Duration) -> Vec<Event> {
+fn play(stream: &JudgedStreamHandle, governor: &Arc<StreamGovernor>, kind: &Kind, wait: Duration) -> Vec<StreamEvent> {
     let mut engine = Slow { parts: Vec::new(), at: 0, wait };
     let mut waiting = VecDeque::new();
     match kind {
@@ -170,8 +178,8 @@ fn play(stream: &StreamHandle, governor: &Arc<Governor>, kind: &Kind, wait: Dura
                 events.push(event);
             }
             StreamMessage::Move(step) => match step {
-                portcullis_gate::engine::Move::Advance(text) => engine.advance(&text),
-                portcullis_gate::engine::Move::RollBack(steps) => engine.roll_back(steps),
+                portcullis_gate::engine::EngineMove::Advance(text) => engine.advance(&text),
+                portcullis_gate::engine::EngineMove::RollBack(steps) => engine.roll_back(steps),
             },
             StreamMessage::Propose(request) => stream.answer(request.ask(&mut engine)),
         }
@@ -181,13 +189,13 @@ fn play(stream: &StreamHandle, governor: &Arc<Governor>, kind: &Kind, wait: Dura
 }
 
 /// The events of a stream, without its number and the fields that depend on the card: slot, log index, tick.
-fn said(events: &[Event]) -> Vec<String> {
-    let plain = |event: &Event| {
+fn said(events: &[StreamEvent]) -> Vec<String> {
+    let plain = |event: &StreamEvent| {
         let mut event = event.clone();
         event.stream = 0;
         match &mut event.what {
-            EventKind::Begun { log_index, lane, .. } => (*log_index, *lane) = (None, 0),
-            EventKind::Determined(judged) => {
+            StreamEventKind::Begun { log_index, lane, .. } => (*log_index, *lane) = (None, 0),
+            StreamEventKind::Determined(judged) => {
                 judged.determination.stream = 0;
                 (judged.tick, judged.log_index) = (None, None);
                 judged.salt.clear();
@@ -200,7 +208,7 @@ fn said(events: &[Event]) -> Vec<String> {
                 descriptor.commitment = [0; 32];
                 judged.descriptor = format!("{:02x?}", descriptor.as_bytes());
             }
-            EventKind::Ended { closing: Some(closing), .. } => {
+            StreamEventKind::Ended { closing: Some(closing), .. } => {
                 closing.log_index = None;
                 closing.salt.clear();
             }
@@ -211,7 +219,7 @@ fn said(events: &[Event]) -> Vec<String> {
     events.iter().map(plain).collect()
 }
 
-fn of_stream(kept: &[Event], number: u64) -> Vec<Event> {
+fn of_stream(kept: &[StreamEvent], number: u64) -> Vec<StreamEvent> {
     kept.iter().filter(|event| event.stream == number).cloned().collect()
 }
 
@@ -225,8 +233,8 @@ proptest! {
         skip in any::<bool>(),
     ) {
         let policy = package(SECTIONS);
-        let settings = Settings {
-            release: if seldom { Release::End } else { Release::Span },
+        let settings = GateSettings {
+            release: if seldom { ReleaseMode::End } else { ReleaseMode::Span },
             on_refuse: skip.then_some(OnRefuse::Skip),
             max_proposals: 60,
             ..settings()
@@ -237,12 +245,12 @@ proptest! {
                 let stream = open(&handle, &governor, kind);
                 play(&stream, &governor, kind, Duration::ZERO)
             };
-            let (shown, kept) = with_loop(&policy, Bounds::default(), run);
+            let (shown, kept) = with_loop(&policy, InboxBounds::default(), run);
             assert_eq!(shown, kept, "what is kept is what the caller sees");
             said(&shown)
         };
         // The limits are small, so that the callers wait for the loop and the loop waits for the callers.
-        let bounds = Bounds { waiting: 2, parts: 2, messages: 2, ..Bounds::default() };
+        let bounds = InboxBounds { waiting: 2, parts: 2, messages: 2, ..InboxBounds::default() };
         let (shown, kept) = with_loop(&policy, bounds, |handle| {
             let (handle, governor) = (&handle, &governor);
             std::thread::scope(|scope| {
@@ -269,8 +277,8 @@ proptest! {
 fn a_shut_down_takes_the_further_streams_of_open_ones() {
     let policy = package(SECTIONS);
     let governor = Arc::new(governor(&policy, settings()).with_filter(filter()));
-    let request = || governor.held_request("a".into(), Task::default());
-    let ((), kept) = with_loop(&policy, Bounds::default(), |handle| {
+    let request = || governor.held_request("a".into(), StreamTask::default());
+    let ((), kept) = with_loop(&policy, InboxBounds::default(), |handle| {
         let open = handle.open(request()).unwrap();
         // BEGIN's event shows that the stream is open.
         assert!(matches!(open.receive(), Some(StreamMessage::Event(_))));
@@ -284,7 +292,7 @@ fn a_shut_down_takes_the_further_streams_of_open_ones() {
         }
         assert!(handle.try_open_further(&open, request()).is_err(), "the stream has ended");
     });
-    assert_eq!(kept.iter().filter(|event| matches!(event.what, EventKind::Released { .. })).count(), 2);
+    assert_eq!(kept.iter().filter(|event| matches!(event.what, StreamEventKind::Released { .. })).count(), 2);
 }
 
 /// Eight dear texts of one owner wait for workers before the short text of another owner comes.
@@ -293,10 +301,10 @@ fn a_short_text_does_not_wait_for_the_long_texts_of_another_owner() {
     let policy = package(SECTIONS);
     let governor = Arc::new(governor(&policy, settings()).with_filter(filter()));
     let dear = "a; ".repeat(1_000);
-    let bounds = Bounds { messages: 1 << 20, ..Bounds::default() };
+    let bounds = InboxBounds { messages: 1 << 20, ..InboxBounds::default() };
     let (is_first, kept) = with_loop(&policy, bounds, |handle| {
         let open = |said: &str, owner| handle.open(governor.request(text("a", said)).owned(owner)).unwrap();
-        let long: Vec<StreamHandle> = (0..8).map(|_| open(&dear, 1)).collect();
+        let long: Vec<JudgedStreamHandle> = (0..8).map(|_| open(&dear, 1)).collect();
         let short = open("Birds sing.", 2);
         while short.receive().is_some() {}
         assert_eq!(short.end(), Some(Ok(())));
@@ -319,7 +327,7 @@ fn a_short_text_does_not_wait_for_the_long_texts_of_another_owner() {
 #[test]
 fn a_list_of_items_and_the_inbox_judge_alike() {
     let policy = package(SECTIONS);
-    let items = || -> Vec<Item> {
+    let items = || -> Vec<StreamInput> {
         let good = "Birds sing. It is mixed; it is well. Ships carry grain.";
         let texts = (0..70).map(|n| text(&format!("t{n}"), &good.repeat(1 + n % 5)));
         texts.chain([candidates("c", &[&["It is bad.", "Birds sing."], &[" Ships carry grain."]])]).collect()
@@ -327,35 +335,37 @@ fn a_list_of_items_and_the_inbox_judge_alike() {
     let governor = Arc::new(governor(&policy, settings()).with_filter(filter()));
     let listed = logged(run(Arc::clone(&governor), &policy, items()));
     assert_eq!(logged(run(Arc::clone(&governor), &policy, items())), listed);
-    let (shown, _) = with_loop(&policy, Bounds { waiting: 100, messages: 1000, ..Bounds::default() }, |handle| {
-        let streams: Vec<_> = items().into_iter().map(|item| handle.open(governor.request(item)).unwrap()).collect();
-        streams
-            .iter()
-            .map(|stream| play(stream, &governor, &Kind::Text(Vec::new()), Duration::ZERO))
-            .collect::<Vec<_>>()
-    });
+    let (shown, _) =
+        with_loop(&policy, InboxBounds { waiting: 100, messages: 1000, ..InboxBounds::default() }, |handle| {
+            let streams: Vec<_> =
+                items().into_iter().map(|item| handle.open(governor.request(item)).unwrap()).collect();
+            streams
+                .iter()
+                .map(|stream| play(stream, &governor, &Kind::Text(Vec::new()), Duration::ZERO))
+                .collect::<Vec<_>>()
+        });
     for (number, shown) in (0u64..).zip(shown) {
         assert_eq!(said(&shown), said(&of_stream(&listed, number)), "{number}");
     }
 }
 
-fn trigger(events: &[Event]) -> (Trigger, String) {
+fn trigger(events: &[StreamEvent]) -> (TerminationTrigger, String) {
     let ended = summary(events).termination.unwrap();
     (ended.trigger, ended.detail)
 }
 
 struct Dies;
 
-impl Engine for Dies {
+impl CandidateEngine for Dies {
     fn name(&self) -> String {
         "dies".into()
     }
 
-    fn propose(&mut self, view: &View<'_>, _: u32) -> Result<Proposal, EngineError> {
+    fn propose(&mut self, view: &EngineView<'_>, _: u32) -> Result<EngineProposal, EngineError> {
         if !view.admitted.is_empty() {
             std::panic::resume_unwind(Box::new("gone"));
         }
-        Ok(Proposal::Candidate(candidate("Birds sing.")))
+        Ok(EngineProposal::Candidate(candidate("Birds sing.")))
     }
 
     fn advance(&mut self, _: &str) {}
@@ -370,12 +380,12 @@ fn an_engine_that_panics_ends_its_stream_and_no_other() {
         filter(),
         Arc::new(|number, _| {
             let slow = Slow { parts: vec![0, 7, 3], at: 0, wait: Duration::from_millis(2) };
-            Ok(if number == 1 { Box::new(Dies) as Box<dyn Engine> } else { Box::new(slow) })
+            Ok(if number == 1 { Box::new(Dies) as Box<dyn CandidateEngine> } else { Box::new(slow) })
         }),
     );
     let events = run(made, &policy, vec![prompt("a"), prompt("b"), prompt("c")]);
     assert_eq!(released(&of_stream(&events, 1)), "Birds sing.");
-    assert_eq!(trigger(&of_stream(&events, 1)), (Trigger::Engine, "the engine is gone: it panicked".into()));
+    assert_eq!(trigger(&of_stream(&events, 1)), (TerminationTrigger::Engine, "the engine is gone: it panicked".into()));
     for number in [0, 2] {
         assert_eq!(released(&of_stream(&events, number)), "Birds sing. Ships carry grain to the old harbour. The key.");
         assert!(summary(&of_stream(&events, number)).termination.is_none());
@@ -408,12 +418,12 @@ impl Meeting {
 
 struct Meets(Slow, Arc<Meeting>, bool);
 
-impl Engine for Meets {
+impl CandidateEngine for Meets {
     fn name(&self) -> String {
         self.0.name()
     }
 
-    fn propose(&mut self, view: &View<'_>, attempt: u32) -> Result<Proposal, EngineError> {
+    fn propose(&mut self, view: &EngineView<'_>, attempt: u32) -> Result<EngineProposal, EngineError> {
         if !std::mem::replace(&mut self.2, true) {
             self.1.change(|(asked, _)| *asked += 1);
             self.1.wait()?;
@@ -440,13 +450,13 @@ fn slow_engines_cost_nobody_else() {
     let made = governor(&policy, settings())
         .with_engines(filter(), Arc::new(move |_, _| Ok(Box::new(Meets(slow(), Arc::clone(&of_engines), false)))));
     let card = CardChoice::Model.open().unwrap();
-    let mut session = Session::open(card, &policy.compiled.image, SessionConfig::default()).unwrap();
+    let mut session = CardSession::open(card, &policy.compiled.image, SessionConfig::default()).unwrap();
     let engines = (0..Meeting::ENGINES).map(|n| prompt(&format!("{n}")));
     let items: Vec<_> = engines.chain([text("t", "Birds sing. Ships sail.")]).collect();
     let mut ended = Vec::new();
     Arc::new(made)
         .govern(&mut session, items, |event| -> Result<(), SessionError> {
-            if let EventKind::Ended { summary, .. } = event.what {
+            if let StreamEventKind::Ended { summary, .. } = event.what {
                 ended.push((event.stream, summary.termination));
                 meeting.change(|(_, text)| *text |= event.stream == 16);
             }
@@ -462,7 +472,7 @@ fn slow_engines_cost_nobody_else() {
 fn bounds_hold_and_who_reaches_one_waits_alone() {
     let policy = package(SECTIONS);
     let governor = Arc::new(governor(&policy, settings()).with_filter(filter()));
-    let bounds = Bounds { waiting: 3, parts: 4, part_bytes: 100, messages: 8, settle: None };
+    let bounds = InboxBounds { waiting: 3, parts: 4, part_bytes: 100, messages: 8, settle: None };
     let slots = usize::try_from(
         CardChoice::Model
             .open()
@@ -472,7 +482,7 @@ fn bounds_hold_and_who_reaches_one_waits_alone() {
     .unwrap();
     with_loop(&policy, bounds, |handle| {
         // Each slot has a stream that has nothing to judge.
-        let held = || governor.held_request("a".into(), Task::default());
+        let held = || governor.held_request("a".into(), StreamTask::default());
         let open: Vec<_> = (0..slots).map(|_| handle.open(held()).unwrap()).collect();
         open.iter().for_each(|stream| assert!(matches!(stream.receive(), Some(StreamMessage::Event(_)))));
         let mut waiting: Vec<_> = (0..3).map(|_| handle.try_open(held()).unwrap().unwrap()).collect();
@@ -513,7 +523,7 @@ fn bounds_hold_and_who_reaches_one_waits_alone() {
 fn a_caller_that_does_not_read_stands_still_alone() {
     let policy = package(SECTIONS);
     let governor = Arc::new(governor(&policy, settings()).with_filter(filter()));
-    let bounds = Bounds { messages: 8, ..Bounds::default() };
+    let bounds = InboxBounds { messages: 8, ..InboxBounds::default() };
     let item = || text("t", &"Birds sing. ".repeat(200));
     with_loop(&policy, bounds, |handle| {
         let deaf = handle.open(governor.request(item())).unwrap();
@@ -530,10 +540,10 @@ fn a_caller_that_does_not_read_stands_still_alone() {
 fn a_shut_down_ends_every_stream_with_a_reason() {
     let policy = package(SECTIONS);
     let governor = Arc::new(governor(&policy, settings()).with_filter(filter()));
-    let bounds = Bounds { messages: 8, ..Bounds::default() };
+    let bounds = InboxBounds { messages: 8, ..InboxBounds::default() };
     let ((), kept) = with_loop(&policy, bounds, |handle| {
         let asked = handle.open(governor.request(prompt("asked"))).unwrap();
-        let held = handle.open(governor.held_request("held".into(), Task::default())).unwrap();
+        let held = handle.open(governor.held_request("held".into(), StreamTask::default())).unwrap();
         held.submit(parts(&governor, &["Birds sing. B"]).remove(0).unwrap()).unwrap();
         let deaf = handle.open(governor.request(text("deaf", &"Birds sing. ".repeat(100)))).unwrap();
         // All three streams must have left the queue: a stream in the queue would end without an event.
@@ -550,7 +560,10 @@ fn a_shut_down_ends_every_stream_with_a_reason() {
     });
     for number in [0, 1] {
         let (trigger, detail) = trigger(&of_stream(&kept, number));
-        assert_eq!((trigger, detail.as_str()), (Trigger::Engine, "the engine is gone: the session is being shut down"));
+        assert_eq!(
+            (trigger, detail.as_str()),
+            (TerminationTrigger::Engine, "the engine is gone: the session is being shut down")
+        );
     }
     assert_eq!(released(&of_stream(&kept, 1)), "Birds sing.");
     assert_eq!(released(&of_stream(&kept, 2)).len(), 1200, "a whole text is judged to its end");
@@ -569,8 +582,8 @@ fn a_journal_that_fails_ends_every_stream() {
     let policy = package(SECTIONS);
     let governor = Arc::new(governor(&policy, settings()).with_filter(filter()));
     let card = CardChoice::Model.open().unwrap();
-    let mut session = Session::open(card, &policy.compiled.image, SessionConfig::default()).unwrap();
-    let session_loop = SessionLoop::new(Bounds::default());
+    let mut session = CardSession::open(card, &policy.compiled.image, SessionConfig::default()).unwrap();
+    let session_loop = SessionLoop::new(InboxBounds::default());
     let handle = session_loop.handle();
     let kept = Arc::new(Mutex::new(Vec::new()));
     let keeper = Arc::clone(&kept);
@@ -613,15 +626,15 @@ fn a_journal_that_fails_ends_every_stream() {
 #[test]
 fn streams_take_turns_when_the_ring_is_short() {
     let policy = package(SECTIONS);
-    let governor = Arc::new(governor(&policy, Settings { streams: 64, ..settings() }));
+    let governor = Arc::new(governor(&policy, GateSettings { streams: 64, ..settings() }));
     let config = SessionConfig { ring_log2: 5, ..SessionConfig::default() };
-    let mut session = Session::open(CardChoice::Model.open().unwrap(), &policy.compiled.image, config).unwrap();
+    let mut session = CardSession::open(CardChoice::Model.open().unwrap(), &policy.compiled.image, config).unwrap();
     assert!(session.room() < 64);
     let items: Vec<_> = (0..64).map(|n| text(&format!("{n}"), &"Birds sing. ".repeat(20))).collect();
     let mut judged: BTreeMap<u64, u32> = (0..64).map(|n| (n, 0)).collect();
     governor
         .govern(&mut session, items, |event| -> Result<(), SessionError> {
-            if matches!(event.what, EventKind::Determined(_)) {
+            if matches!(event.what, StreamEventKind::Determined(_)) {
                 *judged.get_mut(&event.stream).unwrap() += 1;
                 let (most, least) = (judged.values().max().unwrap(), judged.values().min().unwrap());
                 assert!(most - least <= 2, "{judged:?}");

@@ -4,28 +4,30 @@ use crate::support;
 
 use portcullis_core::class::ClassSet;
 use portcullis_core::wire::{Determination as Answer, Record, RecordType};
-use portcullis_gate::replay::{Input, Replayer};
-use portcullis_gate::{Candidate, EventKind, Item, Policy, Release, SaltKey, Settings, Trigger};
-use portcullis_lane::Tables;
-use portcullis_mapping::Call;
-use portcullis_policy::Package;
+use portcullis_gate::replay::{ReplayInput, StreamReplayer};
+use portcullis_gate::{
+    AnswerCandidate, GatePolicy, GateSettings, ReleaseMode, SaltKey, StreamEventKind, StreamInput, TerminationTrigger,
+};
+use portcullis_lane::TextLaneTables;
+use portcullis_mapping::EngineToolCall;
+use portcullis_policy::PolicyPackage;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use support::*;
 
-fn lane() -> Arc<Policy> {
+fn lane() -> Arc<GatePolicy> {
     lane_policy(MANIFEST, RULES)
 }
 
 /// Classes outside the opening ones that the card found and the host did not describe.
-fn omitted(policy: &Policy, record: &Record) -> u128 {
+fn omitted(policy: &GatePolicy, record: &Record) -> u128 {
     let opening = policy.compiled.image.text().unwrap().opening.get();
     record.answer.text_classes.get() & !opening & !record.descriptor.classes.get()
 }
 
 /// Governs `item` with and without the lane, compares the results, and returns the records with the lane.
-fn same(lane: &Arc<Policy>, plain: &Arc<Policy>, settings: &Settings, item: &Item) -> Vec<Record> {
+fn same(lane: &Arc<GatePolicy>, plain: &Arc<GatePolicy>, settings: &GateSettings, item: &StreamInput) -> Vec<Record> {
     let (events, records) = recorded(governor(lane, settings.clone()), lane, item.clone());
     let (without, _) = recorded(governor(plain, settings.clone()), plain, item.clone());
     assert_eq!(outcomes(&events), outcomes(&without));
@@ -74,7 +76,7 @@ fn a_rollback_changes_no_scan() {
     let (lane, plain) = (lane(), package(""));
     let steps: &[&[&str]] = &[&["First."], &[" Left ba", " Right."], &[" bad end.", " bad too."]];
     let items = candidates("a", steps);
-    let records = same(&lane, &plain, &Settings { release: Release::End, ..settings() }, &items);
+    let records = same(&lane, &plain, &GateSettings { release: ReleaseMode::End, ..settings() }, &items);
     assert!(records.len() > 6, "the rollback took place");
 }
 
@@ -110,9 +112,9 @@ fn formatting_with_a_class_is_dropped() {
 #[test]
 fn a_tool_call_is_scanned() {
     let (lane, plain) = (lane(), package(""));
-    let call = Call { name: "send".into(), arguments: r#"{"to": "a bad one"}"#.into() };
-    let step = Candidate { text: String::new(), logprobs: None, logprobs_absent: None, call: Some(call) };
-    let item = Item::Candidates { id: "c".into(), steps: vec![vec![step]], task: Default::default() };
+    let call = EngineToolCall { name: "send".into(), arguments: r#"{"to": "a bad one"}"#.into() };
+    let step = AnswerCandidate { text: String::new(), logprobs: None, logprobs_absent: None, call: Some(call) };
+    let item = StreamInput::Candidates { id: "c".into(), steps: vec![vec![step]], task: Default::default() };
     let records = same(&lane, &plain, &settings(), &item);
     assert!(records.iter().any(|record| record.answer.text_classes.get() != 0));
 }
@@ -123,7 +125,7 @@ fn a_text_that_does_not_fit_its_window_ends_the_stream() {
     let room = 1 << lane.text_stride_log2();
     let events = govern(&lane, settings(), vec![text("t", &format!("Good one. X{}", "x".repeat(room)))]);
     assert_eq!(outcomes(&events), [(1, Answer::Admit)]);
-    assert_eq!(summary(&events).termination.unwrap().trigger, Trigger::Limit);
+    assert_eq!(summary(&events).termination.unwrap().trigger, TerminationTrigger::Limit);
     assert_eq!(released(&events), "Good one.");
     // Too much formatting at the end is not released, but the stream ends without a fault.
     let events = govern(&lane, settings(), vec![text("t", &format!("Good.{}", "\n".repeat(room)))]);
@@ -135,20 +137,20 @@ fn a_stream_with_the_lane_replays() {
     let lane = lane();
     let key = SaltKey::from_bytes([3; 32]);
     let given = "The key. A bad one. Then the vault.";
-    let (events, mut records) = recorded(governor(&lane, Settings::new(key.clone())), &lane, text("t", given));
+    let (events, mut records) = recorded(governor(&lane, GateSettings::new(key.clone())), &lane, text("t", given));
     let context = events.iter().find_map(|event| match &event.what {
-        EventKind::Begun { context, .. } => Some(context.bytes()),
+        StreamEventKind::Begun { context, .. } => Some(context.bytes()),
         _ => None,
     });
     let context = context.unwrap();
     let salts: BTreeMap<_, _> = (0..records.len() as u32).map(|sequence| (sequence, key.salt(0, sequence))).collect();
-    let mut replayer = Replayer::new(&lane.compiled.image, [Arc::clone(&lane)], Vec::new()).unwrap();
-    let replayed = replayer.stream(&context, Input::Text(given.into()), salts.clone(), &records).unwrap();
+    let mut replayer = StreamReplayer::new(&lane.compiled.image, [Arc::clone(&lane)], Vec::new()).unwrap();
+    let replayed = replayer.stream(&context, ReplayInput::Text(given.into()), salts.clone(), &records).unwrap();
     assert_eq!((replayed.0.records, replayed.0.consumed), (records.len() as u64, true));
     // A replay finds a record with other classes.
     let at = records.iter().position(|record| record.answer.text_classes.get() != 0).unwrap();
     records[at].answer.text_classes.set(0);
-    replayer.stream(&context, Input::Text(given.into()), salts, &records).unwrap_err();
+    replayer.stream(&context, ReplayInput::Text(given.into()), salts, &records).unwrap_err();
 }
 
 /// On the texts in the tests of each shipped package, the host omits no class, no entry has a fault, and the card finds
@@ -156,10 +158,10 @@ fn a_stream_with_the_lane_replays() {
 #[test]
 fn shipped_policies_use_the_lane() {
     for name in ["biography", "clinical", "finance-suitability", "pii", "privilege", "residency"] {
-        let package = Package::load(&Path::new("../../policies").join(name)).unwrap();
+        let package = PolicyPackage::load(&Path::new("../../policies").join(name)).unwrap();
         let texts = String::from_utf8(package.files()["tests.jsonl"].clone()).unwrap();
         let lane = lane_of(package.clone());
-        let plain = Arc::new(Policy::new(package.clone(), package.compile().unwrap()).unwrap());
+        let plain = Arc::new(GatePolicy::new(package.clone(), package.compile().unwrap()).unwrap());
         let mut found = 0;
         for line in texts.lines() {
             let line: serde_json::Value = serde_json::from_str(line).unwrap();
@@ -177,7 +179,7 @@ fn shipped_policies_use_the_lane() {
             }
         }
         let tables = lane.compiled.image.tables().unwrap();
-        let held = Tables::decode(tables).unwrap().held();
+        let held = TextLaneTables::decode(tables).unwrap().held();
         assert_eq!(found > 0, held != ClassSet::EMPTY, "{name}: {found} entries with a class of {held:?}");
     }
 }

@@ -4,14 +4,16 @@ use crate::support;
 
 use portcullis_core::commitment::{SpanKind, commitment};
 use portcullis_core::hex;
-use portcullis_core::state::Task;
+use portcullis_core::state::StreamTask;
 use portcullis_core::wire::Determination as Answer;
-use portcullis_gate::{Candidate, EventKind, Item, Judgement, OnRefuse, Release, Settings};
-use portcullis_mapping::Call;
+use portcullis_gate::{
+    AnswerCandidate, GateSettings, OnRefuse, ReleaseMode, SpanJudgement, StreamEventKind, StreamInput,
+};
+use portcullis_mapping::EngineToolCall;
 use std::sync::Arc;
 use support::*;
 
-fn tools() -> Arc<Policy> {
+fn tools() -> Arc<GatePolicy> {
     let classes = r#"
 [[class]]
 name = "shell"
@@ -37,9 +39,13 @@ max = 100
 
 fn call(name: &str, arguments: &str) -> Option<(String, String)> {
     let policy = tools();
-    let call = Some(Call { name: name.into(), arguments: arguments.into() });
-    let steps = vec![vec![Candidate { text: String::new(), logprobs: None, logprobs_absent: None, call }]];
-    let events = govern(&policy, settings(), vec![Item::Candidates { id: "a".into(), steps, task: Task::default() }]);
+    let call = Some(EngineToolCall { name: name.into(), arguments: arguments.into() });
+    let steps = vec![vec![AnswerCandidate { text: String::new(), logprobs: None, logprobs_absent: None, call }]];
+    let events = govern(
+        &policy,
+        settings(),
+        vec![StreamInput::Candidates { id: "a".into(), steps, task: StreamTask::default() }],
+    );
     let judged = judged(&events).next().unwrap();
     assert!(judged.descriptor.len() == 256);
     match judged.determination.determination {
@@ -79,25 +85,25 @@ fn what_is_no_call_is_refused_and_never_guessed() {
 }
 
 /// Governs steps with alternatives; returns the released text, and the calls in it.
-fn leaves(steps: Vec<Vec<Candidate>>, release: Release) -> (String, Vec<String>) {
-    let item = Item::Candidates { id: "a".into(), steps, task: Task::default() };
-    let events = govern(&tools(), Settings { release, ..settings() }, vec![item]);
+fn leaves(steps: Vec<Vec<AnswerCandidate>>, release: ReleaseMode) -> (String, Vec<String>) {
+    let item = StreamInput::Candidates { id: "a".into(), steps, task: StreamTask::default() };
+    let events = govern(&tools(), GateSettings { release, ..settings() }, vec![item]);
     let mut calls = Vec::new();
     for event in &events {
-        if let EventKind::Released { text, calls: ranges, .. } = &event.what {
+        if let StreamEventKind::Released { text, calls: ranges, .. } = &event.what {
             calls.extend(ranges.iter().map(|range| text[range.clone()].to_owned()));
         }
     }
     (released(&events), calls)
 }
 
-fn of_call(name: &str, arguments: &str) -> Candidate {
-    let call = Some(Call { name: name.into(), arguments: arguments.into() });
-    Candidate { text: String::new(), logprobs: None, logprobs_absent: None, call }
+fn of_call(name: &str, arguments: &str) -> AnswerCandidate {
+    let call = Some(EngineToolCall { name: name.into(), arguments: arguments.into() });
+    AnswerCandidate { text: String::new(), logprobs: None, logprobs_absent: None, call }
 }
 
-fn of_text(text: &str) -> Candidate {
-    Candidate { text: text.into(), logprobs: None, logprobs_absent: None, call: None }
+fn of_text(text: &str) -> AnswerCandidate {
+    AnswerCandidate { text: text.into(), logprobs: None, logprobs_absent: None, call: None }
 }
 
 #[test]
@@ -111,11 +117,15 @@ fn a_call_leaves_whole_or_not_at_all() {
         r#"{"list": ["a", {"b": "mixed"}]}"#,
     ] {
         let steps = vec![vec![of_call("note", arguments), of_call("noop", "{}")]];
-        assert_eq!(leaves(steps, Release::Span), (noop.to_owned(), vec![noop.to_owned()]), "{arguments}");
+        assert_eq!(leaves(steps, ReleaseMode::Span), (noop.to_owned(), vec![noop.to_owned()]), "{arguments}");
     }
     let policy = tools();
     let steps = vec![vec![of_call("note", r#"{"note": "mixed"}"#)]];
-    let events = govern(&policy, settings(), vec![Item::Candidates { id: "a".into(), steps, task: Task::default() }]);
+    let events = govern(
+        &policy,
+        settings(),
+        vec![StreamInput::Candidates { id: "a".into(), steps, task: StreamTask::default() }],
+    );
     let outcomes: Vec<_> = judged(&events).map(|j| j.determination.determination).collect();
     assert_eq!(outcomes, [Some(Answer::Reject)], "a call is never split");
     assert!(judged(&events).all(|j| j.determination.kind == SpanKind::Call));
@@ -125,7 +135,7 @@ fn a_call_leaves_whole_or_not_at_all() {
 fn numbers_of_a_call_keep_their_text() {
     let arguments = r#"{"a":123456789012345678901234567890,"b":1.0,"c":1e+05,"d":-0.0,"e":0.1000}"#;
     let text = format!(r#"{{"arguments":{arguments},"name":"pay"}}"#);
-    assert_eq!(leaves(vec![vec![of_call("pay", arguments)]], Release::Span).1, [text]);
+    assert_eq!(leaves(vec![vec![of_call("pay", arguments)]], ReleaseMode::Span).1, [text]);
 }
 
 #[test]
@@ -135,15 +145,15 @@ fn calls_and_text_are_told_apart() {
         vec![vec![of_text("Asking. ")], vec![of_text("\n---\n")], vec![of_call("noop", "{}")], vec![of_text(like)]]
     };
     let noop = r#"{"arguments":{},"name":"noop"}"#;
-    for release in [Release::Span, Release::Checkpoint, Release::End] {
+    for release in [ReleaseMode::Span, ReleaseMode::Checkpoint, ReleaseMode::End] {
         let (text, calls) = leaves(steps(), release);
         assert_eq!(text, format!("Asking. \n---\n{noop}{noop}"));
         assert_eq!(calls, [noop], "what only looks like a call is text");
     }
-    let item = Item::Candidates { id: "a".into(), steps: steps(), task: Task::default() };
+    let item = StreamInput::Candidates { id: "a".into(), steps: steps(), task: StreamTask::default() };
     let events = govern(&tools(), settings(), vec![item]);
     let same: Vec<_> = judged(&events).filter(|j| j.text == noop).collect();
-    let committed = |kind, j: &Judgement| {
+    let committed = |kind, j: &SpanJudgement| {
         let salt = hex::decode(&j.salt).unwrap();
         hex::encode(&commitment(kind, &salt, &[j.inert.as_bytes(), j.text.as_bytes()]))
     };
@@ -165,20 +175,21 @@ fn text_that_holds_a_call_is_judged_as_the_call() {
         r#"{"name":"noop","arguments":{"note":"mixed"}}"#,
         r#"{"name":"noop","name":"run","arguments":{}}"#,
     ] {
-        let (text, calls) = leaves(vec![vec![of_text(call), of_text(fine)]], Release::Span);
+        let (text, calls) = leaves(vec![vec![of_text(call), of_text(fine)]], ReleaseMode::Span);
         assert_eq!((text.as_str(), calls.len()), (fine, 0), "{call}");
         // In a whole text, the words around the call are released and the call is not.
-        let whole = Item::Text {
+        let whole = StreamInput::Text {
             id: "a".into(),
             text: format!("Here it is.\n\n{call}\n\nThat was it."),
-            task: Task::default(),
+            task: StreamTask::default(),
         };
-        let left = released(&govern(&tools(), Settings { on_refuse: Some(OnRefuse::Skip), ..settings() }, vec![whole]));
+        let left =
+            released(&govern(&tools(), GateSettings { on_refuse: Some(OnRefuse::Skip), ..settings() }, vec![whole]));
         assert!(left.starts_with("Here it is.") && left.ends_with("That was it."), "{left}");
         assert!(!left.contains("name") && !left.contains("noop"), "{call}: {left}");
     }
     // Data that is not a call, and a call that no rule forbids, are treated as ordinary text.
     for text in [r#"{"name":"Ana","age":7}"#, r#"{"name":"noop","arguments":{}}"#, "A { set } of things."] {
-        assert_eq!(leaves(vec![vec![of_text(text)]], Release::Span), (text.to_owned(), Vec::new()));
+        assert_eq!(leaves(vec![vec![of_text(text)]], ReleaseMode::Span), (text.to_owned(), Vec::new()));
     }
 }

@@ -1,12 +1,12 @@
 //! The admin listener: liveness, readiness, metrics, drain and the live page, for the gateway's operators. It shows
 //! no text of a request or an answer.
 
-use crate::api::dialect::Dialect;
+use crate::api::dialect::ApiDialect;
 use crate::api::reply::{error_response, json_response};
-use crate::config::{Admin, ConfigError};
+use crate::config::{AdminSettings, ConfigError};
 use crate::error::ApiError;
-use crate::service::{Service, bearer_or_key};
-use crate::ui::History;
+use crate::service::{GatewayService, bearer_or_key};
+use crate::ui::CounterHistory;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
@@ -25,11 +25,11 @@ pub(crate) const CONNECTIONS: usize = 32;
 
 /// State that the admin routes share.
 struct AdminService {
-    service: Arc<Service>,
+    service: Arc<GatewayService>,
     /// SHA-256 of the key.
     key: [u8; 32],
     drain: Arc<Notify>,
-    history: Arc<History>,
+    history: Arc<CounterHistory>,
 }
 
 /// The admin routes. `POST /drain` notifies `drain`.
@@ -37,10 +37,10 @@ struct AdminService {
 /// # Errors
 /// The key cannot be read.
 pub(crate) fn router(
-    admin: &Admin,
-    service: Arc<Service>,
+    admin: &AdminSettings,
+    service: Arc<GatewayService>,
     drain: Arc<Notify>,
-    history: Arc<History>,
+    history: Arc<CounterHistory>,
 ) -> Result<Router, ConfigError> {
     let key = Sha256::digest(admin.key.read_key()?).into();
     let state = Arc::new(AdminService { service, key, drain, history });
@@ -56,7 +56,7 @@ pub(crate) fn router(
         // This route needs no key, because process supervisors have none.
         .route("/livez", get(|| async { "ok\n" }))
         .route("/readyz", get(ready))
-        .fallback(|| async { error_response(Dialect::Chat, &ApiError::no_route()) })
+        .fallback(|| async { error_response(ApiDialect::Chat, &ApiError::no_route()) })
         .with_state(state))
 }
 
@@ -70,7 +70,7 @@ async fn check_key(State(admin): State<Arc<AdminService>>, request: Request, nex
     if admin.is_key(bearer_or_key(request.headers())) {
         return next.run(request).await;
     }
-    error_response(Dialect::Chat, &ApiError::unauthorized())
+    error_response(ApiDialect::Chat, &ApiError::unauthorized())
 }
 
 /// Like [`check_key`], but accepts the key also as the password of any user (RFC 7617), for browsers. A browser adds a
@@ -81,7 +81,7 @@ async fn check_password(State(admin): State<Arc<AdminService>>, request: Request
     if admin.is_key(bearer_or_key(headers)) || admin.is_key(password(headers).as_deref()) {
         return next.run(request).await;
     }
-    let mut response = error_response(Dialect::Chat, &ApiError::unauthorized());
+    let mut response = error_response(ApiDialect::Chat, &ApiError::unauthorized());
     let challenge = HeaderValue::from_static("Basic realm=\"portcullis\", charset=\"UTF-8\"");
     response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
     response
@@ -102,7 +102,7 @@ async fn page(State(admin): State<Arc<AdminService>>) -> Response {
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
     // The content security policy protects the page; without it, the page is not served.
     let Ok(policy) = HeaderValue::from_str(&live::header_policy()) else {
-        return error_response(Dialect::Chat, &ApiError::gate("the live page has no content security policy"));
+        return error_response(ApiDialect::Chat, &ApiError::gate("the live page has no content security policy"));
     };
     headers.insert(header::CONTENT_SECURITY_POLICY, policy);
     guard(headers);

@@ -1,22 +1,24 @@
 //! One answer: feeds the upstream's text into governed streams, and sends to the client what the streams release.
 
-use crate::calls::{CallAssembler, is_offered};
+use crate::calls::CallAssembler;
 use crate::config::AnswerMode;
-use crate::continuations::{Conversation, Said, Turn};
-use crate::drive::{DriveError, Proposed, Writer};
+use crate::continuations::{ChoiceContentDigest, ConversationPosition, TurnDigest};
+use crate::drive::{DriveError, DrivenProposal, UpstreamEngine};
 use crate::error::ApiError;
-use crate::observe::Given;
-use crate::output::{Channel, Finish, Output, Provenance, Usage};
-use crate::receipts::{Unproven, Wakes};
-use crate::request::Request;
-use crate::section::{BeginState, ReleaseTerms, Section, SectionEnd, SectionMode, UnfitText, on_refuse, placeholder};
+use crate::observe::SectionInput;
+use crate::output::{AnswerChannel, AnswerOutput, AnswerProvenance, FinishReason, TokenUsage};
+use crate::receipts::{CheckpointNotifier, MissingProofReason};
+use crate::request::ClientRequest;
+use crate::section::{
+    AnswerSection, BeginState, ReleaseTerms, SectionEnd, SectionMode, UnfitText, on_refuse, placeholder,
+};
 use crate::session_state::OpenSession;
-use crate::upstream::{Delta, Upstream, UpstreamError};
-use portcullis_core::context::{Mode, OnRefuse};
-use portcullis_core::hex::{self, Hex};
-use portcullis_core::state::Task;
+use crate::upstream::{UpstreamClient, UpstreamDelta, UpstreamError};
+use portcullis_core::context::{OnRefuse, StreamMode};
+use portcullis_core::hex::{self, HexBytes};
+use portcullis_core::state::StreamTask;
 use portcullis_evidence::stream_proof::StreamProof;
-use portcullis_gate::{EndState, Governor};
+use portcullis_gate::{EndState, StreamGovernor};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -36,14 +38,14 @@ pub(crate) const OUTPUTS: usize = 32;
 
 /// A request, with everything that its answer needs.
 #[derive(Clone)]
-pub(crate) struct Question {
+pub(crate) struct AnswerJob {
     /// Id of the answer.
     pub(crate) id: String,
-    pub(crate) request: Request,
+    pub(crate) request: ClientRequest,
     pub(crate) session: Arc<OpenSession>,
     /// The model's governor in that session, with the request's sources.
-    pub(crate) governor: Arc<Governor>,
-    pub(crate) task: Task,
+    pub(crate) governor: Arc<StreamGovernor>,
+    pub(crate) task: StreamTask,
     /// Digest of the pre-execution filter's report.
     pub(crate) note: [u8; 32],
     /// Longest wait for the client.
@@ -59,29 +61,29 @@ pub(crate) struct Question {
     /// Longest wait for the proofs.
     pub(crate) proof: Duration,
     /// The place of the request in its conversation.
-    pub(crate) conversation: Conversation,
+    pub(crate) conversation: ConversationPosition,
     /// Among whom the process shares its workers.
     pub(crate) owner: u64,
 }
 
 #[derive(Debug)]
 pub(crate) struct AnswerEnd {
-    pub(crate) usage: Usage,
-    pub(crate) provenance: Provenance,
+    pub(crate) usage: TokenUsage,
+    pub(crate) provenance: AnswerProvenance,
     /// Why the answer was cut off; `None` if it was complete.
     pub(crate) failure: Option<ApiError>,
     /// The end states of the answer's choices, for the next turn.
-    pub(crate) states: Vec<(Turn, Arc<EndState>)>,
+    pub(crate) states: Vec<(TurnDigest, Arc<EndState>)>,
     /// When the first output was sent.
     pub(crate) first: Option<Instant>,
     /// Why the answer's choices ended; a choice without an end has no entry.
-    pub(crate) finishes: Vec<Finish>,
+    pub(crate) finishes: Vec<FinishReason>,
 }
 
 #[derive(Default)]
-struct Choice {
+struct GatedChoice {
     /// One section for each channel, in the order in which the model first wrote to the channels.
-    sections: Vec<Section>,
+    sections: Vec<AnswerSection>,
     /// Index of the first section whose outputs have not all been sent.
     leaving: usize,
     /// The calls whose fragments were received.
@@ -89,32 +91,32 @@ struct Choice {
     /// Number of calls that were sent.
     calls: u32,
     /// Digest of the content that was sent.
-    said: Said,
+    said: ChoiceContentDigest,
     /// End reason from the upstream.
-    finish: Option<Finish>,
+    finish: Option<FinishReason>,
     /// The end was sent.
     over: bool,
 }
 
 /// An answer in progress.
-pub(crate) struct Answer {
-    question: Question,
-    governor: Arc<Governor>,
+pub(crate) struct GatedAnswer {
+    question: AnswerJob,
+    governor: Arc<StreamGovernor>,
     /// If the content continues an earlier answer: the governor, the turn, and the END leaf of that answer.
-    continuing: Option<(Arc<Governor>, Turn, Hex<32>)>,
-    choices: BTreeMap<u32, Choice>,
+    continuing: Option<(Arc<StreamGovernor>, TurnDigest, HexBytes<32>)>,
+    choices: BTreeMap<u32, GatedChoice>,
     changed: Arc<Notify>,
-    outputs: mpsc::Sender<Output>,
-    usage: Usage,
+    outputs: mpsc::Sender<AnswerOutput>,
+    usage: TokenUsage,
     /// When the first output was sent.
     first: Option<Instant>,
-    finishes: Vec<Finish>,
+    finishes: Vec<FinishReason>,
     /// Wakes the answer at each checkpoint.
-    _wakes: Option<Wakes>,
+    _wakes: Option<CheckpointNotifier>,
 }
 
 /// Why an answer is cut off.
-enum Break {
+enum AnswerAbortCause {
     /// The client disconnected or does not read.
     Client(&'static str),
     Upstream(UpstreamError),
@@ -130,20 +132,20 @@ enum Break {
 
 /// Why a stream could not be opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Unopened {
+pub(crate) enum StreamOpenError {
     /// The queue of waiting streams is full.
     Full,
     /// The session accepts no more streams; the next session does.
     Closed,
 }
 
-impl From<UnfitText> for Break {
+impl From<UnfitText> for AnswerAbortCause {
     fn from(why: UnfitText) -> Self {
         Self::UnfitText(why)
     }
 }
 
-impl Break {
+impl AnswerAbortCause {
     /// The reason, as records give it.
     fn words(&self) -> String {
         match self {
@@ -168,8 +170,8 @@ impl Break {
     }
 }
 
-impl Answer {
-    pub(crate) fn new(question: Question, outputs: mpsc::Sender<Output>) -> Self {
+impl GatedAnswer {
+    pub(crate) fn new(question: AnswerJob, outputs: mpsc::Sender<AnswerOutput>) -> Self {
         let governor = &question.governor;
         let on_refuse = match question.mode {
             // Refused parts are sent too, so the whole text must be judged.
@@ -180,16 +182,16 @@ impl Answer {
             AnswerMode::Held if question.request.is_json() => OnRefuse::Stop,
             AnswerMode::Held => on_refuse(governor),
         };
-        let governor = Arc::new(Governor::clone(governor).with_on_refuse(on_refuse));
+        let governor = Arc::new(StreamGovernor::clone(governor).with_on_refuse(on_refuse));
         let continuing = question.conversation.last.as_ref().and_then(|(turn, end)| {
-            let governor = Governor::clone(&governor).continuing(end)?;
+            let governor = StreamGovernor::clone(&governor).continuing(end)?;
             Some((Arc::new(governor), *turn, end.leaf()))
         });
-        let choices = (0..question.request.choices).map(|choice| (choice, Choice::default())).collect();
+        let choices = (0..question.request.choices).map(|choice| (choice, GatedChoice::default())).collect();
         let changed = Arc::new(Notify::new());
         let proofs = question.session.proofs.as_ref().filter(|_| question.signed);
         let wakes = proofs.map(|proofs| proofs.wake(&changed));
-        let usage = Usage::default();
+        let usage = TokenUsage::default();
         let (first, finishes) = (None, Vec::new());
         Self { question, governor, continuing, choices, changed, outputs, usage, first, finishes, _wakes: wakes }
     }
@@ -197,9 +199,9 @@ impl Answer {
     /// Records the refusal of the input by the pre-execution filter: BEGIN, a NOTE with the report, and END.
     ///
     /// # Errors
-    /// [`Unopened`].
-    pub(crate) async fn refuse(mut self, why: String) -> Result<AnswerEnd, Unopened> {
-        let section = self.open(0, Channel::Content, Some(why))?;
+    /// [`StreamOpenError`].
+    pub(crate) async fn refuse(mut self, why: String) -> Result<AnswerEnd, StreamOpenError> {
+        let section = self.open(0, AnswerChannel::Content, Some(why))?;
         self.choices.entry(0).or_default().sections.push(section);
         let settled = self.settle().await;
         Ok(self.end(settled.err()))
@@ -208,18 +210,18 @@ impl Answer {
     /// Opens a stream for each choice. BEGIN is recorded before the upstream is asked.
     ///
     /// # Errors
-    /// [`Unopened`].
-    pub(crate) async fn begin(&mut self) -> Result<(), Unopened> {
+    /// [`StreamOpenError`].
+    pub(crate) async fn begin(&mut self) -> Result<(), StreamOpenError> {
         let (changed, limit) = (Arc::clone(&self.changed), self.question.client);
         for choice in 0..self.question.request.choices {
-            let section = self.open(choice, Channel::Content, None)?;
+            let section = self.open(choice, AnswerChannel::Content, None)?;
             self.choices.entry(choice).or_default().sections.push(section);
         }
         let recorded = async {
             loop {
-                let begun: Vec<BeginState> = self.sections().map(Section::poll_begin).collect();
+                let begun: Vec<BeginState> = self.sections().map(AnswerSection::poll_begin).collect();
                 if begun.contains(&BeginState::Never) {
-                    return Err(Unopened::Closed);
+                    return Err(StreamOpenError::Closed);
                 }
                 if begun.iter().all(|begun| *begun == BeginState::Recorded) {
                     return Ok(());
@@ -227,19 +229,19 @@ impl Answer {
                 changed.notified().await;
             }
         };
-        timeout(limit, recorded).await.unwrap_or(Err(Unopened::Full))
+        timeout(limit, recorded).await.unwrap_or(Err(StreamOpenError::Full))
     }
 
     /// Asks the upstream, and sends the answer until its end.
-    pub(crate) async fn write(mut self, upstream: &Upstream) -> AnswerEnd {
+    pub(crate) async fn write(mut self, upstream: &UpstreamClient) -> AnswerEnd {
         let limit = self.question.limit;
         let written = match self.question.mode {
             AnswerMode::Driven => timeout(limit, self.drive(upstream)).await,
             AnswerMode::Held | AnswerMode::Observed => timeout(limit, self.pump(upstream)).await,
         };
-        let written = written.unwrap_or(Err(Break::Late));
+        let written = written.unwrap_or(Err(AnswerAbortCause::Late));
         if let Err(broken) = &written {
-            if let Break::Upstream(error) = broken {
+            if let AnswerAbortCause::Upstream(error) = broken {
                 self.question.session.metrics.upstream_failed(error);
                 tracing::warn!(answer = self.question.id, kind = error.kind(), "the model's server failed");
             }
@@ -247,7 +249,7 @@ impl Answer {
             self.sections().for_each(|section| section.abort(&words));
         }
         // After a failure, admitted text is still sent, and every stream gets its END.
-        let settled = timeout(limit, self.settle()).await.unwrap_or(Err(Break::Late));
+        let settled = timeout(limit, self.settle()).await.unwrap_or(Err(AnswerAbortCause::Late));
         let failed = written.err().or(settled.err());
         let proven = self.prove().await;
         let mut end = self.end(failed);
@@ -260,44 +262,44 @@ impl Answer {
     }
 
     /// The proofs of the streams, if the client asked for them.
-    async fn prove(&mut self) -> Option<Result<Vec<StreamProof>, Unproven>> {
+    async fn prove(&mut self) -> Option<Result<Vec<StreamProof>, MissingProofReason>> {
         if !self.question.request.receipt {
             return None;
         }
         let streams: Vec<u64> = self.sections().map(|section| section.report().stream).collect();
         match &self.question.session.proofs {
             Some(proofs) => Some(proofs.prove(&streams, self.question.proof).await),
-            None => Some(Err(Unproven::Never)),
+            None => Some(Err(MissingProofReason::Never)),
         }
     }
 
-    fn sections(&mut self) -> impl Iterator<Item = &mut Section> {
+    fn sections(&mut self) -> impl Iterator<Item = &mut AnswerSection> {
         self.choices.values_mut().flat_map(|choice| choice.sections.iter_mut())
     }
 
-    async fn pump(&mut self, upstream: &Upstream) -> Result<(), Break> {
+    async fn pump(&mut self, upstream: &UpstreamClient) -> Result<(), AnswerAbortCause> {
         let (outputs, changed) = (self.outputs.clone(), Arc::clone(&self.changed));
         let asked = tokio::select! {
             asked = upstream.ask(&self.question.request, "") => asked,
-            () = outputs.closed() => return Err(Break::Client("the client has gone")),
+            () = outputs.closed() => return Err(AnswerAbortCause::Client("the client has gone")),
         };
-        let mut deltas = asked.map_err(Break::Upstream)?;
+        let mut deltas = asked.map_err(AnswerAbortCause::Upstream)?;
         while !self.choices.values().all(|choice| choice.over) {
             let full = self.sections().any(|section| section.is_full());
             tokio::select! {
                 biased;
-                () = outputs.closed() => return Err(Break::Client("the client has gone")),
+                () = outputs.closed() => return Err(AnswerAbortCause::Client("the client has gone")),
                 () = changed.notified() => {
                     self.advance().await?;
                     if self.is_broken() {
-                        return Err(Break::Gate);
+                        return Err(AnswerAbortCause::Gate);
                     }
                     deltas.resume();
                 }
-                delta = deltas.next(), if !full => match delta.map_err(Break::Upstream)? {
+                delta = deltas.next(), if !full => match delta.map_err(AnswerAbortCause::Upstream)? {
                     Some(delta) => {
                         self.take(delta)?;
-                        self.choices.values_mut().for_each(Choice::go);
+                        self.choices.values_mut().for_each(GatedChoice::go);
                     }
                     None => return Ok(()),
                 },
@@ -315,21 +317,21 @@ impl Answer {
     }
 
     /// Gets the proposals that the driven streams ask for, independently for each choice.
-    async fn drive(&mut self, upstream: &Upstream) -> Result<(), Break> {
+    async fn drive(&mut self, upstream: &UpstreamClient) -> Result<(), AnswerAbortCause> {
         let (outputs, changed) = (self.outputs.clone(), Arc::clone(&self.changed));
         let most = usize::from(self.governor.policy().package.manifest().limits.span_bytes);
         let request = &self.question.request;
-        let writer = |choice: &u32| (*choice, Writer::new(upstream.clone(), request, *choice, most));
-        let mut resting: BTreeMap<u32, Writer> = self.choices.keys().map(writer).collect();
+        let writer = |choice: &u32| (*choice, UpstreamEngine::new(upstream.clone(), request, *choice, most));
+        let mut resting: BTreeMap<u32, UpstreamEngine> = self.choices.keys().map(writer).collect();
         let mut writing = JoinSet::new();
         let mut usage = BTreeMap::new();
         loop {
             self.advance().await?;
             if self.is_broken() {
-                return Err(Break::Gate);
+                return Err(AnswerAbortCause::Gate);
             }
             for (number, choice) in &mut self.choices {
-                let ask = choice.sections.iter_mut().find_map(Section::take_ask);
+                let ask = choice.sections.iter_mut().find_map(AnswerSection::take_ask);
                 if let Some((ask, mut writer)) = ask.and_then(|ask| Some((ask, resting.remove(number)?))) {
                     let number = *number;
                     writing.spawn(async move {
@@ -343,17 +345,17 @@ impl Answer {
             }
             tokio::select! {
                 biased;
-                () = outputs.closed() => return Err(Break::Client("the client has gone")),
+                () = outputs.closed() => return Err(AnswerAbortCause::Client("the client has gone")),
                 () = changed.notified() => {}
                 Some(written) = writing.join_next() => {
-                    let (number, writer, proposed) = written.map_err(|_| Break::Gate)?;
-                    let Proposed { proposal, finish, is_refused } = proposed.map_err(|error| match error {
-                        DriveError::Upstream(error) => Break::Upstream(error),
-                        DriveError::Unfit(why) => Break::Unfit(why),
+                    let (number, writer, proposed) = written.map_err(|_| AnswerAbortCause::Gate)?;
+                    let DrivenProposal { proposal, finish, is_refused } = proposed.map_err(|error| match error {
+                        DriveError::Upstream(error) => AnswerAbortCause::Upstream(error),
+                        DriveError::Unfit(why) => AnswerAbortCause::Unfit(why),
                     })?;
                     usage.insert(number, writer.usage());
-                    let prompt = usage.values().map(|usage: &Usage| usage.prompt).max().unwrap_or(0);
-                    self.usage = Usage { prompt, completion: usage.values().map(|usage| usage.completion).sum() };
+                    let prompt = usage.values().map(|usage: &TokenUsage| usage.prompt).max().unwrap_or(0);
+                    self.usage = TokenUsage { prompt, completion: usage.values().map(|usage| usage.completion).sum() };
                     resting.insert(number, writer);
                     let found = self.choices.entry(number).or_default();
                     found.finish = finish;
@@ -367,50 +369,50 @@ impl Answer {
     }
 
     /// Passes a delta of the upstream to its section.
-    fn take(&mut self, delta: Delta) -> Result<(), Break> {
+    fn take(&mut self, delta: UpstreamDelta) -> Result<(), AnswerAbortCause> {
         match delta {
-            Delta::Usage(usage) => self.usage = usage,
-            Delta::Tokens { .. } => {}
-            Delta::Text { choice, channel, text } => {
+            UpstreamDelta::Usage(usage) => self.usage = usage,
+            UpstreamDelta::Tokens { .. } => {}
+            UpstreamDelta::Text { choice, channel, text } => {
                 self.end_calls(choice)?;
-                if channel == Channel::Content {
-                    self.choices.entry(choice).or_default().assembler.check_text().map_err(Break::Unfit)?;
+                if channel == AnswerChannel::Content {
+                    self.choices.entry(choice).or_default().assembler.check_text().map_err(AnswerAbortCause::Unfit)?;
                 }
                 if let Some(section) = self.section(choice, channel)? {
-                    section.give(&Given::Text(&text))?;
+                    section.give(&SectionInput::Text(&text))?;
                     if section.pending() > PENDING_BYTES {
-                        return Err(Break::Unfit("a text of which no part is a sentence or a value"));
+                        return Err(AnswerAbortCause::Unfit("a text of which no part is a sentence or a value"));
                     }
                     if section.document_bytes() > DOCUMENT_BYTES {
-                        return Err(Break::Unfit("a JSON answer that is longer than the bound"));
+                        return Err(AnswerAbortCause::Unfit("a JSON answer that is longer than the bound"));
                     }
                 }
             }
-            Delta::Call { choice, fragment } => {
-                self.choices.entry(choice).or_default().assembler.push(fragment).map_err(Break::Unfit)?;
+            UpstreamDelta::Call { choice, fragment } => {
+                self.choices.entry(choice).or_default().assembler.push(fragment).map_err(AnswerAbortCause::Unfit)?;
             }
-            Delta::Finish { choice, finish } => {
+            UpstreamDelta::Finish { choice, finish } => {
                 self.end_calls(choice)?;
                 let found = self.choices.entry(choice).or_default();
                 found.finish.get_or_insert(finish);
-                found.sections.iter_mut().try_for_each(Section::finish)?;
+                found.sections.iter_mut().try_for_each(AnswerSection::finish)?;
             }
         }
         Ok(())
     }
 
     /// Submits the calls for judgement, because no further fragment belongs to them.
-    fn end_calls(&mut self, choice: u32) -> Result<(), Break> {
+    fn end_calls(&mut self, choice: u32) -> Result<(), AnswerAbortCause> {
         for call in self.choices.entry(choice).or_default().assembler.take() {
-            let is_refused = !is_offered(&self.question.request, &call.name);
+            let is_refused = !self.question.request.offers(&call.name);
             if is_refused && self.question.mode != AnswerMode::Observed {
                 return self.refuse_call(choice);
             }
-            if let Some(section) = self.section(choice, Channel::Content)? {
+            if let Some(section) = self.section(choice, AnswerChannel::Content)? {
                 if is_refused {
                     section.add_rule(NOT_OFFERED);
                 }
-                section.give(&Given::Call(&call))?;
+                section.give(&SectionInput::Call(&call))?;
             }
         }
         Ok(())
@@ -418,39 +420,42 @@ impl Answer {
 
     /// Ends a choice at a call whose tool the client did not offer. The refusal is recorded as a stream of its own,
     /// which has only a BEGIN, a NOTE and an END. The stream's id, which BEGIN binds, contains the reason.
-    fn refuse_call(&mut self, choice: u32) -> Result<(), Break> {
+    fn refuse_call(&mut self, choice: u32) -> Result<(), AnswerAbortCause> {
         let found = self.choices.entry(choice).or_default();
         if found.over || found.finish.is_some() || found.is_stopped() {
             return Ok(());
         }
-        found.sections.iter_mut().try_for_each(Section::finish)?;
-        let mut section =
-            self.open_as(NOT_OFFERED, choice, Channel::Content, Some(NOT_OFFERED.into())).map_err(|_| Break::Gate)?;
+        found.sections.iter_mut().try_for_each(AnswerSection::finish)?;
+        let mut section = self
+            .open_as(NOT_OFFERED, choice, AnswerChannel::Content, Some(NOT_OFFERED.into()))
+            .map_err(|_| AnswerAbortCause::Gate)?;
         section.refuse(NOT_OFFERED);
         let found = self.choices.entry(choice).or_default();
-        found.finish = Some(Finish::Refused);
+        found.finish = Some(FinishReason::Refused);
         found.sections.push(section);
         Ok(())
     }
 
     /// The section for text in a channel of a choice; `None` if the choice accepts no more text.
-    fn section(&mut self, choice: u32, channel: Channel) -> Result<Option<&mut Section>, Break> {
+    fn section(&mut self, choice: u32, channel: AnswerChannel) -> Result<Option<&mut AnswerSection>, AnswerAbortCause> {
         let at = self.place(choice, channel)?;
         let found = self.choices.entry(choice).or_default();
         Ok(at.and_then(|at| found.sections.get_mut(at)))
     }
 
     /// As [`Self::section`], but returns the index of the section in its choice.
-    fn place(&mut self, choice: u32, channel: Channel) -> Result<Option<usize>, Break> {
+    fn place(&mut self, choice: u32, channel: AnswerChannel) -> Result<Option<usize>, AnswerAbortCause> {
         let found = self.choices.entry(choice).or_default();
         if found.over || found.finish.is_some() || found.is_stopped() {
             return Ok(None);
         }
         if let Some(at) = found.sections.iter().position(|section| section.channel() == channel) {
-            let known = |section: &Section| (section.is_open(), section.has_input());
+            let known = |section: &AnswerSection| (section.is_open(), section.has_input());
             // Clients join a channel into one text, so a channel is one stream and cannot be resumed after it was left.
             match found.sections.get(at).map(known) {
-                Some((false, _)) => return Err(Break::Unfit("an answer that goes back to a channel that it had left")),
+                Some((false, _)) => {
+                    return Err(AnswerAbortCause::Unfit("an answer that goes back to a channel that it had left"));
+                }
                 Some((true, true)) => return Ok(Some(at)),
                 Some((true, false)) | None => {}
             }
@@ -461,7 +466,7 @@ impl Answer {
             return Ok(Some(at));
         }
         found.leave_others(channel)?;
-        let section = self.open(choice, channel, None).map_err(|_| Break::Gate)?;
+        let section = self.open(choice, channel, None).map_err(|_| AnswerAbortCause::Gate)?;
         let found = self.choices.entry(choice).or_default();
         let at = found.begun();
         found.sections.insert(at, section);
@@ -469,7 +474,12 @@ impl Answer {
     }
 
     /// Opens a governed stream for a channel.
-    fn open(&mut self, choice: u32, channel: Channel, refusal: Option<String>) -> Result<Section, Unopened> {
+    fn open(
+        &mut self,
+        choice: u32,
+        channel: AnswerChannel,
+        refusal: Option<String>,
+    ) -> Result<AnswerSection, StreamOpenError> {
         self.open_as(channel.name(), choice, channel, refusal)
     }
 
@@ -478,12 +488,12 @@ impl Answer {
         &mut self,
         name: &str,
         choice: u32,
-        channel: Channel,
+        channel: AnswerChannel,
         refusal: Option<String>,
-    ) -> Result<Section, Unopened> {
-        let Question { id, request, session, task, note, .. } = &self.question;
+    ) -> Result<AnswerSection, StreamOpenError> {
+        let AnswerJob { id, request, session, task, note, .. } = &self.question;
         // Only the content continues the conversation; the model's reasoning does not.
-        let continuing = self.continuing.as_ref().filter(|_| channel == Channel::Content);
+        let continuing = self.continuing.as_ref().filter(|_| channel == AnswerChannel::Content);
         let governor = continuing.map_or(&self.governor, |(governor, ..)| governor);
         let number = self.choices.get(&choice).map_or(0, |choice| choice.sections.len());
         let nonce = request.nonce.as_ref().map(|nonce| format!(" nonce={nonce}")).unwrap_or_default();
@@ -498,25 +508,25 @@ impl Answer {
         if let Some(why) = refusal {
             asked = asked.refused(why);
         }
-        let sibling = self.choices.values().flat_map(|choice| &choice.sections).map(Section::stream);
+        let sibling = self.choices.values().flat_map(|choice| &choice.sections).map(AnswerSection::stream);
         let opened = match sibling.into_iter().find(|stream| stream.end().is_none()) {
             Some(sibling) => session.handle.try_open_further(sibling, asked),
             None => session.handle.try_open(asked),
         };
         let stream = match opened {
             Ok(Ok(stream)) => stream,
-            Ok(Err(_)) => return Err(Unopened::Full),
-            Err(_) => return Err(Unopened::Closed),
+            Ok(Err(_)) => return Err(StreamOpenError::Full),
+            Err(_) => return Err(StreamOpenError::Closed),
         };
         let signed = session.proofs.as_ref().filter(|_| self.question.signed).map(|proofs| Arc::clone(&proofs.book));
         let mode = match self.question.mode {
             AnswerMode::Driven => SectionMode::driven(),
             AnswerMode::Observed => SectionMode::observed(),
-            AnswerMode::Held if request.is_json() && channel == Channel::Content => SectionMode::whole(),
+            AnswerMode::Held if request.is_json() && channel == AnswerChannel::Content => SectionMode::whole(),
             AnswerMode::Held => SectionMode::Held,
         };
         let terms = ReleaseTerms { placeholder: self.placeholder(), signed, mode };
-        let section = Section::new((choice, channel), id, stream, Arc::clone(governor), terms, &self.changed);
+        let section = AnswerSection::new((choice, channel), id, stream, Arc::clone(governor), terms, &self.changed);
         Ok(section.timed(Arc::clone(&session.metrics)))
     }
 
@@ -527,18 +537,18 @@ impl Answer {
     }
 
     /// Waits until every stream has ended and all releasable text was sent.
-    async fn settle(&mut self) -> Result<(), Break> {
+    async fn settle(&mut self) -> Result<(), AnswerAbortCause> {
         loop {
             self.advance().await?;
             if self.sections().all(|section| section.end().is_some()) {
-                return if self.is_broken() { Err(Break::Gate) } else { Ok(()) };
+                return if self.is_broken() { Err(AnswerAbortCause::Gate) } else { Ok(()) };
             }
             self.changed.notified().await;
         }
     }
 
     /// Sends the outputs that may leave. Sections of a choice are sent in order.
-    async fn advance(&mut self) -> Result<(), Break> {
+    async fn advance(&mut self) -> Result<(), AnswerAbortCause> {
         let numbers: Vec<u32> = self.choices.keys().copied().collect();
         let broken = self.is_broken();
         for number in numbers {
@@ -557,20 +567,20 @@ impl Answer {
             let is_broken = choice.sections.iter().any(|section| section.end() == Some(SectionEnd::Broken));
             if stopped || is_broken {
                 // Sections after a refused or broken section are discarded.
-                choice.sections.iter_mut().skip(choice.leaving + 1).for_each(Section::give_up);
+                choice.sections.iter_mut().skip(choice.leaving + 1).for_each(AnswerSection::give_up);
             }
             let finish = match (stopped, choice.finish) {
-                (true, _) => Some(Finish::Refused),
-                (false, Some(Finish::ToolCalls)) if choice.calls == 0 => Some(Finish::Refused),
+                (true, _) => Some(FinishReason::Refused),
+                (false, Some(FinishReason::ToolCalls)) if choice.calls == 0 => Some(FinishReason::Refused),
                 (false, finish) => finish,
             };
             if let Some(finish) = finish.filter(|_| !choice.over && !broken && (is_done || stopped)) {
                 choice.over = true;
-                let content = choice.sections.iter_mut().find(|s| s.channel() == Channel::Content);
+                let content = choice.sections.iter_mut().find(|s| s.channel() == AnswerChannel::Content);
                 if let Some(section) = content.filter(|_| stopped) {
                     leaving.push(section.close_with(&self.governor.policy().package.manifest().refusal.text));
                 }
-                leaving.push(Output::End { choice: number, finish });
+                leaving.push(AnswerOutput::End { choice: number, finish });
             }
             leaving.iter().for_each(|output| choice.said.push(output));
             for output in leaving {
@@ -585,71 +595,71 @@ impl Answer {
         self.sections().any(|section| section.end() == Some(SectionEnd::Broken))
     }
 
-    async fn send(&mut self, output: Output) -> Result<(), Break> {
+    async fn send(&mut self, output: AnswerOutput) -> Result<(), AnswerAbortCause> {
         match &output {
-            Output::End { finish, .. } => self.finishes.push(*finish),
-            Output::Text { .. } | Output::Call { .. } | Output::Constant { .. } => {
+            AnswerOutput::End { finish, .. } => self.finishes.push(*finish),
+            AnswerOutput::Text { .. } | AnswerOutput::Call { .. } | AnswerOutput::Constant { .. } => {
                 self.first.get_or_insert_with(Instant::now);
             }
         }
         match timeout(self.question.client, self.outputs.send(output)).await {
             Ok(Ok(())) => Ok(()),
-            Ok(Err(_)) => Err(Break::Client("the client has gone")),
-            Err(_) => Err(Break::Client("the client does not read")),
+            Ok(Err(_)) => Err(AnswerAbortCause::Client("the client has gone")),
+            Err(_) => Err(AnswerAbortCause::Client("the client does not read")),
         }
     }
 
-    fn end(mut self, broken: Option<Break>) -> AnswerEnd {
+    fn end(mut self, broken: Option<AnswerAbortCause>) -> AnswerEnd {
         let tokens: u64 = self.sections().map(|section| section.tokens()).sum();
         let is_whole =
-            |section: &mut Section| section.end() == Some(SectionEnd::Whole) && section.report().rejected == 0;
+            |section: &mut AnswerSection| section.end() == Some(SectionEnd::Whole) && section.report().rejected == 0;
         let whole = broken.is_none() && self.sections().all(is_whole);
         let asked = self.question.mode;
         let completion = if whole || asked != AnswerMode::Held { self.usage.completion } else { tokens };
-        let usage = Usage { prompt: self.usage.prompt, completion };
+        let usage = TokenUsage { prompt: self.usage.prompt, completion };
         let streams = self.sections().map(|section| section.report().clone()).collect();
         let before = self.continuing.as_ref().map_or(self.question.conversation.first, |(_, turn, _)| *turn);
         let states = if broken.is_none() { self.states(before) } else { Vec::new() };
         let continues = self.continuing.map(|(_, _, leaf)| leaf.to_string());
-        let Question { id, request, session, input_rules, .. } = self.question;
+        let AnswerJob { id, request, session, input_rules, .. } = self.question;
         let mode = match asked {
-            AnswerMode::Held => Mode::Held,
-            AnswerMode::Driven => Mode::DrivenConversation,
-            AnswerMode::Observed => Mode::Observed,
+            AnswerMode::Held => StreamMode::Held,
+            AnswerMode::Driven => StreamMode::DrivenConversation,
+            AnswerMode::Observed => StreamMode::Observed,
         };
-        let provenance = Provenance {
+        let provenance = AnswerProvenance {
             nonce: request.nonce,
             input_rules,
             continues,
             sources: self.governor.supplied_digest().map(|digest| hex::encode(&digest)),
             streams,
-            ..Provenance::new(id, mode, self.governor.policy(), &session.name, &request.digest)
+            ..AnswerProvenance::new(id, mode, self.governor.policy(), &session.name, &request.digest)
         };
         let (first, finishes) = (self.first, self.finishes);
         AnswerEnd { usage, provenance, failure: broken.map(|broken| broken.failure()), states, first, finishes }
     }
 
     /// The end states of the finished choices, each under the turn that follows `before`.
-    fn states(&self, before: Turn) -> Vec<(Turn, Arc<EndState>)> {
-        let state = |choice: &Choice| {
-            let content = choice.sections.iter().find(|section| section.channel() == Channel::Content)?;
+    fn states(&self, before: TurnDigest) -> Vec<(TurnDigest, Arc<EndState>)> {
+        let state = |choice: &GatedChoice| {
+            let content = choice.sections.iter().find(|section| section.channel() == AnswerChannel::Content)?;
             Some((before.then(choice.said.clone().digest()?), Arc::clone(content.left_in()?)))
         };
         self.choices.values().filter(|choice| choice.over).filter_map(state).collect()
     }
 }
 
-impl Choice {
+impl GatedChoice {
     /// Finishes the text in the other channels, because the model now writes in `channel`.
-    fn leave_others(&mut self, channel: Channel) -> Result<(), Break> {
+    fn leave_others(&mut self, channel: AnswerChannel) -> Result<(), AnswerAbortCause> {
         let mut begun = self.sections.iter_mut().filter(|s| s.has_input() && s.channel() != channel);
-        Ok(begun.try_for_each(Section::finish)?)
+        Ok(begun.try_for_each(AnswerSection::finish)?)
     }
 
     /// Lets the current section submit its parts, and pauses the later sections.
     fn go(&mut self) {
-        self.sections.iter_mut().skip(self.leaving + 1).for_each(Section::rest);
-        self.sections.get_mut(self.leaving).into_iter().for_each(Section::go);
+        self.sections.iter_mut().skip(self.leaving + 1).for_each(AnswerSection::rest);
+        self.sections.get_mut(self.leaving).into_iter().for_each(AnswerSection::go);
     }
 
     /// Number of sections with text, which come first; sections without text come after them.

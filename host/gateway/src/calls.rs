@@ -2,8 +2,7 @@
 //! call the index 0, some send the name in pieces, and some send the fragments of two calls in turns. So no call is
 //! complete before its choice ends, and a fragment that fits no call without doubt ends the answer.
 
-use crate::request::{Request, ToolChoice};
-use portcullis_mapping::Call;
+use portcullis_mapping::EngineToolCall;
 use std::collections::BTreeMap;
 
 /// Largest tool call, in bytes.
@@ -27,12 +26,12 @@ pub struct CallFragment {
 pub struct IdentifiedCall {
     /// Chosen by the client or by the gateway.
     pub id: String,
-    pub call: Call,
+    pub call: EngineToolCall,
 }
 
 /// A call that is judged. Where arguments are absent, they are an empty object.
-pub(crate) fn judged_call(name: String, arguments: String) -> Call {
-    Call { name, arguments: if arguments.trim().is_empty() { "{}".into() } else { arguments } }
+pub(crate) fn judged_call(name: String, arguments: String) -> EngineToolCall {
+    EngineToolCall { name, arguments: if arguments.trim().is_empty() { "{}".into() } else { arguments } }
 }
 
 /// Joins the fragments of the calls of one choice.
@@ -131,7 +130,7 @@ impl CallAssembler {
     }
 
     /// Takes the calls, because the choice has ended.
-    pub(crate) fn take(&mut self) -> Vec<Call> {
+    pub(crate) fn take(&mut self) -> Vec<EngineToolCall> {
         self.latest.clear();
         let call = |OpenCall { name, arguments, .. }: OpenCall| judged_call(name, arguments);
         std::mem::take(&mut self.calls).into_iter().map(call).collect()
@@ -148,11 +147,6 @@ impl OpenCall {
             _ => name.is_some_and(|name| self.end.is_reached() && (name != self.name || !arguments.trim().is_empty())),
         }
     }
-}
-
-/// Whether the client offered this tool for its answer.
-pub(crate) fn is_offered(request: &Request, name: &str) -> bool {
-    request.tool_choice != Some(ToolChoice::None) && request.tools.iter().any(|tool| tool.name == name)
 }
 
 #[cfg(test)]

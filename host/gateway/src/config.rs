@@ -2,7 +2,7 @@
 
 use crate::loopback::is_loopback;
 use portcullis_card::CardChoice;
-use portcullis_recorder::Texts;
+use portcullis_recorder::TextRetention;
 use portcullis_settings::SettingsError;
 use portcullis_settings::secret::{self, SecretError};
 use serde::de::Error;
@@ -15,13 +15,13 @@ use std::time::Duration;
 /// The configuration of a gateway. Unknown keys are errors.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Config {
+pub struct GatewayConfig {
     /// Where clients connect.
     #[serde(default = "listen")]
     pub listen: SocketAddr,
     /// TLS for clients; without it the gateway serves plain HTTP.
     #[serde(default)]
-    pub tls: Option<Tls>,
+    pub tls: Option<TlsSettings>,
     /// Folder of the policy package.
     pub policy: PathBuf,
     /// The default profile, for models without a profile of their own (`agent.toml`).
@@ -38,37 +38,37 @@ pub struct Config {
     pub bundles: Option<PathBuf>,
     /// The models, at least one.
     #[serde(rename = "model")]
-    pub models: Vec<Model>,
+    pub models: Vec<ServedModelSettings>,
     /// Keys of the clients. Without keys, every client that reaches the address may send requests, so the address must
     /// be a loopback address.
     #[serde(default, rename = "key")]
-    pub keys: Vec<Key>,
+    pub keys: Vec<ClientKeySettings>,
     /// Limits on time and size.
     #[serde(default)]
-    pub limits: Limits,
+    pub limits: GatewayLimits,
     /// When a session ends and the next begins.
     #[serde(default)]
-    pub rotation: Rotation,
+    pub rotation: SessionRotation,
     /// How clients can prove that their answers were admitted.
     #[serde(default)]
-    pub evidence: Evidence,
+    pub evidence: EvidenceSettings,
     /// The admin listener; without this setting, there is none.
     #[serde(default)]
-    pub admin: Option<Admin>,
+    pub admin: Option<AdminSettings>,
     /// The collector for traces of requests; without it no traces are sent.
     #[serde(default)]
-    pub traces: Option<Traces>,
+    pub traces: Option<TraceExportSettings>,
 }
 
 /// A collector of OpenTelemetry traces. Traces contain no text.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Traces {
+pub struct TraceExportSettings {
     /// URL that accepts traces in OTLP over HTTP, such as `http://127.0.0.1:4318/v1/traces`.
     pub endpoint: String,
     /// Headers of each export request, such as an API key.
     #[serde(default)]
-    pub headers: BTreeMap<String, Secret>,
+    pub headers: BTreeMap<String, SecretLocation>,
     /// Longest wait for the collector's answer, in milliseconds.
     #[serde(default = "traces_timeout")]
     pub timeout_ms: u64,
@@ -77,7 +77,7 @@ pub struct Traces {
     pub queue: usize,
 }
 
-impl Traces {
+impl TraceExportSettings {
     /// A collector at this address, with default settings.
     #[must_use]
     pub fn to(endpoint: String) -> Self {
@@ -103,10 +103,10 @@ const fn listen() -> SocketAddr {
 /// The admin listener. It uses plain HTTP, so its address must be a loopback address.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Admin {
+pub struct AdminSettings {
     pub listen: SocketAddr,
     /// Where the listener's key is stored.
-    pub key: Secret,
+    pub key: SecretLocation,
 }
 
 /// A card, and the settings of its sessions that differ between cards.
@@ -144,7 +144,7 @@ fn card_choice<'de, D: Deserializer<'de>>(deserializer: D) -> Result<CardChoice,
 /// A certificate and its key.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Tls {
+pub struct TlsSettings {
     /// Certificates in PEM, the server's own first.
     pub certificate: PathBuf,
     /// Private key in PEM.
@@ -194,7 +194,7 @@ impl UpstreamKind {
 /// A model, under the name that clients use.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Model {
+pub struct ServedModelSettings {
     /// Name for clients; `*` stands for any.
     pub name: String,
     /// Base URL of the server, such as `http://127.0.0.1:18080/v1`.
@@ -210,7 +210,7 @@ pub struct Model {
     pub upstream_model: Option<String>,
     /// Where the gateway's key for the server is stored.
     #[serde(default)]
-    pub upstream_key: Option<Secret>,
+    pub upstream_key: Option<SecretLocation>,
     /// CA certificates in PEM for the server; by default the system's.
     #[serde(default)]
     pub upstream_ca: Option<PathBuf>,
@@ -228,7 +228,7 @@ pub struct Model {
 /// The place of a secret; the configuration never contains the secret itself.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
-pub enum Secret {
+pub enum SecretLocation {
     /// A file; a final line end is ignored.
     File(PathBuf),
     /// An environment variable.
@@ -238,11 +238,11 @@ pub enum Secret {
 /// A client's key.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Key {
+pub struct ClientKeySettings {
     /// Name in logs and reports.
     pub name: String,
     /// Where the key is stored.
-    pub secret: Secret,
+    pub secret: SecretLocation,
     /// Names of the models that the key may use; empty for all.
     #[serde(default)]
     pub models: Vec<String>,
@@ -254,7 +254,7 @@ pub struct Key {
 /// Limits. Times are in milliseconds, sizes in bytes.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Limits {
+pub struct GatewayLimits {
     /// Longest wait for a connection to a model server.
     pub connect_ms: u64,
     /// Longest wait for the first event.
@@ -291,7 +291,7 @@ pub struct Limits {
     pub turns_bytes: usize,
 }
 
-impl Default for Limits {
+impl Default for GatewayLimits {
     fn default() -> Self {
         Self {
             connect_ms: 5_000,
@@ -315,7 +315,7 @@ impl Default for Limits {
     }
 }
 
-impl Limits {
+impl GatewayLimits {
     pub(crate) const fn first_token(&self) -> Duration {
         Duration::from_millis(self.first_token_ms)
     }
@@ -340,7 +340,7 @@ impl Limits {
 /// When a session ends and the next begins; zero disables a condition.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Rotation {
+pub struct SessionRotation {
     /// After this many determinations.
     pub records: u64,
     /// After this many bytes of text.
@@ -351,7 +351,7 @@ pub struct Rotation {
     pub drain_ms: u64,
 }
 
-impl Default for Rotation {
+impl Default for SessionRotation {
     fn default() -> Self {
         Self { records: 1_000_000, bytes: 1 << 30, seconds: 86_400, drain_ms: 30_000 }
     }
@@ -362,7 +362,7 @@ impl Default for Rotation {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum), value(rename_all = "lowercase"))]
 #[serde(rename_all = "lowercase")]
-pub enum Release {
+pub enum ReleaseCondition {
     #[default]
     Admitted,
     Signed,
@@ -371,9 +371,9 @@ pub enum Release {
 /// Proofs that answers were admitted. They need bundles.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Evidence {
+pub struct EvidenceSettings {
     /// When text is sent to the reader.
-    pub release: Release,
+    pub release: ReleaseCondition,
     /// Shortest time in milliseconds between two checkpoints that the gateway requests after streams have ended.
     pub checkpoint_ms: u64,
     /// Longest wait in milliseconds for the checkpoint over an answer, if the client asks for proofs.
@@ -381,16 +381,22 @@ pub struct Evidence {
     /// Number of recent answers whose proofs are kept.
     pub answers: usize,
     /// Which texts the bundles contain.
-    pub texts: Texts,
+    pub texts: TextRetention,
 }
 
-impl Default for Evidence {
+impl Default for EvidenceSettings {
     fn default() -> Self {
-        Self { release: Release::Admitted, checkpoint_ms: 1_000, proof_ms: 15_000, answers: 4_096, texts: Texts::Plain }
+        Self {
+            release: ReleaseCondition::Admitted,
+            checkpoint_ms: 1_000,
+            proof_ms: 15_000,
+            answers: 4_096,
+            texts: TextRetention::Plain,
+        }
     }
 }
 
-impl Evidence {
+impl EvidenceSettings {
     pub(crate) const fn proof(&self) -> Duration {
         Duration::from_millis(self.proof_ms)
     }
@@ -414,7 +420,7 @@ pub enum ConfigError {
     },
 }
 
-impl Config {
+impl GatewayConfig {
     /// Reads the configuration in a file.
     ///
     /// # Errors
@@ -472,7 +478,7 @@ impl Config {
                 ));
             }
         }
-        let cannot = |model: &&Model| model.mode == AnswerMode::Driven && !model.kind.continues();
+        let cannot = |model: &&ServedModelSettings| model.mode == AnswerMode::Driven && !model.kind.continues();
         if let Some(model) = self.models.iter().find(cannot) {
             let why = "only servers of kind `vllm`, `llamacpp` and `sglang` go on from admitted text";
             return unfit(format!("model `{}` cannot be `driven`: {why}", model.name));
@@ -482,10 +488,10 @@ impl Config {
                 return unfit(format!("key `{}` opens model `{name}`, which is not configured", key.name));
             }
         }
-        if self.bundles.is_none() && self.evidence.release == Release::Signed {
+        if self.bundles.is_none() && self.evidence.release == ReleaseCondition::Signed {
             return unfit("text that leaves when it is signed needs a signing session: give `bundles`".into());
         }
-        if self.bundles.is_none() && self.evidence.texts != Texts::Plain {
+        if self.bundles.is_none() && self.evidence.texts != TextRetention::Plain {
             return unfit("`texts` says what of the texts stands in the bundles: give `bundles`".into());
         }
         if let Some(admin) = self.admin.as_ref().filter(|admin| !admin.listen.ip().is_loopback()) {
@@ -521,12 +527,12 @@ impl Config {
     }
 }
 
-impl Secret {
+impl SecretLocation {
     /// Reads the secret: one line of visible ASCII characters, from a variable or from a file that only one user can
     /// read.
     ///
     /// # Errors
-    /// [`ConfigError::Secret`].
+    /// [`ConfigError::SecretLocation`].
     pub fn read(&self) -> Result<String, ConfigError> {
         Ok(match self {
             Self::File(path) => secret::line(path)?,
@@ -534,11 +540,11 @@ impl Secret {
         })
     }
 
-    /// Reads a key that clients of this gateway show: like [`Secret::read`], with at least [`secret::MIN_CHARS`]
-    /// characters. Another server decides about the length of its own keys.
+    /// Reads a key that clients of this gateway show: like [`SecretLocation::read`], with at least
+    /// [`secret::MIN_CHARS`] characters. Another server decides about the length of its own keys.
     ///
     /// # Errors
-    /// [`ConfigError::Secret`].
+    /// [`ConfigError::SecretLocation`].
     pub fn read_key(&self) -> Result<String, ConfigError> {
         Ok(match self {
             Self::File(path) => secret::key(path)?,

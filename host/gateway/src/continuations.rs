@@ -5,11 +5,11 @@
 //! state also contains what the answers before it established. So a state is found only through a digest over its own
 //! answer and all answers that it continued: a conversation must contain all of them, in order.
 
-use crate::output::{Channel, Output};
-use crate::request::{Input, Message, Request, Role};
+use crate::output::{AnswerChannel, AnswerOutput};
+use crate::request::{ClientRequest, ConversationMessage, MessageRole, RequestInput};
 use crate::session_state::OpenSession;
 use portcullis_gate::EndState;
-use portcullis_mapping::Call;
+use portcullis_mapping::EngineToolCall;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -19,9 +19,9 @@ const FACTOR: usize = 4;
 
 /// Identifies an answer together with the answers that it continued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Turn([u8; 32]);
+pub(crate) struct TurnDigest([u8; 32]);
 
-impl Turn {
+impl TurnDigest {
     /// The start of all conversations under a client key; `None` if no key is configured.
     pub(crate) fn first(caller: Option<usize>) -> Self {
         let caller = caller.map_or(0, |place| place as u64 + 1);
@@ -42,20 +42,20 @@ impl Turn {
 
 /// Digest of the content of one choice: its text and its calls.
 #[derive(Clone, Default)]
-pub(crate) struct Said {
+pub(crate) struct ChoiceContentDigest {
     text: Sha256,
     calls: Sha256,
     is_something: bool,
 }
 
-impl Said {
+impl ChoiceContentDigest {
     /// Adds an output that is sent.
-    pub(crate) fn push(&mut self, output: &Output) {
+    pub(crate) fn push(&mut self, output: &AnswerOutput) {
         match output {
-            Output::Text { channel: Channel::Content, text, .. }
-            | Output::Constant { channel: Channel::Content, text, .. } => self.text(text),
-            Output::Call { call, .. } => self.call(&call.call),
-            Output::Text { .. } | Output::Constant { .. } | Output::End { .. } => {}
+            AnswerOutput::Text { channel: AnswerChannel::Content, text, .. }
+            | AnswerOutput::Constant { channel: AnswerChannel::Content, text, .. } => self.text(text),
+            AnswerOutput::Call { call, .. } => self.call(&call.call),
+            AnswerOutput::Text { .. } | AnswerOutput::Constant { .. } | AnswerOutput::End { .. } => {}
         }
     }
 
@@ -64,7 +64,7 @@ impl Said {
         self.text.update(text);
     }
 
-    fn call(&mut self, Call { name, arguments }: &Call) {
+    fn call(&mut self, EngineToolCall { name, arguments }: &EngineToolCall) {
         self.is_something = true;
         for part in [name, arguments] {
             self.calls.update((part.len() as u64).to_le_bytes());
@@ -72,7 +72,7 @@ impl Said {
         }
     }
 
-    fn of(message: &Message) -> Self {
+    fn of(message: &ConversationMessage) -> Self {
         let mut said = Self::default();
         said.text(&message.text);
         message.calls.iter().for_each(|call| said.call(&call.call));
@@ -89,29 +89,29 @@ impl Said {
 
 /// The place of a request in its conversation.
 #[derive(Clone)]
-pub(crate) struct Conversation {
+pub(crate) struct ConversationPosition {
     /// The start of the conversation.
-    pub(crate) first: Turn,
+    pub(crate) first: TurnDigest,
     /// The last answer in the conversation whose state is kept.
-    pub(crate) last: Option<(Turn, Arc<EndState>)>,
+    pub(crate) last: Option<(TurnDigest, Arc<EndState>)>,
     /// The session of that answer. On the same card, all streams of a conversation are in one chain of bundles.
     pub(crate) session: Weak<OpenSession>,
 }
 
 /// The kept states. New states replace the oldest ones.
-pub(crate) struct Continuations {
+pub(crate) struct ContinuationStore {
     /// Largest number of states.
     most: usize,
     /// Largest memory in bytes.
     most_bytes: usize,
-    kept: Mutex<Kept>,
+    kept: Mutex<ContinuationTable>,
 }
 
 #[derive(Default)]
-struct Kept {
-    states: BTreeMap<Turn, KeptState>,
+struct ContinuationTable {
+    states: BTreeMap<TurnDigest, KeptState>,
     /// Turns by age.
-    order: BTreeMap<u64, Turn>,
+    order: BTreeMap<u64, TurnDigest>,
     next: u64,
     bytes: usize,
 }
@@ -123,26 +123,26 @@ struct KeptState {
     session: Weak<OpenSession>,
 }
 
-impl Continuations {
+impl ContinuationStore {
     /// Empty, with room for `most` states and `most_bytes` of memory.
     pub(crate) const fn new(most: usize, most_bytes: usize) -> Self {
-        let kept = Kept { states: BTreeMap::new(), order: BTreeMap::new(), next: 0, bytes: 0 };
+        let kept = ContinuationTable { states: BTreeMap::new(), order: BTreeMap::new(), next: 0, bytes: 0 };
         Self { most, most_bytes, kept: Mutex::new(kept) }
     }
 
     /// Finds the last assistant message of a request that is an answer to this caller.
-    pub(crate) fn conversation(&self, caller: Option<usize>, request: &Request) -> Conversation {
-        let first = Turn::first(caller);
-        let Input::Messages(messages) = &request.input else {
-            return Conversation { first, last: None, session: Weak::new() };
+    pub(crate) fn conversation(&self, caller: Option<usize>, request: &ClientRequest) -> ConversationPosition {
+        let first = TurnDigest::first(caller);
+        let RequestInput::Messages(messages) = &request.input else {
+            return ConversationPosition { first, last: None, session: Weak::new() };
         };
-        let mut last: Option<(Turn, &KeptState)> = None;
+        let mut last: Option<(TurnDigest, &KeptState)> = None;
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         // Earlier answers may have lost their states, so each message is also looked up as the first answer of a
         // conversation.
         let mut all = first;
-        for message in messages.iter().filter(|message| message.role == Role::Assistant) {
-            let Some(said) = Said::of(message).digest() else { continue };
+        for message in messages.iter().filter(|message| message.role == MessageRole::Assistant) {
+            let Some(said) = ChoiceContentDigest::of(message).digest() else { continue };
             let before = [Some(all), last.as_ref().map(|(turn, _)| *turn), Some(first)];
             let mut turns = before.into_iter().flatten().map(|turn| turn.then(said));
             let found = turns.find_map(|turn| kept.states.get(&turn).map(|kept| (turn, kept)));
@@ -150,11 +150,11 @@ impl Continuations {
             last = found.or(last);
         }
         let session = last.map(|(_, kept)| Weak::clone(&kept.session)).unwrap_or_default();
-        Conversation { first, last: last.map(|(turn, kept)| (turn, Arc::clone(&kept.state))), session }
+        ConversationPosition { first, last: last.map(|(turn, kept)| (turn, Arc::clone(&kept.state))), session }
     }
 
     /// Keeps the state of an answer of this session, unless it exceeds the whole memory limit.
-    pub(crate) fn keep(&self, turn: Turn, state: Arc<EndState>, session: &Arc<OpenSession>) {
+    pub(crate) fn keep(&self, turn: TurnDigest, state: Arc<EndState>, session: &Arc<OpenSession>) {
         let bytes = state.bytes().saturating_mul(FACTOR);
         if bytes > self.most_bytes || self.most == 0 {
             return;
@@ -174,8 +174,8 @@ impl Continuations {
     }
 }
 
-impl Kept {
-    fn drop_state(&mut self, turn: Turn) {
+impl ContinuationTable {
+    fn drop_state(&mut self, turn: TurnDigest) {
         if let Some(KeptState { age, bytes, .. }) = self.states.remove(&turn) {
             self.order.remove(&age);
             self.bytes -= bytes;

@@ -4,24 +4,24 @@
 //! text. After a refusal, the response is dropped. The server is asked again, with the admitted text as the beginning
 //! of its answer and with another seed.
 
-use crate::calls::{CallAssembler, is_offered};
-use crate::output::{Channel, Finish, Usage};
-use crate::request::Request;
+use crate::calls::CallAssembler;
+use crate::output::{AnswerChannel, FinishReason, TokenUsage};
+use crate::request::ClientRequest;
 use crate::token_track::TokenTrack;
-use crate::upstream::{Delta, DeltaStream, Upstream, UpstreamError};
-use portcullis_gate::Candidate;
-use portcullis_gate::engine::{Proposal, ProposalRequest, View, span_end};
-use portcullis_mapping::Call;
+use crate::upstream::{DeltaStream, UpstreamClient, UpstreamDelta, UpstreamError};
+use portcullis_gate::AnswerCandidate;
+use portcullis_gate::engine::{EngineProposal, EngineView, ProposalRequest, span_end};
+use portcullis_mapping::EngineToolCall;
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 
 /// Distance between the first seeds of two choices.
 const CHOICE_SEEDS: i64 = 1 << 20;
 /// The proposal for a driven stream.
-pub(crate) struct Proposed {
-    pub(crate) proposal: Proposal,
+pub(crate) struct DrivenProposal {
+    pub(crate) proposal: EngineProposal,
     /// End reason, if the answer ends.
-    pub(crate) finish: Option<Finish>,
+    pub(crate) finish: Option<FinishReason>,
     /// The answer ends at a call of a tool that the client did not offer.
     pub(crate) is_refused: bool,
 }
@@ -41,13 +41,13 @@ impl From<UpstreamError> for DriveError {
 }
 
 /// Proposes the text of one choice.
-pub(crate) struct Writer {
-    upstream: Upstream,
-    request: Request,
+pub(crate) struct UpstreamEngine {
+    upstream: UpstreamClient,
+    request: ClientRequest,
     /// Longest span of the policy, in bytes. A longer text without the end of a sentence is cut into parts of this
     /// length.
     most: usize,
-    running: Option<Running>,
+    running: Option<UpstreamResponse>,
     /// Seed of the first request; each further request uses the next seed.
     seed: i64,
     asked: bool,
@@ -64,7 +64,7 @@ pub(crate) struct Writer {
 }
 
 /// A response of the server that is being read.
-struct Running {
+struct UpstreamResponse {
     deltas: DeltaStream,
     /// Largest candidate, in bytes.
     most: usize,
@@ -82,17 +82,17 @@ struct Running {
     /// The calls whose fragments were received.
     assembler: CallAssembler,
     /// The complete calls.
-    calls: VecDeque<Call>,
-    finish: Option<Finish>,
+    calls: VecDeque<EngineToolCall>,
+    finish: Option<FinishReason>,
     /// The text reached one of the client's stop texts.
     stopped: bool,
 }
 
-impl Writer {
+impl UpstreamEngine {
     /// A writer for one choice of the answer to `request`, with candidates of at most `most` bytes.
-    pub(crate) fn new(upstream: Upstream, request: &Request, choice: u32, most: usize) -> Self {
+    pub(crate) fn new(upstream: UpstreamClient, request: &ClientRequest, choice: u32, most: usize) -> Self {
         let first = request.sampling.seed.unwrap_or(0);
-        let mut request = Request { choices: 1, ..request.clone() };
+        let mut request = ClientRequest { choices: 1, ..request.clone() };
         request.sampling.logprobs = upstream.gives_logprobs(&request);
         Self {
             upstream,
@@ -110,29 +110,30 @@ impl Writer {
     }
 
     /// Tokens of the prompt and of the answer.
-    pub(crate) const fn usage(&self) -> Usage {
-        Usage { prompt: self.prompt, completion: self.tokens }
+    pub(crate) const fn usage(&self) -> TokenUsage {
+        TokenUsage { prompt: self.prompt, completion: self.tokens }
     }
 
     /// Proposes the text after the admitted text.
     ///
     /// # Errors
     /// [`DriveError`] ends the answer.
-    pub(crate) async fn propose(&mut self, ask: &ProposalRequest) -> Result<Proposed, DriveError> {
-        let over = |finish| Ok(Proposed { proposal: Proposal::End, finish: Some(finish), is_refused: false });
-        let none = || Ok(Proposed { proposal: Proposal::Exhausted, finish: None, is_refused: false });
+    pub(crate) async fn propose(&mut self, ask: &ProposalRequest) -> Result<DrivenProposal, DriveError> {
+        let over =
+            |finish| Ok(DrivenProposal { proposal: EngineProposal::End, finish: Some(finish), is_refused: false });
+        let none = || Ok(DrivenProposal { proposal: EngineProposal::Exhausted, finish: None, is_refused: false });
         if ask.attempt > 0 {
             self.tokens -= std::mem::take(&mut self.last);
         }
         self.called |= std::mem::take(&mut self.calls) && ask.attempt == 0;
         // After an admitted call, only further calls of the same response can follow.
-        let follows = |running: &Running| self.called || running.follows(&ask.admitted);
+        let follows = |running: &UpstreamResponse| self.called || running.follows(&ask.admitted);
         if ask.attempt > 0 || !self.running.as_ref().is_some_and(follows) {
             if self.called {
                 return none();
             }
             if self.left() == Some(0) {
-                return over(Finish::Length);
+                return over(FinishReason::Length);
             }
             self.running = None;
             self.running = Some(self.ask(&ask.admitted).await?);
@@ -150,19 +151,23 @@ impl Writer {
         self.tokens += tokens;
         if let Some(candidate) = candidate {
             self.calls = candidate.call.is_some();
-            if candidate.call.as_ref().is_some_and(|call| !is_offered(&self.request, &call.name)) {
-                return Ok(Proposed { proposal: Proposal::End, finish: None, is_refused: true });
+            if candidate.call.as_ref().is_some_and(|call| !self.request.offers(&call.name)) {
+                return Ok(DrivenProposal { proposal: EngineProposal::End, finish: None, is_refused: true });
             }
-            return Ok(Proposed { proposal: Proposal::Candidate(candidate), finish: None, is_refused: false });
+            return Ok(DrivenProposal {
+                proposal: EngineProposal::Candidate(candidate),
+                finish: None,
+                is_refused: false,
+            });
         }
         // An empty alternative does not end the answer; an alternative that reaches a stop text does.
         if ask.attempt > 0 && !running.stopped {
             return none();
         }
-        let finish = running.finish.unwrap_or(Finish::Stop);
+        let finish = running.finish.unwrap_or(FinishReason::Stop);
         if self.prompt == 0 {
             let prompt = &mut self.prompt;
-            let first = |usage: Usage| {
+            let first = |usage: TokenUsage| {
                 *prompt = usage.prompt;
                 ControlFlow::Break(())
             };
@@ -176,7 +181,7 @@ impl Writer {
         self.request.sampling.max_tokens.map(|most| most.saturating_sub(self.tokens))
     }
 
-    async fn ask(&mut self, admitted: &str) -> Result<Running, UpstreamError> {
+    async fn ask(&mut self, admitted: &str) -> Result<UpstreamResponse, UpstreamError> {
         let mut request = self.request.clone();
         request.sampling.max_tokens = self.left();
         // The first request keeps the client's settings, without a seed if the client set none.
@@ -190,7 +195,7 @@ impl Writer {
         // Models write a space as the start of a word, and are not trained on text that ends with a space.
         let (shown, unseen) = admitted.split_at(admitted.trim_end_matches(' ').len());
         let deltas = self.upstream.ask(&request, shown).await?;
-        Ok(Running {
+        Ok(UpstreamResponse {
             deltas,
             most: self.most,
             before: admitted.to_owned(),
@@ -206,11 +211,11 @@ impl Writer {
     }
 }
 
-impl Running {
+impl UpstreamResponse {
     /// Whether the response continues right after the admitted text, which ends with `admitted`.
     fn follows(&self, admitted: &str) -> bool {
         // `admitted` starts at a character boundary. If it was cut, it can be up to three bytes shorter than the limit.
-        let is_whole = admitted.len() == self.before.len() || admitted.len() + 3 >= View::ADMITTED_MAX;
+        let is_whole = admitted.len() == self.before.len() || admitted.len() + 3 >= EngineView::ADMITTED_MAX;
         is_whole && self.before.ends_with(admitted)
     }
 
@@ -222,9 +227,9 @@ impl Running {
             || span_end(&self.text).is_some()
     }
 
-    fn take(&mut self, delta: Delta) -> Result<(), DriveError> {
+    fn take(&mut self, delta: UpstreamDelta) -> Result<(), DriveError> {
         match delta {
-            Delta::Text { channel: Channel::Content, text, .. } => {
+            UpstreamDelta::Text { channel: AnswerChannel::Content, text, .. } => {
                 self.assembler.check_text().map_err(DriveError::Unfit)?;
                 let known = text.bytes().zip(self.unseen.bytes()).take_while(|(new, known)| new == known).count();
                 // The server can repeat the unseen spaces only at the beginning of its text.
@@ -237,28 +242,28 @@ impl Running {
                 self.pieces.push_back(text.len());
                 self.text.push_str(text);
             }
-            Delta::Text { .. } => {
+            UpstreamDelta::Text { .. } => {
                 return Err(DriveError::Unfit(
                     "text that is not the answer's own: a model that thinks aloud cannot be driven",
                 ));
             }
-            Delta::Call { fragment, .. } => self.assembler.push(fragment).map_err(DriveError::Unfit)?,
-            Delta::Finish { finish, .. } => {
+            UpstreamDelta::Call { fragment, .. } => self.assembler.push(fragment).map_err(DriveError::Unfit)?,
+            UpstreamDelta::Finish { finish, .. } => {
                 self.finish = Some(finish);
                 self.calls.extend(self.assembler.take());
             }
-            Delta::Tokens { tokens, .. } => {
+            UpstreamDelta::Tokens { tokens, .. } => {
                 if let Some(track) = &mut self.track {
                     track.tokens(tokens);
                 }
             }
-            Delta::Usage(_) => {}
+            UpstreamDelta::Usage(_) => {}
         }
         Ok(())
     }
 
     /// The next candidate and its number of tokens; no candidate if the answer has ended.
-    fn propose(&mut self, stops: &[String]) -> (Option<Candidate>, u64) {
+    fn propose(&mut self, stops: &[String]) -> (Option<AnswerCandidate>, u64) {
         let fits = |end: &usize| self.text.get(..*end).is_some_and(|text| text.trim().len() <= self.most);
         let sentence = span_end(&self.text).filter(fits);
         let end = sentence.or_else(|| self.long_span());
@@ -267,19 +272,20 @@ impl Running {
         let tokens = self.tokens(text.len());
         if !text.trim().is_empty() {
             if self.is_stopped(&text, stops) {
-                (self.text, self.finish, self.stopped) = (String::new(), Some(Finish::Stop), true);
+                (self.text, self.finish, self.stopped) = (String::new(), Some(FinishReason::Stop), true);
                 self.calls.clear();
                 return (None, 0);
             }
             self.before.push_str(&text);
             let candidate = match &mut self.track {
                 Some(track) => track.candidate(text),
-                None => Candidate { text, logprobs: None, logprobs_absent: None, call: None },
+                None => AnswerCandidate { text, logprobs: None, logprobs_absent: None, call: None },
             };
             return (Some(candidate), tokens);
         }
         let Some(call) = self.calls.pop_front() else { return (None, 0) };
-        let candidate = Candidate { text: String::new(), logprobs: None, logprobs_absent: None, call: Some(call) };
+        let candidate =
+            AnswerCandidate { text: String::new(), logprobs: None, logprobs_absent: None, call: Some(call) };
         (Some(candidate), tokens)
     }
 

@@ -2,17 +2,19 @@
 //! of the APIs for other gateways.
 
 use crate::error::ApiError;
-use crate::observe::Given;
-use crate::output::{Channel, Output, Provenance, StreamReport};
+use crate::observe::SectionInput;
+use crate::output::{AnswerChannel, AnswerOutput, AnswerProvenance, StreamReport};
 use crate::reading::reading;
-use crate::receipts::Wakes;
-use crate::request::Source;
-use crate::section::{Judged, ReleaseTerms, Section, SectionEnd, SectionMode, on_refuse, placeholder};
+use crate::receipts::CheckpointNotifier;
+use crate::request::RequestSource;
+use crate::section::{
+    AnswerSection, LoggedDetermination, ReleaseTerms, SectionEnd, SectionMode, on_refuse, placeholder,
+};
 use crate::session_state::OpenSession;
-use portcullis_core::context::{Mode, OnRefuse};
+use portcullis_core::context::{OnRefuse, StreamMode};
 use portcullis_core::hex;
-use portcullis_core::state::Task;
-use portcullis_gate::{Governor, Item};
+use portcullis_core::state::StreamTask;
+use portcullis_gate::{StreamGovernor, StreamInput};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Notify;
@@ -20,12 +22,12 @@ use tokio::time::timeout;
 
 /// A request to open a stream.
 #[derive(Clone)]
-pub(crate) struct Opening {
+pub(crate) struct GovernedStreamRequest {
     /// Id of the request; the stream's id also contains the request's digest and the nonce.
     pub(crate) id: String,
     /// Index of the model in the configuration.
     pub(crate) place: usize,
-    pub(crate) task: Task,
+    pub(crate) task: StreamTask,
     /// Digest of the pre-execution filter's report.
     pub(crate) note: [u8; 32],
     /// Rules of the pre-execution filter that refused the input; the stream then ends right after BEGIN.
@@ -38,7 +40,7 @@ pub(crate) struct Opening {
     pub(crate) digest: [u8; 32],
     pub(crate) nonce: Option<String>,
     /// Sources from the caller: the anchor store of the stream.
-    pub(crate) sources: Arc<[Source]>,
+    pub(crate) sources: Arc<[RequestSource]>,
     /// Among whom the process shares its workers.
     pub(crate) owner: u64,
 }
@@ -51,41 +53,41 @@ pub(crate) fn owner(key: Option<usize>) -> u64 {
 /// A governed stream and its results.
 pub(crate) struct GovernedStream {
     id: String,
-    mode: Mode,
+    mode: StreamMode,
     digest: [u8; 32],
     nonce: Option<String>,
     session: Arc<OpenSession>,
-    governor: Arc<Governor>,
-    section: Section,
+    governor: Arc<StreamGovernor>,
+    section: AnswerSection,
     changed: Arc<Notify>,
     /// Number of released tool calls.
     calls: u32,
-    outputs: Vec<Output>,
-    _wakes: Option<Wakes>,
+    outputs: Vec<AnswerOutput>,
+    _wakes: Option<CheckpointNotifier>,
 }
 
 impl GovernedStream {
     /// Opens a stream; `None` if the session accepts no more streams.
     pub(crate) fn open(
         session: Arc<OpenSession>,
-        governor: &Arc<Governor>,
-        opening: &Opening,
+        governor: &Arc<StreamGovernor>,
+        opening: &GovernedStreamRequest,
         is_signed: bool,
     ) -> Result<Option<Self>, ApiError> {
-        let Opening { id, task, note, refusal, text, digest, nonce, .. } = opening.clone();
+        let GovernedStreamRequest { id, task, note, refusal, text, digest, nonce, .. } = opening.clone();
         let placeholder = placeholder(governor);
         let on_refuse = opening.on_refuse.unwrap_or(on_refuse(governor));
-        let governor = Arc::new(Governor::clone(governor).with_on_refuse(on_refuse));
+        let governor = Arc::new(StreamGovernor::clone(governor).with_on_refuse(on_refuse));
         let bound = nonce.as_ref().map(|nonce| format!(" nonce={nonce}")).unwrap_or_default();
         let name = format!("{id} request={}{bound}", hex::encode(&digest));
         let (mode, asked) = match text {
             Some(text) => {
-                let (bytes, item) = (text.len(), Item::Text { id: name.clone(), text, task });
+                let (bytes, item) = (text.len(), StreamInput::Text { id: name.clone(), text, task });
                 let governor = Arc::clone(&governor);
                 let request = reading(opening.owner, bytes, move || governor.request(item));
-                (Mode::Recorded, request.map_err(|failed| ApiError::gate(&failed.to_string()))?)
+                (StreamMode::Recorded, request.map_err(|failed| ApiError::gate(&failed.to_string()))?)
             }
-            None => (Mode::Held, governor.held_request(name.clone(), task)),
+            None => (StreamMode::Held, governor.held_request(name.clone(), task)),
         };
         let asked = asked.noted(note).owned(opening.owner);
         let asked = match refusal {
@@ -102,9 +104,9 @@ impl GovernedStream {
         let wakes = proofs.map(|proofs| proofs.wake(&changed));
         let signed = proofs.map(|proofs| Arc::clone(&proofs.book));
         let terms = ReleaseTerms { placeholder, signed, mode: SectionMode::Held };
-        let place = (0, Channel::Content);
+        let place = (0, AnswerChannel::Content);
         let mut section =
-            Section::new(place, name, stream, Arc::clone(&governor), terms, &changed).with_determinations();
+            AnswerSection::new(place, name, stream, Arc::clone(&governor), terms, &changed).with_determinations();
         section.go();
         let (calls, outputs) = (0, Vec::new());
         Ok(Some(Self { id, mode, digest, nonce, session, governor, section, changed, calls, outputs, _wakes: wakes }))
@@ -142,7 +144,7 @@ impl GovernedStream {
         self.section.has_read_begin()
     }
 
-    pub(crate) fn section(&mut self) -> &mut Section {
+    pub(crate) fn section(&mut self) -> &mut AnswerSection {
         &mut self.section
     }
 
@@ -150,7 +152,7 @@ impl GovernedStream {
     ///
     /// # Errors
     /// The part is not valid text; the stream is then aborted.
-    pub(crate) fn give(&mut self, given: &Given<'_>) -> Result<(), ApiError> {
+    pub(crate) fn give(&mut self, given: &SectionInput<'_>) -> Result<(), ApiError> {
         self.section.give(given).map_err(|_| self.unreadable())
     }
 
@@ -168,11 +170,11 @@ impl GovernedStream {
     }
 
     /// Takes the outputs since the last call: released text, and the package's constants in place of refused text.
-    pub(crate) fn take_outputs(&mut self) -> Vec<Output> {
+    pub(crate) fn take_outputs(&mut self) -> Vec<AnswerOutput> {
         std::mem::take(&mut self.outputs)
     }
 
-    pub(crate) fn take_judged(&mut self) -> Vec<Judged> {
+    pub(crate) fn take_judged(&mut self) -> Vec<LoggedDetermination> {
         self.section.take_judged()
     }
 
@@ -184,7 +186,7 @@ impl GovernedStream {
         self.section.report()
     }
 
-    pub(crate) const fn governor(&self) -> &Arc<Governor> {
+    pub(crate) const fn governor(&self) -> &Arc<StreamGovernor> {
         &self.governor
     }
 
@@ -192,12 +194,18 @@ impl GovernedStream {
         &self.session
     }
 
-    pub(crate) fn provenance(&self) -> Provenance {
-        Provenance {
+    pub(crate) fn provenance(&self) -> AnswerProvenance {
+        AnswerProvenance {
             nonce: self.nonce.clone(),
             sources: self.governor.supplied_digest().map(|digest| hex::encode(&digest)),
             streams: vec![self.section.report().clone()],
-            ..Provenance::new(self.id.clone(), self.mode, self.governor.policy(), &self.session.name, &self.digest)
+            ..AnswerProvenance::new(
+                self.id.clone(),
+                self.mode,
+                self.governor.policy(),
+                &self.session.name,
+                &self.digest,
+            )
         }
     }
 }

@@ -40,4 +40,4 @@ pub mod upstream;
 
 pub use error::ApiError;
 pub use server::{ServeError, serve};
-pub use service::{Service, ServiceError};
+pub use service::{GatewayService, ServiceError};

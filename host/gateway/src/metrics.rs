@@ -5,8 +5,8 @@ use crate::upstream::UpstreamError;
 use axum::http::StatusCode;
 use portcullis_card::CardInfo;
 use portcullis_core::wire::Determination;
-use portcullis_gate::engine::Proposal;
-use portcullis_gate::{Candidate, Credit, Event, EventKind};
+use portcullis_gate::engine::EngineProposal;
+use portcullis_gate::{AnswerCandidate, SessionCapacity, StreamEvent, StreamEventKind};
 use prometheus_client::encoding::{EncodeLabelSet, EncodeMetric, MetricEncoder, NoLabelSet, text};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::Counter;
@@ -155,7 +155,7 @@ pub(crate) struct OpenedSession {
 
 /// Totals since the start.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Totals {
+pub(crate) struct GatewayTotals {
     pub(crate) requests: u64,
     pub(crate) streams: u64,
     pub(crate) admitted: u64,
@@ -166,7 +166,7 @@ pub(crate) struct Totals {
 
 /// The counters of a gateway.
 #[derive(Debug, Default)]
-pub struct Metrics {
+pub struct GatewayMetrics {
     registry: Registry,
     requests: Family<RequestLabels, Counter>,
     /// Total of `requests`.
@@ -204,17 +204,17 @@ pub(crate) struct CardCounts {
 
 /// Queue lengths and free places at the time of a scrape.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Queues {
+pub(crate) struct QueueLengths {
     /// Requests that are being answered.
     pub(crate) requests: usize,
     /// Streams of the native API that are open.
     pub(crate) decide_streams: usize,
     /// Free room in all open sessions; zero without a session.
-    pub(crate) session: Credit,
+    pub(crate) session: SessionCapacity,
     pub(crate) cards: CardCounts,
 }
 
-impl Metrics {
+impl GatewayMetrics {
     /// All counters at zero, for this number of cards.
     #[must_use]
     pub fn new(cards: usize) -> Self {
@@ -258,19 +258,19 @@ impl Metrics {
     }
 
     /// Counts an event of a stream of this card.
-    pub(crate) fn event(&self, card: usize, event: &Event) {
+    pub(crate) fn event(&self, card: usize, event: &StreamEvent) {
         let key = (card, event.stream);
         match &event.what {
-            EventKind::Begun { id, .. } => {
+            StreamEventKind::Begun { id, .. } => {
                 self.begun.inc();
                 let (id, begun) = (id.clone(), Instant::now());
                 let stream = OpenStream { id, begun, admitted: 0, refused: 0, bytes: 0, slope: 0 };
                 self.change_open(|open| drop(open.insert(key, stream)));
             }
-            EventKind::Ended { .. } => {
+            StreamEventKind::Ended { .. } => {
                 self.change_open(|open| drop(open.remove(&key)));
             }
-            EventKind::Determined(judged) => {
+            StreamEventKind::Determined(judged) => {
                 let (slope, judged) = (judged.slope, &judged.determination);
                 let verdict = judged.determination.map_or("fault", Determination::name);
                 self.determinations.get_or_create(&VerdictLabel { verdict }).inc();
@@ -287,21 +287,21 @@ impl Metrics {
                     stream.slope = slope;
                 }
             }
-            EventKind::Released { text, .. } => {
+            StreamEventKind::Released { text, .. } => {
                 self.released.inc_by(text.len() as u64);
                 if let Some(stream) = self.open().get_mut(&key) {
                     stream.bytes += text.len() as u64;
                 }
             }
-            EventKind::Proposed(answer) => {
-                if let Ok(Proposal::Candidate(Candidate { logprobs_absent: Some(_), .. })) = &**answer {
+            StreamEventKind::Proposed(answer) => {
+                if let Ok(EngineProposal::Candidate(AnswerCandidate { logprobs_absent: Some(_), .. })) = &**answer {
                     self.unknown_uncertainty.inc();
                 }
             }
-            EventKind::Deferred { .. }
-            | EventKind::Expired { .. }
-            | EventKind::RolledBack { .. }
-            | EventKind::Drift { .. } => {}
+            StreamEventKind::Deferred { .. }
+            | StreamEventKind::Expired { .. }
+            | StreamEventKind::RolledBack { .. }
+            | StreamEventKind::Drift { .. } => {}
         }
     }
 
@@ -368,9 +368,9 @@ impl Metrics {
         (HOLD_BUCKETS.map(Duration::from_millis).to_vec(), self.hold.counts())
     }
 
-    pub(crate) fn totals(&self) -> Totals {
+    pub(crate) fn totals(&self) -> GatewayTotals {
         let verdict = |verdict| self.determinations.get_or_create(&VerdictLabel { verdict }).get();
-        Totals {
+        GatewayTotals {
             requests: self.answered.get(),
             streams: self.begun.get(),
             admitted: verdict(Determination::Admit.name()),
@@ -395,8 +395,8 @@ impl Metrics {
     }
 
     /// All metrics in the text format of Prometheus.
-    pub(crate) fn text(&self, queues: Queues) -> String {
-        let Queues { requests, decide_streams, session, cards } = queues;
+    pub(crate) fn text(&self, queues: QueueLengths) -> String {
+        let QueueLengths { requests, decide_streams, session, cards } = queues;
         for (queue, length) in [
             ("requests", requests),
             ("decide_streams", decide_streams),

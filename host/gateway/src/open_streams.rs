@@ -1,6 +1,6 @@
 //! The open streams of the native API: their owners, their limits, and the time after which a silent stream ends.
 
-use crate::config::Limits;
+use crate::config::GatewayLimits;
 use crate::error::ApiError;
 use crate::governed::GovernedStream;
 use std::collections::BTreeMap;
@@ -36,7 +36,7 @@ pub(crate) struct KeptStream {
 }
 
 impl OpenStreams {
-    pub(crate) fn new(limits: &Limits, keys: usize) -> Self {
+    pub(crate) fn new(limits: &GatewayLimits, keys: usize) -> Self {
         let of_key = || Arc::new(Semaphore::new(limits.decide_streams_per_key.min(Semaphore::MAX_PERMITS)));
         Self {
             open: Mutex::default(),

@@ -1,17 +1,17 @@
 //! Output of the gate for a client: admitted text, constants of the policy, and constants of this program.
 
 use crate::calls::IdentifiedCall;
-use crate::receipts::Unproven;
-use portcullis_core::context::Mode;
+use crate::receipts::MissingProofReason;
+use portcullis_core::context::StreamMode;
 use portcullis_core::hex;
 use portcullis_evidence::stream_proof::StreamProof;
-use portcullis_gate::Policy;
+use portcullis_gate::GatePolicy;
 use serde::Serialize;
 
 /// A part of an answer that clients show separately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Channel {
+pub enum AnswerChannel {
     /// The answer.
     Content,
     /// The model's text before its answer.
@@ -20,7 +20,7 @@ pub enum Channel {
     Refusal,
 }
 
-impl Channel {
+impl AnswerChannel {
     /// Name in ids and reports.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -34,7 +34,7 @@ impl Channel {
 
 /// Why a choice ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Finish {
+pub enum FinishReason {
     /// The model ended it.
     Stop,
     /// The token limit was reached.
@@ -49,12 +49,12 @@ pub enum Finish {
 
 /// A piece of output.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Output {
+pub enum AnswerOutput {
     /// Admitted text.
     Text {
         /// Index of the choice.
         choice: u32,
-        channel: Channel,
+        channel: AnswerChannel,
         text: String,
     },
     /// An admitted tool call.
@@ -70,18 +70,18 @@ pub enum Output {
     Constant {
         /// Index of the choice.
         choice: u32,
-        channel: Channel,
+        channel: AnswerChannel,
         text: String,
     },
     /// A choice is over.
     End {
         /// Index of the choice.
         choice: u32,
-        finish: Finish,
+        finish: FinishReason,
     },
 }
 
-impl Output {
+impl AnswerOutput {
     #[must_use]
     pub const fn choice(&self) -> u32 {
         match self {
@@ -95,7 +95,7 @@ impl Output {
 
 /// Number of tokens in the released text, as the upstream counts them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Usage {
+pub struct TokenUsage {
     /// Tokens of the prompt.
     pub prompt: u64,
     /// Tokens of the answer.
@@ -104,7 +104,7 @@ pub struct Usage {
 
 /// How the gate made an answer, for the client: the `portcullis` object.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Provenance {
+pub struct AnswerProvenance {
     /// Version of this object.
     pub version: u32,
     /// Id of the answer.
@@ -143,12 +143,18 @@ pub struct Provenance {
     pub proofs: Option<Vec<StreamProof>>,
     /// Why the proofs are missing, if the client asked for them.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub unproven: Option<Unproven>,
+    pub unproven: Option<MissingProofReason>,
 }
 
-impl Provenance {
+impl AnswerProvenance {
     /// A provenance without streams and nonce. `request` is the SHA-256 of the request's body.
-    pub(crate) fn new(answer: String, mode: Mode, policy: &Policy, session: &str, request: &[u8; 32]) -> Self {
+    pub(crate) fn new(
+        answer: String,
+        mode: StreamMode,
+        policy: &GatePolicy,
+        session: &str,
+        request: &[u8; 32],
+    ) -> Self {
         Self {
             version: 1,
             answer,
@@ -177,7 +183,7 @@ pub struct StreamReport {
     /// Id that the BEGIN record binds.
     pub id: String,
     pub choice: u32,
-    pub channel: Channel,
+    pub channel: AnswerChannel,
     /// Number of admitted mutations.
     pub admitted: u64,
     /// Number of refused mutations.

@@ -1,7 +1,7 @@
 //! Which card gets a stream.
 
 use crate::session_state::{OpenSession, SessionState};
-use portcullis_gate::Credit;
+use portcullis_gate::SessionCapacity;
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
 
@@ -62,12 +62,12 @@ impl SessionStates {
 }
 
 /// Whether another stream gets a slot at once.
-const fn has_free_slot(credit: Credit) -> bool {
+const fn has_free_slot(credit: SessionCapacity) -> bool {
     credit.slots > credit.waiting
 }
 
 /// Whether another stream gets a slot at once, or is the first that waits.
-const fn has_room(credit: Credit) -> bool {
+const fn has_room(credit: SessionCapacity) -> bool {
     has_free_slot(credit) || credit.waiting == 0
 }
 
@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn room_ends_when_streams_wait() {
-        let credit = |slots, waiting| Credit { slots, waiting, entries: 0 };
+        let credit = |slots, waiting| SessionCapacity { slots, waiting, entries: 0 };
         assert!(has_room(credit(1, 0)) && has_room(credit(0, 0)) && has_room(credit(5, 4)));
         assert!(!has_room(credit(0, 1)) && !has_room(credit(4, 4)));
         assert!(has_free_slot(credit(1, 0)) && !has_free_slot(credit(0, 0)) && !has_free_slot(credit(4, 4)));

@@ -1,9 +1,9 @@
 //! Judges the input of a model before the model is asked: every message of every request, under the profile of its
 //! speaker.
 
-use crate::request::Role;
-use portcullis_core::state::Task;
-use portcullis_prefilter::{FilterPolicy, FilterPolicyError, FilterReport, Prefilter, STRUCT_UNSPECIFIED};
+use crate::request::MessageRole;
+use portcullis_core::state::StreamTask;
+use portcullis_prefilter::{FilterPolicy, FilterPolicyError, FilterReport, InputPrefilter, STRUCT_UNSPECIFIED};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,7 +15,7 @@ const TASK_BYTES: usize = 16 << 10;
 
 /// The filter's report about one text.
 #[derive(Clone, Debug)]
-struct Verdict {
+struct PromptTextVerdict {
     /// Digest of the report.
     report: [u8; 32],
     /// Rules that refuse the text; empty if it is accepted.
@@ -24,11 +24,11 @@ struct Verdict {
 
 /// The filters for the kinds of text.
 pub(crate) struct PromptFilter {
-    user: Prefilter,
-    document: Prefilter,
-    tool_result: Prefilter,
+    user: InputPrefilter,
+    document: InputPrefilter,
+    tool_result: InputPrefilter,
     /// Verdicts by profile and digest of the text.
-    kept: Mutex<BTreeMap<(&'static str, [u8; 32]), Verdict>>,
+    kept: Mutex<BTreeMap<(&'static str, [u8; 32]), PromptTextVerdict>>,
 }
 
 /// The filter's report about a request.
@@ -45,7 +45,7 @@ impl PromptFilter {
     /// # Errors
     /// [`FilterPolicyError`].
     pub(crate) fn new() -> Result<Self, FilterPolicyError> {
-        let filter = |profile| Prefilter::new(FilterPolicy::profile(profile)?);
+        let filter = |profile| InputPrefilter::new(FilterPolicy::profile(profile)?);
         Ok(Self {
             user: filter("user-prompt")?,
             document: filter("document")?,
@@ -55,7 +55,7 @@ impl PromptFilter {
     }
 
     /// Judges the texts of a request, each with its speaker. The time is linear in their length.
-    pub(crate) fn judge(&self, texts: &[(Role, String)]) -> PromptVerdict {
+    pub(crate) fn judge(&self, texts: &[(MessageRole, String)]) -> PromptVerdict {
         let mut note = Sha256::new().chain_update(b"portcullis/gateway/input/1\0");
         let mut rules = Vec::new();
         for (role, text) in texts {
@@ -68,11 +68,11 @@ impl PromptFilter {
         PromptVerdict { note: note.finalize().into(), rules }
     }
 
-    fn text(&self, role: Role, text: &str) -> Verdict {
+    fn text(&self, role: MessageRole, text: &str) -> PromptTextVerdict {
         let (profile, filter) = match role {
-            Role::System | Role::User => ("user-prompt", &self.user),
-            Role::Assistant => ("document", &self.document),
-            Role::Tool => ("tool-result", &self.tool_result),
+            MessageRole::System | MessageRole::User => ("user-prompt", &self.user),
+            MessageRole::Assistant => ("document", &self.document),
+            MessageRole::Tool => ("tool-result", &self.tool_result),
         };
         let name = (profile, <[u8; 32]>::from(Sha256::digest(text)));
         let kept = || self.kept.lock().unwrap_or_else(PoisonError::into_inner);
@@ -94,7 +94,7 @@ impl PromptFilter {
     }
 }
 
-fn verdict(report: &FilterReport) -> Verdict {
+fn verdict(report: &FilterReport) -> PromptTextVerdict {
     let mut rules: Vec<String> = Vec::new();
     if !report.is_executive() {
         for violation in report.violations() {
@@ -106,14 +106,14 @@ fn verdict(report: &FilterReport) -> Verdict {
             rules.push(STRUCT_UNSPECIFIED.to_owned());
         }
     }
-    Verdict { report: report.digest(), rules: rules.into() }
+    PromptTextVerdict { report: report.digest(), rules: rules.into() }
 }
 
 /// The task of an answer's streams: the end of the conversation. A text may refer to things in the task, but the task
 /// establishes no class, fact or claim.
-pub(crate) fn task(texts: &[(Role, String)]) -> Task {
+pub(crate) fn task(texts: &[(MessageRole, String)]) -> StreamTask {
     let texts: Vec<&str> = texts.iter().map(|(_, text)| text.as_str()).collect();
     let whole = texts.join("\n");
     let from = whole.ceil_char_boundary(whole.len().saturating_sub(TASK_BYTES));
-    Task { intent: whole.get(from..).unwrap_or_default().to_owned(), facts: Vec::new() }
+    StreamTask { intent: whole.get(from..).unwrap_or_default().to_owned(), facts: Vec::new() }
 }

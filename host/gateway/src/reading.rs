@@ -1,6 +1,6 @@
 //! Reading long texts in the workers of the gate.
 
-use portcullis_gate::Workers;
+use portcullis_gate::WorkerPool;
 
 /// Shortest text, in bytes, whose reading could be felt by other tasks.
 const LONG: usize = 512;
@@ -20,5 +20,5 @@ pub(crate) fn reading<T: Send + 'static>(
     if bytes < LONG {
         return Ok(read());
     }
-    tokio::task::block_in_place(|| Workers::shared().run(owner, read)).ok_or(ReadingFailed)
+    tokio::task::block_in_place(|| WorkerPool::shared().run(owner, read)).ok_or(ReadingFailed)
 }

@@ -21,7 +21,7 @@ pub struct SessionProofs {
 /// Why an answer has no proof.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Unproven {
+pub enum MissingProofReason {
     /// No checkpoint covers the end of the answer yet.
     NotYet,
     /// No proof will follow: the session ended first, has no bundle, or has dropped the proof to keep newer ones.
@@ -29,9 +29,9 @@ pub enum Unproven {
 }
 
 /// Notifies at each checkpoint until it is dropped.
-pub(crate) struct Wakes(JoinHandle<()>);
+pub(crate) struct CheckpointNotifier(JoinHandle<()>);
 
-impl Drop for Wakes {
+impl Drop for CheckpointNotifier {
     fn drop(&mut self) {
         self.0.abort();
     }
@@ -39,9 +39,9 @@ impl Drop for Wakes {
 
 impl SessionProofs {
     /// Notifies `changed` at every checkpoint.
-    pub(crate) fn wake(&self, changed: &Arc<Notify>) -> Wakes {
+    pub(crate) fn wake(&self, changed: &Arc<Notify>) -> CheckpointNotifier {
         let (mut came, changed) = (self.changed.clone(), Arc::clone(changed));
-        Wakes(tokio::spawn(async move {
+        CheckpointNotifier(tokio::spawn(async move {
             while came.changed().await.is_ok() {
                 changed.notify_one();
             }
@@ -49,36 +49,40 @@ impl SessionProofs {
     }
 
     /// The proofs of the streams with these numbers; waits until they exist.
-    pub(crate) async fn prove(&self, streams: &[u64], within: Duration) -> Result<Vec<StreamProof>, Unproven> {
+    pub(crate) async fn prove(
+        &self,
+        streams: &[u64],
+        within: Duration,
+    ) -> Result<Vec<StreamProof>, MissingProofReason> {
         let mut changed = self.changed.clone();
         let proven = async {
             loop {
                 changed.mark_unchanged();
                 let states = streams.iter().map(|stream| match self.book.proof(*stream) {
                     ProofState::Proven(proof) => Ok(*proof),
-                    ProofState::Waiting => Err(Unproven::NotYet),
-                    ProofState::Missing => Err(Unproven::Never),
+                    ProofState::Waiting => Err(MissingProofReason::NotYet),
+                    ProofState::Missing => Err(MissingProofReason::Never),
                 });
                 match states.collect() {
-                    Err(Unproven::NotYet) if changed.changed().await.is_ok() => {}
+                    Err(MissingProofReason::NotYet) if changed.changed().await.is_ok() => {}
                     // The session has ended, so no more checkpoints follow.
-                    Err(Unproven::NotYet) => return Err(Unproven::Never),
+                    Err(MissingProofReason::NotYet) => return Err(MissingProofReason::Never),
                     proven => return proven,
                 }
             }
         };
-        timeout(within, proven).await.unwrap_or(Err(Unproven::NotYet))
+        timeout(within, proven).await.unwrap_or(Err(MissingProofReason::NotYet))
     }
 }
 
 /// The recent answers, for later requests of their proofs.
-pub(crate) struct Receipts {
+pub(crate) struct ReceiptStore {
     most: usize,
-    answers: Mutex<Answers>,
+    answers: Mutex<ReceiptTable>,
 }
 
 #[derive(Default)]
-struct Answers {
+struct ReceiptTable {
     held: BTreeMap<String, HeldAnswer>,
     /// Ids, the oldest first.
     order: VecDeque<String>,
@@ -94,7 +98,7 @@ pub(crate) struct HeldAnswer {
     pub(crate) streams: Vec<u64>,
 }
 
-impl Receipts {
+impl ReceiptStore {
     pub(crate) fn new(most: usize) -> Self {
         Self { most, answers: Mutex::default() }
     }

@@ -9,11 +9,11 @@ use utoipa::ToSchema;
 
 /// A parsed and checked request.
 #[derive(Clone, Debug)]
-pub struct Request {
+pub struct ClientRequest {
     /// Name of the model.
     pub model: String,
     /// The model's input.
-    pub input: Input,
+    pub input: RequestInput,
     /// Whether the answer is a stream of events.
     pub stream: bool,
     /// Whether the stream ends with a usage event.
@@ -21,9 +21,9 @@ pub struct Request {
     /// Number of choices.
     pub choices: u32,
     /// Limits and settings of the sampling.
-    pub sampling: Sampling,
+    pub sampling: SamplingParameters,
     /// Tools that the model may call.
-    pub tools: Vec<Tool>,
+    pub tools: Vec<ToolDefinition>,
     /// Which tools the model must or must not call.
     pub tool_choice: Option<ToolChoice>,
     /// Whether the model may call several tools at once.
@@ -39,7 +39,7 @@ pub struct Request {
     /// Whether the last part of the answer waits for the proofs of its streams and contains them.
     pub receipt: bool,
     /// The client's sources for the request: the anchor store of its answer.
-    pub sources: Arc<[Source]>,
+    pub sources: Arc<[RequestSource]>,
     /// Whether the API has no place of its own for the model's refusal. Its text is then a part of the content, since
     /// clients join the two.
     pub refusal_is_content: bool,
@@ -49,9 +49,9 @@ pub struct Request {
 
 /// The model's input.
 #[derive(Clone, Debug)]
-pub enum Input {
+pub enum RequestInput {
     /// A conversation.
-    Messages(Vec<Message>),
+    Messages(Vec<ConversationMessage>),
     /// A text to continue from.
     Prompt(String),
 }
@@ -60,7 +60,8 @@ pub enum Input {
 /// whose title the sentence contains.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Source {
+#[schema(as = Source)]
+pub struct RequestSource {
     /// The subject of the text, under the name that answers use.
     pub title: String,
     /// Other names of the subject.
@@ -76,7 +77,7 @@ pub struct Source {
 /// Limits and settings of the sampling; the server chooses absent values. Numbers are passed on exactly as they were
 /// written.
 #[derive(Clone, Debug, Default)]
-pub struct Sampling {
+pub struct SamplingParameters {
     /// Largest number of tokens.
     pub max_tokens: Option<u64>,
     /// Whether the limit also counts reasoning tokens (`max_completion_tokens`).
@@ -99,7 +100,7 @@ pub struct Sampling {
 
 /// The speaker of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
+pub enum MessageRole {
     /// The application.
     System,
     User,
@@ -111,8 +112,8 @@ pub enum Role {
 
 /// One message of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Message {
-    pub role: Role,
+pub struct ConversationMessage {
+    pub role: MessageRole,
     /// The text; the parts of a message are joined by line feeds.
     pub text: String,
     /// The calls of an assistant.
@@ -123,7 +124,7 @@ pub struct Message {
 
 /// A tool that the model may call.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Tool {
+pub struct ToolDefinition {
     pub name: String,
     /// What it does.
     pub description: Option<String>,
@@ -146,17 +147,17 @@ pub enum ToolChoice {
     Named(String),
 }
 
-impl Request {
+impl ClientRequest {
     /// A request with default fields.
     #[must_use]
-    pub fn of(body: &[u8], model: String, input: Input) -> Self {
+    pub fn of(body: &[u8], model: String, input: RequestInput) -> Self {
         Self {
             model,
             input,
             stream: false,
             include_usage: false,
             choices: 1,
-            sampling: Sampling::default(),
+            sampling: SamplingParameters::default(),
             tools: Vec::new(),
             tool_choice: None,
             parallel_tool_calls: None,
@@ -172,14 +173,14 @@ impl Request {
     }
 
     /// Every text that the model receives, with its speaker, for the pre-execution filter.
-    pub fn texts(&self) -> Vec<(Role, String)> {
+    pub fn texts(&self) -> Vec<(MessageRole, String)> {
         match &self.input {
-            Input::Prompt(text) => vec![(Role::User, text.clone())],
-            Input::Messages(messages) => {
+            RequestInput::Prompt(text) => vec![(MessageRole::User, text.clone())],
+            RequestInput::Messages(messages) => {
                 let tools = self.tools.iter().map(|tool| {
                     let parameters = tool.parameters.as_ref().map(Value::to_string).unwrap_or_default();
                     let description = tool.description.as_deref().unwrap_or_default();
-                    (Role::System, format!("{}\n{description}\n{parameters}", tool.name))
+                    (MessageRole::System, format!("{}\n{description}\n{parameters}", tool.name))
                 });
                 let said = messages.iter().map(|message| {
                     let calls = message
@@ -188,11 +189,16 @@ impl Request {
                         .map(|IdentifiedCall { call, .. }| format!("\n{} {}", call.name, call.arguments));
                     (message.role, message.text.clone() + &calls.collect::<String>())
                 });
-                let format = self.response_format.as_ref().map(|format| (Role::System, format.to_string()));
+                let format = self.response_format.as_ref().map(|format| (MessageRole::System, format.to_string()));
                 // The conversation comes last, because a stream's task is the end of these texts.
                 tools.chain(format).chain(said).filter(|(_, text)| !text.is_empty()).collect()
             }
         }
+    }
+
+    /// Whether the client offered this tool for its answer.
+    pub(crate) fn offers(&self, name: &str) -> bool {
+        self.tool_choice != Some(ToolChoice::None) && self.tools.iter().any(|tool| tool.name == name)
     }
 
     /// Whether the answer is one JSON value, of which no part may be missing.

@@ -1,12 +1,12 @@
 //! The routes, and the layers that all of them share: the check of the host name, and the counters.
 
-use crate::api::dialect::Dialect;
+use crate::api::dialect::ApiDialect;
 use crate::api::reply::{error_response, json_response};
 use crate::api::{exchange, guardrail, native};
 use crate::error::ApiError;
 use crate::loopback::is_meant_for_loopback;
 use crate::metrics::with_model;
-use crate::service::Service;
+use crate::service::GatewayService;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{MatchedPath, Path, Request, State};
@@ -19,21 +19,21 @@ use std::sync::Arc;
 use std::time::Instant;
 
 /// The routes of a service.
-pub(crate) fn router(service: Arc<Service>) -> Router {
+pub(crate) fn router(service: Arc<GatewayService>) -> Router {
     let mut router = Router::new()
         .route("/livez", get(|| async { "ok\n" }))
-        .route("/readyz", get(|State(service): State<Arc<Service>>| async move { service.readiness() }))
+        .route("/readyz", get(|State(service): State<Arc<GatewayService>>| async move { service.readiness() }))
         .route("/v1/models", get(models))
         .route("/v1/portcullis/receipts/{answer}", get(receipt))
         .merge(native::router())
         .merge(guardrail::router());
-    for dialect in Dialect::ALL {
-        let ask = move |State(service): State<Arc<Service>>, headers: HeaderMap, body: Body| async move {
+    for dialect in ApiDialect::ALL {
+        let ask = move |State(service): State<Arc<GatewayService>>, headers: HeaderMap, body: Body| async move {
             exchange::answer(&service, dialect, &headers, body).await
         };
         router = router.route(dialect.path(), post(ask));
     }
-    let router = router.fallback(|| async { error_response(Dialect::Chat, &ApiError::no_route()) });
+    let router = router.fallback(|| async { error_response(ApiDialect::Chat, &ApiError::no_route()) });
     let router = if service.is_open() { router.layer(from_fn(check_host)) } else { router };
     router.layer(from_fn_with_state(Arc::clone(&service), observe)).with_state(service)
 }
@@ -44,13 +44,13 @@ async fn check_host(request: Request, next: Next) -> Response {
         return next.run(request).await;
     }
     let path = request.uri().path();
-    let dialect = Dialect::ALL.into_iter().find(|dialect| dialect.path() == path);
-    error_response(dialect.unwrap_or(Dialect::Chat), &ApiError::wrong_host())
+    let dialect = ApiDialect::ALL.into_iter().find(|dialect| dialect.path() == path);
+    error_response(dialect.unwrap_or(ApiDialect::Chat), &ApiError::wrong_host())
 }
 
 /// Counts and logs a request: its route, its model, its status, and the time until its head was sent. No text from the
 /// client is logged.
-async fn observe(State(service): State<Arc<Service>>, request: Request, next: Next) -> Response {
+async fn observe(State(service): State<Arc<GatewayService>>, request: Request, next: Next) -> Response {
     let route = request.extensions().get::<MatchedPath>().map_or("none", MatchedPath::as_str).to_owned();
     let begun = Instant::now();
     let (response, place) = with_model(next.run(request)).await;
@@ -62,10 +62,10 @@ async fn observe(State(service): State<Arc<Service>>, request: Request, next: Ne
     response
 }
 
-async fn models(State(service): State<Arc<Service>>, headers: HeaderMap) -> Response {
+async fn models(State(service): State<Arc<GatewayService>>, headers: HeaderMap) -> Response {
     let caller = match service.caller(&headers) {
         Ok(caller) => caller,
-        Err(error) => return error_response(Dialect::Chat, &error),
+        Err(error) => return error_response(ApiDialect::Chat, &error),
     };
     let shown: Vec<Value> = service
         .models(caller)
@@ -75,13 +75,13 @@ async fn models(State(service): State<Arc<Service>>, headers: HeaderMap) -> Resp
 }
 
 /// The proofs of an answer's streams, for the client that received the answer.
-async fn receipt(State(service): State<Arc<Service>>, Path(id): Path<String>, headers: HeaderMap) -> Response {
+async fn receipt(State(service): State<Arc<GatewayService>>, Path(id): Path<String>, headers: HeaderMap) -> Response {
     let proofs = match service.caller(&headers) {
         Ok(caller) => service.proofs(&id, caller).await,
         Err(error) => Err(error),
     };
     match proofs {
         Ok(proofs) => json_response(StatusCode::OK, json!({"answer": id, "proofs": proofs}).to_string(), &id),
-        Err(error) => error_response(Dialect::Chat, &error),
+        Err(error) => error_response(ApiDialect::Chat, &error),
     }
 }

@@ -1,12 +1,12 @@
 //! The listener: connections, TLS, and shutdown.
 
 use crate::admin;
-use crate::config::{Config, ConfigError, Tls};
+use crate::config::{ConfigError, GatewayConfig, TlsSettings};
 use crate::placement::SessionStates;
 use crate::routes;
-use crate::service::{Service, ServiceError};
-use crate::session::{RotationRequest, SessionFailure, Sessions};
-use crate::ui::{self, History};
+use crate::service::{GatewayService, ServiceError};
+use crate::session::{GatewaySessions, RotationRequest, SessionFailure};
+use crate::ui::{self, CounterHistory};
 use axum::Router;
 use portcullis_http::server::{BoundedListener, ListenerLimits, TlsAcceptor, TowerToHyperService};
 use portcullis_settings::secret;
@@ -58,8 +58,8 @@ pub enum ServeError {
 /// # Errors
 /// [`ServeError`].
 pub fn serve(
-    config: &Config,
-    mut sessions: Sessions,
+    config: &GatewayConfig,
+    mut sessions: GatewaySessions,
     stop: impl Future<Output = ()> + Send + 'static,
     listening: impl FnOnce(SocketAddr),
 ) -> Result<(), ServeError> {
@@ -69,7 +69,7 @@ pub fn serve(
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
     let runtime = runtime.enable_all().max_blocking_threads(threads).build().map_err(ServeError::Runtime)?;
     let served = runtime.block_on(async {
-        let doors = Doors::open(config, &sessions).await?;
+        let doors = GatewayListeners::open(config, &sessions).await?;
         sessions.start().map_err(ServeError::Runtime)?;
         run(config, &sessions, doors, stop, listening).await
     });
@@ -81,11 +81,11 @@ pub fn serve(
 }
 
 /// The listeners and what they serve: everything that can fail before a session.
-struct Doors {
+struct GatewayListeners {
     listener: TcpListener,
     address: SocketAddr,
     acceptor: Option<TlsAcceptor>,
-    service: Arc<Service>,
+    service: Arc<GatewayService>,
     drain: watch::Sender<bool>,
     admin: Option<AdminDoor>,
     /// Notified when an operator asks for the end of the service.
@@ -95,22 +95,22 @@ struct Doors {
 struct AdminDoor {
     listener: TcpListener,
     router: Router,
-    history: Arc<History>,
+    history: Arc<CounterHistory>,
 }
 
-impl Doors {
+impl GatewayListeners {
     /// Reads keys and certificates, and binds the addresses. Clients that connect wait until [`run`] accepts them.
-    async fn open(config: &Config, sessions: &Sessions) -> Result<Self, ServeError> {
+    async fn open(config: &GatewayConfig, sessions: &GatewaySessions) -> Result<Self, ServeError> {
         let acceptor = config.tls.as_ref().map(acceptor).transpose()?;
         let (drain, draining) = watch::channel(false);
-        let service = Arc::new(Service::new(config, sessions.states(), draining, sessions.metrics())?);
+        let service = Arc::new(GatewayService::new(config, sessions.states(), draining, sessions.metrics())?);
         let asked_to_end = Arc::new(Notify::new());
         let bind = async |address| TcpListener::bind(address).await.map_err(|error| ServeError::Listen(address, error));
         let listener = bind(config.listen).await?;
         let address = listener.local_addr().map_err(|error| ServeError::Listen(config.listen, error))?;
         let admin = match &config.admin {
             Some(admin) => {
-                let history = Arc::new(History::default());
+                let history = Arc::new(CounterHistory::default());
                 let (asked, kept) = (Arc::clone(&asked_to_end), Arc::clone(&history));
                 let router = admin::router(admin, Arc::clone(&service), asked, kept)?;
                 Some(AdminDoor { listener: bind(admin.listen).await?, router, history })
@@ -122,13 +122,13 @@ impl Doors {
 }
 
 async fn run(
-    config: &Config,
-    sessions: &Sessions,
-    doors: Doors,
+    config: &GatewayConfig,
+    sessions: &GatewaySessions,
+    doors: GatewayListeners,
     stop: impl Future<Output = ()> + Send + 'static,
     listening: impl FnOnce(SocketAddr),
 ) -> Result<(), ServeError> {
-    let Doors { listener, address, acceptor, service, drain, admin, asked_to_end } = doors;
+    let GatewayListeners { listener, address, acceptor, service, drain, admin, asked_to_end } = doors;
     let mut states = sessions.states();
     let router = routes::router(Arc::clone(&service));
     let admin = admin.map(|AdminDoor { listener, router, history }| {
@@ -177,14 +177,14 @@ async fn run(
 }
 
 /// The limits of a listener with this largest number of connections.
-const fn limits(config: &Config, connections: usize) -> ListenerLimits {
+const fn limits(config: &GatewayConfig, connections: usize) -> ListenerLimits {
     let (head, write) = (config.limits.request(), config.limits.client());
     ListenerLimits { connections, head, head_bytes: MAX_HEAD, head_fields: MAX_FIELDS, write }
 }
 
 /// Ends each session when its time limit is reached. The first sessions of several cards end one after the other within
 /// the time limit, so that most cards take streams while one changes its session.
-fn rotate(sessions: &Sessions, config: &Config) -> JoinSet<()> {
+fn rotate(sessions: &GatewaySessions, config: &GatewayConfig) -> JoinSet<()> {
     let seconds = Duration::from_secs(config.rotation.seconds);
     let limit = if seconds.is_zero() { Duration::MAX } else { seconds };
     let mut timers = JoinSet::new();
@@ -226,7 +226,7 @@ async fn rotate_card(
     }
 }
 
-fn acceptor(tls: &Tls) -> Result<TlsAcceptor, ServeError> {
+fn acceptor(tls: &TlsSettings) -> Result<TlsAcceptor, ServeError> {
     let wrong = |error: &dyn std::fmt::Display| ServeError::Tls(error.to_string());
     let _ = rustls::crypto::ring::default_provider().install_default();
     let of_file = |error: rustls::pki_types::pem::Error| {

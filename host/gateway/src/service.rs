@@ -1,31 +1,31 @@
 //! The service behind all APIs: checks callers, judges their requests, opens streams, and starts answers.
 
-use crate::answer::{Answer, AnswerEnd, OUTPUTS, Question, Unopened};
+use crate::answer::{AnswerEnd, AnswerJob, GatedAnswer, OUTPUTS, StreamOpenError};
 use crate::clock::now;
-use crate::config::{AnswerMode, Config, ConfigError, Evidence, Limits, Release};
-use crate::continuations::Continuations;
+use crate::config::{AnswerMode, ConfigError, EvidenceSettings, GatewayConfig, GatewayLimits, ReleaseCondition};
+use crate::continuations::ContinuationStore;
 use crate::error::{ApiError, GATE_FAILED};
-use crate::governed::{GovernedStream, Opening, owner};
-use crate::metrics::{CardCounts, Metrics, Queues, note_model};
+use crate::governed::{GovernedStream, GovernedStreamRequest, owner};
+use crate::metrics::{CardCounts, GatewayMetrics, QueueLengths, note_model};
 use crate::open_streams::OpenStreams;
-use crate::output::{Output, Provenance, StreamReport};
+use crate::output::{AnswerOutput, AnswerProvenance, StreamReport};
 use crate::placement::SessionStates;
 use crate::prompt::{self, PromptFilter, PromptVerdict};
-use crate::receipts::{HeldAnswer, Receipts, Unproven};
-use crate::request::{Request, Role, Source};
+use crate::receipts::{HeldAnswer, MissingProofReason, ReceiptStore};
+use crate::request::{ClientRequest, MessageRole, RequestSource};
 use crate::session::is_drained;
 use crate::session_state::{OpenSession, SessionState};
 use crate::sources;
-use crate::traces::{RequestTrace, Traces, TracesError};
-use crate::upstream::{self, Upstream, UpstreamSettings};
+use crate::traces::{RequestTrace, TraceExporter, TracesError};
+use crate::upstream::{self, UpstreamClient, UpstreamSettings};
 use axum::body::Body;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::Response;
 use bytes::Bytes;
 use portcullis_core::hex;
-use portcullis_core::state::Task;
+use portcullis_core::state::StreamTask;
 use portcullis_evidence::stream_proof::StreamProof;
-use portcullis_gate::Credit;
+use portcullis_gate::SessionCapacity;
 use portcullis_http::server::{UnreadBody, read_body};
 use portcullis_prefilter::FilterPolicyError;
 use sha2::{Digest, Sha256};
@@ -39,7 +39,7 @@ use tokio::time::timeout;
 const ATTEMPTS: usize = 3;
 
 /// A client with a key.
-pub(crate) struct Caller {
+pub(crate) struct KeyedClient {
     /// Index of the key in the configuration.
     place: usize,
     /// SHA-256 of the key. Comparing digests does not reveal by timing how much of a guess is right.
@@ -50,7 +50,7 @@ pub(crate) struct Caller {
     sources: bool,
 }
 
-impl Caller {
+impl KeyedClient {
     /// Index of the key in the configuration.
     pub(crate) const fn place(&self) -> usize {
         self.place
@@ -64,7 +64,7 @@ impl Caller {
 /// A model, as clients see it.
 struct ModelEntry {
     name: String,
-    upstream: Upstream,
+    upstream: UpstreamClient,
     mode: AnswerMode,
 }
 
@@ -73,7 +73,7 @@ pub(crate) struct RunningAnswer {
     pub(crate) id: String,
     /// Seconds since 1970.
     pub(crate) created: u64,
-    pub(crate) outputs: mpsc::Receiver<Output>,
+    pub(crate) outputs: mpsc::Receiver<AnswerOutput>,
     /// Completes after the last output.
     pub(crate) written: JoinHandle<AnswerEnd>,
 }
@@ -88,14 +88,14 @@ pub(crate) struct AnswerLabels {
 }
 
 /// The gateway's service.
-pub struct Service {
+pub struct GatewayService {
     models: Vec<ModelEntry>,
-    callers: Vec<Caller>,
+    callers: Vec<KeyedClient>,
     filter: PromptFilter,
-    limits: Limits,
-    evidence: Evidence,
-    receipts: Receipts,
-    continuations: Continuations,
+    limits: GatewayLimits,
+    evidence: EvidenceSettings,
+    receipts: ReceiptStore,
+    continuations: ContinuationStore,
     sessions: watch::Receiver<SessionStates>,
     room: Arc<Semaphore>,
     started: u64,
@@ -103,8 +103,8 @@ pub struct Service {
     draining: watch::Receiver<bool>,
     /// The open streams of the native API.
     open_streams: Arc<OpenStreams>,
-    metrics: Arc<Metrics>,
-    traces: Option<Traces>,
+    metrics: Arc<GatewayMetrics>,
+    traces: Option<TraceExporter>,
 }
 
 /// Why a service could not be created.
@@ -120,17 +120,17 @@ pub enum ServiceError {
     Traces(#[from] TracesError),
 }
 
-impl Service {
+impl GatewayService {
     /// A service over these sessions. It stops accepting requests when `draining` becomes true. Must be called inside a
     /// tokio runtime.
     ///
     /// # Errors
     /// [`ServiceError`].
     pub fn new(
-        config: &Config,
+        config: &GatewayConfig,
         sessions: watch::Receiver<SessionStates>,
         draining: watch::Receiver<bool>,
-        metrics: Arc<Metrics>,
+        metrics: Arc<GatewayMetrics>,
     ) -> Result<Self, ServiceError> {
         let read = |path: &std::path::Path| {
             std::fs::read(path).map_err(|source| ConfigError::Read { path: path.to_owned(), source })
@@ -142,30 +142,35 @@ impl Service {
             let settings = UpstreamSettings {
                 kind: model.kind,
                 base: model.upstream.trim_end_matches('/').to_owned(),
-                key: model.upstream_key.as_ref().map(crate::config::Secret::read).transpose()?,
+                key: model.upstream_key.as_ref().map(crate::config::SecretLocation::read).transpose()?,
                 model: model.upstream_model.clone(),
                 strict: model.strict_upstream,
             };
             let client = upstream::client(connect, authorities.as_deref())?;
-            let upstream = Upstream::new(client, settings, config.limits.clone());
+            let upstream = UpstreamClient::new(client, settings, config.limits.clone());
             models.push(ModelEntry { name: model.name.clone(), upstream, mode: model.mode });
         }
         let place = |name: &String| config.models.iter().position(|model| model.name == *name);
-        let caller = |(at, key): (usize, &crate::config::Key)| -> Result<Caller, ConfigError> {
+        let caller = |(at, key): (usize, &crate::config::ClientKeySettings)| -> Result<KeyedClient, ConfigError> {
             let models = key.models.iter().filter_map(place).collect();
-            Ok(Caller { place: at, key: Sha256::digest(key.secret.read_key()?).into(), models, sources: key.sources })
+            Ok(KeyedClient {
+                place: at,
+                key: Sha256::digest(key.secret.read_key()?).into(),
+                models,
+                sources: key.sources,
+            })
         };
         Ok(Self {
             models,
             callers: config.keys.iter().enumerate().map(caller).collect::<Result<_, _>>()?,
             open_streams: Arc::new(OpenStreams::new(&config.limits, config.keys.len())),
             metrics,
-            traces: config.traces.as_ref().map(Traces::start).transpose()?,
+            traces: config.traces.as_ref().map(TraceExporter::start).transpose()?,
             filter: PromptFilter::new()?,
             limits: config.limits.clone(),
             evidence: config.evidence.clone(),
-            receipts: Receipts::new(config.evidence.answers),
-            continuations: Continuations::new(config.limits.turns, config.limits.turns_bytes),
+            receipts: ReceiptStore::new(config.evidence.answers),
+            continuations: ContinuationStore::new(config.limits.turns, config.limits.turns_bytes),
             sessions,
             room: Arc::new(Semaphore::new(config.limits.requests)),
             started: now(),
@@ -193,7 +198,7 @@ impl Service {
     }
 
     /// Names of the models that this caller may use.
-    pub(crate) fn models(&self, caller: Option<&Caller>) -> impl Iterator<Item = &str> {
+    pub(crate) fn models(&self, caller: Option<&KeyedClient>) -> impl Iterator<Item = &str> {
         let may = move |place: usize| caller.is_none_or(|caller| caller.may_use(place));
         let mine = self.models.iter().enumerate().filter(move |(place, model)| may(*place) && model.name != "*");
         mine.map(|(_, model)| model.name.as_str())
@@ -209,7 +214,7 @@ impl Service {
         self.started
     }
 
-    pub(crate) fn metrics(&self) -> &Metrics {
+    pub(crate) fn metrics(&self) -> &GatewayMetrics {
         &self.metrics
     }
 
@@ -217,11 +222,11 @@ impl Service {
     ///
     /// # Errors
     /// There is no such answer or proof.
-    pub(crate) async fn proofs(&self, id: &str, caller: Option<&Caller>) -> Result<Vec<StreamProof>, ApiError> {
-        let held = self.receipts.find(id, caller.map(Caller::place)).ok_or_else(ApiError::no_answer)?;
+    pub(crate) async fn proofs(&self, id: &str, caller: Option<&KeyedClient>) -> Result<Vec<StreamProof>, ApiError> {
+        let held = self.receipts.find(id, caller.map(KeyedClient::place)).ok_or_else(ApiError::no_answer)?;
         held.proofs.prove(&held.streams, self.evidence.proof()).await.map_err(|why| match why {
-            Unproven::NotYet => ApiError::unavailable("no checkpoint covers the answer yet"),
-            Unproven::Never => ApiError::unproven(),
+            MissingProofReason::NotYet => ApiError::unavailable("no checkpoint covers the answer yet"),
+            MissingProofReason::Never => ApiError::unproven(),
         })
     }
 
@@ -230,7 +235,7 @@ impl Service {
     ///
     /// # Errors
     /// There is no session, or it is full.
-    pub(crate) async fn govern(&self, opening: &Opening) -> Result<GovernedStream, ApiError> {
+    pub(crate) async fn govern(&self, opening: &GovernedStreamRequest) -> Result<GovernedStream, ApiError> {
         let mut closed = None;
         for _ in 0..ATTEMPTS {
             let session = self.session(&opening.id, closed.as_ref()).await?;
@@ -246,7 +251,7 @@ impl Service {
         Err(ApiError::unavailable("no session of the card took the request"))
     }
 
-    pub(crate) const fn limits(&self) -> &Limits {
+    pub(crate) const fn limits(&self) -> &GatewayLimits {
         &self.limits
     }
 
@@ -255,7 +260,7 @@ impl Service {
     }
 
     /// The caller with the request's key; `None` if no key is configured.
-    pub(crate) fn caller(&self, headers: &HeaderMap) -> Result<Option<&Caller>, ApiError> {
+    pub(crate) fn caller(&self, headers: &HeaderMap) -> Result<Option<&KeyedClient>, ApiError> {
         if self.callers.is_empty() {
             return Ok(None);
         }
@@ -265,7 +270,7 @@ impl Service {
     }
 
     /// Index of a model that this caller may use.
-    pub(crate) fn model(&self, caller: Option<&Caller>, name: &str) -> Result<usize, ApiError> {
+    pub(crate) fn model(&self, caller: Option<&KeyedClient>, name: &str) -> Result<usize, ApiError> {
         let may = |place: &usize| caller.is_none_or(|caller| caller.may_use(*place));
         let named = |wanted: &str| self.models.iter().position(|model| model.name == wanted).filter(may);
         // An exact name has priority over `*`.
@@ -274,7 +279,7 @@ impl Service {
     }
 
     /// Index of the model with this name, or of the only model that this caller may use.
-    pub(crate) fn model_or_only(&self, caller: Option<&Caller>, name: Option<&str>) -> Result<usize, ApiError> {
+    pub(crate) fn model_or_only(&self, caller: Option<&KeyedClient>, name: Option<&str>) -> Result<usize, ApiError> {
         let named = self.model(caller, name.unwrap_or("*"));
         if named.is_ok() || self.models.iter().any(|model| Some(model.name.as_str()) == name) {
             return named;
@@ -312,13 +317,13 @@ impl Service {
     }
 
     /// Queue lengths and free places.
-    pub(crate) fn queues(&self) -> Queues {
+    pub(crate) fn queues(&self) -> QueueLengths {
         let states = self.session_states();
-        let (mut session, mut cards) = (Credit::default(), CardCounts::default());
+        let (mut session, mut cards) = (SessionCapacity::default(), CardCounts::default());
         for state in states.iter() {
             match state {
                 SessionState::Open(open) => {
-                    let Credit { slots, waiting, entries } = open.handle.credit();
+                    let SessionCapacity { slots, waiting, entries } = open.handle.credit();
                     session.slots += slots;
                     session.waiting += waiting;
                     session.entries += entries;
@@ -329,7 +334,7 @@ impl Service {
             }
         }
         let requests = self.limits.requests.saturating_sub(self.room.available_permits());
-        Queues { requests, decide_streams: self.open_streams.count(), session, cards }
+        QueueLengths { requests, decide_streams: self.open_streams.count(), session, cards }
     }
 
     /// The current states of the cards' sessions.
@@ -347,7 +352,11 @@ impl Service {
     }
 
     /// Checks that this caller may supply sources, since they count as facts.
-    pub(crate) fn check_sources(&self, caller: Option<&Caller>, sources: &[Source]) -> Result<(), ApiError> {
+    pub(crate) fn check_sources(
+        &self,
+        caller: Option<&KeyedClient>,
+        sources: &[RequestSource],
+    ) -> Result<(), ApiError> {
         match caller {
             Some(caller) if !caller.sources && !sources.is_empty() => {
                 Err(ApiError::invalid(sources::FIELD, "the requests of this key may bring no sources"))
@@ -379,8 +388,8 @@ impl Service {
     /// Judges texts and their speakers with the pre-execution filter, and makes the task from them.
     pub(crate) async fn judge_input(
         self: &Arc<Self>,
-        texts: Vec<(Role, String)>,
-    ) -> Result<(Task, PromptVerdict), ApiError> {
+        texts: Vec<(MessageRole, String)>,
+    ) -> Result<(StreamTask, PromptVerdict), ApiError> {
         let judging = Arc::clone(self);
         let judged = tokio::task::spawn_blocking(move || (prompt::task(&texts), judging.filter.judge(&texts)));
         let judged = judged.await.map_err(|_| ApiError::gate("the pre-execution filter failed"))?;
@@ -406,8 +415,8 @@ impl Service {
     /// The request is refused, or there is no session or no room for it.
     pub(crate) async fn begin_answer(
         self: &Arc<Self>,
-        caller: Option<&Caller>,
-        request: Request,
+        caller: Option<&KeyedClient>,
+        request: ClientRequest,
         AnswerLabels { id_prefix, operation }: AnswerLabels,
         trace: &RequestTrace,
     ) -> Result<RunningAnswer, ApiError> {
@@ -423,12 +432,12 @@ impl Service {
         let room = self.room()?;
         let (task, verdict) = self.judge_input(request.texts()).await?;
         let (id, created) = (format!("{id_prefix}{}", random()?), now());
-        let conversation = self.continuations.conversation(caller.map(Caller::place), &request);
+        let conversation = self.continuations.conversation(caller.map(KeyedClient::place), &request);
         let session = match conversation.session.upgrade().filter(|session| self.sessions.borrow().takes(session)) {
             Some(session) => session,
             None => self.session(&id, None).await?,
         };
-        let mut question = Question {
+        let mut question = AnswerJob {
             id: id.clone(),
             governor: sources::governor(&session, place, &request.sources).await?,
             session,
@@ -442,33 +451,33 @@ impl Service {
             signed: self.is_signed(),
             proof: self.evidence.proof(),
             conversation,
-            owner: owner(caller.map(Caller::place)),
+            owner: owner(caller.map(KeyedClient::place)),
         };
         for _ in 0..ATTEMPTS {
             let (send, outputs) = mpsc::channel(OUTPUTS);
-            let mut answer = Answer::new(question.clone(), send);
+            let mut answer = GatedAnswer::new(question.clone(), send);
             let opened = if verdict.rules.is_empty() || mode == AnswerMode::Observed {
                 answer.begin().await.map(|()| Some(answer))
             } else {
                 // The refusal is recorded even if the client disconnects.
                 let refusal = tokio::spawn(answer.refuse(verdict.rules.join(", ")));
-                refusal.await.unwrap_or(Err(Unopened::Full)).map(|_| None)
+                refusal.await.unwrap_or(Err(StreamOpenError::Full)).map(|_| None)
             };
             let answer = match opened {
                 Ok(Some(answer)) => answer,
                 Ok(None) => return Err(ApiError::input_refused(&verdict.rules)),
-                Err(Unopened::Full) => return Err(ApiError::unavailable("the card has no room for a stream")),
-                Err(Unopened::Closed) => {
+                Err(StreamOpenError::Full) => return Err(ApiError::unavailable("the card has no room for a stream")),
+                Err(StreamOpenError::Closed) => {
                     // The session was about to end, so the request goes to another card or to the next session.
                     let session = self.session(&question.id, Some(&question.session)).await?;
                     let governor = sources::governor(&session, place, &question.request.sources).await;
-                    question = Question { governor: governor?, session, ..question };
+                    question = AnswerJob { governor: governor?, session, ..question };
                     continue;
                 }
             };
             let upstream = model.upstream.clone();
             let chat = trace.chat(operation, &model.name, &upstream, &question.request);
-            let (service, caller) = (Arc::clone(self), caller.map(Caller::place));
+            let (service, caller) = (Arc::clone(self), caller.map(KeyedClient::place));
             let session = Arc::clone(&question.session);
             let written = tokio::spawn(async move {
                 let _room = room;
@@ -492,14 +501,14 @@ impl Service {
     }
 }
 
-impl Service {
+impl GatewayService {
     /// Whether text is sent only after its record is signed.
     pub(crate) fn is_signed(&self) -> bool {
-        self.evidence.release == Release::Signed
+        self.evidence.release == ReleaseCondition::Signed
     }
 
     /// Notes the streams of an answer, so that its receiver can request their proofs.
-    pub(crate) fn keep_receipt(&self, caller: Option<usize>, session: &OpenSession, answer: &Provenance) {
+    pub(crate) fn keep_receipt(&self, caller: Option<usize>, session: &OpenSession, answer: &AnswerProvenance) {
         if let Some(proofs) = session.proofs.clone() {
             let streams = answer.streams.iter().map(|stream| stream.stream).collect();
             self.receipts.keep(answer.answer.clone(), HeldAnswer { caller, proofs, streams });
@@ -513,7 +522,7 @@ fn log_end(AnswerEnd { provenance, failure, .. }: &AnswerEnd) {
     let (admitted, rejected) = (sum(|stream| stream.admitted), sum(|stream| stream.rejected));
     let failure = failure.as_ref().map(|failure| failure.code);
     let stopped = provenance.streams.iter().find_map(|stream| stream.stopped.as_deref());
-    let Provenance { answer, session, .. } = provenance;
+    let AnswerProvenance { answer, session, .. } = provenance;
     tracing::info!(answer, session, admitted, rejected, failure, stopped, "answered");
 }
 

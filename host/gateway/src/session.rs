@@ -1,17 +1,20 @@
 //! Runs the sessions of each card in a thread of its own, one after the other.
 
 use crate::clock::now;
-use crate::config::{Evidence, Release, Rotation};
-use crate::metrics::Metrics;
+use crate::config::{EvidenceSettings, ReleaseCondition, SessionRotation};
+use crate::metrics::GatewayMetrics;
 use crate::placement::SessionStates;
 use crate::receipts::SessionProofs;
 use crate::session_state::{OpenSession, SessionState};
-use portcullis_card::{Card, Session, SessionConfig, SessionError};
+use portcullis_card::{CardSession, CardTransport, SessionConfig, SessionError};
 use portcullis_core::wire::Fault;
 use portcullis_evidence::note::CLOCK_SKEW;
-use portcullis_evidence::ticket::Ticket;
-use portcullis_gate::{Bounds, Event, EventKind, Governor, SaltKey, SaltKeyError, SessionHandle, SessionLoop, Settle};
-use portcullis_recorder::{FinishedBundle, ProofBook, Recorder, RecorderError};
+use portcullis_evidence::ticket::SessionTicket;
+use portcullis_gate::{
+    CheckpointSchedule, InboxBounds, SaltKey, SaltKeyError, SessionHandle, SessionLoop, StreamEvent, StreamEventKind,
+    StreamGovernor,
+};
+use portcullis_recorder::{FinishedBundle, ProofBook, RecorderError, SessionRecorder};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,14 +23,14 @@ use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
 pub struct SessionParts {
-    pub card: Box<dyn Card>,
+    pub card: Box<dyn CardTransport>,
     pub config: SessionConfig,
     /// Writes the bundle, if there is one.
-    pub recorder: Option<Recorder>,
+    pub recorder: Option<SessionRecorder>,
     /// Name of the session and of its bundle.
     pub name: String,
     /// A governor for each model, in the order of the configuration.
-    pub governors: Vec<Arc<Governor>>,
+    pub governors: Vec<Arc<StreamGovernor>>,
 }
 
 /// Opens a card and the bundle of a session with a new salt key. The card's thread calls it.
@@ -61,20 +64,20 @@ pub enum SessionFailure {
 }
 
 /// The sessions of a gateway's cards.
-pub struct Sessions {
+pub struct GatewaySessions {
     states: Arc<watch::Sender<SessionStates>>,
-    metrics: Arc<Metrics>,
+    metrics: Arc<GatewayMetrics>,
     /// Set when no session may follow the open ones.
     stop: Arc<AtomicBool>,
-    rotation: Rotation,
-    evidence: Evidence,
+    rotation: SessionRotation,
+    evidence: EvidenceSettings,
     /// In the order of the cards.
     cards: Vec<CardSessions>,
 }
 
 /// The sessions of a card.
 struct CardSessions {
-    board: Arc<Board>,
+    board: Arc<CardThreadState>,
     /// Opens the sessions; taken by the thread.
     opener: Option<Opener>,
     /// Runs the sessions, once they are started.
@@ -82,20 +85,20 @@ struct CardSessions {
 }
 
 /// State that the thread of a card shares with callers.
-struct Board {
+struct CardThreadState {
     /// Index of the card.
     card: usize,
     /// The states of all cards; this thread changes the state of its card only.
     states: Arc<watch::Sender<SessionStates>>,
-    running: Mutex<Running>,
+    running: Mutex<RunningSession>,
     /// The time from which on no session has accepted streams; `None` if a session accepts them.
     closed: Mutex<Option<Instant>>,
-    metrics: Arc<Metrics>,
+    metrics: Arc<GatewayMetrics>,
 }
 
 /// What the thread of a card runs.
 #[derive(Default)]
-struct Running {
+struct RunningSession {
     /// The running session, even if it accepts no more streams.
     session: Option<SessionHandle>,
     /// A drain that was requested while a session was being opened: its time, and the reason.
@@ -112,7 +115,7 @@ pub(crate) fn is_drained(stopped: Option<&str>) -> bool {
     stopped.is_some_and(|why| [ROTATION, POLICY_CHANGE].iter().any(|drain| why.ends_with(drain)))
 }
 
-impl Board {
+impl CardThreadState {
     /// Makes the running session refuse new streams at once, and end its open streams within `drain` with this reason.
     /// A session that is being opened ends as soon as it is open.
     fn drain(&self, drain: Duration, why: &'static str) {
@@ -138,7 +141,7 @@ impl Board {
         }
     }
 
-    fn running(&self) -> MutexGuard<'_, Running> {
+    fn running(&self) -> MutexGuard<'_, RunningSession> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -162,19 +165,19 @@ impl Board {
 /// Requests the end of open sessions.
 #[derive(Clone)]
 pub struct RotationRequest {
-    boards: Vec<Arc<Board>>,
+    boards: Vec<Arc<CardThreadState>>,
     drain: Duration,
 }
 
-impl Sessions {
-    /// The sessions of the cards, of which each has an opener. None is open before [`Sessions::start`].
+impl GatewaySessions {
+    /// The sessions of the cards, of which each has an opener. None is open before [`GatewaySessions::start`].
     #[must_use]
-    pub fn new(openers: Vec<Opener>, rotation: &Rotation, evidence: &Evidence) -> Self {
+    pub fn new(openers: Vec<Opener>, rotation: &SessionRotation, evidence: &EvidenceSettings) -> Self {
         let states = Arc::new(watch::Sender::new(SessionStates::between(openers.len())));
-        let metrics = Arc::new(Metrics::new(openers.len()));
+        let metrics = Arc::new(GatewayMetrics::new(openers.len()));
         let card = |(card, opener)| {
             let (states, metrics) = (Arc::clone(&states), Arc::clone(&metrics));
-            let board = Board { card, states, running: Mutex::default(), closed: Mutex::default(), metrics };
+            let board = CardThreadState { card, states, running: Mutex::default(), closed: Mutex::default(), metrics };
             CardSessions { board: Arc::new(board), opener: Some(opener), thread: None }
         };
         let cards = openers.into_iter().enumerate().map(card).collect();
@@ -214,7 +217,7 @@ impl Sessions {
 
     /// Counters of the gateway.
     #[must_use]
-    pub fn metrics(&self) -> Arc<Metrics> {
+    pub fn metrics(&self) -> Arc<GatewayMetrics> {
         Arc::clone(&self.metrics)
     }
 
@@ -266,9 +269,9 @@ impl RotationRequest {
 
 fn run_sessions(
     mut open: Opener,
-    rotation: &Rotation,
-    evidence: &Evidence,
-    board: &Arc<Board>,
+    rotation: &SessionRotation,
+    evidence: &EvidenceSettings,
+    board: &Arc<CardThreadState>,
     stop: &AtomicBool,
 ) -> Result<(), SessionFailure> {
     while !stop.load(Ordering::SeqCst) {
@@ -298,13 +301,13 @@ const MARGIN: Duration = Duration::from_secs(CLOCK_SKEW);
 
 /// A ticket must be valid for longer than this at the opening of a session.
 #[must_use]
-pub fn needed_validity(rotation: &Rotation) -> Duration {
+pub fn needed_validity(rotation: &SessionRotation) -> Duration {
     MARGIN + Duration::from_millis(rotation.drain_ms)
 }
 
 /// When the session of a ticket must begin to end. Errors: the ticket ends too soon for a session.
-fn end_of(recorder: &Recorder, rotation: &Rotation) -> Result<Instant, SessionFailure> {
-    let ticket = Ticket::parse(&recorder.session_files().ticket).map_err(RecorderError::from)?.content;
+fn end_of(recorder: &SessionRecorder, rotation: &SessionRotation) -> Result<Instant, SessionFailure> {
+    let ticket = SessionTicket::parse(&recorder.session_files().ticket).map_err(RecorderError::from)?.content;
     let left = Duration::from_secs(ticket.not_after.saturating_sub(now()));
     let needed = needed_validity(rotation);
     match left.checked_sub(needed) {
@@ -319,9 +322,9 @@ const MAX_SESSION: Duration = Duration::from_secs(10 * 366 * 86_400);
 /// Runs one session, from OPEN until its bundle is finished.
 fn run_session(
     SessionParts { card, mut config, mut recorder, name, governors }: SessionParts,
-    rotation: &Rotation,
-    evidence: &Evidence,
-    board: &Arc<Board>,
+    rotation: &SessionRotation,
+    evidence: &EvidenceSettings,
+    board: &Arc<CardThreadState>,
 ) -> Result<(), SessionFailure> {
     let Some(image) = governors.first().map(|governor| governor.policy().compiled.image.clone()) else {
         return Err(SessionFailure::Open("no model is configured".into()));
@@ -331,7 +334,7 @@ fn run_session(
         Err(why) => {
             // The card has signed nothing, so this removes the folder. The configuration holds the recorder's sink.
             drop(config);
-            recorder.map(Recorder::finish).transpose()?;
+            recorder.map(SessionRecorder::finish).transpose()?;
             return Err(why);
         }
     };
@@ -348,16 +351,18 @@ fn run_session(
     });
     let book = proofs.as_ref().map(|proofs| Arc::clone(&proofs.book));
     let session_name = name.clone();
-    let governed = Session::open(card, &image, config).map_err(SessionFailure::from).and_then(|mut session| {
+    let governed = CardSession::open(card, &image, config).map_err(SessionFailure::from).and_then(|mut session| {
         let slots = usize::try_from(session.info().max_streams).unwrap_or(usize::MAX);
         let settle = match evidence.release {
-            Release::Admitted => Settle { every: Duration::from_millis(evidence.checkpoint_ms), each_record: false },
-            Release::Signed => Settle { every: Duration::ZERO, each_record: true },
+            ReleaseCondition::Admitted => {
+                CheckpointSchedule { every: Duration::from_millis(evidence.checkpoint_ms), each_record: false }
+            }
+            ReleaseCondition::Signed => CheckpointSchedule { every: Duration::ZERO, each_record: true },
         };
         let settle = Some(settle).filter(|_| recorder.is_some());
-        let session_loop = SessionLoop::new(Bounds { waiting: slots, settle, ..Bounds::default() });
+        let session_loop = SessionLoop::new(InboxBounds { waiting: slots, settle, ..InboxBounds::default() });
         let handle = session_loop.handle();
-        let mut meter = Meter::new(rotation, Arc::clone(board));
+        let mut meter = SessionSizeMeter::new(rotation, Arc::clone(board));
         let closed = board.closed.lock().unwrap_or_else(PoisonError::into_inner).take();
         let gap = closed.map(|closed| closed.elapsed());
         tracing::info!(
@@ -392,7 +397,7 @@ fn run_session(
     if let Some(book) = book {
         book.close();
     }
-    let finished = recorder.map(Recorder::finish).transpose();
+    let finished = recorder.map(SessionRecorder::finish).transpose();
     if let Ok(Some(Some(FinishedBundle { unreported: Some(unreported), .. }))) = &finished {
         tracing::warn!(session = session_name, unreported, "the end of the session is not reported");
     }
@@ -400,23 +405,23 @@ fn run_session(
 }
 
 /// Ends a session when it reaches its size limits.
-struct Meter {
+struct SessionSizeMeter {
     records: u64,
     bytes: u64,
     drain: Duration,
-    board: Arc<Board>,
+    board: Arc<CardThreadState>,
     asked: bool,
 }
 
-impl Meter {
-    fn new(rotation: &Rotation, board: Arc<Board>) -> Self {
+impl SessionSizeMeter {
+    fn new(rotation: &SessionRotation, board: Arc<CardThreadState>) -> Self {
         let bound = |most: u64| if most == 0 { u64::MAX } else { most };
         let drain = Duration::from_millis(rotation.drain_ms);
         Self { records: bound(rotation.records), bytes: bound(rotation.bytes), drain, board, asked: false }
     }
 
-    fn count(&mut self, event: &Event) {
-        if let EventKind::Determined(judged) = &event.what {
+    fn count(&mut self, event: &StreamEvent) {
+        if let StreamEventKind::Determined(judged) = &event.what {
             self.records = self.records.saturating_sub(1);
             self.bytes = self.bytes.saturating_sub(judged.text.len() as u64);
         }

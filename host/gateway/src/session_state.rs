@@ -1,8 +1,8 @@
 //! The state of a card's sessions, as callers see it.
 
-use crate::metrics::Metrics;
+use crate::metrics::GatewayMetrics;
 use crate::receipts::SessionProofs;
-use portcullis_gate::{Governor, SessionHandle};
+use portcullis_gate::{SessionHandle, StreamGovernor};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -10,7 +10,7 @@ use std::time::Instant;
 pub struct OpenSession {
     pub name: String,
     /// A governor for each model, in the order of the configuration.
-    pub governors: Vec<Arc<Governor>>,
+    pub governors: Vec<Arc<StreamGovernor>>,
     /// When the session must begin to end, so that it is over before its ticket; `None` without a ticket.
     pub ends: Option<Instant>,
     /// Opens streams.
@@ -18,7 +18,7 @@ pub struct OpenSession {
     /// The proofs of the session's streams, if the session has a bundle.
     pub proofs: Option<SessionProofs>,
     /// Counters of the gateway.
-    pub metrics: Arc<Metrics>,
+    pub metrics: Arc<GatewayMetrics>,
 }
 
 /// The state of a card's sessions, as callers see it.

@@ -2,12 +2,14 @@
 //! from the sources.
 
 use crate::error::ApiError;
-use crate::request::Source;
+use crate::request::RequestSource;
 use crate::session_state::OpenSession;
 use portcullis_core::wire::Granularity;
-use portcullis_gate::anchor::{Citation, Contents, Entity, Passage, Store, read_passages};
-use portcullis_gate::{Governor, Policy};
-use portcullis_mapping::{Argument, Mapper};
+use portcullis_gate::anchor::{
+    AnchorCitation, AnchorContents, AnchorEntity, AnchorPassage, AnchorStore, read_passages,
+};
+use portcullis_gate::{GatePolicy, StreamGovernor};
+use portcullis_mapping::{ClauseArgument, TextMapper};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
@@ -25,8 +27,8 @@ const SUPPLIED: &str = "supplied";
 pub(crate) async fn governor(
     session: &OpenSession,
     place: usize,
-    sources: &Arc<[Source]>,
-) -> Result<Arc<Governor>, ApiError> {
+    sources: &Arc<[RequestSource]>,
+) -> Result<Arc<StreamGovernor>, ApiError> {
     let governor = session.governors.get(place).ok_or_else(ApiError::no_model)?;
     if sources.is_empty() {
         return Ok(Arc::clone(governor));
@@ -37,39 +39,39 @@ pub(crate) async fn governor(
     let (governor, sources) = (Arc::clone(governor), Arc::clone(sources));
     let read = tokio::task::spawn_blocking(move || {
         let store = store(&sources, governor.policy())?;
-        Ok(Arc::new(Governor::clone(&governor).with_supplied(store)))
+        Ok(Arc::new(StreamGovernor::clone(&governor).with_supplied(store)))
     });
     read.await.map_err(|_| ApiError::gate("the sources could not be read"))?
 }
 
 /// Makes an anchor store from sources. Sources with the same title describe the same entity.
-fn store(sources: &[Source], policy: &Policy) -> Result<Store, ApiError> {
+fn store(sources: &[RequestSource], policy: &GatePolicy) -> Result<AnchorStore, ApiError> {
     let mut aliases: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for source in sources {
         aliases.entry(source.title.trim()).or_default().extend(source.aliases.iter().map(|alias| alias.trim()));
     }
-    let entity = |(title, aliases): (&str, BTreeSet<&str>)| Entity {
+    let entity = |(title, aliases): (&str, BTreeSet<&str>)| AnchorEntity {
         id: title.to_owned(),
         name: title.to_owned(),
         aliases: aliases.into_iter().map(str::to_owned).collect(),
         kind: SUPPLIED.to_owned(),
     };
-    let entities = Contents { entities: aliases.into_iter().map(entity).collect(), ..Contents::default() };
+    let entities = AnchorContents { entities: aliases.into_iter().map(entity).collect(), ..AnchorContents::default() };
     let passages: Vec<_> = sources.iter().map(passage).collect();
     let facts = read_passages(&passages, &entities, &policy.mapper).facts;
     let cited = sources.iter().filter_map(|source| source.source.clone());
-    let citations = cited.map(|id| Citation { id, source: SUPPLIED.to_owned() }).collect();
-    let contents = Contents { facts, citations, ..entities };
+    let citations = cited.map(|id| AnchorCitation { id, source: SUPPLIED.to_owned() }).collect();
+    let contents = AnchorContents { facts, citations, ..entities };
     let contents = contents.canonical().map_err(|problem| ApiError::invalid(FIELD, problem))?;
-    Store::from_json_lines(Path::new(FIELD), &contents.json_lines())
+    AnchorStore::from_json_lines(Path::new(FIELD), &contents.json_lines())
         .map_err(|error| ApiError::invalid(FIELD, error.to_string()))
 }
 
 /// Makes a source from a document without a title. The title is the first line if that is a heading, otherwise the
 /// subject of the first sentence if that is a name, otherwise the document's number. If the title is a number, only the
 /// document's statements about other titles count.
-pub(crate) fn document(number: usize, document: &str, mapper: &Mapper) -> Source {
-    let source = |title: &str, text: &str| Source {
+pub(crate) fn document(number: usize, document: &str, mapper: &TextMapper) -> RequestSource {
+    let source = |title: &str, text: &str| RequestSource {
         title: title.to_owned(),
         aliases: Vec::new(),
         text: text.to_owned(),
@@ -93,26 +95,30 @@ fn heading(document: &str) -> Option<(&str, &str)> {
 }
 
 /// The name that is the subject of a text's first sentence, in languages with clause analysis.
-fn named_first(text: &str, mapper: &Mapper) -> Option<String> {
+fn named_first(text: &str, mapper: &TextMapper) -> Option<String> {
     let text = mapper.read(text.to_owned(), Granularity::Span);
     let sentence = text.slice(&text.sentence(&text.pieces().first()?.range));
     let clauses = mapper.clauses(sentence);
     let clause = clauses.first()?;
     // In the passive, the grammatical subject is not the agent.
-    let mut before: Vec<&Argument> = clause.subjects.iter().chain(&clause.others).collect();
+    let mut before: Vec<&ClauseArgument> = clause.subjects.iter().chain(&clause.others).collect();
     before.retain(|word| word.range.end <= clause.verb.start);
     before.sort_by_key(|word| word.range.start);
-    let is_capital = |word: &Argument| {
+    let is_capital = |word: &ClauseArgument| {
         let shown = sentence.get(word.range.clone()).unwrap_or_default();
         word.preposition.is_none() && shown.starts_with(char::is_uppercase)
     };
-    let words: Vec<&Argument> = before.into_iter().take_while(|word| is_capital(word)).collect();
+    let words: Vec<&ClauseArgument> = before.into_iter().take_while(|word| is_capital(word)).collect();
     let (first, last) = (words.first()?, words.last()?);
     let name = sentence.get(first.range.start..last.range.end)?;
     words.iter().any(|word| word.name).then(|| name.to_owned())
 }
 
-fn passage(source: &Source) -> Passage {
+fn passage(source: &RequestSource) -> AnchorPassage {
     let from = source.source.as_deref().unwrap_or(&source.title);
-    Passage { entity: source.title.trim().to_owned(), text: source.text.clone(), source: format!("{SUPPLIED}: {from}") }
+    AnchorPassage {
+        entity: source.title.trim().to_owned(),
+        text: source.text.clone(),
+        source: format!("{SUPPLIED}: {from}"),
+    }
 }

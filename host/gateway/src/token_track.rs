@@ -1,14 +1,14 @@
 //! Maps an answer's tokens to its text, so that each candidate gets the log-probabilities of its own tokens.
 
-use portcullis_gate::Candidate;
-use portcullis_gate::engine::{Token, logprobs};
+use portcullis_gate::AnswerCandidate;
+use portcullis_gate::engine::{CompletionToken, logprobs};
 
 /// The text of an answer from its next candidate on, with the tokens of that text.
 #[derive(Default)]
 pub(crate) struct TokenTrack {
     /// The text from the first kept token on.
     text: String,
-    tokens: Vec<Token>,
+    tokens: Vec<CompletionToken>,
     /// Offset of the next candidate in `text`.
     at: usize,
 }
@@ -21,17 +21,17 @@ impl TokenTrack {
     }
 
     /// Adds tokens that the server wrote. Their text may be added before or after the tokens.
-    pub(crate) fn tokens(&mut self, tokens: Vec<Token>) {
+    pub(crate) fn tokens(&mut self, tokens: Vec<CompletionToken>) {
         self.tokens.extend(tokens);
     }
 
     /// Makes the next candidate from this text, with its log-probabilities or the reason why they are missing.
-    pub(crate) fn candidate(&mut self, text: String) -> Candidate {
+    pub(crate) fn candidate(&mut self, text: String) -> AnswerCandidate {
         let (begin, end) = (self.at, self.at + text.len());
         let (logprobs, logprobs_absent) = logprobs(&self.text, &self.tokens, begin..begin + text.trim_end().len());
         self.at = end;
         self.forget();
-        Candidate { text, logprobs, logprobs_absent, call: None }
+        AnswerCandidate { text, logprobs, logprobs_absent, call: None }
     }
 
     /// Drops the tokens before the next candidate. A token that also contains bytes of the next candidate is kept.
@@ -58,8 +58,8 @@ mod tests {
     use super::*;
     use portcullis_mapping::LogProbs;
 
-    fn token(text: &str, logprob: &str) -> Token {
-        Token { bytes: text.into(), logprob: (!logprob.is_empty()).then(|| logprob.to_owned()) }
+    fn token(text: &str, logprob: &str) -> CompletionToken {
+        CompletionToken { bytes: text.into(), logprob: (!logprob.is_empty()).then(|| logprob.to_owned()) }
     }
 
     #[test]
@@ -72,8 +72,8 @@ mod tests {
         let expected = LogProbs::placed(&[(2, "-0.1"), (5, "-0.2"), (9, "-0.3")]);
         assert_eq!((first.logprobs, first.logprobs_absent), (Some(expected), None));
         track.tokens(vec![
-            Token { bytes: vec![b' ', 0xc3], logprob: Some("-0.4".into()) },
-            Token { bytes: vec![0xbc], logprob: Some("-0.5".into()) },
+            CompletionToken { bytes: vec![b' ', 0xc3], logprob: Some("-0.4".into()) },
+            CompletionToken { bytes: vec![0xbc], logprob: Some("-0.5".into()) },
             token(".", "-0.6"),
         ]);
         track.text(" ü.", 0);
@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_unknown_and_says_why() {
-        let absent = |tokens: Vec<Token>| {
+        let absent = |tokens: Vec<CompletionToken>| {
             let mut track = TokenTrack::default();
             track.tokens(tokens);
             track.text("It is. So", 0);

@@ -5,9 +5,9 @@
 use crate::answer::AnswerEnd;
 use crate::config::{self, ConfigError, UpstreamKind};
 use crate::error::ApiError;
-use crate::output::{Finish, StreamReport};
-use crate::request::Request;
-use crate::upstream::{self, Upstream};
+use crate::output::{FinishReason, StreamReport};
+use crate::request::ClientRequest;
+use crate::upstream::{self, UpstreamClient};
 use async_trait::async_trait;
 use axum::http::{HeaderMap, StatusCode};
 use opentelemetry::propagation::{Extractor, TextMapPropagator};
@@ -42,24 +42,24 @@ pub enum TracesError {
 }
 
 /// Sends traces to a collector.
-pub(crate) struct Traces {
+pub(crate) struct TraceExporter {
     provider: SdkTracerProvider,
     tracer: SdkTracer,
 }
 
-impl Traces {
+impl TraceExporter {
     /// Starts the export thread. Must be called inside the runtime that runs the export requests.
     ///
     /// # Errors
     /// [`TracesError`].
-    pub(crate) fn start(config: &config::Traces) -> Result<Self, TracesError> {
+    pub(crate) fn start(config: &config::TraceExportSettings) -> Result<Self, TracesError> {
         let patience = Duration::from_millis(config.timeout_ms);
         let headers = config.headers.iter().map(|(name, secret)| Ok((name.clone(), secret.read()?)));
         let headers = headers.collect::<Result<HashMap<_, _>, ConfigError>>()?;
         let client = upstream::client(patience, None)?;
         let exporter = SpanExporter::builder()
             .with_http()
-            .with_http_client(Collector { client, runtime: Handle::current(), patience })
+            .with_http_client(CollectorClient { client, runtime: Handle::current(), patience })
             .with_endpoint(&config.endpoint)
             .with_headers(headers)
             .with_timeout(patience)
@@ -88,14 +88,14 @@ impl Traces {
 
 /// The HTTP client of the exporter. The export thread is not a thread of the runtime, so requests are passed to it.
 #[derive(Debug)]
-struct Collector {
+struct CollectorClient {
     client: reqwest::Client,
     runtime: Handle,
     patience: Duration,
 }
 
 #[async_trait]
-impl HttpClient for Collector {
+impl HttpClient for CollectorClient {
     async fn send_bytes(&self, request: HttpRequest<Bytes>) -> Result<HttpResponse<Bytes>, HttpError> {
         let mut request = reqwest::Request::try_from(request)?;
         *request.timeout_mut() = Some(self.patience);
@@ -118,9 +118,9 @@ impl HttpClient for Collector {
 }
 
 /// The trace context in a client's request. Its `tracestate` is ignored, since it can contain text.
-struct Parent<'a>(&'a HeaderMap);
+struct TraceContextHeaders<'a>(&'a HeaderMap);
 
-impl Extractor for Parent<'_> {
+impl Extractor for TraceContextHeaders<'_> {
     fn get(&self, key: &str) -> Option<&str> {
         (key == "traceparent").then(|| self.0.get(key)?.to_str().ok())?
     }
@@ -145,9 +145,10 @@ struct OpenChat {
 
 impl RequestTrace {
     /// Starts the span of a request for this path.
-    pub(crate) fn begin(traces: Option<&Traces>, path: &'static str, headers: &HeaderMap) -> Self {
+    pub(crate) fn begin(traces: Option<&TraceExporter>, path: &'static str, headers: &HeaderMap) -> Self {
         Self(traces.map(|traces| {
-            let parent = TraceContextPropagator::new().extract_with_context(&Context::new(), &Parent(headers));
+            let parent =
+                TraceContextPropagator::new().extract_with_context(&Context::new(), &TraceContextHeaders(headers));
             let span = traces
                 .tracer
                 .span_builder(format!("POST {path}"))
@@ -178,8 +179,8 @@ impl RequestTrace {
         &self,
         operation: &'static str,
         model: &str,
-        upstream: &Upstream,
-        request: &Request,
+        upstream: &UpstreamClient,
+        request: &ClientRequest,
     ) -> ChatTrace {
         ChatTrace(self.0.as_ref().map(|(tracer, context)| {
             let (kind, place) = upstream.server();
@@ -260,12 +261,12 @@ const fn provider(kind: UpstreamKind) -> &'static str {
 }
 
 /// The end reason of a choice, as in OpenAI's API.
-const fn reason(finish: Finish) -> &'static str {
+const fn reason(finish: FinishReason) -> &'static str {
     match finish {
-        Finish::Stop => "stop",
-        Finish::Length => "length",
-        Finish::ToolCalls => "tool_calls",
-        Finish::Refused => "content_filter",
-        Finish::Failed => "error",
+        FinishReason::Stop => "stop",
+        FinishReason::Length => "length",
+        FinishReason::ToolCalls => "tool_calls",
+        FinishReason::Refused => "content_filter",
+        FinishReason::Failed => "error",
     }
 }

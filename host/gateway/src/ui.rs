@@ -1,12 +1,12 @@
 //! The figures of the live page.
 
 use crate::clock::now;
-use crate::metrics::{CardState, Metrics, OpenStream, OpenedSession, Totals};
-use crate::service::Service;
+use crate::metrics::{CardState, GatewayMetrics, GatewayTotals, OpenStream, OpenedSession};
+use crate::service::GatewayService;
 use crate::session_state::SessionState;
 use portcullis_core::hex;
 use portcullis_core::wire::key_flags;
-use portcullis_report::live::{Live, LiveCard, LiveStream, STREAMS, time};
+use portcullis_report::live::{LiveCard, LiveGatewayState, LiveStream, STREAMS, time};
 use portcullis_report::time::utc;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,30 +22,30 @@ const WINDOW: usize = 10;
 
 /// The counters at one time.
 #[derive(Clone, Copy)]
-struct Sample {
+struct CounterSample {
     at: Instant,
-    totals: Totals,
+    totals: GatewayTotals,
     /// The highest trust slope of the open streams, in basis points.
     slope: u16,
 }
 
 /// The samples of the last minute.
 #[derive(Default)]
-pub(crate) struct History(Mutex<VecDeque<Sample>>);
+pub(crate) struct CounterHistory(Mutex<VecDeque<CounterSample>>);
 
 /// Takes a sample every second until the task is aborted.
-pub(crate) async fn sample(metrics: Arc<Metrics>, history: Arc<History>) {
+pub(crate) async fn sample(metrics: Arc<GatewayMetrics>, history: Arc<CounterHistory>) {
     let mut tick = interval(STEP);
     tick.set_missed_tick_behavior(MissedTickBehavior::Skip);
     loop {
         tick.tick().await;
         let (_, _, slope) = metrics.open_streams(0);
-        history.push(Sample { at: Instant::now(), totals: metrics.totals(), slope });
+        history.push(CounterSample { at: Instant::now(), totals: metrics.totals(), slope });
     }
 }
 
-impl History {
-    fn push(&self, sample: Sample) {
+impl CounterHistory {
+    fn push(&self, sample: CounterSample) {
         let mut samples = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         samples.push_back(sample);
         while samples.len() > SAMPLES {
@@ -54,13 +54,14 @@ impl History {
     }
 
     /// The current content of the page.
-    pub(crate) fn live(&self, service: &Service) -> Live {
+    pub(crate) fn live(&self, service: &GatewayService) -> LiveGatewayState {
         let metrics = service.metrics();
         let totals = metrics.totals();
         let (open, newest, slope) = metrics.open_streams(STREAMS);
-        let samples: Vec<Sample> = self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().copied().collect();
+        let samples: Vec<CounterSample> =
+            self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().copied().collect();
         let before = samples.iter().rev().nth(WINDOW - 1).or(samples.first()).copied();
-        let rate = |of: fn(&Totals) -> u64| {
+        let rate = |of: fn(&GatewayTotals) -> u64| {
             let total = of(&totals);
             let rate = before.map(|before| per_second(total - of(&before.totals).min(total), before.at.elapsed()));
             format!("{} per second, {total} in all", rate.unwrap_or_else(|| "0.0".to_owned()))
@@ -81,7 +82,7 @@ impl History {
             ("Running for", time(started)),
         ];
         let slopes = samples.iter().skip(samples.len().saturating_sub(SAMPLES - 1)).map(|sample| sample.slope);
-        Live {
+        LiveGatewayState {
             program: concat!("portcullis ", env!("CARGO_PKG_VERSION")).to_owned(),
             now: utc(now()),
             figures,
@@ -100,7 +101,7 @@ fn stream(open: OpenStream) -> LiveStream {
 }
 
 /// The columns about the cards and their sessions: one for each card.
-fn cards(service: &Service, metrics: &Metrics) -> Vec<LiveCard> {
+fn cards(service: &GatewayService, metrics: &GatewayMetrics) -> Vec<LiveCard> {
     let states = service.session_states();
     states.iter().zip(metrics.card_states()).map(|(state, known)| card(state, known)).collect()
 }
@@ -167,9 +168,9 @@ mod tests {
 
     #[test]
     fn a_minute_is_kept() {
-        let history = History::default();
+        let history = CounterHistory::default();
         for slope in 0..200 {
-            history.push(Sample { at: Instant::now(), totals: Totals::default(), slope });
+            history.push(CounterSample { at: Instant::now(), totals: GatewayTotals::default(), slope });
         }
         let samples = history.0.lock().unwrap();
         assert_eq!((samples.len(), samples.front().unwrap().slope), (SAMPLES, 200 - SAMPLES as u16));

@@ -5,9 +5,9 @@
 use crate::support;
 
 use portcullis_card::transport::model::{MAX_STREAMS, ModelCard};
-use portcullis_card::{Card, SessionConfig};
-use portcullis_gate::{Governor, SaltKey, Settings};
-use portcullis_gateway::config::Config;
+use portcullis_card::{CardTransport, SessionConfig};
+use portcullis_gate::{GateSettings, SaltKey, StreamGovernor};
+use portcullis_gateway::config::GatewayConfig;
 use portcullis_gateway::session::{Opener, SessionParts};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -18,25 +18,25 @@ use std::time::{Duration, Instant};
 use support::{Answer, Gateway, MortalCard, Step, Upstream, ask, chat, event, event_head, policy, said, text};
 
 /// A card with this name, whose sessions `open` prepares.
-fn card(name: &'static str, mut open: impl FnMut(u32) -> Box<dyn Card> + Send + 'static) -> Opener {
+fn card(name: &'static str, mut open: impl FnMut(u32) -> Box<dyn CardTransport> + Send + 'static) -> Opener {
     let policy = policy("stop");
     let mut sessions = 0;
     Box::new(move |salt: SaltKey| {
         sessions += 1;
         let card = open(sessions);
-        let governor = Arc::new(Governor::new(Arc::clone(&policy), Settings::new(salt)).unwrap());
+        let governor = Arc::new(StreamGovernor::new(Arc::clone(&policy), GateSettings::new(salt)).unwrap());
         let name = format!("{name}/{sessions}");
         Ok(SessionParts { card, config: SessionConfig::default(), recorder: None, name, governors: vec![governor] })
     })
 }
 
-fn model_card(_: u32) -> Box<dyn Card> {
+fn model_card(_: u32) -> Box<dyn CardTransport> {
     Box::new(ModelCard::new())
 }
 
-fn config(upstream: &Upstream, settings: &str) -> Config {
+fn config(upstream: &Upstream, settings: &str) -> GatewayConfig {
     let model = format!("[[model]]\nname = \"m\"\nupstream = \"http://{}/v1\"\n", upstream.address);
-    Config::parse(&format!("listen = \"127.0.0.1:0\"\npolicy = \"unused\"\n{settings}\n{model}")).unwrap()
+    GatewayConfig::parse(&format!("listen = \"127.0.0.1:0\"\npolicy = \"unused\"\n{settings}\n{model}")).unwrap()
 }
 
 fn birds() -> Upstream {

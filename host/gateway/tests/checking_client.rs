@@ -5,9 +5,9 @@
 use crate::support;
 
 use portcullis_authority::ca;
-use portcullis_client::{Api, CheckedAnswer, Expectations, Question};
-use portcullis_evidence::verify::{Options, Trust};
-use portcullis_gateway::config::Config;
+use portcullis_client::{AnswerExpectations, CheckedAnswer, CheckedApi, ClientQuestion};
+use portcullis_evidence::verify::{TrustedParties, VerifyOptions};
+use portcullis_gateway::config::GatewayConfig;
 use serde_json::{Value, json};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -20,11 +20,11 @@ use support::{
 
 const PATHS: [&str; 4] = ["/v1/chat/completions", "/v1/completions", "/v1/responses", "/v1/messages"];
 
-fn expectations() -> Expectations {
-    let mut trust = Trust::default();
+fn expectations() -> AnswerExpectations {
+    let mut trust = TrustedParties::default();
     trust.roots.add_sim_root(ca::simulation().unwrap().certificate_pem().unwrap().as_bytes()).unwrap();
-    let options = Options { allow_sim: true, allow_not_enforced: true, at: None };
-    Expectations { trust, options, constants: vec![REFUSAL.into(), PLACEHOLDER.into()] }
+    let options = VerifyOptions { allow_sim: true, allow_not_enforced: true, at: None };
+    AnswerExpectations { trust, options, constants: vec![REFUSAL.into(), PLACEHOLDER.into()] }
 }
 
 /// The word in a prompt's last message selects the answer.
@@ -64,10 +64,10 @@ fn gateway_of(upstream: &Upstream, folder: &Path, on_refuse: &str, mode: &str) -
          [[model]]\nname = \"m\"\nkind = \"vllm\"\nmode = \"{mode}\"\nupstream = \"http://{}/v1\"\n",
         upstream.address
     );
-    Gateway::over(Config::parse(&config).unwrap(), opener(&policy(on_refuse), folder))
+    Gateway::over(GatewayConfig::parse(&config).unwrap(), opener(&policy(on_refuse), folder))
 }
 
-fn question(path: &str, asked: &str, stream: bool, nonce: &str) -> Question {
+fn question(path: &str, asked: &str, stream: bool, nonce: &str) -> ClientQuestion {
     let turn = json!([{"role": "user", "content": asked}]);
     let body = match path {
         "/v1/completions" => json!({"model": "m", "stream": stream, "prompt": asked}),
@@ -75,11 +75,11 @@ fn question(path: &str, asked: &str, stream: bool, nonce: &str) -> Question {
         _ => json!({"model": "m", "stream": stream, "max_tokens": 64, "messages": turn}),
     };
     let body = offering(path, body);
-    Question::new(Api::of(path).unwrap(), body.to_string().as_bytes(), nonce).unwrap()
+    ClientQuestion::new(CheckedApi::of(path).unwrap(), body.to_string().as_bytes(), nonce).unwrap()
 }
 
 /// The gateway's answer to a question, unparsed.
-fn asked(gateway: &Gateway, path: &str, question: &Question) -> String {
+fn asked(gateway: &Gateway, path: &str, question: &ClientQuestion) -> String {
     let answer = gateway.post(path, &serde_json::from_slice(question.body()).unwrap());
     assert_eq!(answer.status, 200, "{}", answer.body);
     answer.body
@@ -114,13 +114,13 @@ fn honest_answers_are_shown_as_their_api_writes_them() {
                 let digits = text.contains("123456789012345678901234567890") && text.contains("1.10");
                 assert_eq!(digits, said == "calls" && path != "/v1/completions", "{path}: {text}");
                 // A client that accepts only real cards refuses an answer from a simulated card.
-                let strict = Expectations {
-                    options: Options { allow_sim: false, allow_not_enforced: true, at: None },
+                let strict = AnswerExpectations {
+                    options: VerifyOptions { allow_sim: false, allow_not_enforced: true, at: None },
                     ..expected.clone()
                 };
                 assert!(question.check(body.as_bytes(), &strict).is_err());
                 if said == "bad" {
-                    let unknown = Expectations { constants: Vec::new(), ..expected.clone() };
+                    let unknown = AnswerExpectations { constants: Vec::new(), ..expected.clone() };
                     assert!(
                         question.check(body.as_bytes(), &unknown).is_err(),
                         "a constant that the client does not know"
@@ -254,7 +254,7 @@ fn strings(value: &Value, at: &str) -> Vec<String> {
 
 /// Starts a proxy for `address` that runs until the test ends. Returns its address.
 fn proxy(address: SocketAddr) -> SocketAddr {
-    let settings = portcullis_proxy::Settings {
+    let settings = portcullis_proxy::ProxySettings {
         listen: "127.0.0.1:0".parse().unwrap(),
         gateway: format!("http://{address}/v1/"),
         authorities: None,
@@ -323,9 +323,9 @@ fn post(address: SocketAddr, path: &str, body: &Value) -> Answer {
 
 #[test]
 fn a_question_needs_a_nonce_and_a_model() {
-    assert!(Question::new(Api::Chat, b"{\"model\": \"m\"}", "short").is_err());
-    assert!(Question::new(Api::Chat, b"{}", "nonce-of-sixteen").is_err());
-    assert!(Question::new(Api::Chat, b"[]", "nonce-of-sixteen").is_err());
-    assert_eq!(Api::of("/v1/models"), None);
-    assert_eq!(Api::of("/v1/messages?beta=true"), Some(Api::Messages));
+    assert!(ClientQuestion::new(CheckedApi::Chat, b"{\"model\": \"m\"}", "short").is_err());
+    assert!(ClientQuestion::new(CheckedApi::Chat, b"{}", "nonce-of-sixteen").is_err());
+    assert!(ClientQuestion::new(CheckedApi::Chat, b"[]", "nonce-of-sixteen").is_err());
+    assert_eq!(CheckedApi::of("/v1/models"), None);
+    assert_eq!(CheckedApi::of("/v1/messages?beta=true"), Some(CheckedApi::Messages));
 }

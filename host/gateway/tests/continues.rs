@@ -7,11 +7,11 @@ use crate::support;
 use portcullis_audit::{ReplayReport, StreamSample, check_after, replay, replay_after, trial};
 use portcullis_authority::ca;
 use portcullis_core::context::ContextDocument;
-use portcullis_evidence::bundle::{self, Snapshot};
-use portcullis_evidence::verify::{Options, ReplayCode, Status, Trust};
-use portcullis_gate::Policy;
-use portcullis_gateway::config::Config;
-use portcullis_policy::Package;
+use portcullis_evidence::bundle::{self, SnapshotFiles};
+use portcullis_evidence::verify::{EvidenceStatus, ReplayCode, TrustedParties, VerifyOptions};
+use portcullis_gate::GatePolicy;
+use portcullis_gateway::config::GatewayConfig;
+use portcullis_policy::PolicyPackage;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -24,7 +24,7 @@ const ADVICE: &str = "Take two pills.";
 const YES: &str = "Yes.";
 
 /// A policy under which advice needs an earlier notice.
-fn policy() -> Arc<Policy> {
+fn policy() -> Arc<GatePolicy> {
     let manifest = format!(
         "[package]\nname = \"turns\"\nversion = \"1.0.0\"\ndescription = \"For tests.\"\n\
          [enumerations]\ndomain = [\"general\"]\naudience = [\"public\"]\ntemporal = [\"present\"]\n\
@@ -41,9 +41,9 @@ fn policy() -> Arc<Policy> {
         ("policy.toml".to_owned(), manifest.into_bytes()),
         ("rules.cedar".to_owned(), rules.as_bytes().to_vec()),
     ]);
-    let package = Package::from_files(files).unwrap_or_else(|e| panic!("{e:?}"));
+    let package = PolicyPackage::from_files(files).unwrap_or_else(|e| panic!("{e:?}"));
     let compiled = package.compile().unwrap_or_else(|e| panic!("{e:?}"));
-    Arc::new(Policy::new(package, compiled).unwrap())
+    Arc::new(GatePolicy::new(package, compiled).unwrap())
 }
 
 /// A server that repeats the last message.
@@ -56,9 +56,9 @@ fn parrot() -> Upstream {
     }))
 }
 
-fn config(upstream: &Upstream, settings: &str) -> Config {
+fn config(upstream: &Upstream, settings: &str) -> GatewayConfig {
     let model = format!("[[model]]\nname = \"m\"\nupstream = \"http://{}/v1\"\n", upstream.address);
-    Config::parse(&format!("listen = \"127.0.0.1:0\"\npolicy = \"unused\"\n{settings}\n{model}")).unwrap()
+    GatewayConfig::parse(&format!("listen = \"127.0.0.1:0\"\npolicy = \"unused\"\n{settings}\n{model}")).unwrap()
 }
 
 fn user(text: &str) -> Value {
@@ -85,21 +85,21 @@ fn told(answer: &Answer) -> (String, Option<String>) {
 
 fn replayed(session: &Path) -> ReplayReport {
     let files = bundle::at(session).unwrap();
-    replay(&Snapshot::new(&*files), None, &mut || ()).unwrap()
+    replay(&SnapshotFiles::new(&*files), None, &mut || ()).unwrap()
 }
 
 /// With the earlier bundle, the full check of `later` reports only the simulated root.
 fn checked_after(first: &Path, later: &Path) {
-    let mut trust = Trust::default();
+    let mut trust = TrustedParties::default();
     trust.roots.add_sim_root(ca::simulation().unwrap().certificate_pem().unwrap().as_bytes()).unwrap();
-    let options = Options { allow_sim: true, allow_not_enforced: true, at: None };
+    let options = VerifyOptions { allow_sim: true, allow_not_enforced: true, at: None };
     let files = bundle::at(later).unwrap();
     let check = |earlier: &[_]| {
         check_after(earlier, &*files, &trust, options, (&mut |_| (), &mut || ())).unwrap().replay.unwrap()
     };
-    assert_eq!(check(&[]).status, Status::Warned);
+    assert_eq!(check(&[]).status, EvidenceStatus::Warned);
     let both = check(&[bundle::at(first).unwrap()]);
-    assert_eq!((both.status, both.replayed, both.streams), (Status::Affirmed, 1, 1), "{both}");
+    assert_eq!((both.status, both.replayed, both.streams), (EvidenceStatus::Affirmed, 1, 1), "{both}");
 }
 
 fn contexts(session: &Path) -> Vec<ContextDocument> {
@@ -143,12 +143,12 @@ fn what_an_answer_established_holds_in_the_next_turn() {
     let files = bundle::at(&session).unwrap();
     for seed in ["a", "b", "c", "d"] {
         let sample = StreamSample { streams: 1, seed };
-        let report = replay(&Snapshot::new(&*files), Some(sample), &mut || ()).unwrap();
+        let report = replay(&SnapshotFiles::new(&*files), Some(sample), &mut || ()).unwrap();
         assert!((1..=3).contains(&report.replayed) && report.reasons.is_empty(), "{seed}: {report}");
     }
     // A trial replay under the same policy gives the same verdicts.
     let image = &policy.compiled.image;
-    let tried = trial(&Snapshot::new(&*files), (image, &[Arc::clone(&policy)]), &mut || ()).unwrap();
+    let tried = trial(&SnapshotFiles::new(&*files), (image, &[Arc::clone(&policy)]), &mut || ()).unwrap();
     assert_eq!((tried.compared, tried.different.len()), (6, 0), "{tried:?}");
 }
 
@@ -281,11 +281,11 @@ fn an_answer_of_an_earlier_session_is_continued() {
     let later = later.filter(|session| session.join("contexts").exists()).find(|session| !contexts(session).is_empty());
     let later = later.unwrap();
     let alone = replayed(&later);
-    assert_eq!((alone.replayed, alone.status), (0, Status::Warned), "{alone}");
+    assert_eq!((alone.replayed, alone.status), (0, EvidenceStatus::Warned), "{alone}");
     assert_eq!(alone.reasons.iter().map(|reason| reason.code).collect::<Vec<_>>(), [ReplayCode::ReplayPredecessor]);
     checked_after(&folder.path().join("session-1"), &later);
     let (first, later) = (bundle::at(&folder.path().join("session-1")).unwrap(), bundle::at(&later).unwrap());
-    let (first, later) = (Snapshot::new(&*first), Snapshot::new(&*later));
+    let (first, later) = (SnapshotFiles::new(&*first), SnapshotFiles::new(&*later));
     let both = replay_after(&[first], &later, None, &mut || ()).unwrap();
     assert_eq!((both.replayed, both.streams, both.reasons.len()), (1, 1, 0), "{both}");
 }

@@ -4,8 +4,8 @@
 
 use crate::support;
 
-use portcullis_gate::Policy;
-use portcullis_policy::Package;
+use portcullis_gate::GatePolicy;
+use portcullis_policy::PolicyPackage;
 use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::Arc;
@@ -25,9 +25,9 @@ fn gateway(on_refuse: &str) -> Gateway {
 /// A gateway with the shipped policy for personal data.
 fn pii() -> Gateway {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../policies/pii");
-    let package = Package::load(&folder).unwrap();
+    let package = PolicyPackage::load(&folder).unwrap();
     let compiled = package.compile().unwrap_or_else(|e| panic!("{e:?}"));
-    Gateway::new(&Arc::new(Policy::new(package, compiled).unwrap()), &no_server(), "")
+    Gateway::new(&Arc::new(GatePolicy::new(package, compiled).unwrap()), &no_server(), "")
 }
 
 /// A request in the form that LiteLLM 1.106.2 and 1.109.1 send.

@@ -4,7 +4,7 @@
 
 use crate::support;
 
-use portcullis_gateway::config::Config;
+use portcullis_gateway::config::GatewayConfig;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use support::{
@@ -58,7 +58,8 @@ fn messages_judge_a_text_that_is_split_over_content_and_refusal() {
         let upstream = server(move |_, _| script());
         for on_refuse in ["stop", "redact"] {
             let model = format!("[[model]]\nname = \"m\"\nupstream = \"http://{}/v1\"\n", upstream.address);
-            let config = || Config::parse(&format!("listen = \"127.0.0.1:0\"\npolicy = \"unused\"\n{model}")).unwrap();
+            let config =
+                || GatewayConfig::parse(&format!("listen = \"127.0.0.1:0\"\npolicy = \"unused\"\n{model}")).unwrap();
             let bundles = folder.path().join(name).join(on_refuse);
             std::fs::create_dir_all(&bundles).unwrap();
             // One of the scripts also runs on the simulated card, which starts slowly.
@@ -327,7 +328,7 @@ fn a_call_of_a_tool_that_was_not_offered_is_refused() {
         let bundles = folder.path().join(mode);
         std::fs::create_dir(&bundles).unwrap();
         let gateway = match mode {
-            "held" => Gateway::over(Config::parse(&config).unwrap(), opener(&policy("stop"), &bundles)),
+            "held" => Gateway::over(GatewayConfig::parse(&config).unwrap(), opener(&policy("stop"), &bundles)),
             _ => Gateway::with(&policy("stop"), &config),
         };
         for stream in [true, false] {
@@ -358,11 +359,12 @@ fn a_call_of_a_tool_that_was_not_offered_is_refused() {
         // The records bind the stream's id.
         let bundle = bundles.join("session-1");
         let check = portcullis_audit::check;
-        let mut trust = portcullis_evidence::verify::Trust::default();
+        let mut trust = portcullis_evidence::verify::TrustedParties::default();
         let root = portcullis_authority::ca::simulation().unwrap().certificate_pem().unwrap();
         trust.roots.add_sim_root(root.as_bytes()).unwrap();
-        let options = portcullis_evidence::verify::Options { allow_sim: true, allow_not_enforced: true, at: None };
-        let files = portcullis_evidence::bundle::Directory::new(&bundle);
+        let options =
+            portcullis_evidence::verify::VerifyOptions { allow_sim: true, allow_not_enforced: true, at: None };
+        let files = portcullis_evidence::bundle::DirectoryFiles::new(&bundle);
         let checked = check(&files, &trust, options, &mut |_| (), &mut || ()).unwrap();
         assert!([0, 10].contains(&checked.exit_code), "{checked:#?}");
         let replay = checked.replay.unwrap();

@@ -4,7 +4,7 @@
 
 use crate::support;
 
-use portcullis_gateway::config::Config;
+use portcullis_gateway::config::GatewayConfig;
 use serde_json::Value;
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -136,7 +136,7 @@ fn tls_holds_on_both_sides() {
     // A key that does not match the certificate is refused before the listener starts.
     let wrong = format!("listen = \"127.0.0.1:0\"\npolicy = \"unused\"\n{}", tls("server.pem", "other.key"));
     let wrong = format!("{wrong}[[model]]\nname = \"m\"\nupstream = \"http://127.0.0.1:9/v1\"\n");
-    let error = Gateway::refused(&policy("stop"), Config::parse(&wrong).unwrap());
+    let error = Gateway::refused(&policy("stop"), GatewayConfig::parse(&wrong).unwrap());
     assert!(error.to_string().starts_with("TLS: "), "{error}");
 }
 

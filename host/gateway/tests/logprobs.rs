@@ -6,8 +6,8 @@
 use crate::support;
 
 use portcullis_audit::replay;
-use portcullis_evidence::bundle::{self, Snapshot};
-use portcullis_gateway::config::Config;
+use portcullis_evidence::bundle::{self, SnapshotFiles};
+use portcullis_gateway::config::GatewayConfig;
 use portcullis_mapping::LogProbs;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -74,7 +74,7 @@ fn proposed(form: Form, kind: &str, path: &str) -> Vec<Value> {
          upstream = \"http://{}/v1\"\n",
         upstream.address
     );
-    let gateway = Gateway::over(Config::parse(&config).unwrap(), opener(&policy("redact"), folder.path()));
+    let gateway = Gateway::over(GatewayConfig::parse(&config).unwrap(), opener(&policy("redact"), folder.path()));
     let body = match path {
         "/v1/completions" => json!({"model": "m", "prompt": "Tell:"}),
         _ => json!({"model": "m", "messages": [{"role": "user", "content": "Tell of birds."}]}),
@@ -87,7 +87,7 @@ fn proposed(form: Form, kind: &str, path: &str) -> Vec<Value> {
     gateway.stop();
     let session = folder.path().join("session-1");
     let files = bundle::at(&session).unwrap();
-    let report = replay(&Snapshot::new(&*files), None, &mut || ()).unwrap();
+    let report = replay(&SnapshotFiles::new(&*files), None, &mut || ()).unwrap();
     assert_eq!((report.replayed, report.reasons.len()), (report.streams, 0), "{:?}", report.reasons);
     let inputs = std::fs::read_to_string(session.join("inputs.jsonl")).unwrap();
     assert!(!inputs.contains("SECRET"));

@@ -5,9 +5,9 @@
 use crate::support;
 
 use portcullis_audit::replay;
-use portcullis_core::context::{ContextDocument, Mode};
+use portcullis_core::context::{ContextDocument, StreamMode};
 use portcullis_evidence::bundle;
-use portcullis_gateway::config::Config;
+use portcullis_gateway::config::GatewayConfig;
 use portcullis_test_support::random::Random;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -35,8 +35,8 @@ fn upstream() -> Upstream {
     }))
 }
 
-fn config(upstream: &Upstream) -> Config {
-    Config::parse(&format!(
+fn config(upstream: &Upstream) -> GatewayConfig {
+    GatewayConfig::parse(&format!(
         "listen = \"127.0.0.1:0\"\npolicy = \"unused\"\n[[model]]\nname = \"m\"\nmode = \"observed\"\n\
          upstream = \"http://{}/v1\"\n",
         upstream.address
@@ -107,7 +107,7 @@ fn clients_get_everything_and_learn_what_would_have_been_refused() {
 fn check(session: &Path, streams: u64) {
     for context in std::fs::read_dir(session.join("contexts")).unwrap() {
         let context = std::fs::read(context.unwrap().path()).unwrap();
-        assert_eq!(ContextDocument::parse(&context).unwrap().mode, Mode::Observed);
+        assert_eq!(ContextDocument::parse(&context).unwrap().mode, StreamMode::Observed);
     }
     let lines = |name: &str| -> Vec<Value> {
         let text = std::fs::read_to_string(session.join(name)).unwrap();
@@ -119,7 +119,7 @@ fn check(session: &Path, streams: u64) {
     let bad: Vec<u64> = spans.iter().filter(is_bad).map(|line| line["index"].as_u64().unwrap()).collect();
     assert!(!bad.is_empty() && bad.iter().all(|index| !receipts.contains(index)));
     let files = bundle::at(session).unwrap();
-    let report = replay(&bundle::Snapshot::new(&*files), None, &mut || ()).unwrap();
+    let report = replay(&bundle::SnapshotFiles::new(&*files), None, &mut || ()).unwrap();
     assert_eq!((report.replayed, report.streams), (streams, streams), "{:?}", report.reasons);
 }
 

@@ -4,7 +4,7 @@
 
 use crate::support;
 
-use portcullis_gateway::config::Config;
+use portcullis_gateway::config::GatewayConfig;
 use serde_json::{Value, json};
 use std::io::Write;
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -91,7 +91,7 @@ fn the_admin_listener_wants_its_key() {
 fn an_admin_listener_stays_on_the_loopback_interface() {
     let model = "[[model]]\nname = \"m\"\nupstream = \"http://127.0.0.1:1/v1\"\n";
     let config = format!("policy = \"p\"\n[admin]\nlisten = \"0.0.0.0:9090\"\nkey = {{ env = \"K\" }}\n{model}");
-    let refused = Config::parse(&config).unwrap().check().unwrap_err().to_string();
+    let refused = GatewayConfig::parse(&config).unwrap().check().unwrap_err().to_string();
     assert!(refused.contains("0.0.0.0:9090") && refused.contains("admin"), "{refused}");
 }
 
@@ -234,7 +234,7 @@ fn a_gateway_that_cannot_start_opens_no_session() {
     ] {
         let model = "[[model]]\nname = \"m\"\nupstream = \"http://127.0.0.1:9/v1\"\n";
         let config = format!("listen = \"{listen}\"\npolicy = \"unused\"\n{lines}{model}");
-        let why = Gateway::refused(&policy("stop"), Config::parse(&config).unwrap()).to_string();
+        let why = Gateway::refused(&policy("stop"), GatewayConfig::parse(&config).unwrap()).to_string();
         assert!(why.contains(told), "{lines}: {why}");
     }
 }

@@ -7,10 +7,10 @@ use crate::support;
 use portcullis_authority::ca;
 use portcullis_core::hex;
 use portcullis_evidence::bundle;
-use portcullis_evidence::checkpoint::SignedCheckpoint;
+use portcullis_evidence::checkpoint::CoseCheckpoint;
 use portcullis_evidence::stream_proof::{ReleasedPiece, StreamFacts, StreamProof, prove_stream};
-use portcullis_evidence::verify::{Options, Trust};
-use portcullis_gateway::config::Config;
+use portcullis_evidence::verify::{TrustedParties, VerifyOptions};
+use portcullis_gateway::config::GatewayConfig;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::io::{Read, Write};
@@ -27,7 +27,7 @@ fn gateway(upstream: &Upstream, folder: &Path, on_refuse: &str, settings: &str) 
          upstream = \"http://{}/v1\"\n",
         upstream.address
     );
-    Gateway::over(Config::parse(&config).unwrap(), opener(&policy(on_refuse), folder))
+    Gateway::over(GatewayConfig::parse(&config).unwrap(), opener(&policy(on_refuse), folder))
 }
 
 fn upstream() -> Upstream {
@@ -41,13 +41,13 @@ fn ask(stream: bool, nonce: &str) -> Value {
 
 /// Checks proofs under the public root of simulated cards.
 fn check(proofs: &Value) -> Vec<StreamFacts> {
-    let mut trust = Trust::default();
+    let mut trust = TrustedParties::default();
     trust.roots.add_sim_root(ca::simulation().unwrap().certificate_pem().unwrap().as_bytes()).unwrap();
     let check = |proof: &Value| {
         let proof = StreamProof::parse(proof.to_string().as_bytes()).unwrap();
-        let strict = proof.check(&trust, Options { allow_sim: false, allow_not_enforced: true, at: None });
+        let strict = proof.check(&trust, VerifyOptions { allow_sim: false, allow_not_enforced: true, at: None });
         assert!(strict.is_err(), "a simulated card was believed");
-        let facts = proof.check(&trust, Options { allow_sim: true, allow_not_enforced: true, at: None }).unwrap();
+        let facts = proof.check(&trust, VerifyOptions { allow_sim: true, allow_not_enforced: true, at: None }).unwrap();
         assert!(facts.simulated);
         facts
     };
@@ -150,7 +150,7 @@ fn the_native_api_releases_what_is_signed() {
 /// Number of signed records in a session's folder.
 fn signed(session: &Path) -> u64 {
     let message = |serial| std::fs::read(session.join(bundle::checkpoint(serial))).ok();
-    let sizes = (0..).map_while(message).map(|m| SignedCheckpoint::parse(&m).unwrap().checkpoint.wire.size.get());
+    let sizes = (0..).map_while(message).map(|m| CoseCheckpoint::parse(&m).unwrap().checkpoint.wire.size.get());
     sizes.max().unwrap_or(0)
 }
 

@@ -8,7 +8,7 @@ use portcullis_audit::replay;
 use portcullis_core::commitment::SpanKind;
 use portcullis_core::wire::{Record, RecordType};
 use portcullis_evidence::bundle;
-use portcullis_gateway::config::Config;
+use portcullis_gateway::config::GatewayConfig;
 use portcullis_test_support::random::Random;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -229,7 +229,7 @@ fn clients_receive_what_the_records_admitted() {
              kind = \"vllm\"\nmode = \"{mode}\"\nupstream = \"http://{}/v1\"\n",
             upstream.address
         );
-        let gateway = Gateway::over(Config::parse(&config).unwrap(), opener(&policy, folder.path()));
+        let gateway = Gateway::over(GatewayConfig::parse(&config).unwrap(), opener(&policy, folder.path()));
         let answers = Mutex::new(Vec::new());
         std::thread::scope(|scope| {
             for worker in 0..4 {
@@ -267,7 +267,7 @@ fn clients_receive_what_the_records_admitted() {
         for session in &sessions {
             streams.extend(admitted(session));
             let files = bundle::at(session).unwrap();
-            let report = replay(&bundle::Snapshot::new(&*files), None, &mut || ()).unwrap();
+            let report = replay(&bundle::SnapshotFiles::new(&*files), None, &mut || ()).unwrap();
             assert_eq!(report.replayed, report.streams, "{}: {:?}", session.display(), report.reasons);
         }
         let answers = answers.into_inner().unwrap();

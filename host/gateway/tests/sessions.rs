@@ -6,8 +6,8 @@ use crate::support;
 
 use portcullis_card::{CardChoice, SessionConfig};
 use portcullis_core::hex;
-use portcullis_gate::{Governor, SaltKey, Settings};
-use portcullis_gateway::config::Config;
+use portcullis_gate::{GateSettings, SaltKey, StreamGovernor};
+use portcullis_gateway::config::GatewayConfig;
 use portcullis_gateway::session::SessionParts;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -70,10 +70,10 @@ fn a_stream_keeps_its_policy_to_its_end() {
                 config: SessionConfig::default(),
                 recorder: None,
                 name: format!("session-{sessions}"),
-                governors: vec![Arc::new(Governor::new(Arc::clone(policy), Settings::new(salt)).unwrap())],
+                governors: vec![Arc::new(StreamGovernor::new(Arc::clone(policy), GateSettings::new(salt)).unwrap())],
             })
         };
-        let gateway = Gateway::over(Config::parse(&config).unwrap(), Box::new(open));
+        let gateway = Gateway::over(GatewayConfig::parse(&config).unwrap(), Box::new(open));
         let (old, new) = std::thread::scope(|scope| {
             let old = scope.spawn(|| gateway.post("/v1/chat/completions", &ask("long", true)));
             // The first sentences of the stream have requested the rotation.

@@ -8,9 +8,9 @@ use portcullis_audit::replay;
 use portcullis_core::context::ContextDocument;
 use portcullis_core::hex;
 use portcullis_evidence::bundle;
-use portcullis_gate::Policy;
-use portcullis_gateway::config::Config;
-use portcullis_policy::Package;
+use portcullis_gate::GatePolicy;
+use portcullis_gateway::config::GatewayConfig;
+use portcullis_policy::PolicyPackage;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -23,7 +23,7 @@ const FALSE: &str = "Ana Silva was born in Lisbon in 1950.";
 const END: &str = "She died in 2001.";
 
 /// A policy with a closed world and without an anchor store.
-fn policy() -> Arc<Policy> {
+fn policy() -> Arc<GatePolicy> {
     let manifest = format!(
         "[package]\nname = \"closed\"\nversion = \"1.0.0\"\ndescription = \"For tests.\"\nclosed_world = true\n\
          [enumerations]\ndomain = [\"general\"]\naudience = [\"public\"]\ntemporal = [\"present\"]\n\
@@ -35,9 +35,9 @@ fn policy() -> Arc<Policy> {
         ("policy.toml".to_owned(), manifest.into_bytes()),
         ("rules.cedar".to_owned(), rules.as_bytes().to_vec()),
     ]);
-    let package = Package::from_files(files).unwrap_or_else(|e| panic!("{e:?}"));
+    let package = PolicyPackage::from_files(files).unwrap_or_else(|e| panic!("{e:?}"));
     let compiled = package.compile().unwrap_or_else(|e| panic!("{e:?}"));
-    Arc::new(Policy::new(package, compiled).unwrap())
+    Arc::new(GatePolicy::new(package, compiled).unwrap())
 }
 
 fn upstream() -> Upstream {
@@ -76,7 +76,7 @@ fn an_answer_may_state_what_its_sources_say() {
         "listen = \"127.0.0.1:0\"\npolicy = \"unused\"\n[[model]]\nname = \"m\"\nupstream = \"http://{}/v1\"\n",
         upstream.address
     );
-    let gateway = Gateway::over(Config::parse(&config).unwrap(), opener(&policy, folder.path()));
+    let gateway = Gateway::over(GatewayConfig::parse(&config).unwrap(), opener(&policy, folder.path()));
     let path = "/v1/chat/completions";
     let with = gateway.post(path, &ask(&sources()));
     let content = said(&with, "content");
@@ -111,7 +111,7 @@ fn an_answer_may_state_what_its_sources_say() {
     }
     assert_eq!(contexts(&session).iter().filter(|context| context.anchor_digests.len() == 1).count(), 4);
     let files = bundle::at(&session).unwrap();
-    let report = replay(&bundle::Snapshot::new(&*files), None, &mut || ()).unwrap();
+    let report = replay(&bundle::SnapshotFiles::new(&*files), None, &mut || ()).unwrap();
     assert_eq!((report.replayed, report.streams, report.reasons.len()), (5, 5, 0), "{:?}", report.reasons);
 }
 
@@ -184,7 +184,7 @@ fn a_detector_finds_what_documents_do_not_say() {
         "listen = \"127.0.0.1:0\"\npolicy = \"unused\"\n[[model]]\nname = \"m\"\nupstream = \"http://{}/v1\"\n",
         upstream.address
     );
-    let gateway = Gateway::over(Config::parse(&config).unwrap(), opener(&policy, folder.path()));
+    let gateway = Gateway::over(GatewayConfig::parse(&config).unwrap(), opener(&policy, folder.path()));
     let ask = |content: &str, context: &[&str]| {
         found(&gateway.post_with(CONTEXT, &in_context(content, context), "detector-id: m\r\n"))
     };
@@ -216,6 +216,6 @@ fn a_detector_finds_what_documents_do_not_say() {
     }
     gateway.stop();
     let files = bundle::at(&folder.path().join("session-1")).unwrap();
-    let report = replay(&bundle::Snapshot::new(&*files), None, &mut || ()).unwrap();
+    let report = replay(&bundle::SnapshotFiles::new(&*files), None, &mut || ()).unwrap();
     assert_eq!((report.replayed, report.reasons.len()), (report.streams, 0), "{:?}", report.reasons);
 }

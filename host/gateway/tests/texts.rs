@@ -6,11 +6,11 @@ use crate::support;
 
 use portcullis_audit::{CheckReport, check};
 use portcullis_authority::ca;
-use portcullis_evidence::bundle::{self, BundleError, Directory, Files, MANIFEST};
-use portcullis_evidence::verify::{Options, Property, Status, Trust};
-use portcullis_gateway::config::Config;
-use portcullis_recorder::Texts;
-use portcullis_sealed::{PrivateKey, UnsealReport, Unsealed, beside};
+use portcullis_evidence::bundle::{self, BundleError, BundleFiles, DirectoryFiles, MANIFEST};
+use portcullis_evidence::verify::{BundleProperty, EvidenceStatus, TrustedParties, VerifyOptions};
+use portcullis_gateway::config::GatewayConfig;
+use portcullis_recorder::TextRetention;
+use portcullis_sealed::{PrivateKey, UnsealReport, UnsealedFiles, beside};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
@@ -59,13 +59,13 @@ fn keys(folder: &Path, name: &str, [secret, public]: [&str; 2]) -> (PathBuf, Pat
 }
 
 /// Runs a gateway for two answers with this setting; returns the bundle's folder.
-fn session(folder: &Path, texts: Texts) -> PathBuf {
+fn session(folder: &Path, texts: TextRetention) -> PathBuf {
     let upstream = Upstream::new(Arc::new(|_, _| {
         let [_, answer, refused] = WORDS;
         chat([text(&format!("The {answer} sings. A {refused} stands here. Ships sail."))], "stop")
     }));
     let model = format!("[[model]]\nname = \"m\"\nupstream = \"http://{}/v1\"\n", upstream.address);
-    let config = Config::parse(&format!("listen = \"127.0.0.1:0\"\npolicy = \"unused\"\n{model}")).unwrap();
+    let config = GatewayConfig::parse(&format!("listen = \"127.0.0.1:0\"\npolicy = \"unused\"\n{model}")).unwrap();
     let gateway = Gateway::over(config, opener_with(&policy("redact"), folder, texts));
     for stream in [true, false] {
         let answer = gateway.post("/v1/chat/completions", &ask(&format!("Say {}.", WORDS[0]), stream));
@@ -75,17 +75,17 @@ fn session(folder: &Path, texts: Texts) -> PathBuf {
     folder.join("session-1")
 }
 
-fn checked(files: &dyn Files) -> CheckReport {
-    let mut trust = Trust::default();
+fn checked(files: &dyn BundleFiles) -> CheckReport {
+    let mut trust = TrustedParties::default();
     trust.roots.add_sim_root(ca::simulation().unwrap().certificate_pem().unwrap().as_bytes()).unwrap();
-    check(files, &trust, Options { allow_sim: true, allow_not_enforced: true, at: None }, &mut |_| (), &mut || ())
+    check(files, &trust, VerifyOptions { allow_sim: true, allow_not_enforced: true, at: None }, &mut |_| (), &mut || ())
         .unwrap()
 }
 
 /// The codes of the findings.
 fn codes(checked: &CheckReport) -> Vec<&'static str> {
     let properties = &checked.verify.as_ref().unwrap().properties;
-    let reasons = Property::ALL.iter().flat_map(|property| &properties.of(*property).reasons);
+    let reasons = BundleProperty::ALL.iter().flat_map(|property| &properties.of(*property).reasons);
     reasons.map(|reason| reason.code.id()).collect()
 }
 
@@ -103,7 +103,7 @@ fn holds(bytes: &[u8], word: &str) -> bool {
     bytes.windows(word.len()).any(|at| at == word.as_bytes())
 }
 
-fn content(files: &dyn Files) -> BTreeMap<String, Vec<u8>> {
+fn content(files: &dyn BundleFiles) -> BTreeMap<String, Vec<u8>> {
     let read = |name: &String| {
         let mut content = Vec::new();
         files.open(name).unwrap().read_to_end(&mut content).unwrap();
@@ -115,25 +115,25 @@ fn content(files: &dyn Files) -> BTreeMap<String, Vec<u8>> {
 #[test]
 fn plain_texts_stand_in_the_bundle_and_without_them_none_does() {
     let folder = tempfile::tempdir().unwrap();
-    let session_1 = session(folder.path(), Texts::Plain);
+    let session_1 = session(folder.path(), TextRetention::Plain);
     let all = bytes(folder.path());
     assert!(WORDS.iter().all(|word| holds(&all, word)), "the test finds words where they are");
-    assert_eq!(checked(&Directory::new(&session_1)).replay.unwrap().status, Status::Affirmed);
+    assert_eq!(checked(&DirectoryFiles::new(&session_1)).replay.unwrap().status, EvidenceStatus::Affirmed);
 
     let folder = tempfile::tempdir().unwrap();
-    let session_1 = session(folder.path(), Texts::None);
+    let session_1 = session(folder.path(), TextRetention::None);
     let all = bytes(folder.path());
     assert!(WORDS.iter().all(|word| !holds(&all, word)));
     assert!(!beside(&session_1).exists());
-    let checked = checked(&Directory::new(&session_1));
+    let checked = checked(&DirectoryFiles::new(&session_1));
     // All records are present and signed; only their texts are withheld.
-    assert_eq!((checked.status, checked.exit_code), (Status::Warned, 10), "{checked:#?}");
+    assert_eq!((checked.status, checked.exit_code), (EvidenceStatus::Warned, 10), "{checked:#?}");
     let codes = codes(&checked);
     for code in ["context-withheld", "input-withheld", "span-withheld"] {
         assert!(codes.contains(&code), "{codes:?}");
     }
     let replay = checked.replay.unwrap();
-    assert_eq!((replay.replayed, replay.streams, replay.status), (0, 2, Status::Warned), "{replay}");
+    assert_eq!((replay.replayed, replay.streams, replay.status), (0, 2, EvidenceStatus::Warned), "{replay}");
 }
 
 #[test]
@@ -141,28 +141,28 @@ fn sealed_texts_are_opened_by_their_key_alone() {
     let folder = tempfile::tempdir().unwrap();
     let keys_of = tempfile::tempdir().unwrap();
     let [(alice, alice_pub), (bob, _)] = KEYS.map(|(name, pair)| keys(keys_of.path(), name, pair));
-    let session_1 = session(folder.path(), Texts::Sealed(alice_pub.clone()));
+    let session_1 = session(folder.path(), TextRetention::Sealed(alice_pub.clone()));
     let all = bytes(folder.path());
     assert!(WORDS.iter().all(|word| !holds(&all, word)), "no byte of a text stands on the disk");
     let sealed = beside(&session_1);
     assert_eq!(std::fs::metadata(&sealed).unwrap().permissions().mode() & 0o777, 0o600);
     // Without the key, the sealed bundle is like a bundle without texts.
-    let without = checked(&Directory::new(&session_1));
-    assert_eq!(without.status, Status::Warned, "{without:#?}");
+    let without = checked(&DirectoryFiles::new(&session_1));
+    assert_eq!(without.status, EvidenceStatus::Warned, "{without:#?}");
 
     let alice = PrivateKey::load(&alice).unwrap();
-    let open = |sealed: &Path, key| Unsealed::open(bundle::at(&session_1).unwrap(), sealed, key);
+    let open = |sealed: &Path, key| UnsealedFiles::open(bundle::at(&session_1).unwrap(), sealed, key);
     let unsealed = open(&sealed, &alice).unwrap();
     assert_eq!(unsealed.report(), UnsealReport { streams: 2, torn: 0 });
     let whole = checked(&unsealed);
     let replay = whole.replay.as_ref().unwrap();
-    assert_eq!((replay.status, replay.replayed, replay.streams), (Status::Affirmed, 2, 2), "{whole:#?}");
+    assert_eq!((replay.status, replay.replayed, replay.streams), (EvidenceStatus::Affirmed, 2, 2), "{whole:#?}");
     assert!(codes(&whole).iter().all(|code| !code.ends_with("withheld")));
     // After unsealing, the bundle has the same content as a bundle with plain texts.
     let opened = content(&unsealed);
     assert!(WORDS.iter().all(|word| opened.values().any(|file| holds(file, word))));
     let plain = tempfile::tempdir().unwrap();
-    let plain = content(&Directory::new(session(plain.path(), Texts::Plain)));
+    let plain = content(&DirectoryFiles::new(session(plain.path(), TextRetention::Plain)));
     let shape = |files: &BTreeMap<String, Vec<u8>>| {
         let names = files.keys().filter(|name| !name.starts_with("checkpoints/"));
         let lines = |name: &String| files[name].iter().filter(|byte| **byte == b'\n').count();
@@ -190,13 +190,13 @@ fn changed_and_cut_files_of_sealed_texts() {
     let (alice, alice_pub) = keys(folder.path(), KEYS[0].0, KEYS[0].1);
     let bundles = folder.path().join("bundles");
     std::fs::create_dir(&bundles).unwrap();
-    let session_1 = session(&bundles, Texts::Sealed(alice_pub));
+    let session_1 = session(&bundles, TextRetention::Sealed(alice_pub));
     let key = PrivateKey::load(&alice).unwrap();
     let sealed = std::fs::read(beside(&session_1)).unwrap();
     let other = folder.path().join("changed");
     let open = |bytes: &[u8]| {
         std::fs::write(&other, bytes).unwrap();
-        Unsealed::open(bundle::at(&session_1).unwrap(), &other, &key)
+        UnsealedFiles::open(bundle::at(&session_1).unwrap(), &other, &key)
     };
     let whole = content(&open(&sealed).unwrap());
     for at in (0..sealed.len()).step_by(7).chain(0..160) {
@@ -227,7 +227,7 @@ fn changed_and_cut_files_of_sealed_texts() {
     }
     assert!(torn > 20, "{torn} files ended within a frame");
     let cut = checked(&open(&sealed[..sealed.len() / 2]).unwrap());
-    assert_eq!(cut.status, Status::Warned, "{cut:#?}");
+    assert_eq!(cut.status, EvidenceStatus::Warned, "{cut:#?}");
     // Frames in another order, a missing frame, and a duplicated frame.
     let frames = {
         let (mut frames, mut at) = (Vec::new(), 72);
@@ -257,8 +257,8 @@ fn changed_and_cut_files_of_sealed_texts() {
 #[test]
 fn texts_are_chosen_in_the_configuration() {
     let model = "[[model]]\nname = \"m\"\nupstream = \"http://127.0.0.1:1/v1\"\n";
-    let config = |lines: &str| Config::parse(&format!("policy = \"p\"\n{lines}\n{model}"));
-    for (texts, expected) in [("none", Texts::None), ("sealed:a.pub", Texts::Sealed("a.pub".into()))] {
+    let config = |lines: &str| GatewayConfig::parse(&format!("policy = \"p\"\n{lines}\n{model}"));
+    for (texts, expected) in [("none", TextRetention::None), ("sealed:a.pub", TextRetention::Sealed("a.pub".into()))] {
         let parsed = config(&format!("bundles = \"b\"\n[evidence]\ntexts = \"{texts}\"")).unwrap();
         assert_eq!(parsed.evidence.texts, expected);
         parsed.check().unwrap();

@@ -6,21 +6,21 @@ use crate::support;
 
 use portcullis_audit::replay;
 use portcullis_authority::StoreUrl;
-use portcullis_authority::ca::Window;
+use portcullis_authority::ca::CertificateValidity;
 use portcullis_authority::keys;
-use portcullis_authority::tickets::{Issuer, Request};
-use portcullis_authority::witness::Witness;
-use portcullis_authority::witness::server::{Limits, Server};
+use portcullis_authority::tickets::{IssueRequest, Issuer};
+use portcullis_authority::witness::CheckpointWitness;
+use portcullis_authority::witness::server::{WitnessServer, WitnessServerLimits};
 use portcullis_card::transport::sim::SimCard;
-use portcullis_card::{Card, await_public_key};
-use portcullis_evidence::bundle::{self, Snapshot};
+use portcullis_card::{CardTransport, await_public_key};
+use portcullis_evidence::bundle::{self, SnapshotFiles};
 use portcullis_evidence::certificate::key_id;
-use portcullis_evidence::ticket::{Chain, Ticket};
-use portcullis_gate::anchor::Anchors;
-use portcullis_gate::{Governor, Policy, SaltKey, Settings};
-use portcullis_gateway::config::{Config, Evidence, Rotation};
+use portcullis_evidence::ticket::{ChainId, SessionTicket};
+use portcullis_gate::anchor::AnchorSet;
+use portcullis_gate::{GatePolicy, GateSettings, SaltKey, StreamGovernor};
+use portcullis_gateway::config::{EvidenceSettings, GatewayConfig, SessionRotation};
 use portcullis_gateway::session::{self, Opener, SessionParts};
-use portcullis_recorder::{Options, TicketFolder, TicketSource};
+use portcullis_recorder::{RecorderOptions, TicketFolder, TicketSource};
 use portcullis_sim::SimConfig;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -33,11 +33,11 @@ struct Office {
     folder: tempfile::TempDir,
     issuer: Issuer,
     card: [u8; 32],
-    policy: Arc<Policy>,
-    witness: Option<Server>,
+    policy: Arc<GatePolicy>,
+    witness: Option<WitnessServer>,
 }
 
-fn card() -> Box<dyn Card> {
+fn card() -> Box<dyn CardTransport> {
     Box::new(SimCard::new(SimConfig::default()).unwrap())
 }
 
@@ -49,9 +49,9 @@ impl Office {
         let issuer = Issuer::open(&StoreUrl::File(folder.path().join("issuer.db")), key, "registrar.example").unwrap();
         let key = keys::generate(&folder.path().join("witness.key")).unwrap();
         let store = folder.path().join("witness.db");
-        let witness = Witness::open(&store, key, "witness.example/w1", believed).unwrap();
+        let witness = CheckpointWitness::open(&store, key, "witness.example/w1", believed).unwrap();
         std::fs::write(folder.path().join("witness.pub"), witness.public().to_string()).unwrap();
-        let witness = Some(Server::start(Arc::new(witness), 0, Limits::default()).unwrap());
+        let witness = Some(WitnessServer::start(Arc::new(witness), 0, WitnessServerLimits::default()).unwrap());
         std::fs::create_dir(folder.path().join("tickets")).unwrap();
         let card = await_public_key(card().as_mut()).unwrap();
         Self { folder, issuer, card, policy: policy("stop"), witness }
@@ -68,15 +68,15 @@ impl Office {
 
     /// As [`Office::issue`], valid until this Unix second.
     fn issue_until(&mut self, name: &str, not_after: u64) {
-        let request = Request {
-            chain: Chain { key: key_id(&self.card), seat: 0 },
+        let request = IssueRequest {
+            chain: ChainId { key: key_id(&self.card), seat: 0 },
             policy: self.policy.compiled.image.digest(),
             contexts: Default::default(),
             profiles: Default::default(),
             text_lane: false,
             heartbeat_records: 50,
             heartbeat_ticks: 0,
-            window: Window { not_before: 0, not_after },
+            window: CertificateValidity { not_before: 0, not_after },
         };
         let ticket = self.issuer.issue(&request).unwrap();
         // The file is written under another name first, so that a reader never finds a partial ticket.
@@ -105,35 +105,35 @@ impl Office {
             let tickets = TicketFolder {
                 path: tickets.clone(),
                 within,
-                lasting: session::needed_validity(&Rotation { drain_ms: 10_000, ..Rotation::default() }),
+                lasting: session::needed_validity(&SessionRotation { drain_ms: 10_000, ..SessionRotation::default() }),
                 stop: Arc::default(),
             };
-            let options = Options {
+            let options = RecorderOptions {
                 folder: folder.join(&name),
                 ticket: TicketSource::Folder(tickets),
                 approval: None,
                 device_cert: None,
                 device_chain: None,
                 witness: Some((address, key.clone())),
-                profile: portcullis_core::state::Profile::default(),
+                profile: portcullis_core::state::AgentProfile::default(),
                 checkpoint_interval: None,
                 texts: Default::default(),
             };
-            let anchors = Anchors::new(Vec::new(), &policy.mapper);
+            let anchors = AnchorSet::new(Vec::new(), &policy.mapper);
             let (recorder, config) = options.start(card.as_mut(), &policy.package, &policy.compiled, &anchors)?;
-            let governor = Arc::new(Governor::new(Arc::clone(&policy), Settings::new(salt)).unwrap());
+            let governor = Arc::new(StreamGovernor::new(Arc::clone(&policy), GateSettings::new(salt)).unwrap());
             Ok(SessionParts { card, config, recorder: Some(recorder), name, governors: vec![governor] })
         })
     }
 }
 
-fn config(upstream: &Upstream, records: u32) -> Config {
+fn config(upstream: &Upstream, records: u32) -> GatewayConfig {
     let config = format!(
         "listen = \"127.0.0.1:0\"\npolicy = \"unused\"\n[rotation]\nrecords = {records}\ndrain_ms = 10000\n\
          [[model]]\nname = \"m\"\nupstream = \"http://{}/v1\"\n",
         upstream.address
     );
-    Config::parse(&config).unwrap()
+    GatewayConfig::parse(&config).unwrap()
 }
 
 fn echo() -> Upstream {
@@ -152,11 +152,11 @@ fn wait_for(what: &str, is_so: impl Fn() -> bool) {
 }
 
 /// The ticket of a bundle, its number of checkpoints, and how many of them the witness saw.
-fn held(session: &Path) -> (Ticket, usize, usize) {
+fn held(session: &Path) -> (SessionTicket, usize, usize) {
     let count = |folder: &str| std::fs::read_dir(session.join(folder)).map_or(0, Iterator::count);
-    let ticket = Ticket::parse(&std::fs::read(session.join("ticket.cose")).unwrap()).unwrap().content;
+    let ticket = SessionTicket::parse(&std::fs::read(session.join("ticket.cose")).unwrap()).unwrap().content;
     let files = bundle::at(session).unwrap();
-    let report = replay(&Snapshot::new(&*files), None, &mut || ()).unwrap();
+    let report = replay(&SnapshotFiles::new(&*files), None, &mut || ()).unwrap();
     assert_eq!((report.replayed, report.reasons.len()), (report.streams, 0), "{:?}", report.reasons);
     (ticket, count("checkpoints"), count("witness"))
 }
@@ -191,10 +191,10 @@ fn each_session_has_the_next_ticket() {
     // A ticket is for one session only, so a gateway without a new ticket ends.
     office.settle("session-2");
     std::fs::remove_dir_all(office.path("session-1")).unwrap();
-    let mut sessions = session::Sessions::new(
+    let mut sessions = session::GatewaySessions::new(
         vec![office.opener(Duration::from_millis(300))],
-        &Rotation::default(),
-        &Evidence::default(),
+        &SessionRotation::default(),
+        &EvidenceSettings::default(),
     );
     let since = Instant::now();
     sessions.start().unwrap();

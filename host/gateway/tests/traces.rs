@@ -220,10 +220,10 @@ fn a_collector_that_does_not_answer_delays_no_request() {
 
 #[test]
 fn a_configuration_of_traces_is_checked() {
-    use portcullis_gateway::config::Config;
+    use portcullis_gateway::config::GatewayConfig;
     let model = "[[model]]\nname = \"m\"\nupstream = \"http://127.0.0.1:1/v1\"\n";
     let check = |lines: &str| {
-        let config = Config::parse(&format!("policy = \"p\"\n[traces]\n{lines}\n{model}")).unwrap();
+        let config = GatewayConfig::parse(&format!("policy = \"p\"\n[traces]\n{lines}\n{model}")).unwrap();
         config.check().map_err(|error| error.to_string())
     };
     assert_eq!(check("endpoint = \"https://otel.example/v1/traces\"\nheaders = { a = { env = \"A\" } }"), Ok(()));

@@ -8,8 +8,8 @@
 use crate::support;
 use crate::traces::{collector, spans};
 
-use portcullis_gate::Policy;
-use portcullis_policy::Package;
+use portcullis_gate::GatePolicy;
+use portcullis_policy::PolicyPackage;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -450,10 +450,10 @@ fn holds_secret(text: &str) -> bool {
     text.contains(EMAIL) || digits.contains("4111111111111111")
 }
 
-fn pii(on_refuse: &str) -> Arc<Policy> {
+fn pii(on_refuse: &str) -> Arc<GatePolicy> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../policies/pii");
     let package = if on_refuse == "stop" {
-        Package::load(&folder).unwrap()
+        PolicyPackage::load(&folder).unwrap()
     } else {
         let copy = tempfile::tempdir().unwrap();
         let copied = copy.path().join("pii");
@@ -461,10 +461,10 @@ fn pii(on_refuse: &str) -> Arc<Policy> {
         let manifest = std::fs::read_to_string(folder.join("policy.toml")).unwrap();
         let refusal = "[refusal]\non_refuse = \"redact\"\nplaceholder = \"[withheld]\"\n\n[enumerations]";
         std::fs::write(copied.join("policy.toml"), manifest.replacen("[enumerations]", refusal, 1)).unwrap();
-        Package::load(&copied).unwrap()
+        PolicyPackage::load(&copied).unwrap()
     };
     let compiled = package.compile().unwrap_or_else(|error| panic!("{error:?}"));
-    Arc::new(Policy::new(package, compiled).unwrap())
+    Arc::new(GatePolicy::new(package, compiled).unwrap())
 }
 
 fn copy_folder(from: &Path, to: &Path) {

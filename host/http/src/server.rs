@@ -51,6 +51,7 @@ pub struct BoundedListener {
     limits: ListenerLimits,
     busy: Option<&'static str>,
     linger: Duration,
+    has_bare_heads: bool,
     #[cfg(feature = "tls")]
     tls: Option<TlsAcceptor>,
 }
@@ -73,6 +74,7 @@ impl BoundedListener {
             limits,
             busy: None,
             linger: Duration::ZERO,
+            has_bare_heads: false,
             #[cfg(feature = "tls")]
             tls: None,
         }
@@ -98,6 +100,12 @@ impl BoundedListener {
         Self { linger: time, ..self }
     }
 
+    /// Writes the names of header fields as `Content-Type`, for clients that compare them byte by byte, and no date.
+    #[must_use]
+    pub fn with_bare_heads(self) -> Self {
+        Self { has_bare_heads: true, ..self }
+    }
+
     /// Serves connections until `stop` completes. The address is then free; the connections that are still open are
     /// the result.
     pub async fn serve<S>(self, service: S, stop: impl Future<Output = ()>) -> OpenConnections
@@ -113,6 +121,7 @@ impl BoundedListener {
         let graceful = GracefulShutdown::new();
         let mut http = http1::Builder::new();
         http.timer(TokioTimer::new()).header_read_timeout(head).max_headers(head_fields).max_buf_size(head_bytes);
+        http.title_case_headers(self.has_bare_heads).auto_date_header(!self.has_bare_heads);
         let mut stop = pin!(stop);
         loop {
             let accepted = tokio::select! {

@@ -2,7 +2,7 @@
 
 /// The result of one bank for a descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum BankOutcome {
     /// A permit matched, and no forbid matched.
     Pass,
     /// A forbid with outcome reject matched, or no row matched.
@@ -13,21 +13,21 @@ pub enum Outcome {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BankAnswer {
-    pub outcome: Outcome,
+    pub outcome: BankOutcome,
     /// The first matching row of the deciding class; `None` when no row matched (`DEFAULT-DENY`).
     pub row: Option<u16>,
 }
 
 impl BankAnswer {
     /// The answer if no row matched.
-    pub const DEFAULT_DENY: Self = Self { outcome: Outcome::Reject, row: None };
+    pub const DEFAULT_DENY: Self = Self { outcome: BankOutcome::Reject, row: None };
 
     /// The answer for the first matching row of each class.
     pub(crate) fn of(reject: Option<u16>, decompose: Option<u16>, permit: Option<u16>) -> Self {
         match (reject, decompose, permit) {
-            (Some(_), _, _) => Self { outcome: Outcome::Reject, row: reject },
-            (None, Some(_), _) => Self { outcome: Outcome::Decompose, row: decompose },
-            (None, None, Some(_)) => Self { outcome: Outcome::Pass, row: permit },
+            (Some(_), _, _) => Self { outcome: BankOutcome::Reject, row: reject },
+            (None, Some(_), _) => Self { outcome: BankOutcome::Decompose, row: decompose },
+            (None, None, Some(_)) => Self { outcome: BankOutcome::Pass, row: permit },
             (None, None, None) => Self::DEFAULT_DENY,
         }
     }
@@ -35,7 +35,7 @@ impl BankAnswer {
 
 /// The results of both banks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Banks {
+pub struct BankAnswers {
     /// The policy bank, stage 1.
     pub policy: BankAnswer,
     /// The entropy bank, stage 4.

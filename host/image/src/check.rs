@@ -1,9 +1,9 @@
 //! Checks an image before its evaluation. Only rows in the compiler's canonical form are accepted. So equal policies
 //! have equal bytes, and a corrupted table is found before it is loaded.
 
-use crate::error::{Bank, ImageError};
+use crate::error::{BankKind, ImageError};
 use portcullis_core::class::ClassSet;
-use portcullis_core::directions::Directions;
+use portcullis_core::directions::ClassDirections;
 use portcullis_core::wire::{
     EnumerationColumn, IMAGE_MAGIC, ImageHeader, ImageText, LAYOUT_VERSION, QUANTITY_SLOTS, RangeColumn, Row, RowKind,
     SetColumn, SetMasks, image_parts, row_bits,
@@ -46,7 +46,7 @@ pub(crate) fn opening(header: &ImageHeader, text: &ImageText, rows: &[Row]) -> R
     let require = |holds, what| require(holds, what).map_err(ImageError::Text);
     require(opening & !header.classes.get() == 0, "a class that the header does not declare")?;
     let what = "an opening class that no row reads, or that a row reads the other way";
-    require(Directions::of(rows).permit(ClassSet(opening)), what)
+    require(ClassDirections::of(rows).permit(ClassSet(opening)), what)
 }
 
 /// Whether the bits that are 1 in a mask of declared values are its lowest bits; values are numbered from 0 without
@@ -55,7 +55,7 @@ const fn declares_prefix(mask: u128) -> bool {
     mask & mask.wrapping_add(1) == 0
 }
 
-pub(crate) fn rows(header: &ImageHeader, bank: Bank, rows: &[Row]) -> Result<(), ImageError> {
+pub(crate) fn rows(header: &ImageHeader, bank: BankKind, rows: &[Row]) -> Result<(), ImageError> {
     let mut last_rule = 0;
     for (number, row) in rows.iter().enumerate() {
         let checked = conditions(header, row).and_then(|()| {

@@ -6,14 +6,14 @@ use portcullis_core::wire::MAP_DIGEST;
 /// The two banks of comparator rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Bank {
+pub enum BankKind {
     /// Stage 1, policy constraints.
     Policy,
     /// Stage 4, entropy bounds.
     Entropy,
 }
 
-impl Bank {
+impl BankKind {
     /// Both banks, in the order of the image.
     pub const ALL: [Self; 2] = [Self::Policy, Self::Entropy];
 
@@ -59,7 +59,7 @@ pub enum ImageError {
     #[error("text part of the image: {0}")]
     Text(&'static str),
     #[error("{} row {row}: {what}", bank.name())]
-    Row { bank: Bank, row: usize, what: &'static str },
+    Row { bank: BankKind, row: usize, what: &'static str },
 }
 
 impl ImageError {

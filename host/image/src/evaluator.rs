@@ -1,23 +1,23 @@
 //! The software evaluator of an image. It decides as the card's banks do, and does not allocate memory per descriptor.
 
-use crate::answer::Banks;
-use crate::image::Image;
-use crate::index::{Index, Key};
-use crate::resolve::{Verdict, resolve};
+use crate::answer::BankAnswers;
+use crate::image::TableImage;
+use crate::index::{DescriptorKey, Index};
+use crate::resolve::{EntryVerdict, resolve};
 use portcullis_core::wire::{Descriptor, Row};
 
 /// An image prepared for evaluation.
 #[derive(Clone, Debug)]
-pub struct Evaluator {
+pub struct ImageEvaluator {
     policy: Index,
     entropy: Index,
     max_depth: u8,
 }
 
-impl Evaluator {
+impl ImageEvaluator {
     /// The evaluator of `image`.
     #[must_use]
-    pub fn new(image: &Image) -> Self {
+    pub fn new(image: &TableImage) -> Self {
         Self::of_rows(image.policy_rows(), image.entropy_rows(), image.header().max_depth)
     }
 
@@ -31,19 +31,19 @@ impl Evaluator {
     /// The results of both banks for `descriptor`. Reads only the fields that rows compare; the caller checks CRC,
     /// version and declared values.
     #[must_use]
-    pub fn evaluate(&self, descriptor: &Descriptor) -> Banks {
-        let key = Key::of(descriptor);
-        Banks { policy: self.policy.evaluate(&key), entropy: self.entropy.evaluate(&key) }
+    pub fn evaluate(&self, descriptor: &Descriptor) -> BankAnswers {
+        let key = DescriptorKey::of(descriptor);
+        BankAnswers { policy: self.policy.evaluate(&key), entropy: self.entropy.evaluate(&key) }
     }
 
     /// The determination that follows from `banks` and the host stages in `descriptor`.
     #[must_use]
-    pub fn resolve(&self, descriptor: &Descriptor, banks: &Banks) -> Verdict {
+    pub fn resolve(&self, descriptor: &Descriptor, banks: &BankAnswers) -> EntryVerdict {
         resolve(descriptor, banks, self.max_depth)
     }
 
     #[must_use]
-    pub fn judge(&self, descriptor: &Descriptor) -> Verdict {
+    pub fn judge(&self, descriptor: &Descriptor) -> EntryVerdict {
         self.resolve(descriptor, &self.evaluate(descriptor))
     }
 

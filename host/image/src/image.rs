@@ -3,9 +3,9 @@
 //! digest of the text lane's tables, which are not in the image.
 
 use crate::check;
-use crate::error::{Bank, ImageError};
+use crate::error::{BankKind, ImageError};
 use portcullis_core::class::ClassSet;
-use portcullis_core::directions::Directions;
+use portcullis_core::directions::ClassDirections;
 use portcullis_core::wire::{ImageHeader, ImageText, MAP_DIGEST, Row, image_parts};
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use zerocopy::{FromBytes, IntoBytes};
 
 /// A checked table image.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Image {
+pub struct TableImage {
     bytes: Vec<u8>,
     header: ImageHeader,
     text: Option<ImageText>,
@@ -23,7 +23,7 @@ pub struct Image {
     entropy: Vec<Row>,
 }
 
-impl Image {
+impl TableImage {
     /// Reads an image for this program's register map. Errors: this version's compiler cannot have written the bytes:
     /// they are truncated, have another version, or have conditions that are not in canonical form.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, ImageError> {
@@ -31,8 +31,8 @@ impl Image {
     }
 
     /// Reads an image whose register map is `known`, for a program that also reads images of other releases. Errors: as
-    /// [`Image::from_bytes`]; with [`ImageError::MapDigest`], the sizes and the reserved bytes hold, and the remaining
-    /// bytes have no known meaning.
+    /// [`TableImage::from_bytes`]; with [`ImageError::MapDigest`], the sizes and the reserved bytes hold, and the
+    /// remaining bytes have no known meaning.
     pub fn of_maps(bytes: &[u8], known: impl FnOnce(&[u8; 32]) -> bool) -> Result<Self, ImageError> {
         let truncated = ImageError::Truncated { needed: ImageHeader::BYTES, found: bytes.len() };
         let Ok((header, rest)) = ImageHeader::read_from_prefix(bytes) else { return Err(truncated) };
@@ -57,15 +57,15 @@ impl Image {
             return Err(ImageError::map_digest(&header.map_digest));
         }
         check::declared(&header)?;
-        check::rows(&header, Bank::Policy, policy)?;
-        check::rows(&header, Bank::Entropy, entropy)?;
+        check::rows(&header, BankKind::Policy, policy)?;
+        check::rows(&header, BankKind::Entropy, entropy)?;
         text.as_ref().map_or(Ok(()), |text| check::opening(&header, text, rows))?;
         let (policy, entropy) = (policy.to_vec(), entropy.to_vec());
         Ok(Self { bytes: bytes.to_vec(), header, text, tables: None, policy, entropy })
     }
 
-    /// Makes an image from rows. Overwrites the row counts of `header`. Errors: as [`Image::from_bytes`]; more rows
-    /// than a header can count.
+    /// Makes an image from rows. Overwrites the row counts of `header`. Errors: as [`TableImage::from_bytes`]; more
+    /// rows than a header can count.
     pub fn new(mut header: ImageHeader, policy: &[Row], entropy: &[Row]) -> Result<Self, ImageError> {
         let count = |rows: &[Row]| u16::try_from(rows.len()).map_err(|_| ImageError::Header("more than 65535 rows"));
         header.policy_rows = count(policy)?.into();
@@ -78,7 +78,7 @@ impl Image {
     }
 
     /// This image for cards with a text lane. `tables` are the encoded tables; `opening` are the classes of the tables
-    /// that open a gate, so host and card must both find them. Errors: as [`Image::from_bytes`].
+    /// that open a gate, so host and card must both find them. Errors: as [`TableImage::from_bytes`].
     pub fn with_text(&self, tables: Arc<[u8]>, opening: ClassSet) -> Result<Self, ImageError> {
         let bytes = u32::try_from(tables.len()).map_err(|_| ImageError::Text("tables of 4 GiB or more"))?;
         let digest = Sha256::digest(&tables).into();
@@ -115,8 +115,8 @@ impl Image {
 
     /// How the rows use classes, both those of the entry and the established ones.
     #[must_use]
-    pub fn directions(&self) -> Directions {
-        Directions::of(self.policy.iter().chain(&self.entropy))
+    pub fn directions(&self) -> ClassDirections {
+        ClassDirections::of(self.policy.iter().chain(&self.entropy))
     }
 
     /// The canonical bytes.
@@ -143,10 +143,10 @@ impl Image {
     }
 
     #[must_use]
-    pub fn rows(&self, bank: Bank) -> &[Row] {
+    pub fn rows(&self, bank: BankKind) -> &[Row] {
         match bank {
-            Bank::Policy => &self.policy,
-            Bank::Entropy => &self.entropy,
+            BankKind::Policy => &self.policy,
+            BankKind::Entropy => &self.entropy,
         }
     }
 

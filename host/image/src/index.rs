@@ -61,12 +61,12 @@ fn range_accepts(column: RangeColumn, row: &Row, value: i64) -> bool {
 }
 
 /// A descriptor, with the sets that are looked up by nibbles.
-pub(crate) struct Key<'d> {
+pub(crate) struct DescriptorKey<'d> {
     descriptor: &'d Descriptor,
     sets: [u128; WIDE_SETS.len()],
 }
 
-impl<'d> Key<'d> {
+impl<'d> DescriptorKey<'d> {
     pub(crate) fn of(descriptor: &'d Descriptor) -> Self {
         Self { descriptor, sets: WIDE_SETS.map(|set| set.value(descriptor)) }
     }
@@ -80,22 +80,22 @@ impl<'d> Key<'d> {
 #[derive(Clone, Debug)]
 pub(crate) enum Index {
     /// At most 64 rows.
-    Small(Box<Block<1>>),
+    Small(Box<RowBlock<1>>),
     /// Any number of rows, in blocks of 256.
-    Large(Vec<Block<4>>),
+    Large(Vec<RowBlock<4>>),
 }
 
 impl Index {
     pub(crate) fn new(rows: &[Row]) -> Self {
         let rows = rows.get(..usize::from(ROW_NONE)).unwrap_or(rows);
         if rows.len() <= 64 {
-            Self::Small(Box::new(Block::new(rows)))
+            Self::Small(Box::new(RowBlock::new(rows)))
         } else {
-            Self::Large(rows.chunks(256).map(Block::new).collect())
+            Self::Large(rows.chunks(256).map(RowBlock::new).collect())
         }
     }
 
-    pub(crate) fn evaluate(&self, key: &Key<'_>) -> BankAnswer {
+    pub(crate) fn evaluate(&self, key: &DescriptorKey<'_>) -> BankAnswer {
         match self {
             Self::Small(block) => {
                 let [reject, decompose, permit] = block.first_of_each_class(key);
@@ -132,7 +132,7 @@ fn intersect<const W: usize>(rows: &mut Rows<W>, with: &Rows<W>) {
 
 /// Up to 64·W rows.
 #[derive(Clone, Debug)]
-pub(crate) struct Block<const W: usize> {
+pub(crate) struct RowBlock<const W: usize> {
     /// Rows whose kind can match; empty rows cannot.
     live: Rows<W>,
     /// Rows that forbid with reject, rows that forbid with decompose, and rows that permit.
@@ -141,7 +141,7 @@ pub(crate) struct Block<const W: usize> {
     wide_columns: Vec<WideColumn<W>>,
     nibbles: Vec<Nibble<W>>,
     /// The `any` conditions, on classes and on established classes.
-    choices: [Choice<W>; 2],
+    choices: [AnyConditionRows<W>; 2],
 }
 
 /// Rows that accept each value of a column; values beyond the table are not accepted.
@@ -167,14 +167,14 @@ struct Nibble<const W: usize> {
 }
 
 #[derive(Clone, Debug)]
-struct Choice<const W: usize> {
+struct AnyConditionRows<const W: usize> {
     /// Rows without an `any` condition.
     free: Rows<W>,
     /// For each nibble and each of its values, the rows whose `any` condition the value meets.
     found: Vec<Nibble<W>>,
 }
 
-impl<const W: usize> Block<W> {
+impl<const W: usize> RowBlock<W> {
     fn new(rows: &[Row]) -> Self {
         let select = |accepts: &dyn Fn(&Row) -> bool| {
             let mut selected = [0; W];
@@ -220,7 +220,7 @@ impl<const W: usize> Block<W> {
                 value & all & mask == all & mask && value & none == 0
             })
         });
-        let choice = |set: usize| Choice {
+        let choice = |set: usize| AnyConditionRows {
             free: select(&|row| conditions(row, set).any == 0),
             found: (0..32)
                 .map(|at| set * 32 + at)
@@ -239,7 +239,7 @@ impl<const W: usize> Block<W> {
     }
 
     /// First matching row of each class: forbid with reject, forbid with decompose, permit.
-    fn first_of_each_class(&self, key: &Key<'_>) -> [Option<u16>; 3] {
+    fn first_of_each_class(&self, key: &DescriptorKey<'_>) -> [Option<u16>; 3] {
         const NO_ROW: &[u64] = &[];
         let mut live = self.live;
         for column in &self.byte_columns {

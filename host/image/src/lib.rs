@@ -35,9 +35,9 @@ pub mod reference;
 mod resolve;
 mod text;
 
-pub use answer::{BankAnswer, Banks, Outcome};
-pub use error::{Bank, ImageError};
-pub use evaluator::Evaluator;
-pub use image::Image;
-pub use resolve::{Verdict, depth_limited, resolve};
-pub use text::{Forbidden, TextImage};
+pub use answer::{BankAnswer, BankAnswers, BankOutcome};
+pub use error::{BankKind, ImageError};
+pub use evaluator::ImageEvaluator;
+pub use image::TableImage;
+pub use resolve::{EntryVerdict, depth_limited, resolve};
+pub use text::{ForbiddenClasses, TextImage};

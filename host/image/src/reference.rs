@@ -1,7 +1,7 @@
 //! Matches rows without an index: the reference with which tests compare the indexed evaluator and the card.
 
-use crate::answer::{BankAnswer, Banks};
-use crate::image::Image;
+use crate::answer::{BankAnswer, BankAnswers};
+use crate::image::TableImage;
 use portcullis_core::wire::{
     Descriptor, EnumerationColumn, QUANTITY_SLOTS, ROW_NONE, RangeColumn, Row, RowKind, SetColumn, row_bits,
 };
@@ -31,8 +31,8 @@ pub fn evaluate_rows(rows: &[Row], descriptor: &Descriptor) -> BankAnswer {
 
 /// The results of both banks of `image`.
 #[must_use]
-pub fn evaluate(image: &Image, descriptor: &Descriptor) -> Banks {
-    Banks {
+pub fn evaluate(image: &TableImage, descriptor: &Descriptor) -> BankAnswers {
+    BankAnswers {
         policy: evaluate_rows(image.policy_rows(), descriptor),
         entropy: evaluate_rows(image.entropy_rows(), descriptor),
     }

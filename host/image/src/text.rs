@@ -1,22 +1,22 @@
 //! The text part of an image: the classes that a card's text lane finds itself, and how the banks use them.
 
-use crate::error::{Bank, ImageError};
-use crate::image::Image;
+use crate::error::{BankKind, ImageError};
+use crate::image::TableImage;
 use portcullis_core::class::ClassSet;
 use portcullis_core::wire::{Row, RowKind};
-use portcullis_lane::{Compiled, LeftOut, Limits, Sight, Source, compile};
+use portcullis_lane::{CompiledLane, LaneCoverage, LaneSource, LaneTableLimits, LeftOut, compile};
 
 /// An image for cards with a text lane, and the result of the compilation of its tables.
 #[derive(Clone, Debug)]
 pub struct TextImage {
-    pub image: Image,
+    pub image: TableImage,
     /// The tables, and the coverage of each class.
-    pub compiled: Compiled,
+    pub compiled: CompiledLane,
 }
 
 /// The lane's classes that a row forbids.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Forbidden {
+pub struct ForbiddenClasses {
     /// Forbidden whatever the host describes, because the lane finds all forms of the class.
     pub enforced: ClassSet,
     /// Forbidden whatever the host describes, for the forms that the lane finds; only the host finds the other forms.
@@ -35,10 +35,10 @@ impl TextImage {
 
     /// The classes of the lane that `row` forbids.
     #[must_use]
-    pub fn forbidden(&self, row: &Row) -> Forbidden {
-        let Some(permit_all) = self.image.rows(Bank::Entropy).last() else { return Forbidden::default() };
+    pub fn forbidden(&self, row: &Row) -> ForbiddenClasses {
+        let Some(permit_all) = self.image.rows(BankKind::Entropy).last() else { return ForbiddenClasses::default() };
         if row.kind == u8::from(RowKind::Permit) {
-            return Forbidden::default();
+            return ForbiddenClasses::default();
         }
         let opening = self.image.text().map_or(0, |text| text.opening.get());
         let all = [row.classes_all.get(), row.established_all.get()];
@@ -57,11 +57,11 @@ impl TextImage {
         };
         let conditions = all.iter().map(|all| all.count_ones()).chain(any.iter().map(|any| u32::from(*any != 0)));
         if unconditional != *permit_all || conditions.sum::<u32>() != 1 {
-            return Forbidden { conditional: classes, ..Forbidden::default() };
+            return ForbiddenClasses { conditional: classes, ..ForbiddenClasses::default() };
         }
         let whole = self.compiled.classes.iter().filter(|class| class.is_whole());
         let whole = whole.map(|class| class.id).collect::<ClassSet>().0;
-        Forbidden {
+        ForbiddenClasses {
             enforced: ClassSet(classes.0 & whole),
             in_part: ClassSet(classes.0 & !whole),
             conditional: ClassSet::EMPTY,
@@ -69,7 +69,7 @@ impl TextImage {
     }
 }
 
-impl Image {
+impl TableImage {
     /// This image with a text part. `source` has the forms of the policy's classes; `judged` are the classes whose
     /// hits the host counts only in sentences with a certain polarity.
     ///
@@ -78,8 +78,13 @@ impl Image {
     /// - it closes a gate, and the host judges its polarity, because the lane does not detect a negation;
     /// - it opens a gate, and the lane misses some of its forms, because honest texts would be refused.
     ///
-    /// Errors: as [`Image::from_bytes`].
-    pub fn with_text_lane(&self, source: &Source, limits: &Limits, judged: ClassSet) -> Result<TextImage, ImageError> {
+    /// Errors: as [`TableImage::from_bytes`].
+    pub fn with_text_lane(
+        &self,
+        source: &LaneSource,
+        limits: &LaneTableLimits,
+        judged: ClassSet,
+    ) -> Result<TextImage, ImageError> {
         let directions = self.directions();
         let (opening, closing) = (directions.opening.0, directions.closing.0);
         let mut source = source.clone();
@@ -87,7 +92,8 @@ impl Image {
         keep_on_host(&mut source, ClassSet(closing & judged.0), "the host judges its polarity");
         let compiled = loop {
             let compiled = compile(&source, limits);
-            let partly = compiled.classes.iter().filter(|class| class.sight() == Sight::Part).map(|class| class.id);
+            let partly =
+                compiled.classes.iter().filter(|class| class.sight() == LaneCoverage::Part).map(|class| class.id);
             let partly = ClassSet(partly.collect::<ClassSet>().0 & opening);
             if partly == ClassSet::EMPTY {
                 break compiled;
@@ -106,7 +112,7 @@ impl Image {
 }
 
 /// Leaves all forms of `classes` to the host, with this reason.
-fn keep_on_host(source: &mut Source, classes: ClassSet, reason: &str) {
+fn keep_on_host(source: &mut LaneSource, classes: ClassSet, reason: &str) {
     for class in source.classes.iter_mut().filter(|class| classes.contains(class.id)) {
         let left_out = class.forms.drain(..).map(|form| LeftOut { form: form.name, reason: reason.to_owned() });
         class.left_out.extend(left_out.collect::<Vec<_>>());

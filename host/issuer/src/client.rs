@@ -1,10 +1,11 @@
 //! The client of a running issuer. It repeats a request whose answer was lost, for a limited time.
 
 use crate::wire::{
-    Bytes, CLOSINGS, ErrorAnswer, ErrorBody, OPENINGS, Report, ReportAnswer, TICKETS, TicketAnswer, TicketRequest,
+    Bytes, CLOSINGS, CheckpointReport, ErrorAnswer, ErrorBody, OPENINGS, ReportAnswer, TICKETS, TicketAnswer,
+    TicketRequest,
 };
-use portcullis_core::hex::Hex;
-use portcullis_evidence::ticket::{self, Ticket};
+use portcullis_core::hex::HexBytes;
+use portcullis_evidence::ticket::{self, SessionTicket};
 use portcullis_http::client::{BoundedClient, ExchangeError, ExchangeLimits, HttpAnswer, RootsError, TrustedRoots};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -26,7 +27,7 @@ const QUOTED: usize = 400;
 
 /// Why an issuer did not do what was asked.
 #[derive(Debug, thiserror::Error)]
-pub enum ClientError {
+pub enum IssuerClientError {
     #[error("`{0}` is not the address of an issuer: {1}")]
     Address(String, &'static str),
     #[error("the certificates for the issuer: {0}")]
@@ -44,7 +45,7 @@ pub enum ClientError {
 }
 
 /// Reports by the card's key and seat.
-type Unreported = BTreeMap<([u8; 32], u16), Vec<Report>>;
+type Unreported = BTreeMap<([u8; 32], u16), Vec<CheckpointReport>>;
 
 /// A client of the issuer at one address.
 pub struct IssuerClient {
@@ -68,8 +69,13 @@ impl IssuerClient {
     /// A client that repeats a request for at most `patience`. `authorities` are certificates in PEM to trust for
     /// `https`; without them, those of Mozilla's programme are trusted. Errors: `url` is not `https://…`, or `http://…`
     /// with a host of the loopback interface, because the token must not cross a network in the clear.
-    pub fn new(url: &str, token: String, authorities: Option<&str>, patience: Duration) -> Result<Self, ClientError> {
-        let wrong = |why| ClientError::Address(url.to_owned(), why);
+    pub fn new(
+        url: &str,
+        token: String,
+        authorities: Option<&str>,
+        patience: Duration,
+    ) -> Result<Self, IssuerClientError> {
+        let wrong = |why| IssuerClientError::Address(url.to_owned(), why);
         let parsed = url::Url::parse(url).map_err(|_| wrong("it is not a URL"))?;
         let is_here = match parsed.host() {
             Some(url::Host::Domain(name)) => name.eq_ignore_ascii_case("localhost"),
@@ -87,8 +93,8 @@ impl IssuerClient {
             return Err(wrong("give only the scheme, the host and the port"));
         }
         let roots = authorities.map(TrustedRoots::from_pem).transpose().map_err(|error| match error {
-            RootsError::Pem(error) => ClientError::Authorities(error.to_string()),
-            RootsError::Empty => ClientError::Authorities("there is none in the file".to_owned()),
+            RootsError::Pem(error) => IssuerClientError::Authorities(error.to_string()),
+            RootsError::Empty => IssuerClientError::Authorities("there is none in the file".to_owned()),
         })?;
         let limits = ExchangeLimits { time: ATTEMPT, answer_bytes: MAX_ANSWER };
         let http = BoundedClient::direct(limits, roots.unwrap_or(TrustedRoots::mozilla()));
@@ -104,37 +110,45 @@ impl IssuerClient {
 
     /// Requests a ticket; returns its COSE message. Before that, reports the closings of this seat that the issuer has
     /// not got yet. A report that it refuses is not repeated: it then refuses the ticket, too, because the seat's
-    /// session is open. Errors: [`ClientError`].
-    pub fn issue(&self, request: &TicketRequest) -> Result<Vec<u8>, ClientError> {
+    /// session is open. Errors: [`IssuerClientError`].
+    pub fn issue(&self, request: &TicketRequest) -> Result<Vec<u8>, IssuerClientError> {
         let place = (request.public_key.0, request.seat);
         let waiting = self.unreported().remove(&place).unwrap_or_default();
         for (at, report) in waiting.iter().enumerate() {
-            if let Err(error @ ClientError::Unreachable { .. }) = self.post::<ReportAnswer>(CLOSINGS, report) {
+            if let Err(error @ IssuerClientError::Unreachable { .. }) = self.post::<ReportAnswer>(CLOSINGS, report) {
                 let rest = waiting.into_iter().skip(at);
                 self.unreported().entry(place).or_default().extend(rest);
                 return Err(error);
             }
         }
         let answer: TicketAnswer = self.post(TICKETS, request)?;
-        let wrong = |why: String| ClientError::Answer { url: self.url.clone(), why };
-        let ticket = Ticket::parse(&answer.ticket.0).map_err(|error| wrong(error.to_string()))?.content;
+        let wrong = |why: String| IssuerClientError::Answer { url: self.url.clone(), why };
+        let ticket = SessionTicket::parse(&answer.ticket.0).map_err(|error| wrong(error.to_string()))?.content;
         if ticket.seat != request.seat {
             return Err(wrong(format!("the ticket is for seat {}, not {}", ticket.seat, request.seat)));
         }
         Ok(answer.ticket.0)
     }
 
-    /// Reports the opening checkpoint of a session. Errors: [`ClientError`].
-    pub fn opened(&self, public_key: [u8; 32], checkpoint: &[u8]) -> Result<ReportAnswer, ClientError> {
-        self.post(OPENINGS, &Report { public_key: Hex(public_key), checkpoint: Bytes(checkpoint.to_vec()) })
+    /// Reports the opening checkpoint of a session. Errors: [`IssuerClientError`].
+    pub fn opened(&self, public_key: [u8; 32], checkpoint: &[u8]) -> Result<ReportAnswer, IssuerClientError> {
+        self.post(
+            OPENINGS,
+            &CheckpointReport { public_key: HexBytes(public_key), checkpoint: Bytes(checkpoint.to_vec()) },
+        )
     }
 
     /// Reports the closing checkpoint of a session. If the issuer cannot be reached, the report is repeated before the
-    /// next ticket of this seat is requested. Errors: [`ClientError`].
-    pub fn closed(&self, public_key: [u8; 32], seat: u16, checkpoint: &[u8]) -> Result<ReportAnswer, ClientError> {
-        let report = Report { public_key: Hex(public_key), checkpoint: Bytes(checkpoint.to_vec()) };
+    /// next ticket of this seat is requested. Errors: [`IssuerClientError`].
+    pub fn closed(
+        &self,
+        public_key: [u8; 32],
+        seat: u16,
+        checkpoint: &[u8],
+    ) -> Result<ReportAnswer, IssuerClientError> {
+        let report = CheckpointReport { public_key: HexBytes(public_key), checkpoint: Bytes(checkpoint.to_vec()) };
         let answered = self.post(CLOSINGS, &report);
-        if let Err(ClientError::Unreachable { .. }) = &answered {
+        if let Err(IssuerClientError::Unreachable { .. }) = &answered {
             self.unreported().entry((public_key, seat)).or_default().push(report);
         }
         answered
@@ -145,8 +159,8 @@ impl IssuerClient {
     }
 
     /// Posts a request until an answer comes that a repetition would not change, or the time is over.
-    fn post<T: DeserializeOwned>(&self, path: &str, request: &impl Serialize) -> Result<T, ClientError> {
-        let wrong = |why: String| ClientError::Answer { url: self.url.clone(), why };
+    fn post<T: DeserializeOwned>(&self, path: &str, request: &impl Serialize) -> Result<T, IssuerClientError> {
+        let wrong = |why: String| IssuerClientError::Answer { url: self.url.clone(), why };
         let body = serde_json::to_vec(request).map_err(|error| wrong(error.to_string()))?;
         let (until, mut pause) = (Instant::now() + self.patience, PAUSES.0);
         loop {
@@ -160,14 +174,16 @@ impl IssuerClient {
                 },
                 Ok(HttpAnswer { status, body: answer }) => {
                     return Err(match refusal(&answer) {
-                        Some(ErrorBody { code, message, remedy }) => ClientError::Refused { code, message, remedy },
+                        Some(ErrorBody { code, message, remedy }) => {
+                            IssuerClientError::Refused { code, message, remedy }
+                        }
                         None => wrong(format!("status {status}")),
                     });
                 }
                 Err(error) => error.to_string(),
             };
             if Instant::now() + pause > until {
-                return Err(ClientError::Unreachable { url: self.url.clone(), why });
+                return Err(IssuerClientError::Unreachable { url: self.url.clone(), why });
             }
             sleep(pause);
             pause = (pause * 2).min(PAUSES.1);
@@ -189,8 +205,8 @@ fn refusal(answer: &[u8]) -> Option<ErrorBody> {
 }
 
 /// A random number for a request. Errors: the operating system provides none.
-pub fn request_number() -> Result<Hex<16>, ClientError> {
+pub fn request_number() -> Result<HexBytes<16>, IssuerClientError> {
     let mut number = [0; 16];
     getrandom::fill(&mut number)?;
-    Ok(Hex(number))
+    Ok(HexBytes(number))
 }

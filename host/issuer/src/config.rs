@@ -1,15 +1,15 @@
 //! The operator's configuration (TOML): which cards, seats and policies get tickets, from which clients, on which
 //! terms.
 
-use crate::refusal::Refusal;
+use crate::refusal::IssuerRefusal;
 use crate::wire::TicketRequest;
 use axum::http::StatusCode;
-use portcullis_authority::ca::Window;
-use portcullis_authority::tickets::Request;
-use portcullis_core::hex::Hex;
+use portcullis_authority::ca::CertificateValidity;
+use portcullis_authority::tickets::IssueRequest;
+use portcullis_core::hex::HexBytes;
 use portcullis_evidence::certificate::key_id;
 use portcullis_evidence::note::CLOCK_SKEW;
-use portcullis_evidence::ticket::{Chain, MAX_CONTEXTS, MAX_PROFILES};
+use portcullis_evidence::ticket::{ChainId, MAX_CONTEXTS, MAX_PROFILES};
 use portcullis_settings::SettingsError;
 use portcullis_settings::secret::{self, SecretError};
 use serde::Deserialize;
@@ -21,28 +21,28 @@ use std::time::Duration;
 /// The configuration of a running issuer. Unknown keys are errors.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Config {
+pub struct IssuerConfig {
     /// Where clients connect: an address of the loopback interface, because the service does not encrypt.
     #[serde(default = "listen")]
     pub listen: SocketAddr,
     /// The clients, at least one.
     #[serde(rename = "client")]
-    pub clients: Vec<Client>,
+    pub clients: Vec<IssuerClientEntry>,
     /// The cards, at least one.
     #[serde(rename = "card")]
-    pub cards: Vec<Card>,
+    pub cards: Vec<IssuerCardEntry>,
     /// The policies, at least one.
     #[serde(rename = "policy")]
-    pub policies: Vec<Policy>,
+    pub policies: Vec<IssuerPolicyEntry>,
     /// Limits on time and size.
     #[serde(default)]
-    pub limits: Limits,
+    pub limits: IssuerLimits,
 }
 
 /// A client, and the cards for which it may ask.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Client {
+pub struct IssuerClientEntry {
     /// Name in logs.
     pub name: String,
     /// File with the client's token; a final line end is ignored.
@@ -55,9 +55,9 @@ pub struct Client {
 /// A card's key, and the seats of the cards that have it.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Card {
+pub struct IssuerCardEntry {
     pub name: String,
-    pub public_key: Hex<32>,
+    pub public_key: HexBytes<32>,
     /// Seats that get tickets.
     #[serde(default = "seats")]
     pub seats: BTreeSet<u16>,
@@ -69,16 +69,16 @@ pub struct Card {
 /// A policy, and the terms of its tickets.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Policy {
+pub struct IssuerPolicyEntry {
     pub name: String,
     /// SHA-256 of the table image (`portcullis policy digest`).
-    pub digest: Hex<32>,
+    pub digest: HexBytes<32>,
     /// Digests of the permitted profiles; empty for any.
     #[serde(default)]
-    pub profiles: Vec<Hex<32>>,
+    pub profiles: Vec<HexBytes<32>>,
     /// Digests of the permitted context documents; empty for any.
     #[serde(default)]
-    pub contexts: Vec<Hex<32>>,
+    pub contexts: Vec<HexBytes<32>>,
     /// Whether the card must read the texts itself.
     #[serde(default)]
     pub text_lane: bool,
@@ -96,7 +96,7 @@ pub struct Policy {
 /// Limits. Times are in milliseconds.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Limits {
+pub struct IssuerLimits {
     /// Longest wait for the head of a request, and separately for its body.
     pub request_ms: u64,
     /// Longest wait for a client that does not read its answer.
@@ -107,13 +107,13 @@ pub struct Limits {
     pub connections: usize,
 }
 
-impl Default for Limits {
+impl Default for IssuerLimits {
     fn default() -> Self {
         Self { request_ms: 10_000, client_ms: 10_000, store_ms: 20_000, connections: 64 }
     }
 }
 
-impl Limits {
+impl IssuerLimits {
     pub(crate) const fn request(&self) -> Duration {
         Duration::from_millis(self.request_ms)
     }
@@ -141,7 +141,7 @@ const fn hours() -> u32 {
 
 /// Why a configuration is refused.
 #[derive(Debug, thiserror::Error)]
-pub enum ConfigError {
+pub enum IssuerConfigError {
     #[error(transparent)]
     Settings(#[from] SettingsError),
     /// What is wrong, and how to correct it.
@@ -151,22 +151,22 @@ pub enum ConfigError {
     Token(#[from] SecretError),
 }
 
-impl Config {
+impl IssuerConfig {
     /// Reads the configuration in a file, and checks the rules that concern more than one setting.
     ///
     /// # Errors
-    /// [`ConfigError`].
-    pub fn read(path: &Path) -> Result<Self, ConfigError> {
+    /// [`IssuerConfigError`].
+    pub fn read(path: &Path) -> Result<Self, IssuerConfigError> {
         let config: Self = portcullis_settings::read(path)?;
         config.check()?;
         Ok(config)
     }
 
-    /// Like [`Config::read`], from the text of a file; errors name the file `issuer.toml`.
+    /// Like [`IssuerConfig::read`], from the text of a file; errors name the file `issuer.toml`.
     ///
     /// # Errors
-    /// [`ConfigError`].
-    pub fn parse(text: &str) -> Result<Self, ConfigError> {
+    /// [`IssuerConfigError`].
+    pub fn parse(text: &str) -> Result<Self, IssuerConfigError> {
         let config: Self = portcullis_settings::parse("issuer.toml", text)?;
         config.check()?;
         Ok(config)
@@ -176,8 +176,8 @@ impl Config {
     ///
     /// # Errors
     /// [`ConfigError::Unfit`].
-    pub fn check(&self) -> Result<(), ConfigError> {
-        let unfit = |what: String| Err(ConfigError::Unfit(what));
+    pub fn check(&self) -> Result<(), IssuerConfigError> {
+        let unfit = |what: String| Err(IssuerConfigError::Unfit(what));
         if !self.listen.ip().is_loopback() {
             let why = "tokens would cross the network in the clear; listen on 127.0.0.1, behind a server with TLS";
             return unfit(format!("{} is not of the loopback interface: {why}", self.listen));
@@ -222,7 +222,7 @@ impl Config {
                 return unfit(format!("policy `{}`: `hours` is at least 1, with at most {most}", policy.name));
             }
         }
-        let Limits { request_ms, client_ms, store_ms, connections } = self.limits;
+        let IssuerLimits { request_ms, client_ms, store_ms, connections } = self.limits;
         if request_ms == 0 || client_ms == 0 || store_ms == 0 || connections == 0 {
             return unfit("the numbers in `[limits]` must be above zero".to_owned());
         }
@@ -230,8 +230,12 @@ impl Config {
     }
 
     /// The card with this key, if the client may ask for it.
-    pub(crate) fn card(&self, client: &Client, public_key: &Hex<32>) -> Result<&Card, Refusal> {
-        let may = |card: &&Card| client.cards.is_empty() || client.cards.contains(&card.name);
+    pub(crate) fn card(
+        &self,
+        client: &IssuerClientEntry,
+        public_key: &HexBytes<32>,
+    ) -> Result<&IssuerCardEntry, IssuerRefusal> {
+        let may = |card: &&IssuerCardEntry| client.cards.is_empty() || client.cards.contains(&card.name);
         let card = self.cards.iter().find(|card| card.public_key == *public_key).filter(may);
         card.ok_or_else(|| {
             forbidden(
@@ -243,7 +247,12 @@ impl Config {
     }
 
     /// The ticket that this request of a client gets, if it is issued at `now` (Unix seconds).
-    pub(crate) fn terms(&self, client: &Client, asked: &TicketRequest, now: u64) -> Result<Request, Refusal> {
+    pub(crate) fn terms(
+        &self,
+        client: &IssuerClientEntry,
+        asked: &TicketRequest,
+        now: u64,
+    ) -> Result<IssueRequest, IssuerRefusal> {
         let card = self.card(client, &asked.public_key)?;
         if !card.seats.contains(&asked.seat) {
             return Err(forbidden(
@@ -252,7 +261,7 @@ impl Config {
                 "ask with `--seat` for a seat that the issuer's configuration lists, or add it to `seats` there",
             ));
         }
-        let may = |policy: &&Policy| card.policies.is_empty() || card.policies.contains(&policy.name);
+        let may = |policy: &&IssuerPolicyEntry| card.policies.is_empty() || card.policies.contains(&policy.name);
         let policy = self.policies.iter().find(|policy| policy.digest == asked.policy).filter(may);
         let policy = policy.ok_or_else(|| {
             forbidden(
@@ -283,16 +292,16 @@ impl Config {
                 "use `--witness`",
             ));
         }
-        let set = |digests: &[Hex<32>]| digests.iter().map(|digest| digest.0).collect();
-        Ok(Request {
-            chain: Chain { key: key_id(&asked.public_key.0), seat: asked.seat },
+        let set = |digests: &[HexBytes<32>]| digests.iter().map(|digest| digest.0).collect();
+        Ok(IssueRequest {
+            chain: ChainId { key: key_id(&asked.public_key.0), seat: asked.seat },
             policy: policy.digest.0,
             contexts: set(&policy.contexts),
             profiles: set(&policy.profiles),
             text_lane: policy.text_lane,
             heartbeat_records: policy.heartbeat_records,
             heartbeat_ticks: policy.heartbeat_ticks,
-            window: Window {
+            window: CertificateValidity {
                 not_before: now.saturating_sub(CLOCK_SKEW),
                 not_after: now.saturating_add(u64::from(policy.hours).saturating_mul(3600)),
             },
@@ -300,8 +309,8 @@ impl Config {
     }
 }
 
-fn forbidden(code: &'static str, message: String, remedy: &'static str) -> Refusal {
-    Refusal::new(StatusCode::FORBIDDEN, code, message, remedy)
+fn forbidden(code: &'static str, message: String, remedy: &'static str) -> IssuerRefusal {
+    IssuerRefusal::new(StatusCode::FORBIDDEN, code, message, remedy)
 }
 
 /// Reads a token.
@@ -309,6 +318,6 @@ fn forbidden(code: &'static str, message: String, remedy: &'static str) -> Refus
 /// # Errors
 /// [`ConfigError::Token`]: the file cannot be read, other users can read it, or it has no token of
 /// [`secret::MIN_CHARS`] characters.
-pub fn token(path: &Path) -> Result<String, ConfigError> {
+pub fn token(path: &Path) -> Result<String, IssuerConfigError> {
     Ok(secret::key(path)?)
 }

@@ -11,4 +11,4 @@ mod server;
 mod service;
 pub mod wire;
 
-pub use server::{ServeError, serve};
+pub use server::{IssuerServeError, serve};

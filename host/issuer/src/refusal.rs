@@ -4,7 +4,7 @@ use crate::wire::{ErrorAnswer, ErrorBody};
 use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use portcullis_authority::StoreError;
+use portcullis_authority::EventStoreError;
 use portcullis_authority::public_log::PublicLogError;
 use portcullis_authority::tickets::IssueError;
 use portcullis_evidence::ticket::TicketError;
@@ -16,14 +16,14 @@ const RETRY_AFTER: HeaderValue = HeaderValue::from_static("1");
 const SEE: &str = "the requests are described in docs/how-to/tickets-and-witness.md";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Refusal {
+pub(crate) struct IssuerRefusal {
     pub(crate) status: StatusCode,
     pub(crate) code: &'static str,
     message: String,
     remedy: Cow<'static, str>,
 }
 
-impl Refusal {
+impl IssuerRefusal {
     pub(crate) fn new(
         status: StatusCode,
         code: &'static str,
@@ -85,7 +85,7 @@ impl Refusal {
     }
 }
 
-impl From<IssueError> for Refusal {
+impl From<IssueError> for IssuerRefusal {
     fn from(error: IssueError) -> Self {
         let message = error.to_string();
         let conflict = |code, remedy: String| Self::new(StatusCode::CONFLICT, code, message.clone(), remedy);
@@ -129,14 +129,14 @@ impl From<IssueError> for Refusal {
             IssueError::Signing(_)
             | IssueError::Ticket(TicketError::Signing(_))
             | IssueError::PublicLog(PublicLogError::Signing(_)) => Self::unavailable("key-unavailable", message),
-            IssueError::Store(StoreError::Damaged(_)) | IssueError::PublicLog(_) => Self::internal(message),
+            IssueError::Store(EventStoreError::Damaged(_)) | IssueError::PublicLog(_) => Self::internal(message),
             IssueError::Store(_) => Self::unavailable("store-unavailable", message),
             IssueError::Ticket(_) | IssueError::Name | IssueError::Random(_) => Self::internal(message),
         }
     }
 }
 
-impl IntoResponse for Refusal {
+impl IntoResponse for IssuerRefusal {
     fn into_response(self) -> Response {
         let Self { status, code, message, remedy } = self;
         let error = ErrorBody { code: code.to_owned(), message, remedy: remedy.into_owned() };
@@ -166,7 +166,7 @@ pub(crate) fn json(status: StatusCode, answer: &impl serde::Serialize) -> Respon
     response
 }
 
-impl std::fmt::Display for Refusal {
+impl std::fmt::Display for IssuerRefusal {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.message)
     }

@@ -1,7 +1,7 @@
 //! The listener: connections, and shutdown.
 
-use crate::config::{Config, ConfigError};
-use crate::service::{Service, router, tokens};
+use crate::config::{IssuerConfig, IssuerConfigError};
+use crate::service::{IssuerService, router, tokens};
 use portcullis_authority::tickets::Issuer;
 use portcullis_http::server::{BoundedListener, ListenerLimits, TowerToHyperService};
 use std::io;
@@ -17,9 +17,9 @@ const MAX_FIELDS: usize = 64;
 
 /// Why the service could not start.
 #[derive(Debug, thiserror::Error)]
-pub enum ServeError {
+pub enum IssuerServeError {
     #[error(transparent)]
-    Config(#[from] ConfigError),
+    Config(#[from] IssuerConfigError),
     #[error("cannot listen on {0}: {1}")]
     Listen(SocketAddr, io::Error),
     /// The asynchronous runtime could not start.
@@ -32,18 +32,18 @@ pub enum ServeError {
 /// requests in progress are then answered, within the limits of time. Calls `listening` once, with the bound address.
 ///
 /// # Errors
-/// [`ServeError`], or the error of `open`.
-pub fn serve<E: From<ServeError>>(
-    config: &Config,
+/// [`IssuerServeError`], or the error of `open`.
+pub fn serve<E: From<IssuerServeError>>(
+    config: &IssuerConfig,
     open: impl FnOnce() -> Result<Issuer, E>,
     stop: impl Future<Output = ()> + Send + 'static,
     listening: impl FnOnce(SocketAddr),
 ) -> Result<(), E> {
-    config.check().map_err(ServeError::from)?;
-    let tokens = tokens(config).map_err(ServeError::from)?;
+    config.check().map_err(IssuerServeError::from)?;
+    let tokens = tokens(config).map_err(IssuerServeError::from)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
-    let runtime = runtime.map_err(ServeError::Runtime)?;
-    let listen = |error| ServeError::Listen(config.listen, error);
+    let runtime = runtime.map_err(IssuerServeError::Runtime)?;
+    let listen = |error| IssuerServeError::Listen(config.listen, error);
     let listener = runtime.block_on(TcpListener::bind(config.listen)).map_err(listen)?;
     let address = listener.local_addr().map_err(listen)?;
     let issuer = open()?;
@@ -59,12 +59,12 @@ pub fn serve<E: From<ServeError>>(
 
 async fn run(
     listener: TcpListener,
-    config: &Config,
+    config: &IssuerConfig,
     (tokens, issuer): (Vec<[u8; 32]>, Issuer),
     stop: impl Future<Output = ()> + Send + 'static,
 ) {
     let (drain, stopping) = watch::channel(false);
-    let router = router(Arc::new(Service::new(config, tokens, issuer, stopping)));
+    let router = router(Arc::new(IssuerService::new(config, tokens, issuer, stopping)));
     let limits = ListenerLimits {
         connections: config.limits.connections,
         head: config.limits.request(),

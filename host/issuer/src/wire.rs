@@ -3,14 +3,14 @@
 //! | request | body | answer |
 //! | --- | --- | --- |
 //! | `POST /v1/tickets` | [`TicketRequest`] | [`TicketAnswer`] |
-//! | `POST /v1/openings` | [`Report`] with the opening checkpoint | [`ReportAnswer`] |
-//! | `POST /v1/closings` | [`Report`] with the closing checkpoint | [`ReportAnswer`] |
+//! | `POST /v1/openings` | [`CheckpointReport`] with the opening checkpoint | [`ReportAnswer`] |
+//! | `POST /v1/closings` | [`CheckpointReport`] with the closing checkpoint | [`ReportAnswer`] |
 //! | `GET /livez`, `GET /readyz` | | text |
 //!
 //! Every refusal is an [`ErrorAnswer`].
 
 use base64ct::{Base64, Encoding};
-use portcullis_core::hex::Hex;
+use portcullis_core::hex::HexBytes;
 use serde::{Deserialize, Serialize};
 
 /// Largest body of a request, in bytes: a checkpoint's message in base64 has about 23,000.
@@ -27,15 +27,15 @@ pub const CLOSINGS: &str = "/v1/closings";
 #[serde(deny_unknown_fields)]
 pub struct TicketRequest {
     /// A random number of the client. A repeated request has the same one, and gets the same ticket.
-    pub request: Hex<16>,
+    pub request: HexBytes<16>,
     /// The card's public key.
-    pub public_key: Hex<32>,
+    pub public_key: HexBytes<32>,
     /// The card's seat.
     pub seat: u16,
     /// SHA-256 of the session's table image.
-    pub policy: Hex<32>,
+    pub policy: HexBytes<32>,
     /// Digest of the session's profile.
-    pub profile: Hex<32>,
+    pub profile: HexBytes<32>,
     /// Whether the session uses the text lane.
     pub text_lane: bool,
     /// Whether the session posts its checkpoints to a witness, which gives heartbeats.
@@ -70,9 +70,9 @@ pub struct TicketAnswer {
 /// A report of a session's checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Report {
+pub struct CheckpointReport {
     /// The card's public key.
-    pub public_key: Hex<32>,
+    pub public_key: HexBytes<32>,
     /// The checkpoint's COSE message.
     pub checkpoint: Bytes,
 }
@@ -126,21 +126,21 @@ mod tests {
     #[test]
     fn every_field_counts() {
         let request = TicketRequest {
-            request: Hex([1; 16]),
-            public_key: Hex([2; 32]),
+            request: HexBytes([1; 16]),
+            public_key: HexBytes([2; 32]),
             seat: 3,
-            policy: Hex([4; 32]),
-            profile: Hex([5; 32]),
+            policy: HexBytes([4; 32]),
+            profile: HexBytes([5; 32]),
             text_lane: false,
             witness: false,
         };
         let mut all = vec![
             request.clone(),
-            TicketRequest { request: Hex([9; 16]), ..request.clone() },
-            TicketRequest { public_key: Hex([9; 32]), ..request.clone() },
+            TicketRequest { request: HexBytes([9; 16]), ..request.clone() },
+            TicketRequest { public_key: HexBytes([9; 32]), ..request.clone() },
             TicketRequest { seat: 0x300, ..request.clone() },
-            TicketRequest { policy: Hex([9; 32]), ..request.clone() },
-            TicketRequest { profile: Hex([9; 32]), ..request.clone() },
+            TicketRequest { policy: HexBytes([9; 32]), ..request.clone() },
+            TicketRequest { profile: HexBytes([9; 32]), ..request.clone() },
             TicketRequest { text_lane: true, ..request.clone() },
             TicketRequest { witness: true, ..request.clone() },
         ];

@@ -9,9 +9,9 @@
 )]
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use portcullis_core::manifest::Manifest;
-use portcullis_lane::{Limits, ScanState, Walk, compile};
-use portcullis_mapping::{Mapper, lane_source};
+use portcullis_core::manifest::PackageManifest;
+use portcullis_lane::{LaneScanner, LaneTableLimits, ScanState, compile};
+use portcullis_mapping::{TextMapper, lane_source};
 use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::path::Path;
@@ -43,12 +43,12 @@ fn corpus(hits: usize) -> String {
 
 fn walk(c: &mut Criterion) {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../policies/pii");
-    let manifest: Manifest = toml::from_str(&std::fs::read_to_string(dir.join("policy.toml")).unwrap()).unwrap();
+    let manifest: PackageManifest = toml::from_str(&std::fs::read_to_string(dir.join("policy.toml")).unwrap()).unwrap();
     let persons = std::fs::read(dir.join("vocabulary/persons.txt")).unwrap();
     let files = BTreeMap::from([("vocabulary/persons.txt".to_owned(), persons)]);
-    let mapper = Mapper::new(&manifest, &files).unwrap();
+    let mapper = TextMapper::new(&manifest, &files).unwrap();
     let source = lane_source(&manifest, &files).unwrap();
-    let walk = Walk::new(compile(&source, &Limits::default()).tables).unwrap();
+    let walk = LaneScanner::new(compile(&source, &LaneTableLimits::default()).tables).unwrap();
     for (name, hits) in [("one sentence in ten holds a value", 1), ("every second sentence holds a value", 5)] {
         let text = corpus(hits);
         let mut group = c.benchmark_group(name);
@@ -68,7 +68,7 @@ fn walk(c: &mut Criterion) {
     }
     let mut group = c.benchmark_group("compile");
     group.sample_size(10);
-    group.bench_function("pii", |b| b.iter(|| compile(black_box(&source), &Limits::default())));
+    group.bench_function("pii", |b| b.iter(|| compile(black_box(&source), &LaneTableLimits::default())));
     group.finish();
 }
 

@@ -4,24 +4,25 @@
 //! too large. The compiler joins parts into engines, the smallest part first, and puts each part into the engine that
 //! it enlarges least. It proves of each part that the part finds all matches of its form.
 
-use crate::check::Check;
+use crate::check::FormCheck;
 use crate::dfa::Dfa;
 use crate::gap;
-use crate::machine::Machine;
+use crate::machine::FormMachine;
 use crate::prefixes::Prefixes;
 use crate::proof;
 use crate::relax::{self, Width};
-use crate::source::{Border, ClassSource, Form, LeftOut, Relation, Source};
+use crate::source::{ClassForm, ClassSource, FormBorder, LaneSource, LeftOut, MatchRelation};
 use crate::tables::{
-    Accounts, Cards, Engine, Gap, MOST_BYTE_CLASSES, MOST_CLASSES, MOST_GAP_STATES, MOST_STATES, Tables, lengths,
+    Accounts, Cards, GapAutomaton, LaneEngine, MOST_BYTE_CLASSES, MOST_CLASSES, MOST_GAP_STATES, MOST_STATES,
+    TextLaneTables, lengths,
 };
 use portcullis_core::class::{ClassId, ClassSet};
-use portcullis_core::manifest::Validator;
+use portcullis_core::manifest::PatternValidator;
 use regex_syntax::hir::{HirKind, Look};
 
 /// Sizes of a card's text lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct LaneTableLimits {
     /// Number of engines of a lane.
     pub engines: usize,
     /// Number of states of an engine, at most 4,096.
@@ -32,7 +33,7 @@ pub struct Limits {
     pub part_states: usize,
 }
 
-impl Default for Limits {
+impl Default for LaneTableLimits {
     fn default() -> Self {
         Self { engines: 3, states: MOST_STATES, byte_classes: MOST_BYTE_CLASSES, part_states: 1024 }
     }
@@ -45,8 +46,8 @@ const PLACES: usize = 2;
 
 /// Tables, and the coverage of each class.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Compiled {
-    pub tables: Tables,
+pub struct CompiledLane {
+    pub tables: TextLaneTables,
     /// Every class of the source, in the same order.
     pub classes: Vec<ClassSight>,
 }
@@ -70,18 +71,18 @@ pub struct FormSight {
     /// The pattern, or a name for the vocabulary.
     pub name: String,
     /// The unit that finds the form.
-    pub place: Place,
+    pub place: LaneUnit,
     /// Number of states of the form's own automaton; 0 if a counting unit finds the form.
     pub states: usize,
     /// Relation between the lane's matches and the mapping's hits in the same bytes.
-    pub relation: Relation,
+    pub relation: MatchRelation,
     /// How the form's automaton was widened, if it was.
     pub widened: Option<String>,
 }
 
 /// The part of a lane that finds a form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum LaneUnit {
     /// The engine with this number.
     Engine(usize),
     /// The unit for card numbers.
@@ -92,9 +93,9 @@ pub enum Place {
 
 /// How completely a lane covers a class in the bytes of a text; what only the matching view shows does not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sight {
+pub enum LaneCoverage {
     /// All forms of the class, with this relation.
-    Whole(Relation),
+    Whole(MatchRelation),
     /// Some of the forms; the host finds the others.
     Part,
     /// The lane does not cover any form.
@@ -104,36 +105,40 @@ pub enum Sight {
 impl ClassSight {
     /// How completely the lane covers the class, apart from the matching view.
     #[must_use]
-    pub fn sight(&self) -> Sight {
+    pub fn sight(&self) -> LaneCoverage {
         match (self.forms.iter().map(|form| form.relation).max(), self.left_out.is_empty()) {
-            (None, _) => Sight::Nothing,
-            (Some(_), false) => Sight::Part,
-            (Some(relation), true) => Sight::Whole(relation),
+            (None, _) => LaneCoverage::Nothing,
+            (Some(_), false) => LaneCoverage::Part,
+            (Some(relation), true) => LaneCoverage::Whole(relation),
         }
     }
 }
 
 /// A form with its automaton, before it is put into an engine.
-struct Part {
+struct FormAutomaton {
     class: usize,
     name: String,
     dfa: Dfa,
-    relation: Relation,
+    relation: MatchRelation,
     widened: Option<String>,
     engine: Option<usize>,
 }
 
 /// Compiles the forms of classes into tables.
 #[must_use]
-pub fn compile(source: &Source, limits: &Limits) -> Compiled {
+pub fn compile(source: &LaneSource, limits: &LaneTableLimits) -> CompiledLane {
     let mut classes: Vec<ClassSight> = source.classes.iter().map(ClassSight::of).collect();
     let mut parts = Vec::new();
     let mut counted = (Vec::new(), Vec::new());
     for (class, index) in source.classes.iter().zip(0..) {
         for form in &class.forms {
             let out = match form.check {
-                Some(Validator::Luhn) => card_machine(form).map(|machine| counted.0.push((index, form, machine))),
-                Some(Validator::Iban) => account_machine(form).map(|machine| counted.1.push((index, form, machine))),
+                Some(PatternValidator::Luhn) => {
+                    card_machine(form).map(|machine| counted.0.push((index, form, machine)))
+                }
+                Some(PatternValidator::Iban) => {
+                    account_machine(form).map(|machine| counted.1.push((index, form, machine)))
+                }
                 _ => part(form, index, limits).map(|part| parts.push(part)),
             };
             if let (Err(reason), Some(class)) = (out, classes.get_mut(index)) {
@@ -144,17 +149,18 @@ pub fn compile(source: &Source, limits: &Limits) -> Compiled {
     let engines = pack(&mut parts, &source.classes, limits, &mut classes);
     for part in parts {
         let (Some(engine), Some(class)) = (part.engine, classes.get_mut(part.class)) else { continue };
-        let (states, place) = (part.dfa.len(), Place::Engine(engine));
+        let (states, place) = (part.dfa.len(), LaneUnit::Engine(engine));
         let (name, relation, widened) = (part.name, part.relation, part.widened);
         class.forms.push(FormSight { name, place, states, relation, widened });
     }
     let (cards, accounts) = counted;
-    let cards = unit(cards, |byte| byte.is_ascii_digit(), Place::Cards, &source.classes, &mut classes);
+    let cards = unit(cards, |byte| byte.is_ascii_digit(), LaneUnit::Cards, &source.classes, &mut classes);
     let cards =
         cards.and_then(|(gap, classes)| Some(Cards { classes, gap, prefixes: Prefixes::new(&source.networks)? }));
-    let accounts = unit(accounts, |byte| byte.is_ascii_alphanumeric(), Place::Accounts, &source.classes, &mut classes);
+    let accounts =
+        unit(accounts, |byte| byte.is_ascii_alphanumeric(), LaneUnit::Accounts, &source.classes, &mut classes);
     let accounts = accounts.map(|(gap, classes)| Accounts { classes, gap, lengths: lengths(&source.accounts) });
-    Compiled { tables: Tables { engines, cards, accounts }, classes }
+    CompiledLane { tables: TextLaneTables { engines, cards, accounts }, classes }
 }
 
 impl ClassSight {
@@ -171,15 +177,15 @@ impl ClassSight {
     /// Whether the lane finds the class in every text in which the host finds it.
     #[must_use]
     pub fn is_whole(&self) -> bool {
-        !self.view && matches!(self.sight(), Sight::Whole(_))
+        !self.view && matches!(self.sight(), LaneCoverage::Whole(_))
     }
 }
 
 /// The automaton of a form, widened as little as the limits allow.
-fn part(form: &Form, class: usize, limits: &Limits) -> Result<Part, String> {
-    let check = Check::of(form.check).ok_or("its check is not one of an automaton")?;
-    let written = Machine::new(&form.hir, form.border, check)?;
-    let plain = form.border == Border::Free && check == Check::None;
+fn part(form: &ClassForm, class: usize, limits: &LaneTableLimits) -> Result<FormAutomaton, String> {
+    let check = FormCheck::of(form.check).ok_or("its check is not one of an automaton")?;
+    let written = FormMachine::new(&form.hir, form.border, check)?;
+    let plain = form.border == FormBorder::Free && check == FormCheck::None;
     let mut tried: Vec<regex_syntax::hir::Hir> = Vec::new();
     for width in Width::LADDER {
         let hir = relax::widen(&form.hir, width);
@@ -187,7 +193,7 @@ fn part(form: &Form, class: usize, limits: &Limits) -> Result<Part, String> {
         if tried.contains(&hir) {
             continue;
         }
-        let machine = Machine::new(&hir, form.border, check)?;
+        let machine = FormMachine::new(&hir, form.border, check)?;
         tried.push(hir);
         let (most, places) = (limits.part_states * GROWTH, limits.part_states * PLACES);
         let dfa = (machine.len() <= places).then(|| Dfa::of(&machine, most)).flatten();
@@ -202,7 +208,7 @@ fn part(form: &Form, class: usize, limits: &Limits) -> Result<Part, String> {
         }
         let relation = relation(form, check, &written, &dfa, width);
         let widened = (width != Width::WRITTEN).then(|| of_width(width));
-        return Ok(Part { class, name: form.name.clone(), dfa, relation, widened, engine: None });
+        return Ok(FormAutomaton { class, name: form.name.clone(), dfa, relation, widened, engine: None });
     }
     Err(format!(
         "its automaton has more than {} states or {} classes of bytes, however it is widened; \
@@ -212,9 +218,9 @@ fn part(form: &Form, class: usize, limits: &Limits) -> Result<Part, String> {
 }
 
 /// The relation between the automaton's matches and the mapping's hits.
-fn relation(form: &Form, check: Check, written: &Machine, dfa: &Dfa, width: Width) -> Relation {
+fn relation(form: &ClassForm, check: FormCheck, written: &FormMachine, dfa: &Dfa, width: Width) -> MatchRelation {
     // The mapping chooses a single end for a match, and applies the check and the border only to that end.
-    let one_end = || (check == Check::None && form.border != Border::Digits) || proof::is_prefix_free(written);
+    let one_end = || (check == FormCheck::None && form.border != FormBorder::Digits) || proof::is_prefix_free(written);
     let equal = width == Width::WRITTEN
         && check.is_exact()
         // The mapping may prefer an empty match at the same place to a match that counts.
@@ -222,7 +228,7 @@ fn relation(form: &Form, check: Check, written: &Machine, dfa: &Dfa, width: Widt
         && !written.takes_looks()
         && one_end()
         && proof::invents(written, dfa) == Some(false);
-    if equal { form.relation } else { Relation::Superset }
+    if equal { form.relation } else { MatchRelation::Superset }
 }
 
 fn of_width(width: Width) -> String {
@@ -231,7 +237,7 @@ fn of_width(width: Width) -> String {
 }
 
 /// Parts that go into one engine together, and the automaton of all of them.
-struct Group {
+struct FormGroup {
     class: usize,
     parts: Vec<usize>,
     dfa: Dfa,
@@ -245,9 +251,14 @@ struct Filling {
 }
 
 /// Joins parts into engines. Parts that do not fit are left to the host.
-fn pack(parts: &mut [Part], sources: &[ClassSource], limits: &Limits, classes: &mut [ClassSight]) -> Vec<Engine> {
+fn pack(
+    parts: &mut [FormAutomaton],
+    sources: &[ClassSource],
+    limits: &LaneTableLimits,
+    classes: &mut [ClassSight],
+) -> Vec<LaneEngine> {
     let mut groups = grouped(parts, limits);
-    let order = |groups: &[Group], from: usize| {
+    let order = |groups: &[FormGroup], from: usize| {
         let mut order: Vec<usize> = (from..groups.len()).collect();
         order.sort_by_key(|at| groups.get(*at).map(|group| (group.dfa.len(), *at)));
         order
@@ -261,7 +272,7 @@ fn pack(parts: &mut [Part], sources: &[ClassSource], limits: &Limits, classes: &
         let apart = groups.get(at).filter(|group| !placed && group.parts.len() > 1).map(|group| group.parts.clone());
         for at in apart.into_iter().flatten() {
             let Some(part) = parts.get(at) else { continue };
-            groups.push(Group { class: part.class, parts: vec![at], dfa: part.dfa.clone() });
+            groups.push(FormGroup { class: part.class, parts: vec![at], dfa: part.dfa.clone() });
         }
     }
     fill(&mut filling, &groups, &order(&groups, whole), limits);
@@ -288,16 +299,16 @@ fn pack(parts: &mut [Part], sources: &[ClassSource], limits: &Limits, classes: &
     }
     let engine = |filling: Filling| {
         let ids = filling.classes.iter().filter_map(|class| sources.get(*class)).map(|class| class.id);
-        Engine::new(&filling.dfa, ids.collect())
+        LaneEngine::new(&filling.dfa, ids.collect())
     };
-    let packed: Option<Vec<Engine>> = filling.into_iter().map(engine).collect();
+    let packed: Option<Vec<LaneEngine>> = filling.into_iter().map(engine).collect();
     packed.unwrap_or_default()
 }
 
 /// Combines the parts of each class into a few groups: automata of the same class have many states in common.
-fn grouped(parts: &[Part], limits: &Limits) -> Vec<Group> {
-    let mut groups: Vec<Group> = Vec::new();
-    let mut order: Vec<(usize, &Part)> = parts.iter().enumerate().collect();
+fn grouped(parts: &[FormAutomaton], limits: &LaneTableLimits) -> Vec<FormGroup> {
+    let mut groups: Vec<FormGroup> = Vec::new();
+    let mut order: Vec<(usize, &FormAutomaton)> = parts.iter().enumerate().collect();
     order.sort_by_key(|(at, part)| (part.class, part.dfa.len(), *at));
     for (at, part) in order {
         let joined =
@@ -311,14 +322,14 @@ fn grouped(parts: &[Part], limits: &Limits) -> Vec<Group> {
                 group.dfa = dfa;
                 group.parts.push(at);
             }
-            None => groups.push(Group { class: part.class, parts: vec![at], dfa: part.dfa.clone() }),
+            None => groups.push(FormGroup { class: part.class, parts: vec![at], dfa: part.dfa.clone() }),
         }
     }
     groups
 }
 
 /// Puts groups, in the given order, each into the engine that grows least. Groups that do not fit are skipped.
-fn fill(filling: &mut Vec<Filling>, groups: &[Group], order: &[usize], limits: &Limits) {
+fn fill(filling: &mut Vec<Filling>, groups: &[FormGroup], order: &[usize], limits: &LaneTableLimits) {
     for at in order {
         let Some(group) = groups.get(*at) else { continue };
         // Adding a new engine costs as many states as the group has.
@@ -355,27 +366,27 @@ fn fill(filling: &mut Vec<Filling>, groups: &[Group], order: &[usize], limits: &
     }
 }
 
-type Counted<'s> = (usize, &'s Form, Machine);
+type Counted<'s> = (usize, &'s ClassForm, FormMachine);
 
 /// The gap automaton and the classes of the forms that a counting unit finds.
 fn unit(
     counted: Vec<Counted<'_>>,
     is_numeral: fn(u8) -> bool,
-    place: Place,
+    place: LaneUnit,
     sources: &[ClassSource],
     classes: &mut [ClassSight],
-) -> Option<(Gap, ClassSet)> {
+) -> Option<(GapAutomaton, ClassSet)> {
     if counted.is_empty() {
         return None;
     }
     let (forms, machines): (Vec<_>, Vec<_>) =
         counted.into_iter().map(|(class, form, machine)| ((class, form), machine)).unzip();
     let dfa = gap::automaton(&machines, is_numeral, MOST_GAP_STATES);
-    let gap = dfa.as_ref().and_then(Gap::new);
+    let gap = dfa.as_ref().and_then(GapAutomaton::new);
     for (class, form) in &forms {
         let Some(class) = classes.get_mut(*class) else { continue };
         if gap.is_some() {
-            let (name, relation) = (form.name.clone(), Relation::Superset);
+            let (name, relation) = (form.name.clone(), MatchRelation::Superset);
             class.forms.push(FormSight { name, place, states: 0, relation, widened: None });
         } else {
             let reason = format!(
@@ -390,13 +401,13 @@ fn unit(
 }
 
 /// The machine of a form for the card-number unit. Refuses a form whose match may begin between two digits.
-fn card_machine(form: &Form) -> Result<Machine, String> {
-    let machine = Machine::new(&form.hir, form.border, Check::None)?;
+fn card_machine(form: &ClassForm) -> Result<FormMachine, String> {
+    let machine = FormMachine::new(&form.hir, form.border, FormCheck::None)?;
     let bordered = match form.hir.kind() {
         HirKind::Concat(parts) => matches!(parts.first().map(|part| part.kind()), Some(HirKind::Look(Look::WordAscii))),
         _ => false,
     };
-    if form.border == Border::Digits || bordered {
+    if form.border == FormBorder::Digits || bordered {
         Ok(machine)
     } else {
         Err("a match may begin between two digits, which the unit does not count; write `letters = \"any\"`".into())
@@ -404,8 +415,8 @@ fn card_machine(form: &Form) -> Result<Machine, String> {
 }
 
 /// The machine of a form for the account-number unit. Refuses a form whose third or fourth numeral may be a letter.
-fn account_machine(form: &Form) -> Result<Machine, String> {
-    let machine = Machine::new(&form.hir, form.border, Check::None)?;
+fn account_machine(form: &ClassForm) -> Result<FormMachine, String> {
+    let machine = FormMachine::new(&form.hir, form.border, FormCheck::None)?;
     let mut known = Vec::new();
     let mut open = vec![(0, machine.beginnings())];
     while let Some((numerals, places)) = open.pop() {

@@ -2,12 +2,12 @@
 
 use crate::context::{self, Context};
 use crate::hash::{Map, Mix};
-use crate::machine::{Machine, Thread};
+use crate::machine::{FormMachine, Thread};
 use std::hash::Hasher as _;
 
 /// The classes that a state reports, one bit per class of its engine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct Report {
+pub(crate) struct DfaReport {
     /// A match ends with the last byte read.
     pub(crate) now: u16,
     /// A match ended before the last byte read, but only that byte decided that it counts.
@@ -16,7 +16,7 @@ pub(crate) struct Report {
     pub(crate) at_end: u16,
 }
 
-impl Report {
+impl DfaReport {
     fn join(self, other: Self) -> Self {
         Self { now: self.now | other.now, before: self.before | other.before, at_end: self.at_end | other.at_end }
     }
@@ -38,12 +38,12 @@ pub(crate) struct Dfa {
     /// Next state by state and byte class.
     pub(crate) next: Vec<u32>,
     /// The report of each state.
-    pub(crate) reports: Vec<Report>,
+    pub(crate) reports: Vec<DfaReport>,
 }
 
 /// The identity of a state: the facts about earlier bytes, the threads, and the matches that the last byte decided.
 #[derive(PartialEq, Eq, Hash)]
-struct Key {
+struct DfaStateKey {
     before: Context,
     now: bool,
     ended: bool,
@@ -53,19 +53,22 @@ struct Key {
 impl Dfa {
     /// An automaton that reports for each place of a text whether a match ends there; `None` if it has more than `most`
     /// states before it is minimised.
-    pub(crate) fn of(machine: &Machine, most: usize) -> Option<Self> {
+    pub(crate) fn of(machine: &FormMachine, most: usize) -> Option<Self> {
         let (map, bytes) = classes_of(machine);
-        let mut known: Map<Key, u32> = Map::default();
+        let mut known: Map<DfaStateKey, u32> = Map::default();
         let mut open: Vec<(Context, Vec<Thread>)> = vec![(context::START & machine.needs, Vec::new())];
-        let mut reports = vec![Report::default()];
-        known.insert(Key { before: context::START & machine.needs, now: false, ended: false, threads: Vec::new() }, 0);
+        let mut reports = vec![DfaReport::default()];
+        known.insert(
+            DfaStateKey { before: context::START & machine.needs, now: false, ended: false, threads: Vec::new() },
+            0,
+        );
         let mut next = Vec::new();
         let mut at = 0;
         while let Some((before, threads)) = open.get(at).map(|(before, threads)| (*before, threads.clone())) {
             for byte in &bytes {
                 let step = machine.step(&threads, before, *byte, true);
                 let then = context::after(before, *byte, machine.needs);
-                let key = Key { before: then, now: step.now, ended: step.before, threads: step.threads };
+                let key = DfaStateKey { before: then, now: step.now, ended: step.before, threads: step.threads };
                 let id = match known.get(&key) {
                     Some(id) => *id,
                     None => {
@@ -75,7 +78,7 @@ impl Dfa {
                         }
                         let at_end = machine.at_end(&key.threads, then);
                         let bit = |yes: bool| u16::from(yes);
-                        reports.push(Report { now: bit(key.now), before: bit(key.ended), at_end: bit(at_end) });
+                        reports.push(DfaReport { now: bit(key.now), before: bit(key.ended), at_end: bit(at_end) });
                         open.push((then, key.threads.clone()));
                         known.insert(key, id);
                         id
@@ -98,7 +101,7 @@ impl Dfa {
         self.next.get(state as usize * self.classes + usize::from(class)).copied().unwrap_or(0)
     }
 
-    pub(crate) fn report(&self, state: u32) -> Report {
+    pub(crate) fn report(&self, state: u32) -> DfaReport {
         self.reports.get(state as usize).copied().unwrap_or_default()
     }
 
@@ -116,7 +119,7 @@ impl Dfa {
     /// state 0.
     pub(crate) fn least(self) -> Self {
         let mut group: Vec<u32> = Vec::new();
-        let mut kinds: Map<Report, u32> = Map::default();
+        let mut kinds: Map<DfaReport, u32> = Map::default();
         for report in &self.reports {
             let new = u32::try_from(kinds.len()).unwrap_or(0);
             group.push(*kinds.entry(*report).or_insert(new));
@@ -248,7 +251,7 @@ impl Dfa {
 }
 
 /// The byte classes that a machine distinguishes, with one example byte of each.
-fn classes_of(machine: &Machine) -> ([u8; 256], Vec<u8>) {
+fn classes_of(machine: &FormMachine) -> ([u8; 256], Vec<u8>) {
     let mut edges = [false; 257];
     machine.edges(&mut edges);
     let mut known: Map<u64, u16> = Map::default();

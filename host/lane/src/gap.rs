@@ -3,15 +3,15 @@
 //! It is derived from the forms whose numbers are counted. A separator that any form allows between two numerals is
 //! allowed everywhere, so the automaton never ends a number in the middle of a match.
 
-use crate::dfa::{Dfa, Report};
-use crate::machine::Machine;
+use crate::dfa::{Dfa, DfaReport};
+use crate::machine::FormMachine;
 use std::collections::BTreeMap;
 
 /// The state from which no number can continue.
 pub(crate) const DEAD: u16 = 0;
 
 /// The automaton. A numeral leads to the same state from every state. `None` if there are more than `most` states.
-pub(crate) fn automaton(machines: &[Machine], is_numeral: fn(u8) -> bool, most: usize) -> Option<Dfa> {
+pub(crate) fn automaton(machines: &[FormMachine], is_numeral: fn(u8) -> bool, most: usize) -> Option<Dfa> {
     type Places = Vec<Vec<u32>>;
     let all: Places = machines.iter().map(reachable).collect();
     let numerals: Vec<u8> = (0..=u8::MAX).filter(|byte| is_numeral(*byte)).collect();
@@ -19,7 +19,7 @@ pub(crate) fn automaton(machines: &[Machine], is_numeral: fn(u8) -> bool, most: 
     let useful: Places = machines.iter().zip(&all).map(|(machine, all)| useful(machine, all, &numerals)).collect();
     let beyond = |places: &Places, byte: u8| -> Places {
         let parts = machines.iter().zip(places).zip(&useful);
-        let of = |((machine, places), useful): ((&Machine, &Vec<u32>), &Vec<u32>)| {
+        let of = |((machine, places), useful): ((&FormMachine, &Vec<u32>), &Vec<u32>)| {
             let mut next = machine.beyond(places, byte);
             next.retain(|place| useful.binary_search(place).is_ok());
             next
@@ -63,13 +63,13 @@ pub(crate) fn automaton(machines: &[Machine], is_numeral: fn(u8) -> bool, most: 
     let mut map = [0; 256];
     (0..=u8::MAX).zip(&mut map).for_each(|(byte, slot)| *slot = byte);
     // Only the dead state has a report; minimisation therefore keeps it apart.
-    let report = |state| Report { now: u16::from(state == 0), ..Report::default() };
+    let report = |state| DfaReport { now: u16::from(state == 0), ..DfaReport::default() };
     let reports = (0..open.len()).map(report).collect();
     Some(Dfa { map, classes: 256, next, reports }.least())
 }
 
 /// Every place that a match can reach.
-fn reachable(machine: &Machine) -> Vec<u32> {
+fn reachable(machine: &FormMachine) -> Vec<u32> {
     let mut all = machine.beginnings();
     loop {
         let mut more: Vec<u32> = (0..=u8::MAX).flat_map(|byte| machine.beyond(&all, byte)).collect();
@@ -84,7 +84,7 @@ fn reachable(machine: &Machine) -> Vec<u32> {
 }
 
 /// The places from which another numeral can be read.
-fn useful(machine: &Machine, all: &[u32], numerals: &[u8]) -> Vec<u32> {
+fn useful(machine: &FormMachine, all: &[u32], numerals: &[u8]) -> Vec<u32> {
     let read = |place: &u32, bytes: &[u8]| -> Vec<u32> {
         bytes.iter().flat_map(|byte| machine.beyond(&[*place], *byte)).collect()
     };

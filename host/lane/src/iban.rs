@@ -8,24 +8,24 @@
 
 use crate::form::{Fields, GAP_BITS};
 use crate::gap;
-use crate::tables::Gap;
+use crate::tables::GapAutomaton;
 
 /// Largest number of account numbers that are read at the same time.
 const CANDIDATES: usize = 3;
 
 /// A number that is being read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Candidate {
+struct IbanCandidate {
     /// Characters that are still missing; 0 marks an unused candidate.
     left: u8,
     remainder: u8,
     target: u8,
-    groups: Groups,
+    groups: IbanGroups,
 }
 
 /// Group sizes of a number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Groups {
+struct IbanGroups {
     /// Size of the first group so far.
     first: u8,
     /// The first group is complete.
@@ -34,7 +34,7 @@ struct Groups {
     room: u8,
 }
 
-impl Groups {
+impl IbanGroups {
     /// Groups after the first character of a number.
     const ONE: Self = Self { first: 1, closed: false, room: 0 };
 
@@ -59,14 +59,14 @@ impl Groups {
 
 /// The first characters of a possible number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Head {
+struct IbanHead {
     /// Number of characters so far: 0, two letters, or two letters and the first check digit.
     length: u8,
     /// Number of characters after the check digits.
     left: u8,
     /// The remainder that these must have, if the missing characters of the head were zeros.
     target: u8,
-    groups: Groups,
+    groups: IbanGroups,
 }
 
 /// The state of the account-number unit.
@@ -75,21 +75,21 @@ pub(crate) struct Iban {
     /// State of the gap automaton.
     pub(crate) gap: u16,
     /// The possible number that began with the letter before the last character.
-    head: Head,
+    head: IbanHead,
     /// The place of the last character in the alphabet if it is a letter, 1 to 26; else 0.
     letter: u8,
-    candidates: [Candidate; CANDIDATES],
+    candidates: [IbanCandidate; CANDIDATES],
     /// Whether the last byte was a letter or digit.
     adjacent: bool,
 }
 
 impl Iban {
-    const GROUPS: Groups = Groups { first: 0, closed: false, room: 0 };
+    const GROUPS: IbanGroups = IbanGroups { first: 0, closed: false, room: 0 };
     pub(crate) const NEW: Self = Self {
         gap: gap::DEAD,
-        head: Head { length: 0, left: 0, target: 0, groups: Self::GROUPS },
+        head: IbanHead { length: 0, left: 0, target: 0, groups: Self::GROUPS },
         letter: 0,
-        candidates: [Candidate { left: 0, remainder: 0, target: 0, groups: Self::GROUPS }; CANDIDATES],
+        candidates: [IbanCandidate { left: 0, remainder: 0, target: 0, groups: Self::GROUPS }; CANDIDATES],
         adjacent: false,
     };
 
@@ -116,7 +116,7 @@ impl Iban {
     }
 
     /// Reads a byte; returns whether a number ends with it. `lengths` holds the lengths by country, 26 times 26.
-    pub(crate) fn step(&mut self, byte: u8, gaps: &Gap, lengths: &[u8]) -> bool {
+    pub(crate) fn step(&mut self, byte: u8, gaps: &GapAutomaton, lengths: &[u8]) -> bool {
         self.gap = gaps.after(self.gap, byte);
         let value = match byte {
             b'0'..=b'9' => Some(byte - b'0'),
@@ -145,9 +145,9 @@ impl Iban {
             found |= candidate.left == 1 && groups.is_some() && remainder == candidate.target;
             *candidate = match groups {
                 Some(groups) if candidate.left > 1 => {
-                    Candidate { left: candidate.left - 1, remainder, groups, target: candidate.target }
+                    IbanCandidate { left: candidate.left - 1, remainder, groups, target: candidate.target }
                 }
-                _ => Candidate::default(),
+                _ => IbanCandidate::default(),
             };
         }
         found
@@ -155,15 +155,15 @@ impl Iban {
 
     /// Gives the next character to the head; returns whether a fourth number begins.
     fn begin(&mut self, value: u8, lengths: &[u8]) -> bool {
-        let Head { length, left, target, .. } = self.head;
+        let IbanHead { length, left, target, .. } = self.head;
         let here = value.saturating_sub(9);
         let letter = std::mem::replace(&mut self.letter, here);
         let head = std::mem::take(&mut self.head);
         if letter > 0 && here > 0 {
             let country = length_of(lengths, letter, here);
-            if let Some(groups) = Groups::ONE.with(self.adjacent).filter(|_| country > 4) {
+            if let Some(groups) = IbanGroups::ONE.with(self.adjacent).filter(|_| country > 4) {
                 let target = modulo(18 + 32 * (u16::from(letter) + 9) + 43 * u16::from(value));
-                self.head = Head { length: 2, left: country - 4, target, groups };
+                self.head = IbanHead { length: 2, left: country - 4, target, groups };
             }
         }
         if here > 0 || length < 2 {
@@ -175,10 +175,10 @@ impl Iban {
         let factor = if length == 2 { 14 } else { 79 };
         let target = modulo(u16::from(target) + factor * u16::from(value));
         if length == 2 {
-            self.head = Head { length: 3, left, target, groups };
+            self.head = IbanHead { length: 3, left, target, groups };
             return false;
         }
-        let new = Candidate { left, remainder: 0, target, groups };
+        let new = IbanCandidate { left, remainder: 0, target, groups };
         match self.candidates.iter_mut().find(|candidate| candidate.left == 0) {
             Some(free) => {
                 *free = new;
@@ -208,7 +208,7 @@ mod tests {
             let at: Vec<usize> = country.bytes().map(|byte| usize::from(byte - b'A')).collect();
             lengths[at[0] * 26 + at[1]] = length;
         }
-        let gaps = Gap::of_marks_between_words(3);
+        let gaps = GapAutomaton::of_marks_between_words(3);
         let mut iban = Iban::NEW;
         text.bytes().enumerate().filter(|(_, byte)| iban.step(*byte, &gaps, &lengths)).map(|(at, _)| at + 1).collect()
     }

@@ -1,9 +1,9 @@
 //! The text lane: tables that find the patterns and phrases of a policy's classes in the bytes of a text, byte by byte,
 //! and a walk over these tables in software.
 //!
-//! [`compile`] makes the tables from a [`Source`]. The tables contain automata, which report for each byte whether a
-//! match ends there, and the data of the units that find card numbers and account numbers. The tables have the form of
-//! a card's memories. `docs/explanation/text-lane.md` explains what the tables find and miss.
+//! [`compile`] makes the tables from a [`LaneSource`]. The tables contain automata, which report for each byte whether
+//! a match ends there, and the data of the units that find card numbers and account numbers. The tables have the form
+//! of a card's memories. `docs/explanation/text-lane.md` explains what the tables find and miss.
 
 mod check;
 mod compile;
@@ -24,8 +24,10 @@ mod tables;
 mod utf8;
 mod walk;
 
-pub use compile::{ClassSight, Compiled, FormSight, Limits, Place, Sight, compile};
+pub use compile::{ClassSight, CompiledLane, FormSight, LaneCoverage, LaneTableLimits, LaneUnit, compile};
 pub use error::TablesError;
-pub use source::{Account, Border, ClassSource, Form, LeftOut, Network, Relation, Source};
-pub use tables::Tables;
-pub use walk::{Entry, ScanState, Scanned, Walk};
+pub use source::{
+    ClassForm, ClassSource, FormBorder, IbanCountryLength, LaneSource, LeftOut, MatchRelation, PaymentNetworkRange,
+};
+pub use tables::TextLaneTables;
+pub use walk::{EntryScan, EntryScanResult, LaneScanner, ScanState};

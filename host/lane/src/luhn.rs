@@ -16,7 +16,7 @@
 use crate::form::{Fields, GAP_BITS, PREFIX_BITS};
 use crate::gap;
 use crate::prefixes::{FIRST_DIGITS, LONGEST, Prefixes, SHORTEST};
-use crate::tables::Gap;
+use crate::tables::GapAutomaton;
 
 /// Mask of the last 19 digits of a run, one bit per digit.
 const KEPT: u32 = (1 << LONGEST) - 1;
@@ -67,7 +67,7 @@ pub(crate) struct Luhn {
 
 /// The result of a byte.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Found {
+pub(crate) struct LuhnMatch {
     /// A number ends with the byte.
     pub(crate) now: bool,
     /// A number ended before the byte, but only the byte decided that.
@@ -130,10 +130,10 @@ impl Luhn {
         Some(())
     }
 
-    pub(crate) fn step(&mut self, byte: u8, gaps: &Gap, prefixes: &Prefixes) -> Found {
+    pub(crate) fn step(&mut self, byte: u8, gaps: &GapAutomaton, prefixes: &Prefixes) -> LuhnMatch {
         self.gap = gaps.after(self.gap, byte);
         let dead = self.gap == gap::DEAD;
-        let mut found = Found::default();
+        let mut found = LuhnMatch::default();
         if byte.is_ascii_digit() {
             found.now = self.digit(byte - b'0', prefixes);
         } else {
@@ -230,13 +230,13 @@ const fn with_digit(sums: u128, value: u8) -> u128 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::source::Network;
+    use crate::source::PaymentNetworkRange;
 
     /// The ends of numbers in a text; up to three arbitrary marks may stand between digits.
     fn ends(text: &str) -> Vec<usize> {
-        let network = |first, length, whole| Network { first, lengths: length..=length, whole };
+        let network = |first, length, whole| PaymentNetworkRange { first, lengths: length..=length, whole };
         let networks = [network(4..=4, 16, false), network(37..=37, 15, false), network(1234..=1250, 13, true)];
-        let (gaps, prefixes) = (Gap::of_marks(3), Prefixes::new(&networks).unwrap());
+        let (gaps, prefixes) = (GapAutomaton::of_marks(3), Prefixes::new(&networks).unwrap());
         let mut luhn = Luhn::NEW;
         let mut ends = Vec::new();
         for (at, byte) in text.bytes().enumerate() {

@@ -3,10 +3,10 @@
 //!
 //! The compiler and the proof both run machines; [`crate::dfa`] turns sets of threads into states.
 
-use crate::check::{Check, CheckState, End};
+use crate::check::{CheckState, FormCheck, FormCheckResult};
 use crate::context::{self, Context};
 use crate::hash::Mix;
-use crate::source::Border;
+use crate::source::FormBorder;
 use regex_automata::nfa::thompson::{self, NFA, State, WhichCaptures};
 use regex_automata::util::look::Look;
 use regex_automata::util::primitives::StateID;
@@ -21,7 +21,7 @@ pub(crate) struct Thread {
 }
 
 /// What a thread does at a place of the expression.
-enum Place {
+enum FormInstruction {
     /// Reads a byte: ranges of bytes in order, each with its next place.
     Bytes(Box<[(u8, u8, u32)]>),
     /// Continues without reading a byte if the look-around holds.
@@ -31,13 +31,13 @@ enum Place {
 }
 
 /// A compiled form.
-pub(crate) struct Machine {
-    places: Vec<Place>,
+pub(crate) struct FormMachine {
+    places: Vec<FormInstruction>,
     /// For each place, the places that it reaches without reading a byte or evaluating a look-around.
     closures: Vec<Box<[u32]>>,
     start: u32,
-    pub(crate) border: Border,
-    pub(crate) check: Check,
+    pub(crate) border: FormBorder,
+    pub(crate) check: FormCheck,
     /// The facts about earlier bytes that the machine needs.
     pub(crate) needs: Context,
     has_looks: bool,
@@ -45,7 +45,7 @@ pub(crate) struct Machine {
 
 /// The result of one byte for a set of threads.
 #[derive(Default)]
-pub(crate) struct Step {
+pub(crate) struct FormMachineStep {
     /// A match ended before the byte, but only the byte decided that.
     pub(crate) before: bool,
     /// A match ends with the byte.
@@ -54,17 +54,17 @@ pub(crate) struct Step {
     pub(crate) threads: Vec<Thread>,
 }
 
-impl Machine {
-    pub(crate) fn new(hir: &Hir, border: Border, check: Check) -> Result<Self, String> {
+impl FormMachine {
+    pub(crate) fn new(hir: &Hir, border: FormBorder, check: FormCheck) -> Result<Self, String> {
         let config = thompson::Config::new().which_captures(WhichCaptures::None).nfa_size_limit(Some(4 << 20));
         let nfa = NFA::compiler().configure(config).build_from_hir(hir).map_err(|e| e.to_string())?;
         let places = nfa.states().iter().map(place).collect();
         let needs = context::of_looks(nfa.look_set_any()) | check.needs();
         let needs = needs
             | match border {
-                Border::Free => 0,
-                Border::Digits => context::DIGIT,
-                Border::Words => context::ALNUM,
+                FormBorder::Free => 0,
+                FormBorder::Digits => context::DIGIT,
+                FormBorder::Words => context::ALNUM,
             };
         let mut machine = Self {
             places,
@@ -86,18 +86,18 @@ impl Machine {
 
     /// Whether every match is decided by its last byte.
     pub(crate) const fn is_immediate(&self) -> bool {
-        matches!(self.border, Border::Free) && !self.check.looks_ahead()
+        matches!(self.border, FormBorder::Free) && !self.check.looks_ahead()
     }
 
     /// Whether a look-around counts as holding without being evaluated.
     pub(crate) fn takes_looks(&self) -> bool {
-        self.places.iter().any(|place| matches!(place, Place::Look(look, _) if context::is_taken(*look)))
+        self.places.iter().any(|place| matches!(place, FormInstruction::Look(look, _) if context::is_taken(*look)))
     }
 
     /// Marks the bytes that the machine treats differently from the byte before them in numerical order.
     pub(crate) fn edges(&self, edges: &mut [bool; 257]) {
         for place in &self.places {
-            let Place::Bytes(ranges) = place else { continue };
+            let FormInstruction::Bytes(ranges) = place else { continue };
             for (from, to, _) in ranges {
                 for at in [usize::from(*from), usize::from(*to) + 1] {
                     if let Some(edge) = edges.get_mut(at) {
@@ -123,7 +123,7 @@ impl Machine {
         hash.write_u8(self.check.kind(byte));
         hash.write_u8(context::kind(byte, self.needs));
         for place in &self.places {
-            let Place::Bytes(ranges) = place else { continue };
+            let FormInstruction::Bytes(ranges) = place else { continue };
             let then = ranges.iter().position(|(from, to, _)| (*from..=*to).contains(&byte));
             hash.write_usize(then.map_or(0, |at| at + 1));
         }
@@ -142,7 +142,7 @@ impl Machine {
     /// Adds the places reached from a place. Without `ends`, ends of matches are left out, so no empty match counts.
     fn close(&self, place: u32, check: CheckState, threads: &mut Vec<Thread>, ends: bool) {
         for place in self.closures.get(place as usize).into_iter().flatten() {
-            if ends || !matches!(self.places.get(*place as usize), Some(Place::Match)) {
+            if ends || !matches!(self.places.get(*place as usize), Some(FormInstruction::Match)) {
                 threads.push(Thread { place: *place, check });
             }
         }
@@ -156,7 +156,7 @@ impl Machine {
         let mut at = from;
         while let Some(thread) = threads.get(at).copied() {
             at += 1;
-            if let Some(Place::Look(look, then)) = self.places.get(thread.place as usize)
+            if let Some(FormInstruction::Look(look, then)) = self.places.get(thread.place as usize)
                 && context::holds(*look, before, next)
             {
                 let length = threads.len();
@@ -181,14 +181,14 @@ impl Machine {
     fn ends(&self, threads: &[Thread], before: Context, next: Option<u8>) -> bool {
         !divides(self.border, before, next)
             && threads.iter().any(|thread| {
-                matches!(self.places.get(thread.place as usize), Some(Place::Match))
-                    && self.check.ends(thread.check, next) == End::Accepted
+                matches!(self.places.get(thread.place as usize), Some(FormInstruction::Match))
+                    && self.check.ends(thread.check, next) == FormCheckResult::Accepted
             })
     }
 
     /// Reads a byte: computes the next threads and the decided matches. With `anew`, matches may also begin here.
-    pub(crate) fn step(&self, threads: &[Thread], before: Context, byte: u8, anew: bool) -> Step {
-        let mut step = Step::default();
+    pub(crate) fn step(&self, threads: &[Thread], before: Context, byte: u8, anew: bool) -> FormMachineStep {
+        let mut step = FormMachineStep::default();
         let mut all = threads.to_vec();
         self.look(&mut all, 0, before, Some(byte), true);
         // An immediate machine reported a match with its last byte, unless a look-around had to be evaluated first.
@@ -202,15 +202,15 @@ impl Machine {
         for thread in &all {
             self.advance(*thread, byte, &mut step.threads);
             // The end of a match that is still undecided waits for the next byte.
-            if matches!(self.places.get(thread.place as usize), Some(Place::Match))
-                && let End::Open(check) = self.check.ends(thread.check, Some(byte))
+            if matches!(self.places.get(thread.place as usize), Some(FormInstruction::Match))
+                && let FormCheckResult::Open(check) = self.check.ends(thread.check, Some(byte))
             {
                 step.threads.push(Thread { check, ..*thread });
             }
         }
         step.threads.sort_unstable();
         step.threads.dedup();
-        if self.check == Check::Ip {
+        if self.check == FormCheck::Ip {
             self.drop_outlived(&mut step.threads);
         }
         if self.is_immediate() {
@@ -234,7 +234,7 @@ impl Machine {
 
     /// Adds the threads that follow a thread after a byte.
     pub(crate) fn advance(&self, thread: Thread, byte: u8, next: &mut Vec<Thread>) {
-        let Some(Place::Bytes(ranges)) = self.places.get(thread.place as usize) else { return };
+        let Some(FormInstruction::Bytes(ranges)) = self.places.get(thread.place as usize) else { return };
         for (from, to, then) in ranges {
             if (*from..=*to).contains(&byte)
                 && let Some(check) = self.check.step(thread.check, byte)
@@ -246,21 +246,21 @@ impl Machine {
 
     /// Whether a thread is at a place that reads a byte, in a machine that decides a match with its last byte.
     pub(crate) fn is_plain(&self, thread: Thread) -> bool {
-        self.is_immediate() && matches!(self.places.get(thread.place as usize), Some(Place::Bytes(_)))
+        self.is_immediate() && matches!(self.places.get(thread.place as usize), Some(FormInstruction::Bytes(_)))
     }
 
     /// Removes the ends of matches from the threads, and returns whether there was an end. Only for immediate machines.
     pub(crate) fn take_ends(&self, threads: &mut Vec<Thread>) -> bool {
         let ends = self.ends(threads, 0, None);
-        threads.retain(|thread| !matches!(self.places.get(thread.place as usize), Some(Place::Match)));
+        threads.retain(|thread| !matches!(self.places.get(thread.place as usize), Some(FormInstruction::Match)));
         ends
     }
 
     /// Whether a byte can have an effect on a thread, directly or through a look-around.
     pub(crate) fn reads(&self, thread: Thread, byte: u8) -> bool {
         match self.places.get(thread.place as usize) {
-            Some(Place::Bytes(ranges)) => ranges.iter().any(|(from, to, _)| (*from..=*to).contains(&byte)),
-            Some(Place::Look(..) | Place::Match) => true,
+            Some(FormInstruction::Bytes(ranges)) => ranges.iter().any(|(from, to, _)| (*from..=*to).contains(&byte)),
+            Some(FormInstruction::Look(..) | FormInstruction::Match) => true,
             _ => false,
         }
     }
@@ -285,7 +285,7 @@ impl Machine {
             for place in self.closures.get(place as usize).into_iter().flatten() {
                 if !seen.contains(place) {
                     seen.push(*place);
-                    if let Some(Place::Look(_, then)) = self.places.get(*place as usize) {
+                    if let Some(FormInstruction::Look(_, then)) = self.places.get(*place as usize) {
                         open.push(*then);
                     }
                 }
@@ -299,7 +299,7 @@ impl Machine {
     pub(crate) fn beyond(&self, places: &[u32], byte: u8) -> Vec<u32> {
         let mut next = Vec::new();
         for place in places {
-            let Some(Place::Bytes(ranges)) = self.places.get(*place as usize) else { continue };
+            let Some(FormInstruction::Bytes(ranges)) = self.places.get(*place as usize) else { continue };
             next.extend(ranges.iter().filter(|(from, to, _)| (*from..=*to).contains(&byte)).map(|(_, _, then)| *then));
         }
         next.sort_unstable();
@@ -309,32 +309,32 @@ impl Machine {
 
     /// Whether one of the places is a match.
     pub(crate) fn is_end(&self, places: &[u32]) -> bool {
-        places.iter().any(|place| matches!(self.places.get(*place as usize), Some(Place::Match)))
+        places.iter().any(|place| matches!(self.places.get(*place as usize), Some(FormInstruction::Match)))
     }
 }
 
 /// Whether the border forbids a match to begin or end between these bytes.
-fn divides(border: Border, before: Context, next: Option<u8>) -> bool {
+fn divides(border: FormBorder, before: Context, next: Option<u8>) -> bool {
     match border {
-        Border::Free => false,
-        Border::Digits => before & context::DIGIT != 0 && next.is_some_and(|byte| byte.is_ascii_digit()),
-        Border::Words => before & context::ALNUM != 0 && next.is_some_and(|byte| byte.is_ascii_alphanumeric()),
+        FormBorder::Free => false,
+        FormBorder::Digits => before & context::DIGIT != 0 && next.is_some_and(|byte| byte.is_ascii_digit()),
+        FormBorder::Words => before & context::ALNUM != 0 && next.is_some_and(|byte| byte.is_ascii_alphanumeric()),
     }
 }
 
-fn place(state: &State) -> Place {
+fn place(state: &State) -> FormInstruction {
     match state {
-        State::ByteRange { trans } => Place::Bytes([(trans.start, trans.end, trans.next.as_u32())].into()),
+        State::ByteRange { trans } => FormInstruction::Bytes([(trans.start, trans.end, trans.next.as_u32())].into()),
         State::Sparse(sparse) => {
-            Place::Bytes(sparse.transitions.iter().map(|t| (t.start, t.end, t.next.as_u32())).collect())
+            FormInstruction::Bytes(sparse.transitions.iter().map(|t| (t.start, t.end, t.next.as_u32())).collect())
         }
         State::Dense(dense) => {
             let of = |byte: u8| dense.matches_byte(byte).map(|next| (byte, byte, next.as_u32()));
-            Place::Bytes((0..=u8::MAX).filter_map(of).collect())
+            FormInstruction::Bytes((0..=u8::MAX).filter_map(of).collect())
         }
-        State::Look { look, next } => Place::Look(*look, next.as_u32()),
-        State::Match { .. } => Place::Match,
-        _ => Place::Fail,
+        State::Look { look, next } => FormInstruction::Look(*look, next.as_u32()),
+        State::Match { .. } => FormInstruction::Match,
+        _ => FormInstruction::Fail,
     }
 }
 

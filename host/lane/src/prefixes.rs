@@ -1,7 +1,7 @@
 //! First digits of card networks: an automaton over the digits of a run. It gives, for each of the last six digits, the
 //! possible lengths of a card number that begins with that digit: in any run, and as a whole run.
 
-use crate::source::Network;
+use crate::source::PaymentNetworkRange;
 use std::collections::BTreeMap;
 
 /// Shortest and longest number (ISO/IEC 7812-1).
@@ -29,9 +29,10 @@ type Begun = (usize, usize, bool, bool);
 impl Prefixes {
     /// The automaton for these networks; `None` if the prefixes have more than six digits, or there are too many
     /// states.
-    pub(crate) fn new(networks: &[Network]) -> Option<Self> {
+    pub(crate) fn new(networks: &[PaymentNetworkRange]) -> Option<Self> {
         let digits_of = |number: u32| -> Vec<u8> { number.to_string().bytes().map(|byte| byte - b'0').collect() };
-        let row = |n: &Network| (digits_of(*n.first.start()), digits_of(*n.first.end()), lengths(n), n.whole);
+        let row =
+            |n: &PaymentNetworkRange| (digits_of(*n.first.start()), digits_of(*n.first.end()), lengths(n), n.whole);
         let known: Vec<(Vec<u8>, Vec<u8>, u8, bool)> = networks.iter().map(row).collect();
         if known.iter().any(|(from, to, ..)| from.len() != to.len() || from.len() > FIRST_DIGITS) {
             return None;
@@ -90,7 +91,7 @@ impl Prefixes {
     }
 }
 
-fn lengths(network: &Network) -> u8 {
+fn lengths(network: &PaymentNetworkRange) -> u8 {
     (SHORTEST..=LONGEST)
         .zip(0..)
         .filter(|(length, _)| network.lengths.contains(length))
@@ -104,9 +105,9 @@ mod tests {
     #[test]
     fn a_network_is_told_where_its_numbers_begin() {
         let networks = [
-            Network { first: 4..=4, lengths: 16..=16, whole: false },
-            Network { first: 2221..=2720, lengths: 16..=19, whole: false },
-            Network { first: 22..=22, lengths: 12..=12, whole: true },
+            PaymentNetworkRange { first: 4..=4, lengths: 16..=16, whole: false },
+            PaymentNetworkRange { first: 2221..=2720, lengths: 16..=19, whole: false },
+            PaymentNetworkRange { first: 22..=22, lengths: 12..=12, whole: true },
         ];
         let prefixes = Prefixes::new(&networks).unwrap();
         let mut state = 0;

@@ -7,7 +7,7 @@
 use crate::context::{self, Context};
 use crate::dfa::Dfa;
 use crate::hash::Map;
-use crate::machine::{Machine, Step, Thread};
+use crate::machine::{FormMachine, FormMachineStep, Thread};
 
 /// Largest number of pairs that [`invents`] examines.
 const MOST_PAIRS: usize = 1 << 15;
@@ -16,7 +16,7 @@ const MOST_PAIRS: usize = 1 << 15;
 type Trail = Vec<(usize, u8)>;
 
 /// A text with a match of `machine` during which `dfa` reports nothing at bit 0; `None` if no such text exists.
-pub(crate) fn missed(machine: &Machine, dfa: &Dfa) -> Option<Vec<u8>> {
+pub(crate) fn missed(machine: &FormMachine, dfa: &Dfa) -> Option<Vec<u8>> {
     let bytes = bytes_apart(machine, dfa);
     // A pair without a thread is a place where a match may begin; any other pair has one thread of an unreported match.
     let mut known: Map<(u32, Context, Option<Thread>), ()> = Map::default();
@@ -38,7 +38,7 @@ pub(crate) fn missed(machine: &Machine, dfa: &Dfa) -> Option<Vec<u8>> {
             let report = dfa.report(then);
             let step = match thread {
                 Some(thread) if machine.is_plain(thread) => {
-                    let mut step = Step::default();
+                    let mut step = FormMachineStep::default();
                     machine.advance(thread, *byte, &mut step.threads);
                     step.now = machine.take_ends(&mut step.threads);
                     step
@@ -70,7 +70,7 @@ pub(crate) fn missed(machine: &Machine, dfa: &Dfa) -> Option<Vec<u8>> {
 }
 
 /// Whether `dfa` reports at bit 0 a place where no match of `machine` ends; `None` if the limit of pairs was reached.
-pub(crate) fn invents(machine: &Machine, dfa: &Dfa) -> Option<bool> {
+pub(crate) fn invents(machine: &FormMachine, dfa: &Dfa) -> Option<bool> {
     let bytes = bytes_apart(machine, dfa);
     let mut known: Map<(u32, Context, Vec<Thread>), ()> = Map::default();
     let begin = (0, context::START & machine.needs, Vec::new());
@@ -102,7 +102,7 @@ pub(crate) fn invents(machine: &Machine, dfa: &Dfa) -> Option<bool> {
 }
 
 /// Whether no match is a prefix of another match; then a search with a single end per start finds all matches.
-pub(crate) fn is_prefix_free(machine: &Machine) -> bool {
+pub(crate) fn is_prefix_free(machine: &FormMachine) -> bool {
     let mut edges = [false; 257];
     machine.edges(&mut edges);
     let bytes = representatives(&edges);
@@ -141,7 +141,7 @@ fn text_to(trail: &Trail, mut at: usize, last: Option<u8>) -> Vec<u8> {
 }
 
 /// One byte of each class of bytes that the machine or the automaton distinguishes.
-fn bytes_apart(machine: &Machine, dfa: &Dfa) -> Vec<u8> {
+fn bytes_apart(machine: &FormMachine, dfa: &Dfa) -> Vec<u8> {
     let mut edges = [false; 257];
     machine.edges(&mut edges);
     for byte in 1..=u8::MAX {

@@ -1,9 +1,9 @@
 //! The tables of a lane in the form of a card's memories: the compiler's output and the walk's input.
 //!
-//! Their encoding is canonical ([`Tables::encode`]): equal tables have equal bytes. The page
+//! Their encoding is canonical ([`TextLaneTables::encode`]): equal tables have equal bytes. The page
 //! docs/reference/formats/lane-tables.md describes it.
 
-use crate::dfa::{Dfa, Report};
+use crate::dfa::{Dfa, DfaReport};
 use crate::error::TablesError;
 use crate::hash::Map;
 use crate::prefixes::{ENTRIES, MOST_PREFIX_STATES, Prefixes};
@@ -31,8 +31,8 @@ pub(crate) const REPORTS: u16 = 0x8000;
 
 /// The tables of a lane.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tables {
-    pub(crate) engines: Vec<Engine>,
+pub struct TextLaneTables {
+    pub(crate) engines: Vec<LaneEngine>,
     pub(crate) cards: Option<Cards>,
     pub(crate) accounts: Option<Accounts>,
 }
@@ -49,18 +49,18 @@ pub(crate) struct Automaton {
 
 /// One engine: an automaton that reports classes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Engine {
+pub(crate) struct LaneEngine {
     pub(crate) automaton: Automaton,
     pub(crate) classes: Vec<ClassId>,
     pub(crate) row_of: Vec<u8>,
-    pub(crate) rows: Vec<Report>,
+    pub(crate) rows: Vec<DfaReport>,
 }
 
 /// The unit for card numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Cards {
     pub(crate) classes: ClassSet,
-    pub(crate) gap: Gap,
+    pub(crate) gap: GapAutomaton,
     pub(crate) prefixes: Prefixes,
 }
 
@@ -68,13 +68,13 @@ pub(crate) struct Cards {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Accounts {
     pub(crate) classes: ClassSet,
-    pub(crate) gap: Gap,
+    pub(crate) gap: GapAutomaton,
     pub(crate) lengths: Vec<u8>,
 }
 
 /// The gap automaton: which bytes may separate two numerals. State 0 is dead.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Gap(pub(crate) Automaton);
+pub(crate) struct GapAutomaton(pub(crate) Automaton);
 
 impl Automaton {
     pub(crate) fn new(dfa: &Dfa) -> Option<Self> {
@@ -101,7 +101,7 @@ impl Automaton {
     }
 }
 
-impl Gap {
+impl GapAutomaton {
     pub(crate) fn new(dfa: &Dfa) -> Option<Self> {
         let mut automaton = Automaton::new(dfa)?;
         automaton.next.iter_mut().for_each(|entry| *entry &= STATE);
@@ -130,11 +130,11 @@ impl Gap {
     }
 }
 
-impl Engine {
+impl LaneEngine {
     pub(crate) fn new(dfa: &Dfa, classes: Vec<ClassId>) -> Option<Self> {
-        let mut known: Map<Report, u8> = Map::default();
-        let mut rows = vec![Report::default()];
-        known.insert(Report::default(), 0);
+        let mut known: Map<DfaReport, u8> = Map::default();
+        let mut rows = vec![DfaReport::default()];
+        known.insert(DfaReport::default(), 0);
         let mut row_of = Vec::with_capacity(dfa.len());
         for report in &dfa.reports {
             let row = match known.get(report) {
@@ -152,7 +152,7 @@ impl Engine {
         (classes.len() <= MOST_CLASSES).then_some(Self { automaton, classes, row_of, rows })
     }
 
-    pub(crate) fn report(&self, state: u16) -> Report {
+    pub(crate) fn report(&self, state: u16) -> DfaReport {
         let row = self.row_of.get(usize::from(state & STATE)).copied().unwrap_or(0);
         self.rows.get(usize::from(row)).copied().unwrap_or_default()
     }
@@ -163,7 +163,7 @@ impl Engine {
     }
 }
 
-impl Tables {
+impl TextLaneTables {
     /// Tables that find nothing.
     #[must_use]
     pub const fn empty() -> Self {
@@ -196,7 +196,7 @@ impl Tables {
 
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
-        let mut out = Writer::default();
+        let mut out = LaneTableWriter::default();
         out.bytes(MAGIC);
         out.bytes(&[0; 4]);
         let units = u8::from(self.cards.is_some()) | u8::from(self.accounts.is_some()) << 1;
@@ -236,7 +236,7 @@ impl Tables {
     /// # Errors
     /// [`TablesError`] with the cause and the place.
     pub fn decode(bytes: &[u8]) -> Result<Self, TablesError> {
-        let mut input = Reader { bytes, at: 0 };
+        let mut input = LaneTableReader { bytes, at: 0 };
         if input.take(8)? != MAGIC {
             return Err(TablesError::Magic);
         }
@@ -263,9 +263,9 @@ impl Tables {
 }
 
 #[derive(Default)]
-struct Writer(Vec<u8>);
+struct LaneTableWriter(Vec<u8>);
 
-impl Writer {
+impl LaneTableWriter {
     fn bytes(&mut self, bytes: &[u8]) {
         self.0.extend_from_slice(bytes);
     }
@@ -297,12 +297,12 @@ impl Writer {
     }
 }
 
-struct Reader<'b> {
+struct LaneTableReader<'b> {
     bytes: &'b [u8],
     at: usize,
 }
 
-impl<'b> Reader<'b> {
+impl<'b> LaneTableReader<'b> {
     fn take(&mut self, length: usize) -> Result<&'b [u8], TablesError> {
         let end = self.at.saturating_add(length);
         let taken = self.bytes.get(self.at..end).ok_or(TablesError::Short { at: self.at, wants: length })?;
@@ -355,7 +355,7 @@ impl<'b> Reader<'b> {
         Ok(Automaton { map, classes, shift, next })
     }
 
-    fn engine(&mut self) -> Result<Engine, TablesError> {
+    fn engine(&mut self) -> Result<LaneEngine, TablesError> {
         let automaton = self.automaton()?;
         let at = self.at;
         let wrong = |field| TablesError::Field { at, field };
@@ -372,16 +372,16 @@ impl<'b> Reader<'b> {
         }
         let sets = self.shorts(rows * 3)?;
         let row = |sets: &[u16]| match sets {
-            [now, before, at_end] => Report { now: *now, before: *before, at_end: *at_end },
-            _ => Report::default(),
+            [now, before, at_end] => DfaReport { now: *now, before: *before, at_end: *at_end },
+            _ => DfaReport::default(),
         };
-        let rows: Vec<Report> = sets.chunks_exact(3).map(row).collect();
+        let rows: Vec<DfaReport> = sets.chunks_exact(3).map(row).collect();
         let held = rows.iter().fold(0, |all, row| all | row.now | row.before | row.at_end);
-        if u32::from(held) >> classes != 0 || rows.first() != Some(&Report::default()) {
+        if u32::from(held) >> classes != 0 || rows.first() != Some(&DfaReport::default()) {
             return Err(wrong("rows"));
         }
         self.pad()?;
-        let engine = Engine { automaton, classes: ids, row_of, rows };
+        let engine = LaneEngine { automaton, classes: ids, row_of, rows };
         let told = |entry: &u16| {
             let report = engine.report(*entry);
             (report.now | report.before != 0) == (entry & REPORTS != 0)
@@ -394,14 +394,14 @@ impl<'b> Reader<'b> {
         Ok(engine)
     }
 
-    fn gap(&mut self) -> Result<Gap, TablesError> {
+    fn gap(&mut self) -> Result<GapAutomaton, TablesError> {
         let at = self.at;
         let gap = self.automaton()?;
         if gap.states() > MOST_GAP_STATES {
             return Err(TablesError::Field { at, field: "states" });
         }
         let plain = gap.next.iter().all(|entry| *entry & REPORTS == 0);
-        if plain { Ok(Gap(gap)) } else { Err(TablesError::Field { at, field: "flag of a next state" }) }
+        if plain { Ok(GapAutomaton(gap)) } else { Err(TablesError::Field { at, field: "flag of a next state" }) }
     }
 
     fn cards(&mut self, classes: ClassSet) -> Result<Cards, TablesError> {
@@ -432,7 +432,7 @@ impl<'b> Reader<'b> {
 }
 
 /// Lengths of account numbers by country code; 0 for unknown codes.
-pub(crate) fn lengths(accounts: &[crate::source::Account]) -> Vec<u8> {
+pub(crate) fn lengths(accounts: &[crate::source::IbanCountryLength]) -> Vec<u8> {
     let mut lengths = vec![0; COUNTRIES];
     for account in accounts {
         let [a, b] = account.country.map(|letter| usize::from(letter.wrapping_sub(b'A')));
@@ -448,11 +448,11 @@ const _: () = assert!(MOST_STATES - 1 == STATE as usize && CLASSES <= 0xff);
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compile::{Limits, compile};
-    use crate::source::{Border, ClassSource, Form, Relation, Source};
+    use crate::compile::{LaneTableLimits, compile};
+    use crate::source::{ClassForm, ClassSource, FormBorder, LaneSource, MatchRelation};
     use regex_automata::util::syntax;
 
-    impl Gap {
+    impl GapAutomaton {
         /// Accepts at most `most` marks between two digits.
         pub(crate) fn of_marks(most: usize) -> Self {
             Self::of(most, |byte| byte.is_ascii_digit())
@@ -476,19 +476,25 @@ mod tests {
         }
     }
 
-    fn tables() -> Tables {
+    fn tables() -> TextLaneTables {
         let hir = syntax::parse_with("ab{1,3}c", &syntax::Config::new().unicode(false)).unwrap();
-        let form = Form { name: "ab{1,3}c".into(), hir, border: Border::Free, check: None, relation: Relation::Equal };
+        let form = ClassForm {
+            name: "ab{1,3}c".into(),
+            hir,
+            border: FormBorder::Free,
+            check: None,
+            relation: MatchRelation::Equal,
+        };
         let id = ClassId::try_from(7).unwrap();
         let class = ClassSource { id, name: "x".into(), forms: vec![form], left_out: Vec::new(), view: false };
-        compile(&Source { classes: vec![class], ..Source::default() }, &Limits::default()).tables
+        compile(&LaneSource { classes: vec![class], ..LaneSource::default() }, &LaneTableLimits::default()).tables
     }
 
     #[test]
     fn bytes_and_back() {
         let tables = tables();
         let bytes = tables.encode();
-        assert_eq!(Tables::decode(&bytes), Ok(tables));
+        assert_eq!(TextLaneTables::decode(&bytes), Ok(tables));
         assert_eq!(bytes.len() % 8, 0);
     }
 
@@ -497,9 +503,13 @@ mod tests {
     fn units_have_a_limited_number_of_states() {
         for (marks, digits, fits) in [(254, 512, true), (255, 512, false), (254, 513, false)] {
             let prefixes = Prefixes { next: vec![0; digits << 4], lengths: vec![[0; ENTRIES]; digits] };
-            let cards = Some(Cards { classes: ClassSet::EMPTY, gap: Gap::of_marks(marks), prefixes });
-            let tables = Tables { cards, ..Tables::empty() };
-            assert_eq!(Tables::decode(&tables.encode()).is_ok(), fits, "{marks} marks, {digits} states of digits");
+            let cards = Some(Cards { classes: ClassSet::EMPTY, gap: GapAutomaton::of_marks(marks), prefixes });
+            let tables = TextLaneTables { cards, ..TextLaneTables::empty() };
+            assert_eq!(
+                TextLaneTables::decode(&tables.encode()).is_ok(),
+                fits,
+                "{marks} marks, {digits} states of digits"
+            );
         }
     }
 
@@ -510,9 +520,9 @@ mod tests {
             for flip in [1, 0x80] {
                 let mut changed = bytes.clone();
                 changed[at] ^= flip;
-                assert_ne!(Tables::decode(&changed), Tables::decode(&bytes), "byte {at}");
+                assert_ne!(TextLaneTables::decode(&changed), TextLaneTables::decode(&bytes), "byte {at}");
             }
-            assert!(Tables::decode(&bytes[..at]).is_err(), "{at} bytes");
+            assert!(TextLaneTables::decode(&bytes[..at]).is_err(), "{at} bytes");
         }
     }
 }

@@ -3,12 +3,12 @@
 //! The text of a stream is divided into entries. A [`ScanState`] is the complete state between two bytes of a stream;
 //! the caller may store it at any byte and continue from it later.
 
-use crate::dfa::Report;
+use crate::dfa::DfaReport;
 use crate::form::Fields;
 use crate::gap;
 use crate::iban::Iban;
 use crate::luhn::Luhn;
-use crate::tables::{Engine, REPORTS, STATE, Tables};
+use crate::tables::{LaneEngine, REPORTS, STATE, TextLaneTables};
 use crate::utf8::Utf8;
 use portcullis_core::class::ClassSet;
 
@@ -17,8 +17,8 @@ const ENGINES: usize = 4;
 
 /// Tables, prepared for the walk.
 #[derive(Clone, Debug)]
-pub struct Walk {
-    tables: Tables,
+pub struct LaneScanner {
+    tables: TextLaneTables,
     engines: [Steps; ENGINES],
     /// For each byte, its class in each engine of the loop, one byte per engine.
     columns: [u32; 256],
@@ -48,7 +48,7 @@ pub struct ScanState {
 
 /// An entry that is being read.
 #[derive(Clone, Copy, Debug)]
-pub struct Entry {
+pub struct EntryScan {
     found: ClassSet,
     utf8: Utf8,
     fresh: bool,
@@ -56,7 +56,7 @@ pub struct Entry {
 
 /// The result of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Scanned {
+pub struct EntryScanResult {
     /// Classes with a match that ends in the entry, or that would end there if the text ended with the entry. Also
     /// classes with a match that ended before the entry, if only the entry decided that.
     pub classes: ClassSet,
@@ -67,7 +67,7 @@ pub struct Scanned {
 impl Steps {
     const NONE: Self = Self { next: Vec::new(), shift: 0, told: Vec::new() };
 
-    fn told(&self, engine: &Engine, state: u16) -> (ClassSet, ClassSet) {
+    fn told(&self, engine: &LaneEngine, state: u16) -> (ClassSet, ClassSet) {
         let row = engine.row_of.get(usize::from(state)).copied().unwrap_or(0);
         self.told.get(usize::from(row)).copied().unwrap_or_default()
     }
@@ -93,24 +93,24 @@ impl ScanState {
     }
 }
 
-impl Entry {
+impl EntryScan {
     /// The result for the bytes so far, provided that the text does not end here.
     #[must_use]
-    pub const fn so_far(&self) -> Scanned {
-        Scanned { classes: self.found, utf8: self.utf8.is_whole() }
+    pub const fn so_far(&self) -> EntryScanResult {
+        EntryScanResult { classes: self.found, utf8: self.utf8.is_whole() }
     }
 }
 
-impl Default for Entry {
+impl Default for EntryScan {
     fn default() -> Self {
         Self { found: ClassSet::EMPTY, utf8: Utf8::NEW, fresh: true }
     }
 }
 
-impl Walk {
+impl LaneScanner {
     /// Prepares tables. `None` if they have more engines than a walk supports.
     #[must_use]
-    pub fn new(tables: Tables) -> Option<Self> {
+    pub fn new(tables: TextLaneTables) -> Option<Self> {
         if tables.engines.len() > ENGINES {
             return None;
         }
@@ -119,7 +119,7 @@ impl Walk {
         for (index, (engine, steps)) in tables.engines.iter().zip(&mut engines).enumerate() {
             let shift = u32::from(engine.automaton.shift);
             let step = |entry: &u16| u32::from(entry & STATE) << shift | if entry & REPORTS != 0 { TOLD } else { 0 };
-            let told = |row: &Report| (engine.set(row.now | row.before), engine.set(row.at_end));
+            let told = |row: &DfaReport| (engine.set(row.now | row.before), engine.set(row.at_end));
             let next = engine.automaton.next.iter().map(step).collect();
             *steps = Steps { next, shift, told: engine.rows.iter().map(told).collect() };
             for (column, class) in columns.iter_mut().zip(engine.automaton.map) {
@@ -132,14 +132,14 @@ impl Walk {
     }
 
     #[must_use]
-    pub const fn tables(&self) -> &Tables {
+    pub const fn tables(&self) -> &TextLaneTables {
         &self.tables
     }
 
     /// Reads a complete entry.
     #[must_use]
-    pub fn scan(&self, state: &mut ScanState, bytes: &[u8]) -> Scanned {
-        let mut entry = Entry::default();
+    pub fn scan(&self, state: &mut ScanState, bytes: &[u8]) -> EntryScanResult {
+        let mut entry = EntryScan::default();
         self.read(state, &mut entry, bytes);
         self.end(state, entry)
     }
@@ -151,7 +151,7 @@ impl Walk {
     }
 
     /// Reads a part of an entry.
-    pub fn read(&self, state: &mut ScanState, entry: &mut Entry, bytes: &[u8]) {
+    pub fn read(&self, state: &mut ScanState, entry: &mut EntryScan, bytes: &[u8]) {
         if bytes.is_empty() {
             return;
         }
@@ -170,7 +170,7 @@ impl Walk {
 
     /// Ends an entry; also finds matches that end here if the text ends here.
     #[must_use]
-    pub fn end(&self, state: &mut ScanState, entry: Entry) -> Scanned {
+    pub fn end(&self, state: &mut ScanState, entry: EntryScan) -> EntryScanResult {
         let mut classes = entry.found;
         // An entry without bytes has no matches.
         if !entry.fresh {
@@ -184,12 +184,12 @@ impl Walk {
                 state.cards.end();
             }
         }
-        Scanned { classes, utf8: entry.utf8.is_whole() }
+        EntryScanResult { classes, utf8: entry.utf8.is_whole() }
     }
 
     /// Walks all engines in one loop, so that their memory accesses overlap.
     #[expect(clippy::indexing_slicing, reason = "places below N of arrays of N, and of 256 by a byte")]
-    fn engines<const N: usize>(&self, state: &mut ScanState, entry: &mut Entry, bytes: &[u8]) {
+    fn engines<const N: usize>(&self, state: &mut ScanState, entry: &mut EntryScan, bytes: &[u8]) {
         let tables: [&[u32]; N] = std::array::from_fn(|index| self.engines[index].next.as_slice());
         let mut rows: [u32; N] =
             std::array::from_fn(|index| u32::from(state.engines[index]) << self.engines[index].shift);
@@ -220,7 +220,7 @@ impl Walk {
 
     /// Adds the classes that the states report, except matches that the previous entry has reported.
     #[cold]
-    fn told(&self, rows: &[u32], entry: &mut Entry, known: &[u16]) {
+    fn told(&self, rows: &[u32], entry: &mut EntryScan, known: &[u16]) {
         let engines = self.tables.engines.iter().zip(&self.engines);
         for (((engine, steps), row), known) in engines.zip(rows).zip(known) {
             let state = u16::try_from(row >> steps.shift).unwrap_or(0);
@@ -234,7 +234,7 @@ impl Walk {
         }
     }
 
-    fn cards(&self, state: &mut ScanState, entry: &mut Entry, bytes: &[u8]) {
+    fn cards(&self, state: &mut ScanState, entry: &mut EntryScan, bytes: &[u8]) {
         let Some(cards) = &self.tables.cards else { return };
         let mut luhn = state.cards;
         let mut rest = bytes;
@@ -254,7 +254,7 @@ impl Walk {
     }
 
     /// Skips bytes without digits while no number is being read. The `reach` bytes before a digit are read.
-    fn accounts(&self, state: &mut ScanState, entry: &mut Entry, bytes: &[u8]) {
+    fn accounts(&self, state: &mut ScanState, entry: &mut EntryScan, bytes: &[u8]) {
         let Some(accounts) = &self.tables.accounts else { return };
         let mut iban = state.accounts;
         let mut at = 0;

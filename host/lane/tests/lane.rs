@@ -14,7 +14,9 @@ mod package;
 
 use package::{Package, SHIPPED};
 use portcullis_core::class::ClassId;
-use portcullis_lane::{Entry, Limits, Relation, ScanState, Scanned, Sight, Tables, compile};
+use portcullis_lane::{
+    EntryScan, EntryScanResult, LaneCoverage, LaneTableLimits, MatchRelation, ScanState, TextLaneTables, compile,
+};
 use portcullis_mapping::lane_source;
 use portcullis_test_support::random::Random;
 use std::ops::Range;
@@ -24,7 +26,7 @@ fn is_long() -> bool {
 }
 
 /// The end and the result of each entry of a text.
-type Entries = Vec<(usize, Scanned)>;
+type Entries = Vec<(usize, EntryScanResult)>;
 
 /// Reads a text in random entries and parts; checks that each state depends only on the bytes before it.
 fn in_entries(package: &Package, random: &mut Random, text: &str) -> Entries {
@@ -36,7 +38,7 @@ fn in_entries(package: &Package, random: &mut Random, text: &str) -> Entries {
         let bytes = &text.as_bytes()[from..to];
         let mut at_once = state;
         let whole = package.walk.scan(&mut at_once, bytes);
-        let mut entry = Entry::default();
+        let mut entry = EntryScan::default();
         let mut rest = bytes;
         while !rest.is_empty() {
             let (part, after) = rest.split_at(random.within(1, rest.len()));
@@ -71,8 +73,8 @@ fn check(package: &Package, random: &mut Random, text: &str, counts: &mut Counts
         counts.hits += usize::from(!mine.is_empty());
         counts.more += usize::from(found && mine.is_empty());
         let equal = match class.sight() {
-            Sight::Whole(Relation::Equal) => true,
-            Sight::Whole(Relation::EqualOnAscii) => text.is_ascii(),
+            LaneCoverage::Whole(MatchRelation::Equal) => true,
+            LaneCoverage::Whole(MatchRelation::EqualOnAscii) => text.is_ascii(),
             _ => false,
         };
         assert!(!equal || found != mine.is_empty(), "said more in {text:?} by {:?}", name());
@@ -103,7 +105,10 @@ fn made_patterns_miss_nothing_and_add_nothing_where_equal() {
         for class in &package.compiled.classes {
             classes += 1;
             left_out += usize::from(!class.left_out.is_empty());
-            equal += usize::from(matches!(class.sight(), Sight::Whole(Relation::Equal | Relation::EqualOnAscii)));
+            equal += usize::from(matches!(
+                class.sight(),
+                LaneCoverage::Whole(MatchRelation::Equal | MatchRelation::EqualOnAscii)
+            ));
         }
         for _ in 0..texts {
             let text = made::text(&mut random, &source, &phrases);
@@ -234,7 +239,7 @@ fn a_text_outside_an_alphabet_is_found_exactly() {
     });
     let package = Package::new(serde_json::from_value(manifest).unwrap(), Default::default());
     let class = &package.compiled.classes[0];
-    assert_eq!(class.sight(), Sight::Whole(Relation::Equal));
+    assert_eq!(class.sight(), LaneCoverage::Whole(MatchRelation::Equal));
     for (text, outside) in [
         ("Plain text: été, 5 €, “quoted” – fine…", false),
         ("full-width ４１１１", true),
@@ -256,17 +261,17 @@ fn a_text_outside_an_alphabet_is_found_exactly() {
 fn tables_are_the_same_byte_for_byte_and_are_read_back() {
     for name in SHIPPED {
         let source = package::source(name);
-        let tables = compile(&source, &Limits::default()).tables;
+        let tables = compile(&source, &LaneTableLimits::default()).tables;
         let bytes = tables.encode();
-        assert_eq!(bytes, compile(&source, &Limits::default()).tables.encode(), "{name}");
-        assert_eq!(Tables::decode(&bytes), Ok(tables), "{name}");
+        assert_eq!(bytes, compile(&source, &LaneTableLimits::default()).tables.encode(), "{name}");
+        assert_eq!(TextLaneTables::decode(&bytes), Ok(tables), "{name}");
     }
 }
 
 #[test]
 fn what_does_not_fit_is_named_with_its_cost_and_a_remedy() {
     let source = package::source("pii");
-    let compiled = compile(&source, &Limits { engines: 1, states: 600, ..Limits::default() });
+    let compiled = compile(&source, &LaneTableLimits { engines: 1, states: 600, ..LaneTableLimits::default() });
     let phone = compiled.classes.iter().find(|class| class.name == "phone").unwrap();
     let left = phone.left_out.iter().find(|left| left.reason.contains("fits no engine")).unwrap();
     assert!(left.reason.contains(" states") && left.reason.contains("divide the pattern"), "{left:?}");

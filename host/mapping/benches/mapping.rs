@@ -4,10 +4,10 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a benchmark stops at its first surprise")]
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use portcullis_core::manifest::Manifest;
-use portcullis_core::state::{Intent, Profile, SemanticState};
+use portcullis_core::manifest::PackageManifest;
+use portcullis_core::state::{AgentProfile, SemanticState, StreamIntent};
 use portcullis_core::wire::Granularity;
-use portcullis_mapping::{Mapper, Segmenter, SpanInput, Text};
+use portcullis_mapping::{ScannedText, Segmenter, SpanInput, TextMapper};
 use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::path::Path;
@@ -65,7 +65,7 @@ fn corpus(kind: Kind) -> String {
 }
 
 /// Maps every span of a text; returns the sum of their lengths.
-fn map(mapper: &Mapper, state: &SemanticState, text: &Text, granularity: Granularity) -> usize {
+fn map(mapper: &TextMapper, state: &SemanticState, text: &ScannedText, granularity: Granularity) -> usize {
     let of =
         |span| SpanInput { text, span, granularity, inert_prefix: false, depth: 0, alternatives: 0, uncertainty: None };
     let pieces = text.pieces().iter().filter(|p| !p.inert);
@@ -73,7 +73,7 @@ fn map(mapper: &Mapper, state: &SemanticState, text: &Text, granularity: Granula
 }
 
 /// Measures bytes per second of the pattern scan and of the whole mapping.
-fn throughput(c: &mut Criterion, name: &str, text: &str, mapper: &Mapper, state: &SemanticState) {
+fn throughput(c: &mut Criterion, name: &str, text: &str, mapper: &TextMapper, state: &SemanticState) {
     let mut group = c.benchmark_group(name);
     group.throughput(Throughput::Bytes(text.len() as u64));
     group.bench_function("pattern scan", |b| b.iter(|| mapper.scan(black_box(text))));
@@ -98,16 +98,16 @@ fn throughput(c: &mut Criterion, name: &str, text: &str, mapper: &Mapper, state:
 
 fn mapping(c: &mut Criterion) {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../policies/pii");
-    let manifest: Manifest = toml::from_str(&std::fs::read_to_string(dir.join("policy.toml")).unwrap()).unwrap();
+    let manifest: PackageManifest = toml::from_str(&std::fs::read_to_string(dir.join("policy.toml")).unwrap()).unwrap();
     let persons = std::fs::read(dir.join("vocabulary/persons.txt")).unwrap();
-    let mapper = Mapper::new(&manifest, &BTreeMap::from([("vocabulary/persons.txt".to_owned(), persons)])).unwrap();
+    let mapper = TextMapper::new(&manifest, &BTreeMap::from([("vocabulary/persons.txt".to_owned(), persons)])).unwrap();
     let text = corpus(Kind::Plain);
     let state = SemanticState::new(
         &manifest,
         [0; 32],
         [0; 32],
-        Intent::default(),
-        Profile::default().context(&manifest).unwrap(),
+        StreamIntent::default(),
+        AgentProfile::default().context(&manifest).unwrap(),
     );
     let (lines, marked) = (corpus(Kind::Lines), corpus(Kind::Marked));
     for (name, text) in [("mapping", &text), ("mapping, lines", &lines), ("mapping, marked up", &marked)] {

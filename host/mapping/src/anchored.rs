@@ -14,7 +14,7 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 
 type Make = Box<dyn Fn() -> Cache + Send + Sync + UnwindSafe + RefUnwindSafe>;
 
-pub(crate) struct Joint {
+pub(crate) struct JointPatternAutomaton {
     dfa: DFA,
     firsts: Firsts,
     caches: Pool<Cache, Make>,
@@ -63,7 +63,7 @@ fn config(before: Option<u8>) -> start::Config {
     start::Config::new().anchored(Anchored::Yes).look_behind(before)
 }
 
-impl Joint {
+impl JointPatternAutomaton {
     /// All patterns in one automaton.
     pub(crate) fn new(patterns: &[Hir]) -> Result<Self, String> {
         let nfa = thompson::Compiler::new().build_many_from_hir(patterns).map_err(|e| e.to_string())?;
@@ -90,7 +90,7 @@ pub(crate) struct Walker<'j> {
 
 /// The end of a walk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum End {
+pub(crate) enum AutomatonWalkEnd {
     /// No pattern can match any further text.
     Dead,
     /// The text ended while a pattern could still continue.
@@ -101,30 +101,30 @@ pub(crate) enum End {
 
 impl Walker<'_> {
     /// Walks from `at`. `matched` receives each pattern that matches from there, possibly more than once.
-    pub(crate) fn walk(&mut self, text: &[u8], at: usize, mut matched: impl FnMut(usize)) -> End {
+    pub(crate) fn walk(&mut self, text: &[u8], at: usize, mut matched: impl FnMut(usize)) -> AutomatonWalkEnd {
         let before = at.checked_sub(1).and_then(|b| text.get(b)).copied();
         if text.get(at).is_some_and(|byte| !self.firsts.has(before, *byte)) {
-            return End::Dead;
+            return AutomatonWalkEnd::Dead;
         }
-        let Ok(mut state) = self.dfa.start_state(self.cache, &config(before)) else { return End::Unknown };
+        let Ok(mut state) = self.dfa.start_state(self.cache, &config(before)) else { return AutomatonWalkEnd::Unknown };
         for byte in text.iter().skip(at) {
-            let Ok(next) = self.dfa.next_state(self.cache, state, *byte) else { return End::Unknown };
+            let Ok(next) = self.dfa.next_state(self.cache, state, *byte) else { return AutomatonWalkEnd::Unknown };
             state = next;
             if state.is_tagged() {
                 if state.is_dead() {
-                    return End::Dead;
+                    return AutomatonWalkEnd::Dead;
                 }
                 if state.is_quit() {
-                    return End::Unknown;
+                    return AutomatonWalkEnd::Unknown;
                 }
                 self.tell(state, &mut matched);
             }
         }
         match self.dfa.next_eoi_state(self.cache, state) {
             Ok(last) => self.tell(last, &mut matched),
-            Err(_) => return End::Unknown,
+            Err(_) => return AutomatonWalkEnd::Unknown,
         }
-        End::Alive
+        AutomatonWalkEnd::Alive
     }
 
     fn tell(&self, state: LazyStateID, matched: &mut impl FnMut(usize)) {
@@ -151,7 +151,7 @@ mod tests {
             &[r"(?u:\xe9)a"],
         ] {
             let hirs: Vec<Hir> = patterns.iter().map(|p| syntax::parse_with(p, &syntax).unwrap()).collect();
-            let joint = Joint::new(&hirs).unwrap();
+            let joint = JointPatternAutomaton::new(&hirs).unwrap();
             let (mut passed, mut walked) = (0, 0);
             joint.walks(|walker| {
                 for before in (0..=u8::MAX).map(Some).chain([None]) {

@@ -1,13 +1,13 @@
 //! The words of a text that can be compared with facts: numbers, names, and content words by their stems.
 
 use crate::language::{Language, kind};
-use crate::lexicon::{Lexicon, PartOfSpeech};
+use crate::lexicon::{LanguageLexicon, PartOfSpeech};
 use crate::words::{lower, words};
 use std::ops::Range;
 
 /// A word that can be compared with facts.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Checkable {
+pub struct CheckableWord {
     /// The word's bytes in the text.
     pub range: Range<usize>,
     /// The form for comparison: lower case, without its ending.
@@ -23,7 +23,7 @@ pub struct Checkable {
 }
 
 /// The checkable words of a text, in order.
-pub(crate) fn checkable(text: &str, language: &Language) -> Vec<Checkable> {
+pub(crate) fn checkable(text: &str, language: &Language) -> Vec<CheckableWord> {
     let mut found = Vec::new();
     let mut relation: Option<String> = None;
     let (mut negated, mut end) = (false, 0);
@@ -58,7 +58,7 @@ pub(crate) fn checkable(text: &str, language: &Language) -> Vec<Checkable> {
                 continue;
             }
             let stem = digits.unwrap_or_else(|| language.stem(&word).to_owned());
-            found.push(Checkable {
+            found.push(CheckableWord {
                 range,
                 stem,
                 value: number || capital,
@@ -72,7 +72,7 @@ pub(crate) fn checkable(text: &str, language: &Language) -> Vec<Checkable> {
 }
 
 /// Stems of the synonyms and derivations of a word, without its own stem.
-pub(crate) fn alternatives(word: &str, language: &Language, lexicon: Lexicon) -> Vec<String> {
+pub(crate) fn alternatives(word: &str, language: &Language, lexicon: LanguageLexicon) -> Vec<String> {
     let lemmas = lexicon.lemmas(&lower(word));
     let words = lemmas.iter().flat_map(|lemma| {
         let derived = lemma.derived().map(|(_, word)| word);
@@ -85,7 +85,7 @@ pub(crate) fn alternatives(word: &str, language: &Language, lexicon: Lexicon) ->
 }
 
 /// Stems of a word's lemmas and of their more general nouns; the word implies all of these.
-pub(crate) fn generalisations(word: &str, language: &Language, lexicon: Lexicon) -> Vec<String> {
+pub(crate) fn generalisations(word: &str, language: &Language, lexicon: LanguageLexicon) -> Vec<String> {
     let lemmas = lexicon.lemmas(&lower(word));
     let words = lemmas.iter().flat_map(|lemma| std::iter::once(lemma.word).chain(lemma.kinds()));
     let mut stems: Vec<String> = words.map(|word| language.stem(word).to_owned()).collect();
@@ -96,7 +96,7 @@ pub(crate) fn generalisations(word: &str, language: &Language, lexicon: Lexicon)
 
 /// The places of verbs, pronouns and similar words in a sentence; the closed-world check uses them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Frame {
+pub struct SentenceFrame {
     /// Places of the verbs, in order.
     pub verbs: Vec<usize>,
     /// Ends of the prepositions in the text.
@@ -110,8 +110,8 @@ pub struct Frame {
 }
 
 /// The frame of a sentence.
-pub(crate) fn frame(text: &str, language: &Language, lexicon: Option<Lexicon>) -> Frame {
-    let mut frame = Frame::default();
+pub(crate) fn frame(text: &str, language: &Language, lexicon: Option<LanguageLexicon>) -> SentenceFrame {
+    let mut frame = SentenceFrame::default();
     for range in words(text) {
         let shown = text.get(range.clone()).unwrap_or_default();
         let word = lower(shown);
@@ -135,7 +135,7 @@ pub(crate) fn frame(text: &str, language: &Language, lexicon: Option<Lexicon>) -
 }
 
 /// Whether a word can be a predicate: a copula, a word that names a relation, or a word that is mostly used as a verb.
-pub(crate) fn is_verb(word: &str, kinds: u32, lexicon: Option<Lexicon>) -> bool {
+pub(crate) fn is_verb(word: &str, kinds: u32, lexicon: Option<LanguageLexicon>) -> bool {
     let listed = kinds & (kind::COPULA | kind::RELATION) != 0;
     let verb = || {
         let lemmas = lexicon?.lemmas(word);
@@ -151,7 +151,7 @@ mod tests {
     #[test]
     fn numbers_names_and_content_without_endings() {
         let found = checkable("She was born in Porto (1936-2010), acting widely.", Language::of("en").unwrap());
-        let show = |c: &Checkable| format!("{}{}", c.stem, if c.value { "!" } else { "" });
+        let show = |c: &CheckableWord| format!("{}{}", c.stem, if c.value { "!" } else { "" });
         assert_eq!(found.iter().map(show).collect::<Vec<_>>(), ["born", "porto!", "1936!", "2010!", "act"]);
         assert!(found.iter().all(|c| c.relation.as_deref() == Some("born")));
         assert_eq!(found[3].range, 28..32);

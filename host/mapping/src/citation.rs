@@ -1,8 +1,8 @@
 //! Finds citations: written references to an outside source. The gate decides which of them an anchor store allows. No
 //! cut divides a citation.
 
-use crate::unfinished::Unfinished;
-use crate::view::View;
+use crate::unfinished::UnfinishedHitFinder;
+use crate::view::MatchingView;
 use regex_automata::Input;
 use regex_automata::meta::Regex;
 use std::ops::Range;
@@ -72,14 +72,14 @@ fn forms() -> Vec<String> {
 
 static PATTERNS: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new_many(&forms()).ok());
 /// The forms as an automaton that finds unfinished citations at the end of a text.
-static BEGUN: LazyLock<Option<Unfinished>> = LazyLock::new(|| {
+static BEGUN: LazyLock<Option<UnfinishedHitFinder>> = LazyLock::new(|| {
     let parse = |form: &String| regex_automata::util::syntax::parse(form).ok();
-    Unfinished::new(&forms().iter().map(parse).collect::<Option<Vec<_>>>()?).ok()
+    UnfinishedHitFinder::new(&forms().iter().map(parse).collect::<Option<Vec<_>>>()?).ok()
 });
 
 /// The start of the longest suffix of a text, or of its view, that more text could complete or change into a citation;
 /// the text's length if there is no such suffix.
-pub(crate) fn unfinished(text: &str, view: Option<&View>) -> usize {
+pub(crate) fn unfinished(text: &str, view: Option<&MatchingView>) -> usize {
     let Some(begun) = BEGUN.as_ref() else { return 0 };
     let seen = view.map_or(text.len(), |view| view.origin_from(begun.of_patterns(view.text()), text.len()));
     begun.of_patterns(text).min(seen)
@@ -87,7 +87,7 @@ pub(crate) fn unfinished(text: &str, view: Option<&View>) -> usize {
 
 /// Citations in a text or in its view, in order. Overlapping citations are joined, and final punctuation is left out.
 /// `None` if the patterns could not be compiled.
-pub(crate) fn citations(text: &str, view: Option<&View>) -> Option<Vec<Range<usize>>> {
+pub(crate) fn citations(text: &str, view: Option<&MatchingView>) -> Option<Vec<Range<usize>>> {
     let patterns = PATTERNS.as_ref()?;
     let mut found: Vec<Range<usize>> = Vec::new();
     match view {
@@ -116,7 +116,7 @@ pub(crate) fn citations(text: &str, view: Option<&View>) -> Option<Vec<Range<usi
 pub(crate) fn joined(
     written: Option<Vec<Range<usize>>>,
     decoded: Option<Vec<Range<usize>>>,
-    page: &View,
+    page: &MatchingView,
 ) -> Option<Vec<Range<usize>>> {
     let (written, decoded) = (written?, decoded?);
     Some(join(written.into_iter().chain(decoded.iter().map(|range| page.origin(range))).collect()))
@@ -195,7 +195,7 @@ mod tests {
     use super::*;
 
     fn found(text: &str) -> Vec<&str> {
-        citations(text, View::of(text).as_ref()).unwrap().into_iter().map(|r| &text[r]).collect()
+        citations(text, MatchingView::of(text).as_ref()).unwrap().into_iter().map(|r| &text[r]).collect()
     }
 
     #[test]

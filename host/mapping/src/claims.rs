@@ -3,8 +3,8 @@
 
 use crate::language::{Language, kind};
 use crate::number::Number;
-use crate::token::Token;
-use portcullis_core::mutation::Claim;
+use crate::token::WordToken;
+use portcullis_core::mutation::SpanClaim;
 use std::ops::Range;
 
 /// Number of words after the relation that are examined.
@@ -15,12 +15,12 @@ const VERBS: usize = 16;
 /// The claims of a span: `SUBJECT … RELATION … VALUE` with a word of the relations' table, or `The THING … is VALUE`.
 pub(crate) fn claims(
     span: &str,
-    tokens: &[Token<'_>],
+    tokens: &[WordToken<'_>],
     numbers: &[Number],
     language: &Language,
     negated: bool,
     names: &[Range<usize>],
-) -> Vec<Claim> {
+) -> Vec<SpanClaim> {
     let definite = tokens.first().is_some_and(|t| t.is(kind::DEFINITE | kind::POINTING));
     let copula = tokens.iter().position(|t| t.is(kind::COPULA)).filter(|_| definite);
     let mut verbs: Vec<(usize, &str)> = Vec::new();
@@ -32,7 +32,7 @@ pub(crate) fn claims(
         if verbs.len() == VERBS {
             break;
         }
-        if verbs.is_empty() || !own().any(Token::is_content) {
+        if verbs.is_empty() || !own().any(WordToken::is_content) {
             verbs.extend(language.relation(&token.word).map(|relation| (at, relation)));
         }
     }
@@ -44,7 +44,7 @@ pub(crate) fn claims(
         verbs = vec![(copula, "is")];
     }
     let Some(subject) = verbs.first().and_then(|(at, _)| subject(tokens.get(..*at)?)) else { return Vec::new() };
-    let mut found: Vec<Claim> = Vec::new();
+    let mut found: Vec<SpanClaim> = Vec::new();
     let ends = verbs.iter().skip(1).map(|(at, _)| *at).chain([tokens.len()]);
     for ((at, relation), end) in verbs.iter().zip(ends) {
         let after = tokens.get(at + 1..end).unwrap_or_default();
@@ -55,7 +55,7 @@ pub(crate) fn claims(
             let relation = format!("{relation} {kind}");
             // Of several values of one kind, only the first belongs to the relation.
             if !found.iter().skip(here).any(|c| c.relation == relation) {
-                found.push(Claim { subject: subject.clone(), relation, value, negated });
+                found.push(SpanClaim { subject: subject.clone(), relation, value, negated });
             }
         }
     }
@@ -64,8 +64,8 @@ pub(crate) fn claims(
 
 /// The content words between the last mark and the relation, or, if there are none, the words up to the first mark.
 /// Empty for a pronoun; `None` without content words and pronouns.
-fn subject(before: &[Token<'_>]) -> Option<String> {
-    let of = |tokens: &[Token<'_>]| -> Option<String> {
+fn subject(before: &[WordToken<'_>]) -> Option<String> {
+    let of = |tokens: &[WordToken<'_>]| -> Option<String> {
         let cues = kind::COPULA
             | kind::PREPOSITION
             | kind::HEDGE
@@ -75,7 +75,7 @@ fn subject(before: &[Token<'_>]) -> Option<String> {
             | kind::CONTINUATION
             | kind::QUALIFICATION
             | kind::ELABORATION;
-        let content = |t: &&Token<'_>| t.is_content() && !t.is(cues);
+        let content = |t: &&WordToken<'_>| t.is_content() && !t.is(cues);
         let words: Vec<&str> = tokens.iter().filter(content).map(|t| &*t.word).collect();
         let pronoun = || tokens.iter().any(|t| t.is(kind::PRONOUN)).then(String::new);
         if words.is_empty() { pronoun() } else { Some(words.join(" ")) }
@@ -95,7 +95,7 @@ struct Values<'a> {
 
 impl Values<'_> {
     /// The values, each with its kind: `date`, `year`, `name`, or the unit of a number.
-    fn of(&self, tokens: &[Token<'_>]) -> Vec<(String, String)> {
+    fn of(&self, tokens: &[WordToken<'_>]) -> Vec<(String, String)> {
         let mut found = Vec::new();
         let mut at = 0;
         while let Some(token) = tokens.get(at) {
@@ -131,7 +131,7 @@ impl Values<'_> {
         found
     }
 
-    fn number(&self, token: &Token<'_>) -> Option<String> {
+    fn number(&self, token: &WordToken<'_>) -> Option<String> {
         let value = self.numbers.get(token.number?)?.value?;
         let mut digits = value.digits;
         let mut scale = value.scale;
@@ -143,7 +143,7 @@ impl Values<'_> {
     }
 
     /// The date at the start of `tokens`: a complete date as `year-month-day`, the year, and the number of words.
-    fn date(&self, tokens: &[Token<'_>]) -> Option<(Option<String>, String, usize)> {
+    fn date(&self, tokens: &[WordToken<'_>]) -> Option<(Option<String>, String, usize)> {
         let month = |at: usize| {
             let token = tokens.get(at).filter(|t| t.is(kind::MONTH) && t.capital)?;
             self.language.value(&token.word)
@@ -170,11 +170,11 @@ fn year(number: &str) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use crate::language::Language;
-    use crate::reading::Reading;
+    use crate::reading::SpanReading;
 
     fn claims(span: &str) -> Vec<String> {
-        let reading = Reading::of(span, Language::of("en").unwrap());
-        let show = |c: portcullis_core::mutation::Claim| {
+        let reading = SpanReading::of(span, Language::of("en").unwrap());
+        let show = |c: portcullis_core::mutation::SpanClaim| {
             let not = if c.negated { "not " } else { "" };
             format!("{} | {} | {not}{}", c.subject, c.relation, c.value)
         };

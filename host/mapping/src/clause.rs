@@ -5,13 +5,13 @@
 
 use crate::checkable::is_verb;
 use crate::language::{Language, kind};
-use crate::lexicon::{Lexicon, PartOfSpeech};
+use crate::lexicon::{LanguageLexicon, PartOfSpeech};
 use crate::words::{lower, words};
 use std::ops::Range;
 
 /// A verb with its arguments.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Clause {
+pub struct VerbClause {
     /// The verb's bytes in the text.
     pub verb: Range<usize>,
     /// Possible lemmas of the verb.
@@ -19,16 +19,16 @@ pub struct Clause {
     /// Synonyms of the verb.
     pub also: Vec<&'static str>,
     /// The words of the verb's subject: those before the verb or, in the passive, after "by".
-    pub subjects: Vec<Argument>,
+    pub subjects: Vec<ClauseArgument>,
     /// The other words of the clause.
-    pub others: Vec<Argument>,
+    pub others: Vec<ClauseArgument>,
     /// Whether the clause has an object or names an agent: "she closed the mill", not "the mill closed".
     pub transitive: bool,
 }
 
 /// A word of a clause.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Argument {
+pub struct ClauseArgument {
     /// The word's bytes in the text.
     pub range: Range<usize>,
     /// The word in lower case without its ending; empty for a pronoun that means a single person or thing.
@@ -40,9 +40,9 @@ pub struct Argument {
 }
 
 /// The clauses of a text, in order of their verbs; empty for a language without word tables.
-pub(crate) fn clauses(text: &str, language: &Language, lexicon: Option<Lexicon>) -> Vec<Clause> {
+pub(crate) fn clauses(text: &str, language: &Language, lexicon: Option<LanguageLexicon>) -> Vec<VerbClause> {
     let Some(lexicon) = lexicon else { return Vec::new() };
-    let mut reader = Reader::new(language, lexicon);
+    let mut reader = ClauseReader::new(language, lexicon);
     let words: Vec<Range<usize>> = words(text).collect();
     let mut end = 0;
     for (at, range) in words.iter().enumerate() {
@@ -55,10 +55,10 @@ pub(crate) fn clauses(text: &str, language: &Language, lexicon: Option<Lexicon>)
     reader.clauses
 }
 
-struct Reader<'a> {
+struct ClauseReader<'a> {
     language: &'a Language,
-    lexicon: Lexicon,
-    clauses: Vec<Clause>,
+    lexicon: LanguageLexicon,
+    clauses: Vec<VerbClause>,
     /// Whether more words can still belong to the last clause.
     inside: bool,
     /// Whether the last clause is in the passive; then: whether an auxiliary was read whose main verb is still missing.
@@ -69,17 +69,17 @@ struct Reader<'a> {
     /// Whether the next word must be a noun: after a determiner, a possessive, or a preposition.
     nominal: bool,
     /// The subject of the last verb; a later verb without its own subject takes it.
-    before: Vec<Argument>,
+    before: Vec<ClauseArgument>,
     /// Words that do not belong to a verb yet.
-    open: Vec<Argument>,
+    open: Vec<ClauseArgument>,
     preposition: Option<String>,
     /// Whether the last word was a verb; whether a word already follows the current preposition.
     behind_verb: bool,
     filled: bool,
 }
 
-impl<'a> Reader<'a> {
-    fn new(language: &'a Language, lexicon: Lexicon) -> Self {
+impl<'a> ClauseReader<'a> {
+    fn new(language: &'a Language, lexicon: LanguageLexicon) -> Self {
         Self {
             language,
             lexicon,
@@ -170,7 +170,7 @@ impl<'a> Reader<'a> {
             let number = digits.is_some() || shown.contains(char::is_numeric);
             let stem = digits.unwrap_or_else(|| self.language.stem(&word).to_owned());
             let year = number && shown.len() == 4;
-            self.argument(Argument { range, stem, name: capital && !number, preposition: None });
+            self.argument(ClauseArgument { range, stem, name: capital && !number, preposition: None });
             if year {
                 self.preposition = None;
             }
@@ -206,7 +206,7 @@ impl<'a> Reader<'a> {
         let alone = next & (kind::DEFINITE | kind::INDEFINITE | kind::PREPOSITION | kind::CLAUSE | kind::STOP) != 0;
         let kinds = self.language.kinds(word);
         let own = !self.inside || self.parted;
-        let named = |a: &Argument| a.name && a.preposition.is_none();
+        let named = |a: &ClauseArgument| a.name && a.preposition.is_none();
         if own && self.clauses.last().is_some_and(|clause| clause.others.iter().any(named)) {
             // "She married Jack Bean; he died": "he" could also mean another person.
             self.before.clear();
@@ -224,7 +224,7 @@ impl<'a> Reader<'a> {
             return;
         }
         if subject || (kinds & kind::ACCUSATIVE != 0 && alone) {
-            self.argument(Argument { range, stem: String::new(), name: false, preposition: None });
+            self.argument(ClauseArgument { range, stem: String::new(), name: false, preposition: None });
         } else {
             self.noun_begins();
         }
@@ -237,7 +237,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn argument(&mut self, mut argument: Argument) {
+    fn argument(&mut self, mut argument: ClauseArgument) {
         self.auxiliary = false;
         self.filled = true;
         if self.passive && self.inside && self.preposition.as_deref() == Some("by") {
@@ -256,7 +256,7 @@ impl<'a> Reader<'a> {
 
     fn verb(&mut self, word: &str, range: Range<usize>) {
         // After a conjunction, all words since then belong to the next verb: "he lived in Porto and Ana won".
-        let own = |a: &Argument| a.preposition.is_none() || (self.parted && a.preposition == self.preposition);
+        let own = |a: &ClauseArgument| a.preposition.is_none() || (self.parted && a.preposition == self.preposition);
         let (own, led): (Vec<_>, Vec<_>) = std::mem::take(&mut self.open).into_iter().partition(own);
         let has_own = !own.is_empty() && (!self.inside || self.parted);
         // "Hoping to win": "win" may have another subject than the clause.
@@ -277,7 +277,7 @@ impl<'a> Reader<'a> {
             (self.before.clone(), Vec::new())
         };
         others.extend(led);
-        self.clauses.push(Clause {
+        self.clauses.push(VerbClause {
             verb: range,
             lemmas: verbs().map(|lemma| lemma.word).collect(),
             also: verbs().flat_map(|lemma| lemma.synonyms()).collect(),
@@ -296,12 +296,12 @@ mod tests {
 
     /// Writes each verb with its subjects, and each other word after its preposition.
     fn read(text: &str) -> Vec<String> {
-        let show = |a: &Argument| {
+        let show = |a: &ClauseArgument| {
             let shown = text.get(a.range.clone()).unwrap_or_default();
             a.preposition.as_ref().map_or_else(|| shown.to_owned(), |p| format!("{p}:{shown}"))
         };
-        let words = |list: &[Argument]| list.iter().map(show).collect::<Vec<_>>().join(" ");
-        clauses(text, Language::of("en").unwrap(), Lexicon::of("en"))
+        let words = |list: &[ClauseArgument]| list.iter().map(show).collect::<Vec<_>>().join(" ");
+        clauses(text, Language::of("en").unwrap(), LanguageLexicon::of("en"))
             .iter()
             .map(|c| {
                 let verb = text.get(c.verb.clone()).unwrap_or_default();
@@ -340,6 +340,6 @@ mod tests {
 
     #[test]
     fn a_language_without_word_tables_has_no_clauses() {
-        assert!(clauses("Ana verkaufte die Mühle.", Language::of("de").unwrap(), Lexicon::of("de")).is_empty());
+        assert!(clauses("Ana verkaufte die Mühle.", Language::of("de").unwrap(), LanguageLexicon::of("de")).is_empty());
     }
 }

@@ -6,20 +6,20 @@
 //! searched around a rare byte that every match contains, if there is such a byte. A refused match does not hide a
 //! match inside it.
 
-use crate::anchored::{End, Joint, Walker};
+use crate::anchored::{AutomatonWalkEnd, JointPatternAutomaton, Walker};
 use crate::bytes::{self, ByteSet};
 use crate::error::MappingError;
 use crate::language::Language;
 use crate::pattern;
 use crate::phrase::{self, Phrases};
 use crate::polarity::{self, Around, Cues};
-use crate::unfinished::{self, Unfinished};
+use crate::unfinished::{self, UnfinishedHitFinder};
 use crate::validators::{self, MatchValidator};
-use crate::view::View;
+use crate::view::MatchingView;
 use crate::words::{self, find, is_boundary};
 use aho_corasick::{AhoCorasick, MatchKind};
 use portcullis_core::class::{ClassId, ClassSet};
-use portcullis_core::manifest::{Class, Letters, Manifest, Polarity, Validator};
+use portcullis_core::manifest::{ClassDeclaration, HitPolarity, PackageManifest, PatternBorder, PatternValidator};
 use portcullis_core::wire::CLASSES;
 use regex_automata::meta::Regex;
 use regex_automata::{Anchored, Input};
@@ -36,7 +36,7 @@ const NEAR: usize = 64;
 const ALTERNATIVES: usize = 256;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Hit {
+pub(crate) struct ClassHit {
     pub(crate) range: Range<usize>,
     pub(crate) class: ClassId,
 }
@@ -44,14 +44,14 @@ pub(crate) struct Hit {
 /// The hits of a text, sorted by start, end and class, without duplicates.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Hits {
-    list: Vec<Hit>,
+    list: Vec<ClassHit>,
     /// The overlapping hits joined, in order, each with the index of its first hit. A search for hits reads only the
     /// hits of the joined ranges that it touches.
     joined: Vec<(Range<usize>, usize)>,
 }
 
 impl Hits {
-    fn new(mut list: Vec<Hit>) -> Self {
+    fn new(mut list: Vec<ClassHit>) -> Self {
         list.sort_unstable_by_key(|h| (h.range.start, h.range.end, h.class));
         list.dedup();
         let mut joined: Vec<(Range<usize>, usize)> = Vec::new();
@@ -66,7 +66,7 @@ impl Hits {
 
     /// Adds hits.
     pub(crate) fn with(self, hits: impl IntoIterator<Item = (Range<usize>, ClassId)>) -> Self {
-        let more = hits.into_iter().map(|(range, class)| Hit { range, class });
+        let more = hits.into_iter().map(|(range, class)| ClassHit { range, class });
         Self::new(self.list.into_iter().chain(more).collect())
     }
 
@@ -91,7 +91,7 @@ impl Hits {
     }
 
     /// The hits that share a byte with `range`.
-    pub(crate) fn touching(&self, range: &Range<usize>) -> impl Iterator<Item = &Hit> {
+    pub(crate) fn touching(&self, range: &Range<usize>) -> impl Iterator<Item = &ClassHit> {
         let (start, end) = (range.start, range.end);
         let first = self.joined.get(self.joined.partition_point(|(joined, _)| joined.end <= start));
         let first = first.map_or(self.list.len(), |(_, first)| *first);
@@ -120,11 +120,11 @@ impl Hits {
 struct LocatedPattern {
     class: ClassId,
     regex: Regex,
-    validator: Option<Validator>,
+    validator: Option<PatternValidator>,
     /// Automaton over the phrases of `near`, one of which must be near a match; `None` if the pattern has no `near`.
     near: Option<AhoCorasick>,
     /// Whether letters may be adjacent to a match.
-    letters: Letters,
+    letters: PatternBorder,
     /// Length in bytes of the pattern's longest match.
     longest: usize,
     /// Rare bytes of which each match contains at least one, and the most bytes of a match before that byte.
@@ -132,19 +132,19 @@ struct LocatedPattern {
 }
 
 /// The rare bytes at which the search looks for patterns.
-struct Marks {
+struct RareByteTable {
     /// For each byte value, which searches to start there: [`STARTS`], [`PIVOTS`] or both.
     at: [u8; 256],
 }
 
-/// Flag of `Marks::at`: a pattern of [`Starting`] may begin with this byte.
+/// Flag of `RareByteTable::at`: a pattern of [`Starting`] may begin with this byte.
 const STARTS: u8 = 1;
-/// Flag of `Marks::at`: the byte is a rare byte of a pattern in `searched`.
+/// Flag of `RareByteTable::at`: the byte is a rare byte of a pattern in `searched`.
 const PIVOTS: u8 = 2;
 
 /// Patterns that begin with a digit or a mark.
 struct Starting {
-    joint: Joint,
+    joint: JointPatternAutomaton,
     first: ByteSet,
     patterns: Vec<LocatedPattern>,
     /// Whether no pattern may begin between two digits.
@@ -155,7 +155,7 @@ struct Starting {
 #[derive(Clone, Copy)]
 struct Page<'t> {
     text: &'t str,
-    view: Option<&'t View>,
+    view: Option<&'t MatchingView>,
 }
 
 impl Page<'_> {
@@ -175,18 +175,18 @@ pub(crate) struct Scanner {
     unviewed: ClassSet,
     /// Required polarity of each class that has one. Then: the set of these classes, and the words that decide
     /// polarity.
-    polarities: BTreeMap<ClassId, Polarity>,
+    polarities: BTreeMap<ClassId, HitPolarity>,
     polar: ClassSet,
     cues: Option<&'static Cues>,
     starting: Option<Starting>,
     /// The patterns that are not in `starting`.
     searched: Vec<LocatedPattern>,
-    marks: Marks,
-    unfinished: Unfinished,
+    marks: RareByteTable,
+    unfinished: UnfinishedHitFinder,
 }
 
 impl Scanner {
-    pub(crate) fn new(manifest: &Manifest, files: &BTreeMap<String, Vec<u8>>) -> Result<Self, MappingError> {
+    pub(crate) fn new(manifest: &PackageManifest, files: &BTreeMap<String, Vec<u8>>) -> Result<Self, MappingError> {
         let mut phrases = Vec::new();
         let mut phrase_class = Vec::new();
         let mut worded = Vec::new();
@@ -217,7 +217,7 @@ impl Scanner {
                 sources.push(bounded.hir);
             }
         }
-        let unfinished = Unfinished::new(&sources).map_err(MappingError::Patterns)?;
+        let unfinished = UnfinishedHitFinder::new(&sources).map_err(MappingError::Patterns)?;
         let (starting, searched): (Vec<_>, Vec<_>) = patterns.into_iter().zip(sources).partition(|(_, hir)| {
             let (first, empty) = bytes::first(hir);
             first.is_rare() && !empty
@@ -225,8 +225,8 @@ impl Scanner {
         let starting = (!starting.is_empty()).then(|| Starting::new(starting)).transpose();
         let starting = starting.map_err(MappingError::Patterns)?;
         let searched: Vec<LocatedPattern> = searched.into_iter().map(|(pattern, _)| pattern).collect();
-        let polarities = (0..).zip(&manifest.classes).filter(|(_, class)| class.polarity != Polarity::Any);
-        let polarities: BTreeMap<ClassId, Polarity> =
+        let polarities = (0..).zip(&manifest.classes).filter(|(_, class)| class.polarity != HitPolarity::Any);
+        let polarities: BTreeMap<ClassId, HitPolarity> =
             polarities.filter_map(|(at, class)| Some((manifest.class_id(at)?, class.polarity))).collect();
         let polar = polarities.keys().copied().collect();
         // All overlapping phrases are reported: the longest must not hide a shorter phrase of another class.
@@ -238,7 +238,7 @@ impl Scanner {
             polarities,
             polar,
             cues: Language::of(&manifest.package.language).and_then(|language| language.polarity.as_ref()),
-            marks: Marks::new(starting.as_ref(), &searched),
+            marks: RareByteTable::new(starting.as_ref(), &searched),
             starting,
             searched,
             unfinished,
@@ -247,7 +247,7 @@ impl Scanner {
 
     /// The start of the suffix of a text that may be the beginning of a hit, in the text or in its view; the text's
     /// length if there is no such suffix.
-    pub(crate) fn unfinished(&self, text: &str, view: Option<&View>) -> usize {
+    pub(crate) fn unfinished(&self, text: &str, view: Option<&MatchingView>) -> usize {
         let seen = view.map_or(text.len(), |view| {
             let at = self.unfinished_in(Page { text: view.text(), view: Some(view) });
             view.origin_from(at, text.len())
@@ -264,11 +264,11 @@ impl Scanner {
     }
 
     /// Every hit of a text and of its view that has the polarity that its class requires.
-    pub(crate) fn scan(&self, text: &str, view: Option<&View>) -> Hits {
+    pub(crate) fn scan(&self, text: &str, view: Option<&MatchingView>) -> Hits {
         let page = Page { text, view: None };
         let Some(view) = view else {
             let mut search = Search::new(self, page);
-            self.phrases(page, |range, class| search.hits.push(Hit { range, class }));
+            self.phrases(page, |range, class| search.hits.push(ClassHit { range, class }));
             self.patterns(&mut [&mut search]);
             search.hits.retain(|hit| self.counts(hit, page, text));
             return Hits::new(search.hits);
@@ -282,15 +282,15 @@ impl Scanner {
             self.phrases(seen, |range, class| {
                 let same = !view.differs_in(&range);
                 if same && (!self.polar.contains(class) || self.unviewed.contains(class)) {
-                    written.hits.push(Hit { range, class });
+                    written.hits.push(ClassHit { range, class });
                 } else {
-                    shown.hits.push(Hit { range, class });
+                    shown.hits.push(ClassHit { range, class });
                 }
             });
             self.patterns(&mut [written, shown]);
         } else {
             for search in [&mut *written, &mut *shown] {
-                self.phrases(search.page, |range, class| search.hits.push(Hit { range, class }));
+                self.phrases(search.page, |range, class| search.hits.push(ClassHit { range, class }));
                 self.patterns(&mut [search]);
             }
         }
@@ -300,40 +300,40 @@ impl Scanner {
             // The polarity of a hit in the view is decided by the words of the view.
             let polar = shown.iter().filter(|hit| self.polar.contains(hit.class));
             let seen_at =
-                Hits::new(polar.map(|hit| Hit { range: view.origin(&hit.range), class: hit.class }).collect());
-            let is_seen = |hit: &Hit| {
+                Hits::new(polar.map(|hit| ClassHit { range: view.origin(&hit.range), class: hit.class }).collect());
+            let is_seen = |hit: &ClassHit| {
                 self.polar.contains(hit.class) && seen_at.touching(&hit.range).any(|other| other.class == hit.class)
             };
             written.retain(|hit| !is_seen(hit) && self.counts(hit, page, text));
             shown.retain(|hit| self.counts(hit, seen, text));
         }
-        let shown = shown.into_iter().map(|hit| Hit { range: view.origin(&hit.range), ..hit });
+        let shown = shown.into_iter().map(|hit| ClassHit { range: view.origin(&hit.range), ..hit });
         Hits::new(written.into_iter().chain(shown).collect())
     }
 
     /// The hits of a decoded text and of its view. A class that must stand in the bytes, and a class that switches a
     /// rule off, has no hit here.
-    pub(crate) fn scan_decoded(&self, text: &str, view: Option<&View>) -> Vec<(Range<usize>, ClassId)> {
-        let excuses = |class| self.polarities.get(&class) == Some(&Polarity::Affirmed);
+    pub(crate) fn scan_decoded(&self, text: &str, view: Option<&MatchingView>) -> Vec<(Range<usize>, ClassId)> {
+        let excuses = |class| self.polarities.get(&class) == Some(&HitPolarity::Affirmed);
         let found = self.scan(text, view).list.into_iter();
         let found = found.filter(|hit| !self.unviewed.contains(hit.class) && !excuses(hit.class));
         found.map(|hit| (hit.range, hit.class)).collect()
     }
 
     /// Every hit in the bytes of a text; neither the view nor polarity is considered.
-    pub(crate) fn written(&self, text: &str) -> Vec<Hit> {
+    pub(crate) fn written(&self, text: &str) -> Vec<ClassHit> {
         let page = Page { text, view: None };
         let mut search = Search::new(self, page);
-        self.phrases(page, |range, class| search.hits.push(Hit { range, class }));
+        self.phrases(page, |range, class| search.hits.push(ClassHit { range, class }));
         self.patterns(&mut [&mut search]);
         Hits::new(search.hits).list
     }
 
     /// Whether a hit has the polarity that its class requires.
-    fn counts(&self, hit: &Hit, page: Page<'_>, text: &str) -> bool {
+    fn counts(&self, hit: &ClassHit, page: Page<'_>, text: &str) -> bool {
         let polarity = self.polarities.get(&hit.class).copied().unwrap_or_default();
         match self.cues {
-            Some(cues) if polarity != Polarity::Any => {
+            Some(cues) if polarity != HitPolarity::Any => {
                 let around = Around::new(page.text, page.view.map(|view| (view, text)), &hit.range);
                 polarity::counts(polarity, &around, cues)
             }
@@ -403,7 +403,7 @@ impl Scanner {
     }
 }
 
-impl Marks {
+impl RareByteTable {
     fn new(starting: Option<&Starting>, searched: &[LocatedPattern]) -> Self {
         let mut at = [0; 256];
         for (byte, mark) in (0..=u8::MAX).zip(&mut at) {
@@ -419,7 +419,7 @@ impl Marks {
 /// The progress of the search in a page.
 struct Search<'t> {
     page: Page<'t>,
-    hits: Vec<Hit>,
+    hits: Vec<ClassHit>,
     /// For each pattern of [`Starting`], the first place where its next match may begin.
     next: Vec<usize>,
     /// For each pattern of [`Starting`], whether it matches at the current place.
@@ -441,8 +441,8 @@ impl Starting {
         let (patterns, sources): (Vec<_>, Vec<_>) = patterns.into_iter().unzip();
         let mut first = ByteSet::none();
         sources.iter().for_each(|hir| first.join(&bytes::first(hir).0));
-        let whole = patterns.iter().all(|p: &LocatedPattern| p.letters == Letters::Any);
-        Ok(Self { joint: Joint::new(&sources)?, first, patterns, whole })
+        let whole = patterns.iter().all(|p: &LocatedPattern| p.letters == PatternBorder::Any);
+        Ok(Self { joint: JointPatternAutomaton::new(&sources)?, first, patterns, whole })
     }
 
     /// Adds the matches that begin at `at`.
@@ -458,11 +458,11 @@ impl Starting {
                 *matched = true;
             }
         });
-        if !any && end != End::Unknown {
+        if !any && end != AutomatonWalkEnd::Unknown {
             return;
         }
         for ((pattern, next), matched) in self.patterns.iter().zip(&mut search.next).zip(&mut search.matched) {
-            if (std::mem::take(matched) || end == End::Unknown) && *next <= at {
+            if (std::mem::take(matched) || end == AutomatonWalkEnd::Unknown) && *next <= at {
                 *next = pattern.at(page, at, &mut search.hits);
             }
         }
@@ -471,14 +471,14 @@ impl Starting {
 
 impl LocatedPattern {
     /// Adds the match that begins at `at`, if there is one. Returns the first place where the next match may begin.
-    fn at(&self, page: Page<'_>, at: usize, hits: &mut Vec<Hit>) -> usize {
+    fn at(&self, page: Page<'_>, at: usize, hits: &mut Vec<ClassHit>) -> usize {
         let Some(found) = self.regex.find(Input::new(page.text).range(at..).anchored(Anchored::Yes)) else {
             return at + 1;
         };
         match self.accept(page, found.range()) {
             Ok(range) => {
                 let end = range.end;
-                hits.push(Hit { range, class: self.class });
+                hits.push(ClassHit { range, class: self.class });
                 end
             }
             Err(again) => again,
@@ -487,7 +487,7 @@ impl LocatedPattern {
 
     /// Adds the matches around the byte at `at`, if it is one of the pattern's rare bytes. Matches that begin before
     /// `clear` have been found already.
-    fn around(&self, page: Page<'_>, at: usize, byte: u8, clear: &mut usize, hits: &mut Vec<Hit>) {
+    fn around(&self, page: Page<'_>, at: usize, byte: u8, clear: &mut usize, hits: &mut Vec<ClassHit>) {
         let text = page.text;
         let Some((_, before)) = self.pivot.as_ref().filter(|(pivot, _)| pivot.holds(byte)) else { return };
         let from = ceil(text, at.saturating_sub(*before).max(*clear));
@@ -497,7 +497,7 @@ impl LocatedPattern {
     }
 
     /// Adds the matches that begin in `within`. Returns the place up to which all matches are found.
-    fn locate(&self, page: Page<'_>, within: Range<usize>, read_to: usize, hits: &mut Vec<Hit>) -> usize {
+    fn locate(&self, page: Page<'_>, within: Range<usize>, read_to: usize, hits: &mut Vec<ClassHit>) -> usize {
         let text = page.text;
         let seen = if read_to == text.len() { read_to } else { read_to.saturating_sub(self.longest) };
         let mut at = within.start;
@@ -509,7 +509,7 @@ impl LocatedPattern {
             match self.accept(page, found.range()) {
                 Ok(range) => {
                     at = range.end.max(found.start() + 1);
-                    hits.push(Hit { range, class: self.class });
+                    hits.push(ClassHit { range, class: self.class });
                 }
                 Err(again) => at = ceil(text, again.max(found.start() + 1)),
             }
@@ -544,7 +544,7 @@ impl LocatedPattern {
     fn validate(&self, page: Page<'_>, found: Range<usize>) -> Result<Range<usize>, usize> {
         let text = page.text;
         let next = found.start + 1;
-        let glued = |at: usize| self.letters == Letters::Any && between_digits(text, at);
+        let glued = |at: usize| self.letters == PatternBorder::Any && between_digits(text, at);
         if found.is_empty() || glued(found.start) {
             return Err(next);
         }
@@ -618,8 +618,8 @@ pub(crate) fn vocabulary(
 }
 
 /// The errors of all vocabulary files and patterns.
-pub(crate) fn problems(manifest: &Manifest, files: &BTreeMap<String, Vec<u8>>) -> Vec<MappingError> {
-    let of_class = |class: &Class| {
+pub(crate) fn problems(manifest: &PackageManifest, files: &BTreeMap<String, Vec<u8>>) -> Vec<MappingError> {
+    let of_class = |class: &ClassDeclaration| {
         let vocabularies = class.vocabulary.iter().filter_map(|file| vocabulary(&class.name, file, files).err());
         let bounded = |p| pattern::bounded(&class.name, p, class.letters).err();
         let patterns = class.patterns.iter().filter_map(bounded);
@@ -630,7 +630,7 @@ pub(crate) fn problems(manifest: &Manifest, files: &BTreeMap<String, Vec<u8>>) -
 }
 
 /// Reports a key of a class that has no effect there.
-fn useless(class: &Class, language: &str) -> Option<MappingError> {
+fn useless(class: &ClassDeclaration, language: &str) -> Option<MappingError> {
     let bad = |key, problem: &str| {
         Some(MappingError::ClassKey { class: class.name.clone(), key, problem: problem.to_owned() })
     };
@@ -640,13 +640,14 @@ fn useless(class: &Class, language: &str) -> Option<MappingError> {
     if class.inflect && !phrase::has_stems(language) {
         return bad("inflect", "there are no stems for the policy's language");
     }
-    if class.polarity != Polarity::Any && class.patterns.is_empty() && class.vocabulary.is_empty() {
+    if class.polarity != HitPolarity::Any && class.patterns.is_empty() && class.vocabulary.is_empty() {
         return bad("polarity", "the class has neither vocabulary nor pattern");
     }
-    if class.polarity != Polarity::Any && Language::of(language).is_some_and(|language| language.polarity.is_none()) {
+    if class.polarity != HitPolarity::Any && Language::of(language).is_some_and(|language| language.polarity.is_none())
+    {
         return bad("polarity", "there are no words of polarity for the policy's language");
     }
-    if class.letters == Letters::Any && class.patterns.is_empty() {
+    if class.letters == PatternBorder::Any && class.patterns.is_empty() {
         return bad("letters", "the class has no pattern");
     }
     if !class.view && class.patterns.is_empty() && class.vocabulary.is_empty() {

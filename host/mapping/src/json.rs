@@ -122,7 +122,7 @@ impl Json {
 
     /// The value without white space, with the members of objects in their order.
     pub(crate) fn in_order(&self) -> impl fmt::Display + '_ {
-        Written { value: self, sorted: false }
+        CompactJson { value: self, sorted: false }
     }
 
     /// The text of a string, or the JSON of any other value.
@@ -140,21 +140,21 @@ fn index(token: &str) -> Option<usize> {
 /// Writes JSON without white space and with sorted keys, so that equal values have equal text.
 impl fmt::Display for Json {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Written { value: self, sorted: true }.fmt(f)
+        CompactJson { value: self, sorted: true }.fmt(f)
     }
 }
 
 /// JSON without white space. A string has the fewest escapes: of quotation marks, backslashes and control characters.
-struct Written<'j> {
+struct CompactJson<'j> {
     value: &'j Json,
     /// Whether the members of objects are sorted by their keys.
     sorted: bool,
 }
 
-impl fmt::Display for Written<'_> {
+impl fmt::Display for CompactJson<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let string = |text: &str| serde_json::to_string(text).map_err(|_| fmt::Error);
-        let inner = |value| Written { value, sorted: self.sorted };
+        let inner = |value| CompactJson { value, sorted: self.sorted };
         match self.value {
             Json::Null => f.write_str("null"),
             Json::Bool(value) => write!(f, "{value}"),
@@ -187,8 +187,8 @@ struct Members<'a>(Vec<(String, &'a RawValue)>);
 
 impl<'de> Deserialize<'de> for Members<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Object;
-        impl<'de> Visitor<'de> for Object {
+        struct ObjectMembersVisitor;
+        impl<'de> Visitor<'de> for ObjectMembersVisitor {
             type Value = Members<'de>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -203,7 +203,7 @@ impl<'de> Deserialize<'de> for Members<'de> {
                 Ok(Members(members))
             }
         }
-        deserializer.deserialize_map(Object)
+        deserializer.deserialize_map(ObjectMembersVisitor)
     }
 }
 

@@ -7,11 +7,14 @@ use crate::error::MappingError;
 use crate::hits::vocabulary;
 use crate::networks::{self, NETWORKS};
 use crate::pattern;
-use crate::phrase::{self, CODE_GAP, CODE_JOINTS, GAP, JOINTS, Part, SLOT, has_slots};
+use crate::phrase::{self, CODE_GAP, CODE_JOINTS, GAP, JOINTS, PhrasePart, SLOT, has_slots};
 use crate::validators::iban::IBAN_LENGTHS;
-use portcullis_core::manifest::{Class, Letters, Manifest};
+use portcullis_core::manifest::{ClassDeclaration, PackageManifest, PatternBorder};
 use portcullis_core::wire::CLASSES;
-use portcullis_lane::{Account, Border, ClassSource, Compiled, Form, LeftOut, Network, Relation, Source};
+use portcullis_lane::{
+    ClassForm, ClassSource, CompiledLane, FormBorder, IbanCountryLength, LaneSource, LeftOut, MatchRelation,
+    PaymentNetworkRange,
+};
 use regex_syntax::hir::{self, ClassUnicode, ClassUnicodeRange, Hir, Repetition};
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -20,7 +23,7 @@ use std::sync::OnceLock;
 ///
 /// # Errors
 /// [`MappingError`] names the class, file or pattern that cannot be used.
-pub fn lane_source(manifest: &Manifest, files: &BTreeMap<String, Vec<u8>>) -> Result<Source, MappingError> {
+pub fn lane_source(manifest: &PackageManifest, files: &BTreeMap<String, Vec<u8>>) -> Result<LaneSource, MappingError> {
     let mut classes = Vec::new();
     for (index, class) in manifest.classes.iter().enumerate() {
         let count = manifest.classes.len();
@@ -39,25 +42,25 @@ pub fn lane_source(manifest: &Manifest, files: &BTreeMap<String, Vec<u8>>) -> Re
                 });
                 continue;
             }
-            let border = if class.letters == Letters::Any { Border::Digits } else { Border::Free };
+            let border = if class.letters == PatternBorder::Any { FormBorder::Digits } else { FormBorder::Free };
             let (name, hir) = (of.regex.clone(), bounded.hir);
-            source.forms.push(Form { name, hir, border, check: of.validator, relation: Relation::Equal });
+            source.forms.push(ClassForm { name, hir, border, check: of.validator, relation: MatchRelation::Equal });
         }
         if !class.tools.is_empty() {
             source.left_out.push(LeftOut { form: "[[class.tool]]".into(), reason: "it names calls of tools".into() });
         }
         classes.push(source);
     }
-    let network = |known: &networks::Network| Network {
+    let network = |known: &networks::PaymentNetworkRow| PaymentNetworkRange {
         first: known.first.clone(),
         lengths: known.lengths.clone(),
         whole: known.whole,
     };
     let account = |(country, length): &(&str, usize)| {
         let country = country.as_bytes().try_into().ok()?;
-        Some(Account { country, length: u8::try_from(*length).ok()? })
+        Some(IbanCountryLength { country, length: u8::try_from(*length).ok()? })
     };
-    Ok(Source {
+    Ok(LaneSource {
         classes,
         networks: NETWORKS.iter().map(network).collect(),
         accounts: IBAN_LENGTHS.iter().filter_map(account).collect(),
@@ -66,11 +69,11 @@ pub fn lane_source(manifest: &Manifest, files: &BTreeMap<String, Vec<u8>>) -> Re
 
 /// Adds the phrases of a file, as written and with other separators between their words. Phrases with slots become a
 /// form of their own, because their automaton is larger.
-fn add_vocabulary(class: &Class, file: &str, phrases: &[String], source: &mut ClassSource) {
+fn add_vocabulary(class: &ClassDeclaration, file: &str, phrases: &[String], source: &mut ClassSource) {
     if phrases.is_empty() {
         return;
     }
-    let mut joined: Vec<Vec<Part>> = Vec::new();
+    let mut joined: Vec<Vec<PhrasePart>> = Vec::new();
     let mut ways = Vec::new();
     for text in phrases {
         let parts = phrase::joined(text);
@@ -82,21 +85,23 @@ fn add_vocabulary(class: &Class, file: &str, phrases: &[String], source: &mut Cl
     }
     joined.sort_unstable();
     joined.dedup();
-    let (slots, plain): (Vec<&[Part]>, Vec<&[Part]>) =
-        joined.iter().map(Vec::as_slice).partition(|parts| parts.contains(&Part::Words) || parts.contains(&Part::Code));
+    let (slots, plain): (Vec<&[PhrasePart]>, Vec<&[PhrasePart]>) = joined
+        .iter()
+        .map(Vec::as_slice)
+        .partition(|parts| parts.contains(&PhrasePart::Words) || parts.contains(&PhrasePart::Code));
     if !plain.is_empty() {
         ways.push(of_phrases(&plain, true));
     }
-    let mut add = |name: String, hir: Hir, relation: Relation| {
-        source.forms.push(Form { name, hir, border: Border::Words, check: None, relation });
+    let mut add = |name: String, hir: Hir, relation: MatchRelation| {
+        source.forms.push(ClassForm { name, hir, border: FormBorder::Words, check: None, relation });
     };
     if !ways.is_empty() {
-        add(file.to_owned(), Hir::alternation(ways), Relation::EqualOnAscii);
+        add(file.to_owned(), Hir::alternation(ways), MatchRelation::EqualOnAscii);
     }
     if !slots.is_empty() {
         // The scanner limits the length of a code; the lane does not.
-        let codes = slots.iter().any(|parts| parts.contains(&Part::Code));
-        let relation = if codes { Relation::Superset } else { Relation::EqualOnAscii };
+        let codes = slots.iter().any(|parts| parts.contains(&PhrasePart::Code));
+        let relation = if codes { MatchRelation::Superset } else { MatchRelation::EqualOnAscii };
         add(slots_of(file), of_phrases(&slots, true), relation);
     }
     if class.inflect {
@@ -109,8 +114,8 @@ fn add_vocabulary(class: &Class, file: &str, phrases: &[String], source: &mut Cl
 
 /// An expression for phrases. Phrases whose first parts have equal rests share one copy of these rests. Without
 /// sharing, the automaton for a line with alternatives would be as large as the sum of its phrases.
-fn of_phrases(phrases: &[&[Part]], first: bool) -> Hir {
-    let mut rests: BTreeMap<&Part, Vec<&[Part]>> = BTreeMap::new();
+fn of_phrases(phrases: &[&[PhrasePart]], first: bool) -> Hir {
+    let mut rests: BTreeMap<&PhrasePart, Vec<&[PhrasePart]>> = BTreeMap::new();
     let mut ways = Vec::new();
     for phrase in phrases {
         match phrase.split_first() {
@@ -118,7 +123,7 @@ fn of_phrases(phrases: &[&[Part]], first: bool) -> Hir {
             None => ways.push(Hir::empty()),
         }
     }
-    let mut alike: BTreeMap<Vec<&[Part]>, Vec<&Part>> = BTreeMap::new();
+    let mut alike: BTreeMap<Vec<&[PhrasePart]>, Vec<&PhrasePart>> = BTreeMap::new();
     for (part, rests) in rests {
         alike.entry(rests).or_default().push(part);
     }
@@ -130,19 +135,19 @@ fn of_phrases(phrases: &[&[Part]], first: bool) -> Hir {
 }
 
 /// A part and the separator before it.
-fn of_part(part: &Part, first: bool) -> Hir {
+fn of_part(part: &PhrasePart, first: bool) -> Hir {
     match part {
-        Part::Word(word) => {
+        PhrasePart::Word(word) => {
             // The mark is not alphanumeric, so in a word it comes from the letter.
             let letters = word.split(LOWER_DOTTED).map(|rest| Hir::concat(rest.chars().map(without_case).collect()));
             let letters = letters.reduce(|word, rest| Hir::concat(vec![word, as_written(DOTTED), rest]));
             Hir::concat((!first).then(joint).into_iter().chain(letters).collect())
         }
-        Part::Words => {
+        PhrasePart::Words => {
             let letters = set([('0', '9'), ('A', 'Z'), ('a', 'z'), ('\u{80}', char::MAX)]);
             times(0, Some(SLOT), Hir::concat(vec![joint(), times(1, None, letters)]))
         }
-        Part::Code => code(),
+        PhrasePart::Code => code(),
     }
 }
 
@@ -226,10 +231,10 @@ fn upper() -> &'static BTreeMap<char, Vec<char>> {
 /// The package, reduced to the forms that a lane covers. The lane must find everything that the mapping finds with it.
 #[must_use]
 pub fn seen_by_lane(
-    manifest: &Manifest,
+    manifest: &PackageManifest,
     files: &BTreeMap<String, Vec<u8>>,
-    compiled: &Compiled,
-) -> (Manifest, BTreeMap<String, Vec<u8>>) {
+    compiled: &CompiledLane,
+) -> (PackageManifest, BTreeMap<String, Vec<u8>>) {
     let (mut manifest, mut files) = (manifest.clone(), files.clone());
     for class in &mut manifest.classes {
         let Some(sight) = compiled.classes.iter().find(|sight| sight.name == class.name) else { continue };

@@ -1,6 +1,6 @@
 //! Languages: their cue tables (`languages/*.toml`), and the look-up of words in them.
 
-use crate::polarity::{Cues, Lists};
+use crate::polarity::{Cues, PolarityLists};
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -95,12 +95,12 @@ struct CueLists {
     multipliers: BTreeMap<String, u32>,
     ordinals: BTreeMap<String, u32>,
     months: BTreeMap<String, u32>,
-    polarity: Option<Lists>,
+    polarity: Option<PolarityLists>,
 }
 
 /// The meaning of a phrase of several words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Phrase {
+pub(crate) enum PhraseMeaning {
     /// The span refers to earlier text.
     Backward,
     /// The span refers to an earlier quantity.
@@ -118,7 +118,7 @@ const CITATIONS: &[&str] = &["doi:10.", "doi.org/10.", "pmid:", "arxiv:", " et a
 pub(crate) struct Language {
     words: WordTable,
     phrases: Option<AhoCorasick>,
-    phrase_kinds: Vec<Phrase>,
+    phrase_kinds: Vec<PhraseMeaning>,
     values: BTreeMap<String, u32>,
     relations: BTreeMap<String, String>,
     suffixes: Vec<String>,
@@ -280,10 +280,10 @@ impl Language {
         let citations = CITATIONS.iter().map(|c| (*c).to_owned()).collect();
         let (mut phrases, mut phrase_kinds) = (Vec::new(), Vec::new());
         for (kind, list) in [
-            (Phrase::Backward, lists.backward),
-            (Phrase::Quantity, lists.quantity_reference),
-            (Phrase::Transition, lists.transition_phrases),
-            (Phrase::Citation, citations),
+            (PhraseMeaning::Backward, lists.backward),
+            (PhraseMeaning::Quantity, lists.quantity_reference),
+            (PhraseMeaning::Transition, lists.transition_phrases),
+            (PhraseMeaning::Citation, citations),
         ] {
             phrase_kinds.extend(list.iter().map(|_| kind));
             phrases.extend(list);
@@ -351,12 +351,12 @@ impl Language {
     }
 
     /// Phrases in a text at word boundaries, with their places.
-    pub(crate) fn phrases<'a>(&'a self, text: &'a str) -> impl Iterator<Item = (usize, Phrase)> + 'a {
+    pub(crate) fn phrases<'a>(&'a self, text: &'a str) -> impl Iterator<Item = (usize, PhraseMeaning)> + 'a {
         let found = self.phrases.iter().flat_map(move |automaton| automaton.find_iter(text));
         found.filter_map(move |m| {
             let kind = self.phrase_kinds.get(m.pattern().as_usize()).copied()?;
             let whole = crate::words::is_boundary(text, m.start()) && crate::words::is_boundary(text, m.end());
-            (whole || kind == Phrase::Citation).then_some((m.start(), kind))
+            (whole || kind == PhraseMeaning::Citation).then_some((m.start(), kind))
         })
     }
 }
@@ -387,7 +387,7 @@ mod tests {
         assert_eq!(en.kinds("however") & !kind::LIGHT, kind::QUALIFICATION | kind::CONNECTIVE);
         assert_eq!((en.value("twenty"), en.value("may"), en.relation("weighs")), (Some(20), Some(5), Some("weight")));
         let found: Vec<_> = en.phrases("As stated above, that dose holds (doi:10.1/x).").collect();
-        assert_eq!(found, [(0, Phrase::Backward), (17, Phrase::Quantity), (34, Phrase::Citation)]);
+        assert_eq!(found, [(0, PhraseMeaning::Backward), (17, PhraseMeaning::Quantity), (34, PhraseMeaning::Citation)]);
         let de = Language::of("de").unwrap();
         assert_eq!(de.kinds("nicht"), kind::NEGATION | kind::STOP);
         assert_eq!(de.phrases("Wie oben erwähnt").count(), 1);

@@ -2,16 +2,16 @@
 //! (`languages/en/frequencies.txt`).
 //!
 //! Both tables are sorted text with one line for each word. An index finds the line of a word; it is made once per
-//! process, in a few milliseconds. [`Lexicon::lemmas`] looks up several stems of a word, so callers that compare one
-//! word with many should compute its lemmas once. `cargo xtask gen` makes the tables; `lexicon/table.rs` in `xtask`
-//! describes their lines.
+//! process, in a few milliseconds. [`LanguageLexicon::lemmas`] looks up several stems of a word, so callers that
+//! compare one word with many should compute its lemmas once. `cargo xtask gen` makes the tables; `lexicon/table.rs` in
+//! `xtask` describes their lines.
 //!
 //! Callers pass words in lower case. The tables lack words with non-ASCII letters and words without a use in WordNet.
 
 mod table;
 
 use std::sync::OnceLock;
-use table::Table;
+use table::LexiconTable;
 
 /// Marks before synonyms, derivations, antonyms, and the more general nouns of a noun.
 const MARKS: [char; 4] = ['=', '+', '!', '@'];
@@ -64,14 +64,14 @@ impl PartOfSpeech {
 
 /// The word tables of one language.
 #[derive(Clone, Copy, Debug)]
-pub struct Lexicon {
-    words: &'static Table,
-    frequencies: &'static Table,
+pub struct LanguageLexicon {
+    words: &'static LexiconTable,
+    frequencies: &'static LexiconTable,
 }
 
 /// A possible lemma of a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Lemma {
+pub struct LexiconLemma {
     /// The dictionary form of the word.
     pub word: &'static str,
     /// Part of speech of the lemma.
@@ -84,19 +84,19 @@ pub struct Lemma {
 
 /// The lemmas of a word, the most common one first.
 #[derive(Clone, Debug)]
-pub struct Lemmas {
-    list: [Option<Lemma>; LEMMAS],
+pub struct WordLemmas {
+    list: [Option<LexiconLemma>; LEMMAS],
 }
 
-impl Lexicon {
+impl LanguageLexicon {
     /// The tables of a language (ISO 639-1), if it has any; only English does.
     #[must_use]
     pub fn of(language: &str) -> Option<Self> {
-        static ENGLISH: OnceLock<[Table; 2]> = OnceLock::new();
+        static ENGLISH: OnceLock<[LexiconTable; 2]> = OnceLock::new();
         let tables = || {
             [
-                Table::new(include_str!("../languages/en/lexicon.txt")),
-                Table::new(include_str!("../languages/en/frequencies.txt")),
+                LexiconTable::new(include_str!("../languages/en/lexicon.txt")),
+                LexiconTable::new(include_str!("../languages/en/frequencies.txt")),
             ]
         };
         let [words, frequencies] = (language == "en").then(|| ENGLISH.get_or_init(tables))?;
@@ -105,8 +105,8 @@ impl Lexicon {
 
     /// The possible lemmas of a word.
     #[must_use]
-    pub fn lemmas(&self, word: &str) -> Lemmas {
-        let mut lemmas = Lemmas { list: [None; LEMMAS] };
+    pub fn lemmas(&self, word: &str) -> WordLemmas {
+        let mut lemmas = WordLemmas { list: [None; LEMMAS] };
         let mut irregular = [false; 4];
         if let Some((word, entries)) = self.words.line(word, "") {
             for entry in entries.split(' ') {
@@ -130,7 +130,7 @@ impl Lexicon {
     }
 
     /// Adds the lemma `stem` + `ending` with this part of speech, if the table contains it.
-    fn add(&self, lemmas: &mut Lemmas, stem: &str, ending: &str, part: PartOfSpeech) {
+    fn add(&self, lemmas: &mut WordLemmas, stem: &str, ending: &str, part: PartOfSpeech) {
         if let Some((word, entries)) = self.words.line(stem, ending) {
             let all = entries.split(' ').filter_map(|entry| lemma(word, entry));
             all.filter(|r| r.part == part).for_each(|r| lemmas.add(Some(r)));
@@ -153,25 +153,25 @@ impl Lexicon {
         self.lemmas(word).list.into_iter().flatten().flat_map(|r| r.derived()).map(|(_, lemma)| lemma)
     }
 
-    /// As [`Lemmas::mean_the_same`].
+    /// As [`WordLemmas::mean_the_same`].
     #[must_use]
     pub fn are_synonyms(&self, a: &str, b: &str) -> bool {
         self.lemmas(a).mean_the_same(&self.lemmas(b))
     }
 
-    /// As [`Lemmas::are_related`].
+    /// As [`WordLemmas::are_related`].
     #[must_use]
     pub fn are_related(&self, a: &str, b: &str) -> bool {
         self.lemmas(a).are_related(&self.lemmas(b))
     }
 
-    /// As [`Lemmas::is_kind_of`].
+    /// As [`WordLemmas::is_kind_of`].
     #[must_use]
     pub fn is_kind_of(&self, a: &str, b: &str) -> bool {
         self.lemmas(a).is_kind_of(&self.lemmas(b))
     }
 
-    /// As [`Lemmas::are_opposites`].
+    /// As [`WordLemmas::are_opposites`].
     #[must_use]
     pub fn are_antonyms(&self, a: &str, b: &str) -> bool {
         self.lemmas(a).are_opposites(&self.lemmas(b))
@@ -185,7 +185,7 @@ impl Lexicon {
     }
 }
 
-impl Lemma {
+impl LexiconLemma {
     /// Lemmas with the same meaning.
     pub fn synonyms(&self) -> impl Iterator<Item = &'static str> + use<> {
         list(self.relations, '=')
@@ -207,16 +207,16 @@ impl Lemma {
     }
 }
 
-impl Lemmas {
+impl WordLemmas {
     /// The lemmas, the most common first; equally common lemmas in the order of the parts of speech.
-    pub fn iter(&self) -> impl Iterator<Item = &Lemma> {
+    pub fn iter(&self) -> impl Iterator<Item = &LexiconLemma> {
         self.list.iter().flatten()
     }
 
     /// Whether two words share a lemma, or have lemmas that are synonyms.
     #[must_use]
     pub fn mean_the_same(&self, other: &Self) -> bool {
-        let same = |a: &Lemma, b: &Lemma| a.word == b.word || a.synonyms().any(|s| s == b.word);
+        let same = |a: &LexiconLemma, b: &LexiconLemma| a.word == b.word || a.synonyms().any(|s| s == b.word);
         self.any(other, |a, b| a.part == b.part && same(a, b))
     }
 
@@ -236,17 +236,18 @@ impl Lemmas {
     /// Whether two words are opposites: antonyms, or an adjective with and without the prefix "un".
     #[must_use]
     pub fn are_opposites(&self, other: &Self) -> bool {
-        let denied =
-            |a: &Lemma, b: &Lemma| a.part == PartOfSpeech::Adjective && a.word.strip_prefix("un") == Some(b.word);
+        let denied = |a: &LexiconLemma, b: &LexiconLemma| {
+            a.part == PartOfSpeech::Adjective && a.word.strip_prefix("un") == Some(b.word)
+        };
         self.any(other, |a, b| a.part == b.part && (a.antonyms().any(|s| s == b.word) || denied(a, b)))
     }
 
     /// Whether `holds` is true for a lemma of each word, in either order.
-    fn any(&self, other: &Self, holds: impl Fn(&Lemma, &Lemma) -> bool) -> bool {
+    fn any(&self, other: &Self, holds: impl Fn(&LexiconLemma, &LexiconLemma) -> bool) -> bool {
         self.iter().any(|a| other.iter().any(|b| holds(a, b) || holds(b, a)))
     }
 
-    fn add(&mut self, lemma: Option<Lemma>) {
+    fn add(&mut self, lemma: Option<LexiconLemma>) {
         let Some(mut new) = lemma.filter(|new| !self.iter().any(|old| old == new)) else { return };
         for place in &mut self.list {
             match place {
@@ -268,11 +269,11 @@ fn part(entry: &str) -> Option<(PartOfSpeech, &str)> {
 }
 
 /// The lemma in an entry such as `v6=…+…!…`.
-fn lemma(word: &'static str, entry: &'static str) -> Option<Lemma> {
+fn lemma(word: &'static str, entry: &'static str) -> Option<LexiconLemma> {
     let (head, relations) = entry.split_at_checked(2)?;
     let [part, digit @ b'0'..=b'9'] = head.as_bytes() else { return None };
     let (part, weight) = (PartOfSpeech::of(*part)?, digit - b'0');
-    Some(Lemma { word, part, weight, relations })
+    Some(LexiconLemma { word, part, weight, relations })
 }
 
 /// The words after a mark, up to the next mark.
@@ -286,8 +287,8 @@ fn list(relations: &'static str, mark: char) -> impl Iterator<Item = &'static st
 mod tests {
     use super::*;
 
-    fn english() -> Lexicon {
-        Lexicon::of("en").unwrap()
+    fn english() -> LanguageLexicon {
+        LanguageLexicon::of("en").unwrap()
     }
 
     fn is_word(word: &str) -> bool {
@@ -296,7 +297,7 @@ mod tests {
 
     #[test]
     fn only_english_has_tables() {
-        assert!(Lexicon::of("en").is_some() && Lexicon::of("de").is_none());
+        assert!(LanguageLexicon::of("en").is_some() && LanguageLexicon::of("de").is_none());
     }
 
     /// Every line can be found, and every word that a line names has a line of its own.

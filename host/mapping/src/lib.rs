@@ -5,7 +5,8 @@
 //!
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! # let manifest: portcullis_core::manifest::Manifest = serde_json::from_str(r#"{"package":{"name":"p","version":"1.0.0","description":""},
+//! # let manifest: portcullis_core::manifest::Manifest =
+//! serde_json::from_str(r#"{"package":{"name":"p","version":"1.0.0","description":""},
 //! #   "enumerations":{"domain":["any"],"audience":["any"],"temporal":["any"],"register":["any"]},
 //! #   "class":[{"name":"mail","pattern":[{"regex":"\\b[a-z]{1,9}@[a-z]{1,9}\\.org\\b"}]}]}"#)?;
 //! use portcullis_core::wire::Granularity;
@@ -54,17 +55,17 @@ mod validators;
 mod view;
 mod words;
 
-pub use checkable::{Checkable, Frame};
-pub use clause::{Argument, Clause};
+pub use checkable::{CheckableWord, SentenceFrame};
+pub use clause::{ClauseArgument, VerbClause};
 pub use document::{RepeatedKey, json_document};
 pub use error::{LogProbsError, MappingError};
 pub use lane::{lane_source, seen_by_lane};
-pub use lexicon::{Lemma, Lemmas, Lexicon, PartOfSpeech};
+pub use lexicon::{LanguageLexicon, LexiconLemma, PartOfSpeech, WordLemmas};
 pub use logprobs::LogProbs;
-pub use mapper::{Mapper, SpanInput, SpanMapping, problems};
-pub use proposition::{Conflict, Introduced};
-pub use reading::Reading;
+pub use mapper::{SpanInput, SpanMapping, TextMapper, problems};
+pub use proposition::{IntroducedWords, PropositionConflict};
+pub use reading::SpanReading;
 pub use segment::Piece;
 pub use segmenter::{NotUtf8, Segmenter};
-pub use text::Text;
-pub use tool::Call;
+pub use text::ScannedText;
+pub use tool::EngineToolCall;

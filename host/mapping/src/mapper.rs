@@ -1,39 +1,39 @@
 //! The mapper: compiles a package's declarations, and computes the mutation that a span proposes.
 
-use crate::checkable::{Checkable, Frame, alternatives, checkable, frame, generalisations};
+use crate::checkable::{CheckableWord, SentenceFrame, alternatives, checkable, frame, generalisations};
 use crate::citation::{self, citations};
-use crate::clause::{Clause, clauses};
+use crate::clause::{VerbClause, clauses};
 use crate::error::MappingError;
 use crate::hits::{self, Scanner};
 use crate::language::Language;
-use crate::lexicon::Lexicon;
-use crate::proposition::{Conflict, Grammar, Introduced, Propositions};
+use crate::lexicon::LanguageLexicon;
+use crate::proposition::{Grammar, IntroducedWords, PropositionConflict, Propositions};
 use crate::quantity::{self, Quantities};
-use crate::reading::Reading;
-use crate::text::{Findings, Text};
-use crate::tool::{self, Call, Tools, canonical};
+use crate::reading::SpanReading;
+use crate::text::{ScannedText, TextScanFindings};
+use crate::tool::{self, EngineToolCall, Tools, canonical};
 use crate::topic::topic;
-use crate::view::{View, completed, decoded, too_deep, undecided, undecoded};
+use crate::view::{MatchingView, completed, decoded, too_deep, undecided, undecoded};
 use portcullis_core::class::ClassId;
 use portcullis_core::fixed::BasisPoints;
-use portcullis_core::manifest::Manifest;
-use portcullis_core::mutation::{Mutation, StageFinding};
+use portcullis_core::manifest::PackageManifest;
+use portcullis_core::mutation::{SpanMutation, StageFinding};
 use portcullis_core::proposition::Proposition;
 use portcullis_core::reason::ValidationReason;
 use portcullis_core::state::SemanticState;
-use portcullis_core::topic::Topic;
+use portcullis_core::topic::TopicState;
 use portcullis_core::wire::{Anchor, Category, Epistemic, Granularity, fields_touched};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// A package's declarations, compiled for mapping.
-pub struct Mapper {
+pub struct TextMapper {
     scanner: Scanner,
     quantities: Quantities,
     tools: Tools,
     language: &'static Language,
     /// The language's word tables, if it has any.
-    lexicon: Option<Lexicon>,
+    lexicon: Option<LanguageLexicon>,
     propositions: Option<Propositions>,
     grammar: Option<&'static Grammar>,
     /// Expected share of casual words in each declared register; `None` for a register that the mapping does not know.
@@ -45,7 +45,7 @@ pub struct Mapper {
 #[derive(Clone, Copy, Debug)]
 pub struct SpanInput<'a> {
     /// The text that contains the span.
-    pub text: &'a Text,
+    pub text: &'a ScannedText,
     /// The span's bytes in the text.
     pub span: &'a Range<usize>,
     /// The policy's granularity.
@@ -63,44 +63,44 @@ pub struct SpanInput<'a> {
 /// The result of mapping a span.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpanMapping {
-    pub mutation: Mutation,
+    pub mutation: SpanMutation,
     /// Facts for the host's stages. The part `proposed` is moved into the mutation.
-    pub reading: Reading,
+    pub reading: SpanReading,
 }
 
-fn language(manifest: &Manifest) -> Result<&'static Language, MappingError> {
+fn language(manifest: &PackageManifest) -> Result<&'static Language, MappingError> {
     let code = &manifest.package.language;
     let known = || Language::codes().collect::<Vec<_>>().join(", ");
     Language::of(code).ok_or_else(|| MappingError::Language { code: code.clone(), known: known() })
 }
 
-/// All reasons why [`Mapper::new`] cannot use these declarations, grouped by kind.
+/// All reasons why [`TextMapper::new`] cannot use these declarations, grouped by kind.
 #[must_use]
-pub fn problems(manifest: &Manifest, files: &BTreeMap<String, Vec<u8>>) -> Vec<MappingError> {
+pub fn problems(manifest: &PackageManifest, files: &BTreeMap<String, Vec<u8>>) -> Vec<MappingError> {
     let mut problems: Vec<MappingError> = language(manifest).err().into_iter().collect();
     problems.extend(hits::problems(manifest, files));
     problems.extend(tool::problems(manifest));
     problems.extend(quantity::problems(manifest));
     // Compiling all classes together finds problems that a single class does not show.
     if problems.is_empty() {
-        problems.extend(Mapper::new(manifest, files).err());
+        problems.extend(TextMapper::new(manifest, files).err());
     }
     problems
 }
 
-impl Mapper {
+impl TextMapper {
     /// Compiles the declarations. `files` are the package's files by path.
     ///
     /// # Errors
     /// [`MappingError`] names the class, pattern or quantity that cannot be used.
-    pub fn new(manifest: &Manifest, files: &BTreeMap<String, Vec<u8>>) -> Result<Self, MappingError> {
+    pub fn new(manifest: &PackageManifest, files: &BTreeMap<String, Vec<u8>>) -> Result<Self, MappingError> {
         let language = language(manifest)?;
         Ok(Self {
             scanner: Scanner::new(manifest, files)?,
             quantities: Quantities::new(manifest, language)?,
             tools: Tools::new(manifest)?,
             language,
-            lexicon: Lexicon::of(&manifest.package.language),
+            lexicon: LanguageLexicon::of(&manifest.package.language),
             propositions: Propositions::of(&manifest.package.language),
             grammar: Grammar::of(&manifest.package.language),
             registers: manifest.enumerations.register.iter().map(|r| expected_casual(r)).collect(),
@@ -110,25 +110,25 @@ impl Mapper {
 
     /// Reads a text: scans it and cuts it into pieces.
     #[must_use]
-    pub fn read(&self, text: String, granularity: Granularity) -> Text {
+    pub fn read(&self, text: String, granularity: Granularity) -> ScannedText {
         self.read_after("", text, granularity)
     }
 
     /// Reads a text that follows `before`. Hits and quantities may begin in `before`; only the new text is cut into
     /// pieces. All ranges count from the start of `before`.
     #[must_use]
-    pub fn read_after(&self, before: &str, text: String, granularity: Granularity) -> Text {
+    pub fn read_after(&self, before: &str, text: String, granularity: Granularity) -> ScannedText {
         let (from, ends) = (before.len(), before.len() + text.len());
         let text = if before.is_empty() { text } else { [before, &text].concat() };
         let found = self.find(&text, false);
-        Text::new(text, from, &[ends], found, self.language, granularity).ended()
+        ScannedText::new(text, from, &[ends], found, self.language, granularity).ended()
     }
 
-    /// Reads texts that follow each other. More text may follow the last one, so callers use [`Text::finish`] to get
-    /// its finished part. A piece ends where a text ends, unless a hit crosses that border. `besides` is other earlier
-    /// text, such as refused text: hits that begin in it and end in the new texts are found, too.
+    /// Reads texts that follow each other. More text may follow the last one, so callers use [`ScannedText::finish`] to
+    /// get its finished part. A piece ends where a text ends, unless a hit crosses that border. `besides` is other
+    /// earlier text, such as refused text: hits that begin in it and end in the new texts are found, too.
     #[must_use]
-    pub fn read_parts(&self, before: &str, besides: &str, parts: &[&str], granularity: Granularity) -> Text {
+    pub fn read_parts(&self, before: &str, besides: &str, parts: &[&str], granularity: Granularity) -> ScannedText {
         let joined = parts.concat();
         let text = [before, &joined].concat();
         let mut found = self.find(&text, true);
@@ -148,7 +148,7 @@ impl Mapper {
 
     /// Finds hits, quantities, citations and calls in a text. If `goes_on` is set, more text may follow, so beginnings
     /// of hits at the end are found, too.
-    fn find(&self, text: &str, goes_on: bool) -> Findings {
+    fn find(&self, text: &str, goes_on: bool) -> TextScanFindings {
         let calls = self.tools.in_text(text);
         let called = calls.iter().flat_map(|call| call.classes.iter().map(|class| (call.range.clone(), *class)));
         let mut found = self.look(text, goes_on);
@@ -157,18 +157,25 @@ impl Mapper {
         found
     }
 
-    fn cut(&self, from: usize, text: String, parts: &[&str], found: Findings, granularity: Granularity) -> Text {
+    fn cut(
+        &self,
+        from: usize,
+        text: String,
+        parts: &[&str],
+        found: TextScanFindings,
+        granularity: Granularity,
+    ) -> ScannedText {
         let ends = parts.iter().scan(from, |end, part| {
             *end += part.len();
             Some(*end)
         });
-        Text::new(text, from, &ends.collect::<Vec<_>>(), found, self.language, granularity).ended()
+        ScannedText::new(text, from, &ends.collect::<Vec<_>>(), found, self.language, granularity).ended()
     }
 
     /// Reads a tool call as one step: its canonical text, with the classes that match the text, the tool's name or the
     /// arguments. `None` for an invalid call ([`ValidationReason::ToolMalformed`]).
     #[must_use]
-    pub fn read_call(&self, call: &Call) -> Option<Text> {
+    pub fn read_call(&self, call: &EngineToolCall) -> Option<ScannedText> {
         let (text, arguments) = canonical(call)?;
         let whole = 0..text.len();
         let classes = self.tools.classes(&call.name, &arguments);
@@ -176,13 +183,13 @@ impl Mapper {
         found.hits = found.hits.with(classes.into_iter().map(|class| (whole.clone(), class)));
         let ends = [text.len()];
         found.calls = vec![whole];
-        Some(Text::new(text, 0, &ends, found, self.language, Granularity::Step).ended())
+        Some(ScannedText::new(text, 0, &ends, found, self.language, Granularity::Step).ended())
     }
 
     /// Number of class hits in a text; runs only the scan, for benchmarks.
     #[must_use]
     pub fn scan(&self, text: &str) -> usize {
-        self.scanner.scan(text, View::of(text).as_ref()).len()
+        self.scanner.scan(text, MatchingView::of(text).as_ref()).len()
     }
 
     /// Every hit in the bytes of a text, with any polarity. Tests compare these hits with those of a text lane.
@@ -192,18 +199,18 @@ impl Mapper {
     }
 
     /// Scans the text, its view, and what a program decodes from it.
-    fn look(&self, text: &str, goes_on: bool) -> Findings {
-        let view = View::of(text);
+    fn look(&self, text: &str, goes_on: bool) -> TextScanFindings {
+        let view = MatchingView::of(text);
         let mut quantities = self.quantities.scan(text);
         if let Some(view) = &view {
             quantity::compare(&mut quantities, self.quantities.scan(view.text()), view);
         }
         let mut hits = self.scanner.scan(text, view.as_ref());
         let mut cited = citations(text, view.as_ref());
-        let of = |text: &str, view: Option<&View>| self.scanner.unfinished(text, view);
+        let of = |text: &str, view: Option<&MatchingView>| self.scanner.unfinished(text, view);
         let mut unfinished = if goes_on { also_completed(text, view.as_ref(), of) } else { text.len() };
         for page in decoded(text) {
-            let shown = View::of(page.text());
+            let shown = MatchingView::of(page.text());
             let found = self.scanner.scan_decoded(page.text(), shown.as_ref());
             hits = hits.with(found.into_iter().map(|(range, class)| (page.origin(&range), class)));
             self.quantities.only_decoded(&mut quantities, text, &page);
@@ -215,42 +222,42 @@ impl Mapper {
         if goes_on {
             unfinished = unfinished.min(undecoded(text));
         }
-        Findings { hits, quantities, citations: cited, calls: Vec::new(), too_deep: too_deep(text), unfinished }
+        TextScanFindings { hits, quantities, citations: cited, calls: Vec::new(), too_deep: too_deep(text), unfinished }
     }
 
     /// Reads the finished part of `window`; the first `from` bytes are context.
-    pub(crate) fn read_window(&self, window: String, from: usize, granularity: Granularity) -> Text {
+    pub(crate) fn read_window(&self, window: String, from: usize, granularity: Granularity) -> ScannedText {
         let found = self.find(&window, false);
         let ends = [window.len()];
-        Text::new(window, from, &ends, found, self.language, granularity)
+        ScannedText::new(window, from, &ends, found, self.language, granularity)
     }
 
     /// The place before which later text cannot change any result: each hit, citation, quantity or markup that begins
     /// before this place is complete.
     pub(crate) fn settled(&self, text: &str) -> usize {
-        let of = |text: &str, view: Option<&View>| {
+        let of = |text: &str, view: Option<&MatchingView>| {
             let seen = view.map(|view| view.origin_from(self.quantities.unfinished(view.text()), text.len()));
             let quantity = self.quantities.unfinished(text).min(seen.unwrap_or(text.len()));
             self.scanner.unfinished(text, view).min(citation::unfinished(text, view)).min(quantity)
         };
         let pages = decoded(text).into_iter().map(|page| {
-            let shown = View::of(page.text());
+            let shown = MatchingView::of(page.text());
             let at = undecided(page.text()).min(of(page.text(), shown.as_ref()));
             page.origin_from(at, text.len())
         });
-        let settled = undecided(text).min(also_completed(text, View::of(text).as_ref(), of));
+        let settled = undecided(text).min(also_completed(text, MatchingView::of(text).as_ref(), of));
         pages.min().unwrap_or(text.len()).min(settled)
     }
 
     /// Content words of a text, in lower case, sorted, each once.
     #[must_use]
     pub fn content_words(&self, text: &str) -> Vec<String> {
-        Reading::of(text, self.language).proposed.words
+        SpanReading::of(text, self.language).proposed.words
     }
 
     /// The words of a text that a fact can support, in order.
     #[must_use]
-    pub fn checkable(&self, text: &str) -> Vec<Checkable> {
+    pub fn checkable(&self, text: &str) -> Vec<CheckableWord> {
         checkable(text, self.language)
     }
 
@@ -268,13 +275,13 @@ impl Mapper {
 
     /// The places of verbs, pronouns and similar words in a sentence.
     #[must_use]
-    pub fn frame(&self, sentence: &str) -> Frame {
+    pub fn frame(&self, sentence: &str) -> SentenceFrame {
         frame(sentence, self.language, self.lexicon)
     }
 
     /// The clauses of a text; empty for a language without word tables.
     #[must_use]
-    pub fn clauses(&self, text: &str) -> Vec<Clause> {
+    pub fn clauses(&self, text: &str) -> Vec<VerbClause> {
         clauses(text, self.language, self.lexicon)
     }
 
@@ -287,8 +294,8 @@ impl Mapper {
 
     /// The topic of the stream after a sentence, and the sentence's new words; `None` in a language without a grammar.
     #[must_use]
-    pub fn topic(&self, state: &SemanticState, sentence: &str) -> Option<(Topic, Vec<String>)> {
-        let reading = Reading::of(sentence, self.language);
+    pub fn topic(&self, state: &SemanticState, sentence: &str) -> Option<(TopicState, Vec<String>)> {
+        let reading = SpanReading::of(sentence, self.language);
         Some(topic(state, sentence, &reading, self.language, self.lexicon, self.grammar?))
     }
 
@@ -300,7 +307,7 @@ impl Mapper {
     }
 
     /// Adds a word of the stream to those that introduce nouns.
-    pub fn introduce(&self, introduced: &mut Introduced, word: &str) {
+    pub fn introduce(&self, introduced: &mut IntroducedWords, word: &str) {
         if self.is_number(word) {
             introduced.add_number();
         }
@@ -311,7 +318,7 @@ impl Mapper {
 
     /// Whether the words of the stream introduce the noun; false in a language without a grammar.
     #[must_use]
-    pub fn is_introduced(&self, introduced: &Introduced, noun: &str) -> bool {
+    pub fn is_introduced(&self, introduced: &IntroducedWords, noun: &str) -> bool {
         self.propositions.is_some_and(|reader| reader.is_introduced(introduced, noun))
     }
 
@@ -324,7 +331,7 @@ impl Mapper {
     /// Whether a text declares that it revises an earlier statement.
     #[must_use]
     pub fn revises(&self, text: &str) -> bool {
-        !text.is_empty() && Reading::of(text, self.language).proposed.revises
+        !text.is_empty() && SpanReading::of(text, self.language).proposed.revises
     }
 
     /// Whether a revising proposition replaces an earlier proposition.
@@ -335,7 +342,7 @@ impl Mapper {
 
     /// The reason why two propositions cannot both hold; `None` if they can.
     #[must_use]
-    pub fn conflict(&self, earlier: &Proposition, later: &Proposition) -> Option<Conflict> {
+    pub fn conflict(&self, earlier: &Proposition, later: &Proposition) -> Option<PropositionConflict> {
         self.propositions?.conflict(earlier, later)
     }
 
@@ -351,10 +358,10 @@ impl Mapper {
         let span = candidate.text.slice(candidate.span);
         let length = u16::try_from(span.len()).ok().filter(|l| *l <= self.span_bytes);
         // A span that is too long is refused for its length, so its words are not read.
-        let mut reading = length.map_or_else(Reading::default, |_| Reading::of(span, self.language));
+        let mut reading = length.map_or_else(SpanReading::default, |_| SpanReading::of(span, self.language));
         if length.is_some() && reading.proposed.ordinal.is_none() {
             let item = candidate.text.item_of(candidate.span.start);
-            reading.proposed.ordinal = item.and_then(|item| Reading::of(item, self.language).proposed.ordinal);
+            reading.proposed.ordinal = item.and_then(|item| SpanReading::of(item, self.language).proposed.ordinal);
         }
         let words = &reading.proposed.words;
         let total = words.len();
@@ -380,7 +387,7 @@ impl Mapper {
         if candidate.uncertainty.is_some() {
             touched |= fields_touched::ENTROPY;
         }
-        let mutation = Mutation {
+        let mutation = SpanMutation {
             inert_prefix: candidate.inert_prefix,
             call: false,
             category,
@@ -421,9 +428,13 @@ impl Mapper {
 }
 
 /// The start of the part that more text can change. Also considers the text with its open markup completed.
-fn also_completed(text: &str, view: Option<&View>, unfinished: impl Fn(&str, Option<&View>) -> usize) -> usize {
+fn also_completed(
+    text: &str,
+    view: Option<&MatchingView>,
+    unfinished: impl Fn(&str, Option<&MatchingView>) -> usize,
+) -> usize {
     let completed = completed(text).and_then(|text| {
-        let at = unfinished(&text, View::of(&text).as_ref());
+        let at = unfinished(&text, MatchingView::of(&text).as_ref());
         (at < text.len()).then_some(at)
     });
     unfinished(text, view).min(completed.unwrap_or(text.len()))

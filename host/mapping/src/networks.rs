@@ -12,7 +12,7 @@ use std::ops::RangeInclusive;
 
 /// First digits and lengths of numbers.
 #[derive(Debug)]
-pub(crate) struct Network {
+pub(crate) struct PaymentNetworkRow {
     /// The first and the last prefix, as numbers with the same number of digits.
     pub(crate) first: RangeInclusive<u32>,
     pub(crate) lengths: RangeInclusive<usize>,
@@ -21,16 +21,16 @@ pub(crate) struct Network {
 }
 
 /// Numbers that count within longer runs, too.
-const fn common(from: u32, to: u32, lengths: RangeInclusive<usize>) -> Network {
-    Network { first: from..=to, lengths, whole: false }
+const fn common(from: u32, to: u32, lengths: RangeInclusive<usize>) -> PaymentNetworkRow {
+    PaymentNetworkRow { first: from..=to, lengths, whole: false }
 }
 
 /// Numbers that count only as whole runs.
-const fn whole(from: u32, to: u32, lengths: RangeInclusive<usize>) -> Network {
-    Network { first: from..=to, lengths, whole: true }
+const fn whole(from: u32, to: u32, lengths: RangeInclusive<usize>) -> PaymentNetworkRow {
+    PaymentNetworkRow { first: from..=to, lengths, whole: true }
 }
 
-pub(crate) const NETWORKS: &[Network] = &[
+pub(crate) const NETWORKS: &[PaymentNetworkRow] = &[
     // Visa, including Dankort's and Elo's Visa cards. Old numbers have 13 digits.
     common(4, 4, 16..=16),
     common(4, 4, 19..=19),
@@ -201,7 +201,7 @@ mod tests {
 
     #[test]
     fn each_row_ends_where_its_range_ends() {
-        for Network { first, lengths, .. } in NETWORKS {
+        for PaymentNetworkRow { first, lengths, .. } in NETWORKS {
             assert!(first.start() <= first.end() && first.start().ilog10() == first.end().ilog10(), "{first:?}");
             for (prefix, length) in [(first.start(), lengths.start()), (first.end(), lengths.end())] {
                 assert!(of(&format!("{prefix:0<length$}"), true), "{prefix}");

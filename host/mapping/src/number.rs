@@ -2,7 +2,7 @@
 //! without a value.
 
 use crate::language::{Language, kind};
-use crate::token::Token;
+use crate::token::WordToken;
 use crate::words::{find, lower, words};
 use std::ops::Range;
 
@@ -49,8 +49,8 @@ pub(crate) fn numbers(text: &str, language: &Language) -> Vec<Number> {
 }
 
 /// As [`numbers`], for a text whose words are known.
-pub(crate) fn numbers_of(text: &str, language: &Language, tokens: &[Token<'_>]) -> Vec<Number> {
-    let counts = |token: &&Token<'_>| !token.plain || token.is(kind::NUMBER | kind::MULTIPLIER);
+pub(crate) fn numbers_of(text: &str, language: &Language, tokens: &[WordToken<'_>]) -> Vec<Number> {
+    let counts = |token: &&WordToken<'_>| !token.plain || token.is(kind::NUMBER | kind::MULTIPLIER);
     let words = tokens
         .iter()
         .filter(counts)
@@ -59,7 +59,7 @@ pub(crate) fn numbers_of(text: &str, language: &Language, tokens: &[Token<'_>]) 
 }
 
 /// Stores in each word the number that begins there.
-pub(crate) fn number_tokens(tokens: &mut [Token<'_>], numbers: &[Number]) {
+pub(crate) fn number_tokens(tokens: &mut [WordToken<'_>], numbers: &[Number]) {
     let mut next = numbers.iter().enumerate().peekable();
     if numbers.is_empty() {
         return;

@@ -1,7 +1,7 @@
 //! Regular expressions of a package: compiles them, checks their bounds, and locates errors.
 
 use crate::error::MappingError;
-use portcullis_core::manifest::{Letters, Pattern};
+use portcullis_core::manifest::{ClassPattern, PatternBorder};
 use regex_automata::MatchKind;
 use regex_automata::meta::{Config, Regex};
 use regex_automata::util::syntax;
@@ -27,10 +27,10 @@ pub(crate) struct Bounded {
 }
 
 /// Compiles one pattern of a class.
-pub(crate) fn bounded(class: &str, pattern: &Pattern, letters: Letters) -> Result<Bounded, MappingError> {
+pub(crate) fn bounded(class: &str, pattern: &ClassPattern, letters: PatternBorder) -> Result<Bounded, MappingError> {
     let bad = |problem: String, at: Option<Range<usize>>| bad(class, &pattern.regex, problem, at);
     let hir = syntax::parse_with(&pattern.regex, &ascii()).map_err(|e| syntax_error(class, &pattern.regex, &e))?;
-    let hir = if letters == Letters::Any { without_word_borders(hir) } else { hir };
+    let hir = if letters == PatternBorder::Any { without_word_borders(hir) } else { hir };
     let longest = match (hir.properties().maximum_len(), unbounded(&pattern.regex)) {
         (Some(length), _) if length <= MATCH_MAX => length,
         (Some(length), _) => return Err(bad(format!("matches up to {length} bytes; the most is {MATCH_MAX}"), None)),

@@ -31,24 +31,24 @@ pub(crate) const SLOT: usize = 3;
 
 /// A part of a phrase.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Part {
+pub(crate) enum PhrasePart {
     /// A word in lower case, or its stem.
     Word(String),
     Words,
     Code,
 }
 
-struct Phrase {
+struct VocabularyPhrase {
     /// The first part is always a word.
-    parts: Vec<Part>,
+    parts: Vec<PhrasePart>,
     class: ClassId,
     stems: bool,
 }
 
-impl Phrase {
+impl VocabularyPhrase {
     fn first(&self) -> &str {
         match self.parts.first() {
-            Some(Part::Word(word)) => word,
+            Some(PhrasePart::Word(word)) => word,
             _ => "",
         }
     }
@@ -66,8 +66,8 @@ struct Reach {
 /// Phrases, indexed by their first word.
 pub(crate) struct Phrases {
     /// Sorted by first word.
-    exact: Vec<Phrase>,
-    inflected: Vec<Phrase>,
+    exact: Vec<VocabularyPhrase>,
+    inflected: Vec<VocabularyPhrase>,
     /// Phrases that match only as written: single words, and phrases that contain other marks than separators.
     single: Vec<String>,
     /// Length in bytes of the longest phrase in `single`.
@@ -102,7 +102,7 @@ impl Phrases {
                     *first = true;
                 }
             }
-            (if stems { &mut inflected } else { &mut exact }).push(Phrase { parts, class: *class, stems });
+            (if stems { &mut inflected } else { &mut exact }).push(VocabularyPhrase { parts, class: *class, stems });
         }
         for list in [&mut exact, &mut inflected] {
             list.sort_by(|a, b| (&a.parts, a.class).cmp(&(&b.parts, b.class)));
@@ -158,8 +158,9 @@ impl Phrases {
     fn is_open(&self, text: &str, first: &Range<usize>) -> bool {
         let shown = text.get(first.clone()).unwrap_or_default();
         let grows = first.end == text.len();
-        let begins = |p: &Phrase| grows && may_become(shown, p.first(), p.stems);
-        let goes_on = |p: &Phrase| self.follow(text, first.end, p.parts.get(1..).unwrap_or_default(), p.stems).open;
+        let begins = |p: &VocabularyPhrase| grows && may_become(shown, p.first(), p.stems);
+        let goes_on =
+            |p: &VocabularyPhrase| self.follow(text, first.end, p.parts.get(1..).unwrap_or_default(), p.stems).open;
         let rest = text.get(first.start..).unwrap_or_default();
         let single = || {
             rest.len() <= SHRINKS * self.longest && {
@@ -168,7 +169,7 @@ impl Phrases {
             }
         };
         let known = grows || self.begins.get(begin(shown)).copied().unwrap_or(false);
-        let listed = |(list, stemmer): (&Vec<Phrase>, Option<&Stemmer>)| {
+        let listed = |(list, stemmer): (&Vec<VocabularyPhrase>, Option<&Stemmer>)| {
             if list.is_empty() {
                 return false;
             }
@@ -185,11 +186,11 @@ impl Phrases {
     }
 
     /// Matches the remaining parts of a phrase from `at`, the end of its previous word.
-    fn follow(&self, text: &str, at: usize, parts: &[Part], stems: bool) -> Reach {
+    fn follow(&self, text: &str, at: usize, parts: &[PhrasePart], stems: bool) -> Reach {
         let Some((part, rest)) = parts.split_first() else { return Reach { end: Some(at), open: false } };
         match part {
-            Part::Word(word) => self.follow_word(text, at, (word, rest), stems),
-            Part::Words => {
+            PhrasePart::Word(word) => self.follow_word(text, at, (word, rest), stems),
+            PhrasePart::Words => {
                 let mut reach = Reach::default();
                 let mut at = at;
                 for _ in 0..=SLOT {
@@ -205,7 +206,7 @@ impl Phrases {
                 }
                 reach
             }
-            Part::Code => match code(text, at) {
+            PhrasePart::Code => match code(text, at) {
                 Some(end) => {
                     let found = self.follow(text, end, rest, stems);
                     Reach { open: found.open || end == text.len(), ..found }
@@ -215,7 +216,7 @@ impl Phrases {
         }
     }
 
-    fn follow_word(&self, text: &str, at: usize, (word, rest): (&str, &[Part]), stems: bool) -> Reach {
+    fn follow_word(&self, text: &str, at: usize, (word, rest): (&str, &[PhrasePart]), stems: bool) -> Reach {
         let Some(next) = words(text, at).next() else {
             let gap = text.get(at..).unwrap_or_default();
             let genitive = matches!(gap, "'" | "\u{2019}") && stems;
@@ -247,17 +248,17 @@ fn may_become(shown: &str, word: &str, stems: bool) -> bool {
 }
 
 /// The parts of a phrase that matches with other separators, but not in other word forms; `None` for other phrases.
-pub(crate) fn joined(text: &str) -> Option<Vec<Part>> {
+pub(crate) fn joined(text: &str) -> Option<Vec<PhrasePart>> {
     let parts = parts(text, None);
-    (joins_only(text) && parts.len() > 1 && matches!(parts.first(), Some(Part::Word(_)))).then_some(parts)
+    (joins_only(text) && parts.len() > 1 && matches!(parts.first(), Some(PhrasePart::Word(_)))).then_some(parts)
 }
 
 /// The parts of a phrase as written.
-fn parts(text: &str, stemmer: Option<&Stemmer>) -> Vec<Part> {
+fn parts(text: &str, stemmer: Option<&Stemmer>) -> Vec<PhrasePart> {
     let of = |part: &str| match part {
-        "[words]" => vec![Part::Words],
-        "[code]" => vec![Part::Code],
-        _ => words(part, 0).filter_map(|w| part.get(w)).map(|word| Part::Word(form(word, stemmer))).collect(),
+        "[words]" => vec![PhrasePart::Words],
+        "[code]" => vec![PhrasePart::Code],
+        _ => words(part, 0).filter_map(|w| part.get(w)).map(|word| PhrasePart::Word(form(word, stemmer))).collect(),
     };
     text.split(' ').flat_map(of).collect()
 }

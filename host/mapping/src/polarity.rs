@@ -9,13 +9,13 @@ mod cues;
 mod mark;
 mod scope;
 
-pub(crate) use cues::{Cues, Lists};
+pub(crate) use cues::{Cues, PolarityLists};
 
 use crate::sentence;
-use crate::view::View;
-use cues::{Word, cue};
-use mark::{Mark, mark};
-use portcullis_core::manifest::Polarity;
+use crate::view::MatchingView;
+use cues::{CueWord, cue};
+use mark::{ClauseMark, mark};
+use portcullis_core::manifest::HitPolarity;
 use scope::Scope;
 use std::ops::Range;
 
@@ -37,7 +37,7 @@ pub(crate) struct Around<'t> {
 
 impl<'t> Around<'t> {
     /// The sentence around a hit in a text, or in a view of a text.
-    pub(crate) fn new(text: &'t str, view: Option<(&'t View, &str)>, hit: &Range<usize>) -> Self {
+    pub(crate) fn new(text: &'t str, view: Option<(&'t MatchingView, &str)>, hit: &Range<usize>) -> Self {
         let (end, goes_on) = match view {
             None => sentence::end_of(text, hit, REACH),
             Some((view, written)) => {
@@ -61,11 +61,11 @@ impl<'t> Around<'t> {
 }
 
 /// Whether a hit counts under this polarity.
-pub(crate) fn counts(polarity: Polarity, around: &Around<'_>, cues: &Cues) -> bool {
+pub(crate) fn counts(polarity: HitPolarity, around: &Around<'_>, cues: &Cues) -> bool {
     let strict = match polarity {
-        Polarity::Any => return true,
-        Polarity::Affirmed => true,
-        Polarity::Undenied => false,
+        HitPolarity::Any => return true,
+        HitPolarity::Affirmed => true,
+        HitPolarity::Undenied => false,
     };
     let (before, hit, after) = (cues.words(around.before), cues.words(around.hit), cues.words(around.after));
     let words = around.before.trim_end_matches(|c: char| !c.is_alphanumeric());
@@ -79,7 +79,13 @@ pub(crate) fn counts(polarity: Polarity, around: &Around<'_>, cues: &Cues) -> bo
 }
 
 /// Whether the hit is inside a question.
-fn is_asked(around: &Around<'_>, before: &[Word<'_>], hit: &[Word<'_>], after: &[Word<'_>], strict: bool) -> bool {
+fn is_asked(
+    around: &Around<'_>,
+    before: &[CueWord<'_>],
+    hit: &[CueWord<'_>],
+    after: &[CueWord<'_>],
+    strict: bool,
+) -> bool {
     let mut sentence = before.iter().chain(hit).chain(after);
     let (first, second) = (sentence.next(), sentence.next());
     let begins = first.is_some_and(|w| w.is(cue::AUXILIARY | cue::WHICH | cue::HOW));
@@ -93,8 +99,8 @@ fn is_asked(around: &Around<'_>, before: &[Word<'_>], hit: &[Word<'_>], after: &
         return strict || !known;
     };
     let tail = after.get(at..).unwrap_or_default();
-    let strong = tail.first().is_some_and(|w| mark(w.gap) == Some(Mark::Strong));
-    let asks = |w: &Word<'_>| w.is(cue::AUXILIARY | cue::WHICH | cue::HOW);
+    let strong = tail.first().is_some_and(|w| mark(w.gap) == Some(ClauseMark::Strong));
+    let asks = |w: &CueWord<'_>| w.is(cue::AUXILIARY | cue::WHICH | cue::HOW);
     let parted = tail.iter().take(2).any(asks) && !begins;
     if tail.len() <= TAG && !strong { strict || (begins && !parted) } else { !parted && (begins || !strong) }
 }
@@ -107,9 +113,9 @@ fn is_question(text: &str) -> bool {
 }
 
 /// Whether the predicate after the hit denies the hit: "does not exist", "have expired".
-fn is_taken_back(before: &[Word<'_>], hit: &[Word<'_>], after: &[Word<'_>], strict: bool) -> bool {
-    let ends = |w: &&Word<'_>| mark(w.gap).is_some() || w.is(cue::CLAUSE | cue::AND | cue::CONDITION | cue::TIME);
-    let own: Vec<&Word<'_>> = after.iter().take_while(|w| !ends(w)).take(2 * PREDICATE).collect();
+fn is_taken_back(before: &[CueWord<'_>], hit: &[CueWord<'_>], after: &[CueWord<'_>], strict: bool) -> bool {
+    let ends = |w: &&CueWord<'_>| mark(w.gap).is_some() || w.is(cue::CLAUSE | cue::AND | cue::CONDITION | cue::TIME);
+    let own: Vec<&CueWord<'_>> = after.iter().take_while(|w| !ends(w)).take(2 * PREDICATE).collect();
     if strict && own.first().is_some_and(|w| w.is(cue::ONLY)) {
         return true;
     }
@@ -135,7 +141,7 @@ fn is_taken_back(before: &[Word<'_>], hit: &[Word<'_>], after: &[Word<'_>], stri
 }
 
 /// Whether the sentence only quotes or names the words of the hit.
-fn is_mentioned(around: &Around<'_>, before: &[Word<'_>]) -> bool {
+fn is_mentioned(around: &Around<'_>, before: &[CueWord<'_>]) -> bool {
     let count = |c: char| around.before.matches(c).count();
     let quoted = count('"') % 2 == 1 || count('\u{201c}') > count('\u{201d}');
     quoted || before.last().is_some_and(|w| w.is(cue::MENTION))

@@ -7,9 +7,9 @@ use crate::error::MappingError;
 use crate::language::{Language, kind};
 use crate::number::{Decimal, JOINED_MAX, Number, numbers};
 use crate::sentence::sentence_ends;
-use crate::view::View;
+use crate::view::MatchingView;
 use crate::words::{is_boundary, lower, words};
-use portcullis_core::manifest::Manifest;
+use portcullis_core::manifest::PackageManifest;
 use portcullis_core::mutation::StageFinding;
 use portcullis_core::reason::ValidationReason;
 use portcullis_core::wire::QUANTITY_SLOTS;
@@ -23,7 +23,7 @@ struct Size {
     under: i128,
 }
 
-struct Slot {
+struct QuantitySlot {
     /// Unit words in lower case, longest first.
     units: Vec<(String, Size)>,
     /// Phrases in lower case. The sentence must contain one of them; an empty list sets no condition.
@@ -33,7 +33,7 @@ struct Slot {
 
 /// The declared slots.
 pub(crate) struct Quantities {
-    slots: Vec<Slot>,
+    slots: Vec<QuantitySlot>,
     language: &'static Language,
 }
 
@@ -59,7 +59,7 @@ fn unit_size(quantity: &str, unit: &str, text: &str) -> Result<Size, MappingErro
 }
 
 /// The errors of all units.
-pub(crate) fn problems(manifest: &Manifest) -> Vec<MappingError> {
+pub(crate) fn problems(manifest: &PackageManifest) -> Vec<MappingError> {
     let units = manifest.quantities.iter().flat_map(|q| q.units.iter().map(move |(unit, text)| (&q.name, unit, text)));
     units.filter_map(|(quantity, unit, text)| unit_size(quantity, unit, text).err()).collect()
 }
@@ -353,12 +353,12 @@ const GLUED_MAX: usize = 16;
 const GAP_MAX: usize = 6;
 
 impl Quantities {
-    pub(crate) fn new(manifest: &Manifest, language: &'static Language) -> Result<Self, MappingError> {
+    pub(crate) fn new(manifest: &PackageManifest, language: &'static Language) -> Result<Self, MappingError> {
         if manifest.quantities.len() > QUANTITY_SLOTS {
             let count = manifest.quantities.len();
             return Err(MappingError::TooMany { what: "quantity slots", count, most: QUANTITY_SLOTS });
         }
-        let slot = |q: &portcullis_core::manifest::Quantity| -> Result<Slot, MappingError> {
+        let slot = |q: &portcullis_core::manifest::QuantityDeclaration| -> Result<QuantitySlot, MappingError> {
             let mut units = Vec::new();
             for (unit, text) in &q.units {
                 let (unit, size) = (unit.to_lowercase(), unit_size(&q.name, unit, text)?);
@@ -372,7 +372,7 @@ impl Quantities {
             }
             units.sort_by(|a, b| b.0.len().cmp(&a.0.len()).then_with(|| a.0.cmp(&b.0)));
             units.dedup_by(|a, b| a.0 == b.0);
-            Ok(Slot { units, near: q.near.iter().map(|n| n.to_lowercase()).collect(), range: q.min..=q.max })
+            Ok(QuantitySlot { units, near: q.near.iter().map(|n| n.to_lowercase()).collect(), range: q.min..=q.max })
         };
         Ok(Self { slots: manifest.quantities.iter().map(slot).collect::<Result<_, _>>()?, language })
     }
@@ -555,7 +555,7 @@ impl Quantities {
 
 /// Compares `found` with `seen`, the quantities of the view. A number that the text lacks or shows differently becomes
 /// an inexact quantity. Digits that only the view joins, across a line or a cell, are not a number.
-pub(crate) fn compare(found: &mut Vec<QuantityHit>, seen: Vec<QuantityHit>, view: &View) {
+pub(crate) fn compare(found: &mut Vec<QuantityHit>, seen: Vec<QuantityHit>, view: &MatchingView) {
     let mut inexact = Vec::new();
     found.sort_by_key(|hit| (hit.range.start, hit.range.end));
     let reach: Vec<usize> = found
@@ -583,7 +583,7 @@ pub(crate) fn compare(found: &mut Vec<QuantityHit>, seen: Vec<QuantityHit>, view
 
 impl Quantities {
     /// Adds the quantities that only a page shows that was decoded from the text. They are inexact.
-    pub(crate) fn only_decoded(&self, found: &mut Vec<QuantityHit>, text: &str, page: &View) {
+    pub(crate) fn only_decoded(&self, found: &mut Vec<QuantityHit>, text: &str, page: &MatchingView) {
         let is_encoded = |hit: &QuantityHit| {
             let origin = page.origin(&hit.range);
             text.get(origin) != page.text().get(hit.range.clone())
@@ -593,7 +593,7 @@ impl Quantities {
     }
 }
 
-impl Slot {
+impl QuantitySlot {
     /// The unit after a number, the unit's end, and whether only marks separate number and unit (not so in "5k mg").
     fn unit_after(&self, text: &str, at: usize) -> Option<(Size, usize, bool)> {
         let rest = text.get(at..)?;
@@ -687,7 +687,10 @@ mod tests {
         let units = [("milligrams", "1"), ("mcg", "1/1000"), ("mg", "1"), ("g", "1000")];
         let units = units.iter().map(|(u, s)| (u.to_lowercase(), size(s).unwrap())).collect();
         let near = near.iter().map(|n| (*n).to_owned()).collect();
-        Quantities { slots: vec![Slot { units, near, range: 0..=10_000 }], language: Language::of("en").unwrap() }
+        Quantities {
+            slots: vec![QuantitySlot { units, near, range: 0..=10_000 }],
+            language: Language::of("en").unwrap(),
+        }
     }
 
     fn read(text: &str) -> QuantityReading {

@@ -1,17 +1,17 @@
 //! Reads a span word by word: collects facts for the host's stages, and the change of memory that an admit makes.
 
 use crate::claims::claims;
-use crate::language::{Language, Phrase, kind};
+use crate::language::{Language, PhraseMeaning, kind};
 use crate::number::{Number, number_tokens, numbers_of};
-use crate::token::{Token, tokens};
-use portcullis_core::mutation::Proposed;
+use crate::token::{WordToken, tokens};
+use portcullis_core::mutation::ProposedValues;
 use portcullis_core::wire::Category;
 use sha2::{Digest, Sha256};
 use std::ops::Range;
 
 /// Facts about a span that its descriptor does not contain.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Reading {
+pub struct SpanReading {
     /// Nouns after a demonstrative ("this trial"), each with the content words of its phrase.
     pub pointing: Vec<Vec<String>>,
     /// Nouns after a definite article, except where the phrase itself identifies the object.
@@ -31,7 +31,7 @@ pub struct Reading {
     /// Capitalised names.
     pub names: Vec<Range<usize>>,
     /// The change of memory that an admit makes.
-    pub proposed: Proposed,
+    pub proposed: ProposedValues,
     pub(crate) total: usize,
     pub(crate) casual: usize,
     hedges: i32,
@@ -47,7 +47,7 @@ const BOOST: i32 = 1500;
 /// Number of words after a determiner that can belong to its noun phrase.
 const PHRASE: usize = 3;
 
-impl Reading {
+impl SpanReading {
     pub(crate) fn of(span: &str, language: &Language) -> Self {
         let mut tokens = tokens(span, language);
         let numeric = |c: char| c.is_numeric();
@@ -81,10 +81,10 @@ impl Reading {
             tokens.iter().take_while(|t| t.is(kind::STOP | kind::CONNECTIVE)).any(|t| t.is(kind::PRONOUN));
         for (at, phrase) in language.phrases(span) {
             match phrase {
-                Phrase::Backward => reading.backward = true,
-                Phrase::Quantity => reading.quantity_reference = true,
-                Phrase::Transition => reading.transition |= tokens.first().is_some_and(|t| at <= t.range.start),
-                Phrase::Citation => reading.cites = true,
+                PhraseMeaning::Backward => reading.backward = true,
+                PhraseMeaning::Quantity => reading.quantity_reference = true,
+                PhraseMeaning::Transition => reading.transition |= tokens.first().is_some_and(|t| at <= t.range.start),
+                PhraseMeaning::Citation => reading.cites = true,
             }
         }
         if any & (kind::POINTING | kind::DEFINITE) != 0 {
@@ -125,7 +125,7 @@ impl Reading {
         u16::try_from(value.clamp(0, 10_000)).unwrap_or(0)
     }
 
-    fn noun_phrases(&mut self, tokens: &[Token<'_>]) {
+    fn noun_phrases(&mut self, tokens: &[WordToken<'_>]) {
         for (at, token) in tokens.iter().enumerate() {
             let list = if token.is(kind::POINTING) {
                 &mut self.pointing
@@ -135,8 +135,8 @@ impl Reading {
                 continue;
             };
             let rest = tokens.get(at + 1..).unwrap_or_default();
-            let inside = |t: &&Token<'_>| !t.breaks && t.is_content() && !t.is(kind::PREPOSITION | kind::COPULA);
-            let phrase: Vec<&Token<'_>> = rest.iter().take_while(inside).take(PHRASE).collect();
+            let inside = |t: &&WordToken<'_>| !t.breaks && t.is_content() && !t.is(kind::PREPOSITION | kind::COPULA);
+            let phrase: Vec<&WordToken<'_>> = rest.iter().take_while(inside).take(PHRASE).collect();
             let after = rest.get(phrase.len());
             // "The capital of France", "the man who": the phrase itself identifies the object.
             let said = after.is_some_and(|t| !t.breaks && t.is(kind::PREPOSITION | kind::CLAUSE));
@@ -147,7 +147,7 @@ impl Reading {
         }
     }
 
-    fn propose(&mut self, span: &str, tokens: &[Token<'_>], numbers: &[Number], language: &Language) {
+    fn propose(&mut self, span: &str, tokens: &[WordToken<'_>], numbers: &[Number], language: &Language) {
         let proposed = &mut self.proposed;
         // Keys sort in the order of their words, so most comparisons are between numbers; words without a key are
         // compared as text.
@@ -190,7 +190,7 @@ pub(crate) fn asks(span: &str) -> bool {
 }
 
 /// Runs of capitalised words. A single capitalised word at the start of the span does not count.
-fn names(tokens: &[Token<'_>]) -> Vec<Range<usize>> {
+fn names(tokens: &[WordToken<'_>]) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut run: Option<(usize, Range<usize>, bool)> = None;
     let mut close = |run: &mut Option<(usize, Range<usize>, bool)>| {
@@ -220,10 +220,10 @@ fn names(tokens: &[Token<'_>]) -> Vec<Range<usize>> {
 }
 
 /// The number of an item at the start of a span: `First,`, `2.`, `3)`, `Step 4`.
-fn ordinal(span: &str, tokens: &[Token<'_>], numbers: &[Number], language: &Language) -> Option<u32> {
+fn ordinal(span: &str, tokens: &[WordToken<'_>], numbers: &[Number], language: &Language) -> Option<u32> {
     let first = tokens.first()?;
     let next = tokens.get(1);
-    let small = |t: &Token<'_>| {
+    let small = |t: &WordToken<'_>| {
         let number = numbers.get(t.number?)?.value.filter(|v| v.scale == 0)?;
         u32::try_from(number.digits).ok().filter(|n| (1..=99).contains(n))
     };
@@ -241,8 +241,8 @@ fn ordinal(span: &str, tokens: &[Token<'_>], numbers: &[Number], language: &Lang
 mod tests {
     use super::*;
 
-    fn read(span: &str) -> Reading {
-        Reading::of(span, Language::of("en").unwrap())
+    fn read(span: &str) -> SpanReading {
+        SpanReading::of(span, Language::of("en").unwrap())
     }
 
     #[test]
@@ -319,9 +319,9 @@ mod tests {
     #[test]
     fn german_is_data() {
         let de = Language::of("de").unwrap();
-        let r = Reading::of("Jedoch ist es vielleicht nicht sicher.", de);
+        let r = SpanReading::of("Jedoch ist es vielleicht nicht sicher.", de);
         assert_eq!((r.category(), r.certainty()), (Category::Negation, 6500));
-        assert!(Reading::of("Deshalb regnet es.", de).continuation);
-        assert_eq!(Reading::of("Erstens, waschen.", de).proposed.ordinal, Some(1));
+        assert!(SpanReading::of("Deshalb regnet es.", de).continuation);
+        assert_eq!(SpanReading::of("Erstens, waschen.", de).proposed.ordinal, Some(1));
     }
 }

@@ -5,10 +5,10 @@
 //! JSON object is open at its end, and it does not end with a list number. All these searches have a bounded reach, in
 //! complete texts too. So the spans and their readings do not depend on the chunks.
 
-use crate::mapper::Mapper;
+use crate::mapper::TextMapper;
 use crate::segment::Whole;
 use crate::sentence::settled_end;
-use crate::text::{Text, Waiting};
+use crate::text::{ScannedText, Waiting};
 use crate::tool::Tools;
 use portcullis_core::wire::Granularity;
 use std::ops::Range;
@@ -70,7 +70,7 @@ impl Segmenter {
     ///
     /// # Errors
     /// [`NotUtf8`]: the text cannot be read any further.
-    pub fn push(&mut self, mapper: &Mapper, chunk: &[u8]) -> Result<Option<Text>, NotUtf8> {
+    pub fn push(&mut self, mapper: &TextMapper, chunk: &[u8]) -> Result<Option<ScannedText>, NotUtf8> {
         self.decode(chunk)?;
         if self.granularity == Granularity::Step {
             return Ok(None);
@@ -102,7 +102,7 @@ impl Segmenter {
     ///
     /// # Errors
     /// [`NotUtf8`]: the text ends inside a character.
-    pub fn finish(self, mapper: &Mapper) -> Result<Text, NotUtf8> {
+    pub fn finish(self, mapper: &TextMapper) -> Result<ScannedText, NotUtf8> {
         if !self.begun.is_empty() {
             return Err(NotUtf8 { at: self.offset + self.text.len() });
         }
@@ -144,7 +144,7 @@ impl Segmenter {
     }
 
     /// The part of the unreturned text up to its last certain border.
-    fn part(&mut self, mapper: &Mapper) -> Option<Text> {
+    fn part(&mut self, mapper: &TextMapper) -> Option<ScannedText> {
         let settled = mapper.settled(&self.text);
         let first = self.ends.first()?;
         if settled < *first {
@@ -180,7 +180,7 @@ impl Segmenter {
 
     /// The start of the bytes that are needed as context. It is a border, or, in a very long sentence, behind white
     /// space that no hit and no object spans.
-    fn context(&self, read: &Text, looked_at: &[Range<usize>]) -> usize {
+    fn context(&self, read: &ScannedText, looked_at: &[Range<usize>]) -> usize {
         let needed = self.origin().saturating_sub(CONTEXT);
         let border = self.borders.iter().copied().rfind(|border| *border <= needed).unwrap_or(0);
         let Some(first) = needed.checked_sub(CONTEXT).filter(|first| border < *first) else { return border };

@@ -14,7 +14,7 @@ use std::sync::OnceLock;
 
 /// A text with the results of its scan.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Text {
+pub struct ScannedText {
     text: String,
     origin: usize,
     /// Number of bytes before this text in the longer text that it is a part of.
@@ -123,7 +123,7 @@ const ITEM: usize = 1024;
 
 /// The results of scanning a text.
 #[derive(Default)]
-pub(crate) struct Findings {
+pub(crate) struct TextScanFindings {
     pub(crate) hits: Hits,
     pub(crate) quantities: Vec<QuantityHit>,
     /// Places of citations; `None` if the search failed.
@@ -136,18 +136,18 @@ pub(crate) struct Findings {
     pub(crate) unfinished: usize,
 }
 
-impl Text {
+impl ScannedText {
     /// A text of several consecutive parts, which end at `ends`. Only the text after `from` is cut; the text before it
     /// is context for hits and quantities.
     pub(crate) fn new(
         text: String,
         from: usize,
         ends: &[usize],
-        found: Findings,
+        found: TextScanFindings,
         language: &'static Language,
         granularity: Granularity,
     ) -> Self {
-        let Findings { hits, quantities, citations, calls, too_deep, unfinished } = found;
+        let TextScanFindings { hits, quantities, citations, calls, too_deep, unfinished } = found;
         // Arguments of a call do not count as citations; the tool's own classes check the addresses in them.
         let in_call = |c: &Range<usize>| {
             let call = calls.get(calls.partition_point(|call| call.end <= c.start));
@@ -559,7 +559,7 @@ impl Text {
     }
 }
 
-impl Whole for Text {
+impl Whole for ScannedText {
     fn split_by(&self, at: usize) -> bool {
         self.hits.split_by(at)
             || self.call_at(at).is_some_and(|call| call.start < at)
@@ -584,7 +584,9 @@ mod tests {
     fn what_is_set_apart_takes_its_phrase_with_it() {
         let said = "Ana is an actor born in 1949, in Porto, and a writer.";
         let language = Language::of("en").unwrap();
-        let text = Text::new(said.into(), 0, &[said.len()], Findings::default(), language, Granularity::Span).ended();
+        let text =
+            ScannedText::new(said.into(), 0, &[said.len()], TextScanFindings::default(), language, Granularity::Span)
+                .ended();
         let at = said.find("1949").unwrap();
         let apart = vec![at..at + 4, at..at + 4];
         let parts = text.split(&(0..said.len()), &apart);
@@ -600,8 +602,15 @@ mod tests {
             ("Ana won every race in 1971 except the one in Porto.", "Porto", false),
             ("Ana won a race in 1971 and died in Porto.", "Porto", true),
         ] {
-            let text =
-                Text::new(said.into(), 0, &[said.len()], Findings::default(), language, Granularity::Span).ended();
+            let text = ScannedText::new(
+                said.into(),
+                0,
+                &[said.len()],
+                TextScanFindings::default(),
+                language,
+                Granularity::Span,
+            )
+            .ended();
             let at = said.find(word).unwrap();
             let apart: Vec<_> = std::iter::once(at..at + word.len()).collect();
             assert_eq!(!text.split(&(0..said.len()), &apart).is_empty(), splits, "{said}");

@@ -5,7 +5,7 @@ use crate::words::{lower, words};
 use std::borrow::Cow;
 use std::ops::Range;
 
-pub(crate) struct Token<'a> {
+pub(crate) struct WordToken<'a> {
     pub(crate) range: Range<usize>,
     /// The word in lower case.
     pub(crate) word: Cow<'a, str>,
@@ -21,7 +21,7 @@ pub(crate) struct Token<'a> {
     pub(crate) number: Option<usize>,
 }
 
-impl Token<'_> {
+impl WordToken<'_> {
     pub(crate) const fn is(&self, kinds: u32) -> bool {
         self.kinds & kinds != 0
     }
@@ -37,7 +37,7 @@ impl Token<'_> {
 const WORD: usize = 6;
 
 /// The words of `span`, in order; their numbers are not set yet.
-pub(crate) fn tokens<'a>(span: &'a str, language: &Language) -> Vec<Token<'a>> {
+pub(crate) fn tokens<'a>(span: &'a str, language: &Language) -> Vec<WordToken<'a>> {
     let mut tokens = Vec::with_capacity(span.len() / WORD + 1);
     let mut end = 0;
     for range in words(span) {
@@ -50,7 +50,7 @@ pub(crate) fn tokens<'a>(span: &'a str, language: &Language) -> Vec<Token<'a>> {
         let capital = !plain && text.starts_with(char::is_uppercase);
         let key = key(&word);
         let kinds = language.kinds_of(&word, key);
-        tokens.push(Token { range, word, key, kinds, capital, breaks, plain, number: None });
+        tokens.push(WordToken { range, word, key, kinds, capital, breaks, plain, number: None });
     }
     tokens
 }

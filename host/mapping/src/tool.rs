@@ -3,9 +3,9 @@
 use crate::error::MappingError;
 use crate::json::{Json, Prefix};
 use crate::pattern;
-use crate::view::View;
+use crate::view::MatchingView;
 use portcullis_core::class::ClassId;
-use portcullis_core::manifest::Manifest;
+use portcullis_core::manifest::PackageManifest;
 use portcullis_core::wire::CLASSES;
 use regex_automata::meta::Regex;
 use std::borrow::Cow;
@@ -14,7 +14,7 @@ use std::ops::Range;
 /// A tool call as an engine proposes it.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Call {
+pub struct EngineToolCall {
     /// Name of the tool.
     pub name: String,
     /// Arguments of the call: a JSON object as text.
@@ -22,7 +22,7 @@ pub struct Call {
 }
 
 /// Rules of one class.
-struct Rule {
+struct ToolClassRule {
     class: ClassId,
     name: Option<String>,
     argument: Option<String>,
@@ -31,11 +31,11 @@ struct Rule {
 
 /// The rules of all classes.
 pub(crate) struct Tools {
-    rules: Vec<Rule>,
+    rules: Vec<ToolClassRule>,
 }
 
 impl Tools {
-    pub(crate) fn new(manifest: &Manifest) -> Result<Self, MappingError> {
+    pub(crate) fn new(manifest: &PackageManifest) -> Result<Self, MappingError> {
         let mut rules = Vec::new();
         for (at, class) in manifest.classes.iter().enumerate() {
             for tool in &class.tools {
@@ -44,7 +44,7 @@ impl Tools {
                 let number =
                     manifest.class_id(at).ok_or(MappingError::TooMany { what: "classes", count, most: CLASSES })?;
                 let name = Some(tool.name.clone()).filter(|n| n != "*");
-                rules.push(Rule { class: number, name, argument: tool.argument.clone(), pattern });
+                rules.push(ToolClassRule { class: number, name, argument: tool.argument.clone(), pattern });
             }
         }
         Ok(Self { rules })
@@ -52,7 +52,7 @@ impl Tools {
 
     /// Classes whose rules match a call.
     pub(crate) fn classes(&self, name: &str, arguments: &Json) -> Vec<ClassId> {
-        let matches = |rule: &&Rule| {
+        let matches = |rule: &&ToolClassRule| {
             let targets = arguments.pointer(rule.argument.as_deref().unwrap_or_default());
             rule.name.as_deref().is_none_or(|n| n == name)
                 && targets.iter().any(|t| rule.pattern.as_ref().is_none_or(|p| p.is_match(&t.text())))
@@ -64,7 +64,7 @@ impl Tools {
     /// text may execute them, so they are judged as calls.
     pub(crate) fn in_text(&self, text: &str) -> Vec<TextCall> {
         let mut found = self.written(text);
-        if let Some(view) = View::of_marks(text) {
+        if let Some(view) = MatchingView::of_marks(text) {
             let shown = self.written(view.text()).into_iter();
             let shown = shown.map(|call| TextCall { range: view.origin(&call.range), ..call });
             let apart = |call: &TextCall| {
@@ -82,7 +82,7 @@ impl Tools {
     /// must be read together with them.
     pub(crate) fn looked_at(text: &str) -> Vec<Range<usize>> {
         let mut ranges = objects(text, |_, _| {});
-        if let Some(view) = View::of_marks(text) {
+        if let Some(view) = MatchingView::of_marks(text) {
             ranges.extend(objects(view.text(), |_, _| {}).iter().map(|range| view.origin(range)));
         }
         ranges.sort_unstable_by_key(|range| (range.start, range.end));
@@ -100,7 +100,7 @@ impl Tools {
         let mut found = Vec::new();
         objects(text, |range, object| {
             let classes = match object {
-                Object::Read(json) => {
+                EmbeddedObject::Read(json) => {
                     let Some(calls) = calls(json) else {
                         let classes = self.rules.iter().map(|rule| rule.class).collect();
                         return found.push(TextCall { range, classes });
@@ -111,7 +111,7 @@ impl Tools {
                     calls.iter().flat_map(|(name, arguments)| self.classes(name, arguments)).collect()
                 }
                 // An object that cannot be read in bounded time counts as a call that matches every rule.
-                Object::Unread => self.rules.iter().map(|rule| rule.class).collect(),
+                EmbeddedObject::Unread => self.rules.iter().map(|rule| rule.class).collect(),
             };
             found.push(TextCall { range, classes });
         });
@@ -120,7 +120,7 @@ impl Tools {
 }
 
 /// An object in a text.
-enum Object<'j> {
+enum EmbeddedObject<'j> {
     Read(&'j Json),
     /// The object is too long, or too deeply nested.
     Unread,
@@ -128,7 +128,7 @@ enum Object<'j> {
 
 /// Calls `show` for each object of a text in order. Returns the ranges that begin with a brace but are not objects;
 /// overlapping ranges are joined.
-fn objects(text: &str, mut show: impl FnMut(Range<usize>, Object<'_>)) -> Vec<Range<usize>> {
+fn objects(text: &str, mut show: impl FnMut(Range<usize>, EmbeddedObject<'_>)) -> Vec<Range<usize>> {
     let mut from = 0;
     let mut looked_at = Vec::new();
     let (mut failed, mut cost) = (0..0, 0);
@@ -139,12 +139,12 @@ fn objects(text: &str, mut show: impl FnMut(Range<usize>, Object<'_>)) -> Vec<Ra
         let end = start + length;
         match read {
             Prefix::Value(json) => {
-                show(start..end, Object::Read(&json));
+                show(start..end, EmbeddedObject::Read(&json));
                 from = end;
                 continue;
             }
             Prefix::Open if near.len() < rest.len() => {
-                show(start..end, Object::Unread);
+                show(start..end, EmbeddedObject::Unread);
                 from = end;
                 continue;
             }
@@ -157,7 +157,7 @@ fn objects(text: &str, mut show: impl FnMut(Range<usize>, Object<'_>)) -> Vec<Ra
         failed.end = failed.end.max(end);
         cost += length;
         if cost > EFFORT * (failed.len() + 1) {
-            show(start..failed.end, Object::Unread);
+            show(start..failed.end, EmbeddedObject::Unread);
             from = failed.end;
         } else {
             from = start + 1;
@@ -168,7 +168,7 @@ fn objects(text: &str, mut show: impl FnMut(Range<usize>, Object<'_>)) -> Vec<Ra
 }
 
 /// The errors of all expressions about arguments.
-pub(crate) fn problems(manifest: &Manifest) -> Vec<MappingError> {
+pub(crate) fn problems(manifest: &PackageManifest) -> Vec<MappingError> {
     let tools = manifest.classes.iter().flat_map(|class| class.tools.iter().map(move |tool| (&class.name, tool)));
     let used = tools.filter_map(|(class, tool)| Some((class, tool.regex.as_deref()?)));
     used.filter_map(|(class, regex)| pattern::of_tool(class, regex).err()).collect()
@@ -176,7 +176,7 @@ pub(crate) fn problems(manifest: &Manifest) -> Vec<MappingError> {
 
 /// The canonical text of a call, `{"arguments":{…},"name":"…"}` with sorted keys, and its arguments. `None` if the name
 /// is empty, or the arguments are not a JSON object, or an object in them contains a key twice.
-pub(crate) fn canonical(call: &Call) -> Option<(String, Json)> {
+pub(crate) fn canonical(call: &EngineToolCall) -> Option<(String, Json)> {
     let arguments = Json::parse(&call.arguments)?;
     if call.name.is_empty() || !matches!(arguments, Json::Object(_)) || arguments.repeats_a_key() {
         return None;
@@ -238,14 +238,15 @@ mod tests {
 
     #[test]
     fn one_call_has_one_text() {
-        let text =
-            |arguments: &str| canonical(&Call { name: "get".into(), arguments: arguments.into() }).map(|(t, _)| t);
+        let text = |arguments: &str| {
+            canonical(&EngineToolCall { name: "get".into(), arguments: arguments.into() }).map(|(t, _)| t)
+        };
         let expected = Some(r#"{"arguments":{"a":[1.0,null],"b":"x"},"name":"get"}"#.to_owned());
         assert_eq!(text(r#"{"b":"x", "a":[1.0, null]}"#), expected);
         for bad in ["", "[]", "7", r#"{"a":1,"a":2}"#, r#"{"a":{"b":1,"b":1}}"#, "{", r#"{"a":1} x"#] {
             assert_eq!(text(bad), None, "{bad}");
         }
-        assert_eq!(canonical(&Call { name: String::new(), arguments: "{}".into() }), None);
+        assert_eq!(canonical(&EngineToolCall { name: String::new(), arguments: "{}".into() }), None);
         assert_eq!(text(&format!("{{\"a\":{}{}}}", "[".repeat(200), "]".repeat(200))), None, "nested too deep");
     }
 

@@ -3,13 +3,13 @@
 //! a smaller distance.
 
 use crate::language::{Language, kind};
-use crate::lexicon::Lexicon;
+use crate::lexicon::LanguageLexicon;
 use crate::proposition::{Grammar, role};
-use crate::reading::Reading;
+use crate::reading::SpanReading;
 use crate::words::words;
 use portcullis_core::fixed::BasisPoints;
 use portcullis_core::state::SemanticState;
-use portcullis_core::topic::Topic;
+use portcullis_core::topic::TopicState;
 
 /// Smallest number of content words with which a sentence has a topic of its own.
 const WORDS: usize = 3;
@@ -43,11 +43,11 @@ struct Links {
 pub(crate) fn topic(
     state: &SemanticState,
     sentence: &str,
-    reading: &Reading,
+    reading: &SpanReading,
     language: &Language,
-    lexicon: Option<Lexicon>,
+    lexicon: Option<LanguageLexicon>,
     grammar: &Grammar,
-) -> (Topic, Vec<String>) {
+) -> (TopicState, Vec<String>) {
     let lemma = |word: &str| lexicon.and_then(|l| l.lemma(word)).map_or_else(|| word.to_owned(), str::to_owned);
     let held = &state.memory.topic_words;
     let known = |word: &str| held.contains(word) || state.intent.words.contains(word);
@@ -86,7 +86,7 @@ pub(crate) fn topic(
     };
     let keeps = before.persons() == 0 || links.agrees(before) || links.named;
     let count = |old: u32, new: u32| if keeps { old.saturating_add(new) } else { old };
-    let topic = Topic {
+    let topic = TopicState {
         mean: u16::try_from(mean).ok().and_then(|m| BasisPoints::try_from(m).ok()).unwrap_or(BasisPoints::ONE),
         masculine: count(before.masculine, links.masculine),
         feminine: count(before.feminine, links.feminine),
@@ -116,13 +116,13 @@ impl Links {
     }
 
     /// Whether the sentence has a masculine or feminine pronoun of a gender that is not the rarer one in the text.
-    const fn agrees(&self, topic: Topic) -> bool {
+    const fn agrees(&self, topic: TopicState) -> bool {
         (self.masculine > 0 && topic.masculine >= topic.feminine)
             || (self.feminine > 0 && topic.feminine >= topic.masculine)
     }
 
     /// Adjusts a distance by the sentence's links. In a text about a person, only the pronouns of that person count.
-    fn distance(&self, distance: u32, topic: Topic) -> u32 {
+    fn distance(&self, distance: u32, topic: TopicState) -> u32 {
         let part = |tenths: u32| distance * tenths / 10;
         if self.named {
             part(NAMED)

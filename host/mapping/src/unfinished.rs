@@ -4,7 +4,7 @@
 //! a dead state, more text can complete a match. A match without its `near` phrase is unfinished as long as the phrase
 //! can come.
 
-use crate::anchored::{End, Joint};
+use crate::anchored::{AutomatonWalkEnd, JointPatternAutomaton};
 use crate::phrase::Phrases;
 use regex_syntax::hir::Hir;
 
@@ -12,13 +12,13 @@ use regex_syntax::hir::Hir;
 pub(crate) const REACH: usize = 1024;
 
 /// The automaton over the patterns.
-pub(crate) struct Unfinished {
-    joint: Option<Joint>,
+pub(crate) struct UnfinishedHitFinder {
+    joint: Option<JointPatternAutomaton>,
 }
 
-impl Unfinished {
+impl UnfinishedHitFinder {
     pub(crate) fn new(patterns: &[Hir]) -> Result<Self, String> {
-        let joint = (!patterns.is_empty()).then(|| Joint::new(patterns)).transpose()?;
+        let joint = (!patterns.is_empty()).then(|| JointPatternAutomaton::new(patterns)).transpose()?;
         Ok(Self { joint })
     }
 
@@ -36,7 +36,7 @@ impl Unfinished {
             joint.walks(|walker| {
                 let mut starts = (first..text.len()).filter(|at| text.is_char_boundary(*at));
                 // If the automaton gives up, the text counts as unfinished, so that it is not released.
-                starts.find(|at| walker.walk(text.as_bytes(), *at, |_| {}) != End::Dead)
+                starts.find(|at| walker.walk(text.as_bytes(), *at, |_| {}) != AutomatonWalkEnd::Dead)
             })
         });
         at.unwrap_or(text.len())
@@ -54,7 +54,7 @@ mod tests {
         let hirs: Vec<Hir> = patterns.iter().map(|p| syntax::parse_with(p, &config).unwrap()).collect();
         let class = ClassId::try_from(0).unwrap();
         let phrases: Vec<_> = phrases.iter().map(|p| ((*p).to_owned(), class, false)).collect();
-        &text[Unfinished::new(&hirs).unwrap().from(text, &Phrases::new(&phrases, "en"))..]
+        &text[UnfinishedHitFinder::new(&hirs).unwrap().from(text, &Phrases::new(&phrases, "en"))..]
     }
 
     #[test]

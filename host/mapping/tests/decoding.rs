@@ -1,18 +1,18 @@
 //! A value in an encoding that clients decode is found as the value itself is, wherever it stands.
 #![cfg(test)]
 
-use portcullis_core::manifest::Manifest;
+use portcullis_core::manifest::PackageManifest;
 use portcullis_core::mutation::StageFinding;
 use portcullis_core::reason::ValidationReason;
-use portcullis_core::state::{Intent, Profile, SemanticState};
+use portcullis_core::state::{AgentProfile, SemanticState, StreamIntent};
 use portcullis_core::wire::Granularity;
-use portcullis_mapping::{Call, Mapper, Segmenter, SpanInput, SpanMapping, Text};
+use portcullis_mapping::{EngineToolCall, ScannedText, Segmenter, SpanInput, SpanMapping, TextMapper};
 use std::collections::BTreeMap;
 use std::path::Path;
 
 /// The policy `pii`, and an empty state for it.
 struct Reader {
-    mapper: Mapper,
+    mapper: TextMapper,
     state: SemanticState,
 }
 
@@ -22,20 +22,20 @@ impl Reader {
     }
 
     /// With a changed policy.
-    fn with(change: impl FnOnce(&mut Manifest)) -> Self {
+    fn with(change: impl FnOnce(&mut PackageManifest)) -> Self {
         let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../policies/pii");
-        let mut manifest: Manifest =
+        let mut manifest: PackageManifest =
             toml::from_str(&std::fs::read_to_string(dir.join("policy.toml")).unwrap()).unwrap();
         change(&mut manifest);
         let persons = std::fs::read(dir.join("vocabulary/persons.txt")).unwrap();
         let files = BTreeMap::from([("vocabulary/persons.txt".to_owned(), persons)]);
-        let context = Profile::default().context(&manifest).unwrap();
-        let state = SemanticState::new(&manifest, [0; 32], [0; 32], Intent::default(), context);
-        Self { mapper: Mapper::new(&manifest, &files).unwrap(), state }
+        let context = AgentProfile::default().context(&manifest).unwrap();
+        let state = SemanticState::new(&manifest, [0; 32], [0; 32], StreamIntent::default(), context);
+        Self { mapper: TextMapper::new(&manifest, &files).unwrap(), state }
     }
 
     /// The bytes of the pieces with a class, and everything that the pieces propose.
-    fn read(&self, text: &Text) -> (String, Vec<SpanMapping>) {
+    fn read(&self, text: &ScannedText) -> (String, Vec<SpanMapping>) {
         let mut classed = String::new();
         let mut proposed = Vec::new();
         for piece in text.pieces().iter().filter(|piece| !piece.inert) {
@@ -65,7 +65,7 @@ impl Reader {
     fn in_chunks(&self, text: &str, size: usize) -> (String, Vec<SpanMapping>) {
         let mut segmenter = Segmenter::new(Granularity::Span);
         let mut found = (String::new(), Vec::new());
-        let mut add = |part: &Text| {
+        let mut add = |part: &ScannedText| {
             let (classed, proposed) = self.read(part);
             found.0.push_str(&classed);
             found.1.extend(proposed);
@@ -93,7 +93,7 @@ const VALUES: &[&str] = &[
     "Ana Beispiel",
 ];
 
-/// A way to encode a character; `None` leaves it as it is.
+/// A way to encode a character; `None` leaves it is.
 type Encoding = fn(usize, char) -> Option<String>;
 
 const ENCODINGS: &[(&str, Encoding)] = &[
@@ -191,13 +191,13 @@ fn the_arguments_of_a_call_are_read_decoded() {
             for arguments in
                 [format!("{{\"body\": {inner}}}"), format!("{{{inner}: 1}}"), format!("{{\"a\": [{inner}]}}")]
             {
-                let call = Call { name: "send".into(), arguments };
+                let call = EngineToolCall { name: "send".into(), arguments };
                 let text = reader.mapper.read_call(&call).unwrap();
                 assert_ne!(reader.read(&text).0, "", "{name}: {}", call.arguments);
             }
         }
     }
-    let call = |arguments: &str| Call { name: "pay".into(), arguments: arguments.into() };
+    let call = |arguments: &str| EngineToolCall { name: "pay".into(), arguments: arguments.into() };
     for arguments in
         ["{\"card\": 4.111111111111111e15}", "{\"card\": 411111111111111.1E1}", "{\"c\":[41111111111111110e-1]}"]
     {
@@ -252,7 +252,8 @@ fn keys_are_words_for_near() {
         }
     });
     let of_call = |key: &str, value: &str| {
-        let call = Call { name: "send".into(), arguments: format!("{{\"a\": [{{\"{key}\": \"{value}\"}}]}}") };
+        let call =
+            EngineToolCall { name: "send".into(), arguments: format!("{{\"a\": [{{\"{key}\": \"{value}\"}}]}}") };
         reader.read(&reader.mapper.read_call(&call).unwrap()).0
     };
     let (phone, ssn) = ("2125550147", "536 22 8846");

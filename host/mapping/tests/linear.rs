@@ -7,9 +7,9 @@
 #[path = "support/shapes.rs"]
 mod shapes;
 
-use portcullis_core::manifest::Manifest;
+use portcullis_core::manifest::PackageManifest;
 use portcullis_core::wire::Granularity;
-use portcullis_mapping::{Mapper, Segmenter, Text};
+use portcullis_mapping::{ScannedText, Segmenter, TextMapper};
 use shapes::{SHAPES, Shape};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -58,13 +58,13 @@ const TIMES: usize = 4;
 /// Largest accepted ratio of the work, in tenths. A quadratic reader has 160.
 const MOST: u64 = 80;
 
-fn mapper(policy: &str) -> Mapper {
+fn mapper(policy: &str) -> TextMapper {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../policies").join(policy);
-    let manifest: Manifest = toml::from_str(&std::fs::read_to_string(dir.join("policy.toml")).unwrap()).unwrap();
+    let manifest: PackageManifest = toml::from_str(&std::fs::read_to_string(dir.join("policy.toml")).unwrap()).unwrap();
     let vocabulary = std::fs::read_dir(dir.join("vocabulary")).into_iter().flatten().map(|entry| entry.unwrap().path());
     let name = |path: &PathBuf| format!("vocabulary/{}", path.file_name().unwrap().to_str().unwrap());
     let files: BTreeMap<String, Vec<u8>> = vocabulary.map(|path| (name(&path), std::fs::read(path).unwrap())).collect();
-    Mapper::new(&manifest, &files).unwrap()
+    TextMapper::new(&manifest, &files).unwrap()
 }
 
 /// Bytes that this thread allocates for some work.
@@ -75,7 +75,7 @@ fn allocated(work: impl FnOnce()) -> u64 {
 }
 
 /// Everything that the gate asks about each span of a text that it splits.
-fn judge(mapper: &Mapper, text: &Text) {
+fn judge(mapper: &TextMapper, text: &ScannedText) {
     for piece in text.pieces().iter().filter(|piece| !piece.inert) {
         for part in std::iter::once(piece).chain(&text.split(&piece.range, &[])) {
             let shown = text.slice(&part.range);
@@ -85,11 +85,11 @@ fn judge(mapper: &Mapper, text: &Text) {
     }
 }
 
-fn whole(mapper: &Mapper, text: &str) {
+fn whole(mapper: &TextMapper, text: &str) {
     judge(mapper, &mapper.read(text.to_owned(), Granularity::Span));
 }
 
-fn chunks(mapper: &Mapper, text: &str, size: usize) {
+fn chunks(mapper: &TextMapper, text: &str, size: usize) {
     let mut segmenter = Segmenter::new(Granularity::Span);
     for chunk in text.as_bytes().chunks(size) {
         segmenter.push(mapper, chunk).unwrap();
@@ -98,7 +98,7 @@ fn chunks(mapper: &Mapper, text: &str, size: usize) {
 }
 
 /// The shapes whose work grows faster than their length.
-fn grow(mapper: &Mapper, read: impl Fn(&Mapper, &str)) -> Vec<String> {
+fn grow(mapper: &TextMapper, read: impl Fn(&TextMapper, &str)) -> Vec<String> {
     let ratio = |shape: &Shape| {
         let (short, long) = (shape.text(SHORT), shape.text(SHORT * TIMES));
         // What a thread sets up once does not count.
@@ -125,7 +125,7 @@ fn a_text_in_small_chunks_costs_linear_work() {
 
 /// The calls whose instructions `cargo xtask bench shapes` counts; valgrind finds them by this name.
 #[inline(never)]
-fn one_reading(mapper: &Mapper, text: &str, in_chunks: bool) {
+fn one_reading(mapper: &TextMapper, text: &str, in_chunks: bool) {
     if in_chunks {
         chunks(mapper, text, 16);
     } else {

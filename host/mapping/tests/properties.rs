@@ -2,30 +2,30 @@
 //! comes to an end.
 #![cfg(test)]
 
-use portcullis_core::manifest::Manifest;
-use portcullis_core::state::{Intent, Profile, SemanticState};
+use portcullis_core::manifest::PackageManifest;
+use portcullis_core::state::{AgentProfile, SemanticState, StreamIntent};
 use portcullis_core::wire::Granularity;
-use portcullis_mapping::{Mapper, SpanInput, Text};
+use portcullis_mapping::{ScannedText, SpanInput, TextMapper};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
 
-fn package() -> (Manifest, BTreeMap<String, Vec<u8>>) {
+fn package() -> (PackageManifest, BTreeMap<String, Vec<u8>>) {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../policies/pii");
     let manifest = toml::from_str(&std::fs::read_to_string(dir.join("policy.toml")).unwrap()).unwrap();
     let persons = std::fs::read(dir.join("vocabulary/persons.txt")).unwrap();
     (manifest, BTreeMap::from([("vocabulary/persons.txt".to_owned(), persons)]))
 }
 
-fn mapper() -> Mapper {
+fn mapper() -> TextMapper {
     let (manifest, files) = package();
-    Mapper::new(&manifest, &files).unwrap()
+    TextMapper::new(&manifest, &files).unwrap()
 }
 
 const GRANULARITIES: [Granularity; 3] = [Granularity::Token, Granularity::Span, Granularity::Step];
 
-fn assert_covers(text: &Text, whole: &Range<usize>, pieces: &[portcullis_mapping::Piece]) {
+fn assert_covers(text: &ScannedText, whole: &Range<usize>, pieces: &[portcullis_mapping::Piece]) {
     let mut at = whole.start;
     for piece in pieces {
         assert_eq!(piece.range.start, at);
@@ -63,7 +63,7 @@ fn hits_are_never_cut() {
 fn an_unbounded_pattern_is_an_error_that_says_where() {
     let (mut manifest, files) = package();
     manifest.classes[0].patterns[0].regex = r"\d+".into();
-    let Err(error) = Mapper::new(&manifest, &files) else { panic!("accepted") };
+    let Err(error) = TextMapper::new(&manifest, &files) else { panic!("accepted") };
     let shown = error.to_string();
     assert!(shown.contains(r"`\d+`") && shown.contains("credit_card") && shown.contains("upper bound"), "{shown}");
 }
@@ -71,7 +71,7 @@ fn an_unbounded_pattern_is_an_error_that_says_where() {
 #[test]
 fn a_missing_vocabulary_is_an_error_that_says_which() {
     let (manifest, _) = package();
-    let Err(error) = Mapper::new(&manifest, &BTreeMap::new()) else { panic!("accepted") };
+    let Err(error) = TextMapper::new(&manifest, &BTreeMap::new()) else { panic!("accepted") };
     assert!(error.to_string().contains("vocabulary/persons.txt"), "{error}");
 }
 
@@ -79,9 +79,9 @@ fn a_missing_vocabulary_is_an_error_that_says_which() {
 #[test]
 fn a_sentence_of_many_words_has_a_topic() {
     let (manifest, files) = package();
-    let mapper = Mapper::new(&manifest, &files).unwrap();
-    let context = Profile::default().context(&manifest).unwrap();
-    let mut state = SemanticState::new(&manifest, [0; 32], [0; 32], Intent::default(), context);
+    let mapper = TextMapper::new(&manifest, &files).unwrap();
+    let context = AgentProfile::default().context(&manifest).unwrap();
+    let mut state = SemanticState::new(&manifest, [0; 32], [0; 32], StreamIntent::default(), context);
     state.memory.topic_words.insert("mill".to_owned());
     let unknown: Vec<String> = (0..2000).map(|at| format!("zq{at}x")).collect();
     let (topic, words) = mapper.topic(&state, &format!("Then {}.", unknown.join(" "))).unwrap();
@@ -95,9 +95,9 @@ proptest! {
     #[test]
     fn pieces_cover_and_splits_end(text in "([a-z]{1,8}|[0-9]{1,4}|[ .,;:!?@+()-]|\n|é|東|4111 1111 1111 1111|a@b\\.org|and|not){0,40}") {
         let (manifest, files) = package();
-        let mapper = Mapper::new(&manifest, &files).unwrap();
-        let context = Profile::default().context(&manifest).unwrap();
-        let state = SemanticState::new(&manifest, [0; 32], [0; 32], Intent::default(), context);
+        let mapper = TextMapper::new(&manifest, &files).unwrap();
+        let context = AgentProfile::default().context(&manifest).unwrap();
+        let state = SemanticState::new(&manifest, [0; 32], [0; 32], StreamIntent::default(), context);
         for granularity in GRANULARITIES {
             let read = mapper.read(text.clone(), granularity);
             let again = mapper.read(text.clone(), granularity);

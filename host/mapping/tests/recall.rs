@@ -2,10 +2,10 @@
 //! value are found as the record says, value by value. `UPDATE_SNAPSHOTS=1` writes a record that is not smaller.
 #![cfg(test)]
 
-use portcullis_core::manifest::Manifest;
-use portcullis_core::state::{Intent, Profile, SemanticState};
+use portcullis_core::manifest::PackageManifest;
+use portcullis_core::state::{AgentProfile, SemanticState, StreamIntent};
 use portcullis_core::wire::Granularity;
-use portcullis_mapping::{Mapper, SpanInput};
+use portcullis_mapping::{SpanInput, TextMapper};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -19,16 +19,16 @@ fn tests() -> PathBuf {
 }
 
 /// A mapping, a state, and the names of the classes.
-type Policy = (Mapper, SemanticState, Vec<String>);
+type Policy = (TextMapper, SemanticState, Vec<String>);
 
 fn policy(name: &str) -> Policy {
     let dir = tests().join("../policies").join(name);
-    let manifest: Manifest = toml::from_str(&std::fs::read_to_string(dir.join("policy.toml")).unwrap()).unwrap();
+    let manifest: PackageManifest = toml::from_str(&std::fs::read_to_string(dir.join("policy.toml")).unwrap()).unwrap();
     let paths = manifest.classes.iter().flat_map(|class| &class.vocabulary);
     let files = paths.map(|path| (path.clone(), std::fs::read(dir.join(path)).unwrap())).collect();
-    let context = Profile::default().context(&manifest).unwrap();
-    let state = SemanticState::new(&manifest, [0; 32], [0; 32], Intent::default(), context);
-    let mapper = Mapper::new(&manifest, &files).unwrap();
+    let context = AgentProfile::default().context(&manifest).unwrap();
+    let state = SemanticState::new(&manifest, [0; 32], [0; 32], StreamIntent::default(), context);
+    let mapper = TextMapper::new(&manifest, &files).unwrap();
     (mapper, state, manifest.classes.into_iter().map(|class| class.name).collect())
 }
 

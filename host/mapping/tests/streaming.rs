@@ -1,10 +1,10 @@
 //! A text that arrives in chunks gives the same pieces, mutations, citations, sentences and parts as the whole text.
 #![cfg(test)]
 
-use portcullis_core::manifest::Manifest;
-use portcullis_core::state::{Intent, Profile, SemanticState};
+use portcullis_core::manifest::PackageManifest;
+use portcullis_core::state::{AgentProfile, SemanticState, StreamIntent};
 use portcullis_core::wire::Granularity;
-use portcullis_mapping::{Mapper, NotUtf8, Segmenter, SpanInput, SpanMapping, Text};
+use portcullis_mapping::{NotUtf8, ScannedText, Segmenter, SpanInput, SpanMapping, TextMapper};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -16,19 +16,19 @@ fn root() -> PathBuf {
 
 /// A policy, and an empty state for it.
 struct Reader {
-    mapper: Mapper,
+    mapper: TextMapper,
     state: SemanticState,
 }
 
 fn reader(policy: &str) -> Reader {
     let dir = root().join("policies").join(policy);
-    let manifest: Manifest = toml::from_str(&std::fs::read_to_string(dir.join("policy.toml")).unwrap()).unwrap();
+    let manifest: PackageManifest = toml::from_str(&std::fs::read_to_string(dir.join("policy.toml")).unwrap()).unwrap();
     let vocabulary = std::fs::read_dir(dir.join("vocabulary")).into_iter().flatten().map(|entry| entry.unwrap().path());
     let name = |path: &PathBuf| format!("vocabulary/{}", path.file_name().unwrap().to_str().unwrap());
     let files: BTreeMap<String, Vec<u8>> = vocabulary.map(|path| (name(&path), std::fs::read(path).unwrap())).collect();
-    let context = Profile::default().context(&manifest).unwrap();
-    let state = SemanticState::new(&manifest, [0; 32], [0; 32], Intent::default(), context);
-    Reader { mapper: Mapper::new(&manifest, &files).unwrap(), state }
+    let context = AgentProfile::default().context(&manifest).unwrap();
+    let state = SemanticState::new(&manifest, [0; 32], [0; 32], StreamIntent::default(), context);
+    Reader { mapper: TextMapper::new(&manifest, &files).unwrap(), state }
 }
 
 const CORPUS: &[&str] = &[
@@ -50,7 +50,7 @@ struct Read {
     parts: Vec<(Range<usize>, bool)>,
 }
 
-fn reads(Reader { mapper, state }: &Reader, text: &Text, granularity: Granularity) -> Vec<Read> {
+fn reads(Reader { mapper, state }: &Reader, text: &ScannedText, granularity: Granularity) -> Vec<Read> {
     let global = |range: &Range<usize>| range.start + text.offset()..range.end + text.offset();
     let read = |piece: &portcullis_mapping::Piece| {
         let span = &piece.range;

@@ -1,9 +1,9 @@
 //! The checks of a package: everything that can refuse a text, with how much each lets pass. Two versions of a package
 //! are compared check by check, so that a check that is switched off or widened is named.
 
-use crate::compile::Compiled;
-use crate::package::Package;
-use portcullis_core::manifest::{Citations, Class, Limits, Manifest, Polarity};
+use crate::compile::CompiledPackage;
+use crate::package::PolicyPackage;
+use portcullis_core::manifest::{CitationPolicy, ClassDeclaration, GatedLoopLimits, HitPolarity, PackageManifest};
 use portcullis_core::wire::RowKind;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -18,7 +18,7 @@ const NEVER: u16 = u16::MAX;
 const DEFERRED: &str = "immediate reject by ";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Check {
+struct PackageCheck {
     /// What the check lets pass: 0 for the strictest form, more for wider ones; `None` if the check is off.
     width: Option<usize>,
     /// The check in words: `off`, `on`, or its bound.
@@ -27,18 +27,18 @@ struct Check {
 
 /// The checks of a package by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Checks(BTreeMap<String, Check>);
+pub struct PackageChecks(BTreeMap<String, PackageCheck>);
 
 /// A check that lets more pass in one version of a package than in another.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Weaker {
+pub struct WeakenedCheck {
     pub check: String,
     /// The check in the first version, then in the second: `off`, `on` or a bound.
     pub before: String,
     pub after: String,
 }
 
-impl std::fmt::Display for Weaker {
+impl std::fmt::Display for WeakenedCheck {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { check, before, after } = self;
         match after.as_str() {
@@ -48,7 +48,7 @@ impl std::fmt::Display for Weaker {
     }
 }
 
-impl Check {
+impl PackageCheck {
     fn on(is_on: bool) -> Self {
         Self { width: is_on.then_some(0), shown: if is_on { "on" } else { "off" }.into() }
     }
@@ -66,9 +66,9 @@ impl Check {
 }
 
 /// The checks that every package has, on or off.
-fn of_stages(manifest: &Manifest) -> Vec<(&'static str, Check)> {
+fn of_stages(manifest: &PackageManifest) -> Vec<(&'static str, PackageCheck)> {
     // Without `..`, so that a new key must be considered here.
-    let portcullis_core::manifest::Continuity {
+    let portcullis_core::manifest::ContinuityChecks {
         presupposition,
         definite,
         contradiction,
@@ -78,59 +78,68 @@ fn of_stages(manifest: &Manifest) -> Vec<(&'static str, Check)> {
         repetitions,
     } = manifest.continuity;
     let slope = &manifest.trust_slope;
-    let Limits { alternatives: _, max_depth: _, span_bytes, defer: _, defer_expiry: _, rollbacks: _, checkpoint: _ } =
-        manifest.limits;
+    let GatedLoopLimits {
+        alternatives: _,
+        max_depth: _,
+        span_bytes,
+        defer: _,
+        defer_expiry: _,
+        rollbacks: _,
+        checkpoint: _,
+    } = manifest.limits;
     let tier = TIERS.iter().position(|tier| *tier == manifest.prefilter.threshold).unwrap_or(TIERS.len());
-    let threshold = Check { width: Some(tier), shown: manifest.prefilter.threshold.clone() };
+    let threshold = PackageCheck { width: Some(tier), shown: manifest.prefilter.threshold.clone() };
     // The number of recent transitions has an effect only if their repetitions are counted.
-    let recent = if repetitions == 0 { Check::on(false) } else { Check::at_least(recent.into()) };
+    let recent = if repetitions == 0 { PackageCheck::on(false) } else { PackageCheck::at_least(recent.into()) };
     vec![
-        ("presupposition", Check::on(presupposition)),
-        ("presupposition of definite nouns", Check::on(definite)),
-        ("contradiction and regression", Check::on(contradiction)),
-        ("discontinuity", Check::on(discontinuity)),
-        ("change of topic", Check::at_most(topic, Some(0))),
-        ("repetition", Check::at_most(repetitions, Some(0))),
+        ("presupposition", PackageCheck::on(presupposition)),
+        ("presupposition of definite nouns", PackageCheck::on(definite)),
+        ("contradiction and regression", PackageCheck::on(contradiction)),
+        ("discontinuity", PackageCheck::on(discontinuity)),
+        ("change of topic", PackageCheck::at_most(topic, Some(0))),
+        ("repetition", PackageCheck::at_most(repetitions, Some(0))),
         ("repetition: recent transitions", recent),
-        ("trust slope: warning", Check::at_most(slope.warning, Some(NEVER))),
-        ("trust slope: correction", Check::at_most(slope.correction, Some(NEVER))),
-        ("trust slope: halt", Check::at_most(slope.halt, Some(NEVER))),
-        ("trust slope: share that each step keeps", Check::at_least(slope.decay.into())),
-        ("closed world", Check::on(manifest.package.closed_world)),
-        ("citations are resolved", Check::on(manifest.package.citations == Citations::Resolved)),
-        ("length of a span", Check::at_most(span_bytes, None)),
+        ("trust slope: warning", PackageCheck::at_most(slope.warning, Some(NEVER))),
+        ("trust slope: correction", PackageCheck::at_most(slope.correction, Some(NEVER))),
+        ("trust slope: halt", PackageCheck::at_most(slope.halt, Some(NEVER))),
+        ("trust slope: share that each step keeps", PackageCheck::at_least(slope.decay.into())),
+        ("closed world", PackageCheck::on(manifest.package.closed_world)),
+        ("citations are resolved", PackageCheck::on(manifest.package.citations == CitationPolicy::Resolved)),
+        ("length of a span", PackageCheck::at_most(span_bytes, None)),
         ("pre-execution filter: threshold", threshold),
     ]
 }
 
-fn of_class(class: &Class) -> Vec<(String, Check)> {
+fn of_class(class: &ClassDeclaration) -> Vec<(String, PackageCheck)> {
     let forms = class.vocabulary.len() + class.patterns.len() + class.tools.len();
-    let undenied = Check { width: Some(1), shown: "outside denials".into() };
-    let polarity = if class.polarity == Polarity::Undenied { undenied } else { Check::on(true) };
+    let undenied = PackageCheck { width: Some(1), shown: "outside denials".into() };
+    let polarity = if class.polarity == HitPolarity::Undenied { undenied } else { PackageCheck::on(true) };
     let of = |what: &str, check| (format!("class `{}`{what}", class.name), check);
     vec![
-        of("", Check::on(true)),
-        of(": vocabularies, patterns and tools", Check::at_least(forms)),
-        of(": matching view", Check::on(class.view)),
-        of(": other word forms", Check::on(class.inflect)),
+        of("", PackageCheck::on(true)),
+        of(": vocabularies, patterns and tools", PackageCheck::at_least(forms)),
+        of(": matching view", PackageCheck::on(class.view)),
+        of(": other word forms", PackageCheck::on(class.inflect)),
         of(": any polarity", polarity),
     ]
 }
 
-impl Checks {
+impl PackageChecks {
     /// The checks of a package and of its rules.
     #[must_use]
-    pub fn of(package: &Package, compiled: &Compiled) -> Self {
+    pub fn of(package: &PolicyPackage, compiled: &CompiledPackage) -> Self {
         let manifest = package.manifest();
         let stages = of_stages(manifest).into_iter().map(|(name, check)| (name.to_owned(), check));
         let classes = manifest.classes.iter().flat_map(of_class);
-        let quantities =
-            manifest.quantities.iter().map(|quantity| (format!("quantity `{}`", quantity.name), Check::on(true)));
-        let deferred = manifest.limits.defer.iter().map(|id| (format!("{DEFERRED}{id}"), Check::on(false)));
+        let quantities = manifest
+            .quantities
+            .iter()
+            .map(|quantity| (format!("quantity `{}`", quantity.name), PackageCheck::on(true)));
+        let deferred = manifest.limits.defer.iter().map(|id| (format!("{DEFERRED}{id}"), PackageCheck::on(false)));
         let rules = compiled.rules.iter().filter_map(|rule| {
             let check = match rule.kind {
-                RowKind::ForbidReject => Check::on(true),
-                RowKind::ForbidDecompose => Check { width: Some(1), shown: "decompose".into() },
+                RowKind::ForbidReject => PackageCheck::on(true),
+                RowKind::ForbidDecompose => PackageCheck { width: Some(1), shown: "decompose".into() },
                 RowKind::Permit | RowKind::Empty => return None,
             };
             Some((format!("rule {}", rule.id), check))
@@ -140,7 +149,7 @@ impl Checks {
 
     /// The checks of the stages that a package has off, in the order of their names.
     #[must_use]
-    pub fn off(manifest: &Manifest) -> Vec<&'static str> {
+    pub fn off(manifest: &PackageManifest) -> Vec<&'static str> {
         let off = of_stages(manifest).into_iter().filter(|(_, check)| check.width.is_none());
         let mut names: Vec<&str> = off.map(|(name, _)| name).collect();
         names.sort_unstable();
@@ -149,7 +158,7 @@ impl Checks {
 
     /// The checks that let more pass in `after` than here.
     #[must_use]
-    pub fn weaker_in(&self, after: &Self) -> Vec<Weaker> {
+    pub fn weaker_in(&self, after: &Self) -> Vec<WeakenedCheck> {
         let names = self.0.keys().chain(after.0.keys().filter(|name| !self.0.contains_key(*name)));
         let weaker = names.filter_map(|name| {
             let (before, after) = (self.get(name), after.get(name));
@@ -157,21 +166,21 @@ impl Checks {
                 (Some(before), Some(after)) => after > before,
                 (before, after) => before.is_some() && after.is_none(),
             };
-            wider.then(|| Weaker { check: name.clone(), before: before.shown, after: after.shown })
+            wider.then(|| WeakenedCheck { check: name.clone(), before: before.shown, after: after.shown })
         });
         weaker.collect()
     }
 
     /// A check by name. A class, quantity or rule that is not declared is off. A reject that no list defers is
     /// immediate.
-    fn get(&self, name: &str) -> Check {
-        self.0.get(name).cloned().unwrap_or_else(|| Check::on(name.starts_with(DEFERRED)))
+    fn get(&self, name: &str) -> PackageCheck {
+        self.0.get(name).cloned().unwrap_or_else(|| PackageCheck::on(name.starts_with(DEFERRED)))
     }
 
     /// One line `NAME = SHOWN [WIDTH]` for each check, in order of the names.
     #[must_use]
     pub fn lines(&self) -> String {
-        let line = |(name, check): (&String, &Check)| {
+        let line = |(name, check): (&String, &PackageCheck)| {
             let width = check.width.map(|width| format!(" [{width}]")).unwrap_or_default();
             format!("{name} = {}{width}\n", check.shown)
         };
@@ -184,8 +193,8 @@ impl Checks {
         let check = |line: &str| {
             let (name, check) = line.split_once(" = ")?;
             let check = match check.strip_suffix(']').and_then(|check| check.split_once(" [")) {
-                Some((shown, width)) => Check { width: Some(width.parse().ok()?), shown: shown.to_owned() },
-                None if check == "off" => Check::on(false),
+                Some((shown, width)) => PackageCheck { width: Some(width.parse().ok()?), shown: shown.to_owned() },
+                None if check == "off" => PackageCheck::on(false),
                 None => return None,
             };
             Some((name.to_owned(), check))

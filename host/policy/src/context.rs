@@ -6,9 +6,9 @@
 use crate::compile::decimal;
 use crate::cube::presence_bit;
 use crate::error::suggestion;
-use crate::vocabulary::{Field, Vocabulary, bit, bits_of};
+use crate::vocabulary::{ContextField, PolicyVocabulary, bit, bits_of};
 use cedar_policy::{Context, EntityId, EntityTypeName, EntityUid, Request, RestrictedExpression};
-use portcullis_core::mutation::Place;
+use portcullis_core::mutation::SlotSequence;
 use portcullis_core::wire::{
     BASIS_POINTS_MAX, Category, Descriptor, EnumerationColumn, FlagColumn, Granularity, Opcode, QUANTITY_SLOTS,
     RangeColumn, RangeUnit, SetColumn, StageOutcome, row_bits,
@@ -19,7 +19,7 @@ use zerocopy::little_endian::{I32, U16};
 
 /// Why JSON is not a valid context, or a descriptor cannot be converted into one.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ContextError {
+pub enum ContextConversionError {
     #[error("{0}")]
     Json(String),
     #[error("a context is a JSON object")]
@@ -52,22 +52,22 @@ pub enum ContextError {
 
 /// Conversions under the declarations of one policy.
 #[derive(Clone, Copy, Debug)]
-pub struct Contexts<'a> {
-    vocabulary: &'a Vocabulary,
+pub struct ContextConverter<'a> {
+    vocabulary: &'a PolicyVocabulary,
 }
 
 /// Treatment of fields that a context leaves out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Missing {
+pub enum MissingFieldMode {
     Refuse,
-    /// The field has the value that it has in [`Contexts::neutral`].
+    /// The field has the value that it has in [`ContextConverter::neutral`].
     Neutral,
 }
 
-impl<'a> Contexts<'a> {
+impl<'a> ContextConverter<'a> {
     /// Conversions with the names that `vocabulary` declares.
     #[must_use]
-    pub const fn new(vocabulary: &'a Vocabulary) -> Self {
+    pub const fn new(vocabulary: &'a PolicyVocabulary) -> Self {
         Self { vocabulary }
     }
 
@@ -82,7 +82,7 @@ impl<'a> Contexts<'a> {
             uncertainty: U16::new(BASIS_POINTS_MAX),
             validation_outcome: StageOutcome::Pass.into(),
             lineage_outcome: StageOutcome::Pass.into(),
-            ..Descriptor::entry(Opcode::Gate, Place { slot: 0, sequence: 1 }, [0; 32])
+            ..Descriptor::entry(Opcode::Gate, SlotSequence { slot: 0, sequence: 1 }, [0; 32])
         }
         .sealed()
     }
@@ -90,55 +90,61 @@ impl<'a> Contexts<'a> {
     /// The descriptor of a category and a context: a GATE entry on slot 0 with sequence 1, host stages passed, a zero
     /// commitment and a valid CRC. Errors: unknown fields or names; values of a wrong type or out of range; missing
     /// fields under [`Missing::Refuse`].
-    pub fn descriptor(self, category: &str, context: &Value, missing: Missing) -> Result<Descriptor, ContextError> {
-        let object = context.as_object().ok_or(ContextError::NotAnObject)?;
+    pub fn descriptor(
+        self,
+        category: &str,
+        context: &Value,
+        missing: MissingFieldMode,
+    ) -> Result<Descriptor, ContextConversionError> {
+        let object = context.as_object().ok_or(ContextConversionError::NotAnObject)?;
         let mut d = self.neutral();
         d.category = self.value(EnumerationColumn::Category, category)?;
         for (name, value) in object {
             self.set_field(&mut d, name, value)?;
         }
-        if missing == Missing::Refuse
-            && let Some(name) = Vocabulary::field_names().find(|name| !object.contains_key(*name))
+        if missing == MissingFieldMode::Refuse
+            && let Some(name) = PolicyVocabulary::field_names().find(|name| !object.contains_key(*name))
         {
-            return Err(ContextError::Missing(name.into()));
+            return Err(ContextConversionError::Missing(name.into()));
         }
         if d.flags & row_bits::UNCERTAINTY_KNOWN as u8 == 0 && d.uncertainty.get() != BASIS_POINTS_MAX {
-            return Err(ContextError::UnknownUncertainty);
+            return Err(ContextConversionError::UnknownUncertainty);
         }
         Ok(d.sealed())
     }
 
-    fn set_field(self, d: &mut Descriptor, name: &str, value: &Value) -> Result<(), ContextError> {
+    fn set_field(self, d: &mut Descriptor, name: &str, value: &Value) -> Result<(), ContextConversionError> {
         if name == "quantity" {
             return self.set_quantities(d, value);
         }
-        match Vocabulary::field(name) {
-            Some(Field::Enumeration(column)) => {
+        match PolicyVocabulary::field(name) {
+            Some(ContextField::Enumeration(column)) => {
                 let text = value.as_str().ok_or_else(|| wrong(name, "a name", value))?;
                 column.set_value(d, self.value(column, text)?);
             }
-            Some(Field::Flag(flag)) => {
+            Some(ContextField::Flag(flag)) => {
                 let on = value.as_bool().ok_or_else(|| wrong(name, "true or false", value))?;
                 d.flags = d.flags & !(1 << flag.index()) | u8::from(on) << flag.index();
             }
-            Some(Field::Set(column)) => column.set_value(d, self.members(column, value)?),
-            Some(Field::Range(column)) => column.set_value(d, number(column, value)?),
+            Some(ContextField::Set(column)) => column.set_value(d, self.members(column, value)?),
+            Some(ContextField::Range(column)) => column.set_value(d, number(column, value)?),
             None => {
-                let help = suggestion(name, Vocabulary::field_names());
-                return Err(ContextError::UnknownField { field: name.into(), help });
+                let help = suggestion(name, PolicyVocabulary::field_names());
+                return Err(ContextConversionError::UnknownField { field: name.into(), help });
             }
         }
         Ok(())
     }
 
-    fn set_quantities(self, d: &mut Descriptor, value: &Value) -> Result<(), ContextError> {
+    fn set_quantities(self, d: &mut Descriptor, value: &Value) -> Result<(), ContextConversionError> {
         let object = value.as_object().ok_or_else(|| wrong("quantity", "an object of quantities", value))?;
         for (name, value) in object {
             let known = self.vocabulary.quantities();
-            let slot = known.iter().position(|slot| slot == name).ok_or_else(|| ContextError::UnknownField {
-                field: format!("quantity.{name}"),
-                help: suggestion(name, known.iter().map(String::as_str)),
-            })?;
+            let slot =
+                known.iter().position(|slot| slot == name).ok_or_else(|| ContextConversionError::UnknownField {
+                    field: format!("quantity.{name}"),
+                    help: suggestion(name, known.iter().map(String::as_str)),
+                })?;
             let number = value.as_i64().and_then(|number| i32::try_from(number).ok());
             let number = number.ok_or_else(|| wrong(&format!("quantity.{name}"), "a 32-bit integer", value))?;
             d.quantity_present |= 1 << slot;
@@ -149,22 +155,22 @@ impl<'a> Contexts<'a> {
         Ok(())
     }
 
-    fn value(self, column: EnumerationColumn, name: &str) -> Result<u8, ContextError> {
+    fn value(self, column: EnumerationColumn, name: &str) -> Result<u8, ContextConversionError> {
         let number = self.vocabulary.value_number(column, name).and_then(|number| u8::try_from(number).ok());
-        number.ok_or_else(|| ContextError::Name {
+        number.ok_or_else(|| ContextConversionError::Name {
             field: column.name().into(),
             name: name.into(),
             help: suggestion(name, self.vocabulary.enumeration(column).iter().map(String::as_str)),
         })
     }
 
-    fn members(self, column: SetColumn, value: &Value) -> Result<u128, ContextError> {
+    fn members(self, column: SetColumn, value: &Value) -> Result<u128, ContextConversionError> {
         let field = column.name();
         let list = value.as_array().ok_or_else(|| wrong(field, "an array of names", value))?;
         let known = self.vocabulary.set(column);
         list.iter().try_fold(0, |mask, member| {
             let name = member.as_str().ok_or_else(|| wrong(field, "an array of names", member))?;
-            let number = self.vocabulary.member_number(column, name).ok_or_else(|| ContextError::Name {
+            let number = self.vocabulary.member_number(column, name).ok_or_else(|| ContextConversionError::Name {
                 field: field.into(),
                 name: name.into(),
                 help: suggestion(name, known.iter().map(String::as_str)),
@@ -174,9 +180,9 @@ impl<'a> Contexts<'a> {
     }
 
     /// The descriptor's category and its context, with every field. Errors: values that the policy does not declare.
-    pub fn json(self, d: &Descriptor) -> Result<(String, Value), ContextError> {
+    pub fn json(self, d: &Descriptor) -> Result<(String, Value), ContextConversionError> {
         let mut object = Map::new();
-        for column in Vocabulary::CONTEXT_ENUMERATIONS {
+        for column in PolicyVocabulary::CONTEXT_ENUMERATIONS {
             object.insert(column.name().into(), self.name_of(*column, d)?.into());
         }
         for column in SetColumn::ALL {
@@ -199,10 +205,10 @@ impl<'a> Contexts<'a> {
 
     /// The descriptor as a request to `cedar-policy`. Agent and stream are placeholders, because rules cannot refer to
     /// them. Errors: values that the policy does not declare.
-    pub fn request(self, d: &Descriptor) -> Result<Request, ContextError> {
+    pub fn request(self, d: &Descriptor) -> Result<Request, ContextConversionError> {
         let text = |value: &str| RestrictedExpression::new_string(value.to_owned());
         let mut pairs = Vec::with_capacity(26);
-        for column in Vocabulary::CONTEXT_ENUMERATIONS {
+        for column in PolicyVocabulary::CONTEXT_ENUMERATIONS {
             pairs.push((column.name().to_owned(), text(self.name_of(*column, d)?)));
         }
         for column in SetColumn::ALL {
@@ -223,7 +229,7 @@ impl<'a> Contexts<'a> {
         let quantities = self.present(d)?.into_iter();
         let quantities =
             quantities.map(|(name, number)| (name.to_owned(), RestrictedExpression::new_long(number.into())));
-        let cedar = |error: String| ContextError::Cedar(error);
+        let cedar = |error: String| ContextConversionError::Cedar(error);
         let record = RestrictedExpression::new_record(quantities).map_err(|error| cedar(error.to_string()))?;
         pairs.push(("quantity".to_owned(), record));
         let context = Context::from_pairs(pairs).map_err(|error| cedar(error.to_string()))?;
@@ -236,21 +242,21 @@ impl<'a> Contexts<'a> {
             .map_err(|error| cedar(error.to_string()))
     }
 
-    fn name_of(self, column: EnumerationColumn, d: &Descriptor) -> Result<&'a str, ContextError> {
+    fn name_of(self, column: EnumerationColumn, d: &Descriptor) -> Result<&'a str, ContextConversionError> {
         let value = column.value(d);
         let name = self.vocabulary.value_name(column, value.into());
-        name.ok_or_else(|| ContextError::Undeclared { field: column.name(), value: value.to_string() })
+        name.ok_or_else(|| ContextConversionError::Undeclared { field: column.name(), value: value.to_string() })
     }
 
-    fn names_of(self, column: SetColumn, d: &Descriptor) -> Result<Vec<&'a str>, ContextError> {
+    fn names_of(self, column: SetColumn, d: &Descriptor) -> Result<Vec<&'a str>, ContextConversionError> {
         let mask = column.value(d);
-        let undeclared = || ContextError::Undeclared { field: column.name(), value: format!("{mask:#x}") };
+        let undeclared = || ContextConversionError::Undeclared { field: column.name(), value: format!("{mask:#x}") };
         bits_of(mask).map(|number| self.vocabulary.member_name(column, number).ok_or_else(undeclared)).collect()
     }
 
-    fn present(self, d: &Descriptor) -> Result<Vec<(&'a str, i32)>, ContextError> {
+    fn present(self, d: &Descriptor) -> Result<Vec<(&'a str, i32)>, ContextConversionError> {
         let undeclared =
-            || ContextError::Undeclared { field: "quantity", value: format!("{:#06b}", d.quantity_present) };
+            || ContextConversionError::Undeclared { field: "quantity", value: format!("{:#06b}", d.quantity_present) };
         let slots = bits_of(d.quantity_present.into());
         slots
             .map(|slot| {
@@ -262,11 +268,11 @@ impl<'a> Contexts<'a> {
     }
 }
 
-fn wrong(field: &str, expected: &str, found: &Value) -> ContextError {
-    ContextError::Value { field: field.into(), expected: expected.into(), found: found.to_string() }
+fn wrong(field: &str, expected: &str, found: &Value) -> ContextConversionError {
+    ContextConversionError::Value { field: field.into(), expected: expected.into(), found: found.to_string() }
 }
 
-fn number(column: RangeColumn, value: &Value) -> Result<i64, ContextError> {
+fn number(column: RangeColumn, value: &Value) -> Result<i64, ContextConversionError> {
     let (least, greatest) = column.limits();
     let is_within = |number: &i64| (least..=greatest).contains(number);
     match column.unit() {
@@ -288,10 +294,10 @@ fn number(column: RangeColumn, value: &Value) -> Result<i64, ContextError> {
     }
 }
 
-fn decimal_text(column: RangeColumn, d: &Descriptor) -> Result<String, ContextError> {
+fn decimal_text(column: RangeColumn, d: &Descriptor) -> Result<String, ContextConversionError> {
     let (points, one) = (column.value(d), i64::from(BASIS_POINTS_MAX));
     if points > one {
-        return Err(ContextError::Undeclared { field: column.name(), value: points.to_string() });
+        return Err(ContextConversionError::Undeclared { field: column.name(), value: points.to_string() });
     }
     Ok(format!("{}.{:04}", points / one, points % one))
 }

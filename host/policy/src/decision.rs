@@ -1,9 +1,9 @@
 //! Determinations in the terms of a policy: stage, rule and reason.
 
-use crate::compile::Compiled;
+use crate::compile::CompiledPackage;
 use portcullis_core::reason::{ValidationReason, generic};
 use portcullis_core::wire::{Descriptor, Determination, RowKind, Stage};
-use portcullis_image::{Bank, BankAnswer, Banks, Outcome, Verdict, depth_limited, resolve};
+use portcullis_image::{BankAnswer, BankAnswers, BankKind, BankOutcome, EntryVerdict, depth_limited, resolve};
 use serde::Serialize;
 
 /// The answer of one bank.
@@ -18,7 +18,7 @@ pub struct BankDecision {
 
 /// A determination, and the answers of both banks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Decision {
+pub struct DescriptorDecision {
     /// `admit`, `reject` or `decompose`.
     pub determination: Determination,
     /// The first stage that did not pass.
@@ -33,20 +33,20 @@ pub struct Decision {
 
 /// The answer of `bank`, derived from the row number that a completion contains.
 #[must_use]
-pub fn answer_of_row(compiled: &Compiled, bank: Bank, row: Option<u16>) -> BankAnswer {
+pub fn answer_of_row(compiled: &CompiledPackage, bank: BankKind, row: Option<u16>) -> BankAnswer {
     let found = row.and_then(|row| compiled.image.rows(bank).get(usize::from(row)));
     let outcome = match found.map(|row| RowKind::try_from(row.kind)) {
-        Some(Ok(RowKind::Permit)) => Outcome::Pass,
-        Some(Ok(RowKind::ForbidDecompose)) => Outcome::Decompose,
-        _ => Outcome::Reject,
+        Some(Ok(RowKind::Permit)) => BankOutcome::Pass,
+        Some(Ok(RowKind::ForbidDecompose)) => BankOutcome::Decompose,
+        _ => BankOutcome::Reject,
     };
     BankAnswer { outcome, row: found.and(row) }
 }
 
-impl Decision {
+impl DescriptorDecision {
     /// The decision on `descriptor` that follows from the answers of the banks.
     #[must_use]
-    pub fn new(compiled: &Compiled, descriptor: &Descriptor, banks: &Banks) -> Self {
+    pub fn new(compiled: &CompiledPackage, descriptor: &Descriptor, banks: &BankAnswers) -> Self {
         let verdict = resolve(descriptor, banks, compiled.image.header().max_depth);
         let (rule, reason) = deciding(compiled, descriptor, &verdict);
         let limited = depth_limited(descriptor, banks, &verdict);
@@ -55,17 +55,17 @@ impl Decision {
             stage: Some(verdict.stage).filter(|stage| *stage != Stage::None),
             rule,
             reason: if limited { Some(generic::DEPTH_LIMIT.into()) } else { reason },
-            policy: bank_decision(compiled, Bank::Policy, banks.policy),
-            entropy: bank_decision(compiled, Bank::Entropy, banks.entropy),
+            policy: bank_decision(compiled, BankKind::Policy, banks.policy),
+            entropy: bank_decision(compiled, BankKind::Entropy, banks.entropy),
         }
     }
 }
 
-fn bank_decision(compiled: &Compiled, bank: Bank, answer: BankAnswer) -> BankDecision {
+fn bank_decision(compiled: &CompiledPackage, bank: BankKind, answer: BankAnswer) -> BankDecision {
     let outcome = match answer.outcome {
-        Outcome::Pass => "pass",
-        Outcome::Reject => "reject",
-        Outcome::Decompose => "decompose",
+        BankOutcome::Pass => "pass",
+        BankOutcome::Reject => "reject",
+        BankOutcome::Decompose => "decompose",
     };
     let rule = match answer.row {
         Some(row) => compiled.rule_of_row(bank, row).map(|rule| rule.id.clone()),
@@ -74,15 +74,19 @@ fn bank_decision(compiled: &Compiled, bank: Bank, answer: BankAnswer) -> BankDec
     BankDecision { outcome, rule, row: answer.row }
 }
 
-fn deciding(compiled: &Compiled, descriptor: &Descriptor, verdict: &Verdict) -> (Option<String>, Option<String>) {
-    let of_row = |bank: Bank, row: Option<u16>| match row.and_then(|row| compiled.rule_of_row(bank, row)) {
+fn deciding(
+    compiled: &CompiledPackage,
+    descriptor: &Descriptor,
+    verdict: &EntryVerdict,
+) -> (Option<String>, Option<String>) {
+    let of_row = |bank: BankKind, row: Option<u16>| match row.and_then(|row| compiled.rule_of_row(bank, row)) {
         Some(rule) => (Some(rule.id.clone()), rule.reason.clone()),
         None => (Some(generic::DEFAULT_DENY.to_owned()), None),
     };
     match verdict.stage {
         Stage::None => (None, None),
-        Stage::Policy => of_row(Bank::Policy, verdict.policy_row),
-        Stage::Entropy => of_row(Bank::Entropy, verdict.entropy_row),
+        Stage::Policy => of_row(BankKind::Policy, verdict.policy_row),
+        Stage::Entropy => of_row(BankKind::Entropy, verdict.entropy_row),
         Stage::Validation => {
             let code = descriptor.validation_reason;
             let known = ValidationReason::from_code(code).map(|reason| reason.id().to_owned());

@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
+pub enum PolicyProblemKind {
     /// A file cannot be read, or is not allowed in a package.
     File,
     /// `policy.toml` is invalid.
@@ -38,7 +38,7 @@ pub enum Kind {
     Polarity,
 }
 
-impl Kind {
+impl PolicyProblemKind {
     /// Every kind, in the order of the documentation.
     pub const ALL: [Self; 16] = [
         Self::File,
@@ -89,7 +89,7 @@ impl Kind {
 
 /// A part of a source file.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct PolicySourceRange {
     /// Path below the package's folder.
     pub file: String,
     pub source: Arc<str>,
@@ -98,7 +98,7 @@ pub struct Place {
     pub length: usize,
 }
 
-impl Place {
+impl PolicySourceRange {
     #[must_use]
     pub fn line(&self) -> usize {
         self.before().matches('\n').count() + 1
@@ -115,13 +115,13 @@ impl Place {
     }
 }
 
-impl fmt::Debug for Place {
+impl fmt::Debug for PolicySourceRange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{self}")
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for PolicySourceRange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}:{}", self.file, self.line(), self.column())
     }
@@ -129,21 +129,21 @@ impl fmt::Display for Place {
 
 /// One problem: an error, or a warning of `policy check`.
 #[derive(Clone, Debug)]
-pub struct Problem(Box<Inner>);
+pub struct PolicyProblem(Box<Inner>);
 
 #[derive(Clone, Debug)]
 struct Inner {
-    kind: Kind,
+    kind: PolicyProblemKind,
     message: String,
     rule: Option<String>,
     label: String,
     help: Option<String>,
-    place: Option<(Place, NamedSource<Arc<str>>)>,
+    place: Option<(PolicySourceRange, NamedSource<Arc<str>>)>,
 }
 
-impl Problem {
+impl PolicyProblem {
     /// A problem without a place.
-    pub fn new(kind: Kind, message: impl Into<String>) -> Self {
+    pub fn new(kind: PolicyProblemKind, message: impl Into<String>) -> Self {
         let message = message.into();
         Self(Box::new(Inner { kind, message, rule: None, label: String::new(), help: None, place: None }))
     }
@@ -157,7 +157,7 @@ impl Problem {
 
     /// Sets the place, and the label printed under it.
     #[must_use]
-    pub fn at(mut self, place: Place, label: impl Into<String>) -> Self {
+    pub fn at(mut self, place: PolicySourceRange, label: impl Into<String>) -> Self {
         let source = NamedSource::new(&place.file, Arc::clone(&place.source));
         self.0.label = label.into();
         self.0.place = Some((place, source));
@@ -176,7 +176,7 @@ impl Problem {
         match self.0.place.take() {
             Some((place, _)) => {
                 let (file, label) = (format!("{folder}{}", place.file), std::mem::take(&mut self.0.label));
-                self.at(Place { file, ..place }, label)
+                self.at(PolicySourceRange { file, ..place }, label)
             }
             None => {
                 self.0.message.insert_str(0, &format!("`{folder}`: "));
@@ -186,7 +186,7 @@ impl Problem {
     }
 
     #[must_use]
-    pub const fn kind(&self) -> Kind {
+    pub const fn kind(&self) -> PolicyProblemKind {
         self.0.kind
     }
 
@@ -196,7 +196,7 @@ impl Problem {
     }
 
     #[must_use]
-    pub fn place(&self) -> Option<&Place> {
+    pub fn place(&self) -> Option<&PolicySourceRange> {
         self.0.place.as_ref().map(|(place, _)| place)
     }
 
@@ -218,7 +218,7 @@ impl Problem {
     }
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for PolicyProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0.rule {
             Some(rule) => write!(f, "rule `{rule}`: {}", self.0.message),
@@ -227,9 +227,9 @@ impl fmt::Display for Problem {
     }
 }
 
-impl std::error::Error for Problem {}
+impl std::error::Error for PolicyProblem {}
 
-impl Diagnostic for Problem {
+impl Diagnostic for PolicyProblem {
     fn code<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
         Some(Box::new(self.0.kind.code()))
     }
@@ -255,14 +255,14 @@ impl Diagnostic for Problem {
 
 /// Every problem that kept a package from being loaded or compiled; at least one.
 #[derive(Clone, Debug)]
-pub struct PolicyError {
-    problems: Vec<Problem>,
+pub struct PolicyPackageError {
+    problems: Vec<PolicyProblem>,
 }
 
-impl PolicyError {
+impl PolicyPackageError {
     /// The problems, in the order of their places.
     #[must_use]
-    pub fn problems(&self) -> &[Problem] {
+    pub fn problems(&self) -> &[PolicyProblem] {
         &self.problems
     }
 
@@ -285,18 +285,18 @@ impl PolicyError {
     }
 
     /// An error with these problems, or `Ok` without any.
-    pub(crate) fn unless_empty(problems: Vec<Problem>) -> Result<(), Self> {
+    pub(crate) fn unless_empty(problems: Vec<PolicyProblem>) -> Result<(), Self> {
         if problems.is_empty() { Ok(()) } else { Err(Self { problems }) }
     }
 }
 
-impl From<Problem> for PolicyError {
-    fn from(problem: Problem) -> Self {
+impl From<PolicyProblem> for PolicyPackageError {
+    fn from(problem: PolicyProblem) -> Self {
         Self { problems: vec![problem] }
     }
 }
 
-impl fmt::Display for PolicyError {
+impl fmt::Display for PolicyPackageError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.problems.as_slice() {
             [problem] => write!(f, "{problem}"),
@@ -305,11 +305,11 @@ impl fmt::Display for PolicyError {
     }
 }
 
-impl std::error::Error for PolicyError {}
+impl std::error::Error for PolicyPackageError {}
 
-impl Diagnostic for PolicyError {
+impl Diagnostic for PolicyPackageError {
     fn code<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        self.single().and_then(Problem::code)
+        self.single().and_then(PolicyProblem::code)
     }
 
     fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
@@ -332,8 +332,8 @@ impl Diagnostic for PolicyError {
     }
 }
 
-impl PolicyError {
-    fn single(&self) -> Option<&Problem> {
+impl PolicyPackageError {
+    fn single(&self) -> Option<&PolicyProblem> {
         match self.problems.as_slice() {
             [problem] => Some(problem),
             _ => None,
@@ -363,12 +363,17 @@ fn render_in(diagnostic: &dyn Diagnostic, colour: bool, columns: Option<usize>) 
 }
 
 /// An error of a TOML file, with its place and advice.
-pub(crate) fn toml_problem(file: &str, text: &str, error: &toml::de::Error) -> Problem {
+pub(crate) fn toml_problem(file: &str, text: &str, error: &toml::de::Error) -> PolicyProblem {
     let (cause, advice) = portcullis_settings::advice(error.message());
-    let problem = Problem::new(Kind::Manifest, format!("{file}: {cause}"));
+    let problem = PolicyProblem::new(PolicyProblemKind::Manifest, format!("{file}: {cause}"));
     let problem = match error.span() {
         Some(span) => {
-            let place = Place { file: file.into(), source: Arc::from(text), offset: span.start, length: span.len() };
+            let place = PolicySourceRange {
+                file: file.into(),
+                source: Arc::from(text),
+                offset: span.start,
+                length: span.len(),
+            };
             problem.at(place, "here")
         }
         None => problem,

@@ -1,8 +1,8 @@
 //! Policy packages: compiles validated Cedar into comparator rows and a table image.
 //!
-//! [`package`] reads the files, and [`compile`] turns them into the rows of a [`portcullis_image::Image`], which a card
-//! loads and hashes. [`context`] converts a descriptor into a Cedar context, so
-//! that tests can compare the rows with `cedar-policy`.
+//! [`package`] reads the files, and [`compile`] turns them into the rows of a [`portcullis_image::TableImage`], which a
+//! card loads and hashes. [`context`] converts a descriptor into a Cedar context, so that tests can compare the rows
+//! with `cedar-policy`.
 
 pub mod checks;
 pub mod commands;
@@ -20,8 +20,8 @@ pub mod schema;
 mod sources;
 pub mod vocabulary;
 
-pub use compile::{Capacity, Compiled, Rule};
-pub use composition::Composition;
-pub use error::{PolicyError, Problem};
-pub use package::Package;
-pub use policies::{Policies, Policy, is_composition};
+pub use compile::{CompiledPackage, CompiledRule, RowCapacity};
+pub use composition::PackageComposition;
+pub use error::{PolicyPackageError, PolicyProblem};
+pub use package::PolicyPackage;
+pub use policies::{ImagePolicy, ImagePolicySet, is_composition};

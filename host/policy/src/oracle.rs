@@ -10,13 +10,13 @@
 //!
 //! Cedar must not report an error, because it skips a rule that fails at run time, even a forbid.
 
-use crate::compile::Compiled;
-use crate::context::{ContextError, Contexts};
-use crate::error::{PolicyError, Problem};
-use crate::package::Package;
+use crate::compile::CompiledPackage;
+use crate::context::{ContextConversionError, ContextConverter};
+use crate::error::{PolicyPackageError, PolicyProblem};
+use crate::package::PolicyPackage;
 use cedar_policy::{Authorizer, Decision, Entities, Policy, PolicyId, PolicySet, Request};
 use portcullis_core::wire::{Descriptor, RowKind};
-use portcullis_image::{Bank, BankAnswer, Banks, Outcome};
+use portcullis_image::{BankAnswer, BankAnswers, BankKind, BankOutcome};
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -25,9 +25,9 @@ const PERMIT_ALL: &str = "permit-all";
 
 /// A compiled package and its Cedar policies.
 #[derive(Debug)]
-pub struct Oracle<'a> {
-    package: &'a Package,
-    compiled: &'a Compiled,
+pub struct CedarOracle<'a> {
+    package: &'a PolicyPackage,
+    compiled: &'a CompiledPackage,
     authorizer: Authorizer,
     whole: PolicySet,
     policy: PolicySet,
@@ -36,17 +36,17 @@ pub struct Oracle<'a> {
 
 /// A difference between rows and Cedar: a defect of the compiler or of the evaluator.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Disagreement {
+pub enum OracleDisagreementError {
     /// The descriptor cannot be converted into a request.
     #[error(transparent)]
-    Context(#[from] ContextError),
+    Context(#[from] ContextConversionError),
     #[error("cedar failed at run time: {0}")]
     Cedar(String),
     #[error("the banks {}, cedar answers {cedar} by {determining}", if *.pass { "pass" } else { "do not pass" })]
     Decision { pass: bool, cedar: String, determining: String },
     #[error("the {} bank answers {found}, cedar {expected} of {determining}", bank.name())]
     Rule {
-        bank: Bank,
+        bank: BankKind,
         found: String,
         /// The outcome and the rule that follow from Cedar's determining rules.
         expected: String,
@@ -54,37 +54,39 @@ pub enum Disagreement {
     },
 }
 
-impl<'a> Oracle<'a> {
-    /// The oracle of `package` with its compiled form. Errors: those of [`Package::compile`] that concern parsing.
-    pub fn new(package: &'a Package, compiled: &'a Compiled) -> Result<Self, PolicyError> {
+impl<'a> CedarOracle<'a> {
+    /// The oracle of `package` with its compiled form. Errors: those of [`PolicyPackage::compile`] that concern
+    /// parsing.
+    pub fn new(package: &'a PolicyPackage, compiled: &'a CompiledPackage) -> Result<Self, PolicyPackageError> {
         let whole = package.cedar_policies()?;
-        let fault = |error: &dyn fmt::Display| Problem::new(crate::error::Kind::Syntax, error.to_string());
-        let of_bank = |bank: Bank| {
+        let fault =
+            |error: &dyn fmt::Display| PolicyProblem::new(crate::error::PolicyProblemKind::Syntax, error.to_string());
+        let of_bank = |bank: BankKind| {
             let wanted = |policy: &&Policy| compiled.rule(policy.id().as_ref()).is_some_and(|rule| rule.bank == bank);
             PolicySet::from_policies(whole.policies().filter(wanted).cloned()).map_err(|error| fault(&error))
         };
-        let (policy, mut entropy) = (of_bank(Bank::Policy)?, of_bank(Bank::Entropy)?);
+        let (policy, mut entropy) = (of_bank(BankKind::Policy)?, of_bank(BankKind::Entropy)?);
         let permit = Policy::parse(Some(PolicyId::new(PERMIT_ALL)), "permit (principal, action, resource);");
         entropy.add(permit.map_err(|error| fault(&error))?).map_err(|error| fault(&error))?;
         Ok(Self { package, compiled, authorizer: Authorizer::new(), whole, policy, entropy })
     }
 
     /// Compares `banks` with Cedar's decision about `descriptor`. Errors: the first disagreement.
-    pub fn check(&self, descriptor: &Descriptor, banks: &Banks) -> Result<(), Disagreement> {
-        let request = Contexts::new(self.package.vocabulary()).request(descriptor)?;
+    pub fn check(&self, descriptor: &Descriptor, banks: &BankAnswers) -> Result<(), OracleDisagreementError> {
+        let request = ContextConverter::new(self.package.vocabulary()).request(descriptor)?;
         let (decision, determining) = self.ask(&self.whole, &request)?;
-        let pass = banks.policy.outcome == Outcome::Pass && banks.entropy.outcome == Outcome::Pass;
+        let pass = banks.policy.outcome == BankOutcome::Pass && banks.entropy.outcome == BankOutcome::Pass;
         if pass != (decision == Decision::Allow) {
             let (cedar, determining) = (format!("{decision:?}"), format!("{determining:?}"));
-            return Err(Disagreement::Decision { pass, cedar, determining });
+            return Err(OracleDisagreementError::Decision { pass, cedar, determining });
         }
-        for (bank, answer) in [(Bank::Policy, banks.policy), (Bank::Entropy, banks.entropy)] {
+        for (bank, answer) in [(BankKind::Policy, banks.policy), (BankKind::Entropy, banks.entropy)] {
             self.check_bank(bank, answer, &request)?;
             let rule = answer.row.and_then(|row| self.compiled.rule_of_row(bank, row));
-            let in_whole = answer.outcome != Outcome::Pass || pass;
+            let in_whole = answer.outcome != BankOutcome::Pass || pass;
             if let Some(rule) = rule.filter(|rule| in_whole && !determining.contains(&rule.id)) {
                 let (found, determining) = (format!("{:?} by {}", answer.outcome, rule.id), format!("{determining:?}"));
-                return Err(Disagreement::Rule {
+                return Err(OracleDisagreementError::Rule {
                     bank,
                     found,
                     expected: "a rule of the whole set".into(),
@@ -96,10 +98,15 @@ impl<'a> Oracle<'a> {
     }
 
     /// Compares one bank's answer with Cedar's decision by this bank's rules alone. Errors: the disagreement.
-    pub fn check_bank(&self, bank: Bank, answer: BankAnswer, request: &Request) -> Result<(), Disagreement> {
+    pub fn check_bank(
+        &self,
+        bank: BankKind,
+        answer: BankAnswer,
+        request: &Request,
+    ) -> Result<(), OracleDisagreementError> {
         let set = match bank {
-            Bank::Policy => &self.policy,
-            Bank::Entropy => &self.entropy,
+            BankKind::Policy => &self.policy,
+            BankKind::Entropy => &self.entropy,
         };
         let (decision, determining) = self.ask(set, request)?;
         let smallest = |kind: RowKind| {
@@ -109,10 +116,10 @@ impl<'a> Oracle<'a> {
         let named = answer.row.map(|row| self.compiled.rule_of_row(bank, row).map_or(PERMIT_ALL, |rule| &rule.id));
         let permit_all = determining.contains(PERMIT_ALL).then_some(PERMIT_ALL);
         let expected = match decision {
-            Decision::Allow => (Outcome::Pass, smallest(RowKind::Permit).or(permit_all)),
+            Decision::Allow => (BankOutcome::Pass, smallest(RowKind::Permit).or(permit_all)),
             Decision::Deny => match (smallest(RowKind::ForbidReject), smallest(RowKind::ForbidDecompose)) {
-                (None, Some(id)) => (Outcome::Decompose, Some(id)),
-                (reject, _) => (Outcome::Reject, reject),
+                (None, Some(id)) => (BankOutcome::Decompose, Some(id)),
+                (reject, _) => (BankOutcome::Reject, reject),
             },
         };
         // Only the default deny has no determining rule.
@@ -120,7 +127,7 @@ impl<'a> Oracle<'a> {
         if complete && (answer.outcome, named) == expected {
             return Ok(());
         }
-        Err(Disagreement::Rule {
+        Err(OracleDisagreementError::Rule {
             bank,
             found: format!("{:?} by {named:?}", answer.outcome),
             expected: format!("{:?} by {:?}", expected.0, expected.1),
@@ -128,11 +135,11 @@ impl<'a> Oracle<'a> {
         })
     }
 
-    fn ask(&self, set: &PolicySet, request: &Request) -> Result<(Decision, BTreeSet<String>), Disagreement> {
+    fn ask(&self, set: &PolicySet, request: &Request) -> Result<(Decision, BTreeSet<String>), OracleDisagreementError> {
         let response = self.authorizer.is_authorized(request, set, &Entities::empty());
         let errors: Vec<_> = response.diagnostics().errors().map(ToString::to_string).collect();
         if !errors.is_empty() {
-            return Err(Disagreement::Cedar(errors.join("; ")));
+            return Err(OracleDisagreementError::Cedar(errors.join("; ")));
         }
         Ok((response.decision(), response.diagnostics().reason().map(ToString::to_string).collect()))
     }

@@ -1,8 +1,8 @@
 //! Generates a package's Cedar schema from its manifest. The principal is the agent, the action the category, the
 //! resource the stream; the context has the descriptor's fields by name.
 
-use crate::vocabulary::Vocabulary;
-use portcullis_core::manifest::Manifest;
+use crate::vocabulary::PolicyVocabulary;
+use portcullis_core::manifest::PackageManifest;
 use portcullis_core::wire::{Category, FlagColumn, RangeColumn, RangeUnit, SetColumn};
 
 /// Name of the schema's file in a package.
@@ -10,8 +10,8 @@ pub const SCHEMA_FILE: &str = "policy.cedarschema";
 
 /// The schema for a manifest.
 #[must_use]
-pub fn generate(manifest: &Manifest) -> String {
-    let vocabulary = Vocabulary::new(manifest);
+pub fn generate(manifest: &PackageManifest) -> String {
+    let vocabulary = PolicyVocabulary::new(manifest);
     let mut text = String::from(
         "// Generated from policy.toml by `portcullis policy schema`. Do not edit.\n\
          // Enumerations and sets are strings; `policy check` holds every literal to the values listed here.\n\n\
@@ -23,7 +23,7 @@ pub fn generate(manifest: &Manifest) -> String {
          type Descriptor = {\n",
     );
     let listed = |values: &[String]| values.join(", ");
-    for column in Vocabulary::CONTEXT_ENUMERATIONS {
+    for column in PolicyVocabulary::CONTEXT_ENUMERATIONS {
         field(&mut text, column.name(), "String", &listed(vocabulary.enumeration(*column)));
     }
     for column in SetColumn::ALL {

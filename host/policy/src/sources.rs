@@ -1,6 +1,6 @@
 //! The Cedar sources of a package, and the prelude that every package includes.
 
-use crate::error::{Kind, Place, Problem};
+use crate::error::{PolicyProblem, PolicyProblemKind, PolicySourceRange};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -12,18 +12,20 @@ pub const COMPOSITION_FILE: &str = "composition.toml";
 pub const PRELUDE_FILE: &str = "prelude.cedar";
 
 /// Cedar sources in order of path, the prelude first; a problem for each source that is not UTF-8.
-pub(crate) fn cedar_sources(files: &BTreeMap<String, Vec<u8>>) -> impl Iterator<Item = Result<(&str, &str), Problem>> {
+pub(crate) fn cedar_sources(
+    files: &BTreeMap<String, Vec<u8>>,
+) -> impl Iterator<Item = Result<(&str, &str), PolicyProblem>> {
     let own = files.iter().filter(|(path, _)| path.ends_with(".cedar"));
     let own = own.map(|(path, bytes)| Ok((path.as_str(), text(path, bytes)?)));
     std::iter::once(Ok((PRELUDE_FILE, PRELUDE))).chain(own)
 }
 
-pub(crate) fn text<'a>(path: &str, bytes: &'a [u8]) -> Result<&'a str, Problem> {
+pub(crate) fn text<'a>(path: &str, bytes: &'a [u8]) -> Result<&'a str, PolicyProblem> {
     std::str::from_utf8(bytes).map_err(|error| {
         let good: String = String::from_utf8_lossy(bytes.get(..error.valid_up_to()).unwrap_or_default()).into_owned();
         let offset = good.len();
-        let place = Place { file: path.into(), source: Arc::from(good), offset, length: 0 };
-        Problem::new(Kind::File, format!("`{path}`: not UTF-8 at byte {offset}"))
+        let place = PolicySourceRange { file: path.into(), source: Arc::from(good), offset, length: 0 };
+        PolicyProblem::new(PolicyProblemKind::File, format!("`{path}`: not UTF-8 at byte {offset}"))
             .at(place, "the text is good up to here")
     })
 }

@@ -1,7 +1,7 @@
 //! The fields of the context in Cedar rules, each a column of a row, and the values that a policy declares for each.
 
 use portcullis_core::class::ClassId;
-use portcullis_core::manifest::Manifest;
+use portcullis_core::manifest::PackageManifest;
 use portcullis_core::wire::{
     Anchor, Category, EnumerationColumn, Epistemic, FlagColumn, Granularity, RangeColumn, SetColumn, fields_touched,
 };
@@ -10,14 +10,14 @@ use portcullis_core::wire::{
 pub(crate) const QUANTITIES: usize = RangeColumn::FIELDS.len();
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Field {
+pub(crate) enum ContextField {
     Enumeration(EnumerationColumn),
     Flag(FlagColumn),
     Set(SetColumn),
     Range(RangeColumn),
 }
 
-impl Field {
+impl ContextField {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Enumeration(column) => column.name(),
@@ -30,7 +30,7 @@ impl Field {
 
 /// The declared values of a policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Vocabulary {
+pub struct PolicyVocabulary {
     enumerations: [Vec<String>; EnumerationColumn::ALL.len()],
     sets: [Vec<String>; SetColumn::ALL.len()],
     quantities: Vec<String>,
@@ -53,7 +53,7 @@ pub const FIELDS_TOUCHED: [(&str, u16); 7] = [
     ("entropy", fields_touched::ENTROPY),
 ];
 
-impl Vocabulary {
+impl PolicyVocabulary {
     /// The enumerations that are fields of the context. The first of all, the category, is the action in Cedar.
     pub const CONTEXT_ENUMERATIONS: &'static [EnumerationColumn] = match &EnumerationColumn::ALL {
         [EnumerationColumn::Category, fields @ ..] => fields,
@@ -62,7 +62,7 @@ impl Vocabulary {
 
     /// The vocabulary that `manifest` declares.
     #[must_use]
-    pub fn new(manifest: &Manifest) -> Self {
+    pub fn new(manifest: &PackageManifest) -> Self {
         let declared = &manifest.enumerations;
         let classes: Vec<_> = manifest.classes.iter().map(|class| class.name.clone()).collect();
         Self {
@@ -164,15 +164,15 @@ impl Vocabulary {
     }
 
     /// The field of the context called `name`.
-    pub(crate) fn field(name: &str) -> Option<Field> {
+    pub(crate) fn field(name: &str) -> Option<ContextField> {
         fn named<C: Copy>(all: &[C], of: impl Fn(C) -> &'static str, name: &str) -> Option<C> {
             all.iter().copied().find(|column| of(*column) == name)
         }
         named(Self::CONTEXT_ENUMERATIONS, EnumerationColumn::name, name)
-            .map(Field::Enumeration)
-            .or_else(|| named(&FlagColumn::ALL, FlagColumn::name, name).map(Field::Flag))
-            .or_else(|| named(&SetColumn::ALL, SetColumn::name, name).map(Field::Set))
-            .or_else(|| named(&RangeColumn::FIELDS, RangeColumn::name, name).map(Field::Range))
+            .map(ContextField::Enumeration)
+            .or_else(|| named(&FlagColumn::ALL, FlagColumn::name, name).map(ContextField::Flag))
+            .or_else(|| named(&SetColumn::ALL, SetColumn::name, name).map(ContextField::Set))
+            .or_else(|| named(&RangeColumn::FIELDS, RangeColumn::name, name).map(ContextField::Range))
     }
 
     /// Names of all fields of the context.

@@ -2,8 +2,8 @@
 //! package whose checks shrink has a new major version.
 #![cfg(test)]
 
-use portcullis_policy::Package;
-use portcullis_policy::checks::Checks;
+use portcullis_policy::PolicyPackage;
+use portcullis_policy::checks::PackageChecks;
 use portcullis_policy::commands::diff;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -40,11 +40,11 @@ pattern = [{ regex = "x{1,3}" }]
 const PERMIT: &str = "@id(\"ALLOW\")\npermit (principal, action, resource);\n";
 
 /// A package with these keys at the end of a section, or with this section at the end.
-fn made(place: &str, keys: &str) -> Package {
+fn made(place: &str, keys: &str) -> PolicyPackage {
     with_rules(place, keys, "")
 }
 
-fn with_rules(place: &str, keys: &str, rules: &str) -> Package {
+fn with_rules(place: &str, keys: &str, rules: &str) -> PolicyPackage {
     let marker = format!("#{place}");
     let manifest = if MANIFEST.contains(&marker) {
         MANIFEST.replace(&marker, keys)
@@ -52,15 +52,15 @@ fn with_rules(place: &str, keys: &str, rules: &str) -> Package {
         format!("{MANIFEST}\n[{place}]\n{keys}")
     };
     let files = [("policy.toml", manifest), ("rules.cedar", format!("{PERMIT}{rules}"))];
-    Package::from_files(files.map(|(path, text)| (path.to_owned(), text.into_bytes())).into()).unwrap()
+    PolicyPackage::from_files(files.map(|(path, text)| (path.to_owned(), text.into_bytes())).into()).unwrap()
 }
 
-fn plain() -> Package {
+fn plain() -> PolicyPackage {
     made("package", "")
 }
 
 /// What B lets pass that A refuses, in words.
-fn weaker(a: &Package, b: &Package) -> Vec<String> {
+fn weaker(a: &PolicyPackage, b: &PolicyPackage) -> Vec<String> {
     let (x, y) = (a.compile().unwrap(), b.compile().unwrap());
     diff((a, &x), (b, &y)).unwrap().weaker.iter().map(ToString::to_string).collect()
 }
@@ -123,7 +123,7 @@ fn checks_that_are_switched_off_or_widened_are_named() {
     }
 }
 
-fn with_defer() -> Package {
+fn with_defer() -> PolicyPackage {
     let rule = "@id(\"RULE\")\n@outcome(\"reject\")\n@reason(\"a reason\")\nforbid (principal, action, resource)\n\
                 when { context.classes.contains(\"greeting\") };\n";
     with_rules("limits", "defer = [\"RULE\"]", rule)
@@ -132,27 +132,28 @@ fn with_defer() -> Package {
 #[test]
 fn checks_that_are_off_are_named() {
     let package = continuity_off();
-    let off = Checks::off(package.manifest());
+    let off = PackageChecks::off(package.manifest());
     for check in ["contradiction and regression", "repetition", "presupposition", "closed world", "trust slope: halt"] {
         assert!(off.contains(&check), "{check}: {off:?}");
     }
     assert!(!off.contains(&"discontinuity") && !off.contains(&"length of a span"), "{off:?}");
 }
 
-fn continuity_off() -> Package {
+fn continuity_off() -> PolicyPackage {
     made("continuity", "presupposition = false\ncontradiction = false\nrepetitions = 0")
 }
 
 /// A package's name, and its version as numbers.
 type Versioned = (String, [u32; 3]);
-type Record = BTreeMap<Versioned, Checks>;
+type Record = BTreeMap<Versioned, PackageChecks>;
 
 fn recorded() -> Record {
     let text = std::fs::read_to_string(RECORD).unwrap_or_default();
     let blocks = text.split("\n\n").map(str::trim).filter(|block| !block.is_empty()).map(|block| {
         let (head, lines) = block.split_once('\n').unwrap();
         let (name, version) = head.split_once(' ').unwrap();
-        let checks = Checks::from_lines(lines).unwrap_or_else(|| panic!("{RECORD} has a line of another form: {head}"));
+        let checks =
+            PackageChecks::from_lines(lines).unwrap_or_else(|| panic!("{RECORD} has a line of another form: {head}"));
         ((name.to_owned(), numbers(version)), checks)
     });
     blocks.collect()
@@ -186,9 +187,9 @@ fn shipped_packages_do_not_shrink_within_a_major_version() {
     let folders: Vec<_> = folders.filter(|folder| folder.join("policy.toml").exists()).collect();
     assert!(folders.len() > 5, "{folders:?}");
     for folder in folders {
-        let package = Package::load(&folder).unwrap();
-        let checks = Checks::of(&package, &package.compile().unwrap());
-        assert_eq!(Checks::from_lines(&checks.lines()).as_ref(), Some(&checks));
+        let package = PolicyPackage::load(&folder).unwrap();
+        let checks = PackageChecks::of(&package, &package.compile().unwrap());
+        assert_eq!(PackageChecks::from_lines(&checks.lines()).as_ref(), Some(&checks));
         let identity = &package.manifest().package;
         let key = (identity.name.clone(), numbers(&identity.version));
         let weaker = record.get(&key).map(|old| old.weaker_in(&checks)).unwrap_or_default();

@@ -2,22 +2,22 @@
 #![cfg(test)]
 
 use portcullis_core::wire::Determination;
-use portcullis_image::{Evaluator, reference::row_matches};
+use portcullis_image::{ImageEvaluator, reference::row_matches};
 use portcullis_policy::commands::{
-    Input, Judged, check, check_schema, create, eval_line, explain, format, format_source, parse_tests, run_tests,
-    template,
+    PolicyTestInput, PolicyTestVerdict, check, check_schema, create, eval_line, explain, format, format_source,
+    parse_tests, run_tests, template,
 };
-use portcullis_policy::context::{Contexts, Missing};
-use portcullis_policy::error::Kind;
+use portcullis_policy::context::{ContextConverter, MissingFieldMode};
+use portcullis_policy::error::PolicyProblemKind;
 use portcullis_policy::package::{PRELUDE, PRELUDE_FILE};
-use portcullis_policy::{Capacity, Package, Policies};
+use portcullis_policy::{ImagePolicySet, PolicyPackage, RowCapacity};
 use portcullis_test_support::policies::Case;
 use portcullis_test_support::policies::fixture::{PERMIT, files, forbid, package};
 use portcullis_test_support::snapshot::assert_snapshot;
 use serde_json::json;
 use std::path::Path;
 
-fn warnings(rules: &str) -> Vec<(Kind, String)> {
+fn warnings(rules: &str) -> Vec<(PolicyProblemKind, String)> {
     let compiled = package(rules).compile().unwrap();
     compiled.warnings().iter().map(|w| (w.kind(), w.rule().unwrap_or_default().to_owned())).collect()
 }
@@ -34,7 +34,7 @@ fn rules_that_can_never_match_are_warned_of() {
         rule("C", "", "context.classes.contains(\"dosage\") && context.classes.isEmpty()"),
         rule("D", "", "context.depth > 254"),
     ];
-    let never = |id: &str| (Kind::NeverMatches, id.to_owned());
+    let never = |id: &str| (PolicyProblemKind::NeverMatches, id.to_owned());
     assert_eq!(warnings(&rules.concat()), [never("A"), never("B"), never("C")]);
     let compiled = package(&rules.concat()).compile().unwrap();
     let text: Vec<_> = compiled.warnings().iter().map(|warning| warning.render()).collect();
@@ -43,7 +43,7 @@ fn rules_that_can_never_match_are_warned_of() {
 
 #[test]
 fn covered_rules_are_warned_of() {
-    let covered = |id: &str| (Kind::Covered, id.to_owned());
+    let covered = |id: &str| (PolicyProblemKind::Covered, id.to_owned());
     // A rule with the same outcome covers the rule.
     let two = [rule("NARROW", "", "context.depth > 5"), rule("WIDE", "", "context.depth > 3")];
     assert_eq!(warnings(&two.concat()), [covered("NARROW")]);
@@ -90,7 +90,7 @@ fn covered_rules_decide_nothing() {
         let case = Case::generate(5_000 + seed);
         let warned = case.compiled.warnings();
         kept += case.compiled.rules.len() - warned.len();
-        for warning in warned.iter().filter(|warning| warning.kind() == Kind::Covered) {
+        for warning in warned.iter().filter(|warning| warning.kind() == PolicyProblemKind::Covered) {
             let place = warning.place().unwrap();
             let whole = case.compiled.rule(warning.rule().unwrap()).unwrap().place.clone().unwrap();
             assert_eq!(place.offset, whole.offset);
@@ -98,9 +98,9 @@ fn covered_rules_decide_nothing() {
             let text = String::from_utf8(files[&whole.file].clone()).unwrap();
             let rest = format!("{}{}", &text[..whole.offset], &text[whole.offset + whole.length..]);
             files.insert(whole.file.clone(), rest.into_bytes());
-            let Ok(without) = Package::from_files(files).unwrap().compile() else { continue };
+            let Ok(without) = PolicyPackage::from_files(files).unwrap().compile() else { continue };
             covered += 1;
-            let (a, b) = (Evaluator::new(&case.compiled.image), Evaluator::new(&without.image));
+            let (a, b) = (ImageEvaluator::new(&case.compiled.image), ImageEvaluator::new(&without.image));
             for d in case.descriptors().take(300) {
                 assert_eq!(a.evaluate(&d).policy.outcome, b.evaluate(&d).policy.outcome, "seed {seed}");
                 assert_eq!(a.evaluate(&d).entropy.outcome, b.evaluate(&d).entropy.outcome, "seed {seed}");
@@ -114,10 +114,10 @@ fn covered_rules_decide_nothing() {
 #[test]
 fn check_reports_rows_of_rows_available() {
     let mut with = files(&format!("{PERMIT}{}", forbid("context.length != 7")));
-    let schema = Package::from_files(with.clone()).unwrap().schema();
+    let schema = PolicyPackage::from_files(with.clone()).unwrap().schema();
     with.insert("policy.cedarschema".into(), schema.into_bytes());
-    let package = Package::from_files(with).unwrap();
-    let report = check(&package, Capacity::default()).unwrap();
+    let package = PolicyPackage::from_files(with).unwrap();
+    let report = check(&package, RowCapacity::default()).unwrap();
     let [policy, entropy] = &report.banks;
     assert_eq!((policy.rows, policy.capacity, entropy.rows, entropy.capacity), (6, 256, 1, 64));
     let rule = policy.rules.iter().find(|rule| rule.id == "RULE").unwrap();
@@ -125,7 +125,7 @@ fn check_reports_rows_of_rows_available() {
     assert!(report.warnings.is_empty());
     let text = report.to_string();
     assert!(text.contains("policy bank: 6 of 256 rows") && text.contains("   2  forbid_reject    RULE"), "{text}");
-    check(&self::package(""), Capacity::default()).unwrap_err();
+    check(&self::package(""), RowCapacity::default()).unwrap_err();
 }
 
 #[test]
@@ -133,10 +133,10 @@ fn a_new_package_compiles_checks_and_passes_its_tests() {
     let folder = tempfile::tempdir().unwrap();
     let dir = folder.path().join("policies/my-policy");
     create(&dir).unwrap();
-    let package = Package::load(&dir).unwrap();
+    let package = PolicyPackage::load(&dir).unwrap();
     assert_eq!(package.manifest().package.name, "my-policy");
     assert_eq!(*package.files(), template("my-policy").unwrap());
-    let report = check(&package, Capacity::default()).unwrap();
+    let report = check(&package, RowCapacity::default()).unwrap();
     assert!(report.warnings.is_empty(), "{:?}", report.warnings);
     let tests = parse_tests(&package).unwrap();
     let results = run_tests(&package, &report.compiled, &tests, |_, _, _| Err("no text".into())).unwrap();
@@ -166,11 +166,11 @@ fn tests_that_fail_say_why() {
         json!({"name": "text too", "text": "boom", "expect": {"determination": "admit"}}),
     ];
     with.insert("tests.jsonl".into(), lines.map(|line| line.to_string()).join("\n").into_bytes());
-    let package = Package::from_files(with).unwrap();
+    let package = PolicyPackage::from_files(with).unwrap();
     let tests = parse_tests(&package).unwrap();
-    assert_eq!(tests[5].input, Input::Text { text: "hello".into(), task: Default::default() });
+    assert_eq!(tests[5].input, PolicyTestInput::Text { text: "hello".into(), task: Default::default() });
     let results = run_tests(&package, &package.compile().unwrap(), &tests, |_, text, _| {
-        let judged = Judged { determination: Determination::Admit, stage: None, rule: None };
+        let judged = PolicyTestVerdict { determination: Determination::Admit, stage: None, rule: None };
         if text == "hello" { Ok(judged) } else { Err("the mapping refused it".into()) }
     });
     let text: Vec<_> = results.unwrap().iter().map(|r| format!("{} {}: {:?}", r.line, r.name, r.failure)).collect();
@@ -180,7 +180,7 @@ fn tests_that_fail_say_why() {
 #[test]
 fn eval_reads_a_context_a_line() {
     let package = package("");
-    let contexts = Contexts::new(package.vocabulary());
+    let contexts = ContextConverter::new(package.vocabulary());
     let d = contexts.neutral();
     let (category, mut value) = contexts.json(&d).unwrap();
     value["category"] = category.into();
@@ -200,10 +200,10 @@ fn eval_reads_a_context_a_line() {
 fn contexts_and_descriptors_are_one_to_one() {
     for seed in 0..30 {
         let case = Case::generate(seed);
-        let contexts = Contexts::new(case.package.vocabulary());
+        let contexts = ContextConverter::new(case.package.vocabulary());
         for d in case.descriptors().take(50) {
             let (category, value) = contexts.json(&d).unwrap();
-            let mut back = contexts.descriptor(&category, &value, Missing::Refuse).unwrap();
+            let mut back = contexts.descriptor(&category, &value, MissingFieldMode::Refuse).unwrap();
             (back.sequence, back.commitment, back.crc) = (d.sequence, d.commitment, d.crc);
             (back.validation_outcome, back.validation_reason) = (d.validation_outcome, d.validation_reason);
             (back.lineage_outcome, back.lineage_reason) = (d.lineage_outcome, d.lineage_reason);
@@ -229,10 +229,10 @@ fn explain_names_what_keeps_a_row_from_matching() {
         ),
     ));
     let compiled = package.compile().unwrap();
-    let contexts = Contexts::new(package.vocabulary());
+    let contexts = ContextConverter::new(package.vocabulary());
     let context = json!({"classes": ["dosage"], "established": ["disclaimer"], "quantity": {"dose_mg": 4000},
         "domain": "medical", "uncertainty": "0.1200", "uncertainty_known": true});
-    let d = contexts.descriptor("assertion", &context, Missing::Neutral).unwrap();
+    let d = contexts.descriptor("assertion", &context, MissingFieldMode::Neutral).unwrap();
     let explanation = explain(&compiled, package.vocabulary(), &d);
     assert_eq!(explanation.decision.determination, Determination::Admit);
     assert_snapshot("policy/explain", &serde_json::to_string_pretty(&explanation).unwrap());
@@ -277,8 +277,8 @@ fn shipped_classes_that_only_the_host_decides_about() {
     let mut found = Vec::new();
     let entries = std::fs::read_dir(policies).unwrap().map(|entry| entry.unwrap().path());
     for path in entries.filter(|path| path.is_dir()) {
-        let package = Package::load(&path).unwrap();
-        let lane = Policies::alone(package.clone()).unwrap().text_lane().unwrap();
+        let package = PolicyPackage::load(&path).unwrap();
+        let lane = ImagePolicySet::alone(package.clone()).unwrap().text_lane().unwrap();
         let names = lane.unconfirmed().iter().map(|class| package.manifest().classes[class.index()].name.clone());
         found.extend(names.map(|name| (path.file_name().unwrap().to_str().unwrap().to_owned(), name)));
     }

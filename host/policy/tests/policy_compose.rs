@@ -4,21 +4,25 @@
 #![cfg(test)]
 
 use portcullis_card::transport::model::ModelCard;
-use portcullis_card::{Session, SessionConfig, SessionError};
+use portcullis_card::{CardSession, SessionConfig, SessionError};
 use portcullis_core::class::{ClassId, ClassSet};
-use portcullis_core::hex::Hex;
-use portcullis_core::state::Profile;
+use portcullis_core::hex::HexBytes;
+use portcullis_core::state::AgentProfile;
 use portcullis_core::wire::{Descriptor, Opcode, ROW_NONE, Record};
-use portcullis_gate::replay::{Input as Given, ReplayError, Replayer};
-use portcullis_gate::{Event, EventKind, Governor, Item, SaltKey, Seat, Settings};
-use portcullis_image::{Bank, Evaluator, reference::row_matches};
-use portcullis_policy::commands::{Input, check, explain, parse_tests};
-use portcullis_policy::composition::{COMPOSITION_FILE, Plan};
-use portcullis_policy::context::{Contexts, Missing};
-use portcullis_policy::decision::Decision;
-use portcullis_policy::error::Kind;
-use portcullis_policy::oracle::Oracle;
-use portcullis_policy::{Capacity, Compiled, Composition, Package, Policies, Policy, PolicyError};
+use portcullis_gate::replay::{ReplayError, ReplayInput as Given, StreamReplayer};
+use portcullis_gate::{
+    GateSettings, SaltKey, StreamEvent, StreamEventKind, StreamGovernor, StreamInput, StreamNumbers,
+};
+use portcullis_image::{BankKind, ImageEvaluator, reference::row_matches};
+use portcullis_policy::commands::{PolicyTestInput, check, explain, parse_tests};
+use portcullis_policy::composition::{COMPOSITION_FILE, CompositionPlan};
+use portcullis_policy::context::{ContextConverter, MissingFieldMode};
+use portcullis_policy::decision::DescriptorDecision;
+use portcullis_policy::error::PolicyProblemKind;
+use portcullis_policy::oracle::CedarOracle;
+use portcullis_policy::{
+    CompiledPackage, ImagePolicy, ImagePolicySet, PackageComposition, PolicyPackage, PolicyPackageError, RowCapacity,
+};
 use portcullis_test_support::policies::Case;
 use portcullis_test_support::policies::fixture::{MANIFEST, PERMIT, files_with};
 use portcullis_test_support::root;
@@ -30,14 +34,14 @@ use zerocopy::little_endian::U128;
 /// The shipped packages that fit into one image. `biography` has another depth limit, so it does not fit.
 const SHIPPED: [&str; 5] = ["clinical", "finance-suitability", "pii", "privilege", "residency"];
 
-const ROOMY: Capacity = Capacity { policy: 40_000, entropy: 20_000 };
+const ROOMY: RowCapacity = RowCapacity { policy: 40_000, entropy: 20_000 };
 
-fn shipped(name: &str) -> Package {
-    Package::load(&root().join("policies").join(name)).unwrap()
+fn shipped(name: &str) -> PolicyPackage {
+    PolicyPackage::load(&root().join("policies").join(name)).unwrap()
 }
 
 /// The files of a composition `house`, made of these packages, each with these profiles.
-fn composed_files(members: &[(&str, &Package, &[Profile])]) -> BTreeMap<String, Vec<u8>> {
+fn composed_files(members: &[(&str, &PolicyPackage, &[AgentProfile])]) -> BTreeMap<String, Vec<u8>> {
     let mut files = BTreeMap::new();
     let mut manifest = "[composition]\nname = \"house\"\nversion = \"1.0.0\"\n".to_owned();
     for (name, package, profiles) in members {
@@ -55,13 +59,13 @@ fn composed_files(members: &[(&str, &Package, &[Profile])]) -> BTreeMap<String, 
     files
 }
 
-fn composition(members: &[(&str, &Package)]) -> Result<Composition, PolicyError> {
+fn composition(members: &[(&str, &PolicyPackage)]) -> Result<PackageComposition, PolicyPackageError> {
     let members: Vec<_> = members.iter().map(|(name, package)| (*name, *package, &[][..])).collect();
-    Composition::from_files(composed_files(&members))
+    PackageComposition::from_files(composed_files(&members))
 }
 
 /// A package's descriptor in the numbers of the composition, computed here from the design and not by the tested code.
-fn renumbered(d: &Descriptor, member: &Package) -> Descriptor {
+fn renumbered(d: &Descriptor, member: &PolicyPackage) -> Descriptor {
     let membership = member.manifest().membership.as_ref().unwrap();
     let set = |mask: u128| ClassSet(mask).iter().map(|class| membership.classes[class.index()]).collect::<ClassSet>();
     Descriptor {
@@ -82,20 +86,20 @@ struct Tally {
 
 /// Compares the decisions of a member with those of its package outside the composition, for these descriptors.
 fn hold_to_alone(
-    alone: (&Package, &Compiled),
-    member: (&Package, &Compiled),
+    alone: (&PolicyPackage, &CompiledPackage),
+    member: (&PolicyPackage, &CompiledPackage),
     descriptors: impl Iterator<Item = Descriptor>,
     tally: &mut Tally,
 ) {
-    let (evaluator, common) = (Evaluator::new(&alone.1.image), Evaluator::new(&member.1.image));
-    let oracle = Oracle::new(member.0, member.1).unwrap();
+    let (evaluator, common) = (ImageEvaluator::new(&alone.1.image), ImageEvaluator::new(&member.1.image));
+    let oracle = CedarOracle::new(member.0, member.1).unwrap();
     for d in descriptors {
         let moved = renumbered(&d, member.0);
         let (before, after) = (evaluator.evaluate(&d), common.evaluate(&moved));
         let name = &member.0.manifest().reference();
         let plain = |compiled, d, banks| {
-            let Decision { mut policy, mut entropy, determination, stage, rule, reason } =
-                Decision::new(compiled, d, banks);
+            let DescriptorDecision { mut policy, mut entropy, determination, stage, rule, reason } =
+                DescriptorDecision::new(compiled, d, banks);
             // Row numbers may differ, so they are not compared.
             (policy.row, entropy.row) = (policy.row.map(|_| 0), entropy.row.map(|_| 0));
             (policy, entropy, determination, stage, rule, reason)
@@ -104,9 +108,9 @@ fn hold_to_alone(
         assert_eq!(plain(member.1, &moved, &after), decided, "{name}");
         oracle.check(&moved, &after).unwrap_or_else(|error| panic!("{name}: {error}"));
         // The descriptor as JSON, with the names that the package declares.
-        let show = |package: &Package, d| Contexts::new(package.vocabulary()).json(d).unwrap();
+        let show = |package: &PolicyPackage, d| ContextConverter::new(package.vocabulary()).json(d).unwrap();
         assert_eq!(show(member.0, &moved), show(alone.0, &d));
-        for bank in Bank::ALL {
+        for bank in BankKind::ALL {
             for (number, row) in (0..).zip(member.1.image.rows(bank)) {
                 let own = member.1.rule_of_row(bank, number).is_some() || row.rule.get() == ROW_NONE;
                 assert!(own || !row_matches(row, &moved), "{name}: {} row {number} of another member", bank.name());
@@ -120,7 +124,7 @@ fn hold_to_alone(
 
 /// Asserts that every row except permit-all requires domains of its own member, and that members share no domain. So
 /// rows and members are separate for every descriptor, not only for those that a test generates.
-fn assert_apart(composition: &Composition, compiled: &[Compiled]) {
+fn assert_apart(composition: &PackageComposition, compiled: &[CompiledPackage]) {
     let mut seen = 0u32;
     for (member, own) in composition.members().iter().zip(compiled) {
         assert_eq!(own.image, compiled[0].image);
@@ -128,29 +132,29 @@ fn assert_apart(composition: &Composition, compiled: &[Compiled]) {
         let domains = (1u32 << manifest.enumerations.domain.len()).wrapping_sub(1) << manifest.first_domain();
         assert_eq!(seen & domains, 0);
         seen |= domains;
-        for bank in Bank::ALL {
+        for bank in BankKind::ALL {
             for (_, row) in own.rows(bank).filter(|(_, row)| row.rule.get() != ROW_NONE) {
                 assert_eq!(row.domain.get() & !domains, 0);
             }
         }
     }
     assert_eq!(compiled[0].image.header().domain.get(), seen);
-    for bank in Bank::ALL {
+    for bank in BankKind::ALL {
         let own = compiled.iter().map(|own| own.rules.iter().filter(|rule| rule.bank == bank));
         let rows: usize = own.flatten().map(|rule| rule.rows.len()).sum();
-        assert_eq!(rows + usize::from(bank == Bank::Entropy), compiled[0].image.rows(bank).len());
+        assert_eq!(rows + usize::from(bank == BankKind::Entropy), compiled[0].image.rows(bank).len());
     }
 }
 
 /// The contexts in the tests of a package.
-fn tested_contexts(package: &Package) -> Vec<Descriptor> {
-    let contexts = Contexts::new(package.vocabulary());
+fn tested_contexts(package: &PolicyPackage) -> Vec<Descriptor> {
+    let contexts = ContextConverter::new(package.vocabulary());
     let tests = parse_tests(package).unwrap().into_iter();
     let context = |input| match input {
-        Input::Context { category, context } => {
-            Some(contexts.descriptor(&category, &context, Missing::Neutral).unwrap())
+        PolicyTestInput::Context { category, context } => {
+            Some(contexts.descriptor(&category, &context, MissingFieldMode::Neutral).unwrap())
         }
-        Input::Text { .. } => None,
+        PolicyTestInput::Text { .. } => None,
     };
     tests.filter_map(|test| context(test.input)).collect()
 }
@@ -202,7 +206,7 @@ fn generated_packages_decide_in_a_composition_as_they_do_alone() {
                 text
             };
             files.insert("policy.toml".into(), text.into_bytes());
-            case.with_package(Package::from_files(files).unwrap())
+            case.with_package(PolicyPackage::from_files(files).unwrap())
         };
         let cases: Vec<Case> = cases.iter().enumerate().map(same_depth).collect();
         let names = ["a", "b", "c"];
@@ -210,7 +214,11 @@ fn generated_packages_decide_in_a_composition_as_they_do_alone() {
         let composition = match composition(&named) {
             Ok(composition) => composition,
             Err(error) => {
-                assert!(error.problems().iter().all(|problem| problem.kind() == Kind::Capacity), "{}", error.render());
+                assert!(
+                    error.problems().iter().all(|problem| problem.kind() == PolicyProblemKind::Capacity),
+                    "{}",
+                    error.render()
+                );
                 refused += 1;
                 continue;
             }
@@ -236,7 +244,7 @@ fn generated_packages_decide_in_a_composition_as_they_do_alone() {
 }
 
 /// A session on the software model of the card, and the records that this card writes.
-fn session(compiled: &Compiled) -> (Session<ModelCard>, Arc<Mutex<Vec<Record>>>) {
+fn session(compiled: &CompiledPackage) -> (CardSession<ModelCard>, Arc<Mutex<Vec<Record>>>) {
     let records = Arc::new(Mutex::new(Vec::new()));
     let kept = Arc::clone(&records);
     let sink = move |record: &Record| {
@@ -244,7 +252,7 @@ fn session(compiled: &Compiled) -> (Session<ModelCard>, Arc<Mutex<Vec<Record>>>)
         Ok(())
     };
     let config = SessionConfig { sink: Box::new(sink), epoch: Some(7), ..SessionConfig::default() };
-    (Session::open(ModelCard::new(), &compiled.image, config).unwrap(), records)
+    (CardSession::open(ModelCard::new(), &compiled.image, config).unwrap(), records)
 }
 
 fn salt_key() -> SaltKey {
@@ -252,19 +260,19 @@ fn salt_key() -> SaltKey {
 }
 
 /// The determinations of the texts in a package's tests, as `run --json` prints them, and all judged entries.
-fn govern_tests(package: &Package, compiled: &Compiled) -> (Vec<String>, Vec<Record>) {
-    let policy = portcullis_gate::Policy::new(package.clone(), compiled.clone()).unwrap();
-    let governor = Arc::new(Governor::new(Arc::new(policy), Settings::new(salt_key())).unwrap());
+fn govern_tests(package: &PolicyPackage, compiled: &CompiledPackage) -> (Vec<String>, Vec<Record>) {
+    let policy = portcullis_gate::GatePolicy::new(package.clone(), compiled.clone()).unwrap();
+    let governor = Arc::new(StreamGovernor::new(Arc::new(policy), GateSettings::new(salt_key())).unwrap());
     let items = parse_tests(package).unwrap().into_iter().filter_map(|test| match test.input {
-        Input::Text { text, task } => Some(Item::Text { id: test.name, text, task }),
-        Input::Context { .. } => None,
+        PolicyTestInput::Text { text, task } => Some(StreamInput::Text { id: test.name, text, task }),
+        PolicyTestInput::Context { .. } => None,
     });
     let (mut session, records) = session(compiled);
     let mut lines = Vec::new();
-    let keep = |event: Event| {
+    let keep = |event: StreamEvent| {
         match event.what {
-            EventKind::Determined(judged) => lines.push(serde_json::to_string(&judged.determination).unwrap()),
-            EventKind::Ended { summary, .. } => lines.push(serde_json::to_string(&summary).unwrap()),
+            StreamEventKind::Determined(judged) => lines.push(serde_json::to_string(&judged.determination).unwrap()),
+            StreamEventKind::Ended { summary, .. } => lines.push(serde_json::to_string(&summary).unwrap()),
             _ => {}
         }
         Ok::<(), SessionError>(())
@@ -278,9 +286,9 @@ fn govern_tests(package: &Package, compiled: &Compiled) -> (Vec<String>, Vec<Rec
 
 #[test]
 fn texts_of_shipped_tests_get_the_same_bytes_in_a_composition() {
-    let packages: Vec<Package> = SHIPPED.into_iter().map(shipped).collect();
+    let packages: Vec<PolicyPackage> = SHIPPED.into_iter().map(shipped).collect();
     let named: Vec<_> = SHIPPED.into_iter().zip(&packages).collect();
-    let policies = Policies::composed(&composition(&named).unwrap()).unwrap();
+    let policies = ImagePolicySet::composed(&composition(&named).unwrap()).unwrap();
     let mut counted = 0;
     for (package, member) in packages.iter().zip(policies.iter()) {
         let compiled = package.compile().unwrap();
@@ -300,15 +308,15 @@ fn texts_of_shipped_tests_get_the_same_bytes_in_a_composition() {
 }
 
 /// Two packages of the fixture, whose rules have the same ids.
-fn two() -> [Package; 2] {
+fn two() -> [PolicyPackage; 2] {
     let other = MANIFEST.replace("\"general\", \"medical\", \"legal\"", "\"general\", \"office\"");
     let other = other.replace("name = \"greeting\"", "name = \"greeting\"\npattern = [{ regex = 'hello' }]");
     let rule = |condition: &str| {
         format!("{PERMIT}@id(\"RULE\") forbid (principal, action, resource) when {{ {condition} }};\n")
     };
     [
-        Package::from_files(files_with(MANIFEST, &rule("context.domain == \"general\""))).unwrap(),
-        Package::from_files(files_with(&other, &rule("context.classes.contains(\"greeting\")"))).unwrap(),
+        PolicyPackage::from_files(files_with(MANIFEST, &rule("context.domain == \"general\""))).unwrap(),
+        PolicyPackage::from_files(files_with(&other, &rule("context.classes.contains(\"greeting\")"))).unwrap(),
     ]
 }
 
@@ -332,10 +340,10 @@ fn equal_classes_share_a_number_and_others_do_not() {
         let text = text.replace("name = \"greeting\"", "name = \"greeting\"\nvocabulary = [\"words.txt\"]");
         files.insert("policy.toml".into(), change(text).into_bytes());
         files.insert("words.txt".into(), words.as_bytes().to_vec());
-        Package::from_files(files).unwrap()
+        PolicyPackage::from_files(files).unwrap()
     };
     let english = with(&|text| text, "hello\n");
-    let last = |other: &Package| {
+    let last = |other: &PolicyPackage| {
         let composed = composition(&[("a", &english), ("b", other)]).unwrap();
         composed.members()[1].package.manifest().class_id(3).map(u8::from)
     };
@@ -350,7 +358,7 @@ fn equal_classes_share_a_number_and_others_do_not() {
     assert_eq!(same.members()[1].package.manifest().class_id(3), ClassId::try_from(3).ok());
 }
 
-fn refusal(result: Result<impl std::fmt::Debug, PolicyError>) -> String {
+fn refusal(result: Result<impl std::fmt::Debug, PolicyPackageError>) -> String {
     let error = result.unwrap_err();
     let [problem] = error.problems() else { panic!("{}", error.render()) };
     assert!(problem.remedy().is_some_and(|help| help.len() > 10), "{problem}: no remedy");
@@ -373,7 +381,7 @@ fn a_member_that_does_not_fit_is_named_with_the_use_before_and_after() {
     let many = |prefix: &str, count: usize| {
         let class = |at| format!("[[class]]\nname = \"{prefix}{at}\"\n");
         let manifest = MANIFEST.to_owned() + &(0..count).map(class).collect::<String>();
-        Package::from_files(files_with(&manifest, PERMIT)).unwrap()
+        PolicyPackage::from_files(files_with(&manifest, PERMIT)).unwrap()
     };
     let (x, y, z) = (many("x", 60), many("y", 64), many("z", 1));
     let text = refusal(composition(&[("a", &x), ("b", &y), ("c", &z)]));
@@ -382,10 +390,10 @@ fn a_member_that_does_not_fit_is_named_with_the_use_before_and_after() {
     assert_eq!(full[0].image.header().classes.get(), u128::MAX);
 
     let composed = composition(&[("a", &first), ("b", &second)]).unwrap();
-    let rows = Bank::ALL.map(|bank| composed.compile().unwrap()[0].image.rows(bank).len() as u16);
+    let rows = BankKind::ALL.map(|bank| composed.compile().unwrap()[0].image.rows(bank).len() as u16);
     let [policy, entropy] = rows;
-    assert!(composed.compile_for(Capacity { policy, entropy }).is_ok());
-    let text = refusal(composed.compile_for(Capacity { policy: policy - 1, entropy }));
+    assert!(composed.compile_for(RowCapacity { policy, entropy }).is_ok());
+    let text = refusal(composed.compile_for(RowCapacity { policy: policy - 1, entropy }));
     let own = policy / 2;
     assert_eq!(
         text,
@@ -395,12 +403,12 @@ fn a_member_that_does_not_fit_is_named_with_the_use_before_and_after() {
             policy - 1
         )
     );
-    let text = refusal(composed.compile_for(Capacity { policy: 2, entropy }));
+    let text = refusal(composed.compile_for(RowCapacity { policy: 2, entropy }));
     assert!(text.starts_with("member `a` does not fit: rows of the policy bank: 0 of 2 are used before it,"), "{text}");
     let strict = "@id(\"E\") @stage(\"entropy\") forbid (principal, action, resource) when { context.depth > 1 };\n";
-    let strict = Package::from_files(files_with(MANIFEST, &format!("{PERMIT}{strict}"))).unwrap();
+    let strict = PolicyPackage::from_files(files_with(MANIFEST, &format!("{PERMIT}{strict}"))).unwrap();
     let text = refusal(
-        composition(&[("a", &strict), ("b", &strict)]).unwrap().compile_for(Capacity { policy: 99, entropy: 2 }),
+        composition(&[("a", &strict), ("b", &strict)]).unwrap().compile_for(RowCapacity { policy: 99, entropy: 2 }),
     );
     let expected = "member `b` does not fit: rows of the entropy bank: 1 of 1 are used before it (`a` 1), 2 with it";
     assert_eq!(text, expected, "one row is the common permit-all");
@@ -412,16 +420,16 @@ fn a_member_that_does_not_fit_is_named_with_the_use_before_and_after() {
 #[test]
 fn a_broken_composition_is_refused() {
     let [first, second] = two();
-    let profile = Profile { audience: Some("public".into()), ..Profile::default() };
+    let profile = AgentProfile { audience: Some("public".into()), ..AgentProfile::default() };
     let profiles = [profile];
     let good = composed_files(&[("a", &first, &profiles), ("b", &second, &[])]);
-    assert!(Composition::from_files(good.clone()).is_ok());
+    assert!(PackageComposition::from_files(good.clone()).is_ok());
     let changed = |path: &str, from: &str, to: &str| {
         let mut files = good.clone();
         let text = String::from_utf8(files[path].clone()).unwrap();
         assert!(text.contains(from), "{from}");
         files.insert(path.into(), text.replacen(from, to, 1).into_bytes());
-        Composition::from_files(files).unwrap_err().to_string()
+        PackageComposition::from_files(files).unwrap_err().to_string()
     };
     for (path, from, to, expected) in [
         (COMPOSITION_FILE, "name = \"b\"", "name = \"a\"", "member `a` is declared twice"),
@@ -444,7 +452,7 @@ fn a_broken_composition_is_refused() {
     let without = |path: &str| {
         let mut files = good.clone();
         files.remove(path).unwrap();
-        Composition::from_files(files).unwrap_err().to_string()
+        PackageComposition::from_files(files).unwrap_err().to_string()
     };
     assert!(without("profiles/a/p0.toml").contains("no `profiles/a/p0.toml`"));
     assert!(without("members/b/policy.toml").contains("members/b/"));
@@ -454,24 +462,24 @@ fn a_broken_composition_is_refused() {
         "members/b/rules.cedar".into(),
         b"@id(\"X\") permit (principal, action, resource) when { context.no };".to_vec(),
     );
-    let error = Composition::from_files(files).unwrap().compile().unwrap_err();
+    let error = PackageComposition::from_files(files).unwrap().compile().unwrap_err();
     assert_eq!(error.problems()[0].place().unwrap().file, "members/b/rules.cedar");
     // A member cannot be compiled without the other members.
-    let composed = Composition::from_files(good.clone()).unwrap();
+    let composed = PackageComposition::from_files(good.clone()).unwrap();
     assert!(composed.members()[0].package.compile().is_err());
     // A composition's folder is not accepted as a package, and a package's folder not as a composition.
-    assert!(Policies::from_listed(good.clone()).unwrap_err().to_string().contains("prelude"));
-    let listed = |package: &Package| -> BTreeMap<String, Vec<u8>> {
+    assert!(ImagePolicySet::from_listed(good.clone()).unwrap_err().to_string().contains("prelude"));
+    let listed = |package: &PolicyPackage| -> BTreeMap<String, Vec<u8>> {
         package.listed().into_iter().map(|(path, bytes)| (path.to_owned(), bytes.to_vec())).collect()
     };
-    let policies = Policies::from_listed(listed(&composed.members()[1].package)).unwrap();
+    let policies = ImagePolicySet::from_listed(listed(&composed.members()[1].package)).unwrap();
     assert_eq!(policies.iter().map(|policy| policy.name.as_deref().unwrap()).collect::<Vec<_>>(), ["a", "b"]);
     assert_eq!(policies.digest(), composed.members()[0].package.digest());
     assert_eq!(policies.image().header().package_digest, policies.digest());
     for (member, expected) in [(None, "no member is named"), (Some("c"), "has no member `c`")] {
         assert!(refusal(policies.clone().into_policy(member)).contains(expected));
     }
-    let alone = Policies::from_listed(listed(&first)).unwrap();
+    let alone = ImagePolicySet::from_listed(listed(&first)).unwrap();
     assert!(refusal(alone.clone().into_policy(Some("a"))).contains("only a composition has members"));
     assert_eq!(alone.into_policy(None).unwrap().name, None);
 }
@@ -479,29 +487,30 @@ fn a_broken_composition_is_refused() {
 #[test]
 fn a_member_takes_its_own_profiles_and_no_others() {
     let [first, second] = two();
-    let professional = Profile { audience: Some("professional".into()), ..Profile::default() };
-    let legal = Profile { domain: Some("legal".into()), ..Profile::default() };
+    let professional = AgentProfile { audience: Some("professional".into()), ..AgentProfile::default() };
+    let legal = AgentProfile { domain: Some("legal".into()), ..AgentProfile::default() };
     let profiles = [professional.clone(), legal.clone()];
     let files = composed_files(&[("b", &second, &[]), ("a", &first, &profiles)]);
-    let composed = Composition::from_files(files).unwrap();
+    let composed = PackageComposition::from_files(files).unwrap();
     let [b, a] = composed.members() else { panic!("two members") };
-    let domain =
-        |package: &Package, profile: &Profile| profile.context(package.manifest()).map(|context| context.domain);
+    let domain = |package: &PolicyPackage, profile: &AgentProfile| {
+        profile.context(package.manifest()).map(|context| context.domain)
+    };
     // `b` has the domains 0 and 1, so `a` has those from 2 on.
     assert_eq!(domain(&a.package, &professional).unwrap(), 2);
     assert_eq!(domain(&a.package, &legal).unwrap(), 4);
     assert_eq!(domain(&a.alone, &legal).unwrap(), 2);
-    let error = domain(&a.package, &Profile::default()).unwrap_err();
-    assert_eq!((error.field, &error.value), ("digest", &Profile::default().digest().to_string()));
+    let error = domain(&a.package, &AgentProfile::default()).unwrap_err();
+    assert_eq!((error.field, &error.value), ("digest", &AgentProfile::default().digest().to_string()));
     assert!(error.declared.contains(&legal.digest().to_string()));
-    assert_eq!(domain(&b.package, &Profile::default()).unwrap(), 0);
-    let office = Profile { domain: Some("office".into()), ..Profile::default() };
+    assert_eq!(domain(&b.package, &AgentProfile::default()).unwrap(), 0);
+    let office = AgentProfile { domain: Some("office".into()), ..AgentProfile::default() };
     assert!(domain(&b.package, &office).is_err());
     assert_eq!(a.profiles, BTreeMap::from([("p0".into(), professional), ("p1".into(), legal)]));
 }
 
 /// Writes a plan for shipped packages into a folder of its own.
-fn plan(folder: &std::path::Path, members: &[&str]) -> Plan {
+fn plan(folder: &std::path::Path, members: &[&str]) -> CompositionPlan {
     let member = |name: &&str| {
         let package = root().join("policies").join(name);
         format!("[[member]]\nname = \"{name}\"\npackage = \"{}\"\nprofiles = [\"careful.toml\"]\n", package.display())
@@ -509,7 +518,7 @@ fn plan(folder: &std::path::Path, members: &[&str]) -> Plan {
     let text = "version = \"2.1.0\"\n".to_owned() + &members.iter().map(member).collect::<String>();
     std::fs::write(folder.join("plan.toml"), text).unwrap();
     std::fs::write(folder.join("careful.toml"), "epistemic = \"high_precision\"\n").unwrap();
-    Plan::load(&folder.join("plan.toml")).unwrap()
+    CompositionPlan::load(&folder.join("plan.toml")).unwrap()
 }
 
 #[test]
@@ -520,25 +529,25 @@ fn the_same_plan_gives_the_same_bytes_and_another_order_another_image() {
         (made(&["pii", "privilege"]), made(&["pii", "privilege"]), made(&["privilege", "pii"]));
     assert_eq!(first, again);
     let policies = |files: &BTreeMap<String, Vec<u8>>| {
-        Policies::composed(&Composition::from_files(files.clone()).unwrap()).unwrap()
+        ImagePolicySet::composed(&PackageComposition::from_files(files.clone()).unwrap()).unwrap()
     };
     assert_eq!(policies(&first).image(), policies(&again).image());
     assert_ne!(policies(&first).image().digest(), policies(&turned).image().digest());
     // The composition contains each package unchanged, and the commands for packages work on these copies.
-    let composed = Composition::from_files(first).unwrap();
+    let composed = PackageComposition::from_files(first).unwrap();
     for (member, name) in composed.members().iter().zip(["pii", "privilege"]) {
         assert_eq!(member.alone, shipped(name));
-        assert!(check(&member.alone, Capacity::default()).is_ok());
+        assert!(check(&member.alone, RowCapacity::default()).is_ok());
         assert_eq!(member.package.manifest().reference(), format!("house 2.1.0/{name}"));
     }
-    let report = composed.report(Capacity::default()).unwrap();
+    let report = composed.report(RowCapacity::default()).unwrap();
     assert_eq!(report.domains.used, 5);
     assert_eq!(report.members[1].domains, BTreeMap::from([("legal".into(), 3), ("general".into(), 4)]));
-    assert_eq!(report.package_digest, Hex(composed.members()[0].package.digest()));
+    assert_eq!(report.package_digest, HexBytes(composed.members()[0].package.digest()));
     // A plan's files must exist and fit the package.
     let no_profile = "[[member]]\nname = \"x\"\npackage = \"nowhere\"\n";
     std::fs::write(folder.path().join("plan.toml"), format!("version = \"1.0.0\"\n{no_profile}")).unwrap();
-    assert!(Plan::load(&folder.path().join("plan.toml")).unwrap().compose("house").is_err());
+    assert!(CompositionPlan::load(&folder.path().join("plan.toml")).unwrap().compose("house").is_err());
     let plan = plan(folder.path(), &["pii"]);
     std::fs::write(folder.path().join("careful.toml"), "audience = \"martians\"\n").unwrap();
     assert!(plan.compose("house").unwrap_err().to_string().contains("martians"));
@@ -551,14 +560,18 @@ fn what_misses_a_descriptor_is_looked_for_among_the_members_own_rows() {
     let composed = composition(&[("a", &first), ("b", &second)]).unwrap();
     let compiled = composed.compile().unwrap();
     for (member, own) in composed.members().iter().zip(&compiled) {
-        let contexts = Contexts::new(member.package.vocabulary());
-        let d = contexts.descriptor("assertion", &serde_json::json!({"domain": "general"}), Missing::Neutral).unwrap();
+        let contexts = ContextConverter::new(member.package.vocabulary());
+        let d = contexts
+            .descriptor("assertion", &serde_json::json!({"domain": "general"}), MissingFieldMode::Neutral)
+            .unwrap();
         let explained = explain(own, member.package.vocabulary(), &d);
         let alone = member.alone.compile().unwrap();
-        let plain = Contexts::new(member.alone.vocabulary());
-        let d = plain.descriptor("assertion", &serde_json::json!({"domain": "general"}), Missing::Neutral).unwrap();
+        let plain = ContextConverter::new(member.alone.vocabulary());
+        let d = plain
+            .descriptor("assertion", &serde_json::json!({"domain": "general"}), MissingFieldMode::Neutral)
+            .unwrap();
         let expected = explain(&alone, member.alone.vocabulary(), &d);
-        let words = |explained: &portcullis_policy::commands::Explanation| -> Vec<_> {
+        let words = |explained: &portcullis_policy::commands::DescriptorExplanation| -> Vec<_> {
             let banks = explained.banks.iter();
             let near =
                 banks.clone().flat_map(|bank| bank.nearest.iter().map(|near| (near.rule.clone(), near.failed.clone())));
@@ -577,15 +590,15 @@ fn values_that_only_another_member_declares_are_denied() {
     let wide = MANIFEST.replace("[\"public\", \"professional\"]", "[\"public\", \"professional\", \"court\"]");
     let wide = wide.replace("[\"present\", \"past\"]", "[\"present\", \"past\", \"future\"]");
     let wide = wide.replace("\"technical\"]", "\"technical\", \"solemn\"]");
-    let packages = [MANIFEST, &wide].map(|manifest| Package::from_files(files_with(manifest, rules)).unwrap());
+    let packages = [MANIFEST, &wide].map(|manifest| PolicyPackage::from_files(files_with(manifest, rules)).unwrap());
     let composed = composition(&[("narrow", &packages[0]), ("wide", &packages[1])]).unwrap();
     let compiled = composed.compile().unwrap();
-    let evaluator = Evaluator::new(&compiled[0].image);
+    let evaluator = ImageEvaluator::new(&compiled[0].image);
     let decided = |d: Descriptor, at: usize| {
-        let decision = Decision::new(&compiled[at], &d, &evaluator.evaluate(&d));
+        let decision = DescriptorDecision::new(&compiled[at], &d, &evaluator.evaluate(&d));
         (decision.determination.name(), decision.rule)
     };
-    let neutral = |at: usize| Contexts::new(composed.members()[at].package.vocabulary()).neutral();
+    let neutral = |at: usize| ContextConverter::new(composed.members()[at].package.vocabulary()).neutral();
     let denied = ("reject", Some("DEFAULT-DENY".to_owned()));
     for change in
         [|d: &mut Descriptor| d.audience = 2, |d: &mut Descriptor| d.temporal = 2, |d: &mut Descriptor| d.register = 3]
@@ -611,12 +624,12 @@ struct Trail {
 fn a_session_of_several_members_replays_each_stream_under_its_own_policy() {
     const TEXT: &str = "Write to p@example.org. The meeting is on Monday.";
     let (pii, privilege) = (shipped("pii"), shipped("privilege"));
-    let policies = Policies::composed(&composition(&[("desk", &pii), ("counsel", &privilege)]).unwrap()).unwrap();
-    let ready = |policy: &Policy| {
-        Arc::new(portcullis_gate::Policy::new(policy.package.clone(), policy.compiled.clone()).unwrap())
+    let policies = ImagePolicySet::composed(&composition(&[("desk", &pii), ("counsel", &privilege)]).unwrap()).unwrap();
+    let ready = |policy: &ImagePolicy| {
+        Arc::new(portcullis_gate::GatePolicy::new(policy.package.clone(), policy.compiled.clone()).unwrap())
     };
     let ready: Vec<_> = policies.iter().map(ready).collect();
-    let governor = |policy| Arc::new(Governor::new(Arc::clone(policy), Settings::new(salt_key())).unwrap());
+    let governor = |policy| Arc::new(StreamGovernor::new(Arc::clone(policy), GateSettings::new(salt_key())).unwrap());
     let governors: Vec<_> = ready.iter().map(governor).collect();
     let first = policies.iter().next().unwrap();
     let (mut session, records) = session(&first.compiled);
@@ -625,16 +638,16 @@ fn a_session_of_several_members_replays_each_stream_under_its_own_policy() {
     records.lock().unwrap().clear();
     for (number, governor) in (0u16..).zip(&governors) {
         let (mut context, mut text) = (Vec::new(), String::new());
-        let item = Item::Text { id: "t".into(), text: TEXT.into(), task: Default::default() };
-        let keep = |event: Event| {
+        let item = StreamInput::Text { id: "t".into(), text: TEXT.into(), task: Default::default() };
+        let keep = |event: StreamEvent| {
             match event.what {
-                EventKind::Begun { context: document, .. } => context = document.bytes(),
-                EventKind::Released { text: more, .. } => text.push_str(&more),
+                StreamEventKind::Begun { context: document, .. } => context = document.bytes(),
+                StreamEventKind::Released { text: more, .. } => text.push_str(&more),
                 _ => {}
             }
             Ok::<(), SessionError>(())
         };
-        let seat = Seat { number: number.into(), salted: number.into(), slot: number };
+        let seat = StreamNumbers { number: number.into(), salted: number.into(), slot: number };
         governor.govern_one(&mut session, seat, item, keep).unwrap();
         let records = std::mem::take(&mut *records.lock().unwrap());
         let salts = (0..records.len() as u32).map(|seq| (seq, salt_key().salt(number.into(), seq))).collect();
@@ -651,7 +664,7 @@ fn a_session_of_several_members_replays_each_stream_under_its_own_policy() {
         .collect();
     assert_eq!(domains, [BTreeSet::from([0]), BTreeSet::from([3])]);
 
-    let mut replayer = Replayer::new(policies.image(), ready, Vec::new()).unwrap();
+    let mut replayer = StreamReplayer::new(policies.image(), ready, Vec::new()).unwrap();
     let mut replay = |context: &[u8], trail: &Trail, records: &[Record]| {
         replayer.stream(context, Given::Text(TEXT.into()), trail.salts.clone(), records).map(|(replay, _)| replay)
     };

@@ -4,29 +4,29 @@
 #![cfg(test)]
 
 use portcullis_core::wire::Descriptor;
-use portcullis_image::Evaluator;
-use portcullis_policy::commands::{Change, Diff, diff};
-use portcullis_policy::context::{Contexts, Missing};
-use portcullis_policy::decision::Decision;
-use portcullis_policy::{Compiled, Package};
+use portcullis_image::ImageEvaluator;
+use portcullis_policy::commands::{PackageDiff, RuleChangeKind, diff};
+use portcullis_policy::context::{ContextConverter, MissingFieldMode};
+use portcullis_policy::decision::DescriptorDecision;
+use portcullis_policy::{CompiledPackage, PolicyPackage};
 use portcullis_test_support::policies::Case;
 use portcullis_test_support::policies::fixture::{MANIFEST, PERMIT, files, files_with, forbid, package};
 use portcullis_test_support::random::Random;
 use std::collections::BTreeSet;
 
-fn compare(a: &Package, b: &Package) -> Diff {
+fn compare(a: &PolicyPackage, b: &PolicyPackage) -> PackageDiff {
     let (x, y) = (a.compile().unwrap(), b.compile().unwrap());
     let found = diff((a, &x), (b, &y)).unwrap();
     confirm(a, &x, b, &y, &found);
     found
 }
 
-fn decide(compiled: &Compiled, d: &Descriptor) -> Decision {
-    judge(compiled, &Evaluator::new(&compiled.image), d)
+fn decide(compiled: &CompiledPackage, d: &Descriptor) -> DescriptorDecision {
+    judge(compiled, &ImageEvaluator::new(&compiled.image), d)
 }
 
-fn judge(compiled: &Compiled, evaluator: &Evaluator, d: &Descriptor) -> Decision {
-    Decision::new(compiled, d, &evaluator.evaluate(d))
+fn judge(compiled: &CompiledPackage, evaluator: &ImageEvaluator, d: &Descriptor) -> DescriptorDecision {
+    DescriptorDecision::new(compiled, d, &evaluator.evaluate(d))
 }
 
 /// Differences that a rejecting rule hides: differences in permits, and in decompose rules of the prelude.
@@ -36,7 +36,7 @@ fn behind_a_reject() -> BTreeSet<(String, String)> {
 }
 
 /// Confirms witnesses with both evaluators, and converts both contexts back into descriptors.
-fn confirm(a: &Package, x: &Compiled, b: &Package, y: &Compiled, found: &Diff) {
+fn confirm(a: &PolicyPackage, x: &CompiledPackage, b: &PolicyPackage, y: &CompiledPackage, found: &PackageDiff) {
     for witness in &found.witnesses {
         assert_ne!(witness.a.determination, witness.b.determination);
         for (package, compiled, context, descriptor, decision) in [
@@ -44,19 +44,19 @@ fn confirm(a: &Package, x: &Compiled, b: &Package, y: &Compiled, found: &Diff) {
             (b, y, &witness.context_b, &witness.descriptor_b, &witness.b),
         ] {
             assert_eq!(decide(compiled, descriptor), *decision);
-            let contexts = Contexts::new(package.vocabulary());
-            let read = contexts.descriptor(&witness.category, context, Missing::Refuse).unwrap();
+            let contexts = ContextConverter::new(package.vocabulary());
+            let read = contexts.descriptor(&witness.category, context, MissingFieldMode::Refuse).unwrap();
             assert_eq!(read, *descriptor);
         }
     }
 }
 
-fn label(decision: &Decision) -> String {
+fn label(decision: &DescriptorDecision) -> String {
     let by = decision.rule.clone().unwrap_or_else(|| "admit".into());
     format!("{} by {by}", decision.determination.name())
 }
 
-fn pairs(found: &Diff) -> BTreeSet<(String, String)> {
+fn pairs(found: &PackageDiff) -> BTreeSet<(String, String)> {
     found.witnesses.iter().map(|w| (label(&w.a), label(&w.b))).collect()
 }
 
@@ -79,7 +79,7 @@ fn a_moved_bound_is_found_at_the_bound() {
     // Only one value in 2^32 makes a difference, so sampling would not find it.
     assert!(found.witnesses.iter().all(|w| w.context_a["quantity"]["dose_mg"] == 4001));
     assert_eq!(found.rules.len(), 1);
-    assert_eq!(found.rules[0].change, Change::Changed(vec!["matches differently: 1 rows became 1".into()]));
+    assert_eq!(found.rules[0].change, RuleChangeKind::Changed(vec!["matches differently: 1 rows became 1".into()]));
 }
 
 #[test]
@@ -87,10 +87,10 @@ fn each_kind_of_change_is_named() {
     let text = "context.classes.contains(\"dosage\") && context.novelty.greaterThan(decimal(\"0.5\"))";
     let plain = package(&forbid(text));
     let changed = |rules: &str| compare(&plain, &package(rules));
-    let only = |found: &Diff| found.rules[0].change.clone();
+    let only = |found: &PackageDiff| found.rules[0].change.clone();
 
     let decompose = changed(&forbid(text).replace("forbid", "@outcome(\"decompose\") forbid"));
-    assert_eq!(only(&decompose), Change::Changed(vec!["forbid_reject became forbid_decompose".into()]));
+    assert_eq!(only(&decompose), RuleChangeKind::Changed(vec!["forbid_reject became forbid_decompose".into()]));
     let split = ["decompose by ANCHOR-AMBIGUOUS", "decompose by RULE"];
     let split: BTreeSet<_> = split.into_iter().map(|by| ("reject by RULE".to_owned(), by.to_owned())).collect();
     assert_eq!(pairs(&decompose), split);
@@ -98,19 +98,19 @@ fn each_kind_of_change_is_named() {
     assert!(decompose.witnesses.iter().all(|w| w.descriptor_a.depth < 2));
 
     let moved = changed(&forbid(text).replace("forbid", "@stage(\"entropy\") forbid"));
-    assert_eq!(only(&moved), Change::Changed(vec!["moved from the policy bank to the entropy bank".into()]));
+    assert_eq!(only(&moved), RuleChangeKind::Changed(vec!["moved from the policy bank to the entropy bank".into()]));
     // An ambiguous anchor is split at stage 1, before a reject at stage 4.
     let split = ("reject by RULE".to_owned(), "decompose by ANCHOR-AMBIGUOUS".to_owned());
     assert_eq!(pairs(&moved), BTreeSet::from([split]));
 
     let reason = changed(&forbid(text).replace("forbid", "@reason(\"x\") forbid"));
-    assert_eq!(only(&reason), Change::Changed(vec!["another reason is given".into()]));
+    assert_eq!(only(&reason), RuleChangeKind::Changed(vec!["another reason is given".into()]));
     assert!(reason.decide_alike());
 
     let renamed = changed(&forbid(text).replace("RULE", "OTHER"));
     assert_eq!(
         renamed.rules.iter().map(|r| (r.id.as_str(), &r.change)).collect::<Vec<_>>(),
-        [("OTHER", &Change::Added), ("RULE", &Change::Removed)]
+        [("OTHER", &RuleChangeKind::Added), ("RULE", &RuleChangeKind::Removed)]
     );
     assert!(renamed.decide_alike());
 
@@ -123,7 +123,7 @@ fn each_kind_of_change_is_named() {
     ));
     let with = |manifest: &str, files: &mut std::collections::BTreeMap<String, Vec<u8>>| {
         files.insert("policy.toml".into(), manifest.as_bytes().to_vec());
-        Package::from_files(files.clone()).unwrap()
+        PolicyPackage::from_files(files.clone()).unwrap()
     };
     let found =
         compare(&with(MANIFEST, &mut depth), &with(&MANIFEST.replace("max_depth = 2", "max_depth = 3"), &mut depth));
@@ -144,14 +144,14 @@ fn declarations_are_compared_by_name() {
         .replace("\"dosage\"", "\"tmp\"")
         .replace("\"greeting\"", "\"dosage\"")
         .replace("\"tmp\"", "\"greeting\"");
-    let a = Package::from_files(files_with(MANIFEST, &rules)).unwrap();
-    let b = Package::from_files(files_with(&reordered, &rules)).unwrap();
+    let a = PolicyPackage::from_files(files_with(MANIFEST, &rules)).unwrap();
+    let b = PolicyPackage::from_files(files_with(&reordered, &rules)).unwrap();
     let found = compare(&a, &b);
     assert!(found.rules.is_empty() && found.decide_alike(), "{found:#?}");
 
     // If a class exists in one package only, the mapping of the other package never finds it.
     let without = MANIFEST.replace("[[class]]\nname = \"greeting\"\n", "");
-    let c = Package::from_files(files_with(&without, PERMIT)).unwrap();
+    let c = PolicyPackage::from_files(files_with(&without, PERMIT)).unwrap();
     let found = compare(&a, &c);
     assert!(
         found.declarations.contains(&"class no longer declared: `greeting`".to_owned()),
@@ -164,13 +164,13 @@ fn declarations_are_compared_by_name() {
 
     // If only one package declares a value, contexts with that value cannot be compared.
     let narrower = MANIFEST.replace("\"general\", \"medical\", \"legal\"", "\"general\", \"medical\"");
-    let d = Package::from_files(files_with(&narrower, PERMIT)).unwrap();
+    let d = PolicyPackage::from_files(files_with(&narrower, PERMIT)).unwrap();
     let found = compare(&a, &d);
     assert!(found.declarations.contains(&"domain no longer declared: `legal`".to_owned()));
     assert!(found.decide_alike());
 
     let foreign = MANIFEST.replace("\"general\", \"medical\", \"legal\"", "\"cooking\"");
-    let e = Package::from_files(files_with(&foreign, PERMIT)).unwrap();
+    let e = PolicyPackage::from_files(files_with(&foreign, PERMIT)).unwrap();
     let found = compare(&a, &e);
     assert!(found.declarations.last().unwrap().contains("no descriptor can be put to both"));
 }
@@ -182,7 +182,7 @@ fn packages_that_cannot_be_compared_in_full_are_not_alike() {
     let a = package("");
     let changed = |from: &str, to: &str| {
         assert!(MANIFEST.contains(from), "{from}");
-        compare(&a, &Package::from_files(files_with(&MANIFEST.replacen(from, to, 1), PERMIT)).unwrap())
+        compare(&a, &PolicyPackage::from_files(files_with(&MANIFEST.replacen(from, to, 1), PERMIT)).unwrap())
     };
     let domains = "\"general\", \"medical\", \"legal\"";
     for (from, to, named) in [
@@ -213,7 +213,7 @@ fn packages_that_cannot_be_compared_in_full_are_not_alike() {
         let (base, _) = MANIFEST.split_once("[[quantity]]").unwrap();
         let manifest = format!("{base}{}", names.iter().map(slot).collect::<String>());
         let rule = forbid(&names.iter().map(test).collect::<Vec<_>>().join(" || "));
-        Package::from_files(files_with(&manifest, &format!("{PERMIT}{rule}"))).unwrap()
+        PolicyPackage::from_files(files_with(&manifest, &format!("{PERMIT}{rule}"))).unwrap()
     };
     let found = compare(&slots(&["a", "b", "c"]), &slots(&["d", "e", "f"]));
     assert!(found.not_compared.iter().any(|line| line.contains("6 quantities together")), "{:?}", found.not_compared);
@@ -221,7 +221,7 @@ fn packages_that_cannot_be_compared_in_full_are_not_alike() {
 }
 
 /// A generated package with one operator, outcome or scope replaced; `None` if there is none or it does not compile.
-fn mutated(case: &Case, random: &mut Random) -> Option<Package> {
+fn mutated(case: &Case, random: &mut Random) -> Option<PolicyPackage> {
     let mut files = case.package.files().clone();
     let path = *random.pick(&["a.cedar", "rules/b.cedar"]);
     let text = String::from_utf8(files[path].clone()).unwrap();
@@ -244,7 +244,7 @@ fn mutated(case: &Case, random: &mut Random) -> Option<Package> {
     let at = *places.get(random.below(places.len()))?;
     let changed = format!("{}{to}{}", &text[..at], &text[at + from.len()..]);
     files.insert(path.into(), changed.into_bytes());
-    Package::from_files(files).ok().filter(|package| package.compile().is_ok())
+    PolicyPackage::from_files(files).ok().filter(|package| package.compile().is_ok())
 }
 
 #[test]
@@ -261,7 +261,7 @@ fn sampling_finds_nothing_that_solving_missed() {
         differing += usize::from(!found.witnesses.is_empty());
         witnesses += found.witnesses.len();
         undecided += found.undecided.len();
-        let evaluators = [Evaluator::new(&case.compiled.image), Evaluator::new(&changed.compiled.image)];
+        let evaluators = [ImageEvaluator::new(&case.compiled.image), ImageEvaluator::new(&changed.compiled.image)];
         for d in case.descriptors().take(400).chain(changed.descriptors().take(400)) {
             // The comparison does not cover the host stages.
             let mut d = d;

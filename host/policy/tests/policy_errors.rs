@@ -2,27 +2,27 @@
 #![cfg(test)]
 
 use portcullis_policy::commands::{check_schema, parse_tests};
-use portcullis_policy::context::{Contexts, Missing};
-use portcullis_policy::error::Kind;
-use portcullis_policy::package::{MAX_FILE_BYTES, Package};
-use portcullis_policy::{Capacity, PolicyError};
+use portcullis_policy::context::{ContextConverter, MissingFieldMode};
+use portcullis_policy::error::PolicyProblemKind;
+use portcullis_policy::package::{MAX_FILE_BYTES, PolicyPackage};
+use portcullis_policy::{PolicyPackageError, RowCapacity};
 use portcullis_test_support::policies::fixture::{MANIFEST, PERMIT, files, files_with, forbid, package};
 use portcullis_test_support::snapshot::assert_snapshot;
 use std::collections::BTreeMap;
 
-fn compile(files: BTreeMap<String, Vec<u8>>) -> PolicyError {
-    match Package::from_files(files).and_then(|package| package.compile()) {
+fn compile(files: BTreeMap<String, Vec<u8>>) -> PolicyPackageError {
+    match PolicyPackage::from_files(files).and_then(|package| package.compile()) {
         Ok(_) => panic!("it compiled"),
         Err(error) => error,
     }
 }
 
 /// Compares the fixture's error under these rules with the snapshot `name`.
-fn error(name: &str, kind: Kind, rules: &str) -> PolicyError {
+fn error(name: &str, kind: PolicyProblemKind, rules: &str) -> PolicyPackageError {
     let error = compile(files(&format!("{PERMIT}\n{rules}")));
     let problem = &error.problems()[0];
     assert_eq!(problem.kind(), kind, "{}", error.render());
-    assert!(problem.remedy().is_some() || kind == Kind::Syntax, "no remedy: {}", error.render());
+    assert!(problem.remedy().is_some() || kind == PolicyProblemKind::Syntax, "no remedy: {}", error.render());
     let place = problem.place().unwrap_or_else(|| panic!("no place: {}", error.render()));
     assert_eq!(place.file, "rules.cedar");
     assert!(place.line() > 2, "the fixture's own permit is blamed: {}", error.render());
@@ -31,7 +31,7 @@ fn error(name: &str, kind: Kind, rules: &str) -> PolicyError {
 }
 
 /// The error of a rule with this condition. It must name the rule.
-fn condition(name: &str, kind: Kind, text: &str) {
+fn condition(name: &str, kind: PolicyProblemKind, text: &str) {
     let error = error(name, kind, &forbid(text));
     assert_eq!(error.problems()[0].rule(), Some("RULE"), "{}", error.render());
 }
@@ -39,7 +39,7 @@ fn condition(name: &str, kind: Kind, text: &str) {
 fn manifest(name: &str, from: &str, to: &str) {
     assert!(MANIFEST.contains(from));
     let error = compile(files_with(&MANIFEST.replacen(from, to, 1), PERMIT));
-    assert_eq!(error.problems()[0].kind(), Kind::Manifest, "{}", error.render());
+    assert_eq!(error.problems()[0].kind(), PolicyProblemKind::Manifest, "{}", error.render());
     assert_snapshot(&format!("policy/{name}"), &error.render());
 }
 
@@ -65,28 +65,40 @@ fn keys_of_a_class_that_say_nothing_about_it() {
 
 #[test]
 fn unknown_names_with_the_nearest() {
-    condition("class", Kind::Name, "context.classes.contains(\"dosege\")");
-    condition("class-far", Kind::Name, "context.established.containsAny([\"greeting\", \"zzzzzz\"])");
-    condition("field-touched", Kind::Name, "context.fields_touched.contains(\"memroy\")");
-    condition("enumeration", Kind::Name, "context.domain == \"medcial\"");
-    condition("enumeration-listed", Kind::Name, "[\"plain\", \"forml\"].contains(context.register)");
-    condition("anchor", Kind::Name, "context.anchor != \"unresolved\"");
-    condition("quantity-has", Kind::Name, "context.quantity has dose_mq && context.depth > 1");
-    condition("has-unknown", Kind::Name, "context has domian");
+    condition("class", PolicyProblemKind::Name, "context.classes.contains(\"dosege\")");
+    condition("class-far", PolicyProblemKind::Name, "context.established.containsAny([\"greeting\", \"zzzzzz\"])");
+    condition("field-touched", PolicyProblemKind::Name, "context.fields_touched.contains(\"memroy\")");
+    condition("enumeration", PolicyProblemKind::Name, "context.domain == \"medcial\"");
+    condition("enumeration-listed", PolicyProblemKind::Name, "[\"plain\", \"forml\"].contains(context.register)");
+    condition("anchor", PolicyProblemKind::Name, "context.anchor != \"unresolved\"");
+    condition("quantity-has", PolicyProblemKind::Name, "context.quantity has dose_mq && context.depth > 1");
+    condition("has-unknown", PolicyProblemKind::Name, "context has domian");
 }
 
 #[test]
 fn what_cedar_refuses() {
-    condition("attribute", Kind::Validation, "context.clases.contains(\"dosage\")");
-    condition("type", Kind::Validation, "context.depth > \"three\"");
-    condition("decimal-type", Kind::Validation, "context.novelty.greaterThan(1)");
-    condition("unguarded-quantity", Kind::Validation, "context.quantity.dose_mg > 4000");
-    condition("impossible", Kind::Validation, "context.depth > 1 && false");
-    condition("empty-set", Kind::Validation, "context.classes.containsAll([])");
-    condition("decimal-digits", Kind::Validation, "context.novelty.greaterThan(decimal(\"0.12345\"))");
-    error("action", Kind::Validation, "@id(\"RULE\") forbid (principal, action == Action::\"asertion\", resource);");
-    error("principal-type", Kind::Validation, "@id(\"RULE\") forbid (principal is User, action, resource);");
-    error("syntax", Kind::Syntax, "@id(\"RULE\")\nforbid (principal, action, resource) when { context.depth > };");
+    condition("attribute", PolicyProblemKind::Validation, "context.clases.contains(\"dosage\")");
+    condition("type", PolicyProblemKind::Validation, "context.depth > \"three\"");
+    condition("decimal-type", PolicyProblemKind::Validation, "context.novelty.greaterThan(1)");
+    condition("unguarded-quantity", PolicyProblemKind::Validation, "context.quantity.dose_mg > 4000");
+    condition("impossible", PolicyProblemKind::Validation, "context.depth > 1 && false");
+    condition("empty-set", PolicyProblemKind::Validation, "context.classes.containsAll([])");
+    condition("decimal-digits", PolicyProblemKind::Validation, "context.novelty.greaterThan(decimal(\"0.12345\"))");
+    error(
+        "action",
+        PolicyProblemKind::Validation,
+        "@id(\"RULE\") forbid (principal, action == Action::\"asertion\", resource);",
+    );
+    error(
+        "principal-type",
+        PolicyProblemKind::Validation,
+        "@id(\"RULE\") forbid (principal is User, action, resource);",
+    );
+    error(
+        "syntax",
+        PolicyProblemKind::Syntax,
+        "@id(\"RULE\")\nforbid (principal, action, resource) when { context.depth > };",
+    );
 }
 
 /// A fraction, as in an amount of euros, is a common error. Cedar's own message would mention identifiers.
@@ -137,8 +149,8 @@ fn every_problem_of_a_package_comes_at_once() {
         files.insert("policy.toml".into(), text.as_bytes().to_vec());
         files
     };
-    let whole = Package::from_files(package.clone()).unwrap();
-    let error = portcullis_policy::commands::check(&whole, Capacity::default()).unwrap_err();
+    let whole = PolicyPackage::from_files(package.clone()).unwrap();
+    let error = portcullis_policy::commands::check(&whole, RowCapacity::default()).unwrap_err();
     let said = error.render();
     for part in [
         "broken.cedar:1",
@@ -158,12 +170,12 @@ fn every_problem_of_a_package_comes_at_once() {
     );
     // A wrong manifest does not hide faults in patterns or syntax. Even a manifest that does not parse does not hide
     // syntax errors.
-    let error = Package::from_files(with_manifest(&manifest.replace("1.0.0", "1.0"))).unwrap_err().render();
+    let error = PolicyPackage::from_files(with_manifest(&manifest.replace("1.0.0", "1.0"))).unwrap_err().render();
     assert!(
         error.contains("major.minor.patch") && error.contains("unclosed group") && error.contains("broken.cedar:1"),
         "{error}"
     );
-    let error = Package::from_files(with_manifest("[package")).unwrap_err().render();
+    let error = PolicyPackage::from_files(with_manifest("[package")).unwrap_err().render();
     assert!(error.contains("policy.toml") && error.contains("broken.cedar:1"), "{error}");
 }
 
@@ -184,7 +196,12 @@ fn patterns_are_refused_with_their_place() {
     ] {
         let error = with(class);
         let problem = &error.problems()[0];
-        assert_eq!((error.problems().len(), problem.kind()), (1, Kind::Pattern), "{class}: {}", error.render());
+        assert_eq!(
+            (error.problems().len(), problem.kind()),
+            (1, PolicyProblemKind::Pattern),
+            "{class}: {}",
+            error.render()
+        );
         assert!(problem.to_string().contains(what), "{class}: {}", error.render());
         let place = problem.place().unwrap();
         assert_eq!(place.file, "policy.toml");
@@ -193,36 +210,40 @@ fn patterns_are_refused_with_their_place() {
     // A tool's arguments are always complete, so patterns for them may repeat without a bound.
     let manifest =
         MANIFEST.replacen("name = \"greeting\"", "name = \"greeting\"\ntool = [{ name = \"mail\", regex = 'a+' }]", 1);
-    Package::from_files(files_with(&manifest, PERMIT)).unwrap().compile().unwrap();
+    PolicyPackage::from_files(files_with(&manifest, PERMIT)).unwrap().compile().unwrap();
 }
 
 #[test]
 fn annotations() {
     let rule = |annotations: &str| format!("{annotations}\nforbid (principal, action, resource);\n");
-    error("id-missing", Kind::Annotation, &rule("@reason(\"x\")"));
-    error("id-twice", Kind::Annotation, &rule("@id(\"PERMIT\")"));
-    error("id-of-prelude", Kind::Annotation, &rule("@id(\"ANCHOR-MISSING\")"));
-    error("id-characters", Kind::Annotation, &rule("@id(\"a rule\")"));
-    error("id-reserved", Kind::Annotation, &rule("@id(\"DEFAULT-DENY\")"));
-    error("annotation-unknown", Kind::Annotation, &rule("@id(\"RULE\")\n@outcom(\"decompose\")"));
-    error("outcome", Kind::Annotation, &rule("@id(\"RULE\")\n@outcome(\"defer\")"));
-    error("stage", Kind::Annotation, &rule("@id(\"RULE\")\n@stage(\"lineage\")"));
-    error("reason", Kind::Annotation, &rule("@id(\"RULE\")\n@reason(\"two\\nlines\")"));
+    error("id-missing", PolicyProblemKind::Annotation, &rule("@reason(\"x\")"));
+    error("id-twice", PolicyProblemKind::Annotation, &rule("@id(\"PERMIT\")"));
+    error("id-of-prelude", PolicyProblemKind::Annotation, &rule("@id(\"ANCHOR-MISSING\")"));
+    error("id-characters", PolicyProblemKind::Annotation, &rule("@id(\"a rule\")"));
+    error("id-reserved", PolicyProblemKind::Annotation, &rule("@id(\"DEFAULT-DENY\")"));
+    error("annotation-unknown", PolicyProblemKind::Annotation, &rule("@id(\"RULE\")\n@outcom(\"decompose\")"));
+    error("outcome", PolicyProblemKind::Annotation, &rule("@id(\"RULE\")\n@outcome(\"defer\")"));
+    error("stage", PolicyProblemKind::Annotation, &rule("@id(\"RULE\")\n@stage(\"lineage\")"));
+    error("reason", PolicyProblemKind::Annotation, &rule("@id(\"RULE\")\n@reason(\"two\\nlines\")"));
     let permit = |annotation: &str| format!("@id(\"RULE\")\n{annotation}\npermit (principal, action, resource);\n");
-    error("outcome-on-permit", Kind::Annotation, &permit("@outcome(\"reject\")"));
-    error("stage-on-permit", Kind::Annotation, &permit("@stage(\"entropy\")"));
+    error("outcome-on-permit", PolicyProblemKind::Annotation, &permit("@outcome(\"reject\")"));
+    error("stage-on-permit", PolicyProblemKind::Annotation, &permit("@stage(\"entropy\")"));
 }
 
 #[test]
 fn scopes_that_name_someone() {
-    error("principal", Kind::Scope, "@id(\"RULE\") forbid (principal == Agent::\"a\", action, resource);");
-    error("resource", Kind::Scope, "@id(\"RULE\") forbid (principal, action, resource in Stream::\"s\");");
+    error("principal", PolicyProblemKind::Scope, "@id(\"RULE\") forbid (principal == Agent::\"a\", action, resource);");
+    error("resource", PolicyProblemKind::Scope, "@id(\"RULE\") forbid (principal, action, resource in Stream::\"s\");");
     error(
         "principal-is-in",
-        Kind::Scope,
+        PolicyProblemKind::Scope,
         "@id(\"RULE\") forbid (principal is Agent in Agent::\"a\", action, resource);",
     );
-    error("template", Kind::Construct, "@id(\"RULE\") forbid (principal == ?principal, action, resource);");
+    error(
+        "template",
+        PolicyProblemKind::Construct,
+        "@id(\"RULE\") forbid (principal == ?principal, action, resource);",
+    );
 }
 
 #[test]
@@ -255,7 +276,7 @@ fn constructs_without_a_row() {
         ("action-set", "[Action::\"assertion\"].contains(action)"),
     ];
     for (name, text) in all {
-        condition(&format!("construct-{name}"), Kind::Construct, text);
+        condition(&format!("construct-{name}"), PolicyProblemKind::Construct, text);
     }
 }
 
@@ -274,10 +295,10 @@ fn several_problems_come_together() {
 #[test]
 fn a_package_without_a_permit() {
     let error = compile(files(&forbid("context.depth > 1")));
-    assert_eq!(error.problems()[0].kind(), Kind::NoPermit);
+    assert_eq!(error.problems()[0].kind(), PolicyProblemKind::NoPermit);
     assert_snapshot("policy/no-permit", &error.render());
     let error = compile(files(""));
-    assert_eq!(error.problems()[0].kind(), Kind::NoPermit);
+    assert_eq!(error.problems()[0].kind(), PolicyProblemKind::NoPermit);
 }
 
 /// Alternatives whose rows cannot be merged, because each has its own depth and its own length.
@@ -294,17 +315,17 @@ fn a_policy_too_large_for_the_tables() {
         forbid(&costly(240, 3)),
         costly(20, 5)
     );
-    let error = error("capacity-policy", Kind::Capacity, &rules);
+    let error = error("capacity-policy", PolicyProblemKind::Capacity, &rules);
     // The rows are: 240 and 20 of the two rules, one of the permit, and three of the prelude.
     assert!(error.to_string().contains("needs 264 rows and the table has 256: 8 over"), "{error}");
-    let small = Capacity { policy: 4, entropy: 1 };
+    let small = RowCapacity { policy: 4, entropy: 1 };
     let fits = package("").compile_for(small).unwrap();
     assert_eq!((fits.image.policy_rows().len(), fits.image.entropy_rows().len()), (4, 1));
-    let none = package("").compile_for(Capacity { policy: 3, entropy: 0 }).unwrap_err();
+    let none = package("").compile_for(RowCapacity { policy: 3, entropy: 0 }).unwrap_err();
     assert_eq!(none.problems().len(), 2);
 
     let entropy = forbid(&costly(64, 3)).replace("forbid", "@stage(\"entropy\")\nforbid");
-    let error = self::error("capacity-entropy", Kind::Capacity, &entropy);
+    let error = self::error("capacity-entropy", PolicyProblemKind::Capacity, &entropy);
     assert!(error.to_string().contains("needs 65 rows and the table has 64: 1 over"), "{error}");
 }
 
@@ -317,7 +338,7 @@ fn a_rule_that_explodes() {
     let quantities = ["age", "dose_mg"].map(|q| format!("context.quantity has {q} && context.quantity.{q} != 7"));
     // Thirteen columns, each with a gap in its range, give 2^13 rows.
     let all: Vec<_> = longs.into_iter().chain(decimals).chain(quantities).collect();
-    condition("capacity-explosion", Kind::Capacity, &all.join(" && "));
+    condition("capacity-explosion", PolicyProblemKind::Capacity, &all.join(" && "));
     // For ten inequalities, the rows are counted: 2^10 rows, the permit, and three rows of the prelude.
     let error = compile(files(&format!("{PERMIT}\n{}", forbid(&all[3..].join(" && ")))));
     assert!(error.to_string().contains("needs 1028 rows and the table has 256: 772 over"), "{error}");
@@ -354,18 +375,18 @@ fn manifests() {
 fn folders() {
     let folder = tempfile::tempdir().unwrap();
     let dir = folder.path().join("fixture");
-    let load = || Package::load(&dir).unwrap_err();
-    assert_eq!(load().problems()[0].kind(), Kind::File);
+    let load = || PolicyPackage::load(&dir).unwrap_err();
+    assert_eq!(load().problems()[0].kind(), PolicyProblemKind::File);
     std::fs::create_dir(&dir).unwrap();
     assert!(load().to_string().contains("no `policy.toml`"), "{}", load());
     for (path, bytes) in files(PERMIT) {
         std::fs::write(dir.join(path), bytes).unwrap();
     }
-    let loaded = Package::load(&dir).unwrap();
-    assert_eq!(loaded.digest(), Package::from_files(files(PERMIT)).unwrap().digest());
+    let loaded = PolicyPackage::load(&dir).unwrap();
+    assert_eq!(loaded.digest(), PolicyPackage::from_files(files(PERMIT)).unwrap().digest());
 
     std::fs::write(dir.join(".swp"), "an editor's").unwrap();
-    assert_eq!(Package::load(&dir).unwrap(), loaded);
+    assert_eq!(PolicyPackage::load(&dir).unwrap(), loaded);
 
     std::os::unix::fs::symlink("/etc/passwd", dir.join("words.txt")).unwrap();
     assert!(load().to_string().contains("links are not followed"), "{}", load());
@@ -380,17 +401,17 @@ fn folders() {
     std::fs::remove_file(dir.join("huge")).unwrap();
 
     std::fs::write(dir.join("more.cedar"), b"// \xff").unwrap();
-    let error = Package::load(&dir).unwrap().compile().unwrap_err();
+    let error = PolicyPackage::load(&dir).unwrap().compile().unwrap_err();
     assert!(error.to_string().contains("not UTF-8 at byte 3"), "{error}");
 
     let renamed = folder.path().join("other");
     std::fs::rename(&dir, &renamed).unwrap();
-    let error = Package::load(&renamed).unwrap_err();
+    let error = PolicyPackage::load(&renamed).unwrap_err();
     assert_eq!(error.to_string(), "package `fixture` lies in the folder `other`");
 
     let mut escaping = files(PERMIT);
     escaping.insert("../x".into(), Vec::new());
-    assert!(Package::from_files(escaping).unwrap_err().to_string().contains("not a plain relative path"));
+    assert!(PolicyPackage::from_files(escaping).unwrap_err().to_string().contains("not a plain relative path"));
 }
 
 #[test]
@@ -399,10 +420,10 @@ fn schemas_that_are_not_the_generated_one() {
     assert_snapshot("policy/schema-missing", &check_schema(&plain).unwrap_err().render());
     let mut with = files(PERMIT);
     with.insert("policy.cedarschema".into(), plain.schema().replace("medical", "medicine").into_bytes());
-    let error = check_schema(&Package::from_files(with.clone()).unwrap()).unwrap_err();
+    let error = check_schema(&PolicyPackage::from_files(with.clone()).unwrap()).unwrap_err();
     assert_snapshot("policy/schema-differs", &error.render());
     with.insert("policy.cedarschema".into(), plain.schema().into_bytes());
-    check_schema(&Package::from_files(with).unwrap()).unwrap();
+    check_schema(&PolicyPackage::from_files(with).unwrap()).unwrap();
     assert_snapshot("policy/schema", &plain.schema());
 }
 
@@ -411,7 +432,7 @@ fn malformed_tests() {
     let with = |text: &str| {
         let mut files = files(PERMIT);
         files.insert("tests.jsonl".into(), text.as_bytes().to_vec());
-        parse_tests(&Package::from_files(files).unwrap())
+        parse_tests(&PolicyPackage::from_files(files).unwrap())
     };
     let bad = [
         r#"{"name": "x", "category": "assertion", "context": {}, "expect": {"determination": "admit"}}"#,
@@ -432,7 +453,7 @@ fn malformed_tests() {
 #[test]
 fn contexts_that_are_none() {
     let package = package("");
-    let contexts = Contexts::new(package.vocabulary());
+    let contexts = ContextConverter::new(package.vocabulary());
     let mut text = String::new();
     for (category, context) in [
         ("asertion", "{}"),
@@ -460,10 +481,10 @@ fn contexts_that_are_none() {
         ("assertion", r#"{"uncertainty": "0.5000", "uncertainty_known": false}"#),
     ] {
         let value = serde_json::from_str(context).unwrap();
-        let error = contexts.descriptor(category, &value, Missing::Neutral).unwrap_err();
+        let error = contexts.descriptor(category, &value, MissingFieldMode::Neutral).unwrap_err();
         text += &format!("{category} {context}\n    {error}\n");
     }
-    let error = contexts.descriptor("assertion", &serde_json::json!({}), Missing::Refuse).unwrap_err();
+    let error = contexts.descriptor("assertion", &serde_json::json!({}), MissingFieldMode::Refuse).unwrap_err();
     text += &format!("nothing at all\n    {error}\n");
     assert_snapshot("policy/contexts", &text);
 }

@@ -3,7 +3,7 @@
 #![cfg(test)]
 
 use portcullis_core::wire::{Descriptor, Determination, ImageHeader, ROW_NONE, Row, RowKind};
-use portcullis_image::{Bank, BankAnswer, Evaluator, Image, ImageError, Outcome, reference};
+use portcullis_image::{BankAnswer, BankKind, BankOutcome, ImageError, ImageEvaluator, TableImage, reference};
 use portcullis_test_support::policies::Case;
 use portcullis_test_support::random::Random;
 use zerocopy::IntoBytes as _;
@@ -20,36 +20,36 @@ fn a_zeroed_table_denies_everything() {
     let tables: [(&[Row], &[Row]); 4] =
         [(&zeroed, &zeroed), (&zeroed, image.entropy_rows()), (image.policy_rows(), &zeroed), (&[], &[])];
     for (number, (policy, entropy)) in tables.into_iter().enumerate() {
-        let evaluator = Evaluator::of_rows(policy, entropy, 255);
+        let evaluator = ImageEvaluator::of_rows(policy, entropy, 255);
         for d in case.descriptors().take(2_000).chain([Descriptor::ZERO]) {
             assert_ne!(evaluator.judge(&d).determination, Determination::Admit, "table {number}");
             assert_eq!(reference::evaluate_rows(&zeroed, &d), BankAnswer::DEFAULT_DENY);
         }
     }
     // The original table admits some entries, so the test below is able to fail.
-    let evaluator = Evaluator::new(image);
+    let evaluator = ImageEvaluator::new(image);
     assert!(case.descriptors().take(2_000).any(|d| evaluator.judge(&d).determination == Determination::Admit));
-    let empty = Evaluator::of_rows(&[], &[], 0).evaluate(&Descriptor::ZERO);
-    assert_eq!((empty.policy.outcome, empty.policy.row), (Outcome::Reject, None));
+    let empty = ImageEvaluator::of_rows(&[], &[], 0).evaluate(&Descriptor::ZERO);
+    assert_eq!((empty.policy.outcome, empty.policy.row), (BankOutcome::Reject, None));
 }
 
 #[test]
 fn zeroed_truncated_and_foreign_images_are_refused() {
     let image = case().compiled.image;
     let bytes = image.as_bytes();
-    assert_eq!(Image::from_bytes(bytes).unwrap(), image);
+    assert_eq!(TableImage::from_bytes(bytes).unwrap(), image);
     let mut seen = Vec::new();
     for length in (0..ImageHeader::BYTES).chain((ImageHeader::BYTES..bytes.len()).step_by(7)) {
-        seen.push(Image::from_bytes(&bytes[..length]).unwrap_err());
+        seen.push(TableImage::from_bytes(&bytes[..length]).unwrap_err());
     }
     assert!(seen.iter().all(|e| matches!(e, ImageError::Truncated { .. } | ImageError::Length { .. })));
     let longer = [bytes, &[0]].concat();
-    assert!(matches!(Image::from_bytes(&longer), Err(ImageError::Length { .. })));
-    assert_eq!(Image::from_bytes(&vec![0; bytes.len()]), Err(ImageError::Magic(0)));
+    assert!(matches!(TableImage::from_bytes(&longer), Err(ImageError::Length { .. })));
+    assert_eq!(TableImage::from_bytes(&vec![0; bytes.len()]), Err(ImageError::Magic(0)));
     let with = |offset: usize, value: u8| {
         let mut bytes = bytes.to_vec();
         bytes[offset] = value;
-        Image::from_bytes(&bytes).unwrap_err()
+        TableImage::from_bytes(&bytes).unwrap_err()
     };
     assert!(matches!(with(0, b'X'), ImageError::Magic(_)));
     assert_eq!(with(4, 2), ImageError::Version { found: 2, known: 1 });
@@ -63,11 +63,11 @@ fn zeroed_truncated_and_foreign_images_are_refused() {
     assert!(matches!(with(8, bytes[8] + 1), ImageError::Length { .. }));
     let mut none = *image.header();
     none.policy_rows = 0.into();
-    assert_eq!(Image::from_bytes(none.as_bytes()), Err(ImageError::Header("no policy row")));
+    assert_eq!(TableImage::from_bytes(none.as_bytes()), Err(ImageError::Header("no policy row")));
     none.policy_rows = 1.into();
     none.entropy_rows = 0.into();
     let one = [none.as_bytes(), image.policy_rows()[0].as_bytes()].concat();
-    assert_eq!(Image::from_bytes(&one), Err(ImageError::Header("no entropy row")));
+    assert_eq!(TableImage::from_bytes(&one), Err(ImageError::Header("no entropy row")));
 }
 
 #[test]
@@ -76,8 +76,8 @@ fn rows_that_no_compiler_writes_are_refused() {
     let refused = |change: &dyn Fn(&mut Row)| {
         let mut rows = image.policy_rows().to_vec();
         change(&mut rows[1]);
-        match Image::new(*image.header(), &rows, image.entropy_rows()) {
-            Err(ImageError::Row { bank: Bank::Policy, row: 1 | 2, what }) => what,
+        match TableImage::new(*image.header(), &rows, image.entropy_rows()) {
+            Err(ImageError::Row { bank: BankKind::Policy, row: 1 | 2, what }) => what,
             other => panic!("{other:?}"),
         }
     };
@@ -119,7 +119,7 @@ fn rows_that_no_compiler_writes_are_refused() {
         (header.temporal, header.domain, header.audience, header.register) = (1.into(), 1.into(), 1.into(), 1.into());
         let mut row = Row { kind: RowKind::Permit.into(), ..image.entropy_rows().last().copied().unwrap() };
         (row.temporal, row.domain, row.audience, row.register) = (3.into(), 1.into(), 1.into(), 1.into());
-        Image::new(header, &[row], &[row]).unwrap_err()
+        TableImage::new(header, &[row], &[row]).unwrap_err()
     };
     assert!(undeclared.to_string().contains("an enumeration value that the header does not declare"), "{undeclared}");
 }
@@ -136,11 +136,11 @@ fn corrupted_images_never_panic_and_index_and_row_function_stay_equal() {
             let at = random.below(bytes.len());
             corrupted[at] ^= 1 << random.below(8);
         }
-        match Image::from_bytes(&corrupted) {
+        match TableImage::from_bytes(&corrupted) {
             Err(_) => refused += 1,
             Ok(image) => {
                 accepted += 1;
-                let evaluator = Evaluator::new(&image);
+                let evaluator = ImageEvaluator::new(&image);
                 for d in case.descriptors().take(20) {
                     assert_eq!(evaluator.evaluate(&d), reference::evaluate(&image, &d));
                 }
@@ -162,7 +162,7 @@ fn the_index_is_the_row_function_for_any_bytes() {
         if round / 10 % 2 == 1 {
             rows[..count * 9 / 10].fill(Row::ZERO);
         }
-        let evaluator = Evaluator::of_rows(&rows, &rows[..count.min(64)], 2);
+        let evaluator = ImageEvaluator::of_rows(&rows, &rows[..count.min(64)], 2);
         for _ in 0..60 {
             let mut bytes = [0u8; Descriptor::BYTES];
             for byte in &mut bytes {

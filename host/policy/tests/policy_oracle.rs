@@ -4,20 +4,20 @@
 #![cfg(test)]
 
 use portcullis_core::wire::{Descriptor, Determination, Stage};
-use portcullis_image::{Bank, BankAnswer, Banks, Evaluator, Outcome, Verdict, reference};
-use portcullis_policy::context::Contexts;
-use portcullis_policy::oracle::Oracle;
+use portcullis_image::{BankAnswer, BankAnswers, BankKind, BankOutcome, EntryVerdict, ImageEvaluator, reference};
+use portcullis_policy::context::ContextConverter;
+use portcullis_policy::oracle::CedarOracle;
 use portcullis_test_support::policies::{Case, Construct, Coverage};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The verdict by the stage order, written from the design and not from the evaluator.
-fn expected_verdict(d: &Descriptor, banks: &Banks, max_depth: u8) -> Verdict {
+fn expected_verdict(d: &Descriptor, banks: &BankAnswers, max_depth: u8) -> EntryVerdict {
     let host = |code: u8| match code {
-        1 => Outcome::Pass,
-        3 => Outcome::Decompose,
-        _ => Outcome::Reject,
+        1 => BankOutcome::Pass,
+        3 => BankOutcome::Decompose,
+        _ => BankOutcome::Reject,
     };
-    let mut verdict = Verdict {
+    let mut verdict = EntryVerdict {
         determination: Determination::Admit,
         stage: Stage::None,
         policy_row: banks.policy.row,
@@ -30,9 +30,9 @@ fn expected_verdict(d: &Descriptor, banks: &Banks, max_depth: u8) -> Verdict {
         (Stage::Policy, banks.policy.outcome),
     ] {
         match outcome {
-            Outcome::Pass => {}
-            Outcome::Reject => (verdict.determination, verdict.stage) = (Determination::Reject, stage),
-            Outcome::Decompose => (verdict.determination, verdict.stage) = (Determination::Decompose, stage),
+            BankOutcome::Pass => {}
+            BankOutcome::Reject => (verdict.determination, verdict.stage) = (Determination::Reject, stage),
+            BankOutcome::Decompose => (verdict.determination, verdict.stage) = (Determination::Decompose, stage),
         }
     }
     if verdict.determination == Determination::Decompose && d.depth >= max_depth {
@@ -50,10 +50,10 @@ struct Tally {
 }
 
 fn check(case: &Case, descriptors: usize, tally: &mut Tally) {
-    let oracle = Oracle::new(&case.package, &case.compiled).unwrap();
+    let oracle = CedarOracle::new(&case.package, &case.compiled).unwrap();
     let compiled = &case.compiled;
-    let evaluator = Evaluator::new(&compiled.image);
-    let contexts = Contexts::new(case.package.vocabulary());
+    let evaluator = ImageEvaluator::new(&compiled.image);
+    let contexts = ContextConverter::new(case.package.vocabulary());
     for (number, mut d) in case.descriptors().take(descriptors).enumerate() {
         // Also uses codes that no stage produces.
         if number % 7 == 0 {
@@ -73,7 +73,7 @@ fn check(case: &Case, descriptors: usize, tally: &mut Tally) {
         if let Err(disagreement) = oracle.check(&d, &banks) {
             fail(disagreement.to_string());
         }
-        for (bank, answer) in [(Bank::Policy, banks.policy), (Bank::Entropy, banks.entropy)] {
+        for (bank, answer) in [(BankKind::Policy, banks.policy), (BankKind::Entropy, banks.entropy)] {
             let by = if answer.row.is_some() { "a row" } else { "default" };
             *tally.outcomes.entry(format!("{} {:?} by {by}", bank.name(), answer.outcome)).or_default() += 1;
         }
@@ -159,20 +159,20 @@ fn compiled_rows_decide_as_cedar_does() {
 #[test]
 fn the_oracle_notices_a_wrong_answer() {
     let case = (0..).map(Case::generate).find(|case| case.compiled.rules.len() > 8).unwrap();
-    let oracle = Oracle::new(&case.package, &case.compiled).unwrap();
-    let evaluator = Evaluator::new(&case.compiled.image);
-    let contexts = Contexts::new(case.package.vocabulary());
+    let oracle = CedarOracle::new(&case.package, &case.compiled).unwrap();
+    let evaluator = ImageEvaluator::new(&case.compiled.image);
+    let contexts = ContextConverter::new(case.package.vocabulary());
     let mut noticed = BTreeSet::new();
     for d in case.descriptors().take(300) {
         let request = contexts.request(&d).unwrap();
         let answer = evaluator.evaluate(&d).policy;
-        for outcome in [Outcome::Pass, Outcome::Reject, Outcome::Decompose] {
+        for outcome in [BankOutcome::Pass, BankOutcome::Reject, BankOutcome::Decompose] {
             for row in std::iter::once(None).chain((0..case.compiled.image.policy_rows().len() as u16).map(Some)) {
                 let claimed = BankAnswer { outcome, row };
                 let same_rule = row.map(|row| case.compiled.rule_of_policy_row(row).unwrap().id.clone())
                     == answer.row.map(|row| case.compiled.rule_of_policy_row(row).unwrap().id.clone());
                 let right = outcome == answer.outcome && same_rule;
-                let checked = oracle.check_bank(Bank::Policy, claimed, &request);
+                let checked = oracle.check_bank(BankKind::Policy, claimed, &request);
                 assert_eq!(checked.is_ok(), right, "{claimed:?} beside {answer:?}");
                 if !right {
                     noticed.insert(format!("{:?} for {:?}", claimed.outcome, answer.outcome));

@@ -5,8 +5,8 @@
 
 use portcullis_core::manifest::MAPPING_VERSION;
 use portcullis_core::wire::{ROW_NONE, Row, RowKind, row_bits};
-use portcullis_image::Bank;
-use portcullis_policy::{Compiled, Package};
+use portcullis_image::BankKind;
+use portcullis_policy::{CompiledPackage, PolicyPackage};
 use portcullis_test_support::policies::fixture::{MANIFEST, PERMIT, files, files_with, forbid, package};
 
 // Bits of the fixture's declarations.
@@ -21,7 +21,7 @@ const TECHNICAL: u32 = 4;
 const DOSE: u8 = (row_bits::QUANTITY as u8) & 4;
 const AGE: u8 = DOSE << 1;
 
-fn compiled(rules: &str) -> Compiled {
+fn compiled(rules: &str) -> CompiledPackage {
     package(rules).compile().unwrap_or_else(|error| panic!("{}", error.render()))
 }
 
@@ -103,7 +103,7 @@ fn thirty_two_values_fit() {
     let values: Vec<_> = (0..32).map(|at| format!("\"r{at}\"")).collect();
     let manifest = MANIFEST.replace("[\"plain\", \"formal\", \"technical\"]", &format!("[{}]", values.join(", ")));
     let rules = format!("{PERMIT}{}", forbid("context.register != \"r31\""));
-    let compiled = Package::from_files(files_with(&manifest, &rules)).unwrap().compile().unwrap();
+    let compiled = PolicyPackage::from_files(files_with(&manifest, &rules)).unwrap().compile().unwrap();
     let rule = compiled.rule("RULE").unwrap();
     assert_eq!(compiled.image.policy_rows()[usize::from(rule.rows.start)].register.get(), u32::MAX >> 1);
     assert_eq!(compiled.image.header().register.get(), u32::MAX);
@@ -306,7 +306,7 @@ fn a_choice_that_loses_its_last_member_is_dropped_and_never_zero() {
     }
     let compile = |condition: &str| {
         let rules = format!("{PERMIT}{}", forbid(condition));
-        let compiled = Package::from_files(files_with(&manifest, &rules)).unwrap().compile().unwrap();
+        let compiled = PolicyPackage::from_files(files_with(&manifest, &rules)).unwrap().compile().unwrap();
         compiled.rule("RULE").unwrap().rows.len()
     };
     assert_eq!(compile("!context.classes.isEmpty()"), 0);
@@ -424,13 +424,13 @@ fn annotations_choose_bank_and_kind() {
          @id(\"B\") @stage(\"entropy\") forbid (principal, action, resource) when { context.length > 9 };\n\
          @id(\"A\") @outcome(\"decompose\") forbid (principal, action, resource) when { context.depth > 9 };",
     );
-    let bank = |bank: Bank| {
+    let bank = |bank: BankKind| {
         let rows = compiled.image.rows(bank).iter();
         rows.map(|row| (RowKind::try_from(row.kind).unwrap(), row.rule.get())).collect::<Vec<_>>()
     };
     // The rules in the order of their ids: A, ANCHOR-AMBIGUOUS, ANCHOR-MISSING, ANCHOR-UNRESOLVABLE, B, C, PERMIT.
     assert_eq!(
-        bank(Bank::Policy),
+        bank(BankKind::Policy),
         [
             (RowKind::ForbidDecompose, 0),
             (RowKind::ForbidDecompose, 1),
@@ -440,7 +440,7 @@ fn annotations_choose_bank_and_kind() {
         ]
     );
     assert_eq!(
-        bank(Bank::Entropy),
+        bank(BankKind::Entropy),
         [(RowKind::ForbidReject, 4), (RowKind::ForbidDecompose, 5), (RowKind::Permit, ROW_NONE)]
     );
     let mut permit_all = free();
@@ -455,7 +455,7 @@ fn annotations_choose_bank_and_kind() {
 }
 
 /// The image without the package digest, which covers the bytes of the package's files.
-fn rows_of(package: &Package) -> Vec<u8> {
+fn rows_of(package: &PolicyPackage) -> Vec<u8> {
     let mut bytes = package.compile().unwrap().image.as_bytes().to_vec();
     bytes[96..128].fill(0);
     bytes
@@ -468,7 +468,7 @@ fn order_of_rules_files_and_operands_leaves_no_trace() {
         "@id(\"B\") forbid (principal, action, resource) when { context.length != 7 };\n".to_owned(),
         PERMIT.to_owned(),
     ];
-    let one = Package::from_files(files(&rules.concat())).unwrap();
+    let one = PolicyPackage::from_files(files(&rules.concat())).unwrap();
     let mut two = files(&rules[1]);
     two.insert(
         "z/late.cedar".into(),
@@ -478,7 +478,7 @@ fn order_of_rules_files_and_operands_leaves_no_trace() {
             .into_bytes(),
     );
     two.insert("early.cedar".into(), rules[2].clone().into_bytes());
-    let two = Package::from_files(two).unwrap();
+    let two = PolicyPackage::from_files(two).unwrap();
     assert_eq!(rows_of(&one), rows_of(&two));
     assert_ne!(one.digest(), two.digest());
     assert_ne!(one.compile().unwrap().image.digest(), two.compile().unwrap().image.digest());
@@ -490,7 +490,7 @@ fn digests_cover_every_file() {
     let digest = |change: &dyn Fn(&mut std::collections::BTreeMap<String, Vec<u8>>)| {
         let mut files = files(PERMIT);
         change(&mut files);
-        Package::from_files(files).unwrap().digest()
+        PolicyPackage::from_files(files).unwrap().digest()
     };
     let plain = digest(&|_| {});
     assert_eq!(plain, digest(&|_| {}));
@@ -498,7 +498,7 @@ fn digests_cover_every_file() {
     assert_ne!(plain, digest(&|files| drop(files.insert("README.md".into(), Vec::new()))));
     let named = |name: &str| digest(&|files| drop(files.insert(name.into(), b"x".to_vec())));
     assert_ne!(named("a"), named("b"));
-    let listing = Package::from_files(files(PERMIT)).unwrap().listing();
+    let listing = PolicyPackage::from_files(files(PERMIT)).unwrap().listing();
     let lines: Vec<_> = listing.lines().collect();
     assert_eq!(lines[0], format!("portcullis package 1, mapping {MAPPING_VERSION}"));
     let names: Vec<_> = lines[1..].iter().map(|line| line.rsplit("  ").next().unwrap()).collect();

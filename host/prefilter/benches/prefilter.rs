@@ -6,7 +6,7 @@
 
 use criterion::measurement::{Measurement, ValueFormatter, WallTime};
 use criterion::{Criterion, SamplingMode, Throughput, criterion_group, criterion_main};
-use portcullis_prefilter::{FilterPolicy, Prefilter};
+use portcullis_prefilter::{FilterPolicy, InputPrefilter};
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
@@ -66,7 +66,7 @@ impl Measurement for ThreadTime {
 }
 
 fn bench(criterion: &mut Criterion<ThreadTime>) {
-    let filter = Prefilter::new(FilterPolicy::profile("user-prompt").unwrap()).unwrap();
+    let filter = InputPrefilter::new(FilterPolicy::profile("user-prompt").unwrap()).unwrap();
     let mut group = criterion.benchmark_group("prefilter");
     // The system counts in ticks of some milliseconds, so all samples have the same large number of iterations.
     group.sampling_mode(SamplingMode::Flat);

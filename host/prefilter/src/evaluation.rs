@@ -3,10 +3,10 @@
 mod rows;
 mod share;
 
-pub use rows::{Row, RowError, read};
-pub use share::Share;
+pub use rows::{LabelledRow, RowError, read};
+pub use share::WilsonShare;
 
-use crate::filter::Prefilter;
+use crate::filter::InputPrefilter;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -21,7 +21,7 @@ pub const LABELS: &str = "`attack` and `jailbreak` count for recall, `benign` an
 /// How a row with a label is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Counts {
+pub enum LabelCounting {
     Recall,
     /// Rows that should pass.
     FalsePositive,
@@ -29,7 +29,7 @@ pub enum Counts {
     Refused,
 }
 
-impl Counts {
+impl LabelCounting {
     /// How rows with the label `label` are counted.
     #[must_use]
     pub fn of(label: &str) -> Self {
@@ -52,15 +52,15 @@ impl Counts {
 }
 
 #[derive(Debug, Default)]
-struct Tally {
+struct EvaluationTally {
     refused: u64,
     all: u64,
     nanos: Vec<u64>,
 }
 
-impl Tally {
-    fn share(&self) -> Share {
-        Share::new(self.refused, self.all)
+impl EvaluationTally {
+    fn share(&self) -> WilsonShare {
+        WilsonShare::new(self.refused, self.all)
     }
 
     /// A quantile of the times in nanoseconds: `of_thousand` of every thousand inputs took less.
@@ -73,15 +73,15 @@ impl Tally {
 
 /// The result of one set of rows, or of a part of a set.
 #[derive(Clone, Debug, Serialize)]
-pub struct Line {
+pub struct EvaluationLine {
     pub set: String,
     /// Name of the part; empty for the whole set.
     pub variant: String,
     /// How the rows of this line are counted.
-    pub counts: Counts,
+    pub counts: LabelCounting,
     /// The share of refused rows.
     #[serde(flatten)]
-    pub share: Share,
+    pub share: WilsonShare,
     /// Median time of a judgement, in nanoseconds.
     pub median_ns: u64,
     /// 99th percentile of the time, in nanoseconds.
@@ -102,15 +102,15 @@ pub struct RuleLine {
 
 /// The results of the filter for labelled rows.
 #[derive(Debug, Default)]
-pub struct Evaluation {
+pub struct FilterEvaluation {
     repeat: u16,
-    sets: BTreeMap<(String, String, Counts), Tally>,
+    sets: BTreeMap<(String, String, LabelCounting), EvaluationTally>,
     rules: BTreeMap<String, RuleLine>,
 }
 
 const ALL: &str = "";
 
-impl Evaluation {
+impl FilterEvaluation {
     /// An evaluation that judges each row `repeat` times and uses the median of the times.
     #[must_use]
     pub fn new(repeat: u16) -> Self {
@@ -118,7 +118,7 @@ impl Evaluation {
     }
 
     /// Judges a row of `set`.
-    pub fn row(&mut self, filter: &Prefilter, set: &str, row: &Row, counts: Counts) {
+    pub fn row(&mut self, filter: &InputPrefilter, set: &str, row: &LabelledRow, counts: LabelCounting) {
         let timed = || {
             let started = Instant::now();
             let report = filter.report(row.text.as_bytes());
@@ -145,35 +145,40 @@ impl Evaluation {
             let rule = self.rules.entry((*id).to_owned()).or_default();
             let alone = u64::from(ids.len() == 1);
             match counts {
-                Counts::Recall => (rule.attacks, rule.alone_attacks) = (rule.attacks + 1, rule.alone_attacks + alone),
-                Counts::FalsePositive => {
+                LabelCounting::Recall => {
+                    (rule.attacks, rule.alone_attacks) = (rule.attacks + 1, rule.alone_attacks + alone)
+                }
+                LabelCounting::FalsePositive => {
                     (rule.benign, rule.alone_benign) = (rule.benign + 1, rule.alone_benign + alone)
                 }
-                Counts::Refused => {}
+                LabelCounting::Refused => {}
             }
         }
     }
 
     /// A line for each set and each part of a set.
     #[must_use]
-    pub fn lines(&self) -> Vec<Line> {
-        let line = |((set, variant, counts), tally): (&(String, String, Counts), &Tally)| Line {
-            set: set.clone(),
-            variant: variant.clone(),
-            counts: *counts,
-            share: tally.share(),
-            median_ns: tally.quantile(500),
-            p99_ns: tally.quantile(990),
-        };
+    pub fn lines(&self) -> Vec<EvaluationLine> {
+        let line =
+            |((set, variant, counts), tally): (&(String, String, LabelCounting), &EvaluationTally)| EvaluationLine {
+                set: set.clone(),
+                variant: variant.clone(),
+                counts: *counts,
+                share: tally.share(),
+                median_ns: tally.quantile(500),
+                p99_ns: tally.quantile(990),
+            };
         self.sets.iter().map(line).collect()
     }
 
     /// The result over all sets; `None` if no row counts so.
     #[must_use]
-    pub fn pooled(&self, counts: Counts) -> Option<Share> {
-        let of = |((_, variant, found), _): &(&(String, String, Counts), &Tally)| *found == counts && variant == ALL;
+    pub fn pooled(&self, counts: LabelCounting) -> Option<WilsonShare> {
+        let of = |((_, variant, found), _): &(&(String, String, LabelCounting), &EvaluationTally)| {
+            *found == counts && variant == ALL
+        };
         let sum = self.sets.iter().filter(of).fold((0, 0), |(k, n), (_, tally)| (k + tally.refused, n + tally.all));
-        (sum.1 > 0).then(|| Share::new(sum.0, sum.1))
+        (sum.1 > 0).then(|| WilsonShare::new(sum.0, sum.1))
     }
 
     #[must_use]

@@ -1,10 +1,10 @@
 //! The filter: every evaluator judges its own copy of the input, and the most severe verdict counts.
 
-use crate::evaluator::{Evaluator, HALT_BUDGET, builtin, halt};
+use crate::evaluator::{HALT_BUDGET, PrefilterEvaluator, builtin, halt};
 use crate::policy::{FilterPolicy, FilterPolicyError};
 use crate::process::Child;
 use crate::report::{EvaluatorFinding, EvaluatorVerdict, FilterReport, commitment};
-use crate::route::{Route, Router};
+use crate::route::{InputRoute, InputRouter};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use std::time::Instant;
 
 /// How the evaluators are isolated from each other. The isolation does not change the verdicts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Isolation {
+pub enum EvaluatorIsolation {
     /// The evaluators run one after another on the caller's thread, each with its own copy of the bytes. An evaluator
     /// that does not return blocks the caller; a late result is a fault.
     #[default]
@@ -31,14 +31,14 @@ pub enum Isolation {
 
 /// The evaluators under a policy. The filter is stateless: judgements do not depend on earlier inputs.
 #[derive(Debug)]
-pub struct Prefilter {
+pub struct InputPrefilter {
     policy: FilterPolicy,
-    evaluators: Vec<Arc<Evaluator>>,
-    isolation: Isolation,
+    evaluators: Vec<Arc<PrefilterEvaluator>>,
+    isolation: EvaluatorIsolation,
     digest: [u8; 32],
 }
 
-impl Prefilter {
+impl InputPrefilter {
     /// The filter with the built-in evaluators that the policy enables. Errors: [`FilterPolicyError`]: the policy names
     /// an unknown evaluator or rule.
     pub fn new(policy: FilterPolicy) -> Result<Self, FilterPolicyError> {
@@ -46,9 +46,9 @@ impl Prefilter {
     }
 
     /// A filter with only the given evaluators; if there are none, it refuses every input. Errors: as
-    /// [`Prefilter::new`].
-    pub fn of(policy: FilterPolicy, evaluators: Vec<Evaluator>) -> Result<Self, FilterPolicyError> {
-        let names = evaluators.iter().map(Evaluator::name).collect::<BTreeSet<_>>();
+    /// [`InputPrefilter::new`].
+    pub fn of(policy: FilterPolicy, evaluators: Vec<PrefilterEvaluator>) -> Result<Self, FilterPolicyError> {
+        let names = evaluators.iter().map(PrefilterEvaluator::name).collect::<BTreeSet<_>>();
         let rules = evaluators.iter().flat_map(|e| e.rules().rules()).map(|r| r.id.as_str()).collect();
         policy.check(&names, &rules)?;
         let enabled = evaluators.into_iter().filter(|e| policy.enables(e.name()));
@@ -62,11 +62,11 @@ impl Prefilter {
             hash.update(evaluator.name().as_bytes());
             hash.update(evaluator.rules().digest());
         }
-        Ok(Self { policy, evaluators, isolation: Isolation::default(), digest: hash.finalize().into() })
+        Ok(Self { policy, evaluators, isolation: EvaluatorIsolation::default(), digest: hash.finalize().into() })
     }
 
     #[must_use]
-    pub fn isolated(mut self, isolation: Isolation) -> Self {
+    pub fn isolated(mut self, isolation: EvaluatorIsolation) -> Self {
         self.isolation = isolation;
         self
     }
@@ -77,7 +77,7 @@ impl Prefilter {
     }
 
     /// The enabled evaluators.
-    pub fn evaluators(&self) -> impl Iterator<Item = &Evaluator> {
+    pub fn evaluators(&self) -> impl Iterator<Item = &PrefilterEvaluator> {
         self.evaluators.iter().map(AsRef::as_ref)
     }
 
@@ -89,17 +89,17 @@ impl Prefilter {
 
     /// Judges an input, and routes it.
     #[must_use]
-    pub fn route(&self, bytes: &[u8]) -> Route {
+    pub fn route(&self, bytes: &[u8]) -> InputRoute {
         let budget = self.policy.budget();
         let verdicts = if bytes.len() > budget.bytes {
             self.evaluators.iter().map(|e| over(e, bytes.len())).collect()
         } else {
             match &self.isolation {
-                Isolation::Turn => self.evaluators.iter().map(|e| self.in_turn(e, bytes)).collect(),
-                Isolation::Thread => self.on_threads(bytes),
-                Isolation::Process { program, arguments } => {
+                EvaluatorIsolation::Turn => self.evaluators.iter().map(|e| self.in_turn(e, bytes)).collect(),
+                EvaluatorIsolation::Thread => self.on_threads(bytes),
+                EvaluatorIsolation::Process { program, arguments } => {
                     // All processes are started before the first wait.
-                    let child = |e: &Arc<Evaluator>| {
+                    let child = |e: &Arc<PrefilterEvaluator>| {
                         let name = e.name().to_owned();
                         (name, Child::start(program, arguments, e.name(), &self.policy, bytes))
                     };
@@ -112,19 +112,19 @@ impl Prefilter {
         let policy = &self.policy;
         let input = commitment(bytes);
         let report = FilterReport::new(policy.name(), policy.threshold(), self.digest, input, bytes.len(), verdicts);
-        Router::route(report, input)
+        InputRouter::route(report, input)
     }
 
     /// Judges an input, and returns only the report.
     #[must_use]
     pub fn report(&self, bytes: &[u8]) -> FilterReport {
         match self.route(bytes) {
-            Route::Executive(pass) => pass.into_report(),
-            Route::NonExecutive(report) => report,
+            InputRoute::Executive(pass) => pass.into_report(),
+            InputRoute::NonExecutive(report) => report,
         }
     }
 
-    fn in_turn(&self, evaluator: &Evaluator, bytes: &[u8]) -> EvaluatorVerdict {
+    fn in_turn(&self, evaluator: &PrefilterEvaluator, bytes: &[u8]) -> EvaluatorVerdict {
         let started = Instant::now();
         let finding = evaluator.judge_caught(bytes.into(), self.policy.budget());
         // A late result counts as a fault and not as a verdict, because time does not only depend on the input.
@@ -135,7 +135,7 @@ impl Prefilter {
     fn on_threads(&self, bytes: &[u8]) -> Vec<EvaluatorVerdict> {
         let ends = Instant::now() + self.policy.deadline();
         let budget = self.policy.budget();
-        let start = |evaluator: &Arc<Evaluator>| {
+        let start = |evaluator: &Arc<PrefilterEvaluator>| {
             let (sender, receiver) = mpsc::sync_channel(1);
             let (own, copy) = (Arc::clone(evaluator), bytes.into());
             let spawned = std::thread::Builder::new().spawn(move || {
@@ -159,6 +159,6 @@ fn verdict_of(name: &str, bytes: usize, finding: Option<EvaluatorFinding>) -> Ev
 }
 
 /// The verdict on an input with more bytes than the budget allows; the input is not copied.
-fn over(evaluator: &Evaluator, bytes: usize) -> EvaluatorVerdict {
+fn over(evaluator: &PrefilterEvaluator, bytes: usize) -> EvaluatorVerdict {
     EvaluatorVerdict::of(evaluator.name(), bytes, halt(evaluator.rules(), HALT_BUDGET, 0, bytes, 0))
 }

@@ -1,7 +1,7 @@
 //! The policy of the filter: a threshold, the enabled evaluators, and replaced tiers of some rules.
 
-use crate::evaluator::{Budget, INTAKE};
-use crate::tier::Tier;
+use crate::evaluator::{EvaluatorBudget, INTAKE};
+use crate::tier::SeverityTier;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -34,11 +34,11 @@ pub enum FilterPolicyError {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct Layer {
-    threshold: Option<Tier>,
+    threshold: Option<SeverityTier>,
     evaluators: Option<BTreeSet<String>>,
     #[serde(default)]
-    tiers: BTreeMap<String, Tier>,
-    quoted: Option<Tier>,
+    tiers: BTreeMap<String, SeverityTier>,
+    quoted: Option<SeverityTier>,
     bytes: Option<usize>,
     steps_per_byte: Option<u64>,
     deadline_ms: Option<u64>,
@@ -47,12 +47,12 @@ struct Layer {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FilterPolicy {
     profile: String,
-    threshold: Tier,
+    threshold: SeverityTier,
     /// The enabled evaluators; `None` enables all.
     evaluators: Option<BTreeSet<String>>,
-    tiers: BTreeMap<String, Tier>,
+    tiers: BTreeMap<String, SeverityTier>,
     /// The most severe tier that a quoted order can have; `None` if quoted orders are treated as other orders.
-    quoted: Option<Tier>,
+    quoted: Option<SeverityTier>,
     bytes: usize,
     steps_per_byte: u64,
     /// Time limit of an evaluator. It is not part of the policy's digest.
@@ -66,10 +66,10 @@ impl FilterPolicy {
         let mut profiles = profiles()?;
         let known = profiles.keys().cloned().collect::<Vec<_>>().join(", ");
         let layer = profiles.remove(name).ok_or(FilterPolicyError::Profile { name: name.to_owned(), known })?;
-        let budget = Budget::default();
+        let budget = EvaluatorBudget::default();
         let base = Self {
             profile: name.to_owned(),
-            threshold: Tier::Notice,
+            threshold: SeverityTier::Notice,
             evaluators: None,
             tiers: BTreeMap::new(),
             quoted: None,
@@ -97,7 +97,7 @@ impl FilterPolicy {
 
     /// Sets the threshold: the most severe tier whose inputs may be executed. `Critical` inputs are never executed.
     #[must_use]
-    pub const fn with_threshold(mut self, threshold: Tier) -> Self {
+    pub const fn with_threshold(mut self, threshold: SeverityTier) -> Self {
         self.threshold = threshold;
         self
     }
@@ -130,19 +130,19 @@ impl FilterPolicy {
 
     /// The most severe tier whose inputs may be executed.
     #[must_use]
-    pub const fn threshold(&self) -> Tier {
+    pub const fn threshold(&self) -> SeverityTier {
         self.threshold
     }
 
     /// The tiers that replace the rules' own tiers, by rule.
     #[must_use]
-    pub const fn tiers(&self) -> &BTreeMap<String, Tier> {
+    pub const fn tiers(&self) -> &BTreeMap<String, SeverityTier> {
         &self.tiers
     }
 
     /// The most severe tier that a quoted order can have; `None` if quoted orders are treated as other orders.
     #[must_use]
-    pub const fn quoted(&self) -> Option<Tier> {
+    pub const fn quoted(&self) -> Option<SeverityTier> {
         self.quoted
     }
 
@@ -150,8 +150,8 @@ impl FilterPolicy {
         self.deadline
     }
 
-    pub(crate) const fn budget(&self) -> Budget {
-        Budget { bytes: self.bytes, steps_per_byte: self.steps_per_byte }
+    pub(crate) const fn budget(&self) -> EvaluatorBudget {
+        EvaluatorBudget { bytes: self.bytes, steps_per_byte: self.steps_per_byte }
     }
 
     pub(crate) fn enables(&self, evaluator: &str) -> bool {

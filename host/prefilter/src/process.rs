@@ -4,10 +4,10 @@
 //! closes that pipe, and reads one JSON object, an [`EvaluatorFinding`], from the standard output. Every other
 //! behaviour of the program is a fault.
 
-use crate::evaluator::{Budget, Evaluator, builtin};
+use crate::evaluator::{EvaluatorBudget, PrefilterEvaluator, builtin};
 use crate::policy::FilterPolicy;
 use crate::report::EvaluatorFinding;
-use crate::tier::Tier;
+use crate::tier::SeverityTier;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, Read, Write};
@@ -23,9 +23,9 @@ const HEAD_MAX: u64 = 1 << 20;
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Head {
-    tiers: BTreeMap<String, Tier>,
-    quoted: Option<Tier>,
+struct EvaluatorRequestHead {
+    tiers: BTreeMap<String, SeverityTier>,
+    quoted: Option<SeverityTier>,
     bytes: usize,
     steps_per_byte: u64,
 }
@@ -51,9 +51,10 @@ impl Child {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut process = command.spawn().ok()?;
         let (mut to, from) = (process.stdin.take()?, process.stdout.take()?);
-        let Budget { bytes: most, steps_per_byte } = policy.budget();
+        let EvaluatorBudget { bytes: most, steps_per_byte } = policy.budget();
         let (tiers, quoted) = (policy.tiers().clone(), policy.quoted());
-        let mut message = serde_json::to_vec(&Head { tiers, quoted, bytes: most, steps_per_byte }).ok()?;
+        let mut message =
+            serde_json::to_vec(&EvaluatorRequestHead { tiers, quoted, bytes: most, steps_per_byte }).ok()?;
         message.push(b'\n');
         message.extend_from_slice(bytes);
         let (sender, answer) = mpsc::sync_channel(1);
@@ -90,14 +91,15 @@ fn read(from: impl Read) -> Option<EvaluatorFinding> {
 pub fn serve(name: &str, mut from: impl BufRead, mut to: impl Write) -> io::Result<()> {
     let mut head = Vec::new();
     (&mut from).take(HEAD_MAX).read_until(b'\n', &mut head)?;
-    let head: Head = serde_json::from_slice(&head)?;
+    let head: EvaluatorRequestHead = serde_json::from_slice(&head)?;
     let evaluators = builtin().map_err(io::Error::other)?;
     let evaluator = evaluators.into_iter().find(|e| e.name() == name);
-    let evaluator: Evaluator = evaluator.ok_or_else(|| io::Error::other(format!("there is no evaluator `{name}`")))?;
+    let evaluator: PrefilterEvaluator =
+        evaluator.ok_or_else(|| io::Error::other(format!("there is no evaluator `{name}`")))?;
     let evaluator = evaluator.with_rules(|r| r.with_tiers(&head.tiers).with_quoted(head.quoted));
     let mut bytes = Vec::new();
     from.take(head.bytes as u64 + 1).read_to_end(&mut bytes)?;
-    let budget = Budget { bytes: head.bytes, steps_per_byte: head.steps_per_byte };
+    let budget = EvaluatorBudget { bytes: head.bytes, steps_per_byte: head.steps_per_byte };
     let finding = evaluator.judge_caught(bytes.into_boxed_slice(), budget);
     let finding = finding.ok_or_else(|| io::Error::other("the evaluator panicked"))?;
     serde_json::to_writer(&mut to, &finding)?;

@@ -1,6 +1,6 @@
 //! The report about an input.
 
-use crate::tier::Tier;
+use crate::tier::SeverityTier;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -12,7 +12,7 @@ pub const HALTED_BY_FAULT: &str = "HALT-FAULT";
 /// A structure that was found, and its place.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Violation {
+pub struct FilterViolation {
     /// The id of the rule, or of the reason for a halt.
     pub id: String,
     /// The evaluator that found the structure.
@@ -27,7 +27,7 @@ pub struct Violation {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EvaluatorFinding {
-    pub violations: Vec<(Tier, Violation)>,
+    pub violations: Vec<(SeverityTier, FilterViolation)>,
     /// Whether the evaluator stopped early; then there may be further structures.
     pub halted: bool,
     pub steps: u64,
@@ -38,24 +38,24 @@ pub struct EvaluatorFinding {
 pub struct EvaluatorVerdict {
     pub evaluator: String,
     /// The most severe tier found; [`Tier::Critical`] if the evaluator halted.
-    pub tier: Tier,
+    pub tier: SeverityTier,
     pub halted: bool,
     /// Whether the halt has a cause outside the input: a panic, a dead process, a deadline.
     pub fault: bool,
     pub bytes: u64,
     /// Number of steps used.
     pub steps: u64,
-    violations: Vec<Violation>,
+    violations: Vec<FilterViolation>,
 }
 
 impl EvaluatorVerdict {
     /// The verdict that follows from an evaluator's finding.
     #[must_use]
     pub(crate) fn of(evaluator: &str, bytes: usize, finding: EvaluatorFinding) -> Self {
-        let seen = finding.violations.iter().map(|(t, _)| *t).fold(Tier::Clear, Tier::escalate);
+        let seen = finding.violations.iter().map(|(t, _)| *t).fold(SeverityTier::Clear, SeverityTier::escalate);
         Self {
             evaluator: evaluator.to_owned(),
-            tier: if finding.halted { Tier::Critical } else { seen },
+            tier: if finding.halted { SeverityTier::Critical } else { seen },
             halted: finding.halted,
             fault: false,
             bytes: bytes as u64,
@@ -68,14 +68,15 @@ impl EvaluatorVerdict {
     #[must_use]
     pub(crate) fn fault(evaluator: &str, bytes: usize) -> Self {
         let id = HALTED_BY_FAULT.to_owned();
-        let violation = Violation { id, evaluator: evaluator.to_owned(), start: 0, end: bytes };
-        let finding = EvaluatorFinding { violations: vec![(Tier::Critical, violation)], halted: true, steps: 0 };
+        let violation = FilterViolation { id, evaluator: evaluator.to_owned(), start: 0, end: bytes };
+        let finding =
+            EvaluatorFinding { violations: vec![(SeverityTier::Critical, violation)], halted: true, steps: 0 };
         Self { fault: true, ..Self::of(evaluator, bytes, finding) }
     }
 
     /// The structures found.
     #[must_use]
-    pub fn violations(&self) -> &[Violation] {
+    pub fn violations(&self) -> &[FilterViolation] {
         &self.violations
     }
 }
@@ -86,8 +87,8 @@ impl EvaluatorVerdict {
 pub struct FilterReport {
     version: u32,
     profile: String,
-    verdict: Tier,
-    threshold: Tier,
+    verdict: SeverityTier,
+    threshold: SeverityTier,
     executive: bool,
     rules: String,
     input: String,
@@ -103,7 +104,7 @@ const INPUT_TAG: &[u8] = b"portcullis/prefilter/input/1\0";
 impl FilterReport {
     pub(crate) fn new(
         profile: &str,
-        threshold: Tier,
+        threshold: SeverityTier,
         rules: [u8; 32],
         input: [u8; 32],
         length: usize,
@@ -111,16 +112,16 @@ impl FilterReport {
     ) -> Self {
         // The report must not depend on the order in which the evaluators ran.
         evaluators.sort_by(|a, b| a.evaluator.cmp(&b.evaluator));
-        let verdict = evaluators.iter().map(|e| e.tier).fold(Tier::Clear, Tier::escalate);
+        let verdict = evaluators.iter().map(|e| e.tier).fold(SeverityTier::Clear, SeverityTier::escalate);
         // Without an evaluator the input was not judged, so it is refused.
-        let verdict = if evaluators.is_empty() { Tier::Critical } else { verdict };
-        let executive = verdict <= threshold && verdict < Tier::Critical;
+        let verdict = if evaluators.is_empty() { SeverityTier::Critical } else { verdict };
+        let executive = verdict <= threshold && verdict < SeverityTier::Critical;
         // The identifier comes from an evaluator that refuses, not from another evaluator's milder finding.
-        let refuses = |e: &EvaluatorVerdict| e.tier > threshold || e.tier == Tier::Critical;
+        let refuses = |e: &EvaluatorVerdict| e.tier > threshold || e.tier == SeverityTier::Critical;
         let named = evaluators.iter().any(|e| refuses(e) && !e.violations.is_empty());
         if !executive && !named {
             let unspecified =
-                Violation { id: STRUCT_UNSPECIFIED.into(), evaluator: "router".into(), start: 0, end: length };
+                FilterViolation { id: STRUCT_UNSPECIFIED.into(), evaluator: "router".into(), start: 0, end: length };
             let finding = EvaluatorFinding { violations: vec![(verdict, unspecified)], halted: false, steps: 0 };
             evaluators.push(EvaluatorVerdict::of("router", length, finding));
         }
@@ -139,13 +140,13 @@ impl FilterReport {
 
     /// The most severe verdict of any evaluator.
     #[must_use]
-    pub const fn verdict(&self) -> Tier {
+    pub const fn verdict(&self) -> SeverityTier {
         self.verdict
     }
 
     /// The most severe tier whose inputs the policy permits to be executed.
     #[must_use]
-    pub const fn threshold(&self) -> Tier {
+    pub const fn threshold(&self) -> SeverityTier {
         self.threshold
     }
 
@@ -167,7 +168,7 @@ impl FilterReport {
     }
 
     /// All structures found. A refusal has at least one.
-    pub fn violations(&self) -> impl Iterator<Item = &Violation> {
+    pub fn violations(&self) -> impl Iterator<Item = &FilterViolation> {
         self.evaluators.iter().flat_map(|e| &e.violations)
     }
 

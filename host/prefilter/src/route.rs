@@ -4,9 +4,9 @@ use crate::report::{FilterReport, commitment};
 
 /// The destination of an input.
 #[derive(Debug)]
-pub enum Route {
+pub enum InputRoute {
     /// The program that acts on the input, with the required pass.
-    Executive(Pass),
+    Executive(ExecutionPass),
     /// No program gets the input; there is only the report.
     NonExecutive(FilterReport),
 }
@@ -14,7 +14,7 @@ pub enum Route {
 /// The permission to act on one input. Only the router makes it, if the report permits the input. Code that acts on
 /// inputs requires a pass, and checks that the pass belongs to the bytes.
 #[derive(Debug)]
-pub struct Pass {
+pub struct ExecutionPass {
     report: FilterReport,
     input: [u8; 32],
 }
@@ -23,7 +23,7 @@ pub struct Pass {
 #[error("the pass is not for these bytes")]
 pub struct WrongPass;
 
-impl Pass {
+impl ExecutionPass {
     /// The report about the input.
     #[must_use]
     pub const fn report(&self) -> &FilterReport {
@@ -42,10 +42,14 @@ impl Pass {
     }
 }
 
-pub(crate) struct Router;
+pub(crate) struct InputRouter;
 
-impl Router {
-    pub(crate) fn route(report: FilterReport, input: [u8; 32]) -> Route {
-        if report.is_executive() { Route::Executive(Pass { report, input }) } else { Route::NonExecutive(report) }
+impl InputRouter {
+    pub(crate) fn route(report: FilterReport, input: [u8; 32]) -> InputRoute {
+        if report.is_executive() {
+            InputRoute::Executive(ExecutionPass { report, input })
+        } else {
+            InputRoute::NonExecutive(report)
+        }
     }
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// The severity of a structure; the tiers are in ascending order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Tier {
+pub enum SeverityTier {
     /// No structure was found.
     #[default]
     Clear,
@@ -17,7 +17,7 @@ pub enum Tier {
     Critical,
 }
 
-impl Tier {
+impl SeverityTier {
     /// Every tier, in order.
     pub const ALL: [Self; 5] = [Self::Clear, Self::Notice, Self::Guarded, Self::Blocked, Self::Critical];
 
@@ -40,7 +40,7 @@ impl Tier {
     }
 }
 
-impl std::fmt::Display for Tier {
+impl std::fmt::Display for SeverityTier {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.name())
     }

@@ -1,7 +1,7 @@
 //! The cases of `tests/cases/bytes/prefilter.jsonl`: in each group, a minimum share must be judged correctly.
 #![cfg(test)]
 
-use portcullis_prefilter::{FilterPolicy, Prefilter, Tier};
+use portcullis_prefilter::{FilterPolicy, InputPrefilter, SeverityTier};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -30,11 +30,11 @@ fn each_group_of_cases_is_judged_as_expected() {
         let of = |key: &str| row[key].as_str().unwrap().to_owned();
         let filter = filters
             .entry(of("profile"))
-            .or_insert_with(|| Prefilter::new(FilterPolicy::profile(&of("profile")).unwrap()).unwrap());
+            .or_insert_with(|| InputPrefilter::new(FilterPolicy::profile(&of("profile")).unwrap()).unwrap());
         let report = filter.report(of("text").as_bytes());
         let right = match of("expect").as_str() {
             "refuse" => !report.is_executive(),
-            "notice" => report.verdict() == Tier::Notice,
+            "notice" => report.verdict() == SeverityTier::Notice,
             "clear" => report.is_executive(),
             other => panic!("{other}"),
         };

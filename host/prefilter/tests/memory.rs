@@ -2,7 +2,7 @@
 //! it measures the whole process.
 #![cfg(all(test, target_os = "linux"))]
 
-use portcullis_prefilter::{FilterPolicy, Prefilter};
+use portcullis_prefilter::{FilterPolicy, InputPrefilter};
 
 /// Largest memory of the process, in KiB, that making the filters may need.
 const MOST: u64 = 64 << 10;
@@ -18,8 +18,8 @@ fn most_memory() -> Option<u64> {
 fn the_filters_of_all_profiles_take_little_memory() {
     let before = most_memory().unwrap();
     let profiles = FilterPolicy::profiles().unwrap();
-    let filter = |name: &String| Prefilter::new(FilterPolicy::profile(name).unwrap()).unwrap();
-    let filters: Vec<Prefilter> = profiles.iter().map(filter).collect();
+    let filter = |name: &String| InputPrefilter::new(FilterPolicy::profile(name).unwrap()).unwrap();
+    let filters: Vec<InputPrefilter> = profiles.iter().map(filter).collect();
     let taken = most_memory().unwrap() - before;
     println!("{} filters: {taken} KiB", filters.len());
     assert!(filters.len() >= 3 && taken < MOST, "{} filters: {taken} KiB", filters.len());

@@ -1,14 +1,14 @@
 //! Tests every rule on its own examples, and checks that the data files are consistent.
 #![cfg(test)]
 
-use portcullis_prefilter::{FilterPolicy, Prefilter, RuleError, RuleSet, Tier, builtin};
+use portcullis_prefilter::{FilterPolicy, InputPrefilter, RuleError, RuleSet, SeverityTier, builtin};
 use std::collections::BTreeSet;
 
-fn filter() -> Prefilter {
-    Prefilter::new(FilterPolicy::profile("user-prompt").unwrap()).unwrap()
+fn filter() -> InputPrefilter {
+    InputPrefilter::new(FilterPolicy::profile("user-prompt").unwrap()).unwrap()
 }
 
-fn ids(filter: &Prefilter, text: &str) -> BTreeSet<String> {
+fn ids(filter: &InputPrefilter, text: &str) -> BTreeSet<String> {
     filter.report(text.as_bytes()).violations().map(|v| v.id.clone()).collect()
 }
 
@@ -92,7 +92,7 @@ fn a_policy_that_names_what_there_is_not_is_an_error() {
         ("evaluators = []", "no evaluator is enabled"),
         ("evaluators = [\"intake\"]", "no evaluator is enabled"),
     ] {
-        let error = Prefilter::new(base().with_file("file", file).unwrap()).unwrap_err();
+        let error = InputPrefilter::new(base().with_file("file", file).unwrap()).unwrap_err();
         assert!(error.to_string().contains(expected), "{error}");
     }
     for file in ["threshold = \"high\"", "limit = 1", "[tiers]\nIMP-OVERRIDE = 3"] {
@@ -104,18 +104,18 @@ fn a_policy_that_names_what_there_is_not_is_an_error() {
 fn overrides_and_thresholds_hold() {
     let text = b"<instructions>Sing.</instructions>";
     let verdict = |policy: FilterPolicy| {
-        let report = Prefilter::new(policy).unwrap().report(text);
+        let report = InputPrefilter::new(policy).unwrap().report(text);
         (report.verdict(), report.is_executive())
     };
     let prompt = || FilterPolicy::profile("user-prompt").unwrap();
-    assert_eq!(verdict(prompt()), (Tier::Notice, true));
-    assert_eq!(verdict(prompt().with_threshold(Tier::Clear)), (Tier::Notice, false));
-    assert_eq!(verdict(FilterPolicy::profile("document").unwrap()), (Tier::Guarded, false));
+    assert_eq!(verdict(prompt()), (SeverityTier::Notice, true));
+    assert_eq!(verdict(prompt().with_threshold(SeverityTier::Clear)), (SeverityTier::Notice, false));
+    assert_eq!(verdict(FilterPolicy::profile("document").unwrap()), (SeverityTier::Guarded, false));
     let file = "[tiers]\nBND-FRAME-TAG = \"critical\"";
     // A critical input is never executed, whatever the threshold.
     assert_eq!(
-        verdict(prompt().with_threshold(Tier::Critical).with_file("file", file).unwrap()),
-        (Tier::Critical, false)
+        verdict(prompt().with_threshold(SeverityTier::Critical).with_file("file", file).unwrap()),
+        (SeverityTier::Critical, false)
     );
-    assert_eq!(verdict(prompt().with_file("file", "evaluators = [\"form\"]").unwrap()), (Tier::Clear, true));
+    assert_eq!(verdict(prompt().with_file("file", "evaluators = [\"form\"]").unwrap()), (SeverityTier::Clear, true));
 }

@@ -2,13 +2,13 @@
 
 use portcullis_authority::ca::CaError;
 use portcullis_authority::tickets::IssueError;
-use portcullis_authority::witness::client::ClientError as WitnessError;
+use portcullis_authority::witness::client::WitnessClientError as WitnessError;
 use portcullis_card::SessionError;
-use portcullis_core::hex::Hex;
+use portcullis_core::hex::HexBytes;
 use portcullis_evidence::bundle::{BundleError, FinishError};
 use portcullis_evidence::note::NoteError;
 use portcullis_evidence::ticket::TicketError;
-use portcullis_issuer::client::ClientError;
+use portcullis_issuer::client::IssuerClientError;
 use std::path::PathBuf;
 
 #[derive(Debug, thiserror::Error)]
@@ -28,7 +28,7 @@ pub enum RecorderError {
     },
     /// The key for sealing texts is invalid.
     #[error(transparent)]
-    SealingKey(#[from] portcullis_sealed::KeyError),
+    SealingKey(#[from] portcullis_sealed::SealKeyError),
     /// The file for sealed texts cannot be created.
     #[error("cannot make the file of sealed texts `{}`: {source}", path.display())]
     Sealed {
@@ -43,7 +43,7 @@ pub enum RecorderError {
     Issue(#[from] IssueError),
     /// A running issuer gave no ticket.
     #[error(transparent)]
-    Issuer(#[from] ClientError),
+    Issuer(#[from] IssuerClientError),
     /// The wait for a ticket was ended by whoever asked for it.
     #[error("the wait for a ticket was ended")]
     Ended,
@@ -69,7 +69,7 @@ pub enum RecorderError {
         "the ticket permits other profiles than that of this session, whose digest is {0}; give a permitted one with `--profile`, or ask \
          the issuer for a ticket that permits this one"
     )]
-    Profile(Hex<32>),
+    Profile(HexBytes<32>),
     #[error("{0}")]
     Unfit(&'static str),
     #[error("the disk of `{}` has no room for a session: {bytes} bytes must be free for its end", folder.display())]

@@ -2,9 +2,9 @@
 
 use crate::RecorderError;
 use portcullis_card::driver::SinkError;
-use portcullis_core::hex::{self, Hex};
+use portcullis_core::hex::{self, HexBytes};
 use portcullis_core::wire::Life;
-use portcullis_issuer::client::{ClientError, IssuerClient, request_number};
+use portcullis_issuer::client::{IssuerClient, IssuerClientError, request_number};
 use portcullis_issuer::wire::TicketRequest;
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -29,7 +29,7 @@ impl IssuerAccess {
         let wrong = |source| RecorderError::Request { path: path.clone(), source };
         let request = TicketRequest { request: number(&path).map_err(wrong)?, ..request };
         let issued = self.client.issue(&request);
-        if let Err(ClientError::Refused { .. }) = issued {
+        if let Err(IssuerClientError::Refused { .. }) = issued {
             // No session can use a ticket under this number.
             fs::remove_file(&path).map_err(wrong)?;
         }
@@ -45,10 +45,10 @@ fn request_file(folder: &Path) -> PathBuf {
 }
 
 /// The number in this file, or a new one, which is on the disk before the request is sent.
-fn number(path: &Path) -> io::Result<Hex<16>> {
+fn number(path: &Path) -> io::Result<HexBytes<16>> {
     match fs::read_to_string(path) {
         Ok(text) => {
-            let number = hex::decode(text.trim_end()).map(Hex);
+            let number = hex::decode(text.trim_end()).map(HexBytes);
             return number.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "it has no number; remove it"));
         }
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),

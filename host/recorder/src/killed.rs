@@ -4,29 +4,29 @@
 //! The session runs on a software card, so that many processes can be killed: 1,000 with `PORTCULLIS_LONG=1`, otherwise
 //! 100.
 
-use crate::Recorder;
+use crate::SessionRecorder;
 use crate::sink::Parties;
-use crate::texts::Openings;
-use portcullis_authority::ca::{self, Device, Window};
-use portcullis_authority::tickets::{Request, self_issued};
-use portcullis_card::driver::{RecordSink, SignedCheckpoint};
+use crate::texts::OpeningSink;
+use portcullis_authority::ca::{self, CertificateValidity, DeviceCertificateContent};
+use portcullis_authority::tickets::{IssueRequest, self_issued};
+use portcullis_card::driver::{CardSignedCheckpoint, RecordSink};
 use portcullis_core::commitment::{SpanKind, commitment};
-use portcullis_core::context::{CONTEXT_VERSION, ContextDocument, Mode, OnRefuse, Release};
-use portcullis_core::hex::{self, Hex};
-use portcullis_core::state::{Profile, Task};
+use portcullis_core::context::{CONTEXT_VERSION, ContextDocument, OnRefuse, ReleaseMode, StreamMode};
+use portcullis_core::hex::{self, HexBytes};
+use portcullis_core::state::{AgentProfile, StreamTask};
 use portcullis_core::wire::{
     Determination, EnumerationColumn, Granularity, IMAGE_MAGIC, ImageHeader, LAYOUT_VERSION, MAP_DIGEST, RangeColumn,
     Row, RowKind, SessionFields, key_flags,
 };
-use portcullis_evidence::bundle::{self, Directory, FinishError, finish};
-use portcullis_evidence::certificate::{Class, key_id};
+use portcullis_evidence::bundle::{self, DirectoryFiles, FinishError, finish};
+use portcullis_evidence::certificate::{CardKeyClass, key_id};
 use portcullis_evidence::cose;
-use portcullis_evidence::sim::log::{Identity, Log};
+use portcullis_evidence::sim::log::{TestCardIdentity, TestCardLog};
 use portcullis_evidence::sim::signer::SoftKey;
 use portcullis_evidence::sim::{derive, secret};
-use portcullis_evidence::ticket::{Chain, Ticket};
-use portcullis_evidence::verify::{Code, Options, Trust, verify};
-use portcullis_gate::{Event, EventKind};
+use portcullis_evidence::ticket::{ChainId, SessionTicket};
+use portcullis_evidence::verify::{Code, TrustedParties, VerifyOptions, verify};
+use portcullis_gate::{StreamEvent, StreamEventKind};
 use portcullis_test_support::random::Random;
 use serde_json::json;
 use sha2::{Digest, Sha256};
@@ -63,19 +63,19 @@ fn image() -> Vec<u8> {
     [header.as_bytes(), row.as_bytes(), row.as_bytes()].concat()
 }
 
-fn context(id: &str, mode: Mode) -> ContextDocument {
+fn context(id: &str, mode: StreamMode) -> ContextDocument {
     ContextDocument {
         version: CONTEXT_VERSION,
         mode,
         granularity: Granularity::Span,
         on_refuse: OnRefuse::Skip,
-        release: Release::Span,
+        release: ReleaseMode::Span,
         max_proposals: 10,
         policy: "test 1.0.0".to_owned(),
-        package_digest: Hex([7; 32]),
-        profile: Profile::default(),
-        profile_digest: Profile::default().digest(),
-        task: Task::default(),
+        package_digest: HexBytes([7; 32]),
+        profile: AgentProfile::default(),
+        profile_digest: AgentProfile::default().digest(),
+        task: StreamTask::default(),
         anchor_digests: Vec::new(),
         predecessor: None,
         id: id.to_owned(),
@@ -83,35 +83,35 @@ fn context(id: &str, mode: Mode) -> ContextDocument {
 }
 
 /// A software card, with the recorder of its session.
-struct Run {
+struct KilledRecording {
     key: SoftKey,
-    log: Log,
-    recorder: Recorder,
+    log: TestCardLog,
+    recorder: SessionRecorder,
     sink: Box<dyn RecordSink>,
     /// Number of records per lane, and of checkpoints, that were passed to the sink.
     given: (Vec<usize>, usize),
 }
 
-impl Run {
+impl KilledRecording {
     fn open(folder: &Path, lanes: u8) -> Self {
         let key = SoftKey::new(&derive(&secret(), &DESIGN));
-        let device = Device {
+        let device = DeviceCertificateContent {
             public_key: key.public_key(),
             design_id: DESIGN,
-            class: Class::Sim,
+            class: CardKeyClass::Sim,
             supervised: false,
             subject: "CN=Simulated card".into(),
             window: ca::SIMULATION,
         };
-        let request = Request {
-            chain: Chain { key: key_id(&key.public_key()), seat: 0 },
+        let request = IssueRequest {
+            chain: ChainId { key: key_id(&key.public_key()), seat: 0 },
             policy: Sha256::digest(image()).into(),
             contexts: Default::default(),
             profiles: Default::default(),
             text_lane: false,
             heartbeat_records: 0,
             heartbeat_ticks: 0,
-            window: Window { not_before: 1, not_after: 2 },
+            window: CertificateValidity { not_before: 1, not_after: 2 },
         };
         let ticket = self_issued(&request).unwrap();
         let files = [
@@ -122,16 +122,16 @@ impl Run {
         ];
         let files = files.map(|(name, content)| (name.to_owned(), content));
         let (recorder, sink) =
-            Recorder::create(folder, &files, lanes, 1, Parties::default(), Openings::Bundle).unwrap();
+            SessionRecorder::create(folder, &files, lanes, 1, Parties::default(), OpeningSink::Bundle).unwrap();
         let session = SessionFields {
             policy_digest: request.policy,
             package_digest: [7; 32],
-            ticket_digest: Ticket::parse(&ticket).unwrap().digest,
+            ticket_digest: SessionTicket::parse(&ticket).unwrap().digest,
             ..SessionFields::ZERO
         };
         let flags = (key_flags::SIM | key_flags::NO_TRNG) as u8;
-        let identity = Identity { design_id: DESIGN, key_flags: flags, boot_nonce: [3; 16], epoch: 77 };
-        let log = Log::open(identity, session, lanes);
+        let identity = TestCardIdentity { design_id: DESIGN, key_flags: flags, boot_nonce: [3; 16], epoch: 77 };
+        let log = TestCardLog::open(identity, session, lanes);
         let mut run = Self { key, log, recorder, sink, given: (vec![0; lanes.into()], 0) };
         run.hand_over();
         run
@@ -144,7 +144,7 @@ impl Run {
             let (_, signature) = cose::decode(&message).unwrap();
             let signature = signature.as_slice().into();
             let heads = self.log.heads[at].clone();
-            self.sink.checkpoint(&SignedCheckpoint { checkpoint: *checkpoint, signature, heads }).unwrap();
+            self.sink.checkpoint(&CardSignedCheckpoint { checkpoint: *checkpoint, signature, heads }).unwrap();
         }
         self.given.1 = self.log.checkpoints.len();
         for (lane, given) in self.log.lanes.iter().zip(&mut self.given.0) {
@@ -159,21 +159,22 @@ impl Run {
         (lane, self.log.lanes[lane].len() as u64 - 1)
     }
 
-    fn tell(&mut self, stream: u64, what: EventKind) {
+    fn tell(&mut self, stream: u64, what: StreamEventKind) {
         self.hand_over();
-        self.recorder.event(&Event { stream, what }).unwrap();
+        self.recorder.event(&StreamEvent { stream, what }).unwrap();
     }
 
     /// Runs a stream with this many spans. Every second stream is driven.
     fn stream(&mut self, number: u64, slot: u16, spans: u32) {
-        let (id, mode) = (format!("s{number}"), if number.is_multiple_of(2) { Mode::Driven } else { Mode::Recorded });
+        let (id, mode) =
+            (format!("s{number}"), if number.is_multiple_of(2) { StreamMode::Driven } else { StreamMode::Recorded });
         let context = context(&id, mode);
         self.log.begin(slot, context.digest());
         let (lane, index) = self.last(slot);
-        let text = (mode == Mode::Recorded).then(|| "given ".repeat(40));
+        let text = (mode == StreamMode::Recorded).then(|| "given ".repeat(40));
         let (lane, log_index) = (lane as u8, Some(index));
         let context = Box::new(context);
-        self.tell(number, EventKind::Begun { id: id.clone(), context, text, supplied: None, lane, log_index });
+        self.tell(number, StreamEventKind::Begun { id: id.clone(), context, text, supplied: None, lane, log_index });
         for seq in 1..=spans {
             let text = format!("Span {seq} of stream {number} is here.");
             let salt: [u8; 16] = Sha256::digest(&text)[..16].try_into().unwrap();
@@ -186,8 +187,8 @@ impl Run {
                 "inert": "", "text": text, "salt": hex::encode(&salt), "descriptor": "", "fields": [], "distance": 1, "slope": 1,
                 "tick": 1, "log_index": index,
             });
-            self.tell(number, EventKind::Determined(serde_json::from_value(judged).unwrap()));
-            self.tell(number, EventKind::Released { seqs: vec![seq], text, calls: Vec::new() });
+            self.tell(number, StreamEventKind::Determined(serde_json::from_value(judged).unwrap()));
+            self.tell(number, StreamEventKind::Released { seqs: vec![seq], text, calls: Vec::new() });
             // From this point a reader may have the text.
             println!("released {lane} {index}");
         }
@@ -199,7 +200,7 @@ impl Run {
         let closing = serde_json::from_value(closing).unwrap();
         self.tell(
             number,
-            EventKind::Ended { id, summary: serde_json::from_value(summary).unwrap(), closing, state: None },
+            StreamEventKind::Ended { id, summary: serde_json::from_value(summary).unwrap(), closing, state: None },
         );
     }
 }
@@ -212,7 +213,7 @@ static ALONE: Mutex<()> = Mutex::new(());
 fn a_session_without_end() {
     let Some(folder) = std::env::var_os(FOLDER) else { return };
     let lanes = std::env::var(LANES).unwrap().parse().unwrap();
-    let mut run = Run::open(Path::new(&folder), lanes);
+    let mut run = KilledRecording::open(Path::new(&folder), lanes);
     for number in 0.. {
         run.stream(number, (number % 8) as u16, (number % 5) as u32 + 1);
         if number.is_multiple_of(3) {
@@ -261,7 +262,7 @@ fn a_killed_session_is_completed() {
         return;
     }
     let kills = if std::env::var_os("PORTCULLIS_LONG").is_some() { 1000 } else { 100 };
-    let mut trust = Trust::default();
+    let mut trust = TrustedParties::default();
     trust.roots.add_sim_root(ca::simulation().unwrap().certificate_pem().unwrap().as_bytes()).unwrap();
     let scene = tempfile::tempdir().unwrap();
     let mut random = Random::new(1);
@@ -270,8 +271,8 @@ fn a_killed_session_is_completed() {
         let released = kill(&folder, lanes, Duration::from_micros(random.bits() >> 44) / 20);
         let done = finish(&folder, false).unwrap_or_else(|error| panic!("{number}: {error}"));
         assert!(done.checkpoints > 0 && !done.already, "{done:?}");
-        let options = Options { allow_sim: true, allow_not_enforced: true, at: None };
-        let report = verify(&Directory::new(&folder), &trust, options, &mut |_| ()).unwrap();
+        let options = VerifyOptions { allow_sim: true, allow_not_enforced: true, at: None };
+        let report = verify(&DirectoryFiles::new(&folder), &trust, options, &mut |_| ()).unwrap();
         assert_eq!(report.exit_code, 10, "{number}: {:#?}", report.properties);
         assert!(report.properties.complete.reasons.iter().any(|reason| reason.code == Code::NotClosed));
         let kept = receipts(&folder, lanes);
@@ -291,11 +292,12 @@ fn nothing_signed_is_nothing_to_complete() {
     let scene = tempfile::tempdir().unwrap();
     let folder = scene.path().join("b");
     let files = [bundle::TICKET, bundle::CERTIFICATE, bundle::CHAIN, bundle::IMAGE].map(|n| (n.to_owned(), Vec::new()));
-    drop(Recorder::create(&folder, &files, 1, 1, Parties::default(), Openings::Bundle).unwrap());
+    drop(SessionRecorder::create(&folder, &files, 1, 1, Parties::default(), OpeningSink::Bundle).unwrap());
     assert!(matches!(finish(&folder, false), Err(FinishError::NothingSigned(_))));
     // A recorder that ends normally without a checkpoint removes its folder.
     let other = scene.path().join("c");
-    let (recorder, sink) = Recorder::create(&other, &files, 1, 1, Parties::default(), Openings::Bundle).unwrap();
+    let (recorder, sink) =
+        SessionRecorder::create(&other, &files, 1, 1, Parties::default(), OpeningSink::Bundle).unwrap();
     drop(sink);
     assert_eq!(recorder.finish().unwrap(), None);
     assert!(!other.exists());

@@ -2,9 +2,9 @@
 
 use crate::RecorderError;
 use portcullis_core::commitment::SpanKind;
-use portcullis_evidence::bundle::{self, BundleError, InputLine, LineFile, Receipt, SpanLine, Writer};
-use portcullis_evidence::hex::{self, Hex};
-use portcullis_gate::replay::Input;
+use portcullis_evidence::bundle::{self, BundleError, BundleWriter, InputLine, LineFile, Receipt, SpanLine};
+use portcullis_evidence::hex::{self, HexBytes};
+use portcullis_gate::replay::ReplayInput;
 use std::collections::BTreeMap;
 
 /// Files whose lines contain texts or data about texts.
@@ -23,12 +23,12 @@ pub(crate) struct LaneWriter {
     /// `None` if the bundle contains no texts.
     texts: Option<TextLines>,
     /// Inputs by index of BEGIN. An input waits until every stream that began earlier has ended.
-    given: BTreeMap<u64, Option<Input>>,
+    given: BTreeMap<u64, Option<ReplayInput>>,
 }
 
 impl LaneWriter {
     /// Creates the files of `lane`, with or without those for texts.
-    pub(crate) fn create(writer: &Writer, lane: u8, serial: u64, with_texts: bool) -> Result<Self, BundleError> {
+    pub(crate) fn create(writer: &BundleWriter, lane: u8, serial: u64, with_texts: bool) -> Result<Self, BundleError> {
         let streams = writer.lines(bundle::STREAMS, lane)?;
         let texts = || {
             Ok(TextLines {
@@ -61,7 +61,7 @@ impl LaneWriter {
         text: &str,
     ) -> Result<(SpanLine, Receipt), RecorderError> {
         let salt = hex::decode(salt).ok_or_else(|| RecorderError::Event(format!("record {index} has no salt")))?;
-        let salt = Hex(salt);
+        let salt = HexBytes(salt);
         let line = SpanLine { index, salt, kind, held: held.to_owned(), text: text.to_owned() };
         if let Some(texts) = &mut self.texts {
             texts.spans.push(&line)?;
@@ -79,7 +79,7 @@ impl LaneWriter {
     }
 
     /// Sets the input of the stream whose BEGIN is record `begin`. The caller ensures that the stream has ended.
-    pub(crate) fn given(&mut self, begin: u64, input: Input) {
+    pub(crate) fn given(&mut self, begin: u64, input: ReplayInput) {
         if self.texts.is_some() {
             self.given.insert(begin, Some(input));
         }
@@ -108,7 +108,7 @@ impl LaneWriter {
     }
 
     /// Writes the remaining lines. An error of the inputs is returned only after the other files are written.
-    pub(crate) fn finish(mut self, writer: &Writer) -> Result<(), RecorderError> {
+    pub(crate) fn finish(mut self, writer: &BundleWriter) -> Result<(), RecorderError> {
         let given = self.write_inputs();
         self.flush()?;
         if self.texts.is_some() {
@@ -119,6 +119,6 @@ impl LaneWriter {
 }
 
 /// The line with the input of the stream whose BEGIN is record `index`.
-pub(crate) fn input_line(index: u64, input: &Input) -> Result<InputLine, RecorderError> {
+pub(crate) fn input_line(index: u64, input: &ReplayInput) -> Result<InputLine, RecorderError> {
     Ok(InputLine { index, input: serde_json::value::to_raw_value(input)? })
 }

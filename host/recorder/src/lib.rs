@@ -1,9 +1,10 @@
 //! Records the evidence of a session while it runs.
 //!
-//! [`Options::start`] prepares a bundle. It returns a [`Recorder`], and the configuration with which the session must
-//! be opened. The session passes its records and checkpoints to the sink in that configuration. The caller passes every
-//! [`portcullis_gate::Event`] to [`Recorder::event`] before any other use, and calls [`Recorder::finish`] when the
-//! session is closed. The crate `portcullis-audit` replays and checks finished bundles.
+//! [`RecorderOptions::start`] prepares a bundle. It returns a [`SessionRecorder`], and the configuration with which the
+//! session must be opened. The session passes its records and checkpoints to the sink in that configuration. The caller
+//! passes every [`portcullis_gate::Event`] to [`SessionRecorder::event`] before any other use, and calls
+//! [`SessionRecorder::finish`] when the session is closed. The crate `portcullis-audit` replays and checks finished
+//! bundles.
 
 mod error;
 mod issuer;
@@ -20,8 +21,8 @@ mod witness;
 
 pub use error::RecorderError;
 pub use issuer::IssuerAccess;
-pub use options::{Options, TicketSource};
+pub use options::{RecorderOptions, TicketSource};
 pub use proofs::{ProofBook, ProofState};
-pub use recorder::{FinishedBundle, Recorder};
-pub use texts::Texts;
+pub use recorder::{FinishedBundle, SessionRecorder};
+pub use texts::TextRetention;
 pub use tickets::TicketFolder;

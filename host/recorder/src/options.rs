@@ -2,28 +2,28 @@
 
 use crate::issuer::{IssuerAccess, Reporter};
 use crate::sink::Parties;
-use crate::texts::{Openings, Texts};
+use crate::texts::{OpeningSink, TextRetention};
 use crate::tickets::{TicketClaim, TicketFolder};
 use crate::witness::Poster;
-use crate::{Recorder, RecorderError};
-use portcullis_authority::ca::{self, Device};
-use portcullis_authority::tickets::{self, Request};
-use portcullis_authority::witness::client::Client;
+use crate::{RecorderError, SessionRecorder};
+use portcullis_authority::ca::{self, DeviceCertificateContent};
+use portcullis_authority::tickets::{self, IssueRequest};
+use portcullis_authority::witness::client::WitnessClient;
 use portcullis_card::driver::{CheckpointConfig, HeartbeatLimits};
-use portcullis_card::{Card, CardInfo, SessionConfig, SessionError, await_public_key};
-use portcullis_core::hex::Hex;
-use portcullis_core::state::Profile;
+use portcullis_card::{CardInfo, CardTransport, SessionConfig, SessionError, await_public_key};
+use portcullis_core::hex::HexBytes;
+use portcullis_core::state::AgentProfile;
 use portcullis_core::wire::key_flags;
-use portcullis_evidence::approval::Approval;
+use portcullis_evidence::approval::PolicyApproval;
 use portcullis_evidence::bundle;
-use portcullis_evidence::certificate::{Class, key_id};
+use portcullis_evidence::certificate::{CardKeyClass, key_id};
 use portcullis_evidence::note::WitnessKey;
-use portcullis_evidence::ticket::{Chain, Ticket};
-use portcullis_gate::anchor::Anchors;
+use portcullis_evidence::ticket::{ChainId, SessionTicket};
+use portcullis_gate::anchor::AnchorSet;
 use portcullis_gate::text_stride_log2;
 use portcullis_issuer::wire::TicketRequest;
-use portcullis_policy::{Compiled, Package};
-use portcullis_sealed::{PublicKey, Sealer, beside};
+use portcullis_policy::{CompiledPackage, PolicyPackage};
+use portcullis_sealed::{PublicKey, TextSealer, beside};
 use sha2::{Digest, Sha256};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -48,7 +48,7 @@ pub enum TicketSource {
 }
 
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct RecorderOptions {
     /// Folder of the bundle; it must not exist.
     pub folder: PathBuf,
     pub ticket: TicketSource,
@@ -60,14 +60,14 @@ pub struct Options {
     /// Address of the witness, and the file with its key.
     pub witness: Option<(SocketAddr, PathBuf)>,
     /// The profile of all streams.
-    pub profile: Profile,
+    pub profile: AgentProfile,
     /// Records between two checkpoints; by default 4096 on a simulated card, else 32768.
     pub checkpoint_interval: Option<u32>,
     /// Which texts the bundle contains.
-    pub texts: Texts,
+    pub texts: TextRetention,
 }
 
-impl Options {
+impl RecorderOptions {
     /// Prepares the bundle of a session on `card` with the given policy and anchor stores. Returns the recorder, and
     /// the configuration of the session. All data known before the session is then on the disk, and space for its end
     /// is reserved. The ticket of a folder is claimed last, so an error uses no ticket. Errors: the card cannot sign or
@@ -75,11 +75,11 @@ impl Options {
     /// bundle cannot be written; the folder is removed then.
     pub fn start(
         &self,
-        card: &mut dyn Card,
-        package: &Package,
-        compiled: &Compiled,
-        anchors: &Anchors,
-    ) -> Result<(Recorder, SessionConfig), RecorderError> {
+        card: &mut dyn CardTransport,
+        package: &PolicyPackage,
+        compiled: &CompiledPackage,
+        anchors: &AnchorSet,
+    ) -> Result<(SessionRecorder, SessionConfig), RecorderError> {
         let info = CardInfo::read(card)?;
         let key = await_public_key(card)?;
         let simulated = u32::from(info.key_flags) & u32::from(key_flags::SIM) != 0;
@@ -94,15 +94,15 @@ impl Options {
         let approval = self.approval(image.digest())?;
         let (certificate, chain) = self.certificate(&key, &info, simulated)?;
         let sealing_key = match &self.texts {
-            Texts::Sealed(key) => Some(PublicKey::load(key)?),
-            Texts::Plain | Texts::None => None,
+            TextRetention::Sealed(key) => Some(PublicKey::load(key)?),
+            TextRetention::Plain | TextRetention::None => None,
         };
         let witness = self.witness()?;
         if let Some(witness) = &witness {
             witness.reach()?;
         }
         let (ticket, claim) = self.ticket(&key, image.digest(), image.text().is_some())?;
-        let parsed = Ticket::parse(&ticket)?;
+        let parsed = SessionTicket::parse(&ticket)?;
         let terms = &parsed.content;
         if terms.key != key_id(&key) {
             return Err(RecorderError::Unfit("the ticket is for another card's key"));
@@ -147,7 +147,8 @@ impl Options {
         );
         let openings = self.openings(sealing_key, parsed.digest)?;
         let parties = Parties { witness, issuer };
-        let (recorder, sink) = Recorder::create(&self.folder, &files, info.lanes, terms.serial, parties, openings)?;
+        let (recorder, sink) =
+            SessionRecorder::create(&self.folder, &files, info.lanes, terms.serial, parties, openings)?;
         if let Err(error) = claim.map_or(Ok(()), |claim| claim.take()) {
             // The card has signed nothing, so this removes the folder. The sink holds the recorder's writer.
             drop(sink);
@@ -174,7 +175,7 @@ impl Options {
     fn approval(&self, policy: [u8; 32]) -> Result<Option<Vec<u8>>, RecorderError> {
         let Some(path) = &self.approval else { return Ok(None) };
         let cose = read("approval", path)?;
-        let approval = Approval::parse(&cose).ok_or_else(|| RecorderError::NoApproval(path.clone()))?;
+        let approval = PolicyApproval::parse(&cose).ok_or_else(|| RecorderError::NoApproval(path.clone()))?;
         if approval.policy != policy {
             let why = "the approval is of another policy; the approver signs this one with `portcullis policy approve`";
             return Err(RecorderError::Unfit(why));
@@ -182,10 +183,10 @@ impl Options {
         Ok(Some(cose))
     }
 
-    fn witness(&self) -> Result<Option<Client>, RecorderError> {
+    fn witness(&self) -> Result<Option<WitnessClient>, RecorderError> {
         let Some((address, path)) = &self.witness else { return Ok(None) };
         let text = read_text("witness's key", path)?;
-        Ok(Some(Client::new(*address, WitnessKey::parse(text.trim_end())?, WITNESS_TIME)))
+        Ok(Some(WitnessClient::new(*address, WitnessKey::parse(text.trim_end())?, WITNESS_TIME)))
     }
 
     /// The ticket, and how it is claimed if other sessions can have it too.
@@ -203,10 +204,10 @@ impl Options {
             }
             TicketSource::Issuer(access) => {
                 let request = TicketRequest {
-                    request: Hex([0; 16]),
-                    public_key: Hex(*key),
+                    request: HexBytes([0; 16]),
+                    public_key: HexBytes(*key),
                     seat: access.seat,
-                    policy: Hex(policy),
+                    policy: HexBytes(policy),
                     profile: self.profile.digest(),
                     text_lane,
                     witness: self.witness.is_some(),
@@ -216,29 +217,29 @@ impl Options {
             TicketSource::SelfIssued => {}
         }
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let request = Request {
-            chain: Chain { key: key_id(key), seat: 0 },
+        let request = IssueRequest {
+            chain: ChainId { key: key_id(key), seat: 0 },
             policy,
             contexts: Default::default(),
             profiles: Default::default(),
             text_lane: false,
             heartbeat_records: 0,
             heartbeat_ticks: 0,
-            window: ca::Window { not_before: now.as_secs(), not_after: (now + DAY).as_secs() },
+            window: ca::CertificateValidity { not_before: now.as_secs(), not_after: (now + DAY).as_secs() },
         };
         Ok((tickets::self_issued(&request)?, None))
     }
 
     /// The destination of texts, for the session with this ticket digest.
-    fn openings(&self, sealing_key: Option<PublicKey>, ticket: [u8; 32]) -> Result<Openings, RecorderError> {
+    fn openings(&self, sealing_key: Option<PublicKey>, ticket: [u8; 32]) -> Result<OpeningSink, RecorderError> {
         Ok(match sealing_key {
             Some(key) => {
                 let path = beside(&self.folder);
-                let sealer = Sealer::create(&path, key, ticket);
-                Openings::Sealed(Box::new(sealer.map_err(|source| RecorderError::Sealed { path, source })?))
+                let sealer = TextSealer::create(&path, key, ticket);
+                OpeningSink::Sealed(Box::new(sealer.map_err(|source| RecorderError::Sealed { path, source })?))
             }
-            None if matches!(self.texts, Texts::Plain) => Openings::Bundle,
-            None => Openings::Nowhere,
+            None if matches!(self.texts, TextRetention::Plain) => OpeningSink::Bundle,
+            None => OpeningSink::Nowhere,
         })
     }
 
@@ -248,10 +249,10 @@ impl Options {
         match &self.device_cert {
             Some(path) => Ok((text(path)?, self.device_chain.as_ref().map(text).transpose()?.unwrap_or_default())),
             None if simulated => {
-                let device = Device {
+                let device = DeviceCertificateContent {
                     public_key: *key,
                     design_id: info.design_id,
-                    class: Class::Sim,
+                    class: CardKeyClass::Sim,
                     supervised: false,
                     subject: "CN=Simulated card".into(),
                     window: ca::SIMULATION,

@@ -1,14 +1,14 @@
 //! Proofs of streams during their session, for the clients that got the answers.
 
-use portcullis_card::driver::{RecordSink, SignedCheckpoint, SinkError};
-use portcullis_core::hex::{self, Hex};
+use portcullis_card::driver::{CardSignedCheckpoint, RecordSink, SinkError};
+use portcullis_core::hex::{self, HexBytes};
 use portcullis_core::wire::{Determination, Record, RecordType};
 use portcullis_evidence::bundle::SpanLine;
 use portcullis_evidence::cose;
 use portcullis_evidence::receipt::HeadProof;
-use portcullis_evidence::stream_proof::{Cover, SessionFiles, StreamProof, StreamRecords};
-use portcullis_evidence::tree::{self, Tree};
-use portcullis_gate::{Event, EventKind};
+use portcullis_evidence::stream_proof::{CoveringCheckpoint, SessionFiles, StreamProof, StreamRecords};
+use portcullis_evidence::tree::{self, MerkleTree};
+use portcullis_gate::{StreamEvent, StreamEventKind};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use zerocopy::IntoBytes;
@@ -20,7 +20,7 @@ use zerocopy::IntoBytes;
 pub struct ProofBook {
     session: SessionFiles,
     streams: usize,
-    state: Mutex<State>,
+    state: Mutex<ProofBookState>,
     changed: Box<dyn Fn() + Send + Sync>,
 }
 
@@ -35,14 +35,14 @@ pub enum ProofState {
 }
 
 #[derive(Default)]
-struct State {
-    lanes: Vec<Lane>,
+struct ProofBookState {
+    lanes: Vec<ProofLane>,
     /// The last checkpoint whose records have all arrived.
     signed: Option<Signed>,
     /// Checkpoints that arrived before some of their records; the card writes the two into different rings.
     waiting: VecDeque<Signed>,
     /// Streams by lane and index of BEGIN.
-    streams: BTreeMap<(u8, u64), Stream>,
+    streams: BTreeMap<(u8, u64), ProvableStream>,
     /// For each stream, by its number: the lane and the index of BEGIN.
     numbers: BTreeMap<u64, (u8, u64)>,
     /// Ended streams, the oldest first.
@@ -51,21 +51,21 @@ struct State {
 }
 
 #[derive(Default)]
-struct Lane {
-    tree: Tree,
+struct ProofLane {
+    tree: MerkleTree,
     /// Index of BEGIN for the stream in each slot.
     open: BTreeMap<u16, u64>,
 }
 
 struct Signed {
-    message: Hex<{ cose::MESSAGE_BYTES }>,
+    message: HexBytes<{ cose::MESSAGE_BYTES }>,
     /// For each lane: the number of records that the checkpoint covers, and the proof of the lane's head if the card
     /// has several lanes.
     lanes: Vec<(u64, Option<HeadProof>)>,
 }
 
 #[derive(Default)]
-struct Stream {
+struct ProvableStream {
     records: StreamRecords,
     number: Option<u64>,
     end: Option<u64>,
@@ -79,7 +79,7 @@ impl ProofBook {
         Arc::new(Self { session, streams, state: Mutex::default(), changed: Box::new(changed) })
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ProofBookState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -89,28 +89,28 @@ impl ProofBook {
         Box::new(ProofSink { kept, book: Arc::clone(self) })
     }
 
-    pub fn event(&self, event: &Event) {
+    pub fn event(&self, event: &StreamEvent) {
         let mut state = self.state();
         let state = &mut *state;
         let mut line = |index: Option<u64>, salt: &str, kind, held: &str, text: &str| {
-            let salt = hex::decode(salt).map(Hex);
+            let salt = hex::decode(salt).map(HexBytes);
             let stream = state.numbers.get(&event.stream).and_then(|place| state.streams.get_mut(place));
             if let (Some(index), Some(salt), Some(stream)) = (index, salt, stream) {
                 stream.records.spans.push(SpanLine { index, salt, kind, held: held.into(), text: text.into() });
             }
         };
         match &event.what {
-            EventKind::Begun { context, lane, log_index: Some(index), .. } => {
+            StreamEventKind::Begun { context, lane, log_index: Some(index), .. } => {
                 let place = (*lane, *index);
                 state.numbers.insert(event.stream, place);
                 let stream = state.streams.entry(place).or_default();
                 stream.number = Some(event.stream);
                 stream.records.context = String::from_utf8(context.bytes()).unwrap_or_default();
             }
-            EventKind::Determined(judged) if judged.determination.determination == Some(Determination::Admit) => {
+            StreamEventKind::Determined(judged) if judged.determination.determination == Some(Determination::Admit) => {
                 line(judged.log_index, &judged.salt, judged.determination.kind, &judged.inert, &judged.text);
             }
-            EventKind::Ended { closing: Some(end), .. } => {
+            StreamEventKind::Ended { closing: Some(end), .. } => {
                 line(end.log_index, &end.salt, Default::default(), &end.inert, "");
             }
             _ => {}
@@ -123,13 +123,13 @@ impl ProofBook {
         let state = self.state();
         let waiting = if state.over { ProofState::Missing } else { ProofState::Waiting };
         let Some(place) = state.numbers.get(&number) else { return waiting };
-        let Some(Stream { records, end, .. }) = state.streams.get(place) else { return ProofState::Missing };
+        let Some(ProvableStream { records, end, .. }) = state.streams.get(place) else { return ProofState::Missing };
         let lane = usize::from(place.0);
         let covered = state.signed.as_ref().and_then(|signed| Some((signed, signed.lanes.get(lane)?)));
         let Some((signed, (size, head))) = covered.filter(|(_, (size, _))| end.is_some_and(|end| end < *size)) else {
             return waiting;
         };
-        let cover = Cover { size: *size, head: head.clone(), checkpoint: signed.message };
+        let cover = CoveringCheckpoint { size: *size, head: head.clone(), checkpoint: signed.message };
         let proof = state.lanes.get(lane).and_then(|lane| records.prove(&lane.tree, &cover, &self.session));
         proof.map_or(ProofState::Missing, |proof| ProofState::Proven(Box::new(proof)))
     }
@@ -157,7 +157,7 @@ impl ProofBook {
         let (lane, index) = (record.answer.lane, record.answer.log_index.get());
         let slot = record.descriptor.slot.get();
         if state.lanes.len() <= usize::from(lane) {
-            state.lanes.resize_with(usize::from(lane) + 1, Lane::default);
+            state.lanes.resize_with(usize::from(lane) + 1, ProofLane::default);
         }
         let Some(log) = state.lanes.get_mut(usize::from(lane)) else { return };
         log.tree.push(tree::leaf(record.as_bytes()));
@@ -189,25 +189,25 @@ impl ProofBook {
         self.take_signed(state);
     }
 
-    fn checkpoint(&self, signed: &SignedCheckpoint) -> Result<(), SinkError> {
+    fn checkpoint(&self, signed: &CardSignedCheckpoint) -> Result<(), SinkError> {
         let message = cose::encode(signed.checkpoint.as_bytes().try_into()?, signed.signature.as_ref().try_into()?);
         let heads = &signed.heads;
         let leaves: Vec<_> = heads.iter().map(|head| tree::leaf(head.as_bytes())).collect();
-        let mut nodes = Tree::default();
+        let mut nodes = MerkleTree::default();
         leaves.iter().for_each(|leaf| nodes.push(*leaf));
         let proof = |lane: u64, size: u64| {
             let path = nodes.inclusion(lane, heads.len() as u64).unwrap_or_default();
-            (heads.len() > 1).then(|| HeadProof { size, path: path.into_iter().map(Hex).collect() })
+            (heads.len() > 1).then(|| HeadProof { size, path: path.into_iter().map(HexBytes).collect() })
         };
         let lanes = (0..).zip(heads).map(|(lane, head)| (head.size.get(), proof(lane, head.size.get()))).collect();
         let mut state = self.state();
-        state.waiting.push_back(Signed { message: Hex(message.as_slice().try_into()?), lanes });
+        state.waiting.push_back(Signed { message: HexBytes(message.as_slice().try_into()?), lanes });
         self.take_signed(&mut state);
         Ok(())
     }
 
     /// Applies the checkpoints whose records have all arrived.
-    fn take_signed(&self, state: &mut State) {
+    fn take_signed(&self, state: &mut ProofBookState) {
         let mut came = false;
         let lanes = &state.lanes;
         let is_here = |signed: &mut Signed| {
@@ -237,7 +237,7 @@ impl RecordSink for ProofSink {
         Ok(())
     }
 
-    fn checkpoint(&mut self, signed: &SignedCheckpoint) -> Result<(), SinkError> {
+    fn checkpoint(&mut self, signed: &CardSignedCheckpoint) -> Result<(), SinkError> {
         self.kept.checkpoint(signed)?;
         self.book.checkpoint(signed)
     }

@@ -3,16 +3,16 @@
 use crate::RecorderError;
 use crate::issuer::Reporter;
 use crate::lane::{LaneWriter, input_line};
-use crate::sink::{BundleSink, Logs, Parties};
-use crate::texts::Openings;
+use crate::sink::{BundleSink, LaneLogFiles, Parties};
+use crate::texts::OpeningSink;
 use portcullis_card::driver::RecordSink;
 use portcullis_core::commitment::SpanKind;
 use portcullis_core::context::ContextDocument;
-use portcullis_evidence::bundle::{self, BundleError, Receipt, Writer};
+use portcullis_evidence::bundle::{self, BundleError, BundleWriter, Receipt};
 use portcullis_evidence::stream_proof::SessionFiles;
-use portcullis_gate::engine::{EngineError, Proposal};
-use portcullis_gate::replay::Input;
-use portcullis_gate::{Event, EventKind};
+use portcullis_gate::engine::{EngineError, EngineProposal};
+use portcullis_gate::replay::ReplayInput;
+use portcullis_gate::{StreamEvent, StreamEventKind};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
@@ -24,16 +24,16 @@ const CLOSING: u64 = 1 << 16;
 /// Bytes reserved in addition for each lane: the records in flight, and their texts.
 const CLOSING_LANE: u64 = 1 << 16;
 
-pub struct Recorder {
-    writer: Arc<Writer>,
-    logs: Arc<Mutex<Logs>>,
+pub struct SessionRecorder {
+    writer: Arc<BundleWriter>,
+    logs: Arc<Mutex<LaneLogFiles>>,
     lanes: Vec<LaneWriter>,
     contexts: BTreeSet<[u8; 32]>,
     /// Names of the files written at the start, and of the anchor stores in streams' inputs.
     files: BTreeSet<String>,
-    open: BTreeMap<u64, OpenStream>,
+    open: BTreeMap<u64, OpenBundleStream>,
     session: SessionFiles,
-    openings: Openings,
+    openings: OpeningSink,
     issuer: Option<Arc<Reporter>>,
 }
 
@@ -46,12 +46,12 @@ pub struct FinishedBundle {
 }
 
 #[derive(Default)]
-struct OpenStream {
+struct OpenBundleStream {
     lane: usize,
     begin: u64,
     /// Whether the whole text was known at the start, so that the input is already written.
     recorded: bool,
-    answers: Vec<Result<Proposal, EngineError>>,
+    answers: Vec<Result<EngineProposal, EngineError>>,
     /// Receipts of spans, by sequence.
     entries: BTreeMap<u32, Receipt>,
     /// Sequences released before the event of their record; this happens for END.
@@ -65,16 +65,16 @@ fn of_lane(lanes: &mut [LaneWriter], lane: usize) -> Result<&mut LaneWriter, Rec
 
 /// Writes the files known before the session, and reserves space for its end.
 fn begin(
-    writer: &Writer,
+    writer: &BundleWriter,
     files: &[(String, Vec<u8>)],
     lanes: u8,
     serial: u64,
     with_texts: bool,
-) -> Result<(Logs, Vec<LaneWriter>), RecorderError> {
+) -> Result<(LaneLogFiles, Vec<LaneWriter>), RecorderError> {
     let room = CLOSING.saturating_add(CLOSING_LANE.saturating_mul(lanes.into()));
     let started = || -> Result<_, BundleError> {
         files.iter().try_for_each(|(name, content)| writer.put(name, content))?;
-        let logs = Logs::create(writer, lanes)?;
+        let logs = LaneLogFiles::create(writer, lanes)?;
         let lines = (0..lanes).map(|lane| LaneWriter::create(writer, lane, serial, with_texts));
         let lines = lines.collect::<Result<_, _>>()?;
         writer.sync()?;
@@ -100,7 +100,7 @@ fn session_files(files: &[(String, Vec<u8>)]) -> SessionFiles {
     }
 }
 
-impl Recorder {
+impl SessionRecorder {
     /// Creates a bundle in a new folder, with the given files, for a card with `lanes` lanes. Also returns the sink for
     /// the session's records. Errors: writing failed; the folder is removed then.
     pub(crate) fn create(
@@ -109,9 +109,9 @@ impl Recorder {
         lanes: u8,
         serial: u64,
         parties: Parties,
-        openings: Openings,
+        openings: OpeningSink,
     ) -> Result<(Self, Box<dyn RecordSink>), RecorderError> {
-        let writer = match Writer::create(folder) {
+        let writer = match BundleWriter::create(folder) {
             Ok(writer) => writer,
             Err(error) => {
                 openings.discard()?;
@@ -145,7 +145,7 @@ impl Recorder {
 
     /// Records an event. Must be called before any other use of the event, so that every released text has its record
     /// in the bundle. Errors: writing failed; no more text may be released then.
-    pub fn event(&mut self, event: &Event) -> Result<(), RecorderError> {
+    pub fn event(&mut self, event: &StreamEvent) -> Result<(), RecorderError> {
         self.keep(event)?;
         if self.writer.is_full() {
             return Err(RecorderError::Full(self.writer.folder().to_owned()));
@@ -153,9 +153,9 @@ impl Recorder {
         Ok(())
     }
 
-    fn keep(&mut self, event: &Event) -> Result<(), RecorderError> {
+    fn keep(&mut self, event: &StreamEvent) -> Result<(), RecorderError> {
         match &event.what {
-            EventKind::Begun { id, context, text, supplied, lane, log_index } => {
+            StreamEventKind::Begun { id, context, text, supplied, lane, log_index } => {
                 let missing = || RecorderError::Event("a stream began without a record".into());
                 let index = log_index.ok_or_else(missing)?;
                 let lane = usize::from(*lane);
@@ -166,15 +166,18 @@ impl Recorder {
                 let writer = of_lane(&mut self.lanes, lane)?;
                 writer.begin(index, id)?;
                 if let Some(text) = text {
-                    self.given(lane, index, Input::Text(text.clone()))?;
+                    self.given(lane, index, ReplayInput::Text(text.clone()))?;
                 }
                 let recorded = text.is_some();
-                self.open.insert(event.stream, OpenStream { lane, begin: index, recorded, ..OpenStream::default() });
+                self.open.insert(
+                    event.stream,
+                    OpenBundleStream { lane, begin: index, recorded, ..OpenBundleStream::default() },
+                );
             }
-            EventKind::Proposed(answer) => {
+            StreamEventKind::Proposed(answer) => {
                 self.open.entry(event.stream).or_default().answers.push((**answer).clone());
             }
-            EventKind::Determined(judged) => {
+            StreamEventKind::Determined(judged) => {
                 if let Some(index) = judged.log_index {
                     let stream = self.open.entry(event.stream).or_default();
                     let lane = of_lane(&mut self.lanes, stream.lane)?;
@@ -184,7 +187,7 @@ impl Recorder {
                     stream.entries.insert(judged.determination.seq, receipt);
                 }
             }
-            EventKind::Released { seqs, .. } => {
+            StreamEventKind::Released { seqs, .. } => {
                 let stream = self.open.entry(event.stream).or_default();
                 for seq in seqs {
                     match stream.entries.get(seq) {
@@ -197,7 +200,7 @@ impl Recorder {
                 }
                 self.flush()?;
             }
-            EventKind::Ended { closing, .. } => {
+            StreamEventKind::Ended { closing, .. } => {
                 // A stream whose BEGIN was refused is not in the log.
                 let Some(stream) = self.open.remove(&event.stream) else { return Ok(()) };
                 let lane = of_lane(&mut self.lanes, stream.lane)?;
@@ -214,14 +217,14 @@ impl Recorder {
                 if stream.recorded {
                     lane.write_inputs()?;
                 } else {
-                    self.given(stream.lane, stream.begin, Input::Proposals(stream.answers))?;
+                    self.given(stream.lane, stream.begin, ReplayInput::Proposals(stream.answers))?;
                 }
                 self.openings.end(stream.lane, stream.begin);
             }
-            EventKind::Deferred { .. }
-            | EventKind::Expired { .. }
-            | EventKind::RolledBack { .. }
-            | EventKind::Drift { .. } => {}
+            StreamEventKind::Deferred { .. }
+            | StreamEventKind::Expired { .. }
+            | StreamEventKind::RolledBack { .. }
+            | StreamEventKind::Drift { .. } => {}
         }
         Ok(())
     }
@@ -253,7 +256,7 @@ impl Recorder {
     }
 
     /// Writes the complete input of the stream whose BEGIN is record `begin`.
-    fn given(&mut self, lane: usize, begin: u64, input: Input) -> Result<(), RecorderError> {
+    fn given(&mut self, lane: usize, begin: u64, input: ReplayInput) -> Result<(), RecorderError> {
         if !self.openings.are_in_bundle() {
             return Ok(self.openings.input(lane, &input_line(begin, &input)?)?);
         }
@@ -301,7 +304,7 @@ impl Recorder {
     fn write_rest(&mut self) -> Result<(), RecorderError> {
         for (_, stream) in std::mem::take(&mut self.open) {
             if !stream.recorded && stream.lane < self.lanes.len() {
-                self.given(stream.lane, stream.begin, Input::Proposals(stream.answers))?;
+                self.given(stream.lane, stream.begin, ReplayInput::Proposals(stream.answers))?;
             }
         }
         let lanes = std::mem::take(&mut self.lanes).into_iter();

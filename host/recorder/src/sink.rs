@@ -2,9 +2,9 @@
 
 use crate::issuer::Reporter;
 use crate::witness::Poster;
-use portcullis_card::driver::{RecordSink, SignedCheckpoint, SinkError};
+use portcullis_card::driver::{CardSignedCheckpoint, RecordSink, SinkError};
 use portcullis_core::wire::{LaneHead, Life, Record};
-use portcullis_evidence::bundle::{self, BundleError, GrowingFile, Writer};
+use portcullis_evidence::bundle::{self, BundleError, BundleWriter, GrowingFile};
 use portcullis_evidence::cose;
 use std::collections::VecDeque;
 use std::io;
@@ -12,13 +12,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use zerocopy::IntoBytes;
 
 /// The log of each lane; with several lanes, also the heads under each checkpoint.
-pub(crate) struct Logs {
+pub(crate) struct LaneLogFiles {
     records: Vec<GrowingFile>,
     heads: Option<GrowingFile>,
 }
 
-impl Logs {
-    pub(crate) fn create(writer: &Writer, lanes: u8) -> Result<Self, BundleError> {
+impl LaneLogFiles {
+    pub(crate) fn create(writer: &BundleWriter, lanes: u8) -> Result<Self, BundleError> {
         let records = (0..lanes).map(|lane| writer.grow(&bundle::in_lane(bundle::RECORDS, lane)));
         let heads = (lanes > 1).then(|| writer.grow(bundle::HEADS)).transpose()?;
         Ok(Self { records: records.collect::<Result<_, _>>()?, heads })
@@ -58,14 +58,14 @@ pub(crate) struct Parties {
 
 /// Writes the session's output to the bundle, and gives checkpoints to the outside parties.
 pub(crate) struct BundleSink {
-    writer: Arc<Writer>,
-    logs: Arc<Mutex<Logs>>,
+    writer: Arc<BundleWriter>,
+    logs: Arc<Mutex<LaneLogFiles>>,
     parties: Parties,
     waiting: VecDeque<PendingCheckpoint>,
 }
 
 impl BundleSink {
-    pub(crate) const fn new(writer: Arc<Writer>, logs: Arc<Mutex<Logs>>, parties: Parties) -> Self {
+    pub(crate) const fn new(writer: Arc<BundleWriter>, logs: Arc<Mutex<LaneLogFiles>>, parties: Parties) -> Self {
         Self { writer, logs, parties, waiting: VecDeque::new() }
     }
 
@@ -103,7 +103,7 @@ impl RecordSink for BundleSink {
         if self.waiting.is_empty() { Ok(()) } else { self.write_checkpoints() }
     }
 
-    fn checkpoint(&mut self, signed: &SignedCheckpoint) -> Result<(), SinkError> {
+    fn checkpoint(&mut self, signed: &CardSignedCheckpoint) -> Result<(), SinkError> {
         let bytes = signed.checkpoint.as_bytes().try_into()?;
         let message = cose::encode(bytes, signed.signature.as_ref().try_into()?);
         let lanes = self.logs.lock().unwrap_or_else(PoisonError::into_inner).records.len();

@@ -1,7 +1,7 @@
 //! The texts that a bundle contains.
 
 use portcullis_evidence::bundle::{InputLine, Receipt, SpanLine};
-use portcullis_sealed::{Opening, Sealer};
+use portcullis_sealed::{CommitmentOpening, TextSealer};
 use serde::Deserialize;
 use std::fmt;
 use std::io;
@@ -12,7 +12,7 @@ use std::str::FromStr;
 /// anchor stores in inputs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
-pub enum Texts {
+pub enum TextRetention {
     /// All texts.
     #[default]
     Plain,
@@ -23,7 +23,7 @@ pub enum Texts {
     Sealed(PathBuf),
 }
 
-impl FromStr for Texts {
+impl FromStr for TextRetention {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -38,7 +38,7 @@ impl FromStr for Texts {
     }
 }
 
-impl TryFrom<String> for Texts {
+impl TryFrom<String> for TextRetention {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
@@ -46,7 +46,7 @@ impl TryFrom<String> for Texts {
     }
 }
 
-impl fmt::Display for Texts {
+impl fmt::Display for TextRetention {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Plain => f.write_str("plain"),
@@ -57,23 +57,23 @@ impl fmt::Display for Texts {
 }
 
 /// The destination of openings. An opening is a text with the data that its commitment needs.
-pub(crate) enum Openings {
+pub(crate) enum OpeningSink {
     /// The bundle.
     Bundle,
     /// The openings are dropped.
     Nowhere,
     /// The file of sealed texts beside the bundle.
-    Sealed(Box<Sealer>),
+    Sealed(Box<TextSealer>),
 }
 
-impl Openings {
+impl OpeningSink {
     /// Whether the bundle contains the openings.
     pub(crate) const fn are_in_bundle(&self) -> bool {
         matches!(self, Self::Bundle)
     }
 
     /// Adds an opening of the stream whose BEGIN is record `begin` of `lane`, if the bundle does not contain openings.
-    fn take(&mut self, lane: usize, begin: u64, opening: Opening<'_>) -> io::Result<()> {
+    fn take(&mut self, lane: usize, begin: u64, opening: CommitmentOpening<'_>) -> io::Result<()> {
         match self {
             Self::Bundle | Self::Nowhere => Ok(()),
             Self::Sealed(sealer) => sealer.seal(lane_number(lane)?, begin, opening),
@@ -81,23 +81,23 @@ impl Openings {
     }
 
     pub(crate) fn context(&mut self, lane: usize, begin: u64, document: &[u8]) -> io::Result<()> {
-        self.take(lane, begin, Opening::Context(document))
+        self.take(lane, begin, CommitmentOpening::Context(document))
     }
 
     pub(crate) fn store(&mut self, lane: usize, begin: u64, store: &[u8]) -> io::Result<()> {
-        self.take(lane, begin, Opening::Store(store))
+        self.take(lane, begin, CommitmentOpening::Store(store))
     }
 
     pub(crate) fn span(&mut self, lane: usize, begin: u64, line: &SpanLine) -> io::Result<()> {
-        self.take(lane, begin, Opening::Span(line))
+        self.take(lane, begin, CommitmentOpening::Span(line))
     }
 
     pub(crate) fn input(&mut self, lane: usize, line: &InputLine) -> io::Result<()> {
-        self.take(lane, line.index, Opening::Input(line))
+        self.take(lane, line.index, CommitmentOpening::Input(line))
     }
 
     pub(crate) fn receipt(&mut self, lane: usize, begin: u64, receipt: &Receipt) -> io::Result<()> {
-        self.take(lane, begin, Opening::Receipt(receipt))
+        self.take(lane, begin, CommitmentOpening::Receipt(receipt))
     }
 
     /// Ends a stream.
@@ -142,10 +142,10 @@ mod tests {
     #[test]
     fn words() {
         for text in ["plain", "none", "sealed:auditor.pub"] {
-            assert_eq!(text.parse::<Texts>().unwrap().to_string(), text);
+            assert_eq!(text.parse::<TextRetention>().unwrap().to_string(), text);
         }
         for wrong in ["", "sealed", "sealed:", "Plain", "open"] {
-            assert!(wrong.parse::<Texts>().unwrap_err().contains("sealed:FILE"), "{wrong}");
+            assert!(wrong.parse::<TextRetention>().unwrap_err().contains("sealed:FILE"), "{wrong}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The tickets of successive sessions: a folder of files, one per session.
 
 use crate::RecorderError;
-use portcullis_evidence::ticket::Ticket;
+use portcullis_evidence::ticket::SessionTicket;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -74,12 +74,12 @@ fn wrong(path: &Path, source: io::Error) -> RecorderError {
 }
 
 /// The first ticket for these tables. Invalid files are skipped: another program may still be writing them.
-fn first(folder: &Path, policy: &[u8; 32]) -> io::Result<Option<(PathBuf, Vec<u8>, Ticket)>> {
+fn first(folder: &Path, policy: &[u8; 32]) -> io::Result<Option<(PathBuf, Vec<u8>, SessionTicket)>> {
     let mut paths = fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
     paths.sort();
     let fit = |path: PathBuf| {
         let bytes = fs::read(&path).ok().filter(|_| path.extension().is_none_or(|extension| extension != USED))?;
-        let ticket = Ticket::parse(&bytes).ok()?.content;
+        let ticket = SessionTicket::parse(&bytes).ok()?.content;
         if ticket.policy != *policy {
             return None;
         }

@@ -1,7 +1,7 @@
 //! Posts checkpoints to a witness.
 
-use portcullis_authority::witness::client::{Client, WitnessReply};
-use portcullis_authority::witness::{LanePost, Post};
+use portcullis_authority::witness::client::{WitnessClient, WitnessReply};
+use portcullis_authority::witness::{CheckpointPost, LanePost};
 use portcullis_card::driver::SinkError;
 use portcullis_core::wire::Record;
 use portcullis_evidence::tree;
@@ -10,17 +10,17 @@ use zerocopy::IntoBytes;
 
 /// Posts each checkpoint. All its records must have been added before.
 pub(crate) struct Poster {
-    client: Client,
+    client: WitnessClient,
     ticket: Vec<u8>,
     public_key: [u8; 32],
-    lanes: Vec<Lane>,
+    lanes: Vec<PosterLane>,
     /// The checkpoints to post: sizes of the lanes, and message.
     next: VecDeque<(Vec<u64>, Vec<u8>)>,
 }
 
 /// The log of a lane, as far as the poster needs it.
 #[derive(Clone, Default)]
-struct Lane {
+struct PosterLane {
     leaves: Vec<tree::Hash>,
     /// Number of records under the last checkpoint that the witness accepted.
     old: u64,
@@ -28,8 +28,8 @@ struct Lane {
 
 impl Poster {
     /// A poster for the session under this ticket, of the card with this key and number of lanes.
-    pub(crate) fn new(client: Client, ticket: &[u8], public_key: [u8; 32], lanes: u8) -> Self {
-        let lanes = vec![Lane::default(); lanes.into()];
+    pub(crate) fn new(client: WitnessClient, ticket: &[u8], public_key: [u8; 32], lanes: u8) -> Self {
+        let lanes = vec![PosterLane::default(); lanes.into()];
         Self { client, ticket: ticket.to_vec(), public_key, lanes, next: VecDeque::new() }
     }
 
@@ -47,7 +47,7 @@ impl Poster {
     pub(crate) fn post(&mut self) -> Result<Option<WitnessReply>, SinkError> {
         let Some((sizes, checkpoint)) = self.next.pop_front() else { return Ok(None) };
         let posted = sizes.iter().zip(&self.lanes).map(|(size, lane)| lane.post(*size));
-        let post = Post {
+        let post = CheckpointPost {
             ticket: self.ticket.clone(),
             public_key: self.public_key,
             lanes: posted.collect::<Result<_, _>>()?,
@@ -59,13 +59,13 @@ impl Poster {
     }
 }
 
-impl Lane {
+impl PosterLane {
     /// A lane's part of the post of a checkpoint, which covers the lane's first `size` records.
     fn post(&self, size: u64) -> Result<LanePost, SinkError> {
         let leaves = self.leaves.get(..usize::try_from(size)?).unwrap_or_default();
-        let mut prover = tree::Prover::consistency(self.old, size);
+        let mut prover = tree::MerkleProver::consistency(self.old, size);
         leaves.iter().for_each(|leaf| prover.iter_mut().for_each(|prover| prover.push(*leaf)));
-        let proof = prover.and_then(tree::Prover::finish).unwrap_or_default();
+        let proof = prover.and_then(tree::MerkleProver::finish).unwrap_or_default();
         Ok(LanePost { old: self.old, size, root: tree::root(leaves.iter().copied()), proof })
     }
 }

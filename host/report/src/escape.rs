@@ -39,25 +39,25 @@ pub fn json(json: String) -> String {
 
 /// Text in HTML. A visible mark such as `⟨U+202E⟩` replaces an invisible character. Line ends and tabs are kept.
 #[derive(Clone, Copy, Debug)]
-pub struct Text<'a>(pub &'a str);
+pub struct HtmlText<'a>(pub &'a str);
 
-impl Render for Text<'_> {
+impl Render for HtmlText<'_> {
     fn render_to(&self, page: &mut String) {
         render(self.0, |c| matches!(c, '\n' | '\t'), page);
     }
 }
 
-/// Like [`Text`], for names and words of one line: line ends and tabs are also replaced by marks.
+/// Like [`HtmlText`], for names and words of one line: line ends and tabs are also replaced by marks.
 #[derive(Clone, Copy, Debug)]
-pub struct Line<'a>(pub &'a str);
+pub struct HtmlLine<'a>(pub &'a str);
 
-impl Render for Line<'_> {
+impl Render for HtmlLine<'_> {
     fn render_to(&self, page: &mut String) {
         render(self.0, |_| false, page);
     }
 }
 
-/// `text` with the marks of [`Line`], for scripts and renderers that escape it themselves.
+/// `text` with the marks of [`HtmlLine`], for scripts and renderers that escape it themselves.
 #[must_use]
 pub fn marked(text: &str) -> String {
     mark(text, |_| false)
@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn nothing_becomes_markup() {
-        let page = html! { b title=(Line("\"><i a='1'>")) { (Text("</script><b a=\"'\">&")) } };
+        let page = html! { b title=(HtmlLine("\"><i a='1'>")) { (HtmlText("</script><b a=\"'\">&")) } };
         assert_eq!(
             page.into_string(),
             "<b title=\"&quot;&gt;&lt;i a='1'&gt;\">&lt;/script&gt;&lt;b a=&quot;'&quot;&gt;&amp;</b>"
@@ -95,15 +95,15 @@ mod tests {
 
     #[test]
     fn nothing_is_hidden() {
-        assert_eq!(html! { (Text("a\u{202e}b\u{0}\n")) }.into_string(), "a⟨U+202E⟩b⟨U+0000⟩\n");
-        assert_eq!(html! { (Line("a\n\u{85}")) }.into_string(), "a⟨U+000A⟩⟨U+0085⟩");
+        assert_eq!(html! { (HtmlText("a\u{202e}b\u{0}\n")) }.into_string(), "a⟨U+202E⟩b⟨U+0000⟩\n");
+        assert_eq!(html! { (HtmlLine("a\n\u{85}")) }.into_string(), "a⟨U+000A⟩⟨U+0085⟩");
         for c in [
             '\u{ad}', '\u{2028}', '\u{2029}', '\u{206a}', '\u{206f}', '\u{200b}', '\u{2066}', '\u{feff}', '\u{1b}',
             '\u{9b}',
         ] {
             let text = c.to_string();
             let mark = format!("⟨U+{:04X}⟩", u32::from(c));
-            assert_eq!(html! { (Text(&text)) (Line(&text)) }.into_string(), format!("{mark}{mark}"));
+            assert_eq!(html! { (HtmlText(&text)) (HtmlLine(&text)) }.into_string(), format!("{mark}{mark}"));
             assert_eq!(printable(&text), "\u{fffd}");
         }
         assert_eq!(printable("a é字"), "a é字");

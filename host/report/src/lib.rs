@@ -12,4 +12,4 @@ pub mod page;
 pub mod terminal;
 pub mod time;
 
-pub use page::Origin;
+pub use page::PageOrigin;

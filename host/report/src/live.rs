@@ -1,8 +1,9 @@
 //! The live page of a gateway: cells with texts, which a small script updates.
 //!
-//! The page has a fixed number of cells. [`Live::page`] renders them, and [`Live::cells`] gives their current texts
-//! under the same ids, so the script only sets texts. Ids of streams and names of rules can be hostile. Invisible
-//! characters in them are marked ([`marked`]), the page escapes markup, and the script writes `textContent`.
+//! The page has a fixed number of cells. [`LiveGatewayState::page`] renders them, and [`LiveGatewayState::cells`] gives
+//! their current texts under the same ids, so the script only sets texts. Ids of streams and names of rules can be
+//! hostile. Invisible characters in them are marked ([`marked`]), the page escapes markup, and the script writes
+//! `textContent`.
 
 use crate::escape::marked;
 use crate::page::{page_with, policy};
@@ -23,7 +24,7 @@ const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█
 
 /// The current state of a gateway. It contains neither texts of requests nor texts of answers.
 #[derive(Clone, Debug, Default)]
-pub struct Live {
+pub struct LiveGatewayState {
     /// Name and version of the program, and its role.
     pub program: String,
     /// The time by the machine's clock.
@@ -61,15 +62,15 @@ pub struct LiveStream {
 pub struct LiveCard(pub Vec<(&'static str, String)>);
 
 /// A table of cells: caption, column heads and rows. The row number is part of the cells' ids.
-struct Table {
+struct LiveTable {
     name: &'static str,
     caption: &'static str,
     columns: Vec<String>,
     rows: Vec<Vec<String>>,
 }
 
-/// The value of the header `Content-Security-Policy` for [`Live::page`]. It also permits requests to the page's own
-/// origin, which fetch the figures, and forbids other pages to show this page in a frame.
+/// The value of the header `Content-Security-Policy` for [`LiveGatewayState::page`]. It also permits requests to the
+/// page's own origin, which fetch the figures, and forbids other pages to show this page in a frame.
 #[must_use]
 pub fn header_policy() -> String {
     format!("{}; frame-ancestors 'none'", page_policy())
@@ -79,7 +80,7 @@ fn page_policy() -> String {
     format!("{}; connect-src 'self'", policy(SCRIPT))
 }
 
-impl Live {
+impl LiveGatewayState {
     #[must_use]
     pub fn page(&self) -> String {
         let cell = |id: &str, text: &str| html! { span id=(id) { (marked(text)) } };
@@ -106,10 +107,10 @@ impl Live {
         cells
     }
 
-    fn tables(&self) -> [Table; 6] {
+    fn tables(&self) -> [LiveTable; 6] {
         let figures = self.figures.iter().map(|(name, value)| vec![(*name).to_owned(), value.clone()]).collect();
         [
-            Table { name: "figure", caption: "Now", columns: columns(["what", "value"]), rows: figures },
+            LiveTable { name: "figure", caption: "Now", columns: columns(["what", "value"]), rows: figures },
             self.cards(),
             self.refusals(),
             self.trust_slope(),
@@ -119,7 +120,7 @@ impl Live {
     }
 
     /// One row for each name, one column for each card.
-    fn cards(&self) -> Table {
+    fn cards(&self) -> LiveTable {
         let mut columns = columns(["what"]);
         match self.cards.len() {
             1 => columns.push("value".to_owned()),
@@ -131,11 +132,11 @@ impl Live {
             [name.to_owned()].into_iter().chain(values.map(Option::unwrap_or_default)).collect()
         };
         let rows = names.enumerate().map(row).collect();
-        Table { name: "card", caption: "Cards and sessions", columns, rows }
+        LiveTable { name: "card", caption: "Cards and sessions", columns, rows }
     }
 
     /// The rules with the most refusals.
-    fn refusals(&self) -> Table {
+    fn refusals(&self) -> LiveTable {
         let mut rules: Vec<_> = self.rules.iter().collect();
         rules.sort_by(|(a, most), (b, more)| more.cmp(most).then(a.cmp(b)));
         let most = rules.first().map_or(0, |(_, count)| **count);
@@ -148,10 +149,10 @@ impl Live {
         }
         let columns = columns(["rule or reason", "refusals", ""]);
         let rows = padded(rows, RULES, columns.len());
-        Table { name: "rule", caption: "Refusals by rule", columns, rows }
+        LiveTable { name: "rule", caption: "Refusals by rule", columns, rows }
     }
 
-    fn trust_slope(&self) -> Table {
+    fn trust_slope(&self) -> LiveTable {
         let now = self.slopes.last().copied().unwrap_or(0);
         let most = self.slopes.iter().max().copied().unwrap_or(0);
         let curve = self.slopes.iter().map(|slope| level(u64::from(*slope), u64::from(most))).collect();
@@ -161,10 +162,10 @@ impl Live {
             *cell = curve;
         }
         let columns = columns(["what", "slope", ""]);
-        Table { name: "slope", caption: "Trust slope, one step per second", columns, rows }
+        LiveTable { name: "slope", caption: "Trust slope, one step per second", columns, rows }
     }
 
-    fn histogram(&self) -> Table {
+    fn histogram(&self) -> LiveTable {
         let (bounds, counts) = &self.hold;
         let most = counts.iter().max().copied().unwrap_or(0);
         let last = bounds.last().copied().unwrap_or_default();
@@ -172,10 +173,10 @@ impl Live {
         let names = names.chain([format!("more than {}", time(last))]);
         let rows = names.zip(counts).map(|(name, count)| vec![name, count.to_string(), bar(*count, most)]).collect();
         let columns = columns(["time", "pieces", ""]);
-        Table { name: "hold", caption: "From the arrival of a piece of text to its release", columns, rows }
+        LiveTable { name: "hold", caption: "From the arrival of a piece of text to its release", columns, rows }
     }
 
-    fn open_streams(&self) -> Table {
+    fn open_streams(&self) -> LiveTable {
         let row = |stream: &LiveStream| {
             vec![
                 stream.id.clone(),
@@ -189,11 +190,11 @@ impl Live {
         let rows: Vec<_> = self.streams.iter().take(STREAMS).map(row).collect();
         let columns = columns(["stream", "open for", "admitted", "refused", "bytes released", "trust slope"]);
         let rows = padded(rows, STREAMS, columns.len());
-        Table { name: "stream", caption: "Open streams, the newest first", columns, rows }
+        LiveTable { name: "stream", caption: "Open streams, the newest first", columns, rows }
     }
 }
 
-impl Table {
+impl LiveTable {
     fn id(&self, row: usize, column: usize) -> String {
         format!("{}-{row}-{column}", self.name)
     }
@@ -265,8 +266,8 @@ mod tests {
 
     const HOSTILE: &str = "</td><script>alert(1)</script><img src=x onerror=\"a('1')\">\u{202e}\0";
 
-    fn live() -> Live {
-        Live {
+    fn live() -> LiveGatewayState {
+        LiveGatewayState {
             program: HOSTILE.into(),
             now: HOSTILE.into(),
             figures: vec![("Streams", "3".into())],
@@ -295,7 +296,7 @@ mod tests {
     /// The page contains exactly the cells that the script sets.
     #[test]
     fn the_page_and_its_cells_are_the_same() {
-        let (live, other) = (live(), Live::default());
+        let (live, other) = (live(), LiveGatewayState::default());
         let page = live.page();
         for (id, text) in live.cells() {
             let cell = page.split_once(&format!("id=\"{id}\"")).unwrap_or_else(|| panic!("{id}")).1;
@@ -303,7 +304,7 @@ mod tests {
             assert_eq!(found, maud::html! { (text) }.into_string(), "{id}");
         }
         // Unused rows have cells, too.
-        let rows = |live: &Live, name: &str| live.cells().keys().filter(|id| id.starts_with(name)).count();
+        let rows = |live: &LiveGatewayState, name: &str| live.cells().keys().filter(|id| id.starts_with(name)).count();
         assert_eq!(rows(&live, "stream-"), STREAMS * 6);
         assert_eq!(rows(&live, "rule-"), RULES * 3);
         assert_eq!((rows(&other, "stream-"), rows(&other, "rule-")), (STREAMS * 6, RULES * 3));

@@ -1,6 +1,6 @@
 //! The parts of all pages: the head, the stylesheet and the script.
 
-use crate::escape::Line;
+use crate::escape::HtmlLine;
 use crate::time::utc;
 use base64ct::{Base64, Encoding};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -13,14 +13,14 @@ const SCRIPT: &str = include_str!("script.js");
 
 /// The program that made a page, and the time at which it did so.
 #[derive(Clone, Debug, Default)]
-pub struct Origin {
+pub struct PageOrigin {
     /// Name and version of the program.
     pub program: String,
     /// Unix second by the machine's clock, which is not verified.
     pub made: Option<u64>,
 }
 
-impl Origin {
+impl PageOrigin {
     #[must_use]
     pub fn time(&self) -> Option<String> {
         self.made.map(|second| format!("{}, by the clock of the machine that made this page", utc(second)))
@@ -52,7 +52,7 @@ pub(crate) fn page_with(title: &str, content: &Markup, script: &str, policy: &st
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta http-equiv="Content-Security-Policy" content=(policy);
-                title { (Line(title)) }
+                title { (HtmlLine(title)) }
                 style { (PreEscaped(STYLE)) }
             }
             body { main { (content) } script { (PreEscaped(script)) } }
@@ -78,7 +78,7 @@ pub fn table(caption: &str, rows: &[(&str, Option<String>)]) -> Markup {
                 @for (name, value) in rows {
                     tr {
                         th scope="row" { (name) }
-                        td { @if let Some(value) = value { (Line(value)) } @else { em { "not known" } } }
+                        td { @if let Some(value) = value { (HtmlLine(value)) } @else { em { "not known" } } }
                     }
                 }
             }
@@ -104,7 +104,7 @@ pub fn trust_files(files: &[TrustFile]) -> Markup {
             caption { "Files of the trust folder: whose signatures were accepted" }
             thead { tr { th scope="col" { "File" } th scope="col" { "SHA-256" } } }
             tbody {
-                @for file in files { tr { td { (Line(&file.name)) } td { code { (file.digest.to_string()) } } } }
+                @for file in files { tr { td { (HtmlLine(&file.name)) } td { code { (file.digest.to_string()) } } } }
                 @if files.is_empty() { tr { td colspan="2" { "none" } } }
             }
         }
@@ -118,7 +118,7 @@ mod tests {
     /// The policy permits one script, by its digest, so a text in a report cannot add a script.
     #[test]
     fn a_page_runs_its_own_script_only() {
-        let page = page("<script>", &html! { p { (Line("<script>alert(1)</script>")) } });
+        let page = page("<script>", &html! { p { (HtmlLine("<script>alert(1)</script>")) } });
         assert_eq!(page.matches("<script").count(), 1);
         let script = page.split("<script>").nth(1).and_then(|rest| rest.split("</script>").next()).unwrap();
         let style = page.split("<style>").nth(1).and_then(|rest| rest.split("</style>").next()).unwrap();

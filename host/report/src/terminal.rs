@@ -5,7 +5,7 @@ use unicode_width::UnicodeWidthChar;
 
 /// The layout of text on an output. The default, for files and pipes, has neither colour nor wrapping.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Terminal {
+pub struct TerminalLayout {
     pub colour: bool,
     /// Columns of a line; `None` turns wrapping off.
     pub columns: Option<usize>,
@@ -13,7 +13,7 @@ pub struct Terminal {
 
 /// The meaning that a colour shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tone {
+pub enum TerminalTone {
     /// Admitted, affirmed, in order.
     Good,
     /// Split, warned.
@@ -25,7 +25,7 @@ pub enum Tone {
     Quiet,
 }
 
-impl Tone {
+impl TerminalTone {
     /// Parameter of the escape sequence "select graphic rendition" (ECMA-48, 8.3.117).
     const fn parameter(self) -> &'static str {
         match self {
@@ -38,10 +38,10 @@ impl Tone {
     }
 }
 
-impl Terminal {
+impl TerminalLayout {
     /// Colours text if the output has colour.
     #[must_use]
-    pub fn paint(self, tone: Tone, text: impl Display) -> String {
+    pub fn paint(self, tone: TerminalTone, text: impl Display) -> String {
         if self.colour { format!("\u{1b}[{}m{text}\u{1b}[0m", tone.parameter()) } else { text.to_string() }
     }
 
@@ -92,15 +92,15 @@ mod tests {
 
     #[test]
     fn colours_are_for_streams_that_show_them() {
-        let colours = Terminal { colour: true, columns: None };
-        assert_eq!(Terminal::default().paint(Tone::Bad, "reject"), "reject");
-        assert_eq!(colours.paint(Tone::Bad, "reject"), "\u{1b}[1;31mreject\u{1b}[0m");
+        let colours = TerminalLayout { colour: true, columns: None };
+        assert_eq!(TerminalLayout::default().paint(TerminalTone::Bad, "reject"), "reject");
+        assert_eq!(colours.paint(TerminalTone::Bad, "reject"), "\u{1b}[1;31mreject\u{1b}[0m");
     }
 
     #[test]
     fn lines_break_between_words_within_the_width() {
-        let narrow = Terminal { colour: true, columns: Some(20) };
-        let line = format!("  {} and then   more words that follow", narrow.paint(Tone::Good, "admit"));
+        let narrow = TerminalLayout { colour: true, columns: Some(20) };
+        let line = format!("  {} and then   more words that follow", narrow.paint(TerminalTone::Good, "admit"));
         let wrapped = narrow.wrap(4, &line);
         let lines: Vec<&str> = wrapped.lines().collect();
         assert_eq!(
@@ -113,9 +113,9 @@ mod tests {
         assert_eq!(narrow.wrap(0, "字字字字字 字字字字字"), "字字字字字\n字字字字字");
         let digest = "a".repeat(64);
         assert_eq!(narrow.wrap(2, &format!("digest {digest} x")), format!("digest\n  {digest}\n  x"));
-        assert_eq!(Terminal::default().wrap(4, &line), line);
+        assert_eq!(TerminalLayout::default().wrap(4, &line), line);
         // The terminal is narrower than the indent, so the indent is reduced.
-        assert_eq!(Terminal { columns: Some(6), colour: false }.wrap(40, "one two"), "one\n   two");
+        assert_eq!(TerminalLayout { columns: Some(6), colour: false }.wrap(40, "one two"), "one\n   two");
     }
 
     /// Wrapping keeps all words, in order.
@@ -123,7 +123,7 @@ mod tests {
     fn no_word_is_lost_at_any_width() {
         let line = "  - no-witness: the operator issued the ticket, or no witness saw it (3 times)";
         for columns in 0..90 {
-            let wrapped = Terminal { colour: false, columns: Some(columns) }.wrap(13, line);
+            let wrapped = TerminalLayout { colour: false, columns: Some(columns) }.wrap(13, line);
             let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
             assert_eq!(words(&wrapped), words(line), "{columns}");
         }

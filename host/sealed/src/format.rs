@@ -40,7 +40,7 @@ pub(crate) type StreamAt = (u8, u64);
 
 /// The kind of an opening. HPKE binds it to its stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum OpeningKind {
     Context = 0,
     Store = 1,
     Span = 2,
@@ -48,7 +48,7 @@ pub(crate) enum Kind {
     Receipt = 4,
 }
 
-impl Kind {
+impl OpeningKind {
     pub(crate) const fn of(byte: u8) -> Option<Self> {
         Some(match byte {
             0 => Self::Context,

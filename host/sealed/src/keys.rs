@@ -19,7 +19,7 @@ const MAX_BYTES: u64 = 4096;
 
 /// Why a key cannot be loaded.
 #[derive(Debug, thiserror::Error)]
-pub enum KeyError {
+pub enum SealKeyError {
     /// The file cannot be read.
     #[error("cannot read the key `{}`: {source}", path.display())]
     Io {
@@ -57,8 +57,8 @@ impl PublicKey {
     /// Reads a key.
     ///
     /// # Errors
-    /// [`KeyError`].
-    pub fn load(path: &Path) -> Result<Self, KeyError> {
+    /// [`SealKeyError`].
+    pub fn load(path: &Path) -> Result<Self, SealKeyError> {
         let pem = read(path, false)?;
         let key = || {
             let (label, document) = Document::from_pem(&pem).ok().filter(|(label, _)| *label == "PUBLIC KEY")?;
@@ -68,7 +68,7 @@ impl PublicKey {
                 .then(|| info.subject_public_key.as_bytes())??;
             <Kem as hpke::Kem>::PublicKey::from_bytes(bytes).ok()
         };
-        key().map(Self).ok_or_else(|| KeyError::Format { path: path.to_owned(), kind: "public" })
+        key().map(Self).ok_or_else(|| SealKeyError::Format { path: path.to_owned(), kind: "public" })
     }
 
     /// SHA-256 of the key's 32 bytes.
@@ -81,8 +81,8 @@ impl PrivateKey {
     /// Reads a key.
     ///
     /// # Errors
-    /// [`KeyError`], also if other users may access the file.
-    pub fn load(path: &Path) -> Result<Self, KeyError> {
+    /// [`SealKeyError`], also if other users may access the file.
+    pub fn load(path: &Path) -> Result<Self, SealKeyError> {
         let pem = read(path, true)?;
         let key = || {
             let (label, document) = SecretDocument::from_pem(&pem).ok()?;
@@ -92,14 +92,14 @@ impl PrivateKey {
             let inner = is_x25519.then(|| <&OctetStringRef>::from_der(info.private_key.as_bytes()).ok())??;
             <Kem as hpke::Kem>::PrivateKey::from_bytes(inner.as_bytes()).ok()
         };
-        let secret = key().ok_or_else(|| KeyError::Format { path: path.to_owned(), kind: "private" })?;
+        let secret = key().ok_or_else(|| SealKeyError::Format { path: path.to_owned(), kind: "private" })?;
         let public = PublicKey(Kem::sk_to_pk(&secret));
         Ok(Self { secret, public })
     }
 }
 
-fn read(path: &Path, is_private: bool) -> Result<String, KeyError> {
-    let io = |source| KeyError::Io { path: path.to_owned(), source };
+fn read(path: &Path, is_private: bool) -> Result<String, SealKeyError> {
+    let io = |source| SealKeyError::Io { path: path.to_owned(), source };
     let file = if is_private { secret::open(path)? } else { File::open(path).map_err(io)? };
     let mut pem = String::new();
     file.take(MAX_BYTES).read_to_string(&mut pem).map_err(io)?;

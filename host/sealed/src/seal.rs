@@ -1,6 +1,6 @@
 //! Seals the texts of streams while the session runs.
 
-use crate::format::{Aead, CONTENT_MAX, Kdf, Kem, Kind, MAGIC, Sender, StreamAt, info, place};
+use crate::format::{Aead, CONTENT_MAX, Kdf, Kem, MAGIC, OpeningKind, Sender, StreamAt, info, place};
 use crate::keys::PublicKey;
 use hpke::{OpModeS, Serializable, setup_sender};
 use portcullis_evidence::bundle::{InputLine, Receipt, SpanLine};
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 /// A part of a stream's data: a document or a line that a bundle with texts would contain.
 #[derive(Clone, Copy, Debug)]
-pub enum Opening<'a> {
+pub enum CommitmentOpening<'a> {
     /// The context document.
     Context(&'a [u8]),
     /// The anchor store that came with the stream, as JSON Lines.
@@ -27,7 +27,7 @@ pub enum Opening<'a> {
 }
 
 /// A file of sealed texts of one session that is being written.
-pub struct Sealer {
+pub struct TextSealer {
     path: PathBuf,
     file: BufWriter<File>,
     key: PublicKey,
@@ -36,7 +36,7 @@ pub struct Sealer {
     open: BTreeMap<StreamAt, Sender>,
 }
 
-impl Sealer {
+impl TextSealer {
     /// Creates the file at `path`, for the session with this ticket digest. Only the current user may read it.
     ///
     /// # Errors
@@ -53,14 +53,14 @@ impl Sealer {
     ///
     /// # Errors
     /// Errors of the system; also if the opening is too long.
-    pub fn seal(&mut self, lane: u8, begin: u64, opening: Opening<'_>) -> io::Result<()> {
+    pub fn seal(&mut self, lane: u8, begin: u64, opening: CommitmentOpening<'_>) -> io::Result<()> {
         let at = (lane, begin);
         let (kind, content) = match opening {
-            Opening::Context(document) => (Kind::Context, document.to_vec()),
-            Opening::Store(store) => (Kind::Store, store.to_vec()),
-            Opening::Span(line) => (Kind::Span, json(line)?),
-            Opening::Input(line) => (Kind::Input, json(line)?),
-            Opening::Receipt(receipt) => (Kind::Receipt, json(receipt)?),
+            CommitmentOpening::Context(document) => (OpeningKind::Context, document.to_vec()),
+            CommitmentOpening::Store(store) => (OpeningKind::Store, store.to_vec()),
+            CommitmentOpening::Span(line) => (OpeningKind::Span, json(line)?),
+            CommitmentOpening::Input(line) => (OpeningKind::Input, json(line)?),
+            CommitmentOpening::Receipt(receipt) => (OpeningKind::Receipt, json(receipt)?),
         };
         if content.len() > CONTENT_MAX {
             let what = format!("a text of {} bytes is too long to be sealed", content.len());

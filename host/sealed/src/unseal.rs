@@ -1,15 +1,16 @@
 //! Reads a bundle together with its sealed texts.
 
 use crate::format::{
-    Aead, CONTENT_MAX, FRAME_MAX, HEAD_BYTES, KEY_BYTES, Kdf, Kem, Kind, MAGIC, PLACE_BYTES, Receiver, StreamAt, info,
+    Aead, CONTENT_MAX, FRAME_MAX, HEAD_BYTES, KEY_BYTES, Kdf, Kem, MAGIC, OpeningKind, PLACE_BYTES, Receiver, StreamAt,
+    info,
 };
 use crate::keys::PrivateKey;
 use hpke::{Deserializable, OpModeR, setup_receiver};
-use portcullis_core::hex::Hex;
+use portcullis_core::hex::HexBytes;
 use portcullis_evidence::bundle::{
-    self, BundleError, Files, INPUTS, MANIFEST, Manifest, ManifestFile, RECEIPTS, SPANS, TICKET,
+    self, BundleError, BundleFiles, BundleManifest, INPUTS, MANIFEST, ManifestFile, RECEIPTS, SPANS, TICKET,
 };
-use portcullis_evidence::ticket::Ticket;
+use portcullis_evidence::ticket::SessionTicket;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -34,8 +35,8 @@ pub fn is_sealed_texts(path: &Path) -> bool {
 }
 
 /// The files of a bundle together with the texts of a sealed file, which are kept in memory.
-pub struct Unsealed {
-    files: Box<dyn Files>,
+pub struct UnsealedFiles {
+    files: Box<dyn BundleFiles>,
     /// The files from the sealed texts, and the manifest over all files.
     opened: BTreeMap<String, Vec<u8>>,
     report: UnsealReport,
@@ -52,12 +53,12 @@ pub struct UnsealReport {
 
 /// The data from a sealed file: documents by name, and lines by file and record.
 #[derive(Default)]
-struct Openings {
+struct UnsealedOpenings {
     documents: BTreeMap<String, Vec<u8>>,
     lines: BTreeMap<String, BTreeMap<u64, Vec<u8>>>,
 }
 
-impl Unsealed {
+impl UnsealedFiles {
     /// Opens the texts in the file `sealed` for the bundle in `files`.
     ///
     /// If the file ends inside a frame, the frames before it are used; the texts of later streams are missing.
@@ -65,16 +66,16 @@ impl Unsealed {
     /// # Errors
     /// [`BundleError`]: `Io` if a file cannot be read, or the key does not fit the file; `Content` if the file belongs
     /// to another session, or was changed.
-    pub fn open(files: Box<dyn Files>, sealed: &Path, key: &PrivateKey) -> Result<Self, BundleError> {
+    pub fn open(files: Box<dyn BundleFiles>, sealed: &Path, key: &PrivateKey) -> Result<Self, BundleError> {
         let name = sealed.to_string_lossy().into_owned();
         let from = File::open(sealed).map_err(|source| BundleError::Io { name: name.clone(), source })?;
         let mut reader = FrameReader { name, from: BufReader::new(from), torn: 0 };
         let names = files.names()?;
         let ticket = read(&*files, &names, TICKET)?;
-        let ticket = Ticket::parse(&ticket)
+        let ticket = SessionTicket::parse(&ticket)
             .map_err(|error| BundleError::Content { name: TICKET.to_owned(), what: error.to_string() })?;
         reader.head(&ticket.digest, key)?;
-        let mut openings = Openings::default();
+        let mut openings = UnsealedOpenings::default();
         let streams = reader.all(&ticket.digest, key, &mut openings)?;
         let mut opened = openings.documents;
         for (name, lines) in openings.lines {
@@ -99,7 +100,7 @@ impl Unsealed {
     }
 }
 
-impl Files for Unsealed {
+impl BundleFiles for UnsealedFiles {
     fn names(&self) -> Result<BTreeMap<String, u64>, BundleError> {
         let mut names = self.files.names()?;
         names.extend(self.opened.iter().map(|(name, content)| (name.clone(), content.len() as u64)));
@@ -116,7 +117,7 @@ impl Files for Unsealed {
 
 /// The bundle's manifest with the opened files added. The entries of the bundle's own files do not change.
 fn manifest(
-    files: &dyn Files,
+    files: &dyn BundleFiles,
     names: &BTreeMap<String, u64>,
     opened: &BTreeMap<String, Vec<u8>>,
 ) -> Result<Option<Vec<u8>>, BundleError> {
@@ -124,16 +125,18 @@ fn manifest(
         return Ok(None);
     }
     // An invalid manifest is left to the verifier, which reports it.
-    let Ok(mut manifest) = serde_json::from_slice::<Manifest>(&read(files, names, MANIFEST)?) else { return Ok(None) };
+    let Ok(mut manifest) = serde_json::from_slice::<BundleManifest>(&read(files, names, MANIFEST)?) else {
+        return Ok(None);
+    };
     for (name, content) in opened.iter().filter(|(name, _)| !names.contains_key(*name)) {
-        let sha256 = Hex(Sha256::digest(content).into());
+        let sha256 = HexBytes(Sha256::digest(content).into());
         manifest.files.push(ManifestFile { path: name.clone(), size: content.len() as u64, sha256 });
     }
     manifest.files.sort_by(|a, b| a.path.cmp(&b.path));
     manifest.to_json().map(Some)
 }
 
-fn read(files: &dyn Files, names: &BTreeMap<String, u64>, name: &str) -> Result<Vec<u8>, BundleError> {
+fn read(files: &dyn BundleFiles, names: &BTreeMap<String, u64>, name: &str) -> Result<Vec<u8>, BundleError> {
     let size = names.get(name).copied().ok_or_else(|| BundleError::Missing(name.to_owned()))?;
     let mut content = Vec::new();
     let read = files.open(name)?.take(size).read_to_end(&mut content);
@@ -201,7 +204,7 @@ impl<R: Read> FrameReader<R> {
     }
 
     /// Opens every frame. Returns the number of streams.
-    fn all(&mut self, ticket: &[u8; 32], key: &PrivateKey, into: &mut Openings) -> Result<u64, BundleError> {
+    fn all(&mut self, ticket: &[u8; 32], key: &PrivateKey, into: &mut UnsealedOpenings) -> Result<u64, BundleError> {
         let mut streams: BTreeMap<StreamAt, Receiver> = BTreeMap::new();
         let mut number = 0u64;
         while let Some((at, rest)) = self.frame()? {
@@ -228,21 +231,21 @@ impl<R: Read> FrameReader<R> {
     }
 }
 
-impl Openings {
+impl UnsealedOpenings {
     /// Adds one message of a stream in `lane`.
     fn add(&mut self, lane: u8, message: &[u8]) -> Result<(), String> {
         let (kind, content) = message.split_first().ok_or("an empty message")?;
-        let kind = Kind::of(*kind).ok_or("an opening of an unknown kind")?;
+        let kind = OpeningKind::of(*kind).ok_or("an opening of an unknown kind")?;
         if content.len() > CONTENT_MAX {
             return Err("a message that is too long".into());
         }
         let digest = || <[u8; 32]>::from(Sha256::digest(content));
         let name = match kind {
-            Kind::Context => return self.document(bundle::context(&digest()), content),
-            Kind::Store => return self.document(bundle::anchor(&digest()), content),
-            Kind::Span => SPANS,
-            Kind::Input => INPUTS,
-            Kind::Receipt => RECEIPTS,
+            OpeningKind::Context => return self.document(bundle::context(&digest()), content),
+            OpeningKind::Store => return self.document(bundle::anchor(&digest()), content),
+            OpeningKind::Span => SPANS,
+            OpeningKind::Input => INPUTS,
+            OpeningKind::Receipt => RECEIPTS,
         };
         let index = serde_json::from_slice::<AnyLine>(content).map_err(|error| error.to_string())?.index;
         let mut line = content.to_vec();

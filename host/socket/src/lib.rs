@@ -23,7 +23,7 @@ pub enum BindError {
 
 /// The users who may connect; they also need access to the socket's folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Access {
+pub enum SocketAccess {
     /// The current user only.
     Owner,
     /// Every user.
@@ -32,16 +32,16 @@ pub enum Access {
 
 /// A listening, non-blocking socket. Dropping it removes its name.
 #[derive(Debug)]
-pub struct Listener {
+pub struct SocketListener {
     listener: UnixListener,
     path: PathBuf,
     /// Device and inode of the name. They show whether the name still belongs to this socket when it is removed.
     id: (u64, u64),
 }
 
-impl Listener {
+impl SocketListener {
     /// Listens at `path`; at most `waiting` connections may wait to be accepted.
-    pub fn bind(path: &Path, access: Access, waiting: u16) -> Result<Self, BindError> {
+    pub fn bind(path: &Path, access: SocketAccess, waiting: u16) -> Result<Self, BindError> {
         let failed = |source| BindError::System { path: path.to_owned(), source };
         match std::fs::symlink_metadata(path) {
             Ok(found) if !found.file_type().is_socket() => return Err(BindError::NotASocket(path.to_owned())),
@@ -61,8 +61,8 @@ impl Listener {
         rustix::net::bind(&socket, &SocketAddrUnix::new(path).map_err(errno)?).map_err(errno)?;
         // The permissions are set before the socket listens, so no other user can connect before.
         let mode = match access {
-            Access::Owner => 0o600,
-            Access::Everyone => 0o666,
+            SocketAccess::Owner => 0o600,
+            SocketAccess::Everyone => 0o666,
         };
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).map_err(failed)?;
         let found = std::fs::symlink_metadata(path).map_err(failed)?;
@@ -91,13 +91,13 @@ fn is_passing(error: &io::Error) -> bool {
     matches!(error.kind(), WouldBlock | Interrupted | ConnectionAborted)
 }
 
-impl AsFd for Listener {
+impl AsFd for SocketListener {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.listener.as_fd()
     }
 }
 
-impl Drop for Listener {
+impl Drop for SocketListener {
     fn drop(&mut self) {
         let ours = std::fs::symlink_metadata(&self.path).is_ok_and(|found| (found.dev(), found.ino()) == self.id);
         if ours {
@@ -114,19 +114,19 @@ mod tests {
     fn a_stale_name_is_replaced_and_a_live_one_is_not() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("s.sock");
-        let first = Listener::bind(&path, Access::Owner, 8).unwrap();
-        assert!(matches!(Listener::bind(&path, Access::Owner, 8), Err(BindError::InUse(_))));
+        let first = SocketListener::bind(&path, SocketAccess::Owner, 8).unwrap();
+        assert!(matches!(SocketListener::bind(&path, SocketAccess::Owner, 8), Err(BindError::InUse(_))));
         assert!(first.accept().unwrap().is_some(), "the attempt above connected");
         assert!(first.accept().unwrap().is_none());
         drop(first);
         assert!(!path.exists());
         drop(UnixListener::bind(&path).unwrap());
-        let second = Listener::bind(&path, Access::Everyone, 8).unwrap();
+        let second = SocketListener::bind(&path, SocketAccess::Everyone, 8).unwrap();
         assert_eq!(path.metadata().unwrap().mode() & 0o777, 0o666);
         std::fs::remove_file(&path).unwrap();
         std::fs::write(&path, "").unwrap();
         drop(second);
         assert!(path.exists(), "another file has the name now");
-        assert!(matches!(Listener::bind(&path, Access::Owner, 8), Err(BindError::NotASocket(_))));
+        assert!(matches!(SocketListener::bind(&path, SocketAccess::Owner, 8), Err(BindError::NotASocket(_))));
     }
 }

@@ -8,7 +8,7 @@
 //! - A failed write to stderr is ignored.
 
 use portcullis_report::escape::{self, printable};
-use portcullis_report::terminal::{Terminal, Tone};
+use portcullis_report::terminal::{TerminalLayout, TerminalTone};
 use serde::Serialize;
 use std::fmt::Display;
 use std::io::{self, ErrorKind, IsTerminal, Write};
@@ -21,11 +21,11 @@ use terminal_size::terminal_size_of;
 static STDOUT_FAILURE: OnceLock<io::Error> = OnceLock::new();
 
 /// The choice of the command line. If it is not set, [`When::Auto`] applies.
-static COLOUR: OnceLock<When> = OnceLock::new();
+static COLOUR: OnceLock<ColourChoice> = OnceLock::new();
 
 /// When output is coloured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub enum When {
+pub enum ColourChoice {
     /// On a terminal that shows colours, unless the environment has NO_COLOR.
     #[default]
     Auto,
@@ -41,7 +41,7 @@ pub struct ColourArg {
     /// When to colour output; `auto` is on a terminal, unless NO_COLOR is set
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_possible_values = true)]
     #[arg(help_heading = "Global options")]
-    color: When,
+    color: ColourChoice,
 }
 
 impl ColourArg {
@@ -55,42 +55,44 @@ impl ColourArg {
 /// [`When::Auto`], which is the default there, too.
 pub(crate) fn colour_words() -> &'static [&'static str] {
     match COLOUR.get().copied().unwrap_or_default() {
-        When::Auto => &[],
-        When::Always => &["--color", "always"],
-        When::Never => &["--color", "never"],
+        ColourChoice::Auto => &[],
+        ColourChoice::Always => &["--color", "always"],
+        ColourChoice::Never => &["--color", "never"],
     }
 }
 
 /// Colour and width of stdout.
 #[must_use]
-pub fn stdout_terminal() -> Terminal {
+pub fn stdout_terminal() -> TerminalLayout {
     terminal(&io::stdout())
 }
 
 /// Colour and width of stderr.
 #[must_use]
-pub fn stderr_terminal() -> Terminal {
+pub fn stderr_terminal() -> TerminalLayout {
     terminal(&io::stderr())
 }
 
-fn terminal(stream: &(impl IsTerminal + AsFd)) -> Terminal {
+fn terminal(stream: &(impl IsTerminal + AsFd)) -> TerminalLayout {
     let is_terminal = stream.is_terminal();
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
     let colour = match COLOUR.get().copied().unwrap_or_default() {
-        When::Always => true,
-        When::Never => false,
+        ColourChoice::Always => true,
+        ColourChoice::Never => false,
         // See https://no-color.org. `TERM=dumb` means that the terminal does not know escape sequences.
-        When::Auto => is_terminal && set("NO_COLOR").is_none() && set("TERM").is_some_and(|term| term != "dumb"),
+        ColourChoice::Auto => {
+            is_terminal && set("NO_COLOR").is_none() && set("TERM").is_some_and(|term| term != "dumb")
+        }
     };
     let size = if is_terminal { terminal_size_of(stream) } else { None };
-    Terminal { colour, columns: size.map(|(width, _)| usize::from(width.0)).filter(|columns| *columns > 0) }
+    TerminalLayout { colour, columns: size.map(|(width, _)| usize::from(width.0)).filter(|columns| *columns > 0) }
 }
 
 /// Standard output. Writing never fails: after a failure, output is dropped, and [`exit`] returns a suitable code.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Stdout;
+pub struct InfallibleStdout;
 
-impl Stdout {
+impl InfallibleStdout {
     /// Whether a write has failed. A command that only produces output can then stop.
     #[must_use]
     pub fn is_gone(self) -> bool {
@@ -98,7 +100,7 @@ impl Stdout {
     }
 }
 
-impl Write for Stdout {
+impl Write for InfallibleStdout {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.is_gone() {
             return Ok(bytes.len());
@@ -129,7 +131,7 @@ fn keep(error: io::Error) {
 
 /// Writes a line to stdout.
 pub fn say(text: impl Display) {
-    let _ = writeln!(Stdout, "{text}");
+    let _ = writeln!(InfallibleStdout, "{text}");
 }
 
 /// A value as one line of JSON that is safe for a terminal: see [`escape::json`]. Errors: JSON cannot represent it.
@@ -155,7 +157,7 @@ pub fn error(text: impl Display) {
 /// Like [`error`], with another word, such as `fault`, in place of "error".
 pub fn problem(name: &str, text: impl Display) {
     let terminal = stderr_terminal();
-    let text = format!("{} {text}", terminal.paint(Tone::Bad, format_args!("{name}:")));
+    let text = format!("{} {text}", terminal.paint(TerminalTone::Bad, format_args!("{name}:")));
     for line in text.lines() {
         warn(terminal.wrap(2, line));
     }
@@ -179,7 +181,7 @@ pub fn describe(error: &anyhow::Error) -> String {
 /// The exit code for a command with the result `code`. Every program calls this function last.
 #[must_use]
 pub fn exit(code: u8) -> ExitCode {
-    let _ = Stdout.flush();
+    let _ = InfallibleStdout.flush();
     let lost = STDOUT_FAILURE.get().filter(|error| error.kind() != ErrorKind::BrokenPipe);
     if let Some(error) = lost {
         self::error(format_args!("cannot write to stdout: {error}"));

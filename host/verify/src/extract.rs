@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 /// Arguments.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct ExtractBundleArgs {
     /// Folder of the bundle, or a tar archive of it
     bundle: PathBuf,
     /// Folder to make; one that exists is left as it is
@@ -15,7 +15,7 @@ pub struct Args {
     output: PathBuf,
 }
 
-pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
+pub(crate) fn run(args: &ExtractBundleArgs) -> anyhow::Result<u8> {
     extract(&*bundle::at(&args.bundle)?, &args.output)?;
     say(format_args!("{}: how to check it stands in its README.md", args.output.display()));
     Ok(0)

@@ -1,13 +1,13 @@
 //! The command `inspect`.
 
-use crate::console::{Stdout, json_line, json_pretty, say};
+use crate::console::{InfallibleStdout, json_line, json_pretty, say};
 use anyhow::Context;
 use portcullis_core::wire::{Answer, Determination, Fault, LaneHead, Record, RecordType, SessionFields, Stage};
 use portcullis_evidence::bundle::{self, Bundle};
-use portcullis_evidence::checkpoint::SignedCheckpoint;
+use portcullis_evidence::checkpoint::CoseCheckpoint;
 use portcullis_evidence::hex::encode;
 use portcullis_evidence::log;
-use portcullis_evidence::ticket::{self, Ticket};
+use portcullis_evidence::ticket::{self, SessionTicket};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ use zerocopy::{FromBytes, IntoBytes};
 
 /// Arguments.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct InspectBundleArgs {
     /// Folder of the bundle, or a tar archive of it
     bundle: PathBuf,
     /// Show every record
@@ -26,12 +26,12 @@ pub struct Args {
     checkpoints: bool,
 }
 
-pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
+pub(crate) fn run(args: &InspectBundleArgs) -> anyhow::Result<u8> {
     let files = bundle::at(&args.bundle)?;
     let bundle = Bundle::open(&*files)?;
     if args.checkpoints {
         let mut heads = bundle.heads()?;
-        for serial in (0..bundle.checkpoints()).take_while(|_| !Stdout.is_gone()) {
+        for serial in (0..bundle.checkpoints()).take_while(|_| !InfallibleStdout.is_gone()) {
             let heads = heads.as_mut().map(|heads| heads.read()).transpose()?.unwrap_or_default();
             say(json_line(&checkpoint(serial, &bundle.read(&bundle::checkpoint(serial))?, &heads))?);
         }
@@ -40,7 +40,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     for lane in 0..bundle.lanes() {
         let mut log = bundle.records(lane)?;
         while let Some(record) = log::read(&mut log).context("the log ends within a record")?
-            && !Stdout.is_gone()
+            && !InfallibleStdout.is_gone()
         {
             let kind = RecordType::try_from(record.answer.record_type).map_or("unknown", RecordType::name);
             *kinds.entry(kind).or_default() += 1;
@@ -64,7 +64,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
 }
 
 fn ticket(bytes: &[u8]) -> Value {
-    match Ticket::parse(bytes) {
+    match SessionTicket::parse(bytes) {
         Err(error) => json!({"error": error.to_string()}),
         Ok(signed) => {
             let t = &signed.content;
@@ -80,7 +80,7 @@ fn ticket(bytes: &[u8]) -> Value {
 }
 
 fn checkpoint(serial: u64, message: &[u8], heads: &[LaneHead]) -> Value {
-    match SignedCheckpoint::parse(message) {
+    match CoseCheckpoint::parse(message) {
         Err(error) => json!({"file": serial, "error": error.to_string()}),
         Ok(signed) => {
             let c = &signed.checkpoint.wire;

@@ -31,76 +31,76 @@ use std::process::ExitCode;
 /// a bundle, 1 an operational error, 2 usage.
 #[derive(Debug, Parser)]
 #[command(name = "portcullis-verify", version)]
-struct Cli {
+struct VerifyCli {
     #[command(flatten)]
     colour: console::ColourArg,
     #[command(subcommand)]
-    command: Command,
+    command: VerifyCommand,
 }
 
 /// The program's commands with their examples.
 #[must_use]
 pub fn command() -> clap::Command {
-    examples::add(Cli::command(), &[examples::EVIDENCE, examples::VERIFIER].concat())
+    examples::add(VerifyCli::command(), &[examples::EVIDENCE, examples::VERIFIER].concat())
 }
 
 /// Parses the program's arguments and runs the command.
 #[must_use]
 pub fn main() -> ExitCode {
     let matches = command().get_matches();
-    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    let cli = VerifyCli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     cli.colour.set();
     run(&cli.command)
 }
 
 /// A command of this program.
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub enum VerifyCommand {
     /// Shared with other programs.
     #[command(flatten)]
-    Evidence(Evidence),
+    Evidence(EvidenceCommand),
     /// Check a bundle and write what was found as one HTML page
-    Report(report::Args),
+    Report(report::EvidenceReportArgs),
     /// Start `portcullis-proxy`, a program of its own: use that name
-    Proxy(proxy::Args),
+    Proxy(proxy::ProxyLaunchArgs),
 }
 
 /// A command on evidence, which other programs can have, too.
 #[derive(Debug, Subcommand)]
-pub enum Evidence {
+pub enum EvidenceCommand {
     /// Check a bundle: five properties, each affirmed, warned of or contradicted
-    Verify(verify::Args),
+    Verify(verify::VerifyBundleArgs),
     /// Check the sessions of a card, one bundle each in a folder, as a chain without gaps
-    VerifySeries(series::Args),
+    VerifySeries(series::VerifySeriesArgs),
     /// Show what a bundle holds; nothing is checked
-    Inspect(inspect::Args),
+    Inspect(inspect::InspectBundleArgs),
     /// Make the proof of one record for whoever read its text
     Prove(receipt::ProveArgs),
     /// Check that a text was admitted, by its receipt and the proof of its record
     CheckReceipt(receipt::CheckArgs),
     /// Take a bundle apart into files for openssl, sha256sum and Python
-    Extract(extract::Args),
+    Extract(extract::ExtractBundleArgs),
 }
 
 /// Runs a command; prints an error to stderr.
-fn run(command: &Command) -> ExitCode {
+fn run(command: &VerifyCommand) -> ExitCode {
     match command {
-        Command::Evidence(command) => run_evidence(command),
-        Command::Report(args) => exit(report::run(args)),
-        Command::Proxy(args) => exit(proxy::run(args)),
+        VerifyCommand::Evidence(command) => run_evidence(command),
+        VerifyCommand::Report(args) => exit(report::run(args)),
+        VerifyCommand::Proxy(args) => exit(proxy::run(args)),
     }
 }
 
 /// Runs a command on evidence, like [`run`].
 #[must_use]
-pub fn run_evidence(command: &Evidence) -> ExitCode {
+pub fn run_evidence(command: &EvidenceCommand) -> ExitCode {
     exit(match command {
-        Evidence::Verify(args) => verify::run(args),
-        Evidence::VerifySeries(args) => series::run(args),
-        Evidence::Inspect(args) => inspect::run(args),
-        Evidence::Prove(args) => receipt::prove(args),
-        Evidence::CheckReceipt(args) => receipt::check(args),
-        Evidence::Extract(args) => extract::run(args),
+        EvidenceCommand::Verify(args) => verify::run(args),
+        EvidenceCommand::VerifySeries(args) => series::run(args),
+        EvidenceCommand::Inspect(args) => inspect::run(args),
+        EvidenceCommand::Prove(args) => receipt::prove(args),
+        EvidenceCommand::CheckReceipt(args) => receipt::check(args),
+        EvidenceCommand::Extract(args) => extract::run(args),
     })
 }
 

@@ -4,7 +4,7 @@ use crate::exit_code::CONTRADICTED;
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressStyle};
 use portcullis_core::wire::Record;
-use portcullis_evidence::bundle::{self, BundleError, Files};
+use portcullis_evidence::bundle::{self, BundleError, BundleFiles};
 use portcullis_evidence::checkpoint::LANES_MAX;
 use portcullis_evidence::extract::ExtractError;
 use portcullis_evidence::receipt::{ProveError, ReceiptError};
@@ -35,7 +35,7 @@ pub(crate) fn code_of(error: &anyhow::Error) -> u8 {
 }
 
 /// A progress bar over the records of a bundle, if stderr is a terminal.
-pub(crate) fn bar(files: &dyn Files) -> ProgressBar {
+pub(crate) fn bar(files: &dyn BundleFiles) -> ProgressBar {
     let is_log = |name: &str| (0..LANES_MAX).any(|lane| name == bundle::in_lane(bundle::RECORDS, lane));
     let names = files.names().unwrap_or_default();
     let bytes: u64 = names.iter().filter(|(name, _)| is_log(name)).map(|(_, size)| size).sum();

@@ -15,7 +15,7 @@ const USAGE: u8 = 2;
 #[command(disable_help_flag = true)]
 #[command(after_long_help = "Example:
   portcullis-verify proxy --gateway https://gate.example.org/v1 --trust trust")]
-pub struct Args {
+pub struct ProxyLaunchArgs {
     /// Arguments of `portcullis-proxy`, such as `--help`
     #[arg(value_name = "ARGUMENT", trailing_var_arg = true, allow_hyphen_values = true)]
     arguments: Vec<OsString>,
@@ -23,7 +23,7 @@ pub struct Args {
 
 /// Replaces this process by the program, if the program stands in the folder of this one. Otherwise it prints which
 /// program is needed, and returns the code of usage. Errors: the program cannot be started.
-pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
+pub(crate) fn run(args: &ProxyLaunchArgs) -> anyhow::Result<u8> {
     let own = std::env::current_exe().context("cannot find the folder of this program")?;
     let program = own.with_file_name(PROGRAM);
     if !program.exists() {

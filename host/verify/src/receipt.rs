@@ -7,9 +7,9 @@ use crate::trust::TrustArgs;
 use anyhow::Context;
 use portcullis_evidence::bundle::{self, Receipt};
 use portcullis_evidence::hex::encode;
-use portcullis_evidence::receipt::{self, MAX_BYTES, ReceiptError, ReceiptProof, Standing};
+use portcullis_evidence::receipt::{self, MAX_BYTES, ReceiptError, ReceiptProof, ReceiptStanding};
 use portcullis_evidence::ticket::SELF_ISSUER;
-use portcullis_evidence::verify::Signer;
+use portcullis_evidence::verify::SignerIdentity;
 use portcullis_report::escape::printable;
 use serde_json::json;
 use std::fs::File;
@@ -76,12 +76,12 @@ pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
 }
 
 /// The result of `check-receipt` if there is no contradiction.
-struct Outcome {
-    standing: Standing,
+struct ReceiptCheckOutcome {
+    standing: ReceiptStanding,
     exit_code: u8,
     card: String,
     design_id: String,
-    issuer: Signer,
+    issuer: SignerIdentity,
     self_issued: bool,
     certificate_time_checked: bool,
     simulated: bool,
@@ -89,7 +89,7 @@ struct Outcome {
     extra_line_break: bool,
 }
 
-impl Outcome {
+impl ReceiptCheckOutcome {
     fn to_json(&self, receipt: &Receipt) -> serde_json::Value {
         json!({
             "status": self.standing, "exit_code": self.exit_code, "serial": receipt.serial, "lane": receipt.lane,
@@ -100,7 +100,7 @@ impl Outcome {
     }
 }
 
-fn check_files(args: &CheckArgs) -> anyhow::Result<(Receipt, Outcome)> {
+fn check_files(args: &CheckArgs) -> anyhow::Result<(Receipt, ReceiptCheckOutcome)> {
     let (trust, options) = args.trust.load()?;
     let proof = ReceiptProof::parse(&read(&args.proof)?)?;
     let receipt = Receipt::parse(&read(&args.receipt)?)
@@ -115,8 +115,9 @@ fn check_files(args: &CheckArgs) -> anyhow::Result<(Receipt, Outcome)> {
     };
     let issuer = checked.issuer;
     let self_issued = issuer.claimed == SELF_ISSUER;
-    let warned = self_issued || options.at.is_none() || checked.standing == Standing::NotJudged || extra_line_break;
-    let result = Outcome {
+    let warned =
+        self_issued || options.at.is_none() || checked.standing == ReceiptStanding::NotJudged || extra_line_break;
+    let result = ReceiptCheckOutcome {
         standing: checked.standing,
         exit_code: if checked.simulated {
             SIMULATED
@@ -136,12 +137,12 @@ fn check_files(args: &CheckArgs) -> anyhow::Result<(Receipt, Outcome)> {
     Ok((receipt, result))
 }
 
-fn show(receipt: &Receipt, result: &Outcome) {
+fn show(receipt: &Receipt, result: &ReceiptCheckOutcome) {
     let lane = if receipt.lane == 0 { String::new() } else { format!(" of lane {}", receipt.lane) };
     let record = format!("record {}{lane} of session {}", receipt.index, receipt.serial);
     match result.standing {
-        Standing::Admitted => say(format_args!("admitted: {record}")),
-        Standing::NotJudged => {
+        ReceiptStanding::Admitted => say(format_args!("admitted: {record}")),
+        ReceiptStanding::NotJudged => {
             say(format_args!("not judged: {record} ends its stream"));
             say("text      formatting after the last span; the card logged its commitment, and no rule looked at it");
         }

@@ -5,14 +5,14 @@ use crate::output::write_new;
 use crate::trust::TrustArgs;
 use crate::unseal::UnsealArgs;
 use crate::verify::check;
-use portcullis_report::Origin;
-use portcullis_report::evidence::{Making, page};
+use portcullis_report::PageOrigin;
+use portcullis_report::evidence::{EvidenceInputs, page};
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Arguments.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct EvidenceReportArgs {
     /// Folder of the bundle, or a tar archive of it
     bundle: PathBuf,
     #[command(flatten)]
@@ -25,14 +25,14 @@ pub struct Args {
 }
 
 /// Writes the page, even if a property is contradicted. The exit code is that of `verify`.
-pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
+pub(crate) fn run(args: &EvidenceReportArgs) -> anyhow::Result<u8> {
     let (trust, options) = args.trust.load()?;
     let report = check(&*args.unseal.at(&args.bundle)?, &trust, options)?;
     // The machine's clock only dates the page; no decision depends on it.
     let made = SystemTime::now().duration_since(UNIX_EPOCH).ok().map(|time| time.as_secs());
-    let making = Making {
+    let making = EvidenceInputs {
         name: args.bundle.file_name().unwrap_or_default().to_string_lossy().into_owned(),
-        origin: Origin { program: format!("portcullis-verify {}", env!("CARGO_PKG_VERSION")), made },
+        origin: PageOrigin { program: format!("portcullis-verify {}", env!("CARGO_PKG_VERSION")), made },
         trust: args.trust.folder().display().to_string(),
         trusted: trust.files.clone(),
         at: options.at,

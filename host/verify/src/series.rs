@@ -5,7 +5,7 @@ use crate::trust::{PublicLogArgs, TrustArgs};
 use crate::verify::check;
 use anyhow::Context;
 use portcullis_evidence::bundle;
-use portcullis_evidence::verify::series::{Start, join};
+use portcullis_evidence::verify::series::{ChainStart, join};
 use portcullis_report::evidence::SeriesText;
 use portcullis_sealed::is_sealed_texts;
 use std::fs;
@@ -13,7 +13,7 @@ use std::path::PathBuf;
 
 /// Arguments.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct VerifySeriesArgs {
     /// Folder whose entries are bundles, each a folder or a tar archive
     folder: PathBuf,
     #[command(flatten)]
@@ -25,7 +25,7 @@ pub struct Args {
     json: bool,
 }
 
-pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
+pub(crate) fn run(args: &VerifySeriesArgs) -> anyhow::Result<u8> {
     let (trust, options) = args.trust.load()?;
     let io = || format!("cannot read `{}`", args.folder.display());
     let (mut reports, mut unfinished, mut broken) = (Vec::new(), Vec::new(), Vec::new());
@@ -49,7 +49,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     let log = args.log.read(&trust)?;
     unfinished.sort();
     broken.sort();
-    let series = join(reports, Start::First, log.as_ref()).with_broken(broken).with_unfinished(unfinished);
+    let series = join(reports, ChainStart::First, log.as_ref()).with_broken(broken).with_unfinished(unfinished);
     if args.json {
         say(json_pretty(&series)?);
     } else {

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use portcullis_evidence::verify::series::{GivenLog, LogError, read_log};
-use portcullis_evidence::verify::{Options, Trust};
+use portcullis_evidence::verify::{TrustedParties, VerifyOptions};
 use std::path::{Path, PathBuf};
 
 /// Whom to believe.
@@ -15,7 +15,7 @@ pub struct TrustArgs {
     /// Accept simulated evidence (the exit code is then 10, never 0), or streams in which nothing was prevented,
     /// without their warning; may be given several times
     #[arg(long, value_name = "WHAT", value_enum)]
-    allow: Vec<Allowed>,
+    allow: Vec<VerifyAllowance>,
     /// The same as `--allow sim`
     #[arg(long)]
     allow_sim: bool,
@@ -30,17 +30,17 @@ impl TrustArgs {
     }
 
     /// Loads the trust folder and the options. Errors: the folder cannot be used.
-    pub fn load(&self) -> anyhow::Result<(Trust, Options)> {
-        let allow_sim = self.allow_sim || self.allow.contains(&Allowed::Sim);
-        let allow_not_enforced = self.allow.contains(&Allowed::NotEnforced);
-        let trust = Trust::load(&self.trust, allow_sim)?;
-        Ok((trust, Options { allow_sim, allow_not_enforced, at: self.at }))
+    pub fn load(&self) -> anyhow::Result<(TrustedParties, VerifyOptions)> {
+        let allow_sim = self.allow_sim || self.allow.contains(&VerifyAllowance::Sim);
+        let allow_not_enforced = self.allow.contains(&VerifyAllowance::NotEnforced);
+        let trust = TrustedParties::load(&self.trust, allow_sim)?;
+        Ok((trust, VerifyOptions { allow_sim, allow_not_enforced, at: self.at }))
     }
 }
 
 /// What can be accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Allowed {
+enum VerifyAllowance {
     // Without doc comments, so that the help of the commands keeps its form.
     Sim,
     NotEnforced,
@@ -60,7 +60,7 @@ pub struct PublicLogArgs {
 impl PublicLogArgs {
     /// Reads the log, if one is given; a log that is damaged or not trusted is a result. Errors: the trust folder has
     /// no policy; reading failed.
-    pub fn read(&self, trust: &Trust) -> Result<Option<GivenLog>, LogError> {
+    pub fn read(&self, trust: &TrustedParties) -> Result<Option<GivenLog>, LogError> {
         read_log(self.public_log.as_deref(), trust)
     }
 }

@@ -1,8 +1,8 @@
 //! The arguments for sealed texts.
 
 use crate::console;
-use portcullis_evidence::bundle::{self, BundleError, Files};
-use portcullis_sealed::{PrivateKey, Unsealed, beside};
+use portcullis_evidence::bundle::{self, BundleError, BundleFiles};
+use portcullis_sealed::{PrivateKey, UnsealedFiles, beside};
 use std::path::{Path, PathBuf};
 
 /// What opens the texts beside a bundle.
@@ -20,8 +20,8 @@ impl UnsealArgs {
     /// The files of the bundle at `path`, with its sealed texts if a key was given.
     ///
     /// # Errors
-    /// As [`bundle::at`] and [`Unsealed::open`], and for an invalid key.
-    pub fn at(&self, path: &Path) -> Result<Box<dyn Files>, BundleError> {
+    /// As [`bundle::at`] and [`UnsealedFiles::open`], and for an invalid key.
+    pub fn at(&self, path: &Path) -> Result<Box<dyn BundleFiles>, BundleError> {
         self.open(path, self.sealed.as_deref())
     }
 
@@ -35,18 +35,18 @@ impl UnsealArgs {
     ///
     /// # Errors
     /// As [`UnsealArgs::at`].
-    pub fn earlier(&self, path: &Path) -> Result<Box<dyn Files>, BundleError> {
+    pub fn earlier(&self, path: &Path) -> Result<Box<dyn BundleFiles>, BundleError> {
         if beside(path).exists() { self.open(path, None) } else { bundle::at(path) }
     }
 
-    fn open(&self, path: &Path, sealed: Option<&Path>) -> Result<Box<dyn Files>, BundleError> {
+    fn open(&self, path: &Path, sealed: Option<&Path>) -> Result<Box<dyn BundleFiles>, BundleError> {
         let files = bundle::at(path)?;
         let Some(key) = &self.unseal else { return Ok(files) };
         let key = PrivateKey::load(key).map_err(|error| BundleError::Io {
             name: key.to_string_lossy().into_owned(),
             source: std::io::Error::other(error),
         })?;
-        let unsealed = Unsealed::open(files, sealed.unwrap_or(&beside(path)), &key)?;
+        let unsealed = UnsealedFiles::open(files, sealed.unwrap_or(&beside(path)), &key)?;
         let torn = unsealed.report().torn;
         if torn > 0 {
             let what = format!("the sealed texts end within a unit ({torn} bytes): what stood behind it is withheld");

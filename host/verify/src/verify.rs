@@ -5,14 +5,14 @@ use crate::exit_code::CONTRADICTED;
 use crate::output::bar;
 use crate::trust::TrustArgs;
 use crate::unseal::UnsealArgs;
-use portcullis_evidence::bundle::{BundleError, Files};
-use portcullis_evidence::verify::{Options, Report, Trust, verify};
+use portcullis_evidence::bundle::{BundleError, BundleFiles};
+use portcullis_evidence::verify::{TrustedParties, VerifyOptions, VerifyReport, verify};
 use portcullis_report::evidence::ReportText;
 use std::path::PathBuf;
 
 /// Arguments.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct VerifyBundleArgs {
     /// Folder of the bundle, or a tar archive of it
     bundle: PathBuf,
     #[command(flatten)]
@@ -24,7 +24,7 @@ pub struct Args {
     json: bool,
 }
 
-pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
+pub(crate) fn run(args: &VerifyBundleArgs) -> anyhow::Result<u8> {
     let (trust, options) = args.trust.load()?;
     let report = match args.unseal.at(&args.bundle).and_then(|files| check(&*files, &trust, options)) {
         Ok(report) => report,
@@ -45,7 +45,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
 }
 
 /// Checks a bundle, with a progress bar.
-pub(crate) fn check(files: &dyn Files, trust: &Trust, options: Options) -> Result<Report, BundleError> {
+pub(crate) fn check(
+    files: &dyn BundleFiles,
+    trust: &TrustedParties,
+    options: VerifyOptions,
+) -> Result<VerifyReport, BundleError> {
     let bar = bar(files);
     let report = verify(files, trust, options, &mut |records| bar.set_position(records));
     bar.finish_and_clear();

@@ -32,7 +32,7 @@ pub enum ChannelError {
 }
 
 #[derive(Debug)]
-pub struct Message {
+pub struct VfioUserMessage {
     pub header: Header,
     pub payload: Vec<u8>,
     /// The files that came with the message.
@@ -41,12 +41,12 @@ pub struct Message {
 
 /// A connected socket.
 #[derive(Debug)]
-pub struct Channel {
+pub struct VfioUserChannel {
     socket: UnixStream,
     deadline: Duration,
 }
 
-impl Channel {
+impl VfioUserChannel {
     /// A channel with a time limit for each message from the peer.
     pub fn new(socket: UnixStream, deadline: Duration) -> Result<Self, ChannelError> {
         socket.set_nonblocking(true)?;
@@ -83,7 +83,7 @@ impl Channel {
     }
 
     /// Receives one complete message within the deadline. After a [`ChannelError`], the stream is unusable.
-    pub fn receive(&mut self) -> Result<Message, ChannelError> {
+    pub fn receive(&mut self) -> Result<VfioUserMessage, ChannelError> {
         let until = Instant::now() + self.deadline;
         let mut files = Vec::new();
         let mut bytes = [0; Header::BYTES];
@@ -97,7 +97,7 @@ impl Channel {
         }
         let mut payload = vec![0; rest];
         self.fill(&mut payload, &mut files, until, false)?;
-        Ok(Message { header, payload, files })
+        Ok(VfioUserMessage { header, payload, files })
     }
 
     fn fill(
@@ -150,7 +150,7 @@ impl Channel {
     }
 }
 
-impl AsFd for Channel {
+impl AsFd for VfioUserChannel {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }

@@ -3,9 +3,9 @@
 //! | part | content |
 //! | --- | --- |
 //! | [`message`] | commands, their layouts, their flags |
-//! | [`Channel`] | complete messages with their files, each within a deadline |
+//! | [`VfioUserChannel`] | complete messages with their files, each within a deadline |
 //! | [`DeviceClient`] | the driver's side: one request at a time, every answer checked |
-//! | [`Connection`], [`Device`] | the device's side: each request gets one answer |
+//! | [`DriverConnection`], [`VfioUserDevice`] | the device's side: each request gets one answer |
 //! | [`words`] | memory that driver and device access at the same time |
 //!
 //! Neither side trusts the other. Lengths are limited before memory is allocated, an answer must fit its request in
@@ -22,7 +22,7 @@ mod server;
 mod tests;
 pub mod words;
 
-pub use channel::{Channel, ChannelError, Message};
-pub use client::{ClientError, DeviceClient};
-pub use region::Region;
-pub use server::{Connection, Device, DmaRange, Errno, ServeError};
+pub use channel::{ChannelError, VfioUserChannel, VfioUserMessage};
+pub use client::{DeviceClient, DeviceClientError};
+pub use region::VfioUserRegion;
+pub use server::{DeviceServeError, DmaRange, DriverConnection, Errno, VfioUserDevice};

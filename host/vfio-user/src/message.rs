@@ -14,7 +14,7 @@ pub const MAJOR: u16 = 0;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u16)]
-pub enum Command {
+pub enum VfioUserCommand {
     /// Version and capabilities; the first message.
     Version = 1,
     DmaMap = 2,
@@ -31,7 +31,7 @@ pub enum Command {
     Reset = 13,
 }
 
-impl Command {
+impl VfioUserCommand {
     const ALL: [Self; 10] = [
         Self::Version,
         Self::DmaMap,

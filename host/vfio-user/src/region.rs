@@ -2,7 +2,7 @@
 
 /// A region; size 0 means that it does not exist.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Region {
+pub struct VfioUserRegion {
     pub size: u64,
     /// Bits of [`crate::message::region_flags`].
     pub flags: u32,

@@ -6,12 +6,12 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 pub use rustix::io::Errno;
 
-use crate::channel::{Channel, ChannelError, Message};
+use crate::channel::{ChannelError, VfioUserChannel, VfioUserMessage};
 use crate::message::{
-    self, Access, Command, DATA_MAX, DeviceInfo, Header, IrqInfo, MAJOR, SetIrqs, Version, device_flags, dma_flags,
-    header_flags, irq, irq_flags, region,
+    self, Access, DATA_MAX, DeviceInfo, Header, IrqInfo, MAJOR, SetIrqs, Version, VfioUserCommand, device_flags,
+    dma_flags, header_flags, irq, irq_flags, region,
 };
-use crate::region::Region;
+use crate::region::VfioUserRegion;
 
 /// Memory that a device may access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,8 +25,8 @@ pub struct DmaRange {
 }
 
 /// A PCI device. For a refused request the driver gets an error number, and the connection continues.
-pub trait Device {
-    fn region(&self, index: u32) -> Region;
+pub trait VfioUserDevice {
+    fn region(&self, index: u32) -> VfioUserRegion;
     fn irqs(&self, index: u32) -> u32;
     /// Reads bytes inside the region.
     fn read(&mut self, region: u32, offset: u64, into: &mut [u8]) -> Result<(), Errno>;
@@ -46,14 +46,14 @@ pub trait Device {
 }
 
 #[derive(Debug, thiserror::Error)]
-pub enum ServeError {
+pub enum DeviceServeError {
     #[error("the driver left")]
     Left,
     #[error(transparent)]
     Channel(ChannelError),
 }
 
-impl From<ChannelError> for ServeError {
+impl From<ChannelError> for DeviceServeError {
     fn from(error: ChannelError) -> Self {
         match error {
             ChannelError::Closed => Self::Left,
@@ -62,27 +62,27 @@ impl From<ChannelError> for ServeError {
     }
 }
 
-fn broken(what: &'static str) -> ServeError {
-    ServeError::Channel(ChannelError::Protocol(what))
+fn broken(what: &'static str) -> DeviceServeError {
+    DeviceServeError::Channel(ChannelError::Protocol(what))
 }
 
 /// The connection to one driver.
 #[derive(Debug)]
-pub struct Connection {
-    channel: Channel,
+pub struct DriverConnection {
+    channel: VfioUserChannel,
     agreed: bool,
 }
 
-impl Connection {
+impl DriverConnection {
     /// A connection before the negotiation of the version.
     #[must_use]
-    pub const fn new(channel: Channel) -> Self {
+    pub const fn new(channel: VfioUserChannel) -> Self {
         Self { channel, agreed: false }
     }
 
     /// Receives one request and answers it. The whole message must arrive within the channel's deadline, so call this
-    /// function when the socket is readable. Errors: [`ServeError`]: the connection has ended.
-    pub fn serve<D: Device>(&mut self, device: &mut D) -> Result<(), ServeError> {
+    /// function when the socket is readable. Errors: [`DeviceServeError`]: the connection has ended.
+    pub fn serve<D: VfioUserDevice>(&mut self, device: &mut D) -> Result<(), DeviceServeError> {
         let message = self.channel.receive()?;
         let header = message.header;
         let flags = header.flags.get();
@@ -90,12 +90,12 @@ impl Connection {
             return Err(broken("not a command"));
         }
         let wants_reply = flags & header_flags::NO_REPLY == 0;
-        let command = Command::from_number(header.command.get());
-        if self.agreed == (command == Some(Command::Version)) {
+        let command = VfioUserCommand::from_number(header.command.get());
+        if self.agreed == (command == Some(VfioUserCommand::Version)) {
             return Err(broken("the version is agreed on once, and first"));
         }
         let answer = match command {
-            Some(Command::Version) => {
+            Some(VfioUserCommand::Version) => {
                 let answer = version(&message.payload)?;
                 self.agreed = true;
                 Ok(answer)
@@ -115,7 +115,7 @@ impl Connection {
     }
 }
 
-impl AsFd for Connection {
+impl AsFd for DriverConnection {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.channel.as_fd()
     }
@@ -128,7 +128,7 @@ struct Offer {
     _capabilities: serde_json::Map<String, serde_json::Value>,
 }
 
-fn version(payload: &[u8]) -> Result<Vec<u8>, ServeError> {
+fn version(payload: &[u8]) -> Result<Vec<u8>, DeviceServeError> {
     let (theirs, rest) = Version::read_from_prefix(payload).map_err(|_| broken("a VERSION without a version"))?;
     if theirs.major.get() != MAJOR {
         return Err(broken("another major version"));
@@ -148,15 +148,19 @@ fn open<T: FromBytes + KnownLayout + Immutable>(payload: &[u8]) -> Result<(T, &[
     T::read_from_prefix(payload).map_err(|_| Errno::INVAL)
 }
 
-fn answer<D: Device>(command: Command, message: Message, device: &mut D) -> Result<Vec<u8>, Errno> {
-    let Message { payload, files, .. } = message;
-    let takes_files = matches!(command, Command::DmaMap | Command::SetIrqs);
+fn answer<D: VfioUserDevice>(
+    command: VfioUserCommand,
+    message: VfioUserMessage,
+    device: &mut D,
+) -> Result<Vec<u8>, Errno> {
+    let VfioUserMessage { payload, files, .. } = message;
+    let takes_files = matches!(command, VfioUserCommand::DmaMap | VfioUserCommand::SetIrqs);
     if !takes_files && !files.is_empty() {
         return Err(Errno::INVAL);
     }
     match command {
-        Command::Version => Err(Errno::INVAL),
-        Command::GetInfo => {
+        VfioUserCommand::Version => Err(Errno::INVAL),
+        VfioUserCommand::GetInfo => {
             let (_, _): (DeviceInfo, _) = open(&payload)?;
             let info = DeviceInfo {
                 argsz: (DeviceInfo::BYTES as u32).into(),
@@ -166,7 +170,7 @@ fn answer<D: Device>(command: Command, message: Message, device: &mut D) -> Resu
             };
             Ok(info.as_bytes().to_vec())
         }
-        Command::GetRegionInfo => {
+        VfioUserCommand::GetRegionInfo => {
             let (ask, _): (message::RegionInfo, _) = open(&payload)?;
             if ask.index.get() >= region::COUNT {
                 return Err(Errno::INVAL);
@@ -181,7 +185,7 @@ fn answer<D: Device>(command: Command, message: Message, device: &mut D) -> Resu
             };
             Ok(info.as_bytes().to_vec())
         }
-        Command::GetIrqInfo => {
+        VfioUserCommand::GetIrqInfo => {
             let (ask, _): (IrqInfo, _) = open(&payload)?;
             if ask.index.get() >= irq::COUNT {
                 return Err(Errno::INVAL);
@@ -194,7 +198,7 @@ fn answer<D: Device>(command: Command, message: Message, device: &mut D) -> Resu
             };
             Ok(info.as_bytes().to_vec())
         }
-        Command::RegionRead => {
+        VfioUserCommand::RegionRead => {
             let (ask, rest): (Access, _) = open(&payload)?;
             let count = inside(device, &ask)?;
             if !rest.is_empty() {
@@ -205,7 +209,7 @@ fn answer<D: Device>(command: Command, message: Message, device: &mut D) -> Resu
             device.read(ask.region.get(), ask.offset.get(), reply.get_mut(Access::BYTES..).unwrap_or_default())?;
             Ok(reply)
         }
-        Command::RegionWrite => {
+        VfioUserCommand::RegionWrite => {
             let (ask, data): (Access, _) = open(&payload)?;
             if inside(device, &ask)? != data.len() {
                 return Err(Errno::INVAL);
@@ -213,8 +217,8 @@ fn answer<D: Device>(command: Command, message: Message, device: &mut D) -> Resu
             device.write(ask.region.get(), ask.offset.get(), data)?;
             Ok(ask.as_bytes().to_vec())
         }
-        Command::DmaMap => map(&payload, files, device),
-        Command::DmaUnmap => {
+        VfioUserCommand::DmaMap => map(&payload, files, device),
+        VfioUserCommand::DmaUnmap => {
             let (ask, _): (message::DmaUnmap, _) = open(&payload)?;
             let from = u128::from(ask.address.get());
             match ask.flags.get() {
@@ -224,20 +228,20 @@ fn answer<D: Device>(command: Command, message: Message, device: &mut D) -> Resu
             }
             Ok(ask.as_bytes().to_vec())
         }
-        Command::SetIrqs => set_irqs(&payload, files, device).map(|()| Vec::new()),
-        Command::Reset => device.reset().map(|()| Vec::new()),
+        VfioUserCommand::SetIrqs => set_irqs(&payload, files, device).map(|()| Vec::new()),
+        VfioUserCommand::Reset => device.reset().map(|()| Vec::new()),
     }
 }
 
 /// Number of bytes of an access. Errors: the access is not inside its region.
-fn inside<D: Device>(device: &D, access: &Access) -> Result<usize, Errno> {
+fn inside<D: VfioUserDevice>(device: &D, access: &Access) -> Result<usize, Errno> {
     let (index, count) = (access.region.get(), access.count.get());
     let size = if index < region::COUNT { device.region(index).size } else { 0 };
     let end = access.offset.get().checked_add(count.into()).ok_or(Errno::INVAL)?;
     if count == 0 || count as usize > DATA_MAX || end > size { Err(Errno::INVAL) } else { Ok(count as usize) }
 }
 
-fn map<D: Device>(payload: &[u8], files: Vec<OwnedFd>, device: &mut D) -> Result<Vec<u8>, Errno> {
+fn map<D: VfioUserDevice>(payload: &[u8], files: Vec<OwnedFd>, device: &mut D) -> Result<Vec<u8>, Errno> {
     let (ask, _): (message::DmaMap, _) = open(payload)?;
     let flags = ask.flags.get();
     if files.len() > 1 || flags & !(dma_flags::READ | dma_flags::WRITE) != 0 {
@@ -253,7 +257,7 @@ fn map<D: Device>(payload: &[u8], files: Vec<OwnedFd>, device: &mut D) -> Result
     device.map(map, files.into_iter().next()).map(|()| Vec::new())
 }
 
-fn set_irqs<D: Device>(payload: &[u8], files: Vec<OwnedFd>, device: &mut D) -> Result<(), Errno> {
+fn set_irqs<D: VfioUserDevice>(payload: &[u8], files: Vec<OwnedFd>, device: &mut D) -> Result<(), Errno> {
     let (ask, data): (SetIrqs, _) = open(payload)?;
     let (index, start, count) = (ask.index.get(), ask.start.get(), ask.count.get());
     let vectors = if index < irq::COUNT { device.irqs(index) } else { 0 };

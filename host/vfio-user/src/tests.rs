@@ -7,10 +7,11 @@ use std::time::{Duration, Instant};
 use zerocopy::{FromBytes, IntoBytes};
 
 use crate::message::{
-    Access, Command, DmaMap as MapBytes, Header, PAYLOAD_MAX, SetIrqs, Version, header_flags, irq, region,
+    Access, DmaMap as MapBytes, Header, PAYLOAD_MAX, SetIrqs, Version, VfioUserCommand, header_flags, irq, region,
 };
 use crate::{
-    Channel, ChannelError, ClientError, Connection, Device, DeviceClient, DmaRange, Errno, Region, ServeError,
+    ChannelError, DeviceClient, DeviceClientError, DeviceServeError, DmaRange, DriverConnection, Errno,
+    VfioUserChannel, VfioUserDevice, VfioUserRegion,
 };
 
 const DEADLINE: Duration = Duration::from_millis(200);
@@ -26,9 +27,9 @@ struct Memory {
     resets: u32,
 }
 
-impl Device for Memory {
-    fn region(&self, index: u32) -> Region {
-        if index == region::BAR0 { Region { size: 32, flags: 3 } } else { Region::default() }
+impl VfioUserDevice for Memory {
+    fn region(&self, index: u32) -> VfioUserRegion {
+        if index == region::BAR0 { VfioUserRegion { size: 32, flags: 3 } } else { VfioUserRegion::default() }
     }
     fn irqs(&self, index: u32) -> u32 {
         if index == irq::MSIX { 4 } else { 0 }
@@ -67,10 +68,10 @@ impl Device for Memory {
 }
 
 /// Starts a device in a thread, which returns the device after the driver has disconnected.
-fn serve() -> (UnixStream, std::thread::JoinHandle<(Memory, ServeError)>) {
+fn serve() -> (UnixStream, std::thread::JoinHandle<(Memory, DeviceServeError)>) {
     let (ours, theirs) = UnixStream::pair().unwrap();
     let served = std::thread::spawn(move || {
-        let mut connection = Connection::new(Channel::new(theirs, DEADLINE).unwrap());
+        let mut connection = DriverConnection::new(VfioUserChannel::new(theirs, DEADLINE).unwrap());
         let mut device = Memory::default();
         loop {
             if let Err(error) = connection.serve(&mut device) {
@@ -103,7 +104,7 @@ fn both_ends_understand_each_other() {
     client.reset().unwrap();
     drop(client);
     let (device, end) = served.join().unwrap();
-    assert!(matches!(end, ServeError::Left), "{end}");
+    assert!(matches!(end, DeviceServeError::Left), "{end}");
     let map = DmaRange { read: true, write: true, offset: 0, address: 0x1000, size: 4096 };
     assert_eq!(device.maps, [(map, true)]);
     assert_eq!(device.unmaps, [(0x1000, 0x2000), (0xfef0_0000, 1 << 64)]);
@@ -115,8 +116,8 @@ fn both_ends_understand_each_other() {
 fn refusals_arrive_with_their_number_and_the_connection_stays() {
     let (socket, served) = serve();
     let mut client = DeviceClient::from_stream(socket, DEADLINE).unwrap();
-    let refused = |result: Result<(), ClientError>, expected: Errno| match result {
-        Err(ClientError::Refused { errno, .. }) => assert_eq!(errno, expected.raw_os_error()),
+    let refused = |result: Result<(), DeviceClientError>, expected: Errno| match result {
+        Err(DeviceClientError::Refused { errno, .. }) => assert_eq!(errno, expected.raw_os_error()),
         other => panic!("{other:?}"),
     };
     refused(client.write(region::BAR0, 31, &[1]), Errno::PERM);
@@ -130,7 +131,7 @@ fn refusals_arrive_with_their_number_and_the_connection_stays() {
     refused(client.region(9).map(|_| ()), Errno::INVAL);
     client.write(region::BAR0, 0, &[9]).unwrap();
     drop(client);
-    assert!(matches!(served.join().unwrap().1, ServeError::Left));
+    assert!(matches!(served.join().unwrap().1, DeviceServeError::Left));
 }
 
 fn message(command: u16, payload: &[u8]) -> Vec<u8> {
@@ -140,7 +141,7 @@ fn message(command: u16, payload: &[u8]) -> Vec<u8> {
 }
 
 fn version() -> Vec<u8> {
-    message(Command::Version as u16, Version::default().as_bytes())
+    message(VfioUserCommand::Version as u16, Version::default().as_bytes())
 }
 
 /// Reads one reply: its flags, error number and payload.
@@ -167,13 +168,13 @@ fn a_version_may_come_without_json_and_byte_by_byte() {
     assert_eq!(reply(&mut socket), (header_flags::REPLY | header_flags::ERROR, 95, vec![]));
     // A write to a missing region is refused; its payload is consumed.
     let access = Access { offset: 0.into(), region: 55.into(), count: 4.into() };
-    socket.write_all(&message(Command::RegionWrite as u16, &[access.as_bytes(), &[0; 4]].concat())).unwrap();
+    socket.write_all(&message(VfioUserCommand::RegionWrite as u16, &[access.as_bytes(), &[0; 4]].concat())).unwrap();
     assert_eq!(reply(&mut socket).1, 22);
-    socket.write_all(&message(Command::Reset as u16, &[])).unwrap();
+    socket.write_all(&message(VfioUserCommand::Reset as u16, &[])).unwrap();
     assert_eq!(reply(&mut socket), (header_flags::REPLY, 0, vec![]));
     // A read of 4 GiB is refused before memory is allocated.
     let access = Access { offset: 0.into(), region: 0.into(), count: u32::MAX.into() };
-    socket.write_all(&message(Command::RegionRead as u16, access.as_bytes())).unwrap();
+    socket.write_all(&message(VfioUserCommand::RegionRead as u16, access.as_bytes())).unwrap();
     assert_eq!(reply(&mut socket).1, 22);
     // Requests that are too short for their command are refused.
     for command in [2, 3, 4, 5, 7, 8, 9, 10] {
@@ -189,16 +190,16 @@ fn a_version_may_come_without_json_and_byte_by_byte() {
             count: u32::into(count),
             ..SetIrqs::default()
         };
-        socket.write_all(&message(Command::SetIrqs as u16, ask.as_bytes())).unwrap();
+        socket.write_all(&message(VfioUserCommand::SetIrqs as u16, ask.as_bytes())).unwrap();
         assert_eq!(reply(&mut socket).1, 22, "{flags:#x} {start} {count}");
     }
     // A map without a file is accepted; the device decides what to do with it.
     let ask = MapBytes { size: 4096.into(), flags: 1.into(), ..MapBytes::default() };
-    socket.write_all(&message(Command::DmaMap as u16, ask.as_bytes())).unwrap();
+    socket.write_all(&message(VfioUserCommand::DmaMap as u16, ask.as_bytes())).unwrap();
     assert_eq!(reply(&mut socket), (header_flags::REPLY, 0, vec![]));
     drop(socket);
     let (device, end) = served.join().unwrap();
-    assert!(matches!(end, ServeError::Left), "{end}");
+    assert!(matches!(end, DeviceServeError::Left), "{end}");
     assert_eq!(device.maps.len(), 1);
     assert!(!device.maps[0].1);
     assert!(device.fired.is_empty());
@@ -209,12 +210,12 @@ fn nobody_is_answered_who_wants_no_reply() {
     let (mut socket, served) = serve();
     socket.write_all(&version()).unwrap();
     reply(&mut socket);
-    let mut silent = message(Command::Reset as u16, &[]);
+    let mut silent = message(VfioUserCommand::Reset as u16, &[]);
     silent[8] = header_flags::NO_REPLY as u8;
     socket.write_all(&silent).unwrap();
     silent[2] = 99;
     socket.write_all(&silent).unwrap();
-    socket.write_all(&message(Command::Reset as u16, &[])).unwrap();
+    socket.write_all(&message(VfioUserCommand::Reset as u16, &[])).unwrap();
     assert_eq!(reply(&mut socket), (header_flags::REPLY, 0, vec![]));
     drop(socket);
     assert_eq!(served.join().unwrap().0.resets, 2);
@@ -250,7 +251,7 @@ fn garbage_ends_the_connection_and_nothing_else() {
         let (mut socket, served) = serve();
         socket.write_all(&bytes).unwrap();
         let (device, end) = served.join().unwrap();
-        assert!(matches!(end, ServeError::Channel(ChannelError::Protocol(_))), "{what}: {end}");
+        assert!(matches!(end, DeviceServeError::Channel(ChannelError::Protocol(_))), "{what}: {end}");
         assert_eq!(device.resets, 0, "{what}");
     }
     // A message cut at any byte ends the connection at once.
@@ -260,14 +261,14 @@ fn garbage_ends_the_connection_and_nothing_else() {
         socket.write_all(&whole[..cut]).unwrap();
         drop(socket);
         let (_, end) = served.join().unwrap();
-        assert!(matches!(end, ServeError::Channel(ChannelError::Cut)), "{cut}: {end}");
+        assert!(matches!(end, DeviceServeError::Channel(ChannelError::Cut)), "{cut}: {end}");
     }
     // A message that stalls ends the connection after the deadline.
     let started = Instant::now();
     let (mut socket, served) = serve();
     socket.write_all(&whole[..5]).unwrap();
     let (_, end) = served.join().unwrap();
-    assert!(matches!(end, ServeError::Channel(ChannelError::Late { .. })), "{end}");
+    assert!(matches!(end, DeviceServeError::Channel(ChannelError::Late { .. })), "{end}");
     assert!(started.elapsed() >= DEADLINE);
 }
 
@@ -275,7 +276,7 @@ fn garbage_ends_the_connection_and_nothing_else() {
 fn more_files_than_a_message_takes_end_the_connection() {
     let (socket, served) = serve();
     let file = file();
-    let mut channel = Channel::new(socket.try_clone().unwrap(), DEADLINE).unwrap();
+    let mut channel = VfioUserChannel::new(socket.try_clone().unwrap(), DEADLINE).unwrap();
     channel.send(Header { command: 1.into(), ..Header::default() }, &[Version::default().as_bytes()], &[]).unwrap();
     channel.receive().unwrap();
     // Sends the two parts of one message with 16 files each, more than a message may have.
@@ -289,15 +290,16 @@ fn more_files_than_a_message_takes_end_the_connection() {
         rustix::net::sendmsg(&socket, &[std::io::IoSlice::new(half)], &mut control, flags).unwrap();
     }
     let (device, end) = served.join().unwrap();
-    assert!(matches!(end, ServeError::Channel(ChannelError::Protocol(_))), "{end}");
+    assert!(matches!(end, DeviceServeError::Channel(ChannelError::Protocol(_))), "{end}");
     assert_eq!(device.resets, 0);
 }
 
 /// Connects to a device that negotiates correctly and then answers a read with `answer`.
-fn lying(answer: impl FnOnce(&mut UnixStream, Header) + Send + 'static) -> ClientError {
+fn lying(answer: impl FnOnce(&mut UnixStream, Header) + Send + 'static) -> DeviceClientError {
     let (ours, mut theirs) = UnixStream::pair().unwrap();
     let lies = std::thread::spawn(move || {
-        let mut connection = Connection::new(Channel::new(theirs.try_clone().unwrap(), DEADLINE).unwrap());
+        let mut connection =
+            DriverConnection::new(VfioUserChannel::new(theirs.try_clone().unwrap(), DEADLINE).unwrap());
         let mut device = Memory::default();
         connection.serve(&mut device).unwrap();
         connection.serve(&mut device).unwrap();
@@ -312,8 +314,8 @@ fn lying(answer: impl FnOnce(&mut UnixStream, Header) + Send + 'static) -> Clien
     let started = Instant::now();
     let error = client.read(region::BAR0, 0, &mut [0; 4]).unwrap_err();
     assert!(started.elapsed() < DEADLINE * 20);
-    if !matches!(error, ClientError::Refused { .. }) {
-        assert!(matches!(client.reset(), Err(ClientError::Lost)));
+    if !matches!(error, DeviceClientError::Refused { .. }) {
+        assert!(matches!(client.reset(), Err(DeviceClientError::Lost)));
     }
     drop(client);
     lies.join().unwrap();
@@ -353,27 +355,27 @@ fn a_device_that_lies_stalls_or_dies_is_found_out() {
             let (header, payload) = lie(Header { flags: ok.into(), ..header }, payload);
             say(socket, header, &payload);
         });
-        let protocol = matches!(error, ClientError::Channel { source: ChannelError::Protocol(_), .. });
+        let protocol = matches!(error, DeviceClientError::Channel { source: ChannelError::Protocol(_), .. });
         assert!(protocol, "{what}: {error}");
     }
     let error = lying(|_, _| {});
-    assert!(matches!(error, ClientError::Channel { source: ChannelError::Late { .. }, .. }), "{error}");
+    assert!(matches!(error, DeviceClientError::Channel { source: ChannelError::Late { .. }, .. }), "{error}");
     let error = lying(|socket, _| socket.shutdown(std::net::Shutdown::Both).unwrap());
-    assert!(matches!(error, ClientError::Channel { source: ChannelError::Closed, .. }), "{error}");
+    assert!(matches!(error, DeviceClientError::Channel { source: ChannelError::Closed, .. }), "{error}");
     let error = lying(|socket, _| {
         socket.write_all(&[7, 0, 9]).unwrap();
         socket.shutdown(std::net::Shutdown::Both).unwrap();
     });
-    assert!(matches!(error, ClientError::Channel { source: ChannelError::Cut, .. }), "{error}");
+    assert!(matches!(error, DeviceClientError::Channel { source: ChannelError::Cut, .. }), "{error}");
     // An error without an error number is still an error.
     let error = lying(|socket, header| say(socket, Header { flags: 0x21.into(), ..header }, &[]));
-    assert!(matches!(error, ClientError::Refused { errno: 5, .. }), "{error}");
+    assert!(matches!(error, DeviceClientError::Refused { errno: 5, .. }), "{error}");
     // A device that announces 4 GiB does not make the driver allocate them.
     let error = lying(move |socket, header| {
         let header = Header { flags: ok.into(), size: u32::MAX.into(), ..header };
         socket.write_all(header.as_bytes()).unwrap();
     });
-    assert!(matches!(error, ClientError::Channel { source: ChannelError::Protocol(_), .. }), "{error}");
+    assert!(matches!(error, DeviceClientError::Channel { source: ChannelError::Protocol(_), .. }), "{error}");
 }
 
 #[test]
@@ -381,7 +383,7 @@ fn a_silent_device_is_not_waited_for() {
     let (ours, _theirs) = UnixStream::pair().unwrap();
     let started = Instant::now();
     let error = DeviceClient::from_stream(ours, DEADLINE).unwrap_err();
-    assert!(matches!(error, ClientError::Handshake(ChannelError::Late { .. })), "{error}");
+    assert!(matches!(error, DeviceClientError::Handshake(ChannelError::Late { .. })), "{error}");
     assert!(error.to_string().contains("another driver may hold the card"), "{error}");
     assert!(started.elapsed() < DEADLINE * 20);
     let error = DeviceClient::connect(std::path::Path::new("/nonexistent/card.sock"), DEADLINE).unwrap_err();

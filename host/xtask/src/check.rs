@@ -7,7 +7,7 @@
 use anyhow::{Context, Result};
 use portcullis_tools::cargo_test;
 use portcullis_tools::setup;
-use portcullis_tools::tally::Tally;
+use portcullis_tools::tally::CheckTally;
 use portcullis_tools::tool::{self, capture, cargo, say};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,7 +20,7 @@ const ELSEWHERE: [(&str, &str); 2] = [("rtl", "portcullis-verilated"), ("policie
 const COMMON: [&str; 4] = ["Cargo.toml", "Cargo.lock", "clippy.toml", ".cargo"];
 
 /// A package of the workspace.
-struct Package {
+struct WorkspacePackage {
     folder: PathBuf,
     /// Its dependencies, including those of its tests.
     needs: BTreeSet<String>,
@@ -30,7 +30,7 @@ struct Package {
 
 /// Checks the packages with these names; without names, those with changes since `base`; without `base`, since the
 /// branch left `main`. `portcullis-` may be left out of a name.
-pub(crate) fn run(tally: &mut Tally, names: &[String], base: Option<&str>) -> Result<()> {
+pub(crate) fn run(tally: &mut CheckTally, names: &[String], base: Option<&str>) -> Result<()> {
     let packages = packages()?;
     let changed = if names.is_empty() { owners(&packages, &changed(base)?) } else { named(&packages, names)? };
     let affected = affected(&packages, changed);
@@ -49,7 +49,7 @@ pub(crate) fn run(tally: &mut Tally, names: &[String], base: Option<&str>) -> Re
 }
 
 /// The packages that a user names. Errors: there is no package with a name.
-fn named(packages: &BTreeMap<String, Package>, names: &[String]) -> Result<BTreeSet<String>> {
+fn named(packages: &BTreeMap<String, WorkspacePackage>, names: &[String]) -> Result<BTreeSet<String>> {
     let find = |name: &String| {
         let long = format!("portcullis-{name}");
         let found = [name, &long].into_iter().find(|name| packages.contains_key(*name)).cloned();
@@ -74,7 +74,7 @@ fn changed(base: Option<&str>) -> Result<Vec<PathBuf>> {
     Ok(tracked.lines().chain(new.lines()).map(PathBuf::from).collect())
 }
 
-fn packages() -> Result<BTreeMap<String, Package>> {
+fn packages() -> Result<BTreeMap<String, WorkspacePackage>> {
     let metadata = capture(cargo().args(["metadata", "--locked", "--no-deps", "--format-version", "1"]))?;
     let metadata: Value = serde_json::from_str(&metadata)?;
     let root = tool::root()?;
@@ -90,13 +90,14 @@ fn packages() -> Result<BTreeMap<String, Package>> {
             |target: &&Value| target["kind"].as_array().is_some_and(|kinds| kinds.iter().any(|k| k == "test"));
         let tests = package["targets"].as_array().into_iter().flatten().filter(is_test);
         let tests = tests.map(|target| text(&target["name"])).collect::<Result<_>>()?;
-        packages.insert(text(&package["name"])?, Package { folder, needs: needs.collect::<Result<_>>()?, tests });
+        packages
+            .insert(text(&package["name"])?, WorkspacePackage { folder, needs: needs.collect::<Result<_>>()?, tests });
     }
     Ok(packages)
 }
 
 /// The packages with a changed file.
-fn owners(packages: &BTreeMap<String, Package>, changed: &[PathBuf]) -> BTreeSet<String> {
+fn owners(packages: &BTreeMap<String, WorkspacePackage>, changed: &[PathBuf]) -> BTreeSet<String> {
     if changed.iter().any(|file| COMMON.iter().any(|common| file.starts_with(common))) {
         return packages.keys().cloned().collect();
     }
@@ -104,7 +105,7 @@ fn owners(packages: &BTreeMap<String, Package>, changed: &[PathBuf]) -> BTreeSet
 }
 
 /// These packages, and those that depend on one of them directly.
-fn affected(packages: &BTreeMap<String, Package>, mut changed: BTreeSet<String>) -> BTreeSet<String> {
+fn affected(packages: &BTreeMap<String, WorkspacePackage>, mut changed: BTreeSet<String>) -> BTreeSet<String> {
     let dependents = packages.iter().filter(|(_, package)| !package.needs.is_disjoint(&changed));
     let dependents: Vec<_> = dependents.map(|(name, _)| name.clone()).collect();
     changed.extend(dependents);
@@ -112,7 +113,7 @@ fn affected(packages: &BTreeMap<String, Package>, mut changed: BTreeSet<String>)
 }
 
 /// The package to which a file belongs: the package with the innermost folder.
-fn owner(packages: &BTreeMap<String, Package>, file: &Path) -> Option<String> {
+fn owner(packages: &BTreeMap<String, WorkspacePackage>, file: &Path) -> Option<String> {
     let inside = packages.iter().filter(|(_, package)| file.starts_with(&package.folder));
     let innermost = inside.max_by_key(|(_, package)| package.folder.components().count()).map(|(name, _)| name.clone());
     let elsewhere =
@@ -122,13 +123,13 @@ fn owner(packages: &BTreeMap<String, Package>, file: &Path) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Package, affected, join, named, owners};
+    use super::{WorkspacePackage, affected, join, named, owners};
     use std::collections::{BTreeMap, BTreeSet};
     use std::path::PathBuf;
 
     #[test]
     fn a_change_affects_its_package_and_those_that_use_it() {
-        let package = |folder: &str, needs: &[&str]| Package {
+        let package = |folder: &str, needs: &[&str]| WorkspacePackage {
             folder: folder.into(),
             needs: needs.iter().map(|need| (*need).to_owned()).collect(),
             tests: BTreeSet::new(),

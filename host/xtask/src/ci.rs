@@ -6,8 +6,8 @@
 
 use crate::{claims, formal, independent, lint, look};
 use anyhow::{Context, Result, bail, ensure};
-use portcullis_tools::pages::Use;
-use portcullis_tools::tally::Tally;
+use portcullis_tools::pages::FencedBlockUse;
+use portcullis_tools::tally::CheckTally;
 use portcullis_tools::tool::say;
 use portcullis_tools::{cargo_test, demo, pages, setup, task};
 use rustix::process::setpriority_process;
@@ -22,17 +22,17 @@ const QUOTED_LINES: usize = 5;
 const LOW_PRIORITY: i32 = 15;
 
 /// A part of CI. A job of .github/workflows/ci.yml runs one or more of them alone.
-struct Part {
+struct CiPart {
     name: &'static str,
-    run: fn(&mut Tally) -> Result<()>,
+    run: fn(&mut CheckTally) -> Result<()>,
 }
 
-const fn part(name: &'static str, run: fn(&mut Tally) -> Result<()>) -> Part {
-    Part { name, run }
+const fn part(name: &'static str, run: fn(&mut CheckTally) -> Result<()>) -> CiPart {
+    CiPart { name, run }
 }
 
 /// Builds, demo, lint, tests, virtual machine, claims and seeded faults.
-const SOFTWARE: [Part; 9] = [
+const SOFTWARE: [CiPart; 9] = [
     part("setup", |t| {
         setup::run()?;
         t.pass(1);
@@ -57,7 +57,7 @@ const SOFTWARE: [Part; 9] = [
 
 /// Workspaces of their own. Their builds share little with the main one, so each is a job of the workflow, and not a
 /// part of a run without names.
-const BESIDE: [Part; 2] = [
+const BESIDE: [CiPart; 2] = [
     part("fuzz", |t| {
         t.check("clippy of fuzz", lint::clippy("fuzz"));
         Ok(())
@@ -69,7 +69,7 @@ const BESIDE: [Part; 2] = [
 ];
 
 /// RTL lint, shell benches and proofs.
-const HARDWARE: [Part; 2] = [
+const HARDWARE: [CiPart; 2] = [
     part("rtl", |t| {
         lint::hardware(t);
         Ok(())
@@ -79,7 +79,7 @@ const HARDWARE: [Part; 2] = [
 
 /// Runs the parts of the main workspace in two tracks, or only those with the given names, in the order of CI. Errors:
 /// a name of no part.
-pub(crate) fn run(tally: &mut Tally, only: &[String]) -> Result<()> {
+pub(crate) fn run(tally: &mut CheckTally, only: &[String]) -> Result<()> {
     let names: Vec<_> = all().map(|part| part.name).collect();
     if let Some(other) = only.iter().find(|name| !names.contains(&name.as_str())) {
         bail!("CI has no part `{other}`; its parts are {}", names.join(", "));
@@ -107,12 +107,12 @@ pub(crate) fn run(tally: &mut Tally, only: &[String]) -> Result<()> {
     Ok(())
 }
 
-fn all() -> impl Iterator<Item = &'static Part> {
+fn all() -> impl Iterator<Item = &'static CiPart> {
     SOFTWARE.iter().chain(&HARDWARE).chain(&BESIDE)
 }
 
-fn hardware(clock: &Clock) -> Tally {
-    let mut tally = Tally::default();
+fn hardware(clock: &Clock) -> CheckTally {
+    let mut tally = CheckTally::default();
     // The children of this thread inherit its priority.
     if let Err(error) = setpriority_process(None, LOW_PRIORITY) {
         eprintln!("    the RTL's track keeps its priority: {error}");
@@ -130,7 +130,7 @@ impl Clock {
     }
 
     /// Runs a part of CI. An error that ends the part early counts as one failure.
-    fn part(&self, tally: &mut Tally, name: &str, task: impl FnOnce(&mut Tally) -> Result<()>) {
+    fn part(&self, tally: &mut CheckTally, name: &str, task: impl FnOnce(&mut CheckTally) -> Result<()>) {
         let begin = self.seconds();
         say(&format!("[{begin} s] {name}"));
         if let Err(error) = task(tally) {
@@ -152,7 +152,7 @@ fn processor_seconds() -> Result<u64> {
 }
 
 /// Checks the demo's bundle with a script that uses only stock tools.
-fn stock_tools(tally: &mut Tally) -> Result<()> {
+fn stock_tools(tally: &mut CheckTally) -> Result<()> {
     const NAME: &str = "stock tools verify the demo's bundle";
     let output = Command::new("sh").arg("tests/stock-tools.sh").arg(demo::bundle()?).arg(demo::root()?).output()?;
     let said = String::from_utf8_lossy(&output.stdout);
@@ -168,7 +168,8 @@ fn stock_tools(tally: &mut Tally) -> Result<()> {
 /// Checks that the README quotes lines of the demo's output, in the order of that output.
 fn readme() -> Result<()> {
     let readme = fs::read_to_string("README.md")?;
-    let quotations = pages::blocks(&readme).into_iter().filter(|block| matches!(block.usage(), Ok(Use::Output)));
+    let quotations =
+        pages::blocks(&readme).into_iter().filter(|block| matches!(block.usage(), Ok(FencedBlockUse::Output)));
     let quoted = quotations.map(|block| block.text).next().context("README.md quotes no output")?;
     ensure!(quoted.lines().count() >= QUOTED_LINES, "README.md quotes next to nothing:\n{quoted}");
     let printed = demo::output()?;

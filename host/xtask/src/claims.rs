@@ -2,8 +2,8 @@
 
 use crate::known_tests::KnownTests;
 use anyhow::{Context, Result, ensure};
-use portcullis_tools::proofs::Proof;
-use portcullis_tools::tally::Tally;
+use portcullis_tools::proofs::FormalProof;
+use portcullis_tools::tally::CheckTally;
 use portcullis_tools::tool::say;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -14,14 +14,14 @@ const WHERE: &str = "docs/reference/where-is-what.md";
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Claims {
+struct CheckedClaims {
     open: BTreeMap<String, String>,
-    claim: BTreeMap<String, Claim>,
+    claim: BTreeMap<String, CheckedClaim>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Claim {
+struct CheckedClaim {
     text: String,
     /// Each entry is `path` or `path#symbol`.
     code: Vec<String>,
@@ -29,9 +29,9 @@ struct Claim {
     tests: Vec<String>,
 }
 
-pub(crate) fn run(tally: &mut Tally) -> Result<()> {
+pub(crate) fn run(tally: &mut CheckTally) -> Result<()> {
     say("claims");
-    let claims: Claims = toml::from_str(&fs::read_to_string("docs/claims.toml")?).context("docs/claims.toml")?;
+    let claims: CheckedClaims = toml::from_str(&fs::read_to_string("docs/claims.toml")?).context("docs/claims.toml")?;
     let tests = KnownTests::read()?;
     for id in claims.open.keys() {
         ensure!(!claims.claim.contains_key(id), "`{id}` is both claimed and open");
@@ -48,7 +48,7 @@ fn keys(map: &BTreeMap<String, String>) -> String {
     map.keys().map(String::as_str).collect::<Vec<_>>().join(" ")
 }
 
-fn check(claim: &Claim, tests: &KnownTests) -> Result<()> {
+fn check(claim: &CheckedClaim, tests: &KnownTests) -> Result<()> {
     ensure!(!claim.text.is_empty() && !claim.code.is_empty(), "a claim states a requirement and names its code");
     ensure!(!claim.tests.is_empty(), "nothing tests it");
     for code in &claim.code {
@@ -58,7 +58,7 @@ fn check(claim: &Claim, tests: &KnownTests) -> Result<()> {
     for test in &claim.tests {
         match test.split_once(':') {
             Some(("proof", name)) if !name.starts_with(':') => {
-                Proof::named(name)?;
+                FormalProof::named(name)?;
             }
             _ => ensure!(tests.contains(test), "no test `{test}`"),
         }

@@ -2,12 +2,12 @@
 
 use anyhow::{Context, Result, ensure};
 use portcullis_tools::proofs::{DOC, FOLDERS, modules_of};
-use portcullis_tools::tally::Tally;
+use portcullis_tools::tally::CheckTally;
 use std::collections::BTreeSet;
 use std::fs;
 
 /// Checks that every module is in a proof, and that the document names exactly the proofs of each module.
-pub(crate) fn check(tally: &mut Tally) -> Result<()> {
+pub(crate) fn check(tally: &mut CheckTally) -> Result<()> {
     let doc = fs::read_to_string(DOC).context(DOC)?;
     for (module, proofs) in modules_of(&FOLDERS)? {
         tally.check(&format!("module {module} is proved and {DOC} says where"), stands(&doc, &module, &proofs));

@@ -3,15 +3,15 @@
 use crate::covered;
 use anyhow::{Result, ensure};
 use portcullis_tools::parallel::on_every_core;
-use portcullis_tools::proofs::{self, Proof};
+use portcullis_tools::proofs::{self, FormalProof};
 use portcullis_tools::setup;
-use portcullis_tools::tally::Tally;
+use portcullis_tools::tally::CheckTally;
 use portcullis_tools::tool::{capture, python_tool, say};
 use std::fs;
 use std::time::Instant;
 
 /// Runs the proofs; with `quick`, long proofs are shortened.
-pub(crate) fn run(tally: &mut Tally, filter: Option<&str>, quick: bool) -> Result<()> {
+pub(crate) fn run(tally: &mut CheckTally, filter: Option<&str>, quick: bool) -> Result<()> {
     setup::tools()?;
     fs::create_dir_all("target/formal")?;
     let wanted: Vec<_> =
@@ -34,7 +34,7 @@ pub(crate) fn run(tally: &mut Tally, filter: Option<&str>, quick: bool) -> Resul
     if filter.is_none() { covered::check(tally) } else { Ok(()) }
 }
 
-fn prove(proof: &Proof) -> Result<()> {
+fn prove(proof: &FormalProof) -> Result<()> {
     let work = format!("target/formal/{}", proof.name);
     let table = format!("{work}.sby");
     fs::write(&table, proof.sby())?;

@@ -6,7 +6,7 @@
 use crate::{crates, layout, lexicon, manifest, registers, requirements, top};
 use anyhow::{Context, Result, bail, ensure};
 use base16ct::lower::encode_string;
-use portcullis_bitstream::{DESIGN_PACKAGE, LAYOUT, REGISTERS, Sources};
+use portcullis_bitstream::{DESIGN_PACKAGE, LAYOUT, REGISTERS, SourceCheckout};
 use portcullis_tools::setup;
 use portcullis_tools::tool::{self, python_tool, say};
 use std::collections::BTreeMap;
@@ -117,7 +117,7 @@ fn make(scratch: &Path) -> Result<()> {
     fs::write(&page, registers::page(&fs::read_to_string(&page)?))?;
 
     // The design id covers the generated sources in their new form.
-    let design = Sources::new(".").with_overlay(scratch).design_id()?;
+    let design = SourceCheckout::new(".").with_overlay(scratch).design_id()?;
     write(DESIGN_PACKAGE, design_package(&design))?;
     for (target, shell) in manifest::TARGETS {
         write(

@@ -3,7 +3,7 @@
 
 use anyhow::{Context, Result, ensure};
 use portcullis_tools::demo;
-use portcullis_tools::tally::Tally;
+use portcullis_tools::tally::CheckTally;
 use portcullis_tools::tool::VENV;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ pub(crate) const GOLDEN: &str = "tests/golden";
 /// A verifier's exit code for simulated evidence that its options accept.
 const SIMULATED: i32 = 10;
 
-pub(crate) fn run(tally: &mut Tally) -> Result<()> {
+pub(crate) fn run(tally: &mut CheckTally) -> Result<()> {
     let demo = demo::bundle()?;
     let trust = demo.with_file_name("trust");
     tally.check("an independent verifier confirms the demo's bundle", verify(&demo, &trust));

@@ -2,7 +2,7 @@
 //! every page under `docs/` once, and every path `docs/…` in a file exists.
 
 use anyhow::{Context, Result, ensure};
-use portcullis_tools::pages::{Use, blocks};
+use portcullis_tools::pages::{FencedBlockUse, blocks};
 use portcullis_tools::tool::capture;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -70,9 +70,9 @@ pub(crate) fn commands() -> Result<()> {
         }
         for block in blocks(&fs::read_to_string(path)?) {
             match block.usage().context(path.to_owned())? {
-                Use::Run => run += 1,
-                Use::NoRun(reason) => left.push(format!("{path}:{}: {reason}", block.line)),
-                Use::Output | Use::Other => {}
+                FencedBlockUse::Run => run += 1,
+                FencedBlockUse::NoRun(reason) => left.push(format!("{path}:{}: {reason}", block.line)),
+                FencedBlockUse::Output | FencedBlockUse::Other => {}
             }
         }
     }

@@ -1,13 +1,13 @@
 //! Style checks: of the software (format, clippy, the build without the simulated card, licences, arrows between
 //! crates) and of the hardware (Verilator lint, the card's parameter guards, the shells' benches).
 
-use crate::{arrows, dialect, generate, guards, licences, links, prose, shells, structure};
+use crate::{arrows, dialect, generate, guards, licences, links, prose, shells, structure, type_names};
 use anyhow::Result;
-use portcullis_tools::tally::Tally;
+use portcullis_tools::tally::CheckTally;
 use portcullis_tools::tool::{self, WORKSPACES, cargo, say};
 use portcullis_tools::{setup, task};
 
-pub(crate) fn run(tally: &mut Tally) -> Result<()> {
+pub(crate) fn run(tally: &mut CheckTally) -> Result<()> {
     setup::tools()?;
     hardware(tally);
     software(tally);
@@ -15,7 +15,7 @@ pub(crate) fn run(tally: &mut Tally) -> Result<()> {
 }
 
 /// The checks that need no Rust compiler. CI runs them while it builds.
-pub(crate) fn hardware(tally: &mut Tally) {
+pub(crate) fn hardware(tally: &mut CheckTally) {
     say("verilator --lint-only");
     tally.check("verilator lint", rtl());
     tally.check("dialect of the RTL", dialect::run());
@@ -25,7 +25,7 @@ pub(crate) fn hardware(tally: &mut Tally) {
 }
 
 /// The checks of the generated files, and those that use cargo.
-pub(crate) fn software(tally: &mut Tally) {
+pub(crate) fn software(tally: &mut CheckTally) {
     tally.check("generated files", generate::run(true));
     pages(tally);
     say("rustfmt");
@@ -45,6 +45,8 @@ pub(crate) fn software(tally: &mut Tally) {
     tally.check("licences", licences::run());
     say("arrows between crates");
     tally.check("arrows between crates", arrows::run());
+    say("names of types");
+    tally.check("names of types", type_names::run());
     say("clippy");
     tally.check("clippy", clippy("."));
     say("the build without the simulated card");
@@ -67,7 +69,7 @@ pub(crate) fn clippy(workspace: &str) -> Result<()> {
     tool::run(clippy.args(["--", "-D", "warnings"]))
 }
 
-pub(crate) fn pages(tally: &mut Tally) {
+pub(crate) fn pages(tally: &mut CheckTally) {
     say("form of pages and comments");
     tally.check("form of pages and comments", prose::run());
     say("links and commands of pages");

@@ -31,10 +31,11 @@ mod shells;
 mod structure;
 mod table;
 mod top;
+mod type_names;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
-use portcullis_tools::tally::Tally;
+use portcullis_tools::tally::CheckTally;
 use portcullis_tools::{cargo_test, demo, pins, preflight, setup, task, tool};
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt as _;
@@ -42,13 +43,13 @@ use std::os::unix::process::CommandExt as _;
 /// Tasks of the Portcullis workspace. Each sets up what it needs first.
 #[derive(Parser)]
 #[command(name = "cargo xtask", version, max_term_width = 100)]
-struct Args {
+struct XtaskArgs {
     #[command(subcommand)]
-    task: Task,
+    task: XtaskCommand,
 }
 
 #[derive(Subcommand)]
-enum Task {
+enum XtaskCommand {
     /// Install the project-local tools into .venv and build the `portcullis` binary.
     Setup,
     /// Install a model server with a small model, and official clients, into target/clients: for
@@ -71,7 +72,7 @@ enum Task {
         pages: bool,
     },
     /// Fail where files of a crate use each other in a circle. `lint` does so too.
-    Modules(Words),
+    Modules(ForwardedArgs),
     /// The bench of each shell: a whole card behind the pins of F2 and Alveo. `lint` runs them too: two minutes to
     /// build where a source changed, else ten seconds.
     Shells {
@@ -93,7 +94,7 @@ enum Task {
     /// starts the virtual machine and seeds faults.
     Test,
     /// The runs that take too long for CI. Each writes its row of docs/explanation/long-runs.md.
-    Long(Words),
+    Long(ForwardedArgs),
     /// Prove the properties under rtl/formal.
     Formal {
         /// Only the proofs whose name contains this.
@@ -106,24 +107,24 @@ enum Task {
         quick: bool,
     },
     /// Seed faults and see that the tests find each of them.
-    Mutate(Words),
+    Mutate(ForwardedArgs),
     /// Fuzz every parser of hostile bytes, guided by coverage.
-    Fuzz(Words),
+    Fuzz(ForwardedArgs),
     /// Measure, and print medians and ratios.
-    Bench(Words),
+    Bench(ForwardedArgs),
     /// Synthesise one lane with Yosys and write docs/explanation/area.md.
-    Area(Words),
+    Area(ForwardedArgs),
     /// Place and route parts of the card on an ECP5 and write docs/explanation/timing.md; fails where one is too slow.
     /// Takes two hours on two cores; modules that did not change since are not routed again.
-    Timing(Words),
+    Timing(ForwardedArgs),
     /// Check docs/claims.toml against the code and the names of the tests. Compiles nothing.
     Claims,
     /// Measure a policy on labelled data, with the program itself on the simulated card.
-    Measure(Words),
+    Measure(ForwardedArgs),
     /// Judge the reports in a real browser, light and dark, at three widths and printed; pictures in target/report.
     Look,
     /// Test the driver in a virtual machine: a real kernel's VFIO and IOMMU.
-    Vm(Words),
+    Vm(ForwardedArgs),
     /// Judge a few real sentences on the simulated card. Builds only what this needs.
     Demo {
         /// Instead, let an operator lie to a card that reads the texts itself, and show what card and verifier answer.
@@ -143,59 +144,59 @@ enum Task {
 /// Arguments for a task that is a separate program; its `--help` lists them.
 #[derive(clap::Args)]
 #[command(disable_help_flag = true)]
-struct Words {
+struct ForwardedArgs {
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     words: Vec<OsString>,
 }
 
 fn main() -> Result<()> {
     // All paths below are relative to the workspace's root.
-    let task = Args::parse().task;
+    let task = XtaskArgs::parse().task;
     std::env::set_current_dir(tool::root()?)?;
-    let mut tally = Tally::default();
+    let mut tally = CheckTally::default();
     match task {
-        Task::Setup => return setup::run(),
-        Task::Clients => {
+        XtaskCommand::Setup => return setup::run(),
+        XtaskCommand::Clients => {
             println!("{}", setup::clients()?.display());
             return Ok(());
         }
-        Task::Doctor => return preflight::doctor(),
-        Task::Pins => return pins::run(),
-        Task::Gen { check } => return generate::run(check),
-        Task::Lint { pages: true } => lint::pages(&mut tally),
-        Task::Lint { pages: false } => lint::run(&mut tally)?,
-        Task::Modules(words) => return start("modules", "modules", words),
-        Task::Shells { filter, seeds } => {
+        XtaskCommand::Doctor => return preflight::doctor(),
+        XtaskCommand::Pins => return pins::run(),
+        XtaskCommand::Gen { check } => return generate::run(check),
+        XtaskCommand::Lint { pages: true } => lint::pages(&mut tally),
+        XtaskCommand::Lint { pages: false } => lint::run(&mut tally)?,
+        XtaskCommand::Modules(words) => return start("modules", "modules", words),
+        XtaskCommand::Shells { filter, seeds } => {
             setup::tools()?;
             shells::run(&mut tally, filter.as_deref(), seeds);
         }
-        Task::Check { packages, base } => check::run(&mut tally, &packages, base.as_deref())?,
-        Task::Test => {
+        XtaskCommand::Check { packages, base } => check::run(&mut tally, &packages, base.as_deref())?,
+        XtaskCommand::Test => {
             setup::tools()?;
             lint::software(&mut tally);
             cargo_test::run(&mut tally)?;
         }
-        Task::Formal { covered: true, .. } => covered::check(&mut tally)?,
-        Task::Formal { filter, quick, .. } => formal::run(&mut tally, filter.as_deref(), quick)?,
-        Task::Mutate(words) => return start("mutate", "mutate", words),
-        Task::Long(words) => return start("long", "long", words),
-        Task::Fuzz(words) => return start("long", "fuzz", words),
-        Task::Bench(words) => return start("measure", "bench", words),
-        Task::Measure(words) => return start("measure", "measure", words),
-        Task::Area(words) => return start("timing", "area", words),
-        Task::Timing(words) => return start("timing", "timing", words),
-        Task::Vm(words) => return start("vm", "vm", words),
-        Task::Claims => claims::run(&mut tally)?,
-        Task::Look => look::run(&mut tally)?,
-        Task::Demo { hostile: true } => return demo::hostile(),
-        Task::Demo { hostile: false } => return demo::run(),
-        Task::Golden => return golden::run(),
-        Task::Ci { parts } => ci::run(&mut tally, &parts)?,
+        XtaskCommand::Formal { covered: true, .. } => covered::check(&mut tally)?,
+        XtaskCommand::Formal { filter, quick, .. } => formal::run(&mut tally, filter.as_deref(), quick)?,
+        XtaskCommand::Mutate(words) => return start("mutate", "mutate", words),
+        XtaskCommand::Long(words) => return start("long", "long", words),
+        XtaskCommand::Fuzz(words) => return start("long", "fuzz", words),
+        XtaskCommand::Bench(words) => return start("measure", "bench", words),
+        XtaskCommand::Measure(words) => return start("measure", "measure", words),
+        XtaskCommand::Area(words) => return start("timing", "area", words),
+        XtaskCommand::Timing(words) => return start("timing", "timing", words),
+        XtaskCommand::Vm(words) => return start("vm", "vm", words),
+        XtaskCommand::Claims => claims::run(&mut tally)?,
+        XtaskCommand::Look => look::run(&mut tally)?,
+        XtaskCommand::Demo { hostile: true } => return demo::hostile(),
+        XtaskCommand::Demo { hostile: false } => return demo::run(),
+        XtaskCommand::Golden => return golden::run(),
+        XtaskCommand::Ci { parts } => ci::run(&mut tally, &parts)?,
     }
     tally.finish()
 }
 
 /// Replaces this process with another program, which does the task.
-fn start(program: &str, name: &str, words: Words) -> Result<()> {
+fn start(program: &str, name: &str, words: ForwardedArgs) -> Result<()> {
     Err(task::program(program)?.arg(name).args(words.words).exec().into())
 }

@@ -3,7 +3,7 @@
 
 use anyhow::Result;
 use base16ct::lower::encode_string;
-use portcullis_bitstream::{LAYOUT, REGISTERS, Sources};
+use portcullis_bitstream::{LAYOUT, REGISTERS, SourceCheckout};
 
 /// Targets, with the files that their builds need in addition to the card's sources. The key package is not listed,
 /// because it depends on the kind of key.
@@ -50,7 +50,7 @@ pub(crate) const TARGETS: [(&str, &[&str]); 4] = [
 
 /// The manifest of a target before its first build.
 pub(crate) fn text(target: &str, files: &[&str], design: &[u8], map_digest: &[u8]) -> Result<String> {
-    let checkout = Sources::new(".");
+    let checkout = SourceCheckout::new(".");
     let mut sources = Vec::new();
     for file in files {
         sources.push((*file).to_owned());

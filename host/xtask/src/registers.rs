@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 /// A part of PeakRDL's page: a register, a register file, a memory, a field or the whole map.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Part {
+struct RegisterPagePart {
     kind: String,
     name: String,
     address: u64,
@@ -30,8 +30,9 @@ pub(crate) fn page(peakrdl: &str) -> String {
         at += 1;
         match part.kind.as_str() {
             "register" => {
-                let same =
-                    |next: &&Part| next.kind == "register" && next.name == part.name && next.fields == part.fields;
+                let same = |next: &&RegisterPagePart| {
+                    next.kind == "register" && next.name == part.name && next.fields == part.fields
+                };
                 let more = parts.iter().skip(at).take_while(same).count();
                 at += more;
                 let notes: Vec<_> = parts.iter().skip(at).take_while(|next| next.kind == "field").collect();
@@ -71,7 +72,7 @@ pub(crate) fn page(peakrdl: &str) -> String {
 
 /// The rows of a register. `more` is the number of its further copies. Fields about which the source says nothing of
 /// their own share the register's first row, if access and reset value are the same.
-fn register(out: &mut String, below: &mut Below, part: &Part, more: usize, notes: &[&Part]) {
+fn register(out: &mut String, below: &mut Below, part: &RegisterPagePart, more: usize, notes: &[&RegisterPagePart]) {
     let array = if more == 0 { String::new() } else { format!("[0..{more}]") };
     let step = if more == 0 { "" } else { " + 4 × index" };
     let note = |name: &str| notes.iter().find(|note| note.name == name).map_or("", |note| &note.description);
@@ -94,12 +95,16 @@ fn register(out: &mut String, below: &mut Below, part: &Part, more: usize, notes
     }
 }
 
-fn parts(text: &str) -> Vec<Part> {
-    let mut parts: Vec<Part> = Vec::new();
+fn parts(text: &str) -> Vec<RegisterPagePart> {
+    let mut parts: Vec<RegisterPagePart> = Vec::new();
     for line in text.lines() {
         if let Some(title) = line.strip_prefix("##") {
             let (name, kind) = title.trim_start_matches('#').trim().split_once(' ').unwrap_or_default();
-            parts.push(Part { kind: kind.to_owned(), name: name.to_owned(), ..Part::default() });
+            parts.push(RegisterPagePart {
+                kind: kind.to_owned(),
+                name: name.to_owned(),
+                ..RegisterPagePart::default()
+            });
         } else if let Some(part) = parts.last_mut() {
             line_of(part, line);
         }
@@ -107,7 +112,7 @@ fn parts(text: &str) -> Vec<Part> {
     parts
 }
 
-fn line_of(part: &mut Part, line: &str) {
+fn line_of(part: &mut RegisterPagePart, line: &str) {
     let number = |text: &str| u64::from_str_radix(text.trim_start_matches("0x"), 16).unwrap_or_default();
     if let Some((key, value)) = line.strip_prefix("- ").and_then(|line| line.split_once(": ")) {
         match key {

@@ -25,19 +25,19 @@ const GROUPS: [(&str, &str); 14] = [
 ];
 
 #[derive(Deserialize)]
-struct Claims {
+struct RequirementClaims {
     open: BTreeMap<String, String>,
-    claim: BTreeMap<String, Claim>,
+    claim: BTreeMap<String, RequirementClaim>,
 }
 
 #[derive(Deserialize)]
-struct Claim {
+struct RequirementClaim {
     text: String,
     tests: Vec<String>,
 }
 
 pub(crate) fn page(claims: &str) -> Result<String> {
-    let claims: Claims = toml::from_str(claims)?;
+    let claims: RequirementClaims = toml::from_str(claims)?;
     let mut page = String::from(
         "<!-- Generated from docs/claims.toml by `cargo xtask gen`. Do not edit. -->\n# Requirements\n\n\
          What the system must do. Each requirement has an id, which code, tests and pages refer to. `docs/claims.toml`\n\
@@ -61,7 +61,7 @@ pub(crate) fn page(claims: &str) -> Result<String> {
         write!(page, "\n## {title}\n\n")?;
         for id in group {
             let line = match (claims.claim.get(id), claims.open.get(id)) {
-                (Some(Claim { text, tests }), _) => format!("- **{id}** {text} ({})", shown_by(tests)),
+                (Some(RequirementClaim { text, tests }), _) => format!("- **{id}** {text} ({})", shown_by(tests)),
                 (None, open) => format!("- **{id}** Open: {}", open.map_or("", String::as_str)),
             };
             wrap(&mut page, &line);

@@ -2,7 +2,7 @@
 //! with several ratios of its two clocks and several seeds of the bus.
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
-use portcullis_tools::tally::Tally;
+use portcullis_tools::tally::CheckTally;
 use portcullis_tools::tool::{self, capture, say};
 use sha2::{Digest, Sha256};
 use std::fs;
@@ -37,7 +37,7 @@ const CLOCKS: [Option<u32>; 5] = [None, Some(5), Some(11), Some(16), Some(30)];
 /// Longest run of a bench. Benches take less than a second, so a run that takes longer hangs.
 const PATIENCE: Duration = Duration::from_secs(600);
 
-pub(crate) fn run(tally: &mut Tally, filter: Option<&str>, seeds: u32) {
+pub(crate) fn run(tally: &mut CheckTally, filter: Option<&str>, seeds: u32) {
     say("benches of the shells");
     let wanted: Vec<_> = SHELLS.iter().filter(|s| filter.is_none_or(|f| s.name.contains(f))).collect();
     let results: Vec<_> = thread::scope(|scope| {

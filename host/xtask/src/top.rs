@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 pub(crate) const SOURCE: &str = "rtl/top/portcullis_top.sv";
 
 #[derive(Debug, PartialEq, Eq)]
-struct Item {
+struct PortOrParameter {
     /// A port's direction, or a parameter's type.
     kind: String,
     name: String,
@@ -67,7 +67,7 @@ pub(crate) fn page(source: &str) -> Result<String> {
 
 /// All items of a list, each with the comment above it. For a port, this comment is the name of its group; for a
 /// parameter, it is the description.
-fn items(list: &str, read: fn(&str) -> Option<Item>) -> Result<Vec<(String, Item)>> {
+fn items(list: &str, read: fn(&str) -> Option<PortOrParameter>) -> Result<Vec<(String, PortOrParameter)>> {
     let mut found = Vec::new();
     let mut above = String::new();
     let mut is_group = true;
@@ -93,15 +93,15 @@ fn items(list: &str, read: fn(&str) -> Option<Item>) -> Result<Vec<(String, Item
 }
 
 /// Parses `parameter TYPE NAME = VALUE`.
-fn parameter(code: &str) -> Option<Item> {
+fn parameter(code: &str) -> Option<PortOrParameter> {
     let (left, value) = code.strip_prefix("parameter")?.split_once('=')?;
     let (kind, name) = left.trim().rsplit_once(' ')?;
     let kind = kind.split_whitespace().collect::<Vec<_>>().join(" ");
-    Some(Item { kind, name: name.to_owned(), value: value.trim().to_owned(), remark: String::new() })
+    Some(PortOrParameter { kind, name: name.to_owned(), value: value.trim().to_owned(), remark: String::new() })
 }
 
 /// Parses `input logic [MSB:0] NAME`.
-fn port(code: &str) -> Option<Item> {
+fn port(code: &str) -> Option<PortOrParameter> {
     let (kind, rest) = code.split_once(' ')?;
     let rest = rest.trim().strip_prefix("logic")?.trim();
     let (bits, name) = match rest.strip_prefix('[') {
@@ -113,7 +113,7 @@ fn port(code: &str) -> Option<Item> {
         None => ("1".to_owned(), rest),
     };
     let known = matches!(kind, "input" | "output");
-    known.then(|| Item { kind: kind.to_owned(), name: name.to_owned(), value: bits, remark: String::new() })
+    known.then(|| PortOrParameter { kind: kind.to_owned(), name: name.to_owned(), value: bits, remark: String::new() })
 }
 
 #[cfg(test)]

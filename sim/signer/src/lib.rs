@@ -12,7 +12,7 @@ mod models;
 
 use cxx::UniquePtr;
 use ffi::bridge::{self, SignerBench};
-pub use models::{MODELS, Model};
+pub use models::{MODELS, SignerParameters};
 use std::pin::Pin;
 
 /// Bytes of a SHA-256 block.
@@ -27,7 +27,7 @@ pub const INITIAL_HASH: [u8; 32] = [
 
 /// Errors of a bench.
 #[derive(Debug, thiserror::Error)]
-pub enum BenchError {
+pub enum SignerBenchError {
     #[error("there is no model with {0} rounds a clock")]
     NoModel(u32),
     #[error("the model takes {expected} bytes, not {given}")]
@@ -40,7 +40,7 @@ pub enum BenchError {
 
 /// A result, and the number of clocks from the command to the result, both included.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Timed<T> {
+pub struct TimedResult<T> {
     pub value: T,
     pub clocks: u64,
 }
@@ -51,7 +51,7 @@ pub type Seeds = [u8; 48];
 /// A command for one of the parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Command {
+pub enum SignerCommand {
     /// `device_key`: derive the seeds.
     Derive = 0,
     /// `slh_dsa`: compute PK.root.
@@ -63,7 +63,7 @@ pub enum Command {
 /// When the receiver of a signature is ready, and when the hash core is free.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Stall {
+pub enum SignerStall {
     /// The receiver is always ready.
     None = 0,
     /// The receiver is ready in every second clock.
@@ -82,38 +82,38 @@ pub enum Stall {
 pub type Outputs = bridge::Outputs;
 
 /// A Verilated model and the loop that drives its clock.
-pub struct Bench {
-    model: Model,
+pub struct SimulatedSigner {
+    model: SignerParameters,
     top: UniquePtr<SignerBench>,
 }
 
-impl Bench {
+impl SimulatedSigner {
     /// The model with `rounds` rounds of SHA-256 per clock, after its reset. Errors: there is no such model.
-    pub fn new(rounds: u32) -> Result<Self, BenchError> {
-        let model = MODELS.into_iter().find(|m| m.rounds == rounds).ok_or(BenchError::NoModel(rounds))?;
+    pub fn new(rounds: u32) -> Result<Self, SignerBenchError> {
+        let model = MODELS.into_iter().find(|m| m.rounds == rounds).ok_or(SignerBenchError::NoModel(rounds))?;
         Ok(Self { model, top: bridge::new_signer_bench(rounds) })
     }
 
     #[must_use]
-    pub fn model(&self) -> Model {
+    pub fn model(&self) -> SignerParameters {
         self.model
     }
 
     /// Resets everything for one clock. Errors: a failed assertion.
-    pub fn reset(&mut self) -> Result<(), BenchError> {
+    pub fn reset(&mut self) -> Result<(), SignerBenchError> {
         self.top().reset();
         self.checked(())
     }
 
     /// Runs `clocks` clocks without a command; words of a signature are accepted and dropped. Errors: a failed
     /// assertion.
-    pub fn run(&mut self, clocks: u64) -> Result<(), BenchError> {
+    pub fn run(&mut self, clocks: u64) -> Result<(), SignerBenchError> {
         self.top().run(clocks);
         self.checked(())
     }
 
     /// Gives a command for one clock; the inputs keep the values of the last full call. Errors: a failed assertion.
-    pub fn command(&mut self, command: Command) -> Result<(), BenchError> {
+    pub fn command(&mut self, command: SignerCommand) -> Result<(), SignerBenchError> {
         self.top().command(command as u8);
         self.checked(())
     }
@@ -125,9 +125,9 @@ impl Bench {
 
     /// Hashes blocks into a state. Each block starts in the clock of the previous block's result. Errors: `blocks` is
     /// empty or not a multiple of the block size; no result; a failed assertion.
-    pub fn compress(&mut self, state: [u8; 32], blocks: &[u8]) -> Result<Timed<[u8; 32]>, BenchError> {
+    pub fn compress(&mut self, state: [u8; 32], blocks: &[u8]) -> Result<TimedResult<[u8; 32]>, SignerBenchError> {
         if blocks.is_empty() || !blocks.len().is_multiple_of(BLOCK_BYTES) {
-            return Err(BenchError::Length { expected: BLOCK_BYTES, given: blocks.len() });
+            return Err(SignerBenchError::Length { expected: BLOCK_BYTES, given: blocks.len() });
         }
         let mut value = state;
         let clocks = self.top().hash(&mut value, blocks);
@@ -135,7 +135,7 @@ impl Bench {
     }
 
     /// SHA-256 of a message, which is padded here (FIPS 180-4, 5.1.1). Errors: no result; a failed assertion.
-    pub fn sha256(&mut self, message: &[u8]) -> Result<Timed<[u8; 32]>, BenchError> {
+    pub fn sha256(&mut self, message: &[u8]) -> Result<TimedResult<[u8; 32]>, SignerBenchError> {
         let mut padded = message.to_vec();
         padded.push(0x80);
         while padded.len() % BLOCK_BYTES != BLOCK_BYTES - 8 {
@@ -151,9 +151,9 @@ impl Bench {
         &mut self,
         secret: &[u8; 32],
         design_id: &[u8; 16],
-        stall: Stall,
+        stall: SignerStall,
         random_seed: u64,
-    ) -> Result<Timed<Seeds>, BenchError> {
+    ) -> Result<TimedResult<Seeds>, SignerBenchError> {
         let mut value = [0; 48];
         let clocks = self.top().derive(secret, design_id, stall as u8, random_seed, &mut value);
         self.timed("derive", value, clocks)
@@ -161,7 +161,7 @@ impl Bench {
 
     /// `slh_dsa`: computes PK.root from `seeds`, or from the seeds of `device_key`. Errors: no result; a failed
     /// assertion.
-    pub fn keygen(&mut self, seeds: Option<&Seeds>) -> Result<Timed<[u8; 16]>, BenchError> {
+    pub fn keygen(&mut self, seeds: Option<&Seeds>) -> Result<TimedResult<[u8; 16]>, SignerBenchError> {
         let mut value = [0; 16];
         let clocks = self.top().keygen(seeds.map_or(&[], |seeds| seeds.as_slice()), &mut value);
         self.timed("keygen", value, clocks)
@@ -171,9 +171,14 @@ impl Bench {
     ///
     /// # Errors
     /// The model is made for another message length; no result; a wrong number of words; a failed assertion.
-    pub fn sign(&mut self, message: &[u8], stall: Stall, random_seed: u64) -> Result<Timed<Vec<u8>>, BenchError> {
+    pub fn sign(
+        &mut self,
+        message: &[u8],
+        stall: SignerStall,
+        random_seed: u64,
+    ) -> Result<TimedResult<Vec<u8>>, SignerBenchError> {
         if message.len() != self.model.message_bytes {
-            return Err(BenchError::Length { expected: self.model.message_bytes, given: message.len() });
+            return Err(SignerBenchError::Length { expected: self.model.message_bytes, given: message.len() });
         }
         let mut value = vec![0; SIGNATURE_BYTES];
         let clocks = self.top().sign(message, stall as u8, random_seed, &mut value);
@@ -184,13 +189,13 @@ impl Bench {
         self.top.pin_mut()
     }
 
-    fn checked<T>(&self, value: T) -> Result<T, BenchError> {
+    fn checked<T>(&self, value: T) -> Result<T, SignerBenchError> {
         let failure = self.top.failure();
-        if failure.is_empty() { Ok(value) } else { Err(BenchError::Assertion(failure)) }
+        if failure.is_empty() { Ok(value) } else { Err(SignerBenchError::Assertion(failure)) }
     }
 
-    fn timed<T>(&self, what: &'static str, value: T, clocks: u64) -> Result<Timed<T>, BenchError> {
+    fn timed<T>(&self, what: &'static str, value: T, clocks: u64) -> Result<TimedResult<T>, SignerBenchError> {
         let value = self.checked(value)?;
-        if clocks == 0 { Err(BenchError::NoResult(what)) } else { Ok(Timed { value, clocks }) }
+        if clocks == 0 { Err(SignerBenchError::NoResult(what)) } else { Ok(TimedResult { value, clocks }) }
     }
 }

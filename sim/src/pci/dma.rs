@@ -5,7 +5,7 @@ use std::os::fd::OwnedFd;
 
 use portcullis_vfio_user::{DmaRange, Errno};
 
-use crate::Sim;
+use crate::SimulatedCard;
 use crate::memory::{FileMemory, FilePart};
 use crate::sim::{READ, WRITE};
 
@@ -39,7 +39,7 @@ pub(super) struct DmaTable {
 
 impl DmaTable {
     /// Adds a range for the card.
-    pub(super) fn map(&mut self, sim: &mut Sim, map: DmaRange, file: Option<OwnedFd>) -> Result<(), Errno> {
+    pub(super) fn map(&mut self, sim: &mut SimulatedCard, map: DmaRange, file: Option<OwnedFd>) -> Result<(), Errno> {
         let end = map.address.checked_add(map.size).ok_or(Errno::INVAL)?;
         if map.size == 0 || [map.address, map.size, map.offset].iter().any(|n| !n.is_multiple_of(PAGE)) {
             return Err(Errno::INVAL);
@@ -88,7 +88,7 @@ impl DmaTable {
 
     /// Removes all ranges between two addresses. If a range is only partly inside, this is an error, and nothing is
     /// removed.
-    pub(super) fn unmap(&mut self, sim: &mut Sim, from: u128, to: u128) -> Result<(), Errno> {
+    pub(super) fn unmap(&mut self, sim: &mut SimulatedCard, from: u128, to: u128) -> Result<(), Errno> {
         let Ok(first) = u64::try_from(from) else { return Ok(()) };
         let last = u64::try_from(to.saturating_sub(1)).unwrap_or(u64::MAX);
         if to <= from {
@@ -116,7 +116,7 @@ impl DmaTable {
     }
 
     /// Maps all ranges again, for a new card.
-    pub(super) fn map_again(&self, sim: &mut Sim) {
+    pub(super) fn map_again(&self, sim: &mut SimulatedCard) {
         for (address, range) in &self.ranges {
             if let Some((part, rights, _)) = &range.part {
                 sim.map_file(*address, part.clone(), *rights);

@@ -3,7 +3,7 @@
 use std::os::fd::{AsFd, OwnedFd};
 
 use portcullis_vfio_user::message::{irq, region};
-use portcullis_vfio_user::{Device, DmaRange, Errno};
+use portcullis_vfio_user::{DmaRange, Errno, VfioUserDevice};
 use rustix::fs::{MemfdFlags, SealFlags};
 
 use super::PciCard;

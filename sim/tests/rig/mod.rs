@@ -1,8 +1,8 @@
 //! A minimal driver: one ring, tables that deny everything, and entries that the test builds itself.
 
-use portcullis_core::mutation::Place;
+use portcullis_core::mutation::SlotSequence;
 use portcullis_core::wire::{Descriptor, IMAGE_MAGIC, ImageHeader, LAYOUT_VERSION, MAP_DIGEST, Opcode};
-use portcullis_sim::{DmaRegion, Sim, SimConfig};
+use portcullis_sim::{DmaRegion, SimConfig, SimulatedCard};
 use sha2::{Digest, Sha256};
 use zerocopy::IntoBytes;
 use zerocopy::little_endian::{U16, U32};
@@ -36,7 +36,7 @@ pub const LOG_LOG2: u32 = 4;
 pub const LOG: usize = 1 << LOG_LOG2;
 
 pub struct Rig {
-    pub sim: Sim,
+    pub sim: SimulatedCard,
     pub sq: DmaRegion,
     pub cq: DmaRegion,
     pub log: DmaRegion,
@@ -48,7 +48,7 @@ pub struct Rig {
 
 impl Rig {
     pub fn new(config: SimConfig) -> Self {
-        let mut sim = Sim::new(config).unwrap();
+        let mut sim = SimulatedCard::new(config).unwrap();
         let sq = sim.map(RING * 128).unwrap();
         let cq = sim.map(RING * 64).unwrap();
         let log = sim.map(LOG * 256).unwrap();
@@ -132,7 +132,7 @@ impl Rig {
     /// Writes `n` BEGIN entries for consecutive slots from `slot` on, and rings the doorbell.
     pub fn submit(&mut self, slot: u16, n: u16) {
         for i in 0..n {
-            let place = Place { slot: slot + i, sequence: 0 };
+            let place = SlotSequence { slot: slot + i, sequence: 0 };
             let entry = Descriptor::entry(Opcode::Begin, place, [7; 32]).sealed();
             self.sq.write(usize::from(self.submitted) % RING * 128, entry.as_bytes()).unwrap();
             self.submitted = self.submitted.wrapping_add(1);

@@ -1,6 +1,6 @@
 //! The bench of the text lane, which reads the texts of its entries from windows in a memory.
 
-use crate::BenchError;
+use crate::TextBenchError;
 use crate::ffi::bridge::{self, LaneBench};
 use cxx::UniquePtr;
 use std::pin::Pin;
@@ -12,7 +12,7 @@ pub const WATCHDOG: u32 = 1 << 10;
 
 /// The causes of `text_pkg::cause_e`, in the same order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Cause {
+pub enum TextFaultCause {
     None,
     Window,
     Bus,
@@ -21,7 +21,7 @@ pub enum Cause {
     Commitment,
 }
 
-impl Cause {
+impl TextFaultCause {
     pub const ALL: [Self; 6] = [Self::None, Self::Window, Self::Bus, Self::Tag, Self::Utf8, Self::Commitment];
 
     /// The cause with this number; `None` if there is none.
@@ -33,7 +33,7 @@ impl Cause {
 
 /// `text_pkg::load_result_e`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Load {
+pub enum TextLoadResult {
     Good,
     Bus,
     Digest,
@@ -41,27 +41,27 @@ pub enum Load {
 }
 
 /// The simulated lane and its clock loop.
-pub struct Lane(UniquePtr<LaneBench>);
+pub struct SimulatedTextLane(UniquePtr<LaneBench>);
 
-impl Default for Lane {
+impl Default for SimulatedTextLane {
     fn default() -> Self {
         Self(bridge::new_lane_bench())
     }
 }
 
-impl Lane {
+impl SimulatedTextLane {
     /// A reset of one clock: the bus drops its bursts, and tables must be loaded again. Errors: a failed assertion.
-    pub fn reset(&mut self) -> Result<(), BenchError> {
+    pub fn reset(&mut self) -> Result<(), TextBenchError> {
         self.top().reset();
         self.checked(())
     }
 
     /// Makes the lane load tables from memory, then locks them. Errors: the lane gives no answer; a failed assertion.
-    pub fn load(&mut self, tables: &Tables) -> Result<Load, BenchError> {
+    pub fn load(&mut self, tables: &Tables) -> Result<TextLoadResult, TextBenchError> {
         let result = self.top().load(tables);
         self.checked(())?;
-        let results = [Load::Good, Load::Bus, Load::Digest, Load::Bad];
-        results.get(usize::from(result)).copied().ok_or(BenchError::Stuck("load the tables"))
+        let results = [TextLoadResult::Good, TextLoadResult::Bus, TextLoadResult::Digest, TextLoadResult::Bad];
+        results.get(usize::from(result)).copied().ok_or(TextBenchError::Stuck("load the tables"))
     }
 
     pub fn set_bus(&mut self, bus: Bus) {
@@ -84,32 +84,32 @@ impl Lane {
     }
 
     /// Starts a new stream in a slot. Errors: the lane does not accept it; a failed assertion.
-    pub fn renew(&mut self, slot: u16) -> Result<(), BenchError> {
+    pub fn renew(&mut self, slot: u16) -> Result<(), TextBenchError> {
         let clocks = self.top().renew(slot, 10);
         self.taken(clocks, "renew a slot")
     }
 
     /// Offers an entry until the lane accepts it. Errors: the lane does not accept it; a failed assertion.
-    pub fn enter(&mut self, entry: &Entry) -> Result<(), BenchError> {
+    pub fn enter(&mut self, entry: &Entry) -> Result<(), TextBenchError> {
         let clocks = self.top().enter(entry);
         self.taken(clocks, "take an entry")
     }
 
     /// Waits for the answer to the oldest entry. Errors: no answer comes; a failed assertion.
-    pub fn answer(&mut self) -> Result<Answer, BenchError> {
+    pub fn answer(&mut self) -> Result<Answer, TextBenchError> {
         let answer = self.top().answer();
         self.checked(())?;
-        if answer.came { Ok(answer) } else { Err(BenchError::Stuck("answer")) }
+        if answer.came { Ok(answer) } else { Err(TextBenchError::Stuck("answer")) }
     }
 
     /// Passes on the verdict for the entry that was answered. Errors: a failed assertion.
-    pub fn settle(&mut self, admit: bool) -> Result<(), BenchError> {
+    pub fn settle(&mut self, admit: bool) -> Result<(), TextBenchError> {
         self.top().settle(admit);
         self.checked(())
     }
 
     /// Runs this many clocks. Errors: a failed assertion.
-    pub fn idle(&mut self, clocks: u32) -> Result<(), BenchError> {
+    pub fn idle(&mut self, clocks: u32) -> Result<(), TextBenchError> {
         self.top().idle(clocks);
         self.checked(())
     }
@@ -146,13 +146,13 @@ impl Lane {
         self.0.pin_mut()
     }
 
-    fn taken(&self, clocks: u32, what: &'static str) -> Result<(), BenchError> {
+    fn taken(&self, clocks: u32, what: &'static str) -> Result<(), TextBenchError> {
         self.checked(())?;
-        if clocks > 0 { Ok(()) } else { Err(BenchError::Stuck(what)) }
+        if clocks > 0 { Ok(()) } else { Err(TextBenchError::Stuck(what)) }
     }
 
-    fn checked<T>(&self, value: T) -> Result<T, BenchError> {
+    fn checked<T>(&self, value: T) -> Result<T, TextBenchError> {
         let failure = self.0.failure();
-        if failure.is_empty() { Ok(value) } else { Err(BenchError::Assertion(failure)) }
+        if failure.is_empty() { Ok(value) } else { Err(TextBenchError::Assertion(failure)) }
     }
 }

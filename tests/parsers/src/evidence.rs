@@ -2,13 +2,13 @@
 
 use ed25519_dalek::SigningKey;
 use portcullis_core::wire::{self, Descriptor, Record, RecordType};
-use portcullis_evidence::approval::Approval;
+use portcullis_evidence::approval::PolicyApproval;
 use portcullis_evidence::bundle::{self, Bundle, MemoryFiles};
 use portcullis_evidence::certificate::TrustStore;
-use portcullis_evidence::checkpoint::{Checkpoint, SignedCheckpoint};
+use portcullis_evidence::checkpoint::{CoseCheckpoint, ParsedCheckpoint};
 use portcullis_evidence::log::{self, LogChecker};
-use portcullis_evidence::note::{Head, Note, WitnessKey, WitnessProof};
-use portcullis_evidence::ticket::{Ticket, issuer_key};
+use portcullis_evidence::note::{LogTreeHead, SignedNote, WitnessKey, WitnessProof};
+use portcullis_evidence::ticket::{SessionTicket, issuer_key};
 use portcullis_evidence::{cose, receipt as proof};
 use std::collections::BTreeMap;
 use zerocopy::{FromBytes, IntoBytes};
@@ -30,7 +30,7 @@ fn same_but_signature(read: &[u8], written: &[u8]) {
 }
 
 pub(super) fn ticket(bytes: &[u8]) -> bool {
-    let Ok(signed) = Ticket::parse(bytes) else { return false };
+    let Ok(signed) = SessionTicket::parse(bytes) else { return false };
     let mut again = signed.content.sign(&key()).unwrap();
     again[KID].copy_from_slice(&bytes[KID]);
     same_but_signature(bytes, &again);
@@ -38,21 +38,21 @@ pub(super) fn ticket(bytes: &[u8]) -> bool {
 }
 
 pub(super) fn approval(bytes: &[u8]) -> bool {
-    let Some(approval) = Approval::parse(bytes) else { return false };
-    same_but_signature(bytes, &Approval::sign(approval.policy, &approval.name, &key()).unwrap());
+    let Some(approval) = PolicyApproval::parse(bytes) else { return false };
+    same_but_signature(bytes, &PolicyApproval::sign(approval.policy, &approval.name, &key()).unwrap());
     true
 }
 
 /// Parses a signed checkpoint, or only its 192 bytes; returns whether it was accepted.
 pub(super) fn checkpoint(bytes: &[u8]) -> bool {
-    if let Ok(signed) = SignedCheckpoint::parse(bytes) {
+    if let Ok(signed) = CoseCheckpoint::parse(bytes) {
         let (inner, signature) = cose::decode(bytes).unwrap();
         assert_eq!(signed.checkpoint.wire.as_bytes(), inner);
         assert_eq!(cose::encode(inner, signature), bytes);
         return true;
     }
     let Some(bytes) = bytes.first_chunk::<{ wire::Checkpoint::BYTES }>() else { return false };
-    let Ok(checkpoint) = Checkpoint::parse(bytes) else { return false };
+    let Ok(checkpoint) = ParsedCheckpoint::parse(bytes) else { return false };
     assert_eq!(checkpoint.wire.as_bytes(), bytes);
     assert!(checkpoint.wire.reserved_is_zero() && [1, 2, 4, 8].contains(&checkpoint.wire.lanes));
     true
@@ -66,9 +66,9 @@ pub(super) fn note(bytes: &[u8]) -> bool {
     }
     let Ok(text) = std::str::from_utf8(bytes) else { return false };
     let inner = proof.as_ref().map_or(text, |proof| &proof.note);
-    let note = Note::parse(inner);
+    let note = SignedNote::parse(inner);
     let signed = note.as_ref().map_or(inner, |note| note.text);
-    let head = Head::parse(signed);
+    let head = LogTreeHead::parse(signed);
     if let Ok(head) = &head {
         assert_eq!(head.text(), signed);
     }
@@ -99,7 +99,7 @@ pub(super) fn lines(bytes: &[u8]) -> bool {
     let listed = bundle.check_manifest().is_ok();
     // A bundle's manifest cannot list itself.
     assert!(!listed, "a manifest with its own digest");
-    let manifest = serde_json::from_slice::<bundle::Manifest>(bytes).is_ok();
+    let manifest = serde_json::from_slice::<bundle::BundleManifest>(bytes).is_ok();
     let mut read = manifest;
     macro_rules! walk {
         ($lines:expr) => {

@@ -1,9 +1,9 @@
 //! Other inputs of the gate: from engines, clients and stores, and its own files, which someone may have changed.
 
 use portcullis_gate::ContextDocument;
-use portcullis_gate::anchor::Store;
-use portcullis_gate::engine::{Protocol, proposal};
-use portcullis_gate::ledger::Reader;
+use portcullis_gate::anchor::AnchorStore;
+use portcullis_gate::engine::{ModelServerProtocol, proposal};
+use portcullis_gate::ledger::LedgerReader;
 use portcullis_gate::remote::{ToClient, ToGate, receive, send};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -26,9 +26,9 @@ fn in_a_file<T>(bytes: &[u8], read: impl FnOnce(&Path) -> T) -> T {
 
 /// Parses an anchor store; returns whether it was accepted. Parsing its canonical form must give an equal store.
 pub(super) fn anchors(bytes: &[u8]) -> bool {
-    let Ok(store) = in_a_file(bytes, Store::open) else { return false };
+    let Ok(store) = in_a_file(bytes, AnchorStore::open) else { return false };
     let canonical = store.contents().json_lines();
-    let again = in_a_file(&canonical, Store::open).unwrap();
+    let again = in_a_file(&canonical, AnchorStore::open).unwrap();
     assert_eq!((again.contents(), again.digest()), (store.contents(), store.digest()));
     assert_eq!(again.contents().json_lines(), canonical);
     true
@@ -37,7 +37,7 @@ pub(super) fn anchors(bytes: &[u8]) -> bool {
 /// Parses an engine's answer in both protocols, as first and as later candidate; returns whether one was accepted.
 pub(super) fn completion(bytes: &[u8]) -> bool {
     let read = |protocol| (0..2).any(|attempt| proposal(protocol, bytes, attempt, " ").is_ok());
-    [Protocol::OpenAi, Protocol::Llama].map(read).contains(&true)
+    [ModelServerProtocol::OpenAi, ModelServerProtocol::Llama].map(read).contains(&true)
 }
 
 pub(super) fn context(bytes: &[u8]) -> bool {
@@ -65,7 +65,7 @@ fn frames<T: Serialize + DeserializeOwned>(mut rest: &[u8]) -> bool {
 
 pub(super) fn ledger(bytes: &[u8]) -> bool {
     in_a_file(bytes, |path| {
-        let Ok(mut reader) = Reader::open(path) else { return false };
+        let Ok(mut reader) = LedgerReader::open(path) else { return false };
         let mut failed = false;
         for entry in reader.by_ref() {
             assert!(!failed, "an entry after an error");

@@ -1,9 +1,9 @@
 //! Input from a policy's author, and a text that is mapped under the policy.
 
 use portcullis_core::wire::Granularity;
-use portcullis_image::Image;
-use portcullis_mapping::{Call, Mapper, Piece, Segmenter, Text};
-use portcullis_policy::Package;
+use portcullis_image::TableImage;
+use portcullis_mapping::{EngineToolCall, Piece, ScannedText, Segmenter, TextMapper};
+use portcullis_policy::PolicyPackage;
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
@@ -11,9 +11,9 @@ use std::collections::BTreeMap;
 pub(super) const SEPARATOR: u8 = 0x1e;
 
 pub(super) fn image(bytes: &[u8]) -> bool {
-    let Ok(image) = Image::from_bytes(bytes) else { return false };
+    let Ok(image) = TableImage::from_bytes(bytes) else { return false };
     assert_eq!(image.as_bytes(), bytes);
-    assert_eq!(Image::new(*image.header(), image.policy_rows(), image.entropy_rows()).as_ref(), Ok(&image));
+    assert_eq!(TableImage::new(*image.header(), image.policy_rows(), image.entropy_rows()).as_ref(), Ok(&image));
     true
 }
 
@@ -34,23 +34,23 @@ fn unpacked(bytes: &[u8]) -> BTreeMap<String, Vec<u8>> {
 
 /// Parses a package without its rules, which are left to Cedar's parser; returns whether the package was accepted.
 pub(super) fn package(bytes: &[u8]) -> bool {
-    let Ok(package) = Package::from_files(unpacked(bytes)) else { return false };
-    assert_eq!(Package::from_files(package.files().clone()).unwrap().digest(), package.digest());
+    let Ok(package) = PolicyPackage::from_files(unpacked(bytes)) else { return false };
+    assert_eq!(PolicyPackage::from_files(package.files().clone()).unwrap().digest(), package.digest());
     assert_eq!(package.listing().lines().count(), package.files().len() + 2, "a line a file, the prelude and the head");
     let written = toml::to_string(package.manifest()).unwrap();
-    assert_eq!(&toml::from_str::<portcullis_core::manifest::Manifest>(&written).unwrap(), package.manifest());
+    assert_eq!(&toml::from_str::<portcullis_core::manifest::PackageManifest>(&written).unwrap(), package.manifest());
     let _ = package.schema();
-    if let Ok(mapper) = Mapper::new(package.manifest(), package.files()) {
+    if let Ok(mapper) = TextMapper::new(package.manifest(), package.files()) {
         judged(&mapper, "Take 5 mg at noon, or 3 pills. Do not drive!", Granularity::Span);
     }
     true
 }
 
 thread_local! {
-    static MAPPER: OnceCell<Mapper> = const { OnceCell::new() };
+    static MAPPER: OnceCell<TextMapper> = const { OnceCell::new() };
 }
 
-fn clinical() -> Mapper {
+fn clinical() -> TextMapper {
     let files = [
         ("policy.toml", &include_bytes!("../../../policies/clinical/policy.toml")[..]),
         ("vocabulary/diagnosis.txt", include_bytes!("../../../policies/clinical/vocabulary/diagnosis.txt")),
@@ -59,12 +59,12 @@ fn clinical() -> Mapper {
         ("vocabulary/stop_medication.txt", include_bytes!("../../../policies/clinical/vocabulary/stop_medication.txt")),
     ];
     let files = files.map(|(path, content)| (path.to_owned(), content.to_vec())).into();
-    let package = Package::from_files(files).unwrap();
-    Mapper::new(package.manifest(), package.files()).unwrap()
+    let package = PolicyPackage::from_files(files).unwrap();
+    TextMapper::new(package.manifest(), package.files()).unwrap()
 }
 
 /// Asserts that the pieces cover the text completely, and begin and end at character boundaries.
-fn judged(mapper: &Mapper, text: &str, granularity: Granularity) {
+fn judged(mapper: &TextMapper, text: &str, granularity: Granularity) {
     let read = mapper.read(text.to_owned(), granularity);
     let mut at = 0;
     for piece in read.pieces() {
@@ -81,7 +81,7 @@ fn judged(mapper: &Mapper, text: &str, granularity: Granularity) {
             parts.extend(segmenter.push(mapper, chunk).unwrap());
         }
         parts.push(segmenter.finish(mapper).unwrap());
-        let global = |part: &Text, piece: &Piece| (piece.range.start + part.offset(), piece.inert);
+        let global = |part: &ScannedText, piece: &Piece| (piece.range.start + part.offset(), piece.inert);
         let chunked: Vec<_> = parts.iter().flat_map(|p| p.pieces().iter().map(move |piece| global(p, piece))).collect();
         let whole: Vec<_> = read.pieces().iter().map(|piece| global(&read, piece)).collect();
         assert_eq!(chunked, whole, "{text:?}");
@@ -98,7 +98,7 @@ pub(super) fn text(bytes: &[u8]) -> bool {
         }
         let _ = (mapper.content_words(text), mapper.checkable(text));
         if let Some((name, arguments)) = text.split_once('\n') {
-            let call = Call { name: name.to_owned(), arguments: arguments.to_owned() };
+            let call = EngineToolCall { name: name.to_owned(), arguments: arguments.to_owned() };
             if let Some(read) = mapper.read_call(&call) {
                 assert!(!read.as_str().is_empty());
             }

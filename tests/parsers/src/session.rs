@@ -3,13 +3,13 @@
 use base64ct::{Base64, Encoding};
 use portcullis_evidence::bundle::{self, MemoryFiles};
 use portcullis_evidence::certificate::{DeviceCertificate, TrustStore, verify_chain};
-use portcullis_evidence::verify::{Options, Status, Trust, verify};
+use portcullis_evidence::verify::{EvidenceStatus, TrustedParties, VerifyOptions, verify};
 use portcullis_test_support::world::{START, World, remanifest};
 use std::cell::OnceCell;
 
 struct Honest {
     files: MemoryFiles,
-    trust: Trust,
+    trust: TrustedParties,
     device: DeviceCertificate,
 }
 
@@ -23,7 +23,10 @@ fn honest<T>(with: impl FnOnce(&Honest) -> T) -> T {
             let world = World::new();
             let files = world.honest().files();
             let trust = world.trust(false);
-            assert_eq!(verify(&files, &trust, Options::default(), &mut |_| ()).unwrap().status, Status::Affirmed);
+            assert_eq!(
+                verify(&files, &trust, VerifyOptions::default(), &mut |_| ()).unwrap().status,
+                EvidenceStatus::Affirmed
+            );
             let (leaf, chain) = (&files.0[bundle::CERTIFICATE], &files.0[bundle::CHAIN]);
             let device = verify_chain(leaf, chain, &trust.roots, Some(START)).unwrap();
             Honest { files, trust, device }
@@ -100,8 +103,8 @@ pub(super) fn bundle(bytes: &[u8]) -> bool {
         if framed {
             remanifest(&mut files);
         }
-        let Ok(report) = verify(&files, &honest.trust, Options::default(), &mut |_| ()) else { return false };
-        if report.status == Status::Affirmed {
+        let Ok(report) = verify(&files, &honest.trust, VerifyOptions::default(), &mut |_| ()) else { return false };
+        if report.status == EvidenceStatus::Affirmed {
             // Data that the card and the witness bind must be unchanged. JSON lines, PEM and the README may differ,
             // because they have several valid forms.
             let free =

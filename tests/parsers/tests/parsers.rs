@@ -3,17 +3,19 @@
 //! `PORTCULLIS_SEEDS=DIR` writes the seeds, one folder per target, as the start for `cargo xtask fuzz`.
 #![cfg(test)]
 
-use portcullis_authority::witness::{LanePost, Post};
-use portcullis_core::hex::{self, Hex};
-use portcullis_core::state::{Profile, Task};
+use portcullis_authority::witness::{CheckpointPost, LanePost};
+use portcullis_core::hex::{self, HexBytes};
+use portcullis_core::state::{AgentProfile, StreamTask};
 use portcullis_core::wire::Granularity;
-use portcullis_evidence::approval::Approval;
+use portcullis_evidence::approval::PolicyApproval;
 use portcullis_evidence::bundle::{self, MemoryFiles};
 use portcullis_evidence::cose;
 use portcullis_evidence::receipt::prove;
-use portcullis_gate::ledger::{Fsync, Header, Ledger};
-use portcullis_gate::{CONTEXT_VERSION, ContextDocument, Event, EventKind, Mode, OnRefuse, Release, remote};
-use portcullis_policy::Package;
+use portcullis_gate::ledger::{FsyncMode, LedgerHeader, LedgerWriter};
+use portcullis_gate::{
+    CONTEXT_VERSION, ContextDocument, OnRefuse, ReleaseMode, StreamEvent, StreamEventKind, StreamMode, remote,
+};
+use portcullis_policy::PolicyPackage;
 use portcullis_test_parsers as parsers;
 use portcullis_test_support::random::Random;
 use portcullis_test_support::root;
@@ -33,23 +35,22 @@ fn evidence(seeds: &mut Seeds) {
     let notes = files.0.iter().filter(|(name, _)| name.starts_with("witness/")).map(|(_, note)| note.clone());
     let lines = [bundle::MANIFEST, bundle::STREAMS, bundle::INPUTS, bundle::SPANS, bundle::RECEIPTS];
     let lane = LanePost { old: 1, size: 9, root: [3; 32], proof: vec![[4; 32], [5; 32]] };
-    let post = Post {
+    let post = CheckpointPost {
         ticket: file(bundle::TICKET),
         public_key: [2; 32],
         lanes: vec![lane; 2],
         checkpoint: checkpoint.clone(),
     };
-    let head = b"POST /add-checkpoint HTTP/1.1\r\nhost: witness\r\ncontent-length: 17".to_vec();
     seeds.extend([
         ("ticket", vec![file(bundle::TICKET)]),
-        ("approval", vec![Approval::sign([1; 32], "Ada", &key).unwrap()]),
+        ("approval", vec![PolicyApproval::sign([1; 32], "Ada", &key).unwrap()]),
         ("checkpoint", vec![bare.to_vec(), checkpoint]),
         ("certificate", vec![parsers::der(&file(bundle::CERTIFICATE))]),
         ("note", notes.chain([format!("# leaked\nkey {}\n", "ab".repeat(32)).into_bytes()]).collect()),
         ("lines", lines.map(file).to_vec()),
         ("records", vec![file(bundle::RECORDS)]),
         ("receipt", vec![serde_json::to_vec(&proof).unwrap()]),
-        ("witness", vec![post.to_body(), head]),
+        ("witness", vec![post.to_body()]),
         ("bundle", edits(&files)),
     ]);
 }
@@ -67,21 +68,21 @@ fn edits(files: &MemoryFiles) -> Vec<Vec<u8>> {
 }
 
 fn context() -> ContextDocument {
-    let profile = Profile { intent: "Answer.".into(), facts: vec!["A fact.".into()], ..Profile::default() };
+    let profile = AgentProfile { intent: "Answer.".into(), facts: vec!["A fact.".into()], ..AgentProfile::default() };
     ContextDocument {
         version: CONTEXT_VERSION,
-        mode: Mode::Driven,
+        mode: StreamMode::Driven,
         granularity: Granularity::Span,
         on_refuse: OnRefuse::Stop,
-        release: Release::Span,
+        release: ReleaseMode::Span,
         max_proposals: 3,
         policy: "clinical 1.0.0".into(),
-        package_digest: Hex([0xab; 32]),
+        package_digest: HexBytes([0xab; 32]),
         profile_digest: profile.digest(),
         profile,
-        task: Task { intent: "Tell.".into(), facts: vec![] },
-        anchor_digests: vec![Hex([0xcd; 32])],
-        predecessor: Some(Hex([0xef; 32])),
+        task: StreamTask { intent: "Tell.".into(), facts: vec![] },
+        anchor_digests: vec![HexBytes([0xcd; 32])],
+        predecessor: Some(HexBytes([0xef; 32])),
         id: "a".into(),
     }
 }
@@ -98,9 +99,9 @@ fn framed(messages: &[&str]) -> Vec<u8> {
 fn gate(seeds: &mut Seeds) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ledger");
-    let header = Header::now("clinical 1.0.0".into(), "ab".into(), "cd".into(), [1, 2, 3], "model".into());
-    let mut ledger = Ledger::create(&path, &header, Fsync::Never).unwrap();
-    let begun = EventKind::Begun {
+    let header = LedgerHeader::now("clinical 1.0.0".into(), "ab".into(), "cd".into(), [1, 2, 3], "model".into());
+    let mut ledger = LedgerWriter::create(&path, &header, FsyncMode::Never).unwrap();
+    let begun = StreamEventKind::Begun {
         id: "a".into(),
         context: Box::new(context()),
         text: None,
@@ -108,9 +109,9 @@ fn gate(seeds: &mut Seeds) {
         lane: 0,
         log_index: Some(1),
     };
-    let released = EventKind::Released { seqs: vec![1, 2], text: "A text.".into(), calls: Vec::new() };
-    for what in [begun, released, EventKind::Expired { seq: 3 }] {
-        ledger.append(&Event { stream: 0, what }).unwrap();
+    let released = StreamEventKind::Released { seqs: vec![1, 2], text: "A text.".into(), calls: Vec::new() };
+    for what in [begun, released, StreamEventKind::Expired { seq: 3 }] {
+        ledger.append(&StreamEvent { stream: 0, what }).unwrap();
     }
     drop(ledger);
     let client = [
@@ -141,7 +142,7 @@ fn gate(seeds: &mut Seeds) {
 
 fn policies(seeds: &mut Seeds) {
     for name in ["clinical", "pii"] {
-        let package = Package::load(&root().join("policies").join(name)).unwrap();
+        let package = PolicyPackage::load(&root().join("policies").join(name)).unwrap();
         let files = package.files().iter().filter(|(path, _)| !path.ends_with(".jsonl") && !path.ends_with(".md"));
         seeds
             .entry("package")

@@ -10,19 +10,21 @@
 )]
 
 use portcullis_card::transport::model::ModelCard;
-use portcullis_card::{Session, SessionConfig, SessionError};
-use portcullis_core::context::{ContextDocument, Mode};
-use portcullis_core::hex::Hex;
-use portcullis_core::state::Task;
+use portcullis_card::{CardSession, SessionConfig, SessionError};
+use portcullis_core::context::{ContextDocument, StreamMode};
+use portcullis_core::hex::HexBytes;
+use portcullis_core::state::StreamTask;
 use portcullis_core::wire::{Descriptor, Fault, Record, RecordType};
 use portcullis_evidence::certificate::key_id;
-use portcullis_evidence::sim::log::Log;
-use portcullis_gate::anchor::{Anchors, Store};
-use portcullis_gate::engine::{EngineError, Proposal};
-use portcullis_gate::replay::{Input, predecessor_name};
-use portcullis_gate::{Candidate, Event, EventKind, Governor, Item, SaltKey, Settings};
-use portcullis_mapping::Mapper;
-use portcullis_policy::{Composition, Package, Policies, Policy};
+use portcullis_evidence::sim::log::TestCardLog;
+use portcullis_gate::anchor::{AnchorSet, AnchorStore};
+use portcullis_gate::engine::{EngineError, EngineProposal};
+use portcullis_gate::replay::{ReplayInput, predecessor_name};
+use portcullis_gate::{
+    AnswerCandidate, GateSettings, SaltKey, StreamEvent, StreamEventKind, StreamGovernor, StreamInput,
+};
+use portcullis_mapping::TextMapper;
+use portcullis_policy::{ImagePolicy, ImagePolicySet, PackageComposition, PolicyPackage};
 use portcullis_test_support::world::{Card, Parts, World, sha};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -51,15 +53,19 @@ const RULES: &str = r#"@id("ALLOW") permit (principal, action, resource);
 "#;
 
 /// The texts for a member; their names begin with the member's name.
-fn items(member: &str) -> Vec<Item> {
-    let text =
-        |id: &str, text: &str| Item::Text { id: format!("{member}{id}"), text: text.into(), task: Task::default() };
-    let candidate = |text: &str| Candidate { text: text.into(), logprobs: None, logprobs_absent: None, call: None };
+fn items(member: &str) -> Vec<StreamInput> {
+    let text = |id: &str, text: &str| StreamInput::Text {
+        id: format!("{member}{id}"),
+        text: text.into(),
+        task: StreamTask::default(),
+    };
+    let candidate =
+        |text: &str| AnswerCandidate { text: text.into(), logprobs: None, logprobs_absent: None, call: None };
     let step = |texts: &[&str]| texts.iter().map(|text| candidate(text)).collect();
     let steps = vec![step(&["192.0.2.1", "Call the desk."]), step(&[" Now."])];
     vec![
         text("a", "The line is closed. Write to p@example.org now; it is late.\n"),
-        Item::Candidates { id: format!("{member}b"), steps, task: Task::default() },
+        StreamInput::Candidates { id: format!("{member}b"), steps, task: StreamTask::default() },
         text("c", "Nothing here. Call 415-555-0134 today."),
         text("d", "Ana Silva was born in Porto."),
     ]
@@ -77,13 +83,13 @@ impl Places {
 /// The result of a governed session: the records of each lane, and the events.
 struct Governed {
     lanes: Vec<Vec<Record>>,
-    events: Vec<Event>,
+    events: Vec<StreamEvent>,
 }
 
 impl Governed {
     /// Changes the records as if the first stream had begun in another context.
     fn change_first(&mut self, change: &dyn Fn(&mut ContextDocument)) {
-        let Some(EventKind::Begun { context, lane, log_index, .. }) =
+        let Some(StreamEventKind::Begun { context, lane, log_index, .. }) =
             self.events.first_mut().map(|event| &mut event.what)
         else {
             panic!("a session begins with a stream");
@@ -96,7 +102,12 @@ impl Governed {
 }
 
 /// Governs the texts under each policy in turn, in one session. `items` gives the texts for a member.
-fn govern(policies: &Policies, anchors: &Anchors, lanes: u8, items: &dyn Fn(&str) -> Vec<Item>) -> Governed {
+fn govern(
+    policies: &ImagePolicySet,
+    anchors: &AnchorSet,
+    lanes: u8,
+    items: &dyn Fn(&str) -> Vec<StreamInput>,
+) -> Governed {
     let kept = Arc::new(Mutex::new(Vec::new()));
     let sink = {
         let kept = Arc::clone(&kept);
@@ -107,15 +118,15 @@ fn govern(policies: &Policies, anchors: &Anchors, lanes: u8, items: &dyn Fn(&str
     };
     let config = SessionConfig { epoch: Some(77), sink: Box::new(sink), ..SessionConfig::default() };
     let card = ModelCard::with_lanes(lanes).unwrap();
-    let mut session = Session::open(card, policies.image(), config).unwrap();
-    let mut events: Vec<Event> = Vec::new();
-    for Policy { name, package, compiled, .. } in policies.iter() {
-        let settings = Settings::new(SaltKey::from_bytes([7; 32]));
-        let policy = portcullis_gate::Policy::new(package.clone(), compiled.clone()).unwrap();
-        let governor = Governor::new(Arc::new(policy), settings).unwrap().with_anchors(anchors.clone());
+    let mut session = CardSession::open(card, policies.image(), config).unwrap();
+    let mut events: Vec<StreamEvent> = Vec::new();
+    for ImagePolicy { name, package, compiled, .. } in policies.iter() {
+        let settings = GateSettings::new(SaltKey::from_bytes([7; 32]));
+        let policy = portcullis_gate::GatePolicy::new(package.clone(), compiled.clone()).unwrap();
+        let governor = StreamGovernor::new(Arc::new(policy), settings).unwrap().with_anchors(anchors.clone());
         let before = events.iter().map(|event| event.stream + 1).max().unwrap_or_default();
-        let keep = |event: Event| {
-            events.push(Event { stream: event.stream + before, ..event });
+        let keep = |event: StreamEvent| {
+            events.push(StreamEvent { stream: event.stream + before, ..event });
             Ok::<(), SessionError>(())
         };
         Arc::new(governor).govern(&mut session, items(name.as_deref().unwrap_or_default()), keep).unwrap();
@@ -130,10 +141,10 @@ fn govern(policies: &Policies, anchors: &Anchors, lanes: u8, items: &dyn Fn(&str
 /// than 64 streams, the ticket permits every context.
 pub fn session_of(world: &World, card: &Rc<Card>, streams: usize) -> Parts {
     let texts = |_: &str| {
-        let text = |number| Item::Text {
+        let text = |number| StreamInput::Text {
             id: format!("t{number}"),
             text: "The line is closed. Call 415-555-0134 today.".into(),
-            task: Task::default(),
+            task: StreamTask::default(),
         };
         (0..streams).map(text).collect()
     };
@@ -146,7 +157,7 @@ pub fn session(world: &World, card: &Rc<Card>, lanes: u8) -> Parts {
 }
 
 /// As [`session`]; if `mode` is given, the first stream has this mode, and its text arrives piece by piece.
-pub fn session_in(world: &World, card: &Rc<Card>, lanes: u8, mode: Option<Mode>) -> Parts {
+pub fn session_in(world: &World, card: &Rc<Card>, lanes: u8, mode: Option<StreamMode>) -> Parts {
     let change = mode.map(|mode| move |context: &mut ContextDocument| context.mode = mode);
     let change = change.as_ref().map(|change| change as &dyn Fn(&mut ContextDocument));
     session_under(world, card, lanes, change, &small(), &items)
@@ -156,13 +167,13 @@ pub fn session_in(world: &World, card: &Rc<Card>, lanes: u8, mode: Option<Mode>)
 /// the first stream names the second stream of the session before. Its records are those of a text that continues
 /// nothing, so a replay that has the state of that stream finds a difference, and another one does not find the state.
 pub fn continuing_sessions(world: &World, number: u64) -> Vec<Parts> {
-    let (mut sessions, mut previous): (Vec<Parts>, Option<Hex<32>>) = (Vec::new(), None);
+    let (mut sessions, mut previous): (Vec<Parts>, Option<HexBytes<32>>) = (Vec::new(), None);
     for serial in 1..=number {
         let texts = |_: &str| {
-            let text = |number: u64| Item::Text {
+            let text = |number: u64| StreamInput::Text {
                 id: format!("t{number}"),
                 text: format!("Notice {number} of {serial} is here."),
-                task: Task::default(),
+                task: StreamTask::default(),
             };
             (1..=4).map(text).collect()
         };
@@ -177,9 +188,9 @@ pub fn continuing_sessions(world: &World, number: u64) -> Vec<Parts> {
     sessions
 }
 
-fn small() -> Policies {
+fn small() -> ImagePolicySet {
     let files = [("policy.toml", MANIFEST), ("rules.cedar", RULES)];
-    Policies::alone(Package::from_files(bytes(files)).unwrap()).unwrap()
+    ImagePolicySet::alone(PolicyPackage::from_files(bytes(files)).unwrap()).unwrap()
 }
 
 fn bytes<const N: usize>(files: [(&str, &str); N]) -> BTreeMap<String, Vec<u8>> {
@@ -202,10 +213,10 @@ pub fn composed_session(world: &World, card: &Rc<Card>, lanes: u8, first: Option
         ("members/b/policy.toml", MANIFEST),
         ("members/b/rules.cedar", &other),
     ];
-    let composition = Composition::from_files(bytes(files)).unwrap();
+    let composition = PackageComposition::from_files(bytes(files)).unwrap();
     let change = first.map(|name| move |context: &mut ContextDocument| context.policy = name.to_owned());
     let change = change.as_ref().map(|change| change as &dyn Fn(&mut ContextDocument));
-    session_under(world, card, lanes, change, &Policies::composed(&composition).unwrap(), &items)
+    session_under(world, card, lanes, change, &ImagePolicySet::composed(&composition).unwrap(), &items)
 }
 
 fn session_under(
@@ -213,8 +224,8 @@ fn session_under(
     card: &Rc<Card>,
     lanes: u8,
     change: Option<&dyn Fn(&mut ContextDocument)>,
-    policies: &Policies,
-    items: &dyn Fn(&str) -> Vec<Item>,
+    policies: &ImagePolicySet,
+    items: &dyn Fn(&str) -> Vec<StreamInput>,
 ) -> Parts {
     session_at(world, card, (lanes, (1, [0; 32])), change, policies, items)
 }
@@ -225,12 +236,13 @@ fn session_at(
     card: &Rc<Card>,
     (lanes, (serial, previous_close)): (u8, (u64, [u8; 32])),
     change: Option<&dyn Fn(&mut ContextDocument)>,
-    policies: &Policies,
-    items: &dyn Fn(&str) -> Vec<Item>,
+    policies: &ImagePolicySet,
+    items: &dyn Fn(&str) -> Vec<StreamInput>,
 ) -> Parts {
-    let Some(Policy { package, .. }) = policies.iter().next() else { panic!("an image has a policy") };
-    let mapper = Mapper::new(package.manifest(), package.files()).unwrap();
-    let anchors = Anchors::new(vec![Store::from_json_lines(Path::new("store"), STORE.as_bytes()).unwrap()], &mapper);
+    let Some(ImagePolicy { package, .. }) = policies.iter().next() else { panic!("an image has a policy") };
+    let mapper = TextMapper::new(package.manifest(), package.files()).unwrap();
+    let anchors =
+        AnchorSet::new(vec![AnchorStore::from_json_lines(Path::new("store"), STORE.as_bytes()).unwrap()], &mapper);
     let mut governed = govern(policies, &anchors, lanes, items);
     if let Some(change) = change {
         governed.change_first(change);
@@ -242,7 +254,7 @@ fn session_at(
     parts.image = policies.image().as_bytes().to_vec();
     parts.anchors = anchors.json_lines().into_iter().map(|content| (sha(&content), content)).collect();
     let begun = governed.events.iter().filter_map(|event| match &event.what {
-        EventKind::Begun { context, .. } => Some(context.bytes()),
+        StreamEventKind::Begun { context, .. } => Some(context.bytes()),
         _ => None,
     });
     parts.contexts = begun.map(|bytes| (sha(&bytes), bytes)).collect();
@@ -259,7 +271,7 @@ fn session_at(
 }
 
 /// Adds the governed records to a log that has its OPEN record, and closes the log.
-fn log(log: &mut Log, governed: &[Vec<Record>], key_flags: u8) -> Places {
+fn log(log: &mut TestCardLog, governed: &[Vec<Record>], key_flags: u8) -> Places {
     let mut noted = false;
     let mut places = vec![vec![0]; governed.len()];
     for (lane, records) in governed.iter().enumerate() {
@@ -307,13 +319,13 @@ struct StreamEvents {
     text: Option<String>,
     /// Whether the text arrived piece by piece.
     pieces: bool,
-    answers: Vec<Result<Proposal, EngineError>>,
+    answers: Vec<Result<EngineProposal, EngineError>>,
     /// Index and salt of each record, by sequence.
     entries: BTreeMap<u32, (u64, String)>,
     released: Vec<u32>,
 }
 
-fn lines(parts: &mut Parts, events: &[Event], places: &Places) {
+fn lines(parts: &mut Parts, events: &[StreamEvent], places: &Places) {
     let mut streams: BTreeMap<u64, StreamEvents> = BTreeMap::new();
     let mut begun = vec![0u64; usize::from(parts.count)];
     let (mut spans, mut inputs, mut receipts) = (Vec::new(), Vec::new(), Vec::new());
@@ -321,31 +333,31 @@ fn lines(parts: &mut Parts, events: &[Event], places: &Places) {
         let stream = streams.entry(event.stream).or_default();
         let span = |lane: u64, index: u64, salt: &str, held: &str, text: &str| json!({"lane": lane, "index": places.of(lane, index), "salt": salt, "held": held, "text": text});
         match &event.what {
-            EventKind::Begun { id, context, text, lane, log_index, .. } => {
-                stream.pieces = context.mode == Mode::Observed;
+            StreamEventKind::Begun { id, context, text, lane, log_index, .. } => {
+                stream.pieces = context.mode == StreamMode::Observed;
                 (stream.lane, stream.text) = (u64::from(*lane), text.clone());
                 stream.begin = places.of(stream.lane, log_index.unwrap());
                 let number = &mut begun[usize::from(*lane)];
                 parts.streams.push(json!({"lane": lane, "index": stream.begin, "stream": *number, "id": id}));
                 *number += 1;
             }
-            EventKind::Proposed(answer) => stream.answers.push((**answer).clone()),
-            EventKind::Determined(judged) => {
+            StreamEventKind::Proposed(answer) => stream.answers.push((**answer).clone()),
+            StreamEventKind::Determined(judged) => {
                 let index = judged.log_index.unwrap();
                 spans.push(span(stream.lane, index, &judged.salt, &judged.inert, &judged.text));
                 let entry = (places.of(stream.lane, index), judged.salt.clone());
                 stream.entries.insert(judged.determination.seq, entry);
             }
-            EventKind::Released { seqs, .. } => stream.released.extend(seqs),
-            EventKind::Ended { closing, .. } => {
+            StreamEventKind::Released { seqs, .. } => stream.released.extend(seqs),
+            StreamEventKind::Ended { closing, .. } => {
                 let closing = closing.as_ref().unwrap();
                 let index = closing.log_index.unwrap();
                 spans.push(span(stream.lane, index, &closing.salt, &closing.inert, ""));
                 stream.entries.insert(closing.seq, (places.of(stream.lane, index), closing.salt.clone()));
                 let given = match stream.text.take() {
                     Some(text) if stream.pieces => json!({"pieces": [text]}),
-                    Some(text) => json!(Input::Text(text)),
-                    None => json!(Input::Proposals(std::mem::take(&mut stream.answers))),
+                    Some(text) => json!(ReplayInput::Text(text)),
+                    None => json!(ReplayInput::Proposals(std::mem::take(&mut stream.answers))),
                 };
                 inputs.push(json!({"lane": stream.lane, "index": stream.begin, "input": given}));
                 for seq in &stream.released {

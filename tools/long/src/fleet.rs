@@ -4,11 +4,11 @@ use crate::fleet_load;
 use anyhow::Result;
 use portcullis_tools::cargo_test;
 use portcullis_tools::fleet::{CLUSTER, command, measure};
-use portcullis_tools::tally::Tally;
+use portcullis_tools::tally::CheckTally;
 use portcullis_tools::tool::{self, say};
 
 /// Tests, clippy and the measurement cover the cluster too. The tests run all scenes on both.
-pub(crate) fn run(tally: &mut Tally) -> Result<()> {
+pub(crate) fn run(tally: &mut CheckTally) -> Result<()> {
     cargo_test::counted(tally, command(&["test", "--release", "--locked", "--no-fail-fast", CLUSTER])?)?;
     let mut clippy = command(&["clippy", "--release", "--locked", "--all-targets", CLUSTER, "--", "-D", "warnings"])?;
     tally.check("clippy of fleet", tool::run(&mut clippy));

@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, ensure};
 use portcullis_tools::cargo_test;
 use portcullis_tools::fleet::program;
-use portcullis_tools::tally::Tally;
+use portcullis_tools::tally::CheckTally;
 use portcullis_tools::tool::{self, cargo, say};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -85,7 +85,7 @@ const FOREIGN: &str = "the ticket of another session";
 /// Size of a record in bytes.
 const RECORD: usize = 192;
 
-pub(crate) fn run(tally: &mut Tally) -> Result<()> {
+pub(crate) fn run(tally: &mut CheckTally) -> Result<()> {
     let folder = tool::root()?.join(FOLDER);
     if folder.exists() {
         fs::remove_dir_all(&folder)?;

@@ -3,7 +3,7 @@
 
 use crate::{fleet, package};
 use anyhow::{Context, Result, ensure};
-use portcullis_tools::tally::Tally;
+use portcullis_tools::tally::CheckTally;
 use portcullis_tools::task;
 use portcullis_tools::tool::{self, capture, cargo, say};
 use portcullis_tools::{cargo_test, setup};
@@ -15,7 +15,7 @@ pub(crate) const DOC: &str = "docs/explanation/long-runs.md";
 /// Environment variable that enables the long random runs of tests.
 const LONG: &str = "PORTCULLIS_LONG";
 
-enum Task {
+enum LongRunKind {
     /// `cargo test` of the workspace with these arguments, with the variable [`LONG`] set.
     Tests(&'static [&'static str]),
     SeededFaults,
@@ -30,136 +30,152 @@ enum Task {
     Advisories,
 }
 
-pub(crate) struct Run {
+pub(crate) struct LongRun {
     pub(crate) name: &'static str,
     what: &'static str,
     /// The folders and files that the run tests. Its row is old once one of them has changed.
     pub(crate) of: &'static [&'static str],
-    task: Task,
+    task: LongRunKind,
 }
 
-const fn run_of(name: &'static str, what: &'static str, of: &'static [&'static str], task: Task) -> Run {
-    Run { name, what, of, task }
+const fn run_of(name: &'static str, what: &'static str, of: &'static [&'static str], task: LongRunKind) -> LongRun {
+    LongRun { name, what, of, task }
 }
 
 /// The runs, in order of execution.
-pub(crate) const RUNS: [Run; 22] = [
+pub(crate) const RUNS: [LongRun; 22] = [
     run_of(
         "bundles",
         "1,000,000 changed bundles: `verify` and `check` affirm none",
         &["host/evidence", "host/recorder"],
-        Task::Tests(&["--test", "campaign"]),
+        LongRunKind::Tests(&["--test", "campaign"]),
     ),
     run_of(
         "chaos",
         "100,000 entries over vfio-user with bus faults and resets",
         &["rtl", "host/card", "sim"],
-        Task::Tests(&["--test", "card", "card_chaos::"]),
+        LongRunKind::Tests(&["--test", "card", "card_chaos::"]),
     ),
     run_of(
         "kills",
         "100 kills of card and driver",
         &["rtl", "host/card", "sim"],
-        Task::Tests(&["--test", "card", "may_die"]),
+        LongRunKind::Tests(&["--test", "card", "may_die"]),
     ),
     run_of(
         "deaths",
         "1,000 killed recorders, 200 killed runs, every disk from 64 to 1,024 KiB, 60,000 torn bundles: all completed",
         &["host/recorder", "host/evidence"],
-        Task::Tests(&["--lib", "--test", "crash", "--test", "all", "--", "killed", "disk", "death", "--nocapture"]),
+        LongRunKind::Tests(&[
+            "--lib",
+            "--test",
+            "crash",
+            "--test",
+            "all",
+            "--",
+            "killed",
+            "disk",
+            "death",
+            "--nocapture",
+        ]),
     ),
     run_of(
         "upsets",
         "10,000 inverted bits in the card's memories: none admits what the card otherwise would not",
         &["rtl", "host/card/tests", "sim"],
-        Task::Tests(&["--test", "card", "card_upsets::"]),
+        LongRunKind::Tests(&["--test", "card", "card_upsets::"]),
     ),
     run_of(
         "erasure",
         "500 killed `withhold`: one whole bundle and a named rest, which the next run removes",
         &["host/evidence"],
-        Task::Tests(&["--test", "all", "withhold::"]),
+        LongRunKind::Tests(&["--test", "all", "withhold::"]),
     ),
     run_of(
         "stalls",
         "100,000 entries over vfio-user",
         &["rtl", "host/card", "sim"],
-        Task::Tests(&["--test", "card", "card_vfio_user::"]),
+        LongRunKind::Tests(&["--test", "card", "card_vfio_user::"]),
     ),
     run_of(
         "oracle",
         "4,000 policies, each on 500 descriptors, against Cedar",
         &["host/policy", "host/image"],
-        Task::Tests(&["--test", "policy_oracle"]),
+        LongRunKind::Tests(&["--test", "policy_oracle"]),
     ),
     run_of(
         "card-oracle",
         "the same through the simulated card",
         &["rtl", "host/policy", "host/card"],
-        Task::Tests(&["--test", "card", "card_oracle::"]),
+        LongRunKind::Tests(&["--test", "card", "card_oracle::"]),
     ),
     run_of(
         "chunks",
         "228,000 random texts in random chunks: read as in one piece",
         &["host/mapping"],
-        Task::Tests(&["--test", "streaming"]),
+        LongRunKind::Tests(&["--test", "streaming"]),
     ),
     run_of(
         "lane",
         "10,000 made patterns, 1,000,000 texts: the tables of a text lane miss nothing that the mapping finds",
         &["host/lane", "host/mapping"],
-        Task::Tests(&["--test", "lane"]),
+        LongRunKind::Tests(&["--test", "lane"]),
     ),
     run_of(
         "differential",
         "2,000 worlds on model and simulated card",
         &["rtl", "host/card", "sim"],
-        Task::Tests(&["--test", "card", "card_differential::"]),
+        LongRunKind::Tests(&["--test", "card", "card_differential::"]),
     ),
     run_of(
         "answers",
         "10,020 answers through the gateway, held and driven, by four routes: byte for byte what the records admitted",
         &["host/gateway", "host/gate", "host/mapping"],
-        Task::Tests(&["--test", "all", "records::"]),
+        LongRunKind::Tests(&["--test", "all", "records::"]),
     ),
     run_of(
         "walk",
         "a secret in every place of an answer of each kind of server, whole and in pieces: no client reads it",
         &["host/gateway", "host/gate"],
-        Task::Tests(&["--test", "all", "--", "--ignored", "walk::", "--nocapture"]),
+        LongRunKind::Tests(&["--test", "all", "--", "--ignored", "walk::", "--nocapture"]),
     ),
     run_of(
         "clients",
         "LiteLLM and its proxy, LangChain, LlamaIndex and Node.js before the gateway, a real model behind it",
         &["host/gateway"],
-        Task::Tests(&["--test", "gateway", "--", "--ignored"]),
+        LongRunKind::Tests(&["--test", "gateway", "--", "--ignored"]),
     ),
     run_of(
         "tickets",
         "64 seats on PostgreSQL: sessions a second, and 50 crashes of the database lose and double no ticket",
         &["host/authority", "host/issuer"],
-        Task::Tests(&["--test", "authority", "--", "--ignored", "rate::", "--nocapture", "--test-threads", "1"]),
+        LongRunKind::Tests(&["--test", "authority", "--", "--ignored", "rate::", "--nocapture", "--test-threads", "1"]),
     ),
-    run_of("proofs", "every proof of the RTL to its end", &["rtl"], Task::Proofs),
-    run_of("faults", "every seeded fault turns its test red", &["tests/mutants.toml"], Task::SeededFaults),
-    run_of("without-iommu", "the card in a machine without an IOMMU", &["host/card", "tests/vm"], Task::WithoutIommu),
+    run_of("proofs", "every proof of the RTL to its end", &["rtl"], LongRunKind::Proofs),
+    run_of("faults", "every seeded fault turns its test red", &["tests/mutants.toml"], LongRunKind::SeededFaults),
+    run_of(
+        "without-iommu",
+        "the card in a machine without an IOMMU",
+        &["host/card", "tests/vm"],
+        LongRunKind::WithoutIommu,
+    ),
     run_of(
         "package",
         "Debian package, static verifier, lists of parts and checksums, in target/package",
         &["tools/long", "host/cli", "host/verify"],
-        Task::Package,
+        LongRunKind::Package,
     ),
     run_of(
         "fleet",
         "the audit of many bundles: planted contradictions, and its rates",
         &["fleet", "host/evidence"],
-        Task::Fleet,
+        LongRunKind::Fleet,
     ),
-    run_of("advisories", "no dependency has a published security advisory", &["Cargo.lock"], Task::Advisories),
+    run_of("advisories", "no dependency has a published security advisory", &["Cargo.lock"], LongRunKind::Advisories),
 ];
 
 /// Executes the runs that match `filter`, or all runs, and writes their rows.
-pub(crate) fn run(tally: &mut Tally, filter: Option<&str>) -> Result<()> {
+pub(crate) fn run(tally: &mut CheckTally, filter: Option<&str>) -> Result<()> {
     setup::tools()?;
     let chosen: Vec<_> = RUNS.iter().filter(|run| filter.is_none_or(|f| run.name.contains(f))).collect();
     let names: Vec<_> = RUNS.iter().map(|run| run.name).collect();
@@ -168,7 +184,7 @@ pub(crate) fn run(tally: &mut Tally, filter: Option<&str>) -> Result<()> {
     for run in chosen {
         say(&format!("{}: {}", run.name, run.what));
         let begin = Instant::now();
-        let mut own = Tally::default();
+        let mut own = CheckTally::default();
         if let Err(error) = start(&mut own, &run.task) {
             own.fail(run.name, 1, &format!("{error:#}"));
         }
@@ -186,9 +202,9 @@ pub(crate) fn run(tally: &mut Tally, filter: Option<&str>) -> Result<()> {
     Ok(())
 }
 
-fn start(tally: &mut Tally, task: &Task) -> Result<()> {
+fn start(tally: &mut CheckTally, task: &LongRunKind) -> Result<()> {
     match task {
-        Task::Tests(arguments) => {
+        LongRunKind::Tests(arguments) => {
             let mut command = cargo();
             command.args(["test", "--locked", "--workspace", "--no-fail-fast"]).args(*arguments).env(LONG, "1");
             if !arguments.contains(&"--") {
@@ -197,20 +213,20 @@ fn start(tally: &mut Tally, task: &Task) -> Result<()> {
             cargo_test::with_programs(tally, &mut command)?;
             cargo_test::counted(tally, command)
         }
-        Task::SeededFaults => task::counted(tally, "mutate", &["mutate", "--long"]),
-        Task::Proofs => {
+        LongRunKind::SeededFaults => task::counted(tally, "mutate", &["mutate", "--long"]),
+        LongRunKind::Proofs => {
             let said = capture(cargo().args(["xtask", "formal"]))?;
             let closed = said.lines().filter_map(|line| tally.read(line)).any(|last| last);
             ensure!(closed, "the proofs ended and counted nothing");
             Ok(())
         }
-        Task::Package => package::run(tally),
-        Task::Fleet => fleet::run(tally),
-        Task::Advisories => {
+        LongRunKind::Package => package::run(tally),
+        LongRunKind::Fleet => fleet::run(tally),
+        LongRunKind::Advisories => {
             advisories(tally);
             Ok(())
         }
-        Task::WithoutIommu => task::counted(tally, "vm", &["vm", "--without-iommu"]),
+        LongRunKind::WithoutIommu => task::counted(tally, "vm", &["vm", "--without-iommu"]),
     }
 }
 
@@ -219,7 +235,7 @@ const DENY: &str = "0.20.2";
 
 /// Checks every crate in the lock file against the RustSec database, which is fetched from GitHub. If it cannot be
 /// fetched, the check counts as skipped.
-fn advisories(tally: &mut Tally) {
+fn advisories(tally: &mut CheckTally) {
     const NAME: &str = "advisories";
     let checked = || -> Result<Option<String>> {
         let tools = tool::root()?.join("target/deny");

@@ -9,13 +9,13 @@ mod stale;
 
 use anyhow::Result;
 use clap::Parser;
-use portcullis_tools::tally::Tally;
+use portcullis_tools::tally::CheckTally;
 use portcullis_tools::tool;
 
 /// Runs that take too long for CI.
 #[derive(Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask", version, max_term_width = 100)]
-enum Task {
+enum LongToolCommand {
     /// The runs that take too long for CI. Each writes its row of docs/explanation/long-runs.md.
     Long {
         /// Only the runs whose name contains this.
@@ -38,13 +38,13 @@ enum Task {
 }
 
 fn main() -> Result<()> {
-    let task = Task::parse();
+    let task = LongToolCommand::parse();
     std::env::set_current_dir(tool::root()?)?;
     match task {
-        Task::Fuzz { target, seconds, keep } => fuzz::run(target.as_deref(), seconds, keep),
-        Task::Long { stale: true, .. } => stale::print(),
-        Task::Long { filter, .. } => {
-            let mut tally = Tally::default();
+        LongToolCommand::Fuzz { target, seconds, keep } => fuzz::run(target.as_deref(), seconds, keep),
+        LongToolCommand::Long { stale: true, .. } => stale::print(),
+        LongToolCommand::Long { filter, .. } => {
+            let mut tally = CheckTally::default();
             long::run(&mut tally, filter.as_deref())?;
             tally.finish()
         }

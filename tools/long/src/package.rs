@@ -2,7 +2,7 @@
 //! components, and their checksums.
 
 use anyhow::{Context, Result, ensure};
-use portcullis_tools::tally::Tally;
+use portcullis_tools::tally::CheckTally;
 use portcullis_tools::tool::{self, capture, cargo, path_with, say, target_dir};
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -27,7 +27,7 @@ const DESCRIPTION: &str = "gate for language-model output that the model's opera
  the verifier, a proxy for readers, example policies and systemd units.";
 
 /// Builds everything, then unpacks the package and tries its programs.
-pub(crate) fn run(tally: &mut Tally) -> Result<()> {
+pub(crate) fn run(tally: &mut CheckTally) -> Result<()> {
     let out = Path::new(FOLDER);
     for part in ["stage", "tried", "parts"] {
         remove(&out.join(part))?;

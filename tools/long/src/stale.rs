@@ -1,6 +1,6 @@
 //! Rows of long runs that are older than what they test.
 
-use crate::long::{DOC, RUNS, Run};
+use crate::long::{DOC, LongRun, RUNS};
 use anyhow::{Context, Result};
 use portcullis_tools::tool::capture;
 use std::fs;
@@ -25,7 +25,7 @@ pub(crate) fn print() -> Result<()> {
 type CountChanges<'a> = &'a dyn Fn(&str, &[&str]) -> Result<Option<usize>>;
 
 /// Why a run's row is old; `None` if it is not.
-fn why_stale(run: &Run, page: &str, changes: CountChanges<'_>) -> Result<Option<String>> {
+fn why_stale(run: &LongRun, page: &str, changes: CountChanges<'_>) -> Result<Option<String>> {
     let start = format!("| `{}` |", run.name);
     let Some(row) = page.lines().find(|line| line.starts_with(&start)) else {
         return Ok(Some("without a row".to_owned()));

@@ -21,7 +21,7 @@ pub(crate) struct Sentence {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum SentenceSupport {
     /// Every fact of the sentence has the label S.
     Supported,
     /// The sentence has a fact labelled NS, and no fact labelled S.
@@ -31,12 +31,12 @@ pub(crate) enum Kind {
 }
 
 impl Sentence {
-    pub(crate) fn kind(&self) -> Kind {
+    pub(crate) fn kind(&self) -> SentenceSupport {
         match (self.supported.is_empty(), self.unsupported.is_empty()) {
-            (false, true) if !self.irrelevant => Kind::Supported,
-            (true, false) => Kind::Unsupported,
-            (false, false) => Kind::Mixed,
-            _ => Kind::Other,
+            (false, true) if !self.irrelevant => SentenceSupport::Supported,
+            (true, false) => SentenceSupport::Unsupported,
+            (false, false) => SentenceSupport::Mixed,
+            _ => SentenceSupport::Other,
         }
     }
 }

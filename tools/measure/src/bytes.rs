@@ -2,10 +2,10 @@
 //! (`bypass.jsonl`), look-alikes (`lookalikes.jsonl`), random harmless texts (`random.py`), and values that two
 //! candidates divide. This process judges all cases, on the model of the card.
 
-use crate::judged::{Leaf, Policy, rows, share, text_of};
+use crate::judged::{Leaf, MeasuredPolicy, rows, share, text_of};
 use anyhow::{Context, Result};
-use portcullis_core::state::Task;
-use portcullis_gate::{Candidate, Item, Release};
+use portcullis_core::state::StreamTask;
+use portcullis_gate::{AnswerCandidate, ReleaseMode, StreamInput};
 use portcullis_tools::tool::{capture, say};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -57,7 +57,7 @@ fn table(head: &str, of: &BTreeMap<String, [(usize, usize); 2]>) {
 /// Counts the written forms that are released, per group; forms that must be refused have a separate column.
 fn written_forms(folder: &Path, rows: &[Value], list: bool) -> Result<()> {
     say(&format!("judging {} written forms", rows.len()));
-    let judged = judge(folder, rows, Release::Span, |row| Ok(whole(row)))?;
+    let judged = judge(folder, rows, ReleaseMode::Span, |row| Ok(whole(row)))?;
     let (mut groups, mut secrets) = (BTreeMap::new(), BTreeMap::new());
     for (row, leaves) in rows.iter().zip(&judged) {
         let text = row["text"].as_str().context("a row has a text")?;
@@ -81,7 +81,7 @@ fn written_forms(folder: &Path, rows: &[Value], list: bool) -> Result<()> {
 /// the policy should refuse, are counted separately.
 fn touched(folder: &Path, what: &str, key: &str, rows: &[Value], list: bool) -> Result<()> {
     say(&format!("judging {} {what}", rows.len()));
-    let judged = judge(folder, rows, Release::Span, |row| Ok(whole(row)))?;
+    let judged = judge(folder, rows, ReleaseMode::Span, |row| Ok(whole(row)))?;
     let mut groups: BTreeMap<String, [(usize, usize); 2]> = BTreeMap::new();
     for (row, leaves) in rows.iter().zip(&judged) {
         // Only rules of the policy are counted, not findings of the other stages.
@@ -104,7 +104,7 @@ fn touched(folder: &Path, what: &str, key: &str, rows: &[Value], list: bool) -> 
 fn cuts(folder: &Path, rows: &[Value], list: bool) -> Result<()> {
     let cut = cut_rows(rows)?;
     say(&format!("judging {} cuts", cut.len()));
-    let left = left_of_cuts(folder, &cut, Release::Span)?;
+    let left = left_of_cuts(folder, &cut, ReleaseMode::Span)?;
     let mut groups: BTreeMap<String, [(usize, usize); 2]> = BTreeMap::new();
     for (row, left) in cut.iter().zip(left) {
         let count = groups.entry(text_of(&row["secret"])).or_default();
@@ -141,11 +141,12 @@ fn parts(row: &Value) -> Vec<String> {
 }
 
 /// For each cut row, the number of wrongly released letters and digits if the two parts are successive candidates.
-fn left_of_cuts(folder: &Path, cut: &[Value], release: Release) -> Result<Vec<usize>> {
+fn left_of_cuts(folder: &Path, cut: &[Value], release: ReleaseMode) -> Result<Vec<usize>> {
     let judged = judge(folder, cut, release, |row| {
-        let candidate = |text: String| vec![Candidate { text, logprobs: None, logprobs_absent: None, call: None }];
+        let candidate =
+            |text: String| vec![AnswerCandidate { text, logprobs: None, logprobs_absent: None, call: None }];
         let steps = parts(row).into_iter().map(candidate).collect();
-        Ok(Item::Candidates { id: text_of(&row["id"]), steps, task: Task::default() })
+        Ok(StreamInput::Candidates { id: text_of(&row["id"]), steps, task: StreamTask::default() })
     })?;
     let left = |(row, leaves): (&Value, &Vec<Leaf>)| {
         let parts = parts(row);
@@ -155,8 +156,8 @@ fn left_of_cuts(folder: &Path, cut: &[Value], release: Release) -> Result<Vec<us
     Ok(cut.iter().zip(&judged).map(left).collect())
 }
 
-fn whole(row: &Value) -> Item {
-    Item::Text { id: text_of(&row["id"]), text: text_of(&row["text"]), task: Task::default() }
+fn whole(row: &Value) -> StreamInput {
+    StreamInput::Text { id: text_of(&row["id"]), text: text_of(&row["text"]), task: StreamTask::default() }
 }
 
 fn value(row: &Value) -> Range<usize> {
@@ -206,8 +207,8 @@ fn markup(text: &str) -> Vec<Range<usize>> {
 fn judge(
     folder: &Path,
     rows: &[Value],
-    release: Release,
-    item: impl Fn(&Value) -> Result<Item>,
+    release: ReleaseMode,
+    item: impl Fn(&Value) -> Result<StreamInput>,
 ) -> Result<Vec<Vec<Leaf>>> {
     let mut policies: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for (at, row) in rows.iter().enumerate() {
@@ -215,7 +216,7 @@ fn judge(
     }
     let mut judged: Vec<Vec<Leaf>> = rows.iter().map(|_| Vec::new()).collect();
     for (policy, of) in policies {
-        let policy = Policy::load(&folder_of(folder, &policy))?;
+        let policy = MeasuredPolicy::load(&folder_of(folder, &policy))?;
         let items = of.iter().filter_map(|at| rows.get(*at)).map(&item).collect::<Result<Vec<_>>>()?;
         for (at, row) in of.into_iter().zip(policy.judge(None, items, release)?) {
             if let Some(leaves) = judged.get_mut(at) {
@@ -242,7 +243,7 @@ mod tests {
         std::env::set_current_dir(folder.join("../../..")).unwrap();
         let rows = rows(&folder.join("bypass.jsonl")).unwrap();
         let rows: Vec<Value> = rows.into_iter().filter(|row| row["fair"] == true).collect();
-        let judged = judge(&folder, &rows, Release::Span, |row| Ok(whole(row))).unwrap();
+        let judged = judge(&folder, &rows, ReleaseMode::Span, |row| Ok(whole(row))).unwrap();
         // Some forms are released even if they are not cut. This is a documented limit, so their cuts are not counted.
         let held = |(row, leaves): &(&Value, &Vec<Leaf>)| {
             leaves_of_value(&[row["text"].as_str().unwrap()], &value(row), leaves) == 0
@@ -250,7 +251,7 @@ mod tests {
         let held: Vec<Value> = rows.iter().zip(&judged).filter(held).map(|(row, _)| row.clone()).collect();
         let cut = cut_rows(&held).unwrap();
         assert!(cut.len() > 20_000, "{} cuts", cut.len());
-        for release in [Release::Span, Release::Checkpoint, Release::End] {
+        for release in [ReleaseMode::Span, ReleaseMode::Checkpoint, ReleaseMode::End] {
             let left = left_of_cuts(&folder, &cut, release).unwrap();
             let leaves: Vec<_> =
                 cut.iter().zip(left).filter(|(_, left)| *left > 0).map(|(row, _)| parts(row)).collect();

@@ -4,8 +4,8 @@
 //! - *delay*: position in B, from 1, of the first sentence that ends the stream or has a refused part.
 //! - *false halt*: drift ends the stream of a biography that was not spliced.
 
-use crate::biographies::{Biography, Kind, intent, read, store};
-use crate::judged::{Judged, govern, share};
+use crate::biographies::{Biography, SentenceSupport, intent, read, store};
+use crate::judged::{MeasuredJudgement, govern, share};
 use anyhow::Result;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -21,7 +21,7 @@ pub(crate) fn run(folder: &Path) -> Result<()> {
 /// biographies.
 pub(crate) fn tables(
     models: &[(String, Vec<Biography>)],
-    judge: impl Fn(&str, &[Biography], &[Value]) -> Result<BTreeMap<String, Judged>>,
+    judge: impl Fn(&str, &[Biography], &[Value]) -> Result<BTreeMap<String, MeasuredJudgement>>,
 ) -> Result<()> {
     for (model, biographies) in models {
         let long: Vec<&Biography> = biographies.iter().filter(|b| supported(b).count() >= 3).collect();
@@ -73,7 +73,7 @@ pub(crate) fn tables(
 }
 
 fn supported(biography: &Biography) -> impl Iterator<Item = &str> {
-    biography.sentences.iter().filter(|s| s.kind() == Kind::Supported).map(|s| s.text.as_str())
+    biography.sentences.iter().filter(|s| s.kind() == SentenceSupport::Supported).map(|s| s.text.as_str())
 }
 
 fn bucket(counts: &mut [usize; 4], sentence: Option<usize>) {

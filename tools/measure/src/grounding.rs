@@ -7,8 +7,8 @@
 //! - *swapped*: dates, places and numbers of another person replace those of a supported sentence. The sentence counts
 //!   as refused if none of the replacing values was released.
 
-use crate::biographies::{Biography, Kind, Sentence, intent, read, store};
-use crate::judged::{Judged, cues, govern, share};
+use crate::biographies::{Biography, Sentence, SentenceSupport, intent, read, store};
+use crate::judged::{MeasuredJudgement, cues, govern, share};
 use anyhow::Result;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -60,7 +60,7 @@ pub(crate) struct Case<'a> {
 pub(crate) fn cases(biographies: &[Biography]) -> Vec<Case<'_>> {
     let mut cases = Vec::new();
     for Biography { person, sentences } in biographies {
-        let measured = sentences.iter().filter(|s| s.kind() != Kind::Other);
+        let measured = sentences.iter().filter(|s| s.kind() != SentenceSupport::Other);
         cases.extend(measured.map(|sentence| Case { person, sentence }));
     }
     cases
@@ -72,7 +72,7 @@ pub(crate) type Rates = ([(usize, usize); 3], [Vec<String>; 3]);
 
 /// Counts the sentences that are judged correctly.
 pub(crate) fn rates<'a>(
-    cases: impl IntoIterator<Item = (&'a Case<'a>, &'a Judged)>,
+    cases: impl IntoIterator<Item = (&'a Case<'a>, &'a MeasuredJudgement)>,
     silent: &BTreeSet<String>,
 ) -> Rates {
     let mut counts = [(0, 0); 3];
@@ -88,10 +88,10 @@ pub(crate) fn rates<'a>(
         let leaked: Vec<&String> = own.filter(|w| released.contains(*w)).collect();
         let kept = released.iter().any(|w| supported.contains(w) && !wrong.contains(w) && !name.contains(w));
         let (at, good) = match case.sentence.kind() {
-            Kind::Supported => (0, !of.split && of.leaves.iter().all(|l| l.admitted)),
-            Kind::Unsupported => (1, released.is_subset(&name)),
-            Kind::Mixed => (2, kept && leaked.is_empty()),
-            Kind::Other => continue,
+            SentenceSupport::Supported => (0, !of.split && of.leaves.iter().all(|l| l.admitted)),
+            SentenceSupport::Unsupported => (1, released.is_subset(&name)),
+            SentenceSupport::Mixed => (2, kept && leaked.is_empty()),
+            SentenceSupport::Other => continue,
         };
         if let (Some(count), Some(list)) = (counts.get_mut(at), failures.get_mut(at)) {
             count.0 += usize::from(good);
@@ -116,7 +116,7 @@ fn judge(title: &str, biographies: &[Biography], store: &Path, silent: &BTreeSet
     let line = |(at, case): (usize, &Case<'_>)| json!({"id": format!("{at:05}"), "text": case.sentence.text, "intent": intent(case.person)});
     let lines: Vec<Value> = cases.iter().enumerate().map(line).collect();
     let judged = govern("policies/biography", Some(store), &lines)?;
-    let none = Judged::default();
+    let none = MeasuredJudgement::default();
     let of = |at: usize| judged.get(&format!("{at:05}")).unwrap_or(&none);
     let (counts, failures) = rates(cases.iter().enumerate().map(|(at, case)| (case, of(at))), silent);
     println!("## {title}\n\n| sentences | rate | share |\n| --- | --- | --- |");
@@ -171,7 +171,7 @@ fn swapped(model: &str, biographies: &[Biography], store: &Path) -> Result<()> {
             biography.sentences.iter().flat_map(|s| &s.supported).flat_map(|f| values(f)).map(|(_, v)| v).collect();
         let other = biographies.get((at + 1) % biographies.len()).map(|b| &b.sentences);
         let foreign: Vec<(&str, String)> = other.into_iter().flatten().flat_map(|s| values(&s.text)).collect();
-        for sentence in biography.sentences.iter().filter(|s| s.kind() == Kind::Supported) {
+        for sentence in biography.sentences.iter().filter(|s| s.kind() == SentenceSupport::Supported) {
             let mut text = sentence.text.clone();
             let mut inserted = Vec::new();
             for (kind, value) in values(&sentence.text) {

@@ -2,12 +2,12 @@
 //! software model of the card.
 
 use anyhow::{Context, Result};
-use portcullis_card::{CardChoice, Session, SessionConfig, SessionError};
-use portcullis_core::state::Task;
+use portcullis_card::{CardChoice, CardSession, SessionConfig, SessionError};
+use portcullis_core::state::StreamTask;
 use portcullis_core::wire::Determination;
-use portcullis_gate::anchor::{Anchors, Store};
-use portcullis_gate::{EventKind, Governor, Item, OnRefuse, Release, SaltKey, Settings};
-use portcullis_policy::Package;
+use portcullis_gate::anchor::{AnchorSet, AnchorStore};
+use portcullis_gate::{GateSettings, OnRefuse, ReleaseMode, SaltKey, StreamEventKind, StreamGovernor, StreamInput};
+use portcullis_policy::PolicyPackage;
 use portcullis_tools::demo;
 use portcullis_tools::tool::{capture, say};
 use serde_json::{Value, json};
@@ -18,7 +18,7 @@ use std::process::Command;
 use std::sync::Arc;
 
 #[derive(Default)]
-pub(crate) struct Judged {
+pub(crate) struct MeasuredJudgement {
     /// Byte range, determination and rule of each mutation that was not decomposed, in order.
     pub(crate) leaves: Vec<Leaf>,
     /// The released text, with inert bytes; only known for texts that this process judged.
@@ -38,7 +38,7 @@ pub(crate) struct Leaf {
     pub(crate) slope: u16,
 }
 
-impl Judged {
+impl MeasuredJudgement {
     /// The admitted parts of the text, without inert bytes.
     pub(crate) fn released<'a>(&self, text: &'a str) -> Vec<&'a str> {
         self.leaves.iter().filter(|l| l.admitted).filter_map(|l| text.get(l.range.clone())).collect()
@@ -46,7 +46,11 @@ impl Judged {
 }
 
 /// Governs lines `{"id", "text", "intent"}` on the simulated card; returns the outcomes by id.
-pub(crate) fn govern(policy: &str, anchors: Option<&Path>, lines: &[Value]) -> Result<BTreeMap<String, Judged>> {
+pub(crate) fn govern(
+    policy: &str,
+    anchors: Option<&Path>,
+    lines: &[Value],
+) -> Result<BTreeMap<String, MeasuredJudgement>> {
     let folder = Path::new("target/measure");
     std::fs::create_dir_all(folder)?;
     let input = folder.join("input.jsonl");
@@ -58,7 +62,7 @@ pub(crate) fn govern(policy: &str, anchors: Option<&Path>, lines: &[Value]) -> R
     if let Some(store) = anchors {
         command.arg("--anchors").arg(store);
     }
-    let mut judged: BTreeMap<String, Judged> = BTreeMap::new();
+    let mut judged: BTreeMap<String, MeasuredJudgement> = BTreeMap::new();
     for line in capture(&mut command)?.lines() {
         let line: Value = serde_json::from_str(line)?;
         let of = judged.entry(text_of(&line["id"])).or_default();
@@ -81,39 +85,48 @@ pub(crate) fn govern(policy: &str, anchors: Option<&Path>, lines: &[Value]) -> R
 }
 
 /// A policy with which this process judges texts on the model of the card.
-pub(crate) struct Policy(Arc<portcullis_gate::Policy>);
+pub(crate) struct MeasuredPolicy(Arc<portcullis_gate::GatePolicy>);
 
-impl Policy {
+impl MeasuredPolicy {
     pub(crate) fn load(folder: &Path) -> Result<Self> {
-        Self::new(Package::load(folder)?)
+        Self::new(PolicyPackage::load(folder)?)
     }
 
-    pub(crate) fn new(package: Package) -> Result<Self> {
+    pub(crate) fn new(package: PolicyPackage) -> Result<Self> {
         let compiled = package.compile()?;
-        Ok(Self(Arc::new(portcullis_gate::Policy::new(package, compiled)?)))
+        Ok(Self(Arc::new(portcullis_gate::GatePolicy::new(package, compiled)?)))
     }
 
-    pub(crate) fn package(&self) -> &Package {
+    pub(crate) fn package(&self) -> &PolicyPackage {
         &self.0.package
     }
 
     /// The outcome of each item, in order. `store` is an anchor store as JSON Lines.
-    pub(crate) fn judge(&self, store: Option<&str>, items: Vec<Item>, release: Release) -> Result<Vec<Judged>> {
-        let settings =
-            Settings { on_refuse: Some(OnRefuse::Skip), release, ..Settings::new(SaltKey::from_bytes([7; 32])) };
-        let mut governor = Governor::new(Arc::clone(&self.0), settings)?;
+    pub(crate) fn judge(
+        &self,
+        store: Option<&str>,
+        items: Vec<StreamInput>,
+        release: ReleaseMode,
+    ) -> Result<Vec<MeasuredJudgement>> {
+        let settings = GateSettings {
+            on_refuse: Some(OnRefuse::Skip),
+            release,
+            ..GateSettings::new(SaltKey::from_bytes([7; 32]))
+        };
+        let mut governor = StreamGovernor::new(Arc::clone(&self.0), settings)?;
         if let Some(lines) = store {
-            let store = Store::from_json_lines(Path::new("store of the measurement"), lines.as_bytes())?;
-            governor = governor.with_anchors(Anchors::new(vec![store], &self.0.mapper));
+            let store = AnchorStore::from_json_lines(Path::new("store of the measurement"), lines.as_bytes())?;
+            governor = governor.with_anchors(AnchorSet::new(vec![store], &self.0.mapper));
         }
-        let mut judged: Vec<Judged> = items.iter().map(|_| Judged::default()).collect();
-        let mut session = Session::open(CardChoice::Model.open()?, &self.0.compiled.image, SessionConfig::default())?;
+        let mut judged: Vec<MeasuredJudgement> = items.iter().map(|_| MeasuredJudgement::default()).collect();
+        let mut session =
+            CardSession::open(CardChoice::Model.open()?, &self.0.compiled.image, SessionConfig::default())?;
         Arc::new(governor).govern(&mut session, items, |event| -> Result<(), SessionError> {
             let Some(of) = usize::try_from(event.stream).ok().and_then(|n| judged.get_mut(n)) else { return Ok(()) };
             match event.what {
-                EventKind::Determined(judgement) => of.add(judgement.determination, judgement.slope),
-                EventKind::Released { text, .. } => of.left.push_str(&text),
-                EventKind::Ended { summary, .. } => {
+                StreamEventKind::Determined(judgement) => of.add(judgement.determination, judgement.slope),
+                StreamEventKind::Released { text, .. } => of.left.push_str(&text),
+                StreamEventKind::Ended { summary, .. } => {
                     let last = of.leaves.last().map_or(0, |l| l.range.start);
                     of.stopped = summary.termination.map(|t| (text_of(&json!(t.trigger)), last));
                 }
@@ -129,18 +142,18 @@ impl Policy {
         &self,
         store: Option<&str>,
         texts: impl IntoIterator<Item = (&'a str, String)>,
-    ) -> Result<Vec<Judged>> {
-        let item = |(at, (text, intent)): (usize, (&str, String))| Item::Text {
+    ) -> Result<Vec<MeasuredJudgement>> {
+        let item = |(at, (text, intent)): (usize, (&str, String))| StreamInput::Text {
             id: at.to_string(),
             text: text.to_owned(),
-            task: Task { intent, ..Task::default() },
+            task: StreamTask { intent, ..StreamTask::default() },
         };
-        self.judge(store, texts.into_iter().enumerate().map(item).collect(), Release::Span)
+        self.judge(store, texts.into_iter().enumerate().map(item).collect(), ReleaseMode::Span)
     }
 }
 
-impl Judged {
-    fn add(&mut self, d: portcullis_gate::Determination, slope: u16) {
+impl MeasuredJudgement {
+    fn add(&mut self, d: portcullis_gate::SpanDetermination, slope: u16) {
         match d.determination {
             Some(Determination::Decompose) => self.split = true,
             Some(answer @ (Determination::Admit | Determination::Reject)) => self.leaves.push(Leaf {

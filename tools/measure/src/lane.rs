@@ -3,9 +3,9 @@
 
 use crate::streaming::{policies, texts};
 use anyhow::{Context, Result, ensure};
-use portcullis_lane::{Limits, Walk, compile};
-use portcullis_mapping::{Mapper, lane_source, seen_by_lane};
-use portcullis_policy::Package;
+use portcullis_lane::{LaneScanner, LaneTableLimits, compile};
+use portcullis_mapping::{TextMapper, lane_source, seen_by_lane};
+use portcullis_policy::PolicyPackage;
 use portcullis_tools::tool::say;
 use std::path::Path;
 
@@ -17,12 +17,12 @@ pub(crate) fn run(folder: &Path) -> Result<()> {
     for path in policies()? {
         let name = path.file_name().context("a policy has a name")?.to_string_lossy().into_owned();
         say(&format!("reading {} texts under {name}", texts.len()));
-        let package = Package::load(&path)?;
+        let package = PolicyPackage::load(&path)?;
         let (manifest, files) = (package.manifest(), package.files());
-        let compiled = compile(&lane_source(manifest, files)?, &Limits::default());
+        let compiled = compile(&lane_source(manifest, files)?, &LaneTableLimits::default());
         let (seen, files) = seen_by_lane(manifest, files, &compiled);
-        let mapper = Mapper::new(&seen, &files)?;
-        let walk = Walk::new(compiled.tables.clone()).context("the tables have more engines than a walk")?;
+        let mapper = TextMapper::new(&seen, &files)?;
+        let walk = LaneScanner::new(compiled.tables.clone()).context("the tables have more engines than a walk")?;
         // By class: texts with a hit of the mapping, texts with a missed hit, and texts where only the lane has a hit.
         let mut counts = vec![[0usize; 3]; compiled.classes.len()];
         for text in &texts {

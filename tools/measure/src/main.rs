@@ -25,7 +25,7 @@ use std::path::PathBuf;
 /// Policies on labelled data, and the speed of the parts.
 #[derive(Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask", version, max_term_width = 100)]
-enum Task {
+enum MeasureToolCommand {
     /// Measure, and print medians and ratios.
     Bench {
         /// One part instead of all.
@@ -34,7 +34,7 @@ enum Task {
     },
     /// Measure a policy on labelled data, with the program itself on the simulated card.
     #[command(subcommand)]
-    Measure(Measure),
+    Measure(MeasureCommand),
 }
 
 /// A part of the benches.
@@ -77,7 +77,7 @@ enum BenchPart {
 
 /// What is measured.
 #[derive(Subcommand)]
-enum Measure {
+enum MeasureCommand {
     /// Recall and precision of the policy `pii` on `{"id", "text", "label", "spans": [{"type", "start", "end"}]}`
     /// lines.
     Pii {
@@ -142,31 +142,36 @@ enum Measure {
 }
 
 fn main() -> Result<()> {
-    let task = Task::parse();
+    let task = MeasureToolCommand::parse();
     std::env::set_current_dir(tool::root()?)?;
     let what = match task {
-        Task::Measure(what) => what,
-        Task::Bench { part: None } => return bench::run(),
-        Task::Bench { part: Some(BenchPart::Gateway { program }) } => return gateway::run(program),
-        Task::Bench { part: Some(BenchPart::Evidence { streams }) } => return bench::evidence(&streams),
-        Task::Bench { part: Some(BenchPart::Shapes { names, bytes }) } => return shapes::run(&names, bytes),
-        Task::Bench { part: Some(BenchPart::Beside { program }) } => return gateway::beside(program),
-        Task::Bench { part: Some(BenchPart::Fleet) } => return fleet::measure(),
+        MeasureToolCommand::Measure(what) => what,
+        MeasureToolCommand::Bench { part: None } => return bench::run(),
+        MeasureToolCommand::Bench { part: Some(BenchPart::Gateway { program }) } => return gateway::run(program),
+        MeasureToolCommand::Bench { part: Some(BenchPart::Evidence { streams }) } => return bench::evidence(&streams),
+        MeasureToolCommand::Bench { part: Some(BenchPart::Shapes { names, bytes }) } => {
+            return shapes::run(&names, bytes);
+        }
+        MeasureToolCommand::Bench { part: Some(BenchPart::Beside { program }) } => return gateway::beside(program),
+        MeasureToolCommand::Bench { part: Some(BenchPart::Fleet) } => return fleet::measure(),
     };
     if !matches!(
         what,
-        Measure::Bytes { .. } | Measure::Lane { .. } | Measure::Meaning { .. } | Measure::Streaming { .. }
+        MeasureCommand::Bytes { .. }
+            | MeasureCommand::Lane { .. }
+            | MeasureCommand::Meaning { .. }
+            | MeasureCommand::Streaming { .. }
     ) {
         setup::build()?;
     }
     match &what {
-        Measure::Bytes { data, list } => bytes::run(data, *list),
-        Measure::Streaming { data } => streaming::run(data),
-        Measure::Lane { data } => lane::run(data),
-        Measure::Meaning { cases, data, list } => meaning::run(cases, data.as_deref(), *list),
-        Measure::Pii { data, policy } => pii::run(data, policy),
-        Measure::Grounding { data } => grounding::run(data),
-        Measure::Prefilter { data } => prefilter::run(data),
-        Measure::Drift { data } => drift::run(data),
+        MeasureCommand::Bytes { data, list } => bytes::run(data, *list),
+        MeasureCommand::Streaming { data } => streaming::run(data),
+        MeasureCommand::Lane { data } => lane::run(data),
+        MeasureCommand::Meaning { cases, data, list } => meaning::run(cases, data.as_deref(), *list),
+        MeasureCommand::Pii { data, policy } => pii::run(data, policy),
+        MeasureCommand::Grounding { data } => grounding::run(data),
+        MeasureCommand::Prefilter { data } => prefilter::run(data),
+        MeasureCommand::Drift { data } => drift::run(data),
     }
 }

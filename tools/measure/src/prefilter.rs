@@ -35,7 +35,7 @@ pub(crate) fn run(data: &Path) -> Result<()> {
 
 /// The results for those rows of a group that have the same expectation.
 #[derive(Default)]
-struct Group {
+struct PrefilterGroupResult {
     right: usize,
     wrong: Vec<String>,
     /// Number of rows that should be clear and are executed, but get a notice.
@@ -47,7 +47,7 @@ struct Group {
 fn cases(file: &Path) -> Result<()> {
     let rows = judged::rows(file)?;
     let profiles: BTreeSet<String> = rows.iter().map(|r| text_of(&r["profile"])).collect();
-    let mut groups: BTreeMap<(String, String), Group> = BTreeMap::new();
+    let mut groups: BTreeMap<(String, String), PrefilterGroupResult> = BTreeMap::new();
     for profile in &profiles {
         let of_profile: Vec<&Value> = rows.iter().filter(|r| text_of(&r["profile"]) == *profile).collect();
         let input = Path::new("target/measure").join(format!("prefilter-{profile}.jsonl"));

@@ -4,8 +4,8 @@
 use crate::judged::rows;
 use anyhow::{Context, Result, bail};
 use portcullis_core::wire::Granularity;
-use portcullis_mapping::{Mapper, Segmenter, Text};
-use portcullis_policy::Package;
+use portcullis_mapping::{ScannedText, Segmenter, TextMapper};
+use portcullis_policy::PolicyPackage;
 use portcullis_tools::tool::say;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -34,8 +34,8 @@ pub(crate) fn run(folder: &Path) -> Result<()> {
     for path in policies {
         let name = path.file_name().context("a policy has a name")?.to_string_lossy().into_owned();
         say(&format!("reading {} texts under {name}", texts.len()));
-        let package = Package::load(&path)?;
-        let mapper = Mapper::new(package.manifest(), package.files())?;
+        let package = PolicyPackage::load(&path)?;
+        let mapper = TextMapper::new(package.manifest(), package.files())?;
         let (mut waits, mut differ) = (Waits::default(), 0);
         for (number, text) in texts.iter().enumerate() {
             let sizes = CHUNKS.get(number % CHUNKS.len()).copied().unwrap_or_default();
@@ -66,7 +66,7 @@ pub(crate) fn run(folder: &Path) -> Result<()> {
 /// The reading of one piece: its range, whether it is judged, and its citations.
 type Read = (Range<usize>, bool, Option<Vec<String>>);
 
-fn read(text: &Text) -> impl Iterator<Item = Read> {
+fn read(text: &ScannedText) -> impl Iterator<Item = Read> {
     text.pieces().iter().map(|piece| {
         let range = piece.range.start + text.offset()..piece.range.end + text.offset();
         let cites = text.citations(&piece.range).map(|all| all.into_iter().map(str::to_owned).collect());
@@ -74,7 +74,7 @@ fn read(text: &Text) -> impl Iterator<Item = Read> {
     })
 }
 
-fn reads_alike(mapper: &Mapper, text: &str, sizes: &[usize], waits: &mut Waits) -> Result<bool> {
+fn reads_alike(mapper: &TextMapper, text: &str, sizes: &[usize], waits: &mut Waits) -> Result<bool> {
     let start = Instant::now();
     let whole = mapper.read(text.to_owned(), Granularity::Span);
     waits.time[1] += start.elapsed();

@@ -1,23 +1,23 @@
 //! The graph of files of a crate that use each other, and its cycles.
 
-use crate::scan::{Import, Module, Segments, Source};
+use crate::scan::{CrateSource, Import, Module, Segments};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// A use of one file by another: the line, and the path in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Use {
+pub(crate) struct FileUse {
     pub(crate) line: usize,
     pub(crate) path: String,
 }
 
 /// The uses of a crate, by the using file and then by the used file; for each pair, only the first use.
-pub(crate) type Uses = BTreeMap<usize, BTreeMap<usize, Use>>;
+pub(crate) type Uses = BTreeMap<usize, BTreeMap<usize, FileUse>>;
 
 /// Largest number of imports that are followed for a name.
 const DEPTH: usize = 12;
 
 /// Every use of another file. A name counts as a use of the file that defines it, even if a module re-exports it.
-pub(crate) fn uses(source: &Source) -> Uses {
+pub(crate) fn uses(source: &CrateSource) -> Uses {
     let mut uses = Uses::new();
     for (at, module) in &source.modules {
         for (path, line) in &module.paths {
@@ -43,7 +43,7 @@ pub(crate) fn uses(source: &Source) -> Uses {
 
 /// The circles of files. Without `strict`, a folder's module may use its own children, because its task is to combine
 /// them: then only a way back from a child counts that leaves the folder.
-pub(crate) fn circles(source: &Source, strict: bool) -> Vec<(BTreeSet<usize>, Vec<usize>)> {
+pub(crate) fn circles(source: &CrateSource, strict: bool) -> Vec<(BTreeSet<usize>, Vec<usize>)> {
     let uses = uses(source);
     if strict {
         return knots(&uses);
@@ -95,7 +95,7 @@ fn way_round(uses: &Uses, parent: usize, child: usize, is_outside: impl Fn(usize
 
 fn add(uses: &mut Uses, from: usize, to: Option<usize>, line: usize, path: &[String]) {
     if let Some(to) = to.filter(|to| *to != from) {
-        uses.entry(from).or_default().entry(to).or_insert_with(|| Use { line, path: path.join("::") });
+        uses.entry(from).or_default().entry(to).or_insert_with(|| FileUse { line, path: path.join("::") });
     }
 }
 
@@ -104,7 +104,7 @@ fn with_last(path: &[String], name: &str) -> Segments {
 }
 
 /// The module that the first segments of a path name, and the rest of the path; `None` for a path into another crate.
-fn descend(source: &Source, at: &Segments, path: &[String], depth: usize) -> Option<(Segments, Segments)> {
+fn descend(source: &CrateSource, at: &Segments, path: &[String], depth: usize) -> Option<(Segments, Segments)> {
     let (first, mut rest) = path.split_first()?;
     let mut module = match first.as_str() {
         "crate" => Segments::new(),
@@ -147,19 +147,19 @@ fn child(at: &Segments, name: &str) -> Segments {
 }
 
 /// Whether a path names a whole module. Such a path does not count; the paths through the module do.
-fn is_module(source: &Source, at: &Segments, path: &[String]) -> bool {
+fn is_module(source: &CrateSource, at: &Segments, path: &[String]) -> bool {
     descend(source, at, path, DEPTH).is_some_and(|(_, left)| left.is_empty())
 }
 
 /// Whether a module defines or exports the last name of this path.
-fn named(source: &Source, at: &Segments, path: &[String]) -> bool {
+fn named(source: &CrateSource, at: &Segments, path: &[String]) -> bool {
     let Some((module, left)) = descend(source, at, path, DEPTH) else { return false };
     let (Some(name), Some(module)) = (left.first(), source.modules.get(&module)) else { return false };
     module.definitions.contains(name) || module.imports.iter().any(|import| import.public && import.name == *name)
 }
 
 /// The file that defines the item of a path; `None` for an item of another crate.
-fn target(source: &Source, at: &Segments, path: &[String], depth: usize) -> Option<usize> {
+fn target(source: &CrateSource, at: &Segments, path: &[String], depth: usize) -> Option<usize> {
     let (place, left) = descend(source, at, path, depth)?;
     let module = source.modules.get(&place)?;
     let Some(name) = left.first() else { return Some(module.file) };
@@ -179,7 +179,7 @@ fn target(source: &Source, at: &Segments, path: &[String], depth: usize) -> Opti
     }
 }
 
-fn exported_macro(source: &Source, module: &Module, name: &String) -> usize {
+fn exported_macro(source: &CrateSource, module: &Module, name: &String) -> usize {
     let root = source.modules.get(&Segments::new()).is_some_and(|root| std::ptr::eq(root, module));
     let defining = source.modules.values().find(|other| root && other.definitions.contains(name));
     defining.unwrap_or(module).file

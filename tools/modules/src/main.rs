@@ -16,16 +16,16 @@ mod scan;
 use anyhow::{Context, Result, bail, ensure};
 use clap::Parser;
 use graph::Uses;
-use portcullis_tools::tally::Tally;
+use portcullis_tools::tally::CheckTally;
 use portcullis_tools::tool::{self, WORKSPACES, capture, cargo};
-use scan::Source;
+use scan::CrateSource;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 /// Circles of modules.
 #[derive(Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask", version, max_term_width = 100)]
-enum Task {
+enum ModulesToolCommand {
     /// Fail where files of a crate use each other in a circle. `lint` does so too.
     Modules {
         /// Only the crates whose name contains this.
@@ -37,9 +37,9 @@ enum Task {
 }
 
 fn main() -> Result<()> {
-    let Task::Modules { filter, strict } = Task::parse();
+    let ModulesToolCommand::Modules { filter, strict } = ModulesToolCommand::parse();
     std::env::set_current_dir(tool::root()?)?;
-    let mut tally = Tally::default();
+    let mut tally = CheckTally::default();
     for (name, root) in roots()? {
         if filter.as_ref().is_none_or(|filter| name.contains(filter)) {
             tally.check(&format!("no circle of modules in {name}"), check(&root, strict));
@@ -71,7 +71,7 @@ fn roots() -> Result<Vec<(String, PathBuf)>> {
 }
 
 fn check(root: &Path, strict: bool) -> Result<()> {
-    let source = Source::read(root)?;
+    let source = CrateSource::read(root)?;
     let uses = graph::uses(&source);
     let circles = graph::circles(&source, strict);
     if circles.is_empty() {
@@ -88,7 +88,7 @@ fn check(root: &Path, strict: bool) -> Result<()> {
 }
 
 /// A use in the form `file:line: path`.
-fn shown(source: &Source, uses: &Uses, from: usize, to: usize) -> String {
+fn shown(source: &CrateSource, uses: &Uses, from: usize, to: usize) -> String {
     let here = std::env::current_dir().unwrap_or_default();
     let file = |at: usize| {
         let path = source.files.get(at).map(|file| file.path.as_path()).unwrap_or(Path::new("?"));

@@ -21,7 +21,7 @@ pub(crate) struct Import {
 /// A module: a file, or a `mod name { … }` inside one.
 #[derive(Debug, Default)]
 pub(crate) struct Module {
-    /// Index of its file in [`Source::files`].
+    /// Index of its file in [`CrateSource::files`].
     pub(crate) file: usize,
     pub(crate) definitions: BTreeSet<String>,
     pub(crate) imports: Vec<Import>,
@@ -37,13 +37,13 @@ pub(crate) struct File {
 
 /// A crate without its tests.
 #[derive(Debug, Default)]
-pub(crate) struct Source {
+pub(crate) struct CrateSource {
     pub(crate) files: Vec<File>,
     /// Modules by path from the crate's root, whose path is empty.
     pub(crate) modules: BTreeMap<Segments, Module>,
 }
 
-impl Source {
+impl CrateSource {
     /// Reads the crate with this root file.
     pub(crate) fn read(root: &Path) -> Result<Self> {
         let mut source = Self::default();

@@ -1,4 +1,4 @@
-use crate::scan::Source;
+use crate::scan::CrateSource;
 use crate::{check, graph};
 use std::fs;
 use std::path::Path;
@@ -20,7 +20,7 @@ fn circle(files: &[(&str, &str)]) -> Vec<String> {
 
 fn circle_by(files: &[(&str, &str)], strict: bool) -> Vec<String> {
     let folder = written(files);
-    let source = Source::read(&folder.path().join("lib.rs")).unwrap();
+    let source = CrateSource::read(&folder.path().join("lib.rs")).unwrap();
     let mut circles = graph::circles(&source, strict);
     assert!(circles.len() < 2, "{circles:?}");
     let name = |path: &Path| path.strip_prefix(folder.path()).unwrap().display().to_string();

@@ -7,14 +7,14 @@ mod seeded;
 
 use anyhow::Result;
 use clap::Parser;
-use portcullis_tools::tally::Tally;
+use portcullis_tools::tally::CheckTally;
 use portcullis_tools::tool;
 use seeded::FaultSelection;
 
 /// Seed faults and see that the tests find each of them.
 #[derive(Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask", version, max_term_width = 100)]
-enum Task {
+enum MutateToolCommand {
     /// Seed faults and see that the tests find each of them.
     Mutate {
         /// Every fault of tests/mutants.toml, not only those that CI seeds.
@@ -52,12 +52,22 @@ enum Task {
 }
 
 fn main() -> Result<()> {
-    let Task::Mutate { long, check, rtl, seed, folder, proofs_only, without_card, tests_first, only, filter } =
-        Task::parse();
+    let MutateToolCommand::Mutate {
+        long,
+        check,
+        rtl,
+        seed,
+        folder,
+        proofs_only,
+        without_card,
+        tests_first,
+        only,
+        filter,
+    } = MutateToolCommand::parse();
     std::env::set_current_dir(tool::root()?)?;
     let (folder, filter) = (folder.as_deref(), filter.as_deref());
     if let Some(count) = rtl {
-        return rtl::run(&rtl::Request {
+        return rtl::run(&rtl::MutantSelection {
             count,
             seed,
             folder,
@@ -68,7 +78,7 @@ fn main() -> Result<()> {
             only: &only,
         });
     }
-    let mut tally = Tally::default();
+    let mut tally = CheckTally::default();
     let selection = match (long, check) {
         (_, true) => FaultSelection::Check,
         (true, false) => FaultSelection::Long,

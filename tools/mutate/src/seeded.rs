@@ -2,9 +2,9 @@
 //! must fail.
 
 use anyhow::{Context, Result, bail, ensure};
-use portcullis_tools::proofs::Proof;
+use portcullis_tools::proofs::FormalProof;
 use portcullis_tools::setup;
-use portcullis_tools::tally::Tally;
+use portcullis_tools::tally::CheckTally;
 use portcullis_tools::tool::{self, capture, python_tool, say};
 use serde::Deserialize;
 use std::fs;
@@ -14,11 +14,11 @@ use std::time::SystemTime;
 
 #[derive(Deserialize)]
 struct Mutants {
-    mutant: Vec<Mutant>,
+    mutant: Vec<SeededMutant>,
 }
 
 #[derive(Deserialize)]
-struct Mutant {
+struct SeededMutant {
     name: String,
     file: PathBuf,
     /// The text to replace; it occurs in the file exactly once.
@@ -48,7 +48,7 @@ pub(crate) enum FaultSelection {
 }
 
 impl FaultSelection {
-    fn contains(self, fault: &Mutant) -> bool {
+    fn contains(self, fault: &SeededMutant) -> bool {
         match self {
             Self::Ci => fault.ci,
             Self::Long => fault.check.is_none(),
@@ -57,11 +57,11 @@ impl FaultSelection {
     }
 }
 
-pub(crate) fn run(tally: &mut Tally, selection: FaultSelection, filter: Option<&str>) -> Result<()> {
+pub(crate) fn run(tally: &mut CheckTally, selection: FaultSelection, filter: Option<&str>) -> Result<()> {
     setup::tools()?;
     let text = fs::read_to_string("tests/mutants.toml").context("tests/mutants.toml")?;
     let mutants: Mutants = toml::from_str(&text).context("tests/mutants.toml")?;
-    let is_chosen = |fault: &&Mutant| filter.map_or(selection.contains(fault), |part| fault.name.contains(part));
+    let is_chosen = |fault: &&SeededMutant| filter.map_or(selection.contains(fault), |part| fault.name.contains(part));
     let chosen: Vec<_> = mutants.mutant.iter().filter(is_chosen).collect();
     ensure!(!chosen.is_empty(), "no seeded fault was chosen");
     let copy = tool::root()?.join("target/mutate/tree");
@@ -140,7 +140,7 @@ pub(crate) fn copy_tree(copy: &Path) -> Result<()> {
 }
 
 /// Inserts the fault, runs its test, and removes the fault. The test must build and then fail.
-fn killed(copy: &Path, mutant: &Mutant) -> Result<()> {
+fn killed(copy: &Path, mutant: &SeededMutant) -> Result<()> {
     let file = copy.join(&mutant.file);
     let original = fs::read_to_string(&file).with_context(|| mutant.file.display().to_string())?;
     let count = original.matches(&mutant.find).count();
@@ -151,7 +151,7 @@ fn killed(copy: &Path, mutant: &Mutant) -> Result<()> {
     result
 }
 
-fn judge(copy: &Path, mutant: &Mutant) -> Result<()> {
+fn judge(copy: &Path, mutant: &SeededMutant) -> Result<()> {
     if let Some(proof) = &mutant.proof {
         ensure!(mutant.test.is_empty(), "a fault is judged by a test or by a proof");
         return judge_by_proof(copy, proof);
@@ -200,7 +200,7 @@ fn judge_by_inner_loop(copy: &Path, package: &str) -> Result<()> {
 /// Runs the tasks of the proof that claim something. One of them must find a counterexample; a design that does not
 /// build gives no result.
 fn judge_by_proof(copy: &Path, name: &str) -> Result<()> {
-    let proof = Proof::named(name)?.claims_only();
+    let proof = FormalProof::named(name)?.claims_only();
     let folder = copy.join("target/formal");
     fs::create_dir_all(&folder)?;
     fs::write(folder.join(format!("{name}.sby")), proof.sby())?;

@@ -1,6 +1,6 @@
 //! Runs and counts all tests of the workspace.
 
-use crate::tally::Tally;
+use crate::tally::CheckTally;
 use crate::tool::{self, cargo, say, shown};
 use crate::{debian, setup};
 use anyhow::{Context, Result, ensure};
@@ -14,7 +14,7 @@ use std::process::{Command, Stdio};
 const SEED: (&str, &str) = ("PROPTEST_RNG_SEED", "2026");
 
 /// Runs every test of the workspace. Errors: tools are missing, or cargo does not start. Failed tests are only counted.
-pub fn run(tally: &mut Tally) -> Result<()> {
+pub fn run(tally: &mut CheckTally) -> Result<()> {
     setup::tools()?;
     say("tests");
     let mut command = cargo();
@@ -25,7 +25,7 @@ pub fn run(tally: &mut Tally) -> Result<()> {
 
 /// Gives tests the programs that they use and that this machine may lack, from Debian's packages. Errors: the folder of
 /// the repository is not found.
-pub fn with_programs(tally: &mut Tally, command: &mut Command) -> Result<()> {
+pub fn with_programs(tally: &mut CheckTally, command: &mut Command) -> Result<()> {
     // Tests of the gateway and of pages use curl.
     match debian::program("curl", &tool::root()?.join(tool::target_dir()).join("curl")) {
         Ok(None) => {}
@@ -49,7 +49,7 @@ pub fn with_programs(tally: &mut Tally, command: &mut Command) -> Result<()> {
 const VM: &str = "cargo xtask vm";
 
 /// Runs `cargo test` or a test program, and counts the reported results.
-pub fn counted(tally: &mut Tally, mut command: Command) -> Result<()> {
+pub fn counted(tally: &mut CheckTally, mut command: Command) -> Result<()> {
     command.stdin(Stdio::null()).stdout(Stdio::piped());
     let mut child = command.spawn().with_context(|| format!("cannot start {}", shown(&command)))?;
     let stdout = child.stdout.take().context("a test has an output")?;
@@ -81,7 +81,7 @@ pub fn counted(tally: &mut Tally, mut command: Command) -> Result<()> {
 pub const JOINED: [&str; 2] = ["all", "card"];
 
 #[derive(Clone)]
-pub struct Program {
+pub struct TestProgram {
     /// The program's name: cargo's name of a file below `tests` or of a crate, or a module of a program in [`JOINED`].
     pub name: String,
     /// The filter for the program's tests; `None` for all tests.
@@ -95,13 +95,13 @@ pub struct Program {
 /// Builds the tests with these names of a package or, with `None`, of the workspace, using the given cargo command. A
 /// name is a program's name, or the name of a module `card_…` in the program `card`. Two packages may have programs
 /// with the same name. Errors: the build fails, or there is no test with a name.
-pub fn programs(cargo: Command, package: Option<&str>, names: &[&str]) -> Result<Vec<Program>> {
+pub fn programs(cargo: Command, package: Option<&str>, names: &[&str]) -> Result<Vec<TestProgram>> {
     let built = built(cargo, package, names.iter().flat_map(|name| ["--test", target(name)]))?;
     let mut found = Vec::new();
     for name in names {
         let target = target(name);
         let before = found.len();
-        found.extend(built.iter().filter(|program| program.name == target).map(|program| Program {
+        found.extend(built.iter().filter(|program| program.name == target).map(|program| TestProgram {
             name: (*name).to_owned(),
             filter: (target != *name).then(|| format!("{name}::")),
             ..program.clone()
@@ -117,7 +117,7 @@ fn target(name: &str) -> &str {
 }
 
 /// Builds the unit tests of the workspace and its test programs with these names. Errors: the build fails.
-pub fn unit_tests_and(cargo: Command, names: &BTreeSet<String>) -> Result<Vec<Program>> {
+pub fn unit_tests_and(cargo: Command, names: &BTreeSet<String>) -> Result<Vec<TestProgram>> {
     let names = names.iter().flat_map(|name| ["--test", name.as_str()]);
     built(cargo, None, ["--lib", "--bins"].into_iter().chain(names))
 }
@@ -127,7 +127,7 @@ fn built<'a>(
     mut cargo: Command,
     only: Option<&'a str>,
     targets: impl IntoIterator<Item = &'a str>,
-) -> Result<Vec<Program>> {
+) -> Result<Vec<TestProgram>> {
     cargo.args(["test", "--quiet", "--locked", "--no-run", "--message-format", "json-render-diagnostics"]);
     cargo.args(only.map_or(vec!["--workspace"], |name| vec!["--package", name]));
     let output = cargo.args(targets).stdin(Stdio::null()).stderr(Stdio::inherit()).output();
@@ -143,7 +143,7 @@ fn built<'a>(
         {
             let folder = Path::new(&manifest).parent().context("a manifest stands in a folder")?.to_owned();
             let id = text(&message["package_id"]).unwrap_or_default();
-            found.push(Program { name, filter: None, package: package(&id), path: path.into(), folder });
+            found.push(TestProgram { name, filter: None, package: package(&id), path: path.into(), folder });
         }
     }
     Ok(found)
@@ -159,7 +159,7 @@ fn package(id: &str) -> String {
 }
 
 /// Runs test programs as `cargo test` runs them, and counts their results. Errors: one cannot be started.
-pub fn run_programs<'p>(tally: &mut Tally, programs: impl IntoIterator<Item = &'p Program>) -> Result<()> {
+pub fn run_programs<'p>(tally: &mut CheckTally, programs: impl IntoIterator<Item = &'p TestProgram>) -> Result<()> {
     let mut variables = Command::new("env");
     variables.env(SEED.0, SEED.1);
     with_programs(tally, &mut variables)?;
@@ -179,18 +179,18 @@ pub fn passed(line: &str) -> Option<usize> {
     counts(line).filter(|counts| counts.failed == 0).map(|counts| counts.passed)
 }
 
-struct Counts {
+struct TestCounts {
     passed: usize,
     failed: usize,
 }
 
 /// Parses libtest's closing line: `test result: ok. 3 passed; 0 failed; …`.
-fn counts(line: &str) -> Option<Counts> {
+fn counts(line: &str) -> Option<TestCounts> {
     let rest = line.strip_prefix("test result: ")?;
     let number = |word: &str| -> Option<usize> {
         rest.split(word).next()?.rsplit([' ', ';']).find(|w| !w.is_empty())?.parse().ok()
     };
-    Some(Counts { passed: number(" passed")?, failed: number(" failed")? })
+    Some(TestCounts { passed: number(" passed")?, failed: number(" failed")? })
 }
 
 #[cfg(test)]

@@ -79,14 +79,14 @@ pub fn unpacked(package: &str, file: &str, folder: &Path) -> Result<Option<PathB
 }
 
 /// Makes `folder` anew and unpacks these packages and their libraries into its folder `root`, which is returned. The C
-/// library is left out: the programs use that of this system. Errors: as [`archive`], [`View::new`] and
-/// [`View::unpack`]; a package does not exist.
+/// library is left out: the programs use that of this system. Errors: as [`archive`], [`DebianArchiveView::new`] and
+/// [`DebianArchiveView::unpack`]; a package does not exist.
 pub fn fetch(packages: &[&str], folder: &Path) -> Result<PathBuf> {
     let (archive, own) = archive()?;
     if folder.exists() {
         fs::remove_dir_all(folder)?;
     }
-    let view = View::new(&folder.join("apt"), &archive, &[own.as_str()])?;
+    let view = DebianArchiveView::new(&folder.join("apt"), &archive, &[own.as_str()])?;
     view.get(&[&["--download-only", "install"], packages].concat())?;
     let root = folder.join("root");
     view.unpack(&root, &["libc6_"])?;
@@ -94,11 +94,11 @@ pub fn fetch(packages: &[&str], folder: &Path) -> Result<PathBuf> {
 }
 
 /// A view of the archive in which no package is installed, so that a program is fetched with all its libraries.
-pub struct View {
+pub struct DebianArchiveView {
     folder: PathBuf,
 }
 
-impl View {
+impl DebianArchiveView {
     /// Creates the view in `folder` in place of an old view, and fetches the lists of these suites. Errors: the folder
     /// is not writable, or the archive is not reachable.
     pub fn new(folder: &Path, archive: &str, suites: &[&str]) -> Result<Self> {

@@ -9,7 +9,7 @@ use anyhow::{Result, bail};
 
 /// A fenced block.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Block {
+pub struct FencedBlock {
     /// Line number of the opening fence, from 1.
     pub line: usize,
     /// The text after the opening fence on its line.
@@ -20,7 +20,7 @@ pub struct Block {
 
 /// How a block is used.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Use {
+pub enum FencedBlockUse {
     Run,
     /// Commands that do not run, with the reason.
     NoRun(String),
@@ -29,35 +29,35 @@ pub enum Use {
     Other,
 }
 
-impl Block {
+impl FencedBlock {
     /// How the block is used. Errors: a block of commands has an unknown mark, or a mark without its reason.
-    pub fn usage(&self) -> Result<Use> {
+    pub fn usage(&self) -> Result<FencedBlockUse> {
         let (language, mark) = self.info.split_once(' ').unwrap_or((&self.info, ""));
         Ok(match (language, mark.trim()) {
-            ("sh", "") => Use::Run,
+            ("sh", "") => FencedBlockUse::Run,
             ("sh", mark) => match mark.strip_prefix("norun:").map(str::trim) {
-                Some(reason) if !reason.is_empty() => Use::NoRun(reason.to_owned()),
+                Some(reason) if !reason.is_empty() => FencedBlockUse::NoRun(reason.to_owned()),
                 _ => bail!("line {}: `{}` is neither `sh` nor `sh norun: REASON`", self.line, self.info),
             },
             ("bash" | "shell" | "console", _) => {
                 bail!("line {}: commands stand in blocks `sh`, and their output in `text output`", self.line)
             }
-            ("text", "output") => Use::Output,
-            _ => Use::Other,
+            ("text", "output") => FencedBlockUse::Output,
+            _ => FencedBlockUse::Other,
         })
     }
 }
 
 /// The fenced blocks of a page, in order.
 #[must_use]
-pub fn blocks(page: &str) -> Vec<Block> {
-    let mut found: Vec<Block> = Vec::new();
-    let mut open: Option<Block> = None;
+pub fn blocks(page: &str) -> Vec<FencedBlock> {
+    let mut found: Vec<FencedBlock> = Vec::new();
+    let mut open: Option<FencedBlock> = None;
     for (at, line) in page.lines().enumerate() {
         match (line.trim_start().strip_prefix("```"), open.take()) {
             (Some(_), Some(block)) => found.push(block),
             (Some(info), None) => {
-                open = Some(Block { line: at + 1, info: info.trim().to_owned(), text: String::new() });
+                open = Some(FencedBlock { line: at + 1, info: info.trim().to_owned(), text: String::new() });
             }
             (None, Some(mut block)) => {
                 block.text.push_str(line);
@@ -93,11 +93,19 @@ mod tests {
     fn blocks_and_their_use() {
         let page = "a\n```sh\nls\n```\n```sh norun: needs an FPGA\nx\n```\n```text output\ny\n```\n```rust\n```\n";
         let found = blocks(page);
-        let uses: Vec<Use> = found.iter().map(|block| block.usage().unwrap()).collect();
-        assert_eq!(uses, [Use::Run, Use::NoRun("needs an FPGA".into()), Use::Output, Use::Other]);
+        let uses: Vec<FencedBlockUse> = found.iter().map(|block| block.usage().unwrap()).collect();
+        assert_eq!(
+            uses,
+            [
+                FencedBlockUse::Run,
+                FencedBlockUse::NoRun("needs an FPGA".into()),
+                FencedBlockUse::Output,
+                FencedBlockUse::Other
+            ]
+        );
         assert_eq!((found[0].line, found[0].text.as_str()), (2, "ls\n"));
         for bad in ["sh norun", "sh norun:", "sh skip", "bash", "console"] {
-            assert!(Block { line: 1, info: bad.into(), text: String::new() }.usage().is_err(), "{bad}");
+            assert!(FencedBlock { line: 1, info: bad.into(), text: String::new() }.usage().is_err(), "{bad}");
         }
     }
 

@@ -17,14 +17,14 @@ const ASSERT: &str = "rtl/lib/assert.svh";
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Table {
-    proof: Vec<Row>,
+struct ProofTable {
+    proof: Vec<ProofRow>,
 }
 
 /// A proof in the table.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Row {
+struct ProofRow {
     name: String,
     #[serde(default)]
     card: bool,
@@ -47,7 +47,7 @@ struct Row {
 #[serde(deny_unknown_fields)]
 struct TaskRow {
     name: String,
-    mode: Option<Mode>,
+    mode: Option<ProofMode>,
     depth: u32,
     #[serde(default)]
     read: String,
@@ -55,7 +55,7 @@ struct TaskRow {
 
 #[derive(Clone, Copy, Deserialize, PartialEq, Eq, Debug)]
 #[serde(rename_all = "lowercase")]
-pub enum Mode {
+pub enum ProofMode {
     /// Proof by k-induction from reset.
     Prove,
     /// Check of all runs with this many clocks.
@@ -64,7 +64,7 @@ pub enum Mode {
 }
 
 #[derive(Clone, Debug)]
-pub struct Proof {
+pub struct FormalProof {
     /// Name; the top module is `NAME_props`.
     pub name: String,
     /// Files relative to the workspace.
@@ -76,16 +76,16 @@ pub struct Proof {
     /// Yosys commands after the design was read.
     pub steps: Vec<String>,
     /// Tasks in the order of the table.
-    pub tasks: Vec<Task>,
+    pub tasks: Vec<ProofTask>,
     /// Whether the proof takes minutes; then CI runs it [shortened](Self::shortened).
     pub long: bool,
 }
 
 #[derive(Clone, Debug)]
-pub struct Task {
+pub struct ProofTask {
     /// The task's name, unique within its proof.
     pub name: String,
-    pub mode: Mode,
+    pub mode: ProofMode,
     /// Number of clocks, or steps of the induction.
     pub depth: u32,
     /// Yosys command that reads the design.
@@ -93,8 +93,8 @@ pub struct Task {
 }
 
 /// All proofs, ordered by name. Errors: the table is invalid, or names a missing file.
-pub fn all() -> Result<Vec<Proof>> {
-    let table: Table = toml::from_str(&fs::read_to_string(TABLE).context(TABLE)?).context(TABLE)?;
+pub fn all() -> Result<Vec<FormalProof>> {
+    let table: ProofTable = toml::from_str(&fs::read_to_string(TABLE).context(TABLE)?).context(TABLE)?;
     let mut sources = BTreeMap::new();
     index(Path::new("rtl"), &mut sources)?;
     let mut proofs = Vec::new();
@@ -122,7 +122,7 @@ fn index(folder: &Path, sources: &mut BTreeMap<String, PathBuf>) -> Result<()> {
     Ok(())
 }
 
-fn proof(row: Row, sources: &BTreeMap<String, PathBuf>) -> Result<Proof> {
+fn proof(row: ProofRow, sources: &BTreeMap<String, PathBuf>) -> Result<FormalProof> {
     let top = format!("{}_props", row.name);
     let mut files = Vec::new();
     if row.card {
@@ -140,14 +140,14 @@ fn proof(row: Row, sources: &BTreeMap<String, PathBuf>) -> Result<Proof> {
     for task in row.tasks {
         let mode = match (task.mode, task.name.as_str()) {
             (Some(mode), _) => mode,
-            (None, "prove") => Mode::Prove,
-            (None, "bmc") => Mode::Bmc,
-            (None, "cover") => Mode::Cover,
+            (None, "prove") => ProofMode::Prove,
+            (None, "bmc") => ProofMode::Bmc,
+            (None, "cover") => ProofMode::Cover,
             (None, name) => anyhow::bail!("task `{name}` states no mode"),
         };
         let options = if task.read.is_empty() { String::new() } else { format!(" {}", task.read) };
         let read = format!("read_slang -j 1{options}{boxes} --top {top} {names}");
-        tasks.push(Task { name: task.name, mode, depth: task.depth, read });
+        tasks.push(ProofTask { name: task.name, mode, depth: task.depth, read });
     }
     files.push(PathBuf::from(ASSERT));
     let mut steps = row.instead_of_prep;
@@ -158,8 +158,8 @@ fn proof(row: Row, sources: &BTreeMap<String, PathBuf>) -> Result<Proof> {
     if !row.black_boxes.is_empty() {
         steps.push("cutpoint -blackbox".to_owned());
     }
-    ensure!(tasks.iter().any(Task::claims), "no task claims anything");
-    Ok(Proof {
+    ensure!(tasks.iter().any(ProofTask::claims), "no task claims anything");
+    Ok(FormalProof {
         name: row.name,
         files,
         black_boxes: row.black_boxes,
@@ -170,15 +170,15 @@ fn proof(row: Row, sources: &BTreeMap<String, PathBuf>) -> Result<Proof> {
     })
 }
 
-impl Task {
+impl ProofTask {
     /// Whether the task makes a claim; other tasks only have covers.
     #[must_use]
     pub fn claims(&self) -> bool {
-        self.mode != Mode::Cover
+        self.mode != ProofMode::Cover
     }
 }
 
-impl Proof {
+impl FormalProof {
     /// The proof with this name. Errors: as [`all`], or the name is unknown.
     pub fn named(name: &str) -> Result<Self> {
         all()?.into_iter().find(|proof| proof.name == name).with_context(|| format!("{TABLE} states no `{name}`"))
@@ -188,9 +188,9 @@ impl Proof {
     /// no assertion fails immediately.
     #[must_use]
     pub fn shortened(mut self) -> Self {
-        self.tasks.retain(Task::claims);
+        self.tasks.retain(ProofTask::claims);
         for task in &mut self.tasks {
-            (task.mode, task.depth) = (Mode::Bmc, task.depth.min(3));
+            (task.mode, task.depth) = (ProofMode::Bmc, task.depth.min(3));
         }
         self
     }
@@ -198,7 +198,7 @@ impl Proof {
     /// Without covers: only the tasks that claim something.
     #[must_use]
     pub fn claims_only(mut self) -> Self {
-        self.tasks.retain(Task::claims);
+        self.tasks.retain(ProofTask::claims);
         self
     }
 
@@ -212,7 +212,7 @@ impl Proof {
     /// The proof as an `sby` file.
     #[must_use]
     pub fn sby(&self) -> String {
-        let lines = |of: &dyn Fn(&Task) -> Vec<String>| -> String {
+        let lines = |of: &dyn Fn(&ProofTask) -> Vec<String>| -> String {
             self.tasks
                 .iter()
                 .flat_map(|task| of(task).into_iter().map(|line| format!("{}: {line}\n", task.name)))
@@ -221,9 +221,9 @@ impl Proof {
         let shared = |list: &[String]| -> String { list.iter().map(|line| format!("{line}\n")).collect() };
         let tasks: String = self.tasks.iter().map(|task| format!("{}\n", task.name)).collect();
         let options = lines(&|task| match task.mode {
-            Mode::Prove => vec!["mode prove".to_owned(), format!("depth {}", task.depth)],
-            Mode::Bmc => vec!["mode bmc".to_owned(), format!("depth {}", task.depth)],
-            Mode::Cover => vec!["mode cover".to_owned(), "vcd off".to_owned(), format!("depth {}", task.depth)],
+            ProofMode::Prove => vec!["mode prove".to_owned(), format!("depth {}", task.depth)],
+            ProofMode::Bmc => vec!["mode bmc".to_owned(), format!("depth {}", task.depth)],
+            ProofMode::Cover => vec!["mode cover".to_owned(), "vcd off".to_owned(), format!("depth {}", task.depth)],
         });
         let reads = lines(&|task| vec![task.read.clone()]);
         let files: String = self.files.iter().map(|file| format!("{}\n", file.display())).collect();
@@ -268,7 +268,7 @@ pub fn modules_of(folders: &[&str]) -> Result<BTreeMap<String, BTreeSet<String>>
 }
 
 /// The elaborated design of the first task of a proof that makes a claim.
-fn design(proof: &Proof) -> Result<String> {
+fn design(proof: &FormalProof) -> Result<String> {
     let path = proof.model().join("design.il");
     fs::read_to_string(&path)
         .with_context(|| format!("`{}` is not there: run `cargo xtask formal` first", path.display()))
@@ -276,13 +276,13 @@ fn design(proof: &Proof) -> Result<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Mode, Row, proof};
+    use super::{ProofMode, ProofRow, proof};
     use std::collections::BTreeMap;
     use std::path::PathBuf;
 
     #[test]
     fn a_row_becomes_what_sby_reads() {
-        let row: Row = toml::from_str(
+        let row: ProofRow = toml::from_str(
             "name = \"a\"\nfiles = [\"b\", \"c\"]\nblack_boxes = [\"c\"]\n\
              tasks = [{ name = \"cover\", depth = 9 }, { name = \"two\", mode = \"prove\", depth = 2, read = \"-G N=2\" }]",
         )
@@ -291,7 +291,7 @@ mod tests {
             ["b", "c", "a_props"].map(|name| (name.to_owned(), PathBuf::from(format!("rtl/x/{name}.sv")))).into();
         let proof = proof(row, &sources).unwrap();
         assert_eq!(proof.model(), PathBuf::from("target/formal/a_two/model"));
-        assert_eq!(proof.tasks[0].mode, Mode::Cover);
+        assert_eq!(proof.tasks[0].mode, ProofMode::Cover);
         let text = proof.sby();
         for needed in [
             "[tasks]\ncover\ntwo\n",
@@ -305,7 +305,8 @@ mod tests {
 
     #[test]
     fn a_proof_that_only_covers_claims_nothing() {
-        let row: Row = toml::from_str("name = \"a\"\nfiles = []\ntasks = [{ name = \"cover\", depth = 9 }]").unwrap();
+        let row: ProofRow =
+            toml::from_str("name = \"a\"\nfiles = []\ntasks = [{ name = \"cover\", depth = 9 }]").unwrap();
         assert!(proof(row, &BTreeMap::from([("a_props".to_owned(), PathBuf::from("a_props.sv"))])).is_err());
     }
 }

@@ -4,14 +4,14 @@ use anyhow::{Result, bail};
 
 /// Counts of checks; each test that a test runner reports counts as one check.
 #[derive(Default)]
-pub struct Tally {
+pub struct CheckTally {
     passed: usize,
     failures: Vec<String>,
     failed: usize,
     skips: Vec<String>,
 }
 
-impl Tally {
+impl CheckTally {
     /// Counts one check by its result, and prints it.
     pub fn check(&mut self, name: &str, result: Result<()>) {
         match result {
@@ -89,11 +89,11 @@ impl Tally {
 
 #[cfg(test)]
 mod tests {
-    use super::Tally;
+    use super::CheckTally;
 
     #[test]
     fn the_closing_lines_of_another_program_are_added() {
-        let mut tally = Tally::default();
+        let mut tally = CheckTally::default();
         tally.pass(2);
         for (line, read) in [
             ("==> something", None),

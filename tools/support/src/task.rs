@@ -1,7 +1,7 @@
 //! Tasks in separate programs: `xtask-NAME`. They are built with the features of the whole workspace, so that
 //! dependencies are built only once.
 
-use crate::tally::Tally;
+use crate::tally::CheckTally;
 use crate::tool::{cargo, root, run, shown, target_dir};
 use anyhow::{Context, Result, ensure};
 use std::ffi::OsStr;
@@ -17,7 +17,7 @@ pub fn program(name: &str) -> Result<Command> {
 
 /// Runs a task's program, and adds the counts in its closing lines. Errors: the program cannot be built or started, or
 /// prints no counts at its end.
-pub fn counted(tally: &mut Tally, name: &str, arguments: &[impl AsRef<OsStr>]) -> Result<()> {
+pub fn counted(tally: &mut CheckTally, name: &str, arguments: &[impl AsRef<OsStr>]) -> Result<()> {
     let mut command = program(name)?;
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped());
     let mut child = command.spawn().with_context(|| format!("cannot start {}", shown(&command)))?;

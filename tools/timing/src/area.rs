@@ -39,7 +39,7 @@ const LUTS_VU47P: u64 = 1_303_680;
 
 /// Numbers of cells, as Yosys reports them after mapping.
 #[derive(Default)]
-struct Cells {
+struct CellCounts {
     luts: u64,
     flops: u64,
     ramb18: u64,
@@ -86,14 +86,14 @@ pub(crate) fn run(modules: &[String]) -> Result<()> {
     Ok(())
 }
 
-fn row(begin: &str, cells: &Cells) -> String {
+fn row(begin: &str, cells: &CellCounts) -> String {
     let share = cells.luts * 10_000 / LUTS_VU47P;
-    let Cells { luts, flops, ramb18, uram, lutram, carry4 } = cells;
+    let CellCounts { luts, flops, ramb18, uram, lutram, carry4 } = cells;
     let (whole, part) = (share / 100, share % 100);
     format!("{begin}{luts} | {whole}.{part:02} % | {flops} | {ramb18} | {uram} | {lutram} | {carry4} |")
 }
 
-fn synthesise(place: usize, module: &str, parameters: &str, files: &str) -> Result<Cells> {
+fn synthesise(place: usize, module: &str, parameters: &str, files: &str) -> Result<CellCounts> {
     let json = format!("target/xtask/area-{place}-{module}.json");
     let script = format!(
         "read_slang -j 1 {parameters} --top {module} {files}; synth_xilinx -family xcup -flatten -noiopad -noclkbuf -top {module}; \
@@ -104,10 +104,10 @@ fn synthesise(place: usize, module: &str, parameters: &str, files: &str) -> Resu
 }
 
 /// Adds up the numbers of cells of the whole design, by type.
-fn count(json: &str) -> Result<Cells> {
+fn count(json: &str) -> Result<CellCounts> {
     let stat: serde_json::Value = serde_json::from_str(json)?;
     let by_type = stat["design"]["num_cells_by_type"].as_object().context("Yosys counts cells by type")?;
-    let mut cells = Cells::default();
+    let mut cells = CellCounts::default();
     for (name, number) in by_type {
         let number = number.as_u64().unwrap_or(0);
         match name.as_str() {

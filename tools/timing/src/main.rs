@@ -13,7 +13,7 @@ use portcullis_tools::tool;
 /// What the card takes of a part, and how fast its parts are.
 #[derive(Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask", version, max_term_width = 100)]
-enum Task {
+enum TimingToolCommand {
     /// Synthesise the card and its parts with Yosys and write docs/explanation/area.md.
     Area {
         /// Only these; the other rows of the page stay as they are.
@@ -28,10 +28,10 @@ enum Task {
 }
 
 fn main() -> Result<()> {
-    let task = Task::parse();
+    let task = TimingToolCommand::parse();
     std::env::set_current_dir(tool::root()?)?;
     match task {
-        Task::Area { modules } => area::run(&modules),
-        Task::Timing { modules } => timing::run(&modules),
+        TimingToolCommand::Area { modules } => area::run(&modules),
+        TimingToolCommand::Timing { modules } => timing::run(&modules),
     }
 }

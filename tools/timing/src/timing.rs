@@ -33,13 +33,13 @@ const CROWDED: &str = "after eight minutes router1 had\n52,000 of the 116,000 wi
                        Frequencies by the two routers do not compare.";
 
 /// A module that is placed and routed separately.
-struct Part {
+struct TimedModule {
     module: &'static str,
     parameters: &'static str,
     what: &'static str,
     /// Required frequency in tenths of a megahertz.
     floor: u64,
-    router: Router,
+    router: NextpnrRouter,
 }
 
 /// Seeds that are tried for a module with a required frequency.
@@ -47,14 +47,14 @@ const SEEDS: u64 = 8;
 
 /// The program within nextpnr that routes the wires.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Router {
+enum NextpnrRouter {
     /// The default of nextpnr: it rips up one wire at a time.
     Router1,
     /// Routes all wires at once, and in each round makes the use of crowded places more expensive.
     Router2,
 }
 
-impl Router {
+impl NextpnrRouter {
     const fn options(self) -> &'static [&'static str] {
         match self {
             Self::Router1 => &[],
@@ -63,16 +63,16 @@ impl Router {
     }
 }
 
-const fn part(module: &'static str, parameters: &'static str, what: &'static str, floor: u64) -> Part {
-    Part { module, parameters, what, floor, router: Router::Router1 }
+const fn part(module: &'static str, parameters: &'static str, what: &'static str, floor: u64) -> TimedModule {
+    TimedModule { module, parameters, what, floor, router: NextpnrRouter::Router1 }
 }
 
 /// The part with router2, because its module has too many wires for router1.
-const fn crowded(part: Part) -> Part {
-    Part { router: Router::Router2, ..part }
+const fn crowded(part: TimedModule) -> TimedModule {
+    TimedModule { router: NextpnrRouter::Router2, ..part }
 }
 
-const PARTS: [Part; 19] = [
+const PARTS: [TimedModule; 19] = [
     part("entry_check", "", "gate: checks of an entry before it is judged", FLOOR),
     part("stream_table", "", "gate: next sequence of 1,024 streams", FLOOR),
     part("sweep", "", "gate: which row is swept next", FLOOR),
@@ -137,7 +137,7 @@ pub(crate) fn run(modules: &[String]) -> Result<()> {
 }
 
 /// The result of the first seed by which a module reaches its required frequency; else the best one.
-fn routed(part: &Part) -> Result<Reached> {
+fn routed(part: &TimedModule) -> Result<Reached> {
     let netlist = synthesised(part)?;
     let mut best = route(part, &netlist, 1)?;
     for seed in 2..=SEEDS {
@@ -152,7 +152,7 @@ fn routed(part: &Part) -> Result<Reached> {
     Ok(best)
 }
 
-fn row(part: &Part, reached: &Reached) -> String {
+fn row(part: &TimedModule, reached: &Reached) -> String {
     let Reached { seed, fmax, luts, flops, path } = reached;
     let speed = fmax.map_or_else(|| "not routed".to_owned(), |fmax| format!("{}.{}", fmax / 10, fmax % 10));
     let seed = if *seed == 1 { String::new() } else { format!(", seed {seed}") };
@@ -177,7 +177,7 @@ fn with_row(page: &str, module: &str, row: &str) -> String {
 fn header(rows: &str) -> String {
     let router2: Vec<_> = PARTS
         .iter()
-        .filter(|p| p.router == Router::Router2 && rows.contains(&cell(p.module)))
+        .filter(|p| p.router == NextpnrRouter::Router2 && rows.contains(&cell(p.module)))
         .map(|p| format!("`{}`", p.module))
         .collect();
     let routers = match router2.as_slice() {
@@ -225,14 +225,14 @@ fn nextpnr() -> Result<()> {
 }
 
 /// A module after synthesis, with registers at all its ports.
-struct Netlist {
+struct ModuleNetlist {
     path: String,
     /// Digest of what it was made from.
     digest: String,
 }
 
 /// Elaborates one module, and synthesises it unless its netlist is there.
-fn synthesised(part: &Part) -> Result<Netlist> {
+fn synthesised(part: &TimedModule) -> Result<ModuleNetlist> {
     let module = part.module;
     // No module of `PARTS` is in rtl/top, so the files of that folder are not read.
     let files: Vec<_> = yosys::sources()?.into_iter().filter(|file| !file.starts_with("rtl/top/")).collect();
@@ -252,19 +252,19 @@ fn synthesised(part: &Part) -> Result<Netlist> {
     let digest = format!("{:x?}", inputs.finalize().as_slice());
     let stamp = format!("{WORK}/{module}-synthesised");
     if fs::read_to_string(&stamp).is_ok_and(|made| made == digest) {
-        return Ok(Netlist { path, digest });
+        return Ok(ModuleNetlist { path, digest });
     }
     say(&format!("{module}: synthesis"));
     let _ = fs::remove_file(&stamp);
     fs::write(&wrapper_path, wrapper)?;
     yosys::run(&script)?;
     fs::write(&stamp, &digest)?;
-    Ok(Netlist { path, digest })
+    Ok(ModuleNetlist { path, digest })
 }
 
 /// Places and routes a module. An earlier result for the same module and tools is used again: routing all modules takes
 /// two hours on two cores.
-fn route(part: &Part, netlist: &Netlist, seed: u64) -> Result<Reached> {
+fn route(part: &TimedModule, netlist: &ModuleNetlist, seed: u64) -> Result<Reached> {
     let module = part.module;
     let work = format!("{WORK}/{module}-{seed}");
     let (report, stamp) = (format!("{work}-report.json"), format!("{work}-routed"));
@@ -290,8 +290,8 @@ fn route(part: &Part, netlist: &Netlist, seed: u64) -> Result<Reached> {
         .args(options)
         .args(["--json", &netlist.path, "--report", &report, "--log", &log]);
     match part.router {
-        Router::Router1 => drop(capture(&mut nextpnr)?),
-        Router::Router2 => run_within(&mut nextpnr, PATIENCE)?,
+        NextpnrRouter::Router1 => drop(capture(&mut nextpnr)?),
+        NextpnrRouter::Router2 => run_within(&mut nextpnr, PATIENCE)?,
     }
     fs::write(&stamp, key)?;
     result()

@@ -4,7 +4,7 @@ use crate::initramfs::Initramfs;
 use crate::noiommu;
 use crate::packages::Packages;
 use anyhow::{Context, Result, bail, ensure};
-use portcullis_tools::tally::Tally;
+use portcullis_tools::tally::CheckTally;
 use portcullis_tools::tool::{capture, cargo, run as run_command, say};
 use portcullis_tools::{cargo_test, demo, setup};
 use std::fs::{self, File};
@@ -16,7 +16,7 @@ const MODULES: [&str; 6] = ["irqbypass", "vfio", "vfio_virqfd", "vfio_iommu_type
 /// Longest time that a virtual machine may run.
 const DEADLINE: Duration = Duration::from_secs(180);
 
-pub(crate) fn run(tally: &mut Tally) -> Result<()> {
+pub(crate) fn run(tally: &mut CheckTally) -> Result<()> {
     let packages = match Packages::fetch() {
         Ok(packages) => packages,
         Err(error) => {
@@ -40,7 +40,7 @@ pub(crate) fn run(tally: &mut Tally) -> Result<()> {
 }
 
 /// Tests the card in a virtual machine without an IOMMU. Not part of CI, because it builds a kernel module.
-pub(crate) fn without_iommu(tally: &mut Tally) -> Result<()> {
+pub(crate) fn without_iommu(tally: &mut CheckTally) -> Result<()> {
     let (qemu, kernel) = (Packages::fetch()?, Packages::source()?);
     setup::build()?;
     suite(
@@ -56,7 +56,7 @@ fn edu(guest: &Guest<'_>) -> Result<()> {
     let mut image = guest.image()?;
     image.program("tests/vfio-edu", &binary("vfio-edu")?)?;
     image.add("tests/edu.sh", &fs::read("tests/vm/edu.sh")?);
-    Machine::start("edu", guest, image, &["-device", "edu,addr=3"])?.wait()?;
+    VirtualMachine::start("edu", guest, image, &["-device", "edu,addr=3"])?.wait()?;
     Ok(())
 }
 
@@ -69,9 +69,9 @@ fn card(guest: &Guest<'_>) -> Result<()> {
     image.add("tests/card.sh", &fs::read("tests/vm/card.sh")?);
     image.folder("tests/pii", Path::new("policies/pii"))?;
     image.add("tests/texts.jsonl", &fs::read("tests/demo/sentences.jsonl")?);
-    let server = Server::start(&socket)?;
+    let server = VmCardServer::start(&socket)?;
     let serial = format!("file:{}", export.display());
-    let machine = Machine::start("card", guest, image, &["-device", &card_device(&socket), "-serial", &serial])?;
+    let machine = VirtualMachine::start("card", guest, image, &["-device", &card_device(&socket), "-serial", &serial])?;
     machine.wait()?;
     drop(server);
     let bundle = folder.join("bundle");
@@ -95,7 +95,7 @@ fn card(guest: &Guest<'_>) -> Result<()> {
 const SUITE: [&str; 5] = ["card_transport", "card_lifecycle", "card_entries", "card_hostile", "card_text"];
 /// Runs the device tests in the guest, on the Verilated card through the guest's VFIO. Outside, the same tests run on
 /// the model, the simulation and the socket.
-fn suite(tally: &mut Tally, guest: &Guest<'_>, title: &'static str, modules: &[&str]) {
+fn suite(tally: &mut CheckTally, guest: &Guest<'_>, title: &'static str, modules: &[&str]) {
     let result = (|| {
         let mut image = guest.image()?;
         let programs = cargo_test::programs(cargo(), None, modules)?;
@@ -107,8 +107,8 @@ fn suite(tally: &mut Tally, guest: &Guest<'_>, title: &'static str, modules: &[&
             image.add(&format!("tests/{script}.sh"), &fs::read(format!("tests/vm/{script}.sh"))?);
         }
         let socket = std::env::current_dir()?.join("target/vm/suite.sock");
-        let _server = Server::start(&socket)?;
-        Machine::start(title, guest, image, &["-device", &card_device(&socket)])?.wait()
+        let _server = VmCardServer::start(&socket)?;
+        VirtualMachine::start(title, guest, image, &["-device", &card_device(&socket)])?.wait()
     })();
     match result {
         Ok(console) => {
@@ -132,9 +132,9 @@ fn card_device(socket: &Path) -> String {
 }
 
 /// The simulated card behind its socket. Dropping it stops the server.
-struct Server(Child);
+struct VmCardServer(Child);
 
-impl Server {
+impl VmCardServer {
     fn start(socket: &Path) -> Result<Self> {
         let mut command = Command::new(demo::binary()?);
         command
@@ -152,7 +152,7 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for VmCardServer {
     fn drop(&mut self) {
         // The server may have ended already, so errors are ignored.
         let _ = self.0.kill();
@@ -190,14 +190,14 @@ fn binary(name: &str) -> Result<PathBuf> {
 }
 
 /// A running virtual machine. Dropping it kills the machine.
-struct Machine {
+struct VirtualMachine {
     name: &'static str,
     child: Child,
     log: PathBuf,
     started: Instant,
 }
 
-impl Machine {
+impl VirtualMachine {
     fn start(name: &'static str, guest: &Guest<'_>, image: Initramfs, devices: &[&str]) -> Result<Self> {
         let folder = Path::new("target/vm");
         let (initrd, log) = (folder.join(format!("{name}.cpio")), folder.join(format!("{name}.log")));
@@ -252,7 +252,7 @@ impl Machine {
     }
 }
 
-impl Drop for Machine {
+impl Drop for VirtualMachine {
     fn drop(&mut self) {
         // The machine has ended already, or its result is not needed any more.
         let _ = self.child.kill();

@@ -7,13 +7,13 @@ mod packages;
 
 use anyhow::Result;
 use clap::Parser;
-use portcullis_tools::tally::Tally;
+use portcullis_tools::tally::CheckTally;
 use portcullis_tools::tool;
 
 /// Test the driver in a virtual machine: a real kernel's VFIO and IOMMU.
 #[derive(Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask", version, max_term_width = 100)]
-enum Task {
+enum VmToolCommand {
     /// Test the driver in a virtual machine: a real kernel's VFIO and IOMMU.
     Vm {
         /// Instead, the card in a machine without an IOMMU: outside CI, as it builds a kernel module.
@@ -23,9 +23,9 @@ enum Task {
 }
 
 fn main() -> Result<()> {
-    let Task::Vm { without_iommu } = Task::parse();
+    let VmToolCommand::Vm { without_iommu } = VmToolCommand::parse();
     std::env::set_current_dir(tool::root()?)?;
-    let mut tally = Tally::default();
+    let mut tally = CheckTally::default();
     if without_iommu {
         machines::without_iommu(&mut tally)?;
     } else {

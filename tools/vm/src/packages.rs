@@ -1,7 +1,7 @@
 //! QEMU and a kernel from Debian packages, unpacked into `target/vm`. Nothing is installed, and root is not needed.
 
 use anyhow::{Context, Result, bail, ensure};
-use portcullis_tools::debian::{View, archive};
+use portcullis_tools::debian::{DebianArchiveView, archive};
 use portcullis_tools::tool::{capture, say};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ const WANTED: &[&str] = &["trixie", "trixie-backports"];
 
 /// The content that a folder must have.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Content {
+enum VmFolderContent {
     Machine,
     /// A kernel with its source, and the packages to build its modules.
     Source,
@@ -35,7 +35,7 @@ impl Packages {
         say("fetching QEMU and a kernel as Debian packages into target/vm (about 75 MB, once)");
         let mut problems = Vec::new();
         for suites in [WANTED, &[own.as_str()]] {
-            match packages.fetch_from(&archive, suites, Content::Machine) {
+            match packages.fetch_from(&archive, suites, VmFolderContent::Machine) {
                 Ok(()) => return Ok(packages),
                 Err(error) => problems.push(format!("{}: {error:#}", suites.join(" "))),
             }
@@ -49,7 +49,7 @@ impl Packages {
         if !packages.complete() {
             let (archive, own) = archive()?;
             say("fetching a kernel and its source as Debian packages into target/vm (about 180 MB, once)");
-            packages.fetch_from(&archive, &[own.as_str()], Content::Source)?;
+            packages.fetch_from(&archive, &[own.as_str()], VmFolderContent::Source)?;
         }
         Ok(packages)
     }
@@ -67,13 +67,13 @@ impl Packages {
         &self.root
     }
 
-    fn fetch_from(&self, archive: &str, suites: &[&str], content: Content) -> Result<()> {
+    fn fetch_from(&self, archive: &str, suites: &[&str], content: VmFolderContent) -> Result<()> {
         if self.root.exists() {
             fs::remove_dir_all(&self.root)?;
         }
-        let view = View::new(&Path::new(FOLDER).join("apt"), archive, suites)?;
+        let view = DebianArchiveView::new(&Path::new(FOLDER).join("apt"), archive, suites)?;
         let last = suites.last().context("a release")?;
-        if content == Content::Machine {
+        if content == VmFolderContent::Machine {
             view.get(&["--download-only", "-t", last, "install", "qemu-system-x86"])?;
         }
         let kernel = view.get(&["-s", "install", "linux-image-cloud-amd64"])?;
@@ -84,7 +84,7 @@ impl Packages {
             .context("the release has no cloud kernel")?
             .to_owned();
         view.get(&["download", &kernel, "busybox-static"])?;
-        if content == Content::Source {
+        if content == VmFolderContent::Source {
             let headers = kernel.replace("linux-image-", "linux-headers-");
             view.get(&["--download-only", "install", &headers])?;
             view.get(&["--download-only", "install", "linux-source"])?;

@@ -1,7 +1,7 @@
 //! The result of a replay.
 
 use portcullis_evidence::bundle::BundleError;
-use portcullis_evidence::verify::{Reason, ReplayCode, Status};
+use portcullis_evidence::verify::{EvidenceStatus, ReplayCode, StatusReason};
 use portcullis_report::escape::printable;
 use std::fmt;
 
@@ -9,7 +9,7 @@ use std::fmt;
 #[derive(Debug, Default, serde::Serialize)]
 pub struct ReplayReport {
     /// The worst status of the reasons.
-    pub status: Status,
+    pub status: EvidenceStatus,
     /// Number of streams in the bundle.
     pub streams: u64,
     /// Number of streams whose replay gave exactly their records.
@@ -20,7 +20,7 @@ pub struct ReplayReport {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<String>,
     /// Why parts do not replay: for each code, the first finding and the number of findings.
-    pub reasons: Vec<Reason<ReplayCode>>,
+    pub reasons: Vec<StatusReason<ReplayCode>>,
 }
 
 impl ReplayReport {
@@ -37,7 +37,7 @@ impl ReplayReport {
         self.status = self.status.max(status);
         match self.reasons.iter_mut().find(|reason| reason.code == code) {
             Some(reason) => reason.count += 1,
-            None => self.reasons.push(Reason { code, status, detail: detail.to_string(), count: 1 }),
+            None => self.reasons.push(StatusReason { code, status, detail: detail.to_string(), count: 1 }),
         }
     }
 }
@@ -48,7 +48,7 @@ impl fmt::Display for ReplayReport {
         if let Some(seed) = &self.seed {
             write!(f, "\nthe sample was drawn with the seed `{}`", printable(seed))?;
         }
-        for Reason { code, status, detail, count } in &self.reasons {
+        for StatusReason { code, status, detail, count } in &self.reasons {
             let times = if *count > 1 { format!(" ({count} times)") } else { String::new() };
             write!(f, "\n- {status}: {code}: {}{times}", printable(detail))?;
             write!(f, "\n  to do: {}", code.remedy())?;

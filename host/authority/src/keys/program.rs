@@ -26,12 +26,12 @@ const MAX_OUTPUT: u64 = 4096;
 
 /// A program that signs, and its public key.
 #[derive(Clone, Debug)]
-pub struct Program {
+pub struct SigningProgram {
     path: PathBuf,
     public: VerifyingKey,
 }
 
-impl Program {
+impl SigningProgram {
     /// Asks the program for its public key. Errors: it does not start, fails, takes too long, or prints something else.
     pub fn start(path: &Path) -> Result<Self, SigningError> {
         let pem = call(path, "public-key", &[])?;
@@ -41,7 +41,7 @@ impl Program {
     }
 }
 
-impl StatementKey for Program {
+impl StatementKey for SigningProgram {
     fn verifying_key(&self) -> VerifyingKey {
         self.public
     }
@@ -62,9 +62,9 @@ fn failed(path: &Path, why: &str) -> SigningError {
 }
 
 /// A process that is killed when the value is dropped.
-struct Running(Child);
+struct SigningProcess(Child);
 
-impl Drop for Running {
+impl Drop for SigningProcess {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
@@ -77,7 +77,7 @@ fn call(path: &Path, what: &str, input: &[u8]) -> Result<Vec<u8>, SigningError> 
     let mut command = Command::new(path);
     command.arg(what).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = command.spawn().map_err(|error| failed(path, &format!("cannot be started: {error}")))?;
-    let mut child = Running(child);
+    let mut child = SigningProcess(child);
     let (stdin, stdout, stderr) = (child.0.stdin.take(), child.0.stdout.take(), child.0.stderr.take());
     let input = input.to_vec();
     // Threads, because a program may fill one pipe before it reads or ends the other. They end with the program.
@@ -145,10 +145,10 @@ mod tests {
             ("echo no key", "prints no Ed25519 public key"),
         ];
         for (body, why) in cases {
-            let error = Program::start(&program(folder.path(), body)).unwrap_err();
+            let error = SigningProgram::start(&program(folder.path(), body)).unwrap_err();
             assert!(error.0.contains(why), "{body}: {error}");
         }
-        let error = Program::start(&folder.path().join("none")).unwrap_err();
+        let error = SigningProgram::start(&folder.path().join("none")).unwrap_err();
         assert!(error.0.contains("cannot be started"), "{error}");
         let signs = [
             ("echo the card was removed >&2; exit 1", "the card was removed"),
@@ -160,7 +160,7 @@ mod tests {
             ("exit 0", "0 bytes instead of 64"),
         ];
         for (body, why) in signs {
-            let program = Program::start(&program(folder.path(), &format!("{good}{body}"))).unwrap();
+            let program = SigningProgram::start(&program(folder.path(), &format!("{good}{body}"))).unwrap();
             assert_eq!(program.verifying_key(), key.verifying_key());
             // The second is more than a pipe holds. A program that does not read its input must not block the caller.
             for message in [vec![1; 10], vec![1; 1 << 20]] {

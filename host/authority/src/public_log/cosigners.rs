@@ -5,9 +5,9 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use portcullis_evidence::note::{self, LogKey, Note, WitnessKey, decimal};
+use portcullis_evidence::note::{self, LogKey, SignedNote, WitnessKey, decimal};
 use portcullis_evidence::public_log::{LogPolicy, PolicyWitness};
-use portcullis_evidence::tree::Tree;
+use portcullis_evidence::tree::MerkleTree;
 use portcullis_http::client::{BoundedClient, ExchangeError, ExchangeLimits, HttpAnswer};
 
 use crate::witness::AddCheckpoint;
@@ -38,7 +38,7 @@ struct Cosigner {
 
 /// Why a quorum did not cosign: the witnesses that did not, by name.
 #[derive(Debug)]
-pub struct Missing(Vec<(String, Refused)>);
+pub struct QuorumError(Vec<(String, Refused)>);
 
 /// Why a witness did not cosign.
 #[derive(Debug, thiserror::Error)]
@@ -56,14 +56,14 @@ impl From<&str> for Refused {
     }
 }
 
-impl Missing {
+impl QuorumError {
     /// Whether a witness has seen more of the log than there is.
     pub(super) fn is_ahead(&self) -> bool {
         self.0.iter().any(|(_, refused)| matches!(refused, Refused::Ahead { .. }))
     }
 }
 
-impl fmt::Display for Missing {
+impl fmt::Display for QuorumError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let reasons: Vec<String> = self.0.iter().map(|(name, refused)| format!("{name}: {refused}")).collect();
         if reasons.is_empty() {
@@ -96,20 +96,20 @@ impl Cosigners {
 
     /// The signed head `note` of `tree` with the cosignatures of a quorum, and of all others that answer soon. Errors:
     /// the witnesses that did not cosign, each with the reason.
-    pub(super) fn collect(&self, note: &str, tree: &Arc<Tree>) -> Result<String, Missing> {
+    pub(super) fn collect(&self, note: &str, tree: &Arc<MerkleTree>) -> Result<String, QuorumError> {
         let (cosigned, missing) = self.ask_all(note, tree);
         if self.has_quorum(&cosigned) { Ok(cosigned) } else { Err(missing) }
     }
 
     /// Checks that a quorum knows `note` as the newest head of the log, and that no witness that answers has seen more.
     /// Errors: the witnesses that did not confirm it.
-    pub(super) fn confirm(&self, note: &str, tree: &Arc<Tree>) -> Result<(), Missing> {
+    pub(super) fn confirm(&self, note: &str, tree: &Arc<MerkleTree>) -> Result<(), QuorumError> {
         let (cosigned, missing) = self.ask_all(note, tree);
         if self.has_quorum(&cosigned) && !missing.is_ahead() { Ok(()) } else { Err(missing) }
     }
 
     /// `note` with the cosignatures of all that answer in time, and the others that answered.
-    fn ask_all(&self, note: &str, tree: &Arc<Tree>) -> (String, Missing) {
+    fn ask_all(&self, note: &str, tree: &Arc<MerkleTree>) -> (String, QuorumError) {
         let (send, receive) = mpsc::channel();
         for witness in &self.witnesses {
             let (send, witness, tree, note) = (send.clone(), Arc::clone(witness), Arc::clone(tree), note.to_owned());
@@ -131,7 +131,7 @@ impl Cosigners {
                 Ok((_, Ok(line))) => {
                     // Readers refuse a head with too many signatures, or with too long ones.
                     let with = format!("{cosigned}{line}");
-                    if Note::parse_head(&with).is_err() {
+                    if SignedNote::parse_head(&with).is_err() {
                         continue;
                     }
                     cosigned = with;
@@ -145,17 +145,19 @@ impl Cosigners {
             }
         }
         reasons.sort_by(|(a, _), (b, _)| a.cmp(b));
-        (cosigned, Missing(reasons))
+        (cosigned, QuorumError(reasons))
     }
 }
 
 impl Cosigner {
     /// The witness's signature line for a head of a log with these entries.
-    fn ask(&self, note: &str, tree: &Tree) -> Result<String, Refused> {
+    fn ask(&self, note: &str, tree: &MerkleTree) -> Result<String, Refused> {
         // An earlier exchange that is not over yet will end soon. The next head then has this witness again.
         let mut seen = self.seen.try_lock().map_err(|_| "it has not answered the request before this one")?;
-        let size =
-            Note::parse_head(note).ok().and_then(|note| note::Head::parse(note.text).ok()).map_or(0, |head| head.size);
+        let size = SignedNote::parse_head(note)
+            .ok()
+            .and_then(|note| note::LogTreeHead::parse(note.text).ok())
+            .map_or(0, |head| head.size);
         let other = |error: ExchangeError| Refused::Other(error.to_string());
         for _ in 0..2 {
             let proof = if *seen == 0 { Some(Vec::new()) } else { tree.consistency(*seen, size) };
@@ -186,7 +188,8 @@ impl Cosigner {
     /// Whether this line is the witness's cosignature of the head.
     fn is_own(&self, note: &str, line: &str) -> bool {
         let whole = format!("{note}{line}");
-        let cosigned = Note::parse_head(&whole).and_then(|note| note.verify(std::slice::from_ref(&self.key)).map(drop));
+        let cosigned =
+            SignedNote::parse_head(&whole).and_then(|note| note.verify(std::slice::from_ref(&self.key)).map(drop));
         cosigned.is_ok()
     }
 }

@@ -9,24 +9,26 @@ use std::time::Duration;
 
 use rusqlite::{Connection, Transaction};
 
-use super::StoreError;
+use super::EventStoreError;
 
 /// Longest wait for a transaction of another process.
 const BUSY: Duration = Duration::from_secs(5);
 
 /// Creates an empty file that only its user may read, if none exists. SQLite gives its other files the same mode.
-fn only_the_users_own(path: &Path) -> Result<(), StoreError> {
+fn only_the_users_own(path: &Path) -> Result<(), EventStoreError> {
     match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(StoreError::Make(path.to_owned(), error)),
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+            Err(EventStoreError::Make(path.to_owned(), error))
+        }
         _ => Ok(()),
     }
 }
 
 /// Changes a store from one version to the next.
-pub(crate) type Step = fn(&Transaction<'_>) -> Result<(), StoreError>;
+pub(crate) type Step = fn(&Transaction<'_>) -> Result<(), EventStoreError>;
 
 /// Opens the store of kind `application` at `path`, or creates it. The first of `steps` makes the tables.
-pub(crate) fn open(path: &Path, application: i32, steps: &[Step]) -> Result<Connection, StoreError> {
+pub(crate) fn open(path: &Path, application: i32, steps: &[Step]) -> Result<Connection, EventStoreError> {
     only_the_users_own(path)?;
     let mut database = Connection::open(path)?;
     database.busy_timeout(BUSY)?;
@@ -41,10 +43,10 @@ pub(crate) fn open(path: &Path, application: i32, steps: &[Step]) -> Result<Conn
         (0, true) => 0,
         // A store of version 1 has 0 in the field for the version.
         (found, false) if found == application => version.max(1),
-        _ => return Err(StoreError::Kind(path.display().to_string())),
+        _ => return Err(EventStoreError::Kind(path.display().to_string())),
     };
     let shown = || path.display().to_string();
-    let missing = steps.get(known..).ok_or_else(|| StoreError::Newer(shown()))?;
+    let missing = steps.get(known..).ok_or_else(|| EventStoreError::Newer(shown()))?;
     if !missing.is_empty() {
         missing.iter().try_for_each(|step| step(&work))?;
         work.pragma_update(None, "application_id", application)?;

@@ -10,12 +10,12 @@ use std::str::FromStr;
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use portcullis_evidence::ticket::Chain;
+use portcullis_evidence::ticket::ChainId;
 use postgres::config::Host;
 use postgres::error::SqlState;
 use postgres::{Client, Config, NoTls, Row};
 
-use super::{Event, Events, Head, StoreError, checked, kind, number};
+use super::{ChainEvent, ChainHead, EventStore, EventStoreError, checked, kind, number};
 
 /// Version of the schema below.
 const VERSION: i32 = 1;
@@ -97,12 +97,12 @@ const PATIENCE: Duration = Duration::from_secs(20);
 type Job = Box<dyn FnOnce(&mut Client) + Send>;
 
 /// A connection, and the thread that uses it.
-struct Connection {
+struct PostgresConnection {
     jobs: mpsc::Sender<Job>,
 }
 
-impl Connection {
-    fn open(config: &Config) -> Result<Self, StoreError> {
+impl PostgresConnection {
+    fn open(config: &Config) -> Result<Self, EventStoreError> {
         let (jobs, given) = mpsc::channel::<Job>();
         let (say, opened) = mpsc::channel();
         let config = config.clone();
@@ -113,40 +113,40 @@ impl Connection {
             }
             Err(error) => drop(say.send(Err(error))),
         });
-        opened.recv_timeout(PATIENCE).map_err(|_| StoreError::NoAnswer)??;
+        opened.recv_timeout(PATIENCE).map_err(|_| EventStoreError::NoAnswer)??;
         Ok(Self { jobs })
     }
 
     /// Runs `work` on the connection. Errors: those of `work`; no answer in time. In the second case, the thread ends
     /// after `work` returns, if it ever does.
-    fn run<T: Send + 'static>(&self, work: Work<T>) -> Result<T, StoreError> {
+    fn run<T: Send + 'static>(&self, work: Work<T>) -> Result<T, EventStoreError> {
         let (say, done) = mpsc::channel();
         let job: Job = Box::new(move |client| drop(say.send(work(client))));
-        self.jobs.send(job).map_err(|_| StoreError::NoAnswer)?;
-        done.recv_timeout(PATIENCE).map_err(|_| StoreError::NoAnswer)?
+        self.jobs.send(job).map_err(|_| EventStoreError::NoAnswer)?;
+        done.recv_timeout(PATIENCE).map_err(|_| EventStoreError::NoAnswer)?
     }
 }
 
-type Work<T> = Arc<dyn Fn(&mut Client) -> Result<T, StoreError> + Send + Sync>;
+type Work<T> = Arc<dyn Fn(&mut Client) -> Result<T, EventStoreError> + Send + Sync>;
 
 pub(crate) struct Postgres {
     config: Config,
     /// `None` after the connection was lost or gave no answer in time.
-    connection: Option<Connection>,
+    connection: Option<PostgresConnection>,
 }
 
 impl Postgres {
     /// Connects to the store. Errors: no such store; the database is not reachable; the host is not this machine, which
     /// is refused because the connection is not encrypted.
-    pub(crate) fn open(url: &str) -> Result<Self, StoreError> {
+    pub(crate) fn open(url: &str) -> Result<Self, EventStoreError> {
         let config = config(url)?;
-        let connection = Some(Connection::open(&config)?);
+        let connection = Some(PostgresConnection::open(&config)?);
         Ok(Self { config, connection })
     }
 
     /// Makes the schema, and allows `role` to read it and to append events. Errors: as [`Postgres::open`]; a store
     /// exists already; no such role.
-    pub(crate) fn make(url: &str, role: &str) -> Result<(), StoreError> {
+    pub(crate) fn make(url: &str, role: &str) -> Result<(), EventStoreError> {
         let mut client = config(url)?.connect(NoTls)?;
         let mut work = client.transaction()?;
         work.batch_execute(SCHEMA)?;
@@ -162,23 +162,23 @@ impl Postgres {
     /// Runs `work`. If the connection is lost, runs it once more on a new connection.
     fn run<T: Send + 'static>(
         &mut self,
-        work: impl Fn(&mut Client) -> Result<T, StoreError> + Send + Sync + 'static,
-    ) -> Result<T, StoreError> {
+        work: impl Fn(&mut Client) -> Result<T, EventStoreError> + Send + Sync + 'static,
+    ) -> Result<T, EventStoreError> {
         let work: Work<T> = Arc::new(work);
         let mut again = true;
         loop {
             let connection = match self.connection.take() {
                 Some(connection) => connection,
-                None => Connection::open(&self.config)?,
+                None => PostgresConnection::open(&self.config)?,
             };
             match connection.run(Arc::clone(&work)) {
-                Err(StoreError::Postgres(error)) if is_lost(&error) => {
+                Err(EventStoreError::Postgres(error)) if is_lost(&error) => {
                     if !std::mem::replace(&mut again, false) {
                         return Err(error.into());
                     }
                 }
                 // The database may or may not execute the request. The next call uses a new connection.
-                Err(StoreError::NoAnswer) => return Err(StoreError::NoAnswer),
+                Err(EventStoreError::NoAnswer) => return Err(EventStoreError::NoAnswer),
                 done => {
                     self.connection = Some(connection);
                     return done;
@@ -194,7 +194,7 @@ fn is_lost(error: &postgres::Error) -> bool {
     error.code().is_none_or(|code| ends.contains(&code))
 }
 
-fn config(url: &str) -> Result<Config, StoreError> {
+fn config(url: &str) -> Result<Config, EventStoreError> {
     let mut config = Config::from_str(url)?;
     let is_here = |host: &Host| match host {
         Host::Unix(_) => true,
@@ -202,7 +202,7 @@ fn config(url: &str) -> Result<Config, StoreError> {
     };
     let addresses = config.get_hostaddrs().iter().all(IpAddr::is_loopback);
     if config.get_hosts().is_empty() || !config.get_hosts().iter().all(is_here) || !addresses {
-        return Err(StoreError::NotHere);
+        return Err(EventStoreError::NotHere);
     }
     // These options bound each wait, and make each commit durable whatever the server's default is.
     config.connect_timeout(Duration::from_secs(5)).application_name("portcullis");
@@ -210,34 +210,36 @@ fn config(url: &str) -> Result<Config, StoreError> {
     Ok(config)
 }
 
-fn connect(config: &Config) -> Result<Client, StoreError> {
+fn connect(config: &Config) -> Result<Client, EventStoreError> {
     let mut client = config.connect(NoTls)?;
     let database = || config.get_dbname().unwrap_or_default().to_owned();
     let missing = [&SqlState::UNDEFINED_TABLE, &SqlState::INVALID_SCHEMA_NAME, &SqlState::INSUFFICIENT_PRIVILEGE];
     match client.query_one("SELECT version FROM portcullis.version", &[]) {
         Ok(row) if row.get::<_, i32>(0) == VERSION => Ok(client),
-        Ok(row) if row.get::<_, i32>(0) > VERSION => Err(StoreError::Newer(database())),
-        Ok(_) => Err(StoreError::Kind(database())),
-        Err(error) if error.code().is_some_and(|code| missing.contains(&code)) => Err(StoreError::NotMade(database())),
+        Ok(row) if row.get::<_, i32>(0) > VERSION => Err(EventStoreError::Newer(database())),
+        Ok(_) => Err(EventStoreError::Kind(database())),
+        Err(error) if error.code().is_some_and(|code| missing.contains(&code)) => {
+            Err(EventStoreError::NotMade(database()))
+        }
         Err(error) => Err(error.into()),
     }
 }
 
-fn hash(row: &Row, column: usize) -> Result<[u8; 32], StoreError> {
-    row.try_get::<_, &[u8]>(column)?.try_into().map_err(|_| StoreError::Damaged("a hash of another length"))
+fn hash(row: &Row, column: usize) -> Result<[u8; 32], EventStoreError> {
+    row.try_get::<_, &[u8]>(column)?.try_into().map_err(|_| EventStoreError::Damaged("a hash of another length"))
 }
 
-fn unsigned<T: TryFrom<i64>>(value: i64) -> Result<T, StoreError> {
-    T::try_from(value).map_err(|_| StoreError::Damaged("a number out of range"))
+fn unsigned<T: TryFrom<i64>>(value: i64) -> Result<T, EventStoreError> {
+    T::try_from(value).map_err(|_| EventStoreError::Damaged("a number out of range"))
 }
 
-fn chain(row: &Row) -> Result<Chain, StoreError> {
-    Ok(Chain { key: hash(row, 0)?, seat: unsigned(row.try_get::<_, i32>(1)?.into())? })
+fn chain(row: &Row) -> Result<ChainId, EventStoreError> {
+    Ok(ChainId { key: hash(row, 0)?, seat: unsigned(row.try_get::<_, i32>(1)?.into())? })
 }
 
 /// A row of [`COLUMNS`], with its hash.
-fn event(row: &Row) -> Result<(Event, [u8; 32]), StoreError> {
-    let event = Event {
+fn event(row: &Row) -> Result<(ChainEvent, [u8; 32]), EventStoreError> {
+    let event = ChainEvent {
         chain: chain(row)?,
         serial: unsigned(row.try_get(2)?)?,
         kind: kind(row.try_get::<_, i32>(3)?.into())?,
@@ -247,27 +249,29 @@ fn event(row: &Row) -> Result<(Event, [u8; 32]), StoreError> {
     Ok((event, hash(row, 6)?))
 }
 
-fn events(rows: &[Row]) -> Result<Vec<Event>, StoreError> {
+fn events(rows: &[Row]) -> Result<Vec<ChainEvent>, EventStoreError> {
     rows.iter().map(|row| Ok(event(row)?.0)).collect()
 }
 
 /// The rows of [`HEADS`].
-fn heads(rows: &[Row]) -> Result<Vec<(Chain, Head)>, StoreError> {
-    rows.iter().map(|row| Ok((chain(row)?, Head { size: unsigned(row.try_get(2)?)?, hash: hash(row, 3)? }))).collect()
+fn heads(rows: &[Row]) -> Result<Vec<(ChainId, ChainHead)>, EventStoreError> {
+    rows.iter()
+        .map(|row| Ok((chain(row)?, ChainHead { size: unsigned(row.try_get(2)?)?, hash: hash(row, 3)? })))
+        .collect()
 }
 
-fn head(client: &mut Client, chain: Chain) -> Result<Head, StoreError> {
+fn head(client: &mut Client, chain: ChainId) -> Result<ChainHead, EventStoreError> {
     let query = "SELECT size, hash FROM portcullis.head WHERE key = $1 AND seat = $2";
     let row = client.query_opt(query, &[&chain.key.as_slice(), &i32::from(chain.seat)])?;
-    row.map_or(Ok(Head::NEW), |row| Ok(Head { size: unsigned(row.try_get(0)?)?, hash: hash(&row, 1)? }))
+    row.map_or(Ok(ChainHead::NEW), |row| Ok(ChainHead { size: unsigned(row.try_get(0)?)?, hash: hash(&row, 1)? }))
 }
 
-impl Events for Postgres {
-    fn head(&mut self, chain: Chain) -> Result<Head, StoreError> {
+impl EventStore for Postgres {
+    fn head(&mut self, chain: ChainId) -> Result<ChainHead, EventStoreError> {
         self.run(move |client| head(client, chain))
     }
 
-    fn newest(&mut self, chain: Chain) -> Result<Vec<Event>, StoreError> {
+    fn newest(&mut self, chain: ChainId) -> Result<Vec<ChainEvent>, EventStoreError> {
         let query = format!(
             "{COLUMNS} WHERE key = $1 AND seat = $2
              AND serial = (SELECT max(serial) FROM portcullis.event WHERE key = $1 AND seat = $2) ORDER BY place"
@@ -275,7 +279,7 @@ impl Events for Postgres {
         self.run(move |client| events(&client.query(&query, &[&chain.key.as_slice(), &i32::from(chain.seat)])?))
     }
 
-    fn session(&mut self, chain: Chain, serial: u64) -> Result<Vec<Event>, StoreError> {
+    fn session(&mut self, chain: ChainId, serial: u64) -> Result<Vec<ChainEvent>, EventStoreError> {
         let Ok(serial) = number(serial) else { return Ok(Vec::new()) };
         let query = format!("{COLUMNS} WHERE key = $1 AND seat = $2 AND serial = $3 ORDER BY place");
         self.run(move |client| {
@@ -283,12 +287,12 @@ impl Events for Postgres {
         })
     }
 
-    fn of_ticket(&mut self, ticket: &[u8; 32]) -> Result<Vec<Event>, StoreError> {
+    fn of_ticket(&mut self, ticket: &[u8; 32]) -> Result<Vec<ChainEvent>, EventStoreError> {
         let (query, ticket) = (format!("{COLUMNS} WHERE ticket = $1 ORDER BY place"), *ticket);
         self.run(move |client| events(&client.query(&query, &[&ticket.as_slice()])?))
     }
 
-    fn events_since(&mut self, chain: Chain, place: u64) -> Result<Vec<(Event, [u8; 32])>, StoreError> {
+    fn events_since(&mut self, chain: ChainId, place: u64) -> Result<Vec<(ChainEvent, [u8; 32])>, EventStoreError> {
         let Ok(place) = number(place) else { return Ok(Vec::new()) };
         let query = format!("{COLUMNS} WHERE key = $1 AND seat = $2 AND place >= $3 ORDER BY place");
         self.run(move |client| {
@@ -297,11 +301,11 @@ impl Events for Postgres {
         })
     }
 
-    fn heads(&mut self) -> Result<Vec<(Chain, Head)>, StoreError> {
+    fn heads(&mut self) -> Result<Vec<(ChainId, ChainHead)>, EventStoreError> {
         self.run(|client| heads(&client.query(HEADS, &[])?))
     }
 
-    fn all(&mut self) -> Result<Vec<Event>, StoreError> {
+    fn all(&mut self) -> Result<Vec<ChainEvent>, EventStoreError> {
         self.run(|client| {
             // This isolation level reads heads and events as of the same moment.
             let mut work =
@@ -312,7 +316,7 @@ impl Events for Postgres {
         })
     }
 
-    fn append(&mut self, after: &Head, event: &Event) -> Result<bool, StoreError> {
+    fn append(&mut self, after: &ChainHead, event: &ChainEvent) -> Result<bool, EventStoreError> {
         let (place, serial) = (number(after.size)?, number(event.serial)?);
         let (next, after, event) = (event.head(after), *after, event.clone());
         self.run(move |client| {

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use portcullis_evidence::ticket::Chain;
+use portcullis_evidence::ticket::ChainId;
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior, params};
 
-use super::{Event, Events, Head, Kind, StoreError, checked, file, number};
+use super::{ChainEvent, ChainHead, EventStore, EventStoreError, Kind, checked, file, number};
 
 /// `application_id`, "PTCT".
 const APPLICATION: i32 = 0x5054_4354;
@@ -56,13 +56,13 @@ pub(crate) struct Sqlite(Connection);
 
 impl Sqlite {
     /// Opens the store at `path`, or makes it. Errors: the file is not a store of events.
-    pub(crate) fn open(path: &Path) -> Result<Self, StoreError> {
+    pub(crate) fn open(path: &Path) -> Result<Self, EventStoreError> {
         Ok(Self(file::open(path, APPLICATION, &STEPS)?))
     }
 }
 
 /// Changes a store of version 1 to version 2: makes the events of each ticket.
-fn events_of_tickets(work: &Transaction) -> Result<(), StoreError> {
+fn events_of_tickets(work: &Transaction) -> Result<(), EventStoreError> {
     work.execute_batch(EVENTS)?;
     type Ticket = ([u8; 32], u64, [u8; 32], Vec<u8>, Option<Vec<u8>>, Option<Vec<u8>>, Option<String>);
     let query = "SELECT key, serial, digest, cose, opening, closing, remark FROM ticket ORDER BY key, serial";
@@ -71,25 +71,25 @@ fn events_of_tickets(work: &Transaction) -> Result<(), StoreError> {
     };
     let tickets: Vec<Ticket> = work.prepare(query)?.query_map([], read)?.collect::<Result<_, _>>()?;
     for (key, serial, ticket, cose, opening, closing, remark) in tickets {
-        let chain = Chain { key, seat: 0 };
+        let chain = ChainId { key, seat: 0 };
         let bodies = [Some(cose), opening, closing, remark.map(String::into_bytes)];
         for (kind, body) in Kind::ALL.into_iter().zip(bodies) {
             if let Some(body) = body {
                 let before = head(work, chain)?;
-                append(work, &before, &Event { chain, serial, kind, ticket, body })?;
+                append(work, &before, &ChainEvent { chain, serial, kind, ticket, body })?;
             }
         }
     }
     Ok(work.execute_batch("DROP TABLE ticket")?)
 }
 
-fn head(work: &Connection, chain: Chain) -> Result<Head, StoreError> {
+fn head(work: &Connection, chain: ChainId) -> Result<ChainHead, EventStoreError> {
     let query = "SELECT size, hash FROM head WHERE key = ? AND seat = ?";
-    let read = |row: &Row| Ok(Head { size: row.get(0)?, hash: row.get(1)? });
-    Ok(work.query_row(query, params![chain.key, chain.seat], read).optional()?.unwrap_or(Head::NEW))
+    let read = |row: &Row| Ok(ChainHead { size: row.get(0)?, hash: row.get(1)? });
+    Ok(work.query_row(query, params![chain.key, chain.seat], read).optional()?.unwrap_or(ChainHead::NEW))
 }
 
-fn append(work: &Connection, before: &Head, event: &Event) -> Result<(), StoreError> {
+fn append(work: &Connection, before: &ChainHead, event: &ChainEvent) -> Result<(), EventStoreError> {
     let (chain, after) = (event.chain, event.head(before));
     work.execute(
         "INSERT INTO head VALUES (?, ?, ?, ?)
@@ -113,10 +113,10 @@ fn append(work: &Connection, before: &Head, event: &Event) -> Result<(), StoreEr
 }
 
 /// Reads a row of [`COLUMNS`]. The kind is returned as a number, because it can be unknown.
-fn read(row: &Row) -> rusqlite::Result<(Event, i64)> {
+fn read(row: &Row) -> rusqlite::Result<(ChainEvent, i64)> {
     let kind: i64 = row.get(3)?;
-    let event = Event {
-        chain: Chain { key: row.get(0)?, seat: row.get(1)? },
+    let event = ChainEvent {
+        chain: ChainId { key: row.get(0)?, seat: row.get(1)? },
         serial: row.get(2)?,
         kind: Kind::Issued,
         ticket: row.get(4)?,
@@ -125,9 +125,10 @@ fn read(row: &Row) -> rusqlite::Result<(Event, i64)> {
     Ok((event, kind))
 }
 
-fn heads(work: &Connection) -> Result<Vec<(Chain, Head)>, StoreError> {
-    let read =
-        |row: &Row| Ok((Chain { key: row.get(0)?, seat: row.get(1)? }, Head { size: row.get(2)?, hash: row.get(3)? }));
+fn heads(work: &Connection) -> Result<Vec<(ChainId, ChainHead)>, EventStoreError> {
+    let read = |row: &Row| {
+        Ok((ChainId { key: row.get(0)?, seat: row.get(1)? }, ChainHead { size: row.get(2)?, hash: row.get(3)? }))
+    };
     let mut query = work.prepare_cached("SELECT key, seat, size, hash FROM head ORDER BY key, seat")?;
     Ok(query.query_map([], read)?.collect::<Result<_, _>>()?)
 }
@@ -136,66 +137,66 @@ fn hashed_events(
     work: &Connection,
     rest: &str,
     parameters: impl rusqlite::Params,
-) -> Result<Vec<(Event, [u8; 32])>, StoreError> {
+) -> Result<Vec<(ChainEvent, [u8; 32])>, EventStoreError> {
     let query = format!("SELECT key, seat, serial, kind, ticket, body, hash FROM event {rest}");
     let mut query = work.prepare_cached(&query)?;
     let rows = query.query_map(parameters, |row| Ok((read(row)?, row.get::<_, [u8; 32]>(6)?)))?;
     rows.map(|row| {
         let ((event, kind), hash) = row?;
-        Ok((Event { kind: super::kind(kind)?, ..event }, hash))
+        Ok((ChainEvent { kind: super::kind(kind)?, ..event }, hash))
     })
     .collect()
 }
 
 impl Sqlite {
-    fn events(&self, rest: &str, parameters: impl rusqlite::Params) -> Result<Vec<Event>, StoreError> {
+    fn events(&self, rest: &str, parameters: impl rusqlite::Params) -> Result<Vec<ChainEvent>, EventStoreError> {
         let mut query = self.0.prepare_cached(&format!("{COLUMNS} {rest}"))?;
         let rows = query.query_map(parameters, read)?;
         rows.map(|row| {
             let (event, kind) = row?;
-            Ok(Event { kind: super::kind(kind)?, ..event })
+            Ok(ChainEvent { kind: super::kind(kind)?, ..event })
         })
         .collect()
     }
 }
 
-impl Events for Sqlite {
-    fn head(&mut self, chain: Chain) -> Result<Head, StoreError> {
+impl EventStore for Sqlite {
+    fn head(&mut self, chain: ChainId) -> Result<ChainHead, EventStoreError> {
         head(&self.0, chain)
     }
 
-    fn newest(&mut self, chain: Chain) -> Result<Vec<Event>, StoreError> {
+    fn newest(&mut self, chain: ChainId) -> Result<Vec<ChainEvent>, EventStoreError> {
         let newest = "WHERE key = ?1 AND seat = ?2
             AND serial = (SELECT max(serial) FROM event WHERE key = ?1 AND seat = ?2) ORDER BY place";
         self.events(newest, params![chain.key, chain.seat])
     }
 
-    fn session(&mut self, chain: Chain, serial: u64) -> Result<Vec<Event>, StoreError> {
+    fn session(&mut self, chain: ChainId, serial: u64) -> Result<Vec<ChainEvent>, EventStoreError> {
         let Ok(serial) = number(serial) else { return Ok(Vec::new()) };
         let place = params![chain.key, chain.seat, serial];
         self.events("WHERE key = ? AND seat = ? AND serial = ? ORDER BY place", place)
     }
 
-    fn of_ticket(&mut self, ticket: &[u8; 32]) -> Result<Vec<Event>, StoreError> {
+    fn of_ticket(&mut self, ticket: &[u8; 32]) -> Result<Vec<ChainEvent>, EventStoreError> {
         self.events("WHERE ticket = ? ORDER BY place", params![ticket])
     }
 
-    fn events_since(&mut self, chain: Chain, place: u64) -> Result<Vec<(Event, [u8; 32])>, StoreError> {
+    fn events_since(&mut self, chain: ChainId, place: u64) -> Result<Vec<(ChainEvent, [u8; 32])>, EventStoreError> {
         let Ok(place) = number(place) else { return Ok(Vec::new()) };
         let place = params![chain.key, chain.seat, place];
         hashed_events(&self.0, "WHERE key = ? AND seat = ? AND place >= ? ORDER BY place", place)
     }
 
-    fn heads(&mut self) -> Result<Vec<(Chain, Head)>, StoreError> {
+    fn heads(&mut self) -> Result<Vec<(ChainId, ChainHead)>, EventStoreError> {
         heads(&self.0)
     }
 
-    fn all(&mut self) -> Result<Vec<Event>, StoreError> {
+    fn all(&mut self) -> Result<Vec<ChainEvent>, EventStoreError> {
         let work = self.0.transaction()?;
         checked(&heads(&work)?, hashed_events(&work, "ORDER BY key, seat, place", [])?)
     }
 
-    fn append(&mut self, after: &Head, event: &Event) -> Result<bool, StoreError> {
+    fn append(&mut self, after: &ChainHead, event: &ChainEvent) -> Result<bool, EventStoreError> {
         // This transaction locks out other writers, so that nothing changes between reading and writing.
         let work = self.0.transaction_with_behavior(TransactionBehavior::Immediate)?;
         if head(&work, event.chain)? != *after {

@@ -5,12 +5,12 @@ use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
 use portcullis_evidence::certificate::key_id;
-use portcullis_evidence::checkpoint::SignedCheckpoint;
+use portcullis_evidence::checkpoint::CoseCheckpoint;
 use portcullis_evidence::note::{self, NoteError, WitnessKey, WitnessedCheckpoint};
-use portcullis_evidence::ticket::{Chain, Ticket};
+use portcullis_evidence::ticket::{ChainId, SessionTicket};
 use portcullis_http::client::{BoundedClient, ExchangeFault, ExchangeLimits, HttpAnswer, TrustedRoots};
 
-use super::Post;
+use super::CheckpointPost;
 use super::http::HttpError;
 
 /// Largest number of characters that an error message quotes from an answer: a wrong server may send a whole page.
@@ -19,7 +19,7 @@ const REASON_CHARS: usize = 200;
 const PAUSE: Duration = Duration::from_millis(100);
 
 #[derive(Debug, thiserror::Error)]
-pub enum ClientError {
+pub enum WitnessClientError {
     #[error("no connection to the witness at {0}: {1}")]
     Connect(SocketAddr, io::Error),
     #[error("the witness at {0}: {1}")]
@@ -37,7 +37,7 @@ pub enum ClientError {
     Other,
 }
 
-impl ClientError {
+impl WitnessClientError {
     /// Whether another attempt can succeed: the witness may be restarting, perhaps behind a server that says so, or has
     /// too many connections.
     const fn may_pass(&self) -> bool {
@@ -68,14 +68,14 @@ pub struct WitnessReply {
 
 /// A client of one witness.
 #[derive(Clone, Debug)]
-pub struct Client {
+pub struct WitnessClient {
     address: SocketAddr,
     witness: WitnessKey,
     time: Duration,
     http: BoundedClient,
 }
 
-impl Client {
+impl WitnessClient {
     /// A client of the witness at `address` with key `witness`. It tries to reach the witness for at most `time`; an
     /// exchange takes at most `time` more.
     #[must_use]
@@ -87,7 +87,7 @@ impl Client {
     /// Posts a checkpoint. The same checkpoint may be posted again, so a post is repeated while the witness cannot be
     /// reached or says that it is busy: it may be restarting. Errors: no answer in time, a refusal, or an answer that
     /// is not this witness's note on this checkpoint.
-    pub fn post(&self, post: &Post) -> Result<WitnessReply, ClientError> {
+    pub fn post(&self, post: &CheckpointPost) -> Result<WitnessReply, WitnessClientError> {
         let end = Instant::now() + self.time;
         let mut result = self.post_once(post);
         while matches!(&result, Err(error) if error.may_pass()) && Instant::now() + PAUSE < end {
@@ -101,43 +101,45 @@ impl Client {
         result
     }
 
-    /// Checks that something listens at the witness's address, as often as [`Client::post`] would try. Errors: no
-    /// connection in time.
-    pub fn reach(&self) -> Result<(), ClientError> {
+    /// Checks that something listens at the witness's address, as often as [`WitnessClient::post`] would try. Errors:
+    /// no connection in time.
+    pub fn reach(&self) -> Result<(), WitnessClientError> {
         let end = Instant::now() + self.time;
         loop {
             match TcpStream::connect_timeout(&self.address, self.time) {
                 Ok(_) => return Ok(()),
-                Err(error) if Instant::now() + PAUSE >= end => return Err(ClientError::Connect(self.address, error)),
+                Err(error) if Instant::now() + PAUSE >= end => {
+                    return Err(WitnessClientError::Connect(self.address, error));
+                }
                 Err(_) => std::thread::sleep(PAUSE),
             }
         }
     }
 
-    fn post_once(&self, post: &Post) -> Result<WitnessReply, ClientError> {
+    fn post_once(&self, post: &CheckpointPost) -> Result<WitnessReply, WitnessClientError> {
         let url = format!("http://{}/add-checkpoint", self.address);
         let answered = self.http.post(&url, &[("connection", "close")], &post.to_body());
         let HttpAnswer { status, body } = answered.map_err(|error| match error.into_fault() {
-            ExchangeFault::Connect(error) => ClientError::Connect(self.address, error),
-            fault => ClientError::Http(self.address, fault.into()),
+            ExchangeFault::Connect(error) => WitnessClientError::Connect(self.address, error),
+            fault => WitnessClientError::Http(self.address, fault.into()),
         })?;
-        let not_text = |_| ClientError::Http(self.address, HttpError::Malformed("is not text"));
+        let not_text = |_| WitnessClientError::Http(self.address, HttpError::Malformed("is not text"));
         let text = String::from_utf8(body).map_err(not_text)?;
         if status == 200 {
             return self.check(post, text);
         }
         let reason: String = text.chars().filter(|c| !c.is_control()).take(REASON_CHARS).collect();
-        Err(ClientError::Refused { status, reason })
+        Err(WitnessClientError::Refused { status, reason })
     }
 
-    fn check(&self, post: &Post, note: String) -> Result<WitnessReply, ClientError> {
+    fn check(&self, post: &CheckpointPost, note: String) -> Result<WitnessReply, WitnessClientError> {
         let cosigned = note::verify(note.as_bytes(), std::slice::from_ref(&self.witness))?;
-        let ticket = Ticket::parse(&post.ticket).map_err(|_| ClientError::Other)?;
-        let posted = SignedCheckpoint::parse(&post.checkpoint).map_err(|_| ClientError::Other)?.checkpoint;
-        let chain = Chain { key: key_id(&post.public_key), seat: ticket.content.seat };
+        let ticket = SessionTicket::parse(&post.ticket).map_err(|_| WitnessClientError::Other)?;
+        let posted = CoseCheckpoint::parse(&post.checkpoint).map_err(|_| WitnessClientError::Other)?.checkpoint;
+        let chain = ChainId { key: key_id(&post.public_key), seat: ticket.content.seat };
         let expected = (chain, ticket.content.serial, posted.wire.serial.get(), posted.digest());
         if expected != (cosigned.chain, cosigned.ticket, cosigned.serial, cosigned.checkpoint) {
-            return Err(ClientError::Other);
+            return Err(WitnessClientError::Other);
         }
         Ok(WitnessReply { note, cosigned })
     }

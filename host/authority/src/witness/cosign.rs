@@ -6,12 +6,12 @@
 //! it.
 
 use base64ct::{Base64, Encoding};
-use portcullis_evidence::note::{Head, MAX_HEAD_BYTES, Note, cosign, decimal, hash};
+use portcullis_evidence::note::{LogTreeHead, MAX_HEAD_BYTES, SignedNote, cosign, decimal, hash};
 use portcullis_evidence::tree::{self, Hash};
 use rusqlite::{OptionalExtension, TransactionBehavior, params};
 
-use super::{InternalError, Witness};
-use crate::store::StoreError;
+use super::{CheckpointWitness, InternalError};
+use crate::store::EventStoreError;
 
 /// Largest number of hashes in a proof.
 const MAX_PROOF: usize = 63;
@@ -69,7 +69,7 @@ impl From<rusqlite::Error> for CosignRefusal {
 
 /// Two heads that a log signed, of one size and with different roots.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Split {
+pub struct LogSplitView {
     pub origin: String,
     pub accepted: String,
     pub refused: String,
@@ -99,13 +99,13 @@ impl AddCheckpoint {
     }
 }
 
-impl Witness {
+impl CheckpointWitness {
     /// Cosigns the newest head of a log at the Unix second `now`; returns the signature line. Errors: the reason to
     /// refuse it. A refusal does not affect later requests.
     pub fn cosign(&self, request: &AddCheckpoint, now: u64) -> Result<String, CosignRefusal> {
         let wrong = |_| CosignRefusal::Malformed("has no signed head of a log");
-        let note = Note::parse_head(&request.note).map_err(wrong)?;
-        let head = Head::parse(note.text).map_err(wrong)?;
+        let note = SignedNote::parse_head(&request.note).map_err(wrong)?;
+        let head = LogTreeHead::parse(note.text).map_err(wrong)?;
         let mut known = self.logs.iter().filter(|log| log.name() == head.origin).peekable();
         if known.peek().is_none() {
             return Err(CosignRefusal::Unknown(head.origin));
@@ -150,16 +150,17 @@ impl Witness {
     }
 
     /// The logs that have signed two histories.
-    pub fn splits(&self) -> Result<Vec<Split>, InternalError> {
+    pub fn splits(&self) -> Result<Vec<LogSplitView>, InternalError> {
         let database = self.lock();
         let mut query = database.prepare("SELECT origin, accepted, refused FROM split ORDER BY origin")?;
-        let read = |row: &rusqlite::Row| Ok(Split { origin: row.get(0)?, accepted: row.get(1)?, refused: row.get(2)? });
+        let read =
+            |row: &rusqlite::Row| Ok(LogSplitView { origin: row.get(0)?, accepted: row.get(1)?, refused: row.get(2)? });
         Ok(query.query_map([], read)?.collect::<Result<_, _>>()?)
     }
 }
 
 /// A head in the store.
-fn read(note: &str) -> Result<Head, InternalError> {
-    let head = Note::parse_head(note).and_then(|note| Head::parse(note.text));
-    head.map_err(|_| StoreError::Damaged("a cosigned head does not parse").into())
+fn read(note: &str) -> Result<LogTreeHead, InternalError> {
+    let head = SignedNote::parse_head(note).and_then(|note| LogTreeHead::parse(note.text));
+    head.map_err(|_| EventStoreError::Damaged("a cosigned head does not parse").into())
 }

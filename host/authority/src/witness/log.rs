@@ -1,14 +1,14 @@
 //! A witness's log. Only the right edge of its tree is kept: enough to append an entry and to prove its inclusion.
 
-use portcullis_evidence::ticket::Chain;
+use portcullis_evidence::ticket::ChainId;
 use portcullis_evidence::tree::{self, Hash};
 use rusqlite::{OptionalExtension, Transaction, params};
 
 use super::InternalError;
-use crate::store::StoreError;
+use crate::store::EventStoreError;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Log {
+pub(super) struct WitnessLog {
     pub(super) size: u64,
     /// Unix second of the last entry.
     pub(super) time: u64,
@@ -16,7 +16,7 @@ pub(super) struct Log {
     peaks: Vec<Hash>,
 }
 
-impl Log {
+impl WitnessLog {
     /// Appends a leaf hash. Returns the inclusion proof of that leaf, its sibling first, and the new root (RFC 9162,
     /// 2.1).
     pub(super) fn append(&mut self, leaf: Hash) -> (Vec<Hash>, Hash) {
@@ -32,7 +32,7 @@ impl Log {
     }
 
     /// Loads the log of a card; a new log is empty.
-    pub(super) fn load(work: &Transaction, chain: Chain) -> Result<Self, InternalError> {
+    pub(super) fn load(work: &Transaction, chain: ChainId) -> Result<Self, InternalError> {
         let query = "SELECT size, time, peaks FROM log WHERE key = ? AND seat = ?";
         let row = work
             .query_row(query, params![chain.key, chain.seat], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
@@ -41,12 +41,12 @@ impl Log {
         let (size, peaks): (u64, Vec<u8>) = (size, peaks);
         let (hashes, rest) = peaks.as_chunks::<32>();
         if hashes.len() != size.count_ones() as usize || !rest.is_empty() {
-            return Err(StoreError::Damaged("the peaks of a log are not as many as its size says").into());
+            return Err(EventStoreError::Damaged("the peaks of a log are not as many as its size says").into());
         }
         Ok(Self { size, time, peaks: hashes.to_vec() })
     }
 
-    pub(super) fn store(&self, work: &Transaction, chain: Chain) -> Result<(), InternalError> {
+    pub(super) fn store(&self, work: &Transaction, chain: ChainId) -> Result<(), InternalError> {
         work.execute(
             "INSERT INTO log (key, seat, size, time, peaks) VALUES (?, ?, ?, ?, ?)
              ON CONFLICT (key, seat) DO UPDATE SET size = excluded.size, time = excluded.time, peaks = excluded.peaks",
@@ -58,13 +58,13 @@ impl Log {
 
 #[cfg(test)]
 mod tests {
-    use portcullis_evidence::tree::{Frontier, verify_inclusion};
+    use portcullis_evidence::tree::{MerkleFrontier, verify_inclusion};
 
     use super::*;
 
     #[test]
     fn grows_as_the_trees_of_the_standard_do() {
-        let (mut log, mut tree) = (Log::default(), Frontier::new());
+        let (mut log, mut tree) = (WitnessLog::default(), MerkleFrontier::new());
         for index in 0..600_u64 {
             let leaf = tree::leaf(&index.to_le_bytes());
             tree.push(leaf);

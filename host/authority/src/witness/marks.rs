@@ -6,9 +6,9 @@
 //! with the store show nothing: keep them on another disk.
 
 use super::InternalError;
-use crate::store::StoreError;
+use crate::store::EventStoreError;
 use portcullis_core::hex;
-use portcullis_evidence::note::{Head, Note, ORIGIN, WitnessProof};
+use portcullis_evidence::note::{LogTreeHead, ORIGIN, SignedNote, WitnessProof};
 use rusqlite::{Connection, OptionalExtension, params};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -20,16 +20,16 @@ use std::sync::{Mutex, PoisonError};
 const DAMAGED: &str = "a mark does not parse";
 
 /// The marks in a folder.
-pub(super) struct Marks {
+pub(super) struct HighWaterMarks {
     folder: PathBuf,
-    heads: Mutex<BTreeMap<String, Head>>,
+    heads: Mutex<BTreeMap<String, LogTreeHead>>,
 }
 
-impl Marks {
+impl HighWaterMarks {
     /// Reads the marks in `folder`, which is made if it is not there, and compares the store with them. Errors:
     /// [`InternalError::Behind`]; a file that is not a mark; reading failed.
     pub(super) fn open(folder: &Path, database: &Connection) -> Result<Self, InternalError> {
-        let at = |error| InternalError::from(StoreError::Make(folder.to_owned(), error));
+        let at = |error| InternalError::from(EventStoreError::Make(folder.to_owned(), error));
         fs::create_dir_all(folder).map_err(at)?;
         let mut heads = BTreeMap::new();
         for entry in fs::read_dir(folder).map_err(at)? {
@@ -39,9 +39,9 @@ impl Marks {
                 continue;
             }
             let text = fs::read_to_string(&path).map_err(at)?;
-            let head = Head::parse(&text).map_err(|_| StoreError::Damaged(DAMAGED))?;
+            let head = LogTreeHead::parse(&text).map_err(|_| EventStoreError::Damaged(DAMAGED))?;
             if path.file_name().is_none_or(|name| name.to_string_lossy() != file_name(&head.origin)) {
-                return Err(StoreError::Damaged(DAMAGED).into());
+                return Err(EventStoreError::Damaged(DAMAGED).into());
             }
             if !reaches(database, &head)? {
                 return Err(InternalError::Behind { origin: head.origin, size: head.size, mark: path });
@@ -68,13 +68,13 @@ impl Marks {
     }
 
     /// Marks this head if it is newer than the mark. When this returns, the mark is on the disk.
-    pub(super) fn set(&self, head: Head) -> Result<(), InternalError> {
+    pub(super) fn set(&self, head: LogTreeHead) -> Result<(), InternalError> {
         let mut heads = self.heads.lock().unwrap_or_else(PoisonError::into_inner);
         if heads.get(&head.origin).is_some_and(|mark| head.size <= mark.size) {
             return Ok(());
         }
         let path = self.folder.join(file_name(&head.origin));
-        write(&self.folder, &path, &head.text()).map_err(|error| StoreError::Make(path, error))?;
+        write(&self.folder, &path, &head.text()).map_err(|error| EventStoreError::Make(path, error))?;
         heads.insert(head.origin.clone(), head);
         Ok(())
     }
@@ -95,23 +95,24 @@ fn write(folder: &Path, path: &Path, text: &str) -> io::Result<()> {
 }
 
 /// The newest head of each log in the store.
-fn newest(database: &Connection) -> Result<Vec<Head>, InternalError> {
+fn newest(database: &Connection) -> Result<Vec<LogTreeHead>, InternalError> {
     let notes = |query: &str| -> Result<Vec<String>, InternalError> {
         Ok(database.prepare(query)?.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?)
     };
     let of_cards = notes("SELECT note FROM entry JOIN log USING (key, seat) WHERE number = size - 1")?;
     let cosigned = notes("SELECT note FROM cosigned")?;
     let heads = of_cards.iter().map(|note| head_of(note));
-    let heads = heads.chain(cosigned.iter().map(|note| Head::parse(Note::parse_head(note).ok()?.text).ok()));
-    heads.map(|head| head.ok_or_else(|| StoreError::Damaged("a signed head does not parse").into())).collect()
+    let heads =
+        heads.chain(cosigned.iter().map(|note| LogTreeHead::parse(SignedNote::parse_head(note).ok()?.text).ok()));
+    heads.map(|head| head.ok_or_else(|| EventStoreError::Damaged("a signed head does not parse").into())).collect()
 }
 
 /// Whether the store has this head, or a newer one of the same log.
-fn reaches(database: &Connection, mark: &Head) -> Result<bool, InternalError> {
+fn reaches(database: &Connection, mark: &LogTreeHead) -> Result<bool, InternalError> {
     if !mark.origin.starts_with(ORIGIN) {
         let query = "SELECT note FROM cosigned WHERE origin = ?";
         let note: Option<String> = database.query_row(query, [&mark.origin], |row| row.get(0)).optional()?;
-        let head = note.as_deref().and_then(|note| Head::parse(Note::parse_head(note).ok()?.text).ok());
+        let head = note.as_deref().and_then(|note| LogTreeHead::parse(SignedNote::parse_head(note).ok()?.text).ok());
         return Ok(head.is_some_and(|head| head.size > mark.size || head == *mark));
     }
     let chain = mark.chain()?;
@@ -123,7 +124,7 @@ fn reaches(database: &Connection, mark: &Head) -> Result<bool, InternalError> {
 }
 
 /// The head in a note about a checkpoint.
-pub(super) fn head_of(note: &str) -> Option<Head> {
+pub(super) fn head_of(note: &str) -> Option<LogTreeHead> {
     let proof = WitnessProof::parse(note.as_bytes()).ok()?;
-    Head::parse(Note::parse(&proof.note).ok()?.text).ok()
+    LogTreeHead::parse(SignedNote::parse(&proof.note).ok()?.text).ok()
 }

@@ -3,8 +3,8 @@
 //! ```text
 //! ticket <base64 of the ticket's COSE message>
 //! key <base64 of the card's public key, 32 bytes>
-//! lane <records under the last accepted checkpoint of the session; 0 before the first> <records> <base64 of the root over them>
-//! <base64 of one hash of the consistency proof between the two numbers of records, one line per hash>
+//! lane <records under the last accepted checkpoint of the session; 0 before the first> <records> <base64 of the root
+//! over them> <base64 of one hash of the consistency proof between the two numbers of records, one line per hash>
 //!
 //! <the checkpoint's COSE message, binary, to the end>
 //! ```
@@ -17,7 +17,7 @@ use portcullis_evidence::checkpoint::{self, LANES_MAX};
 use portcullis_evidence::note::{decimal, hash};
 use portcullis_evidence::{cose, ticket, tree::Hash};
 
-use super::Refusal;
+use super::PostRefusal;
 
 /// Largest number of hashes in a proof (C2SP `tlog-witness`).
 const MAX_PROOF: usize = 63;
@@ -32,7 +32,7 @@ pub const MAX_BODY: usize = ticket::MAX_BYTES.div_ceil(3) * 4
 
 /// A checkpoint with the data that a witness needs to check it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Post {
+pub struct CheckpointPost {
     /// COSE message of the ticket.
     pub ticket: Vec<u8>,
     /// The card's public key.
@@ -55,7 +55,7 @@ pub struct LanePost {
     pub proof: Vec<Hash>,
 }
 
-impl Post {
+impl CheckpointPost {
     #[must_use]
     pub fn heads(&self) -> Vec<LaneHead> {
         (0..).zip(&self.lanes).map(|(number, lane)| checkpoint::head(number, lane.size, lane.root)).collect()
@@ -72,30 +72,32 @@ impl Post {
         [text.as_bytes(), b"\n", &self.checkpoint].concat()
     }
 
-    /// Parses a body. Errors: [`Refusal::Malformed`] for anything that [`Post::to_body`] would not write.
-    pub fn from_body(body: &[u8]) -> Result<Self, Refusal> {
-        let split = body.len().checked_sub(cose::MESSAGE_BYTES).ok_or(Refusal::Malformed("is too short"))?;
-        let (text, checkpoint) = body.split_at_checked(split).ok_or(Refusal::Malformed("is too short"))?;
-        let text = std::str::from_utf8(text).map_err(|_| Refusal::Malformed("is not text before the checkpoint"))?;
-        let text = text.strip_suffix("\n\n").ok_or(Refusal::Malformed("has no empty line before the checkpoint"))?;
+    /// Parses a body. Errors: [`Refusal::Malformed`] for anything that [`CheckpointPost::to_body`] would not write.
+    pub fn from_body(body: &[u8]) -> Result<Self, PostRefusal> {
+        let split = body.len().checked_sub(cose::MESSAGE_BYTES).ok_or(PostRefusal::Malformed("is too short"))?;
+        let (text, checkpoint) = body.split_at_checked(split).ok_or(PostRefusal::Malformed("is too short"))?;
+        let text =
+            std::str::from_utf8(text).map_err(|_| PostRefusal::Malformed("is not text before the checkpoint"))?;
+        let text =
+            text.strip_suffix("\n\n").ok_or(PostRefusal::Malformed("has no empty line before the checkpoint"))?;
         let mut lines = text.split('\n');
         let mut field = |name| lines.next().and_then(|line| line.strip_prefix(name));
         let ticket = field("ticket ").and_then(|text| Base64::decode_vec(text).ok());
-        let ticket = ticket.ok_or(Refusal::Malformed("has no ticket first"))?;
-        let public_key = field("key ").and_then(hash).ok_or(Refusal::Malformed("has no key second"))?;
+        let ticket = ticket.ok_or(PostRefusal::Malformed("has no ticket first"))?;
+        let public_key = field("key ").and_then(hash).ok_or(PostRefusal::Malformed("has no key second"))?;
         let mut lanes: Vec<LanePost> = Vec::new();
         for line in lines {
             let room = lanes.len() < usize::from(LANES_MAX);
             match (line.strip_prefix("lane "), lanes.last_mut()) {
                 (Some(lane), _) if room => {
-                    lanes.push(read_lane(lane).ok_or(Refusal::Malformed("has a broken line of a lane"))?);
+                    lanes.push(read_lane(lane).ok_or(PostRefusal::Malformed("has a broken line of a lane"))?);
                 }
                 (None, Some(lane)) if lane.proof.len() < MAX_PROOF => {
-                    lane.proof.push(hash(line).ok_or(Refusal::Malformed("has a broken proof"))?);
+                    lane.proof.push(hash(line).ok_or(PostRefusal::Malformed("has a broken proof"))?);
                 }
-                (Some(_), _) => return Err(Refusal::Malformed("has more lanes than a card")),
-                (None, Some(_)) => return Err(Refusal::Malformed("has a proof that is too long")),
-                (None, None) => return Err(Refusal::Malformed("has no lane third")),
+                (Some(_), _) => return Err(PostRefusal::Malformed("has more lanes than a card")),
+                (None, Some(_)) => return Err(PostRefusal::Malformed("has a proof that is too long")),
+                (None, None) => return Err(PostRefusal::Malformed("has no lane third")),
             }
         }
         Ok(Self { ticket, public_key, lanes, checkpoint: checkpoint.to_vec() })
@@ -115,9 +117,9 @@ mod tests {
 
     use super::*;
 
-    fn post(lanes: usize) -> Post {
+    fn post(lanes: usize) -> CheckpointPost {
         let lane = LanePost { old: 12, size: 20, root: [3; 32], proof: vec![[4; 32], [5; 32]] };
-        Post {
+        CheckpointPost {
             ticket: vec![1; 100],
             public_key: [2; 32],
             lanes: vec![lane; lanes],
@@ -128,24 +130,24 @@ mod tests {
     #[test]
     fn the_largest_fits() {
         let lane = LanePost { old: u64::MAX, size: u64::MAX, root: [3; 32], proof: vec![[0; 32]; MAX_PROOF] };
-        let large = Post { ticket: vec![0; ticket::MAX_BYTES], lanes: vec![lane; 8], ..post(0) };
+        let large = CheckpointPost { ticket: vec![0; ticket::MAX_BYTES], lanes: vec![lane; 8], ..post(0) };
         let body = large.to_body();
         assert!(body.len() <= MAX_BODY, "{} of {MAX_BODY}", body.len());
-        assert_eq!(Post::from_body(&body).unwrap(), large);
+        assert_eq!(CheckpointPost::from_body(&body).unwrap(), large);
         let mut more = post(2);
         more.lanes[1].proof = vec![[0; 32]; MAX_PROOF + 1];
-        assert!(Post::from_body(&more.to_body()).is_err());
-        assert!(Post::from_body(&post(9).to_body()).is_err());
+        assert!(CheckpointPost::from_body(&more.to_body()).is_err());
+        assert!(CheckpointPost::from_body(&post(9).to_body()).is_err());
     }
 
     #[test]
     fn one_form_only() {
         let body = post(2).to_body();
         let text = body.len() - cose::MESSAGE_BYTES;
-        assert_eq!(Post::from_body(&body).unwrap(), post(2));
+        assert_eq!(CheckpointPost::from_body(&body).unwrap(), post(2));
         // A changed text that still parses must be the encoding of another post.
         let check = |changed: &[u8]| {
-            if let Ok(read) = Post::from_body(changed) {
+            if let Ok(read) = CheckpointPost::from_body(changed) {
                 assert_ne!(read, post(2));
                 assert_eq!(read.to_body(), changed);
             }
@@ -164,7 +166,7 @@ mod tests {
         for number in ["", "-1", "+1", "012", "1 ", "18446744073709551616", "0x1", "1e3"] {
             for place in [format!("lane {number} 20"), format!("lane 12 {number}")] {
                 let changed = whole.replacen("lane 12 20", &place, 1);
-                assert!(Post::from_body(changed.as_bytes()).is_err(), "{place}");
+                assert!(CheckpointPost::from_body(changed.as_bytes()).is_err(), "{place}");
             }
         }
     }
@@ -172,8 +174,8 @@ mod tests {
     proptest! {
         #[test]
         fn arbitrary_bodies_never_panic(text in "(ticket [A-Za-z0-9+/=]{0,40}\n)?(key [A-Za-z0-9+/]{43}=\n)?(lane [0-9]{0,21} [0-9]{1,3} [A-Za-z0-9+/]{43}=\n)?\\PC{0,60}\n{0,2}") {
-            let _ = Post::from_body(text.as_bytes());
-            let _ = Post::from_body(&[text.as_bytes(), &vec![0; cose::MESSAGE_BYTES]].concat());
+            let _ = CheckpointPost::from_body(text.as_bytes());
+            let _ = CheckpointPost::from_body(&[text.as_bytes(), &vec![0; cose::MESSAGE_BYTES]].concat());
         }
     }
 }

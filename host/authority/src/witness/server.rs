@@ -7,7 +7,8 @@
 //! | 400, 405, 408, 413 | why the request is invalid; empty if its head is not HTTP/1.1 |
 //! | 403 | the signature, the key or the ticket's validity is wrong |
 //! | 404 | another path; a ticket of an unknown issuer; an unknown log |
-//! | 409 | a contradiction; if a lane or a log has a wrong old size: the right sizes only, with type `text/x.tlog.size` |
+//! | 409 | a contradiction; if a lane or a log has a wrong old size: the right sizes only, with type `text/x.tlog.size`
+//! |
 //! | 422 | the proof that the log continues is wrong |
 //! | 431 | empty: the head is too long |
 //! | 500, 503 | an internal error; too many connections |
@@ -34,7 +35,10 @@ use portcullis_http::server::{BoundedListener, ListenerLimits, read_body};
 use tokio::sync::oneshot;
 
 use super::http::HttpError;
-use super::{AddCheckpoint, Conflict, CosignRefusal, MAX_BODY, Post, Refusal, Witness, cosign, spaced};
+use super::{
+    AddCheckpoint, CheckpointPost, CheckpointWitness, CosignRefusal, MAX_BODY, PostConflict, PostRefusal, cosign,
+    spaced,
+};
 use crate::shown::ShownError;
 
 /// Longest time to send an answer, and then to read what the client still sends.
@@ -49,21 +53,21 @@ const BUSY: &str = "HTTP/1.1 503 Service Unavailable\r\nContent-Type: text/plain
 
 /// The limits of a server.
 #[derive(Clone, Copy, Debug)]
-pub struct Limits {
+pub struct WitnessServerLimits {
     /// Longest time to receive the head of a request, and again for its body.
     pub request: Duration,
     /// Largest number of connections; further ones get status 503.
     pub connections: usize,
 }
 
-impl Default for Limits {
+impl Default for WitnessServerLimits {
     fn default() -> Self {
         Self { request: Duration::from_secs(10), connections: 256 }
     }
 }
 
 /// A running server. Dropping it stops the server.
-pub struct Server {
+pub struct WitnessServer {
     address: SocketAddr,
     /// Dropping it stops the server.
     stop: Option<oneshot::Sender<()>>,
@@ -71,9 +75,9 @@ pub struct Server {
 }
 
 /// A port that is bound for a witness. Clients that connect wait until the server runs.
-pub struct Port(TcpListener);
+pub struct WitnessPort(TcpListener);
 
-impl Port {
+impl WitnessPort {
     /// Binds `port` of 127.0.0.1; 0 selects a free port. Errors: the port is not available.
     pub fn bind(port: u16) -> io::Result<Self> {
         let asked = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
@@ -82,14 +86,18 @@ impl Port {
     }
 }
 
-impl Server {
+impl WitnessServer {
     /// Serves `witness` on `port` of 127.0.0.1; 0 selects a free port. Errors: the port is not available.
-    pub fn start(witness: Arc<Witness>, port: u16, limits: Limits) -> io::Result<Self> {
-        Self::on(Port::bind(port)?, witness, limits)
+    pub fn start(witness: Arc<CheckpointWitness>, port: u16, limits: WitnessServerLimits) -> io::Result<Self> {
+        Self::on(WitnessPort::bind(port)?, witness, limits)
     }
 
     /// Serves `witness` on this port. Errors: the thread or the asynchronous runtime cannot be started.
-    pub fn on(Port(listener): Port, witness: Arc<Witness>, limits: Limits) -> io::Result<Self> {
+    pub fn on(
+        WitnessPort(listener): WitnessPort,
+        witness: Arc<CheckpointWitness>,
+        limits: WitnessServerLimits,
+    ) -> io::Result<Self> {
         let address = listener.local_addr()?;
         listener.set_nonblocking(true)?;
         // Each request may wait for the file of the state.
@@ -122,7 +130,7 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for WitnessServer {
     /// Stops accepting connections, and waits for the open ones, whose time is limited.
     fn drop(&mut self) {
         drop(self.stop.take());
@@ -134,8 +142,8 @@ impl Drop for Server {
 
 async fn serve(
     listener: tokio::net::TcpListener,
-    witness: Arc<Witness>,
-    limits: Limits,
+    witness: Arc<CheckpointWitness>,
+    limits: WitnessServerLimits,
     stopped: oneshot::Receiver<()>,
 ) {
     let time = limits.request;
@@ -150,7 +158,8 @@ async fn serve(
         head_fields: MAX_FIELDS,
         write: ANSWER,
     };
-    let listener = BoundedListener::new(listener, bounds).with_busy_response(BUSY).with_linger(ANSWER);
+    let listener = BoundedListener::new(listener, bounds).with_bare_heads();
+    let listener = listener.with_busy_response(BUSY).with_linger(ANSWER);
     let stop = async {
         // Nothing is ever sent: the sender is dropped.
         let _ = stopped.await;
@@ -160,13 +169,13 @@ async fn serve(
     open.finish(time * 2 + ANSWER * 2).await;
 }
 
-struct Answer {
+struct WitnessHttpAnswer {
     status: u16,
     kind: &'static str,
     body: String,
 }
 
-impl Answer {
+impl WitnessHttpAnswer {
     fn text(status: u16, body: impl std::fmt::Display) -> Self {
         Self { status, kind: "text/plain; charset=utf-8", body: format!("{body}\n") }
     }
@@ -187,7 +196,7 @@ impl Answer {
     }
 }
 
-async fn respond(request: Request<Incoming>, witness: Arc<Witness>, time: Duration) -> Answer {
+async fn respond(request: Request<Incoming>, witness: Arc<CheckpointWitness>, time: Duration) -> WitnessHttpAnswer {
     let (head, body) = request.into_parts();
     let most = MAX_BODY.max(cosign::MAX_BODY);
     let body = if head.headers.contains_key(TRANSFER_ENCODING) {
@@ -206,43 +215,43 @@ async fn respond(request: Request<Incoming>, witness: Arc<Witness>, time: Durati
                 HttpError::Oversize => 413,
                 _ => 400,
             };
-            return Answer::text(status, error);
+            return WitnessHttpAnswer::text(status, error);
         }
     };
     if head.version != Version::HTTP_11 {
-        return Answer::text(400, "the request line is not one of HTTP/1.1");
+        return WitnessHttpAnswer::text(400, "the request line is not one of HTTP/1.1");
     }
     let (is_post, target) = (head.method == Method::POST, head.uri.to_string());
     let answered = tokio::task::spawn_blocking(move || answer(&witness, is_post, &target, &body)).await;
-    answered.unwrap_or_else(|_| Answer::text(500, "the work on the request failed"))
+    answered.unwrap_or_else(|_| WitnessHttpAnswer::text(500, "the work on the request failed"))
 }
 
-fn answer(witness: &Witness, is_post: bool, target: &str, body: &[u8]) -> Answer {
+fn answer(witness: &CheckpointWitness, is_post: bool, target: &str, body: &[u8]) -> WitnessHttpAnswer {
     // With a clock before 1970, no ticket is valid.
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     match (is_post, target) {
         (true, "/add-checkpoint") => add(witness, body, now),
         (true, "/log/add-checkpoint") => cosign_log(witness, body, now),
-        (false, "/add-checkpoint" | "/log/add-checkpoint") => Answer::text(405, "post checkpoints here"),
-        _ => Answer::text(404, "there is nothing here but /add-checkpoint and /log/add-checkpoint"),
+        (false, "/add-checkpoint" | "/log/add-checkpoint") => WitnessHttpAnswer::text(405, "post checkpoints here"),
+        _ => WitnessHttpAnswer::text(404, "there is nothing here but /add-checkpoint and /log/add-checkpoint"),
     }
 }
 
-fn add(witness: &Witness, body: &[u8], now: u64) -> Answer {
-    match Post::from_body(body).and_then(|post| witness.add(&post, now)) {
-        Ok(note) => Answer { status: 200, kind: "text/plain; charset=utf-8", body: note },
-        Err(Refusal::Conflict(Conflict::Size(sizes))) => Answer::sizes(&sizes),
-        Err(refusal) => Answer::text(status(&refusal), refusal),
+fn add(witness: &CheckpointWitness, body: &[u8], now: u64) -> WitnessHttpAnswer {
+    match CheckpointPost::from_body(body).and_then(|post| witness.add(&post, now)) {
+        Ok(note) => WitnessHttpAnswer { status: 200, kind: "text/plain; charset=utf-8", body: note },
+        Err(PostRefusal::Conflict(PostConflict::Size(sizes))) => WitnessHttpAnswer::sizes(&sizes),
+        Err(refusal) => WitnessHttpAnswer::text(status(&refusal), refusal),
     }
 }
 
-fn cosign_log(witness: &Witness, body: &[u8], now: u64) -> Answer {
+fn cosign_log(witness: &CheckpointWitness, body: &[u8], now: u64) -> WitnessHttpAnswer {
     let refusal = match AddCheckpoint::from_body(body).and_then(|request| witness.cosign(&request, now)) {
-        Ok(line) => return Answer { status: 200, kind: "text/plain; charset=utf-8", body: line },
+        Ok(line) => return WitnessHttpAnswer { status: 200, kind: "text/plain; charset=utf-8", body: line },
         Err(refusal) => refusal,
     };
     let status = match &refusal {
-        CosignRefusal::Size(size) => return Answer::sizes(&[*size]),
+        CosignRefusal::Size(size) => return WitnessHttpAnswer::sizes(&[*size]),
         CosignRefusal::Malformed(_) => 400,
         CosignRefusal::Signature => 403,
         CosignRefusal::Unknown(_) => 404,
@@ -250,17 +259,17 @@ fn cosign_log(witness: &Witness, body: &[u8], now: u64) -> Answer {
         CosignRefusal::Inconsistent => 422,
         CosignRefusal::Internal(_) => 500,
     };
-    Answer::text(status, refusal)
+    WitnessHttpAnswer::text(status, refusal)
 }
 
-fn status(refusal: &Refusal) -> u16 {
+fn status(refusal: &PostRefusal) -> u16 {
     match refusal {
-        Refusal::Ticket(TicketError::UnknownIssuer(_)) | Refusal::SelfIssued => 404,
-        Refusal::Ticket(TicketError::Signature) => 403,
-        Refusal::Shown(ShownError::Key | ShownError::Signature) | Refusal::Validity(..) => 403,
-        Refusal::Malformed(_) | Refusal::Ticket(_) | Refusal::Shown(_) => 400,
-        Refusal::Conflict(_) => 409,
-        Refusal::Inconsistent => 422,
-        Refusal::Internal(_) => 500,
+        PostRefusal::Ticket(TicketError::UnknownIssuer(_)) | PostRefusal::SelfIssued => 404,
+        PostRefusal::Ticket(TicketError::Signature) => 403,
+        PostRefusal::Shown(ShownError::Key | ShownError::Signature) | PostRefusal::Validity(..) => 403,
+        PostRefusal::Malformed(_) | PostRefusal::Ticket(_) | PostRefusal::Shown(_) => 400,
+        PostRefusal::Conflict(_) => 409,
+        PostRefusal::Inconsistent => 422,
+        PostRefusal::Internal(_) => 500,
     }
 }

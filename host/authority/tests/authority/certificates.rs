@@ -4,15 +4,16 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use ed25519_dalek::SigningKey;
-use portcullis_authority::ca::{CaError, CertificateAuthority, Device, Window};
+use portcullis_authority::ca::{CaError, CertificateAuthority, CertificateValidity, DeviceCertificateContent};
 use portcullis_authority::keys;
 use portcullis_evidence::certificate::{
-    CertificateError, Class, DeviceCertificate, MAX_PEM, TrustStore, Which, key_id, verify_chain,
+    CardKeyClass, CertificateError, CertificatePosition, DeviceCertificate, MAX_PEM, TrustStore, key_id, verify_chain,
 };
 use x509_cert::der::pem::LineEnding;
 
 const YEAR: u64 = 31_557_600;
-pub(crate) const WINDOW: Window = Window { not_before: 1_750_000_000, not_after: 1_750_000_000 + 10 * YEAR };
+pub(crate) const WINDOW: CertificateValidity =
+    CertificateValidity { not_before: 1_750_000_000, not_after: 1_750_000_000 + 10 * YEAR };
 pub(crate) const NOW: u64 = WINDOW.not_before + YEAR;
 
 pub(crate) fn key(seed: u8) -> SigningKey {
@@ -24,19 +25,19 @@ fn root(seed: u8, simulated: bool) -> CertificateAuthority {
     CertificateAuthority::root(key(seed), subject, WINDOW, simulated).unwrap()
 }
 
-fn device() -> Device {
-    Device {
+fn device() -> DeviceCertificateContent {
+    DeviceCertificateContent {
         public_key: [0x5a; 32],
         design_id: [0x11; 16],
-        class: Class::Device,
+        class: CardKeyClass::Device,
         supervised: true,
         subject: "CN=Gate 17,O=Example".to_owned(),
         window: WINDOW,
     }
 }
 
-fn simulated() -> Device {
-    Device { class: Class::Sim, design_id: [0x91; 16], supervised: false, ..device() }
+fn simulated() -> DeviceCertificateContent {
+    DeviceCertificateContent { class: CardKeyClass::Sim, design_id: [0x91; 16], supervised: false, ..device() }
 }
 
 pub(crate) struct Made {
@@ -72,16 +73,17 @@ fn what_is_certified_is_read_back() {
     let found = verify(&made, &trust(&[&made.root])).unwrap();
     assert_eq!(found.public_key, device().public_key);
     assert_eq!(found.design_id, device().design_id);
-    assert_eq!((found.class, found.supervised), (Class::Device, true));
+    assert_eq!((found.class, found.supervised), (CardKeyClass::Device, true));
     assert_eq!(found.subject, "CN=Gate 17,O=Example");
     assert_eq!((found.not_before, found.not_after), (WINDOW.not_before, WINDOW.not_after));
     assert_eq!(found.serial.len(), 16);
 
     // The root certifies a card directly, so the chain is empty. Then an issuing authority is loaded from its files.
     let root = root(1, false);
-    let leaf = root.certify(&Device { class: Class::Class, supervised: false, ..device() }).unwrap();
+    let leaf =
+        root.certify(&DeviceCertificateContent { class: CardKeyClass::Class, supervised: false, ..device() }).unwrap();
     let found = verify(&Made { leaf, chain: String::new(), root: made.root.clone() }, &trust(&[&made.root])).unwrap();
-    assert_eq!((found.class, found.supervised), (Class::Class, false));
+    assert_eq!((found.class, found.supervised), (CardKeyClass::Class, false));
     let issuing = CertificateAuthority::load(key(2), &made.chain, false).unwrap();
     assert!(matches!(CertificateAuthority::load(key(3), &made.chain, false), Err(CaError::Authority(_))));
     assert!(matches!(CertificateAuthority::load(key(2), "hello", false), Err(CaError::Authority(_))));
@@ -95,9 +97,9 @@ fn simulated_and_real_never_mix() {
     let (real_pem, sim_pem) = (real.certificate_pem().unwrap(), sim.certificate_pem().unwrap());
     assert!(matches!(real.certify(&simulated()), Err(CaError::Class("real", "simulated"))));
     assert!(matches!(sim.certify(&device()), Err(CaError::Class("simulated", "real"))));
-    let marked = Device { design_id: [0x91; 16], ..device() };
+    let marked = DeviceCertificateContent { design_id: [0x91; 16], ..device() };
     assert!(matches!(real.certify(&marked), Err(CaError::Design("simulated"))));
-    let unmarked = Device { design_id: [0x11; 16], ..simulated() };
+    let unmarked = DeviceCertificateContent { design_id: [0x11; 16], ..simulated() };
     assert!(matches!(sim.certify(&unmarked), Err(CaError::Design("real"))));
 
     // The root for real cards is not accepted as a root for simulated cards, nor the reverse.
@@ -111,7 +113,7 @@ fn simulated_and_real_never_mix() {
     let without = verify_chain(leaf.as_bytes(), b"", &trust(&[&real_pem]), Some(NOW));
     assert_eq!(without, Err(CertificateError::UnknownRoot));
     store.add_sim_root(sim_pem.as_bytes()).unwrap();
-    assert_eq!(verify_chain(leaf.as_bytes(), b"", &store, Some(NOW)).unwrap().class, Class::Sim);
+    assert_eq!(verify_chain(leaf.as_bytes(), b"", &store, Some(NOW)).unwrap().class, CardKeyClass::Sim);
 
     // An authority below the real root is loaded as an authority for simulated cards, and certifies a simulated card.
     let posing = CertificateAuthority::load(
@@ -139,11 +141,11 @@ fn another_root_or_none_is_not_believed() {
     assert_eq!(verify(&Made { chain: String::new(), ..self::made() }, &store), Err(CertificateError::UnknownRoot));
     let other = root(1, false).subordinate(key(3), "CN=Gate issuing 1,O=Example", WINDOW).unwrap();
     let with_other = Made { chain: other.certificate_pem().unwrap(), ..self::made() };
-    assert_eq!(verify(&with_other, &store), Err(CertificateError::Signature(Which::Device)));
+    assert_eq!(verify(&with_other, &store), Err(CertificateError::Signature(CertificatePosition::Device)));
     let twice = Made { chain: made.chain.repeat(2), ..self::made() };
-    assert!(matches!(verify(&twice, &store), Err(CertificateError::Profile(Which::Chain(1), _))));
+    assert!(matches!(verify(&twice, &store), Err(CertificateError::Profile(CertificatePosition::Chain(1), _))));
     let backwards = Made { chain: format!("{}{}", other.certificate_pem().unwrap(), made.chain), ..self::made() };
-    assert_eq!(verify(&backwards, &store), Err(CertificateError::Signature(Which::Device)));
+    assert_eq!(verify(&backwards, &store), Err(CertificateError::Signature(CertificatePosition::Device)));
 }
 
 /// The bundle contains its own root: it is refused in the chain, and it is not a trusted anchor.
@@ -154,15 +156,15 @@ fn a_self_made_hierarchy_is_not_believed() {
     let chain = own.certificate_pem().unwrap();
     let store = trust(&[&made().root]);
     let found = verify_chain(leaf.as_bytes(), chain.as_bytes(), &store, Some(NOW));
-    assert!(matches!(found, Err(CertificateError::Profile(Which::Chain(0), _))), "{found:?}");
+    assert!(matches!(found, Err(CertificateError::Profile(CertificatePosition::Chain(0), _))), "{found:?}");
     assert_eq!(verify_chain(leaf.as_bytes(), b"", &store, Some(NOW)), Err(CertificateError::UnknownRoot));
     // An authority's certificate is not accepted as a device's certificate, nor the reverse.
     let found = verify_chain(chain.as_bytes(), b"", &trust(&[&chain]), Some(NOW));
-    assert!(matches!(found, Err(CertificateError::Profile(Which::Device, _))), "{found:?}");
+    assert!(matches!(found, Err(CertificateError::Profile(CertificatePosition::Device, _))), "{found:?}");
     let mut store = TrustStore::default();
     assert!(store.add_root(leaf.as_bytes()).is_err());
     let found = verify_chain(leaf.as_bytes(), leaf.as_bytes(), &trust(&[&chain]), Some(NOW));
-    assert!(matches!(found, Err(CertificateError::Profile(Which::Chain(0), _))), "{found:?}");
+    assert!(matches!(found, Err(CertificateError::Profile(CertificatePosition::Chain(0), _))), "{found:?}");
 }
 
 #[test]
@@ -173,27 +175,30 @@ fn a_subordinate_makes_no_subordinates() {
     let chain = format!("{}{}", second.certificate_pem().unwrap(), first.certificate_pem().unwrap());
     let leaf = second.certify(&device()).unwrap();
     let found = verify_chain(leaf.as_bytes(), chain.as_bytes(), &trust(&[&root.certificate_pem().unwrap()]), Some(NOW));
-    assert_eq!(found, Err(CertificateError::Profile(Which::Chain(1), "does not permit a path of this length")));
+    assert_eq!(
+        found,
+        Err(CertificateError::Profile(CertificatePosition::Chain(1), "does not permit a path of this length"))
+    );
 }
 
 #[test]
 fn every_certificate_of_the_path_must_be_valid() {
-    let narrow = Window { not_before: NOW - 10, not_after: NOW + 10 };
-    let late = Window { not_before: NOW - 5, ..WINDOW };
+    let narrow = CertificateValidity { not_before: NOW - 10, not_after: NOW + 10 };
+    let late = CertificateValidity { not_before: NOW - 5, ..WINDOW };
     let build = |root_window, issuing_window, window| {
         let root = CertificateAuthority::root(key(1), "CN=Root", root_window, false).unwrap();
         let issuing = root.subordinate(key(2), "CN=Issuing", issuing_window).unwrap();
         Made {
             root: root.certificate_pem().unwrap(),
             chain: issuing.certificate_pem().unwrap(),
-            leaf: issuing.certify(&Device { window, ..device() }).unwrap(),
+            leaf: issuing.certify(&DeviceCertificateContent { window, ..device() }).unwrap(),
         }
     };
     let at = |made: &Made, at| verify_chain(made.leaf.as_bytes(), made.chain.as_bytes(), &trust(&[&made.root]), at);
     for (windows, which) in [
-        ((WINDOW, WINDOW, narrow), Which::Device),
-        ((WINDOW, narrow, WINDOW), Which::Chain(0)),
-        ((narrow, WINDOW, WINDOW), Which::Root),
+        ((WINDOW, WINDOW, narrow), CertificatePosition::Device),
+        ((WINDOW, narrow, WINDOW), CertificatePosition::Chain(0)),
+        ((narrow, WINDOW, WINDOW), CertificatePosition::Root),
     ] {
         let made = build(windows.0, windows.1, windows.2);
         for inside in [NOW - 10, NOW, NOW + 10] {
@@ -207,11 +212,11 @@ fn every_certificate_of_the_path_must_be_valid() {
         assert!(at(&made, None).is_ok());
     }
     assert!(at(&build(late, WINDOW, WINDOW), Some(NOW - 6)).is_err());
-    let reversed = Window { not_before: 10, not_after: 9 };
+    let reversed = CertificateValidity { not_before: 10, not_after: 9 };
     assert!(matches!(CertificateAuthority::root(key(1), "CN=Root", reversed, false), Err(CaError::Validity(10, 9))));
-    let never = Window { not_before: 0, not_after: u64::MAX };
+    let never = CertificateValidity { not_before: 0, not_after: u64::MAX };
     assert!(matches!(CertificateAuthority::root(key(1), "CN=Root", never, false), Err(CaError::Validity(..))));
-    let beyond_utc_time = Window { not_before: 0, not_after: 4_000_000_000 };
+    let beyond_utc_time = CertificateValidity { not_before: 0, not_after: 4_000_000_000 };
     assert_eq!(
         at(&build(beyond_utc_time, beyond_utc_time, beyond_utc_time), Some(3_999_999_999)).unwrap().not_after,
         4_000_000_000
@@ -226,10 +231,10 @@ fn revoked_keys_and_designs() {
         store.revoke_key(id);
         verify(&made, &store)
     };
-    assert_eq!(revoked(key_id(&device().public_key)), Err(CertificateError::RevokedKey(Which::Device)));
+    assert_eq!(revoked(key_id(&device().public_key)), Err(CertificateError::RevokedKey(CertificatePosition::Device)));
     let of = |seed| key_id(key(seed).verifying_key().as_bytes());
-    assert_eq!(revoked(of(2)), Err(CertificateError::RevokedKey(Which::Chain(0))));
-    assert_eq!(revoked(of(1)), Err(CertificateError::RevokedKey(Which::Root)));
+    assert_eq!(revoked(of(2)), Err(CertificateError::RevokedKey(CertificatePosition::Chain(0))));
+    assert_eq!(revoked(of(1)), Err(CertificateError::RevokedKey(CertificatePosition::Root)));
     assert!(revoked(of(3)).is_ok());
     let mut store = trust(&[&made.root]);
     store.revoke_design(device().design_id);
@@ -351,7 +356,7 @@ fn serial_numbers_and_path_lengths_are_those_of_rfc_5280() {
     let leaf = signed_again(&made.leaf, &[0x30, 0], &element(0x30, &integer(&[0])), &key(2));
     let found = verify(&Made { leaf, chain: made.chain.clone(), root: made.root.clone() }, &store);
     let what = "has a path length and is not an authority";
-    assert_eq!(found, Err(CertificateError::Profile(Which::Device, what)));
+    assert_eq!(found, Err(CertificateError::Profile(CertificatePosition::Device, what)));
 }
 
 #[test]
@@ -371,9 +376,9 @@ fn only_pem_without_text_around_it() {
         made.leaf[..made.leaf.len() - 2].to_owned(),
         made.leaf[1..].to_owned(),
     ] {
-        assert!(matches!(with(&wrong), Err(CertificateError::Pem(Which::Device))), "{wrong}");
+        assert!(matches!(with(&wrong), Err(CertificateError::Pem(CertificatePosition::Device))), "{wrong}");
     }
-    assert_eq!(with(&" ".repeat(MAX_PEM + 1)), Err(CertificateError::Oversize(Which::Device)));
+    assert_eq!(with(&" ".repeat(MAX_PEM + 1)), Err(CertificateError::Oversize(CertificatePosition::Device)));
     let many = made.chain.repeat(5);
     let found = verify_chain(made.leaf.as_bytes(), many.as_bytes(), &store, Some(NOW));
     assert!(matches!(found, Err(CertificateError::Oversize(_))), "{found:?}");

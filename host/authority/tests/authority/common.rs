@@ -1,12 +1,12 @@
 //! A card in software, for the tests of this crate: it logs random records and signs checkpoints.
 
 use portcullis_core::wire::{CHECKPOINT_MAGIC, Checkpoint, Fault, LAYOUT_VERSION, Life, SIGNATURE_BYTES};
-use portcullis_evidence::tree::{self, Hash, Prover};
+use portcullis_evidence::tree::{self, Hash, MerkleProver};
 use portcullis_evidence::{
     certificate::key_id,
     checkpoint::root_of_lane,
     cose,
-    ticket::{Chain, Ticket},
+    ticket::{ChainId, SessionTicket},
 };
 use slh_dsa::{Sha2_128f, SigningKey};
 use zerocopy::IntoBytes;
@@ -28,8 +28,8 @@ impl Card {
     }
 
     /// The sessions of the card that has seat 0.
-    pub(crate) fn chain(&self) -> Chain {
-        Chain { key: self.id(), seat: 0 }
+    pub(crate) fn chain(&self) -> ChainId {
+        ChainId { key: self.id(), seat: 0 }
     }
 
     pub(crate) fn sign(&self, checkpoint: &Checkpoint) -> Vec<u8> {
@@ -50,7 +50,7 @@ pub(crate) struct Session {
 impl Session {
     /// The session under `ticket`, at its opening checkpoint. Different values of `boot` give different runs.
     pub(crate) fn open(ticket: &[u8], boot: u8) -> Self {
-        let signed = Ticket::parse(ticket).unwrap();
+        let signed = SessionTicket::parse(ticket).unwrap();
         let mut wire = Checkpoint::ZERO;
         wire.magic.set(CHECKPOINT_MAGIC);
         (wire.version, wire.lanes, wire.state) = (LAYOUT_VERSION, 1, Life::Opening as u8);
@@ -72,7 +72,7 @@ impl Session {
 
     /// Proof that the log continues its first `old` records.
     pub(crate) fn proof(&self, old: u64) -> Vec<Hash> {
-        let Some(mut prover) = Prover::consistency(old, self.size()) else { return Vec::new() };
+        let Some(mut prover) = MerkleProver::consistency(old, self.size()) else { return Vec::new() };
         self.leaves.iter().for_each(|leaf| prover.push(*leaf));
         prover.finish().unwrap()
     }

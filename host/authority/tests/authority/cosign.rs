@@ -15,12 +15,12 @@ use ed25519_dalek::{Signature, SigningKey, VerifyingKey};
 use portcullis_authority::StoreUrl;
 use portcullis_authority::public_log::PublicLogError;
 use portcullis_authority::tickets::{IssueError, Issuer};
-use portcullis_authority::witness::server::{Limits, Server};
-use portcullis_authority::witness::{AddCheckpoint, CosignRefusal, Witness};
-use portcullis_evidence::note::{Head, LogKey};
-use portcullis_evidence::public_log::{LogPolicy, PublicLog};
-use portcullis_evidence::ticket::Ticket;
-use portcullis_evidence::tree::{self, Tree};
+use portcullis_authority::witness::server::{WitnessServer, WitnessServerLimits};
+use portcullis_authority::witness::{AddCheckpoint, CheckpointWitness, CosignRefusal};
+use portcullis_evidence::note::{LogKey, LogTreeHead};
+use portcullis_evidence::public_log::{LogPolicy, TrustedPublicLog};
+use portcullis_evidence::ticket::SessionTicket;
+use portcullis_evidence::tree::{self, MerkleTree};
 
 const NAME: &str = "registrar.example/tickets";
 
@@ -33,9 +33,9 @@ fn log() -> LogKey {
 }
 
 /// A witness that cosigns the issuer's log.
-fn witness(folder: &Path, seed: u8) -> Arc<Witness> {
+fn witness(folder: &Path, seed: u8) -> Arc<CheckpointWitness> {
     let path = folder.join(format!("witness-{seed}"));
-    let witness = Witness::open(&path, key(seed), &format!("witness.example/w{seed}"), Vec::new()).unwrap();
+    let witness = CheckpointWitness::open(&path, key(seed), &format!("witness.example/w{seed}"), Vec::new()).unwrap();
     Arc::new(witness.cosigner_of(vec![log()]).unwrap())
 }
 
@@ -43,7 +43,7 @@ fn witness(folder: &Path, seed: u8) -> Arc<Witness> {
 pub(crate) struct Scene {
     folder: tempfile::TempDir,
     ports: Vec<u16>,
-    servers: Vec<Option<Server>>,
+    servers: Vec<Option<WitnessServer>>,
 }
 
 impl Scene {
@@ -54,8 +54,8 @@ impl Scene {
         Self { folder, ports, servers: servers.into_iter().map(Some).collect() }
     }
 
-    fn serve(witness: &Arc<Witness>, port: u16) -> Server {
-        Server::start(Arc::clone(witness), port, Limits::default()).unwrap()
+    fn serve(witness: &Arc<CheckpointWitness>, port: u16) -> WitnessServer {
+        WitnessServer::start(Arc::clone(witness), port, WitnessServerLimits::default()).unwrap()
     }
 
     fn stop(&mut self, number: usize) {
@@ -88,8 +88,8 @@ impl Scene {
     }
 
     /// The log as a reader with the same policy sees it.
-    fn read(&self) -> PublicLog {
-        PublicLog::read(&self.log(), &self.policy()).unwrap()
+    fn read(&self) -> TrustedPublicLog {
+        TrustedPublicLog::read(&self.log(), &self.policy()).unwrap()
     }
 
     fn checkpoint(&self) -> String {
@@ -122,7 +122,7 @@ fn a_ticket_leaves_when_a_quorum_has_seen_it() {
     let mut issuer = scene.issuer(&store.url).unwrap();
     // Two events for each of 140 tickets: also beyond the first full tile.
     for serial in 1..=140 {
-        let ticket = Ticket::parse(&issuer.issue(&request(&card, 0)).unwrap()).unwrap().content;
+        let ticket = SessionTicket::parse(&issuer.issue(&request(&card, 0)).unwrap()).unwrap().content;
         assert_eq!(ticket.serial, serial);
         issuer.abandon(ticket.chain(), serial, "not used").unwrap();
         if serial % 50 == 1 {
@@ -153,7 +153,7 @@ fn a_ticket_leaves_when_a_quorum_has_seen_it() {
 
     // Witness 0 has not seen the last events, and says so. The repeated request gets the ticket that was refused.
     scene.start(0);
-    let ticket = Ticket::parse(&issuer.issue_once(&request(&card, 2), b"one").unwrap()).unwrap().content;
+    let ticket = SessionTicket::parse(&issuer.issue_once(&request(&card, 2), b"one").unwrap()).unwrap().content;
     assert_eq!((ticket.serial, ticket.seat), (1, 2));
     assert_eq!(scene.read().head.head.size, 282);
     assert_eq!(cosigned_by(&scene.checkpoint()), ["witness.example/w11", "witness.example/w13"]);
@@ -243,13 +243,13 @@ fn an_old_copy_of_the_log_is_refused() {
 fn many_witnesses_and_a_strange_one() {
     let folder = tempfile::tempdir().unwrap();
     let (store, card, log_folder) = (file(), Card::new(1), folder.path().join("log"));
-    let servers: Vec<Server> = (30..60).map(|seed| Scene::serve(&witness(folder.path(), seed), 0)).collect();
+    let servers: Vec<WitnessServer> = (30..60).map(|seed| Scene::serve(&witness(folder.path(), seed), 0)).collect();
     let strange = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let line = |(seed, address): (u8, std::net::SocketAddr)| {
         let key = witness(folder.path(), seed);
         format!("witness w{seed} {} http://{address}/log\n", key.public())
     };
-    let all = (30..60).zip(servers.iter().map(Server::address)).chain([(60, strange.local_addr().unwrap())]);
+    let all = (30..60).zip(servers.iter().map(WitnessServer::address)).chain([(60, strange.local_addr().unwrap())]);
     let names: String = (30..61).map(|seed| format!(" w{seed}")).collect();
     let policy = format!("{}group most 20{names}\nquorum most\n", all.map(line).collect::<String>());
     let policy = LogPolicy::parse(&policy).unwrap();
@@ -264,7 +264,7 @@ fn many_witnesses_and_a_strange_one() {
         }
         let port = strange.local_addr().unwrap().port();
         drop(strange);
-        std::mem::forget(Server::start(own, port, Limits::default()));
+        std::mem::forget(WitnessServer::start(own, port, WitnessServerLimits::default()));
     });
     let mut issuer = Issuer::open(&store.url, key(5), NAME).unwrap();
     issuer.publish(&log_folder, Some(policy.clone())).unwrap();
@@ -273,13 +273,13 @@ fn many_witnesses_and_a_strange_one() {
     std::thread::sleep(Duration::from_millis(500));
     issuer.issue_once(&request(&card, 0), b"one").unwrap();
     let policy = policy.with_log(&log());
-    let log = PublicLog::read(&log_folder, &policy).unwrap();
+    let log = TrustedPublicLog::read(&log_folder, &policy).unwrap();
     assert_eq!((log.head.head.size, log.head.witnesses.len()), (1, 31));
     // Cosignatures can be renewed without an event.
     let before = log.head.seen;
     std::thread::sleep(Duration::from_millis(1_100));
     issuer.refresh().unwrap();
-    assert!(PublicLog::read(&log_folder, &policy).unwrap().head.seen > before);
+    assert!(TrustedPublicLog::read(&log_folder, &policy).unwrap().head.seen > before);
 }
 
 /// A writer that does not know the witnesses would publish heads without them.
@@ -312,23 +312,23 @@ fn a_writer_without_the_policy_is_refused() {
     // The witness does not sign for others in the name of a card's log.
     let name = format!("portcullis/{}", "07".repeat(32));
     let of_card = LogKey::new(&name, key(5).verifying_key()).unwrap();
-    let witness = Witness::open(&scene.folder.path().join("w"), key(20), "w", Vec::new()).unwrap();
+    let witness = CheckpointWitness::open(&scene.folder.path().join("w"), key(20), "w", Vec::new()).unwrap();
     assert!(witness.cosigner_of(vec![of_card]).is_err());
 }
 
 /// A log in memory.
-struct Log(Tree);
+struct Log(MerkleTree);
 
 impl Log {
     fn of(size: u64, fill: u8) -> Self {
-        let mut tree = Tree::default();
+        let mut tree = MerkleTree::default();
         (0..size).for_each(|n| tree.push(tree::leaf(&[fill, n as u8])));
         Self(tree)
     }
 
     fn note(&self) -> String {
         let (origin, size) = (NAME.to_owned(), self.0.size());
-        log().sign(&Head { origin, size, root: self.0.root(size).unwrap() }.text(), &key(5)).unwrap()
+        log().sign(&LogTreeHead { origin, size, root: self.0.root(size).unwrap() }.text(), &key(5)).unwrap()
     }
 
     fn request(&self, old: u64) -> AddCheckpoint {
@@ -419,10 +419,11 @@ fn the_witness_answers_as_the_standard_says() {
         u64::from_be_bytes(bytes[4..12].try_into().unwrap())
     };
     assert_eq!(time(&line), 1);
-    let empty = Witness::open(&folder.path().join("new"), key(12), "w", Vec::new()).unwrap().cosigner_of(vec![log()]);
+    let empty =
+        CheckpointWitness::open(&folder.path().join("new"), key(12), "w", Vec::new()).unwrap().cosigner_of(vec![log()]);
     let empty = empty.unwrap();
     assert!(empty.cosign(&Log::of(0, 0).request(0), 1).is_ok());
-    let of_zero = log().sign(&Head { origin: NAME.to_owned(), size: 0, root: [1; 32] }.text(), &key(5)).unwrap();
+    let of_zero = log().sign(&LogTreeHead { origin: NAME.to_owned(), size: 0, root: [1; 32] }.text(), &key(5)).unwrap();
     let request = AddCheckpoint { old: 0, proof: Vec::new(), note: of_zero };
     assert!(matches!(empty.cosign(&request, 1), Err(CosignRefusal::Split)));
     assert_eq!(AddCheckpoint::from_body(nine.request(7).to_body().as_bytes()).unwrap(), nine.request(7));

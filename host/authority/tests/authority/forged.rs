@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::certificates::{NOW, WINDOW, key, made, trust, verify};
 use ed25519_dalek::{Signature, Signer, SigningKey};
-use portcullis_evidence::certificate::{CertificateError, TrustStore, Which, verify_chain};
+use portcullis_evidence::certificate::{CertificateError, CertificatePosition, TrustStore, verify_chain};
 use x509_cert::Certificate;
 use x509_cert::builder::profile::BuilderProfile;
 use x509_cert::builder::{Builder, CertificateBuilder};
@@ -131,11 +131,11 @@ fn certificates_that_no_honest_authority_makes() {
         ("has a supervision mark that is not TRUE", &|f| f.set(WATCHED, &[1, 1, 0])),
     ];
     for (reason, change) in wrong {
-        assert_eq!(leaf(change), Err(CertificateError::Profile(Which::Device, reason)));
+        assert_eq!(leaf(change), Err(CertificateError::Profile(CertificatePosition::Device, reason)));
     }
     // The names must chain too, not only the keys.
     let renamed = leaf(&|f| f.issuer = Name::from_str("CN=Gate issuing 2,O=Example").unwrap());
-    assert_eq!(renamed, Err(CertificateError::Signature(Which::Device)));
+    assert_eq!(renamed, Err(CertificateError::Signature(CertificatePosition::Device)));
     // Unknown extensions that are not critical are ignored (RFC 5280, 4.2). A leaf may omit basic constraints.
     assert!(leaf(&|f| f.extension("2.5.29.14").extn_id = "1.2.3.4".parse().unwrap()).is_ok());
     assert!(leaf(&|f| f.remove(BASIC)).is_ok());
@@ -161,7 +161,7 @@ fn certificates_that_no_honest_authority_makes() {
         }),
     ];
     for (reason, change) in wrong {
-        assert_eq!(authority(change), Err(CertificateError::Profile(Which::Chain(0), reason)));
+        assert_eq!(authority(change), Err(CertificateError::Profile(CertificatePosition::Chain(0), reason)));
     }
     let renamed = authority(&|f| f.issuer = Name::from_str("CN=Another root,O=Example").unwrap());
     assert_eq!(renamed, Err(CertificateError::UnknownRoot));
@@ -173,15 +173,21 @@ fn certificates_that_no_honest_authority_makes() {
         TrustStore::default().add_root(forged.sign(&key(1)).as_bytes())
     };
     assert_eq!(root(&|_| ()), Ok(()));
-    assert!(matches!(root(&|f| f.remove(BASIC)), Err(CertificateError::Profile(Which::Root, _))));
-    assert!(matches!(root(&|f| f.remove(USAGE)), Err(CertificateError::Profile(Which::Root, _))));
+    assert!(matches!(root(&|f| f.remove(BASIC)), Err(CertificateError::Profile(CertificatePosition::Root, _))));
+    assert!(matches!(root(&|f| f.remove(USAGE)), Err(CertificateError::Profile(CertificatePosition::Root, _))));
     let mut narrow = Forged::of(&made.root);
     narrow.set(BASIC, &[0x30, 6, 1, 1, 0xff, 2, 1, 0]);
     let narrow = narrow.sign(&key(1));
     let reason = "does not permit a path of this length";
-    assert_eq!(verify(&made, &trust(&[&narrow])), Err(CertificateError::Profile(Which::Root, reason)));
-    assert_eq!(root(&|f| f.issuer = Name::from_str("CN=x").unwrap()), Err(CertificateError::Signature(Which::Root)));
-    assert_eq!(TrustStore::default().add_root(made.chain.as_bytes()), Err(CertificateError::Signature(Which::Root)));
+    assert_eq!(verify(&made, &trust(&[&narrow])), Err(CertificateError::Profile(CertificatePosition::Root, reason)));
+    assert_eq!(
+        root(&|f| f.issuer = Name::from_str("CN=x").unwrap()),
+        Err(CertificateError::Signature(CertificatePosition::Root))
+    );
+    assert_eq!(
+        TrustStore::default().add_root(made.chain.as_bytes()),
+        Err(CertificateError::Signature(CertificatePosition::Root))
+    );
 }
 
 /// Tag and content of a DER element.
@@ -226,13 +232,13 @@ fn encodings_that_no_honest_authority_makes() {
         verify_chain(pem.as_bytes(), made.chain.as_bytes(), &trust(&[&made.root]), Some(NOW)).map(|_| ())
     };
     assert_eq!(signed(&|_| ()), Ok(()));
-    let wrong = |reason| Err(CertificateError::Profile(Which::Device, reason));
+    let wrong = |reason| Err(CertificateError::Profile(CertificatePosition::Device, reason));
     assert_eq!(signed(&|fields| fields[0].1[2] = 1), wrong("is not of version 3"));
     assert_eq!(signed(&|fields| fields[2].1[4] = 0x71), wrong("is not signed with Ed25519"));
     assert_eq!(signed(&|fields| fields[2].1.extend([5, 0])), wrong("is not signed with Ed25519"));
     // A time in a form that RFC 5280, 4.1.2.5 does not allow; a serial with a needless zero; an extra field.
     let general = element(0x18, b"20250615150000Z");
-    let der = Err(CertificateError::Der(Which::Device));
+    let der = Err(CertificateError::Der(CertificatePosition::Device));
     assert_eq!(signed(&|fields| fields[4].1 = [&general[..], &general].concat()), der);
     assert_eq!(signed(&|fields| fields[1].1.insert(0, 0)), der);
     assert_eq!(signed(&|fields| fields.push((5, Vec::new()))), der);

@@ -6,10 +6,10 @@ use super::common::Card;
 use super::stores::{database, file, stores};
 use ed25519_dalek::SigningKey;
 use portcullis_authority::StoreUrl;
-use portcullis_authority::ca::Window;
+use portcullis_authority::ca::CertificateValidity;
 use portcullis_authority::public_log::PublicLogError;
-use portcullis_authority::tickets::{IssueError, Issuer, Request};
-use portcullis_evidence::ticket::{Chain, Ticket};
+use portcullis_authority::tickets::{IssueError, IssueRequest, Issuer};
+use portcullis_evidence::ticket::{ChainId, SessionTicket};
 use signed_note::{Note, StandardVerifier, VerifierList};
 use tlog_tiles::{
     Checkpoint, Error, Hash, Tile, TileHashReader, TileReader, check_record, check_tree, prove_record, prove_tree,
@@ -24,22 +24,22 @@ pub(crate) fn issuer(store: &StoreUrl, log: &Path) -> Result<Issuer, IssueError>
     Ok(issuer)
 }
 
-pub(crate) fn request(card: &Card, seat: u16) -> Request {
-    Request {
-        chain: Chain { seat, ..card.chain() },
+pub(crate) fn request(card: &Card, seat: u16) -> IssueRequest {
+    IssueRequest {
+        chain: ChainId { seat, ..card.chain() },
         policy: [3; 32],
         contexts: Default::default(),
         profiles: Default::default(),
         text_lane: false,
         heartbeat_records: 0,
         heartbeat_ticks: 0,
-        window: Window { not_before: 10, not_after: 20 },
+        window: CertificateValidity { not_before: 10, not_after: 20 },
     }
 }
 
 /// Issues a ticket and abandons it, which makes two events.
-fn round(issuer: &mut Issuer, card: &Card, seat: u16) -> Ticket {
-    let ticket = Ticket::parse(&issuer.issue(&request(card, seat)).unwrap()).unwrap().content;
+fn round(issuer: &mut Issuer, card: &Card, seat: u16) -> SessionTicket {
+    let ticket = SessionTicket::parse(&issuer.issue(&request(card, seat)).unwrap()).unwrap().content;
     issuer.abandon(ticket.chain(), ticket.serial, "not used").unwrap();
     ticket
 }
@@ -205,10 +205,10 @@ fn a_failed_write_leaves_the_log_as_it_was() {
     drop(issuer(&store.url, &copy).unwrap());
     assert_eq!((head(&copy, &key).0, entries(&copy, 256).len()), (256, 256));
     // So does this one. The repeated request gets the ticket that was in the store already.
-    let ticket = Ticket::parse(&writer.issue_once(&request(&card, 0), b"one").unwrap()).unwrap().content;
+    let ticket = SessionTicket::parse(&writer.issue_once(&request(&card, 0), b"one").unwrap()).unwrap().content;
     assert_eq!((ticket.serial, head(&log, &key).0), (128, 256));
     writer.abandon(card.chain(), 128, "not used").unwrap();
-    writer.abandon(Chain { seat: 1, ..card.chain() }, 1, "not used").unwrap();
+    writer.abandon(ChainId { seat: 1, ..card.chain() }, 1, "not used").unwrap();
     drop(writer);
     let (size, root) = head(&log, &key);
     let (all, reader) = (entries(&log, size), Files(&log));
@@ -281,7 +281,7 @@ fn two_issuers_share_a_log() {
         let key = both[0].log_key().unwrap();
         for turn in 0..70 {
             // Now and then the same issuer works twice.
-            let ticket = Ticket::parse(&both[turn % 3 % 2].issue(&request(&card, 3)).unwrap()).unwrap().content;
+            let ticket = SessionTicket::parse(&both[turn % 3 % 2].issue(&request(&card, 3)).unwrap()).unwrap().content;
             assert_eq!(ticket.serial, turn as u64 + 1);
             both[(turn + 1) % 2].abandon(ticket.chain(), ticket.serial, "not used").unwrap();
             both.iter_mut().for_each(|issuer| issuer.check().unwrap());

@@ -10,9 +10,9 @@ use super::cosign::Scene;
 use super::public_log::{issuer, request};
 use super::stores::{database, server};
 use portcullis_authority::StoreUrl;
-use portcullis_authority::tickets::{IssueError, Issuer, State};
+use portcullis_authority::tickets::{IssueError, Issuer, TicketState};
 use portcullis_core::wire::Life;
-use portcullis_evidence::ticket::Ticket;
+use portcullis_evidence::ticket::SessionTicket;
 
 /// Seats, each with a chain of its own.
 const SEATS: u16 = 64;
@@ -70,13 +70,13 @@ fn rate(cosigned_by: &str, open: impl Fn(&StoreUrl) -> Issuer) {
         let (time, states) =
             timed(&mut issuers, &openings, |issuer, cose| issuer.redeem(cose, &card.public_key).unwrap().state);
         spent += time;
-        assert!(states.iter().all(|state| *state == State::Opened));
+        assert!(states.iter().all(|state| *state == TicketState::Opened));
         sessions.iter_mut().for_each(|session| session.advance(3, 1, Life::Closing));
         let closings = sign(&sessions);
         let (time, states) =
             timed(&mut issuers, &closings, |issuer, cose| issuer.close(cose, &card.public_key).unwrap().state);
         spent += time;
-        assert!(states.iter().all(|state| *state == State::Closed));
+        assert!(states.iter().all(|state| *state == TicketState::Closed));
     }
     let sessions = u32::from(SEATS) * ROUNDS;
     let tenths = u128::from(sessions) * 10_000 / spent.as_millis().max(1);
@@ -107,13 +107,13 @@ fn a_crashing_database_loses_and_doubles_nothing() {
                     let request = request(card, seat);
                     let asked = [&seat.to_be_bytes()[..], &number.to_be_bytes()].concat();
                     let done = issuer.issue_once(&request, &asked).and_then(|ticket| {
-                        let serial = Ticket::parse(&ticket)?.content.serial;
+                        let serial = SessionTicket::parse(&ticket)?.content.serial;
                         issuer.abandon(request.chain, serial, "not used")
                     });
                     match done {
                         Ok(_) => open = Some(issuer),
                         // The ticket of this request was given up, and only the answer about it was lost.
-                        Err(IssueError::State(_, State::Abandoned)) => open = Some(issuer),
+                        Err(IssueError::State(_, TicketState::Abandoned)) => open = Some(issuer),
                         Err(_) => continue,
                     }
                     number += 1;

@@ -8,12 +8,12 @@ use std::time::Duration;
 use super::common::{Card, Session};
 use super::stores::{Server, database, file, stores};
 use ed25519_dalek::SigningKey;
-use portcullis_authority::ca::Window;
-use portcullis_authority::tickets::{IssueError, Issuer, Request, State, make_store, self_issued};
-use portcullis_authority::{ShownError, StoreError, StoreUrl};
+use portcullis_authority::ca::CertificateValidity;
+use portcullis_authority::tickets::{IssueError, IssueRequest, Issuer, TicketState, make_store, self_issued};
+use portcullis_authority::{EventStoreError, ShownError, StoreUrl};
 use portcullis_core::wire::Life;
-use portcullis_evidence::checkpoint::{Checkpoint, CheckpointError};
-use portcullis_evidence::ticket::{Chain, Ticket, TicketIssuer};
+use portcullis_evidence::checkpoint::{CheckpointError, ParsedCheckpoint};
+use portcullis_evidence::ticket::{ChainId, SessionTicket, TicketIssuer};
 use postgres::{Client, NoTls};
 use rusqlite::Connection;
 use zerocopy::IntoBytes;
@@ -26,8 +26,8 @@ fn issuer(store: &StoreUrl) -> Issuer {
     Issuer::open(store, SigningKey::from_bytes(&[5; 32]), NAME).unwrap()
 }
 
-fn request(card: &Card) -> Request {
-    Request {
+fn request(card: &Card) -> IssueRequest {
+    IssueRequest {
         profiles: [[6; 32]].into(),
         chain: card.chain(),
         policy: [3; 32],
@@ -35,7 +35,7 @@ fn request(card: &Card) -> Request {
         text_lane: true,
         heartbeat_records: 100,
         heartbeat_ticks: 200,
-        window: Window { not_before: 10, not_after: 20 },
+        window: CertificateValidity { not_before: 10, not_after: 20 },
     }
 }
 
@@ -54,12 +54,12 @@ fn hold(issuer: &mut Issuer, card: &Card) -> (Vec<u8>, Session) {
 fn each_seat_has_its_own_sessions() {
     for store in stores() {
         let (mut issuer, card) = (issuer(&store.url), Card::new(1));
-        let seat = |seat| Request { chain: Chain { seat, ..card.chain() }, ..request(&card) };
+        let seat = |seat| IssueRequest { chain: ChainId { seat, ..card.chain() }, ..request(&card) };
         let mut sessions = Vec::new();
         for serial in 1..=2 {
             let open: Vec<_> = [0, 1, 2, 3, 4, 5, 6, u16::MAX].map(|n| (n, issuer.issue(&seat(n)).unwrap())).into();
             for (n, cose) in &open {
-                let ticket = Ticket::parse(cose).unwrap().content;
+                let ticket = SessionTicket::parse(cose).unwrap().content;
                 assert_eq!((ticket.seat, ticket.serial), (*n, serial));
                 assert!(matches!(issuer.issue(&seat(*n)), Err(IssueError::Pending(pending)) if pending == serial));
                 assert_eq!(issuer.ticket(seat(*n).chain, serial).unwrap(), *cose);
@@ -79,7 +79,7 @@ fn each_seat_has_its_own_sessions() {
         assert!(matches!(issuer.abandon(seat(7).chain, 1, "unknown"), Err(IssueError::Unknown)));
         // Each ticket contains the digest of the last closing checkpoint of its own seat.
         for (n, serial, session) in sessions.iter().filter(|(_, serial, _)| *serial == 1) {
-            let next = Ticket::parse(&issuer.ticket(seat(*n).chain, serial + 1).unwrap()).unwrap().content;
+            let next = SessionTicket::parse(&issuer.ticket(seat(*n).chain, serial + 1).unwrap()).unwrap().content;
             assert_eq!(next.previous_close, parse(session).digest());
         }
         let list = issuer.list().unwrap();
@@ -96,7 +96,7 @@ fn a_repeated_request_gets_the_same_ticket() {
         let ask = request(&card);
         let ticket = first.issue_once(&ask, b"a").unwrap();
         // The terms of a repeated request do not matter: the ticket has been issued.
-        let later = Request { window: Window { not_before: 30, not_after: 40 }, ..ask.clone() };
+        let later = IssueRequest { window: CertificateValidity { not_before: 30, not_after: 40 }, ..ask.clone() };
         for _ in 0..2 {
             assert_eq!(second.issue_once(&later, b"a").unwrap(), ticket);
             assert_eq!(first.issue_once(&later, b"a").unwrap(), ticket);
@@ -111,22 +111,22 @@ fn a_repeated_request_gets_the_same_ticket() {
             let again = issuer.issue_once(&ask, b"a").unwrap_err();
             assert!(matches!(again, IssueError::State(s, found) if (s, found) == (serial, state)), "{again}");
         };
-        refused(&mut first, 1, State::Closed);
+        refused(&mut first, 1, TicketState::Closed);
         let next = second.issue_once(&ask, b"b").unwrap();
-        assert_eq!(Ticket::parse(&next).unwrap().content.serial, 2);
-        refused(&mut first, 1, State::Closed);
+        assert_eq!(SessionTicket::parse(&next).unwrap().content.serial, 2);
+        refused(&mut first, 1, TicketState::Closed);
         assert_eq!(first.issue_once(&ask, b"b").unwrap(), next);
         first.abandon(card.chain(), 2, "lost").unwrap();
-        assert!(matches!(second.issue_once(&ask, b"b"), Err(IssueError::State(2, State::Abandoned))));
+        assert!(matches!(second.issue_once(&ask, b"b"), Err(IssueError::State(2, TicketState::Abandoned))));
         // The same request for another seat is another request.
-        let seat = Request { chain: Chain { seat: 1, ..card.chain() }, ..ask.clone() };
-        assert_eq!(Ticket::parse(&second.issue_once(&seat, b"b").unwrap()).unwrap().content.serial, 1);
+        let seat = IssueRequest { chain: ChainId { seat: 1, ..card.chain() }, ..ask.clone() };
+        assert_eq!(SessionTicket::parse(&second.issue_once(&seat, b"b").unwrap()).unwrap().content.serial, 1);
         assert_eq!(issuer(&store.url).list().unwrap().len(), 3);
         // A new process gives the same answers.
-        refused(&mut issuer(&store.url), 1, State::Closed);
+        refused(&mut issuer(&store.url), 1, TicketState::Closed);
         // Another key is another issuer, whose requests are others.
         let mut other = Issuer::open(&store.url, SigningKey::from_bytes(&[6; 32]), NAME).unwrap();
-        assert_eq!(Ticket::parse(&other.issue_once(&ask, b"a").unwrap()).unwrap().content.serial, 3);
+        assert_eq!(SessionTicket::parse(&other.issue_once(&ask, b"a").unwrap()).unwrap().content.serial, 3);
     }
 }
 
@@ -153,7 +153,7 @@ fn an_older_store_is_read() {
         )
         .unwrap();
     let row = |serial: u64, cose: &[u8], state: &str, opening: Option<&[u8]>, closing: Option<&[u8]>, remark| {
-        let digest = Ticket::parse(cose).unwrap().digest;
+        let digest = SessionTicket::parse(cose).unwrap().digest;
         let row = rusqlite::params![card.id(), serial, digest, cose, state, opening, closing, remark];
         store.execute("INSERT INTO ticket VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row).unwrap();
     };
@@ -169,7 +169,7 @@ fn an_older_store_is_read() {
     assert!(matches!(moved.issue(&request(&card)), Err(IssueError::Pending(3))));
     opened.advance(3, 1, Life::Closing);
     moved.close(&card.sign(&opened.wire), &card.public_key).unwrap();
-    assert_eq!(Ticket::parse(&moved.issue(&request(&card)).unwrap()).unwrap().content.serial, 4);
+    assert_eq!(SessionTicket::parse(&moved.issue(&request(&card)).unwrap()).unwrap().content.serial, 4);
     Connection::open(path).unwrap().pragma_update(None, "user_version", 99).unwrap();
     let newer = Issuer::open(&old.url, SigningKey::from_bytes(&[5; 32]), NAME).err().unwrap();
     assert!(newer.to_string().contains("newer version"), "{newer}");
@@ -195,7 +195,7 @@ fn a_changed_event_shows() {
         other.pragma_update(None, "foreign_keys", false).unwrap();
         other.execute_batch(damage).unwrap();
         let found = issuer(&store.url).list();
-        assert!(matches!(found, Err(IssueError::Store(StoreError::Damaged(_)))), "{damage}: {found:?}");
+        assert!(matches!(found, Err(IssueError::Store(EventStoreError::Damaged(_)))), "{damage}: {found:?}");
     }
     let store = file();
     hold(&mut issuer(&store.url), &Card::new(1));
@@ -246,7 +246,7 @@ fn a_role_of_the_database_changes_no_event() {
     // A change that the owner makes without the triggers is found.
     owner.batch_execute("ALTER TABLE portcullis.event DISABLE TRIGGER ALL").unwrap();
     owner.batch_execute("UPDATE portcullis.event SET body = 'x' WHERE place = 0").unwrap();
-    assert!(matches!(issuer(&store).list(), Err(IssueError::Store(StoreError::Damaged(_)))));
+    assert!(matches!(issuer(&store).list(), Err(IssueError::Store(EventStoreError::Damaged(_)))));
     assert!(make_store(&database.owner, "issuer").is_err(), "a second store in the schema");
 }
 
@@ -261,9 +261,9 @@ fn issuers_on_one_database_share_the_chains() {
             let (store, card) = (&store, &card);
             scope.spawn(move || {
                 let mut issuer = issuer(store);
-                let chain = Chain { seat: thread % 4, ..card.chain() };
+                let chain = ChainId { seat: thread % 4, ..card.chain() };
                 for round in 0..20_u8 {
-                    match issuer.issue(&Request { chain, ..request(card) }) {
+                    match issuer.issue(&IssueRequest { chain, ..request(card) }) {
                         Ok(ticket) => {
                             let mut session = Session::open(&ticket, 1);
                             issuer.redeem(&card.sign(&session.wire), &card.public_key).unwrap();
@@ -297,7 +297,7 @@ fn a_lost_database_is_found_again() {
     let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'portcullis'
                AND datname = current_database()";
     for serial in 1..=5 {
-        let ticket = Ticket::parse(&issuer.issue(&request(&card)).unwrap()).unwrap().content;
+        let ticket = SessionTicket::parse(&issuer.issue(&request(&card)).unwrap()).unwrap().content;
         assert_eq!(ticket.serial, serial);
         database.owner().batch_execute(end).unwrap();
         issuer.abandon(card.chain(), serial, "the connection is cut between two calls").unwrap();
@@ -318,12 +318,12 @@ fn a_database_that_crashes_forgets_nothing() {
             returned.push(hold(&mut issuer, &card).0);
         }
         server.crash();
-        assert!(matches!(issuer.issue(&request(&card)), Err(IssueError::Store(StoreError::Postgres(_)))));
+        assert!(matches!(issuer.issue(&request(&card)), Err(IssueError::Store(EventStoreError::Postgres(_)))));
         assert!(Issuer::open(&store, SigningKey::from_bytes(&[5; 32]), NAME).is_err());
         server.start();
         let list = issuer.list().unwrap();
         assert_eq!(list.len(), 4 * (round + 1));
-        assert!(list.iter().all(|ticket| ticket.state == State::Closed));
+        assert!(list.iter().all(|ticket| ticket.state == TicketState::Closed));
         for (serial, ticket) in (1..).zip(&returned) {
             assert_eq!(issuer.ticket(card.chain(), serial).unwrap(), *ticket);
         }
@@ -337,7 +337,7 @@ fn sessions_are_dense_and_chained() {
         let mut previous = [0; 32];
         for serial in 1..=3 {
             let (cose, session) = hold(&mut issuer, &card);
-            let signed = Ticket::parse(&cose).unwrap();
+            let signed = SessionTicket::parse(&cose).unwrap();
             let by = signed.verify(&[SigningKey::from_bytes(&[5; 32]).verifying_key()]).unwrap();
             assert!(matches!(by, TicketIssuer::Issuer { name, .. } if name == NAME));
             let ticket = signed.content;
@@ -349,21 +349,21 @@ fn sessions_are_dense_and_chained() {
             previous = parse(&session).digest();
         }
         // Serials count per key.
-        let other = Ticket::parse(&issuer.issue(&request(&Card::new(2))).unwrap()).unwrap().content;
+        let other = SessionTicket::parse(&issuer.issue(&request(&Card::new(2))).unwrap()).unwrap().content;
         assert_eq!((other.serial, other.previous_close), (1, [0; 32]));
         let states: Vec<_> = issuer.list().unwrap().into_iter().map(|t| (t.serial, t.state)).collect();
-        assert_eq!(states.iter().filter(|s| s.1 == State::Closed).count(), 3);
-        assert!(states.contains(&(1, State::Issued)));
+        assert_eq!(states.iter().filter(|s| s.1 == TicketState::Closed).count(), 3);
+        assert!(states.contains(&(1, TicketState::Issued)));
         // No two tickets share a nonce.
         let nonces: BTreeMap<_, _> = (1..=3)
-            .map(|n| (Ticket::parse(&issuer.ticket(card.chain(), n).unwrap()).unwrap().content.nonce, n))
+            .map(|n| (SessionTicket::parse(&issuer.ticket(card.chain(), n).unwrap()).unwrap().content.nonce, n))
             .collect();
         assert_eq!(nonces.len(), 3);
     }
 }
 
-fn parse(session: &Session) -> Checkpoint {
-    Checkpoint::parse(session.wire.as_bytes().try_into().unwrap()).unwrap()
+fn parse(session: &Session) -> ParsedCheckpoint {
+    ParsedCheckpoint::parse(session.wire.as_bytes().try_into().unwrap()).unwrap()
 }
 
 #[test]
@@ -378,20 +378,20 @@ fn the_next_ticket_waits_for_the_end_of_the_last() {
 
         // The ticket after an abandoned ticket names zeros as previous close. The abandoned session cannot be closed.
         let abandoned = issuer.abandon(card.chain(), 1, "the card burnt").unwrap();
-        assert_eq!((abandoned.state, abandoned.remark.as_deref()), (State::Abandoned, Some("the card burnt")));
-        assert!(matches!(issuer.abandon(card.chain(), 1, "again"), Err(IssueError::State(1, State::Abandoned))));
+        assert_eq!((abandoned.state, abandoned.remark.as_deref()), (TicketState::Abandoned, Some("the card burnt")));
+        assert!(matches!(issuer.abandon(card.chain(), 1, "again"), Err(IssueError::State(1, TicketState::Abandoned))));
         let mut closed = session.clone();
         closed.advance(1, 1, Life::Closing);
         let message = card.sign(&closed.wire);
-        assert!(matches!(issuer.close(&message, &card.public_key), Err(IssueError::State(1, State::Abandoned))));
+        assert!(matches!(issuer.close(&message, &card.public_key), Err(IssueError::State(1, TicketState::Abandoned))));
         let message = card.sign(&session.wire);
-        assert!(matches!(issuer.redeem(&message, &card.public_key), Err(IssueError::State(1, State::Abandoned))));
-        let next = Ticket::parse(&issuer.issue(&request(&card)).unwrap()).unwrap().content;
+        assert!(matches!(issuer.redeem(&message, &card.public_key), Err(IssueError::State(1, TicketState::Abandoned))));
+        let next = SessionTicket::parse(&issuer.issue(&request(&card)).unwrap()).unwrap().content;
         assert_eq!((next.serial, next.previous_close), (2, [0; 32]));
         // Unused tickets can be abandoned too; closed ones cannot.
         issuer.abandon(card.chain(), 2, "not needed").unwrap();
         hold(&mut issuer, &card);
-        assert!(matches!(issuer.abandon(card.chain(), 3, "late"), Err(IssueError::State(3, State::Closed))));
+        assert!(matches!(issuer.abandon(card.chain(), 3, "late"), Err(IssueError::State(3, TicketState::Closed))));
         assert!(matches!(issuer.abandon(card.chain(), 4, "early"), Err(IssueError::Unknown)));
     }
 }
@@ -403,8 +403,8 @@ fn a_ticket_is_used_once() {
         let ticket = issuer.issue(&request(&card)).unwrap();
         let (mut first, mut second) = (Session::open(&ticket, 1), Session::open(&ticket, 2));
         let opening = card.sign(&first.wire);
-        assert_eq!(issuer.redeem(&opening, &card.public_key).unwrap().state, State::Opened);
-        assert_eq!(issuer.redeem(&opening, &card.public_key).unwrap().state, State::Opened);
+        assert_eq!(issuer.redeem(&opening, &card.public_key).unwrap().state, TicketState::Opened);
+        assert_eq!(issuer.redeem(&opening, &card.public_key).unwrap().state, TicketState::Opened);
         let message = card.sign(&second.wire);
         assert!(matches!(issuer.redeem(&message, &card.public_key), Err(IssueError::Used(1))));
 
@@ -415,14 +415,14 @@ fn a_ticket_is_used_once() {
         first.advance(3, 1, Life::Closing);
         let closing = card.sign(&first.wire);
         assert_eq!(issuer.close(&closing, &card.public_key).unwrap().closing.unwrap(), first.wire.as_bytes());
-        assert_eq!(issuer.close(&closing, &card.public_key).unwrap().state, State::Closed);
+        assert_eq!(issuer.close(&closing, &card.public_key).unwrap().state, TicketState::Closed);
         first.advance(1, 1, Life::Closing);
         let message = card.sign(&first.wire);
         assert!(matches!(issuer.close(&message, &card.public_key), Err(IssueError::Used(1))));
         let message = card.sign(&second.wire);
         assert!(matches!(issuer.close(&message, &card.public_key), Err(IssueError::Used(1))));
         // The opening checkpoint is still accepted as a repetition.
-        assert_eq!(issuer.redeem(&opening, &card.public_key).unwrap().state, State::Closed);
+        assert_eq!(issuer.redeem(&opening, &card.public_key).unwrap().state, TicketState::Closed);
     }
 }
 
@@ -466,8 +466,8 @@ fn only_the_cards_own_checkpoints_count() {
         assert!(matches!(issuer.redeem(&message, &card.public_key), Err(IssueError::Stage("opening"))));
         run.advance(1, 1, Life::Closing);
         let message = card.sign(&run.wire);
-        assert!(matches!(issuer.close(&message, &card.public_key), Err(IssueError::State(1, State::Issued))));
-        assert_eq!(issuer.list().unwrap()[0].state, State::Issued);
+        assert!(matches!(issuer.close(&message, &card.public_key), Err(IssueError::State(1, TicketState::Issued))));
+        assert_eq!(issuer.list().unwrap()[0].state, TicketState::Issued);
     }
 }
 
@@ -476,7 +476,7 @@ fn requests_that_no_ticket_can_say() {
     let dir = tempfile::tempdir().unwrap();
     let path = StoreUrl::File(dir.path().join("tickets"));
     let (mut issuer, card) = (issuer(&path), Card::new(1));
-    let backwards = Request { window: Window { not_before: 2, not_after: 1 }, ..request(&card) };
+    let backwards = IssueRequest { window: CertificateValidity { not_before: 2, not_after: 1 }, ..request(&card) };
     assert!(matches!(issuer.issue(&backwards), Err(IssueError::Ticket(_))));
     assert!(issuer.list().unwrap().is_empty());
     assert!(matches!(Issuer::open(&path, SigningKey::from_bytes(&[5; 32]), "self"), Err(IssueError::Name)));
@@ -485,7 +485,7 @@ fn requests_that_no_ticket_can_say() {
     let other_url = StoreUrl::File(other.clone());
     Connection::open(&other).unwrap().execute_batch("CREATE TABLE ticket (x)").unwrap();
     let opened = Issuer::open(&other_url, SigningKey::from_bytes(&[5; 32]), NAME);
-    assert!(matches!(opened, Err(IssueError::Store(StoreError::Kind(_)))));
+    assert!(matches!(opened, Err(IssueError::Store(EventStoreError::Kind(_)))));
     std::fs::write(&other, "hello, I am a text file, long enough to have no header of SQLite's").unwrap();
     assert!(Issuer::open(&other_url, SigningKey::from_bytes(&[5; 32]), NAME).is_err());
     // These hosts are not this machine; they are refused because the connection is not encrypted.
@@ -497,19 +497,19 @@ fn requests_that_no_ticket_can_say() {
         "postgres:///x",
     ] {
         let refused = Issuer::open(&url.parse().unwrap(), SigningKey::from_bytes(&[5; 32]), NAME);
-        assert!(matches!(refused, Err(IssueError::Store(StoreError::NotHere))), "{url}");
+        assert!(matches!(refused, Err(IssueError::Store(EventStoreError::NotHere))), "{url}");
     }
 }
 
 #[test]
 fn a_ticket_that_nobody_issued_says_so() {
-    let request = Request { heartbeat_records: 0, heartbeat_ticks: 0, ..request(&Card::new(1)) };
-    let made: Vec<_> = (0..2).map(|_| Ticket::parse(&self_issued(&request).unwrap()).unwrap()).collect();
+    let request = IssueRequest { heartbeat_records: 0, heartbeat_ticks: 0, ..request(&Card::new(1)) };
+    let made: Vec<_> = (0..2).map(|_| SessionTicket::parse(&self_issued(&request).unwrap()).unwrap()).collect();
     assert_eq!(made[0].verify(&[SigningKey::from_bytes(&[5; 32]).verifying_key()]), Ok(TicketIssuer::SelfIssued));
     assert_eq!((made[0].content.serial, made[0].content.previous_close), (1, [0; 32]));
     assert_eq!((made[0].content.key, made[0].content.policy), (request.chain.key, request.policy));
     assert!(made[0].content.nonce != made[1].content.nonce && made[0].kid != made[1].kid);
-    let with_heartbeats = Request { heartbeat_ticks: 1, ..request };
+    let with_heartbeats = IssueRequest { heartbeat_ticks: 1, ..request };
     assert!(matches!(self_issued(&with_heartbeats), Err(IssueError::Ticket(_))));
 }
 
@@ -574,7 +574,7 @@ fn a_process_killed_in_mid_transaction_leaves_no_trace() {
     child.wait().unwrap();
     let mut issuer = issuer(&store);
     assert!(issuer.list().unwrap().is_empty());
-    let ticket = Ticket::parse(&issuer.issue(&request(&Card::new(1))).unwrap()).unwrap();
+    let ticket = SessionTicket::parse(&issuer.issue(&request(&Card::new(1))).unwrap()).unwrap();
     assert_eq!(ticket.content.serial, 1);
 }
 
@@ -590,19 +590,19 @@ fn a_killed_process_loses_nothing_that_it_returned() {
             // Continue where the killed process stopped.
             let last = issuer.list().unwrap().pop();
             let (serial, done) = match last {
-                Some(last) if last.state == State::Issued => {
+                Some(last) if last.state == TicketState::Issued => {
                     let ticket = issuer.ticket(card.chain(), last.serial).unwrap();
                     let opening = card.sign(&Session::open(&ticket, 1).wire);
                     (last.serial, issuer.redeem(&opening, &card.public_key).unwrap().state)
                 }
-                Some(last) if last.state == State::Opened => {
+                Some(last) if last.state == TicketState::Opened => {
                     let ticket = issuer.ticket(card.chain(), last.serial).unwrap();
                     let mut session = Session::open(&ticket, 1);
                     session.advance(2, 1, Life::Closing);
                     (last.serial, issuer.close(&card.sign(&session.wire), &card.public_key).unwrap().state)
                 }
                 _ => match issuer.issue(&request(&card)) {
-                    Ok(ticket) => (Ticket::parse(&ticket).unwrap().content.serial, State::Issued),
+                    Ok(ticket) => (SessionTicket::parse(&ticket).unwrap().content.serial, TicketState::Issued),
                     // The database may execute the request of the killed process after the list was read.
                     Err(IssueError::Pending(_)) => continue,
                     Err(error) => panic!("{error}"),

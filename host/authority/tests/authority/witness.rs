@@ -3,12 +3,12 @@
 use super::common::{Card, Session};
 use ed25519_dalek::SigningKey;
 use portcullis_authority::ShownError;
-use portcullis_authority::witness::{Conflict, LanePost, Post, Refusal, Witness};
+use portcullis_authority::witness::{CheckpointPost, CheckpointWitness, LanePost, PostConflict, PostRefusal};
 use portcullis_core::wire::{self, Life};
-use portcullis_evidence::checkpoint::{CheckpointError, SignedCheckpoint, root_of_heads};
+use portcullis_evidence::checkpoint::{CheckpointError, CoseCheckpoint, root_of_heads};
 use portcullis_evidence::note::{self, WitnessKey, WitnessProof, WitnessedCheckpoint};
-use portcullis_evidence::ticket::{Chain, Ticket, TicketError};
-use portcullis_evidence::tree::{self, Hash, Prover};
+use portcullis_evidence::ticket::{ChainId, SessionTicket, TicketError};
+use portcullis_evidence::tree::{self, Hash, MerkleProver};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -22,16 +22,16 @@ pub(super) fn key(seed: u8) -> SigningKey {
     SigningKey::from_bytes(&[seed; 32])
 }
 
-pub(super) fn witness(path: &Path) -> Witness {
-    Witness::open(path, key(6), NAME, vec![key(5).verifying_key(), key(4).verifying_key()]).unwrap()
+pub(super) fn witness(path: &Path) -> CheckpointWitness {
+    CheckpointWitness::open(path, key(6), NAME, vec![key(5).verifying_key(), key(4).verifying_key()]).unwrap()
 }
 
 pub(super) fn public() -> WitnessKey {
     WitnessKey::new(NAME, key(6).verifying_key()).unwrap()
 }
 
-pub(super) fn ticket_of(card: &Card, serial: u64) -> Ticket {
-    Ticket {
+pub(super) fn ticket_of(card: &Card, serial: u64) -> SessionTicket {
+    SessionTicket {
         serial,
         nonce: [serial as u8; 16],
         key: card.id(),
@@ -54,9 +54,9 @@ fn ticket(card: &Card, serial: u64) -> Vec<u8> {
 }
 
 /// The post of a session's current checkpoint. `old` is the number of records under the previous checkpoint.
-pub(super) fn post(card: &Card, ticket: &[u8], session: &Session, old: u64) -> Post {
+pub(super) fn post(card: &Card, ticket: &[u8], session: &Session, old: u64) -> CheckpointPost {
     let lane = LanePost { old, size: session.size(), root: session.root(), proof: session.proof(old) };
-    Post {
+    CheckpointPost {
         ticket: ticket.to_vec(),
         public_key: card.public_key,
         lanes: vec![lane],
@@ -64,7 +64,7 @@ pub(super) fn post(card: &Card, ticket: &[u8], session: &Session, old: u64) -> P
     }
 }
 
-pub(super) fn with(post: &Post, edit: impl Fn(&mut LanePost)) -> Post {
+pub(super) fn with(post: &CheckpointPost, edit: impl Fn(&mut LanePost)) -> CheckpointPost {
     let mut post = post.clone();
     edit(&mut post.lanes[0]);
     post
@@ -77,7 +77,7 @@ fn read(note: &str) -> WitnessedCheckpoint {
 /// A witness, a card, and its session under ticket 1, whose opening checkpoint the witness has accepted.
 struct Bench {
     _dir: tempfile::TempDir,
-    witness: Witness,
+    witness: CheckpointWitness,
     card: Card,
     ticket: Vec<u8>,
     session: Session,
@@ -100,11 +100,11 @@ impl Bench {
         next
     }
 
-    fn post(&self, session: &Session) -> Post {
+    fn post(&self, session: &Session) -> CheckpointPost {
         post(&self.card, &self.ticket, session, self.session.size())
     }
 
-    fn add(&self, session: &Session) -> Result<String, Refusal> {
+    fn add(&self, session: &Session) -> Result<String, PostRefusal> {
         self.witness.add(&self.post(session), NOW)
     }
 
@@ -115,14 +115,14 @@ impl Bench {
         read(&note)
     }
 
-    fn conflict(&self, session: &Session) -> Conflict {
+    fn conflict(&self, session: &Session) -> PostConflict {
         conflict(self.add(session))
     }
 }
 
-fn conflict(result: Result<String, Refusal>) -> Conflict {
+fn conflict(result: Result<String, PostRefusal>) -> PostConflict {
     match result {
-        Err(Refusal::Conflict(conflict)) => conflict,
+        Err(PostRefusal::Conflict(conflict)) => conflict,
         other => panic!("{other:?}"),
     }
 }
@@ -136,7 +136,7 @@ fn two_sessions_in_one_log() {
         let said = bench.go(next);
         assert_eq!((said.chain, said.ticket, said.serial, said.index), (bench.card.chain(), 1, serial, serial));
         assert_eq!((said.time, said.witness.as_str()), (NOW, NAME));
-        let sent = SignedCheckpoint::parse(&bench.card.sign(&bench.session.wire)).unwrap().checkpoint;
+        let sent = CoseCheckpoint::parse(&bench.card.sign(&bench.session.wire)).unwrap().checkpoint;
         assert_eq!(said.checkpoint, sent.digest());
         assert!(nonces.insert(said.nonce.unwrap()));
     }
@@ -182,22 +182,22 @@ fn a_second_history_is_refused_and_kept_as_proof() {
     // A second opening checkpoint: the card was reset, and the ticket was used again.
     let reset = Session::open(&bench.ticket, 2);
     let refused = post(&bench.card, &bench.ticket, &reset, 0);
-    assert_eq!(conflict(bench.witness.add(&refused, NOW)), Conflict::Fork(0));
+    assert_eq!(conflict(bench.witness.add(&refused, NOW)), PostConflict::Fork(0));
     // Three histories with the same beginning and different ends.
     let (good, bad, worse) = (bench.next(4, 1, Life::Run), bench.next(4, 2, Life::Run), bench.next(5, 3, Life::Run));
     let (bad, worse) = (bench.post(&bad), bench.post(&worse));
     let accepted = bench.post(&good);
     bench.go(good);
-    assert_eq!(conflict(bench.witness.add(&bad, NOW)), Conflict::Fork(1));
-    assert_eq!(conflict(bench.witness.add(&worse, NOW)), Conflict::Fork(1));
+    assert_eq!(conflict(bench.witness.add(&bad, NOW)), PostConflict::Fork(1));
+    assert_eq!(conflict(bench.witness.add(&worse, NOW)), PostConflict::Fork(1));
 
     let forks = bench.witness.forks().unwrap();
     assert_eq!(forks.iter().map(|fork| (fork.ticket, fork.serial)).collect::<Vec<_>>(), [(1, 0), (1, 1)]);
     assert_eq!((&forks[1].accepted, &forks[1].refused), (&accepted.checkpoint, &bad.checkpoint));
     for fork in forks {
         // The two signatures of the card are the whole proof.
-        assert!(SignedCheckpoint::parse(&fork.accepted).unwrap().verify(&bench.card.public_key));
-        assert!(SignedCheckpoint::parse(&fork.refused).unwrap().verify(&bench.card.public_key));
+        assert!(CoseCheckpoint::parse(&fork.accepted).unwrap().verify(&bench.card.public_key));
+        assert!(CoseCheckpoint::parse(&fork.refused).unwrap().verify(&bench.card.public_key));
     }
     // The honest history can continue.
     let next = bench.next(1, 1, Life::Closing);
@@ -214,32 +214,32 @@ fn what_does_not_follow_is_refused() {
         change(&mut next);
         next
     };
-    assert!(matches!(bench.conflict(&next(&|s| s.wire.serial += 1)), Conflict::Gap(2)));
-    assert_eq!(bench.conflict(&next(&|s| s.wire.serial.set(9000))), Conflict::Gap(2));
-    assert_eq!(bench.conflict(&next(&|s| s.wire.tick.set(1))), Conflict::Backwards);
+    assert!(matches!(bench.conflict(&next(&|s| s.wire.serial += 1)), PostConflict::Gap(2)));
+    assert_eq!(bench.conflict(&next(&|s| s.wire.serial.set(9000))), PostConflict::Gap(2));
+    assert_eq!(bench.conflict(&next(&|s| s.wire.tick.set(1))), PostConflict::Backwards);
     let shrunk = next(&|s| {
         s.leaves.truncate(3);
         s.seal();
     });
-    assert_eq!(bench.conflict(&shrunk), Conflict::Backwards);
-    assert_eq!(bench.conflict(&next(&|s| s.wire.epoch += 1)), Conflict::OtherRun);
-    assert_eq!(bench.conflict(&next(&|s| s.wire.boot_nonce[0] ^= 1)), Conflict::OtherRun);
-    assert_eq!(bench.conflict(&next(&|s| s.wire.design_id[0] ^= 1)), Conflict::OtherRun);
-    assert_eq!(bench.conflict(&next(&|s| s.wire.key_flags = 4)), Conflict::OtherRun);
-    assert_eq!(bench.conflict(&next(&|s| s.wire.state = Life::Opening as u8)), Conflict::State);
+    assert_eq!(bench.conflict(&shrunk), PostConflict::Backwards);
+    assert_eq!(bench.conflict(&next(&|s| s.wire.epoch += 1)), PostConflict::OtherRun);
+    assert_eq!(bench.conflict(&next(&|s| s.wire.boot_nonce[0] ^= 1)), PostConflict::OtherRun);
+    assert_eq!(bench.conflict(&next(&|s| s.wire.design_id[0] ^= 1)), PostConflict::OtherRun);
+    assert_eq!(bench.conflict(&next(&|s| s.wire.key_flags = 4)), PostConflict::OtherRun);
+    assert_eq!(bench.conflict(&next(&|s| s.wire.state = Life::Opening as u8)), PostConflict::State);
 
     // A proof that does not start at the size of the last accepted checkpoint. The refusal contains that size.
     let good = next(&|_| ());
     for old in [0, 1, 5, 7, u64::MAX] {
         let wrong = post(&bench.card, &bench.ticket, &good, old);
-        assert_eq!(conflict(bench.witness.add(&wrong, NOW)), Conflict::Size(vec![6]), "{old}");
+        assert_eq!(conflict(bench.witness.add(&wrong, NOW)), PostConflict::Size(vec![6]), "{old}");
     }
     // The first record differs, so no valid proof exists.
     let rewritten = next(&|s| {
         s.leaves[2] = [9; 32];
         s.seal();
     });
-    assert!(matches!(bench.add(&rewritten), Err(Refusal::Inconsistent)));
+    assert!(matches!(bench.add(&rewritten), Err(PostRefusal::Inconsistent)));
     let honest = bench.post(&good);
     for proof in [
         Vec::new(),
@@ -248,7 +248,7 @@ fn what_does_not_follow_is_refused() {
         vec![[0; 32]; 63],
     ] {
         let wrong = with(&honest, |lane| lane.proof.clone_from(&proof));
-        assert!(matches!(bench.witness.add(&wrong, NOW), Err(Refusal::Inconsistent)));
+        assert!(matches!(bench.witness.add(&wrong, NOW), Err(PostRefusal::Inconsistent)));
     }
     // A log that continues the last checkpoint, but differs from the log that the card signed.
     let mut unsigned = bench.session.clone();
@@ -256,10 +256,10 @@ fn what_does_not_follow_is_refused() {
     let wrong = with(&honest, |lane| {
         (lane.root, lane.proof) = (unsigned.root(), unsigned.proof(bench.session.size()));
     });
-    assert!(matches!(bench.witness.add(&wrong, NOW), Err(Refusal::Inconsistent)));
+    assert!(matches!(bench.witness.add(&wrong, NOW), Err(PostRefusal::Inconsistent)));
     // A lane root that does not match the checkpoint's root.
     let wrong = with(&honest, |lane| lane.root = rewritten.root());
-    assert!(matches!(bench.witness.add(&wrong, NOW), Err(Refusal::Inconsistent)));
+    assert!(matches!(bench.witness.add(&wrong, NOW), Err(PostRefusal::Inconsistent)));
 
     // None of these posts changed the state.
     assert_eq!(read(&bench.witness.add(&honest, NOW).unwrap()).index, 2);
@@ -272,13 +272,13 @@ fn a_fault_ends_in_a_close_only() {
     assert_eq!(bench.go(fault).nonce, None);
     let mut run = bench.next(1, 1, Life::Run);
     run.wire.fault.set(0);
-    assert_eq!(bench.conflict(&run), Conflict::State);
+    assert_eq!(bench.conflict(&run), PostConflict::State);
     let closing = bench.next(1, 1, Life::Closing);
     assert_eq!(bench.go(closing).nonce, None);
     let mut after = bench.next(1, 1, Life::Run);
     after.wire.fault.set(0);
-    assert_eq!(bench.conflict(&after), Conflict::Closed);
-    assert_eq!(bench.conflict(&bench.next(0, 1, Life::Closing)), Conflict::Closed);
+    assert_eq!(bench.conflict(&after), PostConflict::Closed);
+    assert_eq!(bench.conflict(&bench.next(0, 1, Life::Closing)), PostConflict::Closed);
 }
 
 /// A session of a card with several lanes, and the leaves of each lane's log.
@@ -306,16 +306,17 @@ impl Lanes {
     }
 
     /// The post of the current checkpoint. `old` has each lane's number of records under the previous checkpoint.
-    fn post(&self, card: &Card, ticket: &[u8], old: &[u64]) -> Post {
+    fn post(&self, card: &Card, ticket: &[u8], old: &[u64]) -> CheckpointPost {
         let lane = |(leaves, old): (&Vec<Hash>, &u64)| {
             let size = leaves.len() as u64;
-            let mut prover = Prover::consistency(*old, size);
+            let mut prover = MerkleProver::consistency(*old, size);
             leaves.iter().for_each(|leaf| prover.iter_mut().for_each(|prover| prover.push(*leaf)));
-            let proof = prover.and_then(Prover::finish).unwrap_or_default();
+            let proof = prover.and_then(MerkleProver::finish).unwrap_or_default();
             LanePost { old: *old, size, root: tree::root(leaves.iter().copied()), proof }
         };
         let lanes = self.leaves.iter().zip(old).map(lane).collect();
-        let mut post = Post { ticket: ticket.to_vec(), public_key: card.public_key, lanes, checkpoint: Vec::new() };
+        let mut post =
+            CheckpointPost { ticket: ticket.to_vec(), public_key: card.public_key, lanes, checkpoint: Vec::new() };
         let mut wire = self.wire;
         wire.size.set(self.leaves.iter().map(|leaves| leaves.len() as u64).sum());
         wire.root = root_of_heads(&post.heads());
@@ -336,7 +337,7 @@ fn every_lane_goes_on() {
         session.advance(&[3, 1, 0, 4, 1, 5, 9, 2], Life::Run);
         let second = session.post(&card, &ticket, &vec![1; lanes.into()]);
         let body = second.to_body();
-        witness.add(&Post::from_body(&body).unwrap(), NOW).unwrap();
+        witness.add(&CheckpointPost::from_body(&body).unwrap(), NOW).unwrap();
 
         let old = sizes(&session);
         let mut next = session.clone();
@@ -347,19 +348,19 @@ fn every_lane_goes_on() {
             let mut rewritten = next.clone();
             rewritten.leaves[lane][0] = [9; 32];
             let wrong = witness.add(&rewritten.post(&card, &ticket, &old), NOW);
-            assert!(matches!(wrong, Err(Refusal::Inconsistent)), "{lane}: {wrong:?}");
+            assert!(matches!(wrong, Err(PostRefusal::Inconsistent)), "{lane}: {wrong:?}");
             let mut shrunk = next.clone();
             shrunk.leaves[lane].truncate(old[lane] as usize - 1);
-            assert_eq!(conflict(witness.add(&shrunk.post(&card, &ticket, &old), NOW)), Conflict::Backwards);
+            assert_eq!(conflict(witness.add(&shrunk.post(&card, &ticket, &old), NOW)), PostConflict::Backwards);
             // A proof that does not start at the lane's stored size.
             let mut sizes = old.clone();
             sizes[lane] -= 1;
             let wrong = witness.add(&next.post(&card, &ticket, &sizes), NOW);
-            assert_eq!(conflict(wrong), Conflict::Size(old.clone()), "{lane}");
+            assert_eq!(conflict(wrong), PostConflict::Size(old.clone()), "{lane}");
         }
         // Heads that do not match the checkpoint: two exchanged, wrong sizes with the right sum, one missing, one
         // extra.
-        let edits: [fn(&mut Post); 4] = [
+        let edits: [fn(&mut CheckpointPost); 4] = [
             |post| post.lanes.swap(0, 1),
             |post| {
                 post.lanes[0].size += 1;
@@ -372,14 +373,14 @@ fn every_lane_goes_on() {
             let mut wrong = honest.clone();
             edit(&mut wrong);
             let refused = witness.add(&wrong, NOW);
-            assert!(matches!(refused, Err(Refusal::Inconsistent)), "{number}: {refused:?}");
+            assert!(matches!(refused, Err(PostRefusal::Inconsistent)), "{number}: {refused:?}");
         }
         // A different number of lanes in the same session.
         let mut half = next.clone();
         half.leaves.truncate(usize::from(lanes) / 2);
         half.wire.lanes = lanes / 2;
         let refused = witness.add(&half.post(&card, &ticket, &old), NOW);
-        assert_eq!(conflict(refused), Conflict::OtherRun);
+        assert_eq!(conflict(refused), PostConflict::OtherRun);
         // None of these posts changed the state.
         assert_eq!(read(&witness.add(&honest, NOW).unwrap()).index, 2);
     }
@@ -389,21 +390,21 @@ fn every_lane_goes_on() {
 fn one_ticket_of_a_key_at_a_time() {
     let bench = Bench::new();
     // A second ticket with the serial of the current ticket, from another trusted issuer.
-    let twin = Ticket { nonce: [9; 16], ..ticket_of(&bench.card, 1) }.sign(&key(4)).unwrap();
+    let twin = SessionTicket { nonce: [9; 16], ..ticket_of(&bench.card, 1) }.sign(&key(4)).unwrap();
     let opening = post(&bench.card, &twin, &Session::open(&twin, 1), 0);
-    assert_eq!(conflict(bench.witness.add(&opening, NOW)), Conflict::OtherTicket);
+    assert_eq!(conflict(bench.witness.add(&opening, NOW)), PostConflict::OtherTicket);
     let mut later = Session::open(&twin, 1);
     later.advance(1, 1, Life::Run);
-    assert_eq!(conflict(bench.witness.add(&post(&bench.card, &twin, &later, 1), NOW)), Conflict::OtherTicket);
+    assert_eq!(conflict(bench.witness.add(&post(&bench.card, &twin, &later, 1), NOW)), PostConflict::OtherTicket);
     assert!(bench.witness.forks().unwrap().is_empty());
 
     // The next ticket opens a session; the previous session is over, although it was not closed.
     let third = ticket(&bench.card, 3);
     bench.witness.add(&post(&bench.card, &third, &Session::open(&third, 3), 0), NOW).unwrap();
-    assert_eq!(bench.conflict(&bench.next(1, 1, Life::Run)), Conflict::Superseded(3));
+    assert_eq!(bench.conflict(&bench.next(1, 1, Life::Run)), PostConflict::Superseded(3));
     let second = ticket(&bench.card, 2);
     let opening = post(&bench.card, &second, &Session::open(&second, 2), 0);
-    assert_eq!(conflict(bench.witness.add(&opening, NOW)), Conflict::Superseded(3));
+    assert_eq!(conflict(bench.witness.add(&opening, NOW)), PostConflict::Superseded(3));
 }
 
 #[test]
@@ -414,20 +415,20 @@ fn only_an_opening_opens() {
     let opening = Session::open(&ticket, 1);
     let mut run = opening.clone();
     run.advance(3, 1, Life::Run);
-    assert_eq!(conflict(witness.add(&post(&card, &ticket, &run, 0), NOW)), Conflict::Gap(0));
+    assert_eq!(conflict(witness.add(&post(&card, &ticket, &run, 0), NOW)), PostConflict::Gap(0));
     run.wire.serial.set(0);
-    assert_eq!(conflict(witness.add(&post(&card, &ticket, &run, 0), NOW)), Conflict::State);
+    assert_eq!(conflict(witness.add(&post(&card, &ticket, &run, 0), NOW)), PostConflict::State);
     let good = post(&card, &ticket, &opening, 0);
-    assert_eq!(conflict(witness.add(&with(&good, |lane| lane.old = 1), NOW)), Conflict::Size(vec![0]));
+    assert_eq!(conflict(witness.add(&with(&good, |lane| lane.old = 1), NOW)), PostConflict::Size(vec![0]));
     let other_root = with(&good, |lane| lane.root = [0; 32]);
-    assert!(matches!(witness.add(&other_root, NOW), Err(Refusal::Inconsistent)));
+    assert!(matches!(witness.add(&other_root, NOW), Err(PostRefusal::Inconsistent)));
     let with_proof = with(&good, |lane| lane.proof = vec![[0; 32]]);
-    assert!(matches!(witness.add(&with_proof, NOW), Err(Refusal::Inconsistent)));
+    assert!(matches!(witness.add(&with_proof, NOW), Err(PostRefusal::Inconsistent)));
     let mut other_policy = opening.clone();
     other_policy.wire.policy_digest[0] ^= 1;
-    assert_eq!(conflict(witness.add(&post(&card, &ticket, &other_policy, 0), NOW)), Conflict::Policy);
+    assert_eq!(conflict(witness.add(&post(&card, &ticket, &other_policy, 0), NOW)), PostConflict::Policy);
     for now in [0, START - 1, END + 1, u64::MAX] {
-        assert!(matches!(witness.add(&good, now), Err(Refusal::Validity(START, END))), "{now}");
+        assert!(matches!(witness.add(&good, now), Err(PostRefusal::Validity(START, END))), "{now}");
     }
     assert!(witness.notes(card.chain()).unwrap().is_empty());
     assert_eq!(read(&witness.add(&good, END).unwrap()).index, 0);
@@ -449,7 +450,7 @@ fn after_the_tickets_end_there_are_no_more_nonces() {
     assert_eq!((back.nonce, back.time), (None, END + 1));
     let second = ticket(&bench.card, 2);
     let opening = post(&bench.card, &second, &Session::open(&second, 2), 0);
-    assert!(matches!(bench.witness.add(&opening, NOW), Err(Refusal::Validity(START, END))));
+    assert!(matches!(bench.witness.add(&opening, NOW), Err(PostRefusal::Validity(START, END))));
 }
 
 #[test]
@@ -457,32 +458,32 @@ fn only_the_cards_own_under_a_real_ticket() {
     let bench = Bench::new();
     let next = bench.next(2, 1, Life::Run);
     let good = bench.post(&next);
-    let refused = |post: &Post| bench.witness.add(post, NOW).unwrap_err();
+    let refused = |post: &CheckpointPost| bench.witness.add(post, NOW).unwrap_err();
     let other = Card::new(2);
 
-    let wrong = Post { public_key: other.public_key, ..good.clone() };
-    assert!(matches!(refused(&wrong), Refusal::Shown(ShownError::Key)));
-    let wrong = Post { checkpoint: other.sign(&next.wire), ..good.clone() };
-    assert!(matches!(refused(&wrong), Refusal::Shown(ShownError::Signature)));
+    let wrong = CheckpointPost { public_key: other.public_key, ..good.clone() };
+    assert!(matches!(refused(&wrong), PostRefusal::Shown(ShownError::Key)));
+    let wrong = CheckpointPost { checkpoint: other.sign(&next.wire), ..good.clone() };
+    assert!(matches!(refused(&wrong), PostRefusal::Shown(ShownError::Signature)));
     for at in [20, 100, 200, 300, 17_000] {
         let mut wrong = good.clone();
         wrong.checkpoint[at] ^= 1;
-        assert!(matches!(refused(&wrong), Refusal::Shown(_) | Refusal::Malformed(_)), "{at}");
+        assert!(matches!(refused(&wrong), PostRefusal::Shown(_) | PostRefusal::Malformed(_)), "{at}");
     }
-    let cut = Post { checkpoint: good.checkpoint[1..].to_vec(), ..good.clone() };
-    assert!(matches!(refused(&cut), Refusal::Shown(ShownError::Checkpoint(CheckpointError::Message))));
+    let cut = CheckpointPost { checkpoint: good.checkpoint[1..].to_vec(), ..good.clone() };
+    assert!(matches!(refused(&cut), PostRefusal::Shown(ShownError::Checkpoint(CheckpointError::Message))));
 
     let unknown = ticket_of(&bench.card, 1).sign(&key(9)).unwrap();
-    let wrong = Post { ticket: unknown, ..good.clone() };
-    assert!(matches!(refused(&wrong), Refusal::Ticket(TicketError::UnknownIssuer(_))));
-    let own = Ticket { issuer: "self".to_owned(), heartbeat_records: 0, ..ticket_of(&bench.card, 1) };
-    let wrong = Post { ticket: own.sign(&key(9)).unwrap(), ..good.clone() };
-    assert!(matches!(refused(&wrong), Refusal::SelfIssued));
-    let wrong = Post { ticket: ticket(&bench.card, 2), ..good.clone() };
-    assert!(matches!(refused(&wrong), Refusal::Malformed("holds the checkpoint of another ticket")));
+    let wrong = CheckpointPost { ticket: unknown, ..good.clone() };
+    assert!(matches!(refused(&wrong), PostRefusal::Ticket(TicketError::UnknownIssuer(_))));
+    let own = SessionTicket { issuer: "self".to_owned(), heartbeat_records: 0, ..ticket_of(&bench.card, 1) };
+    let wrong = CheckpointPost { ticket: own.sign(&key(9)).unwrap(), ..good.clone() };
+    assert!(matches!(refused(&wrong), PostRefusal::SelfIssued));
+    let wrong = CheckpointPost { ticket: ticket(&bench.card, 2), ..good.clone() };
+    assert!(matches!(refused(&wrong), PostRefusal::Malformed("holds the checkpoint of another ticket")));
     let mut broken = good.clone();
     *broken.ticket.last_mut().unwrap() ^= 1;
-    assert!(matches!(refused(&broken), Refusal::Ticket(TicketError::Signature)));
+    assert!(matches!(refused(&broken), PostRefusal::Ticket(TicketError::Signature)));
     assert!(bench.witness.add(&good, NOW).is_ok());
     assert!(bench.witness.forks().unwrap().is_empty());
 }
@@ -493,7 +494,7 @@ fn each_seat_has_its_own_log() {
     let dir = tempfile::tempdir().unwrap();
     let (witness, card) = (witness(&dir.path().join("witness")), Card::new(1));
     let seats = [0, 1, 7];
-    let tickets = seats.map(|seat| Ticket { seat, ..ticket_of(&card, 1) }.sign(&key(5)).unwrap());
+    let tickets = seats.map(|seat| SessionTicket { seat, ..ticket_of(&card, 1) }.sign(&key(5)).unwrap());
     let mut sessions = tickets.each_ref().map(|ticket| Session::open(ticket, 1));
     for round in 0..3 {
         for ((seat, ticket), session) in seats.into_iter().zip(&tickets).zip(&mut sessions) {
@@ -503,17 +504,17 @@ fn each_seat_has_its_own_log() {
             }
             let note = witness.add(&post(&card, ticket, session, old), NOW).unwrap();
             let said = note::verify(note.as_bytes(), &[public()]).unwrap();
-            assert_eq!((said.chain, said.index), (Chain { key: card.id(), seat }, round));
+            assert_eq!((said.chain, said.index), (ChainId { key: card.id(), seat }, round));
         }
     }
     assert!(witness.forks().unwrap().is_empty());
     for seat in seats {
-        assert_eq!(witness.notes(Chain { key: card.id(), seat }).unwrap().len(), 3);
+        assert_eq!(witness.notes(ChainId { key: card.id(), seat }).unwrap().len(), 3);
     }
     // A second history of one seat is a fork of that seat.
     let mut other = Session::open(&tickets[1], 1);
     other.advance(3, 99, Life::Run);
-    assert_eq!(conflict(witness.add(&post(&card, &tickets[1], &other, other.size() - 3), NOW)), Conflict::Fork(1));
+    assert_eq!(conflict(witness.add(&post(&card, &tickets[1], &other, other.size() - 3), NOW)), PostConflict::Fork(1));
     assert_eq!(witness.forks().unwrap().iter().map(|fork| fork.chain.seat).collect::<Vec<_>>(), [1]);
 }
 
@@ -535,7 +536,7 @@ fn a_restart_forgets_nothing() {
         session.advance(3, serial, Life::Run);
         let good = post(&card, &ticket, &session, old);
         notes.push(witness(&path).add(&good, NOW).unwrap());
-        assert_eq!(conflict(witness(&path).add(&other, NOW)), Conflict::Fork(serial.into()));
+        assert_eq!(conflict(witness(&path).add(&other, NOW)), PostConflict::Fork(serial.into()));
         assert_eq!(witness(&path).add(&good, NOW).unwrap(), *notes.last().unwrap());
     }
     assert_eq!(witness(&path).notes(card.chain()).unwrap(), notes);
@@ -545,7 +546,7 @@ fn a_restart_forgets_nothing() {
     for (size, note) in (1..).zip(&notes) {
         let leaves = entries.iter().take(size).map(|entry| tree::leaf(&entry.to_bytes()));
         let root = tree::root(leaves);
-        assert!(note.contains(&note::Head::of_chain(card.chain(), size as u64, root).text()));
+        assert!(note.contains(&note::LogTreeHead::of_chain(card.chain(), size as u64, root).text()));
     }
 }
 
@@ -553,14 +554,20 @@ fn a_restart_forgets_nothing() {
 fn of_two_histories_posted_at_once_one_is_accepted() {
     for round in 0..5_u8 {
         let bench = Bench::new();
-        let posts: Vec<Post> = (0..8).map(|mark| bench.post(&bench.next(3, mark + round * 8, Life::Run))).collect();
+        let posts: Vec<CheckpointPost> =
+            (0..8).map(|mark| bench.post(&bench.next(3, mark + round * 8, Life::Run))).collect();
         let results: Vec<_> = std::thread::scope(|scope| {
             let threads: Vec<_> = posts.iter().map(|post| scope.spawn(|| bench.witness.add(post, NOW))).collect();
             threads.into_iter().map(|thread| thread.join().unwrap()).collect()
         });
         let accepted: Vec<_> = results.iter().filter_map(|result| result.as_ref().ok()).collect();
         assert_eq!(accepted.len(), 1);
-        assert!(results.iter().filter(|r| r.is_err()).all(|r| matches!(r, Err(Refusal::Conflict(Conflict::Fork(1))))));
+        assert!(
+            results
+                .iter()
+                .filter(|r| r.is_err())
+                .all(|r| matches!(r, Err(PostRefusal::Conflict(PostConflict::Fork(1)))))
+        );
         assert_eq!(bench.witness.notes(bench.card.chain()).unwrap().last(), Some(accepted[0]));
 
         // The same checkpoint posted eight times gives one entry.
@@ -603,7 +610,7 @@ proptest! {
         prop_assert_eq!(notes.len(), accepted.len());
         for (serial, (note, session)) in notes.iter().zip(&accepted).enumerate() {
             let said = read(note);
-            let digest = SignedCheckpoint::parse(&bench.card.sign(&session.wire)).unwrap().checkpoint.digest();
+            let digest = CoseCheckpoint::parse(&bench.card.sign(&session.wire)).unwrap().checkpoint.digest();
             prop_assert_eq!((said.serial, said.index, said.checkpoint), (serial as u64, serial as u64, digest));
         }
     }

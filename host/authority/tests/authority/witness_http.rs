@@ -2,14 +2,14 @@
 
 use super::common::{Card, Session};
 use portcullis_authority::StoreUrl;
-use portcullis_authority::ca::Window;
-use portcullis_authority::tickets::{Issuer, Request};
-use portcullis_authority::witness::client::{Client, ClientError, WitnessReply};
-use portcullis_authority::witness::server::{Limits, Server};
-use portcullis_authority::witness::{Post, Witness};
+use portcullis_authority::ca::CertificateValidity;
+use portcullis_authority::tickets::{IssueRequest, Issuer};
+use portcullis_authority::witness::client::{WitnessClient, WitnessClientError, WitnessReply};
+use portcullis_authority::witness::server::{WitnessServer, WitnessServerLimits};
+use portcullis_authority::witness::{CheckpointPost, CheckpointWitness};
 use portcullis_core::wire::Life;
 use portcullis_evidence::note::NoteError;
-use portcullis_evidence::ticket::Ticket;
+use portcullis_evidence::ticket::SessionTicket;
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -27,25 +27,25 @@ const CHILD: &str = "PORTCULLIS_TEST_WITNESS";
 /// A running witness that checks tickets by the real clock, and a client.
 struct Served {
     _dir: tempfile::TempDir,
-    witness: Arc<Witness>,
-    server: Server,
-    client: Client,
+    witness: Arc<CheckpointWitness>,
+    server: WitnessServer,
+    client: WitnessClient,
     card: Card,
     ticket: Vec<u8>,
 }
 
 impl Served {
-    fn new(limits: Limits) -> Self {
+    fn new(limits: WitnessServerLimits) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let witness = Arc::new(witness(&dir.path().join("witness")));
-        let server = Server::start(Arc::clone(&witness), 0, limits).unwrap();
-        let client = Client::new(server.address(), public(), Duration::from_secs(10));
+        let server = WitnessServer::start(Arc::clone(&witness), 0, limits).unwrap();
+        let client = WitnessClient::new(server.address(), public(), Duration::from_secs(10));
         let card = Card::new(1);
         let ticket = valid_now(&card);
         Self { _dir: dir, witness, server, client, card, ticket }
     }
 
-    fn opening(&self) -> Post {
+    fn opening(&self) -> CheckpointPost {
         post(&self.card, &self.ticket, &Session::open(&self.ticket, 1), 0)
     }
 
@@ -62,7 +62,7 @@ impl Served {
 }
 
 fn valid_now(card: &Card) -> Vec<u8> {
-    Ticket { not_before: 0, not_after: u64::MAX, ..ticket_of(card, 1) }.sign(&key(5)).unwrap()
+    SessionTicket { not_before: 0, not_after: u64::MAX, ..ticket_of(card, 1) }.sign(&key(5)).unwrap()
 }
 
 fn request(body: &[u8]) -> Vec<u8> {
@@ -70,16 +70,16 @@ fn request(body: &[u8]) -> Vec<u8> {
     [head.as_bytes(), body].concat()
 }
 
-fn refused(result: Result<WitnessReply, ClientError>) -> (u16, String) {
+fn refused(result: Result<WitnessReply, WitnessClientError>) -> (u16, String) {
     match result {
-        Err(ClientError::Refused { status, reason }) => (status, reason),
+        Err(WitnessClientError::Refused { status, reason }) => (status, reason),
         other => panic!("{other:?}"),
     }
 }
 
 #[test]
 fn over_http() {
-    let served = Served::new(Limits::default());
+    let served = Served::new(WitnessServerLimits::default());
     let mut session = Session::open(&served.ticket, 1);
     let mut old = 0;
     for serial in 0..5 {
@@ -99,13 +99,13 @@ fn over_http() {
     fork.advance(1, 1, Life::Run);
     assert_eq!(refused(served.client.post(&post(&served.card, &served.ticket, &fork, 1))).0, 409);
     assert_eq!(refused(served.client.post(&with(&good, |lane| lane.proof.clear()))).0, 422);
-    assert_eq!(refused(served.client.post(&Post { public_key: [0; 32], ..good.clone() })).0, 403);
+    assert_eq!(refused(served.client.post(&CheckpointPost { public_key: [0; 32], ..good.clone() })).0, 403);
     let unknown = ticket_of(&served.card, 1).sign(&key(9)).unwrap();
-    assert_eq!(refused(served.client.post(&Post { ticket: unknown, ..good.clone() })).0, 404);
-    let expired = Ticket { not_before: 0, not_after: 1, ..ticket_of(&served.card, 8) }.sign(&key(5)).unwrap();
+    assert_eq!(refused(served.client.post(&CheckpointPost { ticket: unknown, ..good.clone() })).0, 404);
+    let expired = SessionTicket { not_before: 0, not_after: 1, ..ticket_of(&served.card, 8) }.sign(&key(5)).unwrap();
     let late = post(&served.card, &expired, &Session::open(&expired, 1), 0);
     assert_eq!(refused(served.client.post(&late)).0, 403);
-    assert_eq!(refused(served.client.post(&Post { ticket: vec![1], ..good.clone() })).0, 400);
+    assert_eq!(refused(served.client.post(&CheckpointPost { ticket: vec![1], ..good.clone() })).0, 400);
     assert!(served.client.post(&good).is_ok());
 
     let address = served.server.address();
@@ -116,11 +116,11 @@ fn over_http() {
 /// Issuer, witness and card together: two sessions in succession, with heartbeats from the witness.
 #[test]
 fn sessions_from_ticket_to_close() {
-    let served = Served::new(Limits::default());
+    let served = Served::new(WitnessServerLimits::default());
     let dir = tempfile::tempdir().unwrap();
     let mut issuer = Issuer::open(&StoreUrl::File(dir.path().join("tickets")), key(5), "registrar.example").unwrap();
     let card = &served.card;
-    let request = Request {
+    let request = IssueRequest {
         profiles: BTreeSet::new(),
         chain: card.chain(),
         policy: [3; 32],
@@ -128,12 +128,12 @@ fn sessions_from_ticket_to_close() {
         text_lane: false,
         heartbeat_records: 10,
         heartbeat_ticks: 0,
-        window: Window { not_before: 0, not_after: u64::MAX },
+        window: CertificateValidity { not_before: 0, not_after: u64::MAX },
     };
     let mut previous = [0; 32];
     for serial in 1..=2_u8 {
         let ticket = issuer.issue(&request).unwrap();
-        assert_eq!(Ticket::parse(&ticket).unwrap().content.previous_close, previous);
+        assert_eq!(SessionTicket::parse(&ticket).unwrap().content.previous_close, previous);
         let mut session = Session::open(&ticket, serial);
         let mut noted = served.client.post(&post(card, &ticket, &session, 0)).unwrap();
         issuer.redeem(&card.sign(&session.wire), &card.public_key).unwrap();
@@ -152,7 +152,7 @@ fn sessions_from_ticket_to_close() {
 
 #[test]
 fn hostile_requests_are_answered_and_do_no_harm() {
-    let served = Served::new(Limits { request: Duration::from_secs(1), connections: 8 });
+    let served = Served::new(WitnessServerLimits { request: Duration::from_secs(1), connections: 8 });
     let body = served.opening().to_body();
     let good = request(&body);
     let text = |text: &str| text.as_bytes().to_vec();
@@ -208,7 +208,7 @@ fn trickle(address: SocketAddr, bytes: &[u8], over: &AtomicBool) -> bool {
 
 #[test]
 fn slow_clients_hold_nobody_up() {
-    let served = Served::new(Limits { request: Duration::from_secs(60), connections: 8 });
+    let served = Served::new(WitnessServerLimits { request: Duration::from_secs(60), connections: 8 });
     let bytes = request(&served.opening().to_body());
     let answered = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -225,14 +225,14 @@ fn slow_clients_hold_nobody_up() {
 /// The deadline applies to the whole request, so it also stops clients that send a byte now and then.
 #[test]
 fn slow_clients_are_cut_off() {
-    let served = Served::new(Limits { request: Duration::from_millis(500), connections: 8 });
+    let served = Served::new(WitnessServerLimits { request: Duration::from_millis(500), connections: 8 });
     let bytes = request(&served.opening().to_body());
     assert!(trickle(served.server.address(), &bytes, &AtomicBool::new(false)));
 }
 
 #[test]
 fn too_many_connections_are_turned_away_until_there_is_room() {
-    let served = Served::new(Limits { request: Duration::from_secs(3), connections: 2 });
+    let served = Served::new(WitnessServerLimits { request: Duration::from_secs(3), connections: 2 });
     let idle: Vec<_> = (0..2).map(|_| TcpStream::connect(served.server.address()).unwrap()).collect();
     std::thread::sleep(Duration::from_millis(100));
     let (first, _) = served.raw(b"");
@@ -246,7 +246,7 @@ fn too_many_connections_are_turned_away_until_there_is_room() {
 /// While a witness is restarted, connections are refused or break. The client posts again.
 #[test]
 fn a_witness_that_restarts_is_asked_again() {
-    let Served { _dir, witness, server, client, card, ticket } = Served::new(Limits::default());
+    let Served { _dir, witness, server, client, card, ticket } = Served::new(WitnessServerLimits::default());
     let port = server.address().port();
     drop(server);
     let opening = post(&card, &ticket, &Session::open(&ticket, 1), 0);
@@ -256,15 +256,15 @@ fn a_witness_that_restarts_is_asked_again() {
             let broken = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).unwrap();
             (0..2).for_each(|_| drop(broken.accept().unwrap()));
             drop(broken);
-            Server::start(Arc::clone(&witness), port, Limits::default()).unwrap()
+            WitnessServer::start(Arc::clone(&witness), port, WitnessServerLimits::default()).unwrap()
         });
         client.post(&opening).unwrap();
         drop(restart.join().unwrap());
     });
     // A witness that stays away is an error, after the time of the client.
-    let client = Client::new(client_address(port), public(), Duration::from_millis(400));
+    let client = WitnessClient::new(client_address(port), public(), Duration::from_millis(400));
     let begun = Instant::now();
-    assert!(matches!(client.post(&opening), Err(ClientError::Connect(..))));
+    assert!(matches!(client.post(&opening), Err(WitnessClientError::Connect(..))));
     assert!(begun.elapsed() >= Duration::from_millis(200) && begun.elapsed() < Duration::from_secs(60));
 }
 
@@ -272,9 +272,9 @@ fn a_witness_that_restarts_is_asked_again() {
 #[test]
 fn a_witness_that_is_busy_is_asked_again() {
     for answer in ["502 Bad Gateway", "503 Service Unavailable", "504 Gateway Timeout", "429 Too Many Requests"] {
-        let served = Served::new(Limits::default());
+        let served = Served::new(WitnessServerLimits::default());
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-        let client = Client::new(listener.local_addr().unwrap(), public(), Duration::from_secs(10));
+        let client = WitnessClient::new(listener.local_addr().unwrap(), public(), Duration::from_secs(10));
         let behind = served.server.address();
         std::thread::spawn(move || {
             let (mut busy, _) = listener.accept().unwrap();
@@ -297,9 +297,9 @@ fn client_address(port: u16) -> SocketAddr {
 
 /// A client of a server that sends `answer`. With `hold`, the server keeps the connection open until the client closes
 /// it.
-fn lied_to(answer: &[u8], hold: bool) -> Result<WitnessReply, ClientError> {
+fn lied_to(answer: &[u8], hold: bool) -> Result<WitnessReply, WitnessClientError> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-    let client = Client::new(listener.local_addr().unwrap(), public(), Duration::from_millis(500));
+    let client = WitnessClient::new(listener.local_addr().unwrap(), public(), Duration::from_millis(500));
     let card = Card::new(1);
     let ticket = valid_now(&card);
     let opening = post(&card, &ticket, &Session::open(&ticket, 1), 0);
@@ -326,7 +326,7 @@ fn the_client_believes_only_its_witness() {
     let card = Card::new(1);
     let ticket = valid_now(&card);
     let note = |path: &Path, seed, boot| {
-        let other = Witness::open(path, key(seed), NAME, vec![key(5).verifying_key()]).unwrap();
+        let other = CheckpointWitness::open(path, key(seed), NAME, vec![key(5).verifying_key()]).unwrap();
         other.add(&post(&card, &ticket, &Session::open(&ticket, boot), 0), NOW).unwrap()
     };
     let dir = tempfile::tempdir().unwrap();
@@ -334,11 +334,11 @@ fn the_client_believes_only_its_witness() {
     assert_eq!(lied_to(&ok(&good), false).unwrap().note, good);
     // False answers: a note of another witness, a note on another checkpoint, a damaged note, text that is not a note.
     let of_another = note(&dir.path().join("another"), 7, 1);
-    assert!(matches!(lied_to(&ok(&of_another), false), Err(ClientError::Note(NoteError::UnknownWitness))));
+    assert!(matches!(lied_to(&ok(&of_another), false), Err(WitnessClientError::Note(NoteError::UnknownWitness))));
     let of_other = note(&dir.path().join("other"), 6, 2);
-    assert!(matches!(lied_to(&ok(&of_other), false), Err(ClientError::Other)));
-    assert!(matches!(lied_to(&ok(&good.replace("index 0", "index 1")), false), Err(ClientError::Note(_))));
-    assert!(matches!(lied_to(&ok("hello"), false), Err(ClientError::Note(_))));
+    assert!(matches!(lied_to(&ok(&of_other), false), Err(WitnessClientError::Other)));
+    assert!(matches!(lied_to(&ok(&good.replace("index 0", "index 1")), false), Err(WitnessClientError::Note(_))));
+    assert!(matches!(lied_to(&ok("hello"), false), Err(WitnessClientError::Note(_))));
 
     // Invalid HTTP, an incomplete answer, no answer: each gives an error in time.
     for answer in [
@@ -351,14 +351,17 @@ fn the_client_believes_only_its_witness() {
     ] {
         for hold in [false, true] {
             let result = lied_to(&answer, hold);
-            assert!(matches!(result, Err(ClientError::Http(..))), "{result:?}");
+            assert!(matches!(result, Err(WitnessClientError::Http(..))), "{result:?}");
         }
     }
     let answer = b"HTTP/1.1 500 Oops\r\nContent-Length: 8\r\n\r\n\x1b[31mred";
     assert_eq!(refused(lied_to(answer, false)), (500, "[31mred".to_owned()));
     let nobody = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap();
-    let client = Client::new(nobody, public(), Duration::from_millis(300));
-    assert!(matches!(client.post(&post(&card, &ticket, &Session::open(&ticket, 1), 0)), Err(ClientError::Connect(..))));
+    let client = WitnessClient::new(nobody, public(), Duration::from_millis(300));
+    assert!(matches!(
+        client.post(&post(&card, &ticket, &Session::open(&ticket, 1), 0)),
+        Err(WitnessClientError::Connect(..))
+    ));
 }
 
 /// Kills a server after each answer, for the checkpoints of ten sessions. After a restart it still has every checkpoint
@@ -366,7 +369,8 @@ fn the_client_believes_only_its_witness() {
 #[test]
 fn a_killed_server_forgets_nothing_that_it_answered() {
     if let Some(path) = std::env::var_os(CHILD) {
-        let server = Server::start(Arc::new(witness(Path::new(&path))), 0, Limits::default()).unwrap();
+        let server =
+            WitnessServer::start(Arc::new(witness(Path::new(&path))), 0, WitnessServerLimits::default()).unwrap();
         println!("\nport {}", server.address().port());
         server.wait();
         return;
@@ -387,7 +391,7 @@ fn a_killed_server_forgets_nothing_that_it_answered() {
             .unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let port = lines.map(|line| line.unwrap()).find_map(|line| line.strip_prefix("port ")?.parse().ok()).unwrap();
-        let client = Client::new((Ipv4Addr::LOCALHOST, port).into(), public(), Duration::from_secs(10));
+        let client = WitnessClient::new((Ipv4Addr::LOCALHOST, port).into(), public(), Duration::from_secs(10));
         let good = post(&card, &ticket, &session, old);
         notes.push(client.post(&good).unwrap().note);
         child.kill().unwrap();

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
-use portcullis_core::mutation::Place;
+use portcullis_core::mutation::SlotSequence;
 use portcullis_core::wire::{BEAT_BYTES, Completion, Descriptor, Determination, Opcode, Record, lane_of};
-use portcullis_image::{Image, ImageError};
+use portcullis_image::{ImageError, TableImage};
 use zerocopy::little_endian::{U16, U32};
 
 use super::known;
-use crate::card::Card;
-use crate::driver::{CheckpointConfig, LossCause, Outcome, Session, SessionConfig, SessionError};
+use crate::card::CardTransport;
+use crate::driver::{CardSession, CheckpointConfig, EntryOutcome, LossCause, SessionConfig, SessionError};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BenchConfig {
@@ -102,33 +102,33 @@ impl BenchReport {
 const LONGEST: u64 = 3_600_000_000_000;
 
 /// An image that fills the default tables of 256 and 64 rows.
-pub fn full_image() -> Result<Image, ImageError> {
+pub fn full_image() -> Result<TableImage, ImageError> {
     known::full_image(256, 64)
 }
 
 /// Saturates `card` with GATEs that are valid under `image`. Errors: [`SessionError`]; also a refused entry, because
 /// the measurement is then worthless.
-pub fn run<C: Card>(card: C, image: &Image, config: BenchConfig) -> Result<BenchReport, SessionError> {
+pub fn run<C: CardTransport>(card: C, image: &TableImage, config: BenchConfig) -> Result<BenchReport, SessionError> {
     run_with(card, image, &known::gates(image, 509), config)
 }
 
 /// As [`run`], with the caller's GATEs in rotation. The function fills in slot, sequence, the stream's context and CRC.
 /// Errors: as [`run`].
-pub fn run_with<C: Card>(
+pub fn run_with<C: CardTransport>(
     card: C,
-    image: &Image,
+    image: &TableImage,
     gates: &[Descriptor],
     config: BenchConfig,
 ) -> Result<BenchReport, SessionError> {
     let checkpoints = config.attest.then_some(CheckpointConfig { interval: 4096, ..CheckpointConfig::default() });
     let begun = Instant::now();
-    let mut session = Session::open(card, image, SessionConfig { checkpoints, ..SessionConfig::default() })?;
+    let mut session = CardSession::open(card, image, SessionConfig { checkpoints, ..SessionConfig::default() })?;
     let opened = begun.elapsed();
     let lanes = session.info().lanes;
     // Consecutive slots belong to consecutive lanes.
     let streams = (u32::from(config.streams) * u32::from(lanes)).min(session.info().max_streams).min(1 << 16);
     let begins: Vec<_> = (0..streams)
-        .map(|slot| Descriptor::entry(Opcode::Begin, Place { slot: slot as u16, sequence: 0 }, [0; 32]).sealed())
+        .map(|slot| Descriptor::entry(Opcode::Begin, SlotSequence { slot: slot as u16, sequence: 0 }, [0; 32]).sealed())
         .collect();
     for batch in begins.chunks(session.room()) {
         session.submit(batch)?;
@@ -184,13 +184,13 @@ pub fn run_with<C: Card>(
                 report.latency.saturating_record(u64::try_from((now - *before).as_nanos()).unwrap_or(LONGEST));
             }
             match completed.outcome {
-                Outcome::Judged(verdict) => match verdict.determination {
+                EntryOutcome::Judged(verdict) => match verdict.determination {
                     Determination::Admit => report.admits += 1,
                     Determination::Decompose => report.decomposes += 1,
                     Determination::Reject | Determination::None => report.rejects += 1,
                 },
-                Outcome::Accepted => {}
-                Outcome::Fault(fault) => return Err(SessionError::Refused(fault)),
+                EntryOutcome::Accepted => {}
+                EntryOutcome::Fault(fault) => return Err(SessionError::Refused(fault)),
             }
             report.verdicts += 1;
             let lane =
@@ -206,7 +206,7 @@ pub fn run_with<C: Card>(
     Ok(report)
 }
 
-fn expect_accepted(answered: &[crate::Completed]) -> Result<(), SessionError> {
+fn expect_accepted(answered: &[crate::CompletedEntry]) -> Result<(), SessionError> {
     match answered.iter().find_map(|completed| completed.outcome.fault()) {
         Some(fault) => Err(SessionError::Refused(fault)),
         None => Ok(()),

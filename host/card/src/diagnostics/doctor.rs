@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Access as Mode, access};
 use rustix::process::{Resource, geteuid, getrlimit};
 
-use crate::machine::pci::{Bdf, Function, Sysfs, VFIO_PCI};
+use crate::machine::pci::{Bdf, PciFunction, Sysfs, VFIO_PCI};
 
 /// Upper bound of the memory that a session locks for its rings, in bytes.
 const LOCKED: u64 = 64 << 20;
@@ -25,13 +25,13 @@ pub struct DoctorFinding {
 
 /// The machine's files, or a copy of them for tests.
 #[derive(Debug)]
-pub struct Doctor {
+pub struct CardDoctor {
     root: PathBuf,
     /// Bytes of memory that this process may lock; `None` means no limit.
     locked: Option<u64>,
 }
 
-impl Default for Doctor {
+impl Default for CardDoctor {
     fn default() -> Self {
         // The limit does not apply to root.
         let locked = if geteuid().is_root() { None } else { getrlimit(Resource::Memlock).current };
@@ -39,7 +39,7 @@ impl Default for Doctor {
     }
 }
 
-impl Doctor {
+impl CardDoctor {
     /// A machine whose `/sys` and `/proc` are below `root`.
     #[must_use]
     pub fn at(root: &Path, locked: Option<u64>) -> Self {
@@ -93,7 +93,7 @@ impl Doctor {
         }
     }
 
-    fn iommu(&self, function: &Function) -> DoctorFinding {
+    fn iommu(&self, function: &PciFunction) -> DoctorFinding {
         let text = fs::read_to_string(self.root.join("sys/module/vfio/parameters/enable_unsafe_noiommu_mode"));
         let unsafe_mode = text.is_ok_and(|t| t.trim() == "Y");
         let (found, remedy) = match (function.group, function.noiommu) {
@@ -147,7 +147,7 @@ impl Doctor {
     }
 }
 
-fn bound(function: &Function) -> DoctorFinding {
+fn bound(function: &PciFunction) -> DoctorFinding {
     let ok = function.driver.as_deref() == Some(VFIO_PCI);
     DoctorFinding {
         what: "driver",
@@ -156,13 +156,13 @@ fn bound(function: &Function) -> DoctorFinding {
     }
 }
 
-fn neighbours(sysfs: &Sysfs, function: &Function) -> DoctorFinding {
+fn neighbours(sysfs: &Sysfs, function: &PciFunction) -> DoctorFinding {
     // VFIO accepts a group if each function has no driver or one of these. Bridges (`pcieport`) do not perform DMA.
     let fine =
         |driver: &Option<String>| driver.as_deref().is_none_or(|d| [VFIO_PCI, "pcieport", "pci-stub"].contains(&d));
     let neighbours = sysfs.neighbours(function.bdf);
     let all = neighbours.len();
-    let busy: Vec<Function> = neighbours
+    let busy: Vec<PciFunction> = neighbours
         .into_iter()
         .filter_map(|bdf| sysfs.function(bdf).ok())
         .filter(|other| !fine(&other.driver))
@@ -185,7 +185,7 @@ fn neighbours(sysfs: &Sysfs, function: &Function) -> DoctorFinding {
 }
 
 /// The command that binds another function of the card's own board to `vfio-pci`.
-fn bind_command(sysfs: &Sysfs, other: &Function) -> String {
+fn bind_command(sysfs: &Sysfs, other: &PciFunction) -> String {
     let force = if sysfs.obstacles(other).is_empty() { "" } else { " --force" };
     format!("`portcullis card bind {}{force}`", other.bdf)
 }
@@ -200,7 +200,7 @@ mod tests {
         fs::write(path, text).unwrap();
     }
 
-    fn missing(doctor: &Doctor, bdf: Bdf) -> Vec<&'static str> {
+    fn missing(doctor: &CardDoctor, bdf: Bdf) -> Vec<&'static str> {
         doctor.examine(bdf).into_iter().filter(|f| f.remedy.is_some()).map(|f| f.what).collect()
     }
 
@@ -209,7 +209,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path();
         let bdf: Bdf = "0000:03:00.0".parse().unwrap();
-        let doctor = Doctor::at(root, Some(64 << 10));
+        let doctor = CardDoctor::at(root, Some(64 << 10));
         assert_eq!(missing(&doctor, bdf), ["PCI function"]);
         let folder = "sys/bus/pci/devices/0000:03:00.0";
         put(root, &format!("{folder}/vendor"), "0x10ee");
@@ -235,7 +235,7 @@ mod tests {
         put(root, "dev/vfio/vfio", "");
         put(root, "dev/vfio/7", "");
         assert_eq!(missing(&doctor, bdf), ["locked memory"]);
-        assert_eq!(missing(&Doctor::at(root, None), bdf), [""; 0]);
+        assert_eq!(missing(&CardDoctor::at(root, None), bdf), [""; 0]);
         // Without an IOMMU, huge pages are needed.
         put(root, "sys/kernel/iommu_groups/7/name", "vfio-noiommu\n");
         assert_eq!(missing(&doctor, bdf), ["group's node", "huge pages"]);
@@ -250,7 +250,7 @@ mod tests {
         let bdf: Bdf = "0000:00:04.0".parse().unwrap();
         put(dir.path(), "sys/bus/pci/devices/0000:00:04.0/vendor", "0x1af4");
         put(dir.path(), "sys/bus/pci/devices/0000:00:04.0/device", "0x1045");
-        let findings = Doctor::at(dir.path(), None).examine(bdf);
+        let findings = CardDoctor::at(dir.path(), None).examine(bdf);
         assert_eq!(findings.len(), 1, "{findings:?}");
         let remedy = findings[0].remedy.clone().unwrap();
         assert!(findings[0].found.contains("1af4:1045") && findings[0].found.contains("not the ids"), "{findings:?}");
@@ -267,7 +267,7 @@ mod tests {
         };
         link("sys/kernel/iommu_groups/7", "0000:03:00.0/iommu_group");
         link("sys/bus/pci/drivers/virtio-pci", "0000:00:04.0/driver");
-        let findings = Doctor::at(dir.path(), None).examine(card);
+        let findings = CardDoctor::at(dir.path(), None).examine(card);
         let group = findings.iter().find(|f| f.what == "rest of the group").unwrap().remedy.clone().unwrap();
         assert!(group.contains("slot") && !group.contains("0000:00:04.0"), "{group}");
     }

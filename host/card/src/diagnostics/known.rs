@@ -1,11 +1,11 @@
 //! A small image with known answers, and descriptors that fit an image, for the self-test and the benchmark.
 
-use portcullis_core::mutation::Place;
+use portcullis_core::mutation::SlotSequence;
 use portcullis_core::wire::{
     BASIS_POINTS_MAX, Descriptor, EnumerationColumn, IMAGE_MAGIC, ImageHeader, LAYOUT_VERSION, MAP_DIGEST, Opcode,
     RangeColumn, Row, RowKind, StageOutcome, flags,
 };
-use portcullis_image::{Image, ImageError};
+use portcullis_image::{ImageError, TableImage};
 use zerocopy::little_endian::{U16, U32, U128};
 
 pub(crate) const CLASS_REJECT: u128 = 1 << 0;
@@ -44,7 +44,7 @@ fn header() -> ImageHeader {
     }
 }
 
-pub(crate) fn image() -> Result<Image, ImageError> {
+pub(crate) fn image() -> Result<TableImage, ImageError> {
     let header = header();
     let with = |class: u128, kind, rule| Row { classes_all: U128::new(class), ..row(&header, kind, rule) };
     let policy = [
@@ -54,12 +54,12 @@ pub(crate) fn image() -> Result<Image, ImageError> {
     ];
     let mut uncertain = row(&header, RowKind::ForbidReject, 0);
     RangeColumn::Uncertainty.set_range(&mut uncertain, (i64::from(UNCERTAINTY_MAX) + 1, u16::MAX.into()));
-    Image::new(header, &policy, &[uncertain, row(&header, RowKind::Permit, 1)])
+    TableImage::new(header, &policy, &[uncertain, row(&header, RowKind::Permit, 1)])
 }
 
 /// An image with the given numbers of rows. In each bank, forbid rows that rarely match come first, and a permit row
 /// last.
-pub(crate) fn full_image(policy: u16, entropy: u16) -> Result<Image, ImageError> {
+pub(crate) fn full_image(policy: u16, entropy: u16) -> Result<TableImage, ImageError> {
     let header = header();
     let bank = |rows: u16| -> Vec<Row> {
         let forbid = |number: u16| {
@@ -71,7 +71,7 @@ pub(crate) fn full_image(policy: u16, entropy: u16) -> Result<Image, ImageError>
         };
         (1..rows).map(forbid).chain([row(&header, RowKind::Permit, rows)]).collect()
     };
-    Image::new(header, &bank(policy), &bank(entropy))
+    TableImage::new(header, &bank(policy), &bank(entropy))
 }
 
 /// A GATE that the known image admits; its CRC is not set.
@@ -81,13 +81,13 @@ pub(crate) fn gate() -> Descriptor {
         length: U16::new(40),
         validation_outcome: StageOutcome::Pass.into(),
         lineage_outcome: StageOutcome::Pass.into(),
-        ..Descriptor::entry(Opcode::Gate, Place { slot: 0, sequence: 0 }, [0x5a; 32])
+        ..Descriptor::entry(Opcode::Gate, SlotSequence { slot: 0, sequence: 0 }, [0x5a; 32])
     }
 }
 
 /// `count` GATEs that are valid under `image`, spread over its declarations by a fixed random sequence. Slot, sequence
 /// and CRC are zero; the caller must set them.
-pub(crate) fn gates(image: &Image, count: usize) -> Vec<Descriptor> {
+pub(crate) fn gates(image: &TableImage, count: usize) -> Vec<Descriptor> {
     let header = image.header();
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     let mut next = move |below: u32| -> u32 {

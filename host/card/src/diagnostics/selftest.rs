@@ -1,13 +1,13 @@
 //! Self-test with known answers: opens a session, submits valid and invalid entries, and closes it.
 
-use portcullis_core::mutation::Place;
+use portcullis_core::mutation::SlotSequence;
 use portcullis_core::wire::{Descriptor, Determination, Fault, Opcode, Stage, StageOutcome};
-use portcullis_image::{ImageError, Verdict};
+use portcullis_image::{EntryVerdict, ImageError};
 use zerocopy::little_endian::{U16, U32, U128};
 
 use super::known::{self, CLASS_DECOMPOSE, CLASS_FREE, CLASS_REJECT, MAX_DEPTH, UNCERTAINTY_MAX};
-use crate::card::Card;
-use crate::driver::{CardInfo, Outcome, Session, SessionConfig, SessionError};
+use crate::card::CardTransport;
+use crate::driver::{CardInfo, CardSession, EntryOutcome, SessionConfig, SessionError};
 
 /// One step of the self-test.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,8 +15,8 @@ pub struct SelftestStep {
     pub name: &'static str,
     pub lane: u8,
     /// The correct answer.
-    pub expected: Outcome,
-    pub found: Outcome,
+    pub expected: EntryOutcome,
+    pub found: EntryOutcome,
 }
 
 impl SelftestStep {
@@ -56,17 +56,22 @@ pub enum SelftestError {
     NoClose,
 }
 
-const fn judged(determination: Determination, stage: Stage, policy_row: u16, entropy_row: u16) -> Outcome {
-    Outcome::Judged(Verdict { determination, stage, policy_row: Some(policy_row), entropy_row: Some(entropy_row) })
+const fn judged(determination: Determination, stage: Stage, policy_row: u16, entropy_row: u16) -> EntryOutcome {
+    EntryOutcome::Judged(EntryVerdict {
+        determination,
+        stage,
+        policy_row: Some(policy_row),
+        entropy_row: Some(entropy_row),
+    })
 }
 
 /// Known GATEs with their answers. Rows: policy 0 rejects, 1 decomposes, 2 permits; entropy 0 rejects, 1 permits.
-fn gates() -> Vec<(&'static str, Descriptor, Outcome)> {
+fn gates() -> Vec<(&'static str, Descriptor, EntryOutcome)> {
     let plain = known::gate();
     let with = |class: u128| Descriptor { classes: U128::new(class), ..plain };
     let uncertain = |basis_points: u16| Descriptor { uncertainty: U16::new(basis_points), ..plain };
     let reject = StageOutcome::Reject.into();
-    let fault = Outcome::Fault;
+    let fault = EntryOutcome::Fault;
     let admit = judged(Determination::Admit, Stage::None, 2, 1);
     vec![
         ("admit", plain, admit),
@@ -110,16 +115,21 @@ fn gates() -> Vec<(&'static str, Descriptor, Outcome)> {
 /// Opens a session on `card` with a small image, submits descriptors with known answers, a corrupted one included, and
 /// closes the session. The card's earlier state is lost. Errors: the session cannot be opened or closed; wrong answers
 /// are in the report instead.
-pub fn run<C: Card>(card: C) -> Result<SelftestReport, SelftestError> {
+pub fn run<C: CardTransport>(card: C) -> Result<SelftestReport, SelftestError> {
     let image = known::image()?;
-    let mut session = Session::open(card, &image, SessionConfig::default())?;
+    let mut session = CardSession::open(card, &image, SessionConfig::default())?;
     let info = session.info().clone();
     let mut checks = Vec::new();
     // The lowest slots: one in each lane.
     let mut streams = Vec::new();
     for lane in 0..info.lanes {
         let (stream, begun) = session.begin([1; 32])?;
-        checks.push(SelftestStep { name: "begin a stream", lane, expected: Outcome::Accepted, found: begun.outcome });
+        checks.push(SelftestStep {
+            name: "begin a stream",
+            lane,
+            expected: EntryOutcome::Accepted,
+            found: begun.outcome,
+        });
         streams.push((lane, stream));
     }
     for (lane, stream) in streams {
@@ -132,25 +142,25 @@ pub fn run<C: Card>(card: C) -> Result<SelftestReport, SelftestError> {
             Descriptor { slot: U16::new(place.slot), sequence: U32::new(place.sequence), ..known::gate() }.sealed();
         let corrupted = Descriptor { crc: U32::new(placed.crc.get() ^ 1), ..placed };
         let early = Descriptor { sequence: U32::new(place.sequence + 1), ..placed }.sealed();
-        let closed_slot = Place { slot: place.slot + u16::from(info.lanes), sequence: 1 };
+        let closed_slot = SlotSequence { slot: place.slot + u16::from(info.lanes), sequence: 1 };
         let closed_slot = Descriptor::entry(Opcode::End, closed_slot, [0; 32]).sealed();
         for (name, entry, expected) in [
-            ("refuse a corrupted descriptor", corrupted, Outcome::Fault(Fault::Crc)),
-            ("refuse a gap in the sequence", early, Outcome::Fault(Fault::Sequence)),
-            ("refuse a stream that is not open", closed_slot, Outcome::Fault(Fault::Slot)),
+            ("refuse a corrupted descriptor", corrupted, EntryOutcome::Fault(Fault::Crc)),
+            ("refuse a gap in the sequence", early, EntryOutcome::Fault(Fault::Sequence)),
+            ("refuse a stream that is not open", closed_slot, EntryOutcome::Fault(Fault::Slot)),
         ] {
             check(name, expected, session.call(entry)?.outcome);
         }
         if info.lanes > 1 {
             // A correct entry, but its slot belongs to the next lane.
-            let other = Place { slot: place.slot + 1, sequence: 0 };
+            let other = SlotSequence { slot: place.slot + 1, sequence: 0 };
             let other = Descriptor::entry(Opcode::Begin, other, [0; 32]).sealed();
             session.submit_to_lane(lane, &[other])?;
-            let found = session.drain()?.first().map_or(Outcome::Accepted, |completed| completed.outcome);
-            check("refuse a slot of another lane", Outcome::Fault(Fault::Slot), found);
+            let found = session.drain()?.first().map_or(EntryOutcome::Accepted, |completed| completed.outcome);
+            check("refuse a slot of another lane", EntryOutcome::Fault(Fault::Slot), found);
         }
-        check("note a digest", Outcome::Accepted, session.note(&stream, [2; 32])?.outcome);
-        check("end the stream", Outcome::Accepted, session.end(stream, [3; 32])?.outcome);
+        check("note a digest", EntryOutcome::Accepted, session.note(&stream, [2; 32])?.outcome);
+        check("end the stream", EntryOutcome::Accepted, session.end(stream, [3; 32])?.outcome);
     }
     let closed = session.close()?;
     closed.record.ok_or(SelftestError::NoClose)?;

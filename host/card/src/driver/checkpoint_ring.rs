@@ -5,7 +5,7 @@ use sha2::{Digest, Sha256};
 use zerocopy::{FromBytes, IntoBytes};
 
 use super::error::{LossCause, SessionError};
-use crate::card::{Card, DmaBuffer};
+use crate::card::{CardTransport, DmaBuffer};
 use crate::error::CardError;
 use crate::registers;
 
@@ -29,7 +29,7 @@ impl Default for CheckpointConfig {
 
 /// A checkpoint, its signature and the heads of the logs that it covers, as the card wrote them.
 #[derive(Clone, PartialEq, Eq)]
-pub struct SignedCheckpoint {
+pub struct CardSignedCheckpoint {
     pub checkpoint: Checkpoint,
     /// SLH-DSA-SHA2-128f over the COSE `Sig_structure` of the checkpoint's bytes (RFC 9052, 4.4).
     pub signature: Box<[u8]>,
@@ -38,7 +38,7 @@ pub struct SignedCheckpoint {
     pub heads: Vec<LaneHead>,
 }
 
-impl std::fmt::Debug for SignedCheckpoint {
+impl std::fmt::Debug for CardSignedCheckpoint {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("SignedCheckpoint").field("checkpoint", &self.checkpoint).finish_non_exhaustive()
     }
@@ -56,7 +56,7 @@ pub(super) struct CheckpointRing {
 }
 
 impl CheckpointRing {
-    pub(super) fn allocate<C: Card>(card: &mut C, config: CheckpointConfig) -> Result<Self, CardError> {
+    pub(super) fn allocate<C: CardTransport>(card: &mut C, config: CheckpointConfig) -> Result<Self, CardError> {
         Ok(Self {
             ring: card.allocate(CHECKPOINT_STRIDE << config.ring_log2)?,
             config,
@@ -66,7 +66,7 @@ impl CheckpointRing {
         })
     }
 
-    pub(super) fn configure<C: Card>(&self, card: &mut C) -> Result<(), CardError> {
+    pub(super) fn configure<C: CardTransport>(&self, card: &mut C) -> Result<(), CardError> {
         let address = self.ring.address();
         let Self { config, .. } = *self;
         registers::with(card, |r| {
@@ -83,7 +83,7 @@ impl CheckpointRing {
     }
 
     /// Reads the next checkpoint. The lanes' heads follow its signature, each in a beat of its own.
-    pub(super) fn read<C: Card>(&self, card: &C, lanes: u8) -> Result<SignedCheckpoint, SessionError> {
+    pub(super) fn read<C: CardTransport>(&self, card: &C, lanes: u8) -> Result<CardSignedCheckpoint, SessionError> {
         let slot = self.consumed & ((1 << self.config.ring_log2) - 1);
         let at = slot as usize * CHECKPOINT_STRIDE;
         let mut checkpoint = Checkpoint::ZERO;
@@ -99,13 +99,13 @@ impl CheckpointRing {
                 what: "a reserved byte beside a lane's head is set",
             }),
         });
-        Ok(SignedCheckpoint { checkpoint, signature, heads: heads.collect::<Result<_, _>>()? })
+        Ok(CardSignedCheckpoint { checkpoint, signature, heads: heads.collect::<Result<_, _>>()? })
     }
 }
 
 /// Checks that the heads match the checkpoint's root and size, and that no lane has shrunk since `last`.
-pub(super) fn check_heads(signed: &SignedCheckpoint, last: &[LaneHead]) -> Result<(), LossCause> {
-    let SignedCheckpoint { checkpoint, heads, .. } = signed;
+pub(super) fn check_heads(signed: &CardSignedCheckpoint, last: &[LaneHead]) -> Result<(), LossCause> {
+    let CardSignedCheckpoint { checkpoint, heads, .. } = signed;
     let check = |holds: bool, what| {
         if holds { Ok(()) } else { Err(LossCause::Checkpoint { serial: checkpoint.serial.get(), what }) }
     };

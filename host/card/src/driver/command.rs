@@ -3,11 +3,11 @@
 use portcullis_core::wire::{Command, Life};
 
 use super::error::{SessionError, WaitError};
-use super::info::{CardInfo, Status, public_key, sticky_fault};
-use crate::card::Card;
+use super::info::{CardInfo, LifecycleStatus, public_key, sticky_fault};
+use crate::card::CardTransport;
 use crate::registers;
 
-pub(super) fn command<C: Card + ?Sized>(card: &mut C, command: Command) -> Result<(), SessionError> {
+pub(super) fn command<C: CardTransport + ?Sized>(card: &mut C, command: Command) -> Result<(), SessionError> {
     Ok(registers::with(card, |r| r.command().try_write(|w| w.set_v(command.into())))?)
 }
 
@@ -15,14 +15,14 @@ pub(super) fn command<C: Card + ?Sized>(card: &mut C, command: Command) -> Resul
 pub(super) const SIGNING: u32 = 64;
 
 /// Waits until `done` accepts the card's status.
-pub(super) fn await_status<C: Card + ?Sized>(
+pub(super) fn await_status<C: CardTransport + ?Sized>(
     card: &mut C,
     awaited: &'static str,
-    mut done: impl FnMut(Status) -> bool,
-) -> Result<Status, SessionError> {
+    mut done: impl FnMut(LifecycleStatus) -> bool,
+) -> Result<LifecycleStatus, SessionError> {
     let bound = card.patience();
     for _ in 0..bound {
-        let status = Status::read(card)?;
+        let status = LifecycleStatus::read(card)?;
         if done(status) {
             return Ok(status);
         }
@@ -33,7 +33,7 @@ pub(super) fn await_status<C: Card + ?Sized>(
 
 /// Waits until the card has made its key, and returns the public key. Errors: [`SessionError::Missing`] for a card
 /// without a signer, [`SessionError::Wait`], and those of the transport.
-pub fn await_public_key<C: Card + ?Sized>(card: &mut C) -> Result<[u8; 32], SessionError> {
+pub fn await_public_key<C: CardTransport + ?Sized>(card: &mut C) -> Result<[u8; 32], SessionError> {
     if !CardInfo::read(card)?.signer {
         return Err(SessionError::Missing("signer"));
     }
@@ -51,12 +51,12 @@ pub fn await_public_key<C: Card + ?Sized>(card: &mut C) -> Result<[u8; 32], Sess
 /// Brings the card from any state to RESET, with no transfer in flight. Errors: [`SessionError::NeedsReset`] when only
 /// the hardware reset can make the card quiet, [`SessionError::Stale`] when the bus still owes answers from before the
 /// last one, [`SessionError::Wait`], and those of the transport.
-pub fn reset<C: Card + ?Sized>(card: &mut C) -> Result<(), SessionError> {
+pub fn reset<C: CardTransport + ?Sized>(card: &mut C) -> Result<(), SessionError> {
     command(card, Command::Reset)?;
-    let over = |s: Status| s.needs_reset || (s.life == Life::Reset && !s.busy);
+    let over = |s: LifecycleStatus| s.needs_reset || (s.life == Life::Reset && !s.busy);
     let quiet = await_status(card, "the card to be quiet after RESET", over);
     // While the bus owes answers, RESET does not end.
-    if matches!(quiet, Err(SessionError::Wait(_))) && Status::read(card)?.stale {
+    if matches!(quiet, Err(SessionError::Wait(_))) && LifecycleStatus::read(card)?.stale {
         return Err(SessionError::Stale);
     }
     quiet?;
@@ -65,8 +65,8 @@ pub fn reset<C: Card + ?Sized>(card: &mut C) -> Result<(), SessionError> {
 
 /// Checks that the card can still account for all outstanding transfers of its bus. Otherwise the bus may still write
 /// to the card's memory, which must not be freed.
-pub(super) fn tracks_its_bus<C: Card + ?Sized>(card: &mut C) -> Result<(), SessionError> {
-    let status = Status::read(card)?;
+pub(super) fn tracks_its_bus<C: CardTransport + ?Sized>(card: &mut C) -> Result<(), SessionError> {
+    let status = LifecycleStatus::read(card)?;
     if status.needs_reset {
         return Err(SessionError::NeedsReset(sticky_fault(card)?));
     }

@@ -38,7 +38,7 @@ pub struct SessionConfig {
 
 impl Default for SessionConfig {
     /// Rings of 1,024 entries, a random epoch, no ticket, no heartbeats, text windows of 4 KiB, no checkpoints. Records
-    /// are kept only in [`crate::Completed`].
+    /// are kept only in [`crate::CompletedEntry`].
     fn default() -> Self {
         Self {
             ring_log2: 10,

@@ -1,7 +1,7 @@
 //! Errors of a session. No error counts as an admit.
 
 use portcullis_core::wire::{Fault, Life, UnknownValue};
-use portcullis_image::Bank;
+use portcullis_image::BankKind;
 
 use crate::error::CardError;
 
@@ -27,7 +27,7 @@ pub enum SessionError {
     #[error("the card answered with something that no layout defines: {0}")]
     Undecodable(#[from] UnknownValue),
     #[error("the image has {rows} rows in its {} bank, the card has room for {available}", bank.name())]
-    TooManyRows { bank: Bank, rows: usize, available: u16 },
+    TooManyRows { bank: BankKind, rows: usize, available: u16 },
     #[error("{ring} ring of 2^{log2} entries; the card takes 2^{min} to 2^{max}")]
     RingSize {
         ring: &'static str,

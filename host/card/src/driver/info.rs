@@ -4,7 +4,7 @@ use portcullis_core::hex;
 use portcullis_core::wire::{Fault, Life, MAP_DIGEST};
 
 use super::error::SessionError;
-use crate::card::Card;
+use crate::card::CardTransport;
 use crate::error::CardError;
 use crate::registers::{self, GONE};
 
@@ -25,7 +25,7 @@ pub struct CardInfo {
     /// Whether the card checks heartbeats.
     pub heartbeat: bool,
     /// Sizes of the text lane; `None` for a card without one.
-    pub text: Option<TextLimits>,
+    pub text: Option<TextLaneLimits>,
     /// Rows of the policy bank.
     pub policy_rows: u16,
     /// Rows of the entropy bank.
@@ -54,7 +54,7 @@ pub struct CardInfo {
 
 /// Sizes of a card's text lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TextLimits {
+pub struct TextLaneLimits {
     pub engines: u8,
     /// log2 of the states of an engine.
     pub states_log2: u8,
@@ -68,7 +68,7 @@ impl CardInfo {
     /// Reads `card`. If it is not a card of this register map, this fails before any other register is read. Errors:
     /// [`SessionError::NoCard`], [`SessionError::MapVersion`], [`SessionError::MapDigest`],
     /// [`SessionError::Undecodable`], and those of the transport.
-    pub fn read<C: Card + ?Sized>(card: &mut C) -> Result<Self, SessionError> {
+    pub fn read<C: CardTransport + ?Sized>(card: &mut C) -> Result<Self, SessionError> {
         registers::with(card, |r| {
             let magic = r.magic().try_read()?.v();
             if magic == GONE {
@@ -91,7 +91,7 @@ impl CardInfo {
             let rows = r.rows().try_read()?;
             let limits = r.queue_limits().try_read()?;
             let text = r.text_limits().try_read()?;
-            let text = TextLimits {
+            let text = TextLaneLimits {
                 engines: text.engines(),
                 states_log2: text.states_log2(),
                 byte_classes: text.byte_classes(),
@@ -126,7 +126,7 @@ impl CardInfo {
 
 /// The card's SLH-DSA-SHA2-128f public key, PK.seed then PK.root (FIPS 205, figure 16). Zero until the card has made
 /// it, and for a card without a signer.
-pub fn public_key<C: Card + ?Sized>(card: &mut C) -> Result<[u8; 32], CardError> {
+pub fn public_key<C: CardTransport + ?Sized>(card: &mut C) -> Result<[u8; 32], CardError> {
     registers::with(card, |r| bytes::<8, 32>(r.public_key().iter().map(|word| Ok(word.try_read()?.v()))))
 }
 
@@ -143,7 +143,7 @@ fn bytes<const WORDS: usize, const BYTES: usize>(
 
 /// Lifecycle state, whether work is in flight, and whether the card needs its hardware reset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Status {
+pub(crate) struct LifecycleStatus {
     pub(crate) life: Life,
     pub(crate) busy: bool,
     pub(crate) needs_reset: bool,
@@ -151,8 +151,8 @@ pub(crate) struct Status {
     pub(crate) stale: bool,
 }
 
-impl Status {
-    pub(crate) fn read<C: Card + ?Sized>(card: &mut C) -> Result<Self, SessionError> {
+impl LifecycleStatus {
+    pub(crate) fn read<C: CardTransport + ?Sized>(card: &mut C) -> Result<Self, SessionError> {
         let status = registers::with(card, |r| {
             let raw = r.status().try_read()?;
             // A lost device reads as all ones. A valid status never does: its upper bits are reserved.
@@ -164,7 +164,7 @@ impl Status {
 }
 
 /// Clocks since reset.
-pub(crate) fn tick<C: Card + ?Sized>(card: &mut C) -> Result<u64, CardError> {
+pub(crate) fn tick<C: CardTransport + ?Sized>(card: &mut C) -> Result<u64, CardError> {
     registers::with(card, |r| {
         let before = r.tick_hi().try_read()?.v();
         let low = r.tick_lo().try_read()?.v();
@@ -175,7 +175,7 @@ pub(crate) fn tick<C: Card + ?Sized>(card: &mut C) -> Result<u64, CardError> {
     })
 }
 
-pub(crate) fn sticky_fault<C: Card + ?Sized>(card: &mut C) -> Result<Fault, SessionError> {
+pub(crate) fn sticky_fault<C: CardTransport + ?Sized>(card: &mut C) -> Result<Fault, SessionError> {
     let code = registers::with(card, |r| r.fault().try_read())?.code();
     Ok(Fault::try_from(code)?)
 }

@@ -7,7 +7,7 @@ use portcullis_core::wire::{Descriptor, Record};
 use super::config::SessionConfig;
 use super::error::{LossCause, SessionError};
 use super::rings::Rings;
-use crate::card::Card;
+use crate::card::CardTransport;
 
 /// One queue set and its log, for the stream slots with `slot % lanes == lane`.
 #[derive(Debug)]
@@ -15,7 +15,7 @@ pub(super) struct LaneDriver {
     pub(super) number: u8,
     pub(super) rings: Rings,
     /// Entries without an answer, oldest first.
-    pub(super) pending: VecDeque<Pending>,
+    pub(super) pending: VecDeque<UnansweredEntry>,
     pub(super) heartbeat: HeartbeatState,
     pub(super) opening: Option<Record>,
     pub(super) alarm: Option<Record>,
@@ -24,7 +24,7 @@ pub(super) struct LaneDriver {
 
 /// An entry without an answer.
 #[derive(Debug, Clone)]
-pub(super) struct Pending {
+pub(super) struct UnansweredEntry {
     pub(super) ticket: u64,
     /// Number of entries that were submitted to the lane before this entry.
     pub(super) index: u64,
@@ -48,7 +48,11 @@ pub(super) struct HeartbeatState {
 
 impl LaneDriver {
     /// Allocates a lane with zeroed rings. The caller must have quiesced the card.
-    pub(super) fn allocate<C: Card>(card: &mut C, number: u8, config: &SessionConfig) -> Result<Self, SessionError> {
+    pub(super) fn allocate<C: CardTransport>(
+        card: &mut C,
+        number: u8,
+        config: &SessionConfig,
+    ) -> Result<Self, SessionError> {
         Ok(Self {
             number,
             rings: Rings::allocate(card, number, config.ring_log2, config.log_log2)?,

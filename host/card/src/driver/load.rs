@@ -1,20 +1,20 @@
 //! Writing an image through the table windows, and reading it back.
 
 use portcullis_core::wire::{BANK_STRIDE, Command, ImageHeader, ImageText, Life, Row};
-use portcullis_image::Bank;
+use portcullis_image::BankKind;
 use zerocopy::little_endian::U32;
 use zerocopy::transmute_ref;
 
 use super::command::{await_status, command, reset};
 use super::error::SessionError;
 use super::info::CardInfo;
-use crate::card::Card;
+use crate::card::CardTransport;
 use crate::limits::LANES;
 use crate::registers::{self, ENTROPY_WINDOW, HEADER_WINDOW, POLICY_WINDOW, words_of};
-use crate::tables::Tables;
+use crate::tables::CardTables;
 
 /// A word of a table: its window, its number in the window, its address and its value.
-struct Word {
+struct TableWord {
     window: &'static str,
     number: usize,
     address: u32,
@@ -22,7 +22,7 @@ struct Word {
 }
 
 /// Every word, in the order that the card requires: rows ascending, words ascending.
-fn table_words(tables: &Tables<'_>) -> impl Iterator<Item = Word> {
+fn table_words(tables: &CardTables<'_>) -> impl Iterator<Item = TableWord> {
     let header: &[U32; ImageHeader::BYTES / 4] = transmute_ref!(tables.header);
     let header = words("image header", HEADER_WINDOW, 0, header);
     let text = tables.text.into_iter().flat_map(|text| {
@@ -41,10 +41,10 @@ fn table_words(tables: &Tables<'_>) -> impl Iterator<Item = Word> {
     header.chain(text).chain(policy).chain(entropy)
 }
 
-fn words(window: &'static str, base: u32, offset: usize, words: &[U32]) -> impl Iterator<Item = Word> {
+fn words(window: &'static str, base: u32, offset: usize, words: &[U32]) -> impl Iterator<Item = TableWord> {
     words.iter().enumerate().map(move |(i, word)| {
         let at = offset + i * 4;
-        Word {
+        TableWord {
             window,
             number: at / 4,
             // Windows are below 1 MiB, and the banks' sizes were checked against the card's rows, so the conversion
@@ -56,9 +56,9 @@ fn words(window: &'static str, base: u32, offset: usize, words: &[U32]) -> impl 
 }
 
 /// Checks that the tables fit the card's banks.
-fn check_size(info: &CardInfo, tables: &Tables<'_>) -> Result<(), SessionError> {
+fn check_size(info: &CardInfo, tables: &CardTables<'_>) -> Result<(), SessionError> {
     for (bank, rows, available) in
-        [(Bank::Policy, tables.policy, info.policy_rows), (Bank::Entropy, tables.entropy, info.entropy_rows)]
+        [(BankKind::Policy, tables.policy, info.policy_rows), (BankKind::Entropy, tables.entropy, info.entropy_rows)]
     {
         if rows.len() > usize::from(available) {
             return Err(SessionError::TooManyRows { bank, rows: rows.len(), available });
@@ -71,11 +71,11 @@ fn check_size(info: &CardInfo, tables: &Tables<'_>) -> Result<(), SessionError> 
 }
 
 /// Writes every word, then reads every word back. If a word differs, no session opens.
-fn load<C: Card + ?Sized>(card: &mut C, tables: &Tables<'_>) -> Result<(), SessionError> {
+fn load<C: CardTransport + ?Sized>(card: &mut C, tables: &CardTables<'_>) -> Result<(), SessionError> {
     for word in table_words(tables) {
         card.write32(word.address, word.value)?;
     }
-    for Word { window, number, address, value } in table_words(tables) {
+    for TableWord { window, number, address, value } in table_words(tables) {
         let found = card.read32(address)?;
         if found != value {
             return Err(SessionError::ReadBack { window, word: number, written: value, found });
@@ -85,8 +85,8 @@ fn load<C: Card + ?Sized>(card: &mut C, tables: &Tables<'_>) -> Result<(), Sessi
 }
 
 /// Brings the card to LOAD, writes the tables, reads every word back, and sets the expected digest. Does not open a
-/// session. Errors: as those steps of [`Session::open`].
-pub fn load_only<C: Card + ?Sized>(card: &mut C, tables: &Tables<'_>) -> Result<CardInfo, SessionError> {
+/// session. Errors: as those steps of [`CardSession::open`].
+pub fn load_only<C: CardTransport + ?Sized>(card: &mut C, tables: &CardTables<'_>) -> Result<CardInfo, SessionError> {
     let info = CardInfo::read(card)?;
     if !LANES.contains(&info.lanes) {
         return Err(SessionError::Lanes(info.lanes));

@@ -4,7 +4,7 @@ use portcullis_core::wire::{Completion, Descriptor, LOG_STRIDE, Record};
 use zerocopy::IntoBytes;
 
 use super::error::SessionError;
-use crate::card::{Card, DmaBuffer, Watch};
+use crate::card::{CardTransport, DmaBuffer, WatchedByte};
 use crate::error::CardError;
 use crate::registers;
 
@@ -44,7 +44,12 @@ pub(super) struct Rings {
 
 impl Rings {
     /// Allocates zeroed rings. The caller must have quiesced the card.
-    pub(super) fn allocate<C: Card>(card: &mut C, lane: u8, ring_log2: u8, log_log2: u8) -> Result<Self, SessionError> {
+    pub(super) fn allocate<C: CardTransport>(
+        card: &mut C,
+        lane: u8,
+        ring_log2: u8,
+        log_log2: u8,
+    ) -> Result<Self, SessionError> {
         Ok(Self {
             lane,
             submissions: card.allocate(Descriptor::BYTES << ring_log2)?,
@@ -62,7 +67,7 @@ impl Rings {
     }
 
     /// Frees the memory. The caller must have quiesced the card.
-    pub(super) fn release<C: Card>(self, card: &mut C) -> Result<(), CardError> {
+    pub(super) fn release<C: CardTransport>(self, card: &mut C) -> Result<(), CardError> {
         card.release(self.submissions)?;
         card.release(self.completions)?;
         card.release(self.log)
@@ -73,7 +78,7 @@ impl Rings {
     }
 
     /// Writes the rings' addresses and sizes to the card; every word is read back.
-    pub(super) fn configure<C: Card>(&self, card: &mut C) -> Result<(), SessionError> {
+    pub(super) fn configure<C: CardTransport>(&self, card: &mut C) -> Result<(), SessionError> {
         let (sq, cq, log) =
             (split(self.submissions.address()), split(self.completions.address()), split(self.log.address()));
         let (ring_log2, log_log2) = (self.ring_log2, self.log_log2);
@@ -109,7 +114,7 @@ impl Rings {
     }
 
     /// Writes an entry at the tail; it does not ring the doorbell.
-    pub(super) fn push<C: Card>(&mut self, card: &mut C, entry: &Descriptor) -> Result<(), CardError> {
+    pub(super) fn push<C: CardTransport>(&mut self, card: &mut C, entry: &Descriptor) -> Result<(), CardError> {
         let offset = self.ring_offset(self.submitted, Descriptor::BYTES);
         card.dma_write(&self.submissions, offset, entry.as_bytes())?;
         self.submitted += 1;
@@ -118,7 +123,7 @@ impl Rings {
 
     /// Announces the submitted entries: at once if `now` or if the card has less than a batch left to do, otherwise
     /// when a batch is complete. So a busy card does not run out of work, and few doorbell writes are needed.
-    pub(super) fn ring_submitted<C: Card>(&mut self, card: &mut C, now: bool) -> Result<(), CardError> {
+    pub(super) fn ring_submitted<C: CardTransport>(&mut self, card: &mut C, now: bool) -> Result<(), CardError> {
         let unannounced = self.submitted - self.rung_submitted;
         let at_work = self.rung_submitted - self.completed;
         if unannounced == 0 || !(now || unannounced >= BATCH || at_work < BATCH) {
@@ -131,7 +136,7 @@ impl Rings {
     }
 
     /// Announces the consumed records and completions: at once if `now`, otherwise after a quarter of a ring.
-    pub(super) fn ring_consumed<C: Card>(&mut self, card: &mut C, now: bool) -> Result<(), CardError> {
+    pub(super) fn ring_consumed<C: CardTransport>(&mut self, card: &mut C, now: bool) -> Result<(), CardError> {
         let due = |consumed: u64, rung: u64, log2: u8| {
             let unannounced = consumed - rung;
             unannounced > 0 && (now || unannounced >= 1 << (log2 - 2))
@@ -154,7 +159,7 @@ impl Rings {
     }
 
     /// Reads the ring position of the next completion, and returns its state.
-    pub(super) fn next_completion<C: Card>(&self, card: &C) -> Result<NextCompletion, CardError> {
+    pub(super) fn next_completion<C: CardTransport>(&self, card: &C) -> Result<NextCompletion, CardError> {
         let offset = self.ring_offset(self.completed, Completion::BYTES);
         let mut completion = Completion::ZERO;
         card.dma_read(&self.completions, offset, completion.as_mut_bytes())?;
@@ -168,13 +173,13 @@ impl Rings {
     }
 
     /// The address and value to watch for the next completion.
-    pub(super) fn watch(&self) -> Watch<'_> {
+    pub(super) fn watch(&self) -> WatchedByte<'_> {
         let offset = self.ring_offset(self.completed, Completion::BYTES) + core::mem::offset_of!(Completion, phase);
-        Watch { buffer: &self.completions, offset, value: self.phase() }
+        WatchedByte { buffer: &self.completions, offset, value: self.phase() }
     }
 
     /// Reads the next record. The card must have announced it.
-    pub(super) fn next_record<C: Card>(&self, card: &C) -> Result<Record, CardError> {
+    pub(super) fn next_record<C: CardTransport>(&self, card: &C) -> Result<Record, CardError> {
         let slot = self.logged & ((1 << self.log_log2) - 1);
         let mut record = Record::ZERO;
         card.dma_read(&self.log, slot as usize * LOG_STRIDE, record.as_mut_bytes())?;
@@ -186,7 +191,7 @@ impl Rings {
     }
 
     /// Records that were written but not consumed, according to the card's register.
-    pub(super) fn unread_records<C: Card>(&self, card: &mut C) -> Result<u32, CardError> {
+    pub(super) fn unread_records<C: CardTransport>(&self, card: &mut C) -> Result<u32, CardError> {
         let tail = registers::with_lane(card, self.lane, |lane| lane.log_tail().try_read())?;
         Ok(tail.v().wrapping_sub((self.logged & 0xffff_ffff) as u32))
     }

@@ -20,17 +20,17 @@ use super::config::HeartbeatLimits;
 use super::error::{LossCause, SessionError};
 use super::info::CardInfo;
 use super::lane::LaneDriver;
-use super::outcome::Completed;
+use super::outcome::CompletedEntry;
 use super::sink::RecordSink;
 use super::stream_table::StreamTable;
 use super::text::TextWindows;
-use crate::card::Card;
+use crate::card::CardTransport;
 #[cfg(feature = "test-hooks")]
 use crate::card::DmaBuffer;
 
 /// Whether the card is still trusted.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Health {
+enum CardHealth {
     Good,
     /// The card has a sticky fault. Answers from before the fault stay valid.
     Faulted(Fault),
@@ -41,7 +41,7 @@ enum Health {
 /// A session on a card.
 ///
 /// `C` is the card: an owned `Box<dyn Card>`, or `&mut` a card that outlives the session.
-pub struct Session<C: Card = Box<dyn Card>> {
+pub struct CardSession<C: CardTransport = Box<dyn CardTransport>> {
     card: C,
     info: CardInfo,
     epoch: u32,
@@ -65,27 +65,27 @@ pub struct Session<C: Card = Box<dyn Card>> {
     /// The text lane's memory, if the image uses the lane.
     texts: Option<TextWindows>,
     /// The requested checkpoint that has not come yet.
-    settling: Option<Settling>,
+    settling: Option<RequestedCheckpoint>,
     /// The lanes by number; empty after their memory was freed.
     lanes: Vec<LaneDriver>,
     submitted: u64,
     /// Answers to other entries, collected by a blocking call that waited for the answer to its own entry.
-    ready: VecDeque<Completed>,
-    /// Answers that were not returned before the card was lost, for [`Session::abandon`].
-    abandoned: Vec<Completed>,
+    ready: VecDeque<CompletedEntry>,
+    /// Answers that were not returned before the card was lost, for [`CardSession::abandon`].
+    abandoned: Vec<CompletedEntry>,
     streams: StreamTable,
     sink: Box<dyn RecordSink>,
-    health: Health,
+    health: CardHealth,
 }
 
-struct Settling {
+struct RequestedCheckpoint {
     /// Number of records of each lane that the checkpoint must cover.
     sizes: Vec<u64>,
     /// Quanta waited so far.
     waits: u64,
 }
 
-impl<C: Card> Session<C> {
+impl<C: CardTransport> CardSession<C> {
     pub fn card(&self) -> &C {
         &self.card
     }
@@ -151,17 +151,17 @@ impl<C: Card> Session<C> {
     /// `Ok` while the card is trusted and the session is open.
     fn healthy(&self) -> Result<(), SessionError> {
         match &self.health {
-            Health::Good if !self.lanes.is_empty() => Ok(()),
-            Health::Good => Err(SessionError::NotOpen),
-            Health::Faulted(fault) => Err(SessionError::Faulted(*fault)),
-            Health::Lost(lost) => Err(SessionError::Lost(lost.clone())),
+            CardHealth::Good if !self.lanes.is_empty() => Ok(()),
+            CardHealth::Good => Err(SessionError::NotOpen),
+            CardHealth::Faulted(fault) => Err(SessionError::Faulted(*fault)),
+            CardHealth::Lost(lost) => Err(SessionError::Lost(lost.clone())),
         }
     }
 
     /// Stops trusting the card. Answers that were not returned yet move to `abandoned`.
     fn mark_lost(&mut self, lost: LossCause) -> SessionError {
         self.abandoned.extend(self.ready.drain(..));
-        self.health = Health::Lost(lost.clone());
+        self.health = CardHealth::Lost(lost.clone());
         SessionError::Lost(lost)
     }
 
@@ -175,7 +175,7 @@ impl<C: Card> Session<C> {
     }
 }
 
-impl<C: Card> std::fmt::Debug for Session<C> {
+impl<C: CardTransport> std::fmt::Debug for CardSession<C> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Session")
             .field("epoch", &self.epoch)
@@ -186,7 +186,7 @@ impl<C: Card> std::fmt::Debug for Session<C> {
     }
 }
 
-impl<C: Card> Drop for Session<C> {
+impl<C: CardTransport> Drop for CardSession<C> {
     fn drop(&mut self) {
         // A card that does not become quiet keeps the session's memory until the card is dropped.
         let lanes = std::mem::take(&mut self.lanes);

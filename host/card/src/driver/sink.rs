@@ -2,7 +2,7 @@
 
 use portcullis_core::wire::Record;
 
-use super::checkpoint_ring::SignedCheckpoint;
+use super::checkpoint_ring::CardSignedCheckpoint;
 
 /// Why a sink could not keep a record or checkpoint.
 pub type SinkError = Box<dyn std::error::Error + Send + Sync>;
@@ -16,7 +16,7 @@ pub trait RecordSink: Send {
 
     /// Keeps a checkpoint. Called for every checkpoint of a session, in order of serial. Its signature is not verified
     /// yet. Errors: the reason why it could not be kept; the session is then lost.
-    fn checkpoint(&mut self, checkpoint: &SignedCheckpoint) -> Result<(), SinkError> {
+    fn checkpoint(&mut self, checkpoint: &CardSignedCheckpoint) -> Result<(), SinkError> {
         let _ = checkpoint;
         Ok(())
     }

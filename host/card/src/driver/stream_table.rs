@@ -2,19 +2,19 @@
 
 use portcullis_core::wire::{Descriptor, Opcode, lane_of};
 
-use super::outcome::Outcome;
+use super::outcome::EntryOutcome;
 
-/// A stream of one session. Only [`super::Session::end`] ends it; a handle that is dropped leaves the slot open until
-/// CLOSE.
+/// A stream of one session. Only [`super::CardSession::end`] ends it; a handle that is dropped leaves the slot open
+/// until CLOSE.
 #[derive(Debug, PartialEq, Eq)]
-pub struct StreamHandle {
+pub struct CardStreamHandle {
     pub(super) slot: u16,
     /// Number of BEGINs before this stream; it distinguishes the stream from others that used the slot.
     pub(super) opening: u64,
     pub(super) epoch: u32,
 }
 
-impl StreamHandle {
+impl CardStreamHandle {
     #[must_use]
     pub const fn slot(&self) -> u16 {
         self.slot
@@ -30,7 +30,7 @@ impl StreamHandle {
 
 /// The driver's copy of a slot's state. Only the card's answers change it.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Slot {
+pub(super) struct StreamSlot {
     pub(super) open: bool,
     pub(super) next: u32,
     held: bool,
@@ -39,7 +39,7 @@ pub(super) struct Slot {
 
 #[derive(Debug)]
 pub(super) struct StreamTable {
-    pub(super) slots: Vec<Slot>,
+    pub(super) slots: Vec<StreamSlot>,
     pub(super) openings: u64,
     /// Lanes of the card, at least 1.
     lanes: u8,
@@ -49,10 +49,10 @@ impl StreamTable {
     pub(super) fn new(max_streams: u32, lanes: u8) -> Self {
         // A slot number has 16 bits.
         let slots = usize::try_from(max_streams).unwrap_or(usize::MAX).min(1 << 16);
-        Self { slots: vec![Slot::default(); slots], openings: 0, lanes }
+        Self { slots: vec![StreamSlot::default(); slots], openings: 0, lanes }
     }
 
-    pub(super) fn slot(&mut self, slot: u16) -> Option<&mut Slot> {
+    pub(super) fn slot(&mut self, slot: u16) -> Option<&mut StreamSlot> {
         self.slots.get_mut(usize::from(slot))
     }
 
@@ -67,7 +67,7 @@ impl StreamTable {
     }
 
     /// Applies an answer: an accepted entry advances its slot, any other answer does not.
-    pub(super) fn answered(&mut self, entry: &Descriptor, outcome: &Outcome, held: bool) {
+    pub(super) fn answered(&mut self, entry: &Descriptor, outcome: &EntryOutcome, held: bool) {
         let Some(slot) = self.slot(entry.slot.get()) else { return };
         if held {
             slot.held = false;

@@ -5,7 +5,7 @@ use portcullis_core::commitment::HEAD_BYTES;
 use super::error::SessionError;
 use super::info::CardInfo;
 use super::rings::split;
-use crate::card::{Card, DmaBuffer};
+use crate::card::{CardTransport, DmaBuffer};
 use crate::limits::{TEXT_STRIDE_MAX, TEXT_STRIDE_MIN};
 use crate::registers::{self, TEXT_BLOCKS_WINDOW};
 use crate::tables::TextTables;
@@ -24,7 +24,7 @@ pub(super) struct TextWindows {
 impl TextWindows {
     /// Allocates a window for each slot of the card, and writes the tables into memory. Before the call, the card must
     /// be quiescent.
-    pub(super) fn allocate<C: Card>(
+    pub(super) fn allocate<C: CardTransport>(
         card: &mut C,
         info: &CardInfo,
         text: &TextTables<'_>,
@@ -50,13 +50,13 @@ impl TextWindows {
     }
 
     /// Frees the memory. The caller must have quiesced the card.
-    pub(super) fn release<C: Card>(self, card: &mut C) -> Result<(), SessionError> {
+    pub(super) fn release<C: CardTransport>(self, card: &mut C) -> Result<(), SessionError> {
         card.release(self.tables)?;
         Ok(self.blocks.into_iter().try_for_each(|block| card.release(block))?)
     }
 
     /// Writes the addresses of tables and blocks to the card, and reads back every word of the blocks' addresses.
-    pub(super) fn configure<C: Card>(&self, card: &mut C) -> Result<(), SessionError> {
+    pub(super) fn configure<C: CardTransport>(&self, card: &mut C) -> Result<(), SessionError> {
         let (low, high) = split(self.tables.address());
         let stride = self.stride_log2;
         registers::with(card, |r| {
@@ -76,7 +76,7 @@ impl TextWindows {
     }
 
     /// Writes the bytes under a commitment into the window of `slot`. The slot must not have an entry in flight.
-    pub(super) fn present<C: Card>(&self, card: &mut C, slot: u16, bytes: &[u8]) -> Result<(), SessionError> {
+    pub(super) fn present<C: CardTransport>(&self, card: &mut C, slot: u16, bytes: &[u8]) -> Result<(), SessionError> {
         let stride = 1u64 << self.stride_log2;
         if bytes.len() as u64 > stride {
             let texts = |length: usize| length.saturating_sub(HEAD_BYTES);

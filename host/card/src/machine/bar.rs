@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicU32, Ordering, fence};
 use memmap2::MmapRaw;
 
 #[derive(Debug)]
-pub struct Bar(MmapRaw);
+pub struct PciBar(MmapRaw);
 
-impl Bar {
+impl PciBar {
     pub(crate) const fn of(map: MmapRaw) -> Self {
         Self(map)
     }

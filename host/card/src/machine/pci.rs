@@ -67,7 +67,7 @@ impl Bdf {
 
 /// A PCI function.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Function {
+pub struct PciFunction {
     pub bdf: Bdf,
     pub vendor: u16,
     pub device: u16,
@@ -118,7 +118,7 @@ impl Sysfs {
     }
 
     /// Reads a function's files. Errors: [`PciError::Absent`], [`PciError::Read`].
-    pub fn function(&self, bdf: Bdf) -> Result<Function, PciError> {
+    pub fn function(&self, bdf: Bdf) -> Result<PciFunction, PciError> {
         let folder = self.folder(bdf);
         if !folder.exists() {
             return Err(PciError::Absent(bdf));
@@ -128,7 +128,7 @@ impl Sysfs {
             let name = fs::read_to_string(folder.join("iommu_group/name")).unwrap_or_default();
             name.trim() == "vfio-noiommu"
         };
-        Ok(Function {
+        Ok(PciFunction {
             bdf,
             vendor: hex16(&folder.join("vendor"))?,
             device: hex16(&folder.join("device"))?,
@@ -139,7 +139,7 @@ impl Sysfs {
     }
 
     /// All functions, in order of address; none if the machine has no PCI bus.
-    pub fn functions(&self) -> Result<Vec<Function>, PciError> {
+    pub fn functions(&self) -> Result<Vec<PciFunction>, PciError> {
         let folder = self.0.join(BUS).join("devices");
         let entries = match fs::read_dir(&folder) {
             Ok(entries) => entries,
@@ -163,7 +163,7 @@ impl Sysfs {
 
     /// The reasons against taking a function from its driver: it is not a card, or the machine is using it.
     #[must_use]
-    pub fn obstacles(&self, function: &Function) -> Vec<String> {
+    pub fn obstacles(&self, function: &PciFunction) -> Vec<String> {
         self.foreign(function).into_iter().chain(self.uses(function.bdf)).collect()
     }
 

@@ -1,10 +1,10 @@
-//! The Verilated card as a [`Card`].
+//! The Verilated card as a [`CardTransport`].
 
 use std::collections::BTreeMap;
 
-use portcullis_sim::{DmaRegion, Sim, SimConfig, SimError, WATCHDOG_CLOCKS};
+use portcullis_sim::{DmaRegion, SimConfig, SimError, SimulatedCard, WATCHDOG_CLOCKS};
 
-use crate::card::{Card, DmaBuffer, Watch};
+use crate::card::{CardTransport, DmaBuffer, WatchedByte};
 use crate::error::CardError;
 
 impl From<SimError> for CardError {
@@ -21,19 +21,19 @@ const SHORT: u64 = 64;
 /// The Verilated RTL in this process. Its clock runs only inside calls.
 #[derive(Debug)]
 pub struct SimCard {
-    sim: Sim,
+    sim: SimulatedCard,
     regions: BTreeMap<u64, DmaRegion>,
 }
 
 impl SimCard {
     /// A card after reset.
     pub fn new(config: SimConfig) -> Result<Self, CardError> {
-        Ok(Self { sim: Sim::new(config)?, regions: BTreeMap::new() })
+        Ok(Self { sim: SimulatedCard::new(config)?, regions: BTreeMap::new() })
     }
 
     /// The simulation, for fault injection, statistics and checks of bus rules.
     #[cfg(feature = "test-hooks")]
-    pub fn sim(&mut self) -> &mut Sim {
+    pub fn sim(&mut self) -> &mut SimulatedCard {
         &mut self.sim
     }
 
@@ -42,7 +42,7 @@ impl SimCard {
     }
 }
 
-impl Card for SimCard {
+impl CardTransport for SimCard {
     fn describe(&self) -> String {
         "Verilated card in this process".into()
     }
@@ -75,10 +75,11 @@ impl Card for SimCard {
         Ok(self.region(buffer)?.write(offset, from)?)
     }
 
-    fn wait(&mut self, watch: Option<&Watch<'_>>) -> Result<(), CardError> {
+    fn wait(&mut self, watch: Option<&WatchedByte<'_>>) -> Result<(), CardError> {
         match watch {
             Some(watch) => {
-                let watch = portcullis_sim::Watch::u8_becomes(self.region(watch.buffer)?, watch.offset, watch.value)?;
+                let watch =
+                    portcullis_sim::WatchedWord::u8_becomes(self.region(watch.buffer)?, watch.offset, watch.value)?;
                 self.sim.run_until(&watch, QUANTUM)?;
             }
             None => self.sim.run(SHORT)?,

@@ -18,6 +18,6 @@ mod ranges;
 mod request;
 
 pub use card::VfioCard;
-pub use device::{Interrupts, PciDevice};
+pub use device::{InterruptKind, PciDevice};
 pub use error::VfioError;
-pub use open::Access;
+pub use open::IommuMode;

@@ -10,11 +10,11 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use portcullis_vfio_user::message::{irq, region};
-use portcullis_vfio_user::{ClientError, DeviceClient};
+use portcullis_vfio_user::{DeviceClient, DeviceClientError};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec};
 
 use super::memory::{DmaMemory, PageSize};
-use crate::card::{Card, DmaBuffer, Watch};
+use crate::card::{CardTransport, DmaBuffer, WatchedByte};
 use crate::error::CardError;
 use crate::registers::GONE;
 
@@ -37,8 +37,8 @@ const REGISTER_WINDOW: u32 = 1 << 20;
 const COMMAND: u64 = 4;
 const ENABLED: [u8; 2] = [0x06, 0];
 
-impl From<ClientError> for CardError {
-    fn from(error: ClientError) -> Self {
+impl From<DeviceClientError> for CardError {
+    fn from(error: DeviceClientError) -> Self {
         Self::transport(error)
     }
 }
@@ -92,7 +92,7 @@ impl VfioUserCard {
         if known { Ok(address.into()) } else { Err(CardError::Address(address)) }
     }
 
-    fn read_raw(&mut self, offset: u64) -> Result<u32, ClientError> {
+    fn read_raw(&mut self, offset: u64) -> Result<u32, DeviceClientError> {
         let mut bytes = [0; 4];
         self.client.read(region::BAR0, offset, &mut bytes)?;
         Ok(u32::from_le_bytes(bytes))
@@ -107,7 +107,7 @@ impl VfioUserCard {
     }
 }
 
-impl Card for VfioUserCard {
+impl CardTransport for VfioUserCard {
     fn describe(&self) -> String {
         self.described.clone()
     }
@@ -147,7 +147,7 @@ impl Card for VfioUserCard {
         self.buffer(buffer)?.write_buffer(buffer, offset, from)
     }
 
-    fn wait(&mut self, watch: Option<&Watch<'_>>) -> Result<(), CardError> {
+    fn wait(&mut self, watch: Option<&WatchedByte<'_>>) -> Result<(), CardError> {
         let Some(watch) = watch else {
             self.doze(SHORT);
             return Ok(());

@@ -5,14 +5,14 @@
 use crate::card_support;
 
 use card_support::{Keeper, Laned, Random, TestCard, Trail, World, gate, of_lane, small};
-use portcullis_card::Tables;
+use portcullis_card::CardTables;
 use portcullis_card::driver::{CheckpointConfig, load_only, public_key};
 use portcullis_card::transport::sim::SimCard;
 use portcullis_card::{
-    Card, CardError, CardInfo, DmaBuffer, Session, SessionConfig, SessionError, await_public_key, forward_card,
-    registers,
+    CardError, CardInfo, CardSession, CardTransport, DmaBuffer, SessionConfig, SessionError, await_public_key,
+    forward_card, registers,
 };
-use portcullis_core::mutation::Place;
+use portcullis_core::mutation::SlotSequence;
 use portcullis_core::wire::{
     self, Answer, BEAT_BYTES, CHECKPOINT_MAGIC, Checkpoint, Command, Descriptor, Fault, LaneHead, Life, Opcode, Record,
     RecordType,
@@ -28,7 +28,7 @@ fn verify(trail: &Trail, key: &[u8; 32]) -> Vec<Life> {
         trail.checkpoints.first().map(|c| SoftKey::new(&derive(&secret(), &c.checkpoint.design_id))).unwrap();
     assert_eq!(reference.public_key(), *key);
     let leaves = |lane| of_lane(&trail.records, lane).into_iter().map(|record| tree::leaf(record.as_bytes()));
-    let check = |(serial, signed): (usize, &portcullis_card::driver::SignedCheckpoint)| {
+    let check = |(serial, signed): (usize, &portcullis_card::driver::CardSignedCheckpoint)| {
         let found = &signed.checkpoint;
         for head in &signed.heads {
             let (lane, size) = (head.lane, head.size.get());
@@ -42,7 +42,7 @@ fn verify(trail: &Trail, key: &[u8; 32]) -> Vec<Life> {
         assert_eq!(found.serial.get(), serial as u64);
         let bytes = found.as_bytes().try_into().unwrap();
         let message = portcullis_evidence::cose::encode(bytes, signed.signature.as_ref().try_into().unwrap());
-        assert!(checkpoint::SignedCheckpoint::parse(&message).unwrap().verify(key), "signature of checkpoint {serial}");
+        assert!(checkpoint::CoseCheckpoint::parse(&message).unwrap().verify(key), "signature of checkpoint {serial}");
         assert_eq!(message, reference.sign(found).unwrap(), "signature of checkpoint {serial}");
         Life::try_from(found.state).unwrap()
     };
@@ -66,7 +66,7 @@ fn a_session_of_more_lanes_is_signed() {
     let mut random = Random::new(14);
     let world = World::random(&mut random, 8, 4);
     let (config, keeper) = attested(7, 60);
-    let mut session = Session::open_tables(&mut card, &world.tables(), config).unwrap();
+    let mut session = CardSession::open_tables(&mut card, &world.tables(), config).unwrap();
     // The last lane has no streams.
     let streams: Vec<_> = (1..lanes).map(|_| session.begin([9; 32]).unwrap().0).collect();
     for i in 0..160 {
@@ -104,7 +104,7 @@ fn a_session_is_signed_from_open_to_close() {
     let mut random = Random::new(4);
     let world = World::random(&mut random, 8, 4);
     let (config, keeper) = attested(7, 20);
-    let mut session = Session::open_tables(&mut card, &world.tables(), config).unwrap();
+    let mut session = CardSession::open_tables(&mut card, &world.tables(), config).unwrap();
     let opened = session.card().clocks().unwrap();
     let (stream, _) = session.begin([9; 32]).unwrap();
     for _ in 0..100 {
@@ -141,16 +141,19 @@ fn roots_of_random_logs() {
     let mut card = SimCard::fresh();
     for (epoch, entries) in [(1, 0), (2, 1), (3, 2), (4, 5), (5, 62), (6, 250), (7, 1021), (8, 5000 - 3)] {
         let (config, keeper) = attested(epoch, 512);
-        let mut session =
-            Session::open_tables(&mut card, &world.tables(), SessionConfig { ring_log2: 8, log_log2: 10, ..config })
-                .unwrap();
+        let mut session = CardSession::open_tables(
+            &mut card,
+            &world.tables(),
+            SessionConfig { ring_log2: 8, log_log2: 10, ..config },
+        )
+        .unwrap();
         let (stream, _) = session.begin([9; 32]).unwrap();
         let mut left = entries;
         let (mut sequence, slot) = (1, stream.slot());
         while left > 0 {
             // Some entries are refused because of their sequence; the tree contains their records, too.
             let note = |i: u32| {
-                let place = Place { slot, sequence: if random.below(10) == 0 { 0 } else { sequence + i } };
+                let place = SlotSequence { slot, sequence: if random.below(10) == 0 { 0 } else { sequence + i } };
                 Descriptor::entry(Opcode::Note, place, [random.below(256) as u8; 32]).sealed()
             };
             let batch: Vec<_> = (0..left.min(200)).map(note).collect();
@@ -173,7 +176,7 @@ fn a_fault_is_signed() {
     let mut random = Random::new(6);
     let world = World::random(&mut random, 3, 2);
     let (config, keeper) = attested(1, 1000);
-    let mut session = Session::open_tables(&mut card, &world.tables(), config).unwrap();
+    let mut session = CardSession::open_tables(&mut card, &world.tables(), config).unwrap();
     let (stream, _) = session.begin([9; 32]).unwrap();
     session.gate_descriptor(&stream, gate(&mut random, &world.header)).unwrap();
     // LOAD is not allowed in RUN.
@@ -188,7 +191,7 @@ fn a_fault_is_signed() {
     assert!(trail.checkpoints[1..].iter().all(|c| c.checkpoint.fault.get() == u16::from(Fault::Command)));
     // After the fault, the card still has its key.
     let (config, keeper) = attested(2, 1000);
-    Session::open_tables(&mut card, &world.tables(), config).unwrap().close().unwrap();
+    CardSession::open_tables(&mut card, &world.tables(), config).unwrap().close().unwrap();
     assert_eq!(public_key(&mut card).unwrap(), key);
     assert_eq!(verify(&keeper.0.lock().unwrap(), &key), [Life::Opening, Life::Closing]);
     card.assert_clean();
@@ -203,7 +206,7 @@ fn a_reset_in_the_middle_of_a_signature_leaves_the_card_whole() {
     let mut key = None;
     for after in [1, 700, 5_000, 30_000, 100_000, 400_000, 560_000] {
         let (config, _) = attested(1, 4);
-        let mut session = Session::open_tables(&mut card, &world.tables(), config).unwrap();
+        let mut session = CardSession::open_tables(&mut card, &world.tables(), config).unwrap();
         let (stream, _) = session.begin([9; 32]).unwrap();
         for _ in 0..5 {
             session.gate_descriptor(&stream, gate(&mut random, &world.header)).unwrap();
@@ -211,7 +214,7 @@ fn a_reset_in_the_middle_of_a_signature_leaves_the_card_whole() {
         session.card_mut().pass(after);
         drop(session);
         let (config, keeper) = attested(2, 1000);
-        let mut session = Session::open_tables(&mut card, &world.tables(), config).unwrap();
+        let mut session = CardSession::open_tables(&mut card, &world.tables(), config).unwrap();
         let (stream, _) = session.begin([9; 32]).unwrap();
         session.gate_descriptor(&stream, gate(&mut random, &world.header)).unwrap();
         session.close().unwrap();
@@ -229,7 +232,7 @@ fn a_full_checkpoint_ring_holds_checkpoints_and_not_verdicts() {
     let mut random = Random::new(8);
     let world = World::random(&mut random, 1, 1);
     let (config, keeper) = attested(1, 10);
-    let mut session = Session::open_tables(&mut card, &world.tables(), config).unwrap();
+    let mut session = CardSession::open_tables(&mut card, &world.tables(), config).unwrap();
     let tail = |card: &mut SimCard| registers::with(card, |r| r.checkpoint_tail().try_read()).unwrap().v();
     let (stream, _) = session.begin([9; 32]).unwrap();
     // The driver requests checkpoints only when it has collected a verdict, so it requests none while the clock runs.
@@ -262,7 +265,7 @@ fn a_window_read_while_the_tables_are_hashed_changes_nothing() {
     forged[1].established_none = (forged[1].established_none.get() ^ 1).into();
     let spare = registers::POLICY_WINDOW + 7 * 256;
     for delay in 0..24 {
-        load_only(&mut card, &Tables { policy: &forged, ..world.tables() }).unwrap();
+        load_only(&mut card, &CardTables { policy: &forged, ..world.tables() }).unwrap();
         for (at, word) in (0..).zip(world.policy[1].as_bytes().chunks_exact(4)) {
             card.write32(spare + at * 4, u32::from_le_bytes(word.try_into().unwrap())).unwrap();
         }
@@ -296,7 +299,7 @@ fn a_checkpoint_head_from_before_open_does_not_count() {
     let mut card = SimCard::fresh();
     for (epoch, left) in [(1, 3), (2, u32::MAX), (3, 0)] {
         let (config, keeper) = attested(epoch, 1000);
-        let session = Session::open_tables(&mut card, &world.tables(), config).unwrap();
+        let session = CardSession::open_tables(&mut card, &world.tables(), config).unwrap();
         session.close().unwrap();
         let trail = keeper.0.lock().unwrap();
         let states = verify(&trail, &public_key(&mut card).unwrap());
@@ -319,7 +322,7 @@ fn a_checkpoint_head_out_of_range_is_a_fault() {
     {
         let mut card = SimCard::fresh();
         let (config, keeper) = attested(1, 1000);
-        let mut session = Session::open_tables(&mut card, &world.tables(), config).unwrap();
+        let mut session = CardSession::open_tables(&mut card, &world.tables(), config).unwrap();
         session.begin([9; 32]).unwrap();
         checkpoint_head(session.card_mut(), head);
         session.card_mut().pass(10);
@@ -354,7 +357,7 @@ impl Meddled<'_> {
     }
 }
 
-impl Card for Meddled<'_> {
+impl CardTransport for Meddled<'_> {
     forward_card!(card: describe, read32, allocate, release, dma_write, wait, quantum, patience);
 
     fn write32(&mut self, address: u32, value: u32) -> Result<(), CardError> {
@@ -394,7 +397,7 @@ fn a_fault_over_close_is_signed() {
         let mut card = SimCard::fresh();
         let (config, keeper) = attested(1, 1000);
         let slipping = Meddled { card: &mut card, slip: Some(slip), change: |_| {} };
-        let mut session = Session::open_tables(slipping, &world.tables(), config).unwrap();
+        let mut session = CardSession::open_tables(slipping, &world.tables(), config).unwrap();
         session.begin([9; 32]).unwrap();
         let closed = session.close().unwrap();
         assert_eq!(closed.cause, Fault::Doorbell, "{slip:?}");
@@ -413,7 +416,7 @@ fn a_fault_over_close_is_signed() {
             assert_eq!(states, [Life::Opening], "{slip:?}: the signature was under way");
         }
         drop(trail);
-        Session::open_tables(&mut card, &world.tables(), attested(2, 1000).0).unwrap().close().unwrap();
+        CardSession::open_tables(&mut card, &world.tables(), attested(2, 1000).0).unwrap().close().unwrap();
         card.assert_clean();
     }
     assert_eq!(alarmed, 4, "all but the last were before the CLOSE record");
@@ -489,7 +492,7 @@ fn heads_of_lanes_that_contradict_themselves_lose_the_session() {
     let mut card = SimCard::of_lanes(portcullis_sim::LANES as u8);
     let mut run = |change: Change| -> Result<(), SessionError> {
         let meddled = Meddled { card: &mut card, slip: None, change };
-        let mut session = Session::open_tables(meddled, &world.tables(), attested(1, 1000).0)?;
+        let mut session = CardSession::open_tables(meddled, &world.tables(), attested(1, 1000).0)?;
         let streams = [session.begin([1; 32])?.0, session.begin([1; 32])?.0];
         for _ in 0..2 {
             session.flush()?;
@@ -534,7 +537,7 @@ fn records_and_checkpoints_that_contradict_themselves_lose_the_session() {
     let mut card = SimCard::fresh();
     let mut run = |change: Change| -> Result<(), SessionError> {
         let meddled = Meddled { card: &mut card, slip: None, change };
-        let mut session = Session::open_tables(meddled, &world.tables(), attested(1, 1000).0)?;
+        let mut session = CardSession::open_tables(meddled, &world.tables(), attested(1, 1000).0)?;
         session.heartbeat(7)?;
         session.flush()?;
         session.close().map(drop)

@@ -6,11 +6,11 @@ use crate::card_support;
 
 use card_support::{Random, Served, World, break_entry, gate, long, placed, small};
 use portcullis_card::transport::vfio_user::VfioUserCard;
-use portcullis_card::{Completed, Outcome, Session, SessionError, registers};
-use portcullis_core::mutation::Place;
+use portcullis_card::{CardSession, CompletedEntry, EntryOutcome, SessionError, registers};
+use portcullis_core::mutation::SlotSequence;
 use portcullis_core::wire::{Command, Descriptor, Opcode};
-use portcullis_image::Evaluator;
-use portcullis_sim::{Inject, LANES, SimConfig, Stall, WATCHDOG_CLOCKS};
+use portcullis_image::ImageEvaluator;
+use portcullis_sim::{BusStall, InjectedBusFault, LANES, SimConfig, WATCHDOG_CLOCKS};
 use std::collections::BTreeMap;
 
 const STREAMS: u16 = 24;
@@ -23,7 +23,7 @@ const CARDS: u32 = 16;
 #[derive(Debug, Clone, Copy)]
 enum Blow {
     None,
-    Bus(Inject),
+    Bus(InjectedBusFault),
     /// A register write resets the card; the write does not come from the card's driver.
     Reset,
     /// The bus accepts no more requests of one kind.
@@ -34,21 +34,23 @@ fn blow(random: &mut Random) -> Blow {
     let nth = random.below(6) as u32;
     let bit = random.below(4096) as u32;
     match random.below(16) {
-        0 => Blow::Bus(Inject::ReadError { nth }),
-        1 => Blow::Bus(Inject::ReadDecodeError { nth }),
-        2 => Blow::Bus(Inject::ReadLost { nth }),
-        3 => Blow::Bus(Inject::ReadShort { nth }),
-        4 => Blow::Bus(Inject::ReadLong { nth }),
-        5 | 6 => Blow::Bus(Inject::ReadCorrupt { nth, bit }),
-        7 => Blow::Bus(Inject::ReadSpurious { id: random.below(32) as u8 }),
-        8 => Blow::Bus(Inject::WriteError { nth }),
-        9 => Blow::Bus(Inject::WriteDecodeError { nth }),
-        10 => Blow::Bus(Inject::WriteLost { nth }),
-        11 => Blow::Bus(Inject::WriteSpurious { id: random.below(32) as u8 }),
+        0 => Blow::Bus(InjectedBusFault::ReadError { nth }),
+        1 => Blow::Bus(InjectedBusFault::ReadDecodeError { nth }),
+        2 => Blow::Bus(InjectedBusFault::ReadLost { nth }),
+        3 => Blow::Bus(InjectedBusFault::ReadShort { nth }),
+        4 => Blow::Bus(InjectedBusFault::ReadLong { nth }),
+        5 | 6 => Blow::Bus(InjectedBusFault::ReadCorrupt { nth, bit }),
+        7 => Blow::Bus(InjectedBusFault::ReadSpurious { id: random.below(32) as u8 }),
+        8 => Blow::Bus(InjectedBusFault::WriteError { nth }),
+        9 => Blow::Bus(InjectedBusFault::WriteDecodeError { nth }),
+        10 => Blow::Bus(InjectedBusFault::WriteLost { nth }),
+        11 => Blow::Bus(InjectedBusFault::WriteSpurious { id: random.below(32) as u8 }),
         12 => Blow::Hang,
         13 => Blow::Reset,
         // The delay exceeds the watchdog, so the response may arrive during a later session.
-        14 => Blow::Bus(Inject::ReadLate { nth, clocks: WATCHDOG_CLOCKS as u32 + random.below(20_000) as u32 }),
+        14 => {
+            Blow::Bus(InjectedBusFault::ReadLate { nth, clocks: WATCHDOG_CLOCKS as u32 + random.below(20_000) as u32 })
+        }
         _ => Blow::None,
     }
 }
@@ -86,8 +88,8 @@ struct Tally {
 }
 
 struct Run {
-    session: Session<VfioUserCard>,
-    evaluator: Evaluator,
+    session: CardSession<VfioUserCard>,
+    evaluator: ImageEvaluator,
     open: Open,
     next: [u32; STREAMS as usize],
     idle: Vec<u16>,
@@ -104,19 +106,19 @@ impl Run {
         result.map(|_| ())
     }
 
-    fn take(&mut self, answered: Vec<Completed>, tally: &mut Tally) {
+    fn take(&mut self, answered: Vec<CompletedEntry>, tally: &mut Tally) {
         for completed in answered {
             self.open.answered(&completed.entry);
             tally.answered += 1;
             let slot = completed.entry.slot.get();
             match completed.outcome {
-                Outcome::Judged(_) => {
-                    assert_eq!(completed.outcome, Outcome::Judged(self.evaluator.judge(&completed.entry)));
+                EntryOutcome::Judged(_) => {
+                    assert_eq!(completed.outcome, EntryOutcome::Judged(self.evaluator.judge(&completed.entry)));
                     assert!(completed.entry == completed.entry.sealed(), "a broken entry was judged");
                     tally.admits += u64::from(completed.outcome.is_admit());
                 }
-                Outcome::Fault(_) => tally.faults += 1,
-                Outcome::Accepted => {}
+                EntryOutcome::Fault(_) => tally.faults += 1,
+                EntryOutcome::Accepted => {}
             }
             if completed.outcome.fault().is_none() {
                 self.next[usize::from(slot)] += 1;
@@ -130,7 +132,7 @@ impl Run {
         let entry = |slot: u16| {
             let sequence = self.next[usize::from(slot)];
             if sequence == 0 {
-                return Descriptor::entry(Opcode::Begin, Place { slot, sequence }, [0; 32]).sealed();
+                return Descriptor::entry(Opcode::Begin, SlotSequence { slot, sequence }, [0; 32]).sealed();
             }
             let mut whole = gate(random, &world.header);
             if random.one_in(2) {
@@ -162,7 +164,8 @@ impl Run {
                     Blow::None => {}
                     Blow::Bus(inject) => served.sim.lock().unwrap().inject(inject).unwrap(),
                     Blow::Hang => {
-                        let hang = *random.pick(&[Inject::ReadRequestsHang, Inject::WriteRequestsHang]);
+                        let hang =
+                            *random.pick(&[InjectedBusFault::ReadRequestsHang, InjectedBusFault::WriteRequestsHang]);
                         served.sim.lock().unwrap().inject(hang).unwrap();
                     }
                     Blow::Reset => reset(self.session.card_mut())?,
@@ -191,7 +194,7 @@ fn reset(card: &mut VfioUserCard) -> Result<(), SessionError> {
 fn session(served: &Served, seed: u64, tally: &mut Tally) {
     let mut random = Random::new(seed);
     let world = if random.one_in(2) { World::permitting() } else { World::random(&mut random, 24, 9) };
-    let session = Session::open_tables(served.connect(), &world.tables(), small(seed as u32)).unwrap();
+    let session = CardSession::open_tables(served.connect(), &world.tables(), small(seed as u32)).unwrap();
     let idle = (0..STREAMS).collect();
     let mut run =
         Run { session, evaluator: world.evaluator(), open: Open::default(), next: [0; STREAMS as usize], idle };
@@ -221,7 +224,7 @@ fn session(served: &Served, seed: u64, tally: &mut Tally) {
         Err(error) => panic!("seed {seed}, {blow:?}: {error}"),
     }
     assert!(run.open.0.is_empty(), "seed {seed}, {blow:?}: without an answer: {:?}", run.open.0);
-    served.sim.lock().unwrap().inject(Inject::Unhang).unwrap();
+    served.sim.lock().unwrap().inject(InjectedBusFault::Unhang).unwrap();
 }
 
 #[test]
@@ -235,7 +238,12 @@ fn every_entry_is_answered_once_whatever_the_bus_does() {
             lanes: *random.pick(&[1, LANES]),
             read_latency: random.below(200) as u32,
             write_latency: random.below(200) as u32,
-            stall: *random.pick(&[Stall::None, Stall::EveryFourth, Stall::Random(seed), Stall::Random(seed + 1)]),
+            stall: *random.pick(&[
+                BusStall::None,
+                BusStall::EveryFourth,
+                BusStall::Random(seed),
+                BusStall::Random(seed + 1),
+            ]),
             trace: None,
         };
         let served = Served::new(config);

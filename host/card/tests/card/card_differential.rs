@@ -6,8 +6,8 @@ use crate::card_support;
 use card_support::{Laned, Random, TestCard, World, break_entry, gate, in_context, keeping, of_lane, placed, small};
 use portcullis_card::transport::model::ModelCard;
 use portcullis_card::transport::sim::SimCard;
-use portcullis_card::{Card, Outcome, Session, registers};
-use portcullis_core::mutation::Place;
+use portcullis_card::{CardSession, CardTransport, EntryOutcome, registers};
+use portcullis_core::mutation::SlotSequence;
 use portcullis_core::wire::{Descriptor, Fault, Opcode, Record};
 use zerocopy::IntoBytes;
 use zerocopy::little_endian::U64;
@@ -17,11 +17,11 @@ use zerocopy::little_endian::U64;
 struct Run {
     /// The records of each lane.
     records: Vec<Vec<u8>>,
-    outcomes: Vec<Outcome>,
+    outcomes: Vec<EntryOutcome>,
     counters: [u32; 8],
 }
 
-fn counters<C: Card>(card: &mut C) -> [u32; 8] {
+fn counters<C: CardTransport>(card: &mut C) -> [u32; 8] {
     registers::with(card, |r| {
         [
             r.records().try_read().unwrap().v(),
@@ -38,7 +38,7 @@ fn counters<C: Card>(card: &mut C) -> [u32; 8] {
 
 fn run<C: TestCard>(card: &mut C, world: &World, epoch: u32, script: &[Vec<Descriptor>]) -> Run {
     let (config, kept) = keeping(small(epoch));
-    let mut session = Session::open_tables(&mut *card, &world.tables(), config).unwrap();
+    let mut session = CardSession::open_tables(&mut *card, &world.tables(), config).unwrap();
     let mut outcomes = Vec::new();
     let lanes = session.info().lanes;
     for (number, batch) in script.iter().enumerate() {
@@ -92,7 +92,7 @@ fn script(random: &mut Random, world: &World, batches: usize) -> Vec<Vec<Descrip
     let mut entry = |random: &mut Random| {
         let slot = random.below(next.len());
         let sequence = next[slot];
-        let place = Place { slot: slot as u16, sequence };
+        let place = SlotSequence { slot: slot as u16, sequence };
         let digest = std::array::from_fn(|_| random.bits() as u8);
         let opcode = match (sequence, random.below(12)) {
             (0, _) => Opcode::Begin,
@@ -150,7 +150,7 @@ fn compare(model: &mut ModelCard, sim: &mut SimCard, worlds: u64) {
         assert_eq!(by_model, by_sim, "seed {seed}");
         refused += by_model.counters[5];
         admits += by_model.counters[2];
-        out_of_context += by_model.outcomes.iter().filter(|o| **o == Outcome::Fault(Fault::Context)).count();
+        out_of_context += by_model.outcomes.iter().filter(|o| **o == EntryOutcome::Fault(Fault::Context)).count();
     }
     let worlds = worlds as u32;
     assert!(refused > 10 * worlds && admits > worlds, "{refused} refused, {admits} admitted");

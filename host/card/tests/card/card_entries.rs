@@ -3,8 +3,8 @@
 use crate::card_support;
 
 use card_support::{TestCard, World, on_all_and_lanes, placed, small};
-use portcullis_card::{Completed, Outcome, Session};
-use portcullis_core::mutation::Place;
+use portcullis_card::{CardSession, CompletedEntry, EntryOutcome};
+use portcullis_core::mutation::SlotSequence;
 use portcullis_core::wire::{Descriptor, Fault, Opcode, RecordType, StageOutcome};
 use zerocopy::IntoBytes;
 use zerocopy::little_endian::{I32, U16, U32, U128};
@@ -39,12 +39,12 @@ fn good() -> Descriptor {
         quantities: [I32::new(-5), I32::new(0), I32::new(0), I32::new(0)],
         validation_outcome: StageOutcome::Pass.into(),
         lineage_outcome: StageOutcome::Pass.into(),
-        ..Descriptor::entry(Opcode::Gate, Place { slot: 0, sequence: 0 }, [0xa5; 32])
+        ..Descriptor::entry(Opcode::Gate, SlotSequence { slot: 0, sequence: 0 }, [0xa5; 32])
     }
 }
 
-fn assert_refused(completed: &Completed, fault: Fault, what: &str) {
-    assert_eq!(completed.outcome, Outcome::Fault(fault), "{what}");
+fn assert_refused(completed: &CompletedEntry, fault: Fault, what: &str) {
+    assert_eq!(completed.outcome, EntryOutcome::Fault(fault), "{what}");
     assert!(!completed.outcome.is_admit());
     let record = completed.record.unwrap();
     assert_eq!(record.answer.record_type, RecordType::Refused as u8, "{what}");
@@ -114,7 +114,7 @@ const EDGES: &[fn(&mut Descriptor)] = &[
 fn every_field_of_a_gate_is_checked<C: TestCard>() {
     let mut card = C::fresh();
     let world = world();
-    let mut session = Session::open_tables(&mut card, &world.tables(), small(1)).unwrap();
+    let mut session = CardSession::open_tables(&mut card, &world.tables(), small(1)).unwrap();
     let (stream, _) = session.begin([0; 32]).unwrap();
     for (what, fault, change) in BROKEN {
         let mut entry = good();
@@ -148,7 +148,7 @@ fn every_field_of_a_gate_is_checked<C: TestCard>() {
 fn the_first_fault_in_order_is_reported<C: TestCard>() {
     let mut card = C::fresh();
     let world = world();
-    let mut session = Session::open_tables(&mut card, &world.tables(), small(2)).unwrap();
+    let mut session = CardSession::open_tables(&mut card, &world.tables(), small(2)).unwrap();
     let (stream, _) = session.begin([0; 32]).unwrap();
     // Each step repairs the first fault of the previous step's entry.
     let mut broken: Vec<Break> = vec![
@@ -190,10 +190,10 @@ fn the_first_fault_in_order_is_reported<C: TestCard>() {
 fn digest_entries_carry_nothing_else<C: TestCard>() {
     let mut card = C::fresh();
     let world = world();
-    let mut session = Session::open_tables(&mut card, &world.tables(), small(3)).unwrap();
+    let mut session = CardSession::open_tables(&mut card, &world.tables(), small(3)).unwrap();
     let (stream, _) = session.begin([0; 32]).unwrap();
     let place = session.place(&stream).unwrap();
-    let free = Place { slot: place.slot + 1, sequence: 0 };
+    let free = SlotSequence { slot: place.slot + 1, sequence: 0 };
     for (opcode, place) in [(Opcode::Begin, free), (Opcode::Note, place), (Opcode::End, place)] {
         for byte in 8..92 {
             let mut entry = Descriptor::entry(opcode, place, [1; 32]);
@@ -210,10 +210,10 @@ fn digest_entries_carry_nothing_else<C: TestCard>() {
 fn slots_and_sequences_are_kept<C: TestCard>() {
     let mut card = C::fresh();
     let world = world();
-    let mut session = Session::open_tables(&mut card, &world.tables(), small(4)).unwrap();
+    let mut session = CardSession::open_tables(&mut card, &world.tables(), small(4)).unwrap();
     let last = (session.info().max_streams - 1) as u16;
     let entry = |opcode, slot, sequence| {
-        let place = Place { slot, sequence };
+        let place = SlotSequence { slot, sequence };
         match opcode {
             Opcode::Gate => placed(good(), slot, sequence),
             _ => Descriptor::entry(opcode, place, [0; 32]).sealed(),
@@ -255,7 +255,7 @@ fn slots_and_sequences_are_kept<C: TestCard>() {
         let what = format!("{} slot {slot} sequence {sequence}", opcode.name());
         match (fault, opcode) {
             (Fault::None, Opcode::Gate) => assert!(completed.outcome.is_admit(), "{what}: {:?}", completed.outcome),
-            (Fault::None, _) => assert_eq!(completed.outcome, Outcome::Accepted, "{what}"),
+            (Fault::None, _) => assert_eq!(completed.outcome, EntryOutcome::Accepted, "{what}"),
             (fault, _) => assert_refused(completed, fault, &what),
         }
     }
@@ -283,10 +283,10 @@ fn a_stream_keeps_the_context_of_its_first_gate<C: TestCard>() {
     let first = |d: Descriptor| Descriptor { domain: 1, audience: 1, register: 1, epistemic: 1, ..d };
     let mut card = C::fresh();
     let world = world();
-    let mut session = Session::open_tables(&mut card, &world.tables(), small(7)).unwrap();
+    let mut session = CardSession::open_tables(&mut card, &world.tables(), small(7)).unwrap();
     let (stream, _) = session.begin([0; 32]).unwrap();
     let (other, _) = session.begin([0; 32]).unwrap();
-    assert_eq!(session.note(&stream, [1; 32]).unwrap().outcome, Outcome::Accepted);
+    assert_eq!(session.note(&stream, [1; 32]).unwrap().outcome, EntryOutcome::Accepted);
     // A refused entry does not fix the context, but a rejected one does.
     let undeclared = Descriptor { classes: U128::new(1 << 4), ..good() };
     assert_refused(&session.gate_descriptor(&stream, undeclared).unwrap(), Fault::Class, "class");
@@ -300,7 +300,7 @@ fn a_stream_keeps_the_context_of_its_first_gate<C: TestCard>() {
         assert_refused(&session.gate_descriptor(&stream, entry).unwrap(), Fault::Context, what);
         assert_eq!(session.place(&stream).unwrap(), place);
         // A NOTE between the two entries has no effect on the context.
-        assert_eq!(session.note(&stream, [2; 32]).unwrap().outcome, Outcome::Accepted);
+        assert_eq!(session.note(&stream, [2; 32]).unwrap().outcome, EntryOutcome::Accepted);
         assert_refused(&session.gate_descriptor(&stream, entry).unwrap(), Fault::Context, what);
         assert!(session.gate_descriptor(&stream, first(good())).unwrap().outcome.is_admit(), "after {what}");
         assert_refused(&session.gate_descriptor(&other, first(good())).unwrap(), Fault::Context, what);
@@ -313,7 +313,7 @@ fn a_stream_keeps_the_context_of_its_first_gate<C: TestCard>() {
     // The next stream in this slot can have another context.
     let slot = stream.slot();
     session.end(stream, [0; 32]).unwrap();
-    let begin = Descriptor::entry(Opcode::Begin, Place { slot, sequence: 0 }, [0; 32]).sealed();
+    let begin = Descriptor::entry(Opcode::Begin, SlotSequence { slot, sequence: 0 }, [0; 32]).sealed();
     session.submit_raw(&[begin, placed(good(), slot, 1), placed(first(good()), slot, 2)]).unwrap();
     let answered = session.drain().unwrap();
     assert!(answered[1].outcome.is_admit());
@@ -325,8 +325,10 @@ fn a_stream_keeps_the_context_of_its_first_gate<C: TestCard>() {
 fn a_refused_entry_moves_nothing<C: TestCard>() {
     let mut card = C::fresh();
     let world = world();
-    let mut session = Session::open_tables(&mut card, &world.tables(), small(5)).unwrap();
-    session.submit_raw(&[Descriptor::entry(Opcode::Begin, Place { slot: 0, sequence: 0 }, [0; 32]).sealed()]).unwrap();
+    let mut session = CardSession::open_tables(&mut card, &world.tables(), small(5)).unwrap();
+    session
+        .submit_raw(&[Descriptor::entry(Opcode::Begin, SlotSequence { slot: 0, sequence: 0 }, [0; 32]).sealed()])
+        .unwrap();
     // One invalid entry of each kind, each between two valid entries. All of them are in the ring at once.
     let mut expected = vec![true];
     for (sequence, (_, _, change)) in (1..).zip(BROKEN) {
@@ -357,7 +359,7 @@ fn a_zeroed_table_denies_everything<C: TestCard>() {
     let mut world = World::random(&mut random, 4, 4);
     world.policy.fill(portcullis_core::wire::Row::ZERO);
     world.entropy.fill(portcullis_core::wire::Row::ZERO);
-    let mut session = Session::open_tables(&mut card, &world.tables(), small(6)).unwrap();
+    let mut session = CardSession::open_tables(&mut card, &world.tables(), small(6)).unwrap();
     let (stream, _) = session.begin([0; 32]).unwrap();
     for _ in 0..100 {
         let completed = session.gate_descriptor(&stream, card_support::gate(&mut random, &world.header)).unwrap();

@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 
 use card_support::{Random, World, gate, placed, small};
 use portcullis_card::transport::sim::SimCard;
-use portcullis_card::{Outcome, Session, SessionError};
-use portcullis_core::mutation::Place;
+use portcullis_card::{CardSession, EntryOutcome, SessionError};
+use portcullis_core::mutation::SlotSequence;
 use portcullis_core::wire::{Descriptor, Fault, Opcode};
-use portcullis_sim::{Inject, SimConfig, Stall};
+use portcullis_sim::{BusStall, InjectedBusFault, SimConfig};
 
 const STREAMS: u16 = 24;
 /// The status register, and the bit in it that only the hardware reset clears.
@@ -27,20 +27,20 @@ enum End {
     Lost,
 }
 
-fn fire(random: &mut Random, kind: usize) -> Inject {
+fn fire(random: &mut Random, kind: usize) -> InjectedBusFault {
     let nth = random.below(8) as u32;
     match kind {
-        0 => Inject::ReadError { nth },
-        1 => Inject::ReadLost { nth },
-        2 => Inject::ReadShort { nth },
-        3 => Inject::ReadLong { nth },
-        4 => Inject::ReadCorrupt { nth: 0, bit: random.below(1024) as u32 },
-        5 => Inject::ReadSpurious { id: random.below(32) as u8 },
-        6 => Inject::WriteError { nth },
-        7 => Inject::WriteLost { nth },
-        8 => Inject::WriteSpurious { id: random.below(32) as u8 },
-        9 => Inject::ReadRequestsHang,
-        _ => Inject::WriteRequestsHang,
+        0 => InjectedBusFault::ReadError { nth },
+        1 => InjectedBusFault::ReadLost { nth },
+        2 => InjectedBusFault::ReadShort { nth },
+        3 => InjectedBusFault::ReadLong { nth },
+        4 => InjectedBusFault::ReadCorrupt { nth: 0, bit: random.below(1024) as u32 },
+        5 => InjectedBusFault::ReadSpurious { id: random.below(32) as u8 },
+        6 => InjectedBusFault::WriteError { nth },
+        7 => InjectedBusFault::WriteLost { nth },
+        8 => InjectedBusFault::WriteSpurious { id: random.below(32) as u8 },
+        9 => InjectedBusFault::ReadRequestsHang,
+        _ => InjectedBusFault::WriteRequestsHang,
     }
 }
 
@@ -48,14 +48,14 @@ fn fire(random: &mut Random, kind: usize) -> Inject {
 fn under_fire(card: &mut SimCard, random: &mut Random, kind: usize) -> End {
     let world = World::random(random, 3, 2);
     let evaluator = world.evaluator();
-    let mut session = Session::open_tables(&mut *card, &world.tables(), small(random.bits() as u32)).unwrap();
+    let mut session = CardSession::open_tables(&mut *card, &world.tables(), small(random.bits() as u32)).unwrap();
     let begins: Vec<_> = (0..STREAMS)
-        .map(|slot| Descriptor::entry(Opcode::Begin, Place { slot, sequence: 0 }, [0; 32]).sealed())
+        .map(|slot| Descriptor::entry(Opcode::Begin, SlotSequence { slot, sequence: 0 }, [0; 32]).sealed())
         .collect();
     session.submit(&begins).unwrap();
     session.drain().unwrap();
     let mut idle: Vec<(u16, u32)> = (0..STREAMS).map(|slot| (slot, 1)).collect();
-    let mut awaited: BTreeMap<u64, Outcome> = BTreeMap::new();
+    let mut awaited: BTreeMap<u64, EntryOutcome> = BTreeMap::new();
     let mut answered = 0;
     let strike = random.below(60);
     let mut end = End::Unharmed;
@@ -72,7 +72,7 @@ fn under_fire(card: &mut SimCard, random: &mut Random, kind: usize) -> End {
                 Err(SessionError::Lost(_)) => return End::Lost,
                 Err(error) => panic!("{error}"),
             };
-            let outcomes = batch.iter().map(|entry| Outcome::Judged(evaluator.judge(entry)));
+            let outcomes = batch.iter().map(|entry| EntryOutcome::Judged(evaluator.judge(entry)));
             awaited.extend((first..).zip(outcomes));
         }
         if answered >= strike && !fired {
@@ -92,10 +92,10 @@ fn under_fire(card: &mut SimCard, random: &mut Random, kind: usize) -> End {
             let expected = awaited.remove(&completed.ticket).unwrap();
             let mut sequence = completed.entry.sequence.get();
             match completed.outcome {
-                Outcome::Fault(fault @ (Fault::Crc | Fault::Sequence | Fault::Slot)) => {
+                EntryOutcome::Fault(fault @ (Fault::Crc | Fault::Sequence | Fault::Slot)) => {
                     end = End::Refused(fault.into())
                 }
-                Outcome::Fault(fault) => end = End::Faulted(fault.into()),
+                EntryOutcome::Fault(fault) => end = End::Faulted(fault.into()),
                 outcome => {
                     assert_eq!(outcome, expected, "a wrong verdict");
                     sequence += 1;
@@ -136,18 +136,18 @@ fn every_fault_of_the_bus_at_random_moments() {
             let seed = 1_000 * kind as u64 + round;
             let mut random = Random::new(seed);
             let latency = *random.pick(&[0, 3, 50, 300]);
-            let stall = *random.pick(&[Stall::None, Stall::EveryFourth, Stall::Random(seed)]);
+            let stall = *random.pick(&[BusStall::None, BusStall::EveryFourth, BusStall::Random(seed)]);
             let config = SimConfig { lanes: 1, read_latency: latency, write_latency: latency, stall, trace: None };
             let mut card = SimCard::new(config).unwrap();
             *ends.entry(under_fire(&mut card, &mut random, kind)).or_default() += 1;
-            card.sim().inject(Inject::Unhang).unwrap();
+            card.sim().inject(InjectedBusFault::Unhang).unwrap();
             assert_eq!(card.sim().violations(), None, "kind {kind}, seed {seed}");
             // If a bus response is missing or surplus, the bus works again only after a reset of bus and card.
             let lost = card.sim().read32(STATUS).unwrap() & NEEDS_RESET != 0;
             assert!(!lost || !matches!(kind, 0 | 4 | 6), "kind {kind}, seed {seed}");
             if lost {
                 let world = World::random(&mut random, 3, 2);
-                let refused = Session::open_tables(&mut card, &world.tables(), small(1)).unwrap_err();
+                let refused = CardSession::open_tables(&mut card, &world.tables(), small(1)).unwrap_err();
                 assert!(matches!(refused, SessionError::NeedsReset(_)), "kind {kind}, seed {seed}: {refused}");
                 card.sim().hardware_reset().unwrap();
                 resets += 1;

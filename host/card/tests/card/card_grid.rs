@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use card_support::{Lanes, Random, TestCard, World, gate, keeping, of_lane, placed};
 use portcullis_card::transport::model::ModelCard;
-use portcullis_card::{Outcome, Session, SessionConfig};
-use portcullis_core::mutation::Place;
+use portcullis_card::{CardSession, EntryOutcome, SessionConfig};
+use portcullis_core::mutation::SlotSequence;
 use portcullis_core::wire::{Descriptor, Fault, Opcode, RecordType};
 use zerocopy::IntoBytes;
 
@@ -26,13 +26,13 @@ fn cell<C: TestCard>(card: &mut C, seed: u64, (ring_log2, log_log2): (u8, u8), c
     let world = World::random(&mut random, rows.0, rows.1);
     let evaluator = world.evaluator();
     let (config, kept) = keeping(SessionConfig { ring_log2, log_log2, epoch: None, ..SessionConfig::default() });
-    let mut session = Session::open_tables(&mut *card, &world.tables(), config).unwrap();
+    let mut session = CardSession::open_tables(&mut *card, &world.tables(), config).unwrap();
 
     let lanes = session.info().lanes;
     // The next sequence of each slot; the expected answer for each ticket.
     let mut next: Vec<u32> = vec![0; STREAMS.into()];
     let mut idle: Vec<u16> = (0..STREAMS).collect();
-    let mut awaited: BTreeMap<u64, (Descriptor, Outcome)> = BTreeMap::new();
+    let mut awaited: BTreeMap<u64, (Descriptor, EntryOutcome)> = BTreeMap::new();
     let (mut submitted, mut answered, mut begun) = (0, 0, 0);
     let mut ticket = 0;
     while answered < count + begun {
@@ -42,10 +42,10 @@ fn cell<C: TestCard>(card: &mut C, seed: u64, (ring_log2, log_log2): (u8, u8), c
         while batch.len() < size && !idle.is_empty() && submitted < count {
             let slot = idle.swap_remove(random.below(idle.len()));
             let sequence = next[usize::from(slot)];
-            let place = Place { slot, sequence };
+            let place = SlotSequence { slot, sequence };
             let (entry, outcome) = if sequence == 0 {
                 begun += 1;
-                (Descriptor::entry(Opcode::Begin, place, [1; 32]).sealed(), Outcome::Accepted)
+                (Descriptor::entry(Opcode::Begin, place, [1; 32]).sealed(), EntryOutcome::Accepted)
             } else {
                 submitted += 1;
                 let judged = placed(gate(&mut random, &world.header), slot, sequence);
@@ -53,12 +53,12 @@ fn cell<C: TestCard>(card: &mut C, seed: u64, (ring_log2, log_log2): (u8, u8), c
                     0 => {
                         let mut corrupted = judged;
                         corrupted.commitment[random.below(32)] ^= 1 << random.below(8);
-                        (corrupted, Outcome::Fault(Fault::Crc))
+                        (corrupted, EntryOutcome::Fault(Fault::Crc))
                     }
-                    1 => (placed(judged, slot, sequence + 1), Outcome::Fault(Fault::Sequence)),
-                    2 => (Descriptor::entry(Opcode::End, place, [2; 32]).sealed(), Outcome::Accepted),
-                    3 => (Descriptor::entry(Opcode::Note, place, [3; 32]).sealed(), Outcome::Accepted),
-                    _ => (judged, Outcome::Judged(evaluator.judge(&judged))),
+                    1 => (placed(judged, slot, sequence + 1), EntryOutcome::Fault(Fault::Sequence)),
+                    2 => (Descriptor::entry(Opcode::End, place, [2; 32]).sealed(), EntryOutcome::Accepted),
+                    3 => (Descriptor::entry(Opcode::Note, place, [3; 32]).sealed(), EntryOutcome::Accepted),
+                    _ => (judged, EntryOutcome::Judged(evaluator.judge(&judged))),
                 }
             };
             batch.push(entry);
@@ -133,18 +133,18 @@ fn the_model_passes_the_end_of_the_counters() {
 #[cfg(feature = "sim")]
 mod sim {
     use super::{PER_CELL, RINGS, TestCard, cell};
-    use portcullis_card::Card;
+    use portcullis_card::CardTransport;
     use portcullis_card::transport::sim::SimCard;
-    use portcullis_sim::{SimConfig, Stall};
+    use portcullis_sim::{BusStall, SimConfig};
 
     const LATENCIES: [u32; 6] = [0, 1, 7, 100, 500, 1000];
 
-    fn card(latency: u32, stall: Stall) -> SimCard {
+    fn card(latency: u32, stall: BusStall) -> SimCard {
         SimCard::new(SimConfig { lanes: 1, read_latency: latency, write_latency: latency, stall, trace: None }).unwrap()
     }
 
     /// Runs one stall pattern with every latency and every size of rings.
-    fn column(stall: Stall, seed: u64) {
+    fn column(stall: BusStall, seed: u64) {
         let mut total = 0;
         for (l, latency) in LATENCIES.into_iter().enumerate() {
             let mut card = card(latency, stall);
@@ -161,34 +161,34 @@ mod sim {
 
     #[test]
     fn without_stalls() {
-        column(Stall::None, 100);
+        column(BusStall::None, 100);
     }
 
     #[test]
     fn moving_every_fourth_clock() {
-        column(Stall::EveryFourth, 200);
+        column(BusStall::EveryFourth, 200);
     }
 
     #[test]
     fn stalled_at_random() {
-        column(Stall::Random(1), 300);
+        column(BusStall::Random(1), 300);
     }
 
     #[test]
     fn stalled_at_random_otherwise() {
-        column(Stall::Random(0xdead_beef), 400);
+        column(BusStall::Random(0xdead_beef), 400);
     }
 
     #[test]
     fn stalled_at_random_once_more() {
-        column(Stall::Random(u64::MAX), 500);
+        column(BusStall::Random(u64::MAX), 500);
     }
 
     /// Runs slow reads with fast writes, and fast reads with slow writes.
     #[test]
     fn with_uneven_latencies() {
         for (i, (read, write)) in [(1000, 0), (0, 1000), (500, 7), (7, 500)].into_iter().enumerate() {
-            for stall in [Stall::None, Stall::Random(9)] {
+            for stall in [BusStall::None, BusStall::Random(9)] {
                 let config = SimConfig { lanes: 1, read_latency: read, write_latency: write, stall, trace: None };
                 let mut card = SimCard::new(config).unwrap();
                 for rings in RINGS {
@@ -201,7 +201,7 @@ mod sim {
     /// Runs every stall pattern on a card with several lanes.
     #[test]
     fn with_more_lanes() {
-        let stalls = [Stall::None, Stall::EveryFourth, Stall::Random(17)];
+        let stalls = [BusStall::None, BusStall::EveryFourth, BusStall::Random(17)];
         for (seed, (latency, stall)) in (700..).zip([7, 500].into_iter().flat_map(|l| stalls.map(|stall| (l, stall)))) {
             let lanes = portcullis_sim::LANES;
             let config = SimConfig { lanes, read_latency: latency, write_latency: latency, stall, trace: None };

@@ -5,8 +5,8 @@ use crate::card_support;
 
 use card_support::{Random, TestCard, World, gate, keeping, of_lane, on_both, on_lanes, small};
 use portcullis_card::driver::HeartbeatLimits;
-use portcullis_card::{Card, Outcome, Session, SessionConfig, registers};
-use portcullis_core::mutation::Place;
+use portcullis_card::{CardSession, CardTransport, EntryOutcome, SessionConfig, registers};
+use portcullis_core::mutation::SlotSequence;
 use portcullis_core::wire::{self, Descriptor, Fault, LOG_STRIDE, Opcode, Record, RecordType};
 use portcullis_evidence::log::LogChecker;
 use zerocopy::{FromBytes, IntoBytes};
@@ -40,30 +40,31 @@ fn spent_credit_refuses_until_a_heartbeat<C: TestCard>() {
     let mut random = Random::new(31);
     let world = World::random(&mut random, 3, 2);
     let (config, kept) = keeping(limited(5, 0));
-    let mut session = Session::open_tables(&mut card, &world.tables(), config).unwrap();
+    let mut session = CardSession::open_tables(&mut card, &world.tables(), config).unwrap();
     let (stream, _) = session.begin([1; 32]).unwrap();
     for round in 0..3u64 {
         // BEGIN has already used one unit of credit.
         for _ in 0..if round == 0 { 4 } else { 5 } {
             let outcome = session.gate_descriptor(&stream, gate(&mut random, &world.header)).unwrap().outcome;
-            assert!(matches!(outcome, Outcome::Judged(_)), "{outcome:?}");
+            assert!(matches!(outcome, EntryOutcome::Judged(_)), "{outcome:?}");
         }
         // Every entry is refused now. An entry with another fault gets that fault, and no sequence moves.
         for _ in 0..3 {
             let completed = session.gate_descriptor(&stream, gate(&mut random, &world.header)).unwrap();
-            assert_eq!(completed.outcome, Outcome::Fault(Fault::Credit));
+            assert_eq!(completed.outcome, EntryOutcome::Fault(Fault::Credit));
             assert_eq!(completed.record.unwrap().answer.record_type, RecordType::Refused as u8);
         }
-        let wrong = Descriptor::entry(Opcode::Note, Place { slot: stream.slot(), sequence: 999 }, [0; 32]).sealed();
+        let wrong =
+            Descriptor::entry(Opcode::Note, SlotSequence { slot: stream.slot(), sequence: 999 }, [0; 32]).sealed();
         session.submit(&[wrong]).unwrap();
-        assert_eq!(session.drain().unwrap()[0].outcome, Outcome::Fault(Fault::Sequence));
+        assert_eq!(session.drain().unwrap()[0].outcome, EntryOutcome::Fault(Fault::Sequence));
         let credit = registers::with(session.card_mut(), |r| r.heartbeat_credit().try_read()).unwrap().v();
         assert_eq!(credit, 0);
         session.heartbeat(0x0102_0304_0506_0708 + round).unwrap();
         let credit = registers::with(session.card_mut(), |r| r.heartbeat_credit().try_read()).unwrap().v();
         assert_eq!(credit, 5);
     }
-    assert_eq!(session.end(stream, [2; 32]).unwrap().outcome, Outcome::Accepted);
+    assert_eq!(session.end(stream, [2; 32]).unwrap().outcome, EntryOutcome::Accepted);
     let lanes = session.info().lanes;
     session.close().unwrap();
     // Each lane has the same records of heartbeats.
@@ -92,16 +93,16 @@ fn a_late_heartbeat_is_a_spent_credit<C: TestCard>() {
     let mut card = C::fresh();
     let mut random = Random::new(32);
     let world = World::random(&mut random, 1, 1);
-    let mut session = Session::open_tables(&mut card, &world.tables(), limited(0, 1)).unwrap();
+    let mut session = CardSession::open_tables(&mut card, &world.tables(), limited(0, 1)).unwrap();
     let (stream, _) = session.begin([1; 32]).unwrap();
-    let judged = |session: &mut Session<&mut C>, random: &mut Random| {
+    let judged = |session: &mut CardSession<&mut C>, random: &mut Random| {
         session.gate_descriptor(&stream, gate(random, &world.header)).unwrap().outcome
     };
-    assert!(matches!(judged(&mut session, &mut random), Outcome::Judged(_)));
+    assert!(matches!(judged(&mut session, &mut random), EntryOutcome::Judged(_)));
     session.card_mut().pass(66_000);
-    assert_eq!(judged(&mut session, &mut random), Outcome::Fault(Fault::Credit));
+    assert_eq!(judged(&mut session, &mut random), EntryOutcome::Fault(Fault::Credit));
     session.heartbeat(1).unwrap();
-    assert!(matches!(judged(&mut session, &mut random), Outcome::Judged(_)));
+    assert!(matches!(judged(&mut session, &mut random), EntryOutcome::Judged(_)));
     session.close().unwrap();
     card.assert_clean();
 }
@@ -110,11 +111,11 @@ fn without_limits_nothing_is_spent<C: TestCard>() {
     let mut card = C::fresh();
     let mut random = Random::new(33);
     let world = World::random(&mut random, 1, 1);
-    let mut session = Session::open_tables(&mut card, &world.tables(), limited(0, 0)).unwrap();
+    let mut session = CardSession::open_tables(&mut card, &world.tables(), limited(0, 0)).unwrap();
     let (stream, _) = session.begin([1; 32]).unwrap();
     for _ in 0..100 {
         let outcome = session.gate_descriptor(&stream, gate(&mut random, &world.header)).unwrap().outcome;
-        assert!(matches!(outcome, Outcome::Judged(_)), "{outcome:?}");
+        assert!(matches!(outcome, EntryOutcome::Judged(_)), "{outcome:?}");
     }
     let credit = registers::with(session.card_mut(), |r| r.heartbeat_credit().try_read()).unwrap().v();
     assert_eq!(credit, u32::MAX);
@@ -127,13 +128,14 @@ fn a_heartbeat_waits_for_what_is_in_flight<C: TestCard>() {
     let mut random = Random::new(34);
     let world = World::random(&mut random, 8, 2);
     let (config, kept) = keeping(limited(25, 0));
-    let mut session = Session::open_tables(&mut card, &world.tables(), config).unwrap();
+    let mut session = CardSession::open_tables(&mut card, &world.tables(), config).unwrap();
     let (stream, _) = session.begin([1; 32]).unwrap();
     let mut sequence = 1;
     for beat in 1..6 {
         let notes: Vec<_> = (0..20)
             .map(|i| {
-                Descriptor::entry(Opcode::Note, Place { slot: stream.slot(), sequence: sequence + i }, [0; 32]).sealed()
+                Descriptor::entry(Opcode::Note, SlotSequence { slot: stream.slot(), sequence: sequence + i }, [0; 32])
+                    .sealed()
             })
             .collect();
         sequence += 20;
@@ -142,7 +144,7 @@ fn a_heartbeat_waits_for_what_is_in_flight<C: TestCard>() {
         // The driver keeps the answers to entries in flight.
         let answers = session.poll().unwrap();
         assert_eq!(answers.len(), 20);
-        assert!(answers.iter().all(|c| c.outcome == Outcome::Accepted));
+        assert!(answers.iter().all(|c| c.outcome == EntryOutcome::Accepted));
     }
     let lanes = session.info().lanes;
     session.close().unwrap();
@@ -158,12 +160,12 @@ fn a_heartbeat_waits_for_what_is_in_flight<C: TestCard>() {
 fn limits_cannot_change_while_the_card_runs<C: TestCard>() {
     let mut card = C::fresh();
     let world = World::random(&mut Random::new(35), 1, 1);
-    let mut session = Session::open_tables(&mut card, &world.tables(), limited(2, 7)).unwrap();
+    let mut session = CardSession::open_tables(&mut card, &world.tables(), limited(2, 7)).unwrap();
     registers::with(session.card_mut(), |r| r.heartbeat_records().try_write(|w| w.set_v(0))).unwrap();
     registers::with(session.card_mut(), |r| r.heartbeat_ticks().try_write(|w| w.set_v(0))).unwrap();
     let (stream, _) = session.begin([1; 32]).unwrap();
-    assert_eq!(session.note(&stream, [1; 32]).unwrap().outcome, Outcome::Accepted);
-    assert_eq!(session.note(&stream, [1; 32]).unwrap().outcome, Outcome::Fault(Fault::Credit));
+    assert_eq!(session.note(&stream, [1; 32]).unwrap().outcome, EntryOutcome::Accepted);
+    assert_eq!(session.note(&stream, [1; 32]).unwrap().outcome, EntryOutcome::Fault(Fault::Credit));
     let record = session.close().unwrap().record.unwrap();
     assert_eq!(session_half(&record).heartbeat_records.get(), 2);
     assert_eq!(session_half(&record).heartbeat_ticks.get(), 7);
@@ -171,7 +173,7 @@ fn limits_cannot_change_while_the_card_runs<C: TestCard>() {
 }
 
 /// Reads new records without the driver. The ring's head moves only if `consume` is set.
-fn look<C: TestCard>(session: &mut Session<&mut C>, seen: &mut Vec<Record>, consume: bool) {
+fn look<C: TestCard>(session: &mut CardSession<&mut C>, seen: &mut Vec<Record>, consume: bool) {
     let tail = registers::with(session.card_mut(), |r| r.lane()[0].log_tail().try_read()).unwrap().v();
     for at in seen.len()..tail as usize {
         let mut bytes = [0; Record::BYTES];
@@ -193,11 +195,11 @@ fn the_records_alone_tell_what_had_credit<C: TestCard>() {
         let mut random = Random::new(400 + seed);
         let world = World::random(&mut random, 2, 1);
         let config = SessionConfig { ring_log2: 10, ..limited(limit, 1) };
-        let mut session = Session::open_tables(&mut card, &world.tables(), config).unwrap();
+        let mut session = CardSession::open_tables(&mut card, &world.tables(), config).unwrap();
         let mut seen = Vec::new();
         // Each entry has its own slot, so an entry does not depend on earlier entries.
         let mut begins =
-            (0..900).map(|slot| Descriptor::entry(Opcode::Begin, Place { slot, sequence: 0 }, [0; 32]).sealed());
+            (0..900).map(|slot| Descriptor::entry(Opcode::Begin, SlotSequence { slot, sequence: 0 }, [0; 32]).sealed());
         for beat in 0..150 {
             match random.below(6) {
                 0 | 4 => session.card_mut().pass(random.bits() % 70_000),
@@ -263,7 +265,7 @@ impl portcullis_card::driver::RecordSink for Witness {
     }
     fn checkpoint(
         &mut self,
-        _: &portcullis_card::driver::SignedCheckpoint,
+        _: &portcullis_card::driver::CardSignedCheckpoint,
     ) -> Result<(), portcullis_card::driver::SinkError> {
         let mut kept = self.0.lock().unwrap();
         kept.1 += 1;
@@ -298,7 +300,7 @@ fn slow_host(lanes: u8) {
     let checkpoints = Some(portcullis_card::driver::CheckpointConfig { ring_log2: 2, interval: 10_000 });
     let ticks = 40;
     let config = SessionConfig { checkpoints, sink: Box::new(witness.clone()), ..limited(0, ticks) };
-    let mut session = Session::open_tables(&mut card, &world.tables(), config).unwrap();
+    let mut session = CardSession::open_tables(&mut card, &world.tables(), config).unwrap();
     let (stream, _) = session.begin([1; 32]).unwrap();
     // Pauses that are short, nearly too long, and longer than the limit; in units of 2^16 clocks.
     let pauses = [5, 5, 28, 41, 5, 5, 5, 5, 5, 5, 5, 28, 28, 100, 39, 41, 5];
@@ -306,11 +308,11 @@ fn slow_host(lanes: u8) {
     let pauses = if lanes == 1 { &pauses[..] } else { &pauses[..8] };
     for pause in pauses {
         session.card_mut().pass(pause << 16);
-        assert_eq!(session.note(&stream, [1; 32]).unwrap().outcome, Outcome::Accepted, "after {pause} units");
+        assert_eq!(session.note(&stream, [1; 32]).unwrap().outcome, EntryOutcome::Accepted, "after {pause} units");
     }
     // Entries without pauses hardly need heartbeats. The range below limits their number.
     for _ in 0..200 {
-        assert_eq!(session.note(&stream, [1; 32]).unwrap().outcome, Outcome::Accepted);
+        assert_eq!(session.note(&stream, [1; 32]).unwrap().outcome, EntryOutcome::Accepted);
     }
     session.close().unwrap();
     let kept = witness.0.lock().unwrap();

@@ -9,9 +9,10 @@ use card_support::{Random, TestCard, World, gate, on_all_and_lanes, placed, smal
 use portcullis_card::driver::LossCause;
 use portcullis_card::transport::model::ModelCard;
 use portcullis_card::{
-    Card, CardError, CardInfo, DmaBuffer, Outcome, Session, SessionConfig, SessionError, forward_card, registers,
+    CardError, CardInfo, CardSession, CardTransport, DmaBuffer, EntryOutcome, SessionConfig, SessionError,
+    forward_card, registers,
 };
-use portcullis_core::mutation::Place;
+use portcullis_core::mutation::SlotSequence;
 use portcullis_core::wire::{Completion, Descriptor, Determination, Opcode, Record, StageOutcome};
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, IntoBytes};
@@ -83,7 +84,7 @@ impl<C: TestCard> Liar<C> {
     }
 }
 
-impl<C: TestCard> Card for Liar<C> {
+impl<C: TestCard> CardTransport for Liar<C> {
     forward_card!(card: describe, allocate, release, wait, quantum);
 
     fn read32(&mut self, address: u32) -> Result<u32, CardError> {
@@ -138,15 +139,17 @@ fn good(world: &World, sequence: u32) -> Descriptor {
     placed(entry, 0, sequence)
 }
 
-fn begun<'a, C: Card>(card: &'a mut C, world: &World, config: SessionConfig) -> Session<&'a mut C> {
-    let mut session = Session::open_tables(card, &world.tables(), config).unwrap();
-    session.submit(&[Descriptor::entry(Opcode::Begin, Place { slot: 0, sequence: 0 }, [0; 32]).sealed()]).unwrap();
-    assert_eq!(session.drain().unwrap()[0].outcome, Outcome::Accepted);
+fn begun<'a, C: CardTransport>(card: &'a mut C, world: &World, config: SessionConfig) -> CardSession<&'a mut C> {
+    let mut session = CardSession::open_tables(card, &world.tables(), config).unwrap();
+    session
+        .submit(&[Descriptor::entry(Opcode::Begin, SlotSequence { slot: 0, sequence: 0 }, [0; 32]).sealed()])
+        .unwrap();
+    assert_eq!(session.drain().unwrap()[0].outcome, EntryOutcome::Accepted);
     session
 }
 
 /// Asserts that the card is lost, for this call and for every later one.
-fn assert_lost<C: Card>(mut session: Session<C>, world: &World, what: &str) -> LossCause {
+fn assert_lost<C: CardTransport>(mut session: CardSession<C>, world: &World, what: &str) -> LossCause {
     let Err(SessionError::Lost(lost)) = session.drain() else { panic!("not lost: {what}") };
     assert!(matches!(session.poll(), Err(SessionError::Lost(_))), "{what}");
     assert!(matches!(session.wait(), Err(SessionError::Lost(_))), "{what}");
@@ -230,7 +233,7 @@ fn a_device_that_is_gone_is_said_to_be_gone<C: TestCard>() {
     card.lie.read = Some(|_, _| u32::MAX);
     assert!(matches!(CardInfo::read(&mut card), Err(SessionError::Card(CardError::Gone(0)))));
     let world = World::permitting();
-    let error = Session::open_tables(&mut card, &world.tables(), small(1)).unwrap_err();
+    let error = CardSession::open_tables(&mut card, &world.tables(), small(1)).unwrap_err();
     assert!(error.to_string().contains("gone"), "{error}");
     // The card disappears while an entry is in flight.
     card.lie.read = None;
@@ -253,7 +256,7 @@ fn a_table_that_reads_back_otherwise_is_not_opened<C: TestCard>() {
     ];
     for (name, lie) in lies {
         card.lie.read = Some(lie);
-        let error = Session::open_tables(&mut card, &world.tables(), small(1)).unwrap_err();
+        let error = CardSession::open_tables(&mut card, &world.tables(), small(1)).unwrap_err();
         assert!(matches!(error, SessionError::ReadBack { window, .. } if window == name), "{error}");
     }
 }
@@ -284,7 +287,7 @@ fn a_card_of_another_kind_is_refused<C: TestCard>() {
     ];
     for (lie, says) in lies {
         card.lie.read = Some(lie);
-        let error = Session::open_tables(&mut card, &World::permitting().tables(), small(1)).unwrap_err();
+        let error = CardSession::open_tables(&mut card, &World::permitting().tables(), small(1)).unwrap_err();
         assert!(error.to_string().contains(says), "{error}");
     }
 }
@@ -343,7 +346,7 @@ fn damage_on_the_way_is_refused_or_loses_the_card<C: TestCard>() {
         session.submit(&[good(&world, 1)]).unwrap();
         match session.drain() {
             Ok(answered) => {
-                assert_eq!(answered[0].outcome, Outcome::Fault(portcullis_core::wire::Fault::Crc), "bit {bit}");
+                assert_eq!(answered[0].outcome, EntryOutcome::Fault(portcullis_core::wire::Fault::Crc), "bit {bit}");
                 assert_ne!(answered[0].record.unwrap().descriptor, answered[0].entry, "bit {bit}");
             }
             // A completion is matched by slot and sequence.
@@ -400,6 +403,6 @@ fn a_card_that_does_nothing_is_waited_for_only_so_long() {
     // The card never leaves the state CLOSING.
     card.lie.deaf = false;
     card.lie.read = Some(|address, value| if address == 0x44 { value & !0xf | 4 } else { value });
-    let error = Session::open_tables(&mut card, &world.tables(), small(1)).unwrap_err();
+    let error = CardSession::open_tables(&mut card, &world.tables(), small(1)).unwrap_err();
     assert_eq!(error.to_string(), "waited 2 times one step for the card to be quiet after RESET, in vain");
 }

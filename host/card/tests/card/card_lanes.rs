@@ -9,10 +9,10 @@ use portcullis_card::driver::{HeartbeatLimits, LossCause};
 use portcullis_card::limits::LANES;
 use portcullis_card::transport::model::ModelCard;
 use portcullis_card::{
-    Card, CardError, CardInfo, Completed, DmaBuffer, Outcome, Session, SessionConfig, SessionError, forward_card,
-    registers,
+    CardError, CardInfo, CardSession, CardTransport, CompletedEntry, DmaBuffer, EntryOutcome, SessionConfig,
+    SessionError, forward_card, registers,
 };
-use portcullis_core::mutation::Place;
+use portcullis_core::mutation::SlotSequence;
 use portcullis_core::wire::{self, Command, Completion, Descriptor, Fault, Opcode, Record, RecordType};
 use zerocopy::little_endian::{U16, U64};
 use zerocopy::{FromBytes, IntoBytes};
@@ -30,7 +30,7 @@ on_lanes!(
 );
 
 fn entry(opcode: Opcode, slot: u16, sequence: u32) -> Descriptor {
-    Descriptor::entry(opcode, Place { slot, sequence }, [3; 32]).sealed()
+    Descriptor::entry(opcode, SlotSequence { slot, sequence }, [3; 32]).sealed()
 }
 
 fn begin(slot: u16) -> Descriptor {
@@ -49,16 +49,16 @@ fn kinds(records: &[Record], lane: u8) -> Vec<RecordType> {
     of_lane(records, lane).iter().map(kind).collect()
 }
 
-fn command<C: Card>(card: &mut C, code: u8) {
+fn command<C: CardTransport>(card: &mut C, code: u8) {
     registers::with(card, |r| r.command().try_write(|w| w.set_v(code))).unwrap();
 }
 
-fn misuse_doorbell<C: Card>(card: &mut C, lane: u8) {
+fn misuse_doorbell<C: CardTransport>(card: &mut C, lane: u8) {
     registers::with_lane(card, lane, |lane| lane.sq_tail().try_write(|w| w.set_v(0x1_0000))).unwrap();
 }
 
 /// Asserts that every ticket from 0 on was answered once and in order.
-fn assert_each_once(answered: &[Completed]) {
+fn assert_each_once(answered: &[CompletedEntry]) {
     assert!(answered.iter().enumerate().all(|(i, completed)| completed.ticket == i as u64), "{answered:?}");
 }
 
@@ -69,7 +69,7 @@ fn every_lane_has_a_log_of_its_own<C: TestCard>() {
     let evaluator = world.evaluator();
     let keeper = Keeper::default();
     let config = SessionConfig { ticket_digest: [6; 32], sink: Box::new(keeper.clone()), ..small(0x77) };
-    let mut session = Session::open_tables(&mut card, &world.tables(), config).unwrap();
+    let mut session = CardSession::open_tables(&mut card, &world.tables(), config).unwrap();
     let lanes = session.info().lanes;
     // The last lanes have one stream fewer than lane 0.
     let streams: Vec<_> = (0..3 * lanes + 1).map(|_| session.begin([1; 32]).unwrap().0).collect();
@@ -77,12 +77,12 @@ fn every_lane_has_a_log_of_its_own<C: TestCard>() {
         for _ in 0..20 {
             let descriptor = gate(&mut random, &world.header);
             let completed = session.gate_descriptor(stream, descriptor).unwrap();
-            assert_eq!(completed.outcome, Outcome::Judged(evaluator.judge(&descriptor)));
+            assert_eq!(completed.outcome, EntryOutcome::Judged(evaluator.judge(&descriptor)));
         }
     }
     session.heartbeat(9).unwrap();
     for stream in streams.into_iter().take(usize::from(lanes) + 1) {
-        assert_eq!(session.end(stream, [2; 32]).unwrap().outcome, Outcome::Accepted);
+        assert_eq!(session.end(stream, [2; 32]).unwrap().outcome, EntryOutcome::Accepted);
     }
     let closed = session.close().unwrap();
     assert_eq!(closed.cause, Fault::None);
@@ -127,7 +127,7 @@ fn a_slot_of_another_lane_is_refused<C: TestCard>() {
     let mut card = C::fresh();
     let world = World::permitting();
     let (config, kept) = keeping(small(2));
-    let mut session = Session::open_tables(&mut card, &world.tables(), config).unwrap();
+    let mut session = CardSession::open_tables(&mut card, &world.tables(), config).unwrap();
     let lanes = session.info().lanes;
     let mut ask = |lane: u8, entry: Descriptor| {
         session.submit_raw_to(lane, &[entry]).unwrap();
@@ -142,9 +142,13 @@ fn a_slot_of_another_lane_is_refused<C: TestCard>() {
             let home = (slot % u16::from(lanes)) as u8;
             for lane in (0..lanes).filter(|lane| *lane != home) {
                 // The sequence is right, but the entry is in the wrong lane: its stream is open in lane `home`.
-                assert_eq!(ask(lane, entry(opcode, slot, sequence)), Outcome::Fault(Fault::Slot), "{slot} in {lane}");
+                assert_eq!(
+                    ask(lane, entry(opcode, slot, sequence)),
+                    EntryOutcome::Fault(Fault::Slot),
+                    "{slot} in {lane}"
+                );
             }
-            assert_eq!(ask(home, entry(opcode, slot, sequence)), Outcome::Accepted, "{slot} in {home}");
+            assert_eq!(ask(home, entry(opcode, slot, sequence)), EntryOutcome::Accepted, "{slot} in {home}");
         }
     }
     assert!(matches!(session.submit_raw_to(lanes, &[begin(0)]), Err(SessionError::NoLane(lane)) if lane == lanes));
@@ -158,7 +162,7 @@ fn a_slot_of_another_lane_is_refused<C: TestCard>() {
 fn a_batch_fits_into_all_its_lanes_or_is_not_submitted<C: TestCard>() {
     let mut card = C::fresh();
     let world = World::permitting();
-    let mut session = Session::open_tables(&mut card, &world.tables(), small(3)).unwrap();
+    let mut session = CardSession::open_tables(&mut card, &world.tables(), small(3)).unwrap();
     let lanes = u16::from(session.info().lanes);
     let last = lanes - 1;
     // The batch has eight entries for every lane, and one more for the last lane.
@@ -179,7 +183,7 @@ fn a_batch_fits_into_all_its_lanes_or_is_not_submitted<C: TestCard>() {
     assert_each_once(&answered);
     assert_eq!(answered.len(), batch.len() + 1);
     assert!(answered.iter().zip(&batch).all(|(completed, entry)| completed.entry == *entry));
-    assert!(answered.iter().all(|completed| completed.outcome == Outcome::Accepted));
+    assert!(answered.iter().all(|completed| completed.outcome == EntryOutcome::Accepted));
     // There are more entries than one lane can hold, but they are spread over all lanes.
     let notes: Vec<_> = (1..5).flat_map(|i| (0..8 * lanes).map(move |slot| entry(Opcode::Note, slot, i))).collect();
     session.submit(&notes).unwrap();
@@ -198,7 +202,7 @@ fn a_fault_answers_every_entry_once<C: TestCard>() {
             break;
         }
         let (config, kept) = keeping(small(4));
-        let mut session = Session::open_tables(&mut card, &world.tables(), config).unwrap();
+        let mut session = CardSession::open_tables(&mut card, &world.tables(), config).unwrap();
         let slots = 0..4 * u16::from(lanes);
         session.submit(&slots.clone().map(begin).collect::<Vec<_>>()).unwrap();
         let notes = (1..8).flat_map(|i| slots.clone().map(move |slot| entry(Opcode::Note, slot, i)));
@@ -214,11 +218,14 @@ fn a_fault_answers_every_entry_once<C: TestCard>() {
         assert_eq!((closed.cause, closed.rest.len()), (Fault::Doorbell, 0));
         let kept = kept.lock().unwrap();
         for lane in 0..lanes {
-            let own = |completed: &&Completed| completed.entry.slot.get() % u16::from(lanes) == u16::from(lane);
+            let own = |completed: &&CompletedEntry| completed.entry.slot.get() % u16::from(lanes) == u16::from(lane);
             let outcomes: Vec<_> = answered.iter().filter(own).map(|completed| completed.outcome).collect();
-            let taken = outcomes.iter().take_while(|outcome| **outcome == Outcome::Accepted).count();
+            let taken = outcomes.iter().take_while(|outcome| **outcome == EntryOutcome::Accepted).count();
             assert!((8..32).contains(&taken), "lane {lane}: {outcomes:?}");
-            assert!(outcomes[taken..].iter().all(|outcome| *outcome == Outcome::Fault(Fault::Doorbell)), "lane {lane}");
+            assert!(
+                outcomes[taken..].iter().all(|outcome| *outcome == EntryOutcome::Fault(Fault::Doorbell)),
+                "lane {lane}"
+            );
             let kinds = kinds(&kept, lane);
             assert_eq!(kinds[kinds.len() - 2..], [RecordType::Alarm, RecordType::Close], "lane {lane}");
             // There is one record per answered entry; one more record may be in the log although its answer is missing.
@@ -233,7 +240,7 @@ fn a_fault_between_two_closes_alarms_the_lane_that_is_open<C: TestCard>() {
     let mut card = C::fresh();
     let world = World::permitting();
     let (config, kept) = keeping(small(5));
-    let mut session = Session::open_tables(&mut card, &world.tables(), config).unwrap();
+    let mut session = CardSession::open_tables(&mut card, &world.tables(), config).unwrap();
     let lanes = session.info().lanes;
     let stalled = lanes - 1;
     session.submit(&(0..15).map(|i| begin(i * u16::from(lanes) + u16::from(stalled))).collect::<Vec<_>>()).unwrap();
@@ -244,7 +251,7 @@ fn a_fault_between_two_closes_alarms_the_lane_that_is_open<C: TestCard>() {
     session.card_mut().pass(20_000);
     let closed = session.close().unwrap();
     assert_eq!((closed.cause, closed.rest.len()), (Fault::Doorbell, 15));
-    assert!(closed.rest.iter().all(|completed| completed.outcome == Outcome::Accepted));
+    assert!(closed.rest.iter().all(|completed| completed.outcome == EntryOutcome::Accepted));
     let kept = kept.lock().unwrap();
     for lane in 0..lanes {
         let mut expected = vec![RecordType::Open];
@@ -272,7 +279,7 @@ struct Meddled<C> {
     change: fn(&mut [u8]),
 }
 
-impl<C: TestCard> Card for Meddled<C> {
+impl<C: TestCard> CardTransport for Meddled<C> {
     forward_card!(card: describe, read32, write32, allocate, release, dma_write, wait, quantum, patience);
 
     fn dma_read(&self, buffer: &DmaBuffer, offset: usize, into: &mut [u8]) -> Result<(), CardError> {
@@ -295,7 +302,7 @@ fn a_lie_of_one_lane_loses_them_all<C: TestCard>() {
     let world = World::permitting();
     let mut card = Meddled { card: C::fresh(), change: |_| {} };
     let lanes = u16::from(CardInfo::read(&mut card).unwrap().lanes);
-    let mut session = Session::open_tables(&mut card, &world.tables(), small(6)).unwrap();
+    let mut session = CardSession::open_tables(&mut card, &world.tables(), small(6)).unwrap();
     session.submit(&(0..4 * lanes).map(begin).collect::<Vec<_>>()).unwrap();
     let before = session.drain().unwrap();
     assert_each_once(&before);
@@ -336,7 +343,7 @@ fn a_record_in_another_lane_is_not_kept<C: TestCard>() {
     let world = World::permitting();
     let mut card = Meddled { card: C::fresh(), change: |_| {} };
     let (config, kept) = keeping(small(7));
-    let mut session = Session::open_tables(&mut card, &world.tables(), config).unwrap();
+    let mut session = CardSession::open_tables(&mut card, &world.tables(), config).unwrap();
     let lanes = session.info().lanes;
     session.submit(&[begin(1)]).unwrap();
     session.card_mut().change = |bytes| {
@@ -355,7 +362,7 @@ fn a_record_in_another_lane_is_not_kept<C: TestCard>() {
 fn an_entry_that_was_taken_by_another_lane_loses_the_card<C: TestCard>() {
     let world = World::permitting();
     let mut card = Meddled { card: C::fresh(), change: |_| {} };
-    let mut session = Session::open_tables(&mut card, &world.tables(), small(8)).unwrap();
+    let mut session = CardSession::open_tables(&mut card, &world.tables(), small(8)).unwrap();
     session.submit_raw_to(0, &[begin(1)]).unwrap();
     session.card_mut().change = |bytes| completion_of(bytes, |completion| completion.fault = U16::new(0));
     let error = session.drain().unwrap_err();
@@ -367,9 +374,9 @@ fn credit_is_by_lane<C: TestCard>() {
     let mut card = C::fresh();
     let world = World::permitting();
     let config = SessionConfig { heartbeat: HeartbeatLimits { records: 5, ticks: 0 }, ..small(9) };
-    let mut session = Session::open_tables(&mut card, &world.tables(), config).unwrap();
+    let mut session = CardSession::open_tables(&mut card, &world.tables(), config).unwrap();
     let lanes = session.info().lanes;
-    let credit = |session: &mut Session<&mut C>| {
+    let credit = |session: &mut CardSession<&mut C>| {
         registers::with(*session.card_mut(), |r| r.heartbeat_credit().try_read()).unwrap().v()
     };
     let streams: Vec<_> = (0..lanes).map(|_| session.begin([0; 32]).unwrap().0).collect();
@@ -385,12 +392,12 @@ fn credit_is_by_lane<C: TestCard>() {
                 5
             };
             for _ in 0..spends {
-                assert_eq!(session.note(stream, [1; 32]).unwrap().outcome, Outcome::Accepted, "lane {lane}");
+                assert_eq!(session.note(stream, [1; 32]).unwrap().outcome, EntryOutcome::Accepted, "lane {lane}");
             }
         }
         assert_eq!(credit(&mut session), 0, "that of the lane with the least");
-        assert_eq!(session.note(&streams[0], [1; 32]).unwrap().outcome, Outcome::Fault(Fault::Credit));
-        assert_eq!(session.note(&streams[streams.len() - 1], [1; 32]).unwrap().outcome, Outcome::Accepted);
+        assert_eq!(session.note(&streams[0], [1; 32]).unwrap().outcome, EntryOutcome::Fault(Fault::Credit));
+        assert_eq!(session.note(&streams[streams.len() - 1], [1; 32]).unwrap().outcome, EntryOutcome::Accepted);
         session.heartbeat(u64::from(round) + 1).unwrap();
         assert_eq!(credit(&mut session), 5);
     }
@@ -407,7 +414,7 @@ fn determinations_do_not_depend_on_the_number_of_lanes() {
             let mut random = Random::new(5_000 + seed);
             let world = World::random(&mut random, 1 + seed as usize % 9, 1 + seed as usize % 4);
             let (config, kept) = keeping(small(seed as u32));
-            let mut session = Session::open_tables(ModelCard::of_lanes(lanes), &world.tables(), config).unwrap();
+            let mut session = CardSession::open_tables(ModelCard::of_lanes(lanes), &world.tables(), config).unwrap();
             let mut next = [0u32; 24];
             let mut outcomes = Vec::new();
             for _ in 0..40 {

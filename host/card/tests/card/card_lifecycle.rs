@@ -4,9 +4,9 @@ use crate::card_support;
 
 use card_support::{Random, TestCard, World, gate, keeping, of_lane, on_all_and_lanes, small};
 use portcullis_card::diagnostics::{bench, selftest};
-use portcullis_card::{CardInfo, Outcome, Session, SessionConfig, SessionError};
+use portcullis_card::{CardInfo, CardSession, EntryOutcome, SessionConfig, SessionError};
 use portcullis_core::wire::{self, Determination, Fault, Life, RecordType};
-use portcullis_image::Image;
+use portcullis_image::TableImage;
 use zerocopy::{FromBytes, IntoBytes};
 
 on_all_and_lanes!(
@@ -29,7 +29,7 @@ fn a_session_from_open_to_close<C: TestCard>() {
     let world = World::random(&mut random, 8, 4);
     let evaluator = world.evaluator();
     let (config, kept) = keeping(SessionConfig { ticket_digest: [7; 32], ..small(0x1234_5678) });
-    let mut session = Session::open_tables(&mut card, &world.tables(), config).unwrap();
+    let mut session = CardSession::open_tables(&mut card, &world.tables(), config).unwrap();
 
     let opening = session.opening().unwrap();
     assert_eq!(opening.answer.log_index.get(), 0);
@@ -38,15 +38,15 @@ fn a_session_from_open_to_close<C: TestCard>() {
     assert_eq!(session_half(opening).policy_digest, world.tables().digest());
 
     let (stream, begun) = session.begin([9; 32]).unwrap();
-    assert_eq!(begun.outcome, Outcome::Accepted);
+    assert_eq!(begun.outcome, EntryOutcome::Accepted);
     for _ in 0..50 {
         let descriptor = gate(&mut random, &world.header);
         let completed = session.gate_descriptor(&stream, descriptor).unwrap();
-        assert_eq!(completed.outcome, Outcome::Judged(evaluator.judge(&descriptor)));
+        assert_eq!(completed.outcome, EntryOutcome::Judged(evaluator.judge(&descriptor)));
         assert_eq!(completed.record.unwrap().answer.record_type, RecordType::Verdict as u8);
     }
-    assert_eq!(session.note(&stream, [2; 32]).unwrap().outcome, Outcome::Accepted);
-    assert_eq!(session.end(stream, [3; 32]).unwrap().outcome, Outcome::Accepted);
+    assert_eq!(session.note(&stream, [2; 32]).unwrap().outcome, EntryOutcome::Accepted);
+    assert_eq!(session.end(stream, [3; 32]).unwrap().outcome, EntryOutcome::Accepted);
     let (_left_open, _) = session.begin([4; 32]).unwrap();
 
     let closed = session.close().unwrap();
@@ -80,12 +80,12 @@ fn one_card_serves_many_sessions<C: TestCard>() {
     for epoch in 0..6 {
         let world = World::random(&mut random, 1 + epoch as usize * 3, 1 + epoch as usize);
         let evaluator = world.evaluator();
-        let mut session = Session::open_tables(&mut card, &world.tables(), small(epoch)).unwrap();
+        let mut session = CardSession::open_tables(&mut card, &world.tables(), small(epoch)).unwrap();
         let (stream, _) = session.begin([0; 32]).unwrap();
         for _ in 0..20 {
             let descriptor = gate(&mut random, &world.header);
             let completed = session.gate_descriptor(&stream, descriptor).unwrap();
-            assert_eq!(completed.outcome, Outcome::Judged(evaluator.judge(&descriptor)));
+            assert_eq!(completed.outcome, EntryOutcome::Judged(evaluator.judge(&descriptor)));
         }
         // Every second session is dropped before its end.
         if epoch % 2 == 0 {
@@ -106,13 +106,13 @@ fn the_self_test_passes<C: TestCard>() {
 }
 
 /// A small image in canonical form: one permit in each bank.
-fn image() -> Image {
+fn image() -> TableImage {
     let mut random = Random::new(3);
     let world = World::random(&mut random, 1, 1);
     let mut row = World::permit();
     (row.temporal, row.domain) = (world.header.temporal, world.header.domain);
     (row.audience, row.register) = (world.header.audience, world.header.register);
-    Image::new(world.header, &[row], &[row]).unwrap()
+    TableImage::new(world.header, &[row], &[row]).unwrap()
 }
 
 fn the_benchmark_counts_every_verdict<C: TestCard>() {
@@ -133,7 +133,7 @@ fn pipelined_and_blocking_calls_mix<C: TestCard>() {
     let mut random = Random::new(4);
     let world = World::random(&mut random, 6, 3);
     let evaluator = world.evaluator();
-    let mut session = Session::open_tables(&mut card, &world.tables(), small(5)).unwrap();
+    let mut session = CardSession::open_tables(&mut card, &world.tables(), small(5)).unwrap();
     let streams: Vec<_> = (0..8).map(|_| session.begin([0; 32]).unwrap().0).collect();
     for _ in 0..20 {
         let mut submitted = Vec::new();
@@ -147,13 +147,13 @@ fn pipelined_and_blocking_calls_mix<C: TestCard>() {
         assert!(matches!(again, Err(SessionError::InFlight(slot)) if slot == streams[4].slot()), "{again:?}");
         let own = gate(&mut random, &world.header);
         let completed = session.gate_descriptor(&streams[0], own).unwrap();
-        assert_eq!(completed.outcome, Outcome::Judged(evaluator.judge(&own)));
+        assert_eq!(completed.outcome, EntryOutcome::Judged(evaluator.judge(&own)));
         assert_eq!(completed.ticket, first + 7);
         let others = session.drain().unwrap();
         assert_eq!(others.iter().map(|c| c.ticket).collect::<Vec<_>>(), (first..first + 7).collect::<Vec<_>>());
         for (completed, entry) in others.iter().zip(&submitted) {
             assert_eq!(&completed.entry, entry);
-            assert_eq!(completed.outcome, Outcome::Judged(evaluator.judge(entry)));
+            assert_eq!(completed.outcome, EntryOutcome::Judged(evaluator.judge(entry)));
         }
     }
     session.close().unwrap();
@@ -163,7 +163,7 @@ fn pipelined_and_blocking_calls_mix<C: TestCard>() {
 fn streams_take_free_slots_and_end<C: TestCard>() {
     let mut card = C::fresh();
     let world = World::random(&mut Random::new(5), 2, 1);
-    let mut session = Session::open_tables(&mut card, &world.tables(), small(6)).unwrap();
+    let mut session = CardSession::open_tables(&mut card, &world.tables(), small(6)).unwrap();
     let slots = session.info().max_streams;
     let mut streams: Vec<_> = (0..slots).map(|_| session.begin([0; 32]).unwrap().0).collect();
     assert!(streams.iter().enumerate().all(|(i, stream)| usize::from(stream.slot()) == i));
@@ -183,7 +183,7 @@ fn streams_take_free_slots_and_end<C: TestCard>() {
 fn an_image_opens<C: TestCard>() {
     let mut card = C::fresh();
     // Defaults: a random epoch from the operating system, and default ring sizes.
-    let mut session = Session::open(&mut card, &image(), SessionConfig::default()).unwrap();
+    let mut session = CardSession::open(&mut card, &image(), SessionConfig::default()).unwrap();
     let (stream, _) = session.begin([0; 32]).unwrap();
     let mut random = Random::new(6);
     let mut descriptor = gate(&mut random, image().header());

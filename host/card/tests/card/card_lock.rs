@@ -7,9 +7,9 @@ use crate::card_support;
 use card_support::{World, gate, keeping, small};
 use portcullis_card::driver::{CheckpointConfig, reset};
 use portcullis_card::transport::sim::SimCard;
-use portcullis_card::{Card, CardError, CardInfo, Session, SessionConfig, SessionError, forward_card};
+use portcullis_card::{CardError, CardInfo, CardSession, CardTransport, SessionConfig, SessionError, forward_card};
 use portcullis_core::wire::{Fault, Life, RecordType, SessionFields};
-use portcullis_sim::{SimConfig, Stall};
+use portcullis_sim::{BusStall, SimConfig};
 use portcullis_test_support::random::Random;
 use zerocopy::{FromBytes, IntoBytes};
 
@@ -52,7 +52,7 @@ struct Meddled {
     states: Vec<Life>,
 }
 
-impl Card for Meddled {
+impl CardTransport for Meddled {
     forward_card!(card: describe, read32, allocate, release, dma_read, dma_write, wait, quantum, patience);
 
     fn write32(&mut self, address: u32, value: u32) -> Result<(), CardError> {
@@ -73,7 +73,7 @@ impl Card for Meddled {
 /// A card whose bus owes answers from the moment of OPEN on, when the tables are in their place.
 struct Indebted(SimCard);
 
-impl Card for Indebted {
+impl CardTransport for Indebted {
     forward_card!(0: describe, read32, allocate, release, dma_read, dma_write, wait, quantum, patience);
 
     fn write32(&mut self, address: u32, value: u32) -> Result<(), CardError> {
@@ -90,7 +90,8 @@ impl Card for Indebted {
 }
 
 fn card() -> SimCard {
-    SimCard::new(SimConfig { lanes: 1, read_latency: 20, write_latency: 20, stall: Stall::None, trace: None }).unwrap()
+    SimCard::new(SimConfig { lanes: 1, read_latency: 20, write_latency: 20, stall: BusStall::None, trace: None })
+        .unwrap()
 }
 
 /// Tables that take some thousand clocks to hash, so that OPENING and CLOSING last.
@@ -110,7 +111,7 @@ fn the_configuration_is_locked_in_every_state_of_a_session() {
         checkpoints: Some(CheckpointConfig::default()),
         ..small(0x1234_5678)
     });
-    let mut session = Session::open_tables(&mut card, &world.tables(), config).unwrap();
+    let mut session = CardSession::open_tables(&mut card, &world.tables(), config).unwrap();
     let (stream, _) = session.begin([1; 32]).unwrap();
     write_all(&mut session.card_mut().card, Life::Run);
     session.gate_descriptor(&stream, gate(&mut Random::new(1), &world.header)).unwrap();
@@ -129,7 +130,7 @@ fn the_configuration_is_locked_in_every_state_of_a_session() {
 fn the_configuration_is_locked_in_fault() {
     let world = world();
     let (config, kept) = keeping(SessionConfig { ticket_digest: [7; 32], ..small(0x1234_5678) });
-    let mut session = Session::open_tables(card(), &world.tables(), config).unwrap();
+    let mut session = CardSession::open_tables(card(), &world.tables(), config).unwrap();
     session.card_mut().write32(COMMAND, LOAD).unwrap();
     session.card_mut().sim().run(200).unwrap();
     write_all(session.card_mut(), Life::Fault);
@@ -150,19 +151,19 @@ fn a_card_whose_bus_owes_answers_opens_no_session() {
     card.sim().set_stale(true);
     let info = CardInfo::read(&mut card).unwrap();
     assert!(info.stale && !info.needs_reset);
-    let refused = Session::open_tables(&mut card, &world.tables(), small(1)).unwrap_err();
+    let refused = CardSession::open_tables(&mut card, &world.tables(), small(1)).unwrap_err();
     assert!(matches!(refused, SessionError::Stale), "{refused}");
     assert!(refused.to_string().contains("do not use that memory again"), "{refused}");
     assert!(matches!(reset(&mut card), Err(SessionError::Stale)));
     // A host that does not look at the bit gets no session either, although its tables are complete.
     card.sim().set_stale(false);
     let mut card = Indebted(card);
-    let refused = Session::open_tables(&mut card, &world.tables(), small(1)).unwrap_err();
+    let refused = CardSession::open_tables(&mut card, &world.tables(), small(1)).unwrap_err();
     assert!(matches!(refused, SessionError::Stale), "{refused}");
     let Indebted(mut card) = card;
     // When the bus has answered, the card serves the same tables.
     card.sim().set_stale(false);
-    let mut session = Session::open_tables(&mut card, &world.tables(), small(1)).unwrap();
+    let mut session = CardSession::open_tables(&mut card, &world.tables(), small(1)).unwrap();
     session.begin([1; 32]).unwrap();
     session.close().unwrap();
 }

@@ -13,11 +13,11 @@ use std::time::Instant;
 use card_support::{TestCard, placed};
 use cedar_policy::{Authorizer, Decision, Entities};
 use portcullis_card::transport::sim::SimCard;
-use portcullis_card::{Outcome, Session, SessionConfig};
-use portcullis_core::mutation::Place;
+use portcullis_card::{CardSession, EntryOutcome, SessionConfig};
+use portcullis_core::mutation::SlotSequence;
 use portcullis_core::wire::{Descriptor, Opcode, Row, RowKind};
-use portcullis_image::{Evaluator, reference};
-use portcullis_policy::context::Contexts;
+use portcullis_image::{ImageEvaluator, reference};
+use portcullis_policy::context::ContextConverter;
 use portcullis_test_support::policies::Case;
 
 const BATCH: usize = 64;
@@ -25,8 +25,8 @@ const BATCH: usize = 64;
 /// Judges `descriptors` descriptors of `case` on `card`, compares each verdict, and counts the results.
 fn judge(card: &mut SimCard, case: &Case, descriptors: usize, seen: &mut BTreeMap<String, u64>) {
     let image = &case.compiled.image;
-    let evaluator = Evaluator::new(image);
-    let contexts = Contexts::new(case.package.vocabulary());
+    let evaluator = ImageEvaluator::new(image);
+    let contexts = ContextConverter::new(case.package.vocabulary());
     let policies = case.package.cedar_policies().unwrap();
     let (authorizer, entities) = (Authorizer::new(), Entities::empty());
     let permits = |rows: &[Row], row: Option<u16>| {
@@ -34,13 +34,13 @@ fn judge(card: &mut SimCard, case: &Case, descriptors: usize, seen: &mut BTreeMa
     };
 
     let config = SessionConfig { ring_log2: 7, log_log2: 7, epoch: Some(case.seed as u32), ..SessionConfig::default() };
-    let mut session = Session::open(&mut *card, image, config).unwrap();
+    let mut session = CardSession::open(&mut *card, image, config).unwrap();
     // Each descriptor has a stream of its own, because a stream keeps the context of its first GATE.
     let cases: Vec<_> = (0..).zip(case.descriptors().take(descriptors)).collect();
     for batch in cases.chunks(BATCH) {
-        let begin = |slot| Descriptor::entry(Opcode::Begin, Place { slot, sequence: 0 }, [0; 32]).sealed();
+        let begin = |slot| Descriptor::entry(Opcode::Begin, SlotSequence { slot, sequence: 0 }, [0; 32]).sealed();
         session.submit(&batch.iter().map(|(slot, _)| begin(*slot)).collect::<Vec<_>>()).unwrap();
-        assert!(session.drain().unwrap().iter().all(|completed| completed.outcome == Outcome::Accepted));
+        assert!(session.drain().unwrap().iter().all(|completed| completed.outcome == EntryOutcome::Accepted));
         let entries: Vec<_> = batch.iter().map(|(slot, d)| placed(*d, *slot, 1)).collect();
         session.submit(&entries).unwrap();
         let answered = session.drain().unwrap();
@@ -50,7 +50,7 @@ fn judge(card: &mut SimCard, case: &Case, descriptors: usize, seen: &mut BTreeMa
                 panic!("seed {} entry {:?}: {what}: {:?}", case.seed, completed.entry, completed.outcome)
             };
             assert_eq!(&completed.entry, entry);
-            let Outcome::Judged(verdict) = completed.outcome else { fail("no verdict") };
+            let EntryOutcome::Judged(verdict) = completed.outcome else { fail("no verdict") };
             if verdict != evaluator.judge(entry) {
                 fail("the evaluator says otherwise");
             }

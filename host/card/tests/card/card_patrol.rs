@@ -7,10 +7,10 @@ use crate::card_support;
 use card_support::{Random, TestCard, World, gate, placed, small};
 use portcullis_card::driver::CheckpointConfig;
 use portcullis_card::transport::sim::SimCard;
-use portcullis_card::{Card, Outcome, Session, SessionConfig, SessionError};
-use portcullis_core::mutation::Place;
+use portcullis_card::{CardSession, CardTransport, EntryOutcome, SessionConfig, SessionError};
+use portcullis_core::mutation::SlotSequence;
 use portcullis_core::wire::{Descriptor, Fault, Opcode, RecordType};
-use portcullis_sim::{LANES, PATROL_CLOCKS, ROUNDS, SimConfig, Stall, Table, TableBit};
+use portcullis_sim::{BusStall, LANES, LaneRam, PATROL_CLOCKS, ROUNDS, SimConfig, TableBit};
 
 const POLICY_ROWS: usize = 9;
 const ENTROPY_ROWS: usize = 3;
@@ -22,7 +22,7 @@ const STATUS: u32 = 0x44;
 const LIFE: u32 = 15;
 const FAULT: u32 = 5;
 
-fn card(lanes: u32, stall: Stall) -> SimCard {
+fn card(lanes: u32, stall: BusStall) -> SimCard {
     SimCard::new(SimConfig { lanes, read_latency: 20, write_latency: 20, stall, trace: None }).unwrap()
 }
 
@@ -39,7 +39,7 @@ fn bound(lanes: u32) -> u64 {
 }
 
 fn any_bit(random: &mut Random, lanes: u32) -> TableBit {
-    let (table, rows) = *random.pick(&[(Table::Policy, POLICY_ROWS), (Table::Entropy, ENTROPY_ROWS)]);
+    let (table, rows) = *random.pick(&[(LaneRam::Policy, POLICY_ROWS), (LaneRam::Entropy, ENTROPY_ROWS)]);
     TableBit {
         lane: random.below(lanes as usize) as u32,
         table,
@@ -50,7 +50,7 @@ fn any_bit(random: &mut Random, lanes: u32) -> TableBit {
 
 /// Runs the clock and reads the status until the card is in FAULT. Returns the number of clocks; `None` if there are
 /// `bound` or more.
-fn clocks_to_fault(session: &mut Session<&mut SimCard>, bound: u64) -> Option<u64> {
+fn clocks_to_fault(session: &mut CardSession<&mut SimCard>, bound: u64) -> Option<u64> {
     let start = session.card().clocks().unwrap();
     loop {
         let life = session.card_mut().read32(STATUS).unwrap() & LIFE;
@@ -74,9 +74,9 @@ fn an_upset_in_run_is_a_fault_without_close() {
     let mut random = Random::new(701);
     for lanes in [1, LANES] {
         for round in 0..4 {
-            let mut card = card(lanes, Stall::None);
+            let mut card = card(lanes, BusStall::None);
             let world = World::random(&mut random, POLICY_ROWS, ENTROPY_ROWS);
-            let mut session = Session::open_tables(&mut card, &world.tables(), small(round)).unwrap();
+            let mut session = CardSession::open_tables(&mut card, &world.tables(), small(round)).unwrap();
             // The upset happens at any time during a pause or a hash.
             session.card_mut().sim().run(random.bits() % (PATROL_CLOCKS + 3 * hash_clocks(lanes))).unwrap();
             let bit = any_bit(&mut random, lanes);
@@ -85,10 +85,10 @@ fn an_upset_in_run_is_a_fault_without_close() {
             assert!(clocks.is_some_and(|clocks| clocks <= bound(lanes)), "{bit:?}: {clocks:?}");
             println!("{lanes} lanes, {bit:?}: fault after {clocks:?} clocks");
             // The log ends with an ALARM that contains the cause, and the card judges no more entries.
-            let entry = Descriptor::entry(Opcode::Begin, Place { slot: 0, sequence: 0 }, [0; 32]).sealed();
+            let entry = Descriptor::entry(Opcode::Begin, SlotSequence { slot: 0, sequence: 0 }, [0; 32]).sealed();
             let error = session.submit(&[entry]).and_then(|_| session.drain()).map(|answered| answered[0].outcome);
             match error {
-                Ok(outcome) => assert_eq!(outcome, Outcome::Fault(Fault::TableChanged)),
+                Ok(outcome) => assert_eq!(outcome, EntryOutcome::Fault(Fault::TableChanged)),
                 Err(error) => assert!(is_table_changed(&error), "{error}"),
             }
             assert_eq!(session.alarm().map(|alarm| alarm.answer.record_type), Some(RecordType::Alarm as u8));
@@ -102,10 +102,10 @@ fn an_upset_in_run_is_a_fault_without_close() {
 #[test]
 fn an_upset_of_a_row_that_does_not_count_is_none() {
     let mut random = Random::new(702);
-    let mut card = card(1, Stall::None);
+    let mut card = card(1, BusStall::None);
     let world = World::random(&mut random, POLICY_ROWS, ENTROPY_ROWS);
-    let mut session = Session::open_tables(&mut card, &world.tables(), small(1)).unwrap();
-    let (policy, entropy) = (Table::Policy, Table::Entropy);
+    let mut session = CardSession::open_tables(&mut card, &world.tables(), small(1)).unwrap();
+    let (policy, entropy) = (LaneRam::Policy, LaneRam::Entropy);
     for (table, row) in [(policy, POLICY_ROWS as u32), (entropy, ENTROPY_ROWS as u32), (policy, 255), (entropy, 63)] {
         session.card_mut().sim().upset_table(TableBit { lane: 0, table, row, bit: 5 }).unwrap();
     }
@@ -117,7 +117,7 @@ fn an_upset_of_a_row_that_does_not_count_is_none() {
 
 /// Submits GATEs for this many clocks and checks each answer. Returns the error if the session ends earlier.
 fn judged(
-    session: &mut Session<&mut SimCard>,
+    session: &mut CardSession<&mut SimCard>,
     world: &World,
     random: &mut Random,
     clocks: u64,
@@ -125,7 +125,7 @@ fn judged(
     const STREAMS: u16 = 32;
     let evaluator = world.evaluator();
     let begins: Vec<_> = (0..STREAMS)
-        .map(|slot| Descriptor::entry(Opcode::Begin, Place { slot, sequence: 0 }, [0; 32]).sealed())
+        .map(|slot| Descriptor::entry(Opcode::Begin, SlotSequence { slot, sequence: 0 }, [0; 32]).sealed())
         .collect();
     session.submit(&begins)?;
     session.drain()?;
@@ -136,11 +136,11 @@ fn judged(
         let batch: Vec<_> =
             idle.drain(..).map(|(slot, sequence)| placed(gate(random, &world.header), slot, sequence)).collect();
         let first = session.submit(&batch)?;
-        awaited.extend((first..).zip(batch.iter().map(|entry| Outcome::Judged(evaluator.judge(entry)))));
+        awaited.extend((first..).zip(batch.iter().map(|entry| EntryOutcome::Judged(evaluator.judge(entry)))));
         for completed in session.wait()? {
             let expected = awaited.remove(&completed.ticket).unwrap();
             match completed.outcome {
-                Outcome::Fault(Fault::TableChanged) => return Err(SessionError::Faulted(Fault::TableChanged)),
+                EntryOutcome::Fault(Fault::TableChanged) => return Err(SessionError::Faulted(Fault::TableChanged)),
                 outcome => assert_eq!(outcome, expected, "a wrong verdict"),
             }
             idle.push((completed.entry.slot.get(), completed.entry.sequence.get() + 1));
@@ -154,10 +154,10 @@ fn judged(
 #[test]
 fn tables_that_stand_are_never_called_changed() {
     let mut random = Random::new(703);
-    for (lanes, stall) in [(1, Stall::None), (1, Stall::Random(5)), (LANES, Stall::None)] {
+    for (lanes, stall) in [(1, BusStall::None), (1, BusStall::Random(5)), (LANES, BusStall::None)] {
         let mut card = card(lanes, stall);
         let world = World::random(&mut random, POLICY_ROWS, ENTROPY_ROWS);
-        let mut session = Session::open_tables(&mut card, &world.tables(), small(3)).unwrap();
+        let mut session = CardSession::open_tables(&mut card, &world.tables(), small(3)).unwrap();
         judged(&mut session, &world, &mut random, 4 * bound(lanes)).unwrap();
         assert_eq!(session.close().unwrap().cause, Fault::None);
         card.assert_clean();
@@ -168,12 +168,12 @@ fn tables_that_stand_are_never_called_changed() {
 fn an_upset_is_found_under_load() {
     let mut random = Random::new(704);
     for lanes in [1, LANES] {
-        let mut card = card(lanes, Stall::None);
+        let mut card = card(lanes, BusStall::None);
         let world = World::random(&mut random, POLICY_ROWS, ENTROPY_ROWS);
-        let mut session = Session::open_tables(&mut card, &world.tables(), small(4)).unwrap();
+        let mut session = CardSession::open_tables(&mut card, &world.tables(), small(4)).unwrap();
         session.card_mut().sim().run(random.bits() % PATROL_CLOCKS).unwrap();
         // The flipped bit changes no verdict, so the verdicts before the fault can still be checked.
-        let rule = TableBit { lane: lanes - 1, table: Table::Policy, row: 4, bit: 8 * RULE_AT };
+        let rule = TableBit { lane: lanes - 1, table: LaneRam::Policy, row: 4, bit: 8 * RULE_AT };
         session.card_mut().sim().upset_table(rule).unwrap();
         let start = session.card().clocks().unwrap();
         let error = judged(&mut session, &world, &mut random, 3 * bound(lanes)).unwrap_err();
@@ -192,10 +192,10 @@ const RULE_AT: u32 = 2;
 #[test]
 fn checkpoints_and_hashes_take_turns() {
     let mut random = Random::new(705);
-    let mut card = card(1, Stall::None);
+    let mut card = card(1, BusStall::None);
     let world = World::random(&mut random, POLICY_ROWS, ENTROPY_ROWS);
     let config = SessionConfig { checkpoints: Some(CheckpointConfig::default()), ..small(5) };
-    let mut session = Session::open_tables(&mut card, &world.tables(), config).unwrap();
+    let mut session = CardSession::open_tables(&mut card, &world.tables(), config).unwrap();
     for _ in 0..2 {
         session.flush().unwrap();
         session.card_mut().sim().run(SIGNATURE_CLOCKS + bound(1)).unwrap();
@@ -224,10 +224,10 @@ const SIGNATURE_CLOCKS: u64 = 110_000 * BLOCK;
 fn a_session_may_end_in_the_middle_of_a_hash() {
     let mut random = Random::new(706);
     for lanes in [1, LANES] {
-        let mut card = card(lanes, Stall::None);
+        let mut card = card(lanes, BusStall::None);
         for round in 0..24 {
             let world = World::random(&mut random, POLICY_ROWS, ENTROPY_ROWS);
-            let mut session = Session::open_tables(&mut card, &world.tables(), small(round)).unwrap();
+            let mut session = CardSession::open_tables(&mut card, &world.tables(), small(round)).unwrap();
             session.card_mut().sim().run(PATROL_CLOCKS - 200 + random.bits() % (hash_clocks(lanes) + 300)).unwrap();
             if round % 2 == 0 {
                 assert_eq!(session.close().unwrap().cause, Fault::None);

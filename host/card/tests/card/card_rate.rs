@@ -8,14 +8,14 @@ use crate::card_support;
 use card_support::{Random, TestCard, World};
 use portcullis_card::diagnostics::bench::{BenchConfig, BenchReport, run};
 use portcullis_card::transport::sim::SimCard;
-use portcullis_card::{Card, CardError, forward_card};
+use portcullis_card::{CardError, CardTransport, forward_card};
 use portcullis_core::wire::Row;
-use portcullis_image::Image;
-use portcullis_sim::{LANES, ROUNDS, SimConfig, Stall};
+use portcullis_image::TableImage;
+use portcullis_sim::{BusStall, LANES, ROUNDS, SimConfig};
 use zerocopy::little_endian::U16;
 
 /// An image of `rows` policy rows. Their content is irrelevant, because both banks sweep all rows for every entry.
-fn image(rows: u16) -> Image {
+fn image(rows: u16) -> TableImage {
     let world = World::random(&mut Random::new(3), 1, 1);
     let permit = Row {
         temporal: world.header.temporal,
@@ -28,7 +28,7 @@ fn image(rows: u16) -> Image {
     for (rule, row) in (0..).zip(&mut policy) {
         row.rule = U16::new(rule);
     }
-    Image::new(world.header, &policy, &[permit]).unwrap()
+    TableImage::new(world.header, &policy, &[permit]).unwrap()
 }
 
 fn measure(latency: u32, rows: u16, verdicts: u64, attest: bool) -> BenchReport {
@@ -37,7 +37,7 @@ fn measure(latency: u32, rows: u16, verdicts: u64, attest: bool) -> BenchReport 
 
 /// Runs the benchmark; returns its report and the numbers of register accesses.
 fn measure_lanes(lanes: u32, latency: u32, rows: u16, verdicts: u64, attest: bool) -> (BenchReport, Touched) {
-    let config = SimConfig { lanes, read_latency: latency, write_latency: latency, stall: Stall::None, trace: None };
+    let config = SimConfig { lanes, read_latency: latency, write_latency: latency, stall: BusStall::None, trace: None };
     let mut card = Counting { card: SimCard::new(config).unwrap(), touched: Touched::default() };
     let report = run(&mut card, &image(rows), BenchConfig { verdicts, streams: 64, attest }).unwrap();
     card.card.assert_clean();
@@ -61,7 +61,7 @@ struct Counting {
     touched: Touched,
 }
 
-impl Card for Counting {
+impl CardTransport for Counting {
     forward_card!(card: describe, allocate, release, dma_read, dma_write, wait, quantum, patience, clocks);
 
     fn read32(&mut self, address: u32) -> Result<u32, CardError> {

@@ -7,8 +7,8 @@ use crate::card_support;
 use card_support::{Keeper, Random, TestCard, World, small};
 use portcullis_card::driver::CheckpointConfig;
 use portcullis_card::transport::sim::SimCard;
-use portcullis_card::{Card, Session, SessionConfig, registers};
-use portcullis_core::mutation::Place;
+use portcullis_card::{CardSession, CardTransport, SessionConfig, registers};
+use portcullis_core::mutation::SlotSequence;
 use portcullis_core::wire::{Checkpoint, Command, Descriptor, Life, Opcode, Record, RecordType};
 use portcullis_evidence::log::LogChecker;
 use zerocopy::FromBytes;
@@ -17,11 +17,11 @@ use zerocopy::FromBytes;
 const FILL: u16 = 15;
 
 /// A session whose log ring is full: it has OPEN and as many BEGINs as fit.
-fn full<'c>(card: &'c mut SimCard, world: &World, signed: bool) -> (Session<&'c mut SimCard>, Keeper) {
+fn full<'c>(card: &'c mut SimCard, world: &World, signed: bool) -> (CardSession<&'c mut SimCard>, Keeper) {
     let keeper = Keeper::default();
     let checkpoints = signed.then_some(CheckpointConfig { ring_log2: 1, interval: 1000 });
     let config = SessionConfig { checkpoints, sink: Box::new(keeper.clone()), ..small(3) };
-    let mut session = Session::open_tables(card, &world.tables(), config).unwrap();
+    let mut session = CardSession::open_tables(card, &world.tables(), config).unwrap();
     let begins: Vec<_> = (0..FILL).map(|slot| entry(Opcode::Begin, slot, 0)).collect();
     session.submit(&begins).unwrap();
     session.card_mut().pass(20_000);
@@ -30,15 +30,15 @@ fn full<'c>(card: &'c mut SimCard, world: &World, signed: bool) -> (Session<&'c 
 }
 
 fn entry(opcode: Opcode, slot: u16, sequence: u32) -> Descriptor {
-    Descriptor::entry(opcode, Place { slot, sequence }, [5; 32]).sealed()
+    Descriptor::entry(opcode, SlotSequence { slot, sequence }, [5; 32]).sealed()
 }
 
-fn give(session: &mut Session<&mut SimCard>, command: Command) {
+fn give(session: &mut CardSession<&mut SimCard>, command: Command) {
     registers::with(session.card_mut(), |r| r.command().try_write(|w| w.set_v(command.into()))).unwrap();
     session.card_mut().pass(20_000);
 }
 
-fn records(session: &mut Session<&mut SimCard>) -> u32 {
+fn records(session: &mut CardSession<&mut SimCard>) -> u32 {
     registers::with(session.card_mut(), |r| r.records().try_read()).unwrap().v()
 }
 

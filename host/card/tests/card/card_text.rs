@@ -4,17 +4,17 @@
 use crate::card_support;
 
 use card_support::{TestCard, World, keeping, on_all_and_lanes, small};
-use portcullis_card::driver::StreamHandle;
+use portcullis_card::driver::CardStreamHandle;
 use portcullis_card::transport::model::ModelCard;
-use portcullis_card::{Completed, Outcome, Session, SessionError, Tables, TextTables};
+use portcullis_card::{CardSession, CardTables, CompletedEntry, EntryOutcome, SessionError, TextTables};
 use portcullis_core::class::ClassId;
 use portcullis_core::commitment::{SpanKind, preimage};
-use portcullis_core::mutation::Place;
+use portcullis_core::mutation::SlotSequence;
 use portcullis_core::wire::{
     Descriptor, Determination, Fault, ImageText, Opcode, Record, Stage, StageOutcome, flags, image_parts,
 };
-use portcullis_evidence::log::{LogChecker, Violation};
-use portcullis_lane::{Border, ClassSource, Form, Limits, Relation, Source, compile};
+use portcullis_evidence::log::{LogChecker, LogViolation};
+use portcullis_lane::{ClassForm, ClassSource, FormBorder, LaneSource, LaneTableLimits, MatchRelation, compile};
 use sha2::{Digest, Sha256};
 use zerocopy::little_endian::{U16, U32, U128};
 
@@ -27,9 +27,9 @@ const ADVICE: u128 = 1 << 2;
 
 const SALT: [u8; 16] = [7; 16];
 
-fn form(pattern: &str) -> Form {
+fn form(pattern: &str) -> ClassForm {
     let hir = regex_syntax::parse(pattern).unwrap();
-    Form { name: pattern.to_owned(), hir, border: Border::Free, check: None, relation: Relation::Equal }
+    ClassForm { name: pattern.to_owned(), hir, border: FormBorder::Free, check: None, relation: MatchRelation::Equal }
 }
 
 /// A policy and the lane's tables for it: "SECRET-" with four digits is a [`CODE`], "no advice" is a [`NOTICE`].
@@ -49,7 +49,8 @@ impl Lane {
             view: false,
         };
         let classes = vec![class(0, "SECRET-[0-9]{4}"), class(1, "no advice")];
-        let encoded = compile(&Source { classes, ..Source::default() }, &Limits::default()).tables.encode();
+        let encoded =
+            compile(&LaneSource { classes, ..LaneSource::default() }, &LaneTableLimits::default()).tables.encode();
         let part = ImageText {
             digest: Sha256::digest(&encoded).into(),
             opening: U128::new(NOTICE),
@@ -70,9 +71,9 @@ impl Lane {
         Self { world, part, encoded }
     }
 
-    fn tables(&self) -> Tables<'_> {
+    fn tables(&self) -> CardTables<'_> {
         let text = TextTables { part: &self.part, encoded: &self.encoded };
-        Tables { text: Some(text), ..self.world.tables() }
+        CardTables { text: Some(text), ..self.world.tables() }
     }
 }
 
@@ -82,8 +83,8 @@ fn pattern_name(id: u8) -> String {
 
 /// A session with one stream.
 struct Run<C: TestCard> {
-    session: Session<C>,
-    stream: StreamHandle,
+    session: CardSession<C>,
+    stream: CardStreamHandle,
     kept: card_support::Kept,
 }
 
@@ -98,7 +99,7 @@ struct Said {
 impl<C: TestCard> Run<C> {
     fn new() -> Self {
         let (config, kept) = keeping(small(5));
-        let mut session = Session::open_tables(C::fresh(), &Lane::new().tables(), config).unwrap();
+        let mut session = CardSession::open_tables(C::fresh(), &Lane::new().tables(), config).unwrap();
         assert!(session.reads_texts());
         let stream = session.begin([1; 32]).unwrap().0;
         Self { session, stream, kept }
@@ -113,19 +114,19 @@ impl<C: TestCard> Run<C> {
             established: U128::new(said.established),
             validation_outcome: StageOutcome::Pass.into(),
             lineage_outcome: StageOutcome::Pass.into(),
-            ..Descriptor::entry(Opcode::Gate, Place { slot: 0, sequence: 0 }, Sha256::digest(bytes).into())
+            ..Descriptor::entry(Opcode::Gate, SlotSequence { slot: 0, sequence: 0 }, Sha256::digest(bytes).into())
         }
     }
 
     /// Submits `text`, described by `said`, with the same text in the window.
-    fn gate(&mut self, text: &str, said: Said) -> Completed {
+    fn gate(&mut self, text: &str, said: Said) -> CompletedEntry {
         let bytes = preimage(SpanKind::Text, &SALT, &[text.as_bytes()]);
         let entry = self.entry(&bytes, text.len(), said);
         self.submit(&bytes, entry)
     }
 
     /// Submits `entry` with the bytes `window` in its window.
-    fn submit(&mut self, window: &[u8], entry: Descriptor) -> Completed {
+    fn submit(&mut self, window: &[u8], entry: Descriptor) -> CompletedEntry {
         self.session.present_text(self.stream.slot(), window).unwrap();
         self.session.gate_descriptor(&self.stream, entry).unwrap()
     }
@@ -142,12 +143,12 @@ impl<C: TestCard> Run<C> {
     }
 }
 
-fn admitted(completed: &Completed) -> bool {
+fn admitted(completed: &CompletedEntry) -> bool {
     completed.outcome.is_admit()
 }
 
-fn rejected_by_row(completed: &Completed, row: u16) -> bool {
-    let Outcome::Judged(verdict) = completed.outcome else { return false };
+fn rejected_by_row(completed: &CompletedEntry, row: u16) -> bool {
+    let EntryOutcome::Judged(verdict) = completed.outcome else { return false };
     verdict.determination == Determination::Reject && verdict.stage == Stage::Policy && verdict.policy_row == Some(row)
 }
 
@@ -263,7 +264,7 @@ fn a_changed_text_is_refused<C: TestCard>() {
     for at in [18, 33, 38, 44, 48] {
         window[at] ^= 1;
         let completed = run.submit(&window, entry);
-        assert_eq!(completed.outcome, Outcome::Fault(Fault::TextCommitment), "byte {at}");
+        assert_eq!(completed.outcome, EntryOutcome::Fault(Fault::TextCommitment), "byte {at}");
         let answer = completed.record.unwrap().answer;
         assert_eq!((answer.text_classes.get(), answer.text_established.get()), (0, 0));
         window[at] ^= 1;
@@ -278,7 +279,7 @@ fn a_text_in_the_window_of_another_slot_is_refused<C: TestCard>() {
     run.session.present_text_raw(run.stream.slot() + 1, &bytes).unwrap();
     let entry = run.entry(&bytes, 5, Said::default());
     let outcome = run.session.gate_descriptor(&run.stream, entry).unwrap().outcome;
-    assert_eq!(outcome, Outcome::Fault(Fault::TextCommitment));
+    assert_eq!(outcome, EntryOutcome::Fault(Fault::TextCommitment));
 }
 
 /// A descriptor of such a span has the length 65535, and no stage of the host passes it.
@@ -291,10 +292,10 @@ fn a_span_that_the_host_refuses_as_too_long_is_judged<C: TestCard>() {
         validation_reason: 1,
         ..run.entry(&bytes, 65535, Said::default())
     };
-    let Outcome::Judged(verdict) = run.submit(&bytes, refused).outcome else { panic!("not judged") };
+    let EntryOutcome::Judged(verdict) = run.submit(&bytes, refused).outcome else { panic!("not judged") };
     assert_eq!((verdict.determination, verdict.stage), (Determination::Reject, Stage::Validation));
     let passed = run.entry(&bytes, 65535, Said::default());
-    assert_eq!(run.submit(&bytes, passed).outcome, Outcome::Fault(Fault::TextForm));
+    assert_eq!(run.submit(&bytes, passed).outcome, EntryOutcome::Fault(Fault::TextForm));
 }
 
 fn a_false_length_is_refused<C: TestCard>() {
@@ -302,20 +303,24 @@ fn a_false_length_is_refused<C: TestCard>() {
     let bytes = preimage(SpanKind::Text, &SALT, &[b"SECRET-1234"]);
     for said in [0, 10, 12, 65535] {
         let entry = run.entry(&bytes, said, Said::default());
-        assert_eq!(run.submit(&bytes, entry).outcome, Outcome::Fault(Fault::TextForm), "the descriptor says {said}");
+        assert_eq!(
+            run.submit(&bytes, entry).outcome,
+            EntryOutcome::Fault(Fault::TextForm),
+            "the descriptor says {said}"
+        );
     }
     for (length, fault) in [(3, Fault::TextCommitment), (4096 - 38, Fault::TextForm), (4096 - 37, Fault::TextWindow)] {
         let mut window = bytes.clone();
         window[34..38].copy_from_slice(&u32::to_le_bytes(length));
         let said = if fault == Fault::TextCommitment { 3 } else { 11 };
         let entry = run.entry(&bytes, said, Said::default());
-        assert_eq!(run.submit(&window, entry).outcome, Outcome::Fault(fault), "the window says {length}");
+        assert_eq!(run.submit(&window, entry).outcome, EntryOutcome::Fault(fault), "the window says {length}");
     }
     let window = u32::MAX.to_le_bytes();
     let mut longest = bytes.clone();
     longest[34..38].copy_from_slice(&window);
     let entry = run.entry(&bytes, 11, Said::default());
-    assert_eq!(run.submit(&longest, entry).outcome, Outcome::Fault(Fault::TextWindow));
+    assert_eq!(run.submit(&longest, entry).outcome, EntryOutcome::Fault(Fault::TextWindow));
 }
 
 fn a_text_without_its_form_is_refused<C: TestCard>() {
@@ -323,11 +328,11 @@ fn a_text_without_its_form_is_refused<C: TestCard>() {
     let mut tag = preimage(SpanKind::Text, &SALT, &[b"Fine."]);
     tag[0] ^= 1;
     let entry = run.entry(&tag, 5, Said::default());
-    assert_eq!(run.submit(&tag, entry).outcome, Outcome::Fault(Fault::TextForm), "tag");
+    assert_eq!(run.submit(&tag, entry).outcome, EntryOutcome::Fault(Fault::TextForm), "tag");
     for text in [&b"\xff"[..], b"\xc3", b"a\xe2\x82", b"\xed\xa0\x80", b"\xc0\xaf"] {
         let bytes = preimage(SpanKind::Text, &SALT, &[text]);
         let entry = run.entry(&bytes, text.len(), Said::default());
-        assert_eq!(run.submit(&bytes, entry).outcome, Outcome::Fault(Fault::TextForm), "{text:?}");
+        assert_eq!(run.submit(&bytes, entry).outcome, EntryOutcome::Fault(Fault::TextForm), "{text:?}");
     }
 }
 
@@ -339,7 +344,7 @@ fn held_bytes_are_scanned<C: TestCard>() {
     assert!(rejected_by_row(&run.submit(&bytes, entry), 1));
     assert_eq!(omitted(&run.last()), CODE);
     let entry = run.entry(&bytes, 12, held);
-    assert_eq!(run.submit(&bytes, entry).outcome, Outcome::Fault(Fault::TextForm), "longer than the text");
+    assert_eq!(run.submit(&bytes, entry).outcome, EntryOutcome::Fault(Fault::TextForm), "longer than the text");
 }
 
 fn an_end_with_a_hit_is_refused<C: TestCard>() {
@@ -352,13 +357,13 @@ fn an_end_with_a_hit_is_refused<C: TestCard>() {
         let stream = run.stream.again();
         run.session.end(stream, Sha256::digest(&bytes).into()).unwrap()
     };
-    assert_eq!(end(&mut run, b"1234").outcome, Outcome::Fault(Fault::TextEnd), "over the border");
-    assert_eq!(end(&mut run, b" SECRET-1234").outcome, Outcome::Fault(Fault::TextEnd));
+    assert_eq!(end(&mut run, b"1234").outcome, EntryOutcome::Fault(Fault::TextEnd), "over the border");
+    assert_eq!(end(&mut run, b" SECRET-1234").outcome, EntryOutcome::Fault(Fault::TextEnd));
     let call = preimage(SpanKind::Call, &SALT, &[b""]);
     run.session.present_text(slot, &call).unwrap();
     let outcome = run.session.end(run.stream.again(), Sha256::digest(&call).into()).unwrap().outcome;
-    assert_eq!(outcome, Outcome::Fault(Fault::TextForm), "an END has no call");
-    assert_eq!(end(&mut run, b"\n\n").outcome, Outcome::Accepted);
+    assert_eq!(outcome, EntryOutcome::Fault(Fault::TextForm), "an END has no call");
+    assert_eq!(end(&mut run, b"\n\n").outcome, EntryOutcome::Accepted);
     run.last();
 }
 
@@ -371,37 +376,37 @@ fn a_call_is_scanned<C: TestCard>() {
     assert!(rejected_by_row(&run.submit(&bytes, entry), 1));
     // The flag `call` must fit the tag.
     let entry = run.entry(&bytes, text.len(), call(0));
-    assert_eq!(run.submit(&bytes, entry).outcome, Outcome::Fault(Fault::TextForm), "a call as a text");
+    assert_eq!(run.submit(&bytes, entry).outcome, EntryOutcome::Fault(Fault::TextForm), "a call as a text");
     let entry = run.entry(&bytes, text.len(), call((flags::CALL | flags::INERT_PREFIX) as u8));
-    assert_eq!(run.submit(&bytes, entry).outcome, Outcome::Fault(Fault::Reserved), "held bytes before a call");
+    assert_eq!(run.submit(&bytes, entry).outcome, EntryOutcome::Fault(Fault::Reserved), "held bytes before a call");
     let fine = preimage(SpanKind::Text, &SALT, &[b"Fine."]);
     let entry = run.entry(&fine, 5, call(flags::CALL as u8));
-    assert_eq!(run.submit(&fine, entry).outcome, Outcome::Fault(Fault::TextForm), "a text as a call");
+    assert_eq!(run.submit(&fine, entry).outcome, EntryOutcome::Fault(Fault::TextForm), "a text as a call");
     run.last();
 }
 
 fn tables_and_windows_are_checked_at_open<C: TestCard>() {
     let lane = Lane::new();
-    let refusal = |tables: &Tables<'_>, log2: u8| {
+    let refusal = |tables: &CardTables<'_>, log2: u8| {
         let config = portcullis_card::SessionConfig { text_stride_log2: log2, ..small(5) };
-        Session::open_tables(C::fresh(), tables, config).map(drop).unwrap_err()
+        CardSession::open_tables(C::fresh(), tables, config).map(drop).unwrap_err()
     };
     let mut other = lane.encoded.clone();
     *other.last_mut().unwrap() ^= 1;
-    let changed = Tables { text: Some(TextTables { part: &lane.part, encoded: &other }), ..lane.world.tables() };
+    let changed = CardTables { text: Some(TextTables { part: &lane.part, encoded: &other }), ..lane.world.tables() };
     assert!(matches!(refusal(&changed, 12), SessionError::OpenRefused { fault: Fault::ImageDigest }));
     // These tables have the correct digest, but the lane cannot use them.
     other[0] ^= 1;
     let part = ImageText { digest: Sha256::digest(&other).into(), ..lane.part };
-    let broken = Tables { text: Some(TextTables { part: &part, encoded: &other }), ..lane.world.tables() };
+    let broken = CardTables { text: Some(TextTables { part: &part, encoded: &other }), ..lane.world.tables() };
     assert!(matches!(refusal(&broken, 12), SessionError::OpenRefused { fault: Fault::ImageHeader }));
-    let missing = Tables { text: Some(TextTables { part: &lane.part, encoded: &[] }), ..lane.world.tables() };
+    let missing = CardTables { text: Some(TextTables { part: &lane.part, encoded: &[] }), ..lane.world.tables() };
     assert!(matches!(refusal(&missing, 12), SessionError::NoTextTables));
     for log2 in [10, 18] {
         assert!(matches!(refusal(&lane.tables(), log2), SessionError::RingSize { ring: "text window", .. }));
     }
     assert!(matches!(refusal(&lane.tables(), 17), SessionError::TextWindows { .. }), "1,024 windows of 128 KiB");
-    let mut session = Session::open_tables(C::fresh(), &lane.tables(), small(5)).unwrap();
+    let mut session = CardSession::open_tables(C::fresh(), &lane.tables(), small(5)).unwrap();
     assert!(matches!(session.present_text(0, &[0; 4097]), Err(SessionError::TextTooLong { bytes: 4059, room: 4058 })));
 }
 
@@ -412,7 +417,7 @@ fn a_refused_text_moves_nothing<C: TestCard>() {
     let entry = run.entry(&honest, 10, Said::default());
     let mut window = honest.clone();
     window[20] ^= 1;
-    assert_eq!(run.submit(&window, entry).outcome, Outcome::Fault(Fault::TextCommitment));
+    assert_eq!(run.submit(&window, entry).outcome, EntryOutcome::Fault(Fault::TextCommitment));
     let completed = run.gate("-1234", Said::default());
     assert!(rejected_by_row(&completed, 1), "the scan stands where it stood");
     assert_eq!(run.last().answer.text_established.get(), 0, "and nothing is established");
@@ -430,7 +435,7 @@ fn the_log_shows_what_was_established() {
         changed[index].answer.text_established.set(established);
         let mut checker = LogChecker::new((3, 1));
         let found = changed.iter().find_map(|record| checker.next(record).err());
-        assert_eq!(found, Some(Violation::Established(0)), "record {index}");
+        assert_eq!(found, Some(LogViolation::Established(0)), "record {index}");
     }
 }
 
@@ -439,12 +444,12 @@ fn the_log_shows_what_was_established() {
 #[cfg(feature = "sim")]
 fn clocks_per_text(length: usize) -> u64 {
     use portcullis_card::transport::sim::SimCard;
-    use portcullis_sim::{SimConfig, Stall};
+    use portcullis_sim::{BusStall, SimConfig};
     const STREAMS: u16 = 64;
-    let latency = SimConfig { lanes: 1, read_latency: 100, write_latency: 100, stall: Stall::None, trace: None };
+    let latency = SimConfig { lanes: 1, read_latency: 100, write_latency: 100, stall: BusStall::None, trace: None };
     let (config, kept) = keeping(portcullis_card::SessionConfig { ring_log2: 8, log_log2: 8, ..small(5) });
-    let mut session = Session::open_tables(SimCard::new(latency).unwrap(), &Lane::new().tables(), config).unwrap();
-    let place = |slot, sequence| Place { slot, sequence };
+    let mut session = CardSession::open_tables(SimCard::new(latency).unwrap(), &Lane::new().tables(), config).unwrap();
+    let place = |slot, sequence| SlotSequence { slot, sequence };
     let begins = (0..STREAMS).map(|slot| Descriptor::entry(Opcode::Begin, place(slot, 0), [1; 32]).sealed());
     session.submit(&begins.collect::<Vec<_>>()).unwrap();
     session.drain().unwrap();
@@ -493,21 +498,23 @@ fn a_text_hides_behind_the_record_before_it() {
 #[test]
 fn an_upset_of_the_lanes_tables_refuses_the_entry_that_reads_it() {
     use portcullis_card::transport::sim::SimCard;
-    use portcullis_sim::{Table, TableBit};
+    use portcullis_sim::{LaneRam, TableBit};
     // The class of the byte `S`; the report of the states in which nothing ends.
-    for (table, row, bits) in [(Table::ByteClasses, u32::from(b'S'), 7), (Table::Reports, 0, 51)] {
+    for (table, row, bits) in [(LaneRam::ByteClasses, u32::from(b'S'), 7), (LaneRam::Reports, 0, 51)] {
         for bit in [0, 1, bits / 2, bits - 1] {
             let mut run = Run::<SimCard>::new();
             assert!(admitted(&run.gate("The weather is fine.", Said::default())));
             run.session.card_mut().sim().upset_table(TableBit { lane: 0, table, row, bit }).unwrap();
-            if table == Table::ByteClasses {
+            if table == LaneRam::ByteClasses {
                 assert!(admitted(&run.gate("The weather is fine.", Said::default())), "no scan reads the word");
             }
             let bytes = preimage(SpanKind::Text, &SALT, &[b"No SECRET at all."]);
             let entry = run.entry(&bytes, 17, Said::default());
             run.session.present_text(run.stream.slot(), &bytes).unwrap();
             match run.session.gate_descriptor(&run.stream, entry) {
-                Ok(completed) => assert!(matches!(completed.outcome, Outcome::Fault(_)), "{:?}", completed.outcome),
+                Ok(completed) => {
+                    assert!(matches!(completed.outcome, EntryOutcome::Fault(_)), "{:?}", completed.outcome)
+                }
                 Err(error) => assert!(matches!(error, SessionError::Faulted(Fault::TableChanged)), "{error}"),
             }
             assert_eq!(run.session.close().unwrap().cause, Fault::TableChanged, "{table:?}, bit {bit}");

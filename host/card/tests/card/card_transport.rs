@@ -5,10 +5,10 @@
 use crate::card_support;
 
 use card_support::{Kept, Random, TestCard, World, gate, keeping, of_lane, on_all_and_lanes, placed, small};
-use portcullis_card::Tables;
+use portcullis_card::CardTables;
 use portcullis_card::driver::{load_only, reset};
-use portcullis_card::{CardInfo, Completed, Outcome, Session, SessionError, registers};
-use portcullis_core::mutation::Place;
+use portcullis_card::{CardInfo, CardSession, CompletedEntry, EntryOutcome, SessionError, registers};
+use portcullis_core::mutation::SlotSequence;
 use portcullis_core::wire::{Command, Descriptor, Fault, Life, Opcode, RecordType, Row};
 use zerocopy::little_endian::U16;
 
@@ -30,15 +30,15 @@ on_all_and_lanes!(
     a_fault_closes_with_its_cause,
 );
 
-type Opened<'a, C> = (Session<&'a mut C>, Kept);
+type Opened<'a, C> = (CardSession<&'a mut C>, Kept);
 
 fn open<'a, C: TestCard>(card: &'a mut C, world: &World, epoch: u32) -> Opened<'a, C> {
     let (config, kept) = keeping(small(epoch));
-    (Session::open_tables(card, &world.tables(), config).unwrap(), kept)
+    (CardSession::open_tables(card, &world.tables(), config).unwrap(), kept)
 }
 
 fn begin(slot: u16) -> Descriptor {
-    Descriptor::entry(Opcode::Begin, Place { slot, sequence: 0 }, [0; 32]).sealed()
+    Descriptor::entry(Opcode::Begin, SlotSequence { slot, sequence: 0 }, [0; 32]).sealed()
 }
 
 fn good(world: &World, slot: u16, sequence: u32) -> Descriptor {
@@ -57,15 +57,15 @@ fn assert_serves<C: TestCard>(card: &mut C) {
     session.close().unwrap();
 }
 
-fn assert_all_faulted(answered: &[Completed], fault: Fault) {
+fn assert_all_faulted(answered: &[CompletedEntry], fault: Fault) {
     assert!(!answered.is_empty());
     for completed in answered {
-        assert_eq!(completed.outcome, Outcome::Fault(fault));
+        assert_eq!(completed.outcome, EntryOutcome::Fault(fault));
     }
 }
 
 /// Asserts that the session has ended: it accepts no entry, and reports the fault.
-fn assert_faulted<C: TestCard>(session: &mut Session<&mut C>, world: &World, fault: Fault) {
+fn assert_faulted<C: TestCard>(session: &mut CardSession<&mut C>, world: &World, fault: Fault) {
     for _ in 0..2 {
         assert!(matches!(session.submit(&[good(world, 0, 1)]), Err(SessionError::Faulted(f)) if f == fault));
         assert!(matches!(session.poll(), Err(SessionError::Faulted(f)) if f == fault));
@@ -95,7 +95,7 @@ fn a_doorbell_out_of_range_is_a_sticky_fault<C: TestCard>() {
     let mut card = C::fresh();
     let world = World::permitting();
     // Before each misuse, 16 entries in lane 0 were submitted, completed and consumed.
-    type Ring = fn(&mut dyn portcullis_card::Card);
+    type Ring = fn(&mut dyn portcullis_card::CardTransport);
     let rings: [(&str, Ring); 7] = [
         ("one more entry than the ring holds", |card| write(card, Bell::SqTail, 16 + 33)),
         ("the tail goes back", |card| write(card, Bell::SqTail, 15)),
@@ -136,7 +136,7 @@ enum Bell {
     LogHead,
 }
 
-fn write(card: &mut dyn portcullis_card::Card, bell: Bell, value: u32) {
+fn write(card: &mut dyn portcullis_card::CardTransport, bell: Bell, value: u32) {
     registers::with_lane(card, 0, |lane| match bell {
         Bell::SqTail => lane.sq_tail().try_write(|w| w.set_v(value)),
         Bell::CqHead => lane.cq_head().try_write(|w| w.set_v(value)),
@@ -180,8 +180,8 @@ fn a_command_that_the_state_does_not_allow_is_a_sticky_fault<C: TestCard>() {
     card.assert_clean();
 }
 
-fn refusal<C: TestCard>(card: &mut C, tables: &Tables<'_>) -> Fault {
-    match Session::open_tables(&mut *card, tables, small(4)) {
+fn refusal<C: TestCard>(card: &mut C, tables: &CardTables<'_>) -> Fault {
+    match CardSession::open_tables(&mut *card, tables, small(4)) {
         Err(SessionError::OpenRefused { fault }) => fault,
         Err(error) => panic!("{error}"),
         Ok(_) => panic!("opened"),
@@ -209,12 +209,12 @@ fn an_image_that_does_not_fit_is_not_opened<C: TestCard>() {
     for (what, change, fault) in changes {
         let mut header = world.header;
         change(&mut header);
-        assert_eq!(refusal(&mut card, &Tables { header: &header, ..world.tables() }), fault, "{what}");
+        assert_eq!(refusal(&mut card, &CardTables { header: &header, ..world.tables() }), fault, "{what}");
     }
     // If the card reports that it has no room for an image, the driver refuses the image.
     let rows = vec![Row::ZERO; 257];
-    let tables = Tables { policy: &rows, ..world.tables() };
-    let error = Session::open_tables(&mut card, &tables, small(4)).unwrap_err();
+    let tables = CardTables { policy: &rows, ..world.tables() };
+    let error = CardSession::open_tables(&mut card, &tables, small(4)).unwrap_err();
     assert!(matches!(error, SessionError::TooManyRows { rows: 257, available: 256, .. }), "{error}");
     assert_serves(&mut card);
     card.assert_clean();
@@ -330,7 +330,7 @@ fn tables_of_another_digest_are_not_opened<C: TestCard>() {
         let before = rows[bank].clone();
         let last = rows[bank].len() - 1;
         rows[bank][last].established_none = (before[last].established_none.get() ^ 1 << 127).into();
-        let changed = Tables { header: &world.header, text: None, policy: &rows[0], entropy: &rows[1] };
+        let changed = CardTables { header: &world.header, text: None, policy: &rows[0], entropy: &rows[1] };
         load_only(&mut card, &changed).unwrap();
         for (word, bytes) in digest.chunks_exact(4).enumerate() {
             let value = u32::from_le_bytes(bytes.try_into().unwrap());
@@ -381,7 +381,7 @@ fn rings_that_are_not_allowed_are_not_opened<C: TestCard>() {
     // For these sizes, the driver reports the error before the card does.
     for (ring_log2, log_log2) in [(4, 4), (16, 4), (5, 3), (5, 21)] {
         let config = portcullis_card::SessionConfig { ring_log2, log_log2, ..small(1) };
-        let error = Session::open_tables(&mut card, &world.tables(), config).unwrap_err();
+        let error = CardSession::open_tables(&mut card, &world.tables(), config).unwrap_err();
         assert!(matches!(error, SessionError::RingSize { .. }), "{error}");
     }
     card.release(buffer).unwrap();
@@ -406,7 +406,7 @@ fn tables_cannot_be_written_while_running<C: TestCard>() {
         }
         let descriptor = gate(&mut random, &world.header);
         let completed = session.gate_descriptor(&stream, descriptor).unwrap();
-        assert_eq!(completed.outcome, Outcome::Judged(evaluator.judge(&descriptor)));
+        assert_eq!(completed.outcome, EntryOutcome::Judged(evaluator.judge(&descriptor)));
     }
     // The locked configuration does not change either: the epoch stays.
     registers::with(*session.card_mut(), |r| r.epoch().try_write(|w| w.set_v(99))).unwrap();
@@ -441,7 +441,7 @@ fn bus_failure<C: TestCard>(fail: fn(&mut C), fault: Fault) {
     let lost = fault == Fault::Watchdog;
     assert_eq!(closed.needs_reset, lost);
     if lost {
-        let refused = Session::open_tables(&mut card, &world.tables(), small(9)).unwrap_err();
+        let refused = CardSession::open_tables(&mut card, &world.tables(), small(9)).unwrap_err();
         assert!(matches!(refused, SessionError::NeedsReset(cause) if cause == fault), "{refused}");
         assert!(refused.to_string().contains("hardware reset"), "{refused}");
         for given in [Command::Load, Command::Open, Command::Reset] {

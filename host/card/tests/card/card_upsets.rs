@@ -7,17 +7,17 @@
 use crate::card_support;
 
 use card_support::{Kept, Random, World, gate, keeping, long, open_row, placed, small};
-use portcullis_card::driver::StreamHandle;
+use portcullis_card::driver::CardStreamHandle;
 use portcullis_card::transport::sim::SimCard;
-use portcullis_card::{Card, Completed, Outcome, Session, SessionError, Tables, TextTables};
+use portcullis_card::{CardSession, CardTables, CardTransport, CompletedEntry, EntryOutcome, SessionError, TextTables};
 use portcullis_core::class::ClassId;
 use portcullis_core::commitment::{SpanKind, preimage};
-use portcullis_core::mutation::Place;
+use portcullis_core::mutation::SlotSequence;
 use portcullis_core::wire::{
     Descriptor, Determination, Fault, ImageText, Life, Opcode, Record, RecordType, StageOutcome, image_parts,
 };
-use portcullis_lane::{Border, ClassSource, Form, Limits, Relation, Source, compile};
-use portcullis_sim::{SimConfig, Stall, Table, TableBit};
+use portcullis_lane::{ClassForm, ClassSource, FormBorder, LaneSource, LaneTableLimits, MatchRelation, compile};
+use portcullis_sim::{BusStall, LaneRam, SimConfig, TableBit};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use zerocopy::little_endian::{U16, U32, U128};
@@ -29,29 +29,29 @@ const STREAMS: u16 = 24;
 const IN_ONE_SESSION: usize = 6;
 
 /// A memory: the words that a session uses, and their bits.
-type Memory = (Table, u32, u32);
+type Memory = (LaneRam, u32, u32);
 
 /// The memories of a session without texts.
 const MEMORIES: [Memory; 9] = [
-    (Table::Policy, POLICY_ROWS, 1536),
-    (Table::PolicyParities, POLICY_ROWS, 1),
-    (Table::Entropy, ENTROPY_ROWS, 1536),
-    (Table::EntropyParities, ENTROPY_ROWS, 1),
-    (Table::Streams, 2 * STREAMS as u32, 67),
-    (Table::DescriptorsLow, 64, 512),
-    (Table::DescriptorsHigh, 64, 512),
-    (Table::Completions, 32, 224),
-    (Table::CompletionParities, 32, 1),
+    (LaneRam::Policy, POLICY_ROWS, 1536),
+    (LaneRam::PolicyParities, POLICY_ROWS, 1),
+    (LaneRam::Entropy, ENTROPY_ROWS, 1536),
+    (LaneRam::EntropyParities, ENTROPY_ROWS, 1),
+    (LaneRam::Streams, 2 * STREAMS as u32, 67),
+    (LaneRam::DescriptorsLow, 64, 512),
+    (LaneRam::DescriptorsHigh, 64, 512),
+    (LaneRam::Completions, 32, 224),
+    (LaneRam::CompletionParities, 32, 1),
 ];
 
 /// The memories that a session with texts has beside them.
 const TEXT_MEMORIES: [Memory; 6] = [
-    (Table::Scans, TEXT_STREAMS as u32, SCAN_BITS),
-    (Table::Established, TEXT_STREAMS as u32, 130),
-    (Table::Streams, TEXT_STREAMS as u32, 67),
-    (Table::CompletionClasses, 32, 128),
-    (Table::ByteClasses, 128, 7),
-    (Table::Texts, 16, 512),
+    (LaneRam::Scans, TEXT_STREAMS as u32, SCAN_BITS),
+    (LaneRam::Established, TEXT_STREAMS as u32, 130),
+    (LaneRam::Streams, TEXT_STREAMS as u32, 67),
+    (LaneRam::CompletionClasses, 32, 128),
+    (LaneRam::ByteClasses, 128, 7),
+    (LaneRam::Texts, 16, 512),
 ];
 const TEXT_STREAMS: u16 = 4;
 /// Three engines, the units of cards and accounts, the mark of a renewed slot, and the parity.
@@ -62,7 +62,8 @@ fn any_bit((table, words, bits): Memory, random: &mut Random) -> TableBit {
 }
 
 fn card() -> SimCard {
-    SimCard::new(SimConfig { lanes: 1, read_latency: 20, write_latency: 20, stall: Stall::None, trace: None }).unwrap()
+    SimCard::new(SimConfig { lanes: 1, read_latency: 20, write_latency: 20, stall: BusStall::None, trace: None })
+        .unwrap()
 }
 
 /// What became of the bits.
@@ -75,7 +76,7 @@ struct Seen {
 }
 
 impl Seen {
-    fn count(&mut self, table: Table, stopped: bool) {
+    fn count(&mut self, table: LaneRam, stopped: bool) {
         let (all, stops) = self.upsets.entry(format!("{table:?}")).or_default();
         *all += 1;
         *stops += usize::from(stopped);
@@ -87,10 +88,10 @@ impl Seen {
 }
 
 /// What the card without the upset answers to each entry, by the entry's commitment, which is unique.
-type Expected = BTreeMap<[u8; 32], Outcome>;
+type Expected = BTreeMap<[u8; 32], EntryOutcome>;
 
 /// Every ADMIT, as completion and as record, is one that the card without the upset gives.
-fn check(completed: &[Completed], kept: &Kept, expected: &Expected, seen: &mut Seen, bit: TableBit) {
+fn check(completed: &[CompletedEntry], kept: &Kept, expected: &Expected, seen: &mut Seen, bit: TableBit) {
     for completed in completed {
         let Some(right) = expected.get(&completed.entry.commitment) else { continue };
         if completed.outcome.is_admit() {
@@ -101,7 +102,7 @@ fn check(completed: &[Completed], kept: &Kept, expected: &Expected, seen: &mut S
     }
     for record in kept.lock().unwrap().iter().filter(|record| admits(record)) {
         let right = expected.get(&record.descriptor.commitment);
-        assert!(right.is_some_and(Outcome::is_admit), "{bit:?}: a record admits {record:?}");
+        assert!(right.is_some_and(EntryOutcome::is_admit), "{bit:?}: a record admits {record:?}");
     }
 }
 
@@ -110,14 +111,14 @@ fn admits(record: &Record) -> bool {
     answer.record_type == RecordType::Verdict as u8 && answer.determination == Determination::Admit as u8
 }
 
-fn is_stopped(session: &mut Session<SimCard>) -> bool {
+fn is_stopped(session: &mut CardSession<SimCard>) -> bool {
     const STATUS: u32 = 0x44;
     session.card_mut().read32(STATUS).unwrap() & 15 == Life::Fault as u32
 }
 
 /// An entry and what the card answers to it while its memories stand. Some entries must be refused by what the slot
 /// holds: they have a wrong sequence, another context, or no open stream.
-fn entry(random: &mut Random, world: &World, slot: u16, sequence: &mut u32) -> (Descriptor, Outcome) {
+fn entry(random: &mut Random, world: &World, slot: u16, sequence: &mut u32) -> (Descriptor, EntryOutcome) {
     let evaluator = world.evaluator();
     // Without conditions, validation and lineage pass, so that many entries are admitted.
     let mut entry = gate(random, &world.header);
@@ -128,19 +129,19 @@ fn entry(random: &mut Random, world: &World, slot: u16, sequence: &mut u32) -> (
     }
     if *sequence > 1 && random.one_in(4) {
         let wrong = *sequence ^ (1 << random.below(20));
-        return (placed(entry, slot, wrong), Outcome::Fault(Fault::Sequence));
+        return (placed(entry, slot, wrong), EntryOutcome::Fault(Fault::Sequence));
     }
     if *sequence > 1 && random.one_in(4) {
         entry.epistemic = (entry.epistemic + 1) % 3;
-        return (placed(entry, slot, *sequence), Outcome::Fault(Fault::Context));
+        return (placed(entry, slot, *sequence), EntryOutcome::Fault(Fault::Context));
     }
     if random.one_in(8) {
         let closed = STREAMS + slot;
-        return (placed(entry, closed, random.below(3) as u32), Outcome::Fault(Fault::Slot));
+        return (placed(entry, closed, random.below(3) as u32), EntryOutcome::Fault(Fault::Slot));
     }
     let entry = placed(entry, slot, *sequence);
     *sequence += 1;
-    (entry, Outcome::Judged(evaluator.judge(&entry)))
+    (entry, EntryOutcome::Judged(evaluator.judge(&entry)))
 }
 
 /// One session with up to [`IN_ONE_SESSION`] upsets.
@@ -152,9 +153,9 @@ fn session(random: &mut Random, seen: &mut Seen) -> Result<(), SessionError> {
         world.entropy[0] = open_row(1);
     }
     let (config, kept) = keeping(portcullis_card::SessionConfig { ring_log2: 6, log_log2: 7, ..small(1) });
-    let mut session = Session::open_tables(card(), &world.tables(), config)?;
+    let mut session = CardSession::open_tables(card(), &world.tables(), config)?;
     let begins: Vec<_> = (0..STREAMS)
-        .map(|slot| Descriptor::entry(Opcode::Begin, Place { slot, sequence: 0 }, [0; 32]).sealed())
+        .map(|slot| Descriptor::entry(Opcode::Begin, SlotSequence { slot, sequence: 0 }, [0; 32]).sealed())
         .collect();
     session.submit(&begins)?;
     session.drain()?;
@@ -207,8 +208,13 @@ struct Lane {
 impl Lane {
     fn new() -> Self {
         let hir = regex_syntax::parse("SECRET").unwrap();
-        let form =
-            Form { name: "secret".to_owned(), hir, border: Border::Free, check: None, relation: Relation::Equal };
+        let form = ClassForm {
+            name: "secret".to_owned(),
+            hir,
+            border: FormBorder::Free,
+            check: None,
+            relation: MatchRelation::Equal,
+        };
         let class = ClassSource {
             id: ClassId::try_from(0).unwrap(),
             name: "secret".to_owned(),
@@ -216,8 +222,8 @@ impl Lane {
             left_out: Vec::new(),
             view: false,
         };
-        let source = Source { classes: vec![class], ..Source::default() };
-        let encoded = compile(&source, &Limits::default()).tables.encode();
+        let source = LaneSource { classes: vec![class], ..LaneSource::default() };
+        let encoded = compile(&source, &LaneTableLimits::default()).tables.encode();
         let digest = Sha256::digest(&encoded).into();
         let part = ImageText { digest, bytes: U32::new(encoded.len() as u32), ..ImageText::ZERO };
         let mut world = World::permitting();
@@ -230,11 +236,11 @@ impl Lane {
         Self { world, part, encoded }
     }
 
-    fn open(&self) -> (Session<SimCard>, Kept, Vec<StreamHandle>) {
+    fn open(&self) -> (CardSession<SimCard>, Kept, Vec<CardStreamHandle>) {
         let text = TextTables { part: &self.part, encoded: &self.encoded };
-        let tables = Tables { text: Some(text), ..self.world.tables() };
+        let tables = CardTables { text: Some(text), ..self.world.tables() };
         let (config, kept) = keeping(small(2));
-        let mut session = Session::open_tables(card(), &tables, config).unwrap();
+        let mut session = CardSession::open_tables(card(), &tables, config).unwrap();
         let streams = (0..TEXT_STREAMS).map(|_| session.begin([1; 32]).unwrap().0).collect();
         (session, kept, streams)
     }
@@ -242,11 +248,11 @@ impl Lane {
 
 /// Submits one text and waits for its answer.
 fn gate_text(
-    session: &mut Session<SimCard>,
-    stream: &StreamHandle,
+    session: &mut CardSession<SimCard>,
+    stream: &CardStreamHandle,
     salt: [u8; 16],
     text: &str,
-) -> Result<Completed, SessionError> {
+) -> Result<CompletedEntry, SessionError> {
     let bytes = preimage(SpanKind::Text, &salt, &[text.as_bytes()]);
     session.present_text(stream.slot(), &bytes)?;
     let entry = Descriptor {
@@ -254,7 +260,7 @@ fn gate_text(
         length: U16::new(text.len() as u16),
         validation_outcome: StageOutcome::Pass.into(),
         lineage_outcome: StageOutcome::Pass.into(),
-        ..Descriptor::entry(Opcode::Gate, Place { slot: 0, sequence: 0 }, Sha256::digest(&bytes).into())
+        ..Descriptor::entry(Opcode::Gate, SlotSequence { slot: 0, sequence: 0 }, Sha256::digest(&bytes).into())
     };
     session.gate_descriptor(stream, entry)
 }
@@ -288,7 +294,7 @@ fn text_session(random: &mut Random, lane: &Lane, seen: &mut Seen) {
             assert!(right || !admitted, "{bit:?}: `{text}` is admitted after `{}`", so_far[at]);
             if right {
                 so_far[at] = whole;
-                expected.insert(commitment, answered.as_ref().map_or(Outcome::Accepted, |c| c.outcome));
+                expected.insert(commitment, answered.as_ref().map_or(EntryOutcome::Accepted, |c| c.outcome));
             }
             seen.admits += usize::from(admitted);
             seen.others += usize::from(!right);
@@ -349,9 +355,12 @@ fn an_upset_beside_texts_never_admits() {
 #[test]
 fn the_state_of_a_stream_is_read_with_its_parity() {
     let lane = Lane::new();
-    for (table, bit) in
-        [(Table::Scans, SCAN_BITS - 2), (Table::Scans, SCAN_BITS - 1), (Table::Scans, 0), (Table::Established, 128)]
-    {
+    for (table, bit) in [
+        (LaneRam::Scans, SCAN_BITS - 2),
+        (LaneRam::Scans, SCAN_BITS - 1),
+        (LaneRam::Scans, 0),
+        (LaneRam::Established, 128),
+    ] {
         let (mut session, _, streams) = lane.open();
         assert!(gate_text(&mut session, &streams[2], [1; 16], "a SEC").unwrap().outcome.is_admit());
         session.card_mut().sim().upset_table(TableBit { lane: 0, table, row: 2, bit }).unwrap();
@@ -369,13 +378,13 @@ fn a_row_is_read_with_its_parity() {
     world.policy = vec![World::permit(), open_row(0)];
     world.header.policy_rows = U16::new(2);
     for (table, row, bit) in [
-        (Table::Policy, 0, 16),
-        (Table::Policy, 1, 1535),
-        (Table::PolicyParities, 1, 0),
-        (Table::Entropy, 0, 700),
-        (Table::EntropyParities, 0, 0),
+        (LaneRam::Policy, 0, 16),
+        (LaneRam::Policy, 1, 1535),
+        (LaneRam::PolicyParities, 1, 0),
+        (LaneRam::Entropy, 0, 700),
+        (LaneRam::EntropyParities, 0, 0),
     ] {
-        let mut session = Session::open_tables(card(), &world.tables(), small(3)).unwrap();
+        let mut session = CardSession::open_tables(card(), &world.tables(), small(3)).unwrap();
         let stream = session.begin([1; 32]).unwrap().0;
         let entry = gate(&mut Random::new(1), &world.header);
         let entry =
@@ -395,12 +404,13 @@ fn an_answer_that_waits_is_read_with_its_parity() {
     let mut world = World::permitting();
     world.policy[0] = open_row(2);
     let (config, kept) = keeping(small(4));
-    let mut session = Session::open_tables(card(), &world.tables(), config).unwrap();
-    let begins: Vec<_> =
-        (0..4).map(|slot| Descriptor::entry(Opcode::Begin, Place { slot, sequence: 0 }, [0; 32]).sealed()).collect();
+    let mut session = CardSession::open_tables(card(), &world.tables(), config).unwrap();
+    let begins: Vec<_> = (0..4)
+        .map(|slot| Descriptor::entry(Opcode::Begin, SlotSequence { slot, sequence: 0 }, [0; 32]).sealed())
+        .collect();
     session.submit(&begins).unwrap();
     session.drain().unwrap();
-    session.card_mut().sim().set_bus(20, 1_000, Stall::None).unwrap();
+    session.card_mut().sim().set_bus(20, 1_000, BusStall::None).unwrap();
     let entries: Vec<_> = (0..4).map(|slot| placed(gate(&mut Random::new(1), &world.header), slot, 1)).collect();
     session.submit(&entries).unwrap();
     session.card_mut().sim().run(800).unwrap();
@@ -408,7 +418,7 @@ fn an_answer_that_waits_is_read_with_its_parity() {
     let between = Determination::Admit as u8 ^ Determination::Reject as u8;
     for row in 0..32 {
         for bit in (0..8).filter(|bit| between >> bit & 1 == 1) {
-            let bit = TableBit { lane: 0, table: Table::Completions, row, bit: 200 + bit };
+            let bit = TableBit { lane: 0, table: LaneRam::Completions, row, bit: 200 + bit };
             session.card_mut().sim().upset_table(bit).unwrap();
         }
     }

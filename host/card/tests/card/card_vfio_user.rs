@@ -20,27 +20,29 @@ use portcullis_card::transport::model::ModelCard;
 use portcullis_card::transport::sim::SimCard;
 use portcullis_card::transport::vfio_user::VfioUserCard;
 use portcullis_card::{
-    Card, CardError, CardInfo, Completed, DmaBuffer, Outcome, Session, SessionConfig, SessionError, Watch, forward_card,
+    CardError, CardInfo, CardSession, CardTransport, CompletedEntry, DmaBuffer, EntryOutcome, SessionConfig,
+    SessionError, WatchedByte, forward_card,
 };
-use portcullis_core::mutation::Place;
+use portcullis_core::mutation::SlotSequence;
 use portcullis_core::wire::{self, Descriptor, Opcode};
 use portcullis_sim::pci::PciCard;
-use portcullis_sim::serve::{BindError, Socket};
-use portcullis_sim::{Inject, SimConfig, Stall};
+use portcullis_sim::serve::{BindError, CardServerSocket};
+use portcullis_sim::{BusStall, InjectedBusFault, SimConfig};
 use portcullis_vfio_user::message::region;
-use portcullis_vfio_user::{Channel, Connection, Device, DmaRange, Errno, Region};
+use portcullis_vfio_user::{DmaRange, DriverConnection, Errno, VfioUserChannel, VfioUserDevice, VfioUserRegion};
 
-const QUICK: SimConfig = SimConfig { lanes: 1, read_latency: 20, write_latency: 20, stall: Stall::None, trace: None };
+const QUICK: SimConfig =
+    SimConfig { lanes: 1, read_latency: 20, write_latency: 20, stall: BusStall::None, trace: None };
 
 fn begin(slot: u16) -> Descriptor {
-    Descriptor::entry(Opcode::Begin, Place { slot, sequence: 0 }, [0; 32]).sealed()
+    Descriptor::entry(Opcode::Begin, SlotSequence { slot, sequence: 0 }, [0; 32]).sealed()
 }
 
 /// Asserts that the card opens for a new driver, and judges an entry.
 fn assert_serves(path: &Path) {
     let world = World::permitting();
     let mut session =
-        Session::open_tables(VfioUserCard::connect(path).unwrap(), &world.tables(), small(0x5e5e)).unwrap();
+        CardSession::open_tables(VfioUserCard::connect(path).unwrap(), &world.tables(), small(0x5e5e)).unwrap();
     let (stream, _) = session.begin([0; 32]).unwrap();
     let mut good = gate(&mut Random::new(1), &world.header);
     (good.validation_outcome, good.validation_reason, good.lineage_outcome, good.lineage_reason) = (1, 0, 1, 0);
@@ -68,7 +70,7 @@ fn checkpoints_are_signed_over_the_socket() {
 }
 
 /// An answer without the fields that may differ between transports: epoch, log index, tick and lane.
-fn essence(completed: &Completed) -> (Descriptor, Outcome, Option<wire::Answer>) {
+fn essence(completed: &CompletedEntry) -> (Descriptor, EntryOutcome, Option<wire::Answer>) {
     let record = completed.record.map(|record| {
         let blank = 0.into();
         wire::Answer { epoch: 0.into(), log_index: blank, tick: blank, lane: 0, ..record.answer }
@@ -77,10 +79,10 @@ fn essence(completed: &Completed) -> (Descriptor, Outcome, Option<wire::Answer>)
 }
 
 /// Submits batches of random entries, some of them broken, with random tables; returns the answers.
-fn answers<C: TestCard>(seed: u64) -> Vec<(Descriptor, Outcome, Option<wire::Answer>)> {
+fn answers<C: TestCard>(seed: u64) -> Vec<(Descriptor, EntryOutcome, Option<wire::Answer>)> {
     let mut random = Random::new(seed);
     let world = if seed == 1 { World::permitting() } else { World::random(&mut random, 24, 9) };
-    let mut session = Session::open_tables(C::fresh(), &world.tables(), small(seed as u32)).unwrap();
+    let mut session = CardSession::open_tables(C::fresh(), &world.tables(), small(seed as u32)).unwrap();
     let mut all = Vec::new();
     session.submit(&(0..12).map(begin).collect::<Vec<_>>()).unwrap();
     all.extend(session.drain().unwrap());
@@ -123,7 +125,7 @@ struct Counting<C> {
     vain: u64,
 }
 
-impl<C: Card> Card for Counting<C> {
+impl<C: CardTransport> CardTransport for Counting<C> {
     forward_card!(card: describe, allocate, release, dma_read, dma_write, quantum, patience);
 
     fn read32(&mut self, address: u32) -> Result<u32, CardError> {
@@ -134,7 +136,7 @@ impl<C: Card> Card for Counting<C> {
         self.writes += 1;
         self.card.write32(address, value)
     }
-    fn wait(&mut self, watch: Option<&Watch<'_>>) -> Result<(), CardError> {
+    fn wait(&mut self, watch: Option<&WatchedByte<'_>>) -> Result<(), CardError> {
         self.card.wait(watch)?;
         if let Some(watch) = watch {
             let mut byte = [0];
@@ -150,7 +152,7 @@ fn traffic<C: TestCard>(verdicts: u64) -> (u64, u64, u64) {
     let world = World::permitting();
     let card = Counting { card: C::fresh(), reads: 0, writes: 0, vain: 0 };
     let config = SessionConfig { epoch: Some(1), ..SessionConfig::default() };
-    let mut session = Session::open_tables(card, &world.tables(), config).unwrap();
+    let mut session = CardSession::open_tables(card, &world.tables(), config).unwrap();
     session.submit(&(0..64).map(begin).collect::<Vec<_>>()).unwrap();
     session.drain().unwrap();
     let template = gate(&mut Random::new(5), &world.header);
@@ -162,7 +164,7 @@ fn traffic<C: TestCard>(verdicts: u64) -> (u64, u64, u64) {
         session.submit(&batch).unwrap();
         let answered = session.wait().unwrap();
         taken += answered.len() as u64;
-        let next = |c: &Completed| placed(template, c.entry.slot.get(), c.entry.sequence.get() + 1);
+        let next = |c: &CompletedEntry| placed(template, c.entry.slot.get(), c.entry.sequence.get() + 1);
         batch = answered.iter().map(next).collect();
     }
     let after = counted(session.card());
@@ -189,21 +191,21 @@ fn a_socket_is_private_takes_over_what_is_stale_and_goes_with_its_card() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("card.sock");
     {
-        let _socket = Socket::bind(&path).unwrap();
+        let _socket = CardServerSocket::bind(&path).unwrap();
         assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
-        let taken = Socket::bind(&path).unwrap_err();
+        let taken = CardServerSocket::bind(&path).unwrap_err();
         assert!(matches!(taken, BindError::InUse(_)), "{taken}");
     }
     assert!(!path.exists());
     drop(UnixListener::bind(&path).unwrap());
     assert!(path.exists());
-    drop(Socket::bind(&path).unwrap());
+    drop(CardServerSocket::bind(&path).unwrap());
     std::fs::write(&path, "precious").unwrap();
-    let other = Socket::bind(&path).unwrap_err();
+    let other = CardServerSocket::bind(&path).unwrap_err();
     assert!(matches!(other, BindError::NotASocket(_)), "{other}");
     assert_eq!(std::fs::read(&path).unwrap(), b"precious");
     // Dropping a socket does not remove another file that has replaced the socket at its path.
-    let socket = Socket::bind(&dir.path().join("b.sock")).unwrap();
+    let socket = CardServerSocket::bind(&dir.path().join("b.sock")).unwrap();
     std::fs::remove_file(dir.path().join("b.sock")).unwrap();
     std::fs::write(dir.path().join("b.sock"), "other").unwrap();
     drop(socket);
@@ -260,9 +262,9 @@ fn a_driver_that_says_nothing_is_dropped_for_the_next() {
 }
 
 /// Opens a session and leaves one GATE per stream in flight.
-fn in_flight<C: Card>(card: C, streams: u16, epoch: u32) -> Session<C> {
+fn in_flight<C: CardTransport>(card: C, streams: u16, epoch: u32) -> CardSession<C> {
     let world = World::permitting();
-    let mut session = Session::open_tables(card, &world.tables(), small(epoch)).unwrap();
+    let mut session = CardSession::open_tables(card, &world.tables(), small(epoch)).unwrap();
     session.submit(&(0..streams).map(begin).collect::<Vec<_>>()).unwrap();
     assert_eq!(session.drain().unwrap().len(), usize::from(streams));
     let template = gate(&mut Random::new(9), &world.header);
@@ -271,7 +273,7 @@ fn in_flight<C: Card>(card: C, streams: u16, epoch: u32) -> Session<C> {
 }
 
 /// Asserts that the card is lost: entries in flight are answered once, as refused, and the session accepts no more.
-fn assert_lost<C: Card>(session: &mut Session<C>, answered: usize, submitted: usize) {
+fn assert_lost<C: CardTransport>(session: &mut CardSession<C>, answered: usize, submitted: usize) {
     let mut seen = answered;
     let lost = loop {
         match session.wait() {
@@ -307,8 +309,8 @@ struct Vanishing {
     gone: bool,
 }
 
-impl Device for Vanishing {
-    fn region(&self, index: u32) -> Region {
+impl VfioUserDevice for Vanishing {
+    fn region(&self, index: u32) -> VfioUserRegion {
         self.card.region(index)
     }
     fn irqs(&self, index: u32) -> u32 {
@@ -350,7 +352,7 @@ fn a_card_that_vanishes_is_said_to_be_gone() {
     let server = std::thread::spawn(move || {
         let (driver, _) = listener.accept().unwrap();
         let seen = driver.try_clone().unwrap();
-        let mut connection = Connection::new(Channel::new(driver, Duration::from_secs(5)).unwrap());
+        let mut connection = DriverConnection::new(VfioUserChannel::new(driver, Duration::from_secs(5)).unwrap());
         let mut device = Vanishing { card: PciCard::new(QUICK).unwrap(), gone: false };
         loop {
             let mut ready = [rustix::event::PollFd::new(&seen, rustix::event::PollFlags::IN)];
@@ -422,8 +424,8 @@ fn socket() -> Option<PathBuf> {
 #[ignore = "a process of the tests below"]
 fn serving_process() {
     let Some(path) = socket() else { return };
-    let mut card = PciCard::new(SimConfig { stall: Stall::Random(3), ..QUICK }).unwrap();
-    let socket = Socket::bind(&path).unwrap();
+    let mut card = PciCard::new(SimConfig { stall: BusStall::Random(3), ..QUICK }).unwrap();
+    let socket = CardServerSocket::bind(&path).unwrap();
     let (stop, _held) = UnixStream::pair().unwrap();
     println!("{READY}");
     socket.serve(&mut card, stop.as_fd(), |_| {}).unwrap();
@@ -472,7 +474,7 @@ fn a_card_process_may_die_at_any_moment() {
             answered += completed.len();
             assert!(completed.iter().all(|c| c.outcome.fault().is_none()));
             let template = gate(&mut random, &world.header);
-            let next = |c: &Completed| placed(template, c.entry.slot.get(), c.entry.sequence.get() + 1);
+            let next = |c: &CompletedEntry| placed(template, c.entry.slot.get(), c.entry.sequence.get() + 1);
             let batch: Vec<_> = completed.iter().map(next).collect();
             match session.submit(&batch) {
                 Ok(_) => submitted += batch.len(),
@@ -545,7 +547,7 @@ struct Bare {
 
 impl Bare {
     fn new() -> Self {
-        let mut pci = PciCard::new(SimConfig { stall: Stall::Random(8), ..QUICK }).unwrap();
+        let mut pci = PciCard::new(SimConfig { stall: BusStall::Random(8), ..QUICK }).unwrap();
         pci.write(region::CONFIG, 4, &[6, 0]).unwrap();
         Self { pci, files: Vec::new(), next: 1 << 36 }
     }
@@ -555,7 +557,7 @@ impl Bare {
     }
 }
 
-impl Card for Bare {
+impl CardTransport for Bare {
     fn describe(&self) -> String {
         "without a socket".into()
     }
@@ -593,7 +595,7 @@ impl Card for Bare {
         self.file(buffer).write_all_at(from, offset as u64).unwrap();
         Ok(())
     }
-    fn wait(&mut self, _watch: Option<&Watch<'_>>) -> Result<(), CardError> {
+    fn wait(&mut self, _watch: Option<&WatchedByte<'_>>) -> Result<(), CardError> {
         self.pci.run(64);
         Ok(())
     }
@@ -654,26 +656,26 @@ fn every_descriptor_is_answered_once_whatever_happens() {
         let world = if random.one_in(3) { World::permitting() } else { World::random(&mut random, 12, 4) };
         let evaluator = world.evaluator();
         let (config, kept) = keeping(SessionConfig { ring_log2: 6, log_log2: 6, ..small(epoch) });
-        let mut session = Session::open_tables(served.connect(), &world.tables(), config).unwrap();
-        let stall = [Stall::None, Stall::EveryFourth, Stall::Random(random.bits())][random.below(3)];
+        let mut session = CardSession::open_tables(served.connect(), &world.tables(), config).unwrap();
+        let stall = [BusStall::None, BusStall::EveryFourth, BusStall::Random(random.bits())][random.below(3)];
         served.sim.lock().unwrap().set_bus(random.below(300) as u32, random.below(300) as u32, stall).unwrap();
         let streams = 1 + random.below(64) as u16;
         // The answers by ticket; at the end, each ticket must have one.
-        let mut given: Vec<Option<Outcome>> = Vec::new();
+        let mut given: Vec<Option<EntryOutcome>> = Vec::new();
         let mut submitted: Vec<Descriptor> = Vec::new();
-        let mut take = |completed: Vec<Completed>, given: &mut Vec<Option<Outcome>>| {
+        let mut take = |completed: Vec<CompletedEntry>, given: &mut Vec<Option<EntryOutcome>>| {
             for c in completed {
                 let place = &mut given[c.ticket as usize];
                 assert_eq!(*place, None, "ticket {} was answered twice", c.ticket);
                 *place = Some(c.outcome);
                 match c.outcome {
-                    Outcome::Judged(verdict) => {
+                    EntryOutcome::Judged(verdict) => {
                         assert_eq!(verdict, evaluator.judge(&c.entry));
                         admits += u32::from(c.outcome.is_admit());
                         assert!(c.record.is_some());
                     }
-                    Outcome::Accepted => {}
-                    Outcome::Fault(_) => faults += 1,
+                    EntryOutcome::Accepted => {}
+                    EntryOutcome::Fault(_) => faults += 1,
                 }
             }
         };
@@ -697,13 +699,13 @@ fn every_descriptor_is_answered_once_whatever_happens() {
                 std::thread::sleep(Duration::from_micros(random.bits() % 2_000));
                 let mut sim = served.sim.lock().unwrap();
                 match random.below(6) {
-                    0 => sim.inject(Inject::ReadError { nth: 0 }).unwrap(),
-                    1 => sim.inject(Inject::WriteError { nth: random.below(4) as u32 }).unwrap(),
-                    2 => sim.inject(Inject::ReadLost { nth: 0 }).unwrap(),
-                    3 => sim.inject(Inject::ReadCorrupt { nth: 0, bit: random.below(1024) as u32 }).unwrap(),
+                    0 => sim.inject(InjectedBusFault::ReadError { nth: 0 }).unwrap(),
+                    1 => sim.inject(InjectedBusFault::WriteError { nth: random.below(4) as u32 }).unwrap(),
+                    2 => sim.inject(InjectedBusFault::ReadLost { nth: 0 }).unwrap(),
+                    3 => sim.inject(InjectedBusFault::ReadCorrupt { nth: 0, bit: random.below(1024) as u32 }).unwrap(),
                     // Writes the command register: another driver resets the card.
                     4 => sim.write32(0x040, 4).unwrap(),
-                    _ => sim.inject(Inject::WriteLost { nth: 0 }).unwrap(),
+                    _ => sim.inject(InjectedBusFault::WriteLost { nth: 0 }).unwrap(),
                 }
             }
             let done = pushed.and_then(|_| session.drain());
@@ -731,7 +733,7 @@ fn every_descriptor_is_answered_once_whatever_happens() {
         let kept = kept.lock().unwrap();
         let recorded = kept.iter().filter(|r| r.answer.determination == wire::Determination::Admit as u8);
         for record in recorded {
-            assert!(Outcome::Judged(evaluator.judge(&record.descriptor)).is_admit());
+            assert!(EntryOutcome::Judged(evaluator.judge(&record.descriptor)).is_admit());
         }
     }
     println!("{answered} answered in {epoch} sessions: {admits} admits, {faults} faults, {lost} cards lost");

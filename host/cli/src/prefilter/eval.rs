@@ -1,14 +1,16 @@
 //! `portcullis prefilter eval`: measures recall and false positives on labelled rows.
 
 use super::JudgeArgs;
-use crate::failure::{Failure, SUCCESS};
+use crate::failure::{CommandFailure, SUCCESS};
 use anyhow::anyhow;
-use portcullis_prefilter::evaluation::{Counts, Evaluation, LABELS, Row, Share, joined, read};
+use portcullis_prefilter::evaluation::{
+    FilterEvaluation, LABELS, LabelCounting, LabelledRow, WilsonShare, joined, read,
+};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
-pub(super) struct Args {
+pub(super) struct PrefilterEvalArgs {
     /// Files of rows; a row may have `output` instead of `text`. A file whose name ends in .txt has one harmless row
     /// per line.
     #[arg(long, value_name = "FILE", num_args = 1.., required = true)]
@@ -33,9 +35,9 @@ pub(super) struct Args {
     judged: JudgeArgs,
 }
 
-pub(super) fn run(args: &Args) -> Result<u8, Failure> {
+pub(super) fn run(args: &PrefilterEvalArgs) -> Result<u8, CommandFailure> {
     let filter = args.judged.filter()?;
-    let mut evaluation = Evaluation::new(args.repeat);
+    let mut evaluation = FilterEvaluation::new(args.repeat);
     let mut benign: Vec<(String, Vec<String>)> = Vec::new();
     let mut others = BTreeSet::new();
     for file in &args.data {
@@ -45,12 +47,12 @@ pub(super) fn run(args: &Args) -> Result<u8, Failure> {
         for row in read(file, plain).map_err(anyhow::Error::from)? {
             let row = row.map_err(anyhow::Error::from)?;
             let label = label(args, file, plain, &row)?;
-            let counts = Counts::of(label);
+            let counts = LabelCounting::of(label);
             evaluation.row(&filter, &set, &row, counts);
-            if counts == Counts::Refused {
+            if counts == LabelCounting::Refused {
                 others.insert(label.to_owned());
             }
-            if counts == Counts::FalsePositive && label != "control" {
+            if counts == LabelCounting::FalsePositive && label != "control" {
                 of_set.push(row.text);
             }
         }
@@ -68,8 +70,8 @@ pub(super) fn run(args: &Args) -> Result<u8, Failure> {
         for (set, rows) in &benign {
             for number in 0..args.join {
                 let text = joined(rows, args.seed, number);
-                let row = Row { line: 0, id: number.to_string(), text, label: None, variant: None };
-                evaluation.row(&filter, set, &row, Counts::FalsePositive);
+                let row = LabelledRow { line: 0, id: number.to_string(), text, label: None, variant: None };
+                evaluation.row(&filter, set, &row, LabelCounting::FalsePositive);
             }
         }
     }
@@ -78,7 +80,12 @@ pub(super) fn run(args: &Args) -> Result<u8, Failure> {
 }
 
 /// The label that counts for a row. Error: it has none, and neither its file nor `--label` gives it one.
-fn label<'a>(args: &'a Args, file: &Path, plain: bool, row: &'a Row) -> Result<&'a str, Failure> {
+fn label<'a>(
+    args: &'a PrefilterEvalArgs,
+    file: &Path,
+    plain: bool,
+    row: &'a LabelledRow,
+) -> Result<&'a str, CommandFailure> {
     let given = if plain { Some("benign") } else { row.label.as_deref().or(args.label.as_deref()) };
     given.ok_or_else(|| {
         let (file, line) = (file.display(), row.line);
@@ -86,9 +93,9 @@ fn label<'a>(args: &'a Args, file: &Path, plain: bool, row: &'a Row) -> Result<&
     })
 }
 
-fn show(evaluation: &Evaluation, others: &BTreeSet<String>, as_json: bool) -> Result<(), Failure> {
+fn show(evaluation: &FilterEvaluation, others: &BTreeSet<String>, as_json: bool) -> Result<(), CommandFailure> {
     let lines = evaluation.lines();
-    let (recall, wrong) = (evaluation.pooled(Counts::Recall), evaluation.pooled(Counts::FalsePositive));
+    let (recall, wrong) = (evaluation.pooled(LabelCounting::Recall), evaluation.pooled(LabelCounting::FalsePositive));
     if as_json {
         let all = serde_json::json!({"sets": lines, "pooled": {"recall": recall, "false_positives": wrong},
             "rules": evaluation.rules()});
@@ -102,7 +109,8 @@ fn show(evaluation: &Evaluation, others: &BTreeSet<String>, as_json: bool) -> Re
         let (median, p99) = (micros(l.median_ns), micros(l.p99_ns));
         outln!("| {} | {} | {} | {} | {median} | {p99} |", l.set, l.variant, l.counts.name(), l.share);
     }
-    let pooled = |share: Option<Share>, none: &str| share.map_or_else(|| none.to_owned(), |share| share.to_string());
+    let pooled =
+        |share: Option<WilsonShare>, none: &str| share.map_or_else(|| none.to_owned(), |share| share.to_string());
     outln!("\npooled recall: {}", pooled(recall, "no attacks given"));
     outln!("pooled false positives: {}", pooled(wrong, "no harmless rows given"));
     if !others.is_empty() {

@@ -1,8 +1,8 @@
 //! Commands for readers and auditors of a bundle.
 
 use super::scene::{CONTRADICTED, SIMULATED, Scene, root};
-use portcullis_evidence::bundle::Directory;
-use portcullis_evidence::verify::{Options, Trust, verify};
+use portcullis_evidence::bundle::DirectoryFiles;
+use portcullis_evidence::verify::{TrustedParties, VerifyOptions, verify};
 use std::io::Write as _;
 use std::process::Command;
 
@@ -133,10 +133,10 @@ fn approvals_and_rules_are_reported() {
 
     let email = report["session"]["refusals"].as_array().unwrap().iter().find(|r| r["id"] == "PII-EMAIL");
     assert_eq!(email.unwrap()["reason"], "an e-mail address");
-    let trust = Trust::load(&scene.path("trust"), true).unwrap();
-    let options = Options { allow_sim: true, allow_not_enforced: true, at: None };
-    let found = verify(&Directory::new(scene.path("b")), &trust, options, &mut |_| {}).unwrap();
-    let shown = portcullis_report::evidence::page(&found, &portcullis_report::evidence::Making::default());
+    let trust = TrustedParties::load(&scene.path("trust"), true).unwrap();
+    let options = VerifyOptions { allow_sim: true, allow_not_enforced: true, at: None };
+    let found = verify(&DirectoryFiles::new(scene.path("b")), &trust, options, &mut |_| {}).unwrap();
+    let shown = portcullis_report::evidence::page(&found, &portcullis_report::evidence::EvidenceInputs::default());
     for text in ["<td>PII-EMAIL</td><td>an e-mail address</td>", "<td>PII-PHONE</td>", "which calls itself `Board`"] {
         assert!(shown.contains(text), "{text}");
     }

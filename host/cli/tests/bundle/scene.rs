@@ -1,7 +1,7 @@
 //! A scene: a folder with a trust folder, in which the tests run command lines.
 
 use portcullis_core::wire::{Record, RecordType};
-use portcullis_evidence::bundle::{Directory, MANIFEST, Manifest};
+use portcullis_evidence::bundle::{BundleManifest, DirectoryFiles, MANIFEST};
 pub(super) use portcullis_test_support::root;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -91,7 +91,7 @@ impl Scene {
 
     /// Rewrites a bundle's manifest, as an attacker who changed the bundle would.
     pub(super) fn reseal(&self, bundle: &str) {
-        let manifest = Manifest::of(&Directory::new(self.path(bundle))).unwrap();
+        let manifest = BundleManifest::of(&DirectoryFiles::new(self.path(bundle))).unwrap();
         std::fs::write(self.path(bundle).join(MANIFEST), manifest.to_json().unwrap()).unwrap();
     }
 

@@ -1,37 +1,39 @@
 //! The only two ways to change a state: commit an admitted mutation, and undo a commit.
 
-use super::{Bounds, ClaimValue, Commitments, HeldProposition, Relation, SemanticState, Transition};
+use super::{
+    AdmittedTransition, ClaimKey, ClaimValue, EntropyBounds, HeldProposition, SemanticCommitments, SemanticState,
+};
 use crate::class::ClassSet;
-use crate::drift::Drift;
-use crate::mutation::{Claim, Mutation};
-use crate::proposition::{Subject, mention};
+use crate::drift::DriftLevel;
+use crate::mutation::{SpanClaim, SpanMutation};
+use crate::proposition::{PropositionSubject, mention};
 use crate::wire::QUANTITY_SLOTS;
 use std::collections::BTreeMap;
 
 /// Undoes one commit. It contains the old values of everything that the commit changed, so its size depends on the
 /// span and not on the lineage.
 #[derive(Clone, Debug)]
-pub struct Undo {
+pub struct CommitUndo {
     established: ClassSet,
     quantities: [Option<i32>; QUANTITY_SLOTS],
     subject: Option<String>,
     ordinal: Option<u32>,
-    bounds: Bounds,
-    subjects: Vec<Subject>,
+    bounds: EntropyBounds,
+    subjects: Vec<PropositionSubject>,
     /// Number of propositions before the commit.
     propositions: usize,
     /// Changes of the collections, in the order in which the commit made them.
-    changes: Vec<Change>,
+    changes: Vec<CommitChange>,
 }
 
 /// One change of a collection, with its previous content where there was any.
 #[derive(Clone, Debug)]
-enum Change {
+enum CommitChange {
     Word(String, Option<u32>),
     Referent(String),
-    Claim(Relation, Option<ClaimValue>),
-    Superseded(Relation, String),
-    Reinstated(Relation, String),
+    Claim(ClaimKey, Option<ClaimValue>),
+    Superseded(ClaimKey, String),
+    Reinstated(ClaimKey, String),
     Statement(u64, Option<bool>),
     Replaced(usize),
     TopicWord(String),
@@ -39,10 +41,10 @@ enum Change {
 
 impl SemanticState {
     /// Commits an admitted mutation. `sequence` and `commitment` come from its entry.
-    pub fn admit(&mut self, mutation: &Mutation, sequence: u32, commitment: [u8; 32]) -> Undo {
+    pub fn admit(&mut self, mutation: &SpanMutation, sequence: u32, commitment: [u8; 32]) -> CommitUndo {
         let proposed = &mutation.proposed;
         let memory = &mut self.memory;
-        let mut undo = Undo {
+        let mut undo = CommitUndo {
             established: memory.established,
             quantities: memory.quantities,
             subject: memory.subject.clone(),
@@ -57,11 +59,11 @@ impl SemanticState {
             *slot = value.or(*slot);
         }
         for word in &proposed.words {
-            undo.changes.push(Change::Word(word.clone(), memory.words.insert(word.clone(), sequence)));
+            undo.changes.push(CommitChange::Word(word.clone(), memory.words.insert(word.clone(), sequence)));
         }
         for referent in &proposed.referents {
             if memory.referents.insert(referent.clone()) {
-                undo.changes.push(Change::Referent(referent.clone()));
+                undo.changes.push(CommitChange::Referent(referent.clone()));
             }
         }
         if let Some(subject) = &proposed.subject {
@@ -72,13 +74,13 @@ impl SemanticState {
         }
         if proposed.fingerprint != 0 {
             let before = memory.statements.insert(proposed.fingerprint, proposed.negated);
-            undo.changes.push(Change::Statement(proposed.fingerprint, before));
+            undo.changes.push(CommitChange::Statement(proposed.fingerprint, before));
         }
         memory.ordinal = proposed.ordinal.or(memory.ordinal);
         for at in &proposed.replaces {
             if let Some(held) = memory.propositions.get_mut(*at).filter(|held| !held.replaced) {
                 held.replaced = true;
-                undo.changes.push(Change::Replaced(*at));
+                undo.changes.push(CommitChange::Replaced(*at));
             }
         }
         for proposition in &proposed.propositions {
@@ -88,12 +90,12 @@ impl SemanticState {
 
         for word in &proposed.topic_words {
             if memory.topic_words.insert(word.clone()) {
-                undo.changes.push(Change::TopicWord(word.clone()));
+                undo.changes.push(CommitChange::TopicWord(word.clone()));
             }
         }
 
         let slope = &self.policy.trust_slope;
-        self.lineage.push(Transition {
+        self.lineage.push(AdmittedTransition {
             sequence,
             commitment,
             category: mutation.category,
@@ -101,7 +103,7 @@ impl SemanticState {
             distance: slope.distance(mutation),
         });
         let trust_slope = slope.slope(self.lineage.iter().map(|t| t.distance));
-        self.bounds = Bounds {
+        self.bounds = EntropyBounds {
             trust_slope,
             drift: hysteresis(self.bounds.drift, slope.drift(trust_slope)),
             topic: proposed.topic.unwrap_or(self.bounds.topic),
@@ -110,7 +112,7 @@ impl SemanticState {
     }
 
     /// Undoes the last commit. The state afterwards is byte for byte the state before the commit.
-    pub fn revert(&mut self, undo: Undo) {
+    pub fn revert(&mut self, undo: CommitUndo) {
         let memory = &mut self.memory;
         memory.established = undo.established;
         memory.quantities = undo.quantities;
@@ -122,22 +124,22 @@ impl SemanticState {
         self.lineage.pop();
         for change in undo.changes.into_iter().rev() {
             match change {
-                Change::Word(word, before) => restore(&mut memory.words, word, before),
-                Change::Referent(referent) => {
+                CommitChange::Word(word, before) => restore(&mut memory.words, word, before),
+                CommitChange::Referent(referent) => {
                     memory.referents.remove(&referent);
                 }
-                Change::Claim(key, before) => restore(&mut memory.claims, key, before),
-                Change::Superseded(key, value) => {
+                CommitChange::Claim(key, before) => restore(&mut memory.claims, key, before),
+                CommitChange::Superseded(key, value) => {
                     memory.superseded.remove(&(key, value));
                 }
-                Change::Reinstated(key, value) => {
+                CommitChange::Reinstated(key, value) => {
                     memory.superseded.insert((key, value));
                 }
-                Change::Statement(fingerprint, before) => restore(&mut memory.statements, fingerprint, before),
-                Change::TopicWord(word) => {
+                CommitChange::Statement(fingerprint, before) => restore(&mut memory.statements, fingerprint, before),
+                CommitChange::TopicWord(word) => {
                     memory.topic_words.remove(&word);
                 }
-                Change::Replaced(at) => {
+                CommitChange::Replaced(at) => {
                     memory.propositions.iter_mut().skip(at).take(1).for_each(|held| held.replaced = false);
                 }
             }
@@ -145,16 +147,16 @@ impl SemanticState {
     }
 }
 
-impl Commitments {
+impl SemanticCommitments {
     /// The key of a claim. A claim without a subject concerns the stream's current subject.
     #[must_use]
-    pub fn relation(&self, claim: &Claim) -> Relation {
+    pub fn relation(&self, claim: &SpanClaim) -> ClaimKey {
         let subject =
             if claim.subject.is_empty() { self.subject.as_deref().unwrap_or_default() } else { &claim.subject };
-        Relation { subject: subject.to_owned(), relation: claim.relation.clone() }
+        ClaimKey { subject: subject.to_owned(), relation: claim.relation.clone() }
     }
 
-    fn commit(&mut self, claim: &Claim, changes: &mut Vec<Change>) {
+    fn commit(&mut self, claim: &SpanClaim, changes: &mut Vec<CommitChange>) {
         let key = self.relation(claim);
         // "Not X" does not give a new value, so the old value stays.
         if claim.negated && self.claims.get(&key).is_some_and(|h| !h.negated) {
@@ -165,19 +167,19 @@ impl Commitments {
         if let Some(old) = before.as_ref().filter(|b| !b.negated && b.value != claim.value)
             && self.superseded.insert((key.clone(), old.value.clone()))
         {
-            changes.push(Change::Superseded(key.clone(), old.value.clone()));
+            changes.push(CommitChange::Superseded(key.clone(), old.value.clone()));
         }
-        changes.push(Change::Claim(key.clone(), before));
+        changes.push(CommitChange::Claim(key.clone(), before));
         // A revision may return to a superseded value, which is then in force again.
         if !claim.negated && self.superseded.remove(&(key.clone(), claim.value.clone())) {
-            changes.push(Change::Reinstated(key, claim.value.clone()));
+            changes.push(CommitChange::Reinstated(key, claim.value.clone()));
         }
     }
 }
 
 /// A correction stays until the slope falls below the warning threshold. All other levels follow the slope at once.
-fn hysteresis(before: Drift, now: Drift) -> Drift {
-    if before >= Drift::Correction && now == Drift::Warning { Drift::Correction } else { now }
+fn hysteresis(before: DriftLevel, now: DriftLevel) -> DriftLevel {
+    if before >= DriftLevel::Correction && now == DriftLevel::Warning { DriftLevel::Correction } else { now }
 }
 
 fn restore<K: Ord, V>(map: &mut BTreeMap<K, V>, key: K, before: Option<V>) {

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 /// A value that differs between two states.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Difference {
+pub struct StateDifference {
     /// Path of the value (JSON Pointer, RFC 6901).
     pub path: String,
     /// The value in the first state; absent when only the second has it.
@@ -30,7 +30,7 @@ impl SemanticState {
     }
 
     /// Differences from another state, by path; empty for equal states. Errors: as [`SemanticState::dump`].
-    pub fn difference(&self, other: &Self) -> Result<Vec<Difference>, serde_json::Error> {
+    pub fn difference(&self, other: &Self) -> Result<Vec<StateDifference>, serde_json::Error> {
         let mut differences = Vec::new();
         let (before, after) = (serde_json::to_value(self)?, serde_json::to_value(other)?);
         compare(String::new(), Some(&before), Some(&after), &mut differences);
@@ -38,7 +38,7 @@ impl SemanticState {
     }
 }
 
-fn compare(path: String, before: Option<&Value>, after: Option<&Value>, out: &mut Vec<Difference>) {
+fn compare(path: String, before: Option<&Value>, after: Option<&Value>, out: &mut Vec<StateDifference>) {
     let step = |name: &str| format!("{path}/{}", name.replace('~', "~0").replace('/', "~1"));
     match (before, after) {
         (Some(Value::Object(a)), Some(Value::Object(b))) => {
@@ -55,6 +55,6 @@ fn compare(path: String, before: Option<&Value>, after: Option<&Value>, out: &mu
             }
         }
         (before, after) if before == after => {}
-        (before, after) => out.push(Difference { path, before: before.cloned(), after: after.cloned() }),
+        (before, after) => out.push(StateDifference { path, before: before.cloned(), after: after.cloned() }),
     }
 }

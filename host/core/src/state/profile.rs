@@ -1,8 +1,8 @@
 //! The agent's governed profile, `agent.toml`, and the task. Together they give the initial state.
 
-use super::{Context, Intent};
-use crate::hex::Hex;
-use crate::manifest::Manifest;
+use super::{StreamContext, StreamIntent};
+use crate::hex::HexBytes;
+use crate::manifest::PackageManifest;
 use crate::wire::Epistemic;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 /// `agent.toml`. Unknown keys are errors; an absent value is the first one that the policy declares.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Profile {
+pub struct AgentProfile {
     /// The purpose of the agent.
     pub intent: String,
     /// Subject domain, declared by the policy.
@@ -29,7 +29,7 @@ pub struct Profile {
 
 /// The task of one stream. It comes from the operator, never from the engine.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Task {
+pub struct StreamTask {
     /// The purpose of the stream; it is appended to the profile's intent.
     pub intent: String,
     /// More facts that the operator guarantees.
@@ -44,17 +44,17 @@ pub struct ProfileError {
     pub declared: String,
 }
 
-impl Profile {
+impl AgentProfile {
     /// SHA-256 of the profile's JSON as a context document holds it: keys in the order of the fields, no white space.
     #[must_use]
-    pub fn digest(&self) -> Hex<32> {
+    pub fn digest(&self) -> HexBytes<32> {
         // Plain strings and unit enums always serialise.
-        Hex(Sha256::digest(serde_json::to_vec(self).unwrap_or_default()).into())
+        HexBytes(Sha256::digest(serde_json::to_vec(self).unwrap_or_default()).into())
     }
 
     /// The conditions of this agent's streams. Errors: a value that the policy does not declare, with the list of the
     /// declared values; for a member of a composition, a profile whose digest the member does not list.
-    pub fn context(&self, manifest: &Manifest) -> Result<Context, ProfileError> {
+    pub fn context(&self, manifest: &PackageManifest) -> Result<StreamContext, ProfileError> {
         if let Some(membership) = &manifest.membership {
             let digest = self.digest();
             if !membership.profiles.contains(&digest) {
@@ -70,7 +70,7 @@ impl Profile {
             }
         };
         let lists = &manifest.enumerations;
-        Ok(Context {
+        Ok(StreamContext {
             domain: manifest.first_domain().saturating_add(place("domain", &self.domain, &lists.domain)?),
             audience: place("audience", &self.audience, &lists.audience)?,
             temporal: place("temporal", &self.temporal, &lists.temporal)?,
@@ -81,11 +81,11 @@ impl Profile {
 
     /// The intent of one stream. `content_words` gives the content words of a text.
     #[must_use]
-    pub fn intent(&self, task: &Task, content_words: impl Fn(&str) -> Vec<String>) -> Intent {
+    pub fn intent(&self, task: &StreamTask, content_words: impl Fn(&str) -> Vec<String>) -> StreamIntent {
         let parts = [self.intent.trim(), task.intent.trim()];
         let text = parts.into_iter().filter(|p| !p.is_empty()).collect::<Vec<_>>().join("\n");
         let facts: Vec<String> = self.facts.iter().chain(&task.facts).cloned().collect();
         let words = std::iter::once(&text).chain(&facts).flat_map(|t| content_words(t)).collect();
-        Intent { text, facts, words }
+        StreamIntent { text, facts, words }
     }
 }

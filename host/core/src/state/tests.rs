@@ -1,22 +1,22 @@
 use super::*;
 use crate::fixed::BasisPoints;
-use crate::manifest::{Citations, Enumerations, Identity, TrustSlope};
-use crate::mutation::{Claim, Proposed, StageFinding};
+use crate::manifest::{CitationPolicy, DeclaredEnumerations, PackageIdentity, TrustSlope};
+use crate::mutation::{ProposedValues, SpanClaim, StageFinding};
 use crate::wire::{Anchor, Granularity};
 use proptest::prelude::*;
 
-fn manifest() -> Manifest {
+fn manifest() -> PackageManifest {
     let one = || vec!["general".to_owned()];
-    Manifest {
-        package: Identity {
+    PackageManifest {
+        package: PackageIdentity {
             name: "p".into(),
             version: "1.0.0".into(),
             description: String::new(),
             closed_world: false,
-            citations: Citations::default(),
+            citations: CitationPolicy::default(),
             language: "en".into(),
         },
-        enumerations: Enumerations { domain: one(), audience: one(), temporal: one(), register: one() },
+        enumerations: DeclaredEnumerations { domain: one(), audience: one(), temporal: one(), register: one() },
         classes: Vec::new(),
         quantities: Vec::new(),
         limits: Default::default(),
@@ -30,14 +30,14 @@ fn manifest() -> Manifest {
 
 fn state() -> SemanticState {
     let manifest = manifest();
-    let profile = Profile { intent: "Describe the trial".into(), ..Profile::default() };
+    let profile = AgentProfile { intent: "Describe the trial".into(), ..AgentProfile::default() };
     let words = |t: &str| t.to_lowercase().split_whitespace().map(str::to_owned).collect();
-    let intent = profile.intent(&Task::default(), words);
+    let intent = profile.intent(&StreamTask::default(), words);
     SemanticState::new(&manifest, [1; 32], [2; 32], intent, profile.context(&manifest).unwrap())
 }
 
-fn mutation(proposed: Proposed, deviation: u16, classes: u128) -> Mutation {
-    Mutation {
+fn mutation(proposed: ProposedValues, deviation: u16, classes: u128) -> SpanMutation {
+    SpanMutation {
         inert_prefix: false,
         call: false,
         category: Category::Assertion,
@@ -69,8 +69,8 @@ fn mutation(proposed: Proposed, deviation: u16, classes: u128) -> Mutation {
     }
 }
 
-fn proposals() -> impl Strategy<Value = Proposed> {
-    let claim = ("[ab]?", "[rs]", "[xyz]", any::<bool>()).prop_map(|(subject, relation, value, negated)| Claim {
+fn proposals() -> impl Strategy<Value = ProposedValues> {
+    let claim = ("[ab]?", "[rs]", "[xyz]", any::<bool>()).prop_map(|(subject, relation, value, negated)| SpanClaim {
         subject,
         relation,
         value,
@@ -87,7 +87,7 @@ fn proposals() -> impl Strategy<Value = Proposed> {
         some("[ab]"),
         proptest::option::of(1u32..4),
     )
-        .prop_map(|(words, referents, claims, fingerprint, negated, subject, ordinal)| Proposed {
+        .prop_map(|(words, referents, claims, fingerprint, negated, subject, ordinal)| ProposedValues {
             words,
             referents,
             claims,
@@ -96,7 +96,7 @@ fn proposals() -> impl Strategy<Value = Proposed> {
             revises: false,
             ordinal,
             subject,
-            ..Proposed::default()
+            ..ProposedValues::default()
         })
 }
 
@@ -138,7 +138,7 @@ fn a_difference_says_where() {
     let before = state();
     let mut after = before.clone();
     assert_eq!(before.difference(&after).unwrap(), []);
-    let proposed = Proposed { words: vec!["dose".into()], ..Proposed::default() };
+    let proposed = ProposedValues { words: vec!["dose".into()], ..ProposedValues::default() };
     after.admit(&mutation(proposed, 0, 1), 1, [7; 32]);
     let paths: Vec<String> = before.difference(&after).unwrap().into_iter().map(|d| d.path).collect();
     assert_eq!(paths, ["/lineage/0", "/memory/established/0", "/memory/quantities/0", "/memory/words/dose"]);
@@ -146,11 +146,11 @@ fn a_difference_says_where() {
 
 #[test]
 fn a_profile_names_what_the_policy_declares() {
-    let profile = Profile { domain: Some("law".into()), ..Profile::default() };
+    let profile = AgentProfile { domain: Some("law".into()), ..AgentProfile::default() };
     let error = profile.context(&manifest()).unwrap_err();
     assert_eq!(error.to_string(), "the profile's domain `law` is not declared by the policy; it declares general");
-    let profile = Profile { intent: "Write".into(), facts: vec!["a b".into()], ..Profile::default() };
-    let task = Task { intent: "about x".into(), facts: vec!["c".into()] };
+    let profile = AgentProfile { intent: "Write".into(), facts: vec!["a b".into()], ..AgentProfile::default() };
+    let task = StreamTask { intent: "about x".into(), facts: vec!["c".into()] };
     let intent = profile.intent(&task, |t| t.split_whitespace().map(str::to_owned).collect());
     assert_eq!(intent.text, "Write\nabout x");
     assert_eq!(intent.facts, ["a b", "c"]);
@@ -160,9 +160,9 @@ fn a_profile_names_what_the_policy_declares() {
 #[test]
 fn a_revision_supersedes_and_a_return_reinstates() {
     let mut state = state();
-    let say = |value: &str| Proposed {
-        claims: vec![Claim { subject: "s".into(), relation: "r".into(), value: value.into(), negated: false }],
-        ..Proposed::default()
+    let say = |value: &str| ProposedValues {
+        claims: vec![SpanClaim { subject: "s".into(), relation: "r".into(), value: value.into(), negated: false }],
+        ..ProposedValues::default()
     };
     for (value, sequence) in ["1", "2", "1"].into_iter().zip(1..) {
         state.admit(&mutation(say(value), 0, 0), sequence, [0; 32]);
@@ -174,9 +174,9 @@ fn a_revision_supersedes_and_a_return_reinstates() {
 #[test]
 fn a_correction_stays_until_the_slope_is_under_the_warning_and_looks_at_the_intent_alone() {
     let mut state = state();
-    let say = |word: &str| Proposed { words: vec![word.into()], ..Proposed::default() };
+    let say = |word: &str| ProposedValues { words: vec![word.into()], ..ProposedValues::default() };
     state.admit(&mutation(say("drug"), 10_000, 0), 1, [0; 32]);
-    assert_eq!((state.bounds.trust_slope, state.bounds.drift), (5_000, Drift::Correction));
+    assert_eq!((state.bounds.trust_slope, state.bounds.drift), (5_000, DriftLevel::Correction));
     assert!(state.knows("trial") && !state.knows("drug"));
     let mut levels = Vec::new();
     for sequence in 2..12 {

@@ -3,33 +3,33 @@
 //! An approval is a signed statement (module `statement`) with the payload
 //! `{1: policy digest bstr 32, 2: approver's name text}`.
 
-use crate::format::cbor::{CborError, Major, Reader, put_bytes, put_head, put_text};
+use crate::format::cbor::{CborError, CborReader, Major, put_bytes, put_head, put_text};
 use crate::format::signing::{SigningError, StatementKey};
-use crate::format::statement::Statement;
+use crate::format::statement::SignedStatement;
 use ed25519_dalek::VerifyingKey;
 
-/// An approval. [`Approval::signer`] checks its signature; parsing does not.
+/// An approval. [`PolicyApproval::signer`] checks its signature; parsing does not.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Approval {
+pub struct PolicyApproval {
     /// SHA-256 of the table image.
     pub policy: [u8; 32],
     /// Name that the approver claims; the signature does not prove it.
     pub name: String,
-    statement: Statement,
+    statement: SignedStatement,
 }
 
-impl Approval {
+impl PolicyApproval {
     /// Parses an approval; `None` unless `cose` is the canonical encoding.
     #[must_use]
     pub fn parse(cose: &[u8]) -> Option<Self> {
-        let statement = Statement::parse(cose)?;
+        let statement = SignedStatement::parse(cose)?;
         let (policy, name) = read(&statement.payload).ok()?;
         Some(Self { policy, name, statement })
     }
 
     /// Encodes the approval of `policy` and signs it with `key`. Errors: the key does not sign.
     pub fn sign(policy: [u8; 32], name: &str, key: &dyn StatementKey) -> Result<Vec<u8>, SigningError> {
-        Statement::sign(&payload(&policy, name), key)
+        SignedStatement::sign(&payload(&policy, name), key)
     }
 
     /// The key among `keys` that signed the approval; `None` if none of them did.
@@ -40,7 +40,7 @@ impl Approval {
 }
 
 fn read(payload: &[u8]) -> Result<([u8; 32], String), CborError> {
-    let mut payload = Reader::new(payload);
+    let mut payload = CborReader::new(payload);
     payload.exactly(Major::Map, 2)?;
     payload.exactly(Major::Unsigned, 1)?;
     let policy = payload.array()?;
@@ -68,16 +68,16 @@ mod tests {
     #[test]
     fn every_bit_counts() {
         let key = SigningKey::from_bytes(&[3; 32]);
-        let message = Approval::sign([5; 32], "board", &key).unwrap();
+        let message = PolicyApproval::sign([5; 32], "board", &key).unwrap();
         let keys = [key.verifying_key()];
-        assert!(Approval::parse(&message).unwrap().signer(&keys).is_some());
-        assert!(Approval::parse(&message).unwrap().signer([]).is_none());
+        assert!(PolicyApproval::parse(&message).unwrap().signer(&keys).is_some());
+        assert!(PolicyApproval::parse(&message).unwrap().signer([]).is_none());
         for bit in 0..message.len() * 8 {
             let mut wrong = message.clone();
             wrong[bit / 8] ^= 1 << (bit % 8);
-            assert!(Approval::parse(&wrong).is_none_or(|a| a.signer(&keys).is_none()), "bit {bit}");
+            assert!(PolicyApproval::parse(&wrong).is_none_or(|a| a.signer(&keys).is_none()), "bit {bit}");
         }
-        assert!((0..message.len()).all(|length| Approval::parse(&message[..length]).is_none()));
-        assert!(Approval::parse(&[&message[..], &[0]].concat()).is_none());
+        assert!((0..message.len()).all(|length| PolicyApproval::parse(&message[..length]).is_none()));
+        assert!(PolicyApproval::parse(&[&message[..], &[0]].concat()).is_none());
     }
 }

@@ -22,20 +22,20 @@ mod staging;
 mod withhold;
 mod write;
 
-pub use archive::{Archive, at, is_unfinished};
+pub use archive::{ArchiveFiles, at, is_unfinished};
 pub use disk::GrowingFile;
 pub use error::BundleError;
-pub use files::{Directory, Files, MemoryFiles};
+pub use files::{BundleFiles, DirectoryFiles, MemoryFiles};
 pub use finish::{FinishError, FinishReport, finish};
 pub use folder::README_TEXT;
-pub use heads::Heads;
-pub use line::{InputLine, Lines, Receipt, SpanLine, StreamLine};
-pub use manifest::{Manifest, ManifestFile, SCHEMA};
+pub use heads::LaneHeadReader;
+pub use line::{IndexedLineReader, InputLine, Receipt, SpanLine, StreamLine};
+pub use manifest::{BundleManifest, ManifestFile, SCHEMA};
 pub use name::{
     APPROVAL, CERTIFICATE, CHAIN, HEADS, IMAGE, INPUTS, MANIFEST, PACKAGE, README, RECEIPTS, RECORDS, SPANS, STREAMS,
     TICKET, anchor, checkpoint, context, in_lane, package, withheld, witness,
 };
 pub use read::Bundle;
-pub use snapshot::Snapshot;
+pub use snapshot::SnapshotFiles;
 pub use withhold::{StreamChoice, WithholdError, WithholdReason, WithholdReport, withhold, withhold_in_place};
-pub use write::{LineFile, Writer};
+pub use write::{BundleWriter, LineFile};

@@ -31,12 +31,12 @@ pub enum CborError {
 }
 
 /// Reads items off the front of a slice.
-pub(crate) struct Reader<'a> {
+pub(crate) struct CborReader<'a> {
     rest: &'a [u8],
     at: usize,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> CborReader<'a> {
     pub(crate) fn new(bytes: &'a [u8]) -> Self {
         Self { rest: bytes, at: 0 }
     }
@@ -154,7 +154,7 @@ mod tests {
             let mut out = Vec::new();
             put_head(&mut out, Major::Unsigned, value);
             assert_eq!(crate::hex::encode(&out), hex);
-            let mut reader = Reader::new(&out);
+            let mut reader = CborReader::new(&out);
             assert_eq!(reader.unsigned::<u64>(), Ok(value));
             assert_eq!(reader.end(), Ok(()));
         }
@@ -171,7 +171,11 @@ mod tests {
                 }
                 let mut longer = vec![0x40 | info];
                 longer.extend(&value.to_be_bytes()[8 - width..]);
-                assert_eq!(Reader::new(&longer).head(Major::Bytes), Err(CborError::Longer(0)), "{value} in {width}");
+                assert_eq!(
+                    CborReader::new(&longer).head(Major::Bytes),
+                    Err(CborError::Longer(0)),
+                    "{value} in {width}"
+                );
             }
         }
     }
@@ -179,16 +183,16 @@ mod tests {
     #[test]
     fn indefinite_and_reserved_heads_are_refused() {
         for info in 28..32 {
-            assert_eq!(Reader::new(&[0x40 | info, 0, 0xff]).bytes(), Err(CborError::Type(0)));
+            assert_eq!(CborReader::new(&[0x40 | info, 0, 0xff]).bytes(), Err(CborError::Type(0)));
         }
     }
 
     #[test]
     fn a_length_beyond_the_input_is_refused() {
-        assert_eq!(Reader::new(&[0x5b, 255, 255, 255, 255, 255, 255, 255, 255]).bytes(), Err(CborError::Ends));
-        assert_eq!(Reader::new(&[0x42, 0]).bytes(), Err(CborError::Ends));
-        assert_eq!(Reader::new(&[]).bytes(), Err(CborError::Ends));
-        assert_eq!(Reader::new(&[0x61, 0xff]).text(), Err(CborError::Utf8(0)));
-        assert_eq!(Reader::new(&[0x19, 1, 0]).unsigned::<u8>(), Err(CborError::Range(0)));
+        assert_eq!(CborReader::new(&[0x5b, 255, 255, 255, 255, 255, 255, 255, 255]).bytes(), Err(CborError::Ends));
+        assert_eq!(CborReader::new(&[0x42, 0]).bytes(), Err(CborError::Ends));
+        assert_eq!(CborReader::new(&[]).bytes(), Err(CborError::Ends));
+        assert_eq!(CborReader::new(&[0x61, 0xff]).text(), Err(CborError::Utf8(0)));
+        assert_eq!(CborReader::new(&[0x19, 1, 0]).unsigned::<u8>(), Err(CborError::Range(0)));
     }
 }

@@ -33,7 +33,8 @@ use x509_cert::der::Decode;
 use x509_cert::der::asn1::OctetString;
 
 pub use profile::{
-    CLASS, CertificateError, Class, DESIGN_ID, MAX_CHAIN, MAX_PEM, SIMULATED, SLH_DSA_SHA2_128F, SUPERVISED, Which,
+    CLASS, CardKeyClass, CertificateError, CertificatePosition, DESIGN_ID, MAX_CHAIN, MAX_PEM, SIMULATED,
+    SLH_DSA_SHA2_128F, SUPERVISED,
 };
 pub use store::TrustStore;
 use x509::X509Certificate;
@@ -45,7 +46,7 @@ pub struct DeviceCertificate {
     pub public_key: [u8; 32],
     /// The design that contains the key.
     pub design_id: [u8; 16],
-    pub class: Class,
+    pub class: CardKeyClass,
     /// A regulator was present when the key was placed.
     pub supervised: bool,
     /// Subject (RFC 4514).
@@ -76,11 +77,11 @@ pub fn verify_chain(
     roots: &TrustStore,
     at: Option<u64>,
 ) -> Result<DeviceCertificate, CertificateError> {
-    let leaf = x509::parse_one(leaf_pem, Which::Device)?;
+    let leaf = x509::parse_one(leaf_pem, CertificatePosition::Device)?;
     let device = read_leaf(&leaf)?;
-    let chain = x509::parse_pem(chain_pem, Which::Chain(0), Which::Chain)?;
+    let chain = x509::parse_pem(chain_pem, CertificatePosition::Chain(0), CertificatePosition::Chain)?;
     if chain.len() > MAX_CHAIN {
-        return Err(CertificateError::Oversize(Which::Chain(MAX_CHAIN)));
+        return Err(CertificateError::Oversize(CertificatePosition::Chain(MAX_CHAIN)));
     }
     let mut child = &leaf;
     for (below, issuer) in chain.iter().enumerate() {
@@ -102,7 +103,7 @@ pub fn verify_chain(
             return Err(CertificateError::Validity(certificate.which, at.unwrap_or_default()));
         }
         // Whoever has the key of an authority can date a certificate as he likes.
-        let shown = at.filter(|_| matches!(certificate.which, Which::Device));
+        let shown = at.filter(|_| matches!(certificate.which, CertificatePosition::Device));
         if roots.is_revoked_key(&key_id(&certificate.key), shown) {
             return Err(CertificateError::RevokedKey(certificate.which));
         }
@@ -110,14 +111,14 @@ pub fn verify_chain(
     if roots.is_revoked_design(&device.design_id) {
         return Err(CertificateError::RevokedDesign);
     }
-    if root.simulated != (device.class == Class::Sim) {
+    if root.simulated != (device.class == CardKeyClass::Sim) {
         return Err(CertificateError::ClassRoot);
     }
     Ok(device)
 }
 
 fn read_leaf(leaf: &X509Certificate) -> Result<DeviceCertificate, CertificateError> {
-    let wrong = |what| CertificateError::Profile(Which::Device, what);
+    let wrong = |what| CertificateError::Profile(CertificatePosition::Device, what);
     if leaf.key_algorithm != SLH_DSA_SHA2_128F {
         return Err(wrong("has a subject key that is not SLH-DSA-SHA2-128f"));
     }
@@ -128,7 +129,7 @@ fn read_leaf(leaf: &X509Certificate) -> Result<DeviceCertificate, CertificateErr
     let design_id: [u8; 16] =
         design.as_bytes().try_into().map_err(|_| wrong("has a design id that is not 16 bytes long"))?;
     let class = leaf.raw_extension(CLASS).ok_or(wrong("has no class"))?;
-    let class = [Class::Sim, Class::Class, Class::Device]
+    let class = [CardKeyClass::Sim, CardKeyClass::Class, CardKeyClass::Device]
         .into_iter()
         .find(|known| known.encoded() == class)
         .ok_or(wrong("has an unknown class"))?;
@@ -137,7 +138,7 @@ fn read_leaf(leaf: &X509Certificate) -> Result<DeviceCertificate, CertificateErr
         Some(Ok(true)) => true,
         Some(_) => return Err(wrong("has a supervision mark that is not TRUE")),
     };
-    if (design_id[0] & 0x80 != 0) != (class == Class::Sim) {
+    if (design_id[0] & 0x80 != 0) != (class == CardKeyClass::Sim) {
         return Err(wrong("has a design id of another class"));
     }
     Ok(DeviceCertificate {

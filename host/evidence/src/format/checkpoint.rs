@@ -28,7 +28,7 @@ pub enum CheckpointError {
 
 /// A checkpoint whose fields are in range. Its signature is not checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Checkpoint {
+pub struct ParsedCheckpoint {
     pub wire: wire::Checkpoint,
     /// Opening, run, closing or fault.
     pub state: Life,
@@ -36,7 +36,7 @@ pub struct Checkpoint {
     pub fault: Fault,
 }
 
-impl Checkpoint {
+impl ParsedCheckpoint {
     /// Parses a checkpoint. Errors: [`CheckpointError`], but not `Message`.
     pub fn parse(bytes: &[u8; wire::Checkpoint::BYTES]) -> Result<Self, CheckpointError> {
         let wire = wire::Checkpoint::read_from_bytes(bytes).map_err(|_| CheckpointError::Layout)?;
@@ -72,19 +72,19 @@ impl Checkpoint {
     }
 }
 
-/// A checkpoint with its signature. [`SignedCheckpoint::verify`] checks the signature; parsing does not.
+/// A checkpoint with its signature. [`CoseCheckpoint::verify`] checks the signature; parsing does not.
 #[derive(Clone, Debug)]
-pub struct SignedCheckpoint {
-    pub checkpoint: Checkpoint,
+pub struct CoseCheckpoint {
+    pub checkpoint: ParsedCheckpoint,
     /// SLH-DSA-SHA2-128f, 17,088 bytes.
     pub signature: Box<[u8; SIGNATURE_BYTES]>,
 }
 
-impl SignedCheckpoint {
+impl CoseCheckpoint {
     /// Parses the COSE message of a checkpoint (module `cose`).
     pub fn parse(message: &[u8]) -> Result<Self, CheckpointError> {
         let (checkpoint, signature) = cose::decode(message).ok_or(CheckpointError::Message)?;
-        Ok(Self { checkpoint: Checkpoint::parse(checkpoint)?, signature: Box::new(*signature) })
+        Ok(Self { checkpoint: ParsedCheckpoint::parse(checkpoint)?, signature: Box::new(*signature) })
     }
 
     /// Whether the owner of `public_key` (PK.seed || PK.root) signed this checkpoint: SLH-DSA-SHA2-128f, pure, empty

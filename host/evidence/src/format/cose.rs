@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! message  d2 84 47 a1013a00011170 a0 58c0 <checkpoint 192> 5942c0 <signature 17088>           17,296 bytes
-//! signed   84 6a "Signature1" 47 a1013a00011170 40 58c0 <checkpoint 192>                       215 bytes (RFC 9052, 4.4)
+//! signed 84 6a "Signature1" 47 a1013a00011170 40 58c0 <checkpoint 192> 215 bytes (RFC 9052, 4.4)
 //! ```
 //! The protected header is `{1: -70001}`. COSE has no algorithm number for SLH-DSA yet, so -70001 is from the range for
 //! private use.

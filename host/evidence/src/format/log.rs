@@ -18,7 +18,7 @@ pub const HEARTBEAT_CLOCKS: u64 = 1 << 16;
 
 /// A rule that a record breaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Violation {
+pub enum LogViolation {
     #[error("it is not a record of layout version {LAYOUT_VERSION}")]
     Layout,
     #[error("its log index is {0}")]
@@ -67,7 +67,7 @@ pub enum LogEvent {
 
 /// Counts of the events in a log.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
-pub struct Counts {
+pub struct LogCounts {
     pub records: u64,
     pub streams: u64,
     pub admits: u64,
@@ -86,7 +86,7 @@ pub struct Counts {
     pub splits: BTreeMap<DecidingStage, u64>,
 }
 
-impl Counts {
+impl LogCounts {
     /// Adds the counts of another lane of the same session. Heartbeats and alarms are in every lane's log and are
     /// counted once.
     pub fn add_lane(&mut self, lane: &Self) {
@@ -121,12 +121,12 @@ pub struct DecidingStage {
 /// Serialises counts as a list of objects, since JSON keys must be text.
 fn as_list<K: serde::Serialize, S: serde::Serializer>(counts: &BTreeMap<K, u64>, to: S) -> Result<S::Ok, S::Error> {
     #[derive(serde::Serialize)]
-    struct Line<'a, K> {
+    struct KeyedCount<'a, K> {
         #[serde(flatten)]
         what: &'a K,
         count: u64,
     }
-    to.collect_seq(counts.iter().map(|(what, count)| Line { what, count: *count }))
+    to.collect_seq(counts.iter().map(|(what, count)| KeyedCount { what, count: *count }))
 }
 
 /// The facts about the session that all later records must repeat.
@@ -145,7 +145,7 @@ const fn context(entry: &Descriptor) -> Context {
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Stream {
+struct LogStreamState {
     next: u32,
     /// Context of the first judged entry.
     context: Option<Context>,
@@ -153,7 +153,7 @@ struct Stream {
     established: u128,
 }
 
-impl Stream {
+impl LogStreamState {
     /// Whether a GATE has another context than the first judged entry of its stream.
     fn changes_context(&self, entry: &Descriptor) -> bool {
         self.context.is_some_and(|first| first != context(entry))
@@ -168,14 +168,14 @@ pub struct LogChecker {
     lanes: u8,
     opened: Option<OpenRecord>,
     tick: u64,
-    streams: BTreeMap<u16, Stream>,
+    streams: BTreeMap<u16, LogStreamState>,
     alarm: bool,
     closed: bool,
     // Number of accepted entries since OPEN or the last heartbeat, and the tick of that record.
     spent: u64,
     heartbeat_tick: u64,
     overdrawn: Option<u64>,
-    counts: Counts,
+    counts: LogCounts,
 }
 
 impl LogChecker {
@@ -200,12 +200,12 @@ impl LogChecker {
             spent: 0,
             heartbeat_tick: 0,
             overdrawn: None,
-            counts: Counts::default(),
+            counts: LogCounts::default(),
         }
     }
 
     #[must_use]
-    pub const fn counts(&self) -> &Counts {
+    pub const fn counts(&self) -> &LogCounts {
         &self.counts
     }
 
@@ -245,7 +245,7 @@ impl LogChecker {
     }
 
     /// Checks the next record. Errors: the first rule that it breaks. After an error the checker must not be used.
-    pub fn next(&mut self, record: &Record) -> Result<LogEvent, Violation> {
+    pub fn next(&mut self, record: &Record) -> Result<LogEvent, LogViolation> {
         let answer = &record.answer;
         let kind = self.common(answer)?;
         let event = match kind {
@@ -260,38 +260,38 @@ impl LogChecker {
         Ok(event)
     }
 
-    fn common(&self, answer: &Answer) -> Result<RecordType, Violation> {
-        let kind = RecordType::try_from(answer.record_type).map_err(|_| Violation::Layout)?;
+    fn common(&self, answer: &Answer) -> Result<RecordType, LogViolation> {
+        let kind = RecordType::try_from(answer.record_type).map_err(|_| LogViolation::Layout)?;
         let index = answer.log_index.get();
         let opened = self.opened.as_ref();
         let holds = |holds, violation| if holds { Ok(()) } else { Err(violation) };
-        holds(answer.version == LAYOUT_VERSION, Violation::Layout)?;
-        holds(index == self.counts.records, Violation::Index(index))?;
-        holds((kind == RecordType::Open) == opened.is_none(), Violation::Open)?;
-        holds(answer.tick.get() >= self.tick, Violation::Tick(answer.tick.get()))?;
+        holds(answer.version == LAYOUT_VERSION, LogViolation::Layout)?;
+        holds(index == self.counts.records, LogViolation::Index(index))?;
+        holds((kind == RecordType::Open) == opened.is_none(), LogViolation::Open)?;
+        holds(answer.tick.get() >= self.tick, LogViolation::Tick(answer.tick.get()))?;
         let same = opened.is_none_or(|o| o.epoch == answer.epoch.get() && o.key_flags == answer.key_flags);
-        holds(same && answer.lane == self.lane, Violation::Session)?;
+        holds(same && answer.lane == self.lane, LogViolation::Session)?;
         let over = self.closed || self.alarm && kind != RecordType::Close;
-        holds(!over, Violation::AfterEnd(kind.name()))?;
+        holds(!over, LogViolation::AfterEnd(kind.name()))?;
         Ok(kind)
     }
 
-    fn session_record(&mut self, kind: RecordType, record: &Record) -> Result<LogEvent, Violation> {
+    fn session_record(&mut self, kind: RecordType, record: &Record) -> Result<LogEvent, LogViolation> {
         let answer = &record.answer;
-        let session = SessionFields::read_from_bytes(record.descriptor.as_bytes()).map_err(|_| Violation::Layout)?;
-        let cause = Fault::try_from(session.cause.get()).map_err(|_| Violation::Layout)?;
+        let session = SessionFields::read_from_bytes(record.descriptor.as_bytes()).map_err(|_| LogViolation::Layout)?;
+        let cause = Fault::try_from(session.cause.get()).map_err(|_| LogViolation::Layout)?;
         let fault = answer.fault.get();
         let bare = is_bare(answer) && is_textless(answer) && (fault == 0 || fault == session.cause.get());
         let known = session.features.get() & !features::ALL == 0;
         if !session.reserved_is_zero() || !bare || !known {
-            return Err(Violation::Layout);
+            return Err(LogViolation::Layout);
         }
         // An ALARM, and a CLOSE after it, must have a cause that ends a session. Other session records must not have a
         // cause.
         let ends = cause.class().ends_session();
         let caused = if kind == RecordType::Alarm || self.alarm { ends } else { cause == Fault::None };
         if !caused {
-            return Err(Violation::Answer);
+            return Err(LogViolation::Answer);
         }
         let latched = self.open().is_none_or(|open| {
             open.package_digest == session.package_digest
@@ -301,12 +301,12 @@ impl LogChecker {
                 && open.heartbeat_ticks == session.heartbeat_ticks
         });
         if !latched {
-            return Err(Violation::Latched);
+            return Err(LogViolation::Latched);
         }
         let found = session.open_streams.get();
         let tracked = self.streams.len();
         if u32::try_from(tracked) != Ok(found) {
-            return Err(Violation::OpenStreams { found, tracked });
+            return Err(LogViolation::OpenStreams { found, tracked });
         }
         match kind {
             RecordType::Open => {
@@ -326,7 +326,7 @@ impl LogChecker {
         Ok(LogEvent::Session(kind, session))
     }
 
-    fn entry(&mut self, kind: RecordType, record: &Record) -> Result<LogEvent, Violation> {
+    fn entry(&mut self, kind: RecordType, record: &Record) -> Result<LogEvent, LogViolation> {
         let (entry, answer) = (&record.descriptor, &record.answer);
         let opcode = match kind {
             RecordType::Begin => Opcode::Begin,
@@ -341,17 +341,17 @@ impl LogChecker {
             && entry.reserved_is_zero()
             && entry.crc.get() == entry.computed_crc();
         if !well_made {
-            return Err(Violation::Entry);
+            return Err(LogViolation::Entry);
         }
         let before = self.streams.get(&entry.slot.get()).map_or(0, |stream| stream.established);
         self.place(opcode, entry)?;
-        let determination = Determination::try_from(answer.determination).map_err(|_| Violation::Layout)?;
-        let stage = Stage::try_from(answer.stage).map_err(|_| Violation::Layout)?;
+        let determination = Determination::try_from(answer.determination).map_err(|_| LogViolation::Layout)?;
+        let stage = Stage::try_from(answer.stage).map_err(|_| LogViolation::Layout)?;
         let fits =
             if opcode == Opcode::Gate { self.is_verdict(entry, answer, determination, stage) } else { is_bare(answer) };
         let has_text = text_lane && matches!(opcode, Opcode::Gate | Opcode::End);
         if !fits || answer.fault.get() != 0 || !has_text && !is_textless(answer) {
-            return Err(Violation::Answer);
+            return Err(LogViolation::Answer);
         }
         if has_text {
             self.established(record, before)?;
@@ -362,31 +362,31 @@ impl LogChecker {
     }
 
     /// Checks slot, sequence and context of an accepted entry.
-    fn place(&mut self, opcode: Opcode, entry: &Descriptor) -> Result<(), Violation> {
+    fn place(&mut self, opcode: Opcode, entry: &Descriptor) -> Result<(), LogViolation> {
         let (slot, found) = (entry.slot.get(), entry.sequence.get());
         if lane_of(slot, self.lanes) != Some(self.lane) {
-            return Err(Violation::Lane(slot));
+            return Err(LogViolation::Lane(slot));
         }
         let stream = match (opcode, self.streams.get(&slot)) {
-            (Opcode::Begin, None) => Stream::default(),
-            (Opcode::Begin, Some(_)) | (_, None) => return Err(Violation::Slot(slot)),
+            (Opcode::Begin, None) => LogStreamState::default(),
+            (Opcode::Begin, Some(_)) | (_, None) => return Err(LogViolation::Slot(slot)),
             (_, Some(stream)) => *stream,
         };
         let next = stream.next;
         if found != next {
-            return Err(Violation::Sequence { found, next });
+            return Err(LogViolation::Sequence { found, next });
         }
         if opcode == Opcode::Gate && stream.changes_context(entry) {
-            return Err(Violation::Context(slot));
+            return Err(LogViolation::Context(slot));
         }
         let judged = (opcode == Opcode::Gate).then(|| context(entry));
         // Only END may have the largest sequence number, because no other entry could follow.
         match (opcode, found.checked_add(1)) {
             (Opcode::End, _) => drop(self.streams.remove(&slot)),
             (_, Some(next)) => {
-                self.streams.insert(slot, Stream { next, context: judged.or(stream.context), ..stream });
+                self.streams.insert(slot, LogStreamState { next, context: judged.or(stream.context), ..stream });
             }
-            (_, None) => return Err(Violation::Sequence { found, next }),
+            (_, None) => return Err(LogViolation::Sequence { found, next }),
         }
         Ok(())
     }
@@ -397,10 +397,10 @@ impl LogChecker {
 
     /// Checks that the established classes of a record are `before`, those of its stream. If the entry is admitted,
     /// adds the classes of its text to the stream's.
-    fn established(&mut self, record: &Record, before: u128) -> Result<(), Violation> {
+    fn established(&mut self, record: &Record, before: u128) -> Result<(), LogViolation> {
         let (slot, answer) = (record.descriptor.slot.get(), &record.answer);
         if answer.text_established.get() != before {
-            return Err(Violation::Established(slot));
+            return Err(LogViolation::Established(slot));
         }
         let admitted = answer.determination == u8::from(Determination::Admit);
         if let Some(stream) = self.streams.get_mut(&slot).filter(|_| admitted) {
@@ -461,9 +461,9 @@ impl LogChecker {
         self.spent += 1;
     }
 
-    fn refused(&mut self, record: &Record) -> Result<LogEvent, Violation> {
+    fn refused(&mut self, record: &Record) -> Result<LogEvent, LogViolation> {
         let (entry, answer) = (&record.descriptor, &record.answer);
-        let fault = Fault::try_from(answer.fault.get()).map_err(|_| Violation::Layout)?;
+        let fault = Fault::try_from(answer.fault.get()).map_err(|_| LogViolation::Layout)?;
         // Only entry and credit faults refuse an entry; every other fault ends the session.
         let of_an_entry = fault.class().refuses_entry();
         let crc = (fault == Fault::Crc) == (entry.crc.get() != entry.computed_crc());
@@ -482,7 +482,7 @@ impl LogChecker {
         };
         let fits = is_bare(answer) && is_textless(answer) && possible;
         if !of_an_entry || !crc || !caused || !fits {
-            return Err(Violation::Answer);
+            return Err(LogViolation::Answer);
         }
         *self.counts.refused.entry(EntryFault { fault: fault.name() }).or_default() += 1;
         Ok(LogEvent::Refusal(fault))

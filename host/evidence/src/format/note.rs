@@ -30,12 +30,12 @@ mod signed;
 mod view;
 
 pub use error::{MAX_BYTES, MAX_HEAD_BYTES, MAX_HEAD_SIGNATURES, MAX_SIGNATURES, NoteError};
-pub use head::{Head, ORIGIN, decimal, hash};
+pub use head::{LogTreeHead, ORIGIN, decimal, hash};
 pub use proof::{WitnessEntry, WitnessProof};
-pub use signed::{LogKey, Note, WitnessKey, cosign};
+pub use signed::{LogKey, SignedNote, WitnessKey, cosign};
 pub use view::LogView;
 
-use crate::format::ticket::Chain;
+use crate::format::ticket::ChainId;
 use crate::format::tree::{self, Hash};
 
 /// Seconds by which the clocks of two witnesses, or of a witness and an issuer or gateway, can differ.
@@ -45,7 +45,7 @@ pub const CLOCK_SKEW: u64 = 600;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WitnessedCheckpoint {
     /// The chain that the session is a part of.
-    pub chain: Chain,
+    pub chain: ChainId,
     /// Serial of the session's ticket.
     pub ticket: u64,
     /// Serial of the checkpoint in the session.
@@ -68,9 +68,9 @@ pub struct WitnessedCheckpoint {
 /// the note.
 pub fn verify(note: &[u8], witnesses: &[WitnessKey]) -> Result<WitnessedCheckpoint, NoteError> {
     let proof = WitnessProof::parse(note)?;
-    let signed = Note::parse(&proof.note)?;
+    let signed = SignedNote::parse(&proof.note)?;
     let (witness, time) = signed.verify(witnesses)?;
-    let head = Head::parse(signed.text)?;
+    let head = LogTreeHead::parse(signed.text)?;
     let chain = head.chain()?;
     let leaf = tree::leaf(&proof.entry.to_bytes());
     if !tree::verify_inclusion(&leaf, proof.index, head.size, &proof.path, &head.root) {

@@ -1,9 +1,9 @@
 //! The public log of an issuer: every event of every ticket, in a C2SP `tlog-tiles` log of static files.
 //!
 //! ```text
-//! checkpoint                 the signed head of the log (C2SP tlog-checkpoint, Ed25519), with cosignatures of witnesses
-//! tile/<level>/<tile>        256 hashes of RFC 9162's tree; a tile that is not full has the suffix .p/<hashes>
-//! tile/entries/<tile>        the entries below a tile of level 0, each after its length
+//! checkpoint the signed head of the log (C2SP tlog-checkpoint, Ed25519), with cosignatures of witnesses
+//! tile/<level>/<tile> 256 hashes of RFC 9162's tree; a tile that is not full has the suffix .p/<hashes>
+//! tile/entries/<tile> the entries below a tile of level 0, each after its length
 //! ```
 //!
 //! An entry has the hash of an event, not its body, because the body of a ticket names contexts and profiles. An event
@@ -16,9 +16,9 @@ mod entry;
 mod policy;
 mod read;
 
-pub use entry::{Entry, EventKind};
-pub use policy::{CosignedHead, HeadError, LogPolicy, PolicyError, PolicyLog, PolicyWitness};
-pub use read::{LoggedSession, PublicLog, ReadError, SessionState};
+pub use entry::{PublicLogEntry, PublicLogEventKind};
+pub use policy::{CosignedHead, HeadError, LogPolicy, LogPolicyError, PolicyLog, PolicyWitness};
+pub use read::{LoggedSession, LoggedSessionState, ReadError, TrustedPublicLog};
 
 /// Number of hashes in a full tile.
 pub const TILE: usize = 256;

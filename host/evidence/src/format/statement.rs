@@ -1,7 +1,7 @@
 //! A signed statement: COSE_Sign1 with Ed25519 and without a key id (RFC 9052, 4.2; RFC 9053, 2.2). So a verifier tries
 //! each key that it trusts.
 
-use crate::format::cbor::{CborError, Major, Reader, put_bytes, put_head, put_text};
+use crate::format::cbor::{CborError, CborReader, Major, put_bytes, put_head, put_text};
 use crate::format::signing::{SigningError, StatementKey};
 use ed25519_dalek::{Signature, VerifyingKey};
 
@@ -9,21 +9,21 @@ use ed25519_dalek::{Signature, VerifyingKey};
 pub(crate) const PROTECTED: [u8; 3] = [0xa1, 0x01, 0x27];
 const COSE_SIGN1: u64 = 18;
 
-/// A payload and its signature. [`Statement::signer`] checks the signature; parsing does not.
+/// A payload and its signature. [`SignedStatement::signer`] checks the signature; parsing does not.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Statement {
+pub(crate) struct SignedStatement {
     pub(crate) payload: Vec<u8>,
     signature: [u8; 64],
 }
 
-impl Statement {
+impl SignedStatement {
     /// Parses a statement; `None` unless `cose` is the canonical encoding.
     pub(crate) fn parse(cose: &[u8]) -> Option<Self> {
         Self::read(cose).ok().flatten()
     }
 
     fn read(cose: &[u8]) -> Result<Option<Self>, CborError> {
-        let mut message = Reader::new(cose);
+        let mut message = CborReader::new(cose);
         message.exactly(Major::Tag, COSE_SIGN1)?;
         message.exactly(Major::Array, 4)?;
         let protected = message.bytes()?;

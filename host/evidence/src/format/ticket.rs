@@ -23,7 +23,7 @@ use ed25519_dalek::{Signature, VerifyingKey};
 use sha2::{Digest, Sha256};
 
 pub use crate::format::cbor::CborError;
-use crate::format::cbor::{Major, Reader, put_bytes, put_head, put_text};
+use crate::format::cbor::{CborReader, Major, put_bytes, put_head, put_text};
 use crate::format::signing::{SigningError, StatementKey};
 use crate::format::statement::{PROTECTED, to_be_signed};
 
@@ -70,7 +70,7 @@ pub enum TicketError {
 
 /// Identifies the chain of sessions of one card. Several cards can share a key; each of them has a seat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Chain {
+pub struct ChainId {
     /// SHA-256 of the card's 32-byte public key.
     pub key: [u8; 32],
     /// Number of the card among the cards that share the key, from 0.
@@ -79,7 +79,7 @@ pub struct Chain {
 
 /// The content of a ticket.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ticket {
+pub struct SessionTicket {
     /// Number of the session among all sessions of the key and the seat: 1, 2, 3 and so on.
     pub serial: u64,
     /// Random.
@@ -111,11 +111,11 @@ pub struct Ticket {
     pub text_lane: bool,
 }
 
-impl Ticket {
+impl SessionTicket {
     /// The chain of sessions that the ticket's session is a part of.
     #[must_use]
-    pub const fn chain(&self) -> Chain {
-        Chain { key: self.key, seat: self.seat }
+    pub const fn chain(&self) -> ChainId {
+        ChainId { key: self.key, seat: self.seat }
     }
 }
 
@@ -144,14 +144,14 @@ pub enum TicketIssuer {
     SelfIssued,
 }
 
-impl Ticket {
-    /// Parses a ticket; the signature is not checked. Errors: bytes other than the exact message that [`Ticket::sign`]
-    /// makes of the same content.
+impl SessionTicket {
+    /// Parses a ticket; the signature is not checked. Errors: bytes other than the exact message that
+    /// [`SessionTicket::sign`] makes of the same content.
     pub fn parse(cose: &[u8]) -> Result<SignedTicket<Self>, TicketError> {
         if cose.len() > MAX_BYTES {
             return Err(TicketError::Oversize);
         }
-        let mut message = Reader::new(cose);
+        let mut message = CborReader::new(cose);
         message.exactly(Major::Tag, COSE_SIGN1)?;
         message.exactly(Major::Array, 4)?;
         if message.bytes()? != PROTECTED {
@@ -222,7 +222,7 @@ impl Ticket {
     }
 
     fn read(payload: &[u8]) -> Result<Self, TicketError> {
-        let mut map = Reader::new(payload);
+        let mut map = CborReader::new(payload);
         let keys = map.head(Major::Map)?;
         // The first format of tickets had no version; its first map key was 1.
         if map.head(Major::Unsigned)? != 0 || map.head(Major::Unsigned)? != VERSION {
@@ -232,7 +232,7 @@ impl Ticket {
             return Err(TicketError::Field("keys are not those of its version"));
         }
         let mut next = 0;
-        let mut key = |map: &mut Reader| {
+        let mut key = |map: &mut CborReader| {
             next += 1;
             map.exactly(Major::Unsigned, next)
         };
@@ -312,7 +312,7 @@ impl Ticket {
     }
 }
 
-impl SignedTicket<Ticket> {
+impl SignedTicket<SessionTicket> {
     /// Finds the key among `issuers` that signed the ticket. Errors: the ticket names an issuer but none of `issuers`
     /// signed it; or a trusted issuer signed a ticket named `self`.
     pub fn verify<'k>(&self, issuers: impl IntoIterator<Item = &'k VerifyingKey>) -> Result<TicketIssuer, TicketError> {
@@ -356,7 +356,7 @@ fn put_digests(out: &mut Vec<u8>, digests: &BTreeSet<[u8; 32]>) {
 /// Reads an ascending array of at most `most` digests. The last two arguments are the error messages for a longer
 /// array and for a wrong order.
 fn read_digests(
-    map: &mut Reader,
+    map: &mut CborReader,
     most: usize,
     too_many: &'static str,
     disorder: &'static str,

@@ -1,8 +1,8 @@
 //! Merkle trees of RFC 9162 (Certificate Transparency 2.0), section 2.1, with SHA-256: roots, proofs, and their
 //! verification.
 //!
-//! [`Frontier`] and [`Prover`] read the leaves in order; their memory grows with the logarithm of the number of leaves.
-//! A [`Tree`] keeps all nodes and gives any proof at once.
+//! [`MerkleFrontier`] and [`MerkleProver`] read the leaves in order; their memory grows with the logarithm of the
+//! number of leaves. A [`MerkleTree`] keeps all nodes and gives any proof at once.
 
 use sha2::{Digest, Sha256};
 use std::ops::Range;
@@ -27,12 +27,12 @@ pub fn node(left: &Hash, right: &Hash) -> Hash {
 
 /// A tree that grows leaf by leaf: the roots of its complete subtrees, largest first.
 #[derive(Clone, Debug, Default)]
-pub struct Frontier {
+pub struct MerkleFrontier {
     size: u64,
     peaks: Vec<Hash>,
 }
 
-impl Frontier {
+impl MerkleFrontier {
     #[must_use]
     pub const fn new() -> Self {
         Self { size: 0, peaks: Vec::new() }
@@ -70,21 +70,21 @@ impl Frontier {
 /// Root over leaf hashes.
 #[must_use]
 pub fn root(leaves: impl IntoIterator<Item = Hash>) -> Hash {
-    let mut tree = Frontier::new();
+    let mut tree = MerkleFrontier::new();
     leaves.into_iter().for_each(|leaf| tree.push(leaf));
     tree.root()
 }
 
 /// Makes one proof from the leaves in order. A proof consists of the roots of certain ranges of leaves.
 #[derive(Clone, Debug)]
-pub struct Prover {
+pub struct MerkleProver {
     next: u64,
-    parts: Vec<(Range<u64>, Frontier)>,
+    parts: Vec<(Range<u64>, MerkleFrontier)>,
 }
 
-impl Prover {
+impl MerkleProver {
     fn new(ranges: Vec<Range<u64>>) -> Self {
-        Self { next: 0, parts: ranges.into_iter().map(|range| (range, Frontier::new())).collect() }
+        Self { next: 0, parts: ranges.into_iter().map(|range| (range, MerkleFrontier::new())).collect() }
     }
 
     /// A prover that leaf `index` is in the tree of `size` leaves (RFC 9162, 2.1.3.1); `None` unless `index < size`.
@@ -148,12 +148,12 @@ impl Prover {
 
 /// A tree that keeps the roots of its complete subtrees: 64 bytes for each leaf.
 #[derive(Clone, Debug, Default)]
-pub struct Tree {
+pub struct MerkleTree {
     /// Roots of the complete subtrees of 2^level leaves, by level.
     levels: Vec<Vec<Hash>>,
 }
 
-impl Tree {
+impl MerkleTree {
     #[must_use]
     pub fn size(&self) -> u64 {
         self.levels.first().map_or(0, |leaves| leaves.len() as u64)
@@ -190,23 +190,23 @@ impl Tree {
     /// Root of the tree of the first `size` leaves; `None` if the tree has fewer.
     #[must_use]
     pub fn root(&self, size: u64) -> Option<Hash> {
-        if size == 0 { Some(Frontier::new().root()) } else { self.part(&(0..size)) }
+        if size == 0 { Some(MerkleFrontier::new().root()) } else { self.part(&(0..size)) }
     }
 
     /// The proof that leaf `index` is in the tree of the first `size` leaves (RFC 9162, 2.1.3.1); `None` if it is not.
     #[must_use]
     pub fn inclusion(&self, index: u64, size: u64) -> Option<Vec<Hash>> {
-        self.prove(Prover::inclusion(index, size)?, size)
+        self.prove(MerkleProver::inclusion(index, size)?, size)
     }
 
     /// The proof that the tree of the first `old` leaves is the start of the tree of the first `size` leaves (RFC 9162,
     /// 2.1.4.1); `None` unless 0 < old <= size, or if the tree has fewer leaves.
     #[must_use]
     pub fn consistency(&self, old: u64, size: u64) -> Option<Vec<Hash>> {
-        self.prove(Prover::consistency(old, size)?, size)
+        self.prove(MerkleProver::consistency(old, size)?, size)
     }
 
-    fn prove(&self, needed: Prover, size: u64) -> Option<Vec<Hash>> {
+    fn prove(&self, needed: MerkleProver, size: u64) -> Option<Vec<Hash>> {
         if size > self.size() {
             return None;
         }
@@ -254,15 +254,15 @@ pub fn root_from_inclusion(leaf: &Hash, index: u64, size: u64, proof: &[Hash]) -
     let (mut climb, mut hash) = (Climb { at: index, last: size - 1 }, *leaf);
     for sibling in proof {
         hash = match climb.step()? {
-            Side::Left => node(sibling, &hash),
-            Side::Right => node(&hash, sibling),
+            SiblingSide::Left => node(sibling, &hash),
+            SiblingSide::Right => node(&hash, sibling),
         };
     }
     climb.is_root().then_some(hash)
 }
 
 /// The side of the next hash of a proof: left or right of the current node.
-enum Side {
+enum SiblingSide {
     Left,
     Right,
 }
@@ -275,12 +275,12 @@ struct Climb {
 
 impl Climb {
     /// Goes up by one hash of the proof; `None` at the root.
-    fn step(&mut self) -> Option<Side> {
+    fn step(&mut self) -> Option<SiblingSide> {
         if self.is_root() {
             return None;
         }
-        let side = if self.at & 1 == 1 || self.at == self.last { Side::Left } else { Side::Right };
-        if matches!(side, Side::Left) {
+        let side = if self.at & 1 == 1 || self.at == self.last { SiblingSide::Left } else { SiblingSide::Right };
+        if matches!(side, SiblingSide::Left) {
             // A node at the right edge without a sibling moves up unchanged.
             let up = self.at.trailing_zeros();
             self.at = self.at.checked_shr(up).unwrap_or(0);
@@ -301,7 +301,7 @@ impl Climb {
 #[must_use]
 pub fn verify_consistency(old: u64, size: u64, proof: &[Hash], old_root: &Hash, root: &Hash) -> bool {
     if old == 0 || old >= size {
-        let empty = old == 0 && *old_root == Frontier::new().root();
+        let empty = old == 0 && *old_root == MerkleFrontier::new().root();
         let same = old == size && old_root == root;
         return (empty || same) && proof.is_empty();
     }
@@ -314,11 +314,11 @@ pub fn verify_consistency(old: u64, size: u64, proof: &[Hash], old_root: &Hash, 
     let (mut old_hash, mut hash) = (*first, *first);
     for sibling in rest {
         match climb.step() {
-            Some(Side::Left) => {
+            Some(SiblingSide::Left) => {
                 old_hash = node(sibling, &old_hash);
                 hash = node(sibling, &hash);
             }
-            Some(Side::Right) => hash = node(&hash, sibling),
+            Some(SiblingSide::Right) => hash = node(&hash, sibling),
             None => return false,
         }
     }
@@ -346,7 +346,7 @@ mod tests {
         }
     }
 
-    fn prove(prover: Option<Prover>, leaves: &[Hash]) -> Vec<Hash> {
+    fn prove(prover: Option<MerkleProver>, leaves: &[Hash]) -> Vec<Hash> {
         let mut prover = prover.unwrap();
         leaves.iter().for_each(|leaf| prover.push(*leaf));
         prover.finish().unwrap()
@@ -354,7 +354,7 @@ mod tests {
 
     #[test]
     fn every_small_tree() {
-        let mut kept = Tree::default();
+        let mut kept = MerkleTree::default();
         leaves(75).into_iter().for_each(|leaf| kept.push(leaf));
         assert!(kept.inclusion(70, 76).is_none() && kept.inclusion(3, 3).is_none());
         assert!(kept.consistency(70, 76).is_none() && kept.consistency(0, 3).is_none() && kept.root(76).is_none());
@@ -369,7 +369,7 @@ mod tests {
             short.push(kept.level(0)[size as usize]);
             assert_eq!(short.root(size + 1), kept.root(size + 1));
             for index in 0..size {
-                let proof = prove(Prover::inclusion(index, size), &leaves);
+                let proof = prove(MerkleProver::inclusion(index, size), &leaves);
                 assert_eq!(kept.inclusion(index, size).as_ref(), Some(&proof));
                 let leaf = leaves[index as usize];
                 assert!(verify_inclusion(&leaf, index, size, &proof, &all), "{index} of {size}");
@@ -378,20 +378,20 @@ mod tests {
                 }
             }
             for old in 1..=size {
-                let proof = prove(Prover::consistency(old, size), &leaves);
+                let proof = prove(MerkleProver::consistency(old, size), &leaves);
                 assert_eq!(kept.consistency(old, size).as_ref(), Some(&proof));
                 let old_root = root(leaves[..old as usize].iter().copied());
                 assert!(verify_consistency(old, size, &proof, &old_root, &all), "{old} to {size}");
                 assert!(old == size || !verify_consistency(old, size, &proof, &all, &old_root));
             }
         }
-        assert!(Prover::inclusion(3, 3).is_none() && Prover::consistency(0, 3).is_none());
-        assert!(Prover::consistency(4, 3).is_none());
+        assert!(MerkleProver::inclusion(3, 3).is_none() && MerkleProver::consistency(0, 3).is_none());
+        assert!(MerkleProver::consistency(4, 3).is_none());
     }
 
     #[test]
     fn a_proof_wants_all_its_leaves() {
-        let mut prover = Prover::inclusion(0, 5).unwrap();
+        let mut prover = MerkleProver::inclusion(0, 5).unwrap();
         leaves(4).into_iter().for_each(|leaf| prover.push(leaf));
         assert!(prover.finish().is_none());
     }
@@ -403,8 +403,8 @@ mod tests {
             let leaves = leaves(size);
             let all = root(leaves.iter().copied());
             let (leaf, old_root) = (leaves[index as usize], root(leaves[..old as usize].iter().copied()));
-            let inclusion = prove(Prover::inclusion(index, size), &leaves);
-            let consistency = prove(Prover::consistency(old, size), &leaves);
+            let inclusion = prove(MerkleProver::inclusion(index, size), &leaves);
+            let consistency = prove(MerkleProver::consistency(old, size), &leaves);
             prop_assert!(verify_inclusion(&leaf, index, size, &inclusion, &all));
             prop_assert!(verify_consistency(old, size, &consistency, &old_root, &all));
             let flipped = |proof: &[Hash]| {

@@ -4,8 +4,8 @@
 //! 32, 3: name text, 4: reason text, 5: streams}`. The streams are an array of `[lane, log index of BEGIN]` in
 //! ascending order.
 
-use crate::format::cbor::{CborError, Major, Reader, put_bytes, put_head, put_text};
-use crate::format::statement::Statement;
+use crate::format::cbor::{CborError, CborReader, Major, put_bytes, put_head, put_text};
+use crate::format::statement::SignedStatement;
 use ed25519_dalek::{SigningKey, VerifyingKey};
 use std::collections::BTreeSet;
 
@@ -20,7 +20,7 @@ pub type StreamAt = (u8, u64);
 
 /// The removed streams, the signer and the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Terms {
+pub struct WithholdingTerms {
     /// Digest of the session's ticket; it identifies the session.
     pub ticket: [u8; 32],
     /// SHA-256 of the manifest before the removal.
@@ -35,15 +35,15 @@ pub struct Terms {
 /// A withholding. [`Withholding::signer`] checks its signature; parsing does not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Withholding {
-    pub terms: Terms,
-    statement: Statement,
+    pub terms: WithholdingTerms,
+    statement: SignedStatement,
 }
 
 impl Withholding {
     /// Parses a withholding; `None` unless `cose` is the canonical encoding.
     #[must_use]
     pub fn parse(cose: &[u8]) -> Option<Self> {
-        let statement = Statement::parse(cose)?;
+        let statement = SignedStatement::parse(cose)?;
         let terms = read(&statement.payload).ok()?;
         // The encoding is canonical: streams are in order, without duplicates.
         (terms.is_sound() && payload(&terms) == statement.payload).then_some(Self { terms, statement })
@@ -51,8 +51,8 @@ impl Withholding {
 
     /// Encodes the terms and signs them with `key`; `None` for terms that readers refuse.
     #[must_use]
-    pub fn sign(terms: &Terms, key: &SigningKey) -> Option<Vec<u8>> {
-        terms.is_sound().then(|| Statement::sign(&payload(terms), key).ok()).flatten()
+    pub fn sign(terms: &WithholdingTerms, key: &SigningKey) -> Option<Vec<u8>> {
+        terms.is_sound().then(|| SignedStatement::sign(&payload(terms), key).ok()).flatten()
     }
 
     /// The key among `keys` that signed the withholding; `None` if none of them did.
@@ -62,14 +62,14 @@ impl Withholding {
     }
 }
 
-impl Terms {
+impl WithholdingTerms {
     fn is_sound(&self) -> bool {
         let line = |text: &str, most| !text.is_empty() && text.len() <= most && !text.contains(char::is_control);
         line(&self.name, NAME_MAX) && line(&self.reason, REASON_MAX) && !self.streams.is_empty()
     }
 }
 
-fn payload(terms: &Terms) -> Vec<u8> {
+fn payload(terms: &WithholdingTerms) -> Vec<u8> {
     let mut out = Vec::new();
     put_head(&mut out, Major::Map, 6);
     put_head(&mut out, Major::Unsigned, 0);
@@ -92,8 +92,8 @@ fn payload(terms: &Terms) -> Vec<u8> {
     out
 }
 
-fn read(payload: &[u8]) -> Result<Terms, CborError> {
-    let mut payload = Reader::new(payload);
+fn read(payload: &[u8]) -> Result<WithholdingTerms, CborError> {
+    let mut payload = CborReader::new(payload);
     payload.exactly(Major::Map, 6)?;
     payload.exactly(Major::Unsigned, 0)?;
     payload.exactly(Major::Unsigned, VERSION)?;
@@ -113,16 +113,22 @@ fn read(payload: &[u8]) -> Result<Terms, CborError> {
         streams.insert((payload.unsigned()?, payload.unsigned()?));
     }
     payload.end()?;
-    Ok(Terms { ticket, before, name, reason, streams })
+    Ok(WithholdingTerms { ticket, before, name, reason, streams })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn terms() -> Terms {
+    fn terms() -> WithholdingTerms {
         let streams = BTreeSet::from([(0, 1), (0, 300), (3, 2)]);
-        Terms { ticket: [1; 32], before: [2; 32], name: "clerk".into(), reason: "erased on request".into(), streams }
+        WithholdingTerms {
+            ticket: [1; 32],
+            before: [2; 32],
+            name: "clerk".into(),
+            reason: "erased on request".into(),
+            streams,
+        }
     }
 
     #[test]
@@ -143,7 +149,7 @@ mod tests {
     #[test]
     fn what_nobody_could_read_in_a_report_is_not_signed() {
         let key = SigningKey::from_bytes(&[3; 32]);
-        let wrong: [fn(&mut Terms); 5] = [
+        let wrong: [fn(&mut WithholdingTerms); 5] = [
             |terms| terms.streams.clear(),
             |terms| terms.reason.clear(),
             |terms| terms.reason = "a\nb".into(),
@@ -154,7 +160,7 @@ mod tests {
             let mut terms = terms();
             change(&mut terms);
             assert!(Withholding::sign(&terms, &key).is_none());
-            assert!(Withholding::parse(&Statement::sign(&payload(&terms), &key).unwrap()).is_none());
+            assert!(Withholding::parse(&SignedStatement::sign(&payload(&terms), &key).unwrap()).is_none());
         }
     }
 }

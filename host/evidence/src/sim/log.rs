@@ -13,7 +13,7 @@ const CLOCKS: u64 = 400;
 
 /// Fields that are the same in every record and checkpoint of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Identity {
+pub struct TestCardIdentity {
     pub design_id: [u8; 16],
     pub key_flags: u8,
     /// Random bytes drawn after reset.
@@ -23,13 +23,13 @@ pub struct Identity {
 
 /// The logs of all lanes, and the checkpoints before they are signed.
 #[derive(Clone, Debug)]
-pub struct Log {
+pub struct TestCardLog {
     pub lanes: Vec<Vec<Record>>,
     /// Checkpoints, in order.
     pub checkpoints: Vec<Checkpoint>,
     /// Heads of all lanes under each checkpoint.
     pub heads: Vec<Vec<LaneHead>>,
-    identity: Identity,
+    identity: TestCardIdentity,
     session: SessionFields,
     open: Vec<u32>,
     state: Life,
@@ -38,10 +38,10 @@ pub struct Log {
     pause: u64,
 }
 
-impl Log {
+impl TestCardLog {
     /// A log after OPEN and its checkpoint, with `lanes` lanes. `session` holds the digests and the heartbeat limits.
     #[must_use]
-    pub fn open(identity: Identity, session: SessionFields, lanes: u8) -> Self {
+    pub fn open(identity: TestCardIdentity, session: SessionFields, lanes: u8) -> Self {
         let lanes = usize::from(lanes);
         let mut log = Self {
             lanes: vec![Vec::new(); lanes],
@@ -175,7 +175,7 @@ impl Log {
     }
 
     fn entry(&mut self, opcode: Opcode, slot: u16, sequence: u32, commitment: [u8; 32], kind: RecordType) {
-        let place = portcullis_core::mutation::Place { slot, sequence };
+        let place = portcullis_core::mutation::SlotSequence { slot, sequence };
         self.push(kind, self.lane_of(slot), Descriptor::entry(opcode, place, commitment).sealed());
     }
 

@@ -1,6 +1,6 @@
 //! A card's key in software, for tests only: the owner of such a key can sign anything.
 
-use super::Seeds;
+use super::CardKeySeeds;
 use crate::format::cose;
 use portcullis_core::wire::{Checkpoint, SIGNATURE_BYTES};
 use slh_dsa::{Sha2_128f, SigningKey};
@@ -16,7 +16,7 @@ pub struct SignError;
 impl SoftKey {
     /// Makes the key from these seeds (FIPS 205, algorithm 18).
     #[must_use]
-    pub fn new(seeds: &Seeds) -> Self {
+    pub fn new(seeds: &CardKeySeeds) -> Self {
         Self(SigningKey::slh_keygen_internal(&seeds.sk_seed, &seeds.sk_prf, &seeds.pk_seed))
     }
 

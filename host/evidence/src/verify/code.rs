@@ -1,8 +1,8 @@
 //! Reason codes: stable words of reports, for programs. `docs/reference/verify.md` lists them; `cargo xtask gen` writes
 //! the tables from here.
 
-use super::property::{Property, Status};
-use crate::format::log::Violation;
+use super::property::{BundleProperty, EvidenceStatus};
+use crate::format::log::LogViolation;
 use serde::{Serialize, Serializer};
 use std::fmt;
 
@@ -31,9 +31,9 @@ const FAULT: &str = "ask what caused the fault, and whether text was released af
 /// arrow advises the reader of a report.
 macro_rules! codes {
     (@property any) => { None };
-    (@property $property:ident) => { Some(Property::$property) };
-    (@status) => { Status::Contradicted };
-    (@status warns) => { Status::Warned };
+    (@property $property:ident) => { Some(BundleProperty::$property) };
+    (@status) => { EvidenceStatus::Contradicted };
+    (@status warns) => { EvidenceStatus::Warned };
     ($(#[$doc:meta])* $name:ident {
         $(
             $(#[doc = $meaning:literal])+
@@ -68,7 +68,7 @@ macro_rules! codes {
 
             /// The default status of the finding. Options of the verifier can change it.
             #[must_use]
-            pub const fn status(self) -> Status {
+            pub const fn status(self) -> EvidenceStatus {
                 match self { $(Self::$variant => codes!(@status $($warns)?)),* }
             }
         }
@@ -91,7 +91,7 @@ macro_rules! codes {
         impl $name {
             /// The property that the finding concerns; `None` if it can concern any property.
             #[must_use]
-            pub const fn property(self) -> Option<Property> {
+            pub const fn property(self) -> Option<BundleProperty> {
                 match self { $(Self::$variant => codes!(@property $property)),* }
             }
         }
@@ -438,24 +438,24 @@ codes! {
     }
 }
 
-impl From<Violation> for Code {
-    fn from(violation: Violation) -> Self {
+impl From<LogViolation> for Code {
+    fn from(violation: LogViolation) -> Self {
         match violation {
-            Violation::Layout => Self::RecordLayout,
-            Violation::Index(_) => Self::RecordIndex,
-            Violation::Tick(_) => Self::RecordTick,
-            Violation::Session => Self::RecordSession,
-            Violation::Open => Self::RecordOpen,
-            Violation::AfterEnd(_) => Self::RecordAfterEnd,
-            Violation::Latched => Self::RecordLatched,
-            Violation::OpenStreams { .. } => Self::RecordOpenStreams,
-            Violation::Entry => Self::RecordEntry,
-            Violation::Slot(_) => Self::StreamSlot,
-            Violation::Lane(_) => Self::StreamLane,
-            Violation::Sequence { .. } => Self::StreamSequence,
-            Violation::Context(_) => Self::StreamContext,
-            Violation::Established(_) => Self::TextEstablished,
-            Violation::Answer => Self::RecordAnswer,
+            LogViolation::Layout => Self::RecordLayout,
+            LogViolation::Index(_) => Self::RecordIndex,
+            LogViolation::Tick(_) => Self::RecordTick,
+            LogViolation::Session => Self::RecordSession,
+            LogViolation::Open => Self::RecordOpen,
+            LogViolation::AfterEnd(_) => Self::RecordAfterEnd,
+            LogViolation::Latched => Self::RecordLatched,
+            LogViolation::OpenStreams { .. } => Self::RecordOpenStreams,
+            LogViolation::Entry => Self::RecordEntry,
+            LogViolation::Slot(_) => Self::StreamSlot,
+            LogViolation::Lane(_) => Self::StreamLane,
+            LogViolation::Sequence { .. } => Self::StreamSequence,
+            LogViolation::Context(_) => Self::StreamContext,
+            LogViolation::Established(_) => Self::TextEstablished,
+            LogViolation::Answer => Self::RecordAnswer,
         }
     }
 }

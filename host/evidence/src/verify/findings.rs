@@ -1,7 +1,7 @@
 //! Findings, grouped by property.
 
 use super::code::Code;
-use super::property::{Property, Status};
+use super::property::{BundleProperty, EvidenceStatus};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -22,9 +22,9 @@ impl fmt::Display for At {
 
 /// Why a property is not affirmed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Reason<C = Code> {
+pub struct StatusReason<C = Code> {
     pub code: C,
-    pub status: Status,
+    pub status: EvidenceStatus,
     /// Text of the first finding with this code.
     pub detail: String,
     /// Number of findings with this code.
@@ -33,47 +33,51 @@ pub struct Reason<C = Code> {
 
 /// A property's status and reasons.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Conclusion {
+pub struct PropertyConclusion {
     /// The worst status of the reasons.
-    pub status: Status,
+    pub status: EvidenceStatus,
     /// Reasons, the most serious first.
-    pub reasons: Vec<Reason>,
+    pub reasons: Vec<StatusReason>,
 }
 
 /// The five properties.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Properties {
-    pub policy: Conclusion,
-    pub genuine: Conclusion,
-    pub complete: Conclusion,
-    pub replayable: Conclusion,
-    pub no_gaps: Conclusion,
+pub struct BundleConclusions {
+    pub policy: PropertyConclusion,
+    pub genuine: PropertyConclusion,
+    pub complete: PropertyConclusion,
+    pub replayable: PropertyConclusion,
+    pub no_gaps: PropertyConclusion,
 }
 
-impl Properties {
+impl BundleConclusions {
     #[must_use]
-    pub const fn of(&self, property: Property) -> &Conclusion {
+    pub const fn of(&self, property: BundleProperty) -> &PropertyConclusion {
         match property {
-            Property::Policy => &self.policy,
-            Property::Genuine => &self.genuine,
-            Property::Complete => &self.complete,
-            Property::Replayable => &self.replayable,
-            Property::NoGaps => &self.no_gaps,
+            BundleProperty::Policy => &self.policy,
+            BundleProperty::Genuine => &self.genuine,
+            BundleProperty::Complete => &self.complete,
+            BundleProperty::Replayable => &self.replayable,
+            BundleProperty::NoGaps => &self.no_gaps,
         }
     }
 
     /// The worst status of the five properties.
     #[must_use]
-    pub fn worst(&self) -> Status {
-        Property::ALL.iter().map(|property| self.of(*property).status).max().unwrap_or(Status::Contradicted)
+    pub fn worst(&self) -> EvidenceStatus {
+        BundleProperty::ALL
+            .iter()
+            .map(|property| self.of(*property).status)
+            .max()
+            .unwrap_or(EvidenceStatus::Contradicted)
     }
 }
 
 /// Collects findings. An empty collection means that all checks passed.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Findings(BTreeMap<(Property, Code), Reason>);
+pub(super) struct VerifyFindings(BTreeMap<(BundleProperty, Code), StatusReason>);
 
-impl Findings {
+impl VerifyFindings {
     /// The finding of one check; empty if the check holds.
     pub(super) fn unless(holds: bool, code: Code, detail: impl FnOnce() -> String) -> Self {
         let mut findings = Self::default();
@@ -91,10 +95,10 @@ impl Findings {
 
     /// Adds a finding with this status in place of the code's default. A finding whose code has no property is added to
     /// every property.
-    pub(super) fn add_as(&mut self, status: Status, code: Code, detail: impl fmt::Display) {
+    pub(super) fn add_as(&mut self, status: EvidenceStatus, code: Code, detail: impl fmt::Display) {
         match code.property() {
             Some(property) => self.add_to(property, status, code, &detail),
-            None => Property::ALL.into_iter().for_each(|property| self.add_to(property, status, code, &detail)),
+            None => BundleProperty::ALL.into_iter().for_each(|property| self.add_to(property, status, code, &detail)),
         }
     }
 
@@ -119,30 +123,30 @@ impl Findings {
 
     // Only the first detail of a code is kept and the others are counted, so that a hostile bundle cannot fill the
     // report.
-    fn add_to(&mut self, property: Property, status: Status, code: Code, detail: &impl fmt::Display) {
+    fn add_to(&mut self, property: BundleProperty, status: EvidenceStatus, code: Code, detail: &impl fmt::Display) {
         self.0
             .entry((property, code))
             .and_modify(|reason| {
                 reason.count += 1;
                 reason.status = reason.status.max(status);
             })
-            .or_insert_with(|| Reason { code, status, detail: detail.to_string(), count: 1 });
+            .or_insert_with(|| StatusReason { code, status, detail: detail.to_string(), count: 1 });
     }
 
     /// The conclusions on the five properties. If a certified card did not sign the records, no property is affirmed.
-    pub(super) fn conclude(mut self) -> Properties {
-        let bases = [Property::Genuine, Property::Complete];
-        let false_base = |((property, _), reason): (&(Property, Code), &Reason)| {
-            bases.contains(property) && reason.status == Status::Contradicted
+    pub(super) fn conclude(mut self) -> BundleConclusions {
+        let bases = [BundleProperty::Genuine, BundleProperty::Complete];
+        let false_base = |((property, _), reason): (&(BundleProperty, Code), &StatusReason)| {
+            bases.contains(property) && reason.status == EvidenceStatus::Contradicted
         };
         if self.0.iter().any(false_base) {
             let what = "the records are not what a certified card signed, or not all of them";
-            let found: BTreeSet<Property> = self.0.keys().map(|(property, _)| *property).collect();
-            for property in Property::ALL.into_iter().filter(|property| !found.contains(property)) {
-                self.add_to(property, Status::Warned, Code::Unfounded, &what);
+            let found: BTreeSet<BundleProperty> = self.0.keys().map(|(property, _)| *property).collect();
+            for property in BundleProperty::ALL.into_iter().filter(|property| !found.contains(property)) {
+                self.add_to(property, EvidenceStatus::Warned, Code::Unfounded, &what);
             }
         }
-        let mut conclusions = BTreeMap::<Property, Conclusion>::new();
+        let mut conclusions = BTreeMap::<BundleProperty, PropertyConclusion>::new();
         for ((property, _), reason) in self.0 {
             let conclusion = conclusions.entry(property).or_default();
             conclusion.status = conclusion.status.max(reason.status);
@@ -153,12 +157,12 @@ impl Findings {
             conclusion.reasons.sort_by(|a, b| b.status.cmp(&a.status).then(a.code.id().cmp(b.code.id())));
             conclusion
         };
-        Properties {
-            policy: take(Property::Policy),
-            genuine: take(Property::Genuine),
-            complete: take(Property::Complete),
-            replayable: take(Property::Replayable),
-            no_gaps: take(Property::NoGaps),
+        BundleConclusions {
+            policy: take(BundleProperty::Policy),
+            genuine: take(BundleProperty::Genuine),
+            complete: take(BundleProperty::Complete),
+            replayable: take(BundleProperty::Replayable),
+            no_gaps: take(BundleProperty::NoGaps),
         }
     }
 }

@@ -12,18 +12,19 @@ mod facts;
 mod fault;
 
 pub use facts::{
-    ChainFact, ChainFacts, LogHead, LoggedFacts, NoteFacts, SeenCheckpoint, SessionFacts, ShownCheckpoint, TicketFacts,
+    ChainFact, ChainFacts, LoggedFacts, NoteFacts, PublicLogHead, SeenCheckpoint, SessionFacts, ShownCheckpoint,
+    TicketFacts,
 };
-pub use fault::{ChainFault, ChainFinding, Gap, Several};
+pub use fault::{ChainFault, ChainFinding, ConflictingBundles, SerialGap};
 
-use chain::Chain;
-use portcullis_core::hex::Hex;
+use chain::ChainEvidence;
+use portcullis_core::hex::HexBytes;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The session with which each chain has to begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Start {
+pub enum ChainStart {
     /// The card's first session.
     First,
     /// Any session: earlier ones are in bundles that are not given.
@@ -33,9 +34,9 @@ pub enum Start {
 /// Judges facts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ChainJudge {
-    pub start: Start,
+    pub start: ChainStart,
     /// The head of the public log; absent if no log is given.
-    pub log: Option<LogHead>,
+    pub log: Option<PublicLogHead>,
 }
 
 /// The facts of one card, each in their order.
@@ -73,7 +74,7 @@ impl ChainJudge {
     }
 
     fn cards(&self, facts: &ChainFacts) -> Vec<ChainFinding> {
-        let mut cards: BTreeMap<Option<Hex<32>>, CardFacts<'_>> = BTreeMap::new();
+        let mut cards: BTreeMap<Option<HexBytes<32>>, CardFacts<'_>> = BTreeMap::new();
         for sessions in facts.sessions.chunk_by(|a, b| a.key == b.key) {
             cards.entry(sessions.first().and_then(|session| session.key)).or_default().sessions = sessions;
         }
@@ -89,7 +90,7 @@ impl ChainJudge {
         cards.into_iter().flat_map(|(key, card)| self.card(key, &card)).collect()
     }
 
-    fn card(&self, key: Option<Hex<32>>, card: &CardFacts<'_>) -> Vec<ChainFinding> {
+    fn card(&self, key: Option<HexBytes<32>>, card: &CardFacts<'_>) -> Vec<ChainFinding> {
         let mut found: Vec<ChainFinding> = card.sessions.iter().filter_map(outside).collect();
         let untrusted = card.tickets.iter().filter(|ticket| !ticket.is_trusted);
         found.extend(untrusted.map(|ticket| of_ticket(ticket, ChainFault::TicketUntrusted)));
@@ -101,8 +102,8 @@ impl ChainJudge {
             name: Some(note.name.clone()),
         }));
         let Some(key) = key else { return found };
-        let mut chains: BTreeMap<u16, Chain<'_>> = BTreeMap::new();
-        let new = |seat| move || Chain::new(*self, key, seat);
+        let mut chains: BTreeMap<u16, ChainEvidence<'_>> = BTreeMap::new();
+        let new = |seat| move || ChainEvidence::new(*self, key, seat);
         for session in card.sessions {
             if let Some((of, serial)) = session.link() {
                 chains.entry(of.seat).or_insert_with(new(of.seat)).sessions.entry(serial).or_default().push(session);
@@ -121,7 +122,7 @@ impl ChainJudge {
         for logged in card.logged {
             chains.entry(logged.seat).or_insert_with(new(logged.seat)).logged.insert(logged.serial, logged);
         }
-        found.extend(chains.values().flat_map(Chain::findings));
+        found.extend(chains.values().flat_map(ChainEvidence::findings));
         found.extend(conflicts::conflicts(card.sessions, card.notes));
         found
     }
@@ -146,7 +147,7 @@ fn outside(session: &SessionFacts) -> Option<ChainFinding> {
 
 /// One ticket permits one session, and each session is given once.
 fn tickets(facts: &ChainFacts) -> Vec<ChainFinding> {
-    let mut of_tickets: BTreeMap<Option<Hex<32>>, (Vec<&SessionFacts>, Vec<&TicketFacts>)> = BTreeMap::new();
+    let mut of_tickets: BTreeMap<Option<HexBytes<32>>, (Vec<&SessionFacts>, Vec<&TicketFacts>)> = BTreeMap::new();
     for session in &facts.sessions {
         of_tickets.entry(session.ticket).or_default().0.push(session);
     }
@@ -164,7 +165,7 @@ fn tickets(facts: &ChainFacts) -> Vec<ChainFinding> {
 }
 
 /// What distinguishes the histories of one ticket: the last checkpoint; the link of a bundle without any.
-type History = (Option<Hex<32>>, Option<Hex<32>>);
+type History = (Option<HexBytes<32>>, Option<HexBytes<32>>);
 
 /// The histories that the bundles of one ticket show, and copies of one history, which would count twice.
 fn histories(sessions: &[&SessionFacts]) -> Vec<ChainFinding> {
@@ -177,7 +178,7 @@ fn histories(sessions: &[&SessionFacts]) -> Vec<ChainFinding> {
         for session in same {
             // Bundles of one ticket without a fork are one session, although one of them can end before another.
             let history = match session.link() {
-                Some((chain, _)) if !is_forked => (joined, joined.is_none().then_some(Hex(chain.key))),
+                Some((chain, _)) if !is_forked => (joined, joined.is_none().then_some(HexBytes(chain.key))),
                 _ => (session.last_checkpoint, None),
             };
             if history != (None, None) {
@@ -218,6 +219,9 @@ fn fork(same: &[&SessionFacts]) -> Option<ChainFinding> {
         [before, session] if is_other(before, session) => Some(session.name.clone()),
         _ => None,
     });
-    let several = Several { names: shown.iter().map(|session| session.name.clone()).collect(), later: later.collect() };
+    let several = ConflictingBundles {
+        names: shown.iter().map(|session| session.name.clone()).collect(),
+        later: later.collect(),
+    };
     Some(of_session(shown.first()?, ChainFault::Fork { several, place }))
 }

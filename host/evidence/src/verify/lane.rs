@@ -1,14 +1,14 @@
 //! Reads one lane: its log, and in parallel the lines about its records (streams, inputs, texts, receipts).
 
-use super::check::context::{self, Contexts};
+use super::check::context::{self, ContextDocumentSet};
 use super::check::heartbeat::Nonces;
 use super::check::{receipt, session, span, text_lane, withholding};
 use super::code::Code;
-use super::facts::Facts;
-use super::findings::Findings;
+use super::facts::BundleFacts;
+use super::findings::VerifyFindings;
 use super::lane_state::LaneState;
-use super::report::Summary;
-use crate::format::bundle::{self, Bundle, BundleError, InputLine, Lines, Receipt, SpanLine, StreamLine};
+use super::report::EvidenceSummary;
+use crate::format::bundle::{self, Bundle, BundleError, IndexedLineReader, InputLine, Receipt, SpanLine, StreamLine};
 use crate::format::log::{self, LogEvent};
 use crate::format::tree;
 use portcullis_core::wire::{Opcode, Record, RecordType, SessionFields};
@@ -20,35 +20,35 @@ use zerocopy::IntoBytes;
 const PROGRESS: u64 = 1 << 16;
 
 /// Data that all lanes of a session share.
-pub(super) struct Shared<'a, 'b> {
+pub(super) struct SessionVerifyState<'a, 'b> {
     pub(super) bundle: &'b Bundle<'a>,
-    pub(super) facts: &'b Facts,
-    pub(super) findings: &'b mut Findings,
-    pub(super) summary: &'b mut Summary,
-    pub(super) contexts: Contexts,
+    pub(super) facts: &'b BundleFacts,
+    pub(super) findings: &'b mut VerifyFindings,
+    pub(super) summary: &'b mut EvidenceSummary,
+    pub(super) contexts: ContextDocumentSet,
     pub(super) nonces: Nonces,
     pub(super) checkpoints: u64,
     pub(super) records: u64,
     pub(super) progress: &'b mut dyn FnMut(u64),
 }
 
-pub(super) struct Lane<'a> {
+pub(super) struct LaneVerifier<'a> {
     pub(super) state: LaneState,
     log: Box<dyn BufRead + 'a>,
     ended: bool,
     /// Serial of the witness note that contains the nonce of the last heartbeat.
     last_note: Option<u64>,
-    streams: Lines<'a, StreamLine>,
-    inputs: Lines<'a, InputLine>,
-    spans: Lines<'a, SpanLine>,
-    receipts: Lines<'a, Receipt>,
+    streams: IndexedLineReader<'a, StreamLine>,
+    inputs: IndexedLineReader<'a, InputLine>,
+    spans: IndexedLineReader<'a, SpanLine>,
+    receipts: IndexedLineReader<'a, Receipt>,
     /// Log index of the last BEGIN in each slot.
     begun: BTreeMap<u16, u64>,
     /// Slots from whose last stream no rollback can remove admitted text.
     kept: BTreeSet<u16>,
 }
 
-impl<'a> Lane<'a> {
+impl<'a> LaneVerifier<'a> {
     /// Opens lane `number`, before its first record, with an image of this many rows.
     pub(super) fn new(bundle: &Bundle<'a>, number: u8, rows: (u16, u16)) -> Result<Self, BundleError> {
         Ok(Self {
@@ -66,18 +66,18 @@ impl<'a> Lane<'a> {
     }
 
     /// Whether the texts of the stream in `slot` are withheld.
-    fn is_withheld(&self, slot: u16, facts: &Facts) -> bool {
+    fn is_withheld(&self, slot: u16, facts: &BundleFacts) -> bool {
         self.begun.get(&slot).is_some_and(|index| facts.withheld.contains(&(self.state.number, *index)))
     }
 
     /// Reads the first `size` records, which a checkpoint covers, or up to the end of the log.
-    pub(super) fn sign(&mut self, size: u64, shared: &mut Shared<'a, '_>) -> Result<(), BundleError> {
+    pub(super) fn sign(&mut self, size: u64, shared: &mut SessionVerifyState<'a, '_>) -> Result<(), BundleError> {
         (self.state.signed, self.state.most) = (size, self.state.most.max(size));
         self.read_to(size, shared)
     }
 
     /// Reads the first `size` records, or up to the end of the log.
-    pub(super) fn read_to(&mut self, size: u64, shared: &mut Shared<'a, '_>) -> Result<(), BundleError> {
+    pub(super) fn read_to(&mut self, size: u64, shared: &mut SessionVerifyState<'a, '_>) -> Result<(), BundleError> {
         while self.state.size() < size && !self.ended {
             match self.next(shared)? {
                 Some(record) => self.record(&record, shared)?,
@@ -88,7 +88,7 @@ impl<'a> Lane<'a> {
     }
 
     /// The next record. An incomplete record at the end of the log is reported and ignored.
-    fn next(&mut self, shared: &mut Shared<'a, '_>) -> Result<Option<Record>, BundleError> {
+    fn next(&mut self, shared: &mut SessionVerifyState<'a, '_>) -> Result<Option<Record>, BundleError> {
         match log::read(&mut self.log) {
             Ok(record) => Ok(record),
             Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => {
@@ -100,7 +100,7 @@ impl<'a> Lane<'a> {
         }
     }
 
-    fn record(&mut self, record: &Record, shared: &mut Shared<'a, '_>) -> Result<(), BundleError> {
+    fn record(&mut self, record: &Record, shared: &mut SessionVerifyState<'a, '_>) -> Result<(), BundleError> {
         let index = self.state.size();
         self.state.tree.push(tree::leaf(record.as_bytes()));
         shared.records += 1;
@@ -127,8 +127,14 @@ impl<'a> Lane<'a> {
         }
     }
 
-    fn session(&mut self, kind: RecordType, session: SessionFields, record: &Record, shared: &mut Shared<'a, '_>) {
-        let Shared { facts, findings, nonces, checkpoints, .. } = shared;
+    fn session(
+        &mut self,
+        kind: RecordType,
+        session: SessionFields,
+        record: &Record,
+        shared: &mut SessionVerifyState<'a, '_>,
+    ) {
+        let SessionVerifyState { facts, findings, nonces, checkpoints, .. } = shared;
         findings.append(session::tables(kind, &session, facts.image.as_ref()));
         findings.append(session::ticket(kind, &session, facts.ticket.as_ref()));
         match kind {
@@ -143,11 +149,16 @@ impl<'a> Lane<'a> {
         }
     }
 
-    fn begin(&mut self, index: u64, record: &Record, shared: &mut Shared<'a, '_>) -> Result<(), BundleError> {
+    fn begin(
+        &mut self,
+        index: u64,
+        record: &Record,
+        shared: &mut SessionVerifyState<'a, '_>,
+    ) -> Result<(), BundleError> {
         let commitment = &record.descriptor.commitment;
         let slot = record.descriptor.slot.get();
         let at = self.state.at(index);
-        let Shared { bundle, facts, findings, summary, contexts, .. } = shared;
+        let SessionVerifyState { bundle, facts, findings, summary, contexts, .. } = shared;
         let ticket = facts.ticket.as_ref().map(|ticket| &ticket.content);
         findings.append(context::permitted(commitment, ticket));
         self.begun.insert(slot, index);
@@ -190,10 +201,10 @@ impl<'a> Lane<'a> {
         index: u64,
         event: LogEvent,
         record: &Record,
-        shared: &mut Shared<'a, '_>,
+        shared: &mut SessionVerifyState<'a, '_>,
     ) -> Result<(), BundleError> {
         let at = self.state.at(index);
-        let Shared { facts, findings, summary, .. } = shared;
+        let SessionVerifyState { facts, findings, summary, .. } = shared;
         match event {
             LogEvent::Entry(opcode, _) => {
                 let kept = self.kept.contains(&record.descriptor.slot.get());
@@ -234,7 +245,7 @@ impl<'a> Lane<'a> {
     }
 
     /// Checks that no lines are left after the last record.
-    pub(super) fn finish(&mut self, findings: &mut Findings) -> Result<(), BundleError> {
+    pub(super) fn finish(&mut self, findings: &mut VerifyFindings) -> Result<(), BundleError> {
         if let Some(index) = self.state.log.overdrawn() {
             let at = self.state.at(index);
             findings.add(Code::HeartbeatGap, format_args!("{at} was accepted after the heartbeat credit was spent"));

@@ -3,7 +3,7 @@
 use super::findings::At;
 use crate::format::checkpoint;
 use crate::format::log::LogChecker;
-use crate::format::tree::{Frontier, Hash};
+use crate::format::tree::{Hash, MerkleFrontier};
 use portcullis_core::wire::{LaneHead, SessionFields};
 use sha2::{Digest, Sha256};
 
@@ -32,7 +32,7 @@ pub(super) struct LaneState {
     pub(super) log: LogChecker,
     /// Whether a record broke a rule. The checker is not used after that.
     pub(super) broken: bool,
-    pub(super) tree: Frontier,
+    pub(super) tree: MerkleFrontier,
     /// Number of records under the last checkpoint, from its head.
     pub(super) signed: u64,
     /// Largest number of records under any checkpoint, from the heads.
@@ -52,7 +52,7 @@ impl LaneState {
             one_of_several: lanes > 1,
             log: LogChecker::of_lane(rows, number, lanes),
             broken: false,
-            tree: Frontier::new(),
+            tree: MerkleFrontier::new(),
             signed: 0,
             most: 0,
             heartbeats: HeartbeatDigest::default(),

@@ -5,7 +5,7 @@ use std::fmt;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Property {
+pub enum BundleProperty {
     /// One policy was in force from OPEN to CLOSE, and it is the one in the bundle.
     Policy,
     /// A certified card made this evidence.
@@ -18,7 +18,7 @@ pub enum Property {
     NoGaps,
 }
 
-impl Property {
+impl BundleProperty {
     /// All properties, in the order of reports.
     pub const ALL: [Self; 5] = [Self::Policy, Self::Genuine, Self::Complete, Self::Replayable, Self::NoGaps];
 
@@ -52,7 +52,7 @@ impl Property {
 /// The status of a property.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Status {
+pub enum EvidenceStatus {
     /// Every check of the property holds.
     #[default]
     Affirmed,
@@ -62,7 +62,7 @@ pub enum Status {
     Contradicted,
 }
 
-impl Status {
+impl EvidenceStatus {
     /// Name in reports.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -86,7 +86,7 @@ impl Status {
     }
 }
 
-impl fmt::Display for Status {
+impl fmt::Display for EvidenceStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }

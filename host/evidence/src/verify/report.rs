@@ -1,18 +1,18 @@
 //! Options and report of the verifier.
 
 use super::code::Code;
-use super::findings::Properties;
-use super::property::Status;
-use super::trust::Signer;
-use crate::format::log::Counts;
+use super::findings::BundleConclusions;
+use super::property::EvidenceStatus;
+use super::trust::SignerIdentity;
+use crate::format::log::LogCounts;
 use crate::format::note::LogView;
-use portcullis_core::hex::Hex;
+use portcullis_core::hex::HexBytes;
 use portcullis_core::wire::{Epistemic, Stage};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Options {
+pub struct VerifyOptions {
     /// Whether simulated evidence is checked like other evidence and marked, and not refused.
     pub allow_sim: bool,
     /// Whether streams in which nothing was prevented are accepted without a finding.
@@ -23,7 +23,7 @@ pub struct Options {
 
 /// Assurance level of an affirmed bundle: how the card's key is protected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub enum Assurance {
+pub enum AssuranceLevel {
     /// Simulated: the key is public.
     L0,
     /// One key for every card of the design.
@@ -35,20 +35,20 @@ pub enum Assurance {
 }
 
 #[derive(Clone, Debug, Serialize)]
-pub struct Report {
+pub struct VerifyReport {
     /// The worst status of the five properties.
-    pub status: Status,
+    pub status: EvidenceStatus,
     /// Whether any mark of a simulated card was found.
     pub simulated: bool,
     /// Exit code of `verify`: 3 contradicted, else 10 simulated or not enforced, else 5 warned, else 0.
     pub exit_code: u8,
     /// Level of assurance; absent if the certificate is not accepted.
-    pub assurance: Option<Assurance>,
-    pub properties: Properties,
-    pub session: Summary,
+    pub assurance: Option<AssuranceLevel>,
+    pub properties: BundleConclusions,
+    pub session: EvidenceSummary,
 }
 
-impl Report {
+impl VerifyReport {
     /// Whether the evidence is simulated, or of streams in which nothing was prevented. Then the exit code is 10 or 3.
     #[must_use]
     pub fn is_marked(&self) -> bool {
@@ -58,30 +58,30 @@ impl Report {
 
 /// The facts about a session in the bundle.
 #[derive(Clone, Debug, Default, Serialize)]
-pub struct Summary {
+pub struct EvidenceSummary {
     /// SHA-256 of the manifest, which lists the digest of every other file.
-    pub bundle_digest: Option<Hex<32>>,
+    pub bundle_digest: Option<HexBytes<32>>,
     pub ticket_serial: Option<u64>,
     /// Digest of the ticket.
-    pub ticket_digest: Option<Hex<32>>,
+    pub ticket_digest: Option<HexBytes<32>>,
     /// Seat of the ticket: distinguishes cards that share a key.
     pub seat: Option<u16>,
     /// The issuer; `self` means the operator.
-    pub issuer: Option<Signer>,
+    pub issuer: Option<SignerIdentity>,
     /// SHA-256 of the card's public key.
-    pub key_id: Option<Hex<32>>,
+    pub key_id: Option<HexBytes<32>>,
     /// Subject of the device certificate.
     pub device: Option<String>,
-    pub design_id: Option<Hex<16>>,
+    pub design_id: Option<HexBytes<16>>,
     /// SHA-256 of the table image.
-    pub policy_digest: Option<Hex<32>>,
+    pub policy_digest: Option<HexBytes<32>>,
     /// SHA-256 of the policy package's listing.
-    pub package_digest: Option<Hex<32>>,
+    pub package_digest: Option<HexBytes<32>>,
     /// Mapping version with which the package has the digest in the image.
     pub mapping_version: Option<u32>,
     /// Whether the card read the texts itself; absent if the image could not be read.
     pub text_lane: Option<bool>,
-    pub approvals: Vec<Signer>,
+    pub approvals: Vec<SignerIdentity>,
     /// Unix seconds of the first and the last checkpoint that a witness saw. The session ran between these times, and
     /// may have run longer.
     pub witnessed: Option<(u64, u64)>,
@@ -98,13 +98,13 @@ pub struct Summary {
     /// Number of records that a checkpoint covers.
     pub signed_records: u64,
     /// Digest of the last checkpoint, which the next ticket names.
-    pub last_checkpoint: Option<Hex<32>>,
+    pub last_checkpoint: Option<HexBytes<32>>,
     /// Digest of the previous session's last checkpoint, as the ticket names it.
-    pub previous_close: Option<Hex<32>>,
+    pub previous_close: Option<HexBytes<32>>,
     /// Number of streams per mode, for streams whose context document is present.
-    pub modes: Modes,
+    pub modes: StreamModeCounts,
     /// The profiles of the streams, by digest. The operator chose them, unless the ticket permits only certain ones.
-    pub profiles: BTreeMap<Hex<32>, ProfileUse>,
+    pub profiles: BTreeMap<HexBytes<32>, ProfileUse>,
     /// Whether the ticket permits only certain profiles; absent if the ticket could not be read.
     pub profiles_pinned: Option<bool>,
     /// Number of streams of unknown profile: their context document is missing, or has another version.
@@ -116,7 +116,7 @@ pub struct Summary {
     /// Number of disclosed spans that match their commitments.
     pub disclosed: u64,
     /// Counts of the log, up to the first record that breaks a rule.
-    pub counts: Counts,
+    pub counts: LogCounts,
     /// Rejects, by the rule or stage that decided.
     pub refusals: Vec<RuleCount>,
     /// Decomposes, by the rule or stage that decided.
@@ -125,7 +125,7 @@ pub struct Summary {
 
 /// Number of streams by mode. Each mode treats refused text in another way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Modes {
+pub struct StreamModeCounts {
     /// Refused text never left the gate, and the engine did not get it back as input.
     pub driven: u64,
     /// Like `driven`, but the engine had a client's conversation and tools.
@@ -138,7 +138,7 @@ pub struct Modes {
     pub observed: u64,
 }
 
-impl Modes {
+impl StreamModeCounts {
     /// Number of streams in which refused text was kept from readers.
     #[must_use]
     pub const fn enforced(&self) -> u64 {
@@ -155,11 +155,11 @@ impl Modes {
 /// Texts that were taken out of the bundle.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct WithholdingUse {
-    pub signer: Signer,
+    pub signer: SignerIdentity,
     pub reason: String,
     pub streams: u64,
     /// Digest of the bundle before the texts were taken out.
-    pub before: Hex<32>,
+    pub before: HexBytes<32>,
 }
 
 /// A governed profile and how many streams used it.

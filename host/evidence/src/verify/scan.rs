@@ -1,29 +1,29 @@
 //! One pass over checkpoints and records: for each checkpoint, every lane is read up to its head. Memory does not grow
 //! with the logs.
 
-use super::check::checkpoint::{self, Order};
-use super::check::context::Contexts;
+use super::check::checkpoint::{self, CheckpointOrderCheck};
+use super::check::context::ContextDocumentSet;
 use super::check::heartbeat::Nonces;
 use super::check::{lane_consistency, ticket, withholding};
 use super::code::Code;
-use super::facts::Facts;
-use super::findings::Findings;
-use super::lane::{Lane, Shared};
+use super::facts::BundleFacts;
+use super::findings::VerifyFindings;
+use super::lane::{LaneVerifier, SessionVerifyState};
 use super::lane_state::LaneState;
-use super::report::{Options, Summary};
+use super::report::{EvidenceSummary, VerifyOptions};
 use crate::format::bundle::{self, Bundle, BundleError};
-use crate::format::checkpoint::SignedCheckpoint;
-use crate::format::log::Counts;
-use portcullis_core::hex::Hex;
+use crate::format::checkpoint::CoseCheckpoint;
+use crate::format::log::LogCounts;
+use portcullis_core::hex::HexBytes;
 use portcullis_core::wire::LaneHead;
 
 /// Checks every record and every checkpoint. Returns whether any mark of simulation was found.
 pub(super) fn records(
     bundle: &Bundle<'_>,
-    facts: &Facts,
-    options: Options,
-    findings: &mut Findings,
-    summary: &mut Summary,
+    facts: &BundleFacts,
+    options: VerifyOptions,
+    findings: &mut VerifyFindings,
+    summary: &mut EvidenceSummary,
     progress: &mut dyn FnMut(u64),
 ) -> Result<bool, BundleError> {
     if let Some(signed) = &facts.ticket {
@@ -39,16 +39,17 @@ pub(super) fn records(
     let rows = facts.image.as_ref().map_or((u16::MAX, u16::MAX), |image| {
         (image.tables.header().policy_rows.get(), image.tables.header().entropy_rows.get())
     });
-    let (contexts, nonces) = (Contexts::default(), Nonces::new(&facts.notes));
-    let shared = Shared { bundle, facts, findings, summary, contexts, nonces, checkpoints: 0, records: 0, progress };
-    let lanes = (0..bundle.lanes()).map(|lane| Lane::new(bundle, lane, rows)).collect::<Result<_, _>>()?;
-    let mut scan = Scan { options, shared, lanes, order: Order::default(), simulated: false };
+    let (contexts, nonces) = (ContextDocumentSet::default(), Nonces::new(&facts.notes));
+    let shared =
+        SessionVerifyState { bundle, facts, findings, summary, contexts, nonces, checkpoints: 0, records: 0, progress };
+    let lanes = (0..bundle.lanes()).map(|lane| LaneVerifier::new(bundle, lane, rows)).collect::<Result<_, _>>()?;
+    let mut scan = BundleScan { options, shared, lanes, order: CheckpointOrderCheck::default(), simulated: false };
 
     let mut heads = bundle.heads()?;
     for serial in 0..bundle.checkpoints() {
         // A malformed checkpoint has heads, too. They are read, so that the next heads belong to the next checkpoint.
         let heads = heads.as_mut().map(|heads| heads.read()).transpose()?;
-        match SignedCheckpoint::parse(&bundle.read(&bundle::checkpoint(serial))?) {
+        match CoseCheckpoint::parse(&bundle.read(&bundle::checkpoint(serial))?) {
             Ok(signed) => scan.checkpoint(&signed, heads.as_deref())?,
             Err(error) => {
                 let what = format!("checkpoint {serial}: {error}");
@@ -59,17 +60,17 @@ pub(super) fn records(
     scan.finish()
 }
 
-struct Scan<'a, 'b> {
-    options: Options,
-    shared: Shared<'a, 'b>,
-    lanes: Vec<Lane<'a>>,
-    order: Order,
+struct BundleScan<'a, 'b> {
+    options: VerifyOptions,
+    shared: SessionVerifyState<'a, 'b>,
+    lanes: Vec<LaneVerifier<'a>>,
+    order: CheckpointOrderCheck,
     simulated: bool,
 }
 
-impl Scan<'_, '_> {
+impl BundleScan<'_, '_> {
     /// Reads the records that a checkpoint covers, and checks it.
-    fn checkpoint(&mut self, signed: &SignedCheckpoint, heads: Option<&[LaneHead]>) -> Result<(), BundleError> {
+    fn checkpoint(&mut self, signed: &CoseCheckpoint, heads: Option<&[LaneHead]>) -> Result<(), BundleError> {
         let checkpoint = &signed.checkpoint;
         self.shared.findings.append(checkpoint::lanes(checkpoint, self.shared.bundle.lanes()));
         let sizes = match heads {
@@ -83,7 +84,7 @@ impl Scan<'_, '_> {
         for (lane, size) in self.lanes.iter_mut().zip(&sizes) {
             lane.sign(*size, &mut self.shared)?;
         }
-        let Shared { facts, findings, .. } = &mut self.shared;
+        let SessionVerifyState { facts, findings, .. } = &mut self.shared;
         let lanes = states(&self.lanes);
         // Missing records are reported at the end.
         if lanes.iter().zip(&sizes).all(|(lane, size)| lane.size() >= *size) {
@@ -106,7 +107,7 @@ impl Scan<'_, '_> {
             lane.read_to(u64::MAX, &mut self.shared)?;
             lane.finish(self.shared.findings)?;
         }
-        let Shared { bundle, facts, findings, summary, records, progress, .. } = self.shared;
+        let SessionVerifyState { bundle, facts, findings, summary, records, progress, .. } = self.shared;
         let lanes = states(&self.lanes);
         progress(records);
         findings.append(lane_consistency::check(&lanes));
@@ -114,16 +115,16 @@ impl Scan<'_, '_> {
         summary.lanes = bundle.lanes();
         summary.records = records;
         summary.signed_records = self.order.end(&lanes, findings);
-        summary.last_checkpoint = self.order.last().map(|last| Hex(last.digest()));
+        summary.last_checkpoint = self.order.last().map(|last| HexBytes(last.digest()));
         let ticks = lanes.iter().filter_map(|lane| lane.ticks());
         summary.ticks = ticks.reduce(|(first, last), (from, to)| (first.min(from), last.max(to)));
-        let mut counts = Counts::default();
+        let mut counts = LogCounts::default();
         lanes.iter().for_each(|lane| counts.add_lane(lane.log.counts()));
         summary.counts = counts;
         Ok(self.simulated)
     }
 }
 
-fn states<'a>(lanes: &'a [Lane<'_>]) -> Vec<&'a LaneState> {
+fn states<'a>(lanes: &'a [LaneVerifier<'_>]) -> Vec<&'a LaneState> {
     lanes.iter().map(|lane| &lane.state).collect()
 }

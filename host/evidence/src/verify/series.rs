@@ -4,17 +4,17 @@
 //! Bundles alone show a gap before a session. They do not show that later sessions are missing. The issuer's public log
 //! shows which sessions there are.
 
-pub use super::judge::Start;
+pub use super::judge::ChainStart;
 
 use super::code::SeriesCode;
-use super::judge::{ChainFacts, ChainFault, ChainFinding, ChainJudge, Gap, LogHead, SessionFacts};
-use super::property::Status;
-use super::report::{Assurance, ProfileUse, Report};
-use super::trust::{Signer, Trust};
-use crate::format::public_log::{CosignedHead, LogPolicy, PublicLog, ReadError};
-use crate::format::ticket::Chain;
+use super::judge::{ChainFacts, ChainFault, ChainFinding, ChainJudge, PublicLogHead, SerialGap, SessionFacts};
+use super::property::EvidenceStatus;
+use super::report::{AssuranceLevel, ProfileUse, VerifyReport};
+use super::trust::{SignerIdentity, TrustedParties};
+use crate::format::public_log::{CosignedHead, LogPolicy, ReadError, TrustedPublicLog};
+use crate::format::ticket::ChainId;
 use crate::format::tree::Hash;
-use portcullis_core::hex::Hex;
+use portcullis_core::hex::HexBytes;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,18 +23,18 @@ use std::path::Path;
 #[derive(Clone, Debug, Serialize)]
 pub struct SeriesSession {
     pub name: String,
-    pub key_id: Option<Hex<32>>,
+    pub key_id: Option<HexBytes<32>>,
     pub seat: Option<u16>,
     pub serial: Option<u64>,
-    pub status: Status,
-    pub assurance: Option<Assurance>,
+    pub status: EvidenceStatus,
+    pub assurance: Option<AssuranceLevel>,
 }
 
 /// A finding about the chain.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SeriesFinding {
     pub code: SeriesCode,
-    pub status: Status,
+    pub status: EvidenceStatus,
     /// Name of the bundle that the finding concerns; absent if it concerns the public log itself.
     pub name: Option<String>,
     /// Serial of a ticket of which no bundle is given, behind the last bundle of its chain.
@@ -49,7 +49,7 @@ pub struct LogUse {
     pub name: String,
     pub entries: u64,
     /// Root of the tree over the entries.
-    pub root: Hex<32>,
+    pub root: HexBytes<32>,
     /// The witnesses that cosigned, in the order of the policy.
     pub witnesses: Vec<String>,
     /// The latest Unix second from which on a quorum had seen the log; absent if the policy demands no witness.
@@ -57,9 +57,9 @@ pub struct LogUse {
 }
 
 #[derive(Clone, Debug, Serialize)]
-pub struct Series {
+pub struct SeriesReport {
     /// The worst status of the sessions and of the chain.
-    pub status: Status,
+    pub status: EvidenceStatus,
     /// As for `verify`: 3 contradicted, else 10 simulated or not enforced, else 5 warned, else 0.
     pub exit_code: u8,
     /// Sessions, by card and serial.
@@ -68,7 +68,7 @@ pub struct Series {
     /// The public log that the sessions were compared with.
     pub public_log: Option<LogUse>,
     /// The profiles of all sessions, with the number of streams of each.
-    pub profiles: BTreeMap<Hex<32>, ProfileUse>,
+    pub profiles: BTreeMap<HexBytes<32>, ProfileUse>,
     /// Number of streams of unknown profile.
     pub profile_unknown: u64,
     /// Approvers of the policies, with their number of sessions.
@@ -78,8 +78,8 @@ pub struct Series {
 /// An approver and the sessions whose policy they approved.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ApprovalCount {
-    pub by: Signer,
-    pub policy: Option<Hex<32>>,
+    pub by: SignerIdentity,
+    pub policy: Option<HexBytes<32>>,
     pub sessions: u64,
 }
 
@@ -87,7 +87,7 @@ pub struct ApprovalCount {
 #[derive(Debug, Default)]
 pub struct GivenLog {
     /// The log, or why it cannot be used; `None` if none was given.
-    read: Option<Result<PublicLog, ReadError>>,
+    read: Option<Result<TrustedPublicLog, ReadError>>,
     /// The logs of the policy that were not given: the digest of each one's key, and its name.
     missing: Vec<(Hash, String)>,
 }
@@ -95,7 +95,7 @@ pub struct GivenLog {
 impl GivenLog {
     /// A log that was read under `policy`, or none.
     #[must_use]
-    pub fn new(read: Option<Result<PublicLog, ReadError>>, policy: &LogPolicy) -> Self {
+    pub fn new(read: Option<Result<TrustedPublicLog, ReadError>>, policy: &LogPolicy) -> Self {
         let given = match &read {
             // Which log it is cannot be known.
             Some(Err(_)) => return Self { read, missing: Vec::new() },
@@ -110,7 +110,7 @@ impl GivenLog {
 
     /// The log, if it can be used.
     #[must_use]
-    pub fn log(&self) -> Option<&PublicLog> {
+    pub fn log(&self) -> Option<&TrustedPublicLog> {
         self.read.as_ref()?.as_ref().ok()
     }
 
@@ -122,9 +122,9 @@ impl GivenLog {
         let unusable = unusable.map(|error| (SeriesCode::PublicLog, error.to_string()));
         let missing = self.missing.iter().filter_map(|(key, name)| {
             let is_missing = |session: &&SessionFacts| {
-                let chain = session.key.map(|key| Chain { key: key.0, seat: session.seat.unwrap_or_default() });
-                let is_compared = |chain: &Chain| self.log().is_some_and(|log| log.sessions(chain).is_some());
-                session.issuer == Some(Hex(*key)) && chain.is_some_and(|chain| !is_compared(&chain))
+                let chain = session.key.map(|key| ChainId { key: key.0, seat: session.seat.unwrap_or_default() });
+                let is_compared = |chain: &ChainId| self.log().is_some_and(|log| log.sessions(chain).is_some());
+                session.issuer == Some(HexBytes(*key)) && chain.is_some_and(|chain| !is_compared(&chain))
             };
             let sessions = sessions.clone().filter(is_missing).count();
             let what = "of the trust folder's policy was not given, and its issuer signed the tickets of";
@@ -144,12 +144,12 @@ pub enum LogError {
 }
 
 /// Reads the public log in `folder` under the trust folder's policy. `None` if there is neither a log nor a policy.
-pub fn read_log(folder: Option<&Path>, trust: &Trust) -> Result<Option<GivenLog>, LogError> {
+pub fn read_log(folder: Option<&Path>, trust: &TrustedParties) -> Result<Option<GivenLog>, LogError> {
     let Some(folder) = folder else {
         return Ok(trust.log_policy.as_ref().map(|policy| GivenLog::new(None, policy)));
     };
     let policy = trust.log_policy.as_ref().ok_or(LogError::NoPolicy)?;
-    match PublicLog::read(folder, policy) {
+    match TrustedPublicLog::read(folder, policy) {
         Err(error) if error.is_operational() => Err(LogError::Read(error)),
         read => Ok(Some(GivenLog::new(Some(read), policy))),
     }
@@ -158,7 +158,7 @@ pub fn read_log(folder: Option<&Path>, trust: &Trust) -> Result<Option<GivenLog>
 /// Joins the reports of several bundles; each has a name. With the issuer's public log, the sessions are also compared
 /// with those in the log.
 #[must_use]
-pub fn join(mut reports: Vec<(String, Report)>, start: Start, log: Option<&GivenLog>) -> Series {
+pub fn join(mut reports: Vec<(String, VerifyReport)>, start: ChainStart, log: Option<&GivenLog>) -> SeriesReport {
     reports.sort_by(|(a, x), (b, y)| place(x).cmp(&place(y)).then(a.cmp(b)));
     let sessions = reports.iter().map(|(name, report)| SessionFacts::new(name, report)).collect();
     let mut series = conclude(&reports, findings(sessions, start, log));
@@ -169,15 +169,15 @@ pub fn join(mut reports: Vec<(String, Report)>, start: Start, log: Option<&Given
 /// The findings about the chains of these sessions, by place in them: first those about the public log, then those
 /// about each session, about the ends of chains, about copies, and about times, keys and notes.
 #[must_use]
-pub fn findings(sessions: Vec<SessionFacts>, start: Start, log: Option<&GivenLog>) -> Vec<SeriesFinding> {
+pub fn findings(sessions: Vec<SessionFacts>, start: ChainStart, log: Option<&GivenLog>) -> Vec<SeriesFinding> {
     let of_log = log.map(|log| log.findings(sessions.iter())).unwrap_or_default();
     let log = log.and_then(GivenLog::log);
-    let chains: BTreeSet<Chain> = sessions.iter().filter_map(|session| Some(session.link()?.0)).collect();
+    let chains: BTreeSet<ChainId> = sessions.iter().filter_map(|session| Some(session.link()?.0)).collect();
     let mut facts = ChainFacts { sessions, ..ChainFacts::default() };
     if let Some(log) = log {
         chains.into_iter().for_each(|chain| facts.add_logged(chain, log));
     }
-    let found = ChainJudge { start, log: log.map(LogHead::new) }.judge(facts);
+    let found = ChainJudge { start, log: log.map(PublicLogHead::new) }.judge(facts);
     let mut placed: Vec<_> =
         found.iter().flat_map(|finding| of_chain(finding).into_iter().map(move |of| (finding, of))).collect();
     placed.sort_by(|(a, x), (b, y)| {
@@ -236,8 +236,8 @@ fn of_chain(finding: &ChainFinding) -> Vec<SeriesFinding> {
 }
 
 /// The findings about a gap before the bundle with this name.
-fn of_gap(gap: &Gap, name: &str) -> Vec<SeriesFinding> {
-    let Gap { first, last, given_up, .. } = *gap;
+fn of_gap(gap: &SerialGap, name: &str) -> Vec<SeriesFinding> {
+    let SerialGap { first, last, given_up, .. } = *gap;
     let (mut found, missing) = (Vec::new(), gap.missing());
     if given_up > 0 {
         let what = "the public log says that the issuer gave up tickets before a session was reported";
@@ -265,7 +265,7 @@ impl SeriesFinding {
     }
 }
 
-impl Series {
+impl SeriesReport {
     /// This series beside bundles that are not finished, by their names.
     #[must_use]
     pub fn with_unfinished(mut self, names: impl IntoIterator<Item = String>) -> Self {
@@ -287,7 +287,7 @@ impl Series {
 
     fn add(&mut self, finding: SeriesFinding) {
         self.status = self.status.max(finding.status);
-        let is_simulated = self.exit_code == Status::Affirmed.exit_code(true);
+        let is_simulated = self.exit_code == EvidenceStatus::Affirmed.exit_code(true);
         self.exit_code = self.status.exit_code(is_simulated);
         self.findings.push(finding);
     }
@@ -296,29 +296,29 @@ impl Series {
 impl LogUse {
     /// What is said of a log that was used.
     #[must_use]
-    pub fn of(log: &PublicLog) -> Self {
+    pub fn of(log: &TrustedPublicLog) -> Self {
         let CosignedHead { head, seen, witnesses, .. } = &log.head;
         Self {
             name: head.origin.clone(),
             entries: head.size,
-            root: Hex(head.root),
+            root: HexBytes(head.root),
             witnesses: witnesses.clone(),
             seen: *seen,
         }
     }
 }
 
-const fn place(report: &Report) -> (Option<Hex<32>>, Option<u16>, Option<u64>) {
+const fn place(report: &VerifyReport) -> (Option<HexBytes<32>>, Option<u16>, Option<u64>) {
     (report.session.key_id, report.session.seat, report.session.ticket_serial)
 }
 
-fn conclude(reports: &[(String, Report)], findings: Vec<SeriesFinding>) -> Series {
+fn conclude(reports: &[(String, VerifyReport)], findings: Vec<SeriesFinding>) -> SeriesReport {
     let bundles = reports.iter().map(|(_, report)| report.status);
     // An empty series shows nothing.
-    let least = if reports.is_empty() { Status::Warned } else { Status::Affirmed };
-    let status = bundles.chain(findings.iter().map(|finding| finding.status)).fold(least, Status::max);
+    let least = if reports.is_empty() { EvidenceStatus::Warned } else { EvidenceStatus::Affirmed };
+    let status = bundles.chain(findings.iter().map(|finding| finding.status)).fold(least, EvidenceStatus::max);
     let exit_code = status.exit_code(reports.iter().any(|(_, report)| report.is_marked()));
-    let session = |(name, report): &(String, Report)| SeriesSession {
+    let session = |(name, report): &(String, VerifyReport)| SeriesSession {
         name: name.clone(),
         key_id: report.session.key_id,
         seat: report.session.seat,
@@ -328,7 +328,7 @@ fn conclude(reports: &[(String, Report)], findings: Vec<SeriesFinding>) -> Serie
     };
     let sessions = reports.iter().map(session).collect();
     let profile_unknown = reports.iter().map(|(_, report)| report.session.profile_unknown).sum();
-    Series {
+    SeriesReport {
         status,
         exit_code,
         sessions,
@@ -340,17 +340,17 @@ fn conclude(reports: &[(String, Report)], findings: Vec<SeriesFinding>) -> Serie
     }
 }
 
-fn profiles(reports: &[(String, Report)]) -> BTreeMap<Hex<32>, ProfileUse> {
-    let mut all: BTreeMap<Hex<32>, ProfileUse> = BTreeMap::new();
+fn profiles(reports: &[(String, VerifyReport)]) -> BTreeMap<HexBytes<32>, ProfileUse> {
+    let mut all: BTreeMap<HexBytes<32>, ProfileUse> = BTreeMap::new();
     for (digest, used) in reports.iter().flat_map(|(_, report)| &report.session.profiles) {
         all.entry(*digest).and_modify(|sum| sum.streams += used.streams).or_insert_with(|| used.clone());
     }
     all
 }
 
-fn approvals(reports: &[(String, Report)]) -> Vec<ApprovalCount> {
-    let mut all: BTreeMap<(&Signer, Option<Hex<32>>), u64> = BTreeMap::new();
-    for (_, Report { session, .. }) in reports {
+fn approvals(reports: &[(String, VerifyReport)]) -> Vec<ApprovalCount> {
+    let mut all: BTreeMap<(&SignerIdentity, Option<HexBytes<32>>), u64> = BTreeMap::new();
+    for (_, VerifyReport { session, .. }) in reports {
         session.approvals.iter().for_each(|by| *all.entry((by, session.policy_digest)).or_default() += 1);
     }
     all.into_iter().map(|((by, policy), sessions)| ApprovalCount { by: by.clone(), policy, sessions }).collect()

@@ -1,13 +1,13 @@
 //! The trust folder: files with the roots and keys that a verifier trusts.
 
-use crate::format::approval::Approval;
+use crate::format::approval::PolicyApproval;
 use crate::format::certificate::{CertificateError, TrustStore, key_id};
 use crate::format::note::{NoteError, WitnessKey};
-use crate::format::public_log::{LogPolicy, PolicyError};
-use crate::format::ticket::{SELF_ISSUER, SignedTicket, Ticket, TicketError, TicketIssuer, issuer_key};
+use crate::format::public_log::{LogPolicy, LogPolicyError};
+use crate::format::ticket::{SELF_ISSUER, SessionTicket, SignedTicket, TicketError, TicketIssuer, issuer_key};
 use crate::format::withholding::Withholding;
 use ed25519_dalek::VerifyingKey;
-use portcullis_core::hex::Hex;
+use portcullis_core::hex::HexBytes;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::fmt;
@@ -25,7 +25,7 @@ const FOLDERS: [&str; 6] = ["roots", "sim-roots", "issuers", "approvers", "withh
 
 /// The keys that the verifier trusts. They never come from a bundle.
 #[derive(Clone, Debug, Default)]
-pub struct Trust {
+pub struct TrustedParties {
     /// Roots of device certificates, and what is revoked.
     pub roots: TrustStore,
     pub issuers: Vec<TrustedKey>,
@@ -46,7 +46,7 @@ pub struct TrustFile {
     /// Path of the file below the trust folder.
     pub name: String,
     /// SHA-256 of its content.
-    pub digest: Hex<32>,
+    pub digest: HexBytes<32>,
 }
 
 /// A key of the trust folder.
@@ -59,11 +59,11 @@ pub struct TrustedKey {
 
 /// The signer of a message, as far as known.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub struct Signer {
+pub struct SignerIdentity {
     /// The name in the signed message. It is not proved: any key can sign any name.
     pub claimed: String,
     /// SHA-256 of the public key; absent if no trusted key signed.
-    pub key: Option<Hex<32>>,
+    pub key: Option<HexBytes<32>>,
     /// File of that key below the trust folder.
     pub file: Option<String>,
 }
@@ -86,7 +86,7 @@ pub enum TrustError {
     #[error("`{path}`: {source}")]
     Witness { path: PathBuf, source: NoteError },
     #[error("`{path}`: {source}")]
-    LogPolicy { path: PathBuf, source: PolicyError },
+    LogPolicy { path: PathBuf, source: LogPolicyError },
 }
 
 /// The texts of the files of a trust folder, in the order of their names: `roots/root.pem`, `revoked.txt`. A process
@@ -115,7 +115,7 @@ impl TrustTexts {
     }
 }
 
-impl Trust {
+impl TrustedParties {
     /// Reads `roots/*.pem`, `issuers/*.pub`, `approvers/*.pub` and `withholders/*.pub` (Ed25519, PEM),
     /// `witnesses/*.pub` (C2SP verifier keys), `log-policy.txt` (C2SP tlog-policy), `revoked.txt`, and, with
     /// `allow_sim`, `sim-roots/*.pem`. All of them are optional.
@@ -173,7 +173,7 @@ impl Trust {
     }
 }
 
-impl Trust {
+impl TrustedParties {
     /// The same trust without the revocations that have a time, for a caller that judges the time elsewhere.
     /// Cosignatures of witnesses still end at their times.
     #[must_use]
@@ -201,7 +201,7 @@ impl Trust {
 
 impl TrustFile {
     fn new(name: &str, text: &str) -> Self {
-        Self { name: name.to_owned(), digest: Hex(Sha256::digest(text).into()) }
+        Self { name: name.to_owned(), digest: HexBytes(Sha256::digest(text).into()) }
     }
 }
 
@@ -216,10 +216,10 @@ impl TrustedKey {
     }
 }
 
-impl Signer {
+impl SignerIdentity {
     fn of(claimed: &str, keys: &[TrustedKey], key: &[u8; 32]) -> Self {
         let file = TrustedKey::find(keys, key).map(|trusted| trusted.file.clone());
-        Self { claimed: claimed.to_owned(), key: Some(Hex(Sha256::digest(key).into())), file }
+        Self { claimed: claimed.to_owned(), key: Some(HexBytes(Sha256::digest(key).into())), file }
     }
 
     pub(crate) fn unknown(claimed: &str) -> Self {
@@ -227,7 +227,7 @@ impl Signer {
     }
 }
 
-impl fmt::Display for Signer {
+impl fmt::Display for SignerIdentity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { claimed, key, file } = self;
         match (key, file) {
@@ -238,34 +238,38 @@ impl fmt::Display for Signer {
     }
 }
 
-impl Trust {
+impl TrustedParties {
     /// The issuer of a ticket. `shown` is a Unix second before which the ticket was signed, if there is one: a key may
     /// be revoked since. Errors: as [`SignedTicket::verify`]; the issuer's key is revoked.
-    pub fn issuer(&self, ticket: &SignedTicket<Ticket>, shown: Option<u64>) -> Result<Signer, TicketError> {
+    pub fn issuer(
+        &self,
+        ticket: &SignedTicket<SessionTicket>,
+        shown: Option<u64>,
+    ) -> Result<SignerIdentity, TicketError> {
         Ok(match ticket.verify(self.issuers.iter().map(|trusted| &trusted.key))? {
             TicketIssuer::Issuer { name, key } if self.roots.is_revoked_key(&key_id(&key), shown) => {
                 return Err(TicketError::Revoked(name));
             }
-            TicketIssuer::Issuer { name, key } => Signer::of(&name, &self.issuers, &key),
-            TicketIssuer::SelfIssued => Signer::unknown(SELF_ISSUER),
+            TicketIssuer::Issuer { name, key } => SignerIdentity::of(&name, &self.issuers, &key),
+            TicketIssuer::SelfIssued => SignerIdentity::unknown(SELF_ISSUER),
         })
     }
 
     /// The signer of an approval; `None` if no trusted approver signed it. Nothing shows when an approval was signed,
     /// so approvals of a revoked key never count.
     #[must_use]
-    pub fn approver(&self, approval: &Approval) -> Option<Signer> {
+    pub fn approver(&self, approval: &PolicyApproval) -> Option<SignerIdentity> {
         let key = approval.signer(self.unrevoked(&self.approvers))?;
-        Some(Signer::of(&approval.name, &self.approvers, key.as_bytes()))
+        Some(SignerIdentity::of(&approval.name, &self.approvers, key.as_bytes()))
     }
 
     /// The signer of a statement about removed texts. As with approvals, those of a revoked key never count.
     #[must_use]
-    pub fn withholder(&self, withholding: &Withholding) -> Signer {
+    pub fn withholder(&self, withholding: &Withholding) -> SignerIdentity {
         let name = &withholding.terms.name;
         match withholding.signer(self.unrevoked(&self.withholders)) {
-            Some(key) => Signer::of(name, &self.withholders, key.as_bytes()),
-            None => Signer::unknown(name),
+            Some(key) => SignerIdentity::of(name, &self.withholders, key.as_bytes()),
+            None => SignerIdentity::unknown(name),
         }
     }
 }

@@ -1,9 +1,9 @@
 //! Compares the citations in a text with the citations that the anchor stores allow.
 
-use super::contents::Citation;
+use super::contents::AnchorCitation;
 
 /// Whether the list allows a citation. White space and case are ignored.
-pub(super) fn allowed(citation: &str, list: &[Citation]) -> bool {
+pub(super) fn allowed(citation: &str, list: &[AnchorCitation]) -> bool {
     let plain = |text: &str| text.split_whitespace().collect::<String>().to_lowercase();
     let citation = plain(citation);
     list.iter().any(|c| match plain(&c.id).strip_suffix('*') {
@@ -18,7 +18,7 @@ mod tests {
 
     #[test]
     fn citations_are_held_against_the_list() {
-        let list = |id: &str| [Citation { id: id.into(), source: "s".into() }];
+        let list = |id: &str| [AnchorCitation { id: id.into(), source: "s".into() }];
         assert!(allowed("PMID: 12345", &list("pmid:12345")) && !allowed("PMID: 12346", &list("pmid:12345")));
         assert!(allowed("https://example.org/a", &list("https://example.org/*")));
         assert!(!allowed("https://example.com/a", &list("https://example.org/*")));

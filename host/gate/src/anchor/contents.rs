@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Entity {
+pub struct AnchorEntity {
     /// Id; one entity has the same id in every store.
     pub id: String,
     pub name: String,
@@ -19,7 +19,7 @@ pub struct Entity {
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Fact {
+pub struct AnchorFact {
     /// Id of the entity that the fact is about.
     pub entity: String,
     /// The fact as a sentence.
@@ -30,7 +30,7 @@ pub struct Fact {
 /// A source that may be cited.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Citation {
+pub struct AnchorCitation {
     /// The citation as it appears in texts: a DOI, `PMID 123`, a statute, a URL. If it ends with `*`, it allows every
     /// citation that begins with the text before the `*`.
     pub id: String,
@@ -40,22 +40,22 @@ pub struct Citation {
 
 /// The content of a store, in canonical order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Contents {
-    pub entities: Vec<Entity>,
-    pub facts: Vec<Fact>,
-    pub citations: Vec<Citation>,
+pub struct AnchorContents {
+    pub entities: Vec<AnchorEntity>,
+    pub facts: Vec<AnchorFact>,
+    pub citations: Vec<AnchorCitation>,
 }
 
 /// One line of a store in JSON Lines.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Line {
-    Entity(Entity),
-    Fact(Fact),
-    Citation(Citation),
+pub(super) enum AnchorLine {
+    Entity(AnchorEntity),
+    Fact(AnchorFact),
+    Citation(AnchorCitation),
 }
 
-impl Contents {
+impl AnchorContents {
     /// Sorts the content into canonical order and checks it: ids are unique, names are not empty, and every fact's
     /// entity exists. Errors: the violation, in words.
     pub fn canonical(mut self) -> Result<Self, String> {
@@ -71,7 +71,7 @@ impl Contents {
         if let Some(pair) = self.entities.windows(2).find(|w| w.first().map(|e| &e.id) == w.last().map(|e| &e.id)) {
             return Err(format!("entity `{}` stands there twice", pair.first().map_or("", |e| e.id.as_str())));
         }
-        let blank = |e: &&Entity| std::iter::once(&e.name).chain(&e.aliases).any(|n| n.trim().is_empty());
+        let blank = |e: &&AnchorEntity| std::iter::once(&e.name).chain(&e.aliases).any(|n| n.trim().is_empty());
         if let Some(entity) = self.entities.iter().find(blank) {
             return Err(format!("entity `{}` has an empty name", entity.id));
         }
@@ -86,9 +86,9 @@ impl Contents {
     #[must_use]
     pub fn json_lines(&self) -> Vec<u8> {
         let mut all = Vec::new();
-        let entities = self.entities.iter().cloned().map(Line::Entity);
-        let facts = self.facts.iter().cloned().map(Line::Fact);
-        let citations = self.citations.iter().cloned().map(Line::Citation);
+        let entities = self.entities.iter().cloned().map(AnchorLine::Entity);
+        let facts = self.facts.iter().cloned().map(AnchorLine::Fact);
+        let citations = self.citations.iter().cloned().map(AnchorLine::Citation);
         for line in entities.chain(facts).chain(citations) {
             // Plain strings always serialise.
             all.extend(serde_json::to_vec(&line).unwrap_or_default());

@@ -6,15 +6,15 @@
 //! divided span must also be able to stand alone.
 
 use super::citation::allowed;
-use super::contents::{Citation, Contents};
-use super::known::{KnownWords, Word};
-use super::query::{Evidence, Grounding, Query};
+use super::contents::{AnchorCitation, AnchorContents};
+use super::known::{KnownWords, QueryWord};
+use super::query::{AnchorQuery, FailedLookup, SpanGrounding};
 use aho_corasick::{AhoCorasick, MatchKind};
 use portcullis_core::fixed::BasisPoints;
 use portcullis_core::mutation::StageFinding;
 use portcullis_core::reason::ValidationReason;
 use portcullis_core::wire::Anchor;
-use portcullis_mapping::{Checkable, Clause, Mapper};
+use portcullis_mapping::{CheckableWord, TextMapper, VerbClause};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
@@ -25,18 +25,18 @@ pub(super) struct Mention {
 }
 
 /// The content of all stores, indexed for look-ups.
-pub(super) struct Facts {
+pub(super) struct AnchorIndex {
     known: Vec<KnownWords>,
     names: Option<AhoCorasick>,
     /// The entities of each name.
     named: Vec<Vec<usize>>,
     called: BTreeMap<String, Vec<usize>>,
-    citations: Vec<Citation>,
+    citations: Vec<AnchorCitation>,
     empty: bool,
 }
 
-impl Facts {
-    pub(super) fn new<'a>(stores: impl Iterator<Item = &'a Contents>, mapper: &Mapper) -> Self {
+impl AnchorIndex {
+    pub(super) fn new<'a>(stores: impl Iterator<Item = &'a AnchorContents>, mapper: &TextMapper) -> Self {
         let mut by_id: BTreeMap<&str, KnownWords> = BTreeMap::new();
         let mut names: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
         let mut list = Vec::new();
@@ -109,8 +109,8 @@ impl Facts {
             .collect()
     }
 
-    pub(super) fn resolve(&self, query: &Query<'_>) -> Grounding {
-        let mut grounding = Grounding {
+    pub(super) fn resolve(&self, query: &AnchorQuery<'_>) -> SpanGrounding {
+        let mut grounding = SpanGrounding {
             anchor: Anchor::None,
             validation: StageFinding::Pass,
             unsupported: Vec::new(),
@@ -124,10 +124,10 @@ impl Facts {
         }
         let about = self.name(query, &mut grounding);
         let intent = query.intent.and_then(|id| self.place(id));
-        let inside: Vec<&Checkable> =
+        let inside: Vec<&CheckableWord> =
             query.words.iter().filter(|w| w.range.start < query.span.end && query.span.start < w.range.end).collect();
         if let Some(entity) = intent.filter(|_| !inside.is_empty()) {
-            let near = |w: &Checkable| {
+            let near = |w: &CheckableWord| {
                 query.vouched.contains(&w.stem) || self.known.get(entity).is_some_and(|k| k.mentions(w))
             };
             let strange = inside.iter().filter(|w| !near(w)).count();
@@ -139,7 +139,7 @@ impl Facts {
         grounding
     }
 
-    fn cite(&self, citations: Option<&[&str]>, grounding: &mut Grounding) {
+    fn cite(&self, citations: Option<&[&str]>, grounding: &mut SpanGrounding) {
         let Some(found) = citations else {
             grounding.anchor = Anchor::Unresolvable;
             return;
@@ -150,7 +150,7 @@ impl Facts {
             } else {
                 grounding.anchor = Anchor::Unresolvable;
                 let condition = "a source that an anchor store allows".to_owned();
-                grounding.evidence.push(Evidence { field: "citation", value: (*citation).to_owned(), condition });
+                grounding.evidence.push(FailedLookup { field: "citation", value: (*citation).to_owned(), condition });
             }
         }
     }
@@ -158,7 +158,7 @@ impl Facts {
     /// The entities that the sentence is about: the entities that it names, and the stream's subject unless the
     /// sentence names its own subject. If several entities share a name and the stream's subject is one of them, the
     /// name means that entity.
-    fn name(&self, query: &Query<'_>, grounding: &mut Grounding) -> Vec<usize> {
+    fn name(&self, query: &AnchorQuery<'_>, grounding: &mut SpanGrounding) -> Vec<usize> {
         let subject = query.subject.and_then(|id| self.place(id));
         let mut about = Vec::new();
         let mut owner = None;
@@ -185,7 +185,7 @@ impl Facts {
                     grounding.anchor = Anchor::Ambiguous;
                     let value = query.sentence.get(mention.range).unwrap_or_default().to_owned();
                     let condition = "a name of one entity".to_owned();
-                    grounding.evidence.push(Evidence { field: "entity", value, condition });
+                    grounding.evidence.push(FailedLookup { field: "entity", value, condition });
                 }
                 None => {}
             }
@@ -201,14 +201,19 @@ impl Facts {
     }
 
     /// The words inside the span that are not supported. The operator's facts do not support a denied word.
-    fn missing<'a>(&self, query: &Query<'a>, about: &[usize], inside: &[&'a Checkable]) -> Vec<&'a Checkable> {
+    fn missing<'a>(
+        &self,
+        query: &AnchorQuery<'a>,
+        about: &[usize],
+        inside: &[&'a CheckableWord],
+    ) -> Vec<&'a CheckableWord> {
         let none = Vec::new();
         let also = query.also.iter().chain(std::iter::repeat(&none));
-        let words: Vec<Word<'_>> =
-            query.words.iter().zip(also).map(|(of, also)| Word { of, also: also.clone() }).collect();
+        let words: Vec<QueryWord<'_>> =
+            query.words.iter().zip(also).map(|(of, also)| QueryWord { of, also: also.clone() }).collect();
         let about: Vec<_> =
             about.iter().filter_map(|e| self.known.get(*e)).map(|k| (k, k.said(&words, query.part))).collect();
-        let supported = |word: &Word<'_>| {
+        let supported = |word: &QueryWord<'_>| {
             (!word.of.negated && query.vouched.contains(&word.of.stem))
                 || about.iter().any(|(known, said)| known.supports(word, said))
         };
@@ -218,7 +223,7 @@ impl Facts {
 
     /// Denials in the span that deny no checkable word ("…, not."), or deny only names. No fact can support such a
     /// denial.
-    fn empty_denials<'q>(&self, query: &'q Query<'_>, about: &[usize]) -> impl Iterator<Item = &'q Range<usize>> {
+    fn empty_denials<'q>(&self, query: &'q AnchorQuery<'_>, about: &[usize]) -> impl Iterator<Item = &'q Range<usize>> {
         let known: Vec<&KnownWords> = about.iter().filter_map(|e| self.known.get(*e)).collect();
         query.frame.denials.iter().filter(move |denial| {
             let behind = query.words.iter().skip_while(|w| w.range.start < denial.end);
@@ -231,12 +236,12 @@ impl Facts {
     /// comes with one of these facts.
     fn misplaced<'q>(
         &'q self,
-        query: &'q Query<'_>,
+        query: &'q AnchorQuery<'_>,
         about: &[usize],
     ) -> impl Iterator<Item = (&'q Range<usize>, &'q str)> {
         let known: Vec<&KnownWords> = about.iter().filter_map(|e| self.known.get(*e)).collect();
-        let inside = |clause: &&Clause| clause.verb.start < query.span.end && query.span.start < clause.verb.end;
-        let differs = move |clause: &'q Clause| {
+        let inside = |clause: &&VerbClause| clause.verb.start < query.span.end && query.span.start < clause.verb.end;
+        let differs = move |clause: &'q VerbClause| {
             let answers: Vec<Result<(), &str>> = known.iter().filter_map(|k| k.agrees(clause)).collect();
             let fact = answers.first()?.err()?;
             answers.iter().all(Result::is_err).then_some((&clause.verb, fact))
@@ -244,18 +249,24 @@ impl Facts {
         query.clauses.iter().filter(inside).filter_map(differs)
     }
 
-    fn close(&self, query: &Query<'_>, about: &[usize], inside: &[&Checkable], grounding: &mut Grounding) {
+    fn close(
+        &self,
+        query: &AnchorQuery<'_>,
+        about: &[usize],
+        inside: &[&CheckableWord],
+        grounding: &mut SpanGrounding,
+    ) {
         let missing = self.missing(query, about, inside);
         // A span such as "…, and a writer." cannot stand alone, so the earlier words of its sentence need support, too.
         let leans = !query.part && !query.stands_alone && query.span.start > 0;
-        let before: Vec<&Checkable> =
+        let before: Vec<&CheckableWord> =
             query.words.iter().filter(|w| leans && w.range.start < query.span.start).collect();
         let unled = self.missing(query, about, &before);
         let denials: Vec<&Range<usize>> = self.empty_denials(query, about).collect();
         let misplaced: Vec<(&Range<usize>, &str)> = self.misplaced(query, about).collect();
         let mut rests_on = |field, range: &Range<usize>, condition: String| {
             let value = query.sentence.get(range.clone()).unwrap_or_default().to_owned();
-            grounding.evidence.push(Evidence { field, value, condition });
+            grounding.evidence.push(FailedLookup { field, value, condition });
         };
         let said = "in a fact that the sentence says";
         for word in missing.iter().chain(&unled) {
@@ -272,7 +283,7 @@ impl Facts {
         } else if query.part {
             // A part of a divided span passes only if every word is supported, it can stand alone, and it has more than
             // names: a name alone asserts nothing.
-            let names = |w: &&Checkable| about.iter().filter_map(|e| self.known.get(*e)).any(|k| k.names(w));
+            let names = |w: &&CheckableWord| about.iter().filter_map(|e| self.known.get(*e)).any(|k| k.names(w));
             missing.is_empty() && !inside.iter().all(names) && query.stands_alone
         } else {
             supported > 0 && missing.is_empty() && unled.is_empty()
@@ -298,7 +309,7 @@ impl Facts {
 /// Whether the first name of a sentence is its subject: no preposition governs it, and no verb or pronoun precedes it.
 /// A verb or pronoun may precede the name if a comma stands right before the name and the sentence does not begin with
 /// a pronoun.
-fn is_subject(query: &Query<'_>, name: &Range<usize>) -> bool {
+fn is_subject(query: &AnchorQuery<'_>, name: &Range<usize>) -> bool {
     let frame = query.frame;
     let before = query.sentence.get(..name.start).unwrap_or_default();
     let led_to = before.get(..before.trim_end().len()).is_some_and(|text| frame.prepositions.contains(&text.len()));

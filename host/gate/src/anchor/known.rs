@@ -6,7 +6,7 @@
 
 use super::roles::{Agreement, Roles};
 use portcullis_core::fixed::BasisPoints;
-use portcullis_mapping::{Checkable, Clause, Mapper};
+use portcullis_mapping::{CheckableWord, TextMapper, VerbClause};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Smallest share of a fact's words with which a sentence states the fact, in basis points. It is only two fifths,
@@ -22,13 +22,13 @@ const COMMON: usize = 256;
 const DATED: &[&str] = &["born", "died", "founded", "married"];
 
 /// A word of a sentence, and other words with the same meaning.
-pub(super) struct Word<'a> {
-    pub(super) of: &'a Checkable,
+pub(super) struct QueryWord<'a> {
+    pub(super) of: &'a CheckableWord,
     /// The stems of the other words; empty for a number or a name.
     pub(super) also: Vec<String>,
 }
 
-impl Word<'_> {
+impl QueryWord<'_> {
     fn forms(&self) -> impl Iterator<Item = &str> {
         std::iter::once(self.of.stem.as_str()).chain(self.also.iter().map(String::as_str))
     }
@@ -44,7 +44,7 @@ pub(super) struct KnownWords {
     pub(super) id: String,
     /// Stems of the entity's names, and of words that occur in too many facts.
     names: BTreeSet<String>,
-    facts: Vec<Words>,
+    facts: Vec<FactWords>,
     /// For each key, the places of its words: the number of the fact, and the number of the word in the fact.
     holding: BTreeMap<String, Vec<(usize, usize)>>,
     /// As `holding`, for more general words: a fact with "dog" also supports "animal".
@@ -56,7 +56,7 @@ pub(super) struct KnownWords {
 }
 
 /// A fact and its words.
-struct Words {
+struct FactWords {
     /// The fact's text in the store, quoted in the reasons of refusals.
     text: Box<str>,
     /// Number of different words of the fact, without names.
@@ -65,12 +65,12 @@ struct Words {
 }
 
 impl KnownWords {
-    pub(super) fn name(&mut self, name: &str, mapper: &Mapper) {
+    pub(super) fn name(&mut self, name: &str, mapper: &TextMapper) {
         self.names.extend(mapper.checkable(name).into_iter().map(|c| c.stem));
     }
 
     /// Adds a fact. All names must be added before, because names do not count as words of a fact.
-    pub(super) fn fact(&mut self, text: &str, mapper: &Mapper) {
+    pub(super) fn fact(&mut self, text: &str, mapper: &TextMapper) {
         let words = mapper.checkable(text);
         let relations: BTreeSet<String> = words.iter().filter_map(|w| w.relation.clone()).collect();
         self.relations.extend(relations.iter().cloned());
@@ -91,7 +91,7 @@ impl KnownWords {
             }
             stems.push(stem);
         }
-        self.facts.push(Words { text: text.into(), count: stems.len(), relations });
+        self.facts.push(FactWords { text: text.into(), count: stems.len(), relations });
         self.roles.add(fact, &mapper.clauses(text), &self.names);
     }
 
@@ -119,7 +119,7 @@ impl KnownWords {
 
     /// The facts that a sentence states, in order. `part` is whether the words are a part of a divided span. A denied
     /// word counts only for facts that deny it.
-    pub(super) fn said(&self, sentence: &[Word<'_>], part: bool) -> BTreeSet<usize> {
+    pub(super) fn said(&self, sentence: &[QueryWord<'_>], part: bool) -> BTreeSet<usize> {
         let share = if part { OF_PART } else { OF_SENTENCE };
         let forms = sentence.iter().flat_map(|word| word.forms().map(|stem| said_as(stem, word.of.negated)));
         let mut found: BTreeSet<(usize, usize)> = BTreeSet::new();
@@ -134,7 +134,7 @@ impl KnownWords {
 
     /// Whether a name of the entity or one of the facts `said` supports a word. A number in one of the relations
     /// [`DATED`] needs a fact with the same relation.
-    pub(super) fn supports(&self, word: &Word<'_>, said: &BTreeSet<usize>) -> bool {
+    pub(super) fn supports(&self, word: &QueryWord<'_>, said: &BTreeSet<usize>) -> bool {
         let relation = word.of.relation.as_deref().filter(|r| word.of.number && DATED.contains(r));
         let wanted = relation.filter(|r| self.relations.contains(*r));
         let is_said = |(fact, _): &(usize, usize)| {
@@ -146,7 +146,7 @@ impl KnownWords {
 
     /// Compares the roles in a clause with those in the facts that have its verb. `Ok` if a fact agrees; `Err` with the
     /// first fact if none agrees; `None` if no fact has the verb.
-    pub(super) fn agrees(&self, clause: &Clause) -> Option<Result<(), &str>> {
+    pub(super) fn agrees(&self, clause: &VerbClause) -> Option<Result<(), &str>> {
         self.roles.agree(clause, &self.names).map(|agreement| match agreement {
             Agreement::Agrees => Ok(()),
             Agreement::Differs(fact) => Err(self.facts.get(fact).map_or("", |fact| &fact.text)),
@@ -154,12 +154,12 @@ impl KnownWords {
     }
 
     /// Whether the word is part of the entity's name.
-    pub(super) fn names(&self, word: &Checkable) -> bool {
+    pub(super) fn names(&self, word: &CheckableWord) -> bool {
         self.names.contains(&word.stem)
     }
 
     /// Whether a word is in a name or a fact.
-    pub(super) fn mentions(&self, word: &Checkable) -> bool {
+    pub(super) fn mentions(&self, word: &CheckableWord) -> bool {
         self.names.contains(&word.stem) || self.stems.contains(&word.stem)
     }
 }
@@ -169,13 +169,13 @@ mod tests {
     use super::*;
     use std::collections::BTreeMap;
 
-    fn mapper() -> Mapper {
+    fn mapper() -> TextMapper {
         let manifest = r#"{"package":{"name":"p","version":"1.0.0","description":""},
             "enumerations":{"domain":["any"],"audience":["any"],"temporal":["any"],"register":["any"]}}"#;
-        Mapper::new(&serde_json::from_str(manifest).unwrap(), &BTreeMap::new()).unwrap()
+        TextMapper::new(&serde_json::from_str(manifest).unwrap(), &BTreeMap::new()).unwrap()
     }
 
-    fn known(mapper: &Mapper, facts: &[&str]) -> KnownWords {
+    fn known(mapper: &TextMapper, facts: &[&str]) -> KnownWords {
         let mut known = KnownWords::default();
         known.name("Ana Silva", mapper);
         facts.iter().for_each(|f| known.fact(f, mapper));
@@ -183,9 +183,9 @@ mod tests {
         known
     }
 
-    fn missing(mapper: &Mapper, known: &KnownWords, sentence: &str, part: bool) -> Vec<String> {
+    fn missing(mapper: &TextMapper, known: &KnownWords, sentence: &str, part: bool) -> Vec<String> {
         let words = mapper.checkable(sentence);
-        let words: Vec<Word<'_>> = words.iter().map(|of| Word { of, also: Vec::new() }).collect();
+        let words: Vec<QueryWord<'_>> = words.iter().map(|of| QueryWord { of, also: Vec::new() }).collect();
         let said = known.said(&words, part);
         words.iter().filter(|w| !known.supports(w, &said)).map(|w| w.of.stem.clone()).collect()
     }

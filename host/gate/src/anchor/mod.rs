@@ -14,35 +14,35 @@ mod roles;
 mod sqlite;
 mod store;
 
-pub use contents::{Citation, Contents, Entity, Fact};
-pub use passage::{Passage, PassageFacts, read_passages};
-pub use query::{Evidence, Grounding, Query, Resolver};
+pub use contents::{AnchorCitation, AnchorContents, AnchorEntity, AnchorFact};
+pub use passage::{AnchorPassage, PassageFacts, read_passages};
+pub use query::{AnchorLookup, AnchorQuery, FailedLookup, SpanGrounding};
 #[cfg(feature = "sqlite-store")]
 pub use sqlite::write as write_sqlite;
-pub use store::{Store, StoreError};
+pub use store::{AnchorStore, AnchorStoreError};
 
-use facts::Facts;
-use portcullis_mapping::Mapper;
+use facts::AnchorIndex;
+use portcullis_mapping::TextMapper;
 use std::sync::Arc;
 
 /// Anchor stores, combined and indexed.
 #[derive(Clone)]
-pub struct Anchors {
-    stores: Arc<[Store]>,
-    facts: Arc<Facts>,
+pub struct AnchorSet {
+    stores: Arc<[AnchorStore]>,
+    facts: Arc<AnchorIndex>,
 }
 
-impl Anchors {
+impl AnchorSet {
     /// Anchors without a store: no reference resolves, and a closed world has no supporting facts.
     #[must_use]
-    pub fn none(mapper: &Mapper) -> Self {
+    pub fn none(mapper: &TextMapper) -> Self {
         Self::new(Vec::new(), mapper)
     }
 
     /// Combines stores in the order given. Entries with the same entity id in several stores are joined.
     #[must_use]
-    pub fn new(stores: Vec<Store>, mapper: &Mapper) -> Self {
-        let facts = Facts::new(stores.iter().map(Store::contents), mapper);
+    pub fn new(stores: Vec<AnchorStore>, mapper: &TextMapper) -> Self {
+        let facts = AnchorIndex::new(stores.iter().map(AnchorStore::contents), mapper);
         Self { stores: stores.into(), facts: Arc::new(facts) }
     }
 
@@ -60,12 +60,12 @@ impl Anchors {
     /// SHA-256 of each store's content, in the order given; the context document contains these digests.
     #[must_use]
     pub fn digests(&self) -> Vec<[u8; 32]> {
-        self.stores.iter().map(Store::digest).collect()
+        self.stores.iter().map(AnchorStore::digest).collect()
     }
 
     /// The first store whose file has changed since the store was opened.
     #[must_use]
-    pub fn changed(&self) -> Option<&Store> {
+    pub fn changed(&self) -> Option<&AnchorStore> {
         self.stores.iter().find(|s| s.changed())
     }
 
@@ -85,8 +85,8 @@ impl Anchors {
     }
 }
 
-impl Resolver for Anchors {
-    fn resolve(&self, query: &Query<'_>) -> Grounding {
+impl AnchorLookup for AnchorSet {
+    fn resolve(&self, query: &AnchorQuery<'_>) -> SpanGrounding {
         self.facts.resolve(query)
     }
 }

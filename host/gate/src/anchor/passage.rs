@@ -1,16 +1,16 @@
 //! Passages: source texts whose sentences become facts.
 
-use super::contents::{Contents, Fact};
-use super::facts::Facts;
+use super::contents::{AnchorContents, AnchorFact};
+use super::facts::AnchorIndex;
 use portcullis_core::wire::Granularity;
-use portcullis_mapping::Mapper;
+use portcullis_mapping::TextMapper;
 use serde::Deserialize;
 use std::collections::BTreeSet;
 
 /// A source text about an entity.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Passage {
+pub struct AnchorPassage {
     /// Id of the entity.
     pub entity: String,
     pub text: String,
@@ -21,16 +21,16 @@ pub struct Passage {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PassageFacts {
     /// One fact per sentence and entity: the passage's entity, and every other entity that the sentence names.
-    pub facts: Vec<Fact>,
+    pub facts: Vec<AnchorFact>,
     /// Sentences that begin with a pronoun after a sentence about another entity. The pronoun's meaning is not certain.
     pub uncertain: Vec<String>,
 }
 
 /// Reads passages. A sentence also becomes a fact of each entity of `contents` that it names.
 #[must_use]
-pub fn read_passages(passages: &[Passage], contents: &Contents, mapper: &Mapper) -> PassageFacts {
-    let entities = Contents { entities: contents.entities.clone(), ..Contents::default() };
-    let names = Facts::new(std::iter::once(&entities), mapper);
+pub fn read_passages(passages: &[AnchorPassage], contents: &AnchorContents, mapper: &TextMapper) -> PassageFacts {
+    let entities = AnchorContents { entities: contents.entities.clone(), ..AnchorContents::default() };
+    let names = AnchorIndex::new(std::iter::once(&entities), mapper);
     let mut read = PassageFacts::default();
     for passage in passages {
         let text = mapper.read(passage.text.clone(), Granularity::Span);
@@ -58,7 +58,8 @@ pub fn read_passages(passages: &[Passage], contents: &Contents, mapper: &Mapper)
                 if pronoun { other } else { subjects().any(|s| s.name) && !named.contains(passage.entity.as_str()) };
             let source = format!("{}, sentence {}", passage.source, number + 1);
             let of = named.into_iter().chain(std::iter::once(passage.entity.as_str())).collect::<BTreeSet<_>>();
-            let fact = |entity: &str| Fact { entity: entity.into(), text: sentence.into(), source: source.clone() };
+            let fact =
+                |entity: &str| AnchorFact { entity: entity.into(), text: sentence.into(), source: source.clone() };
             read.facts.extend(of.into_iter().map(fact));
         }
     }
@@ -73,16 +74,16 @@ mod tests {
     fn read(text: &str) -> PassageFacts {
         let manifest = r#"{"package":{"name":"p","version":"1.0.0","description":""},
             "enumerations":{"domain":["any"],"audience":["any"],"temporal":["any"],"register":["any"]}}"#;
-        let mapper = Mapper::new(&serde_json::from_str(manifest).unwrap(), &BTreeMap::new()).unwrap();
-        let entity = |id: &str, name: &str| super::super::Entity {
+        let mapper = TextMapper::new(&serde_json::from_str(manifest).unwrap(), &BTreeMap::new()).unwrap();
+        let entity = |id: &str, name: &str| super::super::AnchorEntity {
             id: id.into(),
             name: name.into(),
             aliases: Vec::new(),
             kind: String::new(),
         };
         let entities = vec![entity("ana", "Ana Silva"), entity("bo", "Bo Lind")];
-        let contents = Contents { entities, ..Contents::default() };
-        let passage = Passage { entity: "ana".into(), text: text.into(), source: "Lives".into() };
+        let contents = AnchorContents { entities, ..AnchorContents::default() };
+        let passage = AnchorPassage { entity: "ana".into(), text: text.into(), source: "Lives".into() };
         read_passages(&[passage], &contents, &mapper)
     }
 

@@ -4,24 +4,24 @@ use portcullis_core::fixed::BasisPoints;
 use portcullis_core::mutation::StageFinding;
 use portcullis_core::reason::ValidationReason;
 use portcullis_core::wire::Anchor;
-use portcullis_mapping::{Checkable, Clause, Frame};
+use portcullis_mapping::{CheckableWord, SentenceFrame, VerbClause};
 use std::ops::Range;
 
 /// A span that may refer to something outside the text, with its sentence.
 #[derive(Clone, Copy, Debug)]
-pub struct Query<'a> {
+pub struct AnchorQuery<'a> {
     pub sentence: &'a str,
     /// The span's bytes in the sentence.
     pub span: &'a Range<usize>,
     /// Citations that overlap the span; `None` if the search failed.
     pub citations: Option<&'a [&'a str]>,
     /// Checkable words of the sentence.
-    pub words: &'a [Checkable],
+    pub words: &'a [CheckableWord],
     /// For each word of `words`, the stems of words with the same meaning; empty outside a closed world.
     pub also: &'a [Vec<String>],
     /// Places of the sentence's verbs and prepositions.
-    pub frame: &'a Frame,
-    pub clauses: &'a [Clause],
+    pub frame: &'a SentenceFrame,
+    pub clauses: &'a [VerbClause],
     /// Whether the span could stand alone: it has a verb, and its last word does not need a continuation.
     pub stands_alone: bool,
     /// Id of the stream's current entity.
@@ -38,7 +38,7 @@ pub struct Query<'a> {
 
 /// The finding of the anchors on a span.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Grounding {
+pub struct SpanGrounding {
     /// The outcome of the references.
     pub anchor: Anchor,
     /// The finding of the closed world.
@@ -50,12 +50,12 @@ pub struct Grounding {
     /// Share of the span's words that the facts of the intent's entity do not support; `None` if the intent does not
     /// name an entity.
     pub deviation: Option<BasisPoints>,
-    pub evidence: Vec<Evidence>,
+    pub evidence: Vec<FailedLookup>,
 }
 
 /// A reference or word that was looked up without success.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Evidence {
+pub struct FailedLookup {
     /// The kind: `citation`, `entity`, `word`, `verb`, `span`.
     pub field: &'static str,
     pub value: String,
@@ -64,7 +64,7 @@ pub struct Evidence {
 }
 
 /// A resolver of references.
-pub trait Resolver {
+pub trait AnchorLookup {
     /// Looks up a span. The result must depend only on the query and the stores.
-    fn resolve(&self, query: &Query<'_>) -> Grounding;
+    fn resolve(&self, query: &AnchorQuery<'_>) -> SpanGrounding;
 }

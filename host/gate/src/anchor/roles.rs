@@ -1,6 +1,6 @@
 //! Roles: who does what to whom. Checks that words have the same roles in a sentence as in a fact.
 
-use portcullis_mapping::{Argument, Clause};
+use portcullis_mapping::{ClauseArgument, VerbClause};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// If more clauses of an entity's facts than this have a verb, the verb is not compared. This bounds the work per
@@ -38,7 +38,7 @@ struct Arguments {
 }
 
 impl Arguments {
-    fn of(clause: &Clause, names: &BTreeSet<String>) -> Self {
+    fn of(clause: &VerbClause, names: &BTreeSet<String>) -> Self {
         let mut arguments = Self { roles: BTreeMap::new(), named: false, transitive: clause.transitive };
         for subject in &clause.subjects {
             let key = key(subject, names);
@@ -104,13 +104,13 @@ impl Arguments {
     }
 }
 
-fn key<'a>(argument: &'a Argument, names: &BTreeSet<String>) -> &'a str {
+fn key<'a>(argument: &'a ClauseArgument, names: &BTreeSet<String>) -> &'a str {
     if names.contains(&argument.stem) { ENTITY } else { &argument.stem }
 }
 
 impl Roles {
     /// Adds the clauses of fact number `fact`, of an entity with these names.
-    pub(super) fn add(&mut self, fact: usize, clauses: &[Clause], names: &BTreeSet<String>) {
+    pub(super) fn add(&mut self, fact: usize, clauses: &[VerbClause], names: &BTreeSet<String>) {
         for clause in clauses {
             let at = self.clauses.len();
             self.clauses.push((fact, Arguments::of(clause, names)));
@@ -121,7 +121,7 @@ impl Roles {
     }
 
     /// Compares the roles in a clause with those in the facts that have its verb; `None` if no fact has the verb.
-    pub(super) fn agree(&self, clause: &Clause, names: &BTreeSet<String>) -> Option<Agreement> {
+    pub(super) fn agree(&self, clause: &VerbClause, names: &BTreeSet<String>) -> Option<Agreement> {
         let of = |verbs: &[&'static str]| -> BTreeSet<usize> {
             verbs.iter().filter_map(|verb| self.by_verb.get(verb)).flatten().copied().collect()
         };
@@ -141,13 +141,13 @@ impl Roles {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use portcullis_mapping::Mapper;
+    use portcullis_mapping::TextMapper;
 
     /// Whether the facts agree with the first verb of a sentence.
     fn agree(facts: &[&str], sentence: &str) -> Option<bool> {
         let manifest = r#"{"package":{"name":"p","version":"1.0.0","description":""},
             "enumerations":{"domain":["any"],"audience":["any"],"temporal":["any"],"register":["any"]}}"#;
-        let mapper = Mapper::new(&serde_json::from_str(manifest).unwrap(), &BTreeMap::new()).unwrap();
+        let mapper = TextMapper::new(&serde_json::from_str(manifest).unwrap(), &BTreeMap::new()).unwrap();
         let names: BTreeSet<String> = mapper.checkable("Ana Silva").into_iter().map(|c| c.stem).collect();
         let mut roles = Roles::default();
         facts.iter().enumerate().for_each(|(at, fact)| roles.add(at, &mapper.clauses(fact), &names));

@@ -1,6 +1,6 @@
 //! Anchor stores as SQLite databases.
 
-use super::contents::{Citation, Contents, Entity, Fact};
+use super::contents::{AnchorCitation, AnchorContents, AnchorEntity, AnchorFact};
 use rusqlite::{Connection, OpenFlags, params};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,7 +15,7 @@ CREATE TABLE fact (entity TEXT NOT NULL REFERENCES entity (id), text TEXT NOT NU
 CREATE TABLE citation (id TEXT NOT NULL, source TEXT NOT NULL, PRIMARY KEY (id, source)) STRICT;
 ";
 
-pub(super) fn read(path: &Path) -> rusqlite::Result<Contents> {
+pub(super) fn read(path: &Path) -> rusqlite::Result<AnchorContents> {
     let database = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     let application: i64 = database.query_row("PRAGMA application_id", [], |r| r.get(0))?;
     if application != APPLICATION {
@@ -30,13 +30,18 @@ pub(super) fn read(path: &Path) -> rusqlite::Result<Contents> {
     let mut entities = database.prepare("SELECT id, name, kind FROM entity")?;
     let entity = |r: &rusqlite::Row<'_>| {
         let id: String = r.get(0)?;
-        Ok(Entity { aliases: aliases.get(&id).cloned().unwrap_or_default(), id, name: r.get(1)?, kind: r.get(2)? })
+        Ok(AnchorEntity {
+            aliases: aliases.get(&id).cloned().unwrap_or_default(),
+            id,
+            name: r.get(1)?,
+            kind: r.get(2)?,
+        })
     };
     let mut facts = database.prepare("SELECT entity, text, source FROM fact")?;
-    let fact = |r: &rusqlite::Row<'_>| Ok(Fact { entity: r.get(0)?, text: r.get(1)?, source: r.get(2)? });
+    let fact = |r: &rusqlite::Row<'_>| Ok(AnchorFact { entity: r.get(0)?, text: r.get(1)?, source: r.get(2)? });
     let mut citations = database.prepare("SELECT id, source FROM citation")?;
-    let citation = |r: &rusqlite::Row<'_>| Ok(Citation { id: r.get(0)?, source: r.get(1)? });
-    Ok(Contents {
+    let citation = |r: &rusqlite::Row<'_>| Ok(AnchorCitation { id: r.get(0)?, source: r.get(1)? });
+    Ok(AnchorContents {
         entities: entities.query_map([], entity)?.collect::<Result<_, _>>()?,
         facts: facts.query_map([], fact)?.collect::<Result<_, _>>()?,
         citations: citations.query_map([], citation)?.collect::<Result<_, _>>()?,
@@ -44,7 +49,7 @@ pub(super) fn read(path: &Path) -> rusqlite::Result<Contents> {
 }
 
 /// Writes a store into a new file. Errors: those of SQLite, also if the file is not an empty database.
-pub fn write(path: &Path, contents: &Contents) -> rusqlite::Result<()> {
+pub fn write(path: &Path, contents: &AnchorContents) -> rusqlite::Result<()> {
     let mut database = Connection::open(path)?;
     database.execute_batch(TABLES)?;
     database.pragma_update(None, "application_id", APPLICATION)?;

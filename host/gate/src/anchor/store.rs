@@ -1,7 +1,7 @@
 //! A store's file, JSON Lines or SQLite, which is read completely when it is opened. SQLite needs the feature
 //! `sqlite-store`.
 
-use super::contents::Contents;
+use super::contents::AnchorContents;
 use super::jsonl;
 use super::jsonl::LineError;
 #[cfg(feature = "sqlite-store")]
@@ -12,9 +12,9 @@ use std::time::SystemTime;
 
 /// An opened store; all of its content is in memory.
 #[derive(Clone, Debug)]
-pub struct Store {
+pub struct AnchorStore {
     path: PathBuf,
-    contents: Contents,
+    contents: AnchorContents,
     digest: [u8; 32],
     /// Whether the store was read from a file, which can change. A store from a bundle was not.
     is_file: bool,
@@ -22,7 +22,7 @@ pub struct Store {
 }
 
 #[derive(Debug, thiserror::Error)]
-pub enum StoreError {
+pub enum AnchorStoreError {
     #[error("the anchor store `{}` cannot be read: {error}; `portcullis anchors build` makes one", path.display())]
     Unreadable { path: PathBuf, error: std::io::Error },
     #[error("the anchor store `{}`, line {line}: {problem}; expected {{\"entity\": …}}, {{\"fact\": …}} or {{\"citation\": …}}", path.display())]
@@ -41,37 +41,37 @@ pub enum StoreError {
     Content { path: PathBuf, problem: String },
 }
 
-impl StoreError {
+impl AnchorStoreError {
     fn of_line(path: &Path, LineError { line, problem }: LineError) -> Self {
         Self::Line { path: path.to_owned(), line, problem }
     }
 }
 
-impl Store {
-    /// Opens a store: SQLite if the file begins like a database, otherwise JSON Lines. Errors: [`StoreError`].
-    pub fn open(path: &Path) -> Result<Self, StoreError> {
+impl AnchorStore {
+    /// Opens a store: SQLite if the file begins like a database, otherwise JSON Lines. Errors: [`AnchorStoreError`].
+    pub fn open(path: &Path) -> Result<Self, AnchorStoreError> {
         let bytes = read(path)?;
         let contents = if bytes.starts_with(SQLITE) {
             read_database(path)?
         } else {
-            jsonl::read(&bytes).map_err(|error| StoreError::of_line(path, error))?
+            jsonl::read(&bytes).map_err(|error| AnchorStoreError::of_line(path, error))?
         };
         Self::of(path, contents, true)
     }
 
     /// The store with the JSON Lines in `bytes`. `path` is its name in messages; no file is read. Errors: as
-    /// [`Store::open`]; [`StoreError::Database`].
-    pub fn from_json_lines(path: &Path, bytes: &[u8]) -> Result<Self, StoreError> {
+    /// [`AnchorStore::open`]; [`StoreError::Database`].
+    pub fn from_json_lines(path: &Path, bytes: &[u8]) -> Result<Self, AnchorStoreError> {
         if bytes.starts_with(SQLITE) {
-            return Err(StoreError::Database { path: path.to_owned() });
+            return Err(AnchorStoreError::Database { path: path.to_owned() });
         }
-        let contents = jsonl::read(bytes).map_err(|error| StoreError::of_line(path, error))?;
+        let contents = jsonl::read(bytes).map_err(|error| AnchorStoreError::of_line(path, error))?;
         Self::of(path, contents, false)
     }
 
-    fn of(path: &Path, contents: Contents, is_file: bool) -> Result<Self, StoreError> {
+    fn of(path: &Path, contents: AnchorContents, is_file: bool) -> Result<Self, AnchorStoreError> {
         let contents =
-            contents.canonical().map_err(|problem| StoreError::Content { path: path.to_owned(), problem })?;
+            contents.canonical().map_err(|problem| AnchorStoreError::Content { path: path.to_owned(), problem })?;
         let digest = contents.digest();
         let stamp = if is_file { stamp(path) } else { None };
         Ok(Self { path: path.to_owned(), contents, digest, is_file, stamp })
@@ -83,7 +83,7 @@ impl Store {
     }
 
     #[must_use]
-    pub const fn contents(&self) -> &Contents {
+    pub const fn contents(&self) -> &AnchorContents {
         &self.contents
     }
 
@@ -106,18 +106,18 @@ impl Store {
 
 const SQLITE: &[u8] = b"SQLite format 3\0";
 
-fn read(path: &Path) -> Result<Vec<u8>, StoreError> {
-    fs::read(path).map_err(|error| StoreError::Unreadable { path: path.to_owned(), error })
+fn read(path: &Path) -> Result<Vec<u8>, AnchorStoreError> {
+    fs::read(path).map_err(|error| AnchorStoreError::Unreadable { path: path.to_owned(), error })
 }
 
 #[cfg(feature = "sqlite-store")]
-fn read_database(path: &Path) -> Result<Contents, StoreError> {
-    sqlite::read(path).map_err(|error| StoreError::Sqlite { path: path.to_owned(), error })
+fn read_database(path: &Path) -> Result<AnchorContents, AnchorStoreError> {
+    sqlite::read(path).map_err(|error| AnchorStoreError::Sqlite { path: path.to_owned(), error })
 }
 
 #[cfg(not(feature = "sqlite-store"))]
-fn read_database(path: &Path) -> Result<Contents, StoreError> {
-    Err(StoreError::Unsupported { path: path.to_owned() })
+fn read_database(path: &Path) -> Result<AnchorContents, AnchorStoreError> {
+    Err(AnchorStoreError::Unsupported { path: path.to_owned() })
 }
 
 fn stamp(path: &Path) -> Option<(u64, SystemTime)> {

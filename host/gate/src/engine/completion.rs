@@ -1,21 +1,21 @@
 //! The answer of a model server: the text of a completion, and the log-probabilities of its first span.
 
-use super::{EngineError, Proposal, Protocol};
-use crate::candidate::Candidate;
+use super::{EngineError, EngineProposal, ModelServerProtocol};
+use crate::candidate::AnswerCandidate;
 use portcullis_mapping::{LogProbs, LogProbsError};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::ops::Range;
 
 /// A completion, independent of the protocol.
-struct Completion {
+struct EngineCompletion {
     text: String,
-    tokens: Vec<Token>,
+    tokens: Vec<CompletionToken>,
 }
 
 /// A token of a model server's answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Token {
+pub struct CompletionToken {
     pub bytes: Vec<u8>,
     /// The natural logarithm of the token's probability, as written; `None` if the server gave none.
     pub logprob: Option<String>,
@@ -23,11 +23,11 @@ pub struct Token {
 
 #[derive(Deserialize)]
 struct OpenAiAnswer {
-    choices: Vec<Choice>,
+    choices: Vec<OpenAiAnswerChoice>,
 }
 
 #[derive(Deserialize)]
-struct Choice {
+struct OpenAiAnswerChoice {
     text: String,
     #[serde(default)]
     logprobs: Option<ChoiceLogprobs>,
@@ -63,11 +63,11 @@ struct TokenEntry {
 }
 
 impl ChoiceLogprobs {
-    fn tokens(self) -> Vec<Token> {
+    fn tokens(self) -> Vec<CompletionToken> {
         match self {
-            Self { content: Some(entries), .. } => entries.into_iter().map(Token::from).collect(),
+            Self { content: Some(entries), .. } => entries.into_iter().map(CompletionToken::from).collect(),
             Self { tokens: Some(tokens), token_logprobs: Some(logprobs), .. } if tokens.len() == logprobs.len() => {
-                let token = |(token, logprob): (String, Option<Box<RawValue>>)| Token {
+                let token = |(token, logprob): (String, Option<Box<RawValue>>)| CompletionToken {
                     bytes: token.into_bytes(),
                     logprob: logprob.map(|raw| raw.get().to_owned()),
                 };
@@ -93,7 +93,7 @@ struct ChunkChoice {
 
 /// The tokens in a chunk of a streamed answer, by choice, in the forms of OpenAI's API. Log-probabilities are kept as
 /// written. Errors: another form.
-pub fn chunk_tokens(json: &str) -> serde_json::Result<Vec<(u32, Vec<Token>)>> {
+pub fn chunk_tokens(json: &str) -> serde_json::Result<Vec<(u32, Vec<CompletionToken>)>> {
     let Chunk { choices } = serde_json::from_str(json)?;
     let tokens = |choice: ChunkChoice| {
         let tokens = choice.logprobs.map(ChoiceLogprobs::tokens).unwrap_or_default();
@@ -102,7 +102,7 @@ pub fn chunk_tokens(json: &str) -> serde_json::Result<Vec<(u32, Vec<Token>)>> {
     Ok(choices.into_iter().map(tokens).filter(|(_, tokens)| !tokens.is_empty()).collect())
 }
 
-impl From<TokenEntry> for Token {
+impl From<TokenEntry> for CompletionToken {
     fn from(TokenEntry { token, bytes, logprob }: TokenEntry) -> Self {
         Self { bytes: bytes.unwrap_or_else(|| token.into_bytes()), logprob: logprob.map(|raw| raw.get().to_owned()) }
     }
@@ -111,16 +111,21 @@ impl From<TokenEntry> for Token {
 /// The proposal in a server's answer: the first span of its text. If the text is empty, there is no (further)
 /// candidate: `End` at `attempt` 0, otherwise `Exhausted`. `before` is the white space that was cut from the end of the
 /// prompt; it is not proposed again. Errors: [`EngineError::Answer`]: the bytes are not an answer of this protocol.
-pub fn proposal(protocol: Protocol, answer: &[u8], attempt: u32, before: &str) -> Result<Proposal, EngineError> {
+pub fn proposal(
+    protocol: ModelServerProtocol,
+    answer: &[u8],
+    attempt: u32,
+    before: &str,
+) -> Result<EngineProposal, EngineError> {
     let completion = read(protocol, answer)?;
     let again = completion.text.bytes().zip(before.bytes()).take_while(|(shown, known)| shown == known).count();
     let span = first_span(completion.text.get(again..).unwrap_or_default());
     if span.trim().is_empty() {
-        return Ok(if attempt == 0 { Proposal::End } else { Proposal::Exhausted });
+        return Ok(if attempt == 0 { EngineProposal::End } else { EngineProposal::Exhausted });
     }
     let (logprobs, logprobs_absent) =
         logprobs(&completion.text, &completion.tokens, again..again + span.trim_end().len());
-    Ok(Proposal::Candidate(Candidate { text: span.to_owned(), logprobs, logprobs_absent, call: None }))
+    Ok(EngineProposal::Candidate(AnswerCandidate { text: span.to_owned(), logprobs, logprobs_absent, call: None }))
 }
 
 /// The log-probabilities of a span in a text, or why they cannot be used: the joined bytes of the tokens must be the
@@ -128,7 +133,7 @@ pub fn proposal(protocol: Protocol, answer: &[u8], attempt: u32, before: &str) -
 #[must_use]
 pub fn logprobs(
     text: &str,
-    tokens: &[Token],
+    tokens: &[CompletionToken],
     span: Range<usize>,
 ) -> (Option<Result<LogProbs, LogProbsError>>, Option<String>) {
     match of_span(text.as_bytes(), tokens, span) {
@@ -137,20 +142,21 @@ pub fn logprobs(
     }
 }
 
-fn read(protocol: Protocol, bytes: &[u8]) -> Result<Completion, EngineError> {
+fn read(protocol: ModelServerProtocol, bytes: &[u8]) -> Result<EngineCompletion, EngineError> {
     let bad = |e: serde_json::Error| EngineError::Answer(format!("the server gave no completion: {e}"));
     match protocol {
-        Protocol::OpenAi => {
+        ModelServerProtocol::OpenAi => {
             let answer: OpenAiAnswer = serde_json::from_slice(bytes).map_err(bad)?;
             let mut choices = answer.choices.into_iter();
             let choice = choices.next().ok_or_else(|| EngineError::Answer("it has no choice".into()))?;
             let tokens = choice.logprobs.map(ChoiceLogprobs::tokens).unwrap_or_default();
-            Ok(Completion { text: choice.text, tokens })
+            Ok(EngineCompletion { text: choice.text, tokens })
         }
-        Protocol::Llama => {
+        ModelServerProtocol::Llama => {
             let answer: LlamaAnswer = serde_json::from_slice(bytes).map_err(bad)?;
-            let tokens = answer.completion_probabilities.unwrap_or_default().into_iter().map(Token::from).collect();
-            Ok(Completion { text: answer.content, tokens })
+            let tokens =
+                answer.completion_probabilities.unwrap_or_default().into_iter().map(CompletionToken::from).collect();
+            Ok(EngineCompletion { text: answer.content, tokens })
         }
     }
 }
@@ -158,7 +164,7 @@ fn read(protocol: Protocol, bytes: &[u8]) -> Result<Completion, EngineError> {
 /// Log-probabilities of the tokens that share a byte with a span, each with the token's end in the span, or why there
 /// are none. The joined bytes of the tokens must be the text; tokens after its end, such as those of a stop sequence,
 /// are ignored.
-fn of_span(text: &[u8], tokens: &[Token], span: Range<usize>) -> Result<Vec<(usize, String)>, String> {
+fn of_span(text: &[u8], tokens: &[CompletionToken], span: Range<usize>) -> Result<Vec<(usize, String)>, String> {
     if tokens.is_empty() {
         return Err("the server gave none".to_owned());
     }
@@ -226,8 +232,8 @@ mod tests {
     fn white_space_that_stands_there_is_not_proposed_again() {
         let of = |text: &str, before: &str| {
             let answer = format!(r#"{{"content":{text:?}}}"#);
-            match proposal(Protocol::Llama, answer.as_bytes(), 0, before) {
-                Ok(Proposal::Candidate(candidate)) => candidate.text,
+            match proposal(ModelServerProtocol::Llama, answer.as_bytes(), 0, before) {
+                Ok(EngineProposal::Candidate(candidate)) => candidate.text,
                 other => format!("{other:?}"),
             }
         };
@@ -238,8 +244,8 @@ mod tests {
         assert_eq!(of("  ", " "), "Ok(End)");
     }
 
-    fn candidate(protocol: Protocol, answer: &str) -> Candidate {
-        let Ok(Proposal::Candidate(candidate)) = proposal(protocol, answer.as_bytes(), 0, "") else {
+    fn candidate(protocol: ModelServerProtocol, answer: &str) -> AnswerCandidate {
+        let Ok(EngineProposal::Candidate(candidate)) = proposal(protocol, answer.as_bytes(), 0, "") else {
             panic!("{answer}")
         };
         candidate
@@ -254,12 +260,15 @@ mod tests {
         let lists = r#"{"tokens":["It is",".\n","Not"],"token_logprobs":[-0.1,-0.3,null],"text_offset":[0,5,7]}"#;
         let expected = Some(LogProbs::placed(&[(5, "-0.1"), (7, "-0.3")]));
         for (protocol, answer) in [
-            (Protocol::Llama, format!(r#"{{"content":"It is.\nNot","completion_probabilities":{entries}}}"#)),
             (
-                Protocol::OpenAi,
+                ModelServerProtocol::Llama,
+                format!(r#"{{"content":"It is.\nNot","completion_probabilities":{entries}}}"#),
+            ),
+            (
+                ModelServerProtocol::OpenAi,
                 format!(r#"{{"choices":[{{"text":"It is.\nNot","logprobs":{{"content":{entries}}}}}]}}"#),
             ),
-            (Protocol::OpenAi, format!(r#"{{"choices":[{{"text":"It is.\nNot","logprobs":{lists}}}]}}"#)),
+            (ModelServerProtocol::OpenAi, format!(r#"{{"choices":[{{"text":"It is.\nNot","logprobs":{lists}}}]}}"#)),
         ] {
             let candidate = candidate(protocol, &answer);
             assert_eq!((candidate.text.as_str(), candidate.logprobs_absent), ("It is.\n", None));
@@ -275,12 +284,14 @@ mod tests {
             (r#"[{"token":"It is","logprob":null},{"token":".","logprob":-0.1}]"#, "has none"),
             (r#"[{"token":"It is","logprob":-0.1}]"#, "before the span does"),
         ] {
-            let candidate =
-                candidate(Protocol::Llama, &format!(r#"{{"content":"It is.","completion_probabilities":{entries}}}"#));
+            let candidate = candidate(
+                ModelServerProtocol::Llama,
+                &format!(r#"{{"content":"It is.","completion_probabilities":{entries}}}"#),
+            );
             assert_eq!(candidate.logprobs, None, "{entries}");
             assert!(candidate.logprobs_absent.unwrap().contains(why), "{entries}");
         }
         let lists = r#"{"choices":[{"text":"It is.","logprobs":{"tokens":["It is."],"token_logprobs":[]}}]}"#;
-        assert!(candidate(Protocol::OpenAi, lists).logprobs.is_none());
+        assert!(candidate(ModelServerProtocol::OpenAi, lists).logprobs.is_none());
     }
 }

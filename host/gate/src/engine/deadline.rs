@@ -1,6 +1,6 @@
 //! An engine in its own thread, with a deadline for each answer.
 
-use super::{Engine, EngineError, Proposal, ProposalRequest, View};
+use super::{CandidateEngine, EngineError, EngineProposal, EngineView, ProposalRequest};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::Duration;
@@ -15,7 +15,7 @@ enum Ask {
 pub struct DeadlineEngine {
     name: String,
     asks: Sender<Ask>,
-    answers: Receiver<Result<Proposal, EngineError>>,
+    answers: Receiver<Result<EngineProposal, EngineError>>,
     deadline: Duration,
     failed: Option<EngineError>,
 }
@@ -23,7 +23,7 @@ pub struct DeadlineEngine {
 impl DeadlineEngine {
     /// Starts a thread for `engine`.
     #[must_use]
-    pub fn new(mut engine: Box<dyn Engine>, deadline: Duration) -> Self {
+    pub fn new(mut engine: Box<dyn CandidateEngine>, deadline: Duration) -> Self {
         let name = engine.name();
         let (asks, asked) = channel();
         let (answer, answers) = channel();
@@ -50,12 +50,12 @@ impl DeadlineEngine {
     }
 }
 
-impl Engine for DeadlineEngine {
+impl CandidateEngine for DeadlineEngine {
     fn name(&self) -> String {
         self.name.clone()
     }
 
-    fn propose(&mut self, view: &View<'_>, attempt: u32) -> Result<Proposal, EngineError> {
+    fn propose(&mut self, view: &EngineView<'_>, attempt: u32) -> Result<EngineProposal, EngineError> {
         if self.failed.is_none() {
             self.ask(Ask::Propose(ProposalRequest::new(view, attempt)));
         }
@@ -88,18 +88,18 @@ mod tests {
 
     struct Odd(u32);
 
-    impl Engine for Odd {
+    impl CandidateEngine for Odd {
         fn name(&self) -> String {
             "odd".into()
         }
 
-        fn propose(&mut self, _: &View<'_>, attempt: u32) -> Result<Proposal, EngineError> {
+        fn propose(&mut self, _: &EngineView<'_>, attempt: u32) -> Result<EngineProposal, EngineError> {
             match self.0 {
                 0 => thread::sleep(Duration::from_secs(3600)),
                 1 => std::panic::resume_unwind(Box::new("gone")),
                 _ => {}
             }
-            Ok(if attempt == 0 { Proposal::End } else { Proposal::Exhausted })
+            Ok(if attempt == 0 { EngineProposal::End } else { EngineProposal::Exhausted })
         }
 
         fn advance(&mut self, _: &str) {}
@@ -109,12 +109,12 @@ mod tests {
 
     #[test]
     fn an_engine_that_hangs_or_dies_is_given_up_for_good() {
-        let view = View { intent: "", facts: &[], admitted: "" };
+        let view = EngineView { intent: "", facts: &[], admitted: "" };
         let of = |kind| {
             let mut engine = DeadlineEngine::new(Box::new(Odd(kind)), Duration::from_millis(200));
             [engine.propose(&view, 0), engine.propose(&view, 1)]
         };
-        assert_eq!(of(2), [Ok(Proposal::End), Ok(Proposal::Exhausted)]);
+        assert_eq!(of(2), [Ok(EngineProposal::End), Ok(EngineProposal::Exhausted)]);
         let late = Err(EngineError::Deadline { millis: 200 });
         assert_eq!(of(0), [late.clone(), late]);
         assert!(of(1).iter().all(|r| matches!(r, Err(EngineError::Gone(_)))));

@@ -6,7 +6,7 @@
 //! deadline covers name look-up, connection, request and the whole body.
 
 use super::completion::proposal;
-use super::{Engine, EngineError, Proposal, Protocol, View};
+use super::{CandidateEngine, EngineError, EngineProposal, EngineView, ModelServerProtocol};
 use portcullis_http::client::{
     BoundedClient, ExchangeError, ExchangeFault, ExchangeLimits, HttpAnswer, RootsError, TrustedRoots,
 };
@@ -23,7 +23,7 @@ const FACTS_MAX: usize = 16 << 10;
 /// The placeholder for the operator's words in templates.
 const PROMPT: &str = "{prompt}";
 
-impl Protocol {
+impl ModelServerProtocol {
     const fn path(self) -> &'static str {
         match self {
             Self::OpenAi => "/v1/completions",
@@ -35,13 +35,13 @@ impl Protocol {
 /// Settings of a model server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HttpSettings {
-    pub protocol: Protocol,
+    pub protocol: ModelServerProtocol,
     /// `http://host:port` or `https://host:port`, without a path.
     pub address: String,
     /// Certificates (PEM) to trust for an `https` server; `None` trusts the authorities of Mozilla's programme.
     pub authorities: Option<String>,
     /// The text around the prompt.
-    pub template: Template,
+    pub template: PromptTemplate,
     /// Texts at which the server stops.
     pub stop: Vec<String>,
     /// Model name, for servers with several models.
@@ -59,7 +59,7 @@ pub struct HttpSettings {
 /// The form of the operator's words before the admitted text. With a template, a model that was trained on
 /// conversations continues in the role of the assistant.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Template {
+pub enum PromptTemplate {
     /// No template: the words, a blank line, the admitted text.
     #[default]
     None,
@@ -128,10 +128,10 @@ impl HttpEngine {
             return unusable(format!("`{}` is no temperature", settings.temperature));
         };
         match &settings.template {
-            Template::Text(text) if text.matches(PROMPT).count() != 1 => {
+            PromptTemplate::Text(text) if text.matches(PROMPT).count() != 1 => {
                 return unusable(format!("the template does not hold `{PROMPT}` once"));
             }
-            Template::Server if settings.protocol != Protocol::Llama => {
+            PromptTemplate::Server if settings.protocol != ModelServerProtocol::Llama => {
                 return unusable("only llama.cpp's server renders a template: give its text".to_owned());
             }
             _ => {}
@@ -154,13 +154,13 @@ impl HttpEngine {
     }
 
     /// The whole prompt: the operator's words in the template, then the admitted text.
-    fn prompt(&mut self, view: &View<'_>) -> Result<String, EngineError> {
+    fn prompt(&mut self, view: &EngineView<'_>) -> Result<String, EngineError> {
         let words = words(view);
         let before = match &self.settings.template {
-            Template::None if words.is_empty() => words,
-            Template::None => words + "\n\n",
-            Template::Text(text) => text.replace(PROMPT, &words),
-            Template::Server => match &self.rendered {
+            PromptTemplate::None if words.is_empty() => words,
+            PromptTemplate::None => words + "\n\n",
+            PromptTemplate::Text(text) => text.replace(PROMPT, &words),
+            PromptTemplate::Server => match &self.rendered {
                 Some(rendered) => rendered.clone(),
                 None => self.rendered.insert(self.render(&words)?).clone(),
             },
@@ -181,7 +181,7 @@ impl HttpEngine {
         let seed = self.settings.seed.wrapping_add(asked);
         let (tokens, temperature) = (self.settings.tokens, &*self.temperature);
         let body = match self.settings.protocol {
-            Protocol::OpenAi => serde_json::to_vec(&OpenAiRequest {
+            ModelServerProtocol::OpenAi => serde_json::to_vec(&OpenAiRequest {
                 model: self.settings.model.as_deref(),
                 prompt,
                 max_tokens: tokens,
@@ -192,7 +192,7 @@ impl HttpEngine {
                 seed,
                 stop: &self.settings.stop,
             }),
-            Protocol::Llama => serde_json::to_vec(&LlamaRequest {
+            ModelServerProtocol::Llama => serde_json::to_vec(&LlamaRequest {
                 prompt,
                 n_predict: tokens,
                 temperature,
@@ -225,7 +225,7 @@ impl HttpEngine {
 }
 
 /// The operator's words: the intent and the facts, with limited length.
-fn words(view: &View<'_>) -> String {
+fn words(view: &EngineView<'_>) -> String {
     let mut words = view.intent.trim().to_owned();
     let mut room = FACTS_MAX;
     for fact in view.facts {
@@ -237,12 +237,12 @@ fn words(view: &View<'_>) -> String {
     words
 }
 
-impl Engine for HttpEngine {
+impl CandidateEngine for HttpEngine {
     fn name(&self) -> String {
         self.url(self.settings.protocol.path())
     }
 
-    fn propose(&mut self, view: &View<'_>, attempt: u32) -> Result<Proposal, EngineError> {
+    fn propose(&mut self, view: &EngineView<'_>, attempt: u32) -> Result<EngineProposal, EngineError> {
         let prompt = self.prompt(view)?;
         // In most models, a token begins with the space before its word. The spaces at the end of the prompt are cut
         // off here, because they belong to the next token.
@@ -263,12 +263,12 @@ impl Engine for HttpEngine {
 mod tests {
     use super::*;
 
-    fn engine(protocol: Protocol) -> HttpEngine {
+    fn engine(protocol: ModelServerProtocol) -> HttpEngine {
         let settings = HttpSettings {
             protocol,
             address: "http://127.0.0.1:1".into(),
             authorities: None,
-            template: Template::None,
+            template: PromptTemplate::None,
             stop: Vec::new(),
             model: None,
             seed: 40,
@@ -281,13 +281,13 @@ mod tests {
 
     #[test]
     fn an_alternative_is_the_same_request_with_another_seed() {
-        for protocol in [Protocol::OpenAi, Protocol::Llama] {
+        for protocol in [ModelServerProtocol::OpenAi, ModelServerProtocol::Llama] {
             let mut engine = engine(protocol);
             let facts = ["Ships float.".to_owned()];
-            let view = View { intent: "Tell of ships.", facts: &facts, admitted: "Ships sail." };
+            let view = EngineView { intent: "Tell of ships.", facts: &facts, admitted: "Ships sail." };
             let prompt = engine.prompt(&view).unwrap();
             assert_eq!(prompt, "Tell of ships.\n- Ships float.\n\nShips sail.");
-            engine.settings.template = Template::Text("<user>{prompt}<model>".to_owned());
+            engine.settings.template = PromptTemplate::Text("<user>{prompt}<model>".to_owned());
             assert_eq!(engine.prompt(&view).unwrap(), "<user>Tell of ships.\n- Ships float.<model>Ships sail.");
             let of = |attempt| String::from_utf8(engine.body(&prompt, attempt).unwrap()).unwrap();
             assert_eq!(of(0).replace("\"seed\":40", "\"seed\":42"), of(2));
@@ -299,14 +299,14 @@ mod tests {
 
     #[test]
     fn settings_that_cannot_be_used_are_said_before_anything_is_asked() {
-        let settings = engine(Protocol::OpenAi).settings;
-        let template = |text: &str| Template::Text(text.to_owned());
+        let settings = engine(ModelServerProtocol::OpenAi).settings;
+        let template = |text: &str| PromptTemplate::Text(text.to_owned());
         for (bad, why) in [
             (HttpSettings { address: "ftp://a".into(), ..settings.clone() }, "no http:// or https:// address"),
             (HttpSettings { temperature: "hot".into(), ..settings.clone() }, "no temperature"),
             (HttpSettings { template: template("none"), ..settings.clone() }, "`{prompt}` once"),
             (HttpSettings { template: template("{prompt}{prompt}"), ..settings.clone() }, "`{prompt}` once"),
-            (HttpSettings { template: Template::Server, ..settings.clone() }, "give its text"),
+            (HttpSettings { template: PromptTemplate::Server, ..settings.clone() }, "give its text"),
             (HttpSettings { authorities: Some("x".into()), ..settings.clone() }, "no certificate in PEM"),
         ] {
             let error = HttpEngine::new(bad).err().unwrap().to_string();
@@ -316,7 +316,7 @@ mod tests {
 
     #[test]
     fn an_address_that_cannot_be_reached_is_an_error() {
-        let view = View { intent: "x", facts: &[], admitted: "" };
-        assert!(matches!(engine(Protocol::Llama).propose(&view, 0), Err(EngineError::Gone(_))));
+        let view = EngineView { intent: "x", facts: &[], admitted: "" };
+        assert!(matches!(engine(ModelServerProtocol::Llama).propose(&view, 0), Err(EngineError::Gone(_))));
     }
 }

@@ -8,19 +8,19 @@ mod http;
 mod list;
 mod ngram;
 
-pub use completion::{Token, chunk_tokens, logprobs, proposal, span_end};
+pub use completion::{CompletionToken, chunk_tokens, logprobs, proposal, span_end};
 pub use deadline::DeadlineEngine;
 #[cfg(feature = "http-engine")]
-pub use http::{HttpEngine, HttpSettings, Template};
+pub use http::{HttpEngine, HttpSettings, PromptTemplate};
 pub use list::ListEngine;
 pub use ngram::NgramEngine;
 
-use crate::candidate::Candidate;
+use crate::candidate::AnswerCandidate;
 use serde::{Deserialize, Serialize};
 
 /// Everything that an engine receives: the operator's words and the admitted text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct View<'a> {
+pub struct EngineView<'a> {
     pub intent: &'a str,
     /// Facts that the operator guarantees.
     pub facts: &'a [String],
@@ -28,7 +28,7 @@ pub struct View<'a> {
     pub admitted: &'a str,
 }
 
-/// A [`View`] for another thread or process, and the number of the attempt.
+/// A [`EngineView`] for another thread or process, and the number of the attempt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProposalRequest {
     /// The task.
@@ -42,25 +42,25 @@ pub struct ProposalRequest {
 }
 
 impl ProposalRequest {
-    pub(crate) fn new(view: &View<'_>, attempt: u32) -> Self {
+    pub(crate) fn new(view: &EngineView<'_>, attempt: u32) -> Self {
         Self { intent: view.intent.to_owned(), facts: view.facts.to_vec(), admitted: view.admitted.to_owned(), attempt }
     }
 
     /// Requests a proposal from `engine`. Errors: those of the engine.
-    pub fn ask(&self, engine: &mut dyn Engine) -> Result<Proposal, EngineError> {
-        let view = View { intent: &self.intent, facts: &self.facts, admitted: &self.admitted };
+    pub fn ask(&self, engine: &mut dyn CandidateEngine) -> Result<EngineProposal, EngineError> {
+        let view = EngineView { intent: &self.intent, facts: &self.facts, admitted: &self.admitted };
         engine.propose(&view, self.attempt)
     }
 }
 
-impl View<'_> {
+impl EngineView<'_> {
     /// Largest size of the admitted text in a view, in bytes.
     pub const ADMITTED_MAX: usize = 16 << 10;
 }
 
 /// The protocol of a model server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Protocol {
+pub enum ModelServerProtocol {
     /// OpenAI-compatible `POST /v1/completions`.
     OpenAi,
     /// llama.cpp's `POST /completion`.
@@ -69,8 +69,8 @@ pub enum Protocol {
 
 /// An engine's answer to a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Proposal {
-    Candidate(Candidate),
+pub enum EngineProposal {
+    Candidate(AnswerCandidate),
     /// There is no (further) candidate at this place in the text.
     Exhausted,
     End,
@@ -78,10 +78,10 @@ pub enum Proposal {
 
 /// A message to an engine between proposals.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Move {
-    /// See [`Engine::advance`].
+pub enum EngineMove {
+    /// See [`CandidateEngine::advance`].
     Advance(String),
-    /// See [`Engine::roll_back`].
+    /// See [`CandidateEngine::roll_back`].
     RollBack(usize),
 }
 
@@ -98,13 +98,13 @@ pub enum EngineError {
 
 /// A source of candidates. The gate does not need access to its weights or activations. Every call must be bounded in
 /// time; [`DeadlineEngine`] bounds an engine that does not bound itself.
-pub trait Engine: Send {
+pub trait CandidateEngine: Send {
     fn name(&self) -> String;
 
     /// Proposes a candidate after `view.admitted`. `attempt` is the number of candidates requested at this place
     /// before. An engine may use it only as an offset of its seed or as an index into a list: it is not feedback.
     /// Errors: [`EngineError`], which ends the stream.
-    fn propose(&mut self, view: &View<'_>, attempt: u32) -> Result<Proposal, EngineError>;
+    fn propose(&mut self, view: &EngineView<'_>, attempt: u32) -> Result<EngineProposal, EngineError>;
 
     /// The last candidate was admitted completely or in part; `admitted` is the admitted text. The next proposal
     /// follows it.
@@ -113,10 +113,10 @@ pub trait Engine: Send {
     /// The last `steps` advances are undone.
     fn roll_back(&mut self, steps: usize);
 
-    fn make(&mut self, step: Move) {
+    fn make(&mut self, step: EngineMove) {
         match step {
-            Move::Advance(admitted) => self.advance(&admitted),
-            Move::RollBack(steps) => self.roll_back(steps),
+            EngineMove::Advance(admitted) => self.advance(&admitted),
+            EngineMove::RollBack(steps) => self.roll_back(steps),
         }
     }
 }

@@ -1,8 +1,8 @@
 //! A small engine that generates nonsense text for runs without a network: word n-grams of a given text, sampled with
 //! integer arithmetic.
 
-use super::{Engine, EngineError, Proposal, View};
-use crate::candidate::Candidate;
+use super::{CandidateEngine, EngineError, EngineProposal, EngineView};
+use crate::candidate::AnswerCandidate;
 use std::collections::BTreeMap;
 
 /// Largest number of words of a proposal.
@@ -59,14 +59,14 @@ fn mix(state: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-impl Engine for NgramEngine {
+impl CandidateEngine for NgramEngine {
     fn name(&self) -> String {
         format!("{}-gram", self.order)
     }
 
-    fn propose(&mut self, view: &View<'_>, attempt: u32) -> Result<Proposal, EngineError> {
+    fn propose(&mut self, view: &EngineView<'_>, attempt: u32) -> Result<EngineProposal, EngineError> {
         if view.admitted.len() >= self.enough {
-            return Ok(Proposal::End);
+            return Ok(EngineProposal::End);
         }
         let mut said: Vec<String> = view.admitted.split_whitespace().map(str::to_owned).collect();
         let from = said.len();
@@ -82,7 +82,7 @@ impl Engine for NgramEngine {
         }
         let words = said.split_off(from).join(" ");
         let text = if from == 0 { words } else { format!(" {words}") };
-        Ok(Proposal::Candidate(Candidate { text, logprobs: None, logprobs_absent: None, call: None }))
+        Ok(EngineProposal::Candidate(AnswerCandidate { text, logprobs: None, logprobs_absent: None, call: None }))
     }
 
     // The view contains everything that the engine needs.
@@ -99,16 +99,16 @@ mod tests {
     fn proposals_follow_the_text_and_the_seed() {
         let text = "The cat sat. The dog ran. The cat ran away. A dog sat down.";
         let mut engine = NgramEngine::new(text, 3, 7, 200).unwrap();
-        let view = |admitted| View { intent: "", facts: &[], admitted };
+        let view = |admitted| EngineView { intent: "", facts: &[], admitted };
         let first = engine.propose(&view(""), 0);
         assert_eq!(first, engine.propose(&view(""), 0));
         let all: Vec<_> = (0..20).map(|a| engine.propose(&view("The"), a).unwrap()).collect();
         assert!(all.iter().any(|p| *p != all[0]), "another attempt is another seed");
         for proposal in &all {
-            let Proposal::Candidate(c) = proposal else { panic!("{proposal:?}") };
+            let EngineProposal::Candidate(c) = proposal else { panic!("{proposal:?}") };
             assert!(c.text.starts_with(" cat") || c.text.starts_with(" dog"), "{}", c.text);
         }
-        assert_eq!(engine.propose(&view(&"x".repeat(200)), 0), Ok(Proposal::End));
+        assert_eq!(engine.propose(&view(&"x".repeat(200)), 0), Ok(EngineProposal::End));
         assert!(NgramEngine::new("one", 3, 0, 1).is_err());
     }
 }

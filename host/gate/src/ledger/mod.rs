@@ -2,16 +2,16 @@
 //! model.
 //!
 //! A file is the magic `PTCLEDG1`, then frames. A frame is the length of the payload (u32), a CRC-32 (IEEE 802.3) over
-//! length and payload (u32), and the payload. Integers are little-endian. The first payload is a [`Header`], every
-//! other payload is an [`Entry`]. Both are JSON.
+//! length and payload (u32), and the payload. Integers are little-endian. The first payload is a [`LedgerHeader`],
+//! every other payload is an [`LedgerEntry`]. Both are JSON.
 
 mod read;
 mod write;
 
-pub use read::{Reader, Tail, recover};
-pub use write::{Fsync, Ledger, Sink};
+pub use read::{LedgerReader, LedgerTail, recover};
+pub use write::{FsyncMode, LedgerSink, LedgerWriter};
 
-use crate::event::Event;
+use crate::event::StreamEvent;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -22,7 +22,7 @@ pub const FRAME_MAX: u32 = 256 << 20;
 
 /// The head of a ledger.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Header {
+pub struct LedgerHeader {
     pub version: u32,
     /// Name and version of the policy package.
     pub policy: String,
@@ -38,11 +38,11 @@ pub struct Header {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Entry {
+pub struct LedgerEntry {
     /// Host time in milliseconds since 1970, unverified.
     pub host_time_unverified: u64,
     #[serde(flatten)]
-    pub event: Event,
+    pub event: StreamEvent,
 }
 
 #[derive(Debug, thiserror::Error)]

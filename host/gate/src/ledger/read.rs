@@ -1,36 +1,36 @@
 //! Reads a ledger, and repairs a ledger whose last write was incomplete.
 
-use super::{Entry, FRAME_MAX, Header, LedgerError, MAGIC, checksum};
+use super::{FRAME_MAX, LedgerEntry, LedgerError, LedgerHeader, MAGIC, checksum};
 use std::fs::{File, OpenOptions};
 use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 
 /// How a ledger ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tail {
+pub enum LedgerTail {
     Whole,
     /// The last frame is incomplete. The value is the length of its written part, in bytes.
     Torn(u64),
 }
 
 /// Reads the entries of a ledger in order.
-pub struct Reader {
+pub struct LedgerReader {
     path: PathBuf,
     file: BufReader<File>,
-    header: Header,
+    header: LedgerHeader,
     offset: u64,
     length: u64,
-    tail: Tail,
+    tail: LedgerTail,
     done: bool,
 }
 
-enum Frame {
+enum LedgerFrame {
     Payload(Vec<u8>),
     End,
     Torn,
 }
 
-impl Reader {
+impl LedgerReader {
     /// Opens a ledger and reads its header. Errors: the file cannot be read, or is not a ledger.
     pub fn open(path: &Path) -> Result<Self, LedgerError> {
         let unreadable = |error| LedgerError::Read { path: path.to_owned(), error };
@@ -42,7 +42,7 @@ impl Reader {
         if file.read_exact(&mut magic).is_err() || magic != *MAGIC {
             return Err(no_ledger("it does not begin with PTCLEDG1"));
         }
-        let header = Header {
+        let header = LedgerHeader {
             version: 0,
             policy: String::new(),
             package_digest: String::new(),
@@ -52,10 +52,11 @@ impl Reader {
             host_time_unverified: 0,
         };
         let offset = MAGIC.len() as u64;
-        let mut reader = Self { path: path.to_owned(), file, header, offset, length, tail: Tail::Whole, done: false };
+        let mut reader =
+            Self { path: path.to_owned(), file, header, offset, length, tail: LedgerTail::Whole, done: false };
         reader.header = match reader.frame()? {
-            Frame::Payload(payload) => serde_json::from_slice(&payload).map_err(|e| no_ledger(&e.to_string()))?,
-            Frame::End | Frame::Torn => return Err(no_ledger("its header was cut short")),
+            LedgerFrame::Payload(payload) => serde_json::from_slice(&payload).map_err(|e| no_ledger(&e.to_string()))?,
+            LedgerFrame::End | LedgerFrame::Torn => return Err(no_ledger("its header was cut short")),
         };
         if reader.header.version != 1 {
             return Err(no_ledger(&format!("its layout is version {}, this program reads 1", reader.header.version)));
@@ -64,13 +65,13 @@ impl Reader {
     }
 
     #[must_use]
-    pub const fn header(&self) -> &Header {
+    pub const fn header(&self) -> &LedgerHeader {
         &self.header
     }
 
     /// How the ledger ends; valid after the last entry was read.
     #[must_use]
-    pub const fn tail(&self) -> Tail {
+    pub const fn tail(&self) -> LedgerTail {
         self.tail
     }
 
@@ -78,21 +79,21 @@ impl Reader {
         LedgerError::Damaged { path: self.path.clone(), offset: self.offset, what: what.into() }
     }
 
-    fn frame(&mut self) -> Result<Frame, LedgerError> {
+    fn frame(&mut self) -> Result<LedgerFrame, LedgerError> {
         let left = self.length.saturating_sub(self.offset);
         if left == 0 {
-            return Ok(Frame::End);
+            return Ok(LedgerFrame::End);
         }
         let unreadable = |error| LedgerError::Read { path: self.path.clone(), error };
         let mut head = [0; 8];
         if left < 8 {
-            return Ok(Frame::Torn);
+            return Ok(LedgerFrame::Torn);
         }
         self.file.read_exact(&mut head).map_err(unreadable)?;
         let [a, b, c, d, e, f, g, h] = head;
         let (length, sum) = (u32::from_le_bytes([a, b, c, d]), u32::from_le_bytes([e, f, g, h]));
         if u64::from(length) > left - 8 {
-            return Ok(Frame::Torn);
+            return Ok(LedgerFrame::Torn);
         }
         if length > FRAME_MAX {
             return Err(self.damaged("a frame is over 256 MiB"));
@@ -102,28 +103,28 @@ impl Reader {
         let whole = left == 8 + u64::from(length);
         if checksum(length.to_le_bytes(), &payload) != sum {
             // The last frame may have its full length although not all of its data was written.
-            return if whole { Ok(Frame::Torn) } else { Err(self.damaged("the checksum of a frame is wrong")) };
+            return if whole { Ok(LedgerFrame::Torn) } else { Err(self.damaged("the checksum of a frame is wrong")) };
         }
         self.offset += 8 + u64::from(length);
-        Ok(Frame::Payload(payload))
+        Ok(LedgerFrame::Payload(payload))
     }
 
-    fn entry(&mut self) -> Result<Option<Entry>, LedgerError> {
+    fn entry(&mut self) -> Result<Option<LedgerEntry>, LedgerError> {
         match self.frame()? {
-            Frame::End => Ok(None),
-            Frame::Torn => {
-                self.tail = Tail::Torn(self.length - self.offset);
+            LedgerFrame::End => Ok(None),
+            LedgerFrame::Torn => {
+                self.tail = LedgerTail::Torn(self.length - self.offset);
                 Ok(None)
             }
-            Frame::Payload(payload) => {
+            LedgerFrame::Payload(payload) => {
                 serde_json::from_slice(&payload).map(Some).map_err(|e| self.damaged(e.to_string()))
             }
         }
     }
 }
 
-impl Iterator for Reader {
-    type Item = Result<Entry, LedgerError>;
+impl Iterator for LedgerReader {
+    type Item = Result<LedgerEntry, LedgerError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.done {
@@ -138,11 +139,11 @@ impl Iterator for Reader {
 /// Removes a torn tail and returns its length in bytes. Errors: the file is not a ledger, cannot be read or written, or
 /// is damaged before its last frame, which is not repaired.
 pub fn recover(path: &Path) -> Result<u64, LedgerError> {
-    let mut reader = Reader::open(path)?;
+    let mut reader = LedgerReader::open(path)?;
     for entry in reader.by_ref() {
         entry?;
     }
-    let Tail::Torn(bytes) = reader.tail() else { return Ok(0) };
+    let LedgerTail::Torn(bytes) = reader.tail() else { return Ok(0) };
     let write = |error| LedgerError::Write { path: path.to_owned(), error };
     let file = OpenOptions::new().write(true).open(path).map_err(write)?;
     file.set_len(reader.offset).and_then(|()| file.sync_all()).map_err(write)?;

@@ -1,7 +1,7 @@
 //! Appends to a ledger.
 
-use super::{Entry, Header, LedgerError, MAGIC, Reader, frame, host_time, recover};
-use crate::event::{Event, EventKind};
+use super::{LedgerEntry, LedgerError, LedgerHeader, LedgerReader, MAGIC, frame, host_time, recover};
+use crate::event::{StreamEvent, StreamEventKind};
 use serde::Serialize;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 /// When written entries are flushed to the disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Fsync {
+pub enum FsyncMode {
     /// Never: entries survive a crash of the process, but not a loss of power.
     Never,
     /// Before bytes are released.
@@ -21,28 +21,28 @@ pub enum Fsync {
 }
 
 /// The destination of a ledger's bytes.
-pub trait Sink: Write + Send {
+pub trait LedgerSink: Write + Send {
     /// Flushes all written data to the disk.
     fn sync(&mut self) -> io::Result<()>;
 }
 
-impl Sink for File {
+impl LedgerSink for File {
     fn sync(&mut self) -> io::Result<()> {
         self.sync_data()
     }
 }
 
 /// An open ledger.
-pub struct Ledger {
+pub struct LedgerWriter {
     path: PathBuf,
-    sink: Box<dyn Sink>,
-    fsync: Fsync,
+    sink: Box<dyn LedgerSink>,
+    fsync: FsyncMode,
     poisoned: bool,
 }
 
-impl Ledger {
+impl LedgerWriter {
     /// Starts a ledger in a new file. Errors: the file exists, or cannot be written.
-    pub fn create(path: &Path, header: &Header, fsync: Fsync) -> Result<Self, LedgerError> {
+    pub fn create(path: &Path, header: &LedgerHeader, fsync: FsyncMode) -> Result<Self, LedgerError> {
         // A ledger contains texts and salts, so only its user may read it.
         let open = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
         let file = open.map_err(|error| LedgerError::Write { path: path.to_owned(), error })?;
@@ -51,12 +51,12 @@ impl Ledger {
 
     /// Opens a ledger to continue it, and removes a torn tail. Starts a new ledger if there is none. Errors: the file
     /// is not a ledger, is damaged, belongs to another policy, or cannot be written.
-    pub fn append_to(path: &Path, header: &Header, fsync: Fsync) -> Result<Self, LedgerError> {
+    pub fn append_to(path: &Path, header: &LedgerHeader, fsync: FsyncMode) -> Result<Self, LedgerError> {
         if !path.exists() {
             return Self::create(path, header, fsync);
         }
         recover(path)?;
-        let held = Reader::open(path)?.header().clone();
+        let held = LedgerReader::open(path)?.header().clone();
         if (&held.package_digest, &held.image_digest) != (&header.package_digest, &header.image_digest) {
             let what = format!("it is of the policy {} ({})", held.policy, held.package_digest);
             return Err(LedgerError::NoLedger { path: path.to_owned(), what });
@@ -67,7 +67,12 @@ impl Ledger {
     }
 
     /// Starts a ledger in any sink; `path` is its name in errors. Errors: those of the sink.
-    pub fn start(path: &Path, sink: Box<dyn Sink>, header: &Header, fsync: Fsync) -> Result<Self, LedgerError> {
+    pub fn start(
+        path: &Path,
+        sink: Box<dyn LedgerSink>,
+        header: &LedgerHeader,
+        fsync: FsyncMode,
+    ) -> Result<Self, LedgerError> {
         let mut ledger = Self { path: path.to_owned(), sink, fsync, poisoned: false };
         let written = ledger.sink.write_all(MAGIC);
         ledger.wrote(written)?;
@@ -78,18 +83,18 @@ impl Ledger {
 
     /// Appends an event. The bytes of an [`EventKind::Released`] may leave the gate only after this function returns.
     /// Errors: those of the sink; every further append then fails.
-    pub fn append(&mut self, event: &Event) -> Result<(), LedgerError> {
+    pub fn append(&mut self, event: &StreamEvent) -> Result<(), LedgerError> {
         #[derive(Serialize)]
         struct EntryRef<'a> {
             host_time_unverified: u64,
             #[serde(flatten)]
-            event: &'a Event,
+            event: &'a StreamEvent,
         }
         self.put(&EntryRef { host_time_unverified: host_time(), event })?;
         let force = match self.fsync {
-            Fsync::Never => false,
-            Fsync::Released => matches!(event.what, EventKind::Released { .. }),
-            Fsync::Always => true,
+            FsyncMode::Never => false,
+            FsyncMode::Released => matches!(event.what, StreamEventKind::Released { .. }),
+            FsyncMode::Always => true,
         };
         if force { self.sync() } else { Ok(()) }
     }
@@ -117,7 +122,7 @@ impl Ledger {
     }
 }
 
-impl Header {
+impl LedgerHeader {
     /// The header of a ledger that starts at the current time.
     #[must_use]
     pub fn now(
@@ -131,9 +136,9 @@ impl Header {
     }
 }
 
-impl Entry {
+impl LedgerEntry {
     #[must_use]
-    pub fn now(event: Event) -> Self {
+    pub fn now(event: StreamEvent) -> Self {
         Self { host_time_unverified: host_time(), event }
     }
 }

@@ -1,9 +1,9 @@
 //! The client's side of a connection to a gate.
 
 use super::{ToClient, ToGate, VERSION, Wire};
-use crate::engine::{Engine, EngineError};
-use crate::event::Event;
-use crate::source::Item;
+use crate::engine::{CandidateEngine, EngineError};
+use crate::event::StreamEvent;
+use crate::source::StreamInput;
 use std::io;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -21,12 +21,12 @@ pub enum RemoteError {
 }
 
 /// A connection to a gate.
-pub struct Client {
+pub struct GateClient {
     wire: Wire,
     welcome: ToClient,
 }
 
-impl Client {
+impl GateClient {
     /// Connects. `deadline` is the time limit for each frame from the gate.
     pub fn connect(path: &Path, deadline: Duration) -> Result<Self, RemoteError> {
         let wire = Wire::new(UnixStream::connect(path)?, deadline);
@@ -51,9 +51,9 @@ impl Client {
     pub fn govern<E: From<RemoteError>>(
         &mut self,
         number: u64,
-        item: Item,
-        mut engine: Option<Box<dyn Engine>>,
-        mut sink: impl FnMut(Event) -> Result<(), E>,
+        item: StreamInput,
+        mut engine: Option<Box<dyn CandidateEngine>>,
+        mut sink: impl FnMut(StreamEvent) -> Result<(), E>,
     ) -> Result<(), E> {
         let broke = |error: io::Error| E::from(RemoteError::from(error));
         self.wire.send(&ToGate::Govern { number, item }).map_err(broke)?;

@@ -10,7 +10,7 @@ use std::time::Duration;
 /// Longest wait for a closed connection's thread to end.
 const LEAVE: Duration = Duration::from_secs(1);
 
-struct Entry {
+struct ConnectedClient {
     wire: Arc<Wire>,
     /// The hello has arrived.
     greeted: bool,
@@ -21,7 +21,7 @@ struct Entry {
 /// The connections of a gate, in order of arrival.
 pub(super) struct Clients {
     most: usize,
-    open: Mutex<(u64, BTreeMap<u64, Entry>)>,
+    open: Mutex<(u64, BTreeMap<u64, ConnectedClient>)>,
     left: Condvar,
 }
 
@@ -36,7 +36,7 @@ impl Clients {
         Self { most, open: Mutex::new((0, BTreeMap::new())), left: Condvar::new() }
     }
 
-    fn open(&self) -> MutexGuard<'_, (u64, BTreeMap<u64, Entry>)> {
+    fn open(&self) -> MutexGuard<'_, (u64, BTreeMap<u64, ConnectedClient>)> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -52,7 +52,7 @@ impl Clients {
         }
         let number = open.0;
         open.0 += 1;
-        open.1.insert(number, Entry { wire: Arc::clone(wire), greeted: false, leaving: false });
+        open.1.insert(number, ConnectedClient { wire: Arc::clone(wire), greeted: false, leaving: false });
         Some(ClientPlace { clients: self, number })
     }
 

@@ -2,12 +2,12 @@
 //! the number of connections. Neither clients nor a shortage of file descriptors or threads can end the loop.
 
 use super::clients::Clients;
-use super::server::{Connection, ConnectionEnd, GateError, Journal};
-use super::{Socket, ToClient, Wire, send};
-use crate::event::Event;
-use crate::governor::Governor;
-use crate::session_loop::{Bounds, SessionHandle, SessionLoop};
-use portcullis_card::{Card, Session};
+use super::server::{ConnectionEnd, GateConnection, GateError, Journal};
+use super::{GateSocket, ToClient, Wire, send};
+use crate::event::StreamEvent;
+use crate::governor::StreamGovernor;
+use crate::session_loop::{InboxBounds, SessionHandle, SessionLoop};
+use portcullis_card::{CardSession, CardTransport};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use std::io;
 use std::os::unix::net::UnixStream;
@@ -37,16 +37,16 @@ pub struct ServiceTerms {
 }
 
 /// A gate: a governor whose streams come from the connections of a socket. Its governor has the filter for tasks
-/// ([`Governor::with_filter`]); the clients run the engines.
-pub struct Gate {
-    governor: Arc<Governor>,
+/// ([`StreamGovernor::with_filter`]); the clients run the engines.
+pub struct GateServer {
+    governor: Arc<StreamGovernor>,
     terms: ServiceTerms,
     stopping: AtomicBool,
 }
 
-impl Gate {
+impl GateServer {
     #[must_use]
-    pub const fn new(governor: Arc<Governor>, terms: ServiceTerms) -> Self {
+    pub const fn new(governor: Arc<StreamGovernor>, terms: ServiceTerms) -> Self {
         Self { governor, terms, stopping: AtomicBool::new(false) }
     }
 
@@ -54,22 +54,23 @@ impl Gate {
     /// open streams end, and returns after the last connection. `journal` stores events before clients receive them;
     /// `report` receives refusals and errors. Errors: the failure of the card or the journal, otherwise
     /// [`GateError::Accept`]: the socket is unusable.
-    pub fn listen<C: Card>(
+    pub fn listen<C: CardTransport>(
         &self,
-        session: &mut Session<C>,
+        session: &mut CardSession<C>,
         mut journal: Journal<'_>,
-        socket: &Socket,
+        socket: &GateSocket,
         stop: impl Fn() -> bool,
         report: impl Fn(String) + Sync,
     ) -> Result<(), GateError>
     where
-        Session<C>: Send,
+        CardSession<C>: Send,
     {
         let slots = usize::try_from(session.info().max_streams).unwrap_or(usize::MAX);
         let clients = Clients::new(usize::from(self.terms.clients).min(slots));
-        let session_loop = SessionLoop::new(Bounds { waiting: usize::from(self.terms.clients), ..Bounds::default() });
+        let session_loop =
+            SessionLoop::new(InboxBounds { waiting: usize::from(self.terms.clients), ..InboxBounds::default() });
         let handle = session_loop.handle();
-        let keep = move |event: &Event| journal(event).map_err(GateError::Journal);
+        let keep = move |event: &StreamEvent| journal(event).map_err(GateError::Journal);
         std::thread::scope(|scope| {
             let judge = move || session_loop.run(session, keep);
             let judge = std::thread::Builder::new().name("session".into()).spawn_scoped(scope, judge);
@@ -89,7 +90,7 @@ impl Gate {
         scope: &'s Scope<'s, '_>,
         clients: &'s Clients,
         session: &SessionHandle,
-        socket: &Socket,
+        socket: &GateSocket,
         stop: impl Fn() -> bool,
         report: &'s (impl Fn(String) + Sync),
     ) -> Result<(), GateError> {
@@ -122,7 +123,7 @@ impl Gate {
                 report(why.into());
                 continue;
             };
-            let connection = Connection {
+            let connection = GateConnection {
                 wire: Arc::clone(&wire),
                 session: session.clone(),
                 governor: &self.governor,
@@ -147,7 +148,7 @@ impl Gate {
 }
 
 /// Waits for a connection, at most [`LOOK`].
-fn next(socket: &Socket) -> io::Result<Option<UnixStream>> {
+fn next(socket: &GateSocket) -> io::Result<Option<UnixStream>> {
     let mut polled = [PollFd::new(socket, PollFlags::IN)];
     match rustix::event::poll(&mut polled, Some(&LOOK)) {
         Ok(0) | Err(rustix::io::Errno::INTR) => return Ok(None),

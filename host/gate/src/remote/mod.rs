@@ -11,14 +11,14 @@ mod listen;
 mod server;
 mod socket;
 
-pub use client::{Client, RemoteError};
-pub use listen::{Gate, ServiceTerms};
+pub use client::{GateClient, RemoteError};
+pub use listen::{GateServer, ServiceTerms};
 pub use server::{GateError, Journal, JournalError};
-pub use socket::{BindError, Socket};
+pub use socket::{BindError, GateSocket};
 
-use crate::engine::{EngineError, Proposal, ProposalRequest};
-use crate::event::Event;
-use crate::source::Item;
+use crate::engine::{EngineError, EngineProposal, ProposalRequest};
+use crate::event::StreamEvent;
+use crate::source::StreamInput;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::io::{self, Read, Write};
@@ -41,10 +41,10 @@ pub enum ToGate {
     },
     Govern {
         number: u64,
-        item: Item,
+        item: StreamInput,
     },
     /// The engine's answer to [`ToClient::Propose`].
-    Proposal(Result<Proposal, EngineError>),
+    Proposal(Result<EngineProposal, EngineError>),
 }
 
 /// The messages of the gate.
@@ -60,7 +60,7 @@ pub enum ToClient {
         thresholds: [u16; 3],
         card: String,
     },
-    Event(Event),
+    Event(StreamEvent),
     /// Requests a candidate from the client's engine.
     Propose(ProposalRequest),
     Advance(String),
@@ -139,13 +139,13 @@ impl Wire {
         &self.stream
     }
 
-    const fn until(&self, ends: Instant) -> DeadlineStream<'_> {
-        DeadlineStream { stream: &self.stream, ends }
+    const fn until(&self, ends: Instant) -> DeadlineUnixStream<'_> {
+        DeadlineUnixStream { stream: &self.stream, ends }
     }
 }
 
 /// Reads and writes with a common deadline.
-struct DeadlineStream<'w> {
+struct DeadlineUnixStream<'w> {
     stream: &'w UnixStream,
     ends: Instant,
 }
@@ -159,21 +159,21 @@ fn as_late(error: io::Error) -> io::Error {
     if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) { late() } else { error }
 }
 
-impl DeadlineStream<'_> {
+impl DeadlineUnixStream<'_> {
     fn left(&self) -> io::Result<Option<Duration>> {
         let left = self.ends.checked_duration_since(Instant::now()).filter(|left| !left.is_zero());
         left.map(Some).ok_or_else(late)
     }
 }
 
-impl Read for DeadlineStream<'_> {
+impl Read for DeadlineUnixStream<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.stream.set_read_timeout(self.left()?)?;
         self.stream.read(buffer).map_err(as_late)
     }
 }
 
-impl Write for DeadlineStream<'_> {
+impl Write for DeadlineUnixStream<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.stream.set_write_timeout(self.left()?)?;
         self.stream.write(bytes).map_err(as_late)

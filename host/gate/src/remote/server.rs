@@ -2,11 +2,11 @@
 
 use super::clients::ClientPlace;
 use super::{ToClient, ToGate, VERSION, Wire};
-use crate::engine::{EngineError, Move, Proposal};
-use crate::event::{Event, EventKind};
-use crate::governor::Governor;
+use crate::engine::{EngineError, EngineMove, EngineProposal};
+use crate::event::{StreamEvent, StreamEventKind};
+use crate::governor::StreamGovernor;
 use crate::session_loop::{SessionHandle, StreamMessage};
-use crate::source::Item;
+use crate::source::StreamInput;
 use portcullis_card::SessionError;
 use std::io;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ pub type JournalError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Stores every event before the client receives it. Events of one lane arrive in the order of that lane's log. Streams
 /// have the gate's own numbers, each used once.
-pub type Journal<'j> = Box<dyn FnMut(&Event) -> Result<(), JournalError> + Send + 'j>;
+pub type Journal<'j> = Box<dyn FnMut(&StreamEvent) -> Result<(), JournalError> + Send + 'j>;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ConnectionEnd {
@@ -42,22 +42,22 @@ pub(super) enum ConnectionEnd {
     Refused(String),
 }
 
-enum Failure {
+enum GateConnectionError {
     Client(io::Error),
     Gate(String),
 }
 
 /// One connection, and the data that it shares with the others.
-pub(super) struct Connection<'c> {
+pub(super) struct GateConnection<'c> {
     pub(super) wire: Arc<Wire>,
     pub(super) session: SessionHandle,
-    pub(super) governor: &'c Arc<Governor>,
+    pub(super) governor: &'c Arc<StreamGovernor>,
     pub(super) stopping: &'c AtomicBool,
     /// Number of the connection, among which the process shares its workers.
     pub(super) owner: u64,
 }
 
-impl Connection<'_> {
+impl GateConnection<'_> {
     /// Serves the connection until the client closes it.
     pub(super) fn serve(&self, place: &ClientPlace<'_>, welcome: &ToClient) -> ConnectionEnd {
         let refused = |why: String| {
@@ -88,8 +88,8 @@ impl Connection<'_> {
             items += 1;
             match self.govern(number, item) {
                 Ok(()) => {}
-                Err(Failure::Client(error)) => return ConnectionEnd::Refused(error.to_string()),
-                Err(Failure::Gate(error)) => return refused(format!("the gate failed: {error}")),
+                Err(GateConnectionError::Client(error)) => return ConnectionEnd::Refused(error.to_string()),
+                Err(GateConnectionError::Gate(error)) => return refused(format!("the gate failed: {error}")),
             }
             if let Err(error) = self.wire.send(&ToClient::Done) {
                 return ConnectionEnd::Refused(error.to_string());
@@ -103,34 +103,34 @@ impl Connection<'_> {
 
     /// Governs an item. If the client disconnects, its stream ends. A whole text is still judged completely, and its
     /// events are stored but not sent.
-    fn govern(&self, number: u64, item: Item) -> Result<(), Failure> {
+    fn govern(&self, number: u64, item: StreamInput) -> Result<(), GateConnectionError> {
         let stream = self
             .session
             .open(self.governor.request(item).owned(self.owner))
-            .map_err(|closed| Failure::Gate(closed.0))?;
+            .map_err(|closed| GateConnectionError::Gate(closed.0))?;
         let mut moves = Vec::new();
         while let Some(message) = stream.receive() {
             match message {
                 StreamMessage::Event(event) => {
                     if let Err(error) = self.wire.send(&ToClient::Event(renumbered(event, number))) {
                         stream.abort("the client has closed");
-                        return Err(Failure::Client(error));
+                        return Err(GateConnectionError::Client(error));
                     }
                 }
-                StreamMessage::Move(Move::Advance(admitted)) => moves.push(ToClient::Advance(admitted)),
-                StreamMessage::Move(Move::RollBack(steps)) => moves.push(ToClient::RollBack(steps)),
+                StreamMessage::Move(EngineMove::Advance(admitted)) => moves.push(ToClient::Advance(admitted)),
+                StreamMessage::Move(EngineMove::RollBack(steps)) => moves.push(ToClient::RollBack(steps)),
                 StreamMessage::Propose(request) => {
                     stream.answer(self.ask(std::mem::take(&mut moves), ToClient::Propose(request)));
                 }
             }
         }
         match stream.end() {
-            Some(Err(closed)) => Err(Failure::Gate(closed.0)),
+            Some(Err(closed)) => Err(GateConnectionError::Gate(closed.0)),
             _ => Ok(()),
         }
     }
 
-    fn ask(&self, moves: Vec<ToClient>, ask: ToClient) -> Result<Proposal, EngineError> {
+    fn ask(&self, moves: Vec<ToClient>, ask: ToClient) -> Result<EngineProposal, EngineError> {
         if self.is_stopping() {
             return Err(EngineError::Gone("the gate is being stopped".into()));
         }
@@ -146,9 +146,9 @@ impl Connection<'_> {
 }
 
 /// The event with the number that the client chose for its item.
-fn renumbered(mut event: Event, number: u64) -> Event {
+fn renumbered(mut event: StreamEvent, number: u64) -> StreamEvent {
     event.stream = number;
-    if let EventKind::Determined(judged) = &mut event.what {
+    if let StreamEventKind::Determined(judged) = &mut event.what {
         judged.determination.stream = number;
     }
     event

@@ -7,21 +7,21 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 
 pub use portcullis_socket::BindError;
-use portcullis_socket::{Access, Listener};
+use portcullis_socket::{SocketAccess, SocketListener};
 
 /// Largest number of connections that wait to be accepted.
 const WAITING: u16 = 4096;
 
 /// A listening socket. Dropping it removes its file.
 #[derive(Debug)]
-pub struct Socket(Listener);
+pub struct GateSocket(SocketListener);
 
-impl Socket {
+impl GateSocket {
     /// Listens at `path`. Only this user may connect, or with `shared` every user who can reach the folder. An old
     /// socket file on which no process listens is replaced.
     pub fn bind(path: &Path, shared: bool) -> Result<Self, BindError> {
-        let access = if shared { Access::Everyone } else { Access::Owner };
-        Listener::bind(path, access, WAITING).map(Self)
+        let access = if shared { SocketAccess::Everyone } else { SocketAccess::Owner };
+        SocketListener::bind(path, access, WAITING).map(Self)
     }
 
     /// The next connection; `None` if none is waiting.
@@ -30,7 +30,7 @@ impl Socket {
     }
 }
 
-impl AsFd for Socket {
+impl AsFd for GateSocket {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
     }

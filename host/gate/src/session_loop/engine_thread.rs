@@ -1,13 +1,13 @@
 //! An engine in its own thread.
 
-use super::handle::StreamHandle;
+use super::handle::JudgedStreamHandle;
 use super::mailbox::StreamMessage;
-use crate::engine::Engine;
+use crate::engine::CandidateEngine;
 use std::sync::Arc;
 
 /// Starts a thread in which `engine` answers the stream's requests. The thread ends with the stream, except when the
 /// engine never returns from a call: then the thread is abandoned.
-pub(super) fn spawn(mut engine: Box<dyn Engine>, stream: StreamHandle) {
+pub(super) fn spawn(mut engine: Box<dyn CandidateEngine>, stream: JudgedStreamHandle) {
     let mailbox = Arc::clone(&stream.mailbox);
     let serve = move || {
         while let Some(message) = stream.receive() {

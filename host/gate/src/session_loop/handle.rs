@@ -1,8 +1,10 @@
 //! The callers' side of a session loop.
 
-use super::mailbox::{Credit, DRAINING, Entry, Inbox, Mailbox, PartRefusal, Refusal, StreamMessage, Supply};
-use crate::engine::{EngineError, Proposal};
-use crate::stream::{Part, Source, StreamRequest};
+use super::mailbox::{
+    ArrivalOptions, DRAINING, Inbox, InboxRefusal, Mailbox, PartRefusal, SessionCapacity, StreamMessage, Supply,
+};
+use crate::engine::{EngineError, EngineProposal};
+use crate::stream::{HeldStreamPart, SpanSource, StreamRequest};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -13,7 +15,7 @@ pub struct SessionClosed(pub String);
 #[derive(Debug, thiserror::Error)]
 pub enum SubmitError {
     #[error("as many parts wait as may")]
-    Full(Box<Part>),
+    Full(Box<HeldStreamPart>),
     #[error("a part of {bytes} bytes; at most {most}")]
     TooLong { bytes: usize, most: usize },
     #[error("the stream is over")]
@@ -34,47 +36,50 @@ impl SessionHandle {
     }
 
     /// Opens a stream; it starts when a slot of the card is free. Waits while too many streams are waiting already.
-    pub fn open(&self, request: StreamRequest) -> Result<StreamHandle, SessionClosed> {
+    pub fn open(&self, request: StreamRequest) -> Result<JudgedStreamHandle, SessionClosed> {
         let supply = supply(&request);
-        match self.inbox.arrive(request, supply, Entry { wait: true, further: false }) {
-            Ok(mailbox) => Ok(StreamHandle { mailbox }),
-            Err(Refusal::Over(why)) => Err(SessionClosed(why)),
+        match self.inbox.arrive(request, supply, ArrivalOptions { wait: true, further: false }) {
+            Ok(mailbox) => Ok(JudgedStreamHandle { mailbox }),
+            Err(InboxRefusal::Over(why)) => Err(SessionClosed(why)),
             // `Full` is only for calls that do not wait.
-            Err(Refusal::Full(_)) => Err(SessionClosed("it has no room".into())),
+            Err(InboxRefusal::Full(_)) => Err(SessionClosed("it has no room".into())),
         }
     }
 
     /// As [`SessionHandle::open`], but returns the request instead of waiting.
-    pub fn try_open(&self, request: StreamRequest) -> Result<Result<StreamHandle, Box<StreamRequest>>, SessionClosed> {
-        self.enter(request, Entry { wait: false, further: false })
+    pub fn try_open(
+        &self,
+        request: StreamRequest,
+    ) -> Result<Result<JudgedStreamHandle, Box<StreamRequest>>, SessionClosed> {
+        self.enter(request, ArrivalOptions { wait: false, further: false })
     }
 
     /// Opens a further stream for a caller whose stream `open` is still open in this session, even during a shut-down.
     /// If there is no room, returns the request instead of waiting.
     pub fn try_open_further(
         &self,
-        open: &StreamHandle,
+        open: &JudgedStreamHandle,
         request: StreamRequest,
-    ) -> Result<Result<StreamHandle, Box<StreamRequest>>, SessionClosed> {
-        self.enter(request, Entry { wait: false, further: open.end().is_none() })
+    ) -> Result<Result<JudgedStreamHandle, Box<StreamRequest>>, SessionClosed> {
+        self.enter(request, ArrivalOptions { wait: false, further: open.end().is_none() })
     }
 
     fn enter(
         &self,
         request: StreamRequest,
-        entry: Entry,
-    ) -> Result<Result<StreamHandle, Box<StreamRequest>>, SessionClosed> {
+        entry: ArrivalOptions,
+    ) -> Result<Result<JudgedStreamHandle, Box<StreamRequest>>, SessionClosed> {
         let supply = supply(&request);
         match self.inbox.arrive(request, supply, entry) {
-            Ok(mailbox) => Ok(Ok(StreamHandle { mailbox })),
-            Err(Refusal::Full(request)) => Ok(Err(request)),
-            Err(Refusal::Over(why)) => Err(SessionClosed(why)),
+            Ok(mailbox) => Ok(Ok(JudgedStreamHandle { mailbox })),
+            Err(InboxRefusal::Full(request)) => Ok(Err(request)),
+            Err(InboxRefusal::Over(why)) => Err(SessionClosed(why)),
         }
     }
 
     /// The session's room for more work.
     #[must_use]
-    pub fn credit(&self) -> Credit {
+    pub fn credit(&self) -> SessionCapacity {
         self.inbox.credit()
     }
 
@@ -98,7 +103,7 @@ impl SessionHandle {
 }
 
 fn supply(request: &StreamRequest) -> Supply {
-    Supply { given: matches!(request.source, Source::Parts(_)), events: true }
+    Supply { given: matches!(request.source, SpanSource::Parts(_)), events: true }
 }
 
 impl Clone for SessionHandle {
@@ -116,12 +121,13 @@ impl Drop for SessionHandle {
 /// One stream, for the caller that submits its parts or proposals and reads its messages.
 ///
 /// Dropping the handle ends a stream that needs more parts or proposals, and the stream's last event gives a reason. A
-/// whole text is still judged. A caller that must not block uses the `try_` methods and [`StreamHandle::on_change`].
-pub struct StreamHandle {
+/// whole text is still judged. A caller that must not block uses the `try_` methods and
+/// [`JudgedStreamHandle::on_change`].
+pub struct JudgedStreamHandle {
     pub(super) mailbox: Arc<Mailbox>,
 }
 
-impl StreamHandle {
+impl JudgedStreamHandle {
     /// The stream's number in the session, as in its events.
     #[must_use]
     pub fn number(&self) -> u64 {
@@ -142,16 +148,16 @@ impl StreamHandle {
 
     /// Submits the next part of a held stream, made by a [`crate::PartReader`]. Waits while too many parts are queued.
     /// The stream takes no parts while its messages are unread, so another thread must read them.
-    pub fn submit(&self, part: Part) -> Result<(), SubmitError> {
+    pub fn submit(&self, part: HeldStreamPart) -> Result<(), SubmitError> {
         self.push(part, true)
     }
 
     /// As [`Self::submit`], without waiting.
-    pub fn try_submit(&self, part: Part) -> Result<(), SubmitError> {
+    pub fn try_submit(&self, part: HeldStreamPart) -> Result<(), SubmitError> {
         self.push(part, false)
     }
 
-    fn push(&self, part: Part, wait: bool) -> Result<(), SubmitError> {
+    fn push(&self, part: HeldStreamPart, wait: bool) -> Result<(), SubmitError> {
         let most = self.mailbox.inbox().bounds.part_bytes;
         let bytes = part.bytes();
         if bytes > most {
@@ -165,7 +171,7 @@ impl StreamHandle {
     }
 
     /// Answers [`StreamMessage::Propose`].
-    pub fn answer(&self, answer: Result<Proposal, EngineError>) {
+    pub fn answer(&self, answer: Result<EngineProposal, EngineError>) {
         self.mailbox.set_answer(answer);
     }
 
@@ -180,7 +186,7 @@ impl StreamHandle {
         self.mailbox.receive(None)
     }
 
-    /// As [`Self::receive`], but waits at most `wait`. [`StreamHandle::end`] shows whether the stream is over.
+    /// As [`Self::receive`], but waits at most `wait`. [`JudgedStreamHandle::end`] shows whether the stream is over.
     #[must_use]
     pub fn receive_within(&self, wait: Duration) -> Option<StreamMessage> {
         self.mailbox.receive(Some(Instant::now() + wait))
@@ -206,7 +212,7 @@ impl StreamHandle {
     }
 }
 
-impl Drop for StreamHandle {
+impl Drop for JudgedStreamHandle {
     fn drop(&mut self) {
         self.mailbox.leave(if std::thread::panicking() { "it panicked" } else { "it has gone away" });
     }

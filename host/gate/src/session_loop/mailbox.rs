@@ -3,16 +3,16 @@
 //! Locks are held briefly, and never two at a time. A changed mailbox is marked in the inbox, so that the loop examines
 //! only the streams whose mailboxes changed.
 
-use crate::engine::{EngineError, Move, Proposal, ProposalRequest, View};
-use crate::event::Event;
-use crate::stream::{Part, StreamRequest};
+use crate::engine::{EngineError, EngineMove, EngineProposal, EngineView, ProposalRequest};
+use crate::event::StreamEvent;
+use crate::stream::{HeldStreamPart, StreamRequest};
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Bounds of a session's inbox. A caller that reaches a bound waits; other callers are not affected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bounds {
+pub struct InboxBounds {
     /// Largest number of streams that wait for a slot of the card.
     pub waiting: usize,
     /// Largest number of parts per stream that wait to be judged.
@@ -21,19 +21,19 @@ pub struct Bounds {
     /// Largest number of unread messages per stream. A stream whose caller does not read them is not judged further.
     pub messages: usize,
     /// When checkpoints are requested. `None`: the card signs after its interval of records, and at the end.
-    pub settle: Option<Settle>,
+    pub settle: Option<CheckpointSchedule>,
 }
 
 /// When the session requests checkpoints, so that recent records are signed soon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Settle {
+pub struct CheckpointSchedule {
     /// Shortest time between a checkpoint and the request for the next.
     pub every: Duration,
     /// Whether each record needs a checkpoint; otherwise only the ends of streams do.
     pub each_record: bool,
 }
 
-impl Default for Bounds {
+impl Default for InboxBounds {
     fn default() -> Self {
         Self { waiting: 64, parts: 16, part_bytes: 1 << 20, messages: 64, settle: None }
     }
@@ -41,7 +41,7 @@ impl Default for Bounds {
 
 /// The session's room for more work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Credit {
+pub struct SessionCapacity {
     /// Free slots of the card when it last answered.
     pub slots: usize,
     /// Number of streams that wait for a slot now.
@@ -54,11 +54,11 @@ pub struct Credit {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StreamMessage {
     /// An event that has been stored, so that the text it releases may leave the gate.
-    Event(Event),
+    Event(StreamEvent),
     /// A request for a candidate.
     Propose(ProposalRequest),
     /// The results of earlier candidates, for the engine.
-    Move(Move),
+    Move(EngineMove),
 }
 
 /// Called after a change of a mailbox, so that no thread has to wait for the change.
@@ -91,11 +91,11 @@ struct InboxState {
     /// During a shut-down: the time after which open streams get no more proposals, and the reason of the shut-down.
     drain: Option<(Instant, &'static str)>,
     over: Option<String>,
-    credit: Credit,
+    credit: SessionCapacity,
 }
 
 pub(super) struct Inbox {
-    pub(super) bounds: Bounds,
+    pub(super) bounds: InboxBounds,
     state: Mutex<InboxState>,
     arrived: Condvar,
     /// Signalled when a waiting stream has got its slot, or the session is over.
@@ -103,14 +103,14 @@ pub(super) struct Inbox {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Entry {
+pub(super) struct ArrivalOptions {
     /// Whether the caller waits for room.
     pub(super) wait: bool,
     /// See [`Arrival::further`].
     pub(super) further: bool,
 }
 
-pub(super) enum Refusal {
+pub(super) enum InboxRefusal {
     Full(Box<StreamRequest>),
     Over(String),
 }
@@ -118,7 +118,7 @@ pub(super) enum Refusal {
 pub(super) const DRAINING: &str = "the session is being shut down";
 
 impl Inbox {
-    pub(super) fn new(bounds: Bounds) -> Arc<Self> {
+    pub(super) fn new(bounds: InboxBounds) -> Arc<Self> {
         Arc::new(Self { bounds, state: Mutex::default(), arrived: Condvar::new(), left: Condvar::new() })
     }
 
@@ -136,21 +136,21 @@ impl Inbox {
         self: &Arc<Self>,
         request: StreamRequest,
         supply: Supply,
-        Entry { wait, further }: Entry,
-    ) -> Result<Arc<Mailbox>, Refusal> {
+        ArrivalOptions { wait, further }: ArrivalOptions,
+    ) -> Result<Arc<Mailbox>, InboxRefusal> {
         let mut state = self.state();
         loop {
             if let Some(why) = &state.over {
-                return Err(Refusal::Over(why.clone()));
+                return Err(InboxRefusal::Over(why.clone()));
             }
             if let Some((_, why)) = state.drain.filter(|_| !further) {
-                return Err(Refusal::Over(why.into()));
+                return Err(InboxRefusal::Over(why.into()));
             }
             if state.arrivals.len() < self.bounds.waiting {
                 break;
             }
             if !wait {
-                return Err(Refusal::Full(Box::new(request)));
+                return Err(InboxRefusal::Full(Box::new(request)));
             }
             state = self.left.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
@@ -176,9 +176,9 @@ impl Inbox {
         self.arrived.notify_one();
     }
 
-    pub(super) fn credit(&self) -> Credit {
+    pub(super) fn credit(&self) -> SessionCapacity {
         let state = self.state();
-        Credit { waiting: state.arrivals.len(), ..state.credit }
+        SessionCapacity { waiting: state.arrivals.len(), ..state.credit }
     }
 
     pub(super) fn over(&self) -> Option<String> {
@@ -246,14 +246,14 @@ impl Inbox {
     }
 
     pub(super) fn set_credit(&self, slots: usize, entries: usize) {
-        self.state().credit = Credit { slots, waiting: 0, entries };
+        self.state().credit = SessionCapacity { slots, waiting: 0, entries };
     }
 
     /// Ends the session: all waiting callers get the reason.
     pub(super) fn close(&self, why: &str) {
         let mut state = self.state();
         state.over.get_or_insert_with(|| why.to_owned());
-        state.credit = Credit::default();
+        state.credit = SessionCapacity::default();
         let arrivals = std::mem::take(&mut state.arrivals);
         drop(state);
         self.left.notify_all();
@@ -264,9 +264,9 @@ impl Inbox {
 #[derive(Default)]
 struct Mail {
     /// Parts that wait to be judged.
-    parts: VecDeque<Part>,
+    parts: VecDeque<HeldStreamPart>,
     /// The answer to the last [`StreamMessage::Propose`].
-    answer: Option<Result<Proposal, EngineError>>,
+    answer: Option<Result<EngineProposal, EngineError>>,
     /// Whether the last part was submitted.
     ended: bool,
     /// Whether the stream has judged all parts and waits for the next one.
@@ -294,7 +294,7 @@ pub(super) struct Mailbox {
 }
 
 pub(super) enum PartRefusal {
-    Full(Box<Part>),
+    Full(Box<HeldStreamPart>),
     Over(Option<String>),
 }
 
@@ -323,7 +323,7 @@ impl Mailbox {
         self.mail().notify = Some(notify);
     }
 
-    pub(super) fn push(&self, part: Part, wait: bool) -> Result<(), PartRefusal> {
+    pub(super) fn push(&self, part: HeldStreamPart, wait: bool) -> Result<(), PartRefusal> {
         let mut mail = self.mail();
         loop {
             if let Some(over) = &mail.over {
@@ -348,7 +348,7 @@ impl Mailbox {
         Ok(())
     }
 
-    pub(super) fn set_answer(&self, answer: Result<Proposal, EngineError>) {
+    pub(super) fn set_answer(&self, answer: Result<EngineProposal, EngineError>) {
         self.mail().answer = Some(answer);
         self.inbox.mark(self.number);
     }
@@ -422,7 +422,7 @@ impl Mailbox {
         }
     }
 
-    pub(super) fn ask(&self, moves: Vec<Move>, view: &View<'_>, attempt: u32) {
+    pub(super) fn ask(&self, moves: Vec<EngineMove>, view: &EngineView<'_>, attempt: u32) {
         let mut mail = self.mail();
         if mail.unread {
             return;
@@ -434,7 +434,7 @@ impl Mailbox {
     }
 
     /// The answer of the caller's engine, or why none comes; `None` if it has not arrived.
-    pub(super) fn take_answer(&self) -> Option<Result<Proposal, EngineError>> {
+    pub(super) fn take_answer(&self) -> Option<Result<EngineProposal, EngineError>> {
         let mut mail = self.mail();
         match &mail.gone {
             Some(why) => Some(Err(EngineError::Gone(why.clone()))),
@@ -443,7 +443,7 @@ impl Mailbox {
     }
 
     /// The next submitted part, or why none comes; `None` if it has not arrived.
-    pub(super) fn take_part(&self) -> Option<Result<Part, EngineError>> {
+    pub(super) fn take_part(&self) -> Option<Result<HeldStreamPart, EngineError>> {
         let mut mail = self.mail();
         if let Some(why) = &mail.gone {
             return Some(Err(EngineError::Gone(why.clone())));

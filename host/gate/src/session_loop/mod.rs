@@ -3,7 +3,7 @@
 //! The loop runs in one thread and waits only for the card. It does not call engines, except local ones, does not read
 //! connections, does not map texts, and does not wait for slow callers. The workers of the process map the texts.
 //! Callers run in their own threads or tasks. They reach the loop through its inbox, with a [`SessionHandle`] and one
-//! [`StreamHandle`] per stream. All queues are bounded; a caller that exceeds a bound waits, and delays no other.
+//! [`JudgedStreamHandle`] per stream. All queues are bounded; a caller that exceeds a bound waits, and delays no other.
 //!
 //! The result of a stream depends on its own input only, not on its time of arrival or on other streams.
 
@@ -13,6 +13,6 @@ mod intake;
 mod mailbox;
 mod turns;
 
-pub use handle::{SessionClosed, SessionHandle, StreamHandle, SubmitError};
-pub use mailbox::{Bounds, Credit, Settle, StreamMessage};
+pub use handle::{JudgedStreamHandle, SessionClosed, SessionHandle, SubmitError};
+pub use mailbox::{CheckpointSchedule, InboxBounds, SessionCapacity, StreamMessage};
 pub use turns::SessionLoop;

@@ -2,14 +2,14 @@
 
 use super::handle::SessionHandle;
 use super::intake::{Arrivals, Entrant, Intake, Items};
-use super::mailbox::{Bounds, DRAINING, Inbox, Mailbox, Settle, StreamMessage, Supply};
-use crate::engine::{Engine, EngineError, Proposal};
-use crate::event::Event;
-use crate::governor::Governor;
-use crate::source::Item;
-use crate::stream::{GivenParts, Input, Next, Part, Seat, StreamMachine, Submission};
-use crate::workers::Workers;
-use portcullis_card::{Card, Completed, Session, SessionError};
+use super::mailbox::{CheckpointSchedule, DRAINING, Inbox, InboxBounds, Mailbox, StreamMessage, Supply};
+use crate::engine::{CandidateEngine, EngineError, EngineProposal};
+use crate::event::StreamEvent;
+use crate::governor::StreamGovernor;
+use crate::source::StreamInput;
+use crate::stream::{GivenParts, HeldStreamPart, Next, StreamMachine, StreamMachineInput, StreamNumbers, Submission};
+use crate::workers::WorkerPool;
+use portcullis_card::{CardSession, CardTransport, CompletedEntry, SessionError};
 use std::collections::{BTreeMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -24,7 +24,7 @@ pub struct SessionLoop {
 
 impl SessionLoop {
     #[must_use]
-    pub fn new(bounds: Bounds) -> Self {
+    pub fn new(bounds: InboxBounds) -> Self {
         Self { inbox: Inbox::new(bounds) }
     }
 
@@ -36,13 +36,13 @@ impl SessionLoop {
     /// Judges streams until the session is shut down or every handle is dropped, and all streams have ended. `keep`
     /// receives each event before the stream's caller. Streams are numbered in the order of their opening. Errors: the
     /// session's, or the first error of `keep`; every stream then ends with that reason and releases nothing more.
-    pub fn run<C: Card, E: From<SessionError> + ToString>(
+    pub fn run<C: CardTransport, E: From<SessionError> + ToString>(
         self,
-        session: &mut Session<C>,
-        mut keep: impl FnMut(&Event) -> Result<(), E>,
+        session: &mut CardSession<C>,
+        mut keep: impl FnMut(&StreamEvent) -> Result<(), E>,
     ) -> Result<(), E> {
         let slots = u16::try_from(session.info().max_streams).unwrap_or(u16::MAX);
-        let keep = |event: Event| keep(&event).map(|()| Some(event));
+        let keep = |event: StreamEvent| keep(&event).map(|()| Some(event));
         let mut turns = Turns::new(session, Arc::clone(&self.inbox), (0..slots).rev().collect(), keep);
         turns.finished = Some(Finished::default());
         let ran = turns.run(&mut Arrivals);
@@ -58,55 +58,55 @@ impl Drop for SessionLoop {
     }
 }
 
-impl Governor {
+impl StreamGovernor {
     /// Governs every item over one session. `sink` receives the events: in order for each stream, with streams
     /// interleaved. Texts are mapped in this thread, so that equal items give equal logs. When a slot becomes free, the
     /// next item is taken from the iterator, which may block. Engines run in their own threads. Errors: the session's;
     /// streams that are still open then end with a report of the error, and release nothing more. An error of `sink`
     /// ends the run.
-    pub fn govern<C: Card, E: From<SessionError>>(
+    pub fn govern<C: CardTransport, E: From<SessionError>>(
         self: &Arc<Self>,
-        session: &mut Session<C>,
-        items: impl IntoIterator<Item = Item>,
-        sink: impl FnMut(Event) -> Result<(), E>,
+        session: &mut CardSession<C>,
+        items: impl IntoIterator<Item = StreamInput>,
+        sink: impl FnMut(StreamEvent) -> Result<(), E>,
     ) -> Result<(), E> {
         let most = u16::try_from(session.info().max_streams).unwrap_or(u16::MAX);
         let free = (0..self.settings.streams.clamp(1, most.max(1))).rev().collect();
         self.govern_in(session, free, items.into_iter().zip((0..).map(|n| (n, n))), sink)
     }
 
-    /// Governs one item with the given numbers and slot. Errors: as [`Governor::govern`].
-    pub fn govern_one<C: Card, E: From<SessionError>>(
+    /// Governs one item with the given numbers and slot. Errors: as [`StreamGovernor::govern`].
+    pub fn govern_one<C: CardTransport, E: From<SessionError>>(
         self: &Arc<Self>,
-        session: &mut Session<C>,
-        seat: Seat,
-        item: Item,
-        sink: impl FnMut(Event) -> Result<(), E>,
+        session: &mut CardSession<C>,
+        seat: StreamNumbers,
+        item: StreamInput,
+        sink: impl FnMut(StreamEvent) -> Result<(), E>,
     ) -> Result<(), E> {
         self.govern_in(session, vec![seat.slot], [(item, (seat.number, seat.salted))], sink)
     }
 
-    fn govern_in<C: Card, E: From<SessionError>>(
+    fn govern_in<C: CardTransport, E: From<SessionError>>(
         self: &Arc<Self>,
-        session: &mut Session<C>,
+        session: &mut CardSession<C>,
         free: Vec<u16>,
-        items: impl IntoIterator<Item = (Item, (u64, u64))>,
-        mut sink: impl FnMut(Event) -> Result<(), E>,
+        items: impl IntoIterator<Item = (StreamInput, (u64, u64))>,
+        mut sink: impl FnMut(StreamEvent) -> Result<(), E>,
     ) -> Result<(), E> {
         let keep = |event| sink(event).map(|()| None);
-        let mut turns = Turns::new(session, Inbox::new(Bounds::default()), free, keep);
+        let mut turns = Turns::new(session, Inbox::new(InboxBounds::default()), free, keep);
         let ran = turns.run(&mut Items { governor: self, items: items.into_iter().fuse() });
         turns.close("the run has ended");
         ran
     }
 }
 
-struct OpenStream {
+struct LoopStream {
     number: u64,
     owner: u64,
-    place: Place,
+    place: StreamTurnState,
     /// A local engine, which answers at once.
-    local: Option<Box<dyn Engine>>,
+    local: Option<Box<dyn CandidateEngine>>,
     mailbox: Option<(Arc<Mailbox>, Supply)>,
     parts: Option<GivenParts>,
     asked: bool,
@@ -118,9 +118,9 @@ struct OpenStream {
 type Started = Arc<OnceLock<Instant>>;
 
 /// Where a stream is.
-enum Place {
+enum StreamTurnState {
     /// It may take its next step, with this input.
-    Due(Box<StreamMachine>, Input),
+    Due(Box<StreamMachine>, StreamMachineInput),
     /// A worker has it, or will have it.
     AtWork(Started),
     /// Its last step is done; it needs this next.
@@ -136,9 +136,16 @@ struct Finished(Arc<Mutex<Vec<(u64, Stepped)>>>);
 
 impl Finished {
     /// Gives a stream to the workers, and wakes the loop after its step.
-    fn after(&self, stream: &OpenStream, mut machine: Box<StreamMachine>, input: Input, inbox: &Arc<Inbox>) {
+    fn after(
+        &self,
+        stream: &LoopStream,
+        mut machine: Box<StreamMachine>,
+        input: StreamMachineInput,
+        inbox: &Arc<Inbox>,
+    ) {
         let (finished, inbox, number) = (self.clone(), Arc::clone(inbox), stream.number);
-        let started = if let Place::AtWork(started) = &stream.place { Arc::clone(started) } else { Started::default() };
+        let started =
+            if let StreamTurnState::AtWork(started) = &stream.place { Arc::clone(started) } else { Started::default() };
         let step = move || {
             let _ = started.set(Instant::now());
             // A machine that panicked is dropped, so nothing of its half-done step is used.
@@ -150,7 +157,7 @@ impl Finished {
             finished.0.lock().unwrap_or_else(PoisonError::into_inner).push((number, stepped));
             inbox.mark(number);
         };
-        Workers::shared().give(stream.owner, Box::new(step));
+        WorkerPool::shared().give(stream.owner, Box::new(step));
     }
 
     /// The steps that were done since the last call.
@@ -160,28 +167,28 @@ impl Finished {
 }
 
 /// What the loop does for a stream in a turn.
-enum Turn {
+enum TurnAction {
     Submit(Submission),
     /// The stream's place says when a worker starts.
-    Map(Box<StreamMachine>, Input),
+    Map(Box<StreamMachine>, StreamMachineInput),
     /// Nothing: a worker has the stream, or it waits for the card, for a proposal, or for its caller to read.
     Wait,
 }
 
 /// The streams of a session, and their turns. `keep` receives each event and returns it for the stream's caller.
-struct Turns<'l, C: Card, K> {
-    session: &'l mut Session<C>,
+struct Turns<'l, C: CardTransport, K> {
+    session: &'l mut CardSession<C>,
     inbox: Arc<Inbox>,
     keep: K,
     /// Free slots; the last one is used next.
     free: Vec<u16>,
-    streams: BTreeMap<u16, OpenStream>,
+    streams: BTreeMap<u16, LoopStream>,
     slots: BTreeMap<u64, u16>,
     /// Slots of streams that may have something to submit, in order of waiting.
     runnable: VecDeque<u16>,
     /// Why the streams get no more proposals; `None` while they do.
     cut_off: Option<&'static str>,
-    settling: Settling,
+    settling: CheckpointScheduler,
     /// The streams whose steps the workers have done. `None`: the loop maps the texts itself.
     finished: Option<Finished>,
 }
@@ -199,8 +206,8 @@ const STEP: Duration = Duration::from_millis(2);
 const LOOK: Duration = Duration::from_millis(20);
 
 /// Checkpoints that the loop requests, so that the records of ended streams are signed soon.
-struct Settling {
-    when: Option<Settle>,
+struct CheckpointScheduler {
+    when: Option<CheckpointSchedule>,
     /// Whether a checkpoint is needed for events since the last request.
     due: bool,
     /// Whether a requested checkpoint has not come yet.
@@ -209,16 +216,17 @@ struct Settling {
     next: Instant,
 }
 
-impl<'l, C: Card, K> Turns<'l, C, K> {
-    fn new(session: &'l mut Session<C>, inbox: Arc<Inbox>, free: Vec<u16>, keep: K) -> Self {
+impl<'l, C: CardTransport, K> Turns<'l, C, K> {
+    fn new(session: &'l mut CardSession<C>, inbox: Arc<Inbox>, free: Vec<u16>, keep: K) -> Self {
         let (streams, slots, runnable) = (BTreeMap::new(), BTreeMap::new(), VecDeque::new());
-        let settling = Settling { when: inbox.bounds.settle, due: false, asked: false, next: Instant::now() };
+        let settling =
+            CheckpointScheduler { when: inbox.bounds.settle, due: false, asked: false, next: Instant::now() };
         Self { session, inbox, keep, free, streams, slots, runnable, cut_off: None, settling, finished: None }
     }
 
     fn run<E: From<SessionError>>(&mut self, intake: &mut impl Intake) -> Result<(), E>
     where
-        K: FnMut(Event) -> Result<Option<Event>, E>,
+        K: FnMut(StreamEvent) -> Result<Option<StreamEvent>, E>,
     {
         loop {
             self.take_in(intake);
@@ -256,9 +264,9 @@ impl<'l, C: Card, K> Turns<'l, C, K> {
                 break;
             };
             let (owner, local, parts) = (request.owner, request.local.take(), request.parts.take());
-            let machine = Box::new(StreamMachine::new(request, Seat { number, salted, slot }));
-            let place = Place::Due(machine, Input::Nothing);
-            let stream = OpenStream { number, owner, place, local, mailbox, parts, asked: false, is_runnable: true };
+            let machine = Box::new(StreamMachine::new(request, StreamNumbers { number, salted, slot }));
+            let place = StreamTurnState::Due(machine, StreamMachineInput::Nothing);
+            let stream = LoopStream { number, owner, place, local, mailbox, parts, asked: false, is_runnable: true };
             self.streams.insert(slot, stream);
             self.slots.insert(number, slot);
             self.runnable.push_back(slot);
@@ -284,7 +292,7 @@ impl<'l, C: Card, K> Turns<'l, C, K> {
     /// mapped.
     fn step_all<E>(&mut self) -> Result<Vec<Submission>, E>
     where
-        K: FnMut(Event) -> Result<Option<Event>, E>,
+        K: FnMut(StreamEvent) -> Result<Option<StreamEvent>, E>,
     {
         let room = self.session.room();
         if self.runnable.len() <= room {
@@ -297,13 +305,13 @@ impl<'l, C: Card, K> Turns<'l, C, K> {
             let Some(stream) = self.streams.get_mut(&slot) else { continue };
             stream.is_runnable = false;
             match stream.turn(self.cut_off, self.finished.is_some(), &mut self.keep)? {
-                Turn::Submit(entry) => entries.push(entry),
-                Turn::Map(machine, input) => {
+                TurnAction::Submit(entry) => entries.push(entry),
+                TurnAction::Map(machine, input) => {
                     if let Some(finished) = &self.finished {
                         finished.after(stream, machine, input, &self.inbox);
                     }
                 }
-                Turn::Wait => {}
+                TurnAction::Wait => {}
             }
         }
         Ok(entries)
@@ -312,7 +320,7 @@ impl<'l, C: Card, K> Turns<'l, C, K> {
     /// Takes the streams back whose steps are done. A stream whose step failed or takes too long is lost.
     fn take_finished<E>(&mut self) -> Result<(), E>
     where
-        K: FnMut(Event) -> Result<Option<Event>, E>,
+        K: FnMut(StreamEvent) -> Result<Option<StreamEvent>, E>,
     {
         let Some(finished) = &self.finished else { return Ok(()) };
         for (number, stepped) in finished.take() {
@@ -322,7 +330,7 @@ impl<'l, C: Card, K> Turns<'l, C, K> {
                 self.lose(slot);
                 continue;
             };
-            stream.place = Place::Here(machine, next);
+            stream.place = StreamTurnState::Here(machine, next);
             stream.report(&mut self.keep)?;
             make_runnable(&mut self.streams, &mut self.runnable, slot);
         }
@@ -332,15 +340,15 @@ impl<'l, C: Card, K> Turns<'l, C, K> {
 
     /// Ends the streams whose steps have taken too long.
     fn lose_hung(&mut self, now: Instant) {
-        let is_lost = |stream: &OpenStream| stream.started().is_some_and(|since| since + STEP_LIMIT <= now);
+        let is_lost = |stream: &LoopStream| stream.started().is_some_and(|since| since + STEP_LIMIT <= now);
         let lost: Vec<u16> = self.streams.iter().filter(|(_, stream)| is_lost(stream)).map(|(slot, _)| *slot).collect();
         lost.into_iter().for_each(|slot| self.lose(slot));
     }
 
     /// The longest time that the loop may wait for the steps in work; `None` if there are none.
     fn step_deadline(&self) -> Option<Duration> {
-        let first = self.streams.values().filter_map(OpenStream::started).min();
-        let is_waiting = || self.streams.values().any(|stream| matches!(stream.place, Place::AtWork(_)));
+        let first = self.streams.values().filter_map(LoopStream::started).min();
+        let is_waiting = || self.streams.values().any(|stream| matches!(stream.place, StreamTurnState::AtWork(_)));
         let left = |first: Instant| (first + STEP_LIMIT).saturating_duration_since(Instant::now());
         first.map(left).or_else(|| is_waiting().then_some(STEP_LIMIT))
     }
@@ -365,9 +373,9 @@ impl<'l, C: Card, K> Turns<'l, C, K> {
         self.session.submit(&entries).map(drop)
     }
 
-    fn hand_out<E>(&mut self, completed: &Completed) -> Result<(), E>
+    fn hand_out<E>(&mut self, completed: &CompletedEntry) -> Result<(), E>
     where
-        K: FnMut(Event) -> Result<Option<Event>, E>,
+        K: FnMut(StreamEvent) -> Result<Option<StreamEvent>, E>,
     {
         let slot = completed.entry.slot.get();
         let Some(stream) = self.streams.get_mut(&slot) else { return Ok(()) };
@@ -385,7 +393,10 @@ impl<'l, C: Card, K> Turns<'l, C, K> {
     /// Requests a checkpoint if one is due, and checks whether a requested one has come. Returns the longest time that
     /// the loop may wait for mail; `None` if there is no limit.
     fn settle(&mut self, is_idle: bool) -> Result<Option<Duration>, SessionError> {
-        let Settling { when: Some(Settle { every, .. }), due, asked, next } = self.settling else { return Ok(None) };
+        let CheckpointScheduler { when: Some(CheckpointSchedule { every, .. }), due, asked, next } = self.settling
+        else {
+            return Ok(None);
+        };
         if !due && !asked {
             return Ok(None);
         }
@@ -394,12 +405,12 @@ impl<'l, C: Card, K> Turns<'l, C, K> {
             let step = if is_idle { STEP } else { Duration::ZERO };
             let is_settled = self.session.settle(step)?;
             let next = now + if is_settled { every } else { LOOK };
-            self.settling = Settling { asked: !is_settled, next, ..self.settling };
+            self.settling = CheckpointScheduler { asked: !is_settled, next, ..self.settling };
             return Ok(Some(Duration::ZERO));
         }
         if !asked && next <= now {
             self.session.ask_settled()?;
-            self.settling = Settling { due: false, asked: true, next: now, ..self.settling };
+            self.settling = CheckpointScheduler { due: false, asked: true, next: now, ..self.settling };
             return Ok(Some(Duration::ZERO));
         }
         Ok(Some(next - now))
@@ -417,10 +428,12 @@ impl<'l, C: Card, K> Turns<'l, C, K> {
     /// Ends every stream, because the card is no longer trusted.
     fn abort<E: From<SessionError>>(&mut self, error: SessionError) -> Result<(), E>
     where
-        K: FnMut(Event) -> Result<Option<Event>, E>,
+        K: FnMut(StreamEvent) -> Result<Option<StreamEvent>, E>,
     {
         let until = Instant::now() + LAST_STEPS;
-        while self.streams.values().any(|stream| matches!(stream.place, Place::AtWork(_))) && Instant::now() < until {
+        while self.streams.values().any(|stream| matches!(stream.place, StreamTurnState::AtWork(_)))
+            && Instant::now() < until
+        {
             self.inbox.wait(false, false, true, Some(STEP));
             self.inbox.take_changed();
             self.take_finished()?;
@@ -440,62 +453,66 @@ impl<'l, C: Card, K> Turns<'l, C, K> {
     }
 }
 
-impl<C: Card, K> Drop for Turns<'_, C, K> {
+impl<C: CardTransport, K> Drop for Turns<'_, C, K> {
     fn drop(&mut self) {
         // However the loop ended, its callers must not wait forever.
         self.close("the session's loop has ended");
     }
 }
 
-fn make_runnable(streams: &mut BTreeMap<u16, OpenStream>, runnable: &mut VecDeque<u16>, slot: u16) {
+fn make_runnable(streams: &mut BTreeMap<u16, LoopStream>, runnable: &mut VecDeque<u16>, slot: u16) {
     if let Some(stream) = streams.get_mut(&slot).filter(|stream| !stream.is_runnable) {
         stream.is_runnable = true;
         runnable.push_back(slot);
     }
 }
 
-impl OpenStream {
+impl LoopStream {
     /// What the stream needs now. With `by_worker`, a step that maps a text is returned as a job; otherwise it is done
     /// here.
     fn turn<E>(
         &mut self,
         cut_off: Option<&'static str>,
         by_worker: bool,
-        keep: &mut impl FnMut(Event) -> Result<Option<Event>, E>,
-    ) -> Result<Turn, E> {
+        keep: &mut impl FnMut(StreamEvent) -> Result<Option<StreamEvent>, E>,
+    ) -> Result<TurnAction, E> {
         if let Some((mailbox, Supply { events: true, .. })) = &self.mailbox
             && !mailbox.has_room()
         {
-            let Some(why) = cut_off else { return Ok(Turn::Wait) };
+            let Some(why) = cut_off else { return Ok(TurnAction::Wait) };
             mailbox.give_up(why);
         }
         loop {
             let (place, turn) = match self.take_place() {
-                Place::Due(machine, input) if by_worker && machine.maps(&input) => {
-                    return Ok(Turn::Map(machine, input));
+                StreamTurnState::Due(machine, input) if by_worker && machine.maps(&input) => {
+                    return Ok(TurnAction::Map(machine, input));
                 }
-                Place::Due(mut machine, input) => {
+                StreamTurnState::Due(mut machine, input) => {
                     let next = machine.step(input);
-                    self.place = Place::Here(machine, next);
+                    self.place = StreamTurnState::Here(machine, next);
                     self.report(keep)?;
                     continue;
                 }
-                Place::Here(machine, Next::Entry(entry)) => (Place::Here(machine, Next::Answer), Turn::Submit(entry)),
-                Place::Here(machine, Next::Part) => match self.part(cut_off) {
+                StreamTurnState::Here(machine, Next::Entry(entry)) => {
+                    (StreamTurnState::Here(machine, Next::Answer), TurnAction::Submit(entry))
+                }
+                StreamTurnState::Here(machine, Next::Part) => match self.part(cut_off) {
                     Some(part) => {
-                        self.place = Place::Due(machine, Input::Part(part));
+                        self.place = StreamTurnState::Due(machine, StreamMachineInput::Part(part));
                         continue;
                     }
-                    None => (Place::Here(machine, Next::Part), Turn::Wait),
+                    None => (StreamTurnState::Here(machine, Next::Part), TurnAction::Wait),
                 },
-                Place::Here(mut machine, Next::Proposal) => match self.proposal(&mut machine, cut_off) {
+                StreamTurnState::Here(mut machine, Next::Proposal) => match self.proposal(&mut machine, cut_off) {
                     Some(answer) => {
-                        self.place = Place::Due(machine, Input::Proposed(answer));
+                        self.place = StreamTurnState::Due(machine, StreamMachineInput::Proposed(answer));
                         continue;
                     }
-                    None => (Place::Here(machine, Next::Proposal), Turn::Wait),
+                    None => (StreamTurnState::Here(machine, Next::Proposal), TurnAction::Wait),
                 },
-                place @ (Place::AtWork(_) | Place::Here(_, Next::Answer | Next::Done)) => (place, Turn::Wait),
+                place @ (StreamTurnState::AtWork(_) | StreamTurnState::Here(_, Next::Answer | Next::Done)) => {
+                    (place, TurnAction::Wait)
+                }
             };
             self.place = place;
             return Ok(turn);
@@ -503,40 +520,40 @@ impl OpenStream {
     }
 
     /// Takes the stream out of its place; until it is put back, it counts as given to a worker.
-    fn take_place(&mut self) -> Place {
-        std::mem::replace(&mut self.place, Place::AtWork(Started::default()))
+    fn take_place(&mut self) -> StreamTurnState {
+        std::mem::replace(&mut self.place, StreamTurnState::AtWork(Started::default()))
     }
 
     /// Hands the stream the card's answer. Its events are reported in the order of the answers, whoever maps the texts.
-    fn answered(&mut self, completed: &Completed) {
+    fn answered(&mut self, completed: &CompletedEntry) {
         self.place = match self.take_place() {
-            Place::Here(mut machine, _) => {
+            StreamTurnState::Here(mut machine, _) => {
                 machine.answer(completed.outcome, completed.record.as_ref());
-                Place::Due(machine, Input::Nothing)
+                StreamTurnState::Due(machine, StreamMachineInput::Nothing)
             }
             // Only a stream that is here has an entry at the card.
-            place @ (Place::Due(..) | Place::AtWork(_)) => place,
+            place @ (StreamTurnState::Due(..) | StreamTurnState::AtWork(_)) => place,
         };
     }
 
     /// When a worker started with the stream's step; `None` if none has it.
     fn started(&self) -> Option<Instant> {
-        if let Place::AtWork(started) = &self.place { started.get().copied() } else { None }
+        if let StreamTurnState::AtWork(started) = &self.place { started.get().copied() } else { None }
     }
 
     fn is_done(&self) -> bool {
-        matches!(&self.place, Place::Due(machine, _) | Place::Here(machine, _) if machine.is_done())
+        matches!(&self.place, StreamTurnState::Due(machine, _) | StreamTurnState::Here(machine, _) if machine.is_done())
     }
 
     /// Ends the stream, because the card is no longer trusted.
     fn abort(&mut self, error: &SessionError) {
-        if let Place::Due(machine, _) | Place::Here(machine, _) = &mut self.place {
+        if let StreamTurnState::Due(machine, _) | StreamTurnState::Here(machine, _) = &mut self.place {
             machine.abort(error);
         }
     }
 
     /// The next part of the text; `None` if it has not arrived.
-    fn part(&mut self, cut_off: Option<&str>) -> Option<Result<Part, EngineError>> {
+    fn part(&mut self, cut_off: Option<&str>) -> Option<Result<HeldStreamPart, EngineError>> {
         let gone = |why: &str| Some(Err(EngineError::Gone(why.to_owned())));
         match (&mut self.parts, &self.mailbox) {
             (Some(parts), _) => parts.next().or_else(|| gone("no further part is there")),
@@ -550,7 +567,7 @@ impl OpenStream {
         &mut self,
         machine: &mut StreamMachine,
         cut_off: Option<&str>,
-    ) -> Option<Result<Proposal, EngineError>> {
+    ) -> Option<Result<EngineProposal, EngineError>> {
         let gone = |why: &str| Some(Err(EngineError::Gone(why.to_owned())));
         if let Some(engine) = &mut self.local {
             machine.take_moves().into_iter().for_each(|step| engine.make(step));
@@ -572,8 +589,10 @@ impl OpenStream {
     }
 
     /// Stores the stream's new events, then sends them to its caller.
-    fn report<E>(&mut self, keep: &mut impl FnMut(Event) -> Result<Option<Event>, E>) -> Result<(), E> {
-        let (Place::Due(machine, _) | Place::Here(machine, _)) = &mut self.place else { return Ok(()) };
+    fn report<E>(&mut self, keep: &mut impl FnMut(StreamEvent) -> Result<Option<StreamEvent>, E>) -> Result<(), E> {
+        let (StreamTurnState::Due(machine, _) | StreamTurnState::Here(machine, _)) = &mut self.place else {
+            return Ok(());
+        };
         for event in machine.take_events() {
             let kept = keep(event)?;
             if let (Some(event), Some((mailbox, Supply { events: true, .. }))) = (kept, &self.mailbox) {

@@ -3,10 +3,10 @@
 
 use super::propositions::Conflicts;
 use crate::determination::DecidingField;
-use portcullis_core::mutation::Mutation;
+use portcullis_core::mutation::SpanMutation;
 use portcullis_core::reason::LineageReason;
 use portcullis_core::state::SemanticState;
-use portcullis_mapping::Reading;
+use portcullis_mapping::SpanReading;
 
 /// A failed rule of this stage, and the deciding field.
 pub(super) type Failure = (LineageReason, DecidingField);
@@ -14,8 +14,8 @@ pub(super) type Failure = (LineageReason, DecidingField);
 /// The first rule that fails for the mutation.
 pub(super) fn check(
     state: &SemanticState,
-    mutation: &Mutation,
-    reading: &Reading,
+    mutation: &SpanMutation,
+    reading: &SpanReading,
     conflicts: Option<&Conflicts>,
 ) -> Option<Failure> {
     let rules = &state.policy.continuity;
@@ -30,7 +30,7 @@ fn failed(reason: LineageReason, field: &str, value: String, condition: String) 
 }
 
 /// Fails if the statement already occurs in the recent transitions as often as the policy allows.
-fn repetition(state: &SemanticState, mutation: &Mutation) -> Option<Failure> {
+fn repetition(state: &SemanticState, mutation: &SpanMutation) -> Option<Failure> {
     let rules = &state.policy.continuity;
     let fingerprint = mutation.proposed.fingerprint;
     if rules.repetitions == 0 || fingerprint == 0 {
@@ -47,7 +47,7 @@ fn repetition(state: &SemanticState, mutation: &Mutation) -> Option<Failure> {
 }
 
 /// Fails if a value that a revision replaced comes back without another revision.
-fn regression(state: &SemanticState, mutation: &Mutation, conflicts: Option<&Conflicts>) -> Option<Failure> {
+fn regression(state: &SemanticState, mutation: &SpanMutation, conflicts: Option<&Conflicts>) -> Option<Failure> {
     if mutation.proposed.revises {
         return None;
     }
@@ -65,7 +65,7 @@ fn regression(state: &SemanticState, mutation: &Mutation, conflicts: Option<&Con
 }
 
 /// Fails for a continuation without earlier text, or an enumeration with a gap.
-fn discontinuity(state: &SemanticState, mutation: &Mutation, reading: &Reading) -> Option<Failure> {
+fn discontinuity(state: &SemanticState, mutation: &SpanMutation, reading: &SpanReading) -> Option<Failure> {
     if reading.continuation && state.lineage.is_empty() {
         let condition = "something that it continues".to_owned();
         return Some(failed(LineageReason::Discontinuity, "continuation", "nothing before it".into(), condition));
@@ -77,7 +77,7 @@ fn discontinuity(state: &SemanticState, mutation: &Mutation, reading: &Reading) 
 }
 
 /// Fails if the last sentences, this one included, are too far from the earlier text.
-fn topic(state: &SemanticState, mutation: &Mutation) -> Option<Failure> {
+fn topic(state: &SemanticState, mutation: &SpanMutation) -> Option<Failure> {
     let most = state.policy.continuity.topic;
     let mean = mutation.proposed.topic?.mean.get();
     (most > 0 && mean >= most).then(|| {

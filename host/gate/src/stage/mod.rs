@@ -6,20 +6,20 @@ mod propositions;
 mod topic;
 mod validation;
 
-use crate::anchor::{Query, Resolver};
+use crate::anchor::{AnchorLookup, AnchorQuery};
 use crate::determination::DecidingField;
-use crate::governor::Governor;
+use crate::governor::StreamGovernor;
 use portcullis_core::fixed::BasisPoints;
-use portcullis_core::manifest::Citations;
-use portcullis_core::mutation::{Mutation, StageFinding};
+use portcullis_core::manifest::CitationPolicy;
+use portcullis_core::mutation::{SpanMutation, StageFinding};
 use portcullis_core::reason::ValidationReason;
 use portcullis_core::state::SemanticState;
 use portcullis_core::wire::{Anchor, Category};
-use portcullis_mapping::{Checkable, Introduced, LogProbsError, SpanInput, Text};
+use portcullis_mapping::{CheckableWord, IntroducedWords, LogProbsError, ScannedText, SpanInput};
 use std::ops::Range;
 
 pub(crate) struct Span<'a> {
-    pub(crate) text: &'a Text,
+    pub(crate) text: &'a ScannedText,
     pub(crate) range: &'a Range<usize>,
     pub(crate) driven: bool,
     pub(crate) inert_prefix: bool,
@@ -49,7 +49,7 @@ pub(crate) struct OperatorFacts {
 }
 
 impl OperatorFacts {
-    pub(crate) fn of(governor: &Governor, state: &SemanticState) -> Self {
+    pub(crate) fn of(governor: &StreamGovernor, state: &SemanticState) -> Self {
         let texts = std::iter::once(&state.intent.text).chain(&state.intent.facts);
         let mut stems: Vec<String> = texts.flat_map(|t| governor.mapper().checkable(t)).map(|c| c.stem).collect();
         stems.sort_unstable();
@@ -59,17 +59,17 @@ impl OperatorFacts {
 }
 
 /// The nouns that the operator's words and the admitted text introduce; none if the policy does not ask.
-pub(crate) fn introduced(governor: &Governor, state: &SemanticState) -> Introduced {
-    let mut introduced = Introduced::default();
+pub(crate) fn introduced(governor: &StreamGovernor, state: &SemanticState) -> IntroducedWords {
+    let mut introduced = IntroducedWords::default();
     introduce(governor, state, &mut introduced, state.intent.words.iter().chain(state.memory.words.keys()));
     introduced
 }
 
 /// Adds words of admitted text.
 pub(crate) fn introduce<'w>(
-    governor: &Governor,
+    governor: &StreamGovernor,
     state: &SemanticState,
-    introduced: &mut Introduced,
+    introduced: &mut IntroducedWords,
     words: impl IntoIterator<Item = &'w String>,
 ) {
     if state.policy.continuity.presupposition {
@@ -79,17 +79,17 @@ pub(crate) fn introduce<'w>(
 
 /// Resolves a span against the anchors, and adds the result to the mutation.
 fn anchor(
-    governor: &Governor,
+    governor: &StreamGovernor,
     state: &SemanticState,
     vouched: &OperatorFacts,
     span: &Span<'_>,
-    mutation: &mut Mutation,
+    mutation: &mut SpanMutation,
     staged: &mut HostFindings,
 ) {
     let anchors = governor.anchors();
     let citations = match state.policy.citations {
-        Citations::Resolved => span.text.citations(span.range),
-        Citations::Any => {
+        CitationPolicy::Resolved => span.text.citations(span.range),
+        CitationPolicy::Any => {
             if mutation.category == Category::Reference {
                 mutation.anchor = Anchor::Resolved;
             }
@@ -106,7 +106,7 @@ fn anchor(
     let within = span.range.start - sentence.start..span.range.end - sentence.start;
     let words = governor.mapper().checkable(shown);
     let closed_world = state.policy.closed_world;
-    let word = |word: &Checkable| {
+    let word = |word: &CheckableWord| {
         let shown = shown.get(word.range.clone()).filter(|_| !word.value).unwrap_or_default();
         governor.mapper().alternatives(shown)
     };
@@ -117,7 +117,7 @@ fn anchor(
     } else {
         Default::default()
     };
-    let grounding = anchors.resolve(&Query {
+    let grounding = anchors.resolve(&AnchorQuery {
         sentence: shown,
         span: &within,
         citations: citations.as_deref(),
@@ -185,12 +185,12 @@ fn mapped(state: &SemanticState, span: &Span<'_>, finding: StageFinding<Validati
 
 /// Maps a span and runs the host's stages on it.
 pub(crate) fn judge(
-    governor: &Governor,
+    governor: &StreamGovernor,
     state: &SemanticState,
     vouched: &OperatorFacts,
-    introduced: &Introduced,
+    introduced: &IntroducedWords,
     span: &Span<'_>,
-) -> (Mutation, HostFindings) {
+) -> (SpanMutation, HostFindings) {
     let candidate = SpanInput {
         text: span.text,
         span: span.range,

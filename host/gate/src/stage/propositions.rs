@@ -2,11 +2,11 @@
 
 use super::Span;
 use crate::determination::DecidingField;
-use crate::governor::Governor;
-use portcullis_core::mutation::Mutation;
-use portcullis_core::proposition::{Proposition, Subject, mention};
+use crate::governor::StreamGovernor;
+use portcullis_core::mutation::SpanMutation;
+use portcullis_core::proposition::{Proposition, PropositionSubject, mention};
 use portcullis_core::state::SemanticState;
-use portcullis_mapping::Conflict;
+use portcullis_mapping::PropositionConflict;
 
 /// Number of recent propositions that are compared with a new one. This bounds the work per span.
 const RECENT: usize = 256;
@@ -15,7 +15,7 @@ const RECENT: usize = 256;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Conflicts {
     /// A contradiction, and its deciding field.
-    pub(super) contradiction: Option<(Conflict, DecidingField)>,
+    pub(super) contradiction: Option<(PropositionConflict, DecidingField)>,
     /// A proposition that a revision replaced, and that the span repeats.
     pub(super) regression: Option<DecidingField>,
 }
@@ -23,10 +23,10 @@ pub(super) struct Conflicts {
 /// Reads the propositions that a span asserts, adds them to the mutation, and compares them with the admitted ones.
 /// `None` for a language without a grammar, or if the policy does not check contradictions.
 pub(super) fn propose(
-    governor: &Governor,
+    governor: &StreamGovernor,
     state: &SemanticState,
     span: &Span<'_>,
-    mutation: &mut Mutation,
+    mutation: &mut SpanMutation,
 ) -> Option<Conflicts> {
     if !state.policy.continuity.contradiction {
         return None;
@@ -71,9 +71,9 @@ fn deciding(new: &Proposition, condition: String) -> DecidingField {
 
 /// Replaces a subject by the referent of a pronoun, or by the entity of an anchor store. False if there is no referent.
 fn resolve(
-    governor: &Governor,
+    governor: &StreamGovernor,
     state: &SemanticState,
-    subjects: &mut Vec<Subject>,
+    subjects: &mut Vec<PropositionSubject>,
     proposition: &mut Proposition,
 ) -> bool {
     let Some(mut subject) = proposition.subject.resolved(subjects) else { return false };

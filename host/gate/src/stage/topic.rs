@@ -2,9 +2,9 @@
 //! excess over the usual distance.
 
 use super::Span;
-use crate::governor::Governor;
+use crate::governor::StreamGovernor;
 use portcullis_core::fixed::BasisPoints;
-use portcullis_core::mutation::Mutation;
+use portcullis_core::mutation::SpanMutation;
 use portcullis_core::state::SemanticState;
 
 /// Usual mean distance of sentences on one topic, in basis points. The trust slope counts only the excess.
@@ -12,7 +12,7 @@ const USUAL: u16 = 6_000;
 
 /// Adds the topic to the mutation, if the policy checks topics and the stream has no anchors. A span that continues a
 /// sentence does not change the mean distance.
-pub(super) fn propose(governor: &Governor, state: &SemanticState, span: &Span<'_>, mutation: &mut Mutation) {
+pub(super) fn propose(governor: &StreamGovernor, state: &SemanticState, span: &Span<'_>, mutation: &mut SpanMutation) {
     let measured = state.policy.closed_world || !governor.anchors().is_empty();
     if state.policy.continuity.topic == 0 || measured {
         return;

@@ -9,10 +9,10 @@
 
 use super::propositions::Conflicts;
 use crate::determination::DecidingField;
-use portcullis_core::mutation::{Claim, Mutation};
+use portcullis_core::mutation::{SpanClaim, SpanMutation};
 use portcullis_core::reason::ValidationReason;
-use portcullis_core::state::{ClaimValue, Relation, SemanticState};
-use portcullis_mapping::{Conflict, Introduced, Mapper, Reading};
+use portcullis_core::state::{ClaimKey, ClaimValue, SemanticState};
+use portcullis_mapping::{IntroducedWords, PropositionConflict, SpanReading, TextMapper};
 
 /// A failed rule of this stage, and the deciding field.
 pub(super) type Failure = (ValidationReason, DecidingField);
@@ -20,11 +20,11 @@ pub(super) type Failure = (ValidationReason, DecidingField);
 /// The first rule that the mutation fails, without the rules that the mapping checks.
 pub(super) fn check(
     state: &SemanticState,
-    mutation: &Mutation,
-    reading: &Reading,
+    mutation: &SpanMutation,
+    reading: &SpanReading,
     conflicts: Option<&Conflicts>,
     span: &str,
-    words: (&Mapper, &Introduced),
+    words: (&TextMapper, &IntroducedWords),
 ) -> Option<Failure> {
     let rules = &state.policy.continuity;
     let contradiction = || rules.contradiction.then(|| contradiction(state, mutation, conflicts)).flatten();
@@ -37,13 +37,13 @@ fn failed(reason: ValidationReason, field: String, value: &str, condition: Strin
     (reason, DecidingField { field, value: value.to_owned(), condition })
 }
 
-fn named(key: &Relation) -> String {
+fn named(key: &ClaimKey) -> String {
     format!("{}: {}", if key.subject.is_empty() { "the subject" } else { &key.subject }, key.relation)
 }
 
 /// Finds two values for one relation of one subject, or an end before its beginning, such as a death before a birth.
-fn inconsistency(state: &SemanticState, mutation: &Mutation) -> Option<Failure> {
-    let claims: Vec<(Relation, &Claim)> =
+fn inconsistency(state: &SemanticState, mutation: &SpanMutation) -> Option<Failure> {
+    let claims: Vec<(ClaimKey, &SpanClaim)> =
         mutation.proposed.claims.iter().filter(|c| !c.negated).map(|c| (state.memory.relation(c), c)).collect();
     for (at, (key, claim)) in claims.iter().enumerate() {
         let earlier = claims.iter().take(at).find(|(k, c)| k == key && c.value != claim.value);
@@ -62,7 +62,7 @@ fn inconsistency(state: &SemanticState, mutation: &Mutation) -> Option<Failure> 
             } else {
                 continue;
             };
-            let other = Relation { subject: key.subject.clone(), relation: other.to_owned() };
+            let other = ClaimKey { subject: key.subject.clone(), relation: other.to_owned() };
             let in_span = claims.iter().find(|(k, _)| *k == other).map(|(_, c)| c.value.clone());
             let held = || state.memory.claims.get(&other).filter(|h| !h.negated).map(|h| h.value.clone());
             let Some(value) = in_span.or_else(held) else { continue };
@@ -76,15 +76,15 @@ fn inconsistency(state: &SemanticState, mutation: &Mutation) -> Option<Failure> 
     None
 }
 
-fn contradiction(state: &SemanticState, mutation: &Mutation, conflicts: Option<&Conflicts>) -> Option<Failure> {
+fn contradiction(state: &SemanticState, mutation: &SpanMutation, conflicts: Option<&Conflicts>) -> Option<Failure> {
     if mutation.proposed.revises {
         return None;
     }
     let found = match conflicts {
         Some(conflicts) => conflicts.contradiction.clone().map(|(conflict, deciding)| {
             let reason = match conflict {
-                Conflict::Negation => ValidationReason::ContradictNegation,
-                Conflict::Value => ValidationReason::ContradictValue,
+                PropositionConflict::Negation => ValidationReason::ContradictNegation,
+                PropositionConflict::Value => ValidationReason::ContradictValue,
             };
             (reason, deciding)
         }),
@@ -95,7 +95,7 @@ fn contradiction(state: &SemanticState, mutation: &Mutation, conflicts: Option<&
 
 /// For a language without a grammar: finds another value for an established relation, or the denial of an established
 /// statement.
-fn contradicted_claim(state: &SemanticState, mutation: &Mutation) -> Option<Failure> {
+fn contradicted_claim(state: &SemanticState, mutation: &SpanMutation) -> Option<Failure> {
     let proposed = &mutation.proposed;
     for claim in &proposed.claims {
         let key = state.memory.relation(claim);
@@ -123,7 +123,7 @@ fn contradicted_claim(state: &SemanticState, mutation: &Mutation) -> Option<Fail
 }
 
 /// Finds a quantity outside the tolerance of its slot.
-fn contradicted_quantity(state: &SemanticState, mutation: &Mutation) -> Option<Failure> {
+fn contradicted_quantity(state: &SemanticState, mutation: &SpanMutation) -> Option<Failure> {
     let slots = mutation.quantities.iter().zip(&state.memory.quantities).zip(&state.policy.tolerances).enumerate();
     for (slot, ((new, old), tolerance)) in slots {
         let (Some(new), Some(old), Some(tolerance)) = (new, old, tolerance) else { continue };
@@ -139,10 +139,10 @@ fn contradicted_quantity(state: &SemanticState, mutation: &Mutation) -> Option<F
 
 fn presupposition(
     state: &SemanticState,
-    mutation: &Mutation,
-    reading: &Reading,
+    mutation: &SpanMutation,
+    reading: &SpanReading,
     span: &str,
-    (mapper, introduced): (&Mapper, &Introduced),
+    (mapper, introduced): (&TextMapper, &IntroducedWords),
 ) -> Option<Failure> {
     let is_introduced = |word: &str| {
         let memory = &state.memory.words;

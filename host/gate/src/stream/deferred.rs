@@ -1,7 +1,7 @@
 //! The queue of deferred mutations. Deferring is not a fourth outcome: the loop defers a reject whose reason the policy
 //! lists. Each resubmission is a new record.
 
-use super::work::Work;
+use super::work::SpanWork;
 use portcullis_core::state::SemanticState;
 use std::collections::VecDeque;
 
@@ -10,7 +10,7 @@ const MOST: usize = 64;
 
 #[derive(Debug)]
 struct DeferredWork {
-    work: Work,
+    work: SpanWork,
     seq: u32,
     /// Number of steps before the mutation expires.
     steps: u16,
@@ -54,7 +54,7 @@ pub(super) struct DeferredQueue {
 impl DeferredQueue {
     /// Queues a mutation and returns whether there was room. A mutation that was deferred before keeps its remaining
     /// steps.
-    pub(super) fn push(&mut self, work: Work, seq: u32, expiry: u16, known: Knowledge) -> bool {
+    pub(super) fn push(&mut self, work: SpanWork, seq: u32, expiry: u16, known: Knowledge) -> bool {
         let room = self.waiting.len() < MOST;
         if room {
             let steps = work.waited.unwrap_or(expiry);
@@ -79,10 +79,10 @@ impl DeferredQueue {
 
     /// Takes the oldest mutation for which the knowledge has changed since its last judgement; `None` if there is none.
     /// The last judgement becomes the parent of the next.
-    pub(super) fn due(&mut self, known: Knowledge) -> Option<Work> {
+    pub(super) fn due(&mut self, known: Knowledge) -> Option<SpanWork> {
         let at = self.waiting.iter().position(|d| d.known != known)?;
         let DeferredWork { work, seq, steps, .. } = self.waiting.remove(at)?;
-        Some(Work { parent: Some(seq), waited: Some(steps), ..work })
+        Some(SpanWork { parent: Some(seq), waited: Some(steps), ..work })
     }
 
     pub(super) fn drain(&mut self) -> Vec<u32> {

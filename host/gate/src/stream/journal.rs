@@ -1,23 +1,23 @@
 //! The reports of a stream: its events in order, its totals, and the admitted bytes that are not released yet.
 
 use super::release::ReleaseBuffer;
-use super::seat::Seat;
+use super::seat::StreamNumbers;
 use super::work::InFlight;
-use crate::determination::{Determination, Summary};
+use crate::determination::{JudgementSummary, SpanDetermination};
 use crate::end_state::EndState;
-use crate::event::{EndCommitment, Event, EventKind, Judgement};
+use crate::event::{EndCommitment, SpanJudgement, StreamEvent, StreamEventKind};
 use crate::rationale::Rationale;
-use portcullis_core::context::Mode;
+use portcullis_core::context::StreamMode;
 use portcullis_core::hex;
 use portcullis_core::wire::{Determination as Answer, Fault, Record};
-use portcullis_image::Verdict;
+use portcullis_image::EntryVerdict;
 use std::sync::Arc;
 use zerocopy::IntoBytes;
 
 /// The card's answer to a span, and its rationale.
 pub(super) struct CardAnswer<'a> {
     pub(super) flight: &'a InFlight,
-    pub(super) verdict: Option<&'a Verdict>,
+    pub(super) verdict: Option<&'a EntryVerdict>,
     pub(super) why: Option<Rationale>,
     pub(super) fault: Option<Fault>,
     pub(super) record: Option<&'a Record>,
@@ -33,22 +33,22 @@ pub(super) struct Position<'a> {
     pub(super) slope: u16,
 }
 
-pub(super) struct Journal {
+pub(super) struct StreamJournal {
     id: String,
     number: u64,
-    events: Vec<Event>,
-    pub(super) summary: Summary,
+    events: Vec<StreamEvent>,
+    pub(super) summary: JudgementSummary,
     pub(super) unreleased: ReleaseBuffer,
     closing: Option<EndCommitment>,
 }
 
-impl Journal {
-    pub(super) fn new(id: String, seat: Seat, mode: Mode) -> Self {
+impl StreamJournal {
+    pub(super) fn new(id: String, seat: StreamNumbers, mode: StreamMode) -> Self {
         Self {
             id,
             number: seat.number,
             events: Vec::new(),
-            summary: Summary::new(mode),
+            summary: JudgementSummary::new(mode),
             unreleased: ReleaseBuffer::default(),
             closing: None,
         }
@@ -58,12 +58,12 @@ impl Journal {
         &self.id
     }
 
-    pub(super) fn push(&mut self, what: EventKind) {
-        self.events.push(Event { stream: self.number, what });
+    pub(super) fn push(&mut self, what: StreamEventKind) {
+        self.events.push(StreamEvent { stream: self.number, what });
     }
 
     /// The events since the last call, in order.
-    pub(super) fn take_events(&mut self) -> Vec<Event> {
+    pub(super) fn take_events(&mut self) -> Vec<StreamEvent> {
         std::mem::take(&mut self.events)
     }
 
@@ -87,7 +87,7 @@ impl Journal {
     pub(super) fn end(&mut self, slope: u16, state: Option<Arc<EndState>>) {
         self.summary.trust_slope = slope;
         let (id, summary, closing) = (self.id.clone(), self.summary.clone(), self.closing.take());
-        self.push(EventKind::Ended { id, summary, closing, state });
+        self.push(StreamEventKind::Ended { id, summary, closing, state });
     }
 
     /// Reports a determination or a fault.
@@ -99,7 +99,7 @@ impl Journal {
             None => (None, None, Vec::new()),
         };
         let admit = verdict.is_some_and(|v| v.determination == Answer::Admit);
-        let determination = Determination {
+        let determination = SpanDetermination {
             id: self.id.clone(),
             stream: self.number,
             seq: flight.sequence,
@@ -117,7 +117,7 @@ impl Journal {
             reason,
             fault,
         };
-        let judgement = Judgement {
+        let judgement = SpanJudgement {
             determination,
             inert: position.held.to_owned(),
             text: work.slice().to_owned(),
@@ -129,7 +129,7 @@ impl Journal {
             tick: record.map(|r| r.answer.tick.get()),
             log_index: index_of(record),
         };
-        self.push(EventKind::Determined(Box::new(judgement)));
+        self.push(StreamEventKind::Determined(Box::new(judgement)));
     }
 }
 

@@ -17,40 +17,40 @@ mod seat;
 mod step;
 mod work;
 
-pub use part::{Part, PartReader};
+pub use part::{HeldStreamPart, PartReader};
 pub use request::StreamRequest;
-pub(crate) use request::{GivenParts, Source};
-pub use seat::Seat;
-pub(crate) use step::Input;
+pub(crate) use request::{GivenParts, SpanSource};
+pub use seat::StreamNumbers;
+pub(crate) use step::StreamMachineInput;
 
-use crate::candidate::Candidate;
-use crate::determination::{Termination, Trigger};
+use crate::candidate::AnswerCandidate;
+use crate::determination::{StreamTermination, TerminationTrigger};
 use crate::end_state::EndState;
-use crate::engine::{EngineError, Move, Proposal, View};
-use crate::event::{Event, EventKind};
-use crate::governor::Governor;
+use crate::engine::{EngineError, EngineMove, EngineProposal, EngineView};
+use crate::event::{StreamEvent, StreamEventKind};
+use crate::governor::StreamGovernor;
 use crate::rationale::{self, Rationale};
 use crate::settings::HELD_MAX;
 use crate::stage;
-use crate::text_lane::{Scan, TextLane};
+use crate::text_lane::{AdmittedTextScan, PolicyTextLane};
 use deferred::{DeferredQueue, Knowledge};
-use journal::{CardAnswer, Journal, Position, index_of};
-use pending::{Fragment, Pending, Reading, Upcoming};
-use portcullis_card::{Outcome, SessionError};
+use journal::{CardAnswer, Position, StreamJournal, index_of};
+use pending::{CandidateReading, Fragment, PendingEnd, Upcoming};
+use portcullis_card::{EntryOutcome, SessionError};
 use portcullis_core::class::ClassSet;
 use portcullis_core::commitment::{HEAD_BYTES, SpanKind, commitment, preimage};
-use portcullis_core::context::{CONTEXT_VERSION, ContextDocument, Mode, OnRefuse, Release};
-use portcullis_core::drift::Drift;
-use portcullis_core::hex::Hex;
-use portcullis_core::mutation::Place;
-use portcullis_core::state::{SemanticState, Task};
+use portcullis_core::context::{CONTEXT_VERSION, ContextDocument, OnRefuse, ReleaseMode, StreamMode};
+use portcullis_core::drift::DriftLevel;
+use portcullis_core::hex::HexBytes;
+use portcullis_core::mutation::SlotSequence;
+use portcullis_core::state::{SemanticState, StreamTask};
 use portcullis_core::wire::{Descriptor, Determination as Answer, Fault, Opcode, Record};
-use portcullis_image::Verdict;
-use portcullis_mapping::{Call, Introduced, LogProbs, LogProbsError};
-use proposer::{Proposer, Request, Rollback};
+use portcullis_image::EntryVerdict;
+use portcullis_mapping::{EngineToolCall, IntroducedWords, LogProbs, LogProbsError};
+use proposer::{OutstandingProposalRequest, Proposer, Rollback};
 use queue::WorkQueue;
 use std::sync::Arc;
-use work::{InFlight, Work};
+use work::{InFlight, SpanWork};
 
 enum Phase {
     Begin,
@@ -90,14 +90,14 @@ pub(crate) enum Next {
 }
 
 pub(crate) struct StreamMachine {
-    governor: Arc<Governor>,
-    seat: Seat,
+    governor: Arc<StreamGovernor>,
+    seat: StreamNumbers,
     sequence: u32,
-    task: Task,
+    task: StreamTask,
     state: SemanticState,
     operator_facts: stage::OperatorFacts,
     /// The nouns that the words of the state introduce.
-    introduced: Introduced,
+    introduced: IntroducedWords,
     /// The engine's candidates; `None` for a whole text.
     proposer: Option<Proposer>,
     /// Whether more parts of the text may come.
@@ -110,18 +110,18 @@ pub(crate) struct StreamMachine {
     since_checkpoint: u16,
     submitted: Option<PendingEntry>,
     /// The state of the text lane's scan after the stream's admitted text.
-    scan: Scan,
+    scan: AdmittedTextScan,
     /// Whether the last admitted span is a tool call.
     after_call: bool,
     phase: Phase,
     /// Digest of the filter's report, until the NOTE right after BEGIN is submitted.
     note: Option<[u8; 32]>,
     last_refusal: String,
-    journal: Journal,
+    journal: StreamJournal,
 }
 
 impl StreamMachine {
-    pub(crate) fn new(request: StreamRequest, seat: Seat) -> Self {
+    pub(crate) fn new(request: StreamRequest, seat: StreamNumbers) -> Self {
         let StreamRequest { governor, id, task, note, source, refusal, local: _, parts: _, owner: _ } = request;
         let mut state = governor.initial_state(&task);
         let operator_facts = stage::OperatorFacts::of(&governor, &state);
@@ -138,27 +138,27 @@ impl StreamMachine {
             state,
             task,
             proposer: None,
-            is_given: matches!(source, Source::Parts(_)),
+            is_given: matches!(source, SpanSource::Parts(_)),
             whole: None,
             queue: WorkQueue::default(),
             deferred: DeferredQueue::default(),
             since_checkpoint: 0,
             submitted: None,
-            scan: Scan::NEW,
+            scan: AdmittedTextScan::NEW,
             after_call: false,
             phase: Phase::Begin,
             note,
             last_refusal: String::new(),
-            journal: Journal::new(id, seat, mode),
+            journal: StreamJournal::new(id, seat, mode),
         };
         match source {
-            Source::Text { whole, text } => {
+            SpanSource::Text { whole, text } => {
                 stream.journal.summary.bytes += whole.len();
                 stream.whole = Some(whole);
                 stream.queue.set_whole_text(text);
             }
-            Source::Proposals(_) => stream.proposer = Some(Proposer::default()),
-            Source::Parts(_) => {}
+            SpanSource::Proposals(_) => stream.proposer = Some(Proposer::default()),
+            SpanSource::Parts(_) => {}
         }
         if let Some((trigger, why)) = refusal {
             stream.stop(trigger, why);
@@ -170,17 +170,17 @@ impl StreamMachine {
         matches!(self.phase, Phase::Done)
     }
 
-    pub(crate) fn take_events(&mut self) -> Vec<Event> {
+    pub(crate) fn take_events(&mut self) -> Vec<StreamEvent> {
         self.journal.take_events()
     }
 
-    /// The request to the engine and the number of the attempt, after [`Next::Proposal`].
-    pub(crate) fn request(&self) -> Option<(View<'_>, u32)> {
+    /// The request to the engine and the number of the attempt, after [`Next::EngineProposal`].
+    pub(crate) fn request(&self) -> Option<(EngineView<'_>, u32)> {
         self.proposer.as_ref().and_then(|proposer| proposer.request(&self.state))
     }
 
     /// Messages that the engine receives before its next request.
-    pub(crate) fn take_moves(&mut self) -> Vec<Move> {
+    pub(crate) fn take_moves(&mut self) -> Vec<EngineMove> {
         self.proposer.as_mut().map(Proposer::take_moves).unwrap_or_default()
     }
 
@@ -234,7 +234,7 @@ impl StreamMachine {
             return self.gate(work);
         }
         for seq in self.deferred.drain() {
-            self.journal.push(EventKind::Expired { seq });
+            self.journal.push(StreamEventKind::Expired { seq });
         }
         self.queue.keep_formatting();
         self.phase = Phase::End;
@@ -246,23 +246,23 @@ impl StreamMachine {
         ContextDocument {
             version: CONTEXT_VERSION,
             mode,
-            granularity: self.governor.granularity(matches!(mode, Mode::Driven | Mode::DrivenConversation)),
+            granularity: self.governor.granularity(matches!(mode, StreamMode::Driven | StreamMode::DrivenConversation)),
             on_refuse: self.on_refuse(),
             release: self.governor.release(),
             max_proposals: self.governor.max_proposals(),
             policy: self.state.policy.package.clone(),
-            package_digest: Hex(self.state.policy.package_digest),
+            package_digest: HexBytes(self.state.policy.package_digest),
             profile: self.governor.profile().clone(),
             profile_digest: self.governor.profile().digest(),
             task: self.task.clone(),
-            anchor_digests: self.governor.anchors().digests().into_iter().map(Hex).collect(),
+            anchor_digests: self.governor.anchors().digests().into_iter().map(HexBytes).collect(),
             predecessor: self.governor.predecessor().map(|end| end.leaf()),
             id: self.journal.id().to_owned(),
         }
     }
 
     fn on_refuse(&self) -> OnRefuse {
-        self.governor.on_refuse(self.journal.summary.mode != Mode::Recorded)
+        self.governor.on_refuse(self.journal.summary.mode != StreamMode::Recorded)
     }
 
     /// Salt of the next entry.
@@ -270,8 +270,8 @@ impl StreamMachine {
         self.governor.salts.salt(self.seat.salted, self.sequence)
     }
 
-    const fn place(&self) -> Place {
-        Place { slot: self.seat.slot, sequence: self.sequence }
+    const fn place(&self) -> SlotSequence {
+        SlotSequence { slot: self.seat.slot, sequence: self.sequence }
     }
 
     fn submit(&mut self, submitted: PendingEntry, opcode: Opcode, digest: [u8; 32], text: Option<Vec<u8>>) -> Next {
@@ -283,7 +283,7 @@ impl StreamMachine {
     /// bytes, and each text after them.
     fn holds_a_hit(&self) -> bool {
         let held = self.queue.held().as_bytes();
-        let found = |lane: &TextLane| lane.scan(self.scan, SpanKind::Text, &[held]).0;
+        let found = |lane: &PolicyTextLane| lane.scan(self.scan, SpanKind::Text, &[held]).0;
         self.governor.policy.text_lane.as_ref().is_some_and(|lane| found(lane) != ClassSet::EMPTY)
     }
 
@@ -296,13 +296,16 @@ impl StreamMachine {
         self.reads_texts() && HEAD_BYTES + bytes > 1 << self.governor.policy.text_stride_log2()
     }
 
-    fn gate(&mut self, work: Work) -> Next {
+    fn gate(&mut self, work: SpanWork) -> Next {
         if self.holds_a_hit() {
             drop(self.queue.take_held());
         }
         let bytes = self.queue.held_before(&work, self.reads_texts()).len() + work.slice().len();
         if self.overflows(bytes) {
-            self.stop(Trigger::Limit, format!("a text of {bytes} bytes does not fit the card's text window"));
+            self.stop(
+                TerminationTrigger::Limit,
+                format!("a text of {bytes} bytes does not fit the card's text window"),
+            );
             return self.next();
         }
         let (mut mutation, findings) = stage::judge(
@@ -339,20 +342,20 @@ impl StreamMachine {
     }
 
     /// Accepts the card's answer to the last entry from [`StreamMachine::next`].
-    pub(crate) fn answer(&mut self, outcome: Outcome, record: Option<&Record>) {
+    pub(crate) fn answer(&mut self, outcome: EntryOutcome, record: Option<&Record>) {
         match (&self.phase, self.submitted.take(), outcome) {
-            (_, Some(PendingEntry::Note), Outcome::Accepted) => self.sequence += 1,
-            (Phase::Body, Some(PendingEntry::Gate(flight)), Outcome::Judged(verdict)) => {
+            (_, Some(PendingEntry::Note), EntryOutcome::Accepted) => self.sequence += 1,
+            (Phase::Body, Some(PendingEntry::Gate(flight)), EntryOutcome::Judged(verdict)) => {
                 self.sequence += 1;
                 self.judged(*flight, &outcome, &verdict, record);
             }
-            (Phase::Body, Some(PendingEntry::Gate(flight)), Outcome::Fault(fault)) => {
+            (Phase::Body, Some(PendingEntry::Gate(flight)), EntryOutcome::Fault(fault)) => {
                 self.faulted(&flight, fault, record)
             }
-            (Phase::Begin, Some(PendingEntry::Session), Outcome::Accepted) => {
+            (Phase::Begin, Some(PendingEntry::Session), EntryOutcome::Accepted) => {
                 self.sequence = 1;
                 self.phase = Phase::Body;
-                let what = EventKind::Begun {
+                let what = StreamEventKind::Begun {
                     id: self.journal.id().to_owned(),
                     context: Box::new(self.context()),
                     text: self.whole.take(),
@@ -362,7 +365,7 @@ impl StreamMachine {
                 };
                 self.journal.push(what);
             }
-            (Phase::End, Some(PendingEntry::Session), Outcome::Accepted) => {
+            (Phase::End, Some(PendingEntry::Session), EntryOutcome::Accepted) => {
                 let (salt, inert) = (self.salt(), self.queue.take_held());
                 self.journal.close(self.sequence, inert, salt, record);
                 self.phase = Phase::Done;
@@ -373,7 +376,7 @@ impl StreamMachine {
             (_, _, outcome) => {
                 self.journal.summary.faults += 1;
                 let name = outcome.fault().map_or("an answer of the wrong kind", Fault::name);
-                self.stop(Trigger::Fault, name.into());
+                self.stop(TerminationTrigger::Fault, name.into());
                 self.journal.unreleased.clear();
                 self.done();
             }
@@ -383,10 +386,10 @@ impl StreamMachine {
     /// Ends the stream because the card is no longer trusted; the submitted entry is refused.
     pub(crate) fn abort(&mut self, why: &SessionError) {
         if self.submitted.is_some() {
-            self.answer(Outcome::Fault(why.fault()), None);
+            self.answer(EntryOutcome::Fault(why.fault()), None);
         }
         if !self.is_done() {
-            self.stop(Trigger::Fault, why.to_string());
+            self.stop(TerminationTrigger::Fault, why.to_string());
             self.journal.unreleased.clear();
             self.done();
         }
@@ -403,7 +406,7 @@ impl StreamMachine {
         Arc::new(EndState::new(record, policy, self.governor.profile().digest(), memory))
     }
 
-    fn judged(&mut self, flight: InFlight, outcome: &Outcome, verdict: &Verdict, record: Option<&Record>) {
+    fn judged(&mut self, flight: InFlight, outcome: &EntryOutcome, verdict: &EntryVerdict, record: Option<&Record>) {
         self.journal.summary.mutations += 1;
         let why = rationale::explain(&self.governor, &flight.mutation, &flight.descriptor, &flight.findings, verdict);
         if outcome.is_admit() {
@@ -423,7 +426,7 @@ impl StreamMachine {
                 self.refused(flight);
             }
             // The driver never returns this verdict for a refusal. If it did, the stream would end without a release.
-            Answer::Admit | Answer::None => self.stop(Trigger::Fault, "no determination".into()),
+            Answer::Admit | Answer::None => self.stop(TerminationTrigger::Fault, "no determination".into()),
         }
     }
 
@@ -438,7 +441,7 @@ impl StreamMachine {
     }
 
     /// Commits an admitted mutation to the state, and queues its bytes for release.
-    fn admitted(&mut self, flight: InFlight, verdict: &Verdict, record: Option<&Record>) {
+    fn admitted(&mut self, flight: InFlight, verdict: &EntryVerdict, record: Option<&Record>) {
         let before = self.state.bounds.drift;
         self.scan = flight.scan;
         self.after_call = !flight.work.kind.is_text();
@@ -458,20 +461,20 @@ impl StreamMachine {
             }
         }
         self.journal.unreleased.push(flight.sequence, &bytes, call);
-        if self.governor.release() == Release::Span {
+        if self.governor.release() == ReleaseMode::Span {
             self.seal();
         }
         let bounds = self.state.bounds;
         if bounds.drift != before {
-            self.journal.push(EventKind::Drift {
+            self.journal.push(StreamEventKind::Drift {
                 seq: flight.sequence,
                 level: bounds.drift,
                 slope: bounds.trust_slope,
             });
         }
-        if bounds.drift == Drift::Halt {
+        if bounds.drift == DriftLevel::Halt {
             self.stop(
-                Trigger::DriftHalt,
+                TerminationTrigger::DriftHalt,
                 format!("the trust slope is {} at sequence {}", bounds.trust_slope, flight.sequence),
             );
         } else if self.proposer.is_none() {
@@ -487,9 +490,9 @@ impl StreamMachine {
         let parts = flight.work.text.split(&flight.work.range, &flight.findings.apart);
         if parts.is_empty() {
             let depth = self.governor.limits().max_depth.max(depth);
-            self.queue.push(Work { depth, parent, ..flight.work.clone() });
+            self.queue.push(SpanWork { depth, parent, ..flight.work.clone() });
         } else {
-            self.queue.push_pieces(&Work { depth, parent, ..flight.work.clone() }, &parts);
+            self.queue.push_pieces(&SpanWork { depth, parent, ..flight.work.clone() }, &parts);
         }
     }
 
@@ -505,7 +508,11 @@ impl StreamMachine {
             if deferred {
                 self.journal.summary.deferred += 1;
                 let rule = self.last_refusal.clone();
-                self.journal.push(EventKind::Deferred { seq: flight.sequence, rule, expiry: limits.defer_expiry });
+                self.journal.push(StreamEventKind::Deferred {
+                    seq: flight.sequence,
+                    rule,
+                    expiry: limits.defer_expiry,
+                });
             }
         }
         if again {
@@ -514,7 +521,7 @@ impl StreamMachine {
         let Some(proposer) = &mut self.proposer else {
             self.queue.keep_held();
             if self.on_refuse() == OnRefuse::Stop && !deferred {
-                self.stop(Trigger::NoAdmissibleCandidate, self.last_refusal.clone());
+                self.stop(TerminationTrigger::NoAdmissibleCandidate, self.last_refusal.clone());
             } else {
                 self.step_passed(false);
             }
@@ -535,13 +542,14 @@ impl StreamMachine {
     /// Ends a step, which is a candidate or a span of a whole text. Handles deferred mutations and release checkpoints.
     fn step_passed(&mut self, admitted: bool) {
         for seq in self.deferred.step() {
-            self.journal.push(EventKind::Expired { seq });
+            self.journal.push(StreamEventKind::Expired { seq });
         }
         if let Some(work) = self.deferred.due(Knowledge::of(&self.state)) {
             self.queue.push(work);
         }
         self.since_checkpoint += u16::from(admitted);
-        if self.governor.release() == Release::Checkpoint && self.since_checkpoint >= self.governor.limits().checkpoint
+        if self.governor.release() == ReleaseMode::Checkpoint
+            && self.since_checkpoint >= self.governor.limits().checkpoint
         {
             self.seal();
         }
@@ -573,7 +581,7 @@ impl StreamMachine {
             return true;
         }
         if let Some(error) = proposer.failed.take() {
-            self.stop(Trigger::Engine, error.to_string());
+            self.stop(TerminationTrigger::Engine, error.to_string());
             return false;
         }
         if proposer.ended {
@@ -585,11 +593,14 @@ impl StreamMachine {
                 self.read_on(None);
                 return true;
             }
-            self.stop(Trigger::Limit, format!("the engine was asked {most} times"));
+            self.stop(TerminationTrigger::Limit, format!("the engine was asked {most} times"));
             return false;
         }
         if self.queue.held().len() > HELD_MAX {
-            self.stop(Trigger::Limit, format!("over {HELD_MAX} bytes of formatting with nothing between them"));
+            self.stop(
+                TerminationTrigger::Limit,
+                format!("over {HELD_MAX} bytes of formatting with nothing between them"),
+            );
             return false;
         }
         proposer.ask(self.queue.held());
@@ -602,7 +613,7 @@ impl StreamMachine {
         let admitted = !proposer.step.admitted.is_empty();
         if admitted || !proposer.refused {
             if proposer.pending.is_empty() {
-                proposer.advance(self.queue.held(), self.governor.release() != Release::Span);
+                proposer.advance(self.queue.held(), self.governor.release() != ReleaseMode::Span);
                 self.step_passed(admitted);
             } else {
                 proposer.wait(self.queue.held());
@@ -636,13 +647,13 @@ impl StreamMachine {
             self.proposer.iter_mut().for_each(Proposer::pass);
             self.step_passed(false);
         } else {
-            self.stop(Trigger::NoAdmissibleCandidate, self.last_refusal.clone());
+            self.stop(TerminationTrigger::NoAdmissibleCandidate, self.last_refusal.clone());
         }
     }
 
-    /// Accepts the answer to [`Next::Part`]: the next part, or why none comes.
-    pub(crate) fn part(&mut self, part: Result<Part, EngineError>) {
-        let mut report = |answer| self.journal.push(EventKind::Proposed(Box::new(answer)));
+    /// Accepts the answer to [`Next::HeldStreamPart`]: the next part, or why none comes.
+    pub(crate) fn part(&mut self, part: Result<HeldStreamPart, EngineError>) {
+        let mut report = |answer| self.journal.push(StreamEventKind::Proposed(Box::new(answer)));
         match part {
             Ok(part) => {
                 self.is_given = !part.is_last();
@@ -653,52 +664,52 @@ impl StreamMachine {
             Err(error) => {
                 self.is_given = false;
                 report(Err(error.clone()));
-                self.stop(Trigger::Engine, error.to_string());
+                self.stop(TerminationTrigger::Engine, error.to_string());
             }
         }
     }
 
     /// Accepts the engine's answer to the last request.
-    pub(crate) fn proposed(&mut self, answer: Result<Proposal, EngineError>) {
+    pub(crate) fn proposed(&mut self, answer: Result<EngineProposal, EngineError>) {
         let Some(proposer) = &mut self.proposer else { return };
-        let Some(Request { rollback, .. }) = proposer.take_request() else { return };
-        self.journal.push(EventKind::Proposed(Box::new(answer.clone())));
+        let Some(OutstandingProposalRequest { rollback, .. }) = proposer.take_request() else { return };
+        self.journal.push(StreamEventKind::Proposed(Box::new(answer.clone())));
         match (answer, rollback) {
             // The engine failed, so the pending end becomes the end of the text.
             (Err(error), None) if !proposer.pending.is_empty() => {
                 proposer.failed = Some(error);
                 self.read_on(None);
             }
-            (Err(error), _) => self.stop(Trigger::Engine, error.to_string()),
-            (Ok(Proposal::Candidate(candidate)), None) => {
+            (Err(error), _) => self.stop(TerminationTrigger::Engine, error.to_string()),
+            (Ok(EngineProposal::Candidate(candidate)), None) => {
                 if proposer.pending.is_empty() {
                     proposer.begin(proposer.step.attempt, self.queue.held());
                 }
                 self.read_candidate(candidate);
             }
             // The engine has no further text after the pending end.
-            (Ok(end @ (Proposal::Exhausted | Proposal::End)), None) if !proposer.pending.is_empty() => {
-                proposer.ended = end == Proposal::End;
+            (Ok(end @ (EngineProposal::Exhausted | EngineProposal::End)), None) if !proposer.pending.is_empty() => {
+                proposer.ended = end == EngineProposal::End;
                 self.read_on(None);
             }
-            (Ok(Proposal::Exhausted), None) => {
+            (Ok(EngineProposal::Exhausted), None) => {
                 if self.last_refusal.is_empty() {
                     self.last_refusal = "the engine proposed nothing".into();
                 }
                 self.dead_end();
             }
-            (Ok(Proposal::End), None) => proposer.ended = true,
-            (Ok(Proposal::Candidate(candidate)), Some(target)) => {
+            (Ok(EngineProposal::End), None) => proposer.ended = true,
+            (Ok(EngineProposal::Candidate(candidate)), Some(target)) => {
                 let Rollback { transitions, inert } = proposer.roll_back(&mut self.state, target);
                 self.introduced = stage::introduced(&self.governor, &self.state);
                 self.queue.set_held(inert);
                 self.journal.unreleased.truncate(transitions.first().copied().unwrap_or(self.sequence));
                 self.journal.summary.rolled_back += transitions.len() as u64;
                 let to = self.state.lineage.last().map_or(0, |t| t.sequence);
-                self.journal.push(EventKind::RolledBack { to, transitions });
+                self.journal.push(StreamEventKind::RolledBack { to, transitions });
                 self.read_candidate(candidate);
             }
-            (Ok(Proposal::Exhausted | Proposal::End), Some(target)) => {
+            (Ok(EngineProposal::Exhausted | EngineProposal::End), Some(target)) => {
                 if !proposer.seek_further(target, self.governor.limits()) {
                     self.no_way_back(false);
                 }
@@ -707,7 +718,7 @@ impl StreamMachine {
     }
 
     /// Turns a candidate of the engine into work.
-    fn read_candidate(&mut self, candidate: Candidate) {
+    fn read_candidate(&mut self, candidate: AnswerCandidate) {
         match candidate.call {
             None => {
                 self.journal.summary.bytes += candidate.text.len();
@@ -727,7 +738,8 @@ impl StreamMachine {
         let most = usize::from(self.governor.limits().span_bytes);
         let read = |parts: &[&str]| self.governor.read_parts(&admitted, &proposed, parts);
         let pending = std::mem::take(&mut proposer.pending);
-        let Reading { work, pending, added, joined, upcoming } = pending.read(next, place, next_place, read, most);
+        let CandidateReading { work, pending, added, joined, upcoming } =
+            pending.read(next, place, next_place, read, most);
         proposer.open = true;
         proposer.step.places += usize::from(joined);
         proposer.step.proposed.push_str(&added);
@@ -737,10 +749,10 @@ impl StreamMachine {
     }
 
     /// Turns a tool call into work. The call does not continue the text before it.
-    fn read_call(&mut self, call: &Call, logprobs: Option<Result<LogProbs, LogProbsError>>) {
+    fn read_call(&mut self, call: &EngineToolCall, logprobs: Option<Result<LogProbs, LogProbsError>>) {
         let work = part::call_work(&self.governor, call, logprobs);
         self.journal.summary.bytes += work.range.len();
-        let work = |place| Work { place: Some(place), ..work };
+        let work = |place| SpanWork { place: Some(place), ..work };
         let Some(proposer) = &mut self.proposer else { return };
         if proposer.pending.is_empty() {
             let attempt = u8::try_from(proposer.step.attempt).unwrap_or(u8::MAX);
@@ -749,7 +761,7 @@ impl StreamMachine {
             let work = vec![work((proposer.place + proposer.step.places, 0))];
             self.read_on(None);
             if let Some(proposer) = &mut self.proposer {
-                proposer.upcoming = Some(Upcoming { text: String::new(), work, pending: Pending::default() });
+                proposer.upcoming = Some(Upcoming { text: String::new(), work, pending: PendingEnd::default() });
             }
         }
     }
@@ -761,18 +773,18 @@ impl StreamMachine {
         let why = Some(Rationale::fault(fault));
         self.determined(CardAnswer { flight, verdict: None, why, fault: Some(fault), record });
         self.journal.unreleased.clear();
-        self.stop(Trigger::Fault, fault.name().into());
+        self.stop(TerminationTrigger::Fault, fault.name().into());
     }
 
     /// Ends the stream early: remaining text is not judged, and only admitted text is released.
-    fn stop(&mut self, trigger: Trigger, detail: String) {
+    fn stop(&mut self, trigger: TerminationTrigger, detail: String) {
         self.queue.abandon();
         self.proposer.iter_mut().for_each(Proposer::forget);
         if self.journal.summary.stopped.is_some() {
             return;
         }
         self.journal.summary.stopped = Some(format!("{}: {detail}", trigger.words()));
-        self.journal.summary.termination = Some(Termination {
+        self.journal.summary.termination = Some(StreamTermination {
             trigger,
             detail,
             seq: self.sequence.saturating_sub(1),

@@ -1,7 +1,7 @@
 //! The text of an engine's candidates that was read but not judged: the pending end, and the candidate after it.
 
-use super::work::{Base, Said, Work};
-use portcullis_mapping::{LogProbs, LogProbsError, Piece, Text};
+use super::work::{Base, RangeLogProbs, SpanWork};
+use portcullis_mapping::{LogProbs, LogProbsError, Piece, ScannedText};
 use std::sync::Arc;
 
 /// The text of a candidate, or its end, with the engine's log-probabilities.
@@ -15,7 +15,7 @@ pub(super) struct Fragment {
 
 /// The pending end of a step: text that more text could turn into a part of a hit.
 #[derive(Debug, Default)]
-pub(super) struct Pending {
+pub(super) struct PendingEnd {
     parts: Vec<Fragment>,
     /// Number of bytes of the step before the pending end.
     number: usize,
@@ -26,14 +26,14 @@ pub(super) struct Pending {
 pub(super) struct Upcoming {
     pub(super) text: String,
     /// The candidate's spans, in order.
-    pub(super) work: Vec<Work>,
-    pub(super) pending: Pending,
+    pub(super) work: Vec<SpanWork>,
+    pub(super) pending: PendingEnd,
 }
 
-pub(super) struct Reading {
+pub(super) struct CandidateReading {
     /// Spans of the current step, in order.
-    pub(super) work: Vec<Work>,
-    pub(super) pending: Pending,
+    pub(super) work: Vec<SpanWork>,
+    pub(super) pending: PendingEnd,
     /// Text added to the current step: the new candidate, unless it is a step of its own.
     pub(super) added: String,
     /// Whether the new candidate became a part of the current step.
@@ -42,7 +42,7 @@ pub(super) struct Reading {
     pub(super) upcoming: Option<Upcoming>,
 }
 
-impl Pending {
+impl PendingEnd {
     pub(super) const fn is_empty(&self) -> bool {
         self.parts.is_empty()
     }
@@ -59,9 +59,9 @@ impl Pending {
         next: Option<Fragment>,
         place: (usize, u8),
         next_place: usize,
-        read: impl FnOnce(&[&str]) -> Text,
+        read: impl FnOnce(&[&str]) -> ScannedText,
         most: usize,
-    ) -> Reading {
+    ) -> CandidateReading {
         let waits = next.is_some();
         let added = next.as_ref().map_or_else(String::new, |part| part.text.clone());
         let number = self.number;
@@ -85,12 +85,12 @@ impl Pending {
             number: rest.first().map_or(0, |piece| piece.range.start - base.from + base.number),
             parts: rest.first().map_or_else(Vec::new, |first| cut_before(&parts, first.range.start - origin)),
         };
-        let work = |pieces: &[Piece], base: Base, place: (usize, u8)| -> Vec<Work> {
-            let work = |piece: &Piece| Work {
+        let work = |pieces: &[Piece], base: Base, place: (usize, u8)| -> Vec<SpanWork> {
+            let work = |piece: &Piece| SpanWork {
                 range: piece.range.clone(),
                 inert: piece.inert,
                 base,
-                ..Work::whole(Arc::clone(&text), Arc::clone(&said), Some(place))
+                ..SpanWork::whole(Arc::clone(&text), Arc::clone(&said), Some(place))
             };
             pieces.iter().map(work).collect()
         };
@@ -98,7 +98,7 @@ impl Pending {
         let next_base = Base { from: border, number: 0 };
         let apart = waits && !whole && !joined;
         let (added, next_text) = if apart { (String::new(), added) } else { (added, String::new()) };
-        Reading {
+        CandidateReading {
             added,
             work: work(own, base, place),
             pending: if apart { Self::default() } else { left(base) },
@@ -128,12 +128,12 @@ fn cut_before(parts: &[Fragment], at: usize) -> Vec<Fragment> {
 }
 
 /// The engine's log-probabilities of consecutive texts, from `origin` on.
-fn said(parts: &[Fragment], origin: usize) -> Arc<[Said]> {
+fn said(parts: &[Fragment], origin: usize) -> Arc<[RangeLogProbs]> {
     let mut start = origin;
     let said = |part: &Fragment| {
         let range = start..start + part.text.len();
         start = range.end;
-        Said { range, skipped: part.skipped, logprobs: part.logprobs.clone() }
+        RangeLogProbs { range, skipped: part.skipped, logprobs: part.logprobs.clone() }
     };
     parts.iter().map(said).collect()
 }

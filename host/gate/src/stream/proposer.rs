@@ -7,23 +7,23 @@
 //! from this end, which is judged with the following text. A hit that crosses from one candidate into the next joins
 //! both into one step.
 
-use super::pending::{Pending, Upcoming};
-use crate::engine::{EngineError, Move, View};
-use portcullis_core::manifest::Limits;
-use portcullis_core::state::{SemanticState, Undo};
+use super::pending::{PendingEnd, Upcoming};
+use crate::engine::{EngineError, EngineMove, EngineView};
+use portcullis_core::manifest::GatedLoopLimits;
+use portcullis_core::state::{CommitUndo, SemanticState};
 
 /// Greatest length of a pattern's match in bytes.
 const REACH: usize = 1024;
 
 /// A step: one candidate, or several candidates that a hit joins. A step is admitted completely or in part.
 #[derive(Debug)]
-pub(super) struct Step {
+pub(super) struct CandidateStep {
     /// Number of the candidate at its place, from 0.
     pub(super) attempt: u32,
     /// Inert bytes that were held before the step.
     pub(super) inert: String,
     /// Sequences of the step's admitted transitions, in order, each with its undo record.
-    pub(super) admitted: Vec<(u32, Undo)>,
+    pub(super) admitted: Vec<(u32, CommitUndo)>,
     /// Number of bytes of admitted text before the step.
     text_before: usize,
     /// Number of bytes of proposed text before the step.
@@ -35,7 +35,7 @@ pub(super) struct Step {
     passed: usize,
 }
 
-impl Default for Step {
+impl Default for CandidateStep {
     fn default() -> Self {
         Self {
             attempt: 0,
@@ -60,7 +60,7 @@ pub(super) struct Target {
 
 /// A request without an answer yet.
 #[derive(Clone, Debug)]
-pub(super) struct Request {
+pub(super) struct OutstandingProposalRequest {
     /// The text before the answer as the engine sees it: admitted text, then held inert bytes.
     shown: String,
     attempt: u32,
@@ -75,17 +75,17 @@ pub(super) struct Proposer {
     text: String,
     /// All proposed text before the current step, refused or not; later text is read after it.
     proposed: String,
-    pub(super) step: Step,
+    pub(super) step: CandidateStep,
     /// The pending end of the candidates.
-    pub(super) pending: Pending,
+    pub(super) pending: PendingEnd,
     /// The next candidate. It was read together with the pending end, as a step of its own.
     pub(super) upcoming: Option<Upcoming>,
     /// Admitted steps that can be undone, in order.
-    reversible: Vec<Step>,
+    reversible: Vec<CandidateStep>,
     proposals: u32,
-    request: Option<Request>,
+    request: Option<OutstandingProposalRequest>,
     /// Messages that the engine receives before the next request.
-    moves: Vec<Move>,
+    moves: Vec<EngineMove>,
     rollbacks: u8,
     pub(super) place: usize,
     pub(super) open: bool,
@@ -102,9 +102,9 @@ impl Proposer {
     pub(super) fn ask(&mut self, held: &str) {
         self.proposals += 1;
         let stands = [held, &self.pending.text()].concat();
-        let shown = self.ending(self.text.len(), &stands, View::ADMITTED_MAX);
+        let shown = self.ending(self.text.len(), &stands, EngineView::ADMITTED_MAX);
         let attempt = if self.pending.is_empty() { self.step.attempt } else { 0 };
-        self.request = Some(Request { shown, attempt, rollback: None });
+        self.request = Some(OutstandingProposalRequest { shown, attempt, rollback: None });
     }
 
     /// The last `most` bytes of the first `end` bytes of admitted text followed by `held`.
@@ -118,17 +118,17 @@ impl Proposer {
 
     /// The request and the number of the attempt. The engine sees the operator's words, admitted text, and held inert
     /// and pending bytes, nothing else.
-    pub(super) fn request<'a>(&'a self, state: &'a SemanticState) -> Option<(View<'a>, u32)> {
-        let Request { shown, attempt, .. } = self.request.as_ref()?;
-        Some((View { intent: &state.intent.text, facts: &state.intent.facts, admitted: shown }, *attempt))
+    pub(super) fn request<'a>(&'a self, state: &'a SemanticState) -> Option<(EngineView<'a>, u32)> {
+        let OutstandingProposalRequest { shown, attempt, .. } = self.request.as_ref()?;
+        Some((EngineView { intent: &state.intent.text, facts: &state.intent.facts, admitted: shown }, *attempt))
     }
 
-    pub(super) fn take_moves(&mut self) -> Vec<Move> {
+    pub(super) fn take_moves(&mut self) -> Vec<EngineMove> {
         std::mem::take(&mut self.moves)
     }
 
     /// Removes the request, because it was answered or given up.
-    pub(super) fn take_request(&mut self) -> Option<Request> {
+    pub(super) fn take_request(&mut self) -> Option<OutstandingProposalRequest> {
         self.request.take()
     }
 
@@ -147,7 +147,7 @@ impl Proposer {
         self.proposals
     }
 
-    pub(super) fn admitted(&mut self, seq: u32, undo: Undo, bytes: &str) {
+    pub(super) fn admitted(&mut self, seq: u32, undo: CommitUndo, bytes: &str) {
         self.text.push_str(bytes);
         self.step.admitted.push((seq, undo));
     }
@@ -163,7 +163,7 @@ impl Proposer {
     /// Moves the engine past the judged text and the pending end, which is judged later with the following text.
     pub(super) fn wait(&mut self, held: &str) {
         let said = [self.said(held), &self.pending.text()].concat();
-        self.moves.push(Move::Advance(said));
+        self.moves.push(EngineMove::Advance(said));
         self.step.passed += 1;
     }
 
@@ -186,9 +186,9 @@ impl Proposer {
         let said = self.said(held).to_owned();
         let mut left = (self.step.passed..places).map(|_| ());
         if left.next().is_some() {
-            self.moves.push(Move::Advance(said));
+            self.moves.push(EngineMove::Advance(said));
         }
-        self.moves.extend(left.map(|()| Move::Advance(String::new())));
+        self.moves.extend(left.map(|()| EngineMove::Advance(String::new())));
         self.place += places;
         let step = std::mem::take(&mut self.step);
         self.proposed.push_str(&step.proposed);
@@ -200,22 +200,22 @@ impl Proposer {
     /// Moves the engine back to the place where the current step began.
     pub(super) fn take_back(&mut self) {
         if self.step.passed > 0 {
-            self.moves.push(Move::RollBack(std::mem::take(&mut self.step.passed)));
+            self.moves.push(EngineMove::RollBack(std::mem::take(&mut self.step.passed)));
             self.ended = false;
         }
     }
 
     /// Drops the pending end and the candidate read after the current step, because they follow refused text.
     pub(super) fn forget(&mut self) {
-        self.pending = Pending::default();
+        self.pending = PendingEnd::default();
         self.upcoming = None;
     }
 
     /// Continues with the place after the current step, without any of its text.
     pub(super) fn pass(&mut self) {
-        let Step { places, proposed, .. } = std::mem::take(&mut self.step);
+        let CandidateStep { places, proposed, .. } = std::mem::take(&mut self.step);
         self.proposed.push_str(&proposed);
-        self.moves.extend((0..places).map(|_| Move::Advance(String::new())));
+        self.moves.extend((0..places).map(|_| EngineMove::Advance(String::new())));
         self.place += places;
     }
 
@@ -226,7 +226,7 @@ impl Proposer {
 
     /// Looks for an admitted step, at least `back` steps ago, that may be tried once more, and requests an alternative
     /// to it. The rollback takes place only when the engine has answered. Returns whether there is such a step.
-    pub(super) fn seek(&mut self, back: usize, limits: &Limits) -> bool {
+    pub(super) fn seek(&mut self, back: usize, limits: &GatedLoopLimits) -> bool {
         if self.rollbacks >= limits.rollbacks {
             return false;
         }
@@ -238,10 +238,10 @@ impl Proposer {
                 continue;
             }
             let places = self.reversible.iter().skip(at).map(|step| step.places).sum();
-            self.moves.push(Move::RollBack(places));
+            self.moves.push(EngineMove::RollBack(places));
             self.proposals += 1;
-            let shown = self.ending(step.text_before, &step.inert, View::ADMITTED_MAX);
-            self.request = Some(Request { shown, attempt, rollback: Some(Target { back, at }) });
+            let shown = self.ending(step.text_before, &step.inert, EngineView::ADMITTED_MAX);
+            self.request = Some(OutstandingProposalRequest { shown, attempt, rollback: Some(Target { back, at }) });
             return true;
         }
         false
@@ -249,12 +249,12 @@ impl Proposer {
 
     /// Called when the engine has no alternative at the target: moves the engine forward again over the text after the
     /// target, and tries an earlier step. Returns whether there is one.
-    pub(super) fn seek_further(&mut self, Target { back, at }: Target, limits: &Limits) -> bool {
+    pub(super) fn seek_further(&mut self, Target { back, at }: Target, limits: &GatedLoopLimits) -> bool {
         let ends = self.reversible.iter().skip(at + 1).map(|s| s.text_before).chain([self.text.len()]);
         for (step, end) in self.reversible.iter().skip(at).zip(ends) {
             let said = self.text.get(step.text_before..end).unwrap_or_default();
-            self.moves.push(Move::Advance(said.to_owned()));
-            self.moves.extend((1..step.places).map(|_| Move::Advance(String::new())));
+            self.moves.push(EngineMove::Advance(said.to_owned()));
+            self.moves.extend((1..step.places).map(|_| EngineMove::Advance(String::new())));
         }
         self.seek(back + 1, limits)
     }
@@ -282,7 +282,13 @@ impl Proposer {
 
     pub(super) fn begin(&mut self, attempt: u32, inert: &str) {
         let (text_before, proposed_before) = (self.text.len(), self.proposed.len());
-        self.step = Step { attempt, inert: inert.to_owned(), text_before, proposed_before, ..Step::default() };
+        self.step = CandidateStep {
+            attempt,
+            inert: inert.to_owned(),
+            text_before,
+            proposed_before,
+            ..CandidateStep::default()
+        };
         self.open = true;
         self.refused = false;
         self.deferred = false;

@@ -1,16 +1,16 @@
 //! The work of a stream: the spans of the current text in order, and the inert bytes that wait for the next admitted
 //! span.
 
-use super::work::Work;
+use super::work::SpanWork;
 use portcullis_core::inert::{is_formatting, leading_formatting};
-use portcullis_mapping::{Piece, Text};
+use portcullis_mapping::{Piece, ScannedText};
 use std::sync::Arc;
 
 /// Spans to judge. The parts of a divided span come before the spans after it.
 #[derive(Debug, Default)]
 pub(super) struct WorkQueue {
     /// The spans that are next, as a stack.
-    stack: Vec<Work>,
+    stack: Vec<SpanWork>,
     /// The pieces of a whole text after those on the stack.
     rest: Option<WholeText>,
     /// Inert bytes held as the prefix of the next commitment.
@@ -24,7 +24,7 @@ pub(super) struct WorkQueue {
 /// An inert piece of a whole text.
 #[derive(Debug)]
 struct HeldWork {
-    work: Work,
+    work: SpanWork,
     /// Whether it has connectives, and is not formatting only.
     is_words: bool,
 }
@@ -32,17 +32,17 @@ struct HeldWork {
 /// The pieces of a whole text that are not taken yet. Each becomes work when it is taken.
 #[derive(Debug)]
 struct WholeText {
-    work: Work,
+    work: SpanWork,
     next: usize,
 }
 
 impl Iterator for WholeText {
-    type Item = Work;
+    type Item = SpanWork;
 
-    fn next(&mut self) -> Option<Work> {
+    fn next(&mut self) -> Option<SpanWork> {
         let piece = self.work.text.pieces().get(self.next)?;
         self.next += 1;
-        Some(Work { range: piece.range.clone(), inert: piece.inert, ..self.work.clone() })
+        Some(SpanWork { range: piece.range.clone(), inert: piece.inert, ..self.work.clone() })
     }
 }
 
@@ -51,24 +51,24 @@ impl Iterator for WholeText {
 const KEPT_MAX: usize = 256;
 
 impl WorkQueue {
-    pub(super) fn push(&mut self, work: Work) {
+    pub(super) fn push(&mut self, work: SpanWork) {
         self.stack.push(work);
     }
 
     /// Pushes spans, so that the first one is next.
-    pub(super) fn push_all(&mut self, work: Vec<Work>) {
+    pub(super) fn push_all(&mut self, work: Vec<SpanWork>) {
         self.stack.extend(work.into_iter().rev());
     }
 
     /// Pushes pieces of a span, so that the first one is next.
-    pub(super) fn push_pieces(&mut self, of: &Work, pieces: &[Piece]) {
-        let work = pieces.iter().rev().map(|p| Work { range: p.range.clone(), inert: p.inert, ..of.clone() });
+    pub(super) fn push_pieces(&mut self, of: &SpanWork, pieces: &[Piece]) {
+        let work = pieces.iter().rev().map(|p| SpanWork { range: p.range.clone(), inert: p.inert, ..of.clone() });
         self.stack.extend(work);
     }
 
     /// Takes the pieces of a whole text as the spans of this stream.
-    pub(super) fn set_whole_text(&mut self, text: Arc<Text>) {
-        self.rest = Some(WholeText { work: Work::whole(text, Arc::new([]), None), next: 0 });
+    pub(super) fn set_whole_text(&mut self, text: Arc<ScannedText>) {
+        self.rest = Some(WholeText { work: SpanWork::whole(text, Arc::new([]), None), next: 0 });
     }
 
     /// Whether a span may be left, also among the held pieces of a whole text.
@@ -78,7 +78,7 @@ impl WorkQueue {
 
     /// The next span that is not inert. The inert pieces before it are held. `whole` is whether the spans belong to a
     /// whole text.
-    pub(super) fn next(&mut self, whole: bool) -> Option<Work> {
+    pub(super) fn next(&mut self, whole: bool) -> Option<SpanWork> {
         while let Some(work) = self.stack.pop().or_else(|| self.rest.as_mut().and_then(Iterator::next)) {
             if !work.inert {
                 return Some(work);
@@ -93,7 +93,7 @@ impl WorkQueue {
     }
 
     /// Adds an inert piece. Formatting joins the formatting before it.
-    fn hold(&mut self, work: Work) {
+    fn hold(&mut self, work: SpanWork) {
         let is_words = !is_formatting(work.slice());
         let is_kept = self.held_work.len() <= self.kept.1;
         match self.held_work.last_mut() {
@@ -107,11 +107,11 @@ impl WorkQueue {
     /// Called at the end of the text: in a whole text, makes spans of the held connectives and returns the first,
     /// because no later span will carry them. Connectives of an engine are not judged alone, because they can be undone
     /// with a proposal.
-    pub(super) fn next_connective(&mut self) -> Option<Work> {
+    pub(super) fn next_connective(&mut self) -> Option<SpanWork> {
         self.held.clear();
         self.kept = (0, 0);
         let held = std::mem::take(&mut self.held_work);
-        let work = |HeldWork { work, is_words }| Work { inert: work.inert && !is_words, ..work };
+        let work = |HeldWork { work, is_words }| SpanWork { inert: work.inert && !is_words, ..work };
         self.stack = held.into_iter().rev().map(work).collect();
         self.next(true)
     }
@@ -139,7 +139,7 @@ impl WorkQueue {
 
     /// The held bytes that are committed and released with `work`. If the card reads the texts and `work` is a tool
     /// call, there are none: the held bytes wait for the next text, because a call is not a part of the text around it.
-    pub(super) fn held_before(&self, work: &Work, card_reads: bool) -> &str {
+    pub(super) fn held_before(&self, work: &SpanWork, card_reads: bool) -> &str {
         if card_reads && !work.kind.is_text() { "" } else { &self.held }
     }
 

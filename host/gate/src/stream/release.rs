@@ -1,6 +1,6 @@
 //! The admitted bytes that are not released yet. A rollback never goes back beyond released bytes.
 
-use crate::event::EventKind;
+use crate::event::StreamEventKind;
 use std::ops::Range;
 
 #[derive(Debug, Default)]
@@ -26,7 +26,7 @@ impl ReleaseBuffer {
     }
 
     /// All bytes in order, as the event of their release; `None` if there are none.
-    pub(super) fn take(&mut self) -> Option<EventKind> {
+    pub(super) fn take(&mut self) -> Option<StreamEventKind> {
         if self.spans.is_empty() {
             return None;
         }
@@ -36,7 +36,7 @@ impl ReleaseBuffer {
             calls.extend(span.call.map(|call| text.len() + call.start..text.len() + call.end));
             text.push_str(&span.text);
         }
-        Some(EventKind::Released { seqs, text, calls })
+        Some(StreamEventKind::Released { seqs, text, calls })
     }
 
     pub(super) fn clear(&mut self) {

@@ -1,33 +1,33 @@
 //! A stream before it has a slot.
 
-use super::part::Part;
-use crate::determination::Trigger;
-use crate::engine::{Engine, EngineError};
-use crate::governor::Governor;
-use portcullis_core::context::Mode;
-use portcullis_core::state::Task;
-use portcullis_mapping::Text;
+use super::part::HeldStreamPart;
+use crate::determination::TerminationTrigger;
+use crate::engine::{CandidateEngine, EngineError};
+use crate::governor::StreamGovernor;
+use portcullis_core::context::StreamMode;
+use portcullis_core::state::StreamTask;
+use portcullis_mapping::ScannedText;
 use std::sync::Arc;
 
 /// A stream before it has a slot. Everything that does not need a slot is already computed.
 pub struct StreamRequest {
-    pub(crate) governor: Arc<Governor>,
+    pub(crate) governor: Arc<StreamGovernor>,
     pub(crate) id: String,
-    pub(crate) task: Task,
+    pub(crate) task: StreamTask,
     /// Digest of an earlier report on the input, for the NOTE record that follows BEGIN.
     pub(crate) note: Option<[u8; 32]>,
-    pub(crate) source: Source,
+    pub(crate) source: SpanSource,
     /// A local engine, which answers at once, so that the session may wait for it.
-    pub(crate) local: Option<Box<dyn Engine>>,
+    pub(crate) local: Option<Box<dyn CandidateEngine>>,
     pub(crate) parts: Option<GivenParts>,
     /// Why the stream ends right after BEGIN.
-    pub(crate) refusal: Option<(Trigger, String)>,
+    pub(crate) refusal: Option<(TerminationTrigger, String)>,
     /// Among whom the process shares its workers.
     pub(crate) owner: u64,
 }
 
 impl StreamRequest {
-    pub(crate) const fn new(governor: Arc<Governor>, id: String, task: Task, source: Source) -> Self {
+    pub(crate) const fn new(governor: Arc<StreamGovernor>, id: String, task: StreamTask, source: SpanSource) -> Self {
         Self { governor, id, task, note: None, source, local: None, parts: None, refusal: None, owner: 0 }
     }
 
@@ -48,7 +48,7 @@ impl StreamRequest {
     /// Makes the stream end right after BEGIN, because the pre-execution filter refused its input.
     #[must_use]
     pub fn refused(mut self, why: String) -> Self {
-        self.refusal = Some((Trigger::Prefilter, why));
+        self.refusal = Some((TerminationTrigger::Prefilter, why));
         self
     }
 }
@@ -60,24 +60,24 @@ impl std::fmt::Debug for StreamRequest {
 }
 
 /// The source of a stream's spans.
-pub(crate) enum Source {
+pub(crate) enum SpanSource {
     Text {
         whole: String,
-        text: Arc<Text>,
+        text: Arc<ScannedText>,
     },
     /// Candidates that arrive while the stream is open.
-    Proposals(Mode),
+    Proposals(StreamMode),
     /// Parts of a text that arrive while the stream is open.
-    Parts(Mode),
+    Parts(StreamMode),
 }
 
-/// The answers to [`super::Next::Part`], in order.
-pub(crate) type GivenParts = std::vec::IntoIter<Result<Part, EngineError>>;
+/// The answers to [`super::Next::HeldStreamPart`], in order.
+pub(crate) type GivenParts = std::vec::IntoIter<Result<HeldStreamPart, EngineError>>;
 
-impl Source {
-    pub(crate) const fn mode(&self) -> Mode {
+impl SpanSource {
+    pub(crate) const fn mode(&self) -> StreamMode {
         match self {
-            Self::Text { .. } => Mode::Recorded,
+            Self::Text { .. } => StreamMode::Recorded,
             Self::Proposals(mode) | Self::Parts(mode) => *mode,
         }
     }

@@ -1,7 +1,7 @@
 //! The numbers and the slot of a stream.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Seat {
+pub struct StreamNumbers {
     /// Number in its events.
     pub number: u64,
     /// Number from which the stream's salts are made; it must never be used twice under one key.

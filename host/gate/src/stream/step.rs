@@ -2,33 +2,35 @@
 //! candidate. To take an answer of the card is not a step: it costs little, and the events must keep the order of the
 //! card's records.
 
-use super::{Next, Part, Phase, StreamMachine};
-use crate::engine::{EngineError, Proposal};
+use super::{HeldStreamPart, Next, Phase, StreamMachine};
+use crate::engine::{EngineError, EngineProposal};
 
 /// What came for a stream.
 #[derive(Debug)]
-pub(crate) enum Input {
+pub(crate) enum StreamMachineInput {
     Nothing,
-    Part(Result<Part, EngineError>),
-    Proposed(Result<Proposal, EngineError>),
+    Part(Result<HeldStreamPart, EngineError>),
+    Proposed(Result<EngineProposal, EngineError>),
 }
 
 impl StreamMachine {
     /// Takes the input, and returns what the stream needs next.
-    pub(crate) fn step(&mut self, input: Input) -> Next {
+    pub(crate) fn step(&mut self, input: StreamMachineInput) -> Next {
         match input {
-            Input::Nothing => {}
-            Input::Part(part) => self.part(part),
-            Input::Proposed(answer) => self.proposed(answer),
+            StreamMachineInput::Nothing => {}
+            StreamMachineInput::Part(part) => self.part(part),
+            StreamMachineInput::Proposed(answer) => self.proposed(answer),
         }
         self.next()
     }
 
     /// Whether a step with this input maps or reads a text.
-    pub(crate) fn maps(&self, input: &Input) -> bool {
+    pub(crate) fn maps(&self, input: &StreamMachineInput) -> bool {
         match input {
-            Input::Nothing => matches!(self.phase, Phase::Body) && self.submitted.is_none() && self.queue.has_spans(),
-            Input::Part(_) | Input::Proposed(_) => true,
+            StreamMachineInput::Nothing => {
+                matches!(self.phase, Phase::Body) && self.submitted.is_none() && self.queue.has_spans()
+            }
+            StreamMachineInput::Part(_) | StreamMachineInput::Proposed(_) => true,
         }
     }
 }

@@ -1,17 +1,17 @@
 //! Tests of the semantic state of a stream: which of the card's answers change it.
 
-use super::{Next, Seat, StreamMachine};
-use crate::Policy;
-use crate::candidate::Candidate;
-use crate::governor::Governor;
+use super::{Next, StreamMachine, StreamNumbers};
+use crate::GatePolicy;
+use crate::candidate::AnswerCandidate;
+use crate::governor::StreamGovernor;
 use crate::salt::SaltKey;
-use crate::settings::Settings;
-use crate::source::Item;
-use portcullis_card::Outcome;
-use portcullis_core::state::Task;
+use crate::settings::GateSettings;
+use crate::source::StreamInput;
+use portcullis_card::EntryOutcome;
+use portcullis_core::state::StreamTask;
 use portcullis_core::wire::{Determination, Opcode};
-use portcullis_image::Evaluator;
-use portcullis_policy::Package;
+use portcullis_image::ImageEvaluator;
+use portcullis_policy::PolicyPackage;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,20 +25,20 @@ const RULES: &str = "@id(\"ALLOW\") permit (principal, action, resource);\n\
     @id(\"SPLIT\") @outcome(\"decompose\") forbid (principal, action, resource) when { context.classes.contains(\"mixed\") };\n";
 
 /// Runs a stream with the evaluator. Returns each answer with the dumps of the state before and after it.
-fn dumps(item: Item) -> Vec<(Option<Determination>, String, String)> {
+fn dumps(item: StreamInput) -> Vec<(Option<Determination>, String, String)> {
     let files = BTreeMap::from([
         ("policy.toml".to_owned(), MANIFEST.as_bytes().to_vec()),
         ("rules.cedar".to_owned(), RULES.as_bytes().to_vec()),
     ]);
-    let package = Package::from_files(files).unwrap();
+    let package = PolicyPackage::from_files(files).unwrap();
     let compiled = package.compile().unwrap();
-    let settings = Settings { release: super::Release::End, ..Settings::new(SaltKey::from_bytes([3; 32])) };
-    let governor = Governor::new(Arc::new(Policy::new(package, compiled).unwrap()), settings).unwrap();
+    let settings = GateSettings { release: super::ReleaseMode::End, ..GateSettings::new(SaltKey::from_bytes([3; 32])) };
+    let governor = StreamGovernor::new(Arc::new(GatePolicy::new(package, compiled).unwrap()), settings).unwrap();
     let governor = Arc::new(governor);
-    let evaluator = Evaluator::new(&governor.policy.compiled.image);
+    let evaluator = ImageEvaluator::new(&governor.policy.compiled.image);
     let mut request = governor.request(item);
     let mut engine = request.local.take();
-    let mut stream = StreamMachine::new(request, Seat { number: 0, salted: 0, slot: 0 });
+    let mut stream = StreamMachine::new(request, StreamNumbers { number: 0, salted: 0, slot: 0 });
     let mut dumps = Vec::new();
     while !stream.is_done() {
         // Only the card's answer lies between the two dumps, because a proposal can change the state, too: by a
@@ -57,9 +57,9 @@ fn dumps(item: Item) -> Vec<(Option<Determination>, String, String)> {
         };
         let before = stream.state.dump().unwrap();
         let outcome = if entry.opcode == u8::from(Opcode::Gate) {
-            Outcome::Judged(evaluator.judge(&entry))
+            EntryOutcome::Judged(evaluator.judge(&entry))
         } else {
-            Outcome::Accepted
+            EntryOutcome::Accepted
         };
         stream.answer(outcome, None);
         assert!(stream.state.mutation.is_none());
@@ -90,12 +90,12 @@ proptest! {
 
     #[test]
     fn only_an_admit_changes_the_state(said in texts(), other in texts(), driven in any::<bool>()) {
-        let candidate = |t: &str| Candidate { text: t.into(), logprobs: None, logprobs_absent: None, call: None };
+        let candidate = |t: &str| AnswerCandidate { text: t.into(), logprobs: None, logprobs_absent: None, call: None };
         let item = if driven {
             let steps = vec![vec![candidate(&said), candidate(&other)], vec![candidate(&other), candidate(&said)]];
-            Item::Candidates { id: "a".into(), steps, task: Task::default() }
+            StreamInput::Candidates { id: "a".into(), steps, task: StreamTask::default() }
         } else {
-            Item::Text { id: "a".into(), text: said, task: Task::default() }
+            StreamInput::Text { id: "a".into(), text: said, task: StreamTask::default() }
         };
         let run = dumps(item.clone());
         for (determination, before, after) in &run {

@@ -1,19 +1,19 @@
 //! Spans that wait to be submitted to the card, and the span that waits for the card's answer.
 
 use crate::stage::HostFindings;
-use crate::text_lane::Scan;
+use crate::text_lane::AdmittedTextScan;
 use portcullis_core::commitment::SpanKind;
 use portcullis_core::fixed::BasisPoints;
-use portcullis_core::mutation::Mutation;
+use portcullis_core::mutation::SpanMutation;
 use portcullis_core::wire::Descriptor;
-use portcullis_mapping::{LogProbs, LogProbsError, Text};
+use portcullis_mapping::{LogProbs, LogProbsError, ScannedText};
 use std::ops::Range;
 use std::sync::Arc;
 
 #[derive(Clone, Debug)]
-pub(super) struct Work {
-    pub(super) text: Arc<Text>,
-    pub(super) said: Arc<[Said]>,
+pub(super) struct SpanWork {
+    pub(super) text: Arc<ScannedText>,
+    pub(super) said: Arc<[RangeLogProbs]>,
     pub(super) kind: SpanKind,
     pub(super) range: Range<usize>,
     /// Where the work's text or step starts in `text`, and the number that reports give to its first byte.
@@ -31,14 +31,14 @@ pub(super) struct Work {
 
 /// An engine's log-probabilities for a range of a text.
 #[derive(Clone, Debug)]
-pub(super) struct Said {
+pub(super) struct RangeLogProbs {
     pub(super) range: Range<usize>,
     /// Number of bytes of the candidate before the range.
     pub(super) skipped: usize,
     pub(super) logprobs: Option<Result<LogProbs, LogProbsError>>,
 }
 
-impl Said {
+impl RangeLogProbs {
     /// Both ranges as one, if `next` follows this range and the ends of all tokens are known.
     pub(super) fn joined(&self, next: &Self) -> Option<Self> {
         let (Some(Ok(first)), Some(Ok(second))) = (&self.logprobs, &next.logprobs) else { return None };
@@ -58,9 +58,9 @@ pub(super) struct Base {
     pub(super) number: usize,
 }
 
-impl Work {
+impl SpanWork {
     /// A whole text, or a whole candidate.
-    pub(super) fn whole(text: Arc<Text>, said: Arc<[Said]>, place: Option<(usize, u8)>) -> Self {
+    pub(super) fn whole(text: Arc<ScannedText>, said: Arc<[RangeLogProbs]>, place: Option<(usize, u8)>) -> Self {
         let base = Base { from: text.origin(), number: 0 };
         Self {
             text,
@@ -106,11 +106,11 @@ impl Work {
 
 /// A span that the card has not answered yet.
 pub(super) struct InFlight {
-    pub(super) work: Work,
+    pub(super) work: SpanWork,
     pub(super) sequence: u32,
-    pub(super) mutation: Mutation,
+    pub(super) mutation: SpanMutation,
     pub(super) descriptor: Descriptor,
     pub(super) findings: HostFindings,
     /// The state of the text lane's scan of the stream, if this span is admitted.
-    pub(super) scan: Scan,
+    pub(super) scan: AdmittedTextScan,
 }

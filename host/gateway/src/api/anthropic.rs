@@ -1,21 +1,23 @@
 //! Anthropic's messages (API reference, "Messages").
 
-use super::dialect::{EventWriter, Header, named};
-use super::fields::{self, Extension};
+use super::event::{AnswerHeader, EventWriter, named};
+use super::fields::{self, PortcullisExtension};
 use crate::calls::IdentifiedCall;
 use crate::error::ApiError;
-use crate::output::{Channel, Finish, Output, Provenance, Usage};
-use crate::request::{Input, Message, Request, Role, Sampling, Tool, ToolChoice};
-use portcullis_mapping::Call;
+use crate::output::{AnswerChannel, AnswerOutput, AnswerProvenance, FinishReason, TokenUsage};
+use crate::request::{
+    ClientRequest, ConversationMessage, MessageRole, RequestInput, SamplingParameters, ToolChoice, ToolDefinition,
+};
+use portcullis_mapping::EngineToolCall;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Number, Value, json};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Body {
+struct AnthropicMessagesRequest {
     model: String,
-    messages: Vec<Turn>,
+    messages: Vec<AnthropicMessage>,
     max_tokens: u64,
     system: Option<Value>,
     stream: Option<bool>,
@@ -24,8 +26,8 @@ struct Body {
     top_k: Option<u64>,
     stop_sequences: Option<Vec<String>>,
     tools: Option<Vec<MessagesTool>>,
-    tool_choice: Option<Choice>,
-    portcullis: Option<Extension>,
+    tool_choice: Option<AnthropicToolChoice>,
+    portcullis: Option<PortcullisExtension>,
     #[serde(rename = "metadata")]
     _metadata: Option<Value>,
     #[serde(rename = "service_tier")]
@@ -41,7 +43,7 @@ struct Body {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Turn {
+struct AnthropicMessage {
     role: String,
     content: Value,
 }
@@ -60,7 +62,7 @@ struct MessagesTool {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Choice {
+struct AnthropicToolChoice {
     r#type: String,
     name: Option<String>,
     disable_parallel_tool_use: Option<bool>,
@@ -69,7 +71,7 @@ struct Choice {
 /// The blocks of a turn that the model receives.
 #[derive(Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum Block {
+enum AnthropicContentBlock {
     Text { text: String },
     ToolUse { id: String, name: String, input: Value },
     ToolResult { tool_use_id: String, content: Option<Value> },
@@ -77,8 +79,8 @@ enum Block {
     RedactedThinking {},
 }
 
-pub(super) fn parse(bytes: &[u8]) -> Result<Request, ApiError> {
-    let body: Body = fields::read(bytes)?;
+pub(super) fn parse(bytes: &[u8]) -> Result<ClientRequest, ApiError> {
+    let body: AnthropicMessagesRequest = fields::read(bytes)?;
     let is_off = |thinking: &Value| thinking.get("type").and_then(Value::as_str) == Some("disabled");
     let thinking = body.thinking.filter(|thinking| !is_off(thinking));
     fields::refuse(&[
@@ -91,13 +93,18 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Request, ApiError> {
     let system = fields::text(body.system, &["text"], "system")?;
     let mut messages = Vec::new();
     if !system.is_empty() {
-        messages.push(Message { role: Role::System, text: system, calls: Vec::new(), call_id: None });
+        messages.push(ConversationMessage {
+            role: MessageRole::System,
+            text: system,
+            calls: Vec::new(),
+            call_id: None,
+        });
     }
     for (at, turn) in body.messages.into_iter().enumerate() {
         read_turn(at, turn, &mut messages)?;
     }
     let tools = body.tools.unwrap_or_default().into_iter().map(|tool| match tool.r#type.as_deref() {
-        None | Some("custom") => Ok(Tool {
+        None | Some("custom") => Ok(ToolDefinition {
             name: tool.name,
             description: tool.description,
             parameters: tool.input_schema,
@@ -110,7 +117,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Request, ApiError> {
     let tools = tools.collect::<Result<_, _>>()?;
     let mut tool_choice = None;
     let mut parallel_tool_calls = None;
-    if let Some(Choice { r#type, name, disable_parallel_tool_use }) = body.tool_choice {
+    if let Some(AnthropicToolChoice { r#type, name, disable_parallel_tool_use }) = body.tool_choice {
         parallel_tool_calls = disable_parallel_tool_use.map(|disabled| !disabled);
         tool_choice = Some(match (r#type.as_str(), name) {
             ("auto", None) => ToolChoice::Auto,
@@ -120,35 +127,35 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Request, ApiError> {
             _ => return Err(ApiError::invalid("tool_choice", "`auto`, `any`, `none`, or `tool` with a name")),
         });
     }
-    body.portcullis.unwrap_or_default().extend(Request {
+    body.portcullis.unwrap_or_default().extend(ClientRequest {
         stream: body.stream.unwrap_or(false),
         include_usage: true,
-        sampling: Sampling {
+        sampling: SamplingParameters {
             max_tokens: Some(body.max_tokens),
             temperature: body.temperature,
             top_p: body.top_p,
             top_k: body.top_k,
             stop: body.stop_sequences.unwrap_or_default(),
-            ..Sampling::default()
+            ..SamplingParameters::default()
         },
         tools,
         tool_choice,
         parallel_tool_calls,
         refusal_is_content: true,
-        ..Request::of(bytes, body.model, Input::Messages(fields::conversation(messages)?))
+        ..ClientRequest::of(bytes, body.model, RequestInput::Messages(fields::conversation(messages)?))
     })
 }
 
 /// Converts a turn to messages. Tool results come before the turn's other content.
-fn read_turn(at: usize, turn: Turn, messages: &mut Vec<Message>) -> Result<(), ApiError> {
+fn read_turn(at: usize, turn: AnthropicMessage, messages: &mut Vec<ConversationMessage>) -> Result<(), ApiError> {
     let param = || format!("messages[{at}]");
     let role = match turn.role.as_str() {
-        "user" => Role::User,
-        "assistant" => Role::Assistant,
+        "user" => MessageRole::User,
+        "assistant" => MessageRole::Assistant,
         _ => return Err(ApiError::invalid(param(), "the role is `user` or `assistant`")),
     };
     let blocks = match turn.content {
-        Value::String(text) => vec![Block::Text { text }],
+        Value::String(text) => vec![AnthropicContentBlock::Text { text }],
         content => serde_json::from_value(content).map_err(|_| {
             let why = "blocks of type `text`, `tool_use` and `tool_result` can be judged here, others cannot";
             ApiError::invalid(param(), why)
@@ -157,39 +164,44 @@ fn read_turn(at: usize, turn: Turn, messages: &mut Vec<Message>) -> Result<(), A
     let (mut texts, mut calls) = (Vec::new(), Vec::new());
     for block in blocks {
         match block {
-            Block::Text { text } => texts.push(text),
-            Block::ToolUse { id, name, input } => {
-                calls.push(IdentifiedCall { id, call: Call { name, arguments: input.to_string() } });
+            AnthropicContentBlock::Text { text } => texts.push(text),
+            AnthropicContentBlock::ToolUse { id, name, input } => {
+                calls.push(IdentifiedCall { id, call: EngineToolCall { name, arguments: input.to_string() } });
             }
-            Block::ToolResult { tool_use_id, content } => {
+            AnthropicContentBlock::ToolResult { tool_use_id, content } => {
                 let text = fields::text(content, &["text"], &param())?;
-                messages.push(Message { role: Role::Tool, text, calls: Vec::new(), call_id: Some(tool_use_id) });
+                messages.push(ConversationMessage {
+                    role: MessageRole::Tool,
+                    text,
+                    calls: Vec::new(),
+                    call_id: Some(tool_use_id),
+                });
             }
-            Block::Thinking {} | Block::RedactedThinking {} => {}
+            AnthropicContentBlock::Thinking {} | AnthropicContentBlock::RedactedThinking {} => {}
         }
     }
     if !texts.is_empty() || !calls.is_empty() {
-        messages.push(Message { role, text: texts.join("\n"), calls, call_id: None });
+        messages.push(ConversationMessage { role, text: texts.join("\n"), calls, call_id: None });
     }
     Ok(())
 }
 
-const fn stop_reason(finish: Finish) -> &'static str {
+const fn stop_reason(finish: FinishReason) -> &'static str {
     match finish {
-        Finish::Stop => "end_turn",
-        Finish::Length => "max_tokens",
-        Finish::ToolCalls => "tool_use",
-        Finish::Refused | Finish::Failed => "refusal",
+        FinishReason::Stop => "end_turn",
+        FinishReason::Length => "max_tokens",
+        FinishReason::ToolCalls => "tool_use",
+        FinishReason::Refused | FinishReason::Failed => "refusal",
     }
 }
 
-fn usage_object(usage: Usage) -> Value {
+fn usage_object(usage: TokenUsage) -> Value {
     json!({"input_tokens": usage.prompt, "output_tokens": usage.completion})
 }
 
-fn stop_details(finish: Finish) -> Value {
+fn stop_details(finish: FinishReason) -> Value {
     match finish {
-        Finish::Refused => {
+        FinishReason::Refused => {
             let why = "a part of the answer was refused; `portcullis` names the rules, where the gate did";
             json!({"type": "refusal", "category": null, "explanation": why})
         }
@@ -199,23 +211,23 @@ fn stop_details(finish: Finish) -> Value {
 
 /// Kind of the open block.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Open {
+enum AnthropicBlockKind {
     Text,
     Thinking,
 }
 
 /// Writes events.
-pub(super) struct Events {
-    header: Header,
-    open: Option<Open>,
+pub(super) struct AnthropicEventWriter {
+    header: AnswerHeader,
+    open: Option<AnthropicBlockKind>,
     /// Number of blocks that were opened.
     blocks: u32,
-    finish: Finish,
+    finish: FinishReason,
 }
 
-impl Events {
-    pub(super) const fn new(header: Header) -> Self {
-        Self { header, open: None, blocks: 0, finish: Finish::Stop }
+impl AnthropicEventWriter {
+    pub(super) const fn new(header: AnswerHeader) -> Self {
+        Self { header, open: None, blocks: 0, finish: FinishReason::Stop }
     }
 
     fn close(&mut self) -> String {
@@ -239,10 +251,12 @@ impl Events {
         named("content_block_delta", &json!({"type": "content_block_delta", "index": index, "delta": delta}))
     }
 
-    fn text(&mut self, kind: Open, text: &str) -> String {
+    fn text(&mut self, kind: AnthropicBlockKind, text: &str) -> String {
         let (block, delta) = match kind {
-            Open::Text => (json!({"type": "text", "text": ""}), json!({"type": "text_delta", "text": text})),
-            Open::Thinking => (
+            AnthropicBlockKind::Text => {
+                (json!({"type": "text", "text": ""}), json!({"type": "text_delta", "text": text}))
+            }
+            AnthropicBlockKind::Thinking => (
                 json!({"type": "thinking", "thinking": "", "signature": ""}),
                 json!({"type": "thinking_delta", "thinking": text}),
             ),
@@ -257,37 +271,41 @@ impl Events {
     }
 }
 
-impl EventWriter for Events {
+impl EventWriter for AnthropicEventWriter {
     fn start(&mut self) -> String {
         let message = json!({
             "id": self.header.id, "type": "message", "role": "assistant", "model": self.header.model, "content": [],
-            "stop_reason": null, "stop_sequence": null, "usage": usage_object(Usage::default()),
+            "stop_reason": null, "stop_sequence": null, "usage": usage_object(TokenUsage::default()),
         });
         named("message_start", &json!({"type": "message_start", "message": message}))
     }
 
-    fn output(&mut self, output: &Output) -> String {
+    fn output(&mut self, output: &AnswerOutput) -> String {
         match output {
-            Output::Text { channel: Channel::Reasoning, text, .. }
-            | Output::Constant { channel: Channel::Reasoning, text, .. } => self.text(Open::Thinking, text),
-            Output::Text { text, .. } | Output::Constant { text, .. } => self.text(Open::Text, text),
-            Output::Call { call: IdentifiedCall { id, call: Call { name, arguments } }, .. } => {
+            AnswerOutput::Text { channel: AnswerChannel::Reasoning, text, .. }
+            | AnswerOutput::Constant { channel: AnswerChannel::Reasoning, text, .. } => {
+                self.text(AnthropicBlockKind::Thinking, text)
+            }
+            AnswerOutput::Text { text, .. } | AnswerOutput::Constant { text, .. } => {
+                self.text(AnthropicBlockKind::Text, text)
+            }
+            AnswerOutput::Call { call: IdentifiedCall { id, call: EngineToolCall { name, arguments } }, .. } => {
                 let block = json!({"type": "tool_use", "id": id, "name": name, "input": {}});
                 let delta = json!({"type": "input_json_delta", "partial_json": arguments});
                 let closed = self.close();
                 let begun = self.begin(&block);
-                self.open = Some(Open::Text);
+                self.open = Some(AnthropicBlockKind::Text);
                 let delta = self.delta(&delta);
                 closed + &begun + &delta + &self.close()
             }
-            Output::End { finish, .. } => {
+            AnswerOutput::End { finish, .. } => {
                 self.finish = *finish;
                 self.close()
             }
         }
     }
 
-    fn end(&mut self, usage: Usage, provenance: &Provenance) -> String {
+    fn end(&mut self, usage: TokenUsage, provenance: &AnswerProvenance) -> String {
         let delta = json!({
             "stop_reason": stop_reason(self.finish), "stop_sequence": null, "stop_details": stop_details(self.finish),
         });
@@ -297,7 +315,7 @@ impl EventWriter for Events {
         self.close() + &named("message_delta", &delta) + &named("message_stop", &json!({"type": "message_stop"}))
     }
 
-    fn fail(&mut self, error: &ApiError, provenance: &Provenance) -> String {
+    fn fail(&mut self, error: &ApiError, provenance: &AnswerProvenance) -> String {
         let inner = json!({"type": error.kind, "message": error.message});
         self.close() + &named("error", &json!({"type": "error", "error": inner, "portcullis": provenance}))
     }
@@ -324,28 +342,33 @@ struct WholeMessage<'a> {
     stop_sequence: Option<String>,
     stop_details: Value,
     usage: Value,
-    portcullis: &'a Provenance,
+    portcullis: &'a AnswerProvenance,
 }
 
-pub(super) fn body(header: &Header, outputs: &[Output], usage: Usage, provenance: &Provenance) -> String {
+pub(super) fn body(
+    header: &AnswerHeader,
+    outputs: &[AnswerOutput],
+    usage: TokenUsage,
+    provenance: &AnswerProvenance,
+) -> String {
     let mut content: Vec<WholeBlock> = Vec::new();
-    let mut finish = Finish::Stop;
+    let mut finish = FinishReason::Stop;
     for output in outputs {
         match output {
-            Output::Text { channel, text, .. } | Output::Constant { channel, text, .. } => {
-                match (content.last_mut(), *channel == Channel::Reasoning) {
+            AnswerOutput::Text { channel, text, .. } | AnswerOutput::Constant { channel, text, .. } => {
+                match (content.last_mut(), *channel == AnswerChannel::Reasoning) {
                     (Some(WholeBlock::Thinking { thinking: said, .. }), true)
                     | (Some(WholeBlock::Text { text: said }), false) => said.push_str(text),
                     (_, true) => content.push(WholeBlock::Thinking { thinking: text.clone(), signature: "" }),
                     (_, false) => content.push(WholeBlock::Text { text: text.clone() }),
                 }
             }
-            Output::Call { call: IdentifiedCall { id, call: Call { name, arguments } }, .. } => {
+            AnswerOutput::Call { call: IdentifiedCall { id, call: EngineToolCall { name, arguments } }, .. } => {
                 // The arguments were parsed before they were judged, so this cannot fail.
                 let input = RawValue::from_string(arguments.clone()).unwrap_or_default();
                 content.push(WholeBlock::ToolUse { id: id.clone(), name: name.clone(), input });
             }
-            Output::End { finish: why, .. } => finish = *why,
+            AnswerOutput::End { finish: why, .. } => finish = *why,
         }
     }
     let whole = WholeMessage {

@@ -1,16 +1,17 @@
-//! The APIs of models: reading requests and writing answers. Every byte of an answer is written from [`Output`]s; bytes
-//! from an upstream are never copied.
+//! The APIs of models: reading requests and writing answers. Every byte of an answer is written from [`AnswerOutput`]s;
+//! bytes from an upstream are never copied.
 
 use super::anthropic;
+use super::event::{AnswerHeader, EventWriter};
 use super::openai::{self, chat, completions, responses};
 use crate::error::ApiError;
-use crate::output::{Output, Provenance, Usage};
-use crate::request::Request;
+use crate::output::{AnswerOutput, AnswerProvenance, TokenUsage};
+use crate::request::ClientRequest;
 use serde_json::{Value, json};
 
 /// Which API a client speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Dialect {
+pub(crate) enum ApiDialect {
     /// OpenAI's `/v1/chat/completions`.
     Chat,
     /// OpenAI's `/v1/completions`.
@@ -21,36 +22,7 @@ pub(crate) enum Dialect {
     Messages,
 }
 
-/// Fields that every dialect writes in its answers.
-#[derive(Clone, Debug)]
-pub(crate) struct Header {
-    /// Id of the answer.
-    pub(crate) id: String,
-    /// Name of the model in the request.
-    pub(crate) model: String,
-    /// Seconds since 1970.
-    pub(crate) created: u64,
-    /// Whether a stream ends with a usage event.
-    pub(crate) include_usage: bool,
-}
-
-/// Writes one answer as a stream of events. Each method returns the bytes of its events; they are empty if the output
-/// needs no event.
-pub(crate) trait EventWriter: Send {
-    /// The first events.
-    fn start(&mut self) -> String;
-
-    /// The events for one output.
-    fn output(&mut self, output: &Output) -> String;
-
-    /// The last events of a complete answer.
-    fn end(&mut self, usage: Usage, provenance: &Provenance) -> String;
-
-    /// The last events of an answer that was cut off.
-    fn fail(&mut self, error: &ApiError, provenance: &Provenance) -> String;
-}
-
-impl Dialect {
+impl ApiDialect {
     pub(crate) const ALL: [Self; 4] = [Self::Chat, Self::Completions, Self::Responses, Self::Messages];
 
     /// Path of the API.
@@ -68,7 +40,7 @@ impl Dialect {
     ///
     /// # Errors
     /// The request has unknown fields, fields that ask for text that the gate does not judge, or invalid values.
-    pub(crate) fn parse(self, body: &[u8]) -> Result<Request, ApiError> {
+    pub(crate) fn parse(self, body: &[u8]) -> Result<ClientRequest, ApiError> {
         match self {
             Self::Chat => chat::parse(body),
             Self::Completions => completions::parse(body),
@@ -99,18 +71,24 @@ impl Dialect {
 
     /// A writer for a stream of events.
     #[must_use]
-    pub(crate) fn events(self, header: Header) -> Box<dyn EventWriter> {
+    pub(crate) fn events(self, header: AnswerHeader) -> Box<dyn EventWriter> {
         match self {
-            Self::Chat => Box::new(chat::Events::new(header)),
-            Self::Completions => Box::new(completions::Events::new(header)),
-            Self::Responses => Box::new(responses::Events::new(header)),
-            Self::Messages => Box::new(anthropic::Events::new(header)),
+            Self::Chat => Box::new(chat::ChatEventWriter::new(header)),
+            Self::Completions => Box::new(completions::CompletionsEventWriter::new(header)),
+            Self::Responses => Box::new(responses::ResponsesEventWriter::new(header)),
+            Self::Messages => Box::new(anthropic::AnthropicEventWriter::new(header)),
         }
     }
 
     /// A complete answer as one JSON object.
     #[must_use]
-    pub(crate) fn body(self, header: &Header, outputs: &[Output], usage: Usage, provenance: &Provenance) -> String {
+    pub(crate) fn body(
+        self,
+        header: &AnswerHeader,
+        outputs: &[AnswerOutput],
+        usage: TokenUsage,
+        provenance: &AnswerProvenance,
+    ) -> String {
         match self {
             Self::Chat => chat::body(header, outputs, usage, provenance).to_string(),
             Self::Completions => completions::body(header, outputs, usage, provenance).to_string(),
@@ -127,9 +105,4 @@ impl Dialect {
             _ => openai::error_object(error),
         }
     }
-}
-
-/// An event with a name.
-pub(super) fn named(name: &str, value: &Value) -> String {
-    format!("event: {name}\ndata: {value}\n\n")
 }

@@ -1,11 +1,12 @@
 //! Answers in the APIs of models, whole or as a stream of events.
 
-use super::dialect::{Dialect, Header};
+use super::dialect::ApiDialect;
+use super::event::AnswerHeader;
 use super::reply::{error_response, json_response, put_request_id};
 use crate::answer::AnswerEnd;
 use crate::error::ApiError;
-use crate::output::Output;
-use crate::service::{AnswerLabels, RunningAnswer, Service};
+use crate::output::AnswerOutput;
+use crate::service::{AnswerLabels, GatewayService, RunningAnswer};
 use crate::traces::RequestTrace;
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -24,7 +25,12 @@ use tokio::time::timeout;
 const PIECES: usize = 16;
 
 /// Answers a request in one of the dialects.
-pub(crate) async fn answer(service: &Arc<Service>, dialect: Dialect, headers: &HeaderMap, body: Body) -> Response {
+pub(crate) async fn answer(
+    service: &Arc<GatewayService>,
+    dialect: ApiDialect,
+    headers: &HeaderMap,
+    body: Body,
+) -> Response {
     let trace = service.trace(dialect.path(), headers);
     let answered = answer_traced(service, dialect, headers, body, &trace).await;
     trace.answered(answered.as_ref().map(Response::status));
@@ -32,8 +38,8 @@ pub(crate) async fn answer(service: &Arc<Service>, dialect: Dialect, headers: &H
 }
 
 async fn answer_traced(
-    service: &Arc<Service>,
-    dialect: Dialect,
+    service: &Arc<GatewayService>,
+    dialect: ApiDialect,
     headers: &HeaderMap,
     body: Body,
     trace: &RequestTrace,
@@ -45,22 +51,22 @@ async fn answer_traced(
     let (is_stream, model, include_usage) = (request.stream, request.model.clone(), request.include_usage);
     let labels = AnswerLabels { id_prefix: dialect.id_prefix(), operation: dialect.operation() };
     let RunningAnswer { id, created, outputs, written } = service.begin_answer(caller, request, labels, trace).await?;
-    let header = Header { id, model, created, include_usage };
-    let exchange = Exchange { dialect, header, outputs, written, keep_alive: service.limits().keep_alive_ms };
+    let header = AnswerHeader { id, model, created, include_usage };
+    let exchange = AnswerDelivery { dialect, header, outputs, written, keep_alive: service.limits().keep_alive_ms };
     if is_stream { exchange.stream(service.limits().client()).await } else { exchange.whole().await }
 }
 
 /// An answer that is being sent to a client.
-struct Exchange {
-    dialect: Dialect,
-    header: Header,
-    outputs: mpsc::Receiver<Output>,
+struct AnswerDelivery {
+    dialect: ApiDialect,
+    header: AnswerHeader,
+    outputs: mpsc::Receiver<AnswerOutput>,
     written: JoinHandle<AnswerEnd>,
     /// Milliseconds of silence after which a comment is sent.
     keep_alive: u64,
 }
 
-impl Exchange {
+impl AnswerDelivery {
     /// Sends the answer as one JSON object.
     async fn whole(mut self) -> Result<Response, ApiError> {
         let mut outputs = Vec::new();
@@ -107,7 +113,7 @@ impl Exchange {
 
     async fn write_events(
         mut self,
-        first: Option<Output>,
+        first: Option<AnswerOutput>,
         pieces: mpsc::Sender<Piece>,
         silence: Duration,
         client: Duration,

@@ -1,7 +1,7 @@
 //! Fields that several APIs share: which values count as absent, and which are refused.
 
 use crate::error::ApiError;
-use crate::request::{Message, Request, Role, Source, Tool, ToolChoice};
+use crate::request::{ClientRequest, ConversationMessage, MessageRole, RequestSource, ToolChoice, ToolDefinition};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -93,18 +93,18 @@ impl OneOrMany {
 /// Fields for the gateway itself.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(super) struct Extension {
+pub(super) struct PortcullisExtension {
     nonce: Option<String>,
     #[serde(default)]
     receipt: bool,
-    sources: Vec<Source>,
+    sources: Vec<RequestSource>,
 }
 
-impl Extension {
+impl PortcullisExtension {
     /// Adds these settings to a request.
-    pub(super) fn extend(self, request: Request) -> Result<Request, ApiError> {
+    pub(super) fn extend(self, request: ClientRequest) -> Result<ClientRequest, ApiError> {
         let nonce = nonce(self.nonce, "portcullis.nonce")?;
-        Ok(Request { nonce, receipt: self.receipt, sources: self.sources.into(), ..request })
+        Ok(ClientRequest { nonce, receipt: self.receipt, sources: self.sources.into(), ..request })
     }
 }
 
@@ -124,15 +124,15 @@ pub(crate) fn nonce(nonce: Option<String>, param: &str) -> Result<Option<String>
 /// A function in OpenAI's tools.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Function {
+pub(super) struct OpenAiToolFunction {
     name: String,
     description: Option<String>,
     parameters: Option<Value>,
     strict: Option<bool>,
 }
 
-impl From<Function> for Tool {
-    fn from(Function { name, description, parameters, strict }: Function) -> Self {
+impl From<OpenAiToolFunction> for ToolDefinition {
+    fn from(OpenAiToolFunction { name, description, parameters, strict }: OpenAiToolFunction) -> Self {
         Self { name, description, parameters, strict }
     }
 }
@@ -181,11 +181,11 @@ pub(crate) fn text(content: Option<Value>, texts: &[&str], param: &str) -> Resul
 }
 
 /// Checks that a model can continue the conversation.
-pub(super) fn conversation(messages: Vec<Message>) -> Result<Vec<Message>, ApiError> {
-    match messages.iter().rfind(|message| message.role != Role::System) {
+pub(super) fn conversation(messages: Vec<ConversationMessage>) -> Result<Vec<ConversationMessage>, ApiError> {
+    match messages.iter().rfind(|message| message.role != MessageRole::System) {
         None if !messages.is_empty() => Ok(messages),
         None => Err(ApiError::invalid("messages", "there is no message")),
-        Some(last) if last.role == Role::Assistant => {
+        Some(last) if last.role == MessageRole::Assistant => {
             let why = "the last message is the assistant's: the gateway does not continue text that it did not release";
             Err(ApiError::invalid("messages", why))
         }

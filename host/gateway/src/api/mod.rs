@@ -6,6 +6,7 @@
 
 mod anthropic;
 pub(crate) mod dialect;
+mod event;
 pub(crate) mod exchange;
 mod fields;
 pub(crate) mod guardrail;

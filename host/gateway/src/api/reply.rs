@@ -1,6 +1,6 @@
 //! Responses of every API: JSON, and errors.
 
-use super::dialect::Dialect;
+use super::dialect::ApiDialect;
 use crate::error::ApiError;
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -15,7 +15,7 @@ pub(crate) fn json_response(status: StatusCode, body: String, id: &str) -> Respo
     response
 }
 
-pub(crate) fn error_response(dialect: Dialect, error: &ApiError) -> Response {
+pub(crate) fn error_response(dialect: ApiDialect, error: &ApiError) -> Response {
     let mut response = json_response(error.status, dialect.error(error).to_string(), "");
     let headers = response.headers_mut();
     headers.remove("x-request-id");

@@ -1,8 +1,8 @@
 //! The input side of a section.
 
-use crate::observe::Passed;
+use crate::observe::OwnedSectionInput;
 use crate::reading::{ReadingFailed, reading};
-use portcullis_gate::{Part, PartReader, SessionClosed, StreamHandle, SubmitError};
+use portcullis_gate::{HeldStreamPart, JudgedStreamHandle, PartReader, SessionClosed, SubmitError};
 use portcullis_mapping::{NotUtf8, RepeatedKey};
 use std::collections::VecDeque;
 
@@ -24,7 +24,7 @@ pub(super) struct TextIntake {
     /// Whether parts are submitted: all earlier sections of the choice have been sent.
     is_live: bool,
     /// Parts that are not submitted yet, because the session is full or the section is not live.
-    waiting: VecDeque<Part>,
+    waiting: VecDeque<HeldStreamPart>,
     /// Start offsets, in bytes of the text, of the pieces that the upstream sent; the upstream counts a piece as a
     /// token.
     pieces: Vec<usize>,
@@ -76,15 +76,15 @@ impl TextIntake {
     ///
     /// # Errors
     /// [`UnfitText`]: the text cannot be judged.
-    pub(super) fn read(&mut self, owner: u64, given: Passed) -> Result<(), UnfitText> {
+    pub(super) fn read(&mut self, owner: u64, given: OwnedSectionInput) -> Result<(), UnfitText> {
         let Some(mut reader) = self.reader.take() else { return Ok(()) };
         let bytes = given.bytes();
         self.given += bytes;
         // The reader is gone for good if its reading fails, so nothing more of this text can leave.
         let (reader, part) = reading(owner, bytes + reader.pending(), move || {
             let part = match &given {
-                Passed::Text(text) => reader.text(text, None),
-                Passed::Call(call) => reader.call(call, None).map(Some),
+                OwnedSectionInput::Text(text) => reader.text(text, None),
+                OwnedSectionInput::Call(call) => reader.call(call, None).map(Some),
             };
             (reader, part)
         })?;
@@ -109,14 +109,14 @@ impl TextIntake {
     }
 
     /// Aborts the stream, and drops what was not submitted.
-    pub(super) fn abort(&mut self, stream: &StreamHandle, why: &str) {
+    pub(super) fn abort(&mut self, stream: &JudgedStreamHandle, why: &str) {
         self.close();
         self.waiting.clear();
         stream.abort(why);
     }
 
     /// Starts to submit parts.
-    pub(super) fn go(&mut self, stream: &StreamHandle) {
+    pub(super) fn go(&mut self, stream: &JudgedStreamHandle) {
         self.is_live = true;
         self.submit(stream);
     }
@@ -127,7 +127,7 @@ impl TextIntake {
     }
 
     /// Submits parts, as many as the session has room for.
-    pub(super) fn submit(&mut self, stream: &StreamHandle) {
+    pub(super) fn submit(&mut self, stream: &JudgedStreamHandle) {
         if !self.is_live {
             return;
         }

@@ -5,14 +5,16 @@ mod mode;
 mod release;
 mod signed;
 
-use crate::metrics::Metrics;
-use crate::observe::{Given, Observer};
-use crate::output::{Channel, Output, StreamReport};
+use crate::metrics::GatewayMetrics;
+use crate::observe::{ObservedInputBuffer, SectionInput};
+use crate::output::{AnswerChannel, AnswerOutput, StreamReport};
 use intake::TextIntake;
 use portcullis_core::context::OnRefuse;
 use portcullis_core::manifest::AfterRefusal;
 use portcullis_gate::engine::ProposalRequest;
-use portcullis_gate::{EndState, EventKind, Governor, PartReader, StreamHandle, StreamMessage, Trigger};
+use portcullis_gate::{
+    EndState, JudgedStreamHandle, PartReader, StreamEventKind, StreamGovernor, StreamMessage, TerminationTrigger,
+};
 use portcullis_mapping::json_document;
 use portcullis_recorder::ProofBook;
 use release::{OutputWriter, TextRelease};
@@ -22,10 +24,10 @@ use tokio::sync::Notify;
 
 pub(crate) use intake::UnfitText;
 pub(crate) use mode::SectionMode;
-pub(crate) use release::{Judged, SectionEnd};
+pub(crate) use release::{LoggedDetermination, SectionEnd};
 
-pub(crate) struct Section {
-    stream: StreamHandle,
+pub(crate) struct AnswerSection {
+    stream: JudgedStreamHandle,
     mode: SectionMode,
     intake: TextIntake,
     release: TextRelease,
@@ -54,7 +56,7 @@ pub(crate) enum BeginState {
 }
 
 /// What a stream does after a refusal, if its text may have gaps.
-pub(crate) fn on_refuse(governor: &Governor) -> OnRefuse {
+pub(crate) fn on_refuse(governor: &StreamGovernor) -> OnRefuse {
     match governor.policy().package.manifest().refusal.on_refuse {
         AfterRefusal::Redact => OnRefuse::Skip,
         AfterRefusal::Stop => OnRefuse::Stop,
@@ -62,18 +64,18 @@ pub(crate) fn on_refuse(governor: &Governor) -> OnRefuse {
 }
 
 /// Text that replaces a refused part, if the stream continues after a refusal.
-pub(crate) fn placeholder(governor: &Governor) -> Option<Arc<str>> {
+pub(crate) fn placeholder(governor: &StreamGovernor) -> Option<Arc<str>> {
     let constant = || Arc::from(governor.policy().package.manifest().refusal.placeholder.as_str());
     (on_refuse(governor) == OnRefuse::Skip).then(constant)
 }
 
-impl Section {
+impl AnswerSection {
     /// A section over a stream of the session. `changed` is notified after each change.
     pub(crate) fn new(
-        (choice, channel): (u32, Channel),
+        (choice, channel): (u32, AnswerChannel),
         id: String,
-        stream: StreamHandle,
-        governor: Arc<Governor>,
+        stream: JudgedStreamHandle,
+        governor: Arc<StreamGovernor>,
         ReleaseTerms { placeholder, signed, mode }: ReleaseTerms,
         changed: &Arc<Notify>,
     ) -> Self {
@@ -105,12 +107,12 @@ impl Section {
 
     /// Makes the section measure the time from a byte's arrival to its release.
     #[must_use]
-    pub(crate) fn timed(mut self, metrics: Arc<Metrics>) -> Self {
+    pub(crate) fn timed(mut self, metrics: Arc<GatewayMetrics>) -> Self {
         self.release.measure(metrics);
         self
     }
 
-    /// Makes the section keep its determinations for [`Section::take_judged`].
+    /// Makes the section keep its determinations for [`AnswerSection::take_judged`].
     #[must_use]
     pub(crate) fn with_determinations(mut self) -> Self {
         self.release.judged = Some(Vec::new());
@@ -118,7 +120,7 @@ impl Section {
     }
 
     /// The determinations since the last call, in order.
-    pub(crate) fn take_judged(&mut self) -> Vec<Judged> {
+    pub(crate) fn take_judged(&mut self) -> Vec<LoggedDetermination> {
         self.release.judged.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
@@ -127,7 +129,7 @@ impl Section {
         self.release.begun_on.unwrap_or(0)
     }
 
-    pub(crate) const fn channel(&self) -> Channel {
+    pub(crate) const fn channel(&self) -> AnswerChannel {
         self.release.report.channel
     }
 
@@ -167,17 +169,17 @@ impl Section {
     ///
     /// # Errors
     /// [`UnfitText`]: the text cannot be judged.
-    pub(crate) fn give(&mut self, given: &Given<'_>) -> Result<(), UnfitText> {
+    pub(crate) fn give(&mut self, given: &SectionInput<'_>) -> Result<(), UnfitText> {
         if !self.intake.is_open() {
             return Ok(());
         }
         self.intake.begin_piece();
         match (&mut self.mode, given) {
-            (SectionMode::Whole(whole), Given::Text(text)) => {
+            (SectionMode::Whole(whole), SectionInput::Text(text)) => {
                 whole.document.push_str(text);
                 return Ok(());
             }
-            (SectionMode::Whole(_), Given::Call(_)) => self.give_document()?,
+            (SectionMode::Whole(_), SectionInput::Call(_)) => self.give_document()?,
             _ => {}
         }
         self.read(given)
@@ -188,11 +190,11 @@ impl Section {
         let SectionMode::Whole(whole) = &mut self.mode else { return Ok(()) };
         let document = std::mem::take(&mut whole.document);
         let document = json_document(&document)?.unwrap_or(document);
-        self.read(&Given::Text(&document))
+        self.read(&SectionInput::Text(&document))
     }
 
     /// Reads the next text or call into parts.
-    fn read(&mut self, given: &Given<'_>) -> Result<(), UnfitText> {
+    fn read(&mut self, given: &SectionInput<'_>) -> Result<(), UnfitText> {
         if !self.intake.is_open() {
             return Ok(());
         }
@@ -230,7 +232,7 @@ impl Section {
         self.release.begun_on.is_some()
     }
 
-    pub(crate) const fn stream(&self) -> &StreamHandle {
+    pub(crate) const fn stream(&self) -> &JudgedStreamHandle {
         &self.stream
     }
 
@@ -248,7 +250,7 @@ impl Section {
     }
 
     /// A constant at the end of the section's text.
-    pub(crate) fn close_with(&mut self, text: &str) -> Output {
+    pub(crate) fn close_with(&mut self, text: &str) -> AnswerOutput {
         self.release.constant(text)
     }
 
@@ -317,7 +319,7 @@ impl Section {
     }
 
     /// The outputs that can be sent now. `call_index` is the number of calls of the choice so far.
-    pub(crate) fn outputs(&mut self, call_index: &mut u32) -> Vec<Output> {
+    pub(crate) fn outputs(&mut self, call_index: &mut u32) -> Vec<AnswerOutput> {
         let mut writer = OutputWriter { call_index, outputs: Vec::new() };
         // This is checked before the messages are read: if the stream ends during the reading, the next call reports
         // the end.
@@ -325,7 +327,7 @@ impl Section {
         while let Some(message) = self.stream.try_receive() {
             match (message, &mut self.signed) {
                 (StreamMessage::Event(event), Some(signed)) => {
-                    if let EventKind::Begun { lane, .. } = &event.what {
+                    if let StreamEventKind::Begun { lane, .. } = &event.what {
                         self.release.begun_on = Some(*lane);
                     }
                     signed.push(event.what);
@@ -343,7 +345,7 @@ impl Section {
         while let Some(event) = self.signed.as_mut().and_then(SignedRelease::pop) {
             self.event(event, &mut writer);
         }
-        let rest = self.mode.observer().map(Observer::rest).unwrap_or_default();
+        let rest = self.mode.observer().map(ObservedInputBuffer::rest).unwrap_or_default();
         self.release.pass(rest, &mut writer);
         let is_waiting = self.signed.as_ref().is_some_and(SignedRelease::has_waiting);
         // The session ended before the stream did, so no more messages follow.
@@ -363,25 +365,25 @@ impl Section {
         }
     }
 
-    fn event(&mut self, event: EventKind, writer: &mut OutputWriter<'_>) {
+    fn event(&mut self, event: StreamEventKind, writer: &mut OutputWriter<'_>) {
         match event {
-            EventKind::Determined(judged) => {
+            StreamEventKind::Determined(judged) => {
                 self.release.determined(&judged.determination, writer);
                 let passing = self.mode.observer().map(|observer| observer.judged(&judged.determination));
                 self.release.pass(passing.unwrap_or_default(), writer);
                 if let Some(kept) = &mut self.release.judged {
-                    kept.push(Judged { determination: judged.determination, log_index: judged.log_index });
+                    kept.push(LoggedDetermination { determination: judged.determination, log_index: judged.log_index });
                 }
             }
-            EventKind::Deferred { .. } => self.release.is_unmarked = false,
-            EventKind::Released { text, calls, .. } => {
+            StreamEventKind::Deferred { .. } => self.release.is_unmarked = false,
+            StreamEventKind::Released { text, calls, .. } => {
                 if !matches!(self.mode, SectionMode::Observed(_)) {
                     self.release.release(&text, calls, writer);
                 }
             }
             // A mutation that waited for information in vain counts as refused.
-            EventKind::Expired { .. } => self.release.is_unmarked = true,
-            EventKind::Ended { summary, state, .. } => {
+            StreamEventKind::Expired { .. } => self.release.is_unmarked = true,
+            StreamEventKind::Ended { summary, state, .. } => {
                 self.release.state = state;
                 self.release.mark(writer);
                 let is_cut = self.mode.is_whole() && self.release.report.rejected > 0;
@@ -394,14 +396,16 @@ impl Section {
                 self.release.end = Some(match summary.termination.map(|termination| termination.trigger) {
                     None if summary.faults == 0 && !is_cut => SectionEnd::Whole,
                     None if summary.faults == 0 => SectionEnd::Refused,
-                    Some(Trigger::NoAdmissibleCandidate | Trigger::DriftHalt | Trigger::Prefilter) => {
-                        SectionEnd::Refused
-                    }
+                    Some(
+                        TerminationTrigger::NoAdmissibleCandidate
+                        | TerminationTrigger::DriftHalt
+                        | TerminationTrigger::Prefilter,
+                    ) => SectionEnd::Refused,
                     _ => SectionEnd::Broken,
                 });
             }
-            EventKind::Begun { lane, .. } => self.release.begun_on = Some(lane),
-            EventKind::Proposed(_) | EventKind::RolledBack { .. } | EventKind::Drift { .. } => {}
+            StreamEventKind::Begun { lane, .. } => self.release.begun_on = Some(lane),
+            StreamEventKind::Proposed(_) | StreamEventKind::RolledBack { .. } | StreamEventKind::Drift { .. } => {}
         }
     }
 

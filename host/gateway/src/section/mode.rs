@@ -1,7 +1,7 @@
 //! What a section does with its text.
 
-use crate::observe::Observer;
-use crate::output::Output;
+use crate::observe::ObservedInputBuffer;
+use crate::output::AnswerOutput;
 use portcullis_gate::engine::ProposalRequest;
 
 /// What a section does with its text.
@@ -16,7 +16,7 @@ pub(crate) enum SectionMode {
         ask: Option<ProposalRequest>,
     },
     /// Refused text is sent too. The observer keeps the text until it is judged.
-    Observed(Observer),
+    Observed(ObservedInputBuffer),
 }
 
 /// A text that is judged when it is complete, in the gate's own encoding, and that is sent only if nothing of it was
@@ -26,7 +26,7 @@ pub(crate) struct JsonText {
     /// The JSON document that has arrived so far.
     pub(super) document: String,
     /// The outputs so far.
-    pub(super) outputs: Vec<Output>,
+    pub(super) outputs: Vec<AnswerOutput>,
 }
 
 impl SectionMode {
@@ -39,14 +39,14 @@ impl SectionMode {
     }
 
     pub(crate) fn observed() -> Self {
-        Self::Observed(Observer::default())
+        Self::Observed(ObservedInputBuffer::default())
     }
 
     pub(super) const fn is_whole(&self) -> bool {
         matches!(self, Self::Whole(_))
     }
 
-    pub(super) const fn observer(&mut self) -> Option<&mut Observer> {
+    pub(super) const fn observer(&mut self) -> Option<&mut ObservedInputBuffer> {
         match self {
             Self::Observed(observer) => Some(observer),
             Self::Held | Self::Whole(_) | Self::Driven { .. } => None,

@@ -1,13 +1,13 @@
 //! The release side of a section: what the client gets, and the report about it.
 
 use crate::calls::IdentifiedCall;
-use crate::metrics::Metrics;
-use crate::observe::{Passed, Passing};
-use crate::output::{Channel, Output, StreamReport};
+use crate::metrics::GatewayMetrics;
+use crate::observe::{ObservedPiece, OwnedSectionInput};
+use crate::output::{AnswerChannel, AnswerOutput, StreamReport};
 use portcullis_core::hex;
 use portcullis_core::wire::Determination as Answer;
-use portcullis_gate::{Determination, EndState};
-use portcullis_mapping::Call;
+use portcullis_gate::{EndState, SpanDetermination};
+use portcullis_mapping::EngineToolCall;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
@@ -29,14 +29,14 @@ pub(crate) enum SectionEnd {
 
 /// A determination and the log index of its record.
 #[derive(Clone, Debug)]
-pub(crate) struct Judged {
-    pub(crate) determination: Determination,
+pub(crate) struct LoggedDetermination {
+    pub(crate) determination: SpanDetermination,
     pub(crate) log_index: Option<u64>,
 }
 
 /// Measures the time from a byte's arrival to its release.
 struct ReleaseTiming {
-    metrics: Arc<Metrics>,
+    metrics: Arc<GatewayMetrics>,
     /// The waiting pieces: their end offsets in bytes of the text, and their arrival times.
     arrivals: VecDeque<(usize, Instant)>,
 }
@@ -49,7 +49,7 @@ struct ReleasedCall {
     arguments: Box<RawValue>,
 }
 
-impl From<ReleasedCall> for Call {
+impl From<ReleasedCall> for EngineToolCall {
     fn from(ReleasedCall { name, arguments }: ReleasedCall) -> Self {
         Self { name, arguments: arguments.get().to_owned() }
     }
@@ -74,7 +74,7 @@ pub(super) struct TextRelease {
     /// Why the gateway refused the stream at its BEGIN.
     pub(super) refusal: Option<&'static str>,
     /// The determinations since they were last taken, if a caller asked for them.
-    pub(super) judged: Option<Vec<Judged>>,
+    pub(super) judged: Option<Vec<LoggedDetermination>>,
     timing: Option<ReleaseTiming>,
 }
 
@@ -82,7 +82,7 @@ pub(super) struct TextRelease {
 pub(super) struct OutputWriter<'a> {
     /// Number of calls of the choice so far.
     pub(super) call_index: &'a mut u32,
-    pub(super) outputs: Vec<Output>,
+    pub(super) outputs: Vec<AnswerOutput>,
 }
 
 impl TextRelease {
@@ -103,7 +103,7 @@ impl TextRelease {
     }
 
     /// Measures the time from a byte's arrival to its release.
-    pub(super) fn measure(&mut self, metrics: Arc<Metrics>) {
+    pub(super) fn measure(&mut self, metrics: Arc<GatewayMetrics>) {
         self.timing = Some(ReleaseTiming { metrics, arrivals: VecDeque::new() });
     }
 
@@ -119,7 +119,7 @@ impl TextRelease {
         self.released
     }
 
-    const fn place(&self) -> (u32, Channel) {
+    const fn place(&self) -> (u32, AnswerChannel) {
         (self.report.choice, self.report.channel)
     }
 
@@ -130,7 +130,7 @@ impl TextRelease {
         }
     }
 
-    pub(super) fn determined(&mut self, determination: &Determination, writer: &mut OutputWriter<'_>) {
+    pub(super) fn determined(&mut self, determination: &SpanDetermination, writer: &mut OutputWriter<'_>) {
         let is_judged = determination.determination != Some(Answer::Decompose);
         if let Some(ReleaseTiming { metrics, arrivals }) = self.timing.as_mut().filter(|_| is_judged) {
             while let Some((_, arrived)) = arrivals.pop_front_if(|(end, _)| *end <= determination.end) {
@@ -169,16 +169,16 @@ impl TextRelease {
     }
 
     /// Sends text of an observed stream.
-    pub(super) fn pass(&mut self, passing: Vec<Passing>, writer: &mut OutputWriter<'_>) {
-        for Passing { given, is_refused } in passing {
+    pub(super) fn pass(&mut self, passing: Vec<ObservedPiece>, writer: &mut OutputWriter<'_>) {
+        for ObservedPiece { given, is_refused } in passing {
             match given {
-                Passed::Text(text) => {
+                OwnedSectionInput::Text(text) => {
                     if is_refused {
                         self.report.refused.push((self.written, text.len()));
                     }
                     self.text(&text, writer);
                 }
-                Passed::Call(call) => {
+                OwnedSectionInput::Call(call) => {
                     if is_refused {
                         self.report.refused_calls.push(*writer.call_index);
                     }
@@ -198,18 +198,18 @@ impl TextRelease {
     }
 
     /// A constant at the end of the section's text.
-    pub(super) fn constant(&mut self, text: &str) -> Output {
+    pub(super) fn constant(&mut self, text: &str) -> AnswerOutput {
         self.report.constants.push((self.written, text.len()));
         self.written += text.len();
         let (choice, channel) = self.place();
-        Output::Constant { choice, channel, text: text.to_owned() }
+        AnswerOutput::Constant { choice, channel, text: text.to_owned() }
     }
 
     fn text(&mut self, text: &str, writer: &mut OutputWriter<'_>) {
         if !text.is_empty() {
             self.written += text.len();
             let (choice, channel) = self.place();
-            writer.outputs.push(Output::Text { choice, channel, text: text.to_owned() });
+            writer.outputs.push(AnswerOutput::Text { choice, channel, text: text.to_owned() });
         }
     }
 
@@ -223,13 +223,13 @@ impl TextRelease {
         }
     }
 
-    fn show_call(&self, call: Call, writer: &mut OutputWriter<'_>) {
+    fn show_call(&self, call: EngineToolCall, writer: &mut OutputWriter<'_>) {
         let index = *writer.call_index;
         *writer.call_index += 1;
         // Some servers accept ids of at most 40 characters in later requests.
         let digest: [u8; 32] = Sha256::digest(format!("{}/{index}", self.report.id)).into();
         let id = format!("call_{}", hex::encode(digest.first_chunk::<12>().unwrap_or(&[0; 12])));
         let call = IdentifiedCall { id, call };
-        writer.outputs.push(Output::Call { choice: self.report.choice, index, call });
+        writer.outputs.push(AnswerOutput::Call { choice: self.report.choice, index, call });
     }
 }

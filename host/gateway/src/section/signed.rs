@@ -1,6 +1,6 @@
 //! Releases text only after its record is signed.
 
-use portcullis_gate::EventKind;
+use portcullis_gate::StreamEventKind;
 use portcullis_recorder::ProofBook;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ pub(super) struct SignedRelease {
     last: u32,
     /// Events, each with the number of signed records that it needs in its lane. `None` means that it needs END's
     /// record, which does not exist yet.
-    waiting: VecDeque<(Option<u64>, EventKind)>,
+    waiting: VecDeque<(Option<u64>, StreamEventKind)>,
 }
 
 impl SignedRelease {
@@ -27,20 +27,20 @@ impl SignedRelease {
     }
 
     /// Adds an event.
-    pub(super) fn push(&mut self, event: EventKind) {
+    pub(super) fn push(&mut self, event: StreamEventKind) {
         let covering = |index: Option<u64>| index.map_or(0, |index| index + 1);
         let needed = match &event {
-            EventKind::Begun { lane, log_index, .. } => {
+            StreamEventKind::Begun { lane, log_index, .. } => {
                 self.lane = *lane;
                 Some(covering(*log_index))
             }
-            EventKind::Determined(judged) => {
+            StreamEventKind::Determined(judged) => {
                 self.last = judged.determination.seq;
                 Some(covering(judged.log_index))
             }
             // Bytes after the last span belong to the END record.
-            EventKind::Released { seqs, .. } if seqs.iter().any(|seq| *seq > self.last) => None,
-            EventKind::Ended { closing, .. } => {
+            StreamEventKind::Released { seqs, .. } if seqs.iter().any(|seq| *seq > self.last) => None,
+            StreamEventKind::Ended { closing, .. } => {
                 let needed = covering(closing.as_ref().and_then(|closing| closing.log_index));
                 self.waiting.iter_mut().for_each(|(of_end, _)| *of_end = of_end.or(Some(needed)));
                 Some(needed)
@@ -57,7 +57,7 @@ impl SignedRelease {
     }
 
     /// The next event, if its record is signed.
-    pub(super) fn pop(&mut self) -> Option<EventKind> {
+    pub(super) fn pop(&mut self) -> Option<StreamEventKind> {
         let signed = self.book.signed().get(usize::from(self.lane)).copied().unwrap_or(0);
         let next = self.waiting.pop_front_if(|(needed, _)| needed.is_some_and(|needed| needed <= signed));
         next.map(|(_, event)| event)

@@ -1,18 +1,18 @@
 //! Servers that speak Anthropic's messages.
 
-use super::{Decoder, Delta, Deltas, SseEvent, UpstreamError};
+use super::{DeltaDecoder, DeltaQueue, SseEvent, UpstreamDelta, UpstreamError};
 use crate::calls::{CallFragment, IdentifiedCall};
-use crate::output::{Channel, Finish, Usage};
-use crate::request::{Message, Request, Role, ToolChoice};
+use crate::output::{AnswerChannel, FinishReason, TokenUsage};
+use crate::request::{ClientRequest, ConversationMessage, MessageRole, ToolChoice};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
 /// Token limit if the client sets none; the API requires a limit.
 const MAX_TOKENS: u64 = 4096;
 
-pub(super) fn body(request: &Request, messages: &[Message], model: &str) -> Value {
+pub(super) fn body(request: &ClientRequest, messages: &[ConversationMessage], model: &str) -> Value {
     let sampling = &request.sampling;
-    let said = |role| messages.iter().filter(move |message| (message.role == Role::System) == role);
+    let said = |role| messages.iter().filter(move |message| (message.role == MessageRole::System) == role);
     let system = said(true).map(|message| message.text.as_str()).collect::<Vec<_>>().join("\n\n");
     let mut body = Map::new();
     body.insert("model".into(), json!(model));
@@ -48,8 +48,8 @@ pub(super) fn body(request: &Request, messages: &[Message], model: &str) -> Valu
     Value::Object(body)
 }
 
-fn turn(message: &Message) -> Value {
-    if message.role == Role::Tool {
+fn turn(message: &ConversationMessage) -> Value {
+    if message.role == MessageRole::Tool {
         let result = json!({"type": "tool_result", "tool_use_id": message.call_id, "content": message.text});
         return json!({"role": "user", "content": [result]});
     }
@@ -58,13 +58,13 @@ fn turn(message: &Message) -> Value {
         let input: Value = serde_json::from_str(&call.arguments).unwrap_or_else(|_| json!({}));
         json!({"type": "tool_use", "id": id, "name": call.name, "input": input})
     });
-    let role = if message.role == Role::Assistant { "assistant" } else { "user" };
+    let role = if message.role == MessageRole::Assistant { "assistant" } else { "user" };
     json!({"role": role, "content": text.into_iter().chain(calls).collect::<Vec<_>>()})
 }
 
 /// An open block.
 #[derive(Debug)]
-enum Block {
+enum UpstreamOpenBlock {
     Text,
     Thinking,
     /// A tool call.
@@ -77,18 +77,18 @@ enum Block {
 
 /// Events of messages.
 #[derive(Debug, Default)]
-pub(super) struct Events {
+pub(super) struct AnthropicEventDecoder {
     /// The open blocks by their index.
-    open: BTreeMap<u64, Block>,
+    open: BTreeMap<u64, UpstreamOpenBlock>,
     /// Index of the latest block.
     latest: u64,
     /// Number of tool calls that were begun.
     calls: u64,
-    usage: Usage,
+    usage: TokenUsage,
 }
 
-impl Decoder for Events {
-    fn event(&mut self, event: &SseEvent, deltas: &mut Deltas) -> Result<(), UpstreamError> {
+impl DeltaDecoder for AnthropicEventDecoder {
+    fn event(&mut self, event: &SseEvent, deltas: &mut DeltaQueue) -> Result<(), UpstreamError> {
         let Ok(Value::Object(fields)) = serde_json::from_str::<Value>(&event.data) else {
             return Err(UpstreamError::Malformed("an event that is not a JSON object"));
         };
@@ -129,14 +129,14 @@ impl Decoder for Events {
                 self.usage.completion = count(&["usage", "output_tokens"]).unwrap_or(self.usage.completion);
                 let finish = match at(&["delta", "stop_reason"]).and_then(Value::as_str) {
                     None => return Ok(()),
-                    Some("end_turn" | "stop_sequence") => Finish::Stop,
-                    Some("max_tokens" | "model_context_window_exceeded") => Finish::Length,
-                    Some("tool_use") => Finish::ToolCalls,
-                    Some("refusal") => Finish::Refused,
+                    Some("end_turn" | "stop_sequence") => FinishReason::Stop,
+                    Some("max_tokens" | "model_context_window_exceeded") => FinishReason::Length,
+                    Some("tool_use") => FinishReason::ToolCalls,
+                    Some("refusal") => FinishReason::Refused,
                     Some(_) => return Err(UpstreamError::Malformed("an end whose reason this program does not know")),
                 };
-                deltas.push(Delta::Usage(self.usage))?;
-                deltas.push(Delta::Finish { choice: 0, finish })?;
+                deltas.push(UpstreamDelta::Usage(self.usage))?;
+                deltas.push(UpstreamDelta::Finish { choice: 0, finish })?;
             }
             "message_stop" => deltas.done = true,
             "ping" => {}
@@ -147,14 +147,18 @@ impl Decoder for Events {
     }
 }
 
-impl Events {
-    fn begin(&mut self, block: &Value, deltas: &mut Deltas) -> Result<(), UpstreamError> {
+impl AnthropicEventDecoder {
+    fn begin(&mut self, block: &Value, deltas: &mut DeltaQueue) -> Result<(), UpstreamError> {
         let text = |name: &str| block.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
         let (open, delta) = match block.get("type").and_then(Value::as_str) {
-            Some("text") => (Block::Text, Delta::Text { choice: 0, channel: Channel::Content, text: text("text") }),
-            Some("thinking") => {
-                (Block::Thinking, Delta::Text { choice: 0, channel: Channel::Reasoning, text: text("thinking") })
-            }
+            Some("text") => (
+                UpstreamOpenBlock::Text,
+                UpstreamDelta::Text { choice: 0, channel: AnswerChannel::Content, text: text("text") },
+            ),
+            Some("thinking") => (
+                UpstreamOpenBlock::Thinking,
+                UpstreamDelta::Text { choice: 0, channel: AnswerChannel::Reasoning, text: text("thinking") },
+            ),
             Some("tool_use") => {
                 // Some servers send the arguments here, and no deltas.
                 let arguments = match block.get("input") {
@@ -166,7 +170,7 @@ impl Events {
                 let (number, is_whole) = (self.calls, !arguments.is_empty());
                 self.calls += 1;
                 let fragment = CallFragment { index: number, id: None, name: Some(text("name")), arguments };
-                (Block::Call { number, is_whole }, Delta::Call { choice: 0, fragment })
+                (UpstreamOpenBlock::Call { number, is_whole }, UpstreamDelta::Call { choice: 0, fragment })
             }
             _ => return Err(UpstreamError::Malformed("a part of an answer that cannot be judged")),
         };
@@ -174,31 +178,33 @@ impl Events {
             return Err(UpstreamError::Malformed("a block that begins twice"));
         }
         match &delta {
-            Delta::Text { text, .. } if text.is_empty() => Ok(()),
+            UpstreamDelta::Text { text, .. } if text.is_empty() => Ok(()),
             _ => deltas.push(delta),
         }
     }
 
-    fn delta(&mut self, index: u64, delta: &Value, deltas: &mut Deltas) -> Result<(), UpstreamError> {
+    fn delta(&mut self, index: u64, delta: &Value, deltas: &mut DeltaQueue) -> Result<(), UpstreamError> {
         let text = |name: &str| {
             let text = delta.get(name).and_then(Value::as_str).map(str::to_owned);
             text.ok_or(UpstreamError::Malformed("a text that is not a string"))
         };
         let kind = delta.get("type").and_then(Value::as_str).unwrap_or_default();
         match (kind, self.open.get(&index)) {
-            ("text_delta", Some(Block::Text)) => {
-                deltas.push(Delta::Text { choice: 0, channel: Channel::Content, text: text("text")? })
+            ("text_delta", Some(UpstreamOpenBlock::Text)) => {
+                deltas.push(UpstreamDelta::Text { choice: 0, channel: AnswerChannel::Content, text: text("text")? })
             }
-            ("thinking_delta", Some(Block::Thinking)) => {
-                deltas.push(Delta::Text { choice: 0, channel: Channel::Reasoning, text: text("thinking")? })
-            }
-            ("input_json_delta", Some(Block::Call { number, is_whole })) => {
+            ("thinking_delta", Some(UpstreamOpenBlock::Thinking)) => deltas.push(UpstreamDelta::Text {
+                choice: 0,
+                channel: AnswerChannel::Reasoning,
+                text: text("thinking")?,
+            }),
+            ("input_json_delta", Some(UpstreamOpenBlock::Call { number, is_whole })) => {
                 let arguments = text("partial_json")?;
                 if *is_whole && !arguments.is_empty() {
                     return Err(UpstreamError::Malformed("a tool call whose arguments come twice"));
                 }
                 let fragment = CallFragment { index: *number, arguments, ..CallFragment::default() };
-                deltas.push(Delta::Call { choice: 0, fragment })
+                deltas.push(UpstreamDelta::Call { choice: 0, fragment })
             }
             ("signature_delta" | "citations_delta", _) => Ok(()),
             ("text_delta" | "thinking_delta" | "input_json_delta", _) => {

@@ -8,11 +8,11 @@ mod sse;
 pub use sse::{SseError, SseEvent, SseReader};
 
 use crate::calls::CallFragment;
-use crate::config::{Limits, UpstreamKind};
+use crate::config::{GatewayLimits, UpstreamKind};
 use crate::error::ApiError;
-use crate::output::{Channel, Finish, Usage};
-use crate::request::{Input, Request};
-use portcullis_gate::engine::Token;
+use crate::output::{AnswerChannel, FinishReason, TokenUsage};
+use crate::request::{ClientRequest, RequestInput};
+use portcullis_gate::engine::CompletionToken;
 use serde_json::Value;
 use std::collections::{BTreeSet, VecDeque};
 use std::ops::ControlFlow;
@@ -24,12 +24,12 @@ const USAGE: Duration = Duration::from_secs(1);
 
 /// A piece of a model server's output.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Delta {
+pub enum UpstreamDelta {
     /// Text of a channel.
     Text {
         /// Index of the choice.
         choice: u32,
-        channel: Channel,
+        channel: AnswerChannel,
         text: String,
     },
     /// A fragment of a tool call.
@@ -42,16 +42,16 @@ pub enum Delta {
     Tokens {
         /// Index of the choice.
         choice: u32,
-        tokens: Vec<Token>,
+        tokens: Vec<CompletionToken>,
     },
     /// The end of a choice.
     Finish {
         /// Index of the choice.
         choice: u32,
-        finish: Finish,
+        finish: FinishReason,
     },
     /// Token counts of the whole answer: not more than the bytes that the gateway sent and received.
-    Usage(Usage),
+    Usage(TokenUsage),
 }
 
 /// Why a model server's answer failed. Messages contain no text from the server.
@@ -96,7 +96,7 @@ impl UpstreamError {
 
 /// A model server.
 #[derive(Clone, Debug)]
-pub struct Upstream {
+pub struct UpstreamClient {
     client: reqwest::Client,
     kind: UpstreamKind,
     /// Base URL of the server's API, without a slash at the end.
@@ -105,19 +105,19 @@ pub struct Upstream {
     /// The server's name for the model; `None` if the client's name is used.
     model: Option<String>,
     strict: bool,
-    limits: Limits,
+    limits: GatewayLimits,
 }
 
 /// Turns events into deltas.
-trait Decoder: Send {
+trait DeltaDecoder: Send {
     /// Reads one event.
-    fn event(&mut self, event: &SseEvent, deltas: &mut Deltas) -> Result<(), UpstreamError>;
+    fn event(&mut self, event: &SseEvent, deltas: &mut DeltaQueue) -> Result<(), UpstreamError>;
 }
 
 /// The result of a decoder.
 #[derive(Debug, Default)]
-struct Deltas {
-    queue: VecDeque<Delta>,
+struct DeltaQueue {
+    queue: VecDeque<UpstreamDelta>,
     /// The answer is complete; later data is ignored.
     done: bool,
     /// Choices that have ended; later data for them is dropped.
@@ -134,19 +134,19 @@ struct Deltas {
     answered: u64,
 }
 
-impl Deltas {
-    fn push(&mut self, mut delta: Delta) -> Result<(), UpstreamError> {
-        if let Delta::Text { channel: channel @ Channel::Refusal, .. } = &mut delta
+impl DeltaQueue {
+    fn push(&mut self, mut delta: UpstreamDelta) -> Result<(), UpstreamError> {
+        if let UpstreamDelta::Text { channel: channel @ AnswerChannel::Refusal, .. } = &mut delta
             && self.refusal_is_content
         {
-            *channel = Channel::Content;
+            *channel = AnswerChannel::Content;
         }
         let choice = match &delta {
-            Delta::Text { choice, .. }
-            | Delta::Call { choice, .. }
-            | Delta::Tokens { choice, .. }
-            | Delta::Finish { choice, .. } => *choice,
-            Delta::Usage(_) => {
+            UpstreamDelta::Text { choice, .. }
+            | UpstreamDelta::Call { choice, .. }
+            | UpstreamDelta::Tokens { choice, .. }
+            | UpstreamDelta::Finish { choice, .. } => *choice,
+            UpstreamDelta::Usage(_) => {
                 self.queue.push_back(delta);
                 return Ok(());
             }
@@ -158,13 +158,13 @@ impl Deltas {
             return Ok(());
         }
         let bytes = match &delta {
-            Delta::Text { text, .. } => text.len(),
-            Delta::Call { fragment: CallFragment { name, arguments, .. }, .. } => {
+            UpstreamDelta::Text { text, .. } => text.len(),
+            UpstreamDelta::Call { fragment: CallFragment { name, arguments, .. }, .. } => {
                 name.as_ref().map_or(0, String::len) + arguments.len()
             }
-            Delta::Tokens { .. } | Delta::Finish { .. } | Delta::Usage(_) => 0,
+            UpstreamDelta::Tokens { .. } | UpstreamDelta::Finish { .. } | UpstreamDelta::Usage(_) => 0,
         };
-        if matches!(delta, Delta::Finish { .. }) {
+        if matches!(delta, UpstreamDelta::Finish { .. }) {
             self.finished.insert(choice);
         } else {
             self.answered = self.answered.saturating_add(bytes as u64).saturating_add(1);
@@ -175,12 +175,13 @@ impl Deltas {
 
     /// The next delta. The server chooses its counts, so they are bounded by what the gateway saw: a token has at least
     /// one byte, or is a piece of its own.
-    fn pop(&mut self) -> Option<Delta> {
+    fn pop(&mut self) -> Option<UpstreamDelta> {
         let delta = self.queue.pop_front()?;
         Some(match delta {
-            Delta::Usage(Usage { prompt, completion }) => {
-                Delta::Usage(Usage { prompt: prompt.min(self.asked), completion: completion.min(self.answered) })
-            }
+            UpstreamDelta::Usage(TokenUsage { prompt, completion }) => UpstreamDelta::Usage(TokenUsage {
+                prompt: prompt.min(self.asked),
+                completion: completion.min(self.answered),
+            }),
             delta => delta,
         })
     }
@@ -194,10 +195,10 @@ impl Deltas {
 pub struct DeltaStream {
     response: reqwest::Response,
     reader: SseReader,
-    decoder: Box<dyn Decoder>,
-    deltas: Deltas,
+    decoder: Box<dyn DeltaDecoder>,
+    deltas: DeltaQueue,
     strict: bool,
-    limits: Limits,
+    limits: GatewayLimits,
     /// Deadline of the next byte.
     due: Instant,
     what: &'static str,
@@ -206,10 +207,10 @@ pub struct DeltaStream {
     bytes: usize,
 }
 
-impl Upstream {
+impl UpstreamClient {
     /// A server at this address.
     #[must_use]
-    pub fn new(client: reqwest::Client, settings: UpstreamSettings, limits: Limits) -> Self {
+    pub fn new(client: reqwest::Client, settings: UpstreamSettings, limits: GatewayLimits) -> Self {
         let UpstreamSettings { kind, base, key, model, strict } = settings;
         Self { client, kind, base, key, model, strict, limits }
     }
@@ -218,13 +219,13 @@ impl Upstream {
     ///
     /// # Errors
     /// [`ApiError`] names the field.
-    pub fn check(&self, request: &Request) -> Result<(), ApiError> {
+    pub fn check(&self, request: &ClientRequest) -> Result<(), ApiError> {
         if self.kind != UpstreamKind::Anthropic {
             return Ok(());
         }
         let sampling = &request.sampling;
         let fields = [
-            ("prompt", matches!(request.input, Input::Prompt(_))),
+            ("prompt", matches!(request.input, RequestInput::Prompt(_))),
             ("n", request.choices != 1),
             ("response_format", request.response_format.is_some()),
             ("reasoning_effort", request.reasoning_effort.is_some()),
@@ -241,7 +242,7 @@ impl Upstream {
 
     /// Whether this server returns log-probabilities for the answer to this request.
     #[must_use]
-    pub fn gives_logprobs(&self, request: &Request) -> bool {
+    pub fn gives_logprobs(&self, request: &ClientRequest) -> bool {
         // llama.cpp's server refuses streams with both log-probabilities and tools.
         self.kind != UpstreamKind::LlamaCpp || request.tools.is_empty()
     }
@@ -250,26 +251,28 @@ impl Upstream {
     ///
     /// # Errors
     /// [`UpstreamError`].
-    pub async fn ask(&self, request: &Request, begun: &str) -> Result<DeltaStream, UpstreamError> {
+    pub async fn ask(&self, request: &ClientRequest, begun: &str) -> Result<DeltaStream, UpstreamError> {
         let model = self.model.as_deref().unwrap_or(&request.model);
         if !begun.is_empty() && !self.kind.continues() {
             return Err(UpstreamError::Malformed("this upstream begins every answer anew"));
         }
-        let (path, body, decoder): (&str, Value, Box<dyn Decoder>) = match (self.kind, &request.input) {
-            (UpstreamKind::Anthropic, Input::Messages(messages)) => {
-                ("/messages", anthropic::body(request, messages, model), Box::new(anthropic::Events::default()))
-            }
-            (UpstreamKind::Anthropic, Input::Prompt(_)) => {
+        let (path, body, decoder): (&str, Value, Box<dyn DeltaDecoder>) = match (self.kind, &request.input) {
+            (UpstreamKind::Anthropic, RequestInput::Messages(messages)) => (
+                "/messages",
+                anthropic::body(request, messages, model),
+                Box::new(anthropic::AnthropicEventDecoder::default()),
+            ),
+            (UpstreamKind::Anthropic, RequestInput::Prompt(_)) => {
                 return Err(UpstreamError::Malformed("this upstream has no completions"));
             }
-            (_, Input::Messages(messages)) => {
+            (_, RequestInput::Messages(messages)) => {
                 let mut body = openai::chat_body(request, messages, model);
                 if !begun.is_empty() {
                     openai::go_on(&mut body, begun, self.kind);
                 }
                 ("/chat/completions", Value::Object(body), Box::new(openai::ChatChunks(request.sampling.logprobs)))
             }
-            (_, Input::Prompt(prompt)) => {
+            (_, RequestInput::Prompt(prompt)) => {
                 let prompt = format!("{prompt}{begun}");
                 let decoder = Box::new(openai::CompletionChunks(request.sampling.logprobs));
                 ("/completions", openai::completions_body(request, &prompt, model), decoder)
@@ -281,11 +284,11 @@ impl Upstream {
         let ends = start + self.limits.whole();
         let due = (start + self.limits.first_token()).min(ends);
         let body = body.to_string();
-        let deltas = Deltas {
+        let deltas = DeltaQueue {
             choices: request.choices,
             refusal_is_content: request.refusal_is_content,
             asked: body.len() as u64,
-            ..Deltas::default()
+            ..DeltaQueue::default()
         };
         let sent = timeout_at(due, asked.body(body).send()).await;
         let response = sent.map_err(|_| UpstreamError::Late("the head of its answer"))?;
@@ -339,7 +342,7 @@ pub struct UpstreamSettings {
     pub strict: bool,
 }
 
-impl Upstream {
+impl UpstreamClient {
     /// The API of the server, with its host and port.
     pub(crate) fn server(&self) -> (UpstreamKind, Option<(String, u16)>) {
         let url = url::Url::parse(&self.base).ok();
@@ -353,7 +356,7 @@ impl DeltaStream {
     ///
     /// # Errors
     /// [`UpstreamError`]; no delta follows.
-    pub async fn next(&mut self) -> Result<Option<Delta>, UpstreamError> {
+    pub async fn next(&mut self) -> Result<Option<UpstreamDelta>, UpstreamError> {
         loop {
             if let Some(delta) = self.deltas.pop() {
                 return Ok(Some(delta));
@@ -386,12 +389,12 @@ impl DeltaStream {
         }
     }
 
-    /// Reads on after the end of the answer, for a limited time, and gives each usage to `each` until that breaks. Other
-    /// deltas and errors are ignored.
-    pub(crate) async fn usages(&mut self, mut each: impl FnMut(Usage) -> ControlFlow<()>) {
+    /// Reads on after the end of the answer, for a limited time, and gives each usage to `each` until that breaks.
+    /// Other deltas and errors are ignored.
+    pub(crate) async fn usages(&mut self, mut each: impl FnMut(TokenUsage) -> ControlFlow<()>) {
         let read = async {
             while let Ok(Some(delta)) = self.next().await {
-                if let Delta::Usage(usage) = delta
+                if let UpstreamDelta::Usage(usage) = delta
                     && each(usage).is_break()
                 {
                     return;

@@ -1,15 +1,15 @@
 //! Servers that speak OpenAI's chat completions and completions.
 
-use super::{Decoder, Delta, Deltas, SseEvent, UpstreamError};
+use super::{DeltaDecoder, DeltaQueue, SseEvent, UpstreamDelta, UpstreamError};
 use crate::calls::{CallFragment, IdentifiedCall};
 use crate::config::UpstreamKind;
-use crate::output::{Channel, Finish, Usage};
-use crate::request::{Message, Request, Role, ToolChoice};
+use crate::output::{AnswerChannel, FinishReason, TokenUsage};
+use crate::request::{ClientRequest, ConversationMessage, MessageRole, ToolChoice};
 use portcullis_gate::engine::chunk_tokens;
 use serde_json::{Map, Value, json};
 
 /// Fields that both APIs share. The upstream is always asked for a stream with usage.
-fn common(request: &Request, model: &str) -> Map<String, Value> {
+fn common(request: &ClientRequest, model: &str) -> Map<String, Value> {
     let sampling = &request.sampling;
     let mut body = Map::new();
     body.insert("model".into(), json!(model));
@@ -29,7 +29,7 @@ fn common(request: &Request, model: &str) -> Map<String, Value> {
     body
 }
 
-pub(super) fn completions_body(request: &Request, prompt: &str, model: &str) -> Value {
+pub(super) fn completions_body(request: &ClientRequest, prompt: &str, model: &str) -> Value {
     let mut body = common(request, model);
     body.insert("prompt".into(), json!(prompt));
     body.extend(request.sampling.logprobs.then(|| ("logprobs".to_owned(), json!(1))));
@@ -48,11 +48,11 @@ pub(super) fn go_on(body: &mut Map<String, Value>, begun: &str, kind: UpstreamKi
     }
 }
 
-pub(super) fn chat_body(request: &Request, messages: &[Message], model: &str) -> Map<String, Value> {
+pub(super) fn chat_body(request: &ClientRequest, messages: &[ConversationMessage], model: &str) -> Map<String, Value> {
     let mut body = common(request, model);
     body.insert("messages".into(), messages.iter().map(message).collect());
     if !request.tools.is_empty() {
-        let tool = |tool: &crate::request::Tool| {
+        let tool = |tool: &crate::request::ToolDefinition| {
             let mut function = Map::from_iter([("name".to_owned(), json!(tool.name))]);
             function.extend(tool.description.as_ref().map(|text| ("description".to_owned(), json!(text))));
             function.extend(tool.parameters.as_ref().map(|schema| ("parameters".to_owned(), schema.clone())));
@@ -76,12 +76,12 @@ pub(super) fn chat_body(request: &Request, messages: &[Message], model: &str) ->
     body
 }
 
-fn message(message: &Message) -> Value {
+fn message(message: &ConversationMessage) -> Value {
     let role = match message.role {
-        Role::System => "system",
-        Role::User => "user",
-        Role::Assistant => "assistant",
-        Role::Tool => "tool",
+        MessageRole::System => "system",
+        MessageRole::User => "user",
+        MessageRole::Assistant => "assistant",
+        MessageRole::Tool => "tool",
     };
     let mut fields = Map::from_iter([("role".to_owned(), json!(role)), ("content".to_owned(), json!(message.text))]);
     fields.extend(message.call_id.as_ref().map(|id| ("tool_call_id".to_owned(), json!(id))));
@@ -99,7 +99,7 @@ const NOT_AN_OBJECT: UpstreamError = UpstreamError::Malformed("a chunk that is n
 const NOT_TEXT: UpstreamError = UpstreamError::Malformed("a text that is not a string");
 
 /// The choices of a chunk; `None` at the end of the stream. Also reads the other fields of the chunk.
-fn choices(event: &SseEvent, deltas: &mut Deltas) -> Result<Option<Vec<Map<String, Value>>>, UpstreamError> {
+fn choices(event: &SseEvent, deltas: &mut DeltaQueue) -> Result<Option<Vec<Map<String, Value>>>, UpstreamError> {
     if event.data.trim() == "[DONE]" {
         deltas.done = true;
         return Ok(None);
@@ -119,8 +119,8 @@ fn choices(event: &SseEvent, deltas: &mut Deltas) -> Result<Option<Vec<Map<Strin
             ("choices", _) => return Err(UpstreamError::Malformed("choices that are not a list")),
             ("usage", usage) => {
                 let count = |name: &str| usage.get(name).and_then(Value::as_u64).unwrap_or(0);
-                let usage = Usage { prompt: count("prompt_tokens"), completion: count("completion_tokens") };
-                deltas.push(Delta::Usage(usage))?;
+                let usage = TokenUsage { prompt: count("prompt_tokens"), completion: count("completion_tokens") };
+                deltas.push(UpstreamDelta::Usage(usage))?;
             }
             // Known fields without content for the client: the gateway writes its own values.
             (
@@ -147,25 +147,25 @@ fn index(choice: &Map<String, Value>) -> Result<u32, UpstreamError> {
     }
 }
 
-fn finish(choice: u32, reason: &Value, deltas: &mut Deltas) -> Result<(), UpstreamError> {
+fn finish(choice: u32, reason: &Value, deltas: &mut DeltaQueue) -> Result<(), UpstreamError> {
     let finish = match reason.as_str() {
         None if reason.is_null() => return Ok(()),
         None => return Err(NOT_TEXT),
-        Some("stop") => Finish::Stop,
-        Some("length") => Finish::Length,
-        Some("tool_calls" | "function_call") => Finish::ToolCalls,
-        Some("content_filter") => Finish::Refused,
+        Some("stop") => FinishReason::Stop,
+        Some("length") => FinishReason::Length,
+        Some("tool_calls" | "function_call") => FinishReason::ToolCalls,
+        Some("content_filter") => FinishReason::Refused,
         Some(_) => return Err(UpstreamError::Malformed("an end whose reason this program does not know")),
     };
-    deltas.push(Delta::Finish { choice, finish })
+    deltas.push(UpstreamDelta::Finish { choice, finish })
 }
 
 /// Reads the choices of a chunk. `read` gets each field that this function does not know, and returns whether it knows
 /// the field.
 fn read_choices(
     event: &SseEvent,
-    deltas: &mut Deltas,
-    read: impl Fn(u32, &str, &Value, &mut Deltas) -> Result<bool, UpstreamError>,
+    deltas: &mut DeltaQueue,
+    read: impl Fn(u32, &str, &Value, &mut DeltaQueue) -> Result<bool, UpstreamError>,
 ) -> Result<(), UpstreamError> {
     for choice in choices(event, deltas)?.into_iter().flatten() {
         let at = index(&choice)?;
@@ -182,20 +182,20 @@ fn read_choices(
 }
 
 /// Reads the tokens of a chunk, if log-probabilities were requested. It must run before the chunk's text is read.
-fn read_tokens(asked: bool, event: &SseEvent, deltas: &mut Deltas) -> Result<(), UpstreamError> {
+fn read_tokens(asked: bool, event: &SseEvent, deltas: &mut DeltaQueue) -> Result<(), UpstreamError> {
     if !asked || !event.data.contains("\"logprobs\"") {
         return Ok(());
     }
     let wrong = UpstreamError::Malformed("log-probabilities in no form that this program knows");
     let tokens = chunk_tokens(&event.data).map_err(|_| wrong)?;
-    tokens.into_iter().try_for_each(|(choice, tokens)| deltas.push(Delta::Tokens { choice, tokens }))
+    tokens.into_iter().try_for_each(|(choice, tokens)| deltas.push(UpstreamDelta::Tokens { choice, tokens }))
 }
 
 /// Decodes chunks of chat completions. The flag is whether log-probabilities were requested.
 pub(super) struct ChatChunks(pub(super) bool);
 
-impl Decoder for ChatChunks {
-    fn event(&mut self, event: &SseEvent, deltas: &mut Deltas) -> Result<(), UpstreamError> {
+impl DeltaDecoder for ChatChunks {
+    fn event(&mut self, event: &SseEvent, deltas: &mut DeltaQueue) -> Result<(), UpstreamError> {
         read_tokens(self.0, event, deltas)?;
         read_choices(event, deltas, |choice, name, value, deltas| match (name, value) {
             ("delta", Value::Object(delta)) => read_delta(choice, delta, deltas).map(|()| true),
@@ -205,15 +205,15 @@ impl Decoder for ChatChunks {
     }
 }
 
-fn read_delta(choice: u32, delta: &Map<String, Value>, deltas: &mut Deltas) -> Result<(), UpstreamError> {
+fn read_delta(choice: u32, delta: &Map<String, Value>, deltas: &mut DeltaQueue) -> Result<(), UpstreamError> {
     for (name, value) in delta {
         let channel = match (name.as_str(), value) {
             (_, Value::Null) | ("role", _) => continue,
-            ("content", _) => Channel::Content,
-            ("refusal", _) => Channel::Refusal,
+            ("content", _) => AnswerChannel::Content,
+            ("refusal", _) => AnswerChannel::Refusal,
             // Some servers write the same text as `reasoning` and as `reasoning_content`.
             ("reasoning", _) if delta.get("reasoning_content").is_some_and(|other| !other.is_null()) => continue,
-            ("reasoning_content" | "reasoning", _) => Channel::Reasoning,
+            ("reasoning_content" | "reasoning", _) => AnswerChannel::Reasoning,
             ("tool_calls", Value::Array(calls)) => {
                 calls.iter().try_for_each(|call| read_call(choice, call, deltas))?;
                 continue;
@@ -228,13 +228,13 @@ fn read_delta(choice: u32, delta: &Map<String, Value>, deltas: &mut Deltas) -> R
         };
         let text = value.as_str().ok_or(NOT_TEXT)?;
         if !text.is_empty() {
-            deltas.push(Delta::Text { choice, channel, text: text.to_owned() })?;
+            deltas.push(UpstreamDelta::Text { choice, channel, text: text.to_owned() })?;
         }
     }
     Ok(())
 }
 
-fn read_call(choice: u32, call: &Value, deltas: &mut Deltas) -> Result<(), UpstreamError> {
+fn read_call(choice: u32, call: &Value, deltas: &mut DeltaQueue) -> Result<(), UpstreamError> {
     let wrong = UpstreamError::Malformed("a tool call that is not one");
     let index = match call.get("index") {
         None | Some(Value::Null) => 0,
@@ -257,20 +257,20 @@ fn read_call(choice: u32, call: &Value, deltas: &mut Deltas) -> Result<(), Upstr
     let id = call.as_object().map(|call| text(call, "id")).transpose()?.flatten();
     let arguments = text(function, "arguments")?.unwrap_or_default();
     let fragment = CallFragment { index, id, name: text(function, "name")?, arguments };
-    deltas.push(Delta::Call { choice, fragment })
+    deltas.push(UpstreamDelta::Call { choice, fragment })
 }
 
 /// Decodes chunks of completions. The flag is whether log-probabilities were requested.
 pub(super) struct CompletionChunks(pub(super) bool);
 
-impl Decoder for CompletionChunks {
-    fn event(&mut self, event: &SseEvent, deltas: &mut Deltas) -> Result<(), UpstreamError> {
+impl DeltaDecoder for CompletionChunks {
+    fn event(&mut self, event: &SseEvent, deltas: &mut DeltaQueue) -> Result<(), UpstreamError> {
         read_tokens(self.0, event, deltas)?;
         read_choices(event, deltas, |choice, name, value, deltas| match (name, value) {
             ("text", Value::String(text)) if text.is_empty() => Ok(true),
-            ("text", Value::String(text)) => {
-                deltas.push(Delta::Text { choice, channel: Channel::Content, text: text.clone() }).map(|()| true)
-            }
+            ("text", Value::String(text)) => deltas
+                .push(UpstreamDelta::Text { choice, channel: AnswerChannel::Content, text: text.clone() })
+                .map(|()| true),
             ("text", _) => Err(NOT_TEXT),
             _ => Ok(false),
         })

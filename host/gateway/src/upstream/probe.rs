@@ -1,7 +1,7 @@
 //! What an operator learns about a model server besides its answers: its URL in logs, and one question at the start of
 //! the gateway. A server that cannot be reached may start later, so nothing here ends the gateway.
 
-use super::Upstream;
+use super::UpstreamClient;
 use crate::config::UpstreamKind;
 use reqwest::RequestBuilder;
 use std::time::Duration;
@@ -12,7 +12,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// The path of the list of models, which servers of every kind have.
 const MODELS: &str = "/models";
 
-impl Upstream {
+impl UpstreamClient {
     /// Adds the gateway's key for the server, and the version of the API.
     pub(super) fn authorize(&self, asked: RequestBuilder) -> RequestBuilder {
         let asked = match (&self.key, self.kind) {
@@ -65,14 +65,14 @@ impl Upstream {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Limits;
+    use crate::config::GatewayLimits;
     use crate::upstream::{UpstreamSettings, client};
 
     #[test]
     fn a_url_in_a_log_holds_no_secret() {
         let base = "http://user:secret@127.0.0.1:9/v1?key=secret#secret".to_owned();
         let settings = UpstreamSettings { kind: UpstreamKind::OpenAi, base, key: None, model: None, strict: false };
-        let upstream = Upstream::new(client(PATIENCE, None).unwrap(), settings, Limits::default());
+        let upstream = UpstreamClient::new(client(PATIENCE, None).unwrap(), settings, GatewayLimits::default());
         assert_eq!(upstream.shown(""), "http://127.0.0.1:9/v1");
     }
 }

@@ -4,14 +4,14 @@
 
 use portcullis_card::transport::model::ModelCard;
 use portcullis_card::transport::sim::SimCard;
-use portcullis_card::{Card, CardChoice, CardError, DmaBuffer, SessionConfig, Watch, forward_card};
-use portcullis_gate::anchor::Anchors;
-use portcullis_gate::{Governor, Policy, SaltKey, Settings};
-use portcullis_gateway::config::Config;
-use portcullis_gateway::session::{Opener, RotationRequest, SessionParts, Sessions};
+use portcullis_card::{CardChoice, CardError, CardTransport, DmaBuffer, SessionConfig, WatchedByte, forward_card};
+use portcullis_gate::anchor::AnchorSet;
+use portcullis_gate::{GatePolicy, GateSettings, SaltKey, StreamGovernor};
+use portcullis_gateway::config::GatewayConfig;
+use portcullis_gateway::session::{GatewaySessions, Opener, RotationRequest, SessionParts};
 use portcullis_gateway::{ServeError, logs, serve};
-use portcullis_policy::Package;
-use portcullis_recorder::{Options, Texts, TicketSource};
+use portcullis_policy::PolicyPackage;
+use portcullis_recorder::{RecorderOptions, TextRetention, TicketSource};
 use portcullis_sim::SimConfig;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -55,25 +55,25 @@ pub const REFUSAL: &str = "<ended>";
 pub const PLACEHOLDER: &str = "<withheld>";
 
 /// The test policy: it refuses words with `bad`, `drop_table` and `rm -rf`.
-pub fn policy(on_refuse: &str) -> Arc<Policy> {
+pub fn policy(on_refuse: &str) -> Arc<GatePolicy> {
     policy_of(on_refuse, RULES)
 }
 
 /// A policy that refuses nothing.
-pub fn lenient_policy() -> Arc<Policy> {
+pub fn lenient_policy() -> Arc<GatePolicy> {
     policy_of("stop", "@id(\"ALLOW\") permit (principal, action, resource);\n")
 }
 
-fn policy_of(on_refuse: &str, rules: &str) -> Arc<Policy> {
+fn policy_of(on_refuse: &str, rules: &str) -> Arc<GatePolicy> {
     let refusal =
         format!("[refusal]\non_refuse = \"{on_refuse}\"\ntext = \"{REFUSAL}\"\nplaceholder = \"{PLACEHOLDER}\"\n");
     let files = BTreeMap::from([
         ("policy.toml".to_owned(), format!("{MANIFEST}{refusal}").into_bytes()),
         ("rules.cedar".to_owned(), rules.as_bytes().to_vec()),
     ]);
-    let package = Package::from_files(files).unwrap_or_else(|e| panic!("{e:?}"));
+    let package = PolicyPackage::from_files(files).unwrap_or_else(|e| panic!("{e:?}"));
     let compiled = package.compile().unwrap_or_else(|e| panic!("{e:?}"));
-    Arc::new(Policy::new(package, compiled).unwrap())
+    Arc::new(GatePolicy::new(package, compiled).unwrap())
 }
 
 /// One step of a model server's script.
@@ -184,32 +184,32 @@ pub fn read_request(stream: &TcpStream) -> Option<(String, Value)> {
 }
 
 /// Opens sessions of the simulated card, each with a bundle under `folder`.
-pub fn opener(policy: &Arc<Policy>, folder: &Path) -> Opener {
-    opener_with(policy, folder, Texts::Plain)
+pub fn opener(policy: &Arc<GatePolicy>, folder: &Path) -> Opener {
+    opener_with(policy, folder, TextRetention::Plain)
 }
 
 /// Like [`opener`], with a setting for the texts in bundles.
-pub fn opener_with(policy: &Arc<Policy>, folder: &Path, texts: Texts) -> Opener {
+pub fn opener_with(policy: &Arc<GatePolicy>, folder: &Path, texts: TextRetention) -> Opener {
     let (policy, folder) = (Arc::clone(policy), folder.to_owned());
     let mut sessions = 0;
     Box::new(move |salt: SaltKey| {
         sessions += 1;
         let name = format!("session-{sessions}");
-        let mut card: Box<dyn Card> = Box::new(SimCard::new(SimConfig::default()).unwrap());
-        let options = Options {
+        let mut card: Box<dyn CardTransport> = Box::new(SimCard::new(SimConfig::default()).unwrap());
+        let options = RecorderOptions {
             folder: folder.join(&name),
             ticket: TicketSource::SelfIssued,
             approval: None,
             device_cert: None,
             device_chain: None,
             witness: None,
-            profile: portcullis_core::state::Profile::default(),
+            profile: portcullis_core::state::AgentProfile::default(),
             checkpoint_interval: None,
             texts: texts.clone(),
         };
-        let anchors = Anchors::new(Vec::new(), &policy.mapper);
+        let anchors = AnchorSet::new(Vec::new(), &policy.mapper);
         let (recorder, config) = options.start(card.as_mut(), &policy.package, &policy.compiled, &anchors)?;
-        let governor = Arc::new(Governor::new(Arc::clone(&policy), Settings::new(salt)).unwrap());
+        let governor = Arc::new(StreamGovernor::new(Arc::clone(&policy), GateSettings::new(salt)).unwrap());
         Ok(SessionParts { card, config, recorder: Some(recorder), name, governors: vec![governor] })
     })
 }
@@ -281,19 +281,19 @@ pub struct Gateway {
 
 impl Gateway {
     /// A gateway under this policy; `settings` are further lines of its configuration.
-    pub fn new(policy: &Arc<Policy>, upstream: &Upstream, settings: &str) -> Self {
+    pub fn new(policy: &Arc<GatePolicy>, upstream: &Upstream, settings: &str) -> Self {
         let models = format!("[[model]]\nname = \"m\"\nupstream = \"http://{}/v1\"\n", upstream.address);
         Self::with(policy, &format!("listen = \"127.0.0.1:0\"\npolicy = \"unused\"\n{settings}\n{models}"))
     }
 
     /// A gateway with this configuration.
-    pub fn with(policy: &Arc<Policy>, config: &str) -> Self {
-        let config = Config::parse(config).unwrap();
+    pub fn with(policy: &Arc<GatePolicy>, config: &str) -> Self {
+        let config = GatewayConfig::parse(config).unwrap();
         let policy = Arc::clone(policy);
         let models = config.models.len();
         let mut sessions = 0;
         let open = move |salt: SaltKey| {
-            let governor = Arc::new(Governor::new(Arc::clone(&policy), Settings::new(salt)).unwrap());
+            let governor = Arc::new(StreamGovernor::new(Arc::clone(&policy), GateSettings::new(salt)).unwrap());
             sessions += 1;
             Ok(SessionParts {
                 card: CardChoice::Model.open().unwrap(),
@@ -308,14 +308,14 @@ impl Gateway {
 
     /// A gateway whose card is lost after this many submissions; `model` are further lines of the model's
     /// configuration.
-    pub fn with_mortal_card(policy: &Arc<Policy>, upstream: &Upstream, submissions: u32, model: &str) -> Self {
+    pub fn with_mortal_card(policy: &Arc<GatePolicy>, upstream: &Upstream, submissions: u32, model: &str) -> Self {
         let config = format!(
             "listen = \"127.0.0.1:0\"\npolicy = \"unused\"\n[[model]]\nname = \"m\"\nupstream = \"http://{}/v1\"\n{model}",
             upstream.address
         );
         let policy = Arc::clone(policy);
         let open = move |salt: SaltKey| {
-            let governor = Arc::new(Governor::new(Arc::clone(&policy), Settings::new(salt)).unwrap());
+            let governor = Arc::new(StreamGovernor::new(Arc::clone(&policy), GateSettings::new(salt)).unwrap());
             Ok(SessionParts {
                 card: Box::new(MortalCard::new(submissions)),
                 config: SessionConfig::default(),
@@ -324,7 +324,7 @@ impl Gateway {
                 governors: vec![governor],
             })
         };
-        Self::over(Config::parse(&config).unwrap(), Box::new(open))
+        Self::over(GatewayConfig::parse(&config).unwrap(), Box::new(open))
     }
 
     /// Waits for the service to end by itself.
@@ -333,12 +333,12 @@ impl Gateway {
     }
 
     /// Starts a gateway that must fail; returns the error.
-    pub fn refused(policy: &Arc<Policy>, config: Config) -> ServeError {
+    pub fn refused(policy: &Arc<GatePolicy>, config: GatewayConfig) -> ServeError {
         let opened = Arc::new(AtomicUsize::new(0));
         let (policy, counted) = (Arc::clone(policy), Arc::clone(&opened));
         let open = move |salt: SaltKey| {
             counted.fetch_add(1, Ordering::SeqCst);
-            let governor = Arc::new(Governor::new(Arc::clone(&policy), Settings::new(salt)).unwrap());
+            let governor = Arc::new(StreamGovernor::new(Arc::clone(&policy), GateSettings::new(salt)).unwrap());
             Ok(SessionParts {
                 card: CardChoice::Model.open().unwrap(),
                 config: SessionConfig::default(),
@@ -347,20 +347,20 @@ impl Gateway {
                 governors: vec![governor],
             })
         };
-        let sessions = Sessions::new(vec![Box::new(open)], &config.rotation, &config.evidence);
+        let sessions = GatewaySessions::new(vec![Box::new(open)], &config.rotation, &config.evidence);
         let why = serve(&config, sessions, std::future::pending(), |_| panic!("it listens")).unwrap_err();
         assert_eq!(opened.load(Ordering::SeqCst), 0, "a session was opened: {why}");
         why
     }
 
     /// A gateway with this configuration and one card, whose sessions come from `open`.
-    pub fn over(config: Config, open: Opener) -> Self {
+    pub fn over(config: GatewayConfig, open: Opener) -> Self {
         Self::over_cards(config, vec![open])
     }
 
     /// A gateway with this configuration; the sessions of each card come from its opener.
-    pub fn over_cards(config: Config, open: Vec<Opener>) -> Self {
-        let sessions = Sessions::new(open, &config.rotation, &config.evidence);
+    pub fn over_cards(config: GatewayConfig, open: Vec<Opener>) -> Self {
+        let sessions = GatewaySessions::new(open, &config.rotation, &config.evidence);
         let rotation = sessions.rotation(Duration::from_millis(config.rotation.drain_ms));
         let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
         let (tell, told) = mpsc::channel();
@@ -464,7 +464,7 @@ impl MortalCard {
     }
 }
 
-impl Card for MortalCard {
+impl CardTransport for MortalCard {
     forward_card!(card: describe, allocate, release, quantum, patience);
 
     fn read32(&mut self, address: u32) -> Result<u32, CardError> {
@@ -490,7 +490,7 @@ impl Card for MortalCard {
         self.card.dma_write(buffer, offset, from)
     }
 
-    fn wait(&mut self, watch: Option<&Watch<'_>>) -> Result<(), CardError> {
+    fn wait(&mut self, watch: Option<&WatchedByte<'_>>) -> Result<(), CardError> {
         self.alive()?;
         self.card.wait(watch)
     }

@@ -4,8 +4,8 @@ use super::common::{Card, Session};
 use super::scene::{Running, TOKEN, config, open, request};
 use super::stores::{file, stores};
 use portcullis_core::wire::Life;
-use portcullis_evidence::ticket::Ticket;
-use portcullis_issuer::client::{ClientError, IssuerClient};
+use portcullis_evidence::ticket::SessionTicket;
+use portcullis_issuer::client::{IssuerClient, IssuerClientError};
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -51,7 +51,7 @@ fn lost_answers_double_no_ticket() {
         let client = client(&format!("http://{}", losing_proxy(running.address)));
         for serial in 1..=3 {
             let ticket = client.issue(&request(&card, 0, serial)).unwrap();
-            assert_eq!(Ticket::parse(&ticket).unwrap().content.serial, serial);
+            assert_eq!(SessionTicket::parse(&ticket).unwrap().content.serial, serial);
             let mut session = Session::open(&ticket, 1);
             let opened = client.opened(card.public_key, &card.sign(&session.wire)).unwrap();
             assert_eq!((opened.serial, opened.state.as_str()), (serial, "opened"));
@@ -76,11 +76,11 @@ fn what_the_client_repeats() {
     let client = IssuerClient::new(&running.url(), TOKEN.into(), None, Duration::from_secs(1)).unwrap();
     let begun = Instant::now();
     let refused = client.issue(&request(&card, 9, 1)).unwrap_err();
-    assert!(matches!(&refused, ClientError::Refused { code, .. } if code == "unknown-seat"), "{refused}");
+    assert!(matches!(&refused, IssuerClientError::Refused { code, .. } if code == "unknown-seat"), "{refused}");
     assert!(refused.to_string().contains("--seat"), "{refused}");
     let wrong = IssuerClient::new(&running.url(), "another-client's-token".into(), None, PATIENCE).unwrap();
     let refused = wrong.issue(&request(&card, 0, 1)).unwrap_err();
-    assert!(matches!(&refused, ClientError::Refused { code, .. } if code == "unauthorized"), "{refused}");
+    assert!(matches!(&refused, IssuerClientError::Refused { code, .. } if code == "unauthorized"), "{refused}");
     assert!(begun.elapsed() < Duration::from_secs(10), "a refusal was repeated");
     assert!(!format!("{client:?}").contains(TOKEN));
 
@@ -91,11 +91,11 @@ fn what_the_client_repeats() {
     drop(running);
     let begun = Instant::now();
     let lost = client.closed(card.public_key, 0, &card.sign(&session.wire)).unwrap_err();
-    assert!(matches!(lost, ClientError::Unreachable { .. }), "{lost}");
+    assert!(matches!(lost, IssuerClientError::Unreachable { .. }), "{lost}");
     assert!(begun.elapsed() < Duration::from_secs(10));
-    assert!(matches!(client.issue(&request(&card, 0, 2)), Err(ClientError::Unreachable { .. })));
+    assert!(matches!(client.issue(&request(&card, 0, 2)), Err(IssuerClientError::Unreachable { .. })));
     let _running = Running::start(&config, open(&store.url, None));
-    let next = Ticket::parse(&client.issue(&request(&card, 0, 2)).unwrap()).unwrap().content;
+    let next = SessionTicket::parse(&client.issue(&request(&card, 0, 2)).unwrap()).unwrap().content;
     assert_eq!(next.serial, 2);
     assert_ne!(next.previous_close, [0; 32], "the closing was reported first");
 }
@@ -181,12 +181,12 @@ fn eight_clients_on_four_seats() {
                     assert!(begun.elapsed() < Duration::from_secs(120), "client {number} waits for ever");
                     match client.issue(&ask) {
                         Ok(ticket) => break ticket,
-                        Err(ClientError::Refused { code, .. }) if code == "seat-pending" => {}
+                        Err(IssuerClientError::Refused { code, .. }) if code == "seat-pending" => {}
                         Err(error) => panic!("{error}"),
                     }
                     std::thread::sleep(Duration::from_millis(10));
                 };
-                let content = Ticket::parse(&ticket).unwrap().content;
+                let content = SessionTicket::parse(&ticket).unwrap().content;
                 let twice = tickets.lock().unwrap().insert((seat, content.serial), content.nonce);
                 assert_eq!((twice, content.seat), (None, seat), "serial {} of seat {seat}", content.serial);
                 let mut session = Session::open(&ticket, number as u8);

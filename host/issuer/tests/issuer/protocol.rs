@@ -4,18 +4,18 @@ use super::common::{Card, Session};
 use super::scene::{Answer, OTHER_TOKEN, Running, STRICT, TOKEN, config, open, request};
 use super::stores::{Server, database, file, stores};
 use portcullis_authority::StoreUrl;
-use portcullis_core::hex::Hex;
+use portcullis_core::hex::HexBytes;
 use portcullis_core::wire::Life;
 use portcullis_evidence::note::CLOCK_SKEW;
-use portcullis_evidence::ticket::Ticket;
-use portcullis_issuer::config::{Config, ConfigError};
-use portcullis_issuer::wire::{Bytes, MAX_BODY, Report, ReportAnswer, TicketRequest};
+use portcullis_evidence::ticket::SessionTicket;
+use portcullis_issuer::config::{IssuerConfig, IssuerConfigError};
+use portcullis_issuer::wire::{Bytes, CheckpointReport, MAX_BODY, ReportAnswer, TicketRequest};
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant};
 
-fn report(card: &Card, session: &Session) -> Report {
-    Report { public_key: Hex(card.public_key), checkpoint: Bytes(card.sign(&session.wire)) }
+fn report(card: &Card, session: &Session) -> CheckpointReport {
+    CheckpointReport { public_key: HexBytes(card.public_key), checkpoint: Bytes(card.sign(&session.wire)) }
 }
 
 #[track_caller]
@@ -40,7 +40,7 @@ fn a_session_from_its_ticket_to_its_end() {
         for serial in 1..=2 {
             let ask = request(&card, 2, serial);
             let ticket = running.ticket(&ask);
-            let content = Ticket::parse(&ticket.ticket.0).unwrap().content;
+            let content = SessionTicket::parse(&ticket.ticket.0).unwrap().content;
             assert_eq!(
                 (ticket.serial, content.serial, content.seat, content.policy),
                 (serial, serial, 2, ask.policy.0)
@@ -71,7 +71,7 @@ fn a_session_from_its_ticket_to_its_end() {
                 assert_eq!(state(&closed), (2, serial, "closed".into()));
             }
             assert_eq!(running.post("/v1/tickets", &ask).refused(), (409, "session-over".into()));
-            previous = portcullis_evidence::checkpoint::Checkpoint::parse(
+            previous = portcullis_evidence::checkpoint::ParsedCheckpoint::parse(
                 zerocopy::IntoBytes::as_bytes(&session.wire).try_into().unwrap(),
             )
             .unwrap()
@@ -82,13 +82,14 @@ fn a_session_from_its_ticket_to_its_end() {
         assert_eq!(running.post("/v1/openings", &report(&card, &foreign)).refused(), (404, "unknown-ticket".into()));
         let ticket = running.ticket(&request(&card, 0, 5));
         let session = Session::open(&ticket.ticket.0, 1);
-        let signed_by_other = Report { public_key: Hex(card.public_key), checkpoint: Bytes(other.sign(&session.wire)) };
+        let signed_by_other =
+            CheckpointReport { public_key: HexBytes(card.public_key), checkpoint: Bytes(other.sign(&session.wire)) };
         assert_eq!(running.post("/v1/openings", &signed_by_other).refused(), (422, "wrong-checkpoint".into()));
     }
 }
 
-fn authority_request(card: &Card) -> portcullis_authority::tickets::Request {
-    portcullis_authority::tickets::Request {
+fn authority_request(card: &Card) -> portcullis_authority::tickets::IssueRequest {
+    portcullis_authority::tickets::IssueRequest {
         chain: card.chain(),
         policy: [3; 32],
         contexts: Default::default(),
@@ -96,7 +97,7 @@ fn authority_request(card: &Card) -> portcullis_authority::tickets::Request {
         text_lane: false,
         heartbeat_records: 0,
         heartbeat_ticks: 0,
-        window: portcullis_authority::ca::Window { not_before: 10, not_after: 20 },
+        window: portcullis_authority::ca::CertificateValidity { not_before: 10, not_after: 20 },
     }
 }
 
@@ -106,14 +107,14 @@ fn only_what_is_configured_gets_a_ticket() {
     let (folder, card, second, store) = (tempfile::tempdir().unwrap(), Card::new(1), Card::new(2), file());
     let running = Running::start(&config(folder.path(), &card, &second, ""), open(&store.url, None));
     let ask = request(&card, 0, 1);
-    let strict = TicketRequest { policy: Hex(STRICT), text_lane: true, witness: true, ..ask.clone() };
+    let strict = TicketRequest { policy: HexBytes(STRICT), text_lane: true, witness: true, ..ask.clone() };
     let refusals = [
         (TOKEN, request(&Card::new(9), 0, 1), "unknown-card"),
         (OTHER_TOKEN, ask.clone(), "unknown-card"),
         (TOKEN, request(&card, 4, 1), "unknown-seat"),
-        (TOKEN, TicketRequest { policy: Hex([7; 32]), ..ask.clone() }, "unknown-policy"),
+        (TOKEN, TicketRequest { policy: HexBytes([7; 32]), ..ask.clone() }, "unknown-policy"),
         (TOKEN, request(&second, 7, 1), "unknown-policy"),
-        (TOKEN, TicketRequest { profile: Hex([7; 32]), ..strict.clone() }, "profile-not-permitted"),
+        (TOKEN, TicketRequest { profile: HexBytes([7; 32]), ..strict.clone() }, "profile-not-permitted"),
         (TOKEN, TicketRequest { text_lane: false, ..strict.clone() }, "text-lane-required"),
         (TOKEN, TicketRequest { witness: false, ..strict.clone() }, "witness-required"),
     ];
@@ -125,10 +126,10 @@ fn only_what_is_configured_gets_a_ticket() {
     let foreign = running.post_as(OTHER_TOKEN, "/v1/openings", &report(&card, &session));
     assert_eq!(foreign.refused(), (403, "unknown-card".into()));
     // The terms of the policy are in its tickets.
-    let strict = TicketRequest { seat: 7, public_key: Hex(second.public_key), ..strict };
+    let strict = TicketRequest { seat: 7, public_key: HexBytes(second.public_key), ..strict };
     let answer = running.post_as(OTHER_TOKEN, "/v1/tickets", &strict);
     let answer: portcullis_issuer::wire::TicketAnswer = serde_json::from_str(&answer.body).unwrap();
-    let ticket = Ticket::parse(&answer.ticket.0).unwrap().content;
+    let ticket = SessionTicket::parse(&answer.ticket.0).unwrap().content;
     assert_eq!((ticket.text_lane, ticket.heartbeat_records, ticket.profiles), (true, 100, [[6; 32]].into()));
     assert_eq!((ticket.not_after - ticket.not_before, ticket.seat), (2 * 3600 + CLOCK_SKEW, 7));
 }
@@ -283,7 +284,7 @@ fn configurations_that_cannot_work_are_refused() {
     let good = "[[client]]\nname = \"c\"\ntoken = \"t\"\n[[card]]\nname = \"k\"\npublic_key = \"KEY\"\n\
                 [[policy]]\nname = \"p\"\ndigest = \"KEY\"\n"
         .replace("KEY", &"07".repeat(32));
-    Config::parse(&good).unwrap();
+    IssuerConfig::parse(&good).unwrap();
     let wrong = [
         (format!("listen = \"0.0.0.0:8630\"\n{good}"), "not of the loopback interface"),
         (format!("listen = \"192.0.2.1:8630\"\n{good}"), "in the clear"),
@@ -299,23 +300,23 @@ fn configurations_that_cannot_work_are_refused() {
         (format!("{good}[limits]\nconnections = 0\n"), "above zero"),
     ];
     for (text, why) in wrong {
-        let error = Config::parse(&text).unwrap_err();
+        let error = IssuerConfig::parse(&text).unwrap_err();
         assert!(error.to_string().contains(why), "{why}: {error}");
     }
     // Tokens must be there, long enough, and different.
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("t");
-    assert!(matches!(portcullis_issuer::config::token(&path), Err(ConfigError::Token(_))));
+    assert!(matches!(portcullis_issuer::config::token(&path), Err(IssuerConfigError::Token(_))));
     for token in ["", "short\n", "two words of a token\n", "a-token-of-a-client\nanother-line\n"] {
         std::fs::write(&path, token).unwrap();
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
-        assert!(matches!(portcullis_issuer::config::token(&path), Err(ConfigError::Token(_))), "{token}");
+        assert!(matches!(portcullis_issuer::config::token(&path), Err(IssuerConfigError::Token(_))), "{token}");
     }
     std::fs::write(&path, "a-token-of-a-client\r\n").unwrap();
     assert_eq!(portcullis_issuer::config::token(&path).unwrap(), "a-token-of-a-client");
     let twice = format!("{good}[[client]]\nname = \"d\"\ntoken = \"t\"\n").replace("\"t\"", &format!("{path:?}"));
-    let config = Config { listen: ([127, 0, 0, 1], 0).into(), ..Config::parse(&twice).unwrap() };
-    let never = || -> Result<_, portcullis_issuer::ServeError> { panic!("the issuer is opened last") };
+    let config = IssuerConfig { listen: ([127, 0, 0, 1], 0).into(), ..IssuerConfig::parse(&twice).unwrap() };
+    let never = || -> Result<_, portcullis_issuer::IssuerServeError> { panic!("the issuer is opened last") };
     let refused = portcullis_issuer::serve(&config, never, async {}, |_| ()).unwrap_err();
     assert!(refused.to_string().contains("the token of another client"), "{refused}");
 }

@@ -4,10 +4,10 @@ use super::common::Card;
 use ed25519_dalek::SigningKey;
 use portcullis_authority::StoreUrl;
 use portcullis_authority::tickets::Issuer;
-use portcullis_core::hex::{self, Hex};
-use portcullis_issuer::config::Config;
+use portcullis_core::hex::{self, HexBytes};
+use portcullis_issuer::config::IssuerConfig;
 use portcullis_issuer::wire::{TicketAnswer, TicketRequest};
-use portcullis_issuer::{ServeError, serve};
+use portcullis_issuer::{IssuerServeError, serve};
 use serde_json::Value;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -27,7 +27,7 @@ pub(crate) const PROFILE: [u8; 32] = [6; 32];
 
 /// A configuration for the cards `first` (seats 0 to 3, all policies) and `second` (seat 7, only the strict policy).
 /// The client `other` gets tickets only for `second`.
-pub(crate) fn config(folder: &Path, first: &Card, second: &Card, limits: &str) -> Config {
+pub(crate) fn config(folder: &Path, first: &Card, second: &Card, limits: &str) -> IssuerConfig {
     let file = |name: &str, token: &str| {
         std::fs::write(folder.join(name), format!("{token}\n")).unwrap();
         std::fs::set_permissions(folder.join(name), std::fs::Permissions::from_mode(0o600)).unwrap();
@@ -36,7 +36,7 @@ pub(crate) fn config(folder: &Path, first: &Card, second: &Card, limits: &str) -
     let (one, other) = (file("one.token", TOKEN), file("other.token", OTHER_TOKEN));
     let [first, second] = [first, second].map(|card| hex::encode(&card.public_key));
     let [policy, strict, profile] = [POLICY, STRICT, PROFILE].map(|digest| hex::encode(&digest));
-    Config::parse(&format!(
+    IssuerConfig::parse(&format!(
         "listen = \"127.0.0.1:0\"
          [limits]
          {limits}
@@ -84,7 +84,7 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    pub(crate) fn start(config: &Config, issuer: Issuer) -> Self {
+    pub(crate) fn start(config: &IssuerConfig, issuer: Issuer) -> Self {
         let (say, address) = mpsc::channel();
         let (stop, stopped) = mpsc::channel::<()>();
         let config = config.clone();
@@ -94,7 +94,7 @@ impl Running {
                     tokio::time::sleep(Duration::from_millis(5)).await;
                 }
             };
-            let open = || Ok::<_, ServeError>(issuer);
+            let open = || Ok::<_, IssuerServeError>(issuer);
             serve(&config, open, stopped, |address| say.send(address).unwrap()).unwrap();
         });
         Self { address: address.recv().unwrap(), stop: Some(stop), thread: Some(thread) }
@@ -184,11 +184,11 @@ pub(crate) fn request(card: &Card, seat: u16, number: u64) -> TicketRequest {
     let mut bytes = [0; 16];
     bytes[..8].copy_from_slice(&number.to_be_bytes());
     TicketRequest {
-        request: Hex(bytes),
-        public_key: Hex(card.public_key),
+        request: HexBytes(bytes),
+        public_key: HexBytes(card.public_key),
         seat,
-        policy: Hex(POLICY),
-        profile: Hex(PROFILE),
+        policy: HexBytes(POLICY),
+        profile: HexBytes(PROFILE),
         text_lane: false,
         witness: false,
     }

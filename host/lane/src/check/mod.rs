@@ -7,11 +7,11 @@ mod phone;
 mod ssn;
 
 use crate::context::{self, Context};
-use portcullis_core::manifest::Validator;
+use portcullis_core::manifest::PatternValidator;
 
 /// The check for the matches of one form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Check {
+pub(crate) enum FormCheck {
     /// Every match counts.
     None,
     Ssn,
@@ -21,7 +21,7 @@ pub(crate) enum Check {
 
 /// The answer of a check at the end of a match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum End {
+pub(crate) enum FormCheckResult {
     /// The match counts.
     Accepted,
     /// The match does not count.
@@ -33,14 +33,14 @@ pub(crate) enum End {
 /// The state of a check within a match, packed into an integer by the check.
 pub(crate) type CheckState = u32;
 
-impl Check {
+impl FormCheck {
     /// The check for a validator; `None` for one that is not the check of an automaton.
-    pub(crate) fn of(validator: Option<Validator>) -> Option<Self> {
+    pub(crate) fn of(validator: Option<PatternValidator>) -> Option<Self> {
         match validator {
             None => Some(Self::None),
-            Some(Validator::Ssn) => Some(Self::Ssn),
-            Some(Validator::Ip) => Some(Self::Ip),
-            Some(Validator::Phone) => Some(Self::Phone),
+            Some(PatternValidator::Ssn) => Some(Self::Ssn),
+            Some(PatternValidator::Ip) => Some(Self::Ip),
+            Some(PatternValidator::Phone) => Some(Self::Phone),
             // The lane counts digits of these beside its automata, or leaves them to the host.
             Some(_) => None,
         }
@@ -85,10 +85,10 @@ impl Check {
     }
 
     /// Whether a match is accepted that ends here, before `next`.
-    pub(crate) fn ends(self, state: CheckState, next: Option<u8>) -> End {
-        let of = |accepted: bool| if accepted { End::Accepted } else { End::Refused };
+    pub(crate) fn ends(self, state: CheckState, next: Option<u8>) -> FormCheckResult {
+        let of = |accepted: bool| if accepted { FormCheckResult::Accepted } else { FormCheckResult::Refused };
         match self {
-            Self::None => End::Accepted,
+            Self::None => FormCheckResult::Accepted,
             Self::Ssn => of(ssn::accepts(state)),
             Self::Ip => of(ip::accepts(state, next)),
             Self::Phone => phone::ends(state, next),

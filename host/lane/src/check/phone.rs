@@ -3,7 +3,7 @@
 //!
 //! The check accepts some texts that the mapping refuses: dates, years, round numbers and a repeated digit.
 
-use super::{CheckState, End};
+use super::{CheckState, FormCheckResult};
 
 /// Number of digits so far, at most 15.
 const COUNT: CheckState = 0xf;
@@ -108,18 +108,18 @@ fn is_long_enough(state: CheckState) -> bool {
     state & COUNT >= shortest
 }
 
-pub(super) fn ends(state: CheckState, next: Option<u8>) -> End {
+pub(super) fn ends(state: CheckState, next: Option<u8>) -> FormCheckResult {
     let digit = next.is_some_and(|byte| byte.is_ascii_digit());
     if state == MARK_BEHIND {
-        return if digit { End::Refused } else { End::Accepted };
+        return if digit { FormCheckResult::Refused } else { FormCheckResult::Accepted };
     }
     if !is_long_enough(state) {
-        return End::Refused;
+        return FormCheckResult::Refused;
     }
     match next {
-        _ if stands_out(state) => End::Accepted,
-        _ if digit || state & JOINED != 0 => End::Refused,
-        Some(b' ' | b'-' | b'.' | b'/') => End::Open(MARK_BEHIND),
-        _ => End::Accepted,
+        _ if stands_out(state) => FormCheckResult::Accepted,
+        _ if digit || state & JOINED != 0 => FormCheckResult::Refused,
+        Some(b' ' | b'-' | b'.' | b'/') => FormCheckResult::Open(MARK_BEHIND),
+        _ => FormCheckResult::Accepted,
     }
 }

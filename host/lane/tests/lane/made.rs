@@ -1,8 +1,8 @@
 //! Random packages and texts: patterns of every kind that a policy may have, and texts with matches, near matches and
 //! no matches.
 
-use portcullis_core::manifest::Manifest;
-use portcullis_lane::Source;
+use portcullis_core::manifest::PackageManifest;
+use portcullis_lane::LaneSource;
 use portcullis_test_support::random::Random;
 use regex_syntax::hir::{Class, Hir, HirKind};
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 pub(crate) const CLASSES: usize = 5;
 
 /// A package that the mapping accepts. Random patterns may be too long, or match bytes that are not UTF-8.
-pub(crate) fn package(random: &mut Random) -> (Manifest, BTreeMap<String, Vec<u8>>) {
+pub(crate) fn package(random: &mut Random) -> (PackageManifest, BTreeMap<String, Vec<u8>>) {
     loop {
         let (manifest, files) = any_package(random);
         if portcullis_mapping::problems(&manifest, &files).is_empty() {
@@ -21,7 +21,7 @@ pub(crate) fn package(random: &mut Random) -> (Manifest, BTreeMap<String, Vec<u8
 }
 
 /// A package with one pattern or vocabulary per class.
-fn any_package(random: &mut Random) -> (Manifest, BTreeMap<String, Vec<u8>>) {
+fn any_package(random: &mut Random) -> (PackageManifest, BTreeMap<String, Vec<u8>>) {
     let mut classes = Vec::new();
     let mut files = BTreeMap::new();
     for number in 0..CLASSES {
@@ -138,7 +138,7 @@ pub(crate) fn phrases(files: &BTreeMap<String, Vec<u8>>) -> Vec<String> {
 
 /// A text made of parts of matches, phrases, numbers and addresses that validators accept, and noise. Matches are drawn
 /// from the lane's forms. Phrases are drawn from the vocabulary, too, because a form can lack something.
-pub(crate) fn text(random: &mut Random, source: &Source, phrases: &[String]) -> String {
+pub(crate) fn text(random: &mut Random, source: &LaneSource, phrases: &[String]) -> String {
     let mut text = String::new();
     for _ in 0..random.within(1, 4) {
         match random.below(10) {

@@ -1,8 +1,8 @@
 //! Packages for the tests: the shipped policies, and random ones.
 
-use portcullis_core::manifest::Manifest;
-use portcullis_lane::{Compiled, Limits, Source, Walk, compile};
-use portcullis_mapping::{Mapper, lane_source, seen_by_lane};
+use portcullis_core::manifest::PackageManifest;
+use portcullis_lane::{CompiledLane, LaneScanner, LaneSource, LaneTableLimits, compile};
+use portcullis_mapping::{TextMapper, lane_source, seen_by_lane};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -11,18 +11,18 @@ pub(crate) const SHIPPED: [&str; 5] = ["pii", "clinical", "finance-suitability",
 
 /// A package, its lane, and a mapping with only the forms that the lane covers.
 pub(crate) struct Package {
-    pub(crate) manifest: Manifest,
-    pub(crate) compiled: Compiled,
-    pub(crate) walk: Walk,
-    pub(crate) mapper: Mapper,
+    pub(crate) manifest: PackageManifest,
+    pub(crate) compiled: CompiledLane,
+    pub(crate) walk: LaneScanner,
+    pub(crate) mapper: TextMapper,
 }
 
 impl Package {
-    pub(crate) fn new(manifest: Manifest, files: BTreeMap<String, Vec<u8>>) -> Self {
-        let compiled = compile(&lane_source(&manifest, &files).unwrap(), &Limits::default());
+    pub(crate) fn new(manifest: PackageManifest, files: BTreeMap<String, Vec<u8>>) -> Self {
+        let compiled = compile(&lane_source(&manifest, &files).unwrap(), &LaneTableLimits::default());
         let (seen, files) = seen_by_lane(&manifest, &files, &compiled);
-        let mapper = Mapper::new(&seen, &files).unwrap();
-        let walk = Walk::new(compiled.tables.clone()).unwrap();
+        let mapper = TextMapper::new(&seen, &files).unwrap();
+        let walk = LaneScanner::new(compiled.tables.clone()).unwrap();
         Self { manifest, compiled, walk, mapper }
     }
 
@@ -33,13 +33,13 @@ impl Package {
 }
 
 /// A mapping with all forms of a shipped policy.
-pub(crate) fn mapper(name: &str) -> Mapper {
+pub(crate) fn mapper(name: &str) -> TextMapper {
     let (manifest, files) = read(name);
-    Mapper::new(&manifest, &files).unwrap()
+    TextMapper::new(&manifest, &files).unwrap()
 }
 
 /// The compiler's input for a shipped policy.
-pub(crate) fn source(name: &str) -> Source {
+pub(crate) fn source(name: &str) -> LaneSource {
     let (manifest, files) = read(name);
     lane_source(&manifest, &files).unwrap()
 }
@@ -49,9 +49,9 @@ pub(crate) fn phrases(name: &str) -> Vec<String> {
     crate::made::phrases(&read(name).1)
 }
 
-fn read(name: &str) -> (Manifest, BTreeMap<String, Vec<u8>>) {
+fn read(name: &str) -> (PackageManifest, BTreeMap<String, Vec<u8>>) {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../policies").join(name);
-    let manifest: Manifest = toml::from_str(&std::fs::read_to_string(dir.join("policy.toml")).unwrap()).unwrap();
+    let manifest: PackageManifest = toml::from_str(&std::fs::read_to_string(dir.join("policy.toml")).unwrap()).unwrap();
     let paths = manifest.classes.iter().flat_map(|class| &class.vocabulary);
     let files = paths.map(|path| (path.clone(), std::fs::read(dir.join(path)).unwrap())).collect();
     (manifest, files)

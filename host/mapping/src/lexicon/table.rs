@@ -6,14 +6,14 @@ use std::fmt;
 const COMMENT: u8 = b'#';
 
 /// A text with a line `WORD REST` for each word. The first line is a comment.
-pub(super) struct Table {
+pub(super) struct LexiconTable {
     text: &'static str,
     /// Hash table with linear probing: the offset in `text` of each word's line, 0 for a free place. Its length is a
     /// power of two and at least twice the number of words.
     places: Box<[u32]>,
 }
 
-impl Table {
+impl LexiconTable {
     /// Indexes a text of less than 4 GiB.
     pub(super) fn new(text: &'static str) -> Self {
         let words = text.lines().filter(|line| is_word(line.as_bytes())).count();
@@ -50,7 +50,7 @@ impl Table {
     }
 }
 
-impl fmt::Debug for Table {
+impl fmt::Debug for LexiconTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Table").field("bytes", &self.text.len()).finish_non_exhaustive()
     }

@@ -50,7 +50,7 @@ pub(crate) mod cue {
 /// The content of `[polarity]` in a language's file: words and phrases.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Lists {
+pub(crate) struct PolarityLists {
     idioms: Vec<String>,
     denials: Vec<String>,
     nor: Vec<String>,
@@ -105,21 +105,21 @@ pub(crate) struct Cues {
 }
 
 /// A word and its effects.
-pub(crate) struct Word<'t> {
+pub(crate) struct CueWord<'t> {
     /// The text between the previous word and this word.
     pub(crate) gap: &'t str,
     text: Cow<'t, str>,
     cues: u64,
 }
 
-impl Word<'_> {
+impl CueWord<'_> {
     pub(crate) const fn is(&self, cues: u64) -> bool {
         self.cues & cues != 0
     }
 }
 
 impl Cues {
-    pub(crate) fn new(lists: Lists, language: &str) -> Self {
+    pub(crate) fn new(lists: PolarityLists, language: &str) -> Self {
         let stemmer = stemmer(language);
         let mut exact: BTreeMap<String, Vec<Rest>> = BTreeMap::new();
         for (cues, list) in [
@@ -178,13 +178,13 @@ impl Cues {
 
     /// The words of a part of a sentence with their effects. In a phrase, the first word has the effects of the phrase,
     /// and the other words have none.
-    pub(crate) fn words<'t>(&self, part: &'t str) -> Vec<Word<'t>> {
+    pub(crate) fn words<'t>(&self, part: &'t str) -> Vec<CueWord<'t>> {
         let mut end = 0;
-        let mut all: Vec<Word<'t>> = words(part)
+        let mut all: Vec<CueWord<'t>> = words(part)
             .map(|range| {
                 let gap = part.get(end..range.start).unwrap_or_default();
                 end = range.end;
-                Word { gap, text: plain(lower(part.get(range).unwrap_or_default())), cues: 0 }
+                CueWord { gap, text: plain(lower(part.get(range).unwrap_or_default())), cues: 0 }
             })
             .collect();
         let mut at = 0;
@@ -199,7 +199,7 @@ impl Cues {
     }
 
     /// The effects at a word, and the number of words of the longest phrase there.
-    fn cues_at(&self, all: &[Word<'_>], at: usize) -> (u64, usize) {
+    fn cues_at(&self, all: &[CueWord<'_>], at: usize) -> (u64, usize) {
         let Some(word) = all.get(at) else { return (0, 1) };
         let rest = all.get(at + 1..).unwrap_or_default();
         let stands = |of: &&Rest| {

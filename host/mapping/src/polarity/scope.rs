@@ -1,7 +1,7 @@
 //! The scopes (denial, condition, report and others) that are open at a hit.
 
-use super::cues::{Word, cue};
-use super::mark::{Mark, mark};
+use super::cues::{CueWord, cue};
+use super::mark::{ClauseMark, mark};
 
 /// Greatest number of words of an aside between two commas.
 const ASIDE: usize = 3;
@@ -31,7 +31,7 @@ pub(super) struct Scope {
 
 impl Scope {
     /// Reads the words before a hit in its sentence; `gap` is the text between them and the hit.
-    pub(super) fn before(words: &[Word<'_>], gap: &str, hit: Option<&Word<'_>>, strict: bool) -> Self {
+    pub(super) fn before(words: &[CueWord<'_>], gap: &str, hit: Option<&CueWord<'_>>, strict: bool) -> Self {
         let mut scope = Self::default();
         // The scope as it was at the last comma, and the place of that comma.
         let mut aside: Option<(Self, usize)> = None;
@@ -42,9 +42,9 @@ impl Scope {
             if let Some(mark) = mark(gap) {
                 let kept = scope.clone();
                 scope.part(mark, gap, word);
-                match aside.take().filter(|(_, comma)| mark == Mark::Comma && is_aside(words, *comma, at)) {
+                match aside.take().filter(|(_, comma)| mark == ClauseMark::Comma && is_aside(words, *comma, at)) {
                     Some((before, _)) => scope = before,
-                    None if mark == Mark::Comma => aside = Some((kept, at)),
+                    None if mark == ClauseMark::Comma => aside = Some((kept, at)),
                     None => {}
                 }
                 from = at;
@@ -58,20 +58,20 @@ impl Scope {
     }
 
     /// Handles a mark: closes the open scopes, except those that extend beyond the mark.
-    fn part(&mut self, mark: Mark, gap: &str, next: &Word<'_>) {
-        let goes_on = mark == Mark::Comma && next.is(cue::OR | cue::NOR);
+    fn part(&mut self, mark: ClauseMark, gap: &str, next: &CueWord<'_>) {
+        let goes_on = mark == ClauseMark::Comma && next.is(cue::OR | cue::NOR);
         if !goes_on {
-            let reported = mark == Mark::Strong && gap.contains(':') && self.reported;
-            let supposed = mark == Mark::Comma && self.supposed;
+            let reported = mark == ClauseMark::Strong && gap.contains(':') && self.reported;
+            let supposed = mark == ClauseMark::Comma && self.supposed;
             *self = Self { reported, supposed, ..Self::default() };
         }
     }
 
     fn read<'w, 't: 'w>(
         &mut self,
-        word: &Word<'_>,
-        before: &[Word<'_>],
-        mut rest: impl Iterator<Item = &'w Word<'t>> + Clone,
+        word: &CueWord<'_>,
+        before: &[CueWord<'_>],
+        mut rest: impl Iterator<Item = &'w CueWord<'t>> + Clone,
         first: bool,
         strict: bool,
     ) {
@@ -126,7 +126,7 @@ impl Scope {
         }
     }
 
-    fn deny<'w, 't: 'w>(&mut self, word: &Word<'_>, rest: impl Iterator<Item = &'w Word<'t>>, strict: bool) {
+    fn deny<'w, 't: 'w>(&mut self, word: &CueWord<'_>, rest: impl Iterator<Item = &'w CueWord<'t>>, strict: bool) {
         let unreal = word.is(cue::UNREAL) && rest.take(2).any(|w| w.is(cue::LEADS));
         let ended = strict && word.is(cue::ENDING);
         if word.is(cue::NOR) {
@@ -152,7 +152,7 @@ impl Scope {
     }
 
     /// Whether an open scope means that the sentence does not assert the hit.
-    pub(super) fn suspends(mut self, hit: Option<&Word<'_>>, strict: bool) -> bool {
+    pub(super) fn suspends(mut self, hit: Option<&CueWord<'_>>, strict: bool) -> bool {
         let hit_is = |cues: u64| hit.is_some_and(|w| w.is(cues));
         if hit_is(cue::SUBJECT) {
             self.subject(strict);
@@ -168,6 +168,6 @@ impl Scope {
 }
 
 /// Whether the words between two commas are an aside: "however", "under any circumstances".
-fn is_aside(words: &[Word<'_>], from: usize, to: usize) -> bool {
+fn is_aside(words: &[CueWord<'_>], from: usize, to: usize) -> bool {
     to - from <= ASIDE && words.get(from).is_some_and(|w| w.is(cue::ASIDE | cue::NEVER))
 }

@@ -2,7 +2,7 @@ use super::*;
 use crate::language::Language;
 
 /// Whether the hit between the two stars of `marked` counts.
-fn of(polarity: Polarity, marked: &str) -> bool {
+fn of(polarity: HitPolarity, marked: &str) -> bool {
     let cues = Language::of("en").unwrap().polarity.as_ref().unwrap();
     let start = marked.find('*').unwrap();
     let text = marked.replace('*', "");
@@ -24,7 +24,7 @@ fn what_is_asserted_counts() {
         "I say that *you can lose money*.",
         "Under the *model clauses* data is not sold.",
     ] {
-        assert!(of(Polarity::Affirmed, text) && of(Polarity::Undenied, text), "{text}");
+        assert!(of(HitPolarity::Affirmed, text) && of(HitPolarity::Undenied, text), "{text}");
     }
 }
 
@@ -42,7 +42,7 @@ fn what_is_denied_asked_or_supposed_does_not() {
         "Neither a test nor *guaranteed returns* are on sale.",
         "If somebody promises a *risk-free return*, go.",
     ] {
-        assert!(!of(Polarity::Affirmed, text) && !of(Polarity::Undenied, text), "{text}");
+        assert!(!of(HitPolarity::Affirmed, text) && !of(HitPolarity::Undenied, text), "{text}");
     }
 }
 
@@ -58,15 +58,15 @@ fn what_is_doubtful() {
         "The *model clauses* have expired.",
         "If you start now you will *double your money*.",
     ] {
-        assert!(!of(Polarity::Affirmed, text) && of(Polarity::Undenied, text), "{text}");
+        assert!(!of(HitPolarity::Affirmed, text) && of(HitPolarity::Undenied, text), "{text}");
     }
 }
 
 #[test]
 fn a_hit_has_a_polarity_in_its_own_sentence() {
-    assert!(of(Polarity::Affirmed, "We have nothing. We use *model clauses*. Do you?"));
-    assert!(of(Polarity::Affirmed, "Nothing!\n*Model clauses* apply"));
-    assert!(!of(Polarity::Affirmed, "Does Dr. no. 4 use *model clauses*? Yes."));
+    assert!(of(HitPolarity::Affirmed, "We have nothing. We use *model clauses*. Do you?"));
+    assert!(of(HitPolarity::Affirmed, "Nothing!\n*Model clauses* apply"));
+    assert!(!of(HitPolarity::Affirmed, "Does Dr. no. 4 use *model clauses*? Yes."));
 }
 
 /// In a long sentence, the part that is not read may contain a denial.
@@ -79,14 +79,14 @@ fn a_hit_whose_sentence_is_not_seen_to_its_borders_is_not_affirmed() {
         format!("*This is medical advice* {far}is not true."),
         format!("*This is medical advice*{wide}{wide} is not true."),
     ] {
-        assert!(!of(Polarity::Affirmed, &text), "{text}");
-        assert!(of(Polarity::Undenied, &text), "{text}");
+        assert!(!of(HitPolarity::Affirmed, &text), "{text}");
+        assert!(of(HitPolarity::Undenied, &text), "{text}");
     }
     for text in [
         format!("We say {far}. *This is not medical advice*. We say {far}."),
         format!("We say {far}\n*This is not medical advice*\nWe say {far}."),
     ] {
-        assert!(of(Polarity::Affirmed, &text) && of(Polarity::Undenied, &text), "{text}");
+        assert!(of(HitPolarity::Affirmed, &text) && of(HitPolarity::Undenied, &text), "{text}");
     }
 }
 
@@ -96,7 +96,11 @@ fn a_line_that_ends_at_the_reach_is_read_alike_with_what_follows() {
     for length in REACH - 3..REACH + 3 {
         let line = format!("*This is medical advice*{}\n", "x".repeat(length));
         for next in ["More.", "\u{e4}", "\n"] {
-            assert_eq!(of(Polarity::Affirmed, &line), of(Polarity::Affirmed, &format!("{line}{next}")), "{length}");
+            assert_eq!(
+                of(HitPolarity::Affirmed, &line),
+                of(HitPolarity::Affirmed, &format!("{line}{next}")),
+                "{length}"
+            );
         }
     }
 }

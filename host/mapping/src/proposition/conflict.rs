@@ -2,29 +2,29 @@
 //! conflict if one denies the other, if they are opposites, or if they give two values for something that has only one.
 
 use super::grammar::role;
-use super::word::Tables;
+use super::word::LanguageTables;
 use crate::language::kind;
-use portcullis_core::proposition::{Phrase, Proposition, Quantity, Subject};
+use portcullis_core::proposition::{Proposition, PropositionPhrase, PropositionSubject, SubjectQuantifier};
 
 /// The way in which two propositions conflict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Conflict {
+pub enum PropositionConflict {
     /// One denies the other, or asserts the opposite.
     Negation,
     /// The two give different values for a thing that has only one.
     Value,
 }
 
-pub(super) fn conflict(tables: &Tables, a: &Proposition, b: &Proposition) -> Option<Conflict> {
+pub(super) fn conflict(tables: &LanguageTables, a: &Proposition, b: &Proposition) -> Option<PropositionConflict> {
     let nobody = |p: &Proposition| p.subject.words.is_empty() && p.negated && p.universal;
     if !called_the_same(&a.subject, &b.subject) && !nobody(a) && !nobody(b) {
         return None;
     }
     if a.negated != b.negated {
         let (said, denied) = if a.negated { (b, a) } else { (a, b) };
-        return denies(tables, said, denied).then_some(Conflict::Negation);
+        return denies(tables, said, denied).then_some(PropositionConflict::Negation);
     }
-    if a.negated || a.quantity == Quantity::Some || b.quantity == Quantity::Some {
+    if a.negated || a.quantity == SubjectQuantifier::Some || b.quantity == SubjectQuantifier::Some {
         return None;
     }
     if a.verb == b.verb && a.phrases == b.phrases {
@@ -32,12 +32,12 @@ pub(super) fn conflict(tables: &Tables, a: &Proposition, b: &Proposition) -> Opt
     }
     let pair = Pair::of(tables, a, b);
     if pair.opposite() {
-        return Some(Conflict::Negation);
+        return Some(PropositionConflict::Negation);
     }
-    (pair.two_values() || pair.happened_twice() || pair.free_and_priced()).then_some(Conflict::Value)
+    (pair.two_values() || pair.happened_twice() || pair.free_and_priced()).then_some(PropositionConflict::Value)
 }
 
-pub(super) fn same(tables: &Tables, a: &Proposition, b: &Proposition) -> bool {
+pub(super) fn same(tables: &LanguageTables, a: &Proposition, b: &Proposition) -> bool {
     if a.verb != b.verb || a.negated != b.negated || !called_the_same(&a.subject, &b.subject) {
         return false;
     }
@@ -46,7 +46,7 @@ pub(super) fn same(tables: &Tables, a: &Proposition, b: &Proposition) -> bool {
 }
 
 /// Whether a revising proposition gives another value than an earlier proposition for the same thing.
-pub(super) fn replaces(tables: &Tables, earlier: &Proposition, later: &Proposition) -> bool {
+pub(super) fn replaces(tables: &LanguageTables, earlier: &Proposition, later: &Proposition) -> bool {
     let same = earlier.verb == later.verb && earlier.negated == later.negated;
     let another = || Pair::of(tables, earlier, later).difference().is_some_and(|(a, b)| a.lead == b.lead);
     let value = same && called_the_same(&earlier.subject, &later.subject) && another();
@@ -55,8 +55,8 @@ pub(super) fn replaces(tables: &Tables, earlier: &Proposition, later: &Propositi
 
 /// Whether two subjects count as the same: they have equal words, or both are names and one is the end of the other,
 /// such as a surname. Subjects without words never count as the same.
-fn called_the_same(a: &Subject, b: &Subject) -> bool {
-    let part = |long: &Subject, short: &Subject| {
+fn called_the_same(a: &PropositionSubject, b: &PropositionSubject) -> bool {
+    let part = |long: &PropositionSubject, short: &PropositionSubject| {
         long.name && short.name && long.words.strip_suffix(&short.words).is_some_and(|rest| rest.ends_with(' '))
     };
     !a.words.is_empty() && (a.words == b.words || part(a, b) || part(b, a))
@@ -64,10 +64,10 @@ fn called_the_same(a: &Subject, b: &Subject) -> bool {
 
 /// Whether `denied` denies `said`: `said` must have every condition of `denied`, and no other condition of time, place
 /// or person.
-fn denies(tables: &Tables, said: &Proposition, denied: &Proposition) -> bool {
+fn denies(tables: &LanguageTables, said: &Proposition, denied: &Proposition) -> bool {
     let quantities = match (said.quantity, denied.quantity) {
-        (Quantity::Some, Quantity::All) | (Quantity::All, Quantity::Some) => true,
-        (Quantity::Some, _) | (_, Quantity::Some) => false,
+        (SubjectQuantifier::Some, SubjectQuantifier::All) | (SubjectQuantifier::All, SubjectQuantifier::Some) => true,
+        (SubjectQuantifier::Some, _) | (_, SubjectQuantifier::Some) => false,
         _ => true,
     };
     let tense = said.past == denied.past || (denied.universal && said.universal);
@@ -75,14 +75,14 @@ fn denies(tables: &Tables, said: &Proposition, denied: &Proposition) -> bool {
     if !quantities || !tense || said.verb != denied.verb || !says_something {
         return false;
     }
-    let holds = |phrase: &Phrase| {
-        let within = |f: &&Phrase| f.lead == phrase.lead && phrase.words.iter().all(|w| f.words.contains(w));
+    let holds = |phrase: &PropositionPhrase| {
+        let within = |f: &&PropositionPhrase| f.lead == phrase.lead && phrase.words.iter().all(|w| f.words.contains(w));
         said.phrases.iter().position(|f| within(&f))
     };
     let Some(matched) = denied.phrases.iter().map(holds).collect::<Option<Vec<usize>>>() else { return false };
     let bounded = denied.phrases.iter().any(|p| p.bound);
     let more = said.phrases.iter().enumerate().filter(|(at, _)| !matched.contains(at)).map(|(_, p)| p);
-    let open = |p: &Phrase| {
+    let open = |p: &PropositionPhrase| {
         matches!(p.lead.as_str(), "" | "by")
             || (denied.universal && tables.grammar.roles(&p.lead) & role::CONDITION == 0)
     };
@@ -91,17 +91,17 @@ fn denies(tables: &Tables, said: &Proposition, denied: &Proposition) -> bool {
 
 /// A pair of propositions; for each one, the phrases that only it contains.
 struct Pair<'a> {
-    tables: &'a Tables,
+    tables: &'a LanguageTables,
     a: &'a Proposition,
     b: &'a Proposition,
-    a_only: Vec<&'a Phrase>,
-    b_only: Vec<&'a Phrase>,
+    a_only: Vec<&'a PropositionPhrase>,
+    b_only: Vec<&'a PropositionPhrase>,
 }
 
 impl<'a> Pair<'a> {
-    fn of(tables: &'a Tables, a: &'a Proposition, b: &'a Proposition) -> Self {
-        let only = |these: &'a Proposition, those: &Proposition| -> Vec<&'a Phrase> {
-            let held = |p: &&Phrase| those.phrases.iter().any(|q| q.lead == p.lead && q.words == p.words);
+    fn of(tables: &'a LanguageTables, a: &'a Proposition, b: &'a Proposition) -> Self {
+        let only = |these: &'a Proposition, those: &Proposition| -> Vec<&'a PropositionPhrase> {
+            let held = |p: &&PropositionPhrase| those.phrases.iter().any(|q| q.lead == p.lead && q.words == p.words);
             these.phrases.iter().filter(|p| !held(p)).collect()
         };
         Self { tables, a, b, a_only: only(a, b), b_only: only(b, a) }
@@ -109,7 +109,7 @@ impl<'a> Pair<'a> {
 
     /// The two phrases in which the propositions differ; `None` unless each has exactly one phrase that the other
     /// lacks.
-    fn difference(&self) -> Option<(&'a Phrase, &'a Phrase)> {
+    fn difference(&self) -> Option<(&'a PropositionPhrase, &'a PropositionPhrase)> {
         match (self.a_only.as_slice(), self.b_only.as_slice()) {
             ([a], [b]) => Some((a, b)),
             _ => None,
@@ -126,7 +126,7 @@ impl<'a> Pair<'a> {
             return false;
         }
         if self.a.verb != self.b.verb {
-            let by = |p: &&&Phrase| p.lead != "by";
+            let by = |p: &&&PropositionPhrase| p.lead != "by";
             let rest = self.a_only.iter().chain(&self.b_only).filter(by).count();
             return rest == 0 && self.tables.are_opposites(&self.a.verb, &self.b.verb);
         }
@@ -165,7 +165,7 @@ impl<'a> Pair<'a> {
     /// Whether the propositions give two values for a label.
     fn labelled(&self) -> bool {
         let label = |p: &Proposition| p.shown.contains(':') && p.verb == "be" && !p.past;
-        let digits = |phrases: &[&Phrase]| phrases.iter().all(|p| p.words.iter().any(|w| is_number(w)));
+        let digits = |phrases: &[&PropositionPhrase]| phrases.iter().all(|p| p.words.iter().any(|w| is_number(w)));
         label(self.a)
             && label(self.b)
             && self.a_only.len() == self.b_only.len()
@@ -186,19 +186,19 @@ impl<'a> Pair<'a> {
         words().any(|w| self.tables.grammar.roles(w) & role::SEAT != 0)
     }
 
-    fn two_numbers(&self, a: &Phrase, b: &Phrase) -> bool {
-        let rest = |p: &Phrase| p.words.iter().filter(|w| !is_number(w)).cloned().collect::<Vec<_>>();
-        let numbers = |p: &Phrase| p.words.iter().filter(|w| is_number(w)).cloned().collect::<Vec<_>>();
+    fn two_numbers(&self, a: &PropositionPhrase, b: &PropositionPhrase) -> bool {
+        let rest = |p: &PropositionPhrase| p.words.iter().filter(|w| !is_number(w)).cloned().collect::<Vec<_>>();
+        let numbers = |p: &PropositionPhrase| p.words.iter().filter(|w| is_number(w)).cloned().collect::<Vec<_>>();
         let (one, other) = (numbers(a), numbers(b));
         !one.is_empty() && !other.is_empty() && one != other && rest(a) == rest(b)
     }
 
-    fn two_ordinals(&self, a: &Phrase, b: &Phrase) -> bool {
+    fn two_ordinals(&self, a: &PropositionPhrase, b: &PropositionPhrase) -> bool {
         let ordinal = |w: &str| self.tables.language.kinds(w) & kind::ORDINAL != 0;
         one_word(a, b).is_some_and(|(a, b)| ordinal(a) && ordinal(b))
     }
 
-    fn two_times(&self, a: &Phrase, b: &Phrase) -> bool {
+    fn two_times(&self, a: &PropositionPhrase, b: &PropositionPhrase) -> bool {
         self.two_numbers(a, b) && !a.words.iter().any(|w| self.month(w)) || dates_differ(self.tables, a, b)
     }
 
@@ -207,8 +207,8 @@ impl<'a> Pair<'a> {
     }
 
     /// Whether the phrases name two places, neither of which can contain the other.
-    fn two_places(&self, a: &Phrase, b: &Phrase) -> bool {
-        let region = |p: &Phrase| p.words.iter().any(|w| self.tables.grammar.roles(w) & role::REGION != 0);
+    fn two_places(&self, a: &PropositionPhrase, b: &PropositionPhrase) -> bool {
+        let region = |p: &PropositionPhrase| p.words.iter().any(|w| self.tables.grammar.roles(w) & role::REGION != 0);
         a.name
             && b.name
             && !includes(a, b)
@@ -229,7 +229,7 @@ impl<'a> Pair<'a> {
             self.b_only.iter().any(|b| {
                 let bound = a.bound || b.bound;
                 let date = || self.dated(a) && self.dated(b) && dates_differ(self.tables, a, b);
-                let placed = |p: &Phrase| matches!(p.lead.as_str(), "in" | "at");
+                let placed = |p: &PropositionPhrase| matches!(p.lead.as_str(), "in" | "at");
                 let place = || placed(a) && placed(b) && self.two_places(a, b) && !self.same_place();
                 let maker = || a.lead == "by" && b.lead == "by" && a.name && b.name && !includes(a, b);
                 !bound && (date() || place() || maker())
@@ -237,7 +237,7 @@ impl<'a> Pair<'a> {
         })
     }
 
-    fn dated(&self, p: &Phrase) -> bool {
+    fn dated(&self, p: &PropositionPhrase) -> bool {
         let date = |w: &String| is_number(w) || self.month(w) || self.tables.grammar.roles(w) & role::WEEKDAY != 0;
         matches!(p.lead.as_str(), "in" | "on") && p.words.iter().any(date)
     }
@@ -245,12 +245,13 @@ impl<'a> Pair<'a> {
     /// Whether the propositions have a place in common. Then another place that one of them gives may contain that
     /// place.
     fn same_place(&self) -> bool {
-        let place = |p: &&Phrase| matches!(p.lead.as_str(), "in" | "at") && p.name;
+        let place = |p: &&PropositionPhrase| matches!(p.lead.as_str(), "in" | "at") && p.name;
         self.a.phrases.iter().filter(place).any(|p| self.b.phrases.contains(p))
     }
 
     fn conditions_differ(&self) -> bool {
-        let condition = |p: &&Phrase| self.tables.grammar.roles(&p.lead) & role::CONDITION != 0 || p.lead == "adv";
+        let condition =
+            |p: &&PropositionPhrase| self.tables.grammar.roles(&p.lead) & role::CONDITION != 0 || p.lead == "adv";
         self.a_only.iter().chain(&self.b_only).any(condition)
     }
 
@@ -286,15 +287,15 @@ impl<'a> Pair<'a> {
 }
 
 /// The two words in which the phrases differ; `None` unless each has exactly one word that the other lacks.
-fn one_word<'a>(a: &'a Phrase, b: &'a Phrase) -> Option<(&'a str, &'a str)> {
+fn one_word<'a>(a: &'a PropositionPhrase, b: &'a PropositionPhrase) -> Option<(&'a str, &'a str)> {
     let mut differing = a.words.iter().zip(&b.words).filter(|(a, b)| a != b);
     let (one, other) = differing.next().filter(|_| a.words.len() == b.words.len())?;
     differing.next().is_none().then_some((one, other))
 }
 
 /// Whether one of two phrases contains all words of the other.
-fn includes(a: &Phrase, b: &Phrase) -> bool {
-    let within = |a: &Phrase, b: &Phrase| a.words.iter().all(|w| b.words.contains(w));
+fn includes(a: &PropositionPhrase, b: &PropositionPhrase) -> bool {
+    let within = |a: &PropositionPhrase, b: &PropositionPhrase| a.words.iter().all(|w| b.words.contains(w));
     within(a, b) || within(b, a)
 }
 
@@ -303,8 +304,8 @@ fn is_number(word: &str) -> bool {
 }
 
 /// Whether two dates differ in a part that both give: year, month, day, or day of the week.
-fn dates_differ(tables: &Tables, a: &Phrase, b: &Phrase) -> bool {
-    let parts = |p: &Phrase| {
+fn dates_differ(tables: &LanguageTables, a: &PropositionPhrase, b: &PropositionPhrase) -> bool {
+    let parts = |p: &PropositionPhrase| {
         let mut parts: [Option<String>; 4] = Default::default();
         for word in &p.words {
             let number: Option<u32> = word.trim_end_matches(|c: char| c.is_ascii_alphabetic()).parse().ok();

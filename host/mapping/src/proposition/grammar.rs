@@ -45,7 +45,7 @@ pub(crate) mod role {
 
 /// The content of a grammar file.
 #[derive(Deserialize)]
-struct Lists {
+struct GrammarLists {
     opposites: Vec<String>,
     #[serde(flatten)]
     lists: BTreeMap<String, Vec<String>>,
@@ -105,7 +105,7 @@ impl Grammar {
         if language == "en" { ENGLISH.as_ref() } else { None }
     }
 
-    fn new(file: Lists) -> Self {
+    fn new(file: GrammarLists) -> Self {
         let mut words: BTreeMap<String, u64> = BTreeMap::new();
         for (bit, name) in NAMES.iter().enumerate() {
             for word in file.lists.get(*name).into_iter().flatten() {
@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn every_list_has_a_bit() {
-        let file: Lists = toml::from_str(include_str!("../../languages/en/grammar.toml")).unwrap();
+        let file: GrammarLists = toml::from_str(include_str!("../../languages/en/grammar.toml")).unwrap();
         let mut names: Vec<&str> = NAMES.to_vec();
         names.sort_unstable();
         assert_eq!(file.lists.keys().map(String::as_str).collect::<Vec<_>>(), names);

@@ -10,24 +10,24 @@ mod read;
 mod word;
 
 use crate::language::Language;
-use crate::lexicon::Lexicon;
+use crate::lexicon::LanguageLexicon;
 use crate::reading::asks;
-pub use conflict::Conflict;
+pub use conflict::PropositionConflict;
 pub(crate) use grammar::{Grammar, role};
-pub use introduced::Introduced;
+pub use introduced::IntroducedWords;
 use portcullis_core::proposition::Proposition;
-use read::Reader;
-use word::Tables;
+use read::PropositionReader;
+use word::LanguageTables;
 
 /// The proposition reader of a language with a grammar and word tables.
 #[derive(Clone, Copy)]
-pub(crate) struct Propositions(Tables);
+pub(crate) struct Propositions(LanguageTables);
 
 impl Propositions {
     /// The reader of a language (ISO 639-1); `None` if the language lacks a table.
     pub(crate) fn of(code: &str) -> Option<Self> {
-        let (language, lexicon, grammar) = (Language::of(code)?, Lexicon::of(code)?, Grammar::of(code)?);
-        Some(Self(Tables { language, lexicon, grammar }))
+        let (language, lexicon, grammar) = (Language::of(code)?, LanguageLexicon::of(code)?, Grammar::of(code)?);
+        Some(Self(LanguageTables { language, lexicon, grammar }))
     }
 
     /// The assertions of a span, read after the earlier part of its sentence; pronouns are not resolved.
@@ -45,13 +45,13 @@ impl Propositions {
             return Vec::new();
         }
         let words = self.0.words(&span.replace('\u{2019}', "'"));
-        let mut reader = Reader::new(self.0, shown.trim());
+        let mut reader = PropositionReader::new(self.0, shown.trim());
         reader.read(&words);
         reader.found
     }
 
     /// The reason why two propositions cannot both hold; `None` if they can.
-    pub(crate) fn conflict(&self, earlier: &Proposition, later: &Proposition) -> Option<Conflict> {
+    pub(crate) fn conflict(&self, earlier: &Proposition, later: &Proposition) -> Option<PropositionConflict> {
         conflict::conflict(&self.0, earlier, later)
     }
 
@@ -61,12 +61,12 @@ impl Propositions {
     }
 
     /// Adds a word of the stream.
-    pub(crate) fn introduce(&self, introduced: &mut Introduced, word: &str) {
+    pub(crate) fn introduce(&self, introduced: &mut IntroducedWords, word: &str) {
         introduced.add(self.0.lexicon, word);
     }
 
     /// Whether the words of the stream introduce a noun.
-    pub(crate) fn is_introduced(&self, introduced: &Introduced, noun: &str) -> bool {
+    pub(crate) fn is_introduced(&self, introduced: &IntroducedWords, noun: &str) -> bool {
         introduced.introduces(self.0.lexicon, noun)
     }
 
@@ -84,12 +84,12 @@ impl Propositions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use portcullis_core::proposition::{Subject, mention};
+    use portcullis_core::proposition::{PropositionSubject, mention};
 
     /// The conflict of the last sentence with the earlier ones.
-    fn conflict(sentences: &[&str]) -> Option<Conflict> {
+    fn conflict(sentences: &[&str]) -> Option<PropositionConflict> {
         let reader = Propositions::of("en").unwrap();
-        let mut subjects: Vec<Subject> = Vec::new();
+        let mut subjects: Vec<PropositionSubject> = Vec::new();
         let mut held: Vec<Proposition> = Vec::new();
         let mut found = None;
         for sentence in sentences {
@@ -118,7 +118,7 @@ mod tests {
             ["Petra Holm founded the choir.", "The choir was founded by Jonas Weil."],
             ["Capacity: 40 seats", "Capacity: 60 seats"],
         ] {
-            assert_eq!(conflict(&sentences), Some(Conflict::Value), "{sentences:?}");
+            assert_eq!(conflict(&sentences), Some(PropositionConflict::Value), "{sentences:?}");
         }
     }
 
@@ -131,7 +131,7 @@ mod tests {
             ["No one survived the wreck.", "Two sailors survived the wreck."],
             ["Clara Boyd has no children.", "She has two children."],
         ] {
-            assert_eq!(conflict(&sentences), Some(Conflict::Negation), "{sentences:?}");
+            assert_eq!(conflict(&sentences), Some(PropositionConflict::Negation), "{sentences:?}");
         }
     }
 
@@ -163,7 +163,7 @@ mod tests {
             ["", "", ""]
         );
         let introduces = |said: &[&str], noun| {
-            let mut introduced = Introduced::default();
+            let mut introduced = IntroducedWords::default();
             said.iter().for_each(|word| reader.introduce(&mut introduced, word));
             reader.is_introduced(&introduced, noun)
         };

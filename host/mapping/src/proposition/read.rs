@@ -1,9 +1,9 @@
 //! Reads the clauses of a sentence by marks, verbs and prepositions. Unreadable clauses do not make propositions.
 
 use super::grammar::role;
-use super::word::{Tables, Word};
+use super::word::{LanguageTables, PropositionWord};
 use crate::language::kind;
-use portcullis_core::proposition::{Phrase, Proposition, Quantity, Subject, gender};
+use portcullis_core::proposition::{Proposition, PropositionPhrase, PropositionSubject, SubjectQuantifier, gender};
 
 /// Greatest number of words of a label.
 const LABEL: usize = 4;
@@ -20,7 +20,7 @@ struct VerbGroup {
     past: bool,
     negated: bool,
     universal: bool,
-    phrases: Vec<Phrase>,
+    phrases: Vec<PropositionPhrase>,
     rest: usize,
     /// Whether the denial applies only to a part of the following words ("not only", "not all").
     narrow: bool,
@@ -28,35 +28,35 @@ struct VerbGroup {
 
 /// A subject, with the subject's quantity, polarity and preceding phrases.
 #[derive(Clone, Default)]
-struct Head {
-    subject: Subject,
-    quantity: Quantity,
+struct PropositionHead {
+    subject: PropositionSubject,
+    quantity: SubjectQuantifier,
     negated: bool,
-    phrases: Vec<Phrase>,
+    phrases: Vec<PropositionPhrase>,
 }
 
-pub(super) struct Reader<'a> {
-    pub(super) tables: Tables,
+pub(super) struct PropositionReader<'a> {
+    pub(super) tables: LanguageTables,
     pub(super) shown: &'a str,
     pub(super) found: Vec<Proposition>,
     /// Phrases that stand apart from the clauses and apply to all clauses of the sentence.
-    shared: Vec<Phrase>,
+    shared: Vec<PropositionPhrase>,
 }
 
-impl<'a> Reader<'a> {
-    pub(super) const fn new(tables: Tables, shown: &'a str) -> Self {
+impl<'a> PropositionReader<'a> {
+    pub(super) const fn new(tables: LanguageTables, shown: &'a str) -> Self {
         Self { tables, shown, found: Vec::new(), shared: Vec::new() }
     }
 
     /// Reads all clauses of a sentence.
-    pub(super) fn read(&mut self, words: &[Word]) {
+    pub(super) fn read(&mut self, words: &[PropositionWord]) {
         let mut rest = words;
-        let month = |w: &Word| w.capital && w.is(kind::MONTH);
-        let hedged = |w: &Word| w.plays(role::UNASSERTED) || (w.is(kind::HEDGE) && !w.plays(role::BOUND));
+        let month = |w: &PropositionWord| w.capital && w.is(kind::MONTH);
+        let hedged = |w: &PropositionWord| w.plays(role::UNASSERTED) || (w.is(kind::HEDGE) && !w.plays(role::BOUND));
         if words.iter().any(|w| hedged(w) && !month(w)) {
             return;
         }
-        let mut segments: Vec<&[Word]> = Vec::new();
+        let mut segments: Vec<&[PropositionWord]> = Vec::new();
         while !rest.is_empty() {
             let end = rest.iter().skip(1).position(|w| w.mark != ' ').map_or(rest.len(), |at| at + 1);
             let (segment, after) = rest.split_at(end);
@@ -66,11 +66,11 @@ impl<'a> Reader<'a> {
         if self.labelled(&segments) {
             return;
         }
-        let mut subject: Option<Head> = None;
+        let mut subject: Option<PropositionHead> = None;
         let mut first = true;
         for segment in segments {
             let segment = self.shortened(segment.get(..CLAUSE).unwrap_or(segment));
-            let label = |w: &Word| w.plays(role::LABEL) && !w.plays(role::ARTICLE);
+            let label = |w: &PropositionWord| w.plays(role::LABEL) && !w.plays(role::ARTICLE);
             if segment.is_empty() || (first && segment.len() == 1 && segment.iter().all(label)) {
                 continue;
             }
@@ -90,17 +90,17 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads a line with a label, such as `Capacity: 40 seats`.
-    fn labelled(&mut self, segments: &[&[Word]]) -> bool {
+    fn labelled(&mut self, segments: &[&[PropositionWord]]) -> bool {
         let Some(([label], values)) = segments.split_at_checked(1) else { return false };
         let first = values.first().and_then(|v| v.first());
         let labels = label.len() <= LABEL
             && first.is_some_and(|w| w.mark == ':')
             && self.verb_at(label, 1).is_none()
             && !label.first().is_none_or(|w| w.plays(role::LABEL) || w.is(kind::REVISION | kind::STEP));
-        let says = |w: &Word| w.auxiliary() || (!w.capital && !w.number && w.mostly_verb);
+        let says = |w: &PropositionWord| w.auxiliary() || (!w.capital && !w.number && w.mostly_verb);
         if labels && !values.iter().copied().flatten().any(says) {
             let head = self.head(label, true);
-            let words: Vec<Word> = values.iter().copied().flatten().take(CLAUSE).cloned().collect();
+            let words: Vec<PropositionWord> = values.iter().copied().flatten().take(CLAUSE).cloned().collect();
             let (mut phrases, ..) = self.phrases(&words);
             phrases.extend(head.phrases.clone());
             self.add(&head, VerbGroup { verb: "be".into(), ..VerbGroup::default() }, phrases);
@@ -109,7 +109,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The segment without its introductory words.
-    fn shortened<'w>(&self, mut segment: &'w [Word]) -> &'w [Word] {
+    fn shortened<'w>(&self, mut segment: &'w [PropositionWord]) -> &'w [PropositionWord] {
         let over = kind::CONNECTIVE | kind::CONTINUATION | kind::REVISION | kind::TRANSITION;
         while let Some((first, rest)) = segment.split_first() {
             let moment = first.plays(role::MOMENT);
@@ -122,11 +122,11 @@ impl<'a> Reader<'a> {
         segment
     }
 
-    fn segment(&mut self, segment: &[Word], first: bool, subject: &mut Option<Head>) {
+    fn segment(&mut self, segment: &[PropositionWord], first: bool, subject: &mut Option<PropositionHead>) {
         let Some(word) = segment.first() else { return };
         if word.plays(role::CONDITION) {
             let words = content(segment.get(1..).unwrap_or_default());
-            self.shared.push(Phrase { lead: word.text.clone(), words, ..Phrase::default() });
+            self.shared.push(PropositionPhrase { lead: word.text.clone(), words, ..PropositionPhrase::default() });
             return;
         }
         if word.plays(role::RELATIVE) && !first {
@@ -153,8 +153,8 @@ impl<'a> Reader<'a> {
                 }
             }
             None if first && self.imperative(segment) => {
-                let you = Subject { words: "you".into(), ..Subject::default() };
-                self.predicate(segment, &Head { subject: you, ..Head::default() });
+                let you = PropositionSubject { words: "you".into(), ..PropositionSubject::default() };
+                self.predicate(segment, &PropositionHead { subject: you, ..PropositionHead::default() });
             }
             None if word.leads() => {
                 let (phrases, ..) = self.phrases(segment);
@@ -175,19 +175,19 @@ impl<'a> Reader<'a> {
     }
 
     /// Whether a word is a participle that introduces a clause: "Born in Porto", "finished in 1611".
-    fn participle(&self, word: &Word) -> bool {
+    fn participle(&self, word: &PropositionWord) -> bool {
         !word.capital && self.tables.roles_of_verb(&word.text) & role::ONCE != 0
     }
 
     /// Whether a segment is an imperative.
-    fn imperative(&self, segment: &[Word]) -> bool {
+    fn imperative(&self, segment: &[PropositionWord]) -> bool {
         let denied = segment.iter().take(2).map(|w| w.text.as_str()).eq(["do", "not"]);
         let don = segment.first().is_some_and(|w| w.text == "don't");
-        let base = |w: &Word| w.verb == Some(w.text.as_str()) && w.mostly_verb;
+        let base = |w: &PropositionWord| w.verb == Some(w.text.as_str()) && w.mostly_verb;
         denied || don || segment.first().is_some_and(base)
     }
 
-    fn starts_predicate(&self, words: &[Word]) -> bool {
+    fn starts_predicate(&self, words: &[PropositionWord]) -> bool {
         let first = words.iter().find(|w| !w.adverb() && !w.plays(role::DENIAL) || w.auxiliary());
         first.is_some_and(|w| {
             let inflected = w.verb.is_some_and(|v| v != w.text);
@@ -196,26 +196,26 @@ impl<'a> Reader<'a> {
     }
 
     /// The index of a segment's verb; the search begins at index `from`.
-    fn verb_at(&self, segment: &[Word], from: usize) -> Option<usize> {
+    fn verb_at(&self, segment: &[PropositionWord], from: usize) -> Option<usize> {
         let found = self.next_verb(segment, from)?;
         // In "The students who enrolled in May pay", the first verb belongs to the relative clause and is skipped.
         let relative = segment.iter().take(found).skip(1).any(|w| w.plays(role::RELATIVE));
         if relative { self.next_verb(segment, found + 1) } else { Some(found) }
     }
 
-    fn next_verb(&self, segment: &[Word], from: usize) -> Option<usize> {
+    fn next_verb(&self, segment: &[PropositionWord], from: usize) -> Option<usize> {
         let open = |at: usize| {
             let before = at.checked_sub(1).and_then(|b| segment.get(b));
             before.is_none_or(|b| !b.plays(role::DETERMINER) && !b.leads() && !b.text.ends_with("'s") && b.text != "of")
         };
         let places = || segment.iter().enumerate().skip(from);
         let closed = role::CONDITION | role::DETERMINER | role::RELATIVE | role::NARROW | role::CUT;
-        let can = |at: usize, w: &Word| {
+        let can = |at: usize, w: &PropositionWord| {
             !w.capital && !w.number && !w.leads() && !w.plays(closed) && open(at) && w.verb.is_some()
         };
         let ends = places().position(|(_, w)| w.plays(role::CONDITION | role::CUT)).map_or(segment.len(), |p| p + from);
         let helper = places().find(|(_, w)| w.auxiliary()).map(|(at, _)| at).filter(|at| *at < ends);
-        let inflected = |w: &Word| w.verb.is_some_and(|v| v != w.text);
+        let inflected = |w: &PropositionWord| w.verb.is_some_and(|v| v != w.text);
         let sure = places().find(|(at, w)| can(*at, w) && !w.auxiliary() && w.mostly_verb && inflected(w));
         let strong = places().find(|(at, w)| can(*at, w) && !w.auxiliary() && w.mostly_verb);
         let strong = sure.or(strong).map(|(at, _)| at).filter(|at| *at < ends);
@@ -228,15 +228,17 @@ impl<'a> Reader<'a> {
             (None, Some(strong)) => Some(strong),
             (None, None) => {
                 let after_number = |at: usize| segment.get(at - 1).is_some_and(|w| w.number);
-                let weak = |at: usize, w: &Word| at > 0 && at < ends && can(at, w) && inflected(w) && !after_number(at);
+                let weak = |at: usize, w: &PropositionWord| {
+                    at > 0 && at < ends && can(at, w) && inflected(w) && !after_number(at)
+                };
                 places().find(|(at, w)| weak(*at, w)).map(|(at, _)| at)
             }
         }
     }
 
     /// Reads the words before a verb: the subject, and the phrases before it.
-    fn head(&self, mut words: &[Word], first: bool) -> Head {
-        let mut head = Head::default();
+    fn head(&self, mut words: &[PropositionWord], first: bool) -> PropositionHead {
+        let mut head = PropositionHead::default();
         loop {
             let Some(word) = words.first() else { return head };
             if word.leads() && words.len() > 2 {
@@ -258,13 +260,13 @@ impl<'a> Reader<'a> {
         let counted = words.first().is_some_and(|w| w.number) && words.len() > 1;
         if let Some(word) = words.first() {
             let drop = if word.plays(role::NONE) {
-                (head.negated, head.quantity) = (true, Quantity::All);
+                (head.negated, head.quantity) = (true, SubjectQuantifier::All);
                 true
             } else if word.plays(role::ALL) {
-                head.quantity = Quantity::All;
+                head.quantity = SubjectQuantifier::All;
                 true
             } else if word.plays(role::SOME) || counted {
-                head.quantity = Quantity::Some;
+                head.quantity = SubjectQuantifier::Some;
                 true
             } else {
                 false
@@ -278,7 +280,7 @@ impl<'a> Reader<'a> {
         head
     }
 
-    fn subject(&self, words: &[Word], first: bool) -> Subject {
+    fn subject(&self, words: &[PropositionWord], first: bool) -> PropositionSubject {
         let genders = [
             (role::MASCULINE, gender::MASCULINE),
             (role::FEMININE, gender::FEMININE),
@@ -287,21 +289,21 @@ impl<'a> Reader<'a> {
         ];
         if let [word] = words {
             if let Some((_, bit)) = genders.iter().find(|(role, _)| word.plays(*role)) {
-                return Subject { pronoun: true, genders: *bit, ..Subject::default() };
+                return PropositionSubject { pronoun: true, genders: *bit, ..PropositionSubject::default() };
             }
             if word.plays(role::OTHER) {
-                return Subject { words: word.text.clone(), ..Subject::default() };
+                return PropositionSubject { words: word.text.clone(), ..PropositionSubject::default() };
             }
         }
-        let pointing = |w: &&Word| !w.plays(role::ARTICLE) && !w.is(kind::POINTING);
-        let kept: Vec<&Word> = words.iter().filter(pointing).collect();
-        let known = |w: &Word| self.tables.noun(&w.text).is_some();
+        let pointing = |w: &&PropositionWord| !w.plays(role::ARTICLE) && !w.is(kind::POINTING);
+        let kept: Vec<&PropositionWord> = words.iter().filter(pointing).collect();
+        let known = |w: &PropositionWord| self.tables.noun(&w.text).is_some();
         let name = match kept.as_slice() {
             [] => false,
             [one] => one.capital && words.len() == 1 && !(first && known(one)),
             all => all.iter().all(|w| w.capital) && words.len() == all.len(),
         };
-        let written = |w: &&Word| {
+        let written = |w: &&PropositionWord| {
             let noun = if w.capital && name { None } else { self.tables.noun(&w.text) };
             noun.filter(|_| !w.auxiliary() && w.text.len() > 2).map_or_else(|| w.text.clone(), str::to_owned)
         };
@@ -320,11 +322,11 @@ impl<'a> Reader<'a> {
             gender::NEUTER
         };
         let words = kept.iter().map(written).collect::<Vec<_>>().join(" ");
-        Subject { words, name, pronoun: false, genders }
+        PropositionSubject { words, name, pronoun: false, genders }
     }
 
     /// Reads a predicate that begins with a verb, and the predicates coordinated with it.
-    fn predicate(&mut self, words: &[Word], head: &Head) {
+    fn predicate(&mut self, words: &[PropositionWord], head: &PropositionHead) {
         let group = self.verb_group(words);
         let rest = words.get(group.rest..).unwrap_or_default();
         let (mut phrases, denies, next) = self.phrases(rest);
@@ -351,7 +353,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn verb_group(&self, words: &[Word]) -> VerbGroup {
+    fn verb_group(&self, words: &[PropositionWord]) -> VerbGroup {
         let mut group = VerbGroup::default();
         let mut modal = None;
         let mut at = 0;
@@ -367,7 +369,11 @@ impl<'a> Reader<'a> {
             }
             if word.text == "no" && words.get(at + 1).is_some_and(|w| w.text == "longer") {
                 group.negated = true;
-                group.phrases.push(Phrase { lead: "adv".into(), words: vec!["now".into()], ..Phrase::default() });
+                group.phrases.push(PropositionPhrase {
+                    lead: "adv".into(),
+                    words: vec!["now".into()],
+                    ..PropositionPhrase::default()
+                });
                 at += 1;
             } else if word.plays(role::MODAL) {
                 modal = Some(match word.text.as_str() {
@@ -410,9 +416,9 @@ impl<'a> Reader<'a> {
     }
 
     /// The phrases of a clause, whether one of them denies, and where a coordinated predicate begins.
-    fn phrases(&self, words: &[Word]) -> (Vec<Phrase>, bool, Option<usize>) {
-        let mut done: Vec<Phrase> = Vec::new();
-        let mut phrase = Phrase { name: true, ..Phrase::default() };
+    fn phrases(&self, words: &[PropositionWord]) -> (Vec<PropositionPhrase>, bool, Option<usize>) {
+        let mut done: Vec<PropositionPhrase> = Vec::new();
+        let mut phrase = PropositionPhrase { name: true, ..PropositionPhrase::default() };
         let mut denies = false;
         let mut next = None;
         let mut at = 0;
@@ -421,7 +427,7 @@ impl<'a> Reader<'a> {
             let number = |n: usize| after(n).is_some_and(|w| w.number);
             if word.plays(role::CONDITION) {
                 let rest = content(words.get(at + 1..).unwrap_or_default());
-                done.push(Phrase { lead: word.text.clone(), words: rest, ..Phrase::default() });
+                done.push(PropositionPhrase { lead: word.text.clone(), words: rest, ..PropositionPhrase::default() });
                 break;
             }
             let relative = word.plays(role::RELATIVE) && at > 0;
@@ -442,7 +448,7 @@ impl<'a> Reader<'a> {
                 at += 1;
             } else if word.leads() && !(word.text == "to" && number(1) && phrase.words.iter().any(|w| is_digits(w))) {
                 push(&mut done, &mut phrase);
-                phrase = Phrase { lead: word.text.clone(), name: true, ..Phrase::default() };
+                phrase = PropositionPhrase { lead: word.text.clone(), name: true, ..PropositionPhrase::default() };
             } else if word.plays(role::NONE) {
                 denies = true;
             } else if word.plays(role::OFTEN | role::MOMENT) {
@@ -460,7 +466,7 @@ impl<'a> Reader<'a> {
         (done, denies, next)
     }
 
-    fn add(&mut self, head: &Head, group: VerbGroup, phrases: Vec<Phrase>) {
+    fn add(&mut self, head: &PropositionHead, group: VerbGroup, phrases: Vec<PropositionPhrase>) {
         self.found.push(Proposition {
             subject: head.subject.clone(),
             quantity: head.quantity,
@@ -478,10 +484,18 @@ impl<'a> Reader<'a> {
         let passive = |p: &Proposition| {
             let makes = self.tables.grammar.roles(&p.verb) & role::MAKE != 0 && p.past && !p.negated;
             let object = p.phrases.iter().find(|f| f.lead.is_empty())?;
-            let by =
-                Phrase { lead: "by".into(), words: vec![p.subject.words.clone()], name: p.subject.name, bound: false };
-            let verb = Phrase { words: vec![p.verb.clone()], ..Phrase::default() };
-            let subject = Subject { words: object.words.join(" "), name: object.name, ..Subject::default() };
+            let by = PropositionPhrase {
+                lead: "by".into(),
+                words: vec![p.subject.words.clone()],
+                name: p.subject.name,
+                bound: false,
+            };
+            let verb = PropositionPhrase { words: vec![p.verb.clone()], ..PropositionPhrase::default() };
+            let subject = PropositionSubject {
+                words: object.words.join(" "),
+                name: object.name,
+                ..PropositionSubject::default()
+            };
             let rest = p.phrases.iter().filter(|f| !f.lead.is_empty()).cloned();
             let phrases = [verb, by].into_iter().chain(rest).collect();
             makes.then(|| Proposition { subject, verb: "be".into(), phrases, ..p.clone() })
@@ -495,7 +509,7 @@ fn is_digits(word: &str) -> bool {
     word.starts_with(|c: char| c.is_ascii_digit())
 }
 
-fn push(done: &mut Vec<Phrase>, phrase: &mut Phrase) {
+fn push(done: &mut Vec<PropositionPhrase>, phrase: &mut PropositionPhrase) {
     let mut phrase = std::mem::take(phrase);
     phrase.name &= !phrase.words.is_empty();
     if !phrase.words.is_empty() {
@@ -504,17 +518,21 @@ fn push(done: &mut Vec<Phrase>, phrase: &mut Phrase) {
 }
 
 /// An adverb of frequency or time as a phrase. "Always" does not count.
-fn adverb(word: &Word) -> Option<Phrase> {
+fn adverb(word: &PropositionWord) -> Option<PropositionPhrase> {
     let qualifies = word.plays(role::OFTEN | role::MOMENT);
-    qualifies.then(|| Phrase { lead: "adv".into(), words: vec![word.text.clone()], ..Phrase::default() })
+    qualifies.then(|| PropositionPhrase {
+        lead: "adv".into(),
+        words: vec![word.text.clone()],
+        ..PropositionPhrase::default()
+    })
 }
 
-fn content(words: &[Word]) -> Vec<String> {
+fn content(words: &[PropositionWord]) -> Vec<String> {
     words.iter().filter(|w| !w.plays(role::ARTICLE)).map(|w| w.text.clone()).collect()
 }
 
 /// The number of words of the expression at `at`, such as "more than"; `None` unless a number follows the expression.
-fn bounded(words: &[Word], at: usize) -> Option<usize> {
+fn bounded(words: &[PropositionWord], at: usize) -> Option<usize> {
     let number = |n: usize| words.get(at + n).is_some_and(|w| w.number);
     let word = words.get(at)?;
     let next = words.get(at + 1);
@@ -531,8 +549,8 @@ fn bounded(words: &[Word], at: usize) -> Option<usize> {
 }
 
 /// The start of the subject after a fronted phrase: the first determiner or pronoun, or else the last word.
-fn fronted(words: &[Word]) -> usize {
-    let starts = |(at, w): &(usize, &Word)| {
+fn fronted(words: &[PropositionWord]) -> usize {
+    let starts = |(at, w): &(usize, &PropositionWord)| {
         let led = at.checked_sub(1).and_then(|b| words.get(b)).is_some_and(|b| b.leads() || b.text == "of");
         let own = role::DETERMINER | role::MASCULINE | role::FEMININE | role::NEUTER | role::PLURAL | role::OTHER;
         *at > 1 && !led && (w.plays(own | role::ALL | role::NONE | role::SOME) || w.text == "there")

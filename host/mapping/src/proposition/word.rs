@@ -2,12 +2,12 @@
 
 use super::grammar::{Grammar, role};
 use crate::language::{Language, kind};
-use crate::lexicon::{Lemma, Lexicon, PartOfSpeech};
+use crate::lexicon::{LanguageLexicon, LexiconLemma, PartOfSpeech};
 use crate::words::words;
 
 /// A word in lower case; a number in digits.
 #[derive(Clone, Debug)]
-pub(super) struct Word {
+pub(super) struct PropositionWord {
     pub(super) text: String,
     pub(super) capital: bool,
     pub(super) kinds: u32,
@@ -22,13 +22,13 @@ pub(super) struct Word {
 
 /// The tables of a language that the reader uses.
 #[derive(Clone, Copy)]
-pub(super) struct Tables {
+pub(super) struct LanguageTables {
     pub(super) language: &'static Language,
-    pub(super) lexicon: Lexicon,
+    pub(super) lexicon: LanguageLexicon,
     pub(super) grammar: &'static Grammar,
 }
 
-impl Word {
+impl PropositionWord {
     pub(super) const fn plays(&self, roles: u64) -> bool {
         self.roles & roles != 0
     }
@@ -60,9 +60,9 @@ fn mark(gap: &str) -> char {
     gap.chars().find(|c| matches!(c, ',' | ';' | ':' | '(' | ')' | '\u{2013}' | '\u{2014}' | '|')).unwrap_or(' ')
 }
 
-impl Tables {
-    pub(super) fn words(&self, span: &str) -> Vec<Word> {
-        let mut found: Vec<Word> = Vec::new();
+impl LanguageTables {
+    pub(super) fn words(&self, span: &str) -> Vec<PropositionWord> {
+        let mut found: Vec<PropositionWord> = Vec::new();
         let mut end = 0;
         let digit = |text: &str, at: usize| text.as_bytes().get(at).is_some_and(u8::is_ascii_digit);
         for range in words(span) {
@@ -83,7 +83,7 @@ impl Tables {
         found
     }
 
-    fn word(&self, shown: &str, mark: char) -> Word {
+    fn word(&self, shown: &str, mark: char) -> PropositionWord {
         let mut text = shown.to_lowercase();
         let kinds = self.language.kinds(&text);
         let roles = self.grammar.roles(&text);
@@ -93,10 +93,19 @@ impl Tables {
         }
         let number = valued || text.starts_with(|c: char| c.is_ascii_digit());
         let lemmas = self.lexicon.lemmas(&text);
-        let is_verb = |lemma: &Lemma| lemma.part == PartOfSpeech::Verb;
+        let is_verb = |lemma: &LexiconLemma| lemma.part == PartOfSpeech::Verb;
         let verb = lemmas.iter().find(|lemma| is_verb(lemma)).map(|lemma| lemma.word);
         let mostly_verb = lemmas.iter().next().is_some_and(is_verb);
-        Word { text, capital: shown.starts_with(char::is_uppercase), kinds, roles, mark, number, verb, mostly_verb }
+        PropositionWord {
+            text,
+            capital: shown.starts_with(char::is_uppercase),
+            kinds,
+            roles,
+            mark,
+            number,
+            verb,
+            mostly_verb,
+        }
     }
 
     /// The verb lemma of a word, if it has one.

@@ -27,7 +27,7 @@ const UUID: [usize; 5] = [8, 4, 4, 4, 12];
 const UUID_BYTES: usize = 36;
 
 /// The digits of a match, in groups.
-struct Run<'t> {
+struct DigitGroups<'t> {
     text: &'t [u8],
     digits: Vec<u8>,
     /// Place of each digit in the text.
@@ -58,7 +58,7 @@ impl MatchValidator for CardValidator {
 
 /// The first card number in a match. `Err` gives the place from which the search must continue.
 fn number(text: &str, found: &Range<usize>, apart: Apart<'_>) -> Result<Range<usize>, usize> {
-    let run = Run::of(text, found, apart);
+    let run = DigitGroups::of(text, found, apart);
     let last = run.groups.len().saturating_sub(1);
     for first in 0..last {
         let window = (first + 1..=last).rev().find(|end| run.is_number(first, *end));
@@ -75,7 +75,7 @@ fn number(text: &str, found: &Range<usize>, apart: Apart<'_>) -> Result<Range<us
     Err(open.and_then(|digit| run.at.get(*digit)).copied().unwrap_or(found.end))
 }
 
-impl<'t> Run<'t> {
+impl<'t> DigitGroups<'t> {
     fn of(text: &'t str, found: &Range<usize>, apart: impl Fn(&Range<usize>) -> bool) -> Self {
         let bytes = text.as_bytes();
         let digit = |at: usize| bytes.get(at).filter(|b| b.is_ascii_digit());

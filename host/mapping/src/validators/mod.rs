@@ -6,7 +6,7 @@ mod ip;
 mod phone;
 mod ssn;
 
-use portcullis_core::manifest::Validator;
+use portcullis_core::manifest::PatternValidator;
 use std::ops::Range;
 
 /// Whether a border, such as that of a table cell, lies within a range.
@@ -30,13 +30,13 @@ pub(crate) trait MatchValidator: Sync {
 
 /// The check that a policy names. A text lane has checks of its own (`portcullis-lane`); one that it lacks stays with
 /// the host.
-pub(crate) fn of(validator: Validator) -> &'static dyn MatchValidator {
+pub(crate) fn of(validator: PatternValidator) -> &'static dyn MatchValidator {
     match validator {
-        Validator::Luhn => &card::CardValidator,
-        Validator::Iban => &iban::IbanValidator,
-        Validator::Ssn => &ssn::SsnValidator,
-        Validator::Ip => &ip::IpValidator,
-        Validator::Phone => &phone::PhoneValidator,
+        PatternValidator::Luhn => &card::CardValidator,
+        PatternValidator::Iban => &iban::IbanValidator,
+        PatternValidator::Ssn => &ssn::SsnValidator,
+        PatternValidator::Ip => &ip::IpValidator,
+        PatternValidator::Phone => &phone::PhoneValidator,
     }
 }
 
@@ -54,7 +54,7 @@ mod tests {
 
     #[test]
     fn known_numbers() {
-        use Validator::*;
+        use PatternValidator::*;
         for (v, good) in [
             (Luhn, "4111 1111 1111 1111"),
             (Luhn, "378282246310005"),

@@ -4,7 +4,7 @@ use super::entity::reference;
 use super::fold::{Fold, fold};
 use super::latex::{Control, control};
 use super::markup::{self, Bracket, Leaves};
-use super::{Segment, View};
+use super::{MatchingView, Segment};
 use crate::words::find;
 use std::ops::Range;
 
@@ -32,7 +32,7 @@ fn is_special(byte: u8) -> bool {
 
 /// How the view of a text can differ from the text.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Difference {
+pub(super) enum ViewDifference {
     /// There is no difference.
     None,
     /// Only single line breaks become spaces. The list has every line break, but of two in a row only the first.
@@ -42,7 +42,7 @@ pub(super) enum Difference {
 }
 
 /// How the view of a text can differ from the text. The check is cheap; `More` may turn out to be no difference.
-pub(super) fn difference(text: &str) -> Difference {
+pub(super) fn difference(text: &str) -> ViewDifference {
     let mut lines = Vec::new();
     // A single space inside a line is copied, so it makes no difference.
     let bytes = text.as_bytes();
@@ -50,7 +50,7 @@ pub(super) fn difference(text: &str) -> Difference {
     // There is no early exit, so that many bytes are examined at once.
     let spaced = pairs.fold(false, |any, (a, b)| any | ((*b == b' ') & ((*a == b' ') | (*a == b'\n'))));
     if spaced || bytes.first() == Some(&b' ') {
-        return Difference::More;
+        return ViewDifference::More;
     }
     let mut from = 0;
     while let Some(at) = find(bytes, from, |byte| is_special(byte) && byte != b' ') {
@@ -74,15 +74,15 @@ pub(super) fn difference(text: &str) -> Difference {
             _ => false,
         };
         if !same {
-            return Difference::More;
+            return ViewDifference::More;
         }
     }
-    if lines.is_empty() { Difference::None } else { Difference::Lines(lines) }
+    if lines.is_empty() { ViewDifference::None } else { ViewDifference::Lines(lines) }
 }
 
 /// White space that is not written yet.
 #[derive(Default)]
-struct Gap {
+struct PendingWhiteSpace {
     origin: Range<usize>,
     line_breaks: usize,
     border: bool,
@@ -92,8 +92,8 @@ struct Builder<'t> {
     text: &'t str,
     /// The next place to read.
     at: usize,
-    view: View,
-    gap: Option<Gap>,
+    view: MatchingView,
+    gap: Option<PendingWhiteSpace>,
     /// Whether the current line contains only white space so far.
     line_start: bool,
     /// The end of the formula that is being read, if one is.
@@ -105,8 +105,8 @@ struct Builder<'t> {
 const REMEMBERED: usize = 256;
 
 /// The view of a text.
-pub(super) fn build(text: &str) -> View {
-    let view = View {
+pub(super) fn build(text: &str) -> MatchingView {
+    let view = MatchingView {
         text: String::with_capacity(text.len()),
         segments: Vec::new(),
         borders: Vec::new(),
@@ -362,7 +362,9 @@ impl Builder<'_> {
     }
 
     fn gap(&mut self, origin: Range<usize>, line_breaks: usize, border: bool) {
-        let gap = self.gap.get_or_insert_with(|| Gap { origin: origin.clone(), ..Gap::default() });
+        let gap = self
+            .gap
+            .get_or_insert_with(|| PendingWhiteSpace { origin: origin.clone(), ..PendingWhiteSpace::default() });
         gap.origin.end = origin.end;
         gap.line_breaks += line_breaks;
         gap.border |= border;

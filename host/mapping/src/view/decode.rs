@@ -5,7 +5,7 @@
 //! value, in the first half of one, and in a source text.
 
 use super::entity::reference;
-use super::{Segment, View};
+use super::{MatchingView, Segment};
 use crate::words::find;
 use std::ops::Range;
 
@@ -21,10 +21,10 @@ const ESCAPE: usize = 12;
 const DEEP: usize = (1 << PASSES) - 1;
 
 /// The readings of a text, one for each pass that changes something. Their places refer to the text itself.
-pub(crate) fn decoded(text: &str) -> Vec<View> {
-    let mut readings: Vec<View> = Vec::new();
+pub(crate) fn decoded(text: &str) -> Vec<MatchingView> {
+    let mut readings: Vec<MatchingView> = Vec::new();
     while readings.len() < PASSES {
-        let Some(next) = decode(readings.last().map_or(text, View::text)) else { break };
+        let Some(next) = decode(readings.last().map_or(text, MatchingView::text)) else { break };
         let next = match readings.last() {
             Some(before) => next.seen_through(before),
             None => next,
@@ -102,10 +102,15 @@ fn is_high(text: &str) -> bool {
 }
 
 /// One pass over a text; `None` if it changes nothing.
-fn decode(text: &str) -> Option<View> {
+fn decode(text: &str) -> Option<MatchingView> {
     let bytes = text.as_bytes();
-    let mut view =
-        View { text: String::new(), segments: Vec::new(), borders: Vec::new(), lines: Vec::new(), aligned: false };
+    let mut view = MatchingView {
+        text: String::new(),
+        segments: Vec::new(),
+        borders: Vec::new(),
+        lines: Vec::new(),
+        aligned: false,
+    };
     let (mut from, mut kept) = (0, 0);
     while let Some(at) = find(bytes, from, |byte| matches!(byte, b'\\' | b'&' | b'%' | b'e' | b'E')) {
         let rest = text.get(at..).unwrap_or_default();
@@ -142,7 +147,7 @@ fn decode(text: &str) -> Option<View> {
     Some(view)
 }
 
-impl View {
+impl MatchingView {
     /// Copies a range of the text.
     fn keep(&mut self, text: &str, range: Range<usize>) {
         if !range.is_empty() {

@@ -54,7 +54,7 @@ impl Set {
     }
 }
 
-struct Properties {
+struct CharacterProperties {
     shapeless: Set,
     space: Set,
     dash: Set,
@@ -66,7 +66,7 @@ struct Properties {
     number: Set,
 }
 
-static PROPERTIES: LazyLock<Properties> = LazyLock::new(|| Properties {
+static PROPERTIES: LazyLock<CharacterProperties> = LazyLock::new(|| CharacterProperties {
     shapeless: Set::of(r"[\p{Default_Ignorable_Code_Point}\p{Cf}\p{Cc}\x{FFFC}\x{1D159}]"),
     space: Set::of(r"[\p{White_Space}\x{2800}]"),
     dash: Set::of(r"\p{Dash}"),

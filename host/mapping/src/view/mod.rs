@@ -11,7 +11,7 @@ mod latex;
 mod markup;
 mod open;
 
-use build::Difference;
+use build::ViewDifference;
 pub(crate) use decode::{decoded, too_deep, undecoded};
 use fold::{Fold, fold};
 pub(crate) use open::{completed, undecided};
@@ -32,7 +32,7 @@ struct Segment {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct View {
+pub(crate) struct MatchingView {
     text: String,
     segments: Vec<Segment>,
     /// Places of the spaces that stand for a border of cells or items, in order.
@@ -43,13 +43,13 @@ pub(crate) struct View {
     aligned: bool,
 }
 
-impl View {
+impl MatchingView {
     /// The view of a text; `None` if it would equal the text.
     pub(crate) fn of(text: &str) -> Option<Self> {
         match build::difference(text) {
-            Difference::None => None,
-            Difference::Lines(lines) => Some(Self::aligned(text, lines)),
-            Difference::More => Some(build::build(text)).filter(|view| view.text != text),
+            ViewDifference::None => None,
+            ViewDifference::Lines(lines) => Some(Self::aligned(text, lines)),
+            ViewDifference::More => Some(build::build(text)).filter(|view| view.text != text),
         }
     }
 

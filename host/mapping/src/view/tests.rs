@@ -3,7 +3,7 @@
 use super::*;
 
 fn view(text: &str) -> String {
-    View::of(text).map_or_else(|| text.to_owned(), |v| v.text().to_owned())
+    MatchingView::of(text).map_or_else(|| text.to_owned(), |v| v.text().to_owned())
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn what_a_reader_sees() {
 #[test]
 fn plain_text_has_no_view() {
     for text in ["", "Plain text, with (brackets), a-b and 1/2 + 3 > 2 = 2; #1.", "It's 5% [sic]."] {
-        assert_eq!(View::of(text), None, "{text:?}");
+        assert_eq!(MatchingView::of(text), None, "{text:?}");
     }
 }
 
@@ -64,7 +64,7 @@ fn line_breaks_alone_are_seen_as_with_all_rules() {
             text += PARTS[usize::try_from(state >> 33).unwrap() % PARTS.len()];
         }
         let full = build::build(&text);
-        let Some(short) = View::of(&text) else {
+        let Some(short) = MatchingView::of(&text) else {
             assert_eq!(full.text, text);
             continue;
         };
@@ -90,7 +90,7 @@ fn line_breaks_alone_are_seen_as_with_all_rules() {
 #[test]
 fn every_byte_of_the_view_leads_back() {
     let text = "My **4012** &nbsp;\u{ff18}888\u{2014}x | y";
-    let view = View::of(text).unwrap();
+    let view = MatchingView::of(text).unwrap();
     let at = view.text().find("4012 8888-x").unwrap();
     let origin = view.origin(&(at..at + 11));
     assert_eq!(&text[origin], "4012** &nbsp;\u{ff18}888\u{2014}x");

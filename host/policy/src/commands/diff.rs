@@ -4,20 +4,20 @@
 //! rule decides: its rows match them, and no rule before it decides them. For each pair of cells with different
 //! determinations, the search intersects the two cells. A descriptor in the intersection is a witness.
 
-use super::joint::{Joint, Side, declared_enumerations};
-use crate::checks::{Checks, Weaker};
-use crate::compile::Compiled;
-use crate::context::Contexts;
+use super::joint::{ComparedPackage, JointUniverse, declared_enumerations};
+use crate::checks::{PackageChecks, WeakenedCheck};
+use crate::compile::CompiledPackage;
+use crate::context::ContextConverter;
 use crate::cube::solve::{Residue, residue, witness};
-use crate::cube::{Condition, Cube, Universe};
-use crate::decision::Decision;
-use crate::error::{Kind, PolicyError, Problem};
-use crate::package::Package;
-use crate::vocabulary::Vocabulary;
-use portcullis_core::manifest::{Class, Quantity};
+use crate::cube::{Cube, CubeCondition, Universe};
+use crate::decision::DescriptorDecision;
+use crate::error::{PolicyPackageError, PolicyProblem, PolicyProblemKind};
+use crate::package::PolicyPackage;
+use crate::vocabulary::PolicyVocabulary;
+use portcullis_core::manifest::{ClassDeclaration, QuantityDeclaration};
 use portcullis_core::reason::generic;
 use portcullis_core::wire::{Descriptor, Determination, RangeColumn, RowKind, SetColumn};
-use portcullis_image::{Bank, Evaluator};
+use portcullis_image::{BankKind, ImageEvaluator};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -28,18 +28,18 @@ const TOTAL_BUDGET: u32 = 2_000_000;
 
 /// How two packages differ.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Diff {
+pub struct PackageDiff {
     /// Changed declarations and limits, in words.
     pub declarations: Vec<String>,
     /// Checks that B switches off or widens.
-    pub weaker: Vec<Weaker>,
+    pub weaker: Vec<WeakenedCheck>,
     /// The entries of `declarations` that the comparison does not cover. Such a change has no effect on descriptors, or
     /// makes some descriptors valid under one package only.
     pub not_compared: Vec<String>,
     /// Rules that changed, by id.
     pub rules: Vec<RuleChange>,
     /// Descriptors that A and B decide differently, one per pair of deciding rules.
-    pub witnesses: Vec<Witness>,
+    pub witnesses: Vec<DiffWitness>,
     /// Pairs of deciding rules for which the search spent its budget without a result.
     pub undecided: Vec<(String, String)>,
 }
@@ -47,12 +47,12 @@ pub struct Diff {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RuleChange {
     pub id: String,
-    pub change: Change,
+    pub change: RuleChangeKind,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Change {
+pub enum RuleChangeKind {
     Added,
     Removed,
     /// The rule is in both packages, but differs; the differences are listed in words.
@@ -61,9 +61,9 @@ pub enum Change {
 
 /// A descriptor that the two packages decide differently.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Witness {
-    pub a: Decision,
-    pub b: Decision,
+pub struct DiffWitness {
+    pub a: DescriptorDecision,
+    pub b: DescriptorDecision,
     pub category: String,
     /// The descriptor's context under A. `policy eval` accepts it after the category is added.
     pub context_a: Value,
@@ -75,7 +75,7 @@ pub struct Witness {
     pub descriptor_b: Descriptor,
 }
 
-impl Diff {
+impl PackageDiff {
     /// Whether A and B certainly give the same decision for every descriptor that is valid under both.
     #[must_use]
     pub fn decide_alike(&self) -> bool {
@@ -95,11 +95,14 @@ impl Diff {
 }
 
 /// The differences between `a` and `b`. Errors: an evaluator contradicts a witness, which is a defect of this program.
-pub fn diff(a: (&Package, &Compiled), b: (&Package, &Compiled)) -> Result<Diff, PolicyError> {
-    let sides = [Side { package: a.0, compiled: a.1 }, Side { package: b.0, compiled: b.1 }];
+pub fn diff(
+    a: (&PolicyPackage, &CompiledPackage),
+    b: (&PolicyPackage, &CompiledPackage),
+) -> Result<PackageDiff, PolicyPackageError> {
+    let sides = [ComparedPackage { package: a.0, compiled: a.1 }, ComparedPackage { package: b.0, compiled: b.1 }];
     let [first, second] = sides;
     let mut found = declarations(first, second);
-    let joint = match Joint::new(first, second) {
+    let joint = match JointUniverse::new(first, second) {
         Ok(joint) => joint,
         Err(obstacles) => {
             obstacles.into_iter().for_each(|what| found.obstacle(what));
@@ -148,11 +151,11 @@ pub fn diff(a: (&Package, &Compiled), b: (&Package, &Compiled)) -> Result<Diff, 
 
 /// A rule, and its cubes in the joint space of both packages.
 struct Translated<'a> {
-    rule: &'a crate::compile::Rule,
+    rule: &'a crate::compile::CompiledRule,
     cubes: Vec<Cube>,
 }
 
-fn translated<'a>(joint: &Joint, side: usize, compiled: &'a Compiled) -> Vec<Translated<'a>> {
+fn translated<'a>(joint: &JointUniverse, side: usize, compiled: &'a CompiledPackage) -> Vec<Translated<'a>> {
     let rules = compiled.rules.iter().zip(&compiled.cubes);
     rules.map(|(rule, cubes)| Translated { rule, cubes: joint.cubes(side, cubes) }).collect()
 }
@@ -167,7 +170,7 @@ struct Cell<'a> {
 
 /// All cells of a package; the host stages count as passed.
 fn cells<'a>(universe: &'a Universe, rules: &'a [Translated<'a>], max_depth: u8) -> Vec<Cell<'a>> {
-    let of = |bank: Bank, kind: RowKind| {
+    let of = |bank: BankKind, kind: RowKind| {
         let rules = rules.iter().filter(move |rule| rule.rule.bank == bank && rule.rule.kind == kind);
         rules.flat_map(|rule| rule.cubes.iter().map(|cube| (rule.rule.id.as_str(), cube))).collect::<Vec<_>>()
     };
@@ -176,11 +179,11 @@ fn cells<'a>(universe: &'a Universe, rules: &'a [Translated<'a>], max_depth: u8)
     let before = |rows: &[(&str, &'a Cube)], id: &str| {
         rows.iter().filter(|(other, _)| *other < id).map(|(_, cube)| *cube).collect::<Vec<_>>()
     };
-    let rejects = of(Bank::Policy, RowKind::ForbidReject);
-    let decomposes = of(Bank::Policy, RowKind::ForbidDecompose);
-    let permits = of(Bank::Policy, RowKind::Permit);
-    let late_rejects = of(Bank::Entropy, RowKind::ForbidReject);
-    let late_decomposes = of(Bank::Entropy, RowKind::ForbidDecompose);
+    let rejects = of(BankKind::Policy, RowKind::ForbidReject);
+    let decomposes = of(BankKind::Policy, RowKind::ForbidDecompose);
+    let permits = of(BankKind::Policy, RowKind::Permit);
+    let late_rejects = of(BankKind::Entropy, RowKind::ForbidReject);
+    let late_decomposes = of(BankKind::Entropy, RowKind::ForbidDecompose);
     let forbids = [bare(&rejects), bare(&decomposes)].concat();
     let mut cells = Vec::new();
     for (id, cube) in &rejects {
@@ -226,7 +229,7 @@ fn decompose_cells<'a>(
         (Determination::Reject, i64::from(max_depth), i64::from(u8::MAX)),
     ];
     for (determination, low, high) in depths {
-        let depth = universe.cube(Condition::Range(RangeColumn::Depth, low, high));
+        let depth = universe.cube(CubeCondition::Range(RangeColumn::Depth, low, high));
         for region in depth.iter().flat_map(|depth| region.and(depth)) {
             cells.push(Cell::new(region, without.to_vec(), determination, id));
         }
@@ -241,30 +244,31 @@ impl<'a> Cell<'a> {
 
 /// The descriptor in `cube` as a witness, after both evaluators have confirmed the determinations of the cells.
 fn confirmed(
-    joint: &Joint,
-    sides: [Side<'_>; 2],
+    joint: &JointUniverse,
+    sides: [ComparedPackage<'_>; 2],
     cube: &Cube,
     a: &Cell<'_>,
     b: &Cell<'_>,
-) -> Result<Witness, PolicyError> {
-    let fault = |what: String| Problem::new(Kind::Name, format!("diff fault, please report it: {what}"));
+) -> Result<DiffWitness, PolicyPackageError> {
+    let fault =
+        |what: String| PolicyProblem::new(PolicyProblemKind::Name, format!("diff fault, please report it: {what}"));
     let descriptor = witness(cube);
     let judge = |side: usize, cell: &Cell<'_>| {
-        let Side { package, compiled } = sides.get(side).ok_or_else(|| fault("no such side".into()))?;
+        let ComparedPackage { package, compiled } = sides.get(side).ok_or_else(|| fault("no such side".into()))?;
         let own =
             joint.descriptor(side, &descriptor).ok_or_else(|| fault("a witness outside the joint space".into()))?;
-        let banks = Evaluator::new(&compiled.image).evaluate(&own);
-        let decision = Decision::new(compiled, &own, &banks);
+        let banks = ImageEvaluator::new(&compiled.image).evaluate(&own);
+        let decision = DescriptorDecision::new(compiled, &own, &banks);
         if decision.determination != cell.determination {
             return Err(fault(format!("{} was expected, {} came out", cell.label, decision.determination.name())));
         }
         let (category, context) =
-            Contexts::new(package.vocabulary()).json(&own).map_err(|error| fault(error.to_string()))?;
+            ContextConverter::new(package.vocabulary()).json(&own).map_err(|error| fault(error.to_string()))?;
         Ok((own, decision, category, context))
     };
     let (descriptor_a, decision_a, category, context_a) = judge(0, a)?;
     let (descriptor_b, decision_b, _, context_b) = judge(1, b)?;
-    Ok(Witness { a: decision_a, b: decision_b, category, context_a, context_b, descriptor_a, descriptor_b })
+    Ok(DiffWitness { a: decision_a, b: decision_b, category, context_a, context_b, descriptor_a, descriptor_b })
 }
 
 fn rule_changes(a: &[Translated<'_>], b: &[Translated<'_>]) -> Vec<RuleChange> {
@@ -279,10 +283,10 @@ fn rule_changes(a: &[Translated<'_>], b: &[Translated<'_>]) -> Vec<RuleChange> {
                 if what.is_empty() {
                     return None;
                 }
-                Change::Changed(what)
+                RuleChangeKind::Changed(what)
             }
-            (Some(_), None) => Change::Removed,
-            (None, _) => Change::Added,
+            (Some(_), None) => RuleChangeKind::Removed,
+            (None, _) => RuleChangeKind::Added,
         };
         Some(RuleChange { id: id.to_owned(), change })
     });
@@ -307,17 +311,17 @@ fn rule_differences(a: &Translated<'_>, b: &Translated<'_>) -> Vec<String> {
     what
 }
 
-/// A `Diff` that has only the differences between the two manifests.
-fn declarations(a: Side<'_>, b: Side<'_>) -> Diff {
-    let mut found = Diff {
+/// A `PackageDiff` that has only the differences between the two manifests.
+fn declarations(a: ComparedPackage<'_>, b: ComparedPackage<'_>) -> PackageDiff {
+    let mut found = PackageDiff {
         declarations: Vec::new(),
-        weaker: Checks::of(a.package, a.compiled).weaker_in(&Checks::of(b.package, b.compiled)),
+        weaker: PackageChecks::of(a.package, a.compiled).weaker_in(&PackageChecks::of(b.package, b.compiled)),
         not_compared: Vec::new(),
         rules: Vec::new(),
         witnesses: Vec::new(),
         undecided: Vec::new(),
     };
-    let (va, vb): (&Vocabulary, &Vocabulary) = (a.package.vocabulary(), b.package.vocabulary());
+    let (va, vb): (&PolicyVocabulary, &PolicyVocabulary) = (a.package.vocabulary(), b.package.vocabulary());
     // A descriptor with a value that only one package declares is not valid under the other package.
     for column in declared_enumerations() {
         let name = column.name();
@@ -374,12 +378,12 @@ fn list_changes(what: &str, a: &[String], b: &[String]) -> Vec<String> {
 /// The parts of a package that the mapping uses, in an order that is independent of the order of the declarations.
 #[derive(PartialEq)]
 struct Recognition<'a> {
-    classes: Vec<Class>,
-    quantities: Vec<Quantity>,
+    classes: Vec<ClassDeclaration>,
+    quantities: Vec<QuantityDeclaration>,
     vocabularies: Vec<(&'a str, &'a [u8])>,
 }
 
-fn recognition(side: Side<'_>) -> Recognition<'_> {
+fn recognition(side: ComparedPackage<'_>) -> Recognition<'_> {
     let manifest = side.package.manifest();
     let files = side.package.files().iter();
     let words = files.filter(|(path, _)| manifest.classes.iter().any(|class| class.vocabulary.contains(path)));

@@ -1,17 +1,18 @@
 //! `policy eval`: reads one Cedar context per line; the JSON object of a line also has the key `"category"`.
 
-use crate::context::{ContextError, Contexts, Missing};
+use crate::context::{ContextConversionError, ContextConverter, MissingFieldMode};
 use crate::error::json_problem;
 use portcullis_core::wire::Descriptor;
 use serde_json::Value;
 
 /// The descriptor for a line. Missing fields get neutral values; unknown fields are errors. The host stages count as
 /// passed. Errors: the line is not JSON, or not a context of this policy.
-pub fn eval_line(contexts: Contexts<'_>, line: &str) -> Result<Descriptor, ContextError> {
-    let mut value: Value = serde_json::from_str(line).map_err(|error| ContextError::Json(json_problem(&error)))?;
-    let object = value.as_object_mut().ok_or(ContextError::NotAnObject)?;
-    let category = object.remove("category").ok_or_else(|| ContextError::Missing("category".into()))?;
-    let category = category.as_str().map(str::to_owned).ok_or_else(|| ContextError::Value {
+pub fn eval_line(contexts: ContextConverter<'_>, line: &str) -> Result<Descriptor, ContextConversionError> {
+    let mut value: Value =
+        serde_json::from_str(line).map_err(|error| ContextConversionError::Json(json_problem(&error)))?;
+    let object = value.as_object_mut().ok_or(ContextConversionError::NotAnObject)?;
+    let category = object.remove("category").ok_or_else(|| ContextConversionError::Missing("category".into()))?;
+    let category = category.as_str().map(str::to_owned).ok_or_else(|| ContextConversionError::Value {
         field: "category".into(),
         expected: "a name".into(),
         found: category.to_string(),
@@ -20,7 +21,7 @@ pub fn eval_line(contexts: Contexts<'_>, line: &str) -> Result<Descriptor, Conte
     let fields = match object.remove("context") {
         Some(fields) if object.is_empty() => fields,
         Some(_) => {
-            return Err(ContextError::Value {
+            return Err(ContextConversionError::Value {
                 field: "context".into(),
                 expected: "every field in it, or every field beside the category".into(),
                 found: "both".into(),
@@ -28,5 +29,5 @@ pub fn eval_line(contexts: Contexts<'_>, line: &str) -> Result<Descriptor, Conte
         }
         None => value,
     };
-    contexts.descriptor(&category, &fields, Missing::Neutral)
+    contexts.descriptor(&category, &fields, MissingFieldMode::Neutral)
 }

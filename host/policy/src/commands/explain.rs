@@ -1,15 +1,15 @@
 //! `policy explain`: the rows that match a descriptor, and for the nearest other rows, why they do not match.
 
-use crate::compile::Compiled;
+use crate::compile::CompiledPackage;
 use crate::cube::{Cube, Universe, presence_bit, rows::of_row};
-use crate::decision::{BankDecision, Decision};
+use crate::decision::{BankDecision, DescriptorDecision};
 use crate::package::PRELUDE_FILE;
-use crate::vocabulary::{QUANTITIES, Vocabulary, bits_of};
+use crate::vocabulary::{PolicyVocabulary, QUANTITIES, bits_of};
 use portcullis_core::wire::{
     BASIS_POINTS_MAX, Descriptor, EnumerationColumn, FlagColumn, RangeColumn, RangeUnit, Row, SetColumn,
 };
 use portcullis_image::reference::{descriptor_bits, row_matches};
-use portcullis_image::{Bank, Evaluator};
+use portcullis_image::{BankKind, ImageEvaluator};
 use serde::Serialize;
 
 /// Largest number of rows per bank whose mismatch is explained.
@@ -17,8 +17,8 @@ const NEAREST: usize = 3;
 
 /// Why a descriptor has its determination.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Explanation {
-    pub decision: Decision,
+pub struct DescriptorExplanation {
+    pub decision: DescriptorDecision,
     /// Policy bank, then entropy bank.
     pub banks: [BankExplanation; 2],
 }
@@ -26,7 +26,7 @@ pub struct Explanation {
 /// The explanation for one bank.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct BankExplanation {
-    pub bank: Bank,
+    pub bank: BankKind,
     pub answer: BankDecision,
     /// Matching rows, by number; the row permit-all has no rule.
     pub matched: Vec<(u16, Option<String>)>,
@@ -44,10 +44,14 @@ pub struct NearMiss {
 }
 
 #[must_use]
-pub fn explain(compiled: &Compiled, vocabulary: &Vocabulary, descriptor: &Descriptor) -> Explanation {
-    let banks = Evaluator::new(&compiled.image).evaluate(descriptor);
-    let decision = Decision::new(compiled, descriptor, &banks);
-    let bank = |bank: Bank, answer: &BankDecision| {
+pub fn explain(
+    compiled: &CompiledPackage,
+    vocabulary: &PolicyVocabulary,
+    descriptor: &Descriptor,
+) -> DescriptorExplanation {
+    let banks = ImageEvaluator::new(&compiled.image).evaluate(descriptor);
+    let decision = DescriptorDecision::new(compiled, descriptor, &banks);
+    let bank = |bank: BankKind, answer: &BankDecision| {
         let (mut matched, mut missed) = (Vec::new(), Vec::new());
         for (number, row) in compiled.rows(bank) {
             let rule = compiled.rule_of_row(bank, number).map(|rule| rule.id.clone());
@@ -73,13 +77,13 @@ pub fn explain(compiled: &Compiled, vocabulary: &Vocabulary, descriptor: &Descri
         }
         BankExplanation { bank, answer: answer.clone(), matched, nearest }
     };
-    let banks = [bank(Bank::Policy, &decision.policy), bank(Bank::Entropy, &decision.entropy)];
-    Explanation { decision, banks }
+    let banks = [bank(BankKind::Policy, &decision.policy), bank(BankKind::Entropy, &decision.entropy)];
+    DescriptorExplanation { decision, banks }
 }
 
 /// A condition of a row on one column, with the descriptor's value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Condition {
+pub struct ExplainedCondition {
     /// The field's name in Cedar.
     pub field: String,
     /// The field's value in the descriptor.
@@ -89,7 +93,7 @@ pub struct Condition {
     pub holds: bool,
 }
 
-impl std::fmt::Display for Condition {
+impl std::fmt::Display for ExplainedCondition {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} is {}, wanted {}", self.field, self.value, self.wanted)
     }
@@ -97,21 +101,26 @@ impl std::fmt::Display for Condition {
 
 /// The conditions of `row`. Empty for a row that matches every descriptor, and for a row that matches none.
 #[must_use]
-pub fn conditions(compiled: &Compiled, vocabulary: &Vocabulary, row: &Row, descriptor: &Descriptor) -> Vec<Condition> {
+pub fn conditions(
+    compiled: &CompiledPackage,
+    vocabulary: &PolicyVocabulary,
+    row: &Row,
+    descriptor: &Descriptor,
+) -> Vec<ExplainedCondition> {
     of_row(row, &compiled.universe)
         .map_or_else(Vec::new, |cube| columns(&compiled.universe, vocabulary, &cube, descriptor))
 }
 
 /// The conditions of `row` that `d` does not meet; never empty for a row that does not match.
-fn failures(universe: &Universe, vocabulary: &Vocabulary, row: &Row, d: &Descriptor) -> Vec<String> {
+fn failures(universe: &Universe, vocabulary: &PolicyVocabulary, row: &Row, d: &Descriptor) -> Vec<String> {
     let Some(cube) = of_row(row, universe) else { return vec!["the row can never match".into()] };
     columns(universe, vocabulary, &cube, d).iter().filter(|c| !c.holds).map(ToString::to_string).collect()
 }
 
-fn columns(universe: &Universe, vocabulary: &Vocabulary, cube: &Cube, d: &Descriptor) -> Vec<Condition> {
+fn columns(universe: &Universe, vocabulary: &PolicyVocabulary, cube: &Cube, d: &Descriptor) -> Vec<ExplainedCondition> {
     let mut columns = Vec::new();
     let mut add = |field: &str, value: String, wanted: String, holds: bool| {
-        columns.push(Condition { field: field.to_owned(), value, wanted, holds });
+        columns.push(ExplainedCondition { field: field.to_owned(), value, wanted, holds });
     };
     let any = &universe.all;
     let masks = cube.enumerations.iter().zip(&any.enumerations);

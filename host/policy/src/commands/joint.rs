@@ -2,35 +2,35 @@
 //! rows are compared by name. A descriptor of the joint space has a reading under each package: the descriptor in that
 //! package's numbers. The reading leaves out classes that the package does not declare.
 
-use crate::compile::Compiled;
+use crate::compile::CompiledPackage;
 use crate::cube::{Cube, ENUMERATION_COLUMNS, SET_COLUMNS, Universe, presence_bit};
-use crate::package::Package;
-use crate::vocabulary::{QUANTITIES, Vocabulary, bit, bits_of, prefix_mask};
+use crate::package::PolicyPackage;
+use crate::vocabulary::{PolicyVocabulary, QUANTITIES, bit, bits_of, prefix_mask};
 use portcullis_core::wire::{CLASSES, Descriptor, EnumerationColumn, FlagColumn, QUANTITY_SLOTS, SetColumn};
 use zerocopy::little_endian::I32;
 
 #[derive(Clone, Copy)]
-pub(super) struct Side<'a> {
-    pub(super) package: &'a Package,
-    pub(super) compiled: &'a Compiled,
+pub(super) struct ComparedPackage<'a> {
+    pub(super) package: &'a PolicyPackage,
+    pub(super) compiled: &'a CompiledPackage,
 }
 
 /// The names that rows of either package test, and for each package its own numbers for these names.
-pub(super) struct Joint {
+pub(super) struct JointUniverse {
     pub(super) universe: Universe,
-    readings: [Reading; 2],
+    readings: [JointNumbering; 2],
 }
 
 /// For each number of the joint space, the package's own number, by column; `None` if the package lacks the name.
-struct Reading {
+struct JointNumbering {
     enumerations: [Vec<Option<usize>>; ENUMERATION_COLUMNS],
     sets: [Vec<Option<usize>>; SET_COLUMNS],
     quantities: Vec<Option<usize>>,
 }
 
-impl Joint {
+impl JointUniverse {
     /// The joint space of two packages. Errors: the declarations because of which no descriptor is valid under both.
-    pub(super) fn new(a: Side<'_>, b: Side<'_>) -> Result<Self, Vec<String>> {
+    pub(super) fn new(a: ComparedPackage<'_>, b: ComparedPackage<'_>) -> Result<Self, Vec<String>> {
         let (first, second) = (a.package.vocabulary(), b.package.vocabulary());
         let shared = |column: EnumerationColumn| {
             let (first, second) = (first.enumeration(column), second.enumeration(column));
@@ -69,7 +69,7 @@ impl Joint {
         if !obstacles.is_empty() {
             return Err(obstacles);
         }
-        let reading = |vocabulary: &Vocabulary| Reading {
+        let reading = |vocabulary: &PolicyVocabulary| JointNumbering {
             enumerations: EnumerationColumn::ALL.map(|column| {
                 let names = enumerations.get(column.index()).map_or(&[][..], Vec::as_slice);
                 numbers(names, vocabulary.enumeration(column))
@@ -156,14 +156,14 @@ fn numbers(joint: &[&str], own: &[String]) -> Vec<Option<usize>> {
     joint.iter().map(|name| own.iter().position(|known| known == name)).collect()
 }
 
-fn tested_members(side: Side<'_>, column: SetColumn) -> Vec<&str> {
+fn tested_members(side: ComparedPackage<'_>, column: SetColumn) -> Vec<&str> {
     let cubes = side.compiled.cubes.iter().flatten();
     let sets = cubes.filter_map(|cube| cube.sets.get(column.index()));
     let tested = sets.fold(0, |mask, set| mask | set.all | set.any | set.none);
     bits_of(tested).filter_map(|at| side.package.vocabulary().set(column).get(at)).map(String::as_str).collect()
 }
 
-fn tested_quantities(side: Side<'_>) -> Vec<&str> {
+fn tested_quantities(side: ComparedPackage<'_>) -> Vec<&str> {
     let cubes = side.compiled.cubes.iter().flatten();
     let tested = cubes.fold(0, |mask, cube| mask | cube.bits_mask >> presence_bit(0));
     bits_of(tested.into()).filter_map(|at| side.package.vocabulary().quantities().get(at)).map(String::as_str).collect()

@@ -10,9 +10,11 @@ mod report;
 mod test;
 
 pub use create::{create, template};
-pub use diff::{Change, Diff, RuleChange, Witness, diff};
+pub use diff::{DiffWitness, PackageDiff, RuleChange, RuleChangeKind, diff};
 pub use eval::eval_line;
-pub use explain::{BankExplanation, Condition, Explanation, NearMiss, conditions, explain};
-pub use format::{Formatted, format, format_source};
-pub use report::{BankUse, Report, RuleUse, check, check_schema};
-pub use test::{Expectation, Input, Judged, TestCase, TestResult, parse_tests, run_tests};
+pub use explain::{BankExplanation, DescriptorExplanation, ExplainedCondition, NearMiss, conditions, explain};
+pub use format::{FormattedSource, format, format_source};
+pub use report::{BankUse, PolicyCheckReport, RuleRowUse, check, check_schema};
+pub use test::{
+    PolicyTestExpectation, PolicyTestInput, PolicyTestVerdict, TestCase, TestResult, parse_tests, run_tests,
+};

@@ -5,15 +5,15 @@
 //! {…}}` gives a text, which a callback maps and judges; intent and facts are optional. `source` names the public rule
 //! from which a test was made. `expect` contains `determination`, and optionally `stage` and `rule`.
 
-use crate::compile::Compiled;
-use crate::context::{Contexts, Missing};
-use crate::decision::Decision;
-use crate::error::{Kind, Place, PolicyError, Problem, json_problem};
-use crate::oracle::Oracle;
-use crate::package::{Package, TESTS_FILE};
-use portcullis_core::state::Task;
+use crate::compile::CompiledPackage;
+use crate::context::{ContextConverter, MissingFieldMode};
+use crate::decision::DescriptorDecision;
+use crate::error::{PolicyPackageError, PolicyProblem, PolicyProblemKind, PolicySourceRange, json_problem};
+use crate::oracle::CedarOracle;
+use crate::package::{PolicyPackage, TESTS_FILE};
+use portcullis_core::state::StreamTask;
 use portcullis_core::wire::{Determination, Stage};
-use portcullis_image::Evaluator;
+use portcullis_image::ImageEvaluator;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
@@ -24,21 +24,21 @@ pub struct TestCase {
     /// Line number in `tests.jsonl`, from 1.
     pub line: usize,
     pub name: String,
-    pub input: Input,
-    pub expect: Expectation,
+    pub input: PolicyTestInput,
+    pub expect: PolicyTestExpectation,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Input {
+pub enum PolicyTestInput {
     /// A descriptor, by its category and context.
     Context { category: String, context: Value },
     /// A text for the mapping, with its intent and facts.
-    Text { text: String, task: Task },
+    Text { text: String, task: StreamTask },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Expectation {
+pub struct PolicyTestExpectation {
     #[serde(deserialize_with = "determination")]
     pub determination: Determination,
     /// The expected deciding stage, if the test checks it.
@@ -51,15 +51,15 @@ pub struct Expectation {
 
 /// The verdict on a text by the caller's mapping and evaluator.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Judged {
+pub struct PolicyTestVerdict {
     pub determination: Determination,
     pub stage: Option<Stage>,
     /// Id of the deciding rule or reason.
     pub rule: Option<String>,
 }
 
-impl From<&Decision> for Judged {
-    fn from(decision: &Decision) -> Self {
+impl From<&DescriptorDecision> for PolicyTestVerdict {
+    fn from(decision: &DescriptorDecision) -> Self {
         Self { determination: decision.determination, stage: decision.stage, rule: decision.rule.clone() }
     }
 }
@@ -75,7 +75,7 @@ pub struct TestResult {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Line {
+struct PolicyTestLine {
     name: String,
     #[serde(default)]
     #[allow(dead_code, reason = "the public rule that the test serves, for those who read the file")]
@@ -87,7 +87,7 @@ struct Line {
     intent: String,
     #[serde(default)]
     facts: Vec<String>,
-    expect: Expectation,
+    expect: PolicyTestExpectation,
 }
 
 /// Reads one of the three determinations that a test can expect.
@@ -100,8 +100,9 @@ fn determination<'de, D: Deserializer<'de>>(from: D) -> Result<Determination, D:
 }
 
 /// The tests of the package, in order. Errors: there are no tests, or some lines are malformed (the error lists all).
-pub fn parse_tests(package: &Package) -> Result<Vec<TestCase>, PolicyError> {
-    let missing = || Problem::new(Kind::Line, format!("no `{TESTS_FILE}`: a policy ships with its tests"));
+pub fn parse_tests(package: &PolicyPackage) -> Result<Vec<TestCase>, PolicyPackageError> {
+    let missing =
+        || PolicyProblem::new(PolicyProblemKind::Line, format!("no `{TESTS_FILE}`: a policy ships with its tests"));
     let bytes = package.files().get(TESTS_FILE).ok_or_else(missing)?;
     let text: Arc<str> = Arc::from(String::from_utf8_lossy(bytes));
     let (mut tests, mut problems, mut offset) = (Vec::new(), Vec::new(), 0);
@@ -112,8 +113,11 @@ pub fn parse_tests(package: &Package) -> Result<Vec<TestCase>, PolicyError> {
                 Ok(test) => tests.push(test),
                 Err(what) => {
                     let source = Arc::clone(&text);
-                    let place = Place { file: TESTS_FILE.into(), source, offset, length: content.len() };
-                    let problem = Problem::new(Kind::Line, format!("{TESTS_FILE} line {}: {what}", number + 1));
+                    let place = PolicySourceRange { file: TESTS_FILE.into(), source, offset, length: content.len() };
+                    let problem = PolicyProblem::new(
+                        PolicyProblemKind::Line,
+                        format!("{TESTS_FILE} line {}: {what}", number + 1),
+                    );
                     problems.push(problem.at(place, "this line").help(
                         "a test is {\"name\", \"category\", \"context\": {…}, \"expect\": {\"determination\", \"stage\", \"rule\"}}, \
                          or has \"text\" in place of category and context",
@@ -126,15 +130,17 @@ pub fn parse_tests(package: &Package) -> Result<Vec<TestCase>, PolicyError> {
     if tests.is_empty() && problems.is_empty() {
         problems.push(missing());
     }
-    PolicyError::unless_empty(problems)?;
+    PolicyPackageError::unless_empty(problems)?;
     Ok(tests)
 }
 
 fn parse_line(number: usize, line: &str) -> Result<TestCase, String> {
-    let line: Line = serde_json::from_str(line).map_err(|error| json_problem(&error))?;
+    let line: PolicyTestLine = serde_json::from_str(line).map_err(|error| json_problem(&error))?;
     let input = match (line.category, line.context, line.text) {
-        (Some(category), Some(context), None) => Input::Context { category, context },
-        (None, None, Some(text)) => Input::Text { text, task: Task { intent: line.intent, facts: line.facts } },
+        (Some(category), Some(context), None) => PolicyTestInput::Context { category, context },
+        (None, None, Some(text)) => {
+            PolicyTestInput::Text { text, task: StreamTask { intent: line.intent, facts: line.facts } }
+        }
         (None, Some(_), None) => return Err("a context without `category`".into()),
         (Some(_), None, None) => return Err("a `category` without `context`".into()),
         (None, None, None) => return Err("neither `context` nor `text`".into()),
@@ -146,21 +152,22 @@ fn parse_line(number: usize, line: &str) -> Result<TestCase, String> {
 /// Runs `tests`. This function judges contexts, with the evaluator and with Cedar; `judge_text` judges texts, and its
 /// error fails the test. Errors: Cedar cannot load the package's rules.
 pub fn run_tests(
-    package: &Package,
-    compiled: &Compiled,
+    package: &PolicyPackage,
+    compiled: &CompiledPackage,
     tests: &[TestCase],
-    mut judge_text: impl FnMut(&TestCase, &str, &Task) -> Result<Judged, String>,
-) -> Result<Vec<TestResult>, PolicyError> {
-    let oracle = Oracle::new(package, compiled)?;
-    let evaluator = Evaluator::new(&compiled.image);
-    let contexts = Contexts::new(package.vocabulary());
+    mut judge_text: impl FnMut(&TestCase, &str, &StreamTask) -> Result<PolicyTestVerdict, String>,
+) -> Result<Vec<TestResult>, PolicyPackageError> {
+    let oracle = CedarOracle::new(package, compiled)?;
+    let evaluator = ImageEvaluator::new(&compiled.image);
+    let contexts = ContextConverter::new(package.vocabulary());
     let mut judge = |test: &TestCase| match &test.input {
-        Input::Text { text, task } => judge_text(test, text, task),
-        Input::Context { category, context } => {
-            let d = contexts.descriptor(category, context, Missing::Neutral).map_err(|error| error.to_string())?;
+        PolicyTestInput::Text { text, task } => judge_text(test, text, task),
+        PolicyTestInput::Context { category, context } => {
+            let d =
+                contexts.descriptor(category, context, MissingFieldMode::Neutral).map_err(|error| error.to_string())?;
             let banks = evaluator.evaluate(&d);
             oracle.check(&d, &banks).map_err(|error| format!("evaluator and cedar disagree: {error}"))?;
-            Ok(Judged::from(&Decision::new(compiled, &d, &banks)))
+            Ok(PolicyTestVerdict::from(&DescriptorDecision::new(compiled, &d, &banks)))
         }
     };
     let results = tests.iter().map(|test| {
@@ -170,7 +177,7 @@ pub fn run_tests(
     Ok(results.collect())
 }
 
-fn compare(expect: &Expectation, judged: &Judged) -> Result<(), String> {
+fn compare(expect: &PolicyTestExpectation, judged: &PolicyTestVerdict) -> Result<(), String> {
     let stage = expect.stage.filter(|stage| *stage != Stage::None);
     let same = expect.determination == judged.determination
         && (stage.is_none() || stage == judged.stage)

@@ -1,10 +1,10 @@
 //! Warnings, computed exactly from rows: rules that can never match, and rules that never decide. A rule never decides
 //! if other rules of the same or a higher class together match every descriptor that the rule matches.
 
-use super::{Compiled, Rule};
+use super::{CompiledPackage, CompiledRule};
 use crate::cube::Cube;
 use crate::cube::solve::{Residue, residue};
-use crate::error::{Kind, Problem};
+use crate::error::{PolicyProblem, PolicyProblemKind};
 use crate::package::PRELUDE_FILE;
 use portcullis_core::wire::RowKind;
 
@@ -20,27 +20,28 @@ const fn class(kind: RowKind) -> u8 {
     }
 }
 
-impl Compiled {
+impl CompiledPackage {
     /// The warnings of `policy check`, by rule. The prelude is left out, because authors cannot change it.
     #[must_use]
-    pub fn warnings(&self) -> Vec<Problem> {
+    pub fn warnings(&self) -> Vec<PolicyProblem> {
         let judged = self.rules.iter().zip(&self.cubes);
         let own = judged.filter(|(rule, _)| rule.place.as_ref().is_none_or(|place| place.file != PRELUDE_FILE));
         own.filter_map(|(rule, cubes)| self.warning(rule, cubes)).collect()
     }
 
-    fn warning(&self, rule: &Rule, cubes: &[Cube]) -> Option<Problem> {
+    fn warning(&self, rule: &CompiledRule, cubes: &[Cube]) -> Option<PolicyProblem> {
         if cubes.is_empty() {
-            let problem = Problem::new(Kind::NeverMatches, "it can never match");
+            let problem = PolicyProblem::new(PolicyProblemKind::NeverMatches, "it can never match");
             return Some(
                 located(problem, rule).help("its conditions contradict each other: correct it or take it out"),
             );
         }
         let all = self.rules.iter().zip(&self.cubes);
-        let decides_first =
-            |other: &Rule| other.bank == rule.bank && other.id != rule.id && class(other.kind) <= class(rule.kind);
+        let decides_first = |other: &CompiledRule| {
+            other.bank == rule.bank && other.id != rule.id && class(other.kind) <= class(rule.kind)
+        };
         let overlaps = |covers: &[Cube]| covers.iter().any(|cover| cubes.iter().any(|cube| cube.meets(cover)));
-        let mut others: Vec<(&Rule, &[Cube])> = all
+        let mut others: Vec<(&CompiledRule, &[Cube])> = all
             .filter(|(other, covers)| decides_first(other) && overlaps(covers))
             .map(|(other, covers)| (other, covers.as_slice()))
             .collect();
@@ -61,17 +62,17 @@ impl Compiled {
         let message =
             format!("wherever it matches, rules of the same or a higher class match too: {}", names.join(", "));
         let help = "without it the package decides the same: take it out, or narrow the others";
-        Some(located(Problem::new(Kind::Covered, message), rule).help(help))
+        Some(located(PolicyProblem::new(PolicyProblemKind::Covered, message), rule).help(help))
     }
 
     /// Whether `others` together match every descriptor that `cubes` match. Also `false` if the budget is spent.
-    fn covered(&self, cubes: &[Cube], others: &[(&Rule, &[Cube])], budget: &mut u32) -> bool {
+    fn covered(&self, cubes: &[Cube], others: &[(&CompiledRule, &[Cube])], budget: &mut u32) -> bool {
         let covers: Vec<&Cube> = others.iter().flat_map(|(_, cubes)| *cubes).collect();
         cubes.iter().all(|cube| residue(&self.universe, cube, &covers, budget) == Residue::Empty)
     }
 }
 
-fn located(problem: Problem, rule: &Rule) -> Problem {
+fn located(problem: PolicyProblem, rule: &CompiledRule) -> PolicyProblem {
     let problem = problem.in_rule(&rule.id);
     match rule.first_line() {
         Some(place) => problem.at(place, "this rule"),

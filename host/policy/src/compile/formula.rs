@@ -1,7 +1,7 @@
 //! A rule in negation normal form, and its disjunctive normal form as cubes.
 
 use crate::cube::simplify::simplify;
-use crate::cube::{Condition, Cube, Universe};
+use crate::cube::{Cube, CubeCondition, Universe};
 
 /// Largest number of conjunctions at any step of a rule's expansion; a larger rule would not fit into any table.
 pub(super) const EXPANSION_LIMIT: usize = 1024;
@@ -11,7 +11,7 @@ pub(super) const EXPANSION_LIMIT: usize = 1024;
 pub(super) enum Formula {
     True,
     False,
-    Is(Condition),
+    Is(CubeCondition),
     All(Vec<Formula>),
     Any(Vec<Formula>),
 }

@@ -4,11 +4,11 @@
 //! every access to a quantity, and a condition on a quantity and its negation may both require its presence.
 
 use super::formula::Formula;
-use super::operand::{Operand, Side, describe, operand};
-use crate::cube::{Condition, SetCondition, presence_bit};
-use crate::error::{Kind, Problem, suggestion};
+use super::operand::{ComparisonSide, Operand, describe, operand};
+use crate::cube::{CubeCondition, SetCondition, presence_bit};
+use crate::error::{PolicyProblem, PolicyProblemKind, suggestion};
 use crate::rules::place;
-use crate::vocabulary::{Field, Vocabulary, bit, bits_of};
+use crate::vocabulary::{ContextField, PolicyVocabulary, bit, bits_of};
 use cedar_policy_core::ast::{BinaryOp, EntityUID, Expr, ExprKind, Literal, UnaryOp};
 use cedar_policy_core::parser::Loc;
 use portcullis_core::wire::{Category, EnumerationColumn, RangeColumn, RangeUnit, SetColumn};
@@ -17,13 +17,13 @@ use portcullis_core::wire::{Category, EnumerationColumn, RangeColumn, RangeUnit,
 pub(super) struct Lowering<'a> {
     pub(super) rule: &'a str,
     pub(super) file: &'a str,
-    pub(super) vocabulary: &'a Vocabulary,
-    pub(super) problems: Vec<Problem>,
+    pub(super) vocabulary: &'a PolicyVocabulary,
+    pub(super) problems: Vec<PolicyProblem>,
 }
 
 /// An ordered comparison.
 #[derive(Clone, Copy)]
-enum Order {
+enum OrderedComparison {
     Less,
     LessOrEqual,
 }
@@ -37,7 +37,7 @@ impl Lowering<'_> {
             ExprKind::Or { left, right } => self.join(left, right, truth, !truth),
             ExprKind::UnaryApp { op: UnaryOp::Not, arg } => self.formula(arg, !truth),
             ExprKind::UnaryApp { op: UnaryOp::IsEmpty, arg } => match operand(arg) {
-                Operand::Field(Field::Set(column)) => {
+                Operand::Field(ContextField::Set(column)) => {
                     let every = self.members(column);
                     if truth { is(column, SetCondition::none(every)) } else { any(column, every) }
                 }
@@ -46,10 +46,10 @@ impl Lowering<'_> {
             ExprKind::BinaryApp { op, arg1, arg2 } => self.binary(expr, *op, arg1, arg2, truth),
             ExprKind::ExtensionFunctionApp { fn_name, args } => match args.as_slice() {
                 [left, right] => match fn_name.to_string().as_str() {
-                    "lessThan" => self.ordered(expr, left, right, Order::Less, truth),
-                    "lessThanOrEqual" => self.ordered(expr, left, right, Order::LessOrEqual, truth),
-                    "greaterThan" => self.ordered(expr, left, right, Order::LessOrEqual, !truth),
-                    "greaterThanOrEqual" => self.ordered(expr, left, right, Order::Less, !truth),
+                    "lessThan" => self.ordered(expr, left, right, OrderedComparison::Less, truth),
+                    "lessThanOrEqual" => self.ordered(expr, left, right, OrderedComparison::LessOrEqual, truth),
+                    "greaterThan" => self.ordered(expr, left, right, OrderedComparison::LessOrEqual, !truth),
+                    "greaterThanOrEqual" => self.ordered(expr, left, right, OrderedComparison::Less, !truth),
                     name => self.unsupported(expr, &format!("function `{name}`"), DECIMAL_HELP),
                 },
                 _ => self.unsupported(expr, &format!("function `{fn_name}`"), DECIMAL_HELP),
@@ -69,7 +69,7 @@ impl Lowering<'_> {
                 }
             }
             _ => match operand(expr) {
-                Operand::Field(Field::Flag(flag)) => Formula::Is(Condition::Bit(flag.index(), truth)),
+                Operand::Field(ContextField::Flag(flag)) => Formula::Is(CubeCondition::Bit(flag.index(), truth)),
                 other => self.refuse(expr, &other, GENERAL_HELP),
             },
         }
@@ -83,8 +83,8 @@ impl Lowering<'_> {
     fn binary(&mut self, expr: &Expr, op: BinaryOp, left: &Expr, right: &Expr, truth: bool) -> Formula {
         match op {
             BinaryOp::Eq => self.equal(expr, left, right, truth),
-            BinaryOp::Less => self.ordered(expr, left, right, Order::Less, truth),
-            BinaryOp::LessEq => self.ordered(expr, left, right, Order::LessOrEqual, truth),
+            BinaryOp::Less => self.ordered(expr, left, right, OrderedComparison::Less, truth),
+            BinaryOp::LessEq => self.ordered(expr, left, right, OrderedComparison::LessOrEqual, truth),
             BinaryOp::In => match (operand(left), operand(right)) {
                 (Operand::Action, Operand::Entity(uid)) => self.category(std::iter::once((uid, right)), truth),
                 (Operand::Action, Operand::Set(elements)) => {
@@ -101,15 +101,15 @@ impl Lowering<'_> {
                 (other, _) => self.refuse(expr, &other, GENERAL_HELP),
             },
             BinaryOp::Contains => match (operand(left), operand(right)) {
-                (Operand::Field(Field::Set(column)), Operand::Text(name)) => {
+                (Operand::Field(ContextField::Set(column)), Operand::Text(name)) => {
                     let Some(member) = self.member(column, name, right) else { return Formula::False };
                     is(column, if truth { SetCondition::all(member) } else { SetCondition::none(member) })
                 }
-                (Operand::Set(values), Operand::Field(Field::Enumeration(column))) => {
+                (Operand::Set(values), Operand::Field(ContextField::Enumeration(column))) => {
                     let mask = self.values(column, values);
                     self.enumeration(column, mask, truth)
                 }
-                (a @ Operand::Set(_), b @ Operand::Field(Field::Range(..))) => self.two_sided(
+                (a @ Operand::Set(_), b @ Operand::Field(ContextField::Range(..))) => self.two_sided(
                     expr,
                     "`contains`",
                     &a,
@@ -119,19 +119,19 @@ impl Lowering<'_> {
                 (a, b) => self.two_sided(expr, "`contains`", &a, &b, SET_HELP),
             },
             BinaryOp::ContainsAll => match (operand(left), operand(right)) {
-                (Operand::Field(Field::Set(column)), Operand::Set(names)) => {
+                (Operand::Field(ContextField::Set(column)), Operand::Set(names)) => {
                     let all = self.set_members(column, names);
                     if truth { is(column, SetCondition::all(all)) } else { lacks_one(column, all) }
                 }
-                (Operand::Set(names), Operand::Field(Field::Set(column))) => {
+                (Operand::Set(names), Operand::Field(ContextField::Set(column))) => {
                     let others = self.members(column) & !self.set_members(column, names);
                     if truth { is(column, SetCondition::none(others)) } else { any(column, others) }
                 }
                 (a, b) => self.two_sided(expr, "`containsAll`", &a, &b, SET_HELP),
             },
             BinaryOp::ContainsAny => match (operand(left), operand(right)) {
-                (Operand::Field(Field::Set(column)), Operand::Set(names))
-                | (Operand::Set(names), Operand::Field(Field::Set(column))) => {
+                (Operand::Field(ContextField::Set(column)), Operand::Set(names))
+                | (Operand::Set(names), Operand::Field(ContextField::Set(column))) => {
                     let members = self.set_members(column, names);
                     if truth { any(column, members) } else { is(column, SetCondition::none(members)) }
                 }
@@ -150,21 +150,23 @@ impl Lowering<'_> {
         };
         match (field, constant) {
             (Operand::Action, Operand::Entity(uid)) => self.category(std::iter::once((uid, written)), truth),
-            (Operand::Field(Field::Enumeration(column)), Operand::Text(name)) => {
+            (Operand::Field(ContextField::Enumeration(column)), Operand::Text(name)) => {
                 let mask = self.value(column, name, written).unwrap_or(0);
                 self.enumeration(column, mask, truth)
             }
-            (Operand::Field(Field::Flag(flag)), Operand::Bool(value)) => {
-                Formula::Is(Condition::Bit(flag.index(), value == truth))
+            (Operand::Field(ContextField::Flag(flag)), Operand::Bool(value)) => {
+                Formula::Is(CubeCondition::Bit(flag.index(), value == truth))
             }
-            (Operand::Field(Field::Range(column)), constant) => match constant.number(column.unit()) {
+            (Operand::Field(ContextField::Range(column)), constant) => match constant.number(column.unit()) {
                 Some(value) => numeric_equal(column, value, truth),
-                None => self.two_sided(expr, "`==`", &Operand::Field(Field::Range(column)), &constant, GENERAL_HELP),
+                None => {
+                    self.two_sided(expr, "`==`", &Operand::Field(ContextField::Range(column)), &constant, GENERAL_HELP)
+                }
             },
             (Operand::Quantity(name), Operand::Long(value)) => {
                 self.quantity(expr, name, |column| numeric_equal(column, value, truth))
             }
-            (Operand::Field(Field::Set(column)), Operand::Set(names)) => {
+            (Operand::Field(ContextField::Set(column)), Operand::Set(names)) => {
                 let (all, every) = (self.set_members(column, names), self.members(column));
                 if truth {
                     return is(column, SetCondition { all, any: 0, none: every & !all });
@@ -175,28 +177,32 @@ impl Lowering<'_> {
         }
     }
 
-    fn ordered(&mut self, expr: &Expr, left: &Expr, right: &Expr, order: Order, truth: bool) -> Formula {
+    fn ordered(&mut self, expr: &Expr, left: &Expr, right: &Expr, order: OrderedComparison, truth: bool) -> Formula {
         let (left, right) = (operand(left), operand(right));
         let bound = |field: &Operand<'_>, constant: &Operand<'_>| match field {
-            Operand::Field(Field::Range(column)) => constant.number(column.unit()),
+            Operand::Field(ContextField::Range(column)) => constant.number(column.unit()),
             Operand::Quantity(_) => constant.number(RangeUnit::Quantity),
             _ => None,
         };
         let (field, value, side) = match (bound(&left, &right), bound(&right, &left)) {
-            (Some(value), _) => (&left, value, Side::Left),
-            (None, Some(value)) => (&right, value, Side::Right),
+            (Some(value), _) => (&left, value, ComparisonSide::Left),
+            (None, Some(value)) => (&right, value, ComparisonSide::Right),
             (None, None) => return self.two_sided(expr, "a comparison", &left, &right, GENERAL_HELP),
         };
         // The cases are field < value, field <= value, value < field, value <= field, and their negations.
         let (low, high) = match (side, order, truth) {
-            (Side::Left, Order::Less, true) | (Side::Right, Order::LessOrEqual, false) => below(value),
-            (Side::Left, Order::LessOrEqual, true) | (Side::Right, Order::Less, false) => (i64::MIN, value),
-            (Side::Left, Order::Less, false) | (Side::Right, Order::LessOrEqual, true) => (value, i64::MAX),
-            (Side::Left, Order::LessOrEqual, false) | (Side::Right, Order::Less, true) => above(value),
+            (ComparisonSide::Left, OrderedComparison::Less, true)
+            | (ComparisonSide::Right, OrderedComparison::LessOrEqual, false) => below(value),
+            (ComparisonSide::Left, OrderedComparison::LessOrEqual, true)
+            | (ComparisonSide::Right, OrderedComparison::Less, false) => (i64::MIN, value),
+            (ComparisonSide::Left, OrderedComparison::Less, false)
+            | (ComparisonSide::Right, OrderedComparison::LessOrEqual, true) => (value, i64::MAX),
+            (ComparisonSide::Left, OrderedComparison::LessOrEqual, false)
+            | (ComparisonSide::Right, OrderedComparison::Less, true) => above(value),
         };
         match field {
             Operand::Quantity(name) => self.quantity(expr, name, |column| range(column, low, high)),
-            Operand::Field(Field::Range(column)) => range(*column, low, high),
+            Operand::Field(ContextField::Range(column)) => range(*column, low, high),
             other => self.refuse(expr, other, GENERAL_HELP),
         }
     }
@@ -207,7 +213,7 @@ impl Lowering<'_> {
         match slot.and_then(|slot| Some((slot, *RangeColumn::SLOTS.get(slot)?))) {
             None => Formula::False,
             Some((slot, column)) => {
-                let present = Formula::Is(Condition::Bit(presence_bit(slot), true));
+                let present = Formula::Is(CubeCondition::Bit(presence_bit(slot), true));
                 Formula::All(vec![present, bound(column)])
             }
         }
@@ -216,7 +222,7 @@ impl Lowering<'_> {
     fn presence(&mut self, expr: &Expr, name: &str, truth: bool) -> Formula {
         match self.slot(expr, name) {
             None => Formula::False,
-            Some(slot) => Formula::Is(Condition::Bit(presence_bit(slot), truth)),
+            Some(slot) => Formula::Is(CubeCondition::Bit(presence_bit(slot), truth)),
         }
     }
 
@@ -231,14 +237,14 @@ impl Lowering<'_> {
     }
 
     fn always_present(&mut self, expr: &Expr, name: &str) -> Formula {
-        if Vocabulary::field_names().any(|known| known == name) {
+        if PolicyVocabulary::field_names().any(|known| known == name) {
             return self.unsupported(
                 expr,
                 &format!("`has {name}`"),
                 "every field of the context is always present: leave the test out",
             );
         }
-        self.unknown(expr, format!("unknown field `{name}`"), suggestion(name, Vocabulary::field_names()));
+        self.unknown(expr, format!("unknown field `{name}`"), suggestion(name, PolicyVocabulary::field_names()));
         Formula::False
     }
 
@@ -256,7 +262,7 @@ impl Lowering<'_> {
         let position = Category::ALL.iter().position(|category| category.name() == name);
         if position.is_none() || !uid.is_action() {
             let help = suggestion(name, Category::ALL.iter().map(|category| category.name()));
-            self.report(Kind::Name, loc, format!("unknown category `{uid}`"), "not a category", help);
+            self.report(PolicyProblemKind::Name, loc, format!("unknown category `{uid}`"), "not a category", help);
             return None;
         }
         position.map(|at| bit(at) as u32)
@@ -264,7 +270,7 @@ impl Lowering<'_> {
 
     fn enumeration(&self, column: EnumerationColumn, mask: u32, truth: bool) -> Formula {
         let declared = self.vocabulary.value_mask(column);
-        Formula::Is(Condition::Enumeration(column, if truth { mask } else { declared & !mask }))
+        Formula::Is(CubeCondition::Enumeration(column, if truth { mask } else { declared & !mask }))
     }
 
     fn values(&mut self, column: EnumerationColumn, values: &[Expr]) -> u32 {
@@ -315,7 +321,7 @@ impl Lowering<'_> {
     }
 
     fn unknown(&mut self, expr: &Expr, message: String, help: String) {
-        self.report(Kind::Name, expr.source_loc(), message, "not declared", help);
+        self.report(PolicyProblemKind::Name, expr.source_loc(), message, "not declared", help);
     }
 
     fn two_sided(&mut self, expr: &Expr, op: &str, left: &Operand<'_>, right: &Operand<'_>, help: &str) -> Formula {
@@ -342,12 +348,12 @@ impl Lowering<'_> {
 
     fn unsupported(&mut self, expr: &Expr, construct: &str, help: &str) -> Formula {
         let message = format!("{construct} has no comparator row");
-        self.report(Kind::Construct, expr.source_loc(), message, "not supported here", help.into());
+        self.report(PolicyProblemKind::Construct, expr.source_loc(), message, "not supported here", help.into());
         Formula::False
     }
 
-    fn report(&mut self, kind: Kind, loc: Option<&Loc>, message: String, label: &str, help: String) {
-        let mut problem = Problem::new(kind, message).in_rule(self.rule).help(help);
+    fn report(&mut self, kind: PolicyProblemKind, loc: Option<&Loc>, message: String, label: &str, help: String) {
+        let mut problem = PolicyProblem::new(kind, message).in_rule(self.rule).help(help);
         if let Some(loc) = loc {
             problem = problem.at(place(self.file, loc), label);
         }
@@ -391,7 +397,7 @@ fn range(column: RangeColumn, low: i64, high: i64) -> Formula {
     } else if (low, high) == limits {
         Formula::True
     } else {
-        Formula::Is(Condition::Range(column, low, high))
+        Formula::Is(CubeCondition::Range(column, low, high))
     }
 }
 
@@ -404,7 +410,7 @@ fn numeric_equal(column: RangeColumn, value: i64, truth: bool) -> Formula {
 }
 
 fn is(column: SetColumn, condition: SetCondition) -> Formula {
-    Formula::Is(Condition::Set(column, condition))
+    Formula::Is(CubeCondition::Set(column, condition))
 }
 
 /// Requires at least one of `members` in the set; always false for an empty mask.

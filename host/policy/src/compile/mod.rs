@@ -7,9 +7,9 @@ mod operand;
 mod validate;
 
 use crate::cube::rows::{permit_all, to_row};
-use crate::cube::{Condition, Cube, Universe, presence_bit};
-use crate::error::{Kind, Place, PolicyError, Problem, suggestion};
-use crate::package::Package;
+use crate::cube::{Cube, CubeCondition, Universe, presence_bit};
+use crate::error::{PolicyPackageError, PolicyProblem, PolicyProblemKind, PolicySourceRange, suggestion};
+use crate::package::PolicyPackage;
 use crate::rules::{self, Parsed};
 use cedar_policy_core::ast::{ActionConstraint, PrincipalOrResourceConstraint};
 use formula::{EXPANSION_LIMIT, Formula};
@@ -18,55 +18,55 @@ use portcullis_core::reason::{LineageReason, ValidationReason};
 use portcullis_core::wire::{
     EnumerationColumn, IMAGE_MAGIC, ImageHeader, LAYOUT_VERSION, MAP_DIGEST, ROW_NONE, Row, RowKind, SetColumn,
 };
-use portcullis_image::{Bank, Image};
+use portcullis_image::{BankKind, TableImage};
 use std::ops::Range;
 
 pub(crate) use operand::decimal;
 
 /// Row capacity of a card's tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Capacity {
+pub struct RowCapacity {
     /// Rows of the policy bank.
     pub policy: u16,
     /// Rows of the entropy bank; each image needs one of them for the row permit-all.
     pub entropy: u16,
 }
 
-impl Default for Capacity {
+impl Default for RowCapacity {
     fn default() -> Self {
         Self { policy: 256, entropy: 64 }
     }
 }
 
-impl Capacity {
+impl RowCapacity {
     /// Rows of `bank`.
     #[must_use]
-    pub const fn of(self, bank: Bank) -> u16 {
+    pub const fn of(self, bank: BankKind) -> u16 {
         match bank {
-            Bank::Policy => self.policy,
-            Bank::Entropy => self.entropy,
+            BankKind::Policy => self.policy,
+            BankKind::Entropy => self.entropy,
         }
     }
 }
 
 /// A rule and its rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rule {
+pub struct CompiledRule {
     pub id: String,
     /// The bank that holds the rule's rows.
-    pub bank: Bank,
+    pub bank: BankKind,
     /// Permit, forbid with reject, or forbid with decompose.
     pub kind: RowKind,
     pub reason: Option<String>,
-    pub place: Option<Place>,
+    pub place: Option<PolicySourceRange>,
     /// The rule's rows in the bank; empty if the rule can never match.
     pub rows: Range<u16>,
 }
 
-impl Rule {
+impl CompiledRule {
     /// The first line of the rule, for messages about the whole rule.
     #[must_use]
-    pub fn first_line(&self) -> Option<Place> {
+    pub fn first_line(&self) -> Option<PolicySourceRange> {
         let mut place = self.place.clone()?;
         let text = place.source.get(place.offset..place.offset + place.length)?;
         place.length = text.lines().next().map_or(0, str::len);
@@ -76,11 +76,11 @@ impl Rule {
 
 /// A compiled package.
 #[derive(Clone, Debug)]
-pub struct Compiled {
+pub struct CompiledPackage {
     /// The table image; a member of a composition shares it with the other members.
-    pub image: Image,
+    pub image: TableImage,
     /// Every rule of the package, in bytewise order of the ids.
-    pub rules: Vec<Rule>,
+    pub rules: Vec<CompiledRule>,
     /// Number of the first rule in the image.
     first_rule: u16,
     pub(crate) universe: Universe,
@@ -88,28 +88,28 @@ pub struct Compiled {
     pub(crate) cubes: Vec<Vec<Cube>>,
 }
 
-impl Compiled {
+impl CompiledPackage {
     /// The rule of row `row` of the policy bank.
     #[must_use]
-    pub fn rule_of_policy_row(&self, row: u16) -> Option<&Rule> {
-        self.rule_of_row(Bank::Policy, row)
+    pub fn rule_of_policy_row(&self, row: u16) -> Option<&CompiledRule> {
+        self.rule_of_row(BankKind::Policy, row)
     }
 
     /// The rule of row `row` of the entropy bank; `None` for the last row, permit-all.
     #[must_use]
-    pub fn rule_of_entropy_row(&self, row: u16) -> Option<&Rule> {
-        self.rule_of_row(Bank::Entropy, row)
+    pub fn rule_of_entropy_row(&self, row: u16) -> Option<&CompiledRule> {
+        self.rule_of_row(BankKind::Entropy, row)
     }
 
     /// The rule of row `row` of `bank`.
     #[must_use]
-    pub fn rule_of_row(&self, bank: Bank, row: u16) -> Option<&Rule> {
+    pub fn rule_of_row(&self, bank: BankKind, row: u16) -> Option<&CompiledRule> {
         let row = self.image.rows(bank).get(usize::from(row))?;
         self.rules.get(usize::from(row.rule.get().checked_sub(self.first_rule)?))
     }
 
     /// The package's rows of `bank` with their numbers, and the row permit-all. Rows of other members are left out.
-    pub fn rows(&self, bank: Bank) -> impl Iterator<Item = (u16, &Row)> {
+    pub fn rows(&self, bank: BankKind) -> impl Iterator<Item = (u16, &Row)> {
         let own = |row: &Row| {
             let rule = row.rule.get().checked_sub(self.first_rule);
             row.rule.get() == ROW_NONE || rule.is_some_and(|rule| usize::from(rule) < self.rules.len())
@@ -118,36 +118,39 @@ impl Compiled {
     }
 
     #[must_use]
-    pub fn rule(&self, id: &str) -> Option<&Rule> {
+    pub fn rule(&self, id: &str) -> Option<&CompiledRule> {
         self.rules.binary_search_by(|rule| rule.id.as_str().cmp(id)).ok().and_then(|at| self.rules.get(at))
     }
 }
 
-impl Package {
+impl PolicyPackage {
     /// Compiles the package for the default tables. Errors: all problems of all rules, or too many rows.
-    pub fn compile(&self) -> Result<Compiled, PolicyError> {
-        self.compile_for(Capacity::default())
+    pub fn compile(&self) -> Result<CompiledPackage, PolicyPackageError> {
+        self.compile_for(RowCapacity::default())
     }
 
-    /// Compiles the package for tables of this size. Errors: as [`Package::compile`].
-    pub fn compile_for(&self, capacity: Capacity) -> Result<Compiled, PolicyError> {
+    /// Compiles the package for tables of this size. Errors: as [`PolicyPackage::compile`].
+    pub fn compile_for(&self, capacity: RowCapacity) -> Result<CompiledPackage, PolicyPackageError> {
         if self.manifest().membership.is_some() {
-            let problem = Problem::new(Kind::Manifest, "a member of a composition has no tables of its own");
+            let problem =
+                PolicyProblem::new(PolicyProblemKind::Manifest, "a member of a composition has no tables of its own");
             return Err(problem.help("compile the composition").into());
         }
         let expanded = Expanded::new(self, capacity)?;
-        let rows = Bank::ALL.map(|bank| (bank, expanded.rows(bank) + usize::from(bank == Bank::Entropy)));
+        let rows = BankKind::ALL.map(|bank| (bank, expanded.rows(bank) + usize::from(bank == BankKind::Entropy)));
         let over = rows.into_iter().filter(|(bank, rows)| *rows > usize::from(capacity.of(*bank)));
-        PolicyError::unless_empty(over.map(|(bank, rows)| expanded.overflow(bank, rows, capacity)).collect())?;
+        PolicyPackageError::unless_empty(over.map(|(bank, rows)| expanded.overflow(bank, rows, capacity)).collect())?;
         let mut compiled = link(self.manifest().limits.max_depth, self.digest(), vec![expanded])?;
-        compiled.pop().ok_or_else(|| Problem::new(Kind::Capacity, "compiler fault, please report it").into())
+        compiled
+            .pop()
+            .ok_or_else(|| PolicyProblem::new(PolicyProblemKind::Capacity, "compiler fault, please report it").into())
     }
 
     /// The rules as a policy set of `cedar-policy`, each under its `@id`. Tests compare the compiled rows with this
-    /// set. Errors: those of [`Package::compile`] that concern parsing and annotations.
-    pub fn cedar_policies(&self) -> Result<cedar_policy::PolicySet, PolicyError> {
+    /// set. Errors: those of [`PolicyPackage::compile`] that concern parsing and annotations.
+    pub fn cedar_policies(&self) -> Result<cedar_policy::PolicySet, PolicyPackageError> {
         let (parsed, problems) = rules::parse(self.files());
-        PolicyError::unless_empty(problems)?;
+        PolicyPackageError::unless_empty(problems)?;
         Ok(rules::policy_set(&parsed)?.into())
     }
 }
@@ -161,7 +164,7 @@ pub(crate) struct Expanded {
 
 impl Expanded {
     /// Parses, validates, lowers and expands the rules of `package`. `capacity` is only used in messages.
-    pub(crate) fn new(package: &Package, capacity: Capacity) -> Result<Self, PolicyError> {
+    pub(crate) fn new(package: &PolicyPackage, capacity: RowCapacity) -> Result<Self, PolicyPackageError> {
         let (parsed, mut problems) = rules::parse(package.files());
         if problems.is_empty() {
             problems.extend(about_the_whole(package, &parsed));
@@ -181,21 +184,21 @@ impl Expanded {
         problems.extend(found);
         problems.sort_by_key(|problem| problem.place().map(|place| (place.file.clone(), place.offset)));
         problems.extend(package.recognition_problems());
-        PolicyError::unless_empty(problems)?;
+        PolicyPackageError::unless_empty(problems)?;
         Ok(Self { universe, parsed, cubes })
     }
 
-    fn rules(&self, bank: Bank) -> impl Iterator<Item = (&Parsed, &Vec<Cube>)> {
+    fn rules(&self, bank: BankKind) -> impl Iterator<Item = (&Parsed, &Vec<Cube>)> {
         self.parsed.iter().zip(&self.cubes).filter(move |(rule, _)| rule.head.bank == bank)
     }
 
     /// Rows that the rules need in `bank`, without the permit-all.
-    pub(crate) fn rows(&self, bank: Bank) -> usize {
+    pub(crate) fn rows(&self, bank: BankKind) -> usize {
         self.rules(bank).map(|(_, cubes)| cubes.len()).sum()
     }
 
     /// Reports a bank with too many rows: the excess, and the rules with the most rows.
-    fn overflow(&self, bank: Bank, rows: usize, capacity: Capacity) -> Problem {
+    fn overflow(&self, bank: BankKind, rows: usize, capacity: RowCapacity) -> PolicyProblem {
         let room = capacity.of(bank);
         let mut costs: Vec<_> = self.rules(bank).map(|(rule, cubes)| (rule, cubes.len())).collect();
         costs.sort_by_key(|(_, rows)| std::cmp::Reverse(*rows));
@@ -206,7 +209,7 @@ impl Expanded {
             bank.name(),
             listed.join(", ")
         );
-        let problem = Problem::new(Kind::Capacity, message).help(COST_HELP);
+        let problem = PolicyProblem::new(PolicyProblemKind::Capacity, message).help(COST_HELP);
         match costs.first() {
             Some((rule, rows)) => {
                 let problem = problem.in_rule(&rule.head.id);
@@ -221,17 +224,19 @@ impl Expanded {
 }
 
 /// Problems of the rules as a set. They are meaningful only if every rule was parsed.
-fn about_the_whole(package: &Package, parsed: &[Parsed]) -> Vec<Problem> {
+fn about_the_whole(package: &PolicyPackage, parsed: &[Parsed]) -> Vec<PolicyProblem> {
     let mut problems = unknown_defers(package, parsed);
     if !parsed.iter().any(|rule| rule.head.kind == RowKind::Permit) {
         let help = "what no rule permits is refused: write at least one, such as `@id(\"PERMIT\") permit (principal, action, resource);`";
-        problems.push(Problem::new(Kind::NoPermit, "no rule of the package permits anything").help(help));
+        problems.push(
+            PolicyProblem::new(PolicyProblemKind::NoPermit, "no rule of the package permits anything").help(help),
+        );
     }
     problems
 }
 
 /// The formula of each rule, and the problems that validation and lowering find.
-fn lower(package: &Package, parsed: &[Parsed]) -> Result<(Vec<Formula>, Vec<Problem>), PolicyError> {
+fn lower(package: &PolicyPackage, parsed: &[Parsed]) -> Result<(Vec<Formula>, Vec<PolicyProblem>), PolicyPackageError> {
     let findings = validate::validate(package, parsed)?;
     let refused = findings.refused();
     let mut problems = Vec::new();
@@ -259,8 +264,9 @@ fn whole_rule(lowering: &mut Lowering<'_>, rule: &Parsed) -> Formula {
         ("resource", rule.policy.resource_constraint().into_inner()),
     ] {
         if !matches!(constraint, PrincipalOrResourceConstraint::Any | PrincipalOrResourceConstraint::Is(_)) {
-            let problem =
-                Problem::new(Kind::Scope, format!("the scope names a {what}")).in_rule(&rule.head.id).help(format!(
+            let problem = PolicyProblem::new(PolicyProblemKind::Scope, format!("the scope names a {what}"))
+                .in_rule(&rule.head.id)
+                .help(format!(
                     "neither identity is in the descriptor: leave `{what}` unconstrained, or write `{what} is TYPE`"
                 ));
             lowering.problems.push(match rules::first_line(&rule.file, &rule.policy) {
@@ -271,7 +277,7 @@ fn whole_rule(lowering: &mut Lowering<'_>, rule: &Parsed) -> Formula {
     }
     let mut categories = |uids: &[std::sync::Arc<cedar_policy_core::ast::EntityUID>]| {
         let masks = uids.iter().map(|uid| lowering.category_mask(uid, uid.loc().or(rule.policy.loc())));
-        Formula::Is(Condition::Enumeration(
+        Formula::Is(CubeCondition::Enumeration(
             EnumerationColumn::Category,
             masks.fold(0, |mask, one| mask | one.unwrap_or(0)),
         ))
@@ -290,10 +296,10 @@ fn whole_rule(lowering: &mut Lowering<'_>, rule: &Parsed) -> Formula {
 const COST_HELP: &str = "rows come from `||` between different fields, `!=` on numbers, `!containsAll`, `!=` on sets and two \
      `containsAny` on one set: split the rule's intent, or say it with a class of its own";
 
-fn explosion(rule: &Parsed, capacity: Capacity) -> Problem {
+fn explosion(rule: &Parsed, capacity: RowCapacity) -> PolicyProblem {
     let (bank, rows) = (rule.head.bank, capacity.of(rule.head.bank));
     let message = format!("it expands to more than {EXPANSION_LIMIT} rows, and the {} bank has {rows}", bank.name());
-    let problem = Problem::new(Kind::Capacity, message).in_rule(&rule.head.id).help(COST_HELP);
+    let problem = PolicyProblem::new(PolicyProblemKind::Capacity, message).in_rule(&rule.head.id).help(COST_HELP);
     match rules::first_line(&rule.file, &rule.policy) {
         Some(place) => problem.at(place, "this rule"),
         None => problem,
@@ -301,7 +307,7 @@ fn explosion(rule: &Parsed, capacity: Capacity) -> Problem {
 }
 
 /// Reasons in `limits.defer` that no refusal can have.
-fn unknown_defers(package: &Package, parsed: &[Parsed]) -> Vec<Problem> {
+fn unknown_defers(package: &PolicyPackage, parsed: &[Parsed]) -> Vec<PolicyProblem> {
     let known: Vec<&str> = parsed
         .iter()
         .filter(|rule| rule.head.kind == RowKind::ForbidReject)
@@ -312,8 +318,11 @@ fn unknown_defers(package: &Package, parsed: &[Parsed]) -> Vec<Problem> {
     let unknown = package.manifest().limits.defer.iter().filter(|id| !known.contains(&id.as_str()));
     unknown
         .map(|id| {
-            Problem::new(Kind::Manifest, format!("limits.defer names `{id}`, and no refusal has that reason"))
-                .help(suggestion(id, known.iter().copied()))
+            PolicyProblem::new(
+                PolicyProblemKind::Manifest,
+                format!("limits.defer names `{id}`, and no refusal has that reason"),
+            )
+            .help(suggestion(id, known.iter().copied()))
         })
         .collect()
 }
@@ -324,10 +333,10 @@ pub(crate) fn link(
     max_depth: u8,
     package_digest: [u8; 32],
     packages: Vec<Expanded>,
-) -> Result<Vec<Compiled>, PolicyError> {
-    let too_many = || Problem::new(Kind::Capacity, "more than 65535 rules or rows");
+) -> Result<Vec<CompiledPackage>, PolicyPackageError> {
+    let too_many = || PolicyProblem::new(PolicyProblemKind::Capacity, "more than 65535 rules or rows");
     let fault = |what: &dyn std::fmt::Display| {
-        Problem::new(Kind::Capacity, format!("compiler fault, please report it: {what}"))
+        PolicyProblem::new(PolicyProblemKind::Capacity, format!("compiler fault, please report it: {what}"))
     };
     let universes = packages.iter().map(|package| package.universe.clone());
     let universe = universes.reduce(|all, one| all.with(&one)).ok_or_else(|| fault(&"no package"))?;
@@ -340,13 +349,13 @@ pub(crate) fn link(
         for ((rule, cubes), number) in package.parsed.iter().zip(&package.cubes).zip(numbers.by_ref()) {
             let [policy, entropy] = &mut rows;
             let bank = match rule.head.bank {
-                Bank::Policy => policy,
-                Bank::Entropy => entropy,
+                BankKind::Policy => policy,
+                BankKind::Entropy => entropy,
             };
             let first = bank.len();
             bank.extend(cubes.iter().map(|cube| to_row(cube, &package.universe, rule.head.kind, number)));
             let range = |row: usize| u16::try_from(row).map_err(|_| too_many());
-            rules.push(Rule {
+            rules.push(CompiledRule {
                 id: rule.head.id.clone(),
                 bank: rule.head.bank,
                 kind: rule.head.kind,
@@ -376,10 +385,10 @@ pub(crate) fn link(
         column.set_declared(&mut header, mask);
     }
     // The prelude has rows in both banks, so neither bank is empty; an error here is a defect of the compiler.
-    let image = Image::new(header, &policy, &entropy).map_err(|error| fault(&error))?;
+    let image = TableImage::new(header, &policy, &entropy).map_err(|error| fault(&error))?;
     let compiled = |(rules, first_rule, universe, cubes)| {
         let image = image.clone();
-        Compiled { image, rules, first_rule, universe, cubes }
+        CompiledPackage { image, rules, first_rule, universe, cubes }
     };
     Ok(placed.into_iter().map(compiled).collect())
 }

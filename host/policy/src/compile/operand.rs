@@ -1,13 +1,13 @@
 //! The operands of a comparison: a field, a constant, or a construct that rows cannot express.
 
-use crate::vocabulary::{Field, Vocabulary};
+use crate::vocabulary::{ContextField, PolicyVocabulary};
 use cedar_policy_core::ast::{BinaryOp, EntityUID, Expr, ExprKind, Literal, UnaryOp, Var};
 use portcullis_core::wire::RangeUnit;
 
 /// One side of an operator.
 #[derive(Clone, Debug)]
 pub(super) enum Operand<'a> {
-    Field(Field),
+    Field(ContextField),
     Quantity(&'a str),
     Quantities,
     Context,
@@ -25,7 +25,7 @@ pub(super) enum Operand<'a> {
 
 /// The side of a comparison on which the field is.
 #[derive(Clone, Copy)]
-pub(super) enum Side {
+pub(super) enum ComparisonSide {
     Left,
     Right,
 }
@@ -74,7 +74,7 @@ pub(super) fn operand(expr: &Expr) -> Operand<'_> {
         }
         ExprKind::GetAttr { expr, attr } => match operand(expr) {
             Operand::Context if attr == "quantity" => Operand::Quantities,
-            Operand::Context => Vocabulary::field(attr).map_or(OTHER, Operand::Field),
+            Operand::Context => PolicyVocabulary::field(attr).map_or(OTHER, Operand::Field),
             Operand::Quantities => Operand::Quantity(attr),
             Operand::Other(..) | Operand::Entity(_) | Operand::Action => Operand::Other("an entity attribute", ENTITY),
             _ => OTHER,

@@ -1,7 +1,7 @@
 //! Strict validation of the rules against the package's schema, by Cedar.
 
-use crate::error::{Kind, PolicyError, Problem};
-use crate::package::Package;
+use crate::error::{PolicyPackageError, PolicyProblem, PolicyProblemKind};
+use crate::package::PolicyPackage;
 use crate::rules::{Parsed, diagnostic, first_line, policy_set};
 use cedar_policy::{Schema, ValidationMode, Validator};
 use miette::Diagnostic;
@@ -10,23 +10,25 @@ use std::sync::Arc;
 
 /// Findings of strict validation: errors first, then warnings, by rule.
 #[derive(Default)]
-pub(super) struct Findings {
-    pub(super) errors: Vec<Problem>,
-    pub(super) warnings: Vec<Problem>,
+pub(super) struct ValidationProblems {
+    pub(super) errors: Vec<PolicyProblem>,
+    pub(super) warnings: Vec<PolicyProblem>,
 }
 
-impl Findings {
+impl ValidationProblems {
     /// Ids of the rules with an error.
     pub(super) fn refused(&self) -> BTreeSet<&str> {
-        self.errors.iter().filter_map(Problem::rule).collect()
+        self.errors.iter().filter_map(PolicyProblem::rule).collect()
     }
 }
 
-pub(super) fn validate(package: &Package, rules: &[Parsed]) -> Result<Findings, PolicyError> {
+pub(super) fn validate(package: &PolicyPackage, rules: &[Parsed]) -> Result<ValidationProblems, PolicyPackageError> {
     let (schema, warnings) = Schema::from_cedarschema_str(&package.schema())
-        .map_err(|error| Problem::new(Kind::Schema, format!("the generated schema: {error}")))?;
-    let mut findings = Findings::default();
-    findings.errors.extend(warnings.map(|w| Problem::new(Kind::Schema, format!("the generated schema: {w}"))));
+        .map_err(|error| PolicyProblem::new(PolicyProblemKind::Schema, format!("the generated schema: {error}")))?;
+    let mut findings = ValidationProblems::default();
+    findings
+        .errors
+        .extend(warnings.map(|w| PolicyProblem::new(PolicyProblemKind::Schema, format!("the generated schema: {w}"))));
     let set = cedar_policy::PolicySet::from(policy_set(rules)?);
     let result = Validator::new(schema).validate(&set, ValidationMode::Strict);
     let of_rule = |id: &cedar_policy::PolicyId, finding: &dyn Diagnostic| {
@@ -36,7 +38,8 @@ pub(super) fn validate(package: &Package, rules: &[Parsed]) -> Result<Findings, 
             Some(rule) => (rule.file.as_str(), rule.policy.loc().map(|loc| Arc::clone(&loc.src))),
             None => ("", None),
         };
-        let mut problem = diagnostic(Kind::Validation, file, &source.unwrap_or_default(), finding).in_rule(id);
+        let mut problem =
+            diagnostic(PolicyProblemKind::Validation, file, &source.unwrap_or_default(), finding).in_rule(id);
         if problem.place().is_none()
             && let Some(place) = rule.and_then(|rule| first_line(&rule.file, &rule.policy))
         {
@@ -51,7 +54,7 @@ pub(super) fn validate(package: &Package, rules: &[Parsed]) -> Result<Findings, 
         let remedy = "a rule that cannot apply protects nothing: correct it or take it out";
         with_remedy(of_rule(warning.policy_id(), warning), remedy)
     }));
-    let key = |problem: &Problem| {
+    let key = |problem: &PolicyProblem| {
         let place = problem.place().map(|place| (place.file.clone(), place.offset));
         (place, problem.to_string())
     };
@@ -65,6 +68,6 @@ pub(super) fn validate(package: &Package, rules: &[Parsed]) -> Result<Findings, 
     Ok(findings)
 }
 
-fn with_remedy(problem: Problem, remedy: &str) -> Problem {
+fn with_remedy(problem: PolicyProblem, remedy: &str) -> PolicyProblem {
     if problem.remedy().is_some() { problem } else { problem.help(remedy) }
 }

@@ -1,11 +1,11 @@
 //! `composition.toml`: the members of a composition, and the profiles of each.
 
 use super::{MEMBERS, PROFILES};
-use crate::error::{Kind, PolicyError, Problem, toml_problem};
+use crate::error::{PolicyPackageError, PolicyProblem, PolicyProblemKind, toml_problem};
 use crate::package::is_name;
 use crate::sources::{self, COMPOSITION_FILE};
-use portcullis_core::hex::Hex;
-use portcullis_core::state::Profile;
+use portcullis_core::hex::HexBytes;
+use portcullis_core::state::AgentProfile;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct CompositionManifest {
-    pub(super) composition: Identity,
+    pub(super) composition: CompositionIdentity,
     #[serde(default, rename = "member")]
     pub(super) members: Vec<MemberEntry>,
 }
@@ -21,7 +21,7 @@ pub(super) struct CompositionManifest {
 /// Name and version of a composition.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Identity {
+pub struct CompositionIdentity {
     /// Name; equal to the folder's name.
     pub name: String,
     /// Version, `major.minor.patch`.
@@ -43,16 +43,16 @@ pub(super) struct MemberEntry {
 #[serde(deny_unknown_fields)]
 pub(super) struct ProfileEntry {
     pub(super) name: String,
-    /// [`Profile::digest`] of the profile; context documents and tickets contain this digest.
-    pub(super) digest: Hex<32>,
+    /// [`AgentProfile::digest`] of the profile; context documents and tickets contain this digest.
+    pub(super) digest: HexBytes<32>,
 }
 
-fn problem(what: impl std::fmt::Display) -> Problem {
-    Problem::new(Kind::Manifest, format!("{COMPOSITION_FILE}: {what}"))
+fn problem(what: impl std::fmt::Display) -> PolicyProblem {
+    PolicyProblem::new(PolicyProblemKind::Manifest, format!("{COMPOSITION_FILE}: {what}"))
 }
 
 /// Checks that names are valid in paths and references, and unique.
-fn check_names<'n>(what: &str, names: impl Iterator<Item = &'n str>) -> Result<(), Problem> {
+fn check_names<'n>(what: &str, names: impl Iterator<Item = &'n str>) -> Result<(), PolicyProblem> {
     let mut seen = BTreeSet::new();
     for name in names {
         if !is_name(name) {
@@ -67,14 +67,14 @@ fn check_names<'n>(what: &str, names: impl Iterator<Item = &'n str>) -> Result<(
 }
 
 impl CompositionManifest {
-    pub(super) fn parse(text: &str) -> Result<Self, Problem> {
+    pub(super) fn parse(text: &str) -> Result<Self, PolicyProblem> {
         let manifest: Self = toml::from_str(text).map_err(|error| toml_problem(COMPOSITION_FILE, text, &error))?;
         manifest.check()?;
         Ok(manifest)
     }
 
-    pub(super) fn check(&self) -> Result<(), Problem> {
-        let Identity { name, version, .. } = &self.composition;
+    pub(super) fn check(&self) -> Result<(), PolicyProblem> {
+        let CompositionIdentity { name, version, .. } = &self.composition;
         check_names("composition", std::iter::once(name.as_str()))?;
         let numbers: Vec<_> = version.split('.').collect();
         let plain = |part: &&str| part.parse::<u32>().is_ok_and(|number| number.to_string() == **part);
@@ -113,10 +113,12 @@ impl MemberEntry {
     pub(super) fn read_profiles(
         &self,
         files: &BTreeMap<String, Vec<u8>>,
-    ) -> Result<BTreeMap<String, Profile>, PolicyError> {
+    ) -> Result<BTreeMap<String, AgentProfile>, PolicyPackageError> {
         let read = |entry: &ProfileEntry| {
             let path = entry.path(&self.name);
-            let missing = || Problem::new(Kind::File, format!("no `{path}`, which `{COMPOSITION_FILE}` names"));
+            let missing = || {
+                PolicyProblem::new(PolicyProblemKind::File, format!("no `{path}`, which `{COMPOSITION_FILE}` names"))
+            };
             let profile = parse_profile(&path, files.get(&path).ok_or_else(missing)?)?;
             if profile.digest() != entry.digest {
                 let what = format!("`{path}` has the digest {}, not the one that is pinned", profile.digest());
@@ -124,20 +126,20 @@ impl MemberEntry {
             }
             Ok((entry.name.clone(), profile))
         };
-        Ok(self.profiles.iter().map(read).collect::<Result<_, Problem>>()?)
+        Ok(self.profiles.iter().map(read).collect::<Result<_, PolicyProblem>>()?)
     }
 
     /// Digests of the profiles that may use the member. If no profile is listed, this is the digest of the empty
     /// profile.
-    pub(super) fn digests(&self) -> BTreeSet<Hex<32>> {
+    pub(super) fn digests(&self) -> BTreeSet<HexBytes<32>> {
         match self.profiles.as_slice() {
-            [] => BTreeSet::from([Profile::default().digest()]),
+            [] => BTreeSet::from([AgentProfile::default().digest()]),
             profiles => profiles.iter().map(|profile| profile.digest).collect(),
         }
     }
 }
 
-pub(super) fn parse_profile(path: &str, bytes: &[u8]) -> Result<Profile, Problem> {
+pub(super) fn parse_profile(path: &str, bytes: &[u8]) -> Result<AgentProfile, PolicyProblem> {
     let text = sources::text(path, bytes)?;
     toml::from_str(text).map_err(|error| toml_problem(path, text, &error))
 }

@@ -1,19 +1,19 @@
 //! Assigns the common numbers of domains and classes, and checks that the members fit.
 
 use super::manifest::CompositionManifest;
-use crate::error::{Kind, PolicyError, Problem};
-use crate::package::{ENUMERATION_VALUES, Package};
+use crate::error::{PolicyPackageError, PolicyProblem, PolicyProblemKind};
+use crate::package::{ENUMERATION_VALUES, PolicyPackage};
 use portcullis_core::class::ClassId;
-use portcullis_core::manifest::{Class, Membership};
+use portcullis_core::manifest::{ClassDeclaration, CompositionMembership};
 use portcullis_core::wire::CLASSES;
 
 /// Each member's numbers. Members get numbers in order, so a member's numbers do not depend on later members.
 pub(super) fn memberships(
     manifest: &CompositionManifest,
-    members: &[(&str, &Package)],
-) -> Result<Vec<Membership>, PolicyError> {
+    members: &[(&str, &PolicyPackage)],
+) -> Result<Vec<CompositionMembership>, PolicyPackageError> {
     same_depth(members)?;
-    let declared = |package: &Package| package.manifest().enumerations.domain.len();
+    let declared = |package: &PolicyPackage| package.manifest().enumerations.domain.len();
     let domains = members.iter().map(|(name, package)| (*name, declared(package)));
     let help = "leave it out and compose it into an image for another card, or declare fewer domains";
     fits("values of the enumeration `domain`", ENUMERATION_VALUES, domains, help)?;
@@ -33,8 +33,10 @@ pub(super) fn memberships(
     let mut first = 0;
     let each = manifest.members.iter().zip(members).zip(numbers).map(|((entry, (_, package)), numbers)| {
         let id = |number: usize| u8::try_from(number).ok().and_then(|number| ClassId::try_from(number).ok());
-        let fault = || Problem::new(Kind::Capacity, "compiler fault, please report it: a number over the last");
-        let membership = Membership {
+        let fault = || {
+            PolicyProblem::new(PolicyProblemKind::Capacity, "compiler fault, please report it: a number over the last")
+        };
+        let membership = CompositionMembership {
             reference: format!("{} {}/{}", manifest.composition.name, manifest.composition.version, entry.name),
             first_domain: u8::try_from(first).map_err(|_| fault())?,
             classes: numbers.into_iter().map(|number| id(number).ok_or_else(fault)).collect::<Result<_, _>>()?,
@@ -47,7 +49,7 @@ pub(super) fn memberships(
 }
 
 /// Checks that all members have the same depth limit; the image's header has a single one.
-fn same_depth(members: &[(&str, &Package)]) -> Result<(), PolicyError> {
+fn same_depth(members: &[(&str, &PolicyPackage)]) -> Result<(), PolicyPackageError> {
     let mut depths = members.iter().map(|(name, package)| (name, package.manifest().limits.max_depth));
     let Some((first, depth)) = depths.next() else { return Ok(()) };
     match depths.find(|(_, other)| *other != depth) {
@@ -61,7 +63,7 @@ fn same_depth(members: &[(&str, &Package)]) -> Result<(), PolicyError> {
                 "set limits.max_depth = {depth} in the policy.toml of `{name}`, \
                  or compose it into an image for another card"
             );
-            Err(Problem::new(Kind::Capacity, what).help(help).into())
+            Err(PolicyProblem::new(PolicyProblemKind::Capacity, what).help(help).into())
         }
     }
 }
@@ -73,7 +75,7 @@ pub(super) fn fits<'n>(
     room: usize,
     needs: impl Iterator<Item = (&'n str, usize)>,
     help: &str,
-) -> Result<(), PolicyError> {
+) -> Result<(), PolicyPackageError> {
     let mut used = Vec::new();
     let mut before = 0;
     for (name, need) in needs {
@@ -83,7 +85,7 @@ pub(super) fn fits<'n>(
             let message = format!(
                 "member `{name}` does not fit: {what}: {before} of {room} are used before it{others}, {with} with it"
             );
-            return Err(Problem::new(Kind::Capacity, message).help(help).into());
+            return Err(PolicyProblem::new(PolicyProblemKind::Capacity, message).help(help).into());
         }
         used.push(format!("`{name}` {need}"));
         before = with;
@@ -94,14 +96,15 @@ pub(super) fn fits<'n>(
 /// The classes that have a number so far, each with the package that declares it.
 #[derive(Default)]
 struct Classes<'p> {
-    numbered: Vec<(&'p Package, &'p Class)>,
+    numbered: Vec<(&'p PolicyPackage, &'p ClassDeclaration)>,
 }
 
 impl<'p> Classes<'p> {
-    fn numbers(&mut self, package: &'p Package) -> Vec<usize> {
+    fn numbers(&mut self, package: &'p PolicyPackage) -> Vec<usize> {
         let mut own: Vec<usize> = Vec::new();
         for class in &package.manifest().classes {
-            let alike = |(other, known): &(&Package, &Class)| is_alike((other, known), (package, class));
+            let alike =
+                |(other, known): &(&PolicyPackage, &ClassDeclaration)| is_alike((other, known), (package, class));
             let known = self.numbered.iter().position(alike);
             own.push(known.unwrap_or_else(|| {
                 self.numbered.push((package, class));
@@ -113,10 +116,10 @@ impl<'p> Classes<'p> {
 }
 
 /// Whether two classes can share a number: their names, recognition, phrases and languages are equal.
-fn is_alike(a: (&Package, &Class), b: (&Package, &Class)) -> bool {
+fn is_alike(a: (&PolicyPackage, &ClassDeclaration), b: (&PolicyPackage, &ClassDeclaration)) -> bool {
     // Names are compared first, because this is cheap and most pairs have different names.
-    let plain = |class: &Class| Class { description: String::new(), ..class.clone() };
-    let language = |package: &Package| package.manifest().package.language.clone();
+    let plain = |class: &ClassDeclaration| ClassDeclaration { description: String::new(), ..class.clone() };
+    let language = |package: &PolicyPackage| package.manifest().package.language.clone();
     a.1.name == b.1.name
         && plain(a.1) == plain(b.1)
         && language(a.0) == language(b.0)

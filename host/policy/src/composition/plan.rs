@@ -1,9 +1,9 @@
 //! The input of `policy compose`: the members' names, with their packages and profiles in any folders.
 
 use super::manifest::{CompositionManifest, MemberEntry, ProfileEntry, parse_profile};
-use super::{Composition, Identity, MEMBERS};
-use crate::error::{Kind, PolicyError, Problem, toml_problem};
-use crate::package::Package;
+use super::{CompositionIdentity, MEMBERS, PackageComposition};
+use crate::error::{PolicyPackageError, PolicyProblem, PolicyProblemKind, toml_problem};
+use crate::package::PolicyPackage;
 use crate::sources::COMPOSITION_FILE;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 /// `package`, and the files of its `profiles`. Unknown keys are errors.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Plan {
+pub struct CompositionPlan {
     /// Version, `major.minor.patch`.
     pub version: String,
     #[serde(default)]
@@ -36,12 +36,12 @@ pub struct PlannedMember {
     pub profiles: Vec<PathBuf>,
 }
 
-impl Plan {
+impl CompositionPlan {
     /// Reads a plan. Its paths are relative to the plan's folder. Errors: the file cannot be read, or is not a plan.
-    pub fn load(path: &Path) -> Result<Self, PolicyError> {
+    pub fn load(path: &Path) -> Result<Self, PolicyPackageError> {
         let shown = path.display();
-        let text =
-            std::fs::read_to_string(path).map_err(|error| Problem::new(Kind::File, format!("`{shown}`: {error}")))?;
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| PolicyProblem::new(PolicyProblemKind::File, format!("`{shown}`: {error}")))?;
         let plan: Result<Self, _> = toml::from_str(&text);
         let mut plan = plan.map_err(|error| {
             let problem = toml_problem(&shown.to_string(), &text, &error);
@@ -62,11 +62,11 @@ impl Plan {
 
     /// The files of the composition called `name`. Equal packages and profiles give equal bytes. Errors: a package or
     /// profile cannot be read or is broken; the members do not fit into one image.
-    pub fn compose(&self, name: &str) -> Result<BTreeMap<String, Vec<u8>>, PolicyError> {
+    pub fn compose(&self, name: &str) -> Result<BTreeMap<String, Vec<u8>>, PolicyPackageError> {
         let mut files = BTreeMap::new();
         let mut members = Vec::new();
         for member in &self.members {
-            let package = Package::load(&member.package)?;
+            let package = PolicyPackage::load(&member.package)?;
             let own = package.files().iter();
             files.extend(own.map(|(path, bytes)| (format!("{MEMBERS}{}/{path}", member.name), bytes.clone())));
             let mut entry = MemberEntry { name: member.name.clone(), profiles: Vec::new() };
@@ -78,25 +78,30 @@ impl Plan {
             members.push(entry);
         }
         let (version, description) = (self.version.clone(), self.description.clone());
-        let composition = Identity { name: name.to_owned(), version, description };
+        let composition = CompositionIdentity { name: name.to_owned(), version, description };
         let manifest = CompositionManifest { composition, members };
         manifest.check()?;
-        let text = toml::to_string(&manifest).map_err(|error| Problem::new(Kind::Manifest, error.to_string()))?;
+        let text = toml::to_string(&manifest)
+            .map_err(|error| PolicyProblem::new(PolicyProblemKind::Manifest, error.to_string()))?;
         files.insert(COMPOSITION_FILE.to_owned(), text.into_bytes());
-        Composition::from_files(files.clone())?.compile()?;
+        PackageComposition::from_files(files.clone())?.compile()?;
         Ok(files)
     }
 }
 
 /// Reads a profile. Returns its entry, which has the name of the file, and its bytes.
-fn read_profile(path: &Path, package: &Package, member: &str) -> Result<(ProfileEntry, Vec<u8>), Problem> {
+fn read_profile(path: &Path, package: &PolicyPackage, member: &str) -> Result<(ProfileEntry, Vec<u8>), PolicyProblem> {
     let shown = path.display().to_string();
-    let problem = |what: &dyn std::fmt::Display| Problem::new(Kind::File, format!("`{shown}`: {what}"));
+    let problem =
+        |what: &dyn std::fmt::Display| PolicyProblem::new(PolicyProblemKind::File, format!("`{shown}`: {what}"));
     let bytes = std::fs::read(path).map_err(|error| problem(&error))?;
     let name = path.file_stem().and_then(|name| name.to_str()).ok_or_else(|| problem(&"the name is not UTF-8"))?;
     let profile = parse_profile(&shown, &bytes)?;
     profile.context(package.manifest()).map_err(|error| {
-        Problem::new(Kind::Manifest, format!("`{shown}` is not a profile for member `{member}`: {error}"))
+        PolicyProblem::new(
+            PolicyProblemKind::Manifest,
+            format!("`{shown}` is not a profile for member `{member}`: {error}"),
+        )
     })?;
     Ok((ProfileEntry { name: name.to_owned(), digest: profile.digest() }, bytes))
 }

@@ -1,19 +1,19 @@
 //! Reports how much of an image a composition uses, and the numbers of its members.
 
-use super::{Composition, Member};
-use crate::compile::{Capacity, Compiled};
-use crate::error::PolicyError;
+use super::{CompositionMember, PackageComposition};
+use crate::compile::{CompiledPackage, RowCapacity};
+use crate::error::PolicyPackageError;
 use crate::package::ENUMERATION_VALUES;
-use portcullis_core::hex::Hex;
+use portcullis_core::hex::HexBytes;
 use portcullis_core::wire::CLASSES;
-use portcullis_image::Bank;
+use portcullis_image::BankKind;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
 
 /// Used and available amount of a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Use {
+pub struct ImageResourceUse {
     pub used: usize,
     pub of: usize,
 }
@@ -23,16 +23,16 @@ pub struct Use {
 pub struct CompositionReport {
     pub composition: String,
     /// SHA-256 of the listing of the composition's files.
-    pub package_digest: Hex<32>,
+    pub package_digest: HexBytes<32>,
     /// SHA-256 of the image.
-    pub policy_digest: Hex<32>,
+    pub policy_digest: HexBytes<32>,
     /// Values of the enumeration `domain`.
-    pub domains: Use,
-    pub classes: Use,
+    pub domains: ImageResourceUse,
+    pub classes: ImageResourceUse,
     /// Rows of the policy bank.
-    pub policy_rows: Use,
+    pub policy_rows: ImageResourceUse,
     /// Rows of the entropy bank, including the common row permit-all.
-    pub entropy_rows: Use,
+    pub entropy_rows: ImageResourceUse,
     /// The members, in the order of their numbers.
     pub members: Vec<MemberReport>,
 }
@@ -53,12 +53,12 @@ pub struct MemberReport {
     /// Rows of the entropy bank.
     pub entropy_rows: usize,
     /// Digests of the profiles that may use the member, by name.
-    pub profiles: BTreeMap<String, Hex<32>>,
+    pub profiles: BTreeMap<String, HexBytes<32>>,
 }
 
-impl Composition {
-    /// Compiles the composition and reports its use of the image. Errors: as [`Composition::compile`].
-    pub fn report(&self, capacity: Capacity) -> Result<CompositionReport, PolicyError> {
+impl PackageComposition {
+    /// Compiles the composition and reports its use of the image. Errors: as [`PackageComposition::compile`].
+    pub fn report(&self, capacity: RowCapacity) -> Result<CompositionReport, PolicyPackageError> {
         let compiled = self.compile_for(capacity)?;
         let members: Vec<_> = self.members.iter().zip(&compiled).map(|(member, own)| member.report(own)).collect();
         let identity = &self.identity;
@@ -67,46 +67,49 @@ impl Composition {
         let mut classes = 0;
         if let Some(one) = compiled.first() {
             (package_digest, policy_digest) = (one.image.header().package_digest, one.image.digest());
-            rows = Bank::ALL.map(|bank| one.image.rows(bank).len());
+            rows = BankKind::ALL.map(|bank| one.image.rows(bank).len());
             classes = one.image.header().classes.get().count_ones() as usize;
         }
         let [policy_rows, entropy_rows] = rows;
         Ok(CompositionReport {
             composition: format!("{} {}", identity.name, identity.version),
-            package_digest: Hex(package_digest),
-            policy_digest: Hex(policy_digest),
-            domains: Use { used: members.iter().map(|member| member.domains.len()).sum(), of: ENUMERATION_VALUES },
-            classes: Use { used: classes, of: CLASSES },
-            policy_rows: Use { used: policy_rows, of: capacity.policy.into() },
-            entropy_rows: Use { used: entropy_rows, of: capacity.entropy.into() },
+            package_digest: HexBytes(package_digest),
+            policy_digest: HexBytes(policy_digest),
+            domains: ImageResourceUse {
+                used: members.iter().map(|member| member.domains.len()).sum(),
+                of: ENUMERATION_VALUES,
+            },
+            classes: ImageResourceUse { used: classes, of: CLASSES },
+            policy_rows: ImageResourceUse { used: policy_rows, of: capacity.policy.into() },
+            entropy_rows: ImageResourceUse { used: entropy_rows, of: capacity.entropy.into() },
             members,
         })
     }
 }
 
-impl Member {
-    fn report(&self, compiled: &Compiled) -> MemberReport {
+impl CompositionMember {
+    fn report(&self, compiled: &CompiledPackage) -> MemberReport {
         let manifest = self.package.manifest();
         let domains = (manifest.first_domain()..).zip(&manifest.enumerations.domain);
-        let class = |(at, class): (usize, &portcullis_core::manifest::Class)| {
+        let class = |(at, class): (usize, &portcullis_core::manifest::ClassDeclaration)| {
             Some((class.name.clone(), u8::from(manifest.class_id(at)?)))
         };
         let rows =
-            |bank: Bank| compiled.rules.iter().filter(|rule| rule.bank == bank).map(|rule| rule.rows.len()).sum();
+            |bank: BankKind| compiled.rules.iter().filter(|rule| rule.bank == bank).map(|rule| rule.rows.len()).sum();
         MemberReport {
             name: self.name.clone(),
             reference: manifest.reference(),
             package: format!("{} {}", manifest.package.name, manifest.package.version),
             domains: domains.map(|(number, name)| (name.clone(), number)).collect(),
             classes: manifest.classes.iter().enumerate().filter_map(class).collect(),
-            policy_rows: rows(Bank::Policy),
-            entropy_rows: rows(Bank::Entropy),
+            policy_rows: rows(BankKind::Policy),
+            entropy_rows: rows(BankKind::Entropy),
             profiles: self.profiles.iter().map(|(name, profile)| (name.clone(), profile.digest())).collect(),
         }
     }
 }
 
-impl fmt::Display for Use {
+impl fmt::Display for ImageResourceUse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} of {}", self.used, self.of)
     }

@@ -8,7 +8,7 @@ pub(crate) mod rows;
 pub(crate) mod simplify;
 pub(crate) mod solve;
 
-use crate::vocabulary::{Vocabulary, bits_of, prefix_mask};
+use crate::vocabulary::{PolicyVocabulary, bits_of, prefix_mask};
 use portcullis_core::wire::{EnumerationColumn, FlagColumn, RangeColumn, SetColumn, SetMasks};
 
 pub(crate) const ENUMERATION_COLUMNS: usize = EnumerationColumn::ALL.len();
@@ -40,7 +40,7 @@ pub(crate) struct Cube {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Condition {
+pub(crate) enum CubeCondition {
     /// A column, and the mask of the values that its enumeration may have.
     Enumeration(EnumerationColumn, u32),
     Bit(usize, bool),
@@ -65,7 +65,7 @@ pub(crate) struct Universe {
 }
 
 impl Universe {
-    pub(crate) fn new(vocabulary: &Vocabulary) -> Self {
+    pub(crate) fn new(vocabulary: &PolicyVocabulary) -> Self {
         let values = EnumerationColumn::ALL.map(|column| vocabulary.value_mask(column));
         let members = SetColumn::ALL.map(|column| vocabulary.member_mask(column));
         Self::of(values, members, vocabulary.quantities().len())
@@ -91,19 +91,19 @@ impl Universe {
     }
 
     /// The cube with this condition only; `None` if no descriptor meets the condition.
-    pub(crate) fn cube(&self, condition: Condition) -> Option<Cube> {
+    pub(crate) fn cube(&self, condition: CubeCondition) -> Option<Cube> {
         let mut cube = self.all.clone();
         match condition {
-            Condition::Enumeration(column, mask) => *cube.enumerations.get_mut(column.index())? &= mask,
-            Condition::Bit(bit, value) => {
+            CubeCondition::Enumeration(column, mask) => *cube.enumerations.get_mut(column.index())? &= mask,
+            CubeCondition::Bit(bit, value) => {
                 cube.bits_mask = 1u8.checked_shl(u32::try_from(bit).ok()?)?;
                 cube.bits_value = if value { cube.bits_mask } else { 0 };
             }
-            Condition::Range(column, low, high) => {
+            CubeCondition::Range(column, low, high) => {
                 let range = cube.ranges.get_mut(column.index())?;
                 *range = (range.0.max(low), range.1.min(high));
             }
-            Condition::Set(column, condition) => *cube.sets.get_mut(column.index())? = condition,
+            CubeCondition::Set(column, condition) => *cube.sets.get_mut(column.index())? = condition,
         }
         cube.normalised()
     }

@@ -2,7 +2,7 @@
 
 use super::{Cube, RANGE_COLUMNS, SET_COLUMNS, SetCondition, Universe, presence_bit};
 use crate::vocabulary::bits_of;
-use portcullis_core::mutation::Place;
+use portcullis_core::mutation::SlotSequence;
 use portcullis_core::wire::{
     BASIS_POINTS_MAX, Descriptor, EnumerationColumn, Opcode, QUANTITY_SLOTS, RangeColumn, SetColumn, StageOutcome,
     row_bits,
@@ -164,7 +164,7 @@ pub(crate) fn witness(cube: &Cube) -> Descriptor {
         quantity_present: bits >> row_bits::QUANTITY_BIT & ((1 << QUANTITY_SLOTS) - 1),
         validation_outcome: StageOutcome::Pass.into(),
         lineage_outcome: StageOutcome::Pass.into(),
-        ..Descriptor::entry(Opcode::Gate, Place { slot: 0, sequence: 1 }, [0; 32])
+        ..Descriptor::entry(Opcode::Gate, SlotSequence { slot: 0, sequence: 1 }, [0; 32])
     };
     for (column, mask) in EnumerationColumn::ALL.into_iter().zip(cube.enumerations) {
         column.set_value(&mut descriptor, mask.trailing_zeros() as u8);

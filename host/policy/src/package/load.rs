@@ -1,6 +1,6 @@
 //! Reads a package's folder: regular files only, limited in number and size; links are refused.
 
-use crate::error::{Kind, PolicyError, Problem};
+use crate::error::{PolicyPackageError, PolicyProblem, PolicyProblemKind};
 use crate::sources::PRELUDE_FILE;
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,12 +16,12 @@ const MAX_TOTAL_BYTES: u64 = 64 << 20;
 /// Greatest depth of folders.
 const MAX_DEPTH: usize = 8;
 
-fn problem(path: impl std::fmt::Display, what: impl std::fmt::Display) -> Problem {
-    Problem::new(Kind::File, format!("`{path}`: {what}"))
+fn problem(path: impl std::fmt::Display, what: impl std::fmt::Display) -> PolicyProblem {
+    PolicyProblem::new(PolicyProblemKind::File, format!("`{path}`: {what}"))
 }
 
 /// Every file below `dir`, by path with `/`. Names that start with a dot are not part of a package.
-pub(crate) fn files(dir: &Path) -> Result<BTreeMap<String, Vec<u8>>, PolicyError> {
+pub(crate) fn files(dir: &Path) -> Result<BTreeMap<String, Vec<u8>>, PolicyPackageError> {
     let mut files = BTreeMap::new();
     let mut total = 0;
     walk(dir, "", 0, &mut |path, file| {
@@ -43,8 +43,8 @@ fn walk(
     folder: &Path,
     prefix: &str,
     depth: usize,
-    each: &mut dyn FnMut(&str, &Path) -> Result<(), Problem>,
-) -> Result<(), Problem> {
+    each: &mut dyn FnMut(&str, &Path) -> Result<(), PolicyProblem>,
+) -> Result<(), PolicyProblem> {
     if depth > MAX_DEPTH {
         return Err(problem(prefix, format!("more than {MAX_DEPTH} folders below one another")));
     }
@@ -72,7 +72,7 @@ fn walk(
     Ok(())
 }
 
-fn read(path: &str, file: &Path) -> Result<Vec<u8>, Problem> {
+fn read(path: &str, file: &Path) -> Result<Vec<u8>, PolicyProblem> {
     let mut bytes = Vec::new();
     let opened = fs::File::open(file).map_err(|error| problem(path, error))?;
     opened.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(|error| problem(path, error))?;
@@ -83,7 +83,7 @@ fn read(path: &str, file: &Path) -> Result<Vec<u8>, Problem> {
 }
 
 /// Checks the paths: each must fit into one line of a listing, and must not be the prelude's name.
-pub(crate) fn check_paths(files: &BTreeMap<String, Vec<u8>>) -> Result<(), Problem> {
+pub(crate) fn check_paths(files: &BTreeMap<String, Vec<u8>>) -> Result<(), PolicyProblem> {
     for path in files.keys() {
         if path == PRELUDE_FILE {
             return Err(

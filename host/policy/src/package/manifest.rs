@@ -1,7 +1,7 @@
 //! Checks of `policy.toml` beyond the types of its values.
 
-use crate::error::{Kind, Place, Problem, toml_problem};
-use portcullis_core::manifest::Manifest;
+use crate::error::{PolicyProblem, PolicyProblemKind, PolicySourceRange, toml_problem};
+use portcullis_core::manifest::PackageManifest;
 use portcullis_core::wire::{BASIS_POINTS_MAX, CLASSES, QUANTITY_SLOTS};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -13,12 +13,12 @@ pub(crate) const ENUMERATION_VALUES: usize = 32;
 /// Largest length of a declared name, in bytes.
 const NAME_BYTES: usize = 64;
 
-pub(super) fn parse(text: &str) -> Result<Manifest, Problem> {
+pub(super) fn parse(text: &str) -> Result<PackageManifest, PolicyProblem> {
     toml::from_str(text).map_err(|error| toml_problem(MANIFEST_FILE, text, &error))
 }
 
-pub(super) fn check(manifest: &Manifest, files: &BTreeMap<String, Vec<u8>>) -> Vec<Problem> {
-    let mut checks = Checks { problems: Vec::new(), text: files.get(MANIFEST_FILE) };
+pub(super) fn check(manifest: &PackageManifest, files: &BTreeMap<String, Vec<u8>>) -> Vec<PolicyProblem> {
+    let mut checks = PackageManifestChecker { problems: Vec::new(), text: files.get(MANIFEST_FILE) };
     let identity = &manifest.package;
     checks.name("package name", &identity.name);
     let version: Vec<_> = identity.version.split('.').collect();
@@ -79,25 +79,26 @@ pub(super) fn check(manifest: &Manifest, files: &BTreeMap<String, Vec<u8>>) -> V
     checks.problems
 }
 
-struct Checks<'a> {
-    problems: Vec<Problem>,
+struct PackageManifestChecker<'a> {
+    problems: Vec<PolicyProblem>,
     text: Option<&'a Vec<u8>>,
 }
 
-impl Checks<'_> {
+impl PackageManifestChecker<'_> {
     /// Reports `message` if `holds` is false. The problem points at the first occurrence of `near` in the manifest,
     /// preferably in quotes.
     fn require(&mut self, holds: bool, near: &str, message: impl FnOnce() -> String) {
         if holds {
             return;
         }
-        let mut problem = Problem::new(Kind::Manifest, message());
+        let mut problem = PolicyProblem::new(PolicyProblemKind::Manifest, message());
         let text = self.text.and_then(|text| std::str::from_utf8(text).ok());
         let quoted = text.and_then(|text| text.find(&format!("\"{near}\"")).map(|at| at + 1));
         let offset = quoted.or_else(|| text.and_then(|text| text.find(near)));
         if let Some((text, offset)) = text.zip(offset) {
             let source = Arc::from(text);
-            problem = problem.at(Place { file: MANIFEST_FILE.into(), source, offset, length: near.len() }, "here");
+            problem = problem
+                .at(PolicySourceRange { file: MANIFEST_FILE.into(), source, offset, length: near.len() }, "here");
         }
         self.problems.push(problem);
     }

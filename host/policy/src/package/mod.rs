@@ -5,12 +5,12 @@ mod manifest;
 mod nearby;
 mod recognition;
 
-use crate::error::{Kind, PolicyError, Problem};
+use crate::error::{PolicyPackageError, PolicyProblem, PolicyProblemKind};
 use crate::rules;
 use crate::sources::{self, cedar_sources};
-use crate::vocabulary::Vocabulary;
+use crate::vocabulary::PolicyVocabulary;
 use portcullis_core::hex;
-use portcullis_core::manifest::{MAPPING_VERSION, Manifest, Membership};
+use portcullis_core::manifest::{CompositionMembership, MAPPING_VERSION, PackageManifest};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -26,18 +26,18 @@ pub const TESTS_FILE: &str = "tests.jsonl";
 
 /// A loaded package with a checked manifest.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Package {
-    manifest: Manifest,
-    vocabulary: Vocabulary,
+pub struct PolicyPackage {
+    manifest: PackageManifest,
+    vocabulary: PolicyVocabulary,
     files: BTreeMap<String, Vec<u8>>,
     /// The files of the composition, if the package is a member of one.
     composition: Option<Arc<BTreeMap<String, Vec<u8>>>>,
 }
 
-impl Package {
+impl PolicyPackage {
     /// Loads the package in the folder `dir`. Errors: a file cannot be read, is too large or is a link; the manifest
     /// does not parse or is inconsistent; the package's name differs from its folder's name.
-    pub fn load(dir: &Path) -> Result<Self, PolicyError> {
+    pub fn load(dir: &Path) -> Result<Self, PolicyPackageError> {
         nearby::check(dir)?;
         let package = Self::from_files(load::files(dir)?)?;
         let folder = dir.canonicalize().ok().and_then(|dir| Some(dir.file_name()?.to_string_lossy().into_owned()));
@@ -45,17 +45,19 @@ impl Package {
         match folder {
             Some(folder) if folder != *name => {
                 let message = format!("package `{name}` lies in the folder `{folder}`");
-                Err(Problem::new(Kind::Manifest, message).help("give both the same name").into())
+                Err(PolicyProblem::new(PolicyProblemKind::Manifest, message).help("give both the same name").into())
             }
             _ => Ok(package),
         }
     }
 
-    /// Builds a package from its files; the keys are paths below its folder. Errors: as [`Package::load`], without
-    /// reading errors.
-    pub fn from_files(files: BTreeMap<String, Vec<u8>>) -> Result<Self, PolicyError> {
+    /// Builds a package from its files; the keys are paths below its folder. Errors: as [`PolicyPackage::load`],
+    /// without reading errors.
+    pub fn from_files(files: BTreeMap<String, Vec<u8>>) -> Result<Self, PolicyPackageError> {
         load::check_paths(&files)?;
-        let missing = || Problem::new(Kind::File, format!("no `{MANIFEST_FILE}`: this is not a policy package"));
+        let missing = || {
+            PolicyProblem::new(PolicyProblemKind::File, format!("no `{MANIFEST_FILE}`: this is not a policy package"))
+        };
         let text = sources::text(MANIFEST_FILE, files.get(MANIFEST_FILE).ok_or_else(missing)?)?;
         let (manifest, mut problems) = match manifest::parse(text) {
             Ok(manifest) => {
@@ -67,34 +69,38 @@ impl Package {
         if problems.is_empty()
             && let Some(manifest) = manifest
         {
-            return Ok(Self { vocabulary: Vocabulary::new(&manifest), manifest, files, composition: None });
+            return Ok(Self { vocabulary: PolicyVocabulary::new(&manifest), manifest, files, composition: None });
         }
         // The checks of the mapping's declarations also run on a manifest that has other problems.
         problems.extend(manifest.iter().flat_map(|manifest| recognition::problems(manifest, &files)));
         problems.extend(rules::parse(&files).1);
-        Err(PolicyError::unless_empty(problems).err().unwrap_or_else(|| missing().into()))
+        Err(PolicyPackageError::unless_empty(problems).err().unwrap_or_else(|| missing().into()))
     }
 
     /// The package as a member of the composition that consists of these files.
-    pub(crate) fn as_member(&self, membership: Membership, composition: Arc<BTreeMap<String, Vec<u8>>>) -> Self {
-        let manifest = Manifest { membership: Some(membership), ..self.manifest.clone() };
-        let vocabulary = Vocabulary::new(&manifest);
+    pub(crate) fn as_member(
+        &self,
+        membership: CompositionMembership,
+        composition: Arc<BTreeMap<String, Vec<u8>>>,
+    ) -> Self {
+        let manifest = PackageManifest { membership: Some(membership), ..self.manifest.clone() };
+        let vocabulary = PolicyVocabulary::new(&manifest);
         Self { manifest, vocabulary, files: self.files.clone(), composition: Some(composition) }
     }
 
     /// Every problem that the mapping finds in the declarations.
-    pub(crate) fn recognition_problems(&self) -> Vec<Problem> {
+    pub(crate) fn recognition_problems(&self) -> Vec<PolicyProblem> {
         recognition::problems(&self.manifest, &self.files)
     }
 
     #[must_use]
-    pub const fn manifest(&self) -> &Manifest {
+    pub const fn manifest(&self) -> &PackageManifest {
         &self.manifest
     }
 
     /// The declared names, by column.
     #[must_use]
-    pub const fn vocabulary(&self) -> &Vocabulary {
+    pub const fn vocabulary(&self) -> &PolicyVocabulary {
         &self.vocabulary
     }
 
@@ -105,7 +111,7 @@ impl Package {
     }
 
     /// Cedar sources in order of their paths, the prelude first. Errors: a source that is not UTF-8.
-    pub fn cedar_sources(&self) -> Result<Vec<(&str, &str)>, PolicyError> {
+    pub fn cedar_sources(&self) -> Result<Vec<(&str, &str)>, PolicyPackageError> {
         Ok(cedar_sources(&self.files).collect::<Result<_, _>>()?)
     }
 
@@ -136,9 +142,9 @@ impl Package {
         own.chain([(PRELUDE_FILE, PRELUDE.as_bytes())]).collect()
     }
 
-    /// The package from all files of its listing. Errors: as [`Package::from_files`]; the prelude is missing or has
-    /// another version.
-    pub fn from_listed(files: BTreeMap<String, Vec<u8>>) -> Result<Self, PolicyError> {
+    /// The package from all files of its listing. Errors: as [`PolicyPackage::from_files`]; the prelude is missing or
+    /// has another version.
+    pub fn from_listed(files: BTreeMap<String, Vec<u8>>) -> Result<Self, PolicyPackageError> {
         Self::from_files(without_prelude(files)?)
     }
 
@@ -150,10 +156,12 @@ impl Package {
 }
 
 /// The files of a listing without the prelude. Errors: the prelude is missing or has another version.
-pub(crate) fn without_prelude(mut files: BTreeMap<String, Vec<u8>>) -> Result<BTreeMap<String, Vec<u8>>, Problem> {
+pub(crate) fn without_prelude(
+    mut files: BTreeMap<String, Vec<u8>>,
+) -> Result<BTreeMap<String, Vec<u8>>, PolicyProblem> {
     if files.remove(PRELUDE_FILE).as_deref() == Some(PRELUDE.as_bytes()) {
         return Ok(files);
     }
     let what = format!("`{PRELUDE_FILE}`: not the prelude of this version");
-    Err(Problem::new(Kind::File, what).help("use the version that compiled the policy"))
+    Err(PolicyProblem::new(PolicyProblemKind::File, what).help("use the version that compiled the policy"))
 }

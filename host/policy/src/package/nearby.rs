@@ -1,7 +1,7 @@
 //! Suggests packages if a folder is not a package.
 
 use super::MANIFEST_FILE;
-use crate::error::{Kind, Problem};
+use crate::error::{PolicyProblem, PolicyProblemKind};
 use crate::sources::COMPOSITION_FILE;
 use portcullis_settings::nearest;
 use std::fs;
@@ -11,11 +11,11 @@ use std::path::{Path, PathBuf};
 const LISTED: usize = 8;
 
 /// Checks that `dir` contains a manifest. Errors: a problem that lists packages nearby.
-pub(super) fn check(dir: &Path) -> Result<(), Problem> {
+pub(super) fn check(dir: &Path) -> Result<(), PolicyProblem> {
     if dir.join(MANIFEST_FILE).is_file() {
         return Ok(());
     }
-    let problem = |what: &str| Problem::new(Kind::File, format!("`{}`: {what}", dir.display()));
+    let problem = |what: &str| PolicyProblem::new(PolicyProblemKind::File, format!("`{}`: {what}", dir.display()));
     if dir.join(COMPOSITION_FILE).is_file() {
         let problem = problem("this is a composition, not a policy package");
         return Err(problem.help("the packages of its members lie below `members`"));

@@ -1,9 +1,9 @@
 //! Declarations that the mapping cannot use, reported as problems at their places in `policy.toml`.
 
 use super::manifest::MANIFEST_FILE;
-use crate::error::{Kind, Place, Problem};
+use crate::error::{PolicyProblem, PolicyProblemKind, PolicySourceRange};
 use crate::sources;
-use portcullis_core::manifest::Manifest;
+use portcullis_core::manifest::PackageManifest;
 use portcullis_mapping::MappingError;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -54,7 +54,7 @@ struct QuantityPlaces {
 }
 
 /// Every problem that the mapping finds in the declarations, without those that the manifest's checks report.
-pub(super) fn problems(manifest: &Manifest, files: &BTreeMap<String, Vec<u8>>) -> Vec<Problem> {
+pub(super) fn problems(manifest: &PackageManifest, files: &BTreeMap<String, Vec<u8>>) -> Vec<PolicyProblem> {
     let mut found = portcullis_mapping::problems(manifest, files);
     found.retain(|error| !matches!(error, MappingError::TooMany { .. } | MappingError::MissingVocabulary { .. }));
     if found.is_empty() {
@@ -65,11 +65,15 @@ pub(super) fn problems(manifest: &Manifest, files: &BTreeMap<String, Vec<u8>>) -
     found.iter().map(|error| problem(error, text, &places, files)).collect()
 }
 
-fn problem(error: &MappingError, text: &str, places: &Places, files: &BTreeMap<String, Vec<u8>>) -> Problem {
-    let at = |problem: Problem, span: Option<Range<usize>>, label: &str| match span {
+fn problem(error: &MappingError, text: &str, places: &Places, files: &BTreeMap<String, Vec<u8>>) -> PolicyProblem {
+    let at = |problem: PolicyProblem, span: Option<Range<usize>>, label: &str| match span {
         Some(span) => {
-            let place =
-                Place { file: MANIFEST_FILE.into(), source: Arc::from(text), offset: span.start, length: span.len() };
+            let place = PolicySourceRange {
+                file: MANIFEST_FILE.into(),
+                source: Arc::from(text),
+                offset: span.start,
+                length: span.len(),
+            };
             problem.at(place, label)
         }
         None => problem,
@@ -78,23 +82,23 @@ fn problem(error: &MappingError, text: &str, places: &Places, files: &BTreeMap<S
         MappingError::Pattern { class, regex, problem, at: part } => {
             let message = format!("a pattern of class `{class}` cannot be used: {problem}");
             let span = places.regex(class, regex).map(|whole| within(text, whole, regex, part.clone()));
-            at(Problem::new(Kind::Pattern, message).help(SYNTAX), span, "here")
+            at(PolicyProblem::new(PolicyProblemKind::Pattern, message).help(SYNTAX), span, "here")
         }
         MappingError::ClassKey { class, key, .. } => {
-            at(Problem::new(Kind::Manifest, error.to_string()), places.key(class, key), "here")
+            at(PolicyProblem::new(PolicyProblemKind::Manifest, error.to_string()), places.key(class, key), "here")
         }
         MappingError::UnitSize { quantity, unit, .. } => {
-            at(Problem::new(Kind::Manifest, error.to_string()), places.unit(quantity, unit), "here")
+            at(PolicyProblem::new(PolicyProblemKind::Manifest, error.to_string()), places.unit(quantity, unit), "here")
         }
         MappingError::Language { .. } => {
             let span = places.package.language.as_ref().map(Spanned::span);
-            at(Problem::new(Kind::Manifest, error.to_string()), span, "here")
+            at(PolicyProblem::new(PolicyProblemKind::Manifest, error.to_string()), span, "here")
         }
         MappingError::VocabularyEncoding { file, .. } => {
             let unreadable = files.get(file).and_then(|bytes| sources::text(file, bytes).err());
-            unreadable.unwrap_or_else(|| Problem::new(Kind::File, error.to_string()))
+            unreadable.unwrap_or_else(|| PolicyProblem::new(PolicyProblemKind::File, error.to_string()))
         }
-        _ => Problem::new(Kind::Manifest, error.to_string()),
+        _ => PolicyProblem::new(PolicyProblemKind::Manifest, error.to_string()),
     }
 }
 

@@ -1,11 +1,11 @@
 //! The annotations of a rule: its id, its effect, its bank, and its reason.
 
-use crate::error::{Kind, Place, Problem, suggestion};
+use crate::error::{PolicyProblem, PolicyProblemKind, PolicySourceRange, suggestion};
 use cedar_policy_core::ast::{AnyId, Effect, Policy};
 use cedar_policy_core::parser::Loc;
 use portcullis_core::reason::{ValidationReason, generic};
 use portcullis_core::wire::RowKind;
-use portcullis_image::Bank;
+use portcullis_image::BankKind;
 
 const KNOWN: [&str; 4] = ["id", "outcome", "stage", "reason"];
 /// Largest length of an id, in bytes.
@@ -15,32 +15,37 @@ const REASON_CHARS: usize = 400;
 const ID_HELP: &str = "write `@id(\"SOME-NAME\")` before `permit` or `forbid`: reports and records name the rule by it";
 
 #[derive(Clone, Debug)]
-pub(crate) struct Head {
+pub(crate) struct RuleAnnotations {
     pub(crate) id: String,
     pub(crate) kind: RowKind,
-    pub(crate) bank: Bank,
+    pub(crate) bank: BankKind,
     pub(crate) reason: Option<String>,
 }
 
-pub(crate) fn place(file: &str, loc: &Loc) -> Place {
-    Place { file: file.into(), source: loc.src.clone(), offset: loc.start(), length: loc.end() - loc.start() }
+pub(crate) fn place(file: &str, loc: &Loc) -> PolicySourceRange {
+    PolicySourceRange {
+        file: file.into(),
+        source: loc.src.clone(),
+        offset: loc.start(),
+        length: loc.end() - loc.start(),
+    }
 }
 
 /// The complete place of a rule in its source.
-pub(crate) fn extent(file: &str, policy: &Policy) -> Option<Place> {
+pub(crate) fn extent(file: &str, policy: &Policy) -> Option<PolicySourceRange> {
     policy.loc().map(|loc| place(file, loc))
 }
 
 /// First line of a rule, for messages about the whole rule.
-pub(crate) fn first_line(file: &str, policy: &Policy) -> Option<Place> {
+pub(crate) fn first_line(file: &str, policy: &Policy) -> Option<PolicySourceRange> {
     let mut whole = extent(file, policy)?;
     let text = whole.source.get(whole.offset..whole.offset + whole.length)?;
     whole.length = text.lines().next().map_or(0, str::len);
     Some(whole)
 }
 
-pub(crate) fn read(file: &str, policy: &Policy) -> Result<Head, Vec<Problem>> {
-    let mut reader = Reader { file, policy, id: None, problems: Vec::new() };
+pub(crate) fn read(file: &str, policy: &Policy) -> Result<RuleAnnotations, Vec<PolicyProblem>> {
+    let mut reader = AnnotationReader { file, policy, id: None, problems: Vec::new() };
     reader.id = reader.value("id");
     for (name, _) in policy.annotations() {
         let name: &str = name.as_ref();
@@ -72,28 +77,28 @@ pub(crate) fn read(file: &str, policy: &Policy) -> Result<Head, Vec<Problem>> {
         reader.problem(Some("reason"), "`@reason` cannot be printed".into(), help);
     }
     match id {
-        Some(id) if reader.problems.is_empty() => Ok(Head {
+        Some(id) if reader.problems.is_empty() => Ok(RuleAnnotations {
             id,
             kind: match (permits, outcome) {
                 (true, _) => RowKind::Permit,
                 (false, Some("decompose")) => RowKind::ForbidDecompose,
                 (false, _) => RowKind::ForbidReject,
             },
-            bank: if stage == Some("entropy") { Bank::Entropy } else { Bank::Policy },
+            bank: if stage == Some("entropy") { BankKind::Entropy } else { BankKind::Policy },
             reason,
         }),
         _ => Err(reader.problems),
     }
 }
 
-struct Reader<'a> {
+struct AnnotationReader<'a> {
     file: &'a str,
     policy: &'a Policy,
     id: Option<String>,
-    problems: Vec<Problem>,
+    problems: Vec<PolicyProblem>,
 }
 
-impl Reader<'_> {
+impl AnnotationReader<'_> {
     fn value(&self, name: &str) -> Option<String> {
         self.policy
             .annotations()
@@ -138,7 +143,7 @@ impl Reader<'_> {
             .and_then(|(_, value)| value.loc.as_ref())
             .map(|loc| place(self.file, loc))
             .or_else(|| first_line(self.file, self.policy));
-        let mut problem = Problem::new(Kind::Annotation, message).help(help);
+        let mut problem = PolicyProblem::new(PolicyProblemKind::Annotation, message).help(help);
         if let Some(id) = &self.id {
             problem = problem.in_rule(id);
         }

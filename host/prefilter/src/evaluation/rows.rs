@@ -8,7 +8,7 @@ use std::path::Path;
 
 /// One row. Files of model outputs have `output` instead of `text`, and no id.
 #[derive(Clone, Debug)]
-pub struct Row {
+pub struct LabelledRow {
     /// The row's line in its file, from 1.
     pub line: usize,
     /// Id; the line number if the file has no ids.
@@ -21,7 +21,7 @@ pub struct Row {
 }
 
 #[derive(Deserialize)]
-struct Line {
+struct LabelledRowLine {
     id: Option<Value>,
     text: Option<String>,
     output: Option<String>,
@@ -46,7 +46,7 @@ const EXPECTED: &str = "expected {\"id\", \"text\"}";
 
 /// The rows of a file, or of standard input for `-`. If `plain`, each line is itself the text of a row. Errors:
 /// [`RowError`], for the file and for each line.
-pub fn read(file: &Path, plain: bool) -> Result<impl Iterator<Item = Result<Row, RowError>> + use<>, RowError> {
+pub fn read(file: &Path, plain: bool) -> Result<impl Iterator<Item = Result<LabelledRow, RowError>> + use<>, RowError> {
     let name = file.display().to_string();
     let reader: Box<dyn BufRead> = if file.as_os_str() == "-" {
         Box::new(BufReader::new(std::io::stdin()))
@@ -63,14 +63,14 @@ pub fn read(file: &Path, plain: bool) -> Result<impl Iterator<Item = Result<Row,
 }
 
 /// The row in a line; `None` for a blank line.
-fn parse(name: &str, line: usize, text: String, plain: bool) -> Result<Option<Row>, RowError> {
+fn parse(name: &str, line: usize, text: String, plain: bool) -> Result<Option<LabelledRow>, RowError> {
     if text.trim().is_empty() {
         return Ok(None);
     }
     if plain {
-        return Ok(Some(Row { line, id: line.to_string(), text, label: None, variant: None }));
+        return Ok(Some(LabelledRow { line, id: line.to_string(), text, label: None, variant: None }));
     }
-    let found: Line =
+    let found: LabelledRowLine =
         serde_json::from_str(&text).map_err(|source| RowError::Json { name: name.to_owned(), line, source })?;
     let text = found.text.or(found.output).ok_or_else(|| RowError::Text { name: name.to_owned(), line })?;
     let id = match found.id {
@@ -83,5 +83,5 @@ fn parse(name: &str, line: usize, text: String, plain: bool) -> Result<Option<Ro
         Some(Value::Null) | None => None,
         Some(other) => Some(other.to_string()),
     };
-    Ok(Some(Row { line, id, text, label, variant: found.lang.or(found.variant) }))
+    Ok(Some(LabelledRow { line, id, text, label, variant: found.lang.or(found.variant) }))
 }

@@ -9,7 +9,7 @@ const Z2: u128 = 3_841_459;
 
 /// A share of a total, with its 95 % Wilson score interval (Wilson 1927) in millionths, rounded outwards.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Share {
+pub struct WilsonShare {
     pub of: u64,
     pub all: u64,
     pub share_ppm: u64,
@@ -19,7 +19,7 @@ pub struct Share {
     pub high_ppm: u64,
 }
 
-impl Share {
+impl WilsonShare {
     /// The share of `of` in `all`; `of` must not be greater than `all`.
     #[must_use]
     pub fn new(of: u64, all: u64) -> Self {
@@ -50,7 +50,7 @@ fn percent(ppm: u64) -> String {
     format!("{}.{}", tenths / 10, tenths % 10)
 }
 
-impl std::fmt::Display for Share {
+impl std::fmt::Display for WilsonShare {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let (low, high) = (percent(self.low_ppm), percent(self.high_ppm));
         write!(f, "{}/{} = {} % [{low}, {high}]", self.of, self.all, percent(self.share_ppm))
@@ -71,9 +71,9 @@ mod tests {
             (333, 333, 988_596, 1_000_000),
             (1, 1, 206_549, 1_000_000),
         ] {
-            let share = Share::new(of, all);
+            let share = WilsonShare::new(of, all);
             assert!(share.low_ppm.abs_diff(low) <= 10 && share.high_ppm.abs_diff(high) <= 10, "{share:?}");
         }
-        assert_eq!(Share::new(0, 0).high_ppm, 1_000_000);
+        assert_eq!(WilsonShare::new(0, 0).high_ppm, 1_000_000);
     }
 }

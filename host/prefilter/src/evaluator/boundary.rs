@@ -1,17 +1,17 @@
 //! Boundaries and embedding: faked turns and system tags, data that closes its own fence, and orders inside quoted text
 //! or tool content.
 
-use super::{Budget, Input, finding, halt};
+use super::{EvaluatorBudget, Input, finding, halt};
 use crate::blocks::places;
 use crate::report::EvaluatorFinding;
-use crate::rules::{Measure, Measurements, RuleSet};
+use crate::rules::{FormMeasure, Measurements, RuleSet};
 
 /// The nesting is so deep that parsers may read it differently.
 const HALT_NESTING: &str = "HALT-NESTING";
 /// Largest number of open brackets or quotations.
 const DEPTH_MAX: usize = 512;
 
-pub(super) fn judge(bytes: Input, rules: &RuleSet, budget: Budget) -> EvaluatorFinding {
+pub(super) fn judge(bytes: Input, rules: &RuleSet, budget: EvaluatorBudget) -> EvaluatorFinding {
     let mut measured = Measurements::default();
     if let Some(at) = nesting(&bytes, &mut measured) {
         return halt(rules, HALT_NESTING, 0, at, at as u64);
@@ -53,8 +53,8 @@ fn nesting(bytes: &[u8], measured: &mut Measurements) -> Option<usize> {
         let deep = depth.max(quotes);
         if deep > deepest || run > longest {
             (deepest, longest) = (deepest.max(deep), longest.max(run));
-            measured.note(Measure::Depth, deepest, 0, at + 1);
-            measured.note(Measure::QuoteRun, longest, at + 1 - run.min(at + 1), at + 1);
+            measured.note(FormMeasure::Depth, deepest, 0, at + 1);
+            measured.note(FormMeasure::QuoteRun, longest, at + 1 - run.min(at + 1), at + 1);
             if deepest > DEPTH_MAX || longest > DEPTH_MAX {
                 return Some(at + 1);
             }

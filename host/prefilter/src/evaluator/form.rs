@@ -7,13 +7,13 @@ mod script;
 mod shifted;
 mod token;
 
-use super::{Budget, Input, finding};
+use super::{EvaluatorBudget, Input, finding};
 use crate::blocks::places;
 use crate::report::EvaluatorFinding;
-use crate::rules::{Measure, Measurements, RuleSet};
+use crate::rules::{FormMeasure, Measurements, RuleSet};
 use token::Runs;
 
-pub(super) fn judge(bytes: Input, rules: &RuleSet, budget: Budget) -> EvaluatorFinding {
+pub(super) fn judge(bytes: Input, rules: &RuleSet, budget: EvaluatorBudget) -> EvaluatorFinding {
     let mut measured = Measurements::default();
     let mut runs = Runs::default();
     let mut script = script::Scripts::default();
@@ -24,7 +24,7 @@ pub(super) fn judge(bytes: Input, rules: &RuleSet, budget: Budget) -> EvaluatorF
         if let Some(token @ [_, ..]) = bytes.get(start..blank) {
             let class = |b: &u8| CLASS.get(usize::from(*b)).copied().unwrap_or(OTHER);
             let classes = token.iter().map(class).fold(0, |all, class| all | class);
-            let token = Token { bytes: token, start, classes };
+            let token = FormToken { bytes: token, start, classes };
             runs.take(&token, &mut measured);
             if classes & (HIGH | CONTROL) == 0 {
                 shifted.take(&token, &mut measured);
@@ -39,13 +39,13 @@ pub(super) fn judge(bytes: Input, rules: &RuleSet, budget: Budget) -> EvaluatorF
 }
 
 #[derive(Clone, Copy)]
-struct Token<'b> {
+struct FormToken<'b> {
     bytes: &'b [u8],
     start: usize,
     classes: u16,
 }
 
-impl Token<'_> {
+impl FormToken<'_> {
     /// Whether every byte of the token is of one of these classes.
     const fn only(&self, classes: u16) -> bool {
         self.classes & !classes == 0
@@ -55,7 +55,7 @@ impl Token<'_> {
         self.start + self.bytes.len()
     }
 
-    fn note(&self, measured: &mut Measurements, measure: Measure, value: usize) {
+    fn note(&self, measured: &mut Measurements, measure: FormMeasure, value: usize) {
         measured.note(measure, value, self.start, self.end());
     }
 }

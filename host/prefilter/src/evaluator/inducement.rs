@@ -3,12 +3,12 @@
 //!
 //! No single word of such a text is an order, so the evaluator searches for frames: parts that occur together.
 
-use super::{Budget, Input, finding};
+use super::{EvaluatorBudget, Input, finding};
 use crate::blocks::places;
 use crate::report::EvaluatorFinding;
-use crate::rules::{Measure, Measurements, RuleSet};
+use crate::rules::{FormMeasure, Measurements, RuleSet};
 
-pub(super) fn judge(bytes: Input, rules: &RuleSet, budget: Budget) -> EvaluatorFinding {
+pub(super) fn judge(bytes: Input, rules: &RuleSet, budget: EvaluatorBudget) -> EvaluatorFinding {
     let mut measured = Measurements::default();
     labels(&bytes, &mut measured);
     finding(rules, &bytes, &measured, budget)
@@ -42,7 +42,7 @@ fn labels(bytes: &[u8], measured: &mut Measurements) {
                 first = open;
             }
             seen += 1;
-            measured.note(Measure::Turns, seen, first, close + 1);
+            measured.note(FormMeasure::Turns, seen, first, close + 1);
         }
         from = close;
     }

@@ -1,6 +1,6 @@
 //! Checks that the bytes are text. Other bytes have no certain meaning, so the filter halts.
 
-use super::{Budget, Input, halt};
+use super::{EvaluatorBudget, Input, halt};
 use crate::report::EvaluatorFinding;
 use crate::rules::RuleSet;
 
@@ -9,7 +9,7 @@ const HALT_ENCODING: &str = "HALT-ENCODING";
 /// The text contains a zero byte; programs disagree on whether the text ends there.
 const HALT_NUL: &str = "HALT-NUL";
 
-pub(super) fn judge(bytes: Input, rules: &RuleSet, _budget: Budget) -> EvaluatorFinding {
+pub(super) fn judge(bytes: Input, rules: &RuleSet, _budget: EvaluatorBudget) -> EvaluatorFinding {
     let steps = bytes.len() as u64;
     if let Err(error) = std::str::from_utf8(&bytes) {
         let start = error.valid_up_to();

@@ -4,7 +4,7 @@
 //! families, which itself is another family. `[[rule]]` defines a structure, either as an arrangement of families or as
 //! a measured form.
 
-use crate::tier::Tier;
+use crate::tier::SeverityTier;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -17,9 +17,9 @@ pub(crate) struct RuleFile {
     #[serde(default, rename = "cue")]
     pub(crate) cues: Vec<Cue>,
     #[serde(default, rename = "phrase")]
-    pub(crate) phrases: Vec<Phrase>,
+    pub(crate) phrases: Vec<FamilyPhrase>,
     #[serde(default, rename = "rule")]
-    pub(crate) rules: Vec<Rule>,
+    pub(crate) rules: Vec<FilterRule>,
 }
 
 /// A family of literals. A literal begins and ends at word boundaries; if it ends with `*`, the word may continue.
@@ -37,7 +37,7 @@ pub(crate) struct Cue {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Phrase {
+pub(crate) struct FamilyPhrase {
     pub(crate) name: String,
     pub(crate) sequence: Vec<String>,
     pub(crate) gap: usize,
@@ -55,10 +55,10 @@ pub(crate) struct Phrase {
 /// A rule as written in the file.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Rule {
+pub struct FilterRule {
     pub id: String,
     /// The default tier.
-    pub tier: Tier,
+    pub tier: SeverityTier,
     /// Describes the structure, and gives the reason why it is one.
     pub structure: String,
     pub hits: Vec<String>,
@@ -94,7 +94,7 @@ pub struct Rule {
     #[serde(default)]
     pub(crate) repeated: Option<String>,
     #[serde(default)]
-    pub(crate) measure: Option<Measure>,
+    pub(crate) measure: Option<FormMeasure>,
     /// The smallest number of families or repetitions, or the smallest value of the measure, for a finding.
     #[serde(default)]
     pub(crate) at_least: usize,
@@ -105,7 +105,7 @@ pub struct Rule {
 /// Forms that the evaluators measure in one pass over the bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Measure {
+pub(crate) enum FormMeasure {
     /// Length of a token of base64 characters with upper case, lower case and digits.
     Base64Run,
     /// Number of hexadecimal digits of a token.

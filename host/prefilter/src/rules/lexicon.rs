@@ -21,7 +21,7 @@ const BLANKS_MAX: usize = 4;
 const DENSE: usize = 4;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Hit {
+pub(super) struct FamilyHit {
     pub(super) family: usize,
     pub(super) start: usize,
     pub(super) end: usize,
@@ -37,13 +37,13 @@ struct Literal {
 }
 
 #[derive(Debug)]
-pub(super) struct Lexicon {
+pub(super) struct FamilyLexicon {
     automaton: Option<NFA>,
     literals: Vec<Literal>,
     beginnings: Beginnings,
 }
 
-impl Lexicon {
+impl FamilyLexicon {
     pub(super) fn new(cues: &[Cue], families: &Families) -> Result<Self, String> {
         let mut by_bytes: BTreeMap<(Vec<u8>, bool, bool), Vec<usize>> = BTreeMap::new();
         for cue in cues {
@@ -83,7 +83,7 @@ impl Lexicon {
     }
 
     /// Reports every hit, in order of start and end. Returns the number of steps, and whether `steps_max` was enough.
-    pub(super) fn scan(&self, bytes: &[u8], steps_max: u64, mut hit: impl FnMut(Hit, &mut u64)) -> (u64, bool) {
+    pub(super) fn scan(&self, bytes: &[u8], steps_max: u64, mut hit: impl FnMut(FamilyHit, &mut u64)) -> (u64, bool) {
         let mut steps = 0;
         let Some(automaton) = &self.automaton else { return (steps, true) };
         let Ok(root) = automaton.start_state(Anchored::Yes) else { return (steps, true) };
@@ -105,7 +105,7 @@ impl Lexicon {
         bytes: &[u8],
         start: usize,
         steps: &mut u64,
-        hit: &mut impl FnMut(Hit, &mut u64),
+        hit: &mut impl FnMut(FamilyHit, &mut u64),
     ) {
         let mut state = root;
         for (length, byte) in (1..).zip(bytes.get(start..).unwrap_or_default()) {
@@ -128,7 +128,7 @@ impl Lexicon {
                 if literal.length == length && exact && (!literal.whole || ends_word(bytes, end)) {
                     for family in &literal.families {
                         *steps += 1;
-                        hit(Hit { family: *family, start, end }, steps);
+                        hit(FamilyHit { family: *family, start, end }, steps);
                     }
                 }
             }
@@ -234,14 +234,14 @@ mod tests {
 
     const WORDS: [&str; 9] = ["no", "never*", "don't", "the user's", "'s city", "[user", "é*", "前の", "q:"];
 
-    fn lexicon() -> Lexicon {
+    fn lexicon() -> FamilyLexicon {
         let cue = |(n, word): (usize, &&str)| Cue { name: n.to_string(), any: vec![(*word).to_owned()], exact: false };
         let families = (0..WORDS.len()).map(|n| (n.to_string(), n)).collect();
-        Lexicon::new(&WORDS.iter().enumerate().map(cue).collect::<Vec<_>>(), &families).unwrap()
+        FamilyLexicon::new(&WORDS.iter().enumerate().map(cue).collect::<Vec<_>>(), &families).unwrap()
     }
 
     /// Compares every literal at every place.
-    fn plain(bytes: &[u8]) -> Vec<Hit> {
+    fn plain(bytes: &[u8]) -> Vec<FamilyHit> {
         let starts: Vec<usize> = begins(bytes).collect();
         let mut hits = Vec::new();
         for start in starts {
@@ -252,7 +252,7 @@ mod tests {
                     let is = bytes.get(start..end).is_some_and(|b| b.eq_ignore_ascii_case(&spelling));
                     let whole = stem || !text.ends_with(|c: char| c.is_ascii_alphanumeric()) || ends_word(bytes, end);
                     if is && whole {
-                        hits.push(Hit { family, start, end });
+                        hits.push(FamilyHit { family, start, end });
                     }
                 }
             }

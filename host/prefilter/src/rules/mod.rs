@@ -8,12 +8,12 @@ mod quotation;
 mod structure;
 mod words;
 
-pub use file::Rule;
-pub(crate) use file::{Measure, RuleFile};
+pub use file::FilterRule;
+pub(crate) use file::{FormMeasure, RuleFile};
 
-use crate::report::Violation;
-use crate::tier::Tier;
-use lexicon::Lexicon;
+use crate::report::FilterViolation;
+use crate::tier::SeverityTier;
+use lexicon::FamilyLexicon;
 use quotation::Quotations;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -32,14 +32,14 @@ pub enum RuleError {
 #[derive(Debug)]
 pub struct RuleSet {
     evaluator: String,
-    rules: Vec<Rule>,
-    lexicon: Lexicon,
+    rules: Vec<FilterRule>,
+    lexicon: FamilyLexicon,
     structures: Structures,
-    measured: Vec<(usize, Measure, usize)>,
-    tiers: Vec<Tier>,
+    measured: Vec<(usize, FormMeasure, usize)>,
+    tiers: Vec<SeverityTier>,
     quotable: bool,
     /// The most severe tier of a finding within a quotation; `None` if quotations make no difference.
-    quoted: Option<Tier>,
+    quoted: Option<SeverityTier>,
     digest: [u8; 32],
 }
 
@@ -50,7 +50,7 @@ impl RuleSet {
         let file: RuleFile = toml::from_str(text).map_err(|e| read(e.to_string()))?;
         let named = |(name, problem)| RuleError::Rule { evaluator: evaluator.to_owned(), name, problem };
         let families = file.families().map_err(named)?;
-        let lexicon = Lexicon::new(&file.cues, &families).map_err(read)?;
+        let lexicon = FamilyLexicon::new(&file.cues, &families).map_err(read)?;
         let structures = Structures::new(&file, &families).map_err(named)?;
         let measured = (0..).zip(&file.rules).filter_map(|(at, r)| r.measure.map(|m| (at, m, r.at_least))).collect();
         let tiers = file.rules.iter().map(|r| r.tier).collect();
@@ -63,14 +63,14 @@ impl RuleSet {
 
     /// Limits the tier of findings within quotations. Has no effect on rule files that are not `quotable`.
     #[must_use]
-    pub fn with_quoted(mut self, quoted: Option<Tier>) -> Self {
+    pub fn with_quoted(mut self, quoted: Option<SeverityTier>) -> Self {
         self.quoted = quoted.filter(|_| self.quotable);
         self
     }
 
     /// Replaces the tiers of some rules; ids of other evaluators are ignored.
     #[must_use]
-    pub fn with_tiers(mut self, tiers: &BTreeMap<String, Tier>) -> Self {
+    pub fn with_tiers(mut self, tiers: &BTreeMap<String, SeverityTier>) -> Self {
         for (tier, rule) in self.tiers.iter_mut().zip(&self.rules) {
             if let Some(other) = tiers.get(&rule.id) {
                 *tier = *other;
@@ -86,13 +86,13 @@ impl RuleSet {
 
     /// The rules as written in the file.
     #[must_use]
-    pub fn rules(&self) -> &[Rule] {
+    pub fn rules(&self) -> &[FilterRule] {
         &self.rules
     }
 
     /// The tier of a rule under the current policy.
     #[must_use]
-    pub fn tier(&self, id: &str) -> Option<Tier> {
+    pub fn tier(&self, id: &str) -> Option<SeverityTier> {
         self.rules.iter().zip(&self.tiers).find(|(r, _)| r.id == id).map(|(_, t)| *t)
     }
 
@@ -112,7 +112,7 @@ impl RuleSet {
 
     /// The findings of the rules over measures. `measured` contains the largest value of each measure, and its place.
     pub(crate) fn match_measures(&self, measured: &Measurements) -> Vec<RuleHit> {
-        let found = |(rule, measure, least): &(usize, Measure, usize)| {
+        let found = |(rule, measure, least): &(usize, FormMeasure, usize)| {
             let (value, start, end) = measured.get(*measure)?;
             (value >= *least).then_some(RuleHit { rule: *rule, start, end, quoted: false })
         };
@@ -120,13 +120,13 @@ impl RuleSet {
     }
 
     /// Violations with their tiers, in the order of the rules.
-    pub(crate) fn violations(&self, mut found: Vec<RuleHit>) -> Vec<(Tier, Violation)> {
+    pub(crate) fn violations(&self, mut found: Vec<RuleHit>) -> Vec<(SeverityTier, FilterViolation)> {
         found.sort_unstable_by_key(|f| (f.rule, f.start));
         let violation = |f: RuleHit| {
             let (rule, tier) = (self.rules.get(f.rule)?, *self.tiers.get(f.rule)?);
             let tier = self.quoted.filter(|_| f.quoted).map_or(tier, |quoted| tier.min(quoted));
             let evaluator = self.evaluator.clone();
-            Some((tier, Violation { id: rule.id.clone(), evaluator, start: f.start, end: f.end }))
+            Some((tier, FilterViolation { id: rule.id.clone(), evaluator, start: f.start, end: f.end }))
         };
         found.into_iter().filter_map(violation).collect()
     }
@@ -142,11 +142,11 @@ pub(crate) struct RuleHit {
 
 /// The largest value of each measure, with its byte range.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Measurements(Vec<(Measure, usize, usize, usize)>);
+pub(crate) struct Measurements(Vec<(FormMeasure, usize, usize, usize)>);
 
 impl Measurements {
     /// Records a value if it is the largest of its measure so far; of equal values, the first is kept.
-    pub(crate) fn note(&mut self, measure: Measure, value: usize, start: usize, end: usize) {
+    pub(crate) fn note(&mut self, measure: FormMeasure, value: usize, start: usize, end: usize) {
         if value == 0 {
             return;
         }
@@ -157,7 +157,7 @@ impl Measurements {
         }
     }
 
-    fn get(&self, measure: Measure) -> Option<(usize, usize, usize)> {
+    fn get(&self, measure: FormMeasure) -> Option<(usize, usize, usize)> {
         self.0.iter().find(|(m, ..)| *m == measure).map(|(_, v, s, e)| (*v, *s, *e))
     }
 }

@@ -60,7 +60,7 @@ impl Quotations {
     /// Adds the text between quotation marks, in the prose of a passage that began at `from`.
     fn inline(&mut self, bytes: &[u8], from: Option<usize>, to: usize) {
         let Some(mut at) = from else { return };
-        let mut open: Option<(Mark, usize)> = None;
+        let mut open: Option<(QuotationMark, usize)> = None;
         while at < to {
             let rest = bytes.get(at..to).unwrap_or_default();
             let (mark, length) = mark(rest);
@@ -87,7 +87,7 @@ fn closes_later(bytes: &[u8]) -> bool {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Mark {
+enum QuotationMark {
     Straight(u8),
     /// Curly double quotation marks; which of them opens depends on the language.
     Double,
@@ -97,7 +97,7 @@ enum Mark {
     Corner(bool),
 }
 
-impl Mark {
+impl QuotationMark {
     fn opens(self, before: u8, after: u8) -> bool {
         let bare =
             !before.is_ascii_alphanumeric() && before < 0x80 && !matches!(before, b'.' | b'!' | b'?' | b',' | b';');
@@ -122,13 +122,13 @@ impl Mark {
 }
 
 /// The quotation mark at the start of `bytes`, if there is one, and the length of the character in bytes.
-fn mark(bytes: &[u8]) -> (Option<Mark>, usize) {
+fn mark(bytes: &[u8]) -> (Option<QuotationMark>, usize) {
     match bytes {
-        [sign @ (b'"' | b'\'' | b'`'), ..] => (Some(Mark::Straight(*sign)), 1),
-        [0xe2, 0x80, 0x9c..=0x9f, ..] => (Some(Mark::Double), 3),
-        [0xe2, 0x80, 0x98..=0x9b, ..] => (Some(Mark::Single), 3),
-        [0xc2, 0xab | 0xbb, ..] => (Some(Mark::Guillemet), 2),
-        [0xe3, 0x80, sign @ 0x8c..=0x8f, ..] => (Some(Mark::Corner(sign % 2 == 0)), 3),
+        [sign @ (b'"' | b'\'' | b'`'), ..] => (Some(QuotationMark::Straight(*sign)), 1),
+        [0xe2, 0x80, 0x9c..=0x9f, ..] => (Some(QuotationMark::Double), 3),
+        [0xe2, 0x80, 0x98..=0x9b, ..] => (Some(QuotationMark::Single), 3),
+        [0xc2, 0xab | 0xbb, ..] => (Some(QuotationMark::Guillemet), 2),
+        [0xe3, 0x80, sign @ 0x8c..=0x8f, ..] => (Some(QuotationMark::Corner(sign % 2 == 0)), 3),
         _ => (None, 1),
     }
 }

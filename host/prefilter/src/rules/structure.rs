@@ -5,8 +5,8 @@
 
 use super::RuleHit;
 use super::clause::{begins_clause, ends_clause};
-use super::file::{Families, Rule, RuleFile};
-use super::lexicon::Hit;
+use super::file::{Families, FilterRule, RuleFile};
+use super::lexicon::FamilyHit;
 use super::passage::Passages;
 use super::quotation::Quotations;
 
@@ -19,7 +19,7 @@ const NOWHERE: i64 = i64::MIN / 2;
 const NESTING_MAX: usize = 4;
 
 #[derive(Clone, Copy, Debug)]
-enum Shape {
+enum ArrangementShape {
     /// Steps in order; each step begins at most `gap` bytes after the end of the previous step.
     Sequence { steps: usize, gap: usize },
     /// At least `at_least` slots must have a hit within `within` bytes, including all of the first `needed` slots.
@@ -36,7 +36,7 @@ enum Yields {
 
 #[derive(Debug)]
 struct Arrangement {
-    shape: Shape,
+    shape: ArrangementShape,
     yields: Yields,
     /// Whether the parts may be in different passages.
     crosses: bool,
@@ -77,7 +77,7 @@ impl Structures {
         for phrase in &file.phrases {
             let yields = families.get(&phrase.name).copied().map(Yields::Family);
             let yields = yields.ok_or_else(|| (phrase.name.clone(), "has no number".to_owned()))?;
-            let shape = Shape::Sequence { steps: phrase.sequence.len(), gap: phrase.gap };
+            let shape = ArrangementShape::Sequence { steps: phrase.sequence.len(), gap: phrase.gap };
             all.add(&phrase.name, shape, yields, &phrase.sequence, families)?;
             let sides = [&phrase.unless_after, &phrase.opens, &phrase.ends];
             all.beside(&phrase.name, sides, false, families)?;
@@ -92,27 +92,27 @@ impl Structures {
             let yields = Yields::Rule(number);
             match (kinds, rule.measure) {
                 ([true, false, false], None) => {
-                    let shape = Shape::Sequence { steps: rule.sequence.len(), gap: rule.gap };
+                    let shape = ArrangementShape::Sequence { steps: rule.sequence.len(), gap: rule.gap };
                     all.add(&rule.id, shape, yields, &rule.sequence, families)?;
                 }
                 ([false, true, false], None) => {
-                    let Rule { at_least, within, .. } = *rule;
+                    let FilterRule { at_least, within, .. } = *rule;
                     let all_slots = [rule.needs.as_slice(), rule.together.as_slice()].concat();
                     let (slots, needed) = (all_slots.len(), rule.needs.len());
                     if at_least < 2 || at_least > slots || within == 0 {
                         return wrong("`together` needs `at_least` of 2 or more of its families, `within` some bytes");
                     }
-                    let shape = Shape::Together { slots, needed, at_least, within };
+                    let shape = ArrangementShape::Together { slots, needed, at_least, within };
                     all.add(&rule.id, shape, yields, &all_slots, families)?;
                 }
                 ([false, false, true], None) => {
-                    let Rule { at_least, within, .. } = *rule;
+                    let FilterRule { at_least, within, .. } = *rule;
                     if at_least < 2 || within == 0 {
                         return wrong("`repeated` needs `at_least` of 2 or more, `within` some bytes");
                     }
                     all.add(
                         &rule.id,
-                        Shape::Repeated { at_least, within },
+                        ArrangementShape::Repeated { at_least, within },
                         yields,
                         rule.repeated.as_slice(),
                         families,
@@ -139,7 +139,7 @@ impl Structures {
     fn add(
         &mut self,
         name: &str,
-        shape: Shape,
+        shape: ArrangementShape,
         yields: Yields,
         slots: &[String],
         families: &Families,
@@ -200,11 +200,11 @@ impl Structures {
     }
 
     /// Starts the search in an input. `quotations` are the ranges where a finding may have a lower tier.
-    pub(super) fn start<'s>(&'s self, bytes: &'s [u8], quotations: Quotations) -> Run<'s> {
+    pub(super) fn start<'s>(&'s self, bytes: &'s [u8], quotations: Quotations) -> StructureSearch<'s> {
         let places = |a: &Arrangement| match a.shape {
-            Shape::Sequence { steps, .. } => (steps, 0),
-            Shape::Together { slots, .. } => (0, slots),
-            Shape::Repeated { at_least, .. } => (at_least, 0),
+            ArrangementShape::Sequence { steps, .. } => (steps, 0),
+            ArrangementShape::Together { slots, .. } => (0, slots),
+            ArrangementShape::Repeated { at_least, .. } => (at_least, 0),
         };
         let mut offsets = Vec::with_capacity(self.arrangements.len());
         let (mut total, mut starts) = (0, 0);
@@ -215,7 +215,7 @@ impl Structures {
             starts += more_starts;
         }
         let count = self.arrangements.len();
-        Run {
+        StructureSearch {
             structures: self,
             bytes,
             passages: Passages::of(bytes),
@@ -234,7 +234,7 @@ impl Structures {
 
 /// The range from the start to the end of an arrangement, as far as it was found.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct ArrangementRange {
     start: usize,
     end: usize,
 }
@@ -244,7 +244,7 @@ fn place_of(place: usize) -> i64 {
     i64::try_from(place).unwrap_or(i64::MAX / 4)
 }
 
-pub(super) struct Run<'s> {
+pub(super) struct StructureSearch<'s> {
     structures: &'s Structures,
     bytes: &'s [u8],
     passages: Passages<'s>,
@@ -252,7 +252,7 @@ pub(super) struct Run<'s> {
     /// Indexed by arrangement: the index of its first element in `places` or `starts`.
     offsets: Vec<usize>,
     /// Indexed by step of a sequence: the two latest ranges, the later one first. For a repetition: its latest ranges.
-    places: Vec<[Option<Place>; 2]>,
+    places: Vec<[Option<ArrangementRange>; 2]>,
     /// Indexed by slot of families that occur together: the start of the last hit.
     starts: Vec<i64>,
     /// Indexed by arrangement: the end of the last hit of its excluding families.
@@ -260,14 +260,14 @@ pub(super) struct Run<'s> {
     /// Indexed by arrangement: the end of the last hit of its leads.
     led: Vec<Option<usize>>,
     /// Indexed by arrangement: the arrangement's range, if only its tail is missing.
-    ended: Vec<Option<Place>>,
+    ended: Vec<Option<ArrangementRange>>,
     /// Indexed by arrangement: whether the arrangement's rule was found.
     done: Vec<bool>,
     found: Vec<RuleHit>,
 }
 
-impl Run<'_> {
-    pub(super) fn hit(&mut self, hit: Hit, steps: &mut u64) {
+impl StructureSearch<'_> {
+    pub(super) fn hit(&mut self, hit: FamilyHit, steps: &mut u64) {
         self.passages.go_to(hit.start);
         self.nested(hit, steps, 0);
     }
@@ -276,7 +276,7 @@ impl Run<'_> {
         self.found
     }
 
-    fn nested(&mut self, hit: Hit, steps: &mut u64, depth: usize) {
+    fn nested(&mut self, hit: FamilyHit, steps: &mut u64, depth: usize) {
         let structures = self.structures;
         let Some(uses) = structures.uses.get(hit.family) else { return };
         if let Some(closes) = structures.closes.get(hit.family).filter(|c| !c.is_empty()) {
@@ -308,11 +308,11 @@ impl Run<'_> {
             let Some(offset) = self.offsets.get(*number).copied() else { continue };
             let floor = if arrangement.crosses { 0 } else { self.passages.start() };
             let complete = match arrangement.shape {
-                Shape::Sequence { steps, gap } => self.step(offset, *slot, (steps, gap), floor, hit),
-                Shape::Together { slots, needed, at_least, within } => {
+                ArrangementShape::Sequence { steps, gap } => self.step(offset, *slot, (steps, gap), floor, hit),
+                ArrangementShape::Together { slots, needed, at_least, within } => {
                     self.meet(offset, *slot, (slots, needed), (at_least, within), floor, hit)
                 }
-                Shape::Repeated { at_least, within } => self.repeat(offset, at_least, within, floor, hit),
+                ArrangementShape::Repeated { at_least, within } => self.repeat(offset, at_least, within, floor, hit),
             };
             let Some(place) = complete else { continue };
             if !arrangement.ends || ends_clause(self.bytes, place.end) {
@@ -332,11 +332,11 @@ impl Run<'_> {
     }
 
     /// Handles a complete arrangement: it is the finding of a rule, or a hit of another family.
-    fn complete(&mut self, number: usize, place: Place, steps: &mut u64, depth: usize) {
+    fn complete(&mut self, number: usize, place: ArrangementRange, steps: &mut u64, depth: usize) {
         let structures = self.structures;
         match structures.arrangements.get(number).map(|a| a.yields) {
             Some(Yields::Family(family)) if depth < NESTING_MAX => {
-                self.nested(Hit { family, start: place.start, end: place.end }, steps, depth + 1);
+                self.nested(FamilyHit { family, start: place.start, end: place.end }, steps, depth + 1);
             }
             Some(Yields::Family(_)) | None => {}
             Some(Yields::Rule(rule)) => {
@@ -353,7 +353,7 @@ impl Run<'_> {
         }
     }
 
-    fn put(&mut self, at: usize, place: Place) {
+    fn put(&mut self, at: usize, place: ArrangementRange) {
         if let Some([first, second]) = self.places.get_mut(at) {
             if first.is_some_and(|f| f.start < place.start) {
                 *second = *first;
@@ -368,14 +368,15 @@ impl Run<'_> {
         slot: usize,
         (steps, gap): (usize, usize),
         floor: usize,
-        hit: Hit,
-    ) -> Option<Place> {
+        hit: FamilyHit,
+    ) -> Option<ArrangementRange> {
         let place = match slot.checked_sub(1) {
-            None => Place { start: hit.start, end: hit.end },
+            None => ArrangementRange { start: hit.start, end: hit.end },
             Some(before) => {
-                let reaches = |p: &&Place| p.start >= floor && p.end <= hit.start && hit.start - p.end <= gap;
+                let reaches =
+                    |p: &&ArrangementRange| p.start >= floor && p.end <= hit.start && hit.start - p.end <= gap;
                 let from = self.places.get(offset + before)?.iter().flatten().find(reaches)?;
-                Place { start: from.start, end: hit.end }
+                ArrangementRange { start: from.start, end: hit.end }
             }
         };
         if slot + 1 == steps {
@@ -393,8 +394,8 @@ impl Run<'_> {
         (slots, needed): (usize, usize),
         (at_least, within): (usize, usize),
         floor: usize,
-        hit: Hit,
-    ) -> Option<Place> {
+        hit: FamilyHit,
+    ) -> Option<ArrangementRange> {
         let begins = place_of(hit.start);
         *self.starts.get_mut(offset + slot)? = begins;
         let starts = self.starts.get(offset..offset + slots)?;
@@ -408,20 +409,27 @@ impl Run<'_> {
         met.sort_unstable();
         met.dedup();
         let first = usize::try_from(*met.first()?).ok()?.min(hit.start);
-        (met.len() >= at_least).then_some(Place { start: first, end: hit.end })
+        (met.len() >= at_least).then_some(ArrangementRange { start: first, end: hit.end })
     }
 
     /// Adds a hit to a repetition. `places` holds the latest hits, the latest first.
-    fn repeat(&mut self, offset: usize, at_least: usize, within: usize, floor: usize, hit: Hit) -> Option<Place> {
+    fn repeat(
+        &mut self,
+        offset: usize,
+        at_least: usize,
+        within: usize,
+        floor: usize,
+        hit: FamilyHit,
+    ) -> Option<ArrangementRange> {
         let places = self.places.get_mut(offset..offset + at_least)?;
         let latest = places.first().copied().and_then(|[first, _]| first);
         if latest.is_some_and(|l| l.end > hit.start) {
             return None;
         }
         places.rotate_right(1);
-        *places.first_mut()? = [Some(Place { start: hit.start, end: hit.end }), None];
+        *places.first_mut()? = [Some(ArrangementRange { start: hit.start, end: hit.end }), None];
         let oldest = places.last().copied().and_then(|[first, _]| first)?;
         (oldest.start >= floor && oldest.start + within >= hit.end)
-            .then_some(Place { start: oldest.start, end: hit.end })
+            .then_some(ArrangementRange { start: oldest.start, end: hit.end })
     }
 }

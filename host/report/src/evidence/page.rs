@@ -1,19 +1,21 @@
 //! The verifier's report as one HTML page that can be archived.
 
 use super::words::{assurance, false_descriptions, meaning, prevention};
-use crate::escape::Line;
-use crate::page::{Origin, marked, table, trust_files};
+use crate::escape::HtmlLine;
+use crate::page::{PageOrigin, marked, table, trust_files};
 use crate::time::utc;
 use maud::{Markup, html};
-use portcullis_core::hex::Hex;
-use portcullis_evidence::verify::{Code, Property, Reason, Report, RuleCount, Status, Summary, TrustFile};
+use portcullis_core::hex::HexBytes;
+use portcullis_evidence::verify::{
+    BundleProperty, Code, EvidenceStatus, EvidenceSummary, RuleCount, StatusReason, TrustFile, VerifyReport,
+};
 
 /// The inputs of the check: bundle, trust folder and options.
 #[derive(Clone, Debug, Default)]
-pub struct Making {
+pub struct EvidenceInputs {
     /// The bundle's name.
     pub name: String,
-    pub origin: Origin,
+    pub origin: PageOrigin,
     /// The trust folder.
     pub trust: String,
     pub trusted: Vec<TrustFile>,
@@ -26,11 +28,11 @@ pub struct Making {
 }
 
 #[must_use]
-pub fn page(report: &Report, making: &Making) -> String {
+pub fn page(report: &VerifyReport, making: &EvidenceInputs) -> String {
     let session = &report.session;
     let content = html! {
         h1 { "Evidence report" }
-        p.name { (Line(&making.name)) }
+        p.name { (HtmlLine(&making.name)) }
         (banner(report))
         (about(report, making))
         (properties(report))
@@ -47,7 +49,7 @@ pub fn page(report: &Report, making: &Making) -> String {
 }
 
 /// The section about the check itself: all data that another person needs to repeat the check.
-fn about(report: &Report, making: &Making) -> Markup {
+fn about(report: &VerifyReport, making: &EvidenceInputs) -> Markup {
     let code = match report.exit_code {
         0 => "0: affirmed",
         3 => "3: contradicted",
@@ -77,15 +79,15 @@ fn about(report: &Report, making: &Making) -> Markup {
     }
 }
 
-const fn mark(status: Status) -> &'static str {
+const fn mark(status: EvidenceStatus) -> &'static str {
     match status {
-        Status::Affirmed => "\u{2713}",
-        Status::Warned => "!",
-        Status::Contradicted => "\u{2717}",
+        EvidenceStatus::Affirmed => "\u{2713}",
+        EvidenceStatus::Warned => "!",
+        EvidenceStatus::Contradicted => "\u{2717}",
     }
 }
 
-fn banner(report: &Report) -> Markup {
+fn banner(report: &VerifyReport) -> Markup {
     let words = meaning(report.status);
     let class = report.status.name();
     html! {
@@ -97,17 +99,17 @@ fn banner(report: &Report) -> Markup {
         }
         p class={ "banner " (class) } {
             span.mark { (mark(report.status)) } " " strong { (class) "." } " " (words)
-            @if report.session.lanes > 0 && report.status != Status::Contradicted {
+            @if report.session.lanes > 0 && report.status != EvidenceStatus::Contradicted {
                 " " (prevention(&report.session.modes, report.session.counts.streams))
             }
         }
     }
 }
 
-fn properties(report: &Report) -> Markup {
+fn properties(report: &VerifyReport) -> Markup {
     html! {
         h2 { "The five properties" }
-        @for property in Property::ALL {
+        @for property in BundleProperty::ALL {
             @let conclusion = report.properties.of(property);
             @let class = conclusion.status.name();
             section class={ "property " (class) } aria-label={ (property.name().replace('_', " ")) ": " (class) } {
@@ -125,11 +127,11 @@ fn properties(report: &Report) -> Markup {
 }
 
 /// One reason: the finding, the general meaning of its code, and the advice.
-fn reason(reason: &Reason<Code>) -> Markup {
+fn reason(reason: &StatusReason<Code>) -> Markup {
     html! {
         code { (reason.code.id()) } " (" (reason.status.name())
         @if reason.count > 1 { ", " (reason.count) " times" }
-        "): " (Line(&reason.detail))
+        "): " (HtmlLine(&reason.detail))
         dl.code {
             dt { "Meaning" } dd { (marked(reason.code.meaning())) "." }
             dt { "What to do" } dd { (marked(reason.code.remedy())) "." }
@@ -137,11 +139,11 @@ fn reason(reason: &Reason<Code>) -> Markup {
     }
 }
 
-fn hex<const N: usize>(digest: Option<Hex<N>>) -> Option<String> {
+fn hex<const N: usize>(digest: Option<HexBytes<N>>) -> Option<String> {
     digest.map(|digest| digest.to_string())
 }
 
-fn period(session: &Summary) -> Markup {
+fn period(session: &EvidenceSummary) -> Markup {
     let times = session.witnessed.map(|(from, to)| format!("between {} and {}", utc(from), utc(to)));
     let ticks = session.ticks.map(|(from, to)| format!("{from} to {to}: {} ticks", to.saturating_sub(from)));
     let rows = [
@@ -162,7 +164,7 @@ fn period(session: &Summary) -> Markup {
     }
 }
 
-fn policy(session: &Summary) -> Markup {
+fn policy(session: &EvidenceSummary) -> Markup {
     let rows = [
         ("Policy digest (SHA-256 of the tables)", hex(session.policy_digest)),
         ("Package digest", hex(session.package_digest)),
@@ -174,7 +176,7 @@ fn policy(session: &Summary) -> Markup {
         (table("Policy in force", &rows))
         h3 { "Approvals" }
         ul {
-            @for approval in &session.approvals { li { (Line(&approval.to_string())) } }
+            @for approval in &session.approvals { li { (HtmlLine(&approval.to_string())) } }
             @if session.approvals.is_empty() { li { "no approval is in the bundle, or none that is trusted" } }
         }
         @if !session.withholdings.is_empty() {
@@ -182,8 +184,8 @@ fn policy(session: &Summary) -> Markup {
             ul {
                 @for used in &session.withholdings {
                     li {
-                        "the texts of " (used.streams) " streams, by " (Line(&used.signer.to_string())) ": "
-                        (Line(&used.reason))
+                        "the texts of " (used.streams) " streams, by " (HtmlLine(&used.signer.to_string())) ": "
+                        (HtmlLine(&used.reason))
                     }
                 }
             }
@@ -191,7 +193,7 @@ fn policy(session: &Summary) -> Markup {
     }
 }
 
-fn profiles(session: &Summary) -> Markup {
+fn profiles(session: &EvidenceSummary) -> Markup {
     let pinned = match session.profiles_pinned {
         Some(true) => "The ticket permits certain profiles only.",
         Some(false) => "The ticket permits any profile.",
@@ -207,7 +209,7 @@ fn profiles(session: &Summary) -> Markup {
             thead { tr { @for head in ["Profile (SHA-256)", "Streams", "Content"] { th scope="col" { (head) } } } }
             tbody {
                 @for (digest, profile) in &session.profiles {
-                    tr { td { (digest.to_string()) } td { (profile.streams) } td { (Line(&profile.to_string())) } }
+                    tr { td { (digest.to_string()) } td { (profile.streams) } td { (HtmlLine(&profile.to_string())) } }
                 }
                 @if session.profile_unknown > 0 {
                     tr { td { em { "not known" } } td { (session.profile_unknown) } td {} }
@@ -218,7 +220,7 @@ fn profiles(session: &Summary) -> Markup {
     }
 }
 
-fn counts(session: &Summary) -> Markup {
+fn counts(session: &EvidenceSummary) -> Markup {
     let counts = &session.counts;
     let number = |n: u64| Some(n.to_string());
     let rows = [
@@ -281,8 +283,8 @@ fn decided(heading: &str, rules: &[RuleCount]) -> Markup {
                         @for rule in rules {
                             tr {
                                 td { (rule.stage.name()) }
-                                td { (Line(&rule.id.clone().unwrap_or_else(|| number(rule.rule)))) }
-                                td { (Line(rule.reason.as_deref().unwrap_or_default())) }
+                                td { (HtmlLine(&rule.id.clone().unwrap_or_else(|| number(rule.rule)))) }
+                                td { (HtmlLine(rule.reason.as_deref().unwrap_or_default())) }
                                 td { (number(rule.row)) }
                                 td { (rule.count) }
                             }
@@ -294,7 +296,7 @@ fn decided(heading: &str, rules: &[RuleCount]) -> Markup {
     }
 }
 
-fn device(report: &Report) -> Markup {
+fn device(report: &VerifyReport) -> Markup {
     let level = report.assurance.map(|level| format!("{level:?}: {}", assurance(level)));
     let rows = [
         ("Subject of the certificate", report.session.device.clone()),
@@ -308,7 +310,7 @@ fn device(report: &Report) -> Markup {
     }
 }
 
-fn not_shown(report: &Report) -> Markup {
+fn not_shown(report: &VerifyReport) -> Markup {
     html! {
         h2 { "What is not proved" }
         ul {

@@ -2,39 +2,41 @@
 
 use super::words::{assurance, false_descriptions, meaning, prevention};
 use crate::escape::printable;
-use crate::terminal::{Terminal, Tone};
+use crate::terminal::{TerminalLayout, TerminalTone};
 use crate::time::utc;
-use portcullis_core::hex::{Hex, encode};
-use portcullis_evidence::verify::series::{ApprovalCount, LogUse, Series};
-use portcullis_evidence::verify::{Code, Conclusion, ProfileUse, Property, Report, Status, Summary, WithholdingUse};
+use portcullis_core::hex::{HexBytes, encode};
+use portcullis_evidence::verify::series::{ApprovalCount, LogUse, SeriesReport};
+use portcullis_evidence::verify::{
+    BundleProperty, Code, EvidenceStatus, EvidenceSummary, ProfileUse, PropertyConclusion, VerifyReport, WithholdingUse,
+};
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
 
 /// A report as text; the verdict comes first.
 #[derive(Clone, Copy, Debug)]
 pub struct ReportText<'a> {
-    report: &'a Report,
-    verdict: Status,
-    terminal: Terminal,
+    report: &'a VerifyReport,
+    verdict: EvidenceStatus,
+    terminal: TerminalLayout,
 }
 
 impl<'a> ReportText<'a> {
     /// The whole report, for a file or a pipe.
     #[must_use]
-    pub fn new(report: &'a Report) -> Self {
-        Self { report, verdict: report.status, terminal: Terminal::default() }
+    pub fn new(report: &'a VerifyReport) -> Self {
+        Self { report, verdict: report.status, terminal: TerminalLayout::default() }
     }
 
     /// Adapts the report to a terminal.
     #[must_use]
-    pub const fn on(mut self, terminal: Terminal) -> Self {
+    pub const fn on(mut self, terminal: TerminalLayout) -> Self {
         self.terminal = terminal;
         self
     }
 
     /// Replaces the verdict, for a program that has more findings than this report shows.
     #[must_use]
-    pub const fn concluding(mut self, verdict: Status) -> Self {
+    pub const fn concluding(mut self, verdict: EvidenceStatus) -> Self {
         self.verdict = verdict;
         self
     }
@@ -48,19 +50,19 @@ impl fmt::Display for ReportText<'_> {
         let Self { report, verdict, terminal } = *self;
         writeln!(f, "{}", VerdictText { status: verdict, terminal })?;
         // Of another version, no record was read; of false evidence, no mode counts.
-        if report.session.lanes > 0 && verdict != Status::Contradicted {
+        if report.session.lanes > 0 && verdict != EvidenceStatus::Contradicted {
             let line = prevention(&report.session.modes, report.session.counts.streams);
             writeln!(f, "{}", terminal.wrap(INDENT, &format!("prevented    {line}")))?;
         }
         if report.simulated {
             let line = format!(
                 "{}    the key of this card is public; none of this is evidence",
-                terminal.paint(Tone::Bad, "SIMULATED")
+                terminal.paint(TerminalTone::Bad, "SIMULATED")
             );
             writeln!(f, "{}", terminal.wrap(INDENT, &line))?;
         }
         writeln!(f)?;
-        for property in Property::ALL {
+        for property in BundleProperty::ALL {
             let conclusion = report.properties.of(property);
             let status = terminal.paint(tone(conclusion.status), format_args!("{:<12}", conclusion.status.name()));
             let line = format!("{status} {:<12} claim: {}", property.name(), property.claim());
@@ -85,7 +87,7 @@ impl fmt::Display for ReportText<'_> {
 }
 
 /// The reasons of a property, with advice for each. All reasons that only show that the card is simulated share a line.
-fn lines(conclusion: &Conclusion) -> Vec<String> {
+fn lines(conclusion: &PropertyConclusion) -> Vec<String> {
     let (simulated, others): (Vec<_>, Vec<_>) =
         conclusion.reasons.iter().partition(|reason| is_of_simulation(reason.code));
     let mut lines = Vec::new();
@@ -109,8 +111,8 @@ const fn is_of_simulation(code: Code) -> bool {
 /// A program's verdict, and its meaning in words.
 #[derive(Clone, Copy, Debug)]
 pub struct VerdictText {
-    pub status: Status,
-    pub terminal: Terminal,
+    pub status: EvidenceStatus,
+    pub terminal: TerminalLayout,
 }
 
 impl fmt::Display for VerdictText {
@@ -121,17 +123,17 @@ impl fmt::Display for VerdictText {
     }
 }
 
-const fn tone(status: Status) -> Tone {
+const fn tone(status: EvidenceStatus) -> TerminalTone {
     match status {
-        Status::Affirmed => Tone::Good,
-        Status::Warned => Tone::Warning,
-        Status::Contradicted => Tone::Bad,
+        EvidenceStatus::Affirmed => TerminalTone::Good,
+        EvidenceStatus::Warned => TerminalTone::Warning,
+        EvidenceStatus::Contradicted => TerminalTone::Bad,
     }
 }
 
 const PROFILES_SHOWN: usize = 20;
 
-fn profiles(f: &mut String, all: &BTreeMap<Hex<32>, ProfileUse>, unknown: u64) -> fmt::Result {
+fn profiles(f: &mut String, all: &BTreeMap<HexBytes<32>, ProfileUse>, unknown: u64) -> fmt::Result {
     for (digest, profile) in all.iter().take(PROFILES_SHOWN) {
         writeln!(f, "profile      {digest}: {} streams, {}", profile.streams, printable(&profile.to_string()))?;
     }
@@ -144,7 +146,7 @@ fn profiles(f: &mut String, all: &BTreeMap<Hex<32>, ProfileUse>, unknown: u64) -
     Ok(())
 }
 
-fn session(f: &mut String, session: &Summary) -> fmt::Result {
+fn session(f: &mut String, session: &EvidenceSummary) -> fmt::Result {
     let counts = &session.counts;
     if let Some(digest) = session.bundle_digest {
         writeln!(f, "bundle       {digest}")?;
@@ -218,8 +220,8 @@ impl fmt::Display for LogText<'_> {
 /// The report on a series as text; the verdict comes first.
 #[derive(Clone, Copy, Debug)]
 pub struct SeriesText<'a> {
-    pub series: &'a Series,
-    pub terminal: Terminal,
+    pub series: &'a SeriesReport,
+    pub terminal: TerminalLayout,
 }
 
 impl fmt::Display for SeriesText<'_> {

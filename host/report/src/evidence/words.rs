@@ -1,19 +1,19 @@
 //! Texts that explain the terms of a report; the text form and the page share them.
 
-use portcullis_evidence::verify::{Assurance, Modes, Status};
+use portcullis_evidence::verify::{AssuranceLevel, EvidenceStatus, StreamModeCounts};
 
-pub(super) const fn meaning(status: Status) -> &'static str {
+pub(super) const fn meaning(status: EvidenceStatus) -> &'static str {
     match status {
-        Status::Affirmed => "Everything that was checked holds.",
-        Status::Warned => "What was checked holds. Something is missing or could not be checked.",
-        Status::Contradicted => "Something in this evidence is false, or it is not believed.",
+        EvidenceStatus::Affirmed => "Everything that was checked holds.",
+        EvidenceStatus::Warned => "What was checked holds. Something is missing or could not be checked.",
+        EvidenceStatus::Contradicted => "Something in this evidence is false, or it is not believed.",
     }
 }
 
 /// What was prevented, and what only recorded, by the modes of the streams; `streams` is the number of all streams. The
 /// modes are what the operator committed to, and the words say so.
 #[must_use]
-pub fn prevention(modes: &Modes, streams: u64) -> String {
+pub fn prevention(modes: &StreamModeCounts, streams: u64) -> String {
     let (enforced, without) = (modes.enforced(), modes.not_enforced());
     let unknown = streams.saturating_sub(enforced.saturating_add(without));
     let unknown = if unknown == 0 { String::new() } else { format!(" Of {unknown} streams it is not known.") };
@@ -39,11 +39,11 @@ pub(super) const fn false_descriptions(text_lane: bool) -> &'static str {
     }
 }
 
-pub(super) const fn assurance(level: Assurance) -> &'static str {
+pub(super) const fn assurance(level: AssuranceLevel) -> &'static str {
     match level {
-        Assurance::L0 => "simulated; the key is public",
-        Assurance::L1 => "one key for every card of the design; whoever made the bitstream could sign too",
-        Assurance::L2 => "the key of one card",
-        Assurance::L3 => "the key of one card, placed under supervision",
+        AssuranceLevel::L0 => "simulated; the key is public",
+        AssuranceLevel::L1 => "one key for every card of the design; whoever made the bitstream could sign too",
+        AssuranceLevel::L2 => "the key of one card",
+        AssuranceLevel::L3 => "the key of one card, placed under supervision",
     }
 }

@@ -1,15 +1,15 @@
 //! The content of a ledger's page, collected from its entries.
 
 use portcullis_core::wire::Determination;
-use portcullis_gate::engine::Proposal;
-use portcullis_gate::ledger::{Entry, Header};
-use portcullis_gate::{Candidate, EventKind, Judgement, Mode, Summary};
+use portcullis_gate::engine::EngineProposal;
+use portcullis_gate::ledger::{LedgerEntry, LedgerHeader};
+use portcullis_gate::{AnswerCandidate, JudgementSummary, SpanJudgement, StreamEventKind, StreamMode};
 use std::collections::BTreeMap;
 
 /// All data on the page.
 #[derive(Debug)]
 pub struct LedgerModel {
-    pub header: Header,
+    pub header: LedgerHeader,
     pub streams: BTreeMap<u64, StreamModel>,
     /// Whether the ledger ends with an incomplete entry.
     pub torn: bool,
@@ -31,17 +31,17 @@ pub type RuleCounts = BTreeMap<(String, String), u64>;
 pub struct StreamModel {
     pub id: String,
     /// `None` if the BEGIN of the stream is not in the ledger.
-    pub mode: Option<Mode>,
+    pub mode: Option<StreamMode>,
     pub intent: String,
     /// The whole text of a recorded stream.
     pub text: Option<String>,
     /// The determinations, in the order of the ledger.
-    pub judged: Vec<Judgement>,
+    pub judged: Vec<SpanJudgement>,
     /// Other events as text, each with the number of determinations before it.
     pub notes: Vec<(usize, String)>,
     pub released: String,
     /// `None` if the end of the stream is not in the ledger.
-    pub summary: Option<Summary>,
+    pub summary: Option<JudgementSummary>,
 }
 
 impl StreamModel {
@@ -54,7 +54,7 @@ impl StreamModel {
 impl LedgerModel {
     /// An empty ledger.
     #[must_use]
-    pub const fn new(header: Header) -> Self {
+    pub const fn new(header: LedgerHeader) -> Self {
         Self {
             header,
             streams: BTreeMap::new(),
@@ -68,13 +68,13 @@ impl LedgerModel {
     }
 
     /// Adds the next entry.
-    pub fn add(&mut self, entry: Entry) {
+    pub fn add(&mut self, entry: LedgerEntry) {
         self.first_time.get_or_insert(entry.host_time_unverified);
         self.last_time = entry.host_time_unverified;
         let stream = self.streams.entry(entry.event.stream).or_default();
         let after = stream.judged.len();
         match entry.event.what {
-            EventKind::Begun { id, context, text, .. } => {
+            StreamEventKind::Begun { id, context, text, .. } => {
                 // Each run that appends to a ledger numbers its streams from 1 again. Of several streams with the same
                 // number, the page shows the last.
                 *stream = StreamModel {
@@ -85,7 +85,7 @@ impl LedgerModel {
                     ..StreamModel::default()
                 };
             }
-            EventKind::Determined(judged) => {
+            StreamEventKind::Determined(judged) => {
                 if let Some(rule) = &judged.determination.rule {
                     let stage = judged.determination.stage.map_or("fault", |s| s.name()).to_owned();
                     let counts = match judged.determination.determination {
@@ -100,23 +100,25 @@ impl LedgerModel {
                 }
                 stream.judged.push(*judged);
             }
-            EventKind::Deferred { seq, rule, expiry } => {
+            StreamEventKind::Deferred { seq, rule, expiry } => {
                 stream.notes.push((after, format!("{seq} waits for information ({rule}), {expiry} steps at most")));
             }
-            EventKind::Expired { seq } => stream.notes.push((after, format!("{seq} was given up"))),
-            EventKind::RolledBack { to, transitions } => {
+            StreamEventKind::Expired { seq } => stream.notes.push((after, format!("{seq} was given up"))),
+            StreamEventKind::RolledBack { to, transitions } => {
                 stream.notes.push((after, format!("rolled back to {to}: {transitions:?} were taken back")));
             }
-            EventKind::Drift { seq, level, slope } => {
+            StreamEventKind::Drift { seq, level, slope } => {
                 stream.notes.push((after, format!("drift {} at {seq}, slope {slope}", level.name())));
             }
-            EventKind::Proposed(answer) => {
-                if let Ok(Proposal::Candidate(Candidate { logprobs_absent: Some(why), .. })) = answer.as_ref() {
+            StreamEventKind::Proposed(answer) => {
+                if let Ok(EngineProposal::Candidate(AnswerCandidate { logprobs_absent: Some(why), .. })) =
+                    answer.as_ref()
+                {
                     stream.notes.push((after, format!("the uncertainty of the next candidate is unknown: {why}")));
                 }
             }
-            EventKind::Released { text, .. } => stream.released.push_str(&text),
-            EventKind::Ended { summary, .. } => stream.summary = Some(summary),
+            StreamEventKind::Released { text, .. } => stream.released.push_str(&text),
+            StreamEventKind::Ended { summary, .. } => stream.summary = Some(summary),
         }
     }
 }

@@ -2,11 +2,11 @@
 
 use super::model::{LedgerModel, RuleCounts, StreamModel};
 use super::stream::section;
-use crate::escape::Line;
-use crate::page::{Origin, table};
+use crate::escape::HtmlLine;
+use crate::page::{PageOrigin, table};
 use crate::time::utc;
 use maud::{Markup, html};
-use portcullis_gate::{Mode, Summary};
+use portcullis_gate::{JudgementSummary, StreamMode};
 
 /// Smallest number of streams for which the page has a search.
 const SEARCHED_FROM: usize = 5;
@@ -16,11 +16,12 @@ const FOLDED_FROM: usize = 40;
 /// The page: texts with admitted, rejected and split spans marked, the reasons, the trust slope with its thresholds,
 /// and counts by stage and rule.
 #[must_use]
-pub fn page(model: &LedgerModel, origin: &Origin) -> String {
+pub fn page(model: &LedgerModel, origin: &PageOrigin) -> String {
     let header = &model.header;
-    let recorded = model.streams.values().any(|s| s.mode == Some(Mode::Recorded));
-    let total =
-        |of: fn(&Summary) -> u64| -> u64 { model.streams.values().filter_map(|s| s.summary.as_ref()).map(of).sum() };
+    let recorded = model.streams.values().any(|s| s.mode == Some(StreamMode::Recorded));
+    let total = |of: fn(&JudgementSummary) -> u64| -> u64 {
+        model.streams.values().filter_map(|s| s.summary.as_ref()).map(of).sum()
+    };
     let cards = [
         ("streams", model.streams.len() as u64),
         ("admitted", total(|s| s.admitted)),
@@ -31,7 +32,7 @@ pub fn page(model: &LedgerModel, origin: &Origin) -> String {
     let content = html! {
         header {
             h1 { "Governed text" }
-            p.lead { "Policy " b { (Line(&header.policy)) } ", card " b { (Line(&header.card)) } }
+            p.lead { "Policy " b { (HtmlLine(&header.policy)) } ", card " b { (HtmlLine(&header.card)) } }
             ul.cards { @for (name, n) in cards { li { b { (n) } " " (name) } } }
         }
         @if recorded { p { b { "Recorded streams were judged after the fact: nothing of them was prevented." } } }
@@ -53,7 +54,7 @@ pub fn page(model: &LedgerModel, origin: &Origin) -> String {
     crate::page::page(&format!("Portcullis report: {}", header.policy), &content)
 }
 
-fn about(model: &LedgerModel, origin: &Origin) -> Markup {
+fn about(model: &LedgerModel, origin: &PageOrigin) -> Markup {
     let header = &model.header;
     let host = |milliseconds: u64| utc(milliseconds / 1000);
     let period = model.first_time.map(|first| format!("{} to {}", host(first), host(model.last_time)));
@@ -83,7 +84,7 @@ fn counts(caption: &str, counts: &RuleCounts) -> Markup {
                 caption { (caption) }
                 thead { tr { @for head in ["Stage", "Rule or reason", "Count"] { th scope="col" { (head) } } } }
                 tbody {
-                    @for ((stage, rule), n) in counts { tr { td { (Line(stage)) } td { (Line(rule)) } td { (n) } } }
+                    @for ((stage, rule), n) in counts { tr { td { (HtmlLine(stage)) } td { (HtmlLine(rule)) } td { (n) } } }
                     @if counts.is_empty() { tr { td colspan="3" { "none" } } }
                 }
             }
@@ -96,7 +97,7 @@ fn index(model: &LedgerModel) -> Markup {
     let list = html! {
         ol {
             @for (number, stream) in &model.streams {
-                li id={ "to-s" (number) } { a href={ "#s" (number) } { (Line(&stream.id)) } (end(stream)) }
+                li id={ "to-s" (number) } { a href={ "#s" (number) } { (HtmlLine(&stream.id)) } (end(stream)) }
             }
         }
     };

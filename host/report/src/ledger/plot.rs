@@ -15,7 +15,7 @@ const POINTS_MIN: usize = 3;
 
 /// Plots the slope after each admitted transition; empty if the stream has too few of them.
 pub(super) fn plot(stream: &StreamModel, thresholds: [u16; 3]) -> Markup {
-    let admitted = |j: &&portcullis_gate::Judgement| j.determination.determination == Some(Determination::Admit);
+    let admitted = |j: &&portcullis_gate::SpanJudgement| j.determination.determination == Some(Determination::Admit);
     let slopes: Vec<(u32, usize)> =
         stream.judged.iter().filter(admitted).map(|j| (j.determination.seq, usize::from(j.slope))).collect();
     if slopes.len() < POINTS_MIN {

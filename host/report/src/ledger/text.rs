@@ -1,17 +1,17 @@
 //! A ledger as text: events as lines, determinations as CSV.
 
 use crate::escape::printable;
-use portcullis_gate::EventKind;
-use portcullis_gate::engine::Proposal;
-use portcullis_gate::ledger::Entry;
+use portcullis_gate::StreamEventKind;
+use portcullis_gate::engine::EngineProposal;
+use portcullis_gate::ledger::LedgerEntry;
 
 /// An event as one line. The caller must escape names and texts in it, with [`printable`].
 #[must_use]
-pub fn line(what: &EventKind) -> String {
+pub fn line(what: &StreamEventKind) -> String {
     match what {
-        EventKind::Begun { context, .. } => format!("begun, {}: {:?}", context.mode.name(), context.task.intent),
-        EventKind::Proposed(answer) => match answer.as_ref() {
-            Ok(Proposal::Candidate(candidate)) => {
+        StreamEventKind::Begun { context, .. } => format!("begun, {}: {:?}", context.mode.name(), context.task.intent),
+        StreamEventKind::Proposed(answer) => match answer.as_ref() {
+            Ok(EngineProposal::Candidate(candidate)) => {
                 let absent = candidate.logprobs_absent.as_ref();
                 let absent = absent.map_or_else(String::new, |why| format!(", uncertainty unknown: {why}"));
                 match &candidate.call {
@@ -19,11 +19,11 @@ pub fn line(what: &EventKind) -> String {
                     None => format!("proposed {:?}{absent}", candidate.text),
                 }
             }
-            Ok(Proposal::Exhausted) => "nothing more was proposed".into(),
-            Ok(Proposal::End) => "the engine ended the text".into(),
+            Ok(EngineProposal::Exhausted) => "nothing more was proposed".into(),
+            Ok(EngineProposal::End) => "the engine ended the text".into(),
             Err(error) => format!("no proposal: {error}"),
         },
-        EventKind::Determined(judged) => {
+        StreamEventKind::Determined(judged) => {
             let d = &judged.determination;
             let outcome = d.determination.map_or("fault", |d| d.name());
             let parent = d.parent.map_or_else(String::new, |p| format!(" (part of {p})"));
@@ -36,13 +36,17 @@ pub fn line(what: &EventKind) -> String {
             let fields = if fields.is_empty() { String::new() } else { format!(" {}", fields.join("; ")) };
             format!("{:>4} {outcome:<9}{parent} {:?}{why}{fields} slope {}", d.seq, judged.text, judged.slope)
         }
-        EventKind::Deferred { seq, rule, expiry } => format!("{seq:>4} deferred for {rule}, {expiry} steps at most"),
-        EventKind::Expired { seq } => format!("{seq:>4} expired"),
-        EventKind::RolledBack { to, transitions } => format!("rolled back to {to}: {transitions:?} were taken back"),
-        EventKind::Drift { seq, level, slope } => format!("{seq:>4} drift: {} at {slope}", level.name()),
-        EventKind::Released { seqs, text, calls } if calls.is_empty() => format!("released {seqs:?}: {text:?}"),
-        EventKind::Released { seqs, text, calls } => format!("released {seqs:?}: {text:?}, calls at {calls:?}"),
-        EventKind::Ended { summary, .. } => match &summary.stopped {
+        StreamEventKind::Deferred { seq, rule, expiry } => {
+            format!("{seq:>4} deferred for {rule}, {expiry} steps at most")
+        }
+        StreamEventKind::Expired { seq } => format!("{seq:>4} expired"),
+        StreamEventKind::RolledBack { to, transitions } => {
+            format!("rolled back to {to}: {transitions:?} were taken back")
+        }
+        StreamEventKind::Drift { seq, level, slope } => format!("{seq:>4} drift: {} at {slope}", level.name()),
+        StreamEventKind::Released { seqs, text, calls } if calls.is_empty() => format!("released {seqs:?}: {text:?}"),
+        StreamEventKind::Released { seqs, text, calls } => format!("released {seqs:?}: {text:?}, calls at {calls:?}"),
+        StreamEventKind::Ended { summary, .. } => match &summary.stopped {
             Some(why) => format!("ended early: {why}"),
             None => "ended".to_owned(),
         },
@@ -72,8 +76,8 @@ pub const CSV_HEAD: [&str; 17] = [
 
 /// The determination in an entry as CSV fields; `None` for other entries.
 #[must_use]
-pub fn csv_record(entry: &Entry) -> Option<[String; 17]> {
-    let EventKind::Determined(judged) = &entry.event.what else { return None };
+pub fn csv_record(entry: &LedgerEntry) -> Option<[String; 17]> {
+    let StreamEventKind::Determined(judged) = &entry.event.what else { return None };
     let d = &judged.determination;
     let number = |n: Option<u64>| n.map_or_else(String::new, |n| n.to_string());
     Some([

@@ -1,14 +1,14 @@
 //! The columns of a row: finds each column's fields in descriptor, row and image header, and refuses columns that do
 //! not fit them.
 
-use super::{BitSet, Field, Struct, Type};
+use super::{BitSet, LayoutField, Struct, Type};
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 
 /// The section `columns` of the source.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Source {
+pub(super) struct LayoutColumnsSection {
     enumerations: Vec<String>,
     flags: Vec<String>,
     sets: toml::Table,
@@ -18,24 +18,24 @@ pub(super) struct Source {
 }
 
 /// The columns, each with what the generators need of its fields.
-pub(crate) struct Columns {
-    pub(crate) enumerations: Vec<EnumerationColumn>,
+pub(crate) struct LayoutColumns {
+    pub(crate) enumerations: Vec<EnumerationColumnLayout>,
     pub(crate) flags: Vec<String>,
-    pub(crate) sets: Vec<SetColumn>,
-    pub(crate) counters: Vec<RangeColumn>,
-    pub(crate) scalars: Vec<RangeColumn>,
+    pub(crate) sets: Vec<SetColumnLayout>,
+    pub(crate) counters: Vec<RangeColumnLayout>,
+    pub(crate) scalars: Vec<RangeColumnLayout>,
     /// Name and number of the slots of signed numbers.
     pub(crate) slots: (String, usize),
 }
 
-pub(crate) struct EnumerationColumn {
+pub(crate) struct EnumerationColumnLayout {
     pub(crate) name: String,
     pub(crate) doc: String,
     /// Whether the layout fixes the values, so that the row's allowed values are a part of `small_enums`.
     pub(crate) is_fixed: bool,
 }
 
-pub(crate) struct SetColumn {
+pub(crate) struct SetColumnLayout {
     pub(crate) name: String,
     pub(crate) doc: String,
     /// Start of the names of the row's three masks.
@@ -44,7 +44,7 @@ pub(crate) struct SetColumn {
     pub(crate) bits: u32,
 }
 
-pub(crate) struct RangeColumn {
+pub(crate) struct RangeColumnLayout {
     pub(crate) name: String,
     pub(crate) doc: String,
     /// Whether the column is a fraction in basis points, at most one.
@@ -54,10 +54,10 @@ pub(crate) struct RangeColumn {
 /// Unit of a field that holds a fraction. A field that exceeds one has another unit.
 const FRACTION: &str = "basis points";
 
-impl Columns {
+impl LayoutColumns {
     /// Errors: a column without a field in the descriptor, in the row or in the header, or with a field of another
     /// type; a field of the row that no column fills.
-    pub(super) fn new(source: Source, structs: &[Struct], bits: &[BitSet]) -> Result<Self> {
+    pub(super) fn new(source: LayoutColumnsSection, structs: &[Struct], bits: &[BitSet]) -> Result<Self> {
         let named = |name: &str| structs.iter().find(|s| s.name == name).with_context(|| format!("no struct `{name}`"));
         let (descriptor, row, header) = (named("descriptor")?, named("row")?, named("image_header")?);
         let places = |set: &str| bits.iter().find(|b| b.name == set).with_context(|| format!("no bits `{set}`"));
@@ -72,7 +72,7 @@ impl Columns {
                 typed(row, &name, &Type::U32, 1)?;
                 typed(header, &name, &Type::U32, 1)?;
             }
-            enumerations.push(EnumerationColumn { doc: field.doc.clone(), name, is_fixed });
+            enumerations.push(EnumerationColumnLayout { doc: field.doc.clone(), name, is_fixed });
         }
         for (position, flag) in (0..).zip(&source.flags) {
             for set in ["flags", "row_bits"] {
@@ -93,7 +93,7 @@ impl Columns {
                 Type::U128 => 128,
                 _ => anyhow::bail!("set `{name}` has {} bytes, not 1 or 16", field.count),
             };
-            sets.push(SetColumn { doc: field.doc.clone(), name, row: place, bits: width });
+            sets.push(SetColumnLayout { doc: field.doc.clone(), name, row: place, bits: width });
         }
         let counters = ranges(descriptor, source.counters, &Type::U8)?;
         for column in &counters {
@@ -108,20 +108,20 @@ impl Columns {
     }
 }
 
-fn ranges(descriptor: &Struct, names: Vec<String>, ty: &Type) -> Result<Vec<RangeColumn>> {
+fn ranges(descriptor: &Struct, names: Vec<String>, ty: &Type) -> Result<Vec<RangeColumnLayout>> {
     let column = |name: String| {
         let field = typed(descriptor, &name, ty, 1)?;
-        Ok(RangeColumn { doc: field.doc.clone(), is_fraction: field.note == FRACTION, name })
+        Ok(RangeColumnLayout { doc: field.doc.clone(), is_fraction: field.note == FRACTION, name })
     };
     names.into_iter().map(column).collect()
 }
 
-fn named_field<'a>(within: &'a Struct, name: &str) -> Result<&'a Field> {
+fn named_field<'a>(within: &'a Struct, name: &str) -> Result<&'a LayoutField> {
     let field = within.fields.iter().find(|field| field.name == name);
     field.with_context(|| format!("struct `{}` has no field `{name}` for the column of that name", within.name))
 }
 
-fn typed<'a>(within: &'a Struct, name: &str, ty: &Type, count: usize) -> Result<&'a Field> {
+fn typed<'a>(within: &'a Struct, name: &str, ty: &Type, count: usize) -> Result<&'a LayoutField> {
     let field = named_field(within, name)?;
     ensure!(
         field.ty == *ty && field.count == count,

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 
-pub(crate) use columns::Columns;
+pub(crate) use columns::LayoutColumns;
 pub(crate) use markdown::markdown;
 pub(crate) use rust::rust;
 pub(crate) use rust_columns::rust_columns;
@@ -23,7 +23,7 @@ pub(crate) struct Layout {
     pub(crate) enums: Vec<Enumeration>,
     pub(crate) bits: Vec<BitSet>,
     pub(crate) structs: Vec<Struct>,
-    pub(crate) columns: Columns,
+    pub(crate) columns: LayoutColumns,
     /// SHA-256 over layout and register sources; it identifies both together.
     pub(crate) map_digest: [u8; 32],
 }
@@ -70,10 +70,10 @@ pub(crate) struct Struct {
     pub(crate) doc: String,
     pub(crate) bytes: usize,
     /// Named fields, and reserved fields for the gaps between them, by offset; together they cover every byte once.
-    pub(crate) fields: Vec<Field>,
+    pub(crate) fields: Vec<LayoutField>,
 }
 
-pub(crate) struct Field {
+pub(crate) struct LayoutField {
     pub(crate) at: usize,
     pub(crate) name: String,
     pub(crate) ty: Type,
@@ -96,7 +96,7 @@ pub(crate) enum Type {
     Struct(String),
 }
 
-impl Field {
+impl LayoutField {
     pub(crate) fn bytes(&self, structs: &HashMap<String, usize>) -> usize {
         let unit = match &self.ty {
             Type::U8 | Type::Bytes => 1,
@@ -178,7 +178,7 @@ pub(crate) fn parse(source: &str, registers: &str) -> Result<Layout> {
                 .join(", ");
             ensure!(f.at >= next, "struct `{name}`: `{}` overlaps the field before it", f.name);
             gap(&mut fields, next, f.at);
-            let field = Field { at: f.at, name: f.name, ty, count, note, doc: f.doc, reserved: f.reserved };
+            let field = LayoutField { at: f.at, name: f.name, ty, count, note, doc: f.doc, reserved: f.reserved };
             next = f.at + field.bytes(&sizes);
             fields.push(field);
         }
@@ -188,7 +188,7 @@ pub(crate) fn parse(source: &str, registers: &str) -> Result<Layout> {
         structs.push(Struct { name, doc: raw.doc, bytes: raw.bytes, fields });
     }
     let listed = section("columns")?.try_into().context("the section `columns`")?;
-    let columns = Columns::new(listed, &structs, &bits)?;
+    let columns = LayoutColumns::new(listed, &structs, &bits)?;
     let mut hash = Sha256::new();
     for part in [source, registers] {
         hash.update((part.len() as u64).to_le_bytes());
@@ -205,9 +205,9 @@ fn documented(name: &str, value: toml::Value) -> Result<(String, toml::Table)> {
     }
 }
 
-fn gap(fields: &mut Vec<Field>, from: usize, to: usize) {
+fn gap(fields: &mut Vec<LayoutField>, from: usize, to: usize) {
     if from < to {
-        fields.push(Field {
+        fields.push(LayoutField {
             at: from,
             name: format!("reserved_{from}"),
             ty: Type::Bytes,

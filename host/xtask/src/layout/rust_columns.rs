@@ -1,7 +1,7 @@
 //! Generates Rust for the columns of a row: one enumeration for each kind of column, with its fields.
 
-use super::columns::RangeColumn;
-use super::{Columns, Layout, camel};
+use super::columns::RangeColumnLayout;
+use super::{Layout, LayoutColumns, camel};
 use std::fmt::Write as _;
 
 /// The text of `host/core/src/wire/columns.rs`, before rustfmt.
@@ -53,7 +53,7 @@ fn method(out: &mut String, doc: &str, signature: &str, arms: impl Iterator<Item
     out.push_str("} }\n");
 }
 
-fn enumerations(out: &mut String, columns: &Columns) {
+fn enumerations(out: &mut String, columns: &LayoutColumns) {
     let all = || columns.enumerations.iter();
     let names = all().map(|column| (column.name.as_str(), column.doc.as_str()));
     declare(out, "EnumerationColumn", "A column that lists the allowed values of an enumeration.", names);
@@ -119,13 +119,13 @@ fn enumerations(out: &mut String, columns: &Columns) {
     out.push_str("}\n\n");
 }
 
-fn flags(out: &mut String, columns: &Columns) {
+fn flags(out: &mut String, columns: &LayoutColumns) {
     let names = columns.flags.iter().map(|name| (name.as_str(), "A flag of the descriptor, and the row's bit of it."));
     declare(out, "FlagColumn", "A flag that a row can require. Its index is its bit in descriptor and row.", names);
     out.push_str("}\n\n");
 }
 
-fn sets(out: &mut String, columns: &Columns) {
+fn sets(out: &mut String, columns: &LayoutColumns) {
     let all = || columns.sets.iter();
     let names = all().map(|column| (column.name.as_str(), column.doc.as_str()));
     declare(out, "SetColumn", "A column with conditions on the members of a set.", names);
@@ -147,7 +147,7 @@ fn sets(out: &mut String, columns: &Columns) {
             (camel(&column.name), if column.bits == 8 { fixed } else { "header.classes.get()".into() })
         }),
     );
-    let from = |column: &super::columns::SetColumn, value: &str| {
+    let from = |column: &super::columns::SetColumnLayout, value: &str| {
         if column.bits == 8 { format!("{value} as u8") } else { format!("U128::new({value})") }
     };
     method(
@@ -178,11 +178,11 @@ fn sets(out: &mut String, columns: &Columns) {
     out.push_str("}\n\n");
 }
 
-fn ranges(out: &mut String, columns: &Columns) {
+fn ranges(out: &mut String, columns: &LayoutColumns) {
     let (field, slots) = (columns.slots.0.as_str(), columns.slots.1);
     let slot_names: Vec<String> = (0..slots).map(|slot| format!("slot_{slot}")).collect();
     let slot_docs: Vec<String> = (0..slots).map(|slot| format!("Slot {slot} of `{field}`.")).collect();
-    let named: Vec<&RangeColumn> = columns.counters.iter().chain(&columns.scalars).collect();
+    let named: Vec<&RangeColumnLayout> = columns.counters.iter().chain(&columns.scalars).collect();
     let names = named.iter().map(|column| (column.name.as_str(), column.doc.as_str()));
     let names = names.chain(slot_names.iter().map(String::as_str).zip(slot_docs.iter().map(String::as_str)));
     declare(out, "RangeColumn", "A column with an inclusive range of a number.", names);
@@ -290,7 +290,7 @@ fn ranges(out: &mut String, columns: &Columns) {
     out.push_str("}\n");
 }
 
-fn list(out: &mut String, name: &str, doc: &str, columns: &[&RangeColumn]) {
+fn list(out: &mut String, name: &str, doc: &str, columns: &[&RangeColumnLayout]) {
     let _ = writeln!(out, "/// {doc}\npub const {name}: [Self; {}] = [", columns.len());
     for column in columns {
         let _ = writeln!(out, "Self::{},", camel(&column.name));

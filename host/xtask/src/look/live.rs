@@ -27,9 +27,9 @@ const WAIT: Duration = Duration::from_secs(60);
 const HEIGHT: u32 = 2400;
 
 /// A gateway that is killed when this value is dropped.
-struct Gateway(Child);
+struct GatewayProcess(Child);
 
-impl Drop for Gateway {
+impl Drop for GatewayProcess {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
@@ -98,7 +98,7 @@ fn free() -> Result<SocketAddr> {
 }
 
 /// Starts the gateway with the policy of the reports; it writes bundles and has the admin listener.
-fn start(folder: &Path, upstream: SocketAddr, clients: SocketAddr, admin: SocketAddr) -> Result<Gateway> {
+fn start(folder: &Path, upstream: SocketAddr, clients: SocketAddr, admin: SocketAddr) -> Result<GatewayProcess> {
     let (key, config) = (folder.join("admin.key"), folder.join("gateway.toml"));
     fs::write(&key, KEY)?;
     fs::set_permissions(&key, fs::Permissions::from_mode(0o600))?;
@@ -113,7 +113,7 @@ fn start(folder: &Path, upstream: SocketAddr, clients: SocketAddr, admin: Socket
     command.args(["serve", "--card", "sim", "--config"]).arg(&config).stdout(Stdio::piped()).stderr(Stdio::inherit());
     let mut child = command.spawn()?;
     let stdout = child.stdout.take().context("its output")?;
-    let gateway = Gateway(child);
+    let gateway = GatewayProcess(child);
     let mut line = String::new();
     BufReader::new(stdout).read_line(&mut line)?;
     ensure!(line.starts_with("listening on"), "the gateway does not start: `{line}`");

@@ -5,7 +5,7 @@ mod live;
 
 use crate::browser::Browser;
 use anyhow::{Context, Result, ensure};
-use portcullis_tools::tally::Tally;
+use portcullis_tools::tally::CheckTally;
 use portcullis_tools::tool::{capture, root, say, target_dir};
 use portcullis_tools::{demo, setup};
 use serde::Deserialize;
@@ -23,7 +23,7 @@ const HARNESS: &str = include_str!("harness.js");
 
 /// The results of the test script for a page.
 #[derive(Deserialize)]
-struct Found {
+struct PageScriptResult {
     width: u32,
     columns: u32,
     height: u32,
@@ -40,7 +40,7 @@ struct Found {
     named: Option<usize>,
 }
 
-pub(crate) fn run(tally: &mut Tally) -> Result<()> {
+pub(crate) fn run(tally: &mut CheckTally) -> Result<()> {
     let folder = Path::new("target/report");
     if folder.exists() {
         fs::remove_dir_all(folder)?;
@@ -138,7 +138,7 @@ fn judge(browser: &Browser, page: &Path, name: &str, width: u32, dark: bool) -> 
     browser.screenshot(&harness, &picture, (width.max(500), HEIGHT), dark)?;
     ensure!(found.height > 300, "the page is {} pixels high: nothing is on it", found.height);
     ensure!(fs::metadata(&picture)?.len() > 20_000, "the picture shows next to nothing");
-    let Found { width: wide, columns, .. } = found;
+    let PageScriptResult { width: wide, columns, .. } = found;
     ensure!(wide <= columns, "{wide} pixels are wider than the window of {columns}: the page scrolls sideways");
     ensure!(found.faint.is_empty(), "contrast below 4.5 to 1: {:?}", found.faint);
     ensure!(found.nameless.is_empty(), "no name for assistive tools: {:?}", found.nameless);
@@ -155,7 +155,7 @@ fn judge(browser: &Browser, page: &Path, name: &str, width: u32, dark: bool) -> 
 }
 
 /// The JSON that the test script left in its element.
-fn found(dom: &str) -> Result<Found> {
+fn found(dom: &str) -> Result<PageScriptResult> {
     let start = dom.split_once("id=\"found\"").and_then(|(_, rest)| rest.split_once('>')).context("no element")?.1;
     let json = start.split_once("</pre>").context("the element ends")?.0;
     let json = json.replace("&lt;", "<").replace("&gt;", ">").replace("&nbsp;", "\u{a0}").replace("&amp;", "&");

@@ -2,7 +2,7 @@
 
 use crate::support::{Random, public_key, software_key, software_signature};
 use hmac::{Hmac, KeyInit, Mac};
-use portcullis_signer_bench::{Bench, MODELS, Seeds, Stall};
+use portcullis_signer_bench::{MODELS, Seeds, SignerStall, SimulatedSigner};
 use sha2::{Digest, Sha256};
 
 fn derived(secret: &[u8; 32], design_id: &[u8; 16]) -> Seeds {
@@ -21,15 +21,15 @@ fn derived(secret: &[u8; 32], design_id: &[u8; 16]) -> Seeds {
 fn seeds_are_those_of_hmac() {
     let mut random = Random::new(10);
     for model in MODELS {
-        let mut bench = Bench::new(model.rounds).unwrap();
+        let mut bench = SimulatedSigner::new(model.rounds).unwrap();
         for _ in 0..20 {
             let (secret, design_id) = (random.bytes(), random.bytes());
             let whole = 12 * (64 / u64::from(model.rounds) + 2) + 2;
-            for stall in [Stall::None, Stall::Shared] {
+            for stall in [SignerStall::None, SignerStall::Shared] {
                 let timed = bench.derive(&secret, &design_id, stall, random.bits()).unwrap();
                 assert_eq!(timed.value, derived(&secret, &design_id), "{model:?}, {stall:?}");
                 assert!(
-                    timed.clocks == whole || stall == Stall::Shared && timed.clocks > whole,
+                    timed.clocks == whole || stall == SignerStall::Shared && timed.clocks > whole,
                     "{model:?}, {timed:?}"
                 );
             }
@@ -44,11 +44,11 @@ fn the_simulation_key_signs() {
     let mut random = Random::new(11);
     let mut design_id: [u8; 16] = random.bytes();
     design_id[0] |= 0x80;
-    let mut bench = Bench::new(16).unwrap();
-    bench.derive(&secret, &design_id, Stall::None, 0).unwrap();
+    let mut bench = SimulatedSigner::new(16).unwrap();
+    bench.derive(&secret, &design_id, SignerStall::None, 0).unwrap();
     let root = bench.keygen(None).unwrap().value;
     let message = random.many(bench.model().message_bytes);
-    let signature = bench.sign(&message, Stall::None, 0).unwrap().value;
+    let signature = bench.sign(&message, SignerStall::None, 0).unwrap().value;
 
     let key = software_key(&derived(&secret, &design_id));
     assert_eq!(root.as_slice(), &public_key(&key)[16..]);

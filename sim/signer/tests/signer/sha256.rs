@@ -1,12 +1,12 @@
 //! Tests the hash core with each number of rounds per clock.
 
 use crate::support::{Random, hex, skipped, vectors};
-use portcullis_signer_bench::{BLOCK_BYTES, Bench, INITIAL_HASH, MODELS};
+use portcullis_signer_bench::{BLOCK_BYTES, INITIAL_HASH, MODELS, SimulatedSigner};
 use sha2::{Digest, Sha256};
 use std::process::Command;
 
-fn benches() -> impl Iterator<Item = Bench> {
-    MODELS.into_iter().map(|model| Bench::new(model.rounds).unwrap())
+fn benches() -> impl Iterator<Item = SimulatedSigner> {
+    MODELS.into_iter().map(|model| SimulatedSigner::new(model.rounds).unwrap())
 }
 
 #[test]
@@ -80,5 +80,5 @@ fn sha256sum_agrees() {
     };
     assert!(output.status.success());
     let expected = hex(std::str::from_utf8(&output.stdout[..64]).unwrap());
-    assert_eq!(Bench::new(1).unwrap().sha256(&message).unwrap().value.as_slice(), expected);
+    assert_eq!(SimulatedSigner::new(1).unwrap().sha256(&message).unwrap().value.as_slice(), expected);
 }

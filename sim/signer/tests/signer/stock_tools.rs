@@ -1,7 +1,7 @@
 //! Stock tools verify the signer's signatures: OpenSSL 3.5 or later, or Node.js 24.6 or later, which includes OpenSSL.
 
 use crate::support::{Random, skipped};
-use portcullis_signer_bench::{Bench, Seeds, Stall};
+use portcullis_signer_bench::{Seeds, SignerStall, SimulatedSigner};
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::Command;
@@ -81,12 +81,12 @@ fn a_stock_tool_verifies() {
         path
     };
     let mut random = Random::new(30);
-    let mut bench = Bench::new(16).unwrap();
+    let mut bench = SimulatedSigner::new(16).unwrap();
     for number in 0..KEYS {
         let seeds: Seeds = random.bytes();
         let root = bench.keygen(Some(&seeds)).unwrap().value;
         let message = random.many(bench.model().message_bytes);
-        let signature = bench.sign(&message, Stall::None, 0).unwrap().value;
+        let signature = bench.sign(&message, SignerStall::None, 0).unwrap().value;
         let key = file("key.der", &[&SPKI_HEAD[..], &seeds[32..], &root].concat());
         let text = file("message", &message);
         assert!(tool.verifies(&key, &text, &file("signature", &signature)), "key {number}");

@@ -4,17 +4,17 @@ use crate::package::Package;
 use crate::windows::{CALL, HEAD, Lie, MOST_TEXT, TABLES, TAG, WINDOW_BEATS, Windows, load};
 use crate::{is_long, made, package};
 use portcullis_core::commitment::{SpanKind, commitment};
-use portcullis_lane::Source;
+use portcullis_lane::LaneSource;
 use portcullis_test_support::random::Random;
-use portcullis_text_bench::BenchError;
-use portcullis_text_bench::lane::{self, Bus, BusFault, Cause, Entry, Lane, Load};
+use portcullis_text_bench::TextBenchError;
+use portcullis_text_bench::lane::{self, Bus, BusFault, Entry, SimulatedTextLane, TextFaultCause, TextLoadResult};
 use sha2::{Digest, Sha256};
 
 /// Text lengths at limits of blocks and beats. With the head: 38, 39, 55, 56, 63, 64, 65, 375, 376, the largest.
 const BORDERS: [usize; 10] = [0, 1, 17, 18, 25, 26, 27, 337, 338, MOST_TEXT];
 
 /// A text of generated sentences with this length in bytes.
-fn text_of(random: &mut Random, source: &Source, length: usize) -> Vec<u8> {
+fn text_of(random: &mut Random, source: &LaneSource, length: usize) -> Vec<u8> {
     let mut text = Vec::new();
     while text.len() < length {
         text.extend_from_slice(made::text(random, source, &[]).as_bytes());
@@ -28,7 +28,7 @@ fn text_of(random: &mut Random, source: &Source, length: usize) -> Vec<u8> {
     text
 }
 
-fn random_text(random: &mut Random, source: &Source) -> Vec<u8> {
+fn random_text(random: &mut Random, source: &LaneSource) -> Vec<u8> {
     let length = match random.below(8) {
         0 => *random.pick(&BORDERS),
         1 => random.within(0, MOST_TEXT),
@@ -52,7 +52,7 @@ fn answers_are_those_of_the_model() {
     windows.drain(&mut random);
     let counts = &windows.counts;
     eprintln!("{entries} entries: {counts:?}, {} clocks", windows.lane.clocks());
-    for cause in Cause::ALL.iter().filter(|cause| **cause != Cause::Bus) {
+    for cause in TextFaultCause::ALL.iter().filter(|cause| **cause != TextFaultCause::Bus) {
         assert!(counts.causes.get(cause).is_some_and(|n| n * 200 > entries), "{cause:?} is not met");
     }
     assert!(counts.hits * 4 > entries && counts.established * 8 > entries && counts.admitted * 3 > entries);
@@ -70,7 +70,7 @@ fn every_length() {
         windows.random_entry(&mut random, &text, false);
     }
     windows.drain(&mut random);
-    assert!(windows.counts.causes.keys().all(|cause| *cause == Cause::None), "{:?}", windows.counts);
+    assert!(windows.counts.causes.keys().all(|cause| *cause == TextFaultCause::None), "{:?}", windows.counts);
 }
 
 /// Error responses, bursts of another length, answers with another id, and missing answers: the lane never answers that
@@ -101,14 +101,14 @@ fn a_faulty_bus_is_never_an_answer() {
     windows.drain(&mut random);
     eprintln!("{:?}", windows.counts);
     assert_eq!(windows.counts.broken, 3 * rounds);
-    assert_eq!(windows.counts.causes.get(&Cause::Bus), Some(&(5 * rounds)));
+    assert_eq!(windows.counts.causes.get(&TextFaultCause::Bus), Some(&(5 * rounds)));
 }
 
 /// A number that is cut by two entries is found in the second entry if and only if the first entry was admitted.
 #[test]
 fn a_refused_entry_leaves_no_trace() {
-    let mut lane = Lane::default();
-    assert_eq!(load(&mut lane, &Package::shipped("pii").compiled.tables.encode()), Load::Good);
+    let mut lane = SimulatedTextLane::default();
+    assert_eq!(load(&mut lane, &Package::shipped("pii").compiled.tables.encode()), TextLoadResult::Good);
     let mut found = |parts: &[(&str, SpanKind, bool)]| {
         lane.renew(5).unwrap();
         let mut last = 0;
@@ -176,8 +176,8 @@ fn a_slot_is_not_renewed_under_an_entry() {
 /// MHz), and verdicts come at once.
 #[test]
 fn clocks_per_entry() {
-    let mut lane = Lane::default();
-    assert_eq!(load(&mut lane, &Package::shipped("pii").compiled.tables.encode()), Load::Good);
+    let mut lane = SimulatedTextLane::default();
+    assert_eq!(load(&mut lane, &Package::shipped("pii").compiled.tables.encode()), TextLoadResult::Good);
     lane.set_bus(Bus { least_latency: 100, most_latency: 100, stall_of_8: 0, seed: 1 });
     for length in [0, 1, 17, 18, 100, 150, 250, 337, 338, 600, 1_200, 2_000, 8_000, 131_034] {
         let text = &b"Nothing in this text is a number, a name or an address. ".repeat(2_400)[..length];
@@ -225,7 +225,9 @@ fn an_admitted_entry_that_does_not_agree_stops_the_model() {
     let mut windows = Windows::new(&Package::shipped("pii").compiled.tables);
     windows.enter(&mut random, 1, b"a text", Lie::Commitment);
     assert!(!windows.lane.answer().unwrap().agrees);
-    assert!(matches!(windows.lane.settle(true), Err(BenchError::Assertion(text)) if text.contains("does not agree")));
+    assert!(
+        matches!(windows.lane.settle(true), Err(TextBenchError::Assertion(text)) if text.contains("does not agree"))
+    );
 }
 
 /// Each result of a load: good tables; a wrong digest; tables that the lane cannot use; a fault of the bus. The lane
@@ -233,7 +235,7 @@ fn an_admitted_entry_that_does_not_agree_stops_the_model() {
 #[test]
 fn tables_are_loaded_over_the_bus() {
     let encoded = Package::shipped("pii").compiled.tables.encode();
-    let mut lane = Lane::default();
+    let mut lane = SimulatedTextLane::default();
     let digest = |bytes: &[u8]| Sha256::digest(bytes).into();
     let at = |bytes: &[u8]| lane::Tables { address: TABLES, bytes: bytes.len() as u32, digest: digest(bytes) };
     let mut random = Random::new(37);
@@ -244,35 +246,35 @@ fn tables_are_loaded_over_the_bus() {
         changed[random.below(encoded.len())] ^= 1 << random.below(8);
         lane.write(TABLES, &changed);
         let result = lane.load(&at(&encoded)).unwrap();
-        assert_eq!(result, Load::Digest);
+        assert_eq!(result, TextLoadResult::Digest);
         let mut damaged = encoded.clone();
         damaged[14] = 1;
-        assert_eq!(load(&mut lane, &damaged), Load::Bad);
+        assert_eq!(load(&mut lane, &damaged), TextLoadResult::Bad);
         assert!(!lane.complete() && lane.is_idle());
         let short = &encoded[..random.within(1, encoded.len() - 1)];
-        assert_eq!(load(&mut lane, short), Load::Bad);
+        assert_eq!(load(&mut lane, short), TextLoadResult::Bad);
         assert!(!lane.complete());
         for bytes in [0, 1 << 23, u32::MAX] {
             let tables = lane::Tables { bytes, ..at(&encoded) };
-            assert_eq!(lane.load(&tables).unwrap(), Load::Bad, "{bytes} bytes");
+            assert_eq!(lane.load(&tables).unwrap(), TextLoadResult::Bad, "{bytes} bytes");
         }
         let misaligned = lane::Tables { address: TABLES + 32, ..at(&encoded) };
-        assert_eq!(lane.load(&misaligned).unwrap(), Load::Bad);
+        assert_eq!(lane.load(&misaligned).unwrap(), TextLoadResult::Bad);
         assert_eq!(lane.reads().len(), 0, "a load that is refused reads nothing");
         let wraps = lane::Tables { address: 0u64.wrapping_sub(4096), ..at(&encoded) };
-        assert_eq!(lane.load(&wraps).unwrap(), Load::Bad);
+        assert_eq!(lane.load(&wraps).unwrap(), TextLoadResult::Bad);
         lane.write(TABLES, &encoded);
         lane.fault_at(BusFault::Error, 1 + random.below(encoded.len() / 64) as u32);
-        assert_eq!(lane.load(&at(&encoded)).unwrap(), Load::Bus);
+        assert_eq!(lane.load(&at(&encoded)).unwrap(), TextLoadResult::Bus);
         assert!(!lane.complete() && !lane.broken() && lane.fault_met());
         let clocks = lane.clocks();
-        assert_eq!(load(&mut lane, &encoded), Load::Good);
+        assert_eq!(load(&mut lane, &encoded), TextLoadResult::Good);
         eprintln!("{} bytes are loaded in {} clocks", encoded.len(), lane.clocks() - clocks);
         assert!(lane.complete() && lane.is_idle());
     }
     lane.write(TABLES, &encoded);
     lane.fault_at(BusFault::Silence, 100);
-    assert_eq!(lane.load(&at(&encoded)).unwrap(), Load::Bus);
+    assert_eq!(lane.load(&at(&encoded)).unwrap(), TextLoadResult::Bus);
     assert!(lane.broken() && !lane.complete());
-    assert_eq!(load(&mut lane, &encoded), Load::Bus);
+    assert_eq!(load(&mut lane, &encoded), TextLoadResult::Bus);
 }

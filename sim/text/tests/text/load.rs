@@ -3,13 +3,13 @@
 use crate::package::Package;
 use crate::stream::{Streams, pace};
 use crate::{is_long, made, package};
-use portcullis_lane::{Tables, TablesError};
+use portcullis_lane::{TablesError, TextLaneTables};
 use portcullis_test_support::random::Random;
-use portcullis_text_bench::{Bench, ENGINES, Pace};
+use portcullis_text_bench::{BytePace, ENGINES, SimulatedTextScan};
 
 /// Tables of policies that are small enough to be loaded many times, and of a generated policy that uses both units.
 fn small_tables() -> Vec<Vec<u8>> {
-    let mut tables = vec![Tables::empty().encode()];
+    let mut tables = vec![TextLaneTables::empty().encode()];
     let (mut cards, mut accounts) = (false, false);
     for seed in 0.. {
         let (manifest, files) = made::package(&mut Random::new(seed));
@@ -51,27 +51,27 @@ fn card_tables(gap_states: u16, digit_states: u16) -> Vec<u8> {
 /// Card and software have the same limits for a unit's states, and both refuse classes of a unit that the tables lack.
 #[test]
 fn sizes_of_units_are_those_of_software() {
-    let mut bench = Bench::default();
+    let mut bench = SimulatedTextScan::default();
     let sizes =
         [(256, 512, true), (257, 512, false), (256, 513, false), (0, 512, false), (256, 0, false), (1, 1, true)];
     let without = |at: usize| {
-        let mut tables = Tables::empty().encode();
+        let mut tables = TextLaneTables::empty().encode();
         tables[at] = 1;
         (tables, false)
     };
     let cases = sizes.map(|(gap, digits, fits)| (card_tables(gap, digits), fits));
     for (number, (tables, fits)) in cases.into_iter().chain([16, 31, 32, 47].map(without)).enumerate() {
         bench.clear().unwrap();
-        let seen = bench.load(&tables, Pace::default()).unwrap();
+        let seen = bench.load(&tables, BytePace::default()).unwrap();
         assert_eq!((seen.complete, seen.bad), (fits, !fits), "case {number}");
-        assert_eq!(Tables::decode(&tables).is_ok(), fits, "case {number}");
+        assert_eq!(TextLaneTables::decode(&tables).is_ok(), fits, "case {number}");
     }
 }
 
 #[test]
 fn changed_tables_are_refused_as_by_software() {
     let changes = if is_long() { 5_000 } else { 60 };
-    let mut bench = Bench::default();
+    let mut bench = SimulatedTextScan::default();
     let mut random = Random::new(21);
     let (mut refused, mut taken, mut left) = (0, 0, 0);
     for tables in small_tables() {
@@ -88,9 +88,9 @@ fn changed_tables_are_refused_as_by_software() {
             }
             bench.lock(false);
             bench.clear().unwrap();
-            let seen = bench.load(&bytes, Pace::default()).unwrap();
+            let seen = bench.load(&bytes, BytePace::default()).unwrap();
             assert!(!(seen.complete && seen.bad));
-            match Tables::decode(&bytes) {
+            match TextLaneTables::decode(&bytes) {
                 Ok(_) => {
                     assert!(seen.complete, "byte {at}: only the card refuses");
                     taken += 1;
@@ -110,11 +110,15 @@ fn changed_tables_are_refused_as_by_software() {
 #[test]
 fn more_engines_than_the_card_has_are_refused() {
     let tables = package::source("pii");
-    let limits = portcullis_lane::Limits { engines: ENGINES + 1, states: 700, ..portcullis_lane::Limits::default() };
+    let limits = portcullis_lane::LaneTableLimits {
+        engines: ENGINES + 1,
+        states: 700,
+        ..portcullis_lane::LaneTableLimits::default()
+    };
     let bytes = portcullis_lane::compile(&tables, &limits).tables.encode();
     assert_eq!(usize::from(bytes[12]), ENGINES + 1);
-    let mut bench = Bench::default();
-    let seen = bench.load(&bytes, Pace::default()).unwrap();
+    let mut bench = SimulatedTextScan::default();
+    let seen = bench.load(&bytes, BytePace::default()).unwrap();
     assert!(seen.bad && !seen.complete);
 }
 
@@ -124,7 +128,7 @@ fn nothing_is_written_behind_the_lock() {
     let package = Package::shipped("pii");
     let source = package::source("pii");
     let other = Package::shipped("privilege").compiled.tables.encode();
-    let mut streams = Streams::new(Bench::default(), &package.compiled.tables);
+    let mut streams = Streams::new(SimulatedTextScan::default(), &package.compiled.tables);
     let mut random = Random::new(22);
     for _ in 0..if is_long() { 500 } else { 12 } {
         if random.one_in(2) {
@@ -145,13 +149,13 @@ fn nothing_is_written_behind_the_lock() {
 #[test]
 fn a_load_that_is_cut_by_the_lock_stays_incomplete() {
     let bytes = Package::shipped("pii").compiled.tables.encode();
-    let mut bench = Bench::default();
+    let mut bench = SimulatedTextScan::default();
     for at in [0, 1, 47, 48, 300, bytes.len() / 2, bytes.len() - 1] {
         bench.lock(false);
         bench.clear().unwrap();
-        bench.load(&bytes[..at], Pace::default()).unwrap();
+        bench.load(&bytes[..at], BytePace::default()).unwrap();
         bench.lock(true);
-        let seen = bench.load(&bytes[at..], Pace::default()).unwrap();
+        let seen = bench.load(&bytes[at..], BytePace::default()).unwrap();
         assert!(!seen.complete && !seen.bad, "locked behind {at} bytes");
     }
 }

@@ -4,13 +4,13 @@ use crate::package::{Package, SHIPPED};
 use crate::stream::{Counts, Streams};
 use crate::{is_long, made, package};
 use portcullis_core::class::ClassSet;
-use portcullis_lane::{Source, Tables};
+use portcullis_lane::{LaneSource, TextLaneTables};
 use portcullis_mapping::lane_source;
 use portcullis_test_support::random::Random;
-use portcullis_text_bench::{Bench, BenchError, Pace, Start};
+use portcullis_text_bench::{BytePace, ScanStart, SimulatedTextScan, TextBenchError};
 
 /// Reads generated texts in entries that are cut at any byte. Some entries have invalid UTF-8, some are empty.
-fn read_made_texts(streams: &mut Streams, random: &mut Random, source: &Source, texts: usize) {
+fn read_made_texts(streams: &mut Streams, random: &mut Random, source: &LaneSource, texts: usize) {
     for _ in 0..texts {
         let mut text = made::text(random, source, &[]).into_bytes();
         if random.one_in(6) && !text.is_empty() {
@@ -30,7 +30,7 @@ fn report(name: &str, counts: &Counts, clocks: u64) {
 #[test]
 fn made_packages() {
     let (packages, texts) = if is_long() { (1_000, 500) } else { (24, 50) };
-    let mut bench = Bench::default();
+    let mut bench = SimulatedTextScan::default();
     let mut all = Counts::default();
     let (mut with_cards, mut with_accounts) = (0, 0);
     for seed in 0..packages {
@@ -62,7 +62,7 @@ fn shipped_policies() {
     let texts = if is_long() { 20_000 } else { 150 };
     for name in SHIPPED {
         let package = Package::shipped(name);
-        let mut streams = Streams::new(Bench::default(), &package.compiled.tables);
+        let mut streams = Streams::new(SimulatedTextScan::default(), &package.compiled.tables);
         let mut random = Random::new(11);
         read_made_texts(&mut streams, &mut random, &package::source(name), texts);
         report(name, &streams.counts, streams.bench.clocks());
@@ -90,7 +90,7 @@ fn four_six_and_the_rest(random: &mut Random) -> String {
 /// Reads many grouped card and account numbers, one after the other, so that the units are busy in every byte.
 /// Makes the automaton of gaps of the unit for card numbers dead after every digit. Compiled tables have no such
 /// automaton, but the format allows it.
-fn dead_after_digits(tables: &Tables) -> Tables {
+fn dead_after_digits(tables: &TextLaneTables) -> TextLaneTables {
     let mut bytes = tables.encode();
     let number = |bytes: &[u8], at: usize| usize::from(u16::from_le_bytes([bytes[at], bytes[at + 1]]));
     let automaton = |bytes: &[u8], at: usize| {
@@ -108,13 +108,13 @@ fn dead_after_digits(tables: &Tables) -> Tables {
         let entry = next + ((state << shift) + class) * 2;
         bytes[entry..entry + 2].fill(0);
     }
-    Tables::decode(&bytes).unwrap()
+    TextLaneTables::decode(&bytes).unwrap()
 }
 
 #[test]
 fn digits_after_which_no_gap_goes_on() {
     let tables = dead_after_digits(&Package::shipped("pii").compiled.tables);
-    let mut streams = Streams::new(Bench::default(), &tables);
+    let mut streams = Streams::new(SimulatedTextScan::default(), &tables);
     let mut random = Random::new(13);
     for _ in 0..200 {
         // This also fails if a change of a memory is reported.
@@ -127,7 +127,7 @@ fn digits_after_which_no_gap_goes_on() {
 fn numbers() {
     let numbers = if is_long() { 100_000 } else { 1_500 };
     let package = Package::shipped("pii");
-    let mut streams = Streams::new(Bench::default(), &package.compiled.tables);
+    let mut streams = Streams::new(SimulatedTextScan::default(), &package.compiled.tables);
     let mut random = Random::new(12);
     let mut text = String::new();
     for _ in 0..numbers {
@@ -165,13 +165,13 @@ fn numbers() {
 fn account_numbers_inside_others() {
     let tables = Package::shipped("pii").compiled.tables;
     let accounts = u128::from_le_bytes(tables.encode()[32..48].try_into().unwrap());
-    let mut bench = Streams::new(Bench::default(), &tables).bench;
+    let mut bench = Streams::new(SimulatedTextScan::default(), &tables).bench;
     let valid = "DE89370400440532013000";
     for (heads, others) in ["", "LC32", "LC32MT84", "LC32MT84LC32"].into_iter().enumerate() {
         for last in '0'..='9' {
             let text = format!("{others}{}{last}.", &valid[..valid.len() - 1]);
-            bench.start(Start::New).unwrap();
-            bench.read(text.as_bytes(), Pace::default()).unwrap();
+            bench.start(ScanStart::New).unwrap();
+            bench.read(text.as_bytes(), BytePace::default()).unwrap();
             bench.end().unwrap();
             bench.drain().unwrap();
             let found = u128::from_le_bytes(bench.seen().classes) & accounts != 0;
@@ -183,12 +183,12 @@ fn account_numbers_inside_others() {
 /// Reads every pair of bytes, alone and after every lead byte of a three-byte character.
 #[test]
 fn utf8_is_that_of_the_standard_library() {
-    let mut bench = Streams::new(Bench::default(), &Package::shipped("pii").compiled.tables).bench;
+    let mut bench = Streams::new(SimulatedTextScan::default(), &Package::shipped("pii").compiled.tables).bench;
     let edges = [0x00, 0x41, 0x7f, 0x80, 0x8f, 0x90, 0x9f, 0xa0, 0xbf, 0xc0, 0xc1, 0xc2, 0xdf, 0xe0, 0xe1, 0xec, 0xed];
     let edges: Vec<u8> = edges.into_iter().chain([0xee, 0xef, 0xf0, 0xf1, 0xf3, 0xf4, 0xf5, 0xff]).collect();
     let mut read = |bytes: &[u8]| {
-        bench.start(Start::New).unwrap();
-        bench.read(bytes, Pace::default()).unwrap();
+        bench.start(ScanStart::New).unwrap();
+        bench.read(bytes, BytePace::default()).unwrap();
         bench.end().unwrap();
         bench.drain().unwrap();
         assert_eq!(bench.seen().utf8, std::str::from_utf8(bytes).is_ok(), "{bytes:x?}");
@@ -206,11 +206,11 @@ fn utf8_is_that_of_the_standard_library() {
 /// At full rate, the scan needs one clock per byte, and eight clocks after the last byte.
 #[test]
 fn one_byte_a_clock() {
-    let mut bench = Streams::new(Bench::default(), &Package::shipped("pii").compiled.tables).bench;
+    let mut bench = Streams::new(SimulatedTextScan::default(), &Package::shipped("pii").compiled.tables).bench;
     let text = b"Nothing in this text is a number, a name or an address. ".repeat(100);
-    bench.start(Start::New).unwrap();
+    bench.start(ScanStart::New).unwrap();
     let begin = bench.clocks();
-    bench.read(&text, Pace::default()).unwrap();
+    bench.read(&text, BytePace::default()).unwrap();
     bench.end().unwrap();
     assert_eq!(bench.clocks() - begin, text.len() as u64 + 1);
     assert_eq!(bench.drain().unwrap(), 8);
@@ -219,8 +219,8 @@ fn one_byte_a_clock() {
 
 #[test]
 fn a_scan_without_locked_tables_stops_the_model() {
-    let mut bench = Bench::default();
+    let mut bench = SimulatedTextScan::default();
     assert!(
-        matches!(bench.start(Start::New), Err(BenchError::Assertion(text)) if text.contains("complete and locked"))
+        matches!(bench.start(ScanStart::New), Err(TextBenchError::Assertion(text)) if text.contains("complete and locked"))
     );
 }

@@ -1,14 +1,14 @@
 //! Runs streams in the bench and in the software walk, side by side.
 
 use portcullis_core::class::ClassSet;
-use portcullis_lane::{Entry, ScanState, Scanned, Tables, Walk};
+use portcullis_lane::{EntryScan, EntryScanResult, LaneScanner, ScanState, TextLaneTables};
 use portcullis_test_support::random::Random;
-use portcullis_text_bench::{Bench, ENGINES, Pace, SLOTS, Seen, Start};
+use portcullis_text_bench::{BytePace, ENGINES, SLOTS, ScanStart, Seen, SimulatedTextScan};
 
 /// The bench and the software walk, with the same tables.
 pub(crate) struct Streams {
-    pub(crate) bench: Bench,
-    pub(crate) walk: Walk,
+    pub(crate) bench: SimulatedTextScan,
+    pub(crate) walk: LaneScanner,
     /// The walk's saved state for each slot; `None` before the slot's first entry.
     slots: [Option<ScanState>; SLOTS as usize],
     pub(crate) counts: Counts,
@@ -31,19 +31,19 @@ pub(crate) struct Counts {
     pub(crate) resumed: usize,
 }
 
-pub(crate) fn pace(random: &mut Random) -> Pace {
-    Pace { idle_of_8: *random.pick(&[0, 0, 3, 6]), seed: random.bits() }
+pub(crate) fn pace(random: &mut Random) -> BytePace {
+    BytePace { idle_of_8: *random.pick(&[0, 0, 3, 6]), seed: random.bits() }
 }
 
 impl Streams {
     /// Loads tables into a bench, and locks them.
-    pub(crate) fn new(mut bench: Bench, tables: &Tables) -> Self {
+    pub(crate) fn new(mut bench: SimulatedTextScan, tables: &TextLaneTables) -> Self {
         bench.lock(false);
         bench.clear().unwrap();
-        let seen = bench.load(&tables.encode(), Pace::default()).unwrap();
+        let seen = bench.load(&tables.encode(), BytePace::default()).unwrap();
         assert!(seen.complete && !seen.bad, "the tables are not taken");
         bench.lock(true);
-        let walk = Walk::new(tables.clone()).unwrap();
+        let walk = LaneScanner::new(tables.clone()).unwrap();
         Self { bench, walk, slots: [None; SLOTS as usize], counts: Counts::default() }
     }
 
@@ -66,15 +66,15 @@ impl Streams {
     fn entry(&mut self, random: &mut Random, slot: usize, bytes: &[u8]) {
         let resumed = self.slots[slot].filter(|_| !random.one_in(16));
         let mut state = resumed.unwrap_or(ScanState::START);
-        let start = if resumed.is_some() { Start::Slot(slot as u16) } else { Start::New };
+        let start = if resumed.is_some() { ScanStart::Slot(slot as u16) } else { ScanStart::New };
         self.bench.start(start).unwrap();
         self.bench.drain().unwrap();
         assert_eq!(self.bench.state(), form(&state), "behind the start");
 
-        let mut entry = Entry::default();
+        let mut entry = EntryScan::default();
         if random.one_in(2) {
             for (at, byte) in bytes.iter().enumerate() {
-                self.bench.read(&[*byte], Pace::default()).unwrap();
+                self.bench.read(&[*byte], BytePace::default()).unwrap();
                 self.walk.read(&mut state, &mut entry, &[*byte]);
                 self.bench.drain().unwrap();
                 self.compare(&state, entry.so_far(), || format!("byte {at} of {}", bytes.escape_ascii()));
@@ -107,10 +107,10 @@ impl Streams {
         }
     }
 
-    fn compare(&self, state: &ScanState, scanned: Scanned, place: impl Fn() -> String) {
+    fn compare(&self, state: &ScanState, scanned: EntryScanResult, place: impl Fn() -> String) {
         let Seen { classes, utf8, changed, .. } = self.bench.seen();
         assert!(!changed, "a change of a memory is reported behind {}", place());
-        let seen = Scanned { classes: ClassSet(u128::from_le_bytes(classes)), utf8 };
+        let seen = EntryScanResult { classes: ClassSet(u128::from_le_bytes(classes)), utf8 };
         assert_eq!(seen, scanned, "behind {}", place());
         assert_eq!(self.bench.state(), form(state), "behind {}: {state:?}", place());
     }

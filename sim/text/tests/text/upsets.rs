@@ -5,9 +5,9 @@ use crate::package::{Package, source};
 use crate::stream::Streams;
 use crate::{is_long, made};
 use portcullis_core::class::ClassSet;
-use portcullis_lane::{Entry, ScanState, Scanned, Source};
+use portcullis_lane::{EntryScan, EntryScanResult, LaneSource, ScanState};
 use portcullis_test_support::random::Random;
-use portcullis_text_bench::{Bench, Pace, Start};
+use portcullis_text_bench::{BytePace, ScanStart, SimulatedTextScan};
 
 const ENGINES: usize = 3;
 /// Banks of the next states of an engine.
@@ -26,7 +26,7 @@ impl Memory {
         Self { part, name, words, bits }
     }
 
-    fn invert(&self, bench: &mut Bench, word: u32, bit: u32) {
+    fn invert(&self, bench: &mut SimulatedTextScan, word: u32, bit: u32) {
         assert!(bench.upset(&self.part, self.name, word, bit), "{self}: no bit {bit} of word {word}");
     }
 }
@@ -77,27 +77,27 @@ fn memories() -> Vec<Vec<Memory>> {
 
 /// What the scan and the walk make of one text, and whether the scan reports a change.
 struct Both {
-    scan: (Scanned, Vec<u8>),
-    walk: (Scanned, Vec<u8>),
+    scan: (EntryScanResult, Vec<u8>),
+    walk: (EntryScanResult, Vec<u8>),
     changed: bool,
 }
 
 fn both(streams: &mut Streams, text: &[u8]) -> Both {
     let bench = &mut streams.bench;
-    bench.start(Start::New).unwrap();
-    bench.read(text, Pace::default()).unwrap();
+    bench.start(ScanStart::New).unwrap();
+    bench.read(text, BytePace::default()).unwrap();
     bench.end().unwrap();
     bench.drain().unwrap();
     let seen = bench.seen();
-    let scan = Scanned { classes: ClassSet(u128::from_le_bytes(seen.classes)), utf8: seen.utf8 };
-    let (mut state, mut entry) = (ScanState::START, Entry::default());
+    let scan = EntryScanResult { classes: ClassSet(u128::from_le_bytes(seen.classes)), utf8: seen.utf8 };
+    let (mut state, mut entry) = (ScanState::START, EntryScan::default());
     streams.walk.read(&mut state, &mut entry, text);
     let walk = streams.walk.end(&mut state, entry);
     let form = state.card_form(ENGINES).unwrap();
     Both { scan: (scan, streams.bench.state()), walk: (walk, form), changed: seen.changed }
 }
 
-fn text(random: &mut Random, source: &Source) -> Vec<u8> {
+fn text(random: &mut Random, source: &LaneSource) -> Vec<u8> {
     let numbers: String = (0..4).map(|_| made::number(random) + " ").collect();
     (made::text(random, source, &[]) + " GB82 4111 " + &numbers).into_bytes()
 }
@@ -107,7 +107,7 @@ fn an_inverted_bit_is_reported_by_the_scan_that_reads_it() {
     let mut random = Random::new(31);
     let (package, source) = (Package::shipped("pii"), source("pii"));
     let tables = &package.compiled.tables;
-    let mut streams = Streams::new(Bench::default(), tables);
+    let mut streams = Streams::new(SimulatedTextScan::default(), tables);
     let mut reported = 0;
     for mut group in memories() {
         // In each of these memories, the same bit of every word: a scan that reads any word reports it. The first bank
@@ -145,7 +145,7 @@ fn an_inverted_bit_changes_no_result_without_a_report() {
     let mut random = Random::new(32);
     let (package, source) = (Package::shipped("pii"), source("pii"));
     let tables = &package.compiled.tables;
-    let mut streams = Streams::new(Bench::default(), tables);
+    let mut streams = Streams::new(SimulatedTextScan::default(), tables);
     let memories: Vec<Memory> = memories().into_iter().flatten().collect();
     let (mut reported, upsets) = (0, if is_long() { 20_000 } else { 300 });
     for _ in 0..upsets {

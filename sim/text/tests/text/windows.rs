@@ -2,9 +2,11 @@
 
 use portcullis_core::class::ClassSet;
 use portcullis_core::commitment::{SpanKind, commitment};
-use portcullis_lane::{Entry as WalkEntry, ScanState, Tables, Walk};
+use portcullis_lane::{EntryScan as WalkEntry, LaneScanner, ScanState, TextLaneTables};
 use portcullis_test_support::random::Random;
-use portcullis_text_bench::lane::{self, Answer, Bus, BusFault, Cause, Entry, Lane, Load};
+use portcullis_text_bench::lane::{
+    self, Answer, Bus, BusFault, Entry, SimulatedTextLane, TextFaultCause, TextLoadResult,
+};
 use portcullis_text_bench::{ENGINES, SLOTS};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, VecDeque};
@@ -78,7 +80,7 @@ struct Slot {
 
 /// The expected answer to an entry.
 struct Judged {
-    cause: Cause,
+    cause: TextFaultCause,
     classes: ClassSet,
     /// The state of the scan after the last byte of the entry.
     scan: ScanState,
@@ -88,7 +90,7 @@ struct Judged {
 
 impl Judged {
     /// The answer to an entry whose text is not read to its end.
-    fn unread(cause: Cause, from: Slot) -> Self {
+    fn unread(cause: TextFaultCause, from: Slot) -> Self {
         Self { cause, classes: ClassSet::EMPTY, scan: from.scan, behind: from }
     }
 }
@@ -97,7 +99,7 @@ const NEW: Slot = Slot { scan: ScanState::START, established: ClassSet::EMPTY };
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Counts {
-    pub(crate) causes: BTreeMap<Cause, usize>,
+    pub(crate) causes: BTreeMap<TextFaultCause, usize>,
     pub(crate) bytes: usize,
     pub(crate) hits: usize,
     /// Number of entries for which earlier entries had established a class.
@@ -108,7 +110,7 @@ pub(crate) struct Counts {
 }
 
 /// Loads tables over the lane's bus.
-pub(crate) fn load(lane: &mut Lane, encoded: &[u8]) -> Load {
+pub(crate) fn load(lane: &mut SimulatedTextLane, encoded: &[u8]) -> TextLoadResult {
     lane.write(TABLES, encoded);
     let tables = lane::Tables { address: TABLES, bytes: encoded.len() as u32, digest: Sha256::digest(encoded).into() };
     let result = lane.load(&tables).unwrap();
@@ -131,9 +133,9 @@ fn beats_read(entry: &Entry, memory: &[u8]) -> (u64, Option<u64>) {
 
 /// A lane, its memory, and the software model of both.
 pub(crate) struct Windows {
-    pub(crate) lane: Lane,
-    tables: Tables,
-    walk: Walk,
+    pub(crate) lane: SimulatedTextLane,
+    tables: TextLaneTables,
+    walk: LaneScanner,
     slots: [Option<Slot>; SLOTS as usize],
     pending: VecDeque<Pending>,
     expected_reads: Vec<u64>,
@@ -142,13 +144,13 @@ pub(crate) struct Windows {
 }
 
 impl Windows {
-    pub(crate) fn new(tables: &Tables) -> Self {
-        let mut lane = Lane::default();
-        assert_eq!(load(&mut lane, &tables.encode()), Load::Good);
+    pub(crate) fn new(tables: &TextLaneTables) -> Self {
+        let mut lane = SimulatedTextLane::default();
+        assert_eq!(load(&mut lane, &tables.encode()), TextLoadResult::Good);
         Self {
             lane,
             tables: tables.clone(),
-            walk: Walk::new(tables.clone()).unwrap(),
+            walk: LaneScanner::new(tables.clone()).unwrap(),
             slots: [None; SLOTS as usize],
             pending: VecDeque::new(),
             expected_reads: Vec::new(),
@@ -232,10 +234,10 @@ impl Windows {
         let Pending { entry, memory, .. } = pending;
         let (first, beats) = beats_read(entry, memory);
         if first > 0 && pending.faulty_bus {
-            return Judged::unread(Cause::Bus, from);
+            return Judged::unread(TextFaultCause::Bus, from);
         }
         if beats.is_none() {
-            return Judged::unread(Cause::Window, from);
+            return Judged::unread(TextFaultCause::Window, from);
         }
         let read = &memory[..HEAD + pending.length() as usize];
         let text = &read[HEAD..];
@@ -246,17 +248,17 @@ impl Windows {
         let scanned = self.walk.end(&mut scan, scanned);
         assert_eq!(scanned.utf8, std::str::from_utf8(text).is_ok());
         let cause = if ![TAG, CALL].contains(&&read[..TAG.len()]) {
-            Cause::Tag
+            TextFaultCause::Tag
         } else if !scanned.utf8 {
-            Cause::Utf8
+            TextFaultCause::Utf8
         } else if <[u8; 32]>::from(Sha256::digest(read)) != entry.commitment {
-            Cause::Commitment
+            TextFaultCause::Commitment
         } else {
-            Cause::None
+            TextFaultCause::None
         };
         let established = from.established.union(scanned.classes);
         let behind = Slot { scan: if is_call { from.scan } else { scan }, established };
-        let classes = if cause == Cause::None { scanned.classes } else { ClassSet::EMPTY };
+        let classes = if cause == TextFaultCause::None { scanned.classes } else { ClassSet::EMPTY };
         Judged { cause, classes, scan, behind }
     }
 
@@ -269,12 +271,12 @@ impl Windows {
         let Judged { cause, classes, scan, behind } = self.judge(&pending, from);
         assert!(!pending.faulty_bus || self.lane.fault_met(), "the bus did not come to its fault");
         let place = || format!("{:?}, {} bytes: {}", pending.entry, pending.length(), pending.memory.escape_ascii());
-        if !matches!(cause, Cause::Window | Cause::Bus) {
+        if !matches!(cause, TextFaultCause::Window | TextFaultCause::Bus) {
             assert_eq!(answer.length, pending.length(), "{}", place());
             assert_eq!(answer.call, pending.memory.starts_with(CALL), "{}", place());
         }
-        assert_eq!(Cause::of(answer.cause), Some(cause), "{}", place());
-        assert_eq!(answer.agrees, cause == Cause::None, "{}", place());
+        assert_eq!(TextFaultCause::of(answer.cause), Some(cause), "{}", place());
+        assert_eq!(answer.agrees, cause == TextFaultCause::None, "{}", place());
         assert_eq!(ClassSet(u128::from_le_bytes(answer.classes)), classes, "{}", place());
         let established = if answer.agrees { from.established } else { ClassSet::EMPTY };
         assert_eq!(ClassSet(u128::from_le_bytes(answer.established)), established, "{}", place());
@@ -328,13 +330,13 @@ impl Windows {
         self.pending.back_mut().unwrap().faulty_bus = true;
         self.lane.fault_at(fault, 0);
         let answer = self.lane.answer().unwrap();
-        assert_eq!((Cause::of(answer.cause), answer.agrees), (Some(Cause::Bus), false));
+        assert_eq!((TextFaultCause::of(answer.cause), answer.agrees), (Some(TextFaultCause::Bus), false));
         self.lane.settle(false).unwrap();
         self.pending.clear();
         self.expected_reads.clear();
         assert_eq!(self.lane.reads(), [0; 0], "a read over a broken bus");
         self.lane.reset().unwrap();
-        assert_eq!(load(&mut self.lane, &self.tables.encode()), Load::Good);
+        assert_eq!(load(&mut self.lane, &self.tables.encode()), TextLoadResult::Good);
         self.slots = [None; SLOTS as usize];
     }
 

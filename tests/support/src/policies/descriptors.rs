@@ -3,7 +3,7 @@
 
 use super::{Case, Constants};
 use crate::random::Random;
-use portcullis_core::mutation::Place;
+use portcullis_core::mutation::SlotSequence;
 use portcullis_core::wire::{
     Descriptor, EnumerationColumn, FlagColumn, ImageHeader, Opcode, RangeColumn, Row, SetColumn, flags,
 };
@@ -37,7 +37,7 @@ impl Iterator for Descriptors<'_> {
 
     fn next(&mut self) -> Option<Descriptor> {
         self.sequence += 1;
-        let place = Place { slot: 0, sequence: self.sequence };
+        let place = SlotSequence { slot: 0, sequence: self.sequence };
         let mut d = Descriptor::entry(Opcode::Gate, place, [self.random.bits() as u8; 32]);
         let parts = DescriptorPart::all();
         for part in &parts {

@@ -3,7 +3,7 @@
 use super::{Constants, Coverage};
 use crate::random::Random;
 use portcullis_core::wire::{EnumerationColumn, FlagColumn, RangeColumn, RangeUnit, SetColumn};
-use portcullis_policy::vocabulary::Vocabulary;
+use portcullis_policy::vocabulary::PolicyVocabulary;
 use std::fmt::Write as _;
 
 macro_rules! constructs {
@@ -36,7 +36,7 @@ constructs! {
 
 pub(super) struct Writer<'a> {
     pub(super) random: &'a mut Random,
-    pub(super) vocabulary: &'a Vocabulary,
+    pub(super) vocabulary: &'a PolicyVocabulary,
     pub(super) coverage: &'a mut Coverage,
     pub(super) constants: &'a mut Constants,
 }
@@ -93,7 +93,7 @@ impl Writer<'_> {
     }
 
     fn enumeration(&mut self) -> String {
-        let column = *self.random.pick(Vocabulary::CONTEXT_ENUMERATIONS);
+        let column = *self.random.pick(PolicyVocabulary::CONTEXT_ENUMERATIONS);
         let field = format!("context.{}", column.name());
         let names = self.vocabulary.enumeration(column);
         let value = self.text(names);

@@ -1,6 +1,6 @@
 //! A small package for tests of single rules.
 
-use portcullis_policy::Package;
+use portcullis_policy::PolicyPackage;
 use portcullis_policy::package::MANIFEST_FILE;
 use std::collections::BTreeMap;
 
@@ -60,8 +60,8 @@ pub fn files_with(manifest: &str, rules: &str) -> BTreeMap<String, Vec<u8>> {
 /// # Panics
 /// If the package does not load.
 #[must_use]
-pub fn package(rules: &str) -> Package {
-    Package::from_files(files(&format!("{PERMIT}\n{rules}"))).expect("the fixture loads")
+pub fn package(rules: &str) -> PolicyPackage {
+    PolicyPackage::from_files(files(&format!("{PERMIT}\n{rules}"))).expect("the fixture loads")
 }
 
 /// A forbid with the id `RULE` and this condition.

@@ -12,8 +12,8 @@ pub use expressions::Construct;
 
 use crate::random::Random;
 use portcullis_core::wire::{RangeColumn, SetColumn};
-use portcullis_policy::error::Kind;
-use portcullis_policy::{Compiled, Package};
+use portcullis_policy::error::PolicyProblemKind;
+use portcullis_policy::{CompiledPackage, PolicyPackage};
 use std::collections::BTreeMap;
 
 /// How often each construct of the lowering table was generated.
@@ -22,8 +22,8 @@ pub type Coverage = BTreeMap<Construct, u64>;
 #[derive(Clone, Debug)]
 pub struct Case {
     pub seed: u64,
-    pub package: Package,
-    pub compiled: Compiled,
+    pub package: PolicyPackage,
+    pub compiled: CompiledPackage,
     pub coverage: Coverage,
     /// Number of attempts that Cedar's validation reported as impossible, or that exceeded the tables.
     pub discarded: u32,
@@ -48,7 +48,8 @@ impl Case {
         for attempt in 0..40 {
             let mut random = Random::new(seed.wrapping_mul(0x1000_0001).wrapping_add(attempt));
             let source = rules::package(&mut random);
-            let package = Package::from_files(source.files).unwrap_or_else(|e| panic!("seed {seed}: {}", e.render()));
+            let package =
+                PolicyPackage::from_files(source.files).unwrap_or_else(|e| panic!("seed {seed}: {}", e.render()));
             match package.compile() {
                 Ok(compiled) => {
                     return Self {
@@ -61,9 +62,9 @@ impl Case {
                     };
                 }
                 Err(error) => {
-                    let expected = |problem: &portcullis_policy::Problem| match problem.kind() {
-                        Kind::Capacity => true,
-                        Kind::Validation => problem.to_string().contains("impossible"),
+                    let expected = |problem: &portcullis_policy::PolicyProblem| match problem.kind() {
+                        PolicyProblemKind::Capacity => true,
+                        PolicyProblemKind::Validation => problem.to_string().contains("impossible"),
                         _ => false,
                     };
                     assert!(error.problems().iter().all(expected), "seed {seed}: {}", error.render());
@@ -78,7 +79,7 @@ impl Case {
     /// # Panics
     /// If the package does not compile.
     #[must_use]
-    pub fn of(seed: u64, package: Package) -> Self {
+    pub fn of(seed: u64, package: PolicyPackage) -> Self {
         let compiled = package.compile().expect("the package compiles");
         Self { seed, package, compiled, coverage: Coverage::new(), discarded: 0, constants: Constants::default() }
     }
@@ -88,7 +89,7 @@ impl Case {
     /// # Panics
     /// If the package does not compile.
     #[must_use]
-    pub fn with_package(&self, package: Package) -> Self {
+    pub fn with_package(&self, package: PolicyPackage) -> Self {
         Self { compiled: package.compile().expect("the package compiles"), package, ..self.clone() }
     }
 

@@ -3,9 +3,9 @@
 use super::expressions::{Construct, Writer};
 use super::{Constants, Coverage};
 use crate::random::Random;
-use portcullis_core::manifest::Manifest;
+use portcullis_core::manifest::PackageManifest;
 use portcullis_policy::package::MANIFEST_FILE;
-use portcullis_policy::vocabulary::Vocabulary;
+use portcullis_policy::vocabulary::PolicyVocabulary;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -17,8 +17,8 @@ pub(super) struct Source {
 
 pub(super) fn package(random: &mut Random) -> Source {
     let manifest = manifest(random);
-    let parsed: Manifest = toml::from_str(&manifest).expect("the generated manifest parses");
-    let vocabulary = Vocabulary::new(&parsed);
+    let parsed: PackageManifest = toml::from_str(&manifest).expect("the generated manifest parses");
+    let vocabulary = PolicyVocabulary::new(&parsed);
     let (mut coverage, mut constants) = (Coverage::new(), Constants::default());
     let mut files = BTreeMap::from([(MANIFEST_FILE.to_owned(), manifest.into_bytes())]);
     let mut sources = [String::new(), String::new()];

@@ -4,7 +4,7 @@
 use super::World;
 use portcullis_authority::keys::public_pem;
 use portcullis_evidence::bundle::MemoryFiles;
-use portcullis_evidence::verify::{Property, Report, Status};
+use portcullis_evidence::verify::{BundleProperty, EvidenceStatus, VerifyReport};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
@@ -12,7 +12,7 @@ use std::process::Command;
 
 /// Compares our report with that of the other verifier. Exit code and warnings must be equal, and the other verifier
 /// must also report our contradiction.
-pub(super) fn compare(world: &World, files: &MemoryFiles, report: &Report, sim: bool) {
+pub(super) fn compare(world: &World, files: &MemoryFiles, report: &VerifyReport, sim: bool) {
     if is_wanted() {
         let folder = tempfile::tempdir().unwrap();
         write(folder.path(), &world.trust(sim), world, files);
@@ -25,7 +25,7 @@ fn is_wanted() -> bool {
 }
 
 /// As [`compare`], for a folder that [`write`] has written.
-pub(super) fn compare_folder(folder: &Path, report: &Report, sim: bool) {
+pub(super) fn compare_folder(folder: &Path, report: &VerifyReport, sim: bool) {
     if !is_wanted() {
         return;
     }
@@ -39,8 +39,8 @@ pub(super) fn compare_folder(folder: &Path, report: &Report, sim: bool) {
         .arg(folder.join("trust"));
     let output = python.args(sim.then_some("--allow-sim")).output().unwrap();
     let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
-    let ours = |status: Status| -> BTreeSet<String> {
-        let reasons = Property::ALL.iter().flat_map(|property| &report.properties.of(*property).reasons);
+    let ours = |status: EvidenceStatus| -> BTreeSet<String> {
+        let reasons = BundleProperty::ALL.iter().flat_map(|property| &report.properties.of(*property).reasons);
         reasons.filter(|reason| reason.status == status).map(|reason| reason.code.to_string()).collect()
     };
     assert_eq!(output.status.code(), Some(report.exit_code.into()), "{said}\n{:#?}", report.properties);
@@ -50,12 +50,12 @@ pub(super) fn compare_folder(folder: &Path, report: &Report, sim: bool) {
         Some("contradicted") => (words.take(1).map(str::to_owned).collect(), BTreeSet::new()),
         _ => (BTreeSet::new(), words.map(str::to_owned).collect()),
     };
-    assert!(contradicted.is_subset(&ours(Status::Contradicted)), "{said}\n{:#?}", report.properties);
-    assert!(report.exit_code == 3 || warned == ours(Status::Warned), "{said}\n{:#?}", report.properties);
+    assert!(contradicted.is_subset(&ours(EvidenceStatus::Contradicted)), "{said}\n{:#?}", report.properties);
+    assert!(report.exit_code == 3 || warned == ours(EvidenceStatus::Warned), "{said}\n{:#?}", report.properties);
 }
 
 /// Writes a bundle into `folder`, with the trust folder of the world's parties.
-pub fn write(folder: &Path, trust: &portcullis_evidence::verify::Trust, world: &World, files: &MemoryFiles) {
+pub fn write(folder: &Path, trust: &portcullis_evidence::verify::TrustedParties, world: &World, files: &MemoryFiles) {
     let put = |name: &str, content: &[u8]| {
         let path = folder.join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();

@@ -2,7 +2,7 @@
 //! must all find each of them.
 
 use super::{END, LogEvent, Parts, START, World, sha};
-use portcullis_evidence::public_log::EventKind::{Abandoned, Closed, Issued, Opened};
+use portcullis_evidence::public_log::PublicLogEventKind::{Abandoned, Closed, Issued, Opened};
 use portcullis_evidence::tree;
 use std::collections::BTreeSet;
 

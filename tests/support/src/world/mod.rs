@@ -9,27 +9,27 @@ pub use independent::write;
 pub use public_log::{LogEvent, log_policy, write_log};
 
 use ed25519_dalek::SigningKey;
-use portcullis_authority::ca::{CertificateAuthority, Device, Window};
+use portcullis_authority::ca::{CertificateAuthority, CertificateValidity, DeviceCertificateContent};
 use portcullis_core::commitment::{SpanKind, commitment};
-use portcullis_core::context::{CONTEXT_VERSION, ContextDocument, Mode, OnRefuse, Release};
-use portcullis_core::hex::Hex;
-use portcullis_core::state::{Profile, Task};
+use portcullis_core::context::{CONTEXT_VERSION, ContextDocument, OnRefuse, ReleaseMode, StreamMode};
+use portcullis_core::hex::HexBytes;
+use portcullis_core::state::{AgentProfile, StreamTask};
 use portcullis_core::wire::{
     self, Determination, EnumerationColumn, Fault, Granularity, IMAGE_MAGIC, ImageHeader, ImageText, LAYOUT_VERSION,
     MAP_DIGEST, RangeColumn, Row, RowKind, SessionFields, features, image_parts, key_flags,
 };
-use portcullis_evidence::bundle::{self, Manifest, MemoryFiles};
-use portcullis_evidence::certificate::{Class, TrustStore, key_id};
+use portcullis_evidence::bundle::{self, BundleManifest, MemoryFiles};
+use portcullis_evidence::certificate::{CardKeyClass, TrustStore, key_id};
 use portcullis_evidence::checkpoint::root_of_heads;
 use portcullis_evidence::cose;
 use portcullis_evidence::hex;
-use portcullis_evidence::note::{Head, WitnessEntry, WitnessKey, WitnessProof, cosign};
-use portcullis_evidence::sim::log::{Identity, Log, heads};
+use portcullis_evidence::note::{LogTreeHead, WitnessEntry, WitnessKey, WitnessProof, cosign};
+use portcullis_evidence::sim::log::{TestCardIdentity, TestCardLog, heads};
 use portcullis_evidence::sim::signer::SoftKey;
 use portcullis_evidence::sim::{self, derive};
-use portcullis_evidence::ticket::Ticket;
-use portcullis_evidence::tree::{self, Prover};
-use portcullis_evidence::verify::{Options, Report, Trust, TrustedKey, verify};
+use portcullis_evidence::ticket::SessionTicket;
+use portcullis_evidence::tree::{self, MerkleProver};
+use portcullis_evidence::verify::{TrustedKey, TrustedParties, VerifyOptions, VerifyReport, verify};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::cell::RefCell;
@@ -57,7 +57,7 @@ pub struct Card {
     pub key: SoftKey,
     pub design_id: [u8; 16],
     pub flags: u16,
-    pub class: Class,
+    pub class: CardKeyClass,
     signatures: RefCell<BTreeMap<Vec<u8>, Vec<u8>>>,
     grafted: RefCell<BTreeMap<Vec<u8>, Vec<u8>>>,
 }
@@ -66,11 +66,11 @@ pub struct Card {
 const CALL: &str = r#"{"arguments":"#;
 
 impl Card {
-    pub fn new(secret: &[u8], design_id: [u8; 16], class: Class) -> Rc<Self> {
+    pub fn new(secret: &[u8], design_id: [u8; 16], class: CardKeyClass) -> Rc<Self> {
         let flags = match class {
-            Class::Sim => key_flags::SIM | key_flags::NO_TRNG,
-            Class::Class => key_flags::CLASS_KEY | key_flags::NO_TRNG,
-            Class::Device => 0,
+            CardKeyClass::Sim => key_flags::SIM | key_flags::NO_TRNG,
+            CardKeyClass::Class => key_flags::CLASS_KEY | key_flags::NO_TRNG,
+            CardKeyClass::Device => 0,
         };
         let key = SoftKey::new(&derive(&sha(secret), &design_id));
         Rc::new(Self { key, design_id, flags, class, signatures: RefCell::default(), grafted: RefCell::default() })
@@ -78,7 +78,7 @@ impl Card {
 
     /// The world's card with other key flags.
     pub fn flagged(flags: u16) -> Rc<Self> {
-        let card = Rc::into_inner(Self::new(b"one card", [0x11; 16], Class::Device)).unwrap();
+        let card = Rc::into_inner(Self::new(b"one card", [0x11; 16], CardKeyClass::Device)).unwrap();
         Rc::new(Self { flags, ..card })
     }
 
@@ -90,11 +90,11 @@ impl Card {
     pub fn simulated() -> Rc<Self> {
         let mut design_id = [0x5a; 16];
         design_id[0] |= 0x80;
-        Self::new(sim::SECRET_TEXT, design_id, Class::Sim)
+        Self::new(sim::SECRET_TEXT, design_id, CardKeyClass::Sim)
     }
 
-    pub fn identity(&self) -> Identity {
-        Identity { design_id: self.design_id, key_flags: self.flags as u8, boot_nonce: [3; 16], epoch: 77 }
+    pub fn identity(&self) -> TestCardIdentity {
+        TestCardIdentity { design_id: self.design_id, key_flags: self.flags as u8, boot_nonce: [3; 16], epoch: 77 }
     }
 
     pub fn sign(&self, checkpoint: &wire::Checkpoint) -> Vec<u8> {
@@ -141,7 +141,7 @@ impl Default for World {
 
 impl World {
     pub fn new() -> Self {
-        let window = || Window { not_before: START - 1000, not_after: END + 1000 };
+        let window = || CertificateValidity { not_before: START - 1000, not_after: END + 1000 };
         let authority = |seed, simulated| {
             CertificateAuthority::root(SigningKey::from_bytes(&[seed; 32]), "CN=Test root", window(), simulated)
                 .unwrap()
@@ -155,7 +155,7 @@ impl World {
             issuer: SigningKey::from_bytes(&[3; 32]),
             approver: SigningKey::from_bytes(&[6; 32]),
             witness: SigningKey::from_bytes(&[4; 32]),
-            card: Card::new(b"one card", [0x11; 16], Class::Device),
+            card: Card::new(b"one card", [0x11; 16], CardKeyClass::Device),
         }
     }
 
@@ -168,8 +168,8 @@ impl World {
         store
     }
 
-    pub fn trust(&self, sim: bool) -> Trust {
-        Trust {
+    pub fn trust(&self, sim: bool) -> TrustedParties {
+        TrustedParties {
             log_policy: None,
             roots: self.store(sim),
             issuers: vec![TrustedKey { file: "issuers/registrar.pub".to_owned(), key: self.issuer.verifying_key() }],
@@ -180,37 +180,42 @@ impl World {
         }
     }
 
-    pub fn check(&self, files: &MemoryFiles) -> Report {
-        let report = verify(files, &self.trust(false), Options::default(), &mut |_| ()).unwrap();
+    pub fn check(&self, files: &MemoryFiles) -> VerifyReport {
+        let report = verify(files, &self.trust(false), VerifyOptions::default(), &mut |_| ()).unwrap();
         independent::compare(self, files, &report, false);
         report
     }
 
     /// As [`World::check`], with this content of `revoked.txt` in the trust folder.
-    pub fn check_revoked(&self, files: &MemoryFiles, revoked: &str) -> Report {
+    pub fn check_revoked(&self, files: &MemoryFiles, revoked: &str) -> VerifyReport {
         let folder = tempfile::tempdir().unwrap();
         write(folder.path(), &self.trust(false), self, files);
         std::fs::write(folder.path().join("trust/revoked.txt"), revoked).unwrap();
-        let trust = Trust::load(&folder.path().join("trust"), false).unwrap();
-        let report = verify(files, &trust, Options::default(), &mut |_| ()).unwrap();
+        let trust = TrustedParties::load(&folder.path().join("trust"), false).unwrap();
+        let report = verify(files, &trust, VerifyOptions::default(), &mut |_| ()).unwrap();
         independent::compare_folder(folder.path(), &report, false);
         report
     }
 
-    pub fn check_sim(&self, files: &MemoryFiles) -> Report {
-        let report =
-            verify(files, &self.trust(true), Options { allow_sim: true, ..Options::default() }, &mut |_| ()).unwrap();
+    pub fn check_sim(&self, files: &MemoryFiles) -> VerifyReport {
+        let report = verify(
+            files,
+            &self.trust(true),
+            VerifyOptions { allow_sim: true, ..VerifyOptions::default() },
+            &mut |_| (),
+        )
+        .unwrap();
         independent::compare(self, files, &report, true);
         report
     }
 
     pub fn certificate(&self, card: &Card) -> String {
-        let authority = if card.class == Class::Sim { &self.sim_root } else { &self.subordinate };
+        let authority = if card.class == CardKeyClass::Sim { &self.sim_root } else { &self.subordinate };
         certificate(authority, card)
     }
 
     pub fn chain(&self, card: &Card) -> String {
-        if card.class == Class::Sim { String::new() } else { self.subordinate.certificate_pem().unwrap() }
+        if card.class == CardKeyClass::Sim { String::new() } else { self.subordinate.certificate_pem().unwrap() }
     }
 
     /// The honest session 1 of the card.
@@ -236,7 +241,7 @@ impl World {
         ]);
         let image = image(&package);
         let contexts: Vec<Vec<u8>> = ["a", "b"].iter().map(|id| context(id, &package)).collect();
-        let ticket = Ticket {
+        let ticket = SessionTicket {
             serial,
             nonce: [9; 16],
             key: key_id(&card.key.public_key()),
@@ -249,13 +254,13 @@ impl World {
             not_after: END,
             issuer: "registrar.example".to_owned(),
             seat: 0,
-            profiles: [Profile::default().digest().0].into(),
+            profiles: [AgentProfile::default().digest().0].into(),
             text_lane: false,
         };
         let mut parts = Parts {
             certificate: self.certificate(card),
             chain: self.chain(card),
-            log: Log::open(card.identity(), SessionFields::ZERO, 1),
+            log: TestCardLog::open(card.identity(), SessionFields::ZERO, 1),
             card: Rc::clone(card),
             count: 1,
             signer: Rc::clone(card),
@@ -282,8 +287,8 @@ impl World {
 }
 
 pub fn certificate(authority: &CertificateAuthority, card: &Card) -> String {
-    let window = Window { not_before: START - 500, not_after: END + 500 };
-    let device = Device {
+    let window = CertificateValidity { not_before: START - 500, not_after: END + 500 };
+    let device = DeviceCertificateContent {
         public_key: card.key.public_key(),
         design_id: card.design_id,
         class: card.class,
@@ -352,17 +357,17 @@ pub fn context(id: &str, package: &BTreeMap<String, Vec<u8>>) -> Vec<u8> {
 pub fn document(id: &str, package: &BTreeMap<String, Vec<u8>>) -> ContextDocument {
     ContextDocument {
         version: CONTEXT_VERSION,
-        mode: if id.starts_with('a') { Mode::Driven } else { Mode::Held },
+        mode: if id.starts_with('a') { StreamMode::Driven } else { StreamMode::Held },
         granularity: Granularity::Span,
         on_refuse: OnRefuse::Skip,
-        release: Release::Span,
+        release: ReleaseMode::Span,
         max_proposals: 10,
         policy: "test 1.0.0".to_owned(),
-        package_digest: Hex(package_digest(package)),
-        profile: Profile::default(),
-        profile_digest: Profile::default().digest(),
-        task: Task::default(),
-        anchor_digests: vec![Hex(sha(b"anchors"))],
+        package_digest: HexBytes(package_digest(package)),
+        profile: AgentProfile::default(),
+        profile_digest: AgentProfile::default().digest(),
+        task: StreamTask::default(),
+        anchor_digests: vec![HexBytes(sha(b"anchors"))],
         predecessor: None,
         id: id.to_owned(),
     }
@@ -382,7 +387,7 @@ pub struct Parts {
     pub signer: Rc<Card>,
     pub certificate: String,
     pub chain: String,
-    pub ticket: Ticket,
+    pub ticket: SessionTicket,
     pub issuer: SigningKey,
     pub witness: SigningKey,
     pub witnessed: bool,
@@ -398,7 +403,7 @@ pub struct Parts {
     pub image: Vec<u8>,
     pub contexts: BTreeMap<[u8; 32], Vec<u8>>,
     pub anchors: BTreeMap<[u8; 32], Vec<u8>>,
-    pub log: Log,
+    pub log: TestCardLog,
     /// The lines of all lanes. If the lane is not 0, the key `lane` gives it; only the file of receipts keeps this key.
     pub spans: Vec<Value>,
     pub streams: Vec<Value>,
@@ -423,7 +428,7 @@ impl Parts {
             features: if self.image.get(7) == Some(&1) { features::TEXT_LANE } else { 0 }.into(),
             ..SessionFields::ZERO
         };
-        self.log = Log::open(self.card.identity(), session, self.count);
+        self.log = TestCardLog::open(self.card.identity(), session, self.count);
         (self.spans, self.streams, self.receipts) = (Vec::new(), Vec::new(), Vec::new());
     }
 
@@ -558,10 +563,10 @@ impl Parts {
             if self.forked_note == Some(serial) {
                 leaves[0] = tree::leaf(b"another entry");
             }
-            let mut prover = Prover::inclusion(index, size).unwrap();
+            let mut prover = MerkleProver::inclusion(index, size).unwrap();
             leaves[..size as usize].iter().for_each(|leaf| prover.push(*leaf));
             let root = tree::root(leaves[..size as usize].iter().copied());
-            let text = Head::of_chain(self.ticket.chain(), size, root).text();
+            let text = LogTreeHead::of_chain(self.ticket.chain(), size, root).text();
             let line =
                 cosign(&text, "witness.example/1", &self.witness, self.witness_time + self.witness_step * serial)
                     .unwrap();
@@ -626,18 +631,18 @@ impl Parts {
 }
 
 pub fn remanifest(files: &mut MemoryFiles) {
-    let manifest = Manifest::of(files).unwrap().to_json().unwrap();
+    let manifest = BundleManifest::of(files).unwrap().to_json().unwrap();
     files.0.insert(bundle::MANIFEST.to_owned(), manifest);
 }
 
 /// The codes of a report, each with the name of its property.
-pub fn codes(report: &Report) -> BTreeSet<String> {
-    use portcullis_evidence::verify::Property;
-    let of = |property: &Property| {
+pub fn codes(report: &VerifyReport) -> BTreeSet<String> {
+    use portcullis_evidence::verify::BundleProperty;
+    let of = |property: &BundleProperty| {
         let name = property.name();
         report.properties.of(*property).reasons.iter().map(move |reason| format!("{name}/{}", reason.code))
     };
-    Property::ALL.iter().flat_map(of).collect()
+    BundleProperty::ALL.iter().flat_map(of).collect()
 }
 
 /// A set of codes in the form of [`codes`].
@@ -647,20 +652,20 @@ pub fn set(codes: &[&str]) -> BTreeSet<String> {
 
 /// Asserts that the report affirms all properties without a warning.
 #[track_caller]
-pub fn assert_affirmed(report: &Report) {
+pub fn assert_affirmed(report: &VerifyReport) {
     assert_eq!((codes(report), report.exit_code), (BTreeSet::new(), 0), "{:#?}", report.properties);
 }
 
 /// Asserts that the report contradicts nothing, and warns with this code.
 #[track_caller]
-pub fn assert_warned(report: &Report, code: &str) {
+pub fn assert_warned(report: &VerifyReport, code: &str) {
     assert!(codes(report).contains(code), "{code} is not among {:#?}", report.properties);
     assert_eq!(report.exit_code, 5, "{:#?}", report.properties);
 }
 
 /// Asserts that the report contradicts a property with this code.
 #[track_caller]
-pub fn assert_contradicted(report: &Report, code: &str) {
+pub fn assert_contradicted(report: &VerifyReport, code: &str) {
     assert!(codes(report).contains(code), "{code} is not among {:#?}", report.properties);
     assert_eq!(report.exit_code, 3, "{:#?}", report.properties);
 }

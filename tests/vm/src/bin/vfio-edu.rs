@@ -3,8 +3,8 @@
 //! Usage: `vfio-edu BDF`. Each check prints a line; the first failed check ends the program with code 1.
 
 use anyhow::{Context, Result, bail, ensure};
-use portcullis_card::machine::bar::Bar;
-use portcullis_card::transport::vfio::{Access, Interrupts, PciDevice, VfioError};
+use portcullis_card::machine::bar::PciBar;
+use portcullis_card::transport::vfio::{InterruptKind, IommuMode, PciDevice, VfioError};
 use std::time::{Duration, Instant};
 
 const IDENTITY: u32 = 0x00;
@@ -30,7 +30,7 @@ const DEADLINE: Duration = Duration::from_secs(20);
 
 fn main() -> Result<()> {
     let bdf = std::env::args().nth(1).context("usage: vfio-edu BDF")?.parse()?;
-    let mut device = PciDevice::open(bdf, Access::Iommu)?;
+    let mut device = PciDevice::open(bdf, IommuMode::Iommu)?;
     ensure!(device.ids()? == (0x1234, 0x11e8), "{bdf} is {:x?}, not QEMU's edu", device.ids()?);
     let id = get(device.bar(0, 0x1000)?, IDENTITY)?;
     ensure!(id & 0xffff == 0x00ed, "identity {id:#x}");
@@ -42,7 +42,7 @@ fn main() -> Result<()> {
     );
     println!("ok registers");
 
-    let event = device.interrupt(Interrupts::Msi)?;
+    let event = device.interrupt(InterruptKind::Msi)?;
     put(bar(&device)?, INTERRUPT_RAISE, 0x100)?;
     ensure!(wait(|| event.read().ok())? == 1, "one interrupt is one event");
     put(bar(&device)?, INTERRUPT_ACKNOWLEDGE, 0x100)?;
@@ -86,9 +86,9 @@ fn main() -> Result<()> {
     ensure!(matches!(device.reset(), Err(VfioError::Ioctl { .. })), "a reset that did not happen is reported");
     ensure!(matches!(device.allocate(1 << 29, HIGHEST), Err(VfioError::Addresses(_))), "no address above the highest");
     println!("ok errors are reported");
-    let wrong = PciDevice::open(bdf, Access::NoIommu).err().map(|e| e.to_string()).unwrap_or_default();
+    let wrong = PciDevice::open(bdf, IommuMode::NoIommu).err().map(|e| e.to_string()).unwrap_or_default();
     ensure!(wrong.contains(&format!("--card vfio:{bdf}")), "the remedy of the wrong kind: {wrong}");
-    let busy = PciDevice::open(bdf, Access::Iommu).err().map(|e| e.to_string()).unwrap_or_default();
+    let busy = PciDevice::open(bdf, IommuMode::Iommu).err().map(|e| e.to_string()).unwrap_or_default();
     ensure!(busy.contains("another process"), "the remedy of a device in use: {busy}");
     println!("ok remedies are named");
     Ok(())
@@ -105,15 +105,15 @@ fn transfer(device: &PciDevice, memory: u64, direction: u32) -> Result<()> {
     wait(|| (get(bar, DMA_COMMAND).ok()? & START == 0).then_some(()))
 }
 
-fn bar(device: &PciDevice) -> Result<&Bar> {
+fn bar(device: &PciDevice) -> Result<&PciBar> {
     device.mapped_bar(0).context("the registers are mapped")
 }
 
-fn get(bar: &Bar, register: u32) -> Result<u32> {
+fn get(bar: &PciBar, register: u32) -> Result<u32> {
     bar.read32(register).with_context(|| format!("no register {register:#x}"))
 }
 
-fn put(bar: &Bar, register: u32, value: u32) -> Result<()> {
+fn put(bar: &PciBar, register: u32, value: u32) -> Result<()> {
     bar.write32(register, value).with_context(|| format!("no register {register:#x}"))
 }
 

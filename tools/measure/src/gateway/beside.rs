@@ -3,7 +3,7 @@
 
 use super::client::{ask_as, spawn};
 use super::model_server::ModelServer;
-use super::programs::Gateway;
+use super::programs::MeasuredGateway;
 use super::shapes::SHAPES;
 use super::shown;
 use anyhow::{Context, Result, ensure};
@@ -43,7 +43,8 @@ pub(super) fn run(program: &Path) -> Result<()> {
     let mut slow = Vec::new();
     for policy in POLICIES {
         let configuration = configuration(policy, server.address)?;
-        let start = || Gateway::with(program, &["--card", "model", "--config", &configuration.to_string_lossy()]);
+        let start =
+            || MeasuredGateway::with(program, &["--card", "model", "--config", &configuration.to_string_lossy()]);
         for shape in dearest(&start()?)? {
             let (mut alone, mut beside) = (Vec::new(), Vec::new());
             for _ in 0..ROUNDS {
@@ -98,7 +99,7 @@ fn configuration(policy: &str, upstream: SocketAddr) -> Result<PathBuf> {
 }
 
 /// The shapes whose answers take longest.
-fn dearest(gateway: &Gateway) -> Result<Vec<&'static str>> {
+fn dearest(gateway: &MeasuredGateway) -> Result<Vec<&'static str>> {
     let address = gateway.address()?;
     let mut times = Vec::new();
     for shape in SHAPES {

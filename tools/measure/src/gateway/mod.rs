@@ -18,7 +18,7 @@ use client::{ask, spawn, stall};
 use model_server::{Clock, ModelServer};
 use portcullis_tools::setup;
 use portcullis_tools::tool::{self, cargo, say};
-use programs::Gateway;
+use programs::MeasuredGateway;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -125,7 +125,7 @@ fn shown(times: &mut [Duration]) -> String {
 fn paced(program: &Path, card: &str, streams: usize, slow: bool) -> Result<Paced> {
     let clock: Clock = Arc::new((0..streams).map(|_| Mutex::default()).collect());
     let server = ModelServer::start(Arc::clone(&clock))?;
-    let gateway = Gateway::start(program, card, server.address)?;
+    let gateway = MeasuredGateway::start(program, card, server.address)?;
     let address = gateway.address()?;
     // The first answers are not counted, because they fill caches.
     for _ in 0..4 {

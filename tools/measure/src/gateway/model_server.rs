@@ -24,13 +24,13 @@ const ENDS: [&str; 5] = ["sleeps. ", "closes. ", "waits. ", "opens. ", "shines. 
 
 /// The times at which the pieces of a sentence, and the first piece after the sentence, were written.
 #[derive(Clone, Default)]
-pub(super) struct Written {
+pub(super) struct SentenceWriteTimes {
     pub(super) pieces: Vec<Instant>,
     pub(super) closed: Option<Instant>,
 }
 
 /// The times of the sentences written so far, for each stream.
-pub(super) type Clock = Arc<Vec<Mutex<Vec<Written>>>>;
+pub(super) type Clock = Arc<Vec<Mutex<Vec<SentenceWriteTimes>>>>;
 
 /// A model server in threads. The prompt gives the stream, the number of sentences, and `paced` for a paced answer, or
 /// `shape` for a text of a shape: its name and its length in bytes.
@@ -95,7 +95,7 @@ fn serve(stream: TcpStream, clock: &Clock) -> Result<()> {
                 let mut written = clock.get(number).context("a stream")?.lock().unwrap_or_else(PoisonError::into_inner);
                 if at == 0 {
                     written.last_mut().into_iter().for_each(|last| last.closed = Some(now));
-                    written.push(Written::default());
+                    written.push(SentenceWriteTimes::default());
                 }
                 written.last_mut().into_iter().for_each(|last| last.pieces.push(now));
             }

@@ -13,19 +13,19 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-pub(super) struct Gateway {
+pub(super) struct MeasuredGateway {
     process: Child,
     base: String,
 }
 
-impl Drop for Gateway {
+impl Drop for MeasuredGateway {
     fn drop(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
 }
 
-impl Gateway {
+impl MeasuredGateway {
     pub(super) fn start(program: &Path, card: &str, upstream: SocketAddr) -> Result<Self> {
         Self::with(
             program,
@@ -58,12 +58,12 @@ impl Gateway {
 }
 
 /// LiteLLM's proxy, with a guardrail server that accepts every text.
-pub(super) struct Proxy {
+pub(super) struct LiteLlmProxy {
     process: Child,
     pub(super) address: SocketAddr,
 }
 
-impl Drop for Proxy {
+impl Drop for LiteLlmProxy {
     fn drop(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();
@@ -73,7 +73,7 @@ impl Drop for Proxy {
 /// Longest time that the proxy may take to start.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-impl Proxy {
+impl LiteLlmProxy {
     /// Starts the proxy in front of a model server, with a configuration in `folder`.
     pub(super) fn start(upstream: SocketAddr, folder: &Path) -> Result<Self> {
         let peers = setup::peers()?;

@@ -3,7 +3,7 @@
 
 use super::client::{ask, spawn};
 use super::model_server::ModelServer;
-use super::programs::{Gateway, Proxy};
+use super::programs::{LiteLlmProxy, MeasuredGateway};
 use super::shown;
 use anyhow::{Result, bail};
 use portcullis_tools::tool::say;
@@ -29,11 +29,11 @@ pub(super) fn run(program: &Path) -> Result<()> {
     let server = ModelServer::start(Arc::new(Vec::new()))?;
     row("nothing", server.address)?;
     for card in ["model", "sim"] {
-        let gateway = Gateway::start(program, card, server.address)?;
+        let gateway = MeasuredGateway::start(program, card, server.address)?;
         row(&format!("the gateway, card {card}"), gateway.address()?)?;
     }
     fs::create_dir_all(WORK)?;
-    let proxy = Proxy::start(server.address, Path::new(WORK))?;
+    let proxy = LiteLlmProxy::start(server.address, Path::new(WORK))?;
     row("LiteLLM's proxy and a guardrail that does nothing", proxy.address)
 }
 

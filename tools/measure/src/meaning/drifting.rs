@@ -1,10 +1,10 @@
 //! Drift, both with the store of `measure drift` and without a store. Without a store, a splice counts as found if its
 //! first sentences cause a halt because of drift, or a refusal because of the topic.
 
-use super::policies::{Name, Question, World};
-use super::table::Table;
+use super::policies::{CasePolicyName, PolicyQuestion, World};
+use super::table::ShareTable;
 use super::{Cases, script};
-use crate::judged::{Judged, number, text_of};
+use crate::judged::{MeasuredJudgement, number, text_of};
 use crate::{biographies, drift};
 use anyhow::Result;
 use portcullis_tools::tool::say;
@@ -22,12 +22,12 @@ pub(crate) fn run(cases: &Cases<'_>, folder: &Path) -> Result<()> {
     let models = biographies::read(folder)?;
     drift::tables(&models, |model, biographies, lines| {
         say(&format!("judging {} texts, spliced and whole, of {model}", lines.len()));
-        let policy = cases.policies.get(&Name::shipped("biography"))?;
+        let policy = cases.policies.get(&CasePolicyName::shipped("biography"))?;
         let texts = lines.iter().map(|l| (l["text"].as_str().unwrap_or_default(), text_of(&l["intent"])));
         let judged = policy.texts(Some(&biographies::lines(model, biographies.iter())), texts)?;
         Ok(lines.iter().map(|l| text_of(&l["id"])).zip(judged).collect())
     })?;
-    let mut halts = Table::new(&["model", BIOGRAPHY, DOMAIN, "unspliced: ended or refused"]);
+    let mut halts = ShareTable::new(&["model", BIOGRAPHY, DOMAIN, "unspliced: ended or refused"]);
     let mut slopes = Vec::new();
     for (model, _) in &models {
         let file = folder.join(format!("factscore_{model}.jsonl")).to_string_lossy().into_owned();
@@ -42,7 +42,7 @@ pub(crate) fn run(cases: &Cases<'_>, folder: &Path) -> Result<()> {
             let rows = script::lines(cases, "drift.py", host.iter().chain(*kind))?;
             say(&format!("judging {} texts of {model} without a store", rows.len()));
             let judge = |world| {
-                let questions: Vec<Question> = rows.iter().map(|row| question(row, world)).collect();
+                let questions: Vec<PolicyQuestion> = rows.iter().map(|row| question(row, world)).collect();
                 cases.policies.judge(&questions)
             };
             for (row, of) in rows.iter().zip(&judge(World::Open)?) {
@@ -58,7 +58,7 @@ pub(crate) fn run(cases: &Cases<'_>, folder: &Path) -> Result<()> {
     whole.sort_unstable_by(|a, b| b.cmp(a));
     // The lowest slope threshold that at most one in fifty unspliced texts reaches.
     let threshold = whole.get(whole.len() / 50).map_or(0, |slope| slope.saturating_add(1));
-    let mut best = Table::new(&["model", BIOGRAPHY, DOMAIN, "unspliced: ended"]);
+    let mut best = ShareTable::new(&["model", BIOGRAPHY, DOMAIN, "unspliced: ended"]);
     for (model, column, slope) in slopes {
         best.count(model, column, slope >= threshold);
     }
@@ -67,9 +67,9 @@ pub(crate) fn run(cases: &Cases<'_>, folder: &Path) -> Result<()> {
 }
 
 /// A row's text under `biography` in an open world, with the row's subject as intent.
-fn question(row: &Value, world: World) -> Question {
-    Question {
-        policy: Name { package: Some("biography".to_owned()), world },
+fn question(row: &Value, world: World) -> PolicyQuestion {
+    PolicyQuestion {
+        policy: CasePolicyName { package: Some("biography".to_owned()), world },
         store: None,
         intent: biographies::intent(&text_of(&row["subject"])),
         text: text_of(&row["text"]),
@@ -83,13 +83,13 @@ fn place(row: &Value) -> Range<usize> {
 }
 
 /// Whether a halt because of drift, or a refusal because of the topic, occurs in the range [`place`].
-fn found(row: &Value, of: &Judged) -> bool {
+fn found(row: &Value, of: &MeasuredJudgement) -> bool {
     let halts = of.stopped.iter().filter(|(why, _)| why == "drift_halt").map(|(_, at)| *at);
     let topics = of.leaves.iter().filter(|l| !l.admitted && l.rule == "LINEAGE-TOPIC-SHIFT").map(|l| l.range.start);
     halts.chain(topics).any(|at| place(row).contains(&at))
 }
 
 /// The highest slope in the range [`place`].
-fn steepest(row: &Value, of: &Judged) -> u16 {
+fn steepest(row: &Value, of: &MeasuredJudgement) -> u16 {
     of.leaves.iter().filter(|l| place(row).contains(&l.range.start)).map(|l| l.slope).max().unwrap_or(0)
 }

@@ -1,11 +1,11 @@
 //! False sentences, made from supported sentences of labelled biographies and judged with a store of the supported
 //! facts. Counts the sentences that are released completely.
 
-use super::policies::{Name, Question};
+use super::policies::{CasePolicyName, PolicyQuestion};
 use super::survival::whole;
-use super::table::Table;
+use super::table::ShareTable;
 use super::{Cases, script};
-use crate::biographies::{Kind, intent, lines, read};
+use crate::biographies::{SentenceSupport, intent, lines, read};
 use crate::judged::{rows, text_of};
 use anyhow::{Context, Result};
 use portcullis_tools::tool::say;
@@ -16,20 +16,20 @@ use std::path::Path;
 const SEED: &str = "1";
 
 pub(crate) fn run(cases: &Cases<'_>, folder: &Path) -> Result<()> {
-    let mut table = Table::new(&["model", "unchanged", "negate", "never", "modifier", "verb", "subject", "year"]);
+    let mut table = ShareTable::new(&["model", "unchanged", "negate", "never", "modifier", "verb", "subject", "year"]);
     for (model, biographies) in &read(folder)? {
         let file = folder.join(format!("factscore_{model}.jsonl"));
         let people: Vec<String> = rows(&file)?.iter().map(|row| text_of(&row["topic"])).collect();
         let store = lines(model, biographies.iter());
-        let question = |person: &str, text: String| Question {
-            policy: Name::shipped("biography"),
+        let question = |person: &str, text: String| PolicyQuestion {
+            policy: CasePolicyName::shipped("biography"),
             store: Some(store.clone()),
             intent: intent(person),
             text,
         };
-        let mut changed: Vec<(&'static str, Question)> = Vec::new();
+        let mut changed: Vec<(&'static str, PolicyQuestion)> = Vec::new();
         for biography in biographies {
-            let supported = biography.sentences.iter().filter(|s| s.kind() == Kind::Supported);
+            let supported = biography.sentences.iter().filter(|s| s.kind() == SentenceSupport::Supported);
             changed.extend(supported.map(|s| ("unchanged", question(&biography.person, s.text.clone()))));
         }
         let arguments = ["--seed".as_ref(), SEED.as_ref(), "--factscore".as_ref(), file.as_os_str()];

@@ -1,8 +1,8 @@
 //! Labelled sentences of biographies in a closed world, counted as `measure grounding` does. Also measures how readable
 //! the released parts are.
 
-use super::policies::{Name, Question};
-use super::table::Table;
+use super::policies::{CasePolicyName, PolicyQuestion};
+use super::table::ShareTable;
 use super::{Cases, script};
 use crate::biographies::{Biography, intent, lines, read};
 use crate::grounding::{self, rates, silent};
@@ -20,7 +20,7 @@ pub(crate) fn run(cases: &Cases<'_>, folder: &Path) -> Result<()> {
     let models = read(folder)?;
     let silent = silent()?;
     let head = ["model", "supported: whole", "unsupported: nothing", "mixed: parted"];
-    let (mut own, mut open) = (Table::new(&head), Table::new(&head));
+    let (mut own, mut open) = (ShareTable::new(&head), ShareTable::new(&head));
     let mut parts: Vec<(&str, String)> = Vec::new();
     for (at, (model, biographies)) in models.iter().enumerate() {
         let store = lines(model, biographies.iter());
@@ -37,15 +37,15 @@ pub(crate) fn run(cases: &Cases<'_>, folder: &Path) -> Result<()> {
 /// Counts the sentences of one model with one store. Returns the released parts of sentences that were split.
 fn measure(
     cases: &Cases<'_>,
-    table: &mut Table,
+    table: &mut ShareTable,
     (model, biographies): (&str, &[Biography]),
     store: &str,
     silent: &BTreeSet<String>,
 ) -> Result<Vec<String>> {
     let labelled = grounding::cases(biographies);
     say(&format!("judging {} labelled sentences of {model}", labelled.len()));
-    let question = |case: &grounding::Case<'_>| Question {
-        policy: Name::shipped("biography"),
+    let question = |case: &grounding::Case<'_>| PolicyQuestion {
+        policy: CasePolicyName::shipped("biography"),
         store: Some(store.to_owned()),
         intent: intent(case.person),
         text: case.sentence.text.clone(),
@@ -65,7 +65,7 @@ fn read_parts(cases: &Cases<'_>, parts: &[(&str, String)]) -> Result<()> {
     let rows: String = parts.iter().map(|(_, part)| format!("{}\n", json!({"text": part}))).collect();
     std::fs::write(PARTS, rows)?;
     let prepositions = cues(&["prepositions"])?;
-    let mut table = Table::new(&["model", "no verb", "ends on a preposition", "either"]);
+    let mut table = ShareTable::new(&["model", "no verb", "ends on a preposition", "either"]);
     for ((model, part), row) in parts.iter().zip(script::lines(cases, "generators.py", ["--parts", PARTS])?) {
         let verbless = row["verb"] == false;
         let last = part.split(|c: char| !c.is_alphanumeric()).rfind(|w| !w.is_empty()).unwrap_or_default();

@@ -2,9 +2,9 @@
 //! sentences must be released. Connectives do not count.
 
 use super::Cases;
-use super::policies::Question;
+use super::policies::PolicyQuestion;
 use super::survival::{Fate, fate, withheld, words};
-use super::table::Table;
+use super::table::ShareTable;
 use crate::judged::{cues, number, text_of};
 use anyhow::Result;
 use serde_json::Value;
@@ -15,7 +15,7 @@ pub(crate) fn run(cases: &Cases<'_>) -> Result<()> {
     let silent = cues(&["connectives"])?;
     let judged = cases.policies.judge(&rows.iter().map(question).collect::<Vec<_>>())?;
     let mut table =
-        Table::new(&["group", "something to refuse: as expected", "nothing to refuse: as expected", "both"]);
+        ShareTable::new(&["group", "something to refuse: as expected", "nothing to refuse: as expected", "both"]);
     for (row, of) in rows.iter().zip(&judged) {
         let text = text_of(&row["text"]);
         let refuse: Vec<Range<usize>> =
@@ -37,8 +37,8 @@ pub(crate) fn run(cases: &Cases<'_>) -> Result<()> {
     Ok(())
 }
 
-fn question(row: &Value) -> Question {
+fn question(row: &Value) -> PolicyQuestion {
     let lines = row["store"].as_array();
     let store = lines.map(|lines| lines.iter().map(|line| format!("{line}\n")).collect());
-    Question { store, ..Question::of(row) }
+    PolicyQuestion { store, ..PolicyQuestion::of(row) }
 }

@@ -18,20 +18,20 @@ mod vocabulary;
 
 use crate::judged::{self, text_of};
 use anyhow::Result;
-use policies::Policies;
+use policies::CompiledPolicyCache;
 use portcullis_tools::tool::say;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 pub(crate) struct Cases<'a> {
     folder: &'a Path,
-    policies: Policies,
+    policies: CompiledPolicyCache,
     /// Whether to print failed cases.
     list: bool,
 }
 
 pub(crate) fn run(folder: &Path, data: Option<&Path>, list: bool) -> Result<()> {
-    let cases = Cases { folder, policies: Policies::default(), list };
+    let cases = Cases { folder, policies: CompiledPolicyCache::default(), list };
     hand::run(&cases)?;
     splits::run(&cases)?;
     answers::run(&cases)?;

@@ -2,9 +2,9 @@
 //! completely, false ones must not.
 
 use super::Cases;
-use super::policies::{Name, Question};
+use super::policies::{CasePolicyName, PolicyQuestion};
 use super::survival::{whole, withheld};
-use super::table::Table;
+use super::table::ShareTable;
 use crate::judged::text_of;
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
@@ -12,11 +12,11 @@ use serde_json::{Value, json};
 pub(crate) fn run(cases: &Cases<'_>) -> Result<()> {
     let rows = cases.rows("paraphrases.jsonl")?;
     let store = rows.iter().map(lines).collect::<Result<String>>()?;
-    let mut texts: Vec<(&Value, &str, Question)> = Vec::new();
+    let mut texts: Vec<(&Value, &str, PolicyQuestion)> = Vec::new();
     for row in &rows {
         let subject = subject(&text_of(&row["passage"])).context("a passage names its subject")?;
-        let question = |text: &Value| Question {
-            policy: Name::shipped("biography"),
+        let question = |text: &Value| PolicyQuestion {
+            policy: CasePolicyName::shipped("biography"),
             store: Some(store.clone()),
             intent: format!("Tell me about {subject}."),
             text: text_of(text),
@@ -27,7 +27,7 @@ pub(crate) fn run(cases: &Cases<'_>) -> Result<()> {
         }
     }
     let judged = cases.policies.judge(&texts.iter().map(|(.., q)| q.clone()).collect::<Vec<_>>())?;
-    let (mut truths, mut twins) = (Table::new(&["texts", "whole"]), Table::new(&["false twin", "whole"]));
+    let (mut truths, mut twins) = (ShareTable::new(&["texts", "whole"]), ShareTable::new(&["false twin", "whole"]));
     for ((row, kind, question), of) in texts.iter().zip(&judged) {
         let whole = whole(of, &question.text);
         if *kind == "true" {

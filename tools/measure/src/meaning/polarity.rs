@@ -2,9 +2,9 @@
 //! If a permit needs the class, a hit lets a later sentence pass.
 
 use super::Cases;
-use super::policies::{Name, Question};
+use super::policies::{CasePolicyName, PolicyQuestion};
 use super::survival::{Fate, fate, whole, withheld, words};
-use super::table::Table;
+use super::table::ShareTable;
 use crate::judged::text_of;
 use anyhow::Result;
 use serde_json::Value;
@@ -21,14 +21,14 @@ pub(crate) fn run(cases: &Cases<'_>) -> Result<()> {
     let mut rows = cases.rows("polarity.jsonl")?;
     let mut declared = Vec::new();
     for row in &rows {
-        let policy = cases.policies.get(&Name::of(row))?;
+        let policy = cases.policies.get(&CasePolicyName::of(row))?;
         declared.push(policy.package().manifest().classes.iter().any(|c| row["class"] == c.name.as_str()));
     }
     let mut kept = declared.iter();
     rows.retain(|_| kept.next() == Some(&true));
-    let questions: Vec<Question> = rows.iter().map(question).collect();
+    let questions: Vec<PolicyQuestion> = rows.iter().map(question).collect();
     let judged = cases.policies.judge(&questions)?;
-    let mut table = Table::new(&["class", "affirmed: read so", "not affirmed: read so"]);
+    let mut table = ShareTable::new(&["class", "affirmed: read so", "not affirmed: read so"]);
     for ((row, question), of) in rows.iter().zip(&questions).zip(&judged) {
         let affirmed = match opened(row) {
             Some(probe) => {
@@ -57,8 +57,8 @@ fn opened(row: &Value) -> Option<&'static str> {
     OPENED.iter().find(|(class, _)| row["class"] == *class).map(|(_, probe)| *probe)
 }
 
-fn question(row: &Value) -> Question {
-    let mut question = Question::of(row);
+fn question(row: &Value) -> PolicyQuestion {
+    let mut question = PolicyQuestion::of(row);
     if let Some(probe) = opened(row) {
         question.text = format!("{} {probe}", question.text);
     }

@@ -1,9 +1,9 @@
 //! The policies that cases name: shipped policies, a policy that permits everything, and `biography` in an open world.
 //! Each policy is compiled once.
 
-use crate::judged::{Judged, Policy, text_of};
+use crate::judged::{MeasuredJudgement, MeasuredPolicy, text_of};
 use anyhow::{Context, Result, ensure};
-use portcullis_policy::Package;
+use portcullis_policy::PolicyPackage;
 use serde_json::Value;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -28,13 +28,13 @@ pub(crate) enum World {
 
 /// How a case names its policy.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Name {
+pub(crate) struct CasePolicyName {
     /// The name of a shipped package; `None` is the policy that permits everything.
     pub(crate) package: Option<String>,
     pub(crate) world: World,
 }
 
-impl Name {
+impl CasePolicyName {
     /// The policy that the fields `policy` and `closed_world` of a row name.
     pub(crate) fn of(row: &Value) -> Self {
         let world = if row["closed_world"] == false { World::Open } else { World::Shipped };
@@ -48,42 +48,42 @@ impl Name {
 
 /// A text with its policy, store and intent.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Question {
-    pub(crate) policy: Name,
+pub(crate) struct PolicyQuestion {
+    pub(crate) policy: CasePolicyName,
     pub(crate) store: Option<String>,
     pub(crate) intent: String,
     pub(crate) text: String,
 }
 
-impl Question {
+impl PolicyQuestion {
     /// The text of a row under the policy that the row names, without store and intent.
     pub(crate) fn of(row: &Value) -> Self {
-        Self { policy: Name::of(row), text: text_of(&row["text"]), ..Self::default() }
+        Self { policy: CasePolicyName::of(row), text: text_of(&row["text"]), ..Self::default() }
     }
 }
 
 #[derive(Default)]
-pub(crate) struct Policies {
-    compiled: RefCell<BTreeMap<Name, Rc<Policy>>>,
+pub(crate) struct CompiledPolicyCache {
+    compiled: RefCell<BTreeMap<CasePolicyName, Rc<MeasuredPolicy>>>,
 }
 
-impl Policies {
-    pub(crate) fn get(&self, name: &Name) -> Result<Rc<Policy>> {
+impl CompiledPolicyCache {
+    pub(crate) fn get(&self, name: &CasePolicyName) -> Result<Rc<MeasuredPolicy>> {
         if let Some(policy) = self.compiled.borrow().get(name) {
             return Ok(Rc::clone(policy));
         }
-        let policy = Rc::new(Policy::new(package(name)?)?);
+        let policy = Rc::new(MeasuredPolicy::new(package(name)?)?);
         self.compiled.borrow_mut().insert(name.clone(), Rc::clone(&policy));
         Ok(policy)
     }
 
     /// The outcome of each text, in order. Texts with the same policy and store are judged together.
-    pub(crate) fn judge(&self, questions: &[Question]) -> Result<Vec<Judged>> {
-        let mut together: BTreeMap<(&Name, Option<&str>), Vec<usize>> = BTreeMap::new();
+    pub(crate) fn judge(&self, questions: &[PolicyQuestion]) -> Result<Vec<MeasuredJudgement>> {
+        let mut together: BTreeMap<(&CasePolicyName, Option<&str>), Vec<usize>> = BTreeMap::new();
         for (at, q) in questions.iter().enumerate() {
             together.entry((&q.policy, q.store.as_deref())).or_default().push(at);
         }
-        let mut judged: Vec<Judged> = questions.iter().map(|_| Judged::default()).collect();
+        let mut judged: Vec<MeasuredJudgement> = questions.iter().map(|_| MeasuredJudgement::default()).collect();
         for ((name, store), places) in together {
             let texts = places.iter().filter_map(|at| questions.get(*at)).map(|q| (q.text.as_str(), q.intent.clone()));
             for (of, at) in self.get(name)?.texts(store, texts)?.into_iter().zip(&places) {
@@ -96,13 +96,13 @@ impl Policies {
     }
 }
 
-fn package(name: &Name) -> Result<Package> {
+fn package(name: &CasePolicyName) -> Result<PolicyPackage> {
     let Some(folder) = &name.package else {
         let permit = "@id(\"ALLOW\")\npermit (principal, action, resource);\n";
         let files = [("policy.toml", PERMIT_ALL), ("permit-all.cedar", permit)];
-        return Ok(Package::from_files(files.map(|(f, t)| (f.to_owned(), t.as_bytes().to_vec())).into())?);
+        return Ok(PolicyPackage::from_files(files.map(|(f, t)| (f.to_owned(), t.as_bytes().to_vec())).into())?);
     };
-    let package = Package::load(&Path::new("policies").join(folder))?;
+    let package = PolicyPackage::load(&Path::new("policies").join(folder))?;
     if name.world == World::Shipped {
         return Ok(package);
     }
@@ -117,5 +117,5 @@ fn package(name: &Name) -> Result<Package> {
         text = text.lines().filter(|line| !bound(line)).map(|line| format!("{line}\n")).collect();
     }
     *manifest = text.into_bytes();
-    Ok(Package::from_files(files)?)
+    Ok(PolicyPackage::from_files(files)?)
 }

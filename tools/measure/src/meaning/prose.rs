@@ -1,8 +1,8 @@
 //! Ordinary prose under each shipped policy with an open world: counts the texts that are released completely.
 
-use super::policies::{Name, Question};
+use super::policies::{CasePolicyName, PolicyQuestion};
 use super::survival::whole;
-use super::table::Table;
+use super::table::ShareTable;
 use super::{Cases, labelled};
 use crate::biographies;
 use crate::judged::{rows, text_of};
@@ -32,12 +32,15 @@ pub(crate) fn run(cases: &Cases<'_>, data: Option<&Path>) -> Result<()> {
             sets.push(("mails".to_owned(), texts(rows(file)?.iter(), "text")));
         }
     }
-    let mut table = Table::new(&["texts", "clinical", "finance-suitability", "pii", "privilege", "residency"]);
+    let mut table = ShareTable::new(&["texts", "clinical", "finance-suitability", "pii", "privilege", "residency"]);
     for (name, texts) in &sets {
         say(&format!("judging {} texts under {} policies: {name}", texts.len(), POLICIES.len()));
         for policy in POLICIES {
-            let question =
-                |text: &String| Question { policy: Name::shipped(policy), text: text.clone(), ..Question::default() };
+            let question = |text: &String| PolicyQuestion {
+                policy: CasePolicyName::shipped(policy),
+                text: text.clone(),
+                ..PolicyQuestion::default()
+            };
             let judged = cases.policies.judge(&texts.iter().map(question).collect::<Vec<_>>())?;
             for (text, of) in texts.iter().zip(&judged) {
                 table.count_in(name, policy, whole(of, text));

@@ -2,9 +2,9 @@
 //! not in the lists of its case, a person must read it.
 
 use super::Cases;
-use super::policies::Question;
+use super::policies::PolicyQuestion;
 use super::survival::lowered;
-use super::table::Table;
+use super::table::ShareTable;
 use crate::judged::text_of;
 use anyhow::Result;
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 pub(crate) fn run(cases: &Cases<'_>) -> Result<()> {
     let rows = cases.rows("splits.jsonl")?;
     let judged = cases.policies.judge(&rows.iter().map(question).collect::<Vec<_>>())?;
-    let mut table = Table::new(&["what governs the part", "safe", "asserts something else", "to be read"]);
+    let mut table = ShareTable::new(&["what governs the part", "safe", "asserts something else", "to be read"]);
     for (row, of) in rows.iter().zip(&judged) {
         let left = lowered(&of.left);
         let held = |list: &Value| list.as_array().into_iter().flatten().any(|r| lowered(&text_of(r)) == left);
@@ -35,11 +35,11 @@ pub(crate) fn run(cases: &Cases<'_>) -> Result<()> {
     Ok(())
 }
 
-fn question(row: &Value) -> Question {
-    let Some(entity) = row["entity"].as_str() else { return Question::of(row) };
+fn question(row: &Value) -> PolicyQuestion {
+    let Some(entity) = row["entity"].as_str() else { return PolicyQuestion::of(row) };
     let mut store = format!("{}\n", json!({"entity": {"id": entity, "name": entity, "kind": "person"}}));
     for fact in row["facts"].as_array().into_iter().flatten() {
         store.push_str(&format!("{}\n", json!({"fact": {"entity": entity, "text": fact, "source": "case"}})));
     }
-    Question { store: Some(store), intent: format!("Tell a life of {entity}."), ..Question::of(row) }
+    PolicyQuestion { store: Some(store), intent: format!("Tell a life of {entity}."), ..PolicyQuestion::of(row) }
 }

@@ -1,6 +1,6 @@
 //! Determines which words of a text were released.
 
-use crate::judged::Judged;
+use crate::judged::MeasuredJudgement;
 use std::ops::Range;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub(crate) fn words(text: &str) -> impl Iterator<Item = Range<usize>> {
 }
 
 /// Whether the word at `word` was released. If it was judged several times, an admit decides.
-pub(crate) fn fate(judged: &Judged, word: &Range<usize>) -> Fate {
+pub(crate) fn fate(judged: &MeasuredJudgement, word: &Range<usize>) -> Fate {
     let here = || judged.leaves.iter().filter(|l| l.range.start < word.end && word.start < l.range.end);
     let end = judged.leaves.iter().map(|l| l.range.end).max().unwrap_or(0);
     if here().any(|l| l.admitted) {
@@ -37,12 +37,12 @@ pub(crate) fn fate(judged: &Judged, word: &Range<usize>) -> Fate {
 }
 
 /// Whether all words were released.
-pub(crate) fn whole(judged: &Judged, text: &str) -> bool {
+pub(crate) fn whole(judged: &MeasuredJudgement, text: &str) -> bool {
     words(text).all(|w| fate(judged, &w) != Fate::Withheld)
 }
 
 /// The words that were not released, for the list of failures.
-pub(crate) fn withheld(judged: &Judged, text: &str) -> String {
+pub(crate) fn withheld(judged: &MeasuredJudgement, text: &str) -> String {
     let refused = judged.leaves.iter().filter(|l| !l.admitted);
     let mut list: Vec<String> =
         refused.map(|l| format!("{:?} by {}", text.get(l.range.clone()).unwrap_or_default(), l.rule)).collect();
@@ -64,8 +64,9 @@ mod tests {
     fn a_word_is_released_withheld_or_inert() {
         let text = "However, Ana sailed. Bo stayed. Cy left.";
         let leaf = |range, admitted| Leaf { candidate: 0, range, admitted, rule: String::new(), slope: 0 };
-        let mut judged = Judged { leaves: vec![leaf(9..20, true), leaf(21..31, false)], ..Judged::default() };
-        let fates = |judged: &Judged| words(text).map(|w| fate(judged, &w)).collect::<Vec<_>>();
+        let mut judged =
+            MeasuredJudgement { leaves: vec![leaf(9..20, true), leaf(21..31, false)], ..MeasuredJudgement::default() };
+        let fates = |judged: &MeasuredJudgement| words(text).map(|w| fate(judged, &w)).collect::<Vec<_>>();
         use Fate::{Inert, Released, Withheld};
         assert_eq!(fates(&judged), [Inert, Released, Released, Withheld, Withheld, Inert, Inert]);
         judged.stopped = Some(("drift_halt".to_owned(), 31));

@@ -3,12 +3,12 @@
 use crate::judged::share;
 use std::collections::BTreeMap;
 
-pub(crate) struct Table {
+pub(crate) struct ShareTable {
     head: Vec<&'static str>,
     rows: BTreeMap<String, Vec<(usize, usize)>>,
 }
 
-impl Table {
+impl ShareTable {
     /// A table whose first column has the names.
     pub(crate) fn new(head: &[&'static str]) -> Self {
         Self { head: head.to_vec(), rows: BTreeMap::new() }

@@ -1,18 +1,22 @@
 //! Vocabulary entries that come from public rules. Each has a sentence to refuse, and a similar sentence to release.
 
 use super::Cases;
-use super::policies::{Name, Question};
+use super::policies::{CasePolicyName, PolicyQuestion};
 use super::survival::{whole, withheld};
-use super::table::Table;
+use super::table::ShareTable;
 use crate::judged::text_of;
 use anyhow::Result;
 
 pub(crate) fn run(cases: &Cases<'_>) -> Result<()> {
     let rows = cases.rows("vocabulary.jsonl")?;
-    let mut table = Table::new(&["policy", "to be refused: refused", "to be accepted: whole"]);
+    let mut table = ShareTable::new(&["policy", "to be refused: refused", "to be accepted: whole"]);
     for (column, key) in ["refuse", "accept"].into_iter().enumerate() {
-        let question = |row| Question { policy: Name::of(row), text: text_of(&row[key]), ..Question::default() };
-        let questions: Vec<Question> = rows.iter().map(question).collect();
+        let question = |row| PolicyQuestion {
+            policy: CasePolicyName::of(row),
+            text: text_of(&row[key]),
+            ..PolicyQuestion::default()
+        };
+        let questions: Vec<PolicyQuestion> = rows.iter().map(question).collect();
         let judged = cases.policies.judge(&questions)?;
         for ((row, question), of) in rows.iter().zip(&questions).zip(&judged) {
             let good = whole(of, &question.text) == (key == "accept");

@@ -4,11 +4,11 @@
 //! the modules of `rtl/text` and compare them with the walk in software. A bench replaces its designs by netlists that
 //! contain all mutants. The tests for a mutant are those that docs/explanation/verification.md lists for its module.
 
-use super::netlist::{self, Design};
-use super::{FOLDER, Mutant, Outcome};
+use super::netlist::{self, SimulatedDesign};
+use super::{FOLDER, MutantTrialOutcome, RtlMutant};
 use crate::seeded;
 use anyhow::{Context, Result, ensure};
-use portcullis_tools::cargo_test::{self, Program};
+use portcullis_tools::cargo_test::{self, TestProgram};
 use portcullis_tools::parallel::on_every_core;
 use portcullis_tools::proofs;
 use portcullis_tools::tool::{self, say};
@@ -35,14 +35,14 @@ const NOT_ON_NETLISTS: [&str; 2] = ["upsets::", "stops_the_model"];
 
 /// What simulates a module for its tests.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stage {
+pub(super) enum MutantStage {
     /// The benches of the text lane.
     Text,
     /// The whole card with one lane.
     Card,
 }
 
-impl Stage {
+impl MutantStage {
     pub(super) const ALL: [Self; 2] = [Self::Text, Self::Card];
 
     pub(super) const fn name(self) -> &'static str {
@@ -70,17 +70,17 @@ impl Stage {
         Ok((Self::Card, names.filter(here).map(str::to_owned).collect()))
     }
 
-    fn designs(self) -> Vec<Design> {
+    fn designs(self) -> Vec<SimulatedDesign> {
         match self {
             Self::Text => [
                 ("text_tb", "rtl/text/tb/text_tb.f", "PORTCULLIS_TEXT_NETLIST"),
                 ("text_lane_tb", "rtl/text/tb/text_lane_tb.f", "PORTCULLIS_TEXT_LANE_NETLIST"),
             ]
-            .map(|(top, list, variable)| Design { top, list, variable, parameters: String::new() })
+            .map(|(top, list, variable)| SimulatedDesign { top, list, variable, parameters: String::new() })
             .into(),
             Self::Card => {
                 let (watchdog, engines) = (params::WATCHDOG_LOG2, params::TEXT_ENGINES);
-                vec![Design {
+                vec![SimulatedDesign {
                     top: "portcullis_top",
                     list: "rtl/portcullis.f",
                     variable: "PORTCULLIS_NETLIST",
@@ -109,17 +109,17 @@ impl Stage {
 }
 
 /// The test programs with the mutated designs; the tests of each module; the mutants that the designs contain.
-pub(super) struct Bench {
-    pub(super) stage: Stage,
-    programs: Vec<Program>,
+pub(super) struct MutantBench {
+    pub(super) stage: MutantStage,
+    programs: Vec<TestProgram>,
     tests: Tests,
     holds: BTreeSet<usize>,
 }
 
-impl Bench {
+impl MutantBench {
     /// Makes the netlists with all stored mutants, and builds the tests of these modules. With no mutant active, the
     /// tests must pass.
-    pub(super) fn build(stage: Stage, mutants: &[Mutant], tests: Tests) -> Result<Self> {
+    pub(super) fn build(stage: MutantStage, mutants: &[RtlMutant], tests: Tests) -> Result<Self> {
         say(&format!("simulation of the {} with every mutant in it", stage.name()));
         let mut cargo = Command::new("cargo");
         let tree = tool::root()?.join(FOLDER).join("tree-of-netlists");
@@ -146,29 +146,29 @@ impl Bench {
             let start = Instant::now();
             let outcome = bench.run(program, 0)?;
             say(&format!("no mutant, test {}: {outcome:?}, {} s", program.name, start.elapsed().as_secs()));
-            ensure!(outcome == Outcome::Survived, "`{}` fails on the undamaged netlist", program.name);
+            ensure!(outcome == MutantTrialOutcome::Survived, "`{}` fails on the undamaged netlist", program.name);
             Ok(())
         })?;
         Ok(bench)
     }
 
     /// The tests for a mutant; `None` if no design of the bench contains the mutated cell.
-    pub(super) fn tests(&self, at: usize, mutant: &Mutant) -> Option<&[String]> {
+    pub(super) fn tests(&self, at: usize, mutant: &RtlMutant) -> Option<&[String]> {
         self.holds.contains(&at).then(|| self.tests.get(&mutant.module).map_or(&[][..], Vec::as_slice))
     }
 
     /// Runs the test programs called `test` until one fails.
-    pub(super) fn judge(&self, test: &str, at: usize) -> Result<Outcome> {
+    pub(super) fn judge(&self, test: &str, at: usize) -> Result<MutantTrialOutcome> {
         for program in self.programs.iter().filter(|program| program.name == test) {
             let outcome = self.run(program, netlist::number(at))?;
-            if outcome != Outcome::Survived {
+            if outcome != MutantTrialOutcome::Survived {
                 return Ok(outcome);
             }
         }
-        Ok(Outcome::Survived)
+        Ok(MutantTrialOutcome::Survived)
     }
 
-    fn run(&self, program: &Program, alive: usize) -> Result<Outcome> {
+    fn run(&self, program: &TestProgram, alive: usize) -> Result<MutantTrialOutcome> {
         let mut child = Command::new("sh")
             .args(["-c", &format!("ulimit -t {LIMIT_SECONDS}; exec \"$@\""), "sh"])
             .arg(&program.path)
@@ -189,11 +189,11 @@ impl Bench {
         }
         let status = child.wait()?;
         Ok(match (failed, status.success(), status.code()) {
-            (true, ..) => Outcome::Killed,
-            (false, true, _) => Outcome::Survived,
+            (true, ..) => MutantTrialOutcome::Killed,
+            (false, true, _) => MutantTrialOutcome::Survived,
             // If a test ended by itself, it has failed; if it was killed, it ran out of time.
-            (false, false, Some(_)) => Outcome::Killed,
-            (false, false, None) => Outcome::TimedOut,
+            (false, false, Some(_)) => MutantTrialOutcome::Killed,
+            (false, false, None) => MutantTrialOutcome::TimedOut,
         })
     }
 }
@@ -202,18 +202,18 @@ impl Bench {
 type Tests = BTreeMap<String, Vec<String>>;
 
 /// The mutants that a stage tries.
-pub(super) struct Share {
-    pub(super) stage: Stage,
+pub(super) struct MutantShare {
+    pub(super) stage: MutantStage,
     pub(super) mutants: Vec<usize>,
     pub(super) tests: Tests,
 }
 
 /// Divides the mutants `open` among the stages, by the rows of their modules. A stage without a mutant is left out.
-pub(super) fn shares(mutants: &[Mutant], open: &[usize]) -> Result<Vec<Share>> {
+pub(super) fn shares(mutants: &[RtlMutant], open: &[usize]) -> Result<Vec<MutantShare>> {
     let doc = fs::read_to_string(proofs::DOC).context(proofs::DOC)?;
-    let mut shares = Stage::ALL.map(|stage| Share { stage, mutants: Vec::new(), tests: Tests::new() });
+    let mut shares = MutantStage::ALL.map(|stage| MutantShare { stage, mutants: Vec::new(), tests: Tests::new() });
     for (at, mutant) in open.iter().filter_map(|at| Some((*at, mutants.get(*at)?))) {
-        let (stage, tests) = Stage::of(&doc, &mutant.module)?;
+        let (stage, tests) = MutantStage::of(&doc, &mutant.module)?;
         for share in shares.iter_mut().filter(|share| share.stage == stage) {
             share.mutants.push(at);
             share.tests.insert(mutant.module.clone(), tests.clone());
@@ -224,13 +224,13 @@ pub(super) fn shares(mutants: &[Mutant], open: &[usize]) -> Result<Vec<Share>> {
 
 #[cfg(test)]
 mod tests {
-    use super::Stage;
+    use super::MutantStage;
 
     #[test]
     fn a_module_that_lists_the_text_benches_is_tried_there() {
         let doc = "| `text/text_scan` | `text_scan` | unbounded | `card_text` of `sim`, `sim/text` |\n\
                    | `text/text_blocks` | `text_blocks` | unbounded | `no_such_test` of `sim` |\n";
-        let of = |module| Stage::of(doc, module).map(|(stage, tests)| (stage == Stage::Text, tests)).ok();
+        let of = |module| MutantStage::of(doc, module).map(|(stage, tests)| (stage == MutantStage::Text, tests)).ok();
         assert_eq!(of("text/text_scan"), Some((true, vec!["text".to_owned()])));
         assert_eq!(of("text/text_blocks"), Some((false, Vec::new())));
         assert_eq!(of("text/text_sca"), None);

@@ -15,7 +15,7 @@ type Kind = (String, String);
 type Form = (Kind, String);
 
 #[derive(Default)]
-pub(super) struct Cells {
+pub(super) struct DesignCells {
     top: String,
     names: BTreeMap<Kind, Vec<String>>,
     forms: BTreeMap<Form, Vec<String>>,
@@ -24,7 +24,7 @@ pub(super) struct Cells {
     ports: BTreeMap<String, (String, &'static str)>,
 }
 
-impl Cells {
+impl DesignCells {
     /// Reads a flat design that Yosys wrote as RTLIL.
     pub(super) fn read(path: &Path) -> Result<Self> {
         let text = fs::read_to_string(path).with_context(|| path.display().to_string())?;
@@ -119,7 +119,7 @@ pub(super) fn option<'a>(command: &'a str, name: &str) -> &'a str {
 
 #[cfg(test)]
 mod tests {
-    use super::Cells;
+    use super::DesignCells;
     use std::fs;
 
     #[test]
@@ -132,8 +132,8 @@ mod tests {
         fs::write(&small, design("small", &(cell("$7", "x.sv:2.1") + &cell("$8", "y.sv:1.1")))).unwrap();
         let both = cell("$1", "x.sv:2.1") + &cell("\\u.$driver$q", "x.sv:2.1") + &cell("$3", "z.sv:1.1");
         fs::write(&large, design("large", &both)).unwrap();
-        let (small, large) = (Cells::read(&small).unwrap(), Cells::read(&large).unwrap());
-        let carry = |from: &Cells, to: &Cells, cell: &str| {
+        let (small, large) = (DesignCells::read(&small).unwrap(), DesignCells::read(&large).unwrap());
+        let carry = |from: &DesignCells, to: &DesignCells, cell: &str| {
             from.carry(&format!("mutate -mode inv -module m -cell {cell} -port A -portbit 2 -src x"), to)
         };
         assert_eq!(
@@ -148,7 +148,7 @@ mod tests {
         let (one, two) = (folder.join("one.il"), folder.join("two.il"));
         fs::write(&one, design("one", &(wide("$1", 8) + &wide("$2", 4)))).unwrap();
         fs::write(&two, design("two", &(wide("$5", 4) + &wide("$6", 8)))).unwrap();
-        let (one, two) = (Cells::read(&one).unwrap(), Cells::read(&two).unwrap());
+        let (one, two) = (DesignCells::read(&one).unwrap(), DesignCells::read(&two).unwrap());
         assert_eq!(carry(&one, &two, "$1").unwrap(), "mutate -mode inv -module two -cell $6 -port A -portbit 2");
         let (boxed, flat) = (folder.join("boxed.il"), folder.join("flat.il"));
         let part = design("part", "").replacen("module", "attribute \\blackbox 1\nmodule", 1);
@@ -156,7 +156,7 @@ mod tests {
         fs::write(&boxed, design("boxed", &(instance + &cell("$2", "x.sv:2.1"))) + &part).unwrap();
         fs::write(&flat, design("flat", "  cell $buf $4\n    connect \\A \\q\n    connect \\Y \\u.u_part.A\n  end\n"))
             .unwrap();
-        let (boxed, flat) = (Cells::read(&boxed).unwrap(), Cells::read(&flat).unwrap());
+        let (boxed, flat) = (DesignCells::read(&boxed).unwrap(), DesignCells::read(&flat).unwrap());
         assert_eq!(
             carry(&boxed, &flat, "dut.u_part").unwrap(),
             "mutate -mode inv -module flat -cell $4 -port Y -portbit 2"

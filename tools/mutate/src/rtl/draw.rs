@@ -3,7 +3,7 @@
 //! Selects before optimisation; leaves out clock pins, and logic that only assertions of the module read.
 
 use super::design::option;
-use super::{Modules, Mutant, prove};
+use super::{Modules, RtlMutant, prove};
 use anyhow::{Context, Result, ensure};
 use portcullis_tools::tool::{capture, python_tool};
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,10 +13,10 @@ use std::fs;
 const CHECKERS: [&str; 1] = ["ring/ring_axi_rules"];
 
 /// Selects the same number of mutants per module, in turn from the module's proofs. In the result, modules alternate.
-pub(super) fn draw(modules: &Modules, count: usize, seed: u32) -> Result<Vec<Mutant>> {
+pub(super) fn draw(modules: &Modules, count: usize, seed: u32) -> Result<Vec<RtlMutant>> {
     let modules: Vec<_> = modules.iter().filter(|(module, _)| !CHECKERS.contains(&module.as_str())).collect();
     let each = count.div_ceil(modules.len().max(1));
-    let mut drawn: BTreeMap<&str, Vec<Mutant>> = BTreeMap::new();
+    let mut drawn: BTreeMap<&str, Vec<RtlMutant>> = BTreeMap::new();
     for (module, proofs) in modules {
         ensure!(!proofs.is_empty(), "no proof holds {module}");
         let share = each.div_ceil(proofs.len());
@@ -33,7 +33,7 @@ pub(super) fn draw(modules: &Modules, count: usize, seed: u32) -> Result<Vec<Mut
     Ok(mutants)
 }
 
-fn list(module: &str, proof: &str, count: usize, seed: u32) -> Result<Vec<Mutant>> {
+fn list(module: &str, proof: &str, count: usize, seed: u32) -> Result<Vec<RtlMutant>> {
     let claim = prove::claims(proof)?.into_iter().next().context("a proof claims something")?;
     let design = claim.elaborated()?;
     let work = design.parent().context("a design stands in a folder")?;
@@ -62,7 +62,7 @@ fn list(module: &str, proof: &str, count: usize, seed: u32) -> Result<Vec<Mutant
         if option(line, "-port") == "CLK" || check || asserts.contains(&cell) || !seen.insert(line.to_owned()) {
             continue;
         }
-        found.push(Mutant {
+        found.push(RtlMutant {
             module: module.to_owned(),
             proof: proof.to_owned(),
             command: line.to_owned(),

@@ -12,7 +12,7 @@ mod prove;
 mod report;
 
 use anyhow::{Context, Result};
-use bench::{Bench, Stage};
+use bench::{MutantBench, MutantStage};
 use portcullis_tools::parallel::on_every_core;
 use portcullis_tools::proofs;
 use portcullis_tools::setup;
@@ -30,7 +30,7 @@ const FOLDER: &str = "target/mutate";
 /// The result of one proof or test for a mutant.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Outcome {
+enum MutantTrialOutcome {
     /// The proof or the test failed, so the mutant is detected.
     Killed,
     Survived,
@@ -44,11 +44,11 @@ enum Outcome {
 struct Trial {
     /// The name of the proof or test, such as `proof deny_prove` or `test card_oracle`.
     by: String,
-    outcome: Outcome,
+    outcome: MutantTrialOutcome,
 }
 
 #[derive(Clone, Serialize, Deserialize)]
-struct Mutant {
+struct RtlMutant {
     /// The module, such as `gate/sweep`.
     module: String,
     /// The proof in whose design the mutant was selected.
@@ -59,9 +59,9 @@ struct Mutant {
     tried: Vec<Trial>,
 }
 
-impl Mutant {
+impl RtlMutant {
     fn killed(&self) -> bool {
-        self.tried.iter().any(|trial| trial.outcome == Outcome::Killed)
+        self.tried.iter().any(|trial| trial.outcome == MutantTrialOutcome::Killed)
     }
 
     fn was_tried(&self, by: &str) -> bool {
@@ -70,7 +70,7 @@ impl Mutant {
 }
 
 /// Which mutants to select and to run.
-pub(crate) struct Request<'a> {
+pub(crate) struct MutantSelection<'a> {
     pub(crate) count: usize,
     pub(crate) seed: u32,
     /// Folder of rtl from whose modules to select; `None` selects from the modules that the proofs must cover.
@@ -87,13 +87,13 @@ pub(crate) struct Request<'a> {
 }
 
 /// The mutants with their results, and the file that stores them.
-struct Kept {
+struct MutantStore {
     path: PathBuf,
-    mutants: Mutex<Vec<Mutant>>,
+    mutants: Mutex<Vec<RtlMutant>>,
 }
 
-impl Kept {
-    fn read_or_draw(request: &Request, modules: &Modules) -> Result<Self> {
+impl MutantStore {
+    fn read_or_draw(request: &MutantSelection, modules: &Modules) -> Result<Self> {
         let folder = request.folder.map(|f| format!("-{f}")).unwrap_or_default();
         let path = PathBuf::from(format!("{FOLDER}/rtl-{}-{}{folder}.json", request.count, request.seed));
         fs::create_dir_all(FOLDER)?;
@@ -107,11 +107,11 @@ impl Kept {
         Ok(kept)
     }
 
-    fn all(&self) -> Vec<Mutant> {
+    fn all(&self) -> Vec<RtlMutant> {
         self.mutants.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn get(&self, at: usize) -> Result<Mutant> {
+    fn get(&self, at: usize) -> Result<RtlMutant> {
         self.all().get(at).cloned().context("the mutant stands in the list")
     }
 
@@ -121,7 +121,7 @@ impl Kept {
         self.write(&all)
     }
 
-    fn write(&self, mutants: &[Mutant]) -> Result<()> {
+    fn write(&self, mutants: &[RtlMutant]) -> Result<()> {
         let new = self.path.with_extension("new");
         fs::write(&new, serde_json::to_string_pretty(mutants)?)?;
         Ok(fs::rename(new, &self.path)?)
@@ -131,13 +131,13 @@ impl Kept {
 /// Modules, each with the proofs that contain it.
 type Modules = BTreeMap<String, BTreeSet<String>>;
 
-pub(crate) fn run(request: &Request) -> Result<()> {
+pub(crate) fn run(request: &MutantSelection) -> Result<()> {
     setup::tools()?;
     let modules = proofs::modules_of(request.folder.as_ref().map_or(&proofs::FOLDERS[..], std::slice::from_ref))?;
-    let kept = Kept::read_or_draw(request, &modules)?;
+    let kept = MutantStore::read_or_draw(request, &modules)?;
     let mutants = kept.all();
     say(&format!("{} RTL mutants; results in {}", mutants.len(), kept.path.display()));
-    let wanted = |at: usize, m: &Mutant| {
+    let wanted = |at: usize, m: &RtlMutant| {
         let named = request.only.is_empty() || request.only.contains(&at);
         named && !m.killed() && request.filter.is_none_or(|f| m.module.contains(f))
     };
@@ -154,10 +154,10 @@ pub(crate) fn run(request: &Request) -> Result<()> {
     }
     if !request.proofs_only {
         for share in bench::shares(&kept.all(), &open())? {
-            if request.without_card && share.stage == Stage::Card {
+            if request.without_card && share.stage == MutantStage::Card {
                 continue;
             }
-            let bench = Bench::build(share.stage, &kept.all(), share.tests)?;
+            let bench = MutantBench::build(share.stage, &kept.all(), share.tests)?;
             on_every_core(share.mutants, |at| try_tests(&kept, at, &bench))?;
         }
     }
@@ -169,7 +169,7 @@ pub(crate) fn run(request: &Request) -> Result<()> {
 }
 
 /// Tries a mutant with the claims of the module's proofs, the smallest first, until one fails.
-fn try_proofs(kept: &Kept, at: usize, modules: &Modules) -> Result<()> {
+fn try_proofs(kept: &MutantStore, at: usize, modules: &Modules) -> Result<()> {
     let mutant = kept.get(at)?;
     let mut proofs: Vec<&String> = modules.get(&mutant.module).into_iter().flatten().collect();
     proofs.sort_by_key(|proof| prove::size(proof));
@@ -182,14 +182,14 @@ fn try_proofs(kept: &Kept, at: usize, modules: &Modules) -> Result<()> {
 }
 
 /// Tries a mutant with the module's tests in simulation, until one fails.
-fn try_tests(kept: &Kept, at: usize, bench: &Bench) -> Result<()> {
+fn try_tests(kept: &MutantStore, at: usize, bench: &MutantBench) -> Result<()> {
     let mutant = kept.get(at)?;
     let Some(tests) = bench.tests(at, &mutant) else {
         let by = bench.stage.name();
         return if mutant.was_tried(by) {
             Ok(())
         } else {
-            kept.note(at, Trial { by: by.to_owned(), outcome: Outcome::Unusable })
+            kept.note(at, Trial { by: by.to_owned(), outcome: MutantTrialOutcome::Unusable })
         };
     };
     for test in tests {
@@ -202,11 +202,11 @@ fn try_tests(kept: &Kept, at: usize, bench: &Bench) -> Result<()> {
 
 /// Runs one trial, unless its result is stored; returns whether it killed the mutant.
 fn try_one(
-    kept: &Kept,
+    kept: &MutantStore,
     at: usize,
-    mutant: &Mutant,
+    mutant: &RtlMutant,
     by: String,
-    judge: impl FnOnce() -> Result<Outcome>,
+    judge: impl FnOnce() -> Result<MutantTrialOutcome>,
 ) -> Result<bool> {
     if mutant.was_tried(&by) {
         return Ok(false);
@@ -215,7 +215,7 @@ fn try_one(
     let outcome = judge()?;
     say(&format!("mutant {at} of {}, {by}: {outcome:?}, {} s", mutant.module, start.elapsed().as_secs()));
     kept.note(at, Trial { by, outcome })?;
-    Ok(outcome == Outcome::Killed)
+    Ok(outcome == MutantTrialOutcome::Killed)
 }
 
 /// Copies the files of a proof's or of a bench's design into one folder, because designs are read from one folder.

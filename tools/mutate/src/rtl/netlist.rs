@@ -3,8 +3,8 @@
 //! Yosys elaborates a design that the tests simulate, and changes it by `mutate -ctrl`. The changed netlist replaces
 //! the sources of the design in the tests of a copy of the tree.
 
-use super::design::{Cells, option};
-use super::{FOLDER, Mutant, copy_flat, prove};
+use super::design::{DesignCells, option};
+use super::{FOLDER, RtlMutant, copy_flat, prove};
 use anyhow::{Context, Result, ensure};
 use portcullis_tools::tool::{capture, python_tool};
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,7 +21,7 @@ pub(super) const fn number(at: usize) -> usize {
 }
 
 /// A design that the tests simulate.
-pub(super) struct Design {
+pub(super) struct SimulatedDesign {
     /// The top module; the netlist is named after it.
     pub(super) top: &'static str,
     /// List of the sources, one per line, relative to the workspace.
@@ -33,25 +33,25 @@ pub(super) struct Design {
 }
 
 /// Verilog in which mutants can be activated, and the indices of these mutants.
-pub(super) struct Netlist {
+pub(super) struct MutantNetlist {
     pub(super) text: String,
     pub(super) holds: BTreeSet<usize>,
 }
 
-impl Design {
+impl SimulatedDesign {
     /// The name of the file with the netlist.
     pub(super) fn file(&self) -> String {
         format!("{}.v", self.top)
     }
 
     /// The netlist with every mutant whose cell is in the design; `None` if the design has no such cell.
-    pub(super) fn netlist(&self, mutants: &[Mutant]) -> Result<Option<Netlist>> {
+    pub(super) fn netlist(&self, mutants: &[RtlMutant]) -> Result<Option<MutantNetlist>> {
         let folder = self.elaborate()?;
         let damage = self.damage(&folder, mutants)?;
         if damage.is_empty() {
             return Ok(None);
         }
-        Ok(Some(Netlist { text: write(&folder, &damage)?, holds: damage.into_keys().collect() }))
+        Ok(Some(MutantNetlist { text: write(&folder, &damage)?, holds: damage.into_keys().collect() }))
     }
 
     /// Returns the folder with the elaborated design.
@@ -69,14 +69,14 @@ impl Design {
     }
 
     /// The mutation commands of all mutants whose cell is in the design, even those with a result.
-    fn damage(&self, folder: &Path, mutants: &[Mutant]) -> Result<BTreeMap<usize, String>> {
-        let cells = Cells::read(&folder.join(ELABORATED))?;
+    fn damage(&self, folder: &Path, mutants: &[RtlMutant]) -> Result<BTreeMap<usize, String>> {
+        let cells = DesignCells::read(&folder.join(ELABORATED))?;
         let mut homes = BTreeMap::new();
         let mut damage = BTreeMap::new();
         for (at, mutant) in mutants.iter().enumerate() {
             if !homes.contains_key(&mutant.proof) {
                 let claim = prove::claims(&mutant.proof)?.into_iter().next().context("a proof claims something")?;
-                homes.insert(mutant.proof.clone(), Cells::read(&claim.elaborated()?)?);
+                homes.insert(mutant.proof.clone(), DesignCells::read(&claim.elaborated()?)?);
             }
             if let Some(command) = homes.get(&mutant.proof).and_then(|home| home.carry(&mutant.command, &cells)) {
                 damage.insert(at, format!("{command} -ctrl rtl_mutant 16 {}", number(at)));

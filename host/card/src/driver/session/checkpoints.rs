@@ -2,17 +2,17 @@
 
 use portcullis_core::wire::{CHECKPOINT_MAGIC, Checkpoint, Fault, LAYOUT_VERSION, Life};
 
-use super::{Session, Settling};
-use crate::card::Card;
+use super::{CardSession, RequestedCheckpoint};
+use crate::card::CardTransport;
 use crate::driver::checkpoint_ring::check_heads;
 use crate::driver::command::SIGNING;
 use crate::driver::error::{LossCause, SessionError, WaitError};
-use crate::driver::info::Status;
+use crate::driver::info::LifecycleStatus;
 use crate::registers;
 use std::time::{Duration, Instant};
 
-impl<C: Card> Session<C> {
-    /// Requests a checkpoint over all records so far. Once the card has signed it, [`Session::collect_checkpoints`]
+impl<C: CardTransport> CardSession<C> {
+    /// Requests a checkpoint over all records so far. Once the card has signed it, [`CardSession::collect_checkpoints`]
     /// passes it to the sink. Errors: those of the session's state and of the transport.
     pub fn flush(&mut self) -> Result<(), SessionError> {
         self.healthy()?;
@@ -40,20 +40,20 @@ impl<C: Card> Session<C> {
         Ok(unread)
     }
 
-    /// Requests a checkpoint over all records so far, for [`Session::settle`]. Does nothing in a session without
-    /// checkpoints. Errors: as [`Session::flush`].
+    /// Requests a checkpoint over all records so far, for [`CardSession::settle`]. Does nothing in a session without
+    /// checkpoints. Errors: as [`CardSession::flush`].
     pub fn ask_settled(&mut self) -> Result<(), SessionError> {
         if self.checkpoints.is_some() {
             self.flush()?;
             let sizes = self.lanes.iter().map(|lane| lane.rings.logged).collect();
-            self.settling = Some(Settling { sizes, waits: 0 });
+            self.settling = Some(RequestedCheckpoint { sizes, waits: 0 });
         }
         Ok(())
     }
 
     /// Passes finished checkpoints to the sink, and waits at most about `within` for the requested one. Returns `true`
     /// if it has come or none was requested. All calls together wait no longer than the card's bound for a signature.
-    /// Errors: as [`Session::collect_checkpoints`]; [`SessionError::Wait`] for a checkpoint that does not come.
+    /// Errors: as [`CardSession::collect_checkpoints`]; [`SessionError::Wait`] for a checkpoint that does not come.
     pub fn settle(&mut self, within: Duration) -> Result<bool, SessionError> {
         let settled = self.settle_inner(within);
         self.or_mark_lost(settled)
@@ -66,7 +66,7 @@ impl<C: Card> Session<C> {
             self.collect_checkpoints()?;
             self.present_next()?;
             self.consume_heartbeats()?;
-            if let Some(Settling { sizes, .. }) = &self.settling {
+            if let Some(RequestedCheckpoint { sizes, .. }) = &self.settling {
                 let heads = self.checkpoints.as_ref().map(|checkpoints| &checkpoints.heads);
                 let signed =
                     heads.is_some_and(|heads| heads.iter().zip(sizes).all(|(head, size)| head.size.get() >= *size));
@@ -75,7 +75,7 @@ impl<C: Card> Session<C> {
                 }
             }
             let bound = u64::from(self.card.patience().saturating_mul(SIGNING));
-            let Some(Settling { waits, .. }) = &mut self.settling else { return Ok(true) };
+            let Some(RequestedCheckpoint { waits, .. }) = &mut self.settling else { return Ok(true) };
             if Instant::now() >= until {
                 return Ok(false);
             }
@@ -85,7 +85,7 @@ impl<C: Card> Session<C> {
                 return Err(WaitError { awaited: "a checkpoint that was asked for", bound, quantum }.into());
             }
             self.card.wait(None)?;
-            if Status::read(&mut self.card)?.life == Life::Fault {
+            if LifecycleStatus::read(&mut self.card)?.life == Life::Fault {
                 return self.fault().and(Ok(false));
             }
         }

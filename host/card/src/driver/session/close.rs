@@ -2,14 +2,14 @@
 
 use portcullis_core::wire::{Command, Fault, Life, Record, RecordType};
 
-use super::{Health, Session};
-use crate::card::Card;
+use super::{CardHealth, CardSession};
+use crate::card::CardTransport;
 use crate::driver::command::{command, reset, tracks_its_bus};
 use crate::driver::error::{LossCause, SessionError};
-use crate::driver::info::Status;
+use crate::driver::info::LifecycleStatus;
 use crate::driver::outcome::CloseReport;
 
-impl<C: Card> Session<C> {
+impl<C: CardTransport> CardSession<C> {
     /// Waits for the entries in flight, closes the session, and frees the memory. The card is quiet afterwards.
     ///
     /// A faulted card is closed too, if its log is intact; the record then names the cause. A card that faults during
@@ -20,7 +20,7 @@ impl<C: Card> Session<C> {
         let closed = self.finish();
         let lanes = std::mem::take(&mut self.lanes);
         let quiet = match closed {
-            Ok(_) if self.health == Health::Good => tracks_its_bus(&mut self.card),
+            Ok(_) if self.health == CardHealth::Good => tracks_its_bus(&mut self.card),
             _ => reset(&mut self.card),
         };
         match quiet {
@@ -35,25 +35,25 @@ impl<C: Card> Session<C> {
     }
 
     fn finish(&mut self) -> Result<CloseReport, SessionError> {
-        let mut rest = if let Health::Lost(_) = self.health { Vec::new() } else { self.drain()? };
-        if let Health::Lost(lost) = &self.health {
+        let mut rest = if let CardHealth::Lost(_) = self.health { Vec::new() } else { self.drain()? };
+        if let CardHealth::Lost(lost) = &self.health {
             return Err(SessionError::Lost(lost.clone()));
         }
         // The card may have faulted while no entry was in flight.
-        if self.health == Health::Good && Status::read(&mut self.card)?.life == Life::Fault {
+        if self.health == CardHealth::Good && LifecycleStatus::read(&mut self.card)?.life == Life::Fault {
             self.fault()?;
         }
-        if self.health == Health::Good {
+        if self.health == CardHealth::Good {
             self.command_close()?;
         }
         // A card that faulted during CLOSE may still have an open log, so CLOSE is commanded again.
         let open = self.lanes.iter().any(|lane| lane.closing.is_none());
-        if open && matches!(self.health, Health::Faulted(_)) {
+        if open && matches!(self.health, CardHealth::Faulted(_)) {
             self.command_close()?;
         }
         let cause = match &self.health {
-            Health::Faulted(fault) => *fault,
-            Health::Good | Health::Lost(_) => Fault::None,
+            CardHealth::Faulted(fault) => *fault,
+            CardHealth::Good | CardHealth::Lost(_) => Fault::None,
         };
         let open = self.lanes.iter().find(|lane| lane.closing.is_none());
         if let (Some(lane), Fault::None) = (open, cause) {
@@ -78,11 +78,11 @@ impl<C: Card> Session<C> {
 
     /// Commands CLOSE and collects the records. If the card faults meanwhile, its ALARM is collected.
     fn command_close(&mut self) -> Result<(), SessionError> {
-        let faulted = self.health != Health::Good;
+        let faulted = self.health != CardHealth::Good;
         self.lanes.iter_mut().try_for_each(|lane| lane.rings.ring_consumed(&mut self.card, true))?;
         command(&mut self.card, Command::Close)?;
         let end = if faulted { Life::Fault } else { Life::Load };
-        let over = |s: Status| (s.life == end && !s.busy) || (s.life == Life::Fault && !faulted);
+        let over = |s: LifecycleStatus| (s.life == end && !s.busy) || (s.life == Life::Fault && !faulted);
         let status = self.await_signed("the card to be quiet after CLOSE", over)?;
         if status.life != end {
             return self.fault();
@@ -106,7 +106,7 @@ impl<C: Card> Session<C> {
     fn accept_close(&mut self, at: usize, record: Record) -> Result<(), SessionError> {
         let named = self.session_record(at, &record, RecordType::Close)?;
         let index = record.answer.log_index.get();
-        let cause = if let Health::Faulted(fault) = &self.health { *fault } else { Fault::None };
+        let cause = if let CardHealth::Faulted(fault) = &self.health { *fault } else { Fault::None };
         let lane = self.lanes.get_mut(at).ok_or(SessionError::NotOpen)?;
         if named != cause {
             return Err(lane.lost(index, "its cause is not the sticky fault").into());

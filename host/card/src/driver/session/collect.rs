@@ -2,27 +2,27 @@
 
 use portcullis_core::wire::{Completion, Descriptor, Fault, Life, Record, RecordType};
 
-use super::{Health, Session, check};
-use crate::card::Card;
+use super::{CardHealth, CardSession, check};
+use crate::card::CardTransport;
 use crate::driver::error::{LossCause, SessionError, WaitError};
-use crate::driver::info::{Status, sticky_fault};
-use crate::driver::lane::{LaneDriver, Pending};
-use crate::driver::outcome::{Completed, Outcome};
+use crate::driver::info::{LifecycleStatus, sticky_fault};
+use crate::driver::lane::{LaneDriver, UnansweredEntry};
+use crate::driver::outcome::{CompletedEntry, EntryOutcome};
 use crate::driver::rings::NextCompletion;
 use crate::error::CardError;
 
 /// The outcome of an entry when the card is lost before its answer. A later answer does not count.
-const LOST: Outcome = Outcome::Fault(Fault::Watchdog);
+const LOST: EntryOutcome = EntryOutcome::Fault(Fault::Watchdog);
 
-impl<C: Card> Session<C> {
+impl<C: CardTransport> CardSession<C> {
     /// Returns the answers since the last call, in order of submission within each lane. Does not wait or read a
     /// register. Errors: the session's state, and [`SessionError::Lost`] when an answer does not fit. In that case this
     /// call returns no answers; answers from earlier calls stay valid.
-    pub fn poll(&mut self) -> Result<Vec<Completed>, SessionError> {
+    pub fn poll(&mut self) -> Result<Vec<CompletedEntry>, SessionError> {
         if self.ready.is_empty() {
             self.healthy()?;
         }
-        if self.health == Health::Good {
+        if self.health == CardHealth::Good {
             self.collect()?;
         }
         Ok(self.ready.drain(..).collect())
@@ -30,8 +30,8 @@ impl<C: Card> Session<C> {
 
     /// Waits until at least one entry is answered, and returns all answers so far; none if no entry is in flight. If
     /// the card faults, the entries in flight get the fault as their answer. Errors: [`SessionError::Wait`] when the
-    /// card makes no progress (it is lost then), or as [`Session::poll`].
-    pub fn wait(&mut self) -> Result<Vec<Completed>, SessionError> {
+    /// card makes no progress (it is lost then), or as [`CardSession::poll`].
+    pub fn wait(&mut self) -> Result<Vec<CompletedEntry>, SessionError> {
         loop {
             let answered = self.poll()?;
             if !answered.is_empty() || self.in_flight() == 0 {
@@ -42,8 +42,8 @@ impl<C: Card> Session<C> {
     }
 
     /// Waits until every entry is answered, and returns the answers in order of submission. Errors: as
-    /// [`Session::wait`]; the call's answers are then in [`Session::abandon`].
-    pub fn drain(&mut self) -> Result<Vec<Completed>, SessionError> {
+    /// [`CardSession::wait`]; the call's answers are then in [`CardSession::abandon`].
+    pub fn drain(&mut self) -> Result<Vec<CompletedEntry>, SessionError> {
         let mut all = Vec::new();
         while self.in_flight() > 0 || !self.ready.is_empty() {
             match self.wait() {
@@ -60,11 +60,11 @@ impl<C: Card> Session<C> {
 
     /// After the loss of the card: every entry without a valid answer, oldest first, refused with a fault. Each entry
     /// is returned once, here or by an earlier call. Empty while the card is not lost.
-    pub fn abandon(&mut self) -> Vec<Completed> {
-        if !matches!(self.health, Health::Lost(_)) {
+    pub fn abandon(&mut self) -> Vec<CompletedEntry> {
+        if !matches!(self.health, CardHealth::Lost(_)) {
             return Vec::new();
         }
-        let refused = |ticket, entry| Completed { ticket, entry, outcome: LOST, record: None };
+        let refused = |ticket, entry| CompletedEntry { ticket, entry, outcome: LOST, record: None };
         let unanswered = self.lanes.iter_mut().flat_map(|lane| lane.pending.drain(..));
         let unanswered = unanswered.map(|pending| (pending.ticket, pending.entry));
         let met = self.abandoned.drain(..).map(|met| (met.ticket, met.entry));
@@ -103,7 +103,7 @@ impl<C: Card> Session<C> {
             let lane = self.lanes.get(at).ok_or(SessionError::NotOpen)?;
             let Some(pending) = lane.pending.front() else { return Ok(()) };
             let NextCompletion::Whole(completion) = lane.rings.next_completion(&self.card)? else { return Ok(()) };
-            let Pending { ticket, entry, .. } = *pending;
+            let UnansweredEntry { ticket, entry, .. } = *pending;
             let outcome = check::completion(&completion, lane, pending, self)?;
             let index = completion.log_index.get();
             // The record is written before its completion, and the log ring holds at most one lap of unread records.
@@ -123,11 +123,11 @@ impl<C: Card> Session<C> {
     }
 
     /// Completes the oldest entry of a lane with `outcome`.
-    fn answer(&mut self, at: usize, outcome: Outcome, record: Option<Record>) {
+    fn answer(&mut self, at: usize, outcome: EntryOutcome, record: Option<Record>) {
         let pending = self.lanes.get_mut(at).and_then(|lane| lane.pending.pop_front());
-        if let Some(Pending { ticket, entry, holds_stream, .. }) = pending {
+        if let Some(UnansweredEntry { ticket, entry, holds_stream, .. }) = pending {
             self.streams.answered(&entry, &outcome, holds_stream);
-            self.ready.push_back(Completed { ticket, entry, outcome, record });
+            self.ready.push_back(CompletedEntry { ticket, entry, outcome, record });
         }
     }
 
@@ -211,7 +211,7 @@ impl<C: Card> Session<C> {
             if !self.ready.is_empty() {
                 return Ok(());
             }
-            match Status::read(&mut self.card)?.life {
+            match LifecycleStatus::read(&mut self.card)?.life {
                 Life::Run => {}
                 Life::Fault => return self.fault(),
                 life => return Err(SessionError::State { life, awaited: "a completion" }),
@@ -248,10 +248,10 @@ impl<C: Card> Session<C> {
         }
         for at in 0..self.lanes.len() {
             while self.lanes.get(at).is_some_and(|lane| !lane.is_idle()) {
-                self.answer(at, Outcome::Fault(fault), None);
+                self.answer(at, EntryOutcome::Fault(fault), None);
             }
         }
-        self.health = Health::Faulted(fault);
+        self.health = CardHealth::Faulted(fault);
         Ok(())
     }
 
@@ -285,7 +285,7 @@ impl<C: Card> Session<C> {
                 let pending = lane.pending.front().ok_or_else(|| lane.lost(record.answer.log_index.get(), what))?;
                 let entry = pending.entry;
                 self.entry_record(at, &record, &entry, None)?;
-                self.answer(at, Outcome::Fault(fault), Some(record));
+                self.answer(at, EntryOutcome::Fault(fault), Some(record));
             }
         }
         Ok(())
@@ -293,7 +293,7 @@ impl<C: Card> Session<C> {
 }
 
 /// The lane of the oldest entry without an answer, and that lane's next completion, which usually comes first.
-fn next_answer<'a, C: Card>(
+fn next_answer<'a, C: CardTransport>(
     lanes: &'a [LaneDriver],
     card: &C,
 ) -> Result<Option<(&'a LaneDriver, NextCompletion)>, CardError> {

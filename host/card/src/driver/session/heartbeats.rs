@@ -2,19 +2,19 @@
 
 use portcullis_core::wire::{Record, RecordType};
 
-use super::Session;
-use crate::card::Card;
+use super::CardSession;
+use crate::card::CardTransport;
 use crate::driver::command::SIGNING;
 use crate::driver::error::{LossCause, SessionError, WaitError};
 use crate::driver::info::tick;
 use crate::driver::lane::{HeartbeatState, LaneDriver};
 use crate::registers;
 
-impl<C: Card> Session<C> {
+impl<C: CardTransport> CardSession<C> {
     /// Presents a heartbeat and waits for its record in every lane, which restores the full credit. Entries in flight
-    /// are answered first; the next [`Session::poll`] returns their answers. The call is unnecessary with a sink that
-    /// gives nonces ([`crate::driver::RecordSink::nonce`]). Errors: [`SessionError::Missing`], a record that does not
-    /// come, those of the session's state and of the transport.
+    /// are answered first; the next [`CardSession::poll`] returns their answers. The call is unnecessary with a sink
+    /// that gives nonces ([`crate::driver::RecordSink::nonce`]). Errors: [`SessionError::Missing`], a record that does
+    /// not come, those of the session's state and of the transport.
     pub fn heartbeat(&mut self, nonce: u64) -> Result<(), SessionError> {
         if !self.info.heartbeat {
             return Err(SessionError::Missing("heartbeats"));

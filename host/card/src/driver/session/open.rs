@@ -3,22 +3,22 @@
 use std::collections::VecDeque;
 
 use portcullis_core::wire::{Command, Fault, Life, RecordType};
-use portcullis_image::Image;
+use portcullis_image::TableImage;
 
-use super::{Health, Session};
-use crate::card::Card;
+use super::{CardHealth, CardSession};
+use crate::card::CardTransport;
 use crate::driver::checkpoint_ring::CheckpointRing;
 use crate::driver::command::{SIGNING, command, tracks_its_bus};
 use crate::driver::config::{HeartbeatLimits, SessionConfig};
 use crate::driver::error::{LossCause, SessionError, WaitError};
-use crate::driver::info::{CardInfo, Status, sticky_fault};
+use crate::driver::info::{CardInfo, LifecycleStatus, sticky_fault};
 use crate::driver::lane::LaneDriver;
 use crate::driver::load::load_only;
 use crate::driver::stream_table::StreamTable;
 use crate::driver::text::TextWindows;
 use crate::limits::{CHECKPOINT_LOG2_MAX, LOG_LOG2_MIN, RING_LOG2_MIN};
 use crate::registers::{self, words_of};
-use crate::tables::Tables;
+use crate::tables::CardTables;
 
 fn check_rings(info: &CardInfo, config: &SessionConfig) -> Result<(), SessionError> {
     let check = |ring, log2, min, max| {
@@ -44,16 +44,16 @@ fn random_epoch() -> Result<u32, SessionError> {
     Ok(u32::from_le_bytes(bytes))
 }
 
-impl<C: Card> Session<C> {
+impl<C: CardTransport> CardSession<C> {
     /// Opens a session on `card` with `image`: identity, reset, tables with read-back, rings, epoch, OPEN. Errors: any
     /// deviation from the expected behaviour. The card is then left in RESET if it still answers.
-    pub fn open(card: C, image: &Image, config: SessionConfig) -> Result<Self, SessionError> {
-        Self::open_tables(card, &Tables::from(image), config)
+    pub fn open(card: C, image: &TableImage, config: SessionConfig) -> Result<Self, SessionError> {
+        Self::open_tables(card, &CardTables::from(image), config)
     }
 
-    /// As [`Session::open`], with tables that need not form a valid image; the card checks them itself. Errors: as
-    /// [`Session::open`].
-    pub fn open_tables(mut card: C, tables: &Tables<'_>, config: SessionConfig) -> Result<Self, SessionError> {
+    /// As [`CardSession::open`], with tables that need not form a valid image; the card checks them itself. Errors: as
+    /// [`CardSession::open`].
+    pub fn open_tables(mut card: C, tables: &CardTables<'_>, config: SessionConfig) -> Result<Self, SessionError> {
         let info = load_only(&mut card, tables)?;
         check_rings(&info, &config)?;
         let epoch = config.epoch.map_or_else(random_epoch, Ok)?;
@@ -86,7 +86,7 @@ impl<C: Card> Session<C> {
             abandoned: Vec::new(),
             streams: StreamTable::new(info.max_streams, info.lanes),
             sink: config.sink,
-            health: Health::Good,
+            health: CardHealth::Good,
             info,
         };
         session.run()?;
@@ -146,8 +146,8 @@ impl<C: Card> Session<C> {
     pub(super) fn await_signed(
         &mut self,
         awaited: &'static str,
-        done: impl FnMut(Status) -> bool,
-    ) -> Result<Status, SessionError> {
+        done: impl FnMut(LifecycleStatus) -> bool,
+    ) -> Result<LifecycleStatus, SessionError> {
         self.await_for(if self.checkpoints.is_some() { SIGNING } else { self.info.lanes.into() }, awaited, done)
     }
 
@@ -155,11 +155,11 @@ impl<C: Card> Session<C> {
         &mut self,
         times: u32,
         awaited: &'static str,
-        mut done: impl FnMut(Status) -> bool,
-    ) -> Result<Status, SessionError> {
+        mut done: impl FnMut(LifecycleStatus) -> bool,
+    ) -> Result<LifecycleStatus, SessionError> {
         let bound = self.card.patience().saturating_mul(times);
         for _ in 0..bound {
-            let status = Status::read(&mut self.card)?;
+            let status = LifecycleStatus::read(&mut self.card)?;
             if done(status) {
                 return Ok(status);
             }

@@ -2,20 +2,21 @@
 
 use portcullis_core::wire::{Descriptor, Opcode, lane_of};
 
-use super::Session;
-use crate::card::Card;
+use super::CardSession;
+use crate::card::CardTransport;
 use crate::driver::error::SessionError;
-use crate::driver::lane::{LaneDriver, Pending};
+use crate::driver::lane::{LaneDriver, UnansweredEntry};
 
 fn is_gate(entry: &Descriptor) -> bool {
     entry.opcode == u8::from(Opcode::Gate)
 }
 
-impl<C: Card> Session<C> {
+impl<C: CardTransport> CardSession<C> {
     /// Submits `entries`, each to the lane of its slot. Returns the ticket of the first entry; the tickets of the
     /// others follow. The caller sets slots, sequences and CRCs; at most one GATE per slot may be in flight. If the
-    /// card is busy, the doorbell is rung with the next batch, at the latest at [`Session::poll`] or [`Session::wait`].
-    /// Errors, with nothing submitted: [`SessionError::RingFull`], [`SessionError::InFlight`], the session's state.
+    /// card is busy, the doorbell is rung with the next batch, at the latest at [`CardSession::poll`] or
+    /// [`CardSession::wait`]. Errors, with nothing submitted: [`SessionError::RingFull`], [`SessionError::InFlight`],
+    /// the session's state.
     pub fn submit(&mut self, entries: &[Descriptor]) -> Result<u64, SessionError> {
         for (i, entry) in entries.iter().enumerate().filter(|(_, entry)| is_gate(entry)) {
             let slot = entry.slot.get();
@@ -28,15 +29,15 @@ impl<C: Card> Session<C> {
         self.push(entries, None, true)
     }
 
-    /// As [`Session::submit`] but without the check for GATEs in flight, for entries that the card is meant to refuse.
-    /// Errors: [`SessionError::RingFull`], and then nothing is submitted; errors if the session is not healthy.
+    /// As [`CardSession::submit`] but without the check for GATEs in flight, for entries that the card is meant to
+    /// refuse. Errors: [`SessionError::RingFull`], and then nothing is submitted; errors if the session is not healthy.
     #[cfg(feature = "test-hooks")]
     pub fn submit_raw(&mut self, entries: &[Descriptor]) -> Result<u64, SessionError> {
         self.push(entries, None, false)
     }
 
-    /// As [`Session::submit_raw`], but to `lane`, even for slots of other lanes; the lane refuses entries for such
-    /// slots. Errors: as [`Session::submit_raw`]; [`SessionError::NoLane`].
+    /// As [`CardSession::submit_raw`], but to `lane`, even for slots of other lanes; the lane refuses entries for such
+    /// slots. Errors: as [`CardSession::submit_raw`]; [`SessionError::NoLane`].
     #[cfg(feature = "test-hooks")]
     pub fn submit_raw_to(&mut self, lane: u8, entries: &[Descriptor]) -> Result<u64, SessionError> {
         self.submit_to_lane(lane, entries)
@@ -80,7 +81,7 @@ impl<C: Card> Session<C> {
             let lane = self.lanes.get_mut(usize::from(at)).ok_or(SessionError::NotOpen)?;
             let holds_stream = hold && is_gate(entry);
             let (ticket, index) = (self.submitted, lane.rings.submitted);
-            lane.pending.push_back(Pending { ticket, index, entry: *entry, holds_stream });
+            lane.pending.push_back(UnansweredEntry { ticket, index, entry: *entry, holds_stream });
             self.submitted += 1;
             lane.rings.push(&mut self.card, entry)?;
             if holds_stream {

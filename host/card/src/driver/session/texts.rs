@@ -1,10 +1,10 @@
 //! Presents the texts of entries to the card's text lane.
 
-use super::Session;
-use crate::card::Card;
+use super::CardSession;
+use crate::card::CardTransport;
 use crate::driver::error::SessionError;
 
-impl<C: Card> Session<C> {
+impl<C: CardTransport> CardSession<C> {
     /// Whether this session uses the text lane. If so, every GATE and END needs its text in the window of its slot.
     pub const fn reads_texts(&self) -> bool {
         self.texts.is_some()
@@ -22,7 +22,7 @@ impl<C: Card> Session<C> {
         texts.present(&mut self.card, slot, preimage)
     }
 
-    /// As [`Session::present_text`], but without checks of the state, so that tests can act as a host that cheats.
+    /// As [`CardSession::present_text`], but without checks of the state, so that tests can act as a host that cheats.
     #[cfg(feature = "test-hooks")]
     pub fn present_text_raw(&mut self, slot: u16, bytes: &[u8]) -> Result<(), SessionError> {
         let texts = self.texts.as_ref().ok_or(SessionError::Missing("text lane"))?;

@@ -1,4 +1,4 @@
-//! The model's registers and memory, and its implementation of [`Card`].
+//! The model's registers and memory, and its implementation of [`CardTransport`].
 
 mod control;
 
@@ -10,11 +10,11 @@ use super::capacity::{
     ENTROPY_ROWS, KEY_FLAGS, LOG_LOG2_MAX, MAX_STREAMS, POLICY_ROWS, READS, REGISTER_WINDOW, RING_LOG2_MAX,
     TEXT_BLOCKS, TEXT_BYTE_CLASSES, TEXT_ENGINES, TEXT_STATES_LOG2,
 };
-use super::decode::{Decoder, Queue, Register};
+use super::decode::{Queue, Register, RegisterDecoder};
 use super::lane::{HostBus, LaneModel, SessionLatch};
 use super::lifecycle::Lifecycle;
 use super::tables::TableMemory;
-use crate::card::{Card, DmaBuffer, Watch};
+use crate::card::{CardTransport, DmaBuffer, WatchedByte};
 use crate::error::CardError;
 use crate::limits::LANES;
 use crate::registers::{self, HEADER_WINDOW};
@@ -22,7 +22,7 @@ use crate::registers::{self, HEADER_WINDOW};
 /// The card in Rust.
 #[derive(Debug)]
 pub struct ModelCard {
-    decoder: Decoder,
+    decoder: RegisterDecoder,
     bus: HostBus,
     /// Values of the registers that the host writes.
     written: BTreeMap<Register, u32>,
@@ -54,7 +54,7 @@ impl ModelCard {
 
     fn of_lanes(lanes: u8) -> Self {
         Self {
-            decoder: Decoder::new(),
+            decoder: RegisterDecoder::new(),
             bus: HostBus::default(),
             written: BTreeMap::new(),
             tables: TableMemory::default(),
@@ -177,7 +177,7 @@ impl ModelCard {
     }
 }
 
-impl Card for ModelCard {
+impl CardTransport for ModelCard {
     fn describe(&self) -> String {
         match self.lanes.len() {
             1 => "software model in this process".into(),
@@ -224,7 +224,7 @@ impl Card for ModelCard {
         self.bus.memory.write_buffer(buffer, offset, from)
     }
 
-    fn wait(&mut self, _watch: Option<&Watch<'_>>) -> Result<(), CardError> {
+    fn wait(&mut self, _watch: Option<&WatchedByte<'_>>) -> Result<(), CardError> {
         self.bus.tick += 1;
         self.advance();
         Ok(())

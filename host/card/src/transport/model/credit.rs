@@ -2,7 +2,7 @@
 
 /// Entries that the card may still accept before the next heartbeat.
 #[derive(Debug, Default, Clone, Copy)]
-pub(super) struct Credit {
+pub(super) struct HeartbeatCredit {
     /// Limits, latched at OPEN; 0 means no limit.
     pub(super) records_limit: u32,
     pub(super) ticks_limit: u32,
@@ -12,7 +12,7 @@ pub(super) struct Credit {
     pub(super) nonce: u64,
 }
 
-impl Credit {
+impl HeartbeatCredit {
     pub(super) fn new(records_limit: u32, ticks_limit: u32, tick: u64) -> Self {
         Self { records_limit, ticks_limit, since: tick, ..Self::default() }
     }

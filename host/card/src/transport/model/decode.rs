@@ -102,12 +102,12 @@ impl Register {
 }
 
 #[derive(Debug)]
-pub(super) struct Decoder {
+pub(super) struct RegisterDecoder {
     /// Indexed by address / 4.
     words: Vec<Option<Register>>,
 }
 
-impl Decoder {
+impl RegisterDecoder {
     pub(super) fn new() -> Self {
         // SAFETY: the accessors only compute addresses here; nothing is read or written through them.
         let r = unsafe { Registers::from_ptr(std::ptr::null_mut()) };

@@ -10,14 +10,14 @@ use zerocopy::IntoBytes;
 type Context = [u8; 4];
 
 #[derive(Debug, Clone, Copy)]
-pub(super) struct OpenStream {
+pub(super) struct CardModelStream {
     next: u32,
     /// Context of the first accepted GATE.
     context: Option<Context>,
 }
 
 /// A stream slot: `Some` while open.
-pub(super) type Slot = Option<OpenStream>;
+pub(super) type Slot = Option<CardModelStream>;
 
 /// The first fault of `entry`, or none. `slot` is the entry's slot in the lane's stream table, `None` if the lane does
 /// not have that slot.
@@ -108,5 +108,5 @@ pub(super) fn slot_after(entry: &Descriptor, slot: Slot) -> Slot {
         Opcode::Note => slot.and_then(|stream| stream.context),
         Opcode::End => return None,
     };
-    Some(OpenStream { next, context })
+    Some(CardModelStream { next, context })
 }

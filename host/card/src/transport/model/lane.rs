@@ -8,23 +8,23 @@ use portcullis_core::wire::{
     self, Answer, Completion, Descriptor, Determination, Fault, ImageHeader, LAYOUT_VERSION, LOG_STRIDE, Opcode,
     ROW_NONE, Record, RecordType, Stage, features,
 };
-use portcullis_image::{Evaluator, Verdict};
+use portcullis_image::{EntryVerdict, ImageEvaluator};
 use zerocopy::little_endian::{U16, U32, U64, U128};
 use zerocopy::{FromBytes, IntoBytes};
 
 use super::capacity::{KEY_FLAGS, LOG_LOG2_MAX, MAX_STREAMS, RING_LOG2_MAX};
-use super::credit::Credit;
+use super::credit::HeartbeatCredit;
 use super::decode::Queue;
 use super::entry::{Slot, first_fault, slot_after};
 use super::host_memory::HostMemory;
-use super::text::{Text, TextLane, TextState};
+use super::text::{CardModelScan, TextLaneModel, TextState};
 use crate::limits::{LOG_LOG2_MIN, RING_LOG2_MIN};
 use crate::registers;
 
 const FETCH_AHEAD: usize = 64;
 
 #[derive(Debug, Default, Clone, Copy)]
-pub(super) struct Counters {
+pub(super) struct LaneModelCounters {
     pub(super) verdicts: u32,
     pub(super) admits: u32,
     pub(super) rejects: u32,
@@ -76,12 +76,12 @@ impl SessionLatch {
 pub(super) struct LaneModel {
     number: u8,
     pub(super) rings: RingRegisters,
-    evaluator: Option<Evaluator>,
+    evaluator: Option<ImageEvaluator>,
     /// The text lane, if this session uses it.
-    text: Option<Arc<TextLane>>,
+    text: Option<Arc<TextLaneModel>>,
     /// The text lane's state of each slot.
     texts: Vec<TextState>,
-    pub(super) credit: Credit,
+    pub(super) credit: HeartbeatCredit,
     /// Indexed by slot; slots of other lanes are never open.
     slots: Vec<Slot>,
     fetched_entries: VecDeque<(u16, Descriptor)>,
@@ -95,7 +95,7 @@ pub(super) struct LaneModel {
     /// Records since OPEN.
     pub(super) records: u64,
     pub(super) open_streams: u32,
-    pub(super) counters: Counters,
+    pub(super) counters: LaneModelCounters,
     /// True from the OPEN record to the CLOSE record.
     pub(super) log_open: bool,
     /// Records that are still to be written in FAULT.
@@ -113,9 +113,9 @@ impl LaneModel {
     pub(super) fn open(
         number: u8,
         rings: RingRegisters,
-        evaluator: Evaluator,
-        credit: Credit,
-        text: Option<Arc<TextLane>>,
+        evaluator: ImageEvaluator,
+        credit: HeartbeatCredit,
+        text: Option<Arc<TextLaneModel>>,
     ) -> Self {
         let slots = vec![None; MAX_STREAMS as usize];
         let texts = vec![TextState::NEW; if text.is_some() { slots.len() } else { 0 }];
@@ -123,7 +123,7 @@ impl LaneModel {
     }
 
     /// Reads and judges the text of an entry that has no other fault; `None` for an entry without a text.
-    fn text(&self, bus: &HostBus, entry: &Descriptor) -> Result<Option<Text>, Fault> {
+    fn text(&self, bus: &HostBus, entry: &Descriptor) -> Result<Option<CardModelScan>, Fault> {
         let opcode = Opcode::try_from(entry.opcode).ok().filter(|code| matches!(code, Opcode::Gate | Opcode::End));
         let (Some(lane), Some(opcode)) = (&self.text, opcode) else { return Ok(None) };
         let state = self.texts.get(usize::from(entry.slot.get())).ok_or(Fault::Slot)?;
@@ -131,7 +131,7 @@ impl LaneModel {
     }
 
     /// The entry with the classes that the banks compare: those of host and card, combined.
-    fn compared(&self, entry: &Descriptor, text: Option<&Text>) -> Descriptor {
+    fn compared(&self, entry: &Descriptor, text: Option<&CardModelScan>) -> Descriptor {
         let (Some(text), Some(lane)) = (text, &self.text) else { return *entry };
         let joined = |host: U128, found| U128::new(ClassSet(host.get()).joined(found, lane.opening).0);
         Descriptor {
@@ -278,8 +278,12 @@ impl LaneModel {
             fault => (fault, None),
         };
         let opcode = Opcode::try_from(entry.opcode);
-        let none =
-            Verdict { determination: Determination::None, stage: Stage::None, policy_row: None, entropy_row: None };
+        let none = EntryVerdict {
+            determination: Determination::None,
+            stage: Stage::None,
+            policy_row: None,
+            entropy_row: None,
+        };
         let (record_type, verdict) = match (fault, opcode, &self.evaluator) {
             (Fault::None, Ok(Opcode::Gate), Some(evaluator)) => {
                 (RecordType::Verdict, evaluator.judge(&self.compared(entry, text.as_ref())))

@@ -16,7 +16,7 @@ fn place(address: u32) -> (usize, usize) {
 }
 
 #[derive(Debug)]
-struct Bank {
+struct RowBank {
     rows: Vec<[u32; ROW_WORDS]>,
     /// Whether each row was written completely and in order.
     valid: Vec<bool>,
@@ -25,7 +25,7 @@ struct Bank {
     next_word: usize,
 }
 
-impl Bank {
+impl RowBank {
     fn new(rows: u16) -> Self {
         let rows = usize::from(rows);
         Self { rows: vec![[0; ROW_WORDS]; rows], valid: vec![false; rows], open_row: 0, next_word: 0 }
@@ -72,8 +72,8 @@ impl Bank {
 pub(super) struct TableMemory {
     head: [u32; HEAD_WORDS],
     head_valid: [bool; HEAD_WORDS],
-    policy: Bank,
-    entropy: Bank,
+    policy: RowBank,
+    entropy: RowBank,
 }
 
 impl Default for TableMemory {
@@ -81,28 +81,28 @@ impl Default for TableMemory {
         Self {
             head: [0; HEAD_WORDS],
             head_valid: [false; HEAD_WORDS],
-            policy: Bank::new(POLICY_ROWS),
-            entropy: Bank::new(ENTROPY_ROWS),
+            policy: RowBank::new(POLICY_ROWS),
+            entropy: RowBank::new(ENTROPY_ROWS),
         }
     }
 }
 
 /// The table window of an address.
-enum Window {
+enum TableWindow {
     Head(usize),
     Policy,
     Entropy,
     Nothing,
 }
 
-fn window(address: u32) -> Window {
+fn window(address: u32) -> TableWindow {
     match address {
         HEADER_WINDOW.. if address < HEADER_WINDOW + HEAD_WORDS as u32 * 4 => {
-            Window::Head((address - HEADER_WINDOW) as usize / 4)
+            TableWindow::Head((address - HEADER_WINDOW) as usize / 4)
         }
-        POLICY_WINDOW.. if address < POLICY_WINDOW + BANK_WINDOW => Window::Policy,
-        ENTROPY_WINDOW.. if address < ENTROPY_WINDOW + BANK_WINDOW => Window::Entropy,
-        _ => Window::Nothing,
+        POLICY_WINDOW.. if address < POLICY_WINDOW + BANK_WINDOW => TableWindow::Policy,
+        ENTROPY_WINDOW.. if address < ENTROPY_WINDOW + BANK_WINDOW => TableWindow::Entropy,
+        _ => TableWindow::Nothing,
     }
 }
 
@@ -117,24 +117,24 @@ impl TableMemory {
 
     pub(super) fn write(&mut self, address: u32, value: u32) {
         match window(address) {
-            Window::Head(word) => {
+            TableWindow::Head(word) => {
                 if let (Some(place), Some(valid)) = (self.head.get_mut(word), self.head_valid.get_mut(word)) {
                     *place = value;
                     *valid = true;
                 }
             }
-            Window::Policy => self.policy.write(address, value),
-            Window::Entropy => self.entropy.write(address, value),
-            Window::Nothing => {}
+            TableWindow::Policy => self.policy.write(address, value),
+            TableWindow::Entropy => self.entropy.write(address, value),
+            TableWindow::Nothing => {}
         }
     }
 
     pub(super) fn read(&self, address: u32) -> u32 {
         match window(address) {
-            Window::Head(word) => self.head.get(word).copied().unwrap_or_default(),
-            Window::Policy => self.policy.read(address),
-            Window::Entropy => self.entropy.read(address),
-            Window::Nothing => 0,
+            TableWindow::Head(word) => self.head.get(word).copied().unwrap_or_default(),
+            TableWindow::Policy => self.policy.read(address),
+            TableWindow::Entropy => self.entropy.read(address),
+            TableWindow::Nothing => 0,
         }
     }
 

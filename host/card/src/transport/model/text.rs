@@ -4,7 +4,7 @@
 use portcullis_core::class::ClassSet;
 use portcullis_core::commitment::{HEAD_BYTES, SpanKind, text_length};
 use portcullis_core::wire::{Descriptor, Fault, ImageText, Opcode, StageOutcome, flags};
-use portcullis_lane::{ScanState, Tables, Walk};
+use portcullis_lane::{LaneScanner, ScanState, TextLaneTables};
 use sha2::{Digest, Sha256};
 
 use super::capacity::{TEXT_BYTE_CLASSES, TEXT_ENGINES, TEXT_STATES_LOG2};
@@ -16,8 +16,8 @@ const PAGE: u64 = 4096;
 
 /// The lane's tables and windows, latched at OPEN.
 #[derive(Debug)]
-pub(super) struct TextLane {
-    walk: Walk,
+pub(super) struct TextLaneModel {
+    walk: LaneScanner,
     pub(super) opening: ClassSet,
     stride: u64,
     /// Device addresses of the blocks.
@@ -33,7 +33,7 @@ pub(super) struct TextState {
 
 /// The result of the scan of an entry's text.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Text {
+pub(super) struct CardModelScan {
     pub(super) classes: ClassSet,
     pub(super) established: ClassSet,
     scan: ScanState,
@@ -44,7 +44,7 @@ impl TextState {
     pub(super) const NEW: Self = Self { scan: ScanState::START, established: ClassSet::EMPTY };
 }
 
-impl Text {
+impl CardModelScan {
     /// The state of the stream if this entry is admitted.
     pub(super) const fn admitted(&self) -> TextState {
         TextState { scan: self.scan, established: self.established.union(self.classes) }
@@ -63,7 +63,7 @@ fn describes(entry: &Descriptor, length: u32) -> bool {
     fits || saturated && refused
 }
 
-impl TextLane {
+impl TextLaneModel {
     /// Reads the tables at `address`. `Err(Some)` is the fault that refuses OPEN; `Err(None)` is a bus error.
     pub(super) fn load(
         memory: &HostMemory,
@@ -81,11 +81,11 @@ impl TextLane {
         if Sha256::digest(tables)[..] != part.digest {
             return Err(Some(Fault::ImageDigest));
         }
-        let tables = Tables::decode(tables).map_err(|_| Some(Fault::ImageHeader))?;
+        let tables = TextLaneTables::decode(tables).map_err(|_| Some(Fault::ImageHeader))?;
         let fits = tables.states().count() <= TEXT_ENGINES.into()
             && tables.states().all(|states| states <= 1 << TEXT_STATES_LOG2)
             && tables.byte_classes().all(|classes| classes <= TEXT_BYTE_CLASSES.into());
-        let walk = Walk::new(tables).filter(|_| fits).ok_or(Some(Fault::ImageHeader))?;
+        let walk = LaneScanner::new(tables).filter(|_| fits).ok_or(Some(Fault::ImageHeader))?;
         Ok(Self { walk, opening: ClassSet(part.opening.get()), stride: 1 << stride_log2, blocks })
     }
 
@@ -103,7 +103,7 @@ impl TextLane {
         entry: &Descriptor,
         opcode: Opcode,
         state: &TextState,
-    ) -> Result<Text, Fault> {
+    ) -> Result<CardModelScan, Fault> {
         let window = self.window(entry.slot.get()).ok_or(Fault::TextWindow)?;
         let head: [u8; HEAD_BYTES] = memory.read(window).ok_or(Fault::TextWindow)?;
         let length = head.last_chunk().map_or(u32::MAX, |length| u32::from_le_bytes(*length));
@@ -129,6 +129,6 @@ impl TextLane {
             return Err(Fault::TextEnd);
         }
         let scan = if kind == SpanKind::Call { state.scan } else { scan };
-        Ok(Text { classes: found.classes, established: state.established, scan })
+        Ok(CardModelScan { classes: found.classes, established: state.established, scan })
     }
 }

@@ -1,4 +1,4 @@
-//! The card behind VFIO as a [`Card`].
+//! The card behind VFIO as a [`CardTransport`].
 
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use vmm_sys_util::eventfd::EventFd;
 
-use super::device::{Interrupts, PciDevice};
+use super::device::{InterruptKind, PciDevice};
 use super::error::VfioError;
-use super::open::Access;
-use crate::card::{Card, DmaBuffer, Watch};
+use super::open::IommuMode;
+use crate::card::{CardTransport, DmaBuffer, WatchedByte};
 use crate::error::CardError;
-use crate::machine::bar::Bar;
+use crate::machine::bar::PciBar;
 use crate::machine::pci::Bdf;
 use crate::transport::memory::DmaMemory;
 
@@ -39,13 +39,13 @@ pub struct VfioCard {
 
 impl VfioCard {
     /// Opens the card and resets it.
-    pub fn open(bdf: Bdf, access: Access) -> Result<Self, VfioError> {
+    pub fn open(bdf: Bdf, access: IommuMode) -> Result<Self, VfioError> {
         let mut device = PciDevice::open(bdf, access)?;
         // Removes the last user's state, if the function has a reset. The driver resets the design in any case.
         let _ = device.reset();
         device.bar(REGISTERS, MAP_BYTES)?;
         // Interrupts are only hints: a card without them is polled.
-        let event = device.interrupt(Interrupts::Msix).ok();
+        let event = device.interrupt(InterruptKind::Msix).ok();
         if event.is_some() && IRQ_BLOCK_VENDORS.contains(&device.ids()?.0) {
             open_irq_block(&mut device);
         }
@@ -57,7 +57,7 @@ impl VfioCard {
         &mut self.device
     }
 
-    fn bar(&self) -> Result<&Bar, CardError> {
+    fn bar(&self) -> Result<&PciBar, CardError> {
         self.device.mapped_bar(REGISTERS).ok_or(CardError::Gone(0))
     }
 
@@ -78,11 +78,11 @@ fn open_irq_block(device: &mut PciDevice) {
     }
 }
 
-impl Card for VfioCard {
+impl CardTransport for VfioCard {
     fn describe(&self) -> String {
         let behind = match self.device.access() {
-            Access::Iommu => "behind an IOMMU",
-            Access::NoIommu => "without an IOMMU: it reaches all memory of this machine",
+            IommuMode::Iommu => "behind an IOMMU",
+            IommuMode::NoIommu => "without an IOMMU: it reaches all memory of this machine",
         };
         format!("PCI card {} {behind}", self.device.bdf())
     }
@@ -119,7 +119,7 @@ impl Card for VfioCard {
         self.memory(buffer)?.write_buffer(buffer, offset, from)
     }
 
-    fn wait(&mut self, watch: Option<&Watch<'_>>) -> Result<(), CardError> {
+    fn wait(&mut self, watch: Option<&WatchedByte<'_>>) -> Result<(), CardError> {
         let start = Instant::now();
         if let Some(watch) = watch {
             while start.elapsed() < SPIN {

@@ -16,10 +16,10 @@ use vmm_sys_util::ioctl::{ioctl, ioctl_with_mut_ref, ioctl_with_ptr};
 
 use super::error::VfioError;
 use super::iommu;
-use super::open::{Access, DeviceHandle, open};
+use super::open::{DeviceHandle, IommuMode, open};
 use super::ranges::Ranges;
 use super::request;
-use crate::machine::bar::Bar;
+use crate::machine::bar::PciBar;
 use crate::machine::pci::{Bdf, Sysfs};
 use crate::transport::memory::{DmaMemory, PageSize};
 
@@ -29,7 +29,7 @@ const MEMORY_SPACE: u16 = 1 << 1;
 const BUS_MASTER: u16 = 1 << 2;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Interrupts {
+pub enum InterruptKind {
     Msi,
     Msix,
 }
@@ -40,7 +40,7 @@ pub struct PciDevice {
     /// First field, so that it is dropped first: closing the device stops it before the memory is freed.
     opened: DeviceHandle,
     config: u64,
-    bars: BTreeMap<u32, Bar>,
+    bars: BTreeMap<u32, PciBar>,
     ranges: Ranges,
     mapped: BTreeMap<u64, DmaMemory>,
 }
@@ -54,7 +54,7 @@ impl std::fmt::Debug for PciDevice {
 impl PciDevice {
     /// Opens a function that is bound to `vfio-pci`, resets it if it can be reset, and enables its registers and DMA.
     /// Errors: [`VfioError`], with a remedy.
-    pub fn open(bdf: Bdf, access: Access) -> Result<Self, VfioError> {
+    pub fn open(bdf: Bdf, access: IommuMode) -> Result<Self, VfioError> {
         let opened = open(bdf, access, &Sysfs::default())?;
         let config = region(&opened, VFIO_PCI_CONFIG_REGION_INDEX)?.offset;
         let ranges = Ranges::new(match &opened {
@@ -73,10 +73,10 @@ impl PciDevice {
 
     /// Whether an IOMMU limits the device's access to memory.
     #[must_use]
-    pub const fn access(&self) -> Access {
+    pub const fn access(&self) -> IommuMode {
         match self.opened {
-            DeviceHandle::Iommu { .. } => Access::Iommu,
-            DeviceHandle::NoIommu { .. } => Access::NoIommu,
+            DeviceHandle::Iommu { .. } => IommuMode::Iommu,
+            DeviceHandle::NoIommu { .. } => IommuMode::NoIommu,
         }
     }
 
@@ -126,7 +126,7 @@ impl PciDevice {
     }
 
     /// Maps a BAR of at least `needed` bytes. Errors: [`VfioError::Region`], [`VfioError::Ioctl`].
-    pub fn bar(&mut self, index: u32, needed: u64) -> Result<&Bar, VfioError> {
+    pub fn bar(&mut self, index: u32, needed: u64) -> Result<&PciBar, VfioError> {
         if !self.bars.contains_key(&index) {
             let info = region(&self.opened, index)?;
             if info.size < needed || info.flags & VFIO_REGION_INFO_FLAG_MMAP == 0 {
@@ -135,14 +135,14 @@ impl PciDevice {
             let len = usize::try_from(info.size).unwrap_or(usize::MAX);
             let map = MmapOptions::new().offset(info.offset).len(len).map_raw(&self.opened.fd());
             let map = map.map_err(|source| VfioError::Ioctl { what: "map the registers", source })?;
-            self.bars.insert(index, Bar::of(map));
+            self.bars.insert(index, PciBar::of(map));
         }
         self.bars.get(&index).ok_or(VfioError::Region { bdf: self.bdf, region: index, size: 0, needed })
     }
 
     /// A BAR that [`PciDevice::bar`] has mapped.
     #[must_use]
-    pub fn mapped_bar(&self, index: u32) -> Option<&Bar> {
+    pub fn mapped_bar(&self, index: u32) -> Option<&PciBar> {
         self.bars.get(&index)
     }
 
@@ -150,8 +150,8 @@ impl PciDevice {
     /// [`VfioError::Memory`], [`VfioError::Addresses`], [`VfioError::Open`].
     pub fn allocate(&mut self, bytes: usize, highest: u64) -> Result<u64, VfioError> {
         let (pages, remedy) = match self.access() {
-            Access::Iommu => (PageSize::Small, "is there enough memory?"),
-            Access::NoIommu => (PageSize::Huge, "reserve huge pages: `sysctl vm.nr_hugepages=64`"),
+            IommuMode::Iommu => (PageSize::Small, "is there enough memory?"),
+            IommuMode::NoIommu => (PageSize::Huge, "reserve huge pages: `sysctl vm.nr_hugepages=64`"),
         };
         let memory = || DmaMemory::new(bytes, pages).map_err(|source| VfioError::Memory { bytes, remedy, source });
         let (address, memory) = match &self.opened {
@@ -211,12 +211,12 @@ impl PciDevice {
     }
 
     /// Connects the first interrupt to an event. The event is only a hint: no result may depend on it.
-    pub fn interrupt(&mut self, kind: Interrupts) -> Result<EventFd, VfioError> {
+    pub fn interrupt(&mut self, kind: InterruptKind) -> Result<EventFd, VfioError> {
         let failed = |source| VfioError::Ioctl { what: "set up interrupts", source };
         let event = EventFd::new(rustix::event::EventfdFlags::NONBLOCK.bits().cast_signed()).map_err(failed)?;
         let index = match kind {
-            Interrupts::Msi => VFIO_PCI_MSI_IRQ_INDEX,
-            Interrupts::Msix => VFIO_PCI_MSIX_IRQ_INDEX,
+            InterruptKind::Msi => VFIO_PCI_MSI_IRQ_INDEX,
+            InterruptKind::Msix => VFIO_PCI_MSIX_IRQ_INDEX,
         };
         let fd = std::os::fd::AsRawFd::as_raw_fd(&event);
         // struct vfio_irq_set: argsz, flags, index, start, count, then one descriptor.
@@ -245,7 +245,7 @@ impl Drop for PciDevice {
         for address in addresses {
             // An IOMMU blocks access to unmapped memory. Without an IOMMU, memory is freed only if the device was
             // stopped.
-            let out = (stopped || self.access() == Access::Iommu) && self.release(address).is_ok();
+            let out = (stopped || self.access() == IommuMode::Iommu) && self.release(address).is_ok();
             if !out && let Some(memory) = self.mapped.remove(&address) {
                 // The device may use the memory until the process ends; the kernel then closes and resets the device.
                 std::mem::forget(memory);

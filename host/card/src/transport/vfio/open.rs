@@ -12,11 +12,11 @@ use vmm_sys_util::ioctl::{ioctl, ioctl_with_mut_ref, ioctl_with_ptr, ioctl_with_
 
 use super::error::VfioError;
 use super::request;
-use crate::machine::pci::{Bdf, Function, Sysfs, VFIO_PCI};
+use crate::machine::pci::{Bdf, PciFunction, Sysfs, VFIO_PCI};
 
 /// Whether an IOMMU limits the card's access to memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Access {
+pub enum IommuMode {
     /// An IOMMU: the card can access only the memory that was mapped for it.
     Iommu,
     /// No IOMMU: the card uses physical addresses and can access all memory.
@@ -42,23 +42,23 @@ impl DeviceHandle {
 }
 
 /// Opens a function that is bound to `vfio-pci`.
-pub(super) fn open(bdf: Bdf, access: Access, sysfs: &Sysfs) -> Result<DeviceHandle, VfioError> {
+pub(super) fn open(bdf: Bdf, access: IommuMode, sysfs: &Sysfs) -> Result<DeviceHandle, VfioError> {
     let function = sysfs.function(bdf)?;
     if function.driver.as_deref() != Some(VFIO_PCI) {
         let driver = function.driver.map_or_else(|| "no driver".to_owned(), |name| format!("the driver {name}"));
         return Err(VfioError::NotBound { bdf, driver });
     }
     let Some(group) = function.group else { return Err(VfioError::NoGroup(bdf)) };
-    if function.noiommu != (access == Access::NoIommu) {
+    if function.noiommu != (access == IommuMode::NoIommu) {
         return Err(VfioError::OtherKind { bdf, noiommu: function.noiommu });
     }
     match access {
-        Access::Iommu => with_iommu(&function, group, sysfs),
-        Access::NoIommu => without_iommu(bdf, group),
+        IommuMode::Iommu => with_iommu(&function, group, sysfs),
+        IommuMode::NoIommu => without_iommu(bdf, group),
     }
 }
 
-fn with_iommu(function: &Function, group: u32, sysfs: &Sysfs) -> Result<DeviceHandle, VfioError> {
+fn with_iommu(function: &PciFunction, group: u32, sysfs: &Sysfs) -> Result<DeviceHandle, VfioError> {
     let bdf = function.bdf;
     let fail = |step: &str, source: Inner| {
         let denied = matches!(&source, Inner::OpenContainer(e) | Inner::OpenGroup(e, _) if e.kind() == io::ErrorKind::PermissionDenied);

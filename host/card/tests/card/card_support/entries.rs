@@ -1,6 +1,6 @@
 //! Random entries: valid GATEs for a header, and ways to break them.
 
-use portcullis_core::mutation::Place;
+use portcullis_core::mutation::SlotSequence;
 use portcullis_core::wire::{Descriptor, ImageHeader, Opcode, flags};
 use zerocopy::little_endian::{I32, U16, U32, U128};
 use zerocopy::{FromBytes, IntoBytes};
@@ -58,7 +58,11 @@ pub fn gate(random: &mut Random, header: &ImageHeader) -> Descriptor {
         validation_reason: validation.1,
         lineage_outcome: lineage.0,
         lineage_reason: lineage.1,
-        ..Descriptor::entry(Opcode::Gate, Place { slot: 0, sequence: 0 }, std::array::from_fn(|_| random.bits() as u8))
+        ..Descriptor::entry(
+            Opcode::Gate,
+            SlotSequence { slot: 0, sequence: 0 },
+            std::array::from_fn(|_| random.bits() as u8),
+        )
     };
     in_context(gate, header, header.classes.get() as u64)
 }

@@ -83,7 +83,7 @@ macro_rules! on_all_and_lanes {
 pub(crate) use on_all_and_lanes;
 
 use portcullis_card::SessionConfig;
-use portcullis_card::driver::{RecordSink, SignedCheckpoint, SinkError};
+use portcullis_card::driver::{CardSignedCheckpoint, RecordSink, SinkError};
 use portcullis_core::wire::Record;
 use std::sync::{Arc, Mutex};
 
@@ -115,7 +115,7 @@ pub fn of_lane(records: &[Record], lane: u8) -> Vec<Record> {
 #[derive(Debug, Default)]
 pub struct Trail {
     pub records: Vec<Record>,
-    pub checkpoints: Vec<SignedCheckpoint>,
+    pub checkpoints: Vec<CardSignedCheckpoint>,
 }
 
 #[derive(Debug, Default, Clone)]
@@ -127,7 +127,7 @@ impl RecordSink for Keeper {
         Ok(())
     }
 
-    fn checkpoint(&mut self, checkpoint: &SignedCheckpoint) -> Result<(), SinkError> {
+    fn checkpoint(&mut self, checkpoint: &CardSignedCheckpoint) -> Result<(), SinkError> {
         self.0.lock().unwrap().checkpoints.push(checkpoint.clone());
         Ok(())
     }

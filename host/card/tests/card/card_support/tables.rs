@@ -1,8 +1,8 @@
 //! Random tables: any row that can be encoded, canonical or not. Many columns have no condition, so that rows match.
 
-use portcullis_card::Tables;
+use portcullis_card::CardTables;
 use portcullis_core::wire::{IMAGE_MAGIC, ImageHeader, LAYOUT_VERSION, MAP_DIGEST, Row};
-use portcullis_image::Evaluator;
+use portcullis_image::ImageEvaluator;
 use zerocopy::little_endian::{I32, U16, U32, U128};
 
 use super::Random;
@@ -43,12 +43,12 @@ impl World {
         Self { header, policy, entropy }
     }
 
-    pub fn tables(&self) -> Tables<'_> {
-        Tables { header: &self.header, text: None, policy: &self.policy, entropy: &self.entropy }
+    pub fn tables(&self) -> CardTables<'_> {
+        CardTables { header: &self.header, text: None, policy: &self.policy, entropy: &self.entropy }
     }
 
-    pub fn evaluator(&self) -> Evaluator {
-        Evaluator::of_rows(&self.policy, &self.entropy, self.header.max_depth)
+    pub fn evaluator(&self) -> ImageEvaluator {
+        ImageEvaluator::of_rows(&self.policy, &self.entropy, self.header.max_depth)
     }
 }
 

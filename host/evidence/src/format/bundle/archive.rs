@@ -1,7 +1,7 @@
 //! A bundle in a tar archive.
 
 use super::error::BundleError;
-use super::files::{Directory, Files};
+use super::files::{BundleFiles, DirectoryFiles};
 use super::name::{self, FILES_MAX};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -15,13 +15,13 @@ const REMEDY: &str = "make it with `tar --format=ustar -C BUNDLE -cf FILE .`";
 /// The files of a tar archive in the ustar form, without extensions. They are at the top of the archive or in one
 /// folder. Nothing is extracted to disk. A link, a duplicate name and a truncated file are errors.
 #[derive(Clone, Debug)]
-pub struct Archive {
+pub struct ArchiveFiles {
     path: PathBuf,
     /// Offset and size of each file, in bytes.
     files: BTreeMap<String, (u64, u64)>,
 }
 
-impl Archive {
+impl ArchiveFiles {
     /// Reads the list of files of the archive at `path`. Errors: [`BundleError`]: `Nothing` if the file is not an
     /// archive, `Content`, `Kind`, `Litter`, `Io`.
     pub fn open(path: &Path) -> Result<Self, BundleError> {
@@ -30,7 +30,7 @@ impl Archive {
         let length = from.get_ref().metadata().map_err(BundleError::io(&shown))?.len();
         let mut files = BTreeMap::new();
         let mut at = 0u64;
-        while let Some(header) = Header::read(&mut from, &shown, at, path)? {
+        while let Some(header) = TarHeader::read(&mut from, &shown, at, path)? {
             let begins = at + BLOCK;
             let blocks = header.size.div_ceil(BLOCK) * BLOCK;
             at = begins + blocks;
@@ -57,7 +57,7 @@ impl Archive {
     }
 }
 
-impl Files for Archive {
+impl BundleFiles for ArchiveFiles {
     fn names(&self) -> Result<BTreeMap<String, u64>, BundleError> {
         Ok(self.files.iter().map(|(name, (_, size))| (name.clone(), *size)).collect())
     }
@@ -72,9 +72,9 @@ impl Files for Archive {
 }
 
 /// The files of a bundle at `path`. A file is read as a tar archive, anything else as a folder. Errors: as
-/// [`Archive::open`]. A folder is not read yet.
-pub fn at(path: &Path) -> Result<Box<dyn Files>, BundleError> {
-    Ok(if path.is_file() { Box::new(Archive::open(path)?) } else { Box::new(Directory::new(path)) })
+/// [`ArchiveFiles::open`]. A folder is not read yet.
+pub fn at(path: &Path) -> Result<Box<dyn BundleFiles>, BundleError> {
+    Ok(if path.is_file() { Box::new(ArchiveFiles::open(path)?) } else { Box::new(DirectoryFiles::new(path)) })
 }
 
 /// Whether `path` is the folder of a bundle without a manifest: its session still runs, or it died.
@@ -94,7 +94,7 @@ fn without_folder(files: BTreeMap<String, (u64, u64)>) -> BTreeMap<String, (u64,
     }
 }
 
-struct Header {
+struct TarHeader {
     name: String,
     size: u64,
     kind: u8,
@@ -112,7 +112,7 @@ fn compressed(start: &[u8]) -> Option<&'static str> {
     KINDS.iter().find(|(magic, _)| start.starts_with(magic)).map(|(_, kind)| *kind)
 }
 
-impl Header {
+impl TarHeader {
     /// Reads the next header; `None` at the block of zeros that ends an archive.
     fn read(from: &mut impl Read, shown: &str, at: u64, path: &Path) -> Result<Option<Self>, BundleError> {
         let wrong = |what: &str| BundleError::content(shown, format!("{what} at byte {at}"));

@@ -16,10 +16,10 @@ const CHUNK: usize = 1 << 16;
 /// Reserved space in two parts. When the disk is full, the first part is freed so that the session can be closed, and
 /// later the second part for the files written last. The reserving file has no name, so a crash frees its space.
 #[derive(Debug, Default)]
-pub(super) struct Disk(Mutex<State>);
+pub(super) struct Disk(Mutex<DiskReserve>);
 
 #[derive(Debug, Default)]
-struct State {
+struct DiskReserve {
     file: Option<File>,
     /// Bytes reserved for closing the session.
     closing: u64,
@@ -28,7 +28,7 @@ struct State {
 }
 
 impl Disk {
-    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+    fn state(&self) -> std::sync::MutexGuard<'_, DiskReserve> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -38,7 +38,7 @@ impl Disk {
         let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
         fs::remove_file(&path)?;
         allocate(&file, 0, closing.saturating_add(last))?;
-        *self.state() = State { file: Some(file), closing, last, full: false };
+        *self.state() = DiskReserve { file: Some(file), closing, last, full: false };
         Ok(())
     }
 

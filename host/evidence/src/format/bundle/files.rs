@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 pub(super) const DEPTH_MAX: usize = 12;
 const BUFFER: u64 = 1 << 18;
 
-pub trait Files {
+pub trait BundleFiles {
     /// Names and sizes in bytes; `/` separates folders. Errors: [`BundleError`]: `Io`, `Kind`, `Name`, `Size`.
     fn names(&self) -> Result<BTreeMap<String, u64>, BundleError>;
 
@@ -22,9 +22,9 @@ pub trait Files {
 
 /// The files below a folder.
 #[derive(Clone, Debug)]
-pub struct Directory(PathBuf);
+pub struct DirectoryFiles(PathBuf);
 
-impl Directory {
+impl DirectoryFiles {
     #[must_use]
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self(path.into())
@@ -67,7 +67,7 @@ impl Directory {
     }
 }
 
-impl Files for Directory {
+impl BundleFiles for DirectoryFiles {
     fn names(&self) -> Result<BTreeMap<String, u64>, BundleError> {
         let nothing = |what: &str| BundleError::Nothing { path: self.0.clone(), what: what.to_owned() };
         match fs::metadata(&self.0) {
@@ -92,7 +92,7 @@ impl Files for Directory {
 #[derive(Clone, Debug, Default)]
 pub struct MemoryFiles(pub BTreeMap<String, Vec<u8>>);
 
-impl Files for MemoryFiles {
+impl BundleFiles for MemoryFiles {
     fn names(&self) -> Result<BTreeMap<String, u64>, BundleError> {
         Ok(self.0.iter().map(|(name, bytes)| (name.clone(), bytes.len() as u64)).collect())
     }

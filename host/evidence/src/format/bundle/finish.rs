@@ -7,16 +7,16 @@
 
 use super::disk::RESERVE;
 use super::error::BundleError;
-use super::files::{DEPTH_MAX, Directory};
+use super::files::{DEPTH_MAX, DirectoryFiles};
 use super::folder::{self, FolderLock, PART};
-use super::line::{Indexed, Receipt};
-use super::manifest::Manifest;
+use super::line::{IndexedLine, Receipt};
+use super::manifest::BundleManifest;
 use super::name::{self, cap, line_max};
 use super::read::Bundle;
 use super::staging;
-use crate::format::checkpoint::{SignedCheckpoint, head, root_of_heads};
+use crate::format::checkpoint::{CoseCheckpoint, head, root_of_heads};
 use crate::format::log::{LogChecker, LogEvent, read};
-use crate::format::tree::{Frontier, leaf};
+use crate::format::tree::{MerkleFrontier, leaf};
 use portcullis_core::hex;
 use portcullis_core::json;
 use portcullis_core::wire::{ImageHeader, LaneHead, Record, RecordType};
@@ -95,12 +95,12 @@ pub fn finish(folder: &Path, dry: bool) -> Result<FinishReport, FinishError> {
 
 /// Like [`finish`], for a caller that holds the lock.
 pub(super) fn complete(folder: &Path, dry: bool) -> Result<FinishReport, FinishError> {
-    let files = Unfinished::list(folder)?;
+    let files = UnfinishedBundle::list(folder)?;
     if let Some(finished) = files.sealed()? {
         return Ok(finished);
     }
     let logs = files.logs()?;
-    let mut plan = Plan::default();
+    let mut plan = FinishPlan::default();
     files.leftovers(&mut plan);
     logs.plan(&files, &mut plan);
     files.torn(logs.checkpoints, &mut plan)?;
@@ -119,14 +119,14 @@ pub(super) fn complete(folder: &Path, dry: bool) -> Result<FinishReport, FinishE
 
 /// A change to one file, with its reason.
 #[derive(Debug)]
-struct Step {
+struct FinishStep {
     file: String,
-    change: Change,
+    change: FileRepair,
     why: String,
 }
 
 #[derive(Debug)]
-enum Change {
+enum FileRepair {
     Remove,
     /// Keeps only this many bytes.
     Cut(u64),
@@ -134,24 +134,24 @@ enum Change {
 }
 
 #[derive(Debug, Default)]
-struct Plan {
-    steps: Vec<Step>,
+struct FinishPlan {
+    steps: Vec<FinishStep>,
     /// Folders to remove if they are empty, the deepest first.
     folders: Vec<String>,
 }
 
-impl Plan {
-    fn push(&mut self, file: &str, change: Change, why: impl Into<String>) {
-        self.steps.push(Step { file: file.to_owned(), change, why: why.into() });
+impl FinishPlan {
+    fn push(&mut self, file: &str, change: FileRepair, why: impl Into<String>) {
+        self.steps.push(FinishStep { file: file.to_owned(), change, why: why.into() });
     }
 
     fn carry_out(&self, folder: &Path) -> Result<(), BundleError> {
-        for Step { file, change, .. } in &self.steps {
+        for FinishStep { file, change, .. } in &self.steps {
             let path = folder.join(file);
             let done = match change {
-                Change::Remove => fs::remove_file(&path),
-                Change::Cut(bytes) => OpenOptions::new().write(true).open(&path).and_then(|f| f.set_len(*bytes)),
-                Change::Write(content) => replace(folder, file, content),
+                FileRepair::Remove => fs::remove_file(&path),
+                FileRepair::Cut(bytes) => OpenOptions::new().write(true).open(&path).and_then(|f| f.set_len(*bytes)),
+                FileRepair::Write(content) => replace(folder, file, content),
             };
             done.map_err(BundleError::io(file))?;
         }
@@ -181,7 +181,7 @@ pub(super) fn replace(folder: &Path, name: &str, content: &[u8]) -> io::Result<(
 }
 
 /// The files of an unfinished bundle.
-struct Unfinished<'a> {
+struct UnfinishedBundle<'a> {
     folder: &'a Path,
     names: BTreeMap<String, u64>,
     /// Temporary files that the writer had not renamed yet.
@@ -190,7 +190,7 @@ struct Unfinished<'a> {
     folders: Vec<String>,
 }
 
-impl<'a> Unfinished<'a> {
+impl<'a> UnfinishedBundle<'a> {
     fn list(folder: &'a Path) -> Result<Self, FinishError> {
         let mut files = Self { folder, names: BTreeMap::new(), parts: Vec::new(), folders: Vec::new() };
         files.add(folder, "", 0)?;
@@ -239,10 +239,10 @@ impl<'a> Unfinished<'a> {
     /// The counts of a bundle that is already finished; `None` if it is not finished.
     fn sealed(&self) -> Result<Option<FinishReport>, FinishError> {
         let Some(_) = self.size(name::MANIFEST) else { return Ok(None) };
-        if json::from_slice::<Manifest>(&self.read(name::MANIFEST)?).is_err() {
+        if json::from_slice::<BundleManifest>(&self.read(name::MANIFEST)?).is_err() {
             return Ok(None);
         }
-        let directory = Directory::new(self.folder);
+        let directory = DirectoryFiles::new(self.folder);
         let checked = Bundle::open(&directory).and_then(|bundle| bundle.check_manifest().map(|()| bundle));
         match checked {
             Ok(bundle) => {
@@ -257,7 +257,7 @@ impl<'a> Unfinished<'a> {
     }
 
     /// Reads the logs up to each checkpoint, and the records after the last checkpoint.
-    fn logs(&self) -> Result<Logs, FinishError> {
+    fn logs(&self) -> Result<UnfinishedLogs, FinishError> {
         for needed in [name::TICKET, name::CERTIFICATE, name::CHAIN, name::IMAGE, name::RECORDS] {
             if self.size(needed).is_none() {
                 return Err(FinishError::NothingSigned(format!("`{needed}` is missing")));
@@ -272,12 +272,12 @@ impl<'a> Unfinished<'a> {
         let mut lanes = Vec::new();
         for number in 0..count {
             let log = BufReader::with_capacity(1 << 16, self.open(&name::in_lane(name::RECORDS, number))?);
-            lanes.push(Lane::new(log, rows, number, count));
+            lanes.push(UnfinishedLane::new(log, rows, number, count));
         }
         let mut heads = (count > 1).then(|| self.open(name::HEADS).map(BufReader::new)).transpose()?;
         let (mut checkpoints, mut signed) = (0, vec![0; lanes.len()]);
         while self.size(&name::checkpoint(checkpoints)).is_some() {
-            let Ok(message) = SignedCheckpoint::parse(&self.read(&name::checkpoint(checkpoints))?) else { break };
+            let Ok(message) = CoseCheckpoint::parse(&self.read(&name::checkpoint(checkpoints))?) else { break };
             let wire = &message.checkpoint.wire;
             let sizes = match &mut heads {
                 None => vec![wire.size.get()],
@@ -294,7 +294,7 @@ impl<'a> Unfinished<'a> {
             for (lane, size) in lanes.iter_mut().zip(&sizes) {
                 there &= lane.read_to(*size)?;
             }
-            let found: Vec<_> = lanes.iter().map(Lane::head).collect();
+            let found: Vec<_> = lanes.iter().map(UnfinishedLane::head).collect();
             if !there || root_of_heads(&found) != wire.root {
                 break;
             }
@@ -312,20 +312,20 @@ impl<'a> Unfinished<'a> {
         let sizes = lanes.iter().zip(&signed).map(|(lane, signed)| {
             lane.beats.get(beats + 1).map_or(lane.good, |extra| lane.good.min(*extra)).max(*signed)
         });
-        Ok(Logs { checkpoints, sizes: sizes.collect(), signed })
+        Ok(UnfinishedLogs { checkpoints, sizes: sizes.collect(), signed })
     }
 
-    fn leftovers(&self, plan: &mut Plan) {
+    fn leftovers(&self, plan: &mut FinishPlan) {
         for part in &self.parts {
-            plan.push(part, Change::Remove, format!("`{part}` was not whole: removed"));
+            plan.push(part, FileRepair::Remove, format!("`{part}` was not whole: removed"));
         }
         if self.size(name::MANIFEST).is_some() {
-            plan.push(name::MANIFEST, Change::Remove, "`manifest.json` was not whole: written anew");
+            plan.push(name::MANIFEST, FileRepair::Remove, "`manifest.json` was not whole: written anew");
         }
         if self.size(name::README).is_none() {
             plan.push(
                 name::README,
-                Change::Write(folder::README_TEXT.as_bytes().to_vec()),
+                FileRepair::Write(folder::README_TEXT.as_bytes().to_vec()),
                 "`README.md` was missing: written",
             );
         }
@@ -334,22 +334,22 @@ impl<'a> Unfinished<'a> {
 
     /// Plans the removal of small files that a loss of power left empty or incomplete, and of files that belong to
     /// checkpoints that are not kept.
-    fn torn(&self, checkpoints: u64, plan: &mut Plan) -> Result<(), BundleError> {
+    fn torn(&self, checkpoints: u64, plan: &mut FinishPlan) -> Result<(), BundleError> {
         for (name, size) in &self.names {
             let Some((folder, file)) = name.split_once('/') else { continue };
             let serial = |suffix| name::serial(file, suffix);
             match folder {
                 "checkpoints" if serial(".cose").is_none_or(|serial| serial >= checkpoints) => {
-                    plan.push(name, Change::Remove, format!("`{name}` signs records that are not there: removed"));
+                    plan.push(name, FileRepair::Remove, format!("`{name}` signs records that are not there: removed"));
                 }
                 "witness" if *size == 0 || serial(".note").is_none_or(|serial| serial >= checkpoints) => {
-                    plan.push(name, Change::Remove, format!("`{name}` is of no checkpoint that is there: removed"));
+                    plan.push(name, FileRepair::Remove, format!("`{name}` is of no checkpoint that is there: removed"));
                 }
                 "contexts" | "anchors" => {
                     let digest = file.strip_suffix(".json").unwrap_or(file);
                     let mut content = BufReader::new(self.open(name)?);
                     if hex::decode::<32>(digest) != Some(super::files::digest(name, &mut content)?) {
-                        plan.push(name, Change::Remove, format!("`{name}` was not whole: removed"));
+                        plan.push(name, FileRepair::Remove, format!("`{name}` was not whole: removed"));
                     }
                 }
                 _ => {}
@@ -359,13 +359,13 @@ impl<'a> Unfinished<'a> {
     }
 
     /// Plans the changes to the files of lines of `lane`, whose first `size` records are kept.
-    fn lines(&self, lane: u8, size: u64, plan: &mut Plan) -> Result<(), BundleError> {
+    fn lines(&self, lane: u8, size: u64, plan: &mut FinishPlan) -> Result<(), BundleError> {
         for plain in [name::STREAMS, name::INPUTS, name::SPANS] {
             let name = name::in_lane(plain, lane);
             let Some(bytes) = self.size(&name) else { continue };
             let (good, cut) = good_lines(&name, self.open(&name)?, size)?;
             if good < bytes {
-                plan.push(&name, Change::Cut(good), format!("`{name}` {cut}: cut after {good} of {bytes} bytes"));
+                plan.push(&name, FileRepair::Cut(good), format!("`{name}` {cut}: cut after {good} of {bytes} bytes"));
             }
         }
         let name = name::in_lane(name::RECEIPTS, lane);
@@ -373,13 +373,13 @@ impl<'a> Unfinished<'a> {
         let sorted = sorted_receipts(&name, self.open(&name)?, size)?;
         if sorted.changed || sorted.content.len() as u64 != bytes {
             let why = format!("`{name}`: {} receipts put in order", sorted.count);
-            plan.push(&name, Change::Write(sorted.content), why);
+            plan.push(&name, FileRepair::Write(sorted.content), why);
         }
         Ok(())
     }
 }
 
-struct Logs {
+struct UnfinishedLogs {
     checkpoints: u64,
     /// Number of records kept, by lane.
     sizes: Vec<u64>,
@@ -387,11 +387,11 @@ struct Logs {
     signed: Vec<u64>,
 }
 
-impl Logs {
-    fn plan(&self, files: &Unfinished<'_>, plan: &mut Plan) {
-        let cut = |plan: &mut Plan, name: &str, good: u64, what: &str| {
+impl UnfinishedLogs {
+    fn plan(&self, files: &UnfinishedBundle<'_>, plan: &mut FinishPlan) {
+        let cut = |plan: &mut FinishPlan, name: &str, good: u64, what: &str| {
             if let Some(bytes) = files.size(name).filter(|bytes| *bytes > good) {
-                plan.push(name, Change::Cut(good), format!("`{name}` {what}: cut after {good} of {bytes} bytes"));
+                plan.push(name, FileRepair::Cut(good), format!("`{name}` {what}: cut after {good} of {bytes} bytes"));
             }
         };
         for (lane, size) in (0..).zip(&self.sizes) {
@@ -404,21 +404,21 @@ impl Logs {
 }
 
 /// The log of a lane, and how far it has been read.
-struct Lane {
+struct UnfinishedLane {
     log: BufReader<File>,
     number: u8,
     rules: LogChecker,
-    tree: Frontier,
+    tree: MerkleFrontier,
     beats: Vec<u64>,
     /// Number of records read that are complete and follow the rules.
     good: u64,
     broken: bool,
 }
 
-impl Lane {
+impl UnfinishedLane {
     fn new(log: BufReader<File>, rows: (u16, u16), number: u8, lanes: u8) -> Self {
         let rules = LogChecker::of_lane(rows, number, lanes);
-        Self { log, number, rules, tree: Frontier::new(), beats: Vec::new(), good: 0, broken: false }
+        Self { log, number, rules, tree: MerkleFrontier::new(), beats: Vec::new(), good: 0, broken: false }
     }
 
     fn head(&self) -> LaneHead {

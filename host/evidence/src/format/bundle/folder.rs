@@ -1,8 +1,8 @@
 //! The folder of a bundle that is being written: lock, file modes, syncing, and the manifest.
 
 use super::error::BundleError;
-use super::files::{Directory, Files as _};
-use super::manifest::Manifest;
+use super::files::{BundleFiles as _, DirectoryFiles};
+use super::manifest::BundleManifest;
 use super::name::{self, cap};
 use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
@@ -64,7 +64,7 @@ pub(super) fn sync_folder(path: &Path) -> io::Result<()> {
 /// Syncs every file of a bundle, then every folder once, also one that holds only folders.
 pub(super) fn sync(folder: &Path) -> Result<(), BundleError> {
     let mut folders = BTreeSet::from([""]);
-    let names = Directory::new(folder).names()?;
+    let names = DirectoryFiles::new(folder).names()?;
     for name in names.keys() {
         File::open(folder.join(name)).and_then(|file| file.sync_all()).map_err(BundleError::io(name))?;
         let mut rest = &**name;
@@ -83,7 +83,7 @@ pub(super) fn sync(folder: &Path) -> Result<(), BundleError> {
 
 /// Writes the manifest, which lists every other file, and syncs the bundle.
 pub(super) fn seal(folder: &Path) -> Result<(), BundleError> {
-    let manifest = Manifest::of(&Directory::new(folder))?;
+    let manifest = BundleManifest::of(&DirectoryFiles::new(folder))?;
     for file in &manifest.files {
         fits(&file.path, file.size)?;
     }

@@ -9,12 +9,12 @@ use zerocopy::IntoBytes;
 
 /// `records/heads.bin`: the heads of all lanes under each checkpoint, 48 bytes each, in order of serials. They have no
 /// signature of their own; the checkpoint signs the root over them.
-pub struct Heads<'a> {
+pub struct LaneHeadReader<'a> {
     from: Box<dyn BufRead + 'a>,
     lanes: u8,
 }
 
-impl<'a> Heads<'a> {
+impl<'a> LaneHeadReader<'a> {
     pub(super) fn new(from: Box<dyn BufRead + 'a>, lanes: u8) -> Self {
         Self { from, lanes: lanes.min(LANES_MAX) }
     }

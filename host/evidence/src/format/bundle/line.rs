@@ -3,7 +3,7 @@
 use super::error::BundleError;
 use super::name::line_max;
 use portcullis_core::commitment::{SpanKind, commitment};
-use portcullis_core::hex::Hex;
+use portcullis_core::hex::HexBytes;
 use portcullis_core::json;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,7 @@ use std::io::{BufRead, Read};
 use std::marker::PhantomData;
 
 /// A line that belongs to one record.
-pub trait Indexed {
+pub trait IndexedLine {
     fn index(&self) -> u64;
 }
 
@@ -45,7 +45,7 @@ pub struct InputLine {
 pub struct SpanLine {
     /// Log index of the record.
     pub index: u64,
-    pub salt: Hex<16>,
+    pub salt: HexBytes<16>,
     #[serde(default, skip_serializing_if = "SpanKind::is_text")]
     pub kind: SpanKind,
     /// Inert text before the span; for END, the inert text at the end of the stream.
@@ -62,30 +62,30 @@ pub struct Receipt {
     pub lane: u8,
     /// Log index of the record.
     pub index: u64,
-    pub salt: Hex<16>,
+    pub salt: HexBytes<16>,
     #[serde(default, skip_serializing_if = "SpanKind::is_text")]
     pub kind: SpanKind,
 }
 
-impl Indexed for StreamLine {
+impl IndexedLine for StreamLine {
     fn index(&self) -> u64 {
         self.index
     }
 }
 
-impl Indexed for InputLine {
+impl IndexedLine for InputLine {
     fn index(&self) -> u64 {
         self.index
     }
 }
 
-impl Indexed for SpanLine {
+impl IndexedLine for SpanLine {
     fn index(&self) -> u64 {
         self.index
     }
 }
 
-impl Indexed for Receipt {
+impl IndexedLine for Receipt {
     fn index(&self) -> u64 {
         self.index
     }
@@ -106,7 +106,7 @@ impl SpanLine {
 }
 
 /// Reads the lines of one lane's file. Their indices ascend strictly, and the caller requests them in ascending order.
-pub struct Lines<'a, T> {
+pub struct IndexedLineReader<'a, T> {
     name: String,
     from: Option<Box<dyn BufRead + 'a>>,
     next: Option<T>,
@@ -115,7 +115,7 @@ pub struct Lines<'a, T> {
     line: PhantomData<T>,
 }
 
-impl<'a, T: Indexed + DeserializeOwned> Lines<'a, T> {
+impl<'a, T: IndexedLine + DeserializeOwned> IndexedLineReader<'a, T> {
     /// Lines from `from`. A missing file has no lines.
     pub(super) fn new(name: String, from: Option<Box<dyn BufRead + 'a>>) -> Self {
         Self { name, from, next: None, last: None, started: false, line: PhantomData }
@@ -135,11 +135,11 @@ impl<'a, T: Indexed + DeserializeOwned> Lines<'a, T> {
         }
     }
 
-    /// Index of the next line that [`Lines::about`] has not returned; `None` after the last line. Errors: as
-    /// [`Lines::about`].
+    /// Index of the next line that [`IndexedLineReader::about`] has not returned; `None` after the last line. Errors:
+    /// as [`IndexedLineReader::about`].
     pub fn rest(&mut self) -> Result<Option<u64>, BundleError> {
         self.start()?;
-        Ok(self.next.as_ref().map(Indexed::index))
+        Ok(self.next.as_ref().map(IndexedLine::index))
     }
 
     fn start(&mut self) -> Result<(), BundleError> {
@@ -173,8 +173,8 @@ impl<'a, T: Indexed + DeserializeOwned> Lines<'a, T> {
 mod tests {
     use super::*;
 
-    fn lines(text: &str) -> Lines<'_, StreamLine> {
-        Lines::new("streams.jsonl".to_owned(), Some(Box::new(text.as_bytes())))
+    fn lines(text: &str) -> IndexedLineReader<'_, StreamLine> {
+        IndexedLineReader::new("streams.jsonl".to_owned(), Some(Box::new(text.as_bytes())))
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! `manifest.json`: the list of a bundle's files.
 
 use super::error::BundleError;
-use super::files::{Files, buffered, digest};
+use super::files::{BundleFiles, buffered, digest};
 use super::name::MANIFEST;
-use portcullis_core::hex::Hex;
+use portcullis_core::hex::HexBytes;
 use portcullis_core::json;
 use serde::{Deserialize, Serialize};
 
@@ -14,19 +14,19 @@ pub const SCHEMA: &str = "portcullis/bundle/1";
 /// rewrite it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Manifest {
+pub struct BundleManifest {
     pub schema: String,
     /// Files, in bytewise order of their paths.
     #[serde(deserialize_with = "json::objects")]
     pub files: Vec<ManifestFile>,
 }
 
-impl Manifest {
+impl BundleManifest {
     /// Makes a manifest that lists `files`, except the manifest itself. Errors: [`BundleError`] from `files`.
-    pub fn of(files: &dyn Files) -> Result<Self, BundleError> {
+    pub fn of(files: &dyn BundleFiles) -> Result<Self, BundleError> {
         let mut manifest = Self { schema: SCHEMA.to_owned(), files: Vec::new() };
         for (path, size) in files.names()?.into_iter().filter(|(path, _)| path != MANIFEST) {
-            let sha256 = Hex(digest(&path, &mut *buffered(files.open(&path)?, size))?);
+            let sha256 = HexBytes(digest(&path, &mut *buffered(files.open(&path)?, size))?);
             manifest.files.push(ManifestFile { path, size, sha256 });
         }
         Ok(manifest)
@@ -45,5 +45,5 @@ impl Manifest {
 pub struct ManifestFile {
     pub path: String,
     pub size: u64,
-    pub sha256: Hex<32>,
+    pub sha256: HexBytes<32>,
 }

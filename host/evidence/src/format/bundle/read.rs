@@ -1,10 +1,10 @@
 //! Opens a bundle and checks its names and sizes.
 
 use super::error::BundleError;
-use super::files::{Files, buffered, digest};
-use super::heads::Heads;
-use super::line::{Indexed, InputLine, Lines, Receipt, SpanLine, StreamLine};
-use super::manifest::{Manifest, SCHEMA};
+use super::files::{BundleFiles, buffered, digest};
+use super::heads::LaneHeadReader;
+use super::line::{IndexedLine, IndexedLineReader, InputLine, Receipt, SpanLine, StreamLine};
+use super::manifest::{BundleManifest, SCHEMA};
 use super::name::{self, cap};
 use crate::format::checkpoint::LANES_MAX;
 use portcullis_core::json;
@@ -15,7 +15,7 @@ use std::io::{BufRead, Read};
 
 /// Files whose names and sizes are those of a bundle.
 pub struct Bundle<'a> {
-    files: &'a dyn Files,
+    files: &'a dyn BundleFiles,
     names: BTreeMap<String, u64>,
     checkpoints: u64,
     lanes: u8,
@@ -24,7 +24,7 @@ pub struct Bundle<'a> {
 impl<'a> Bundle<'a> {
     /// Opens the bundle in `files` without reading content. Errors: an unknown name, a file over its limit, a missing
     /// file, or a file of a lane that has no log.
-    pub fn open(files: &'a dyn Files) -> Result<Self, BundleError> {
+    pub fn open(files: &'a dyn BundleFiles) -> Result<Self, BundleError> {
         let names = files.names()?;
         for (name, size) in &names {
             let cap = cap(name).ok_or_else(|| BundleError::Name(name.clone()))?;
@@ -110,22 +110,22 @@ impl<'a> Bundle<'a> {
     }
 
     /// The lines of `streams.jsonl` of a lane.
-    pub fn streams(&self, lane: u8) -> Result<Lines<'a, StreamLine>, BundleError> {
+    pub fn streams(&self, lane: u8) -> Result<IndexedLineReader<'a, StreamLine>, BundleError> {
         self.lines(name::STREAMS, lane)
     }
 
     /// The lines of `inputs.jsonl` of a lane.
-    pub fn inputs(&self, lane: u8) -> Result<Lines<'a, InputLine>, BundleError> {
+    pub fn inputs(&self, lane: u8) -> Result<IndexedLineReader<'a, InputLine>, BundleError> {
         self.lines(name::INPUTS, lane)
     }
 
     /// The lines of `spans.jsonl` of a lane.
-    pub fn spans(&self, lane: u8) -> Result<Lines<'a, SpanLine>, BundleError> {
+    pub fn spans(&self, lane: u8) -> Result<IndexedLineReader<'a, SpanLine>, BundleError> {
         self.lines(name::SPANS, lane)
     }
 
     /// The lines of `receipts.jsonl` of a lane.
-    pub fn receipts(&self, lane: u8) -> Result<Lines<'a, Receipt>, BundleError> {
+    pub fn receipts(&self, lane: u8) -> Result<IndexedLineReader<'a, Receipt>, BundleError> {
         self.lines(name::RECEIPTS, lane)
     }
 
@@ -135,24 +135,28 @@ impl<'a> Bundle<'a> {
     }
 
     /// The heads under each checkpoint. `None` with one lane, whose head follows from the checkpoint.
-    pub fn heads(&self) -> Result<Option<Heads<'a>>, BundleError> {
+    pub fn heads(&self) -> Result<Option<LaneHeadReader<'a>>, BundleError> {
         if self.lanes == 1 {
             return Ok(None);
         }
-        Ok(Some(Heads::new(self.stream(name::HEADS)?, self.lanes)))
+        Ok(Some(LaneHeadReader::new(self.stream(name::HEADS)?, self.lanes)))
     }
 
-    fn lines<T: Indexed + DeserializeOwned>(&self, name: &str, lane: u8) -> Result<Lines<'a, T>, BundleError> {
+    fn lines<T: IndexedLine + DeserializeOwned>(
+        &self,
+        name: &str,
+        lane: u8,
+    ) -> Result<IndexedLineReader<'a, T>, BundleError> {
         let name = name::in_lane(name, lane);
         let from = if self.has(&name) { Some(self.stream(&name)?) } else { None };
-        Ok(Lines::new(name, from))
+        Ok(IndexedLineReader::new(name, from))
     }
 
     /// Compares every file with the manifest. Errors: a malformed manifest, or one that lists other files, sizes or
     /// digests.
     pub fn check_manifest(&self) -> Result<(), BundleError> {
         let wrong = |what: &str| BundleError::content(name::MANIFEST, what);
-        let manifest: Manifest = json::from_slice(&self.read(name::MANIFEST)?)
+        let manifest: BundleManifest = json::from_slice(&self.read(name::MANIFEST)?)
             .map_err(|error| BundleError::content(name::MANIFEST, error))?;
         if manifest.schema != SCHEMA {
             return Err(wrong("another schema"));

@@ -1,7 +1,7 @@
 //! A fixed state of a bundle, shared by all checks that read it.
 
 use super::error::BundleError;
-use super::files::Files;
+use super::files::BundleFiles;
 use sha2::{Digest, Sha256};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::BTreeMap;
@@ -13,10 +13,10 @@ const KEPT_MAX: u64 = 1 << 20;
 const ROOM: u64 = 32 << 20;
 
 /// Files that are hashed as they are read. Names are listed once, and small files are read once and kept. A file that
-/// is too large to keep is read again each time; [`Snapshot::changed`] names a file whose content then differs. So the
-/// owner of a bundle cannot have one content checked and another content used.
-pub struct Snapshot<'a> {
-    files: &'a dyn Files,
+/// is too large to keep is read again each time; [`SnapshotFiles::changed`] names a file whose content then differs. So
+/// the owner of a bundle cannot have one content checked and another content used.
+pub struct SnapshotFiles<'a> {
+    files: &'a dyn BundleFiles,
     names: OnceCell<BTreeMap<String, u64>>,
     kept: RefCell<BTreeMap<String, Rc<[u8]>>>,
     room: Cell<u64>,
@@ -39,10 +39,10 @@ impl FileDigests {
     }
 }
 
-impl<'a> Snapshot<'a> {
+impl<'a> SnapshotFiles<'a> {
     /// A snapshot of `files`; nothing is read yet.
     #[must_use]
-    pub fn new(files: &'a dyn Files) -> Self {
+    pub fn new(files: &'a dyn BundleFiles) -> Self {
         Self { files, names: OnceCell::new(), kept: RefCell::default(), room: Cell::new(ROOM), seen: Rc::default() }
     }
 
@@ -69,7 +69,7 @@ impl<'a> Snapshot<'a> {
     }
 }
 
-impl Files for Snapshot<'_> {
+impl BundleFiles for SnapshotFiles<'_> {
     fn names(&self) -> Result<BTreeMap<String, u64>, BundleError> {
         self.listed().cloned()
     }

@@ -2,17 +2,17 @@
 //! so everything else still verifies. A signed statement names the removed texts and the reason.
 
 use super::error::BundleError;
-use super::files::Directory;
+use super::files::DirectoryFiles;
 use super::finish;
 use super::folder::{self, FolderLock};
-use super::line::{Indexed, Lines};
+use super::line::{IndexedLine, IndexedLineReader};
 use super::name;
 use super::read::Bundle;
 use super::staging::{self, Staging};
 use crate::format::log::read;
-use crate::format::note::{Note, WitnessProof};
-use crate::format::ticket::Ticket;
-use crate::format::withholding::{StreamAt, Terms, Withholding};
+use crate::format::note::{SignedNote, WitnessProof};
+use crate::format::ticket::SessionTicket;
+use crate::format::withholding::{StreamAt, Withholding, WithholdingTerms};
 use ed25519_dalek::SigningKey;
 use portcullis_core::wire::RecordType;
 use serde::Serialize;
@@ -133,7 +133,7 @@ fn copy(
     reason: WithholdReason<'_>,
     mended: &mut dyn FnMut(String),
 ) -> Result<(WithholdReport, Staging), WithholdError> {
-    let directory = Directory::new(from);
+    let directory = DirectoryFiles::new(from);
     let bundle = Bundle::open(&directory)?;
     // What remains beside a bundle may be removed only if the bundle itself is whole.
     bundle.check_manifest()?;
@@ -141,8 +141,8 @@ fn copy(
     staging::clear(target, &ticket, false)?.into_iter().for_each(mended);
     let streams = streams(&bundle)?;
     let chosen = choose(&bundle, &streams, choice)?;
-    let terms = Terms {
-        ticket: Ticket::parse(&ticket)?.digest,
+    let terms = WithholdingTerms {
+        ticket: SessionTicket::parse(&ticket)?.digest,
         before: bundle.digest(name::MANIFEST)?,
         name: reason.name.to_owned(),
         reason: reason.reason.to_owned(),
@@ -163,7 +163,7 @@ fn copy(
 }
 
 #[derive(Default)]
-struct Known {
+struct WithholdableStream {
     id: Option<String>,
     context: [u8; 32],
     /// Log indices of the stream's records, BEGIN first.
@@ -171,7 +171,7 @@ struct Known {
     last: u64,
 }
 
-type Streams = BTreeMap<StreamAt, Known>;
+type Streams = BTreeMap<StreamAt, WithholdableStream>;
 
 /// The streams of a bundle, with their records.
 fn streams(bundle: &Bundle<'_>) -> Result<Streams, BundleError> {
@@ -188,7 +188,7 @@ fn streams(bundle: &Bundle<'_>) -> Result<Streams, BundleError> {
                 slots.insert(slot, index);
                 let id = names.about(index)?.map(|line| line.id);
                 let context = record.descriptor.commitment;
-                streams.insert((lane, index), Known { id, context, ..Known::default() });
+                streams.insert((lane, index), WithholdableStream { id, context, ..WithholdableStream::default() });
             }
             let about = matches!(
                 kind,
@@ -215,7 +215,7 @@ fn choose(bundle: &Bundle<'_>, streams: &Streams, choice: &StreamChoice) -> Resu
         }
     }
     let seen = if let StreamChoice::Before(second) = choice { seen_before(bundle, *second)? } else { Vec::new() };
-    let is_meant = |(lane, _): &StreamAt, known: &Known| match choice {
+    let is_meant = |(lane, _): &StreamAt, known: &WithholdableStream| match choice {
         StreamChoice::Streams(ids) => known.id.as_ref().is_some_and(|id| ids.contains(id)),
         StreamChoice::AllBut(ids) => known.id.as_ref().is_none_or(|id| !ids.contains(id)),
         StreamChoice::Before(_) => seen.get(usize::from(*lane)).is_some_and(|size| known.last < *size),
@@ -236,12 +236,12 @@ fn seen_before(bundle: &Bundle<'_>, second: u64) -> Result<Vec<u64>, WithholdErr
         }
         witnessed = true;
         let proof = WitnessProof::parse(&bundle.read(&note)?).map_err(|error| BundleError::content(&note, error))?;
-        let parsed = Note::parse(&proof.note).map_err(|error| BundleError::content(&note, error))?;
+        let parsed = SignedNote::parse(&proof.note).map_err(|error| BundleError::content(&note, error))?;
         if parsed.claimed_time().is_none_or(|time| time >= second) {
             break;
         }
         let name = name::checkpoint(serial);
-        let signed = crate::format::checkpoint::SignedCheckpoint::parse(&bundle.read(&name)?);
+        let signed = crate::format::checkpoint::CoseCheckpoint::parse(&bundle.read(&name)?);
         let signed = signed.map_err(|error| BundleError::content(&name, error))?;
         sizes = heads.map_or_else(
             || vec![signed.checkpoint.wire.size.get()],
@@ -309,9 +309,9 @@ impl Copy<'_, '_> {
     }
 
     /// Copies the lines about the remaining streams. Returns how many lines were left out.
-    fn lines<T>(&self, plain: &str, lane: u8, mut lines: Lines<'_, T>) -> Result<u64, BundleError>
+    fn lines<T>(&self, plain: &str, lane: u8, mut lines: IndexedLineReader<'_, T>) -> Result<u64, BundleError>
     where
-        T: Indexed + DeserializeOwned + Serialize,
+        T: IndexedLine + DeserializeOwned + Serialize,
     {
         let name = name::in_lane(plain, lane);
         if !self.bundle.has(&name) {

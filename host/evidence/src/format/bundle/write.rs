@@ -8,7 +8,7 @@ use super::disk::{Disk, GrowingFile};
 use super::error::BundleError;
 use super::finish::{self, FinishError, FinishReport};
 use super::folder::{FOLDER_MODE, FolderLock, PART, create_file, fits, seal, sync, sync_folder};
-use super::line::Indexed;
+use super::line::IndexedLine;
 use super::name::{self, cap, line_max};
 use serde::Serialize;
 use std::fs::{self, DirBuilder, File};
@@ -21,9 +21,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Most bytes that the manifest needs per file; file names are short enough for this.
 const LISTED: u64 = 512;
 
-/// Writes a bundle. The bundle is complete once [`Writer::finish`] has returned.
+/// Writes a bundle. The bundle is complete once [`BundleWriter::finish`] has returned.
 #[derive(Debug)]
-pub struct Writer {
+pub struct BundleWriter {
     folder: PathBuf,
     disk: Arc<Disk>,
     files: AtomicU64,
@@ -31,7 +31,7 @@ pub struct Writer {
     _lock: FolderLock,
 }
 
-impl Writer {
+impl BundleWriter {
     /// Creates a bundle in a new folder. Errors: [`BundleError::Io`], also if the folder exists.
     pub fn create(folder: impl Into<PathBuf>) -> Result<Self, BundleError> {
         let folder = folder.into();
@@ -75,19 +75,20 @@ impl Writer {
         Ok(GrowingFile::new(file, Arc::clone(&self.disk)))
     }
 
-    /// Creates a file of JSON lines about records of `lane`. `name` is its name in lane 0. Errors: as [`Writer::grow`].
+    /// Creates a file of JSON lines about records of `lane`. `name` is its name in lane 0. Errors: as
+    /// [`BundleWriter::grow`].
     pub fn lines(&self, name: &str, lane: u8) -> Result<LineFile, BundleError> {
         let name = name::in_lane(name, lane);
         Ok(LineFile { file: self.grow(&name)?, name })
     }
 
-    /// Writes a file, and replaces an existing one. Errors: as [`Writer::grow`], and `Size` for content over the limit
-    /// of the name.
+    /// Writes a file, and replaces an existing one. Errors: as [`BundleWriter::grow`], and `Size` for content over the
+    /// limit of the name.
     pub fn put(&self, name: &str, content: &[u8]) -> Result<(), BundleError> {
         self.put_with(name, content, |_| Ok(()))
     }
 
-    /// Like [`Writer::put`], but the file is synced when this returns. Errors: as [`Writer::put`].
+    /// Like [`BundleWriter::put`], but the file is synced when this returns. Errors: as [`BundleWriter::put`].
     pub fn put_synced(&self, name: &str, content: &[u8]) -> Result<(), BundleError> {
         self.put_with(name, content, File::sync_all)?;
         sync_folder(&self.folder.join(name)).map_err(BundleError::io(name))
@@ -137,7 +138,8 @@ impl Writer {
         seal(&self.folder)
     }
 
-    /// As [`Writer::finish`], for use after a write failed: completes the bundle as [`finish`](super::finish()) does.
+    /// As [`BundleWriter::finish`], for use after a write failed: completes the bundle as [`finish`](super::finish())
+    /// does.
     pub fn mend(self) -> Result<FinishReport, FinishError> {
         self.disk.give_all();
         finish::complete(&self.folder, false)
@@ -171,7 +173,7 @@ pub struct LineFile {
 impl LineFile {
     /// Appends a line. Errors: [`BundleError`]: `Line` for a line over the limit, which is not written; `Content`,
     /// `Io`.
-    pub fn push(&mut self, line: &(impl Indexed + Serialize)) -> Result<(), BundleError> {
+    pub fn push(&mut self, line: &(impl IndexedLine + Serialize)) -> Result<(), BundleError> {
         let mut json = serde_json::to_vec(line).map_err(|error| BundleError::content(&self.name, error))?;
         json.push(b'\n');
         let (name, bytes, cap) = (&self.name, json.len() as u64, line_max(&self.name));
@@ -199,17 +201,17 @@ impl LineFile {
 
 #[cfg(test)]
 mod tests {
-    use super::super::files::Directory;
+    use super::super::files::DirectoryFiles;
     use super::super::line::{SpanLine, StreamLine};
     use super::super::read::Bundle;
     use super::*;
-    use portcullis_core::hex::Hex;
+    use portcullis_core::hex::HexBytes;
 
     #[test]
     fn only_the_user_reads_a_bundle() {
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
-        let writer = Writer::create(folder.path().join("b")).unwrap();
+        let writer = BundleWriter::create(folder.path().join("b")).unwrap();
         writer.put(&name::checkpoint(0), b"").unwrap();
         for (path, mode) in [("", 0o700), ("checkpoints", 0o700), ("checkpoints/00000000.cose", 0o600)] {
             let found = fs::metadata(writer.folder().join(path)).unwrap().permissions().mode();
@@ -221,10 +223,10 @@ mod tests {
     #[test]
     fn writer_and_reader_agree_on_the_longest_line() {
         let folder = tempfile::tempdir().unwrap();
-        let writer = Writer::create(folder.path().join("b")).unwrap();
+        let writer = BundleWriter::create(folder.path().join("b")).unwrap();
         let span = |length: usize| SpanLine {
             index: 3,
-            salt: Hex([0; 16]),
+            salt: HexBytes([0; 16]),
             kind: Default::default(),
             held: String::new(),
             text: "a".repeat(length),
@@ -248,7 +250,7 @@ mod tests {
         writer.put(&name::checkpoint(0), b"").unwrap();
         let folder = writer.folder().to_owned();
         writer.finish().unwrap();
-        let files = Directory::new(folder);
+        let files = DirectoryFiles::new(folder);
         let bundle = Bundle::open(&files).unwrap();
         assert_eq!(bundle.spans(0).unwrap().about(3).unwrap().unwrap().text.len(), whole);
         assert_eq!(bundle.streams(0).unwrap().about(3).unwrap().unwrap().id.len(), id);

@@ -6,7 +6,7 @@ use portcullis_core::hex;
 
 use crate::format::note::decimal;
 
-use super::profile::{CLASS, CertificateError, SIMULATED, Which};
+use super::profile::{CLASS, CertificateError, CertificatePosition, SIMULATED};
 use super::x509::{X509Certificate, parse_one};
 
 /// Anchors and revocations. An empty store trusts no certificate.
@@ -38,7 +38,7 @@ impl TrustStore {
     }
 
     fn add(&mut self, pem: &[u8], simulated: bool) -> Result<(), CertificateError> {
-        let certificate = parse_one(pem, Which::Root)?;
+        let certificate = parse_one(pem, CertificatePosition::Root)?;
         certificate.check_authority(0)?;
         certificate.check_issuer(&certificate)?;
         if (certificate.raw_extension(CLASS) == Some(&SIMULATED)) != simulated {

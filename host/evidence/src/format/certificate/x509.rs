@@ -11,7 +11,7 @@ use x509_cert::ext::pkix::{BasicConstraints, KeyUsage};
 use x509_cert::name::Name;
 use x509_cert::spki::{AlgorithmIdentifierOwned, ObjectIdentifier};
 
-use super::profile::{CertificateError, MAX_CHAIN, MAX_PEM, Which};
+use super::profile::{CertificateError, CertificatePosition, MAX_CHAIN, MAX_PEM};
 
 const ED25519: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.101.112");
 const BASIC_CONSTRAINTS: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.19");
@@ -25,7 +25,7 @@ const END: &str = "-----END CERTIFICATE-----";
 
 #[derive(Clone, Debug)]
 pub(super) struct X509Certificate {
-    pub(super) which: Which,
+    pub(super) which: CertificatePosition,
     pub(super) subject: Name,
     pub(super) issuer: Name,
     pub(super) key_algorithm: ObjectIdentifier,
@@ -41,8 +41,8 @@ pub(super) struct X509Certificate {
 /// Parses the certificates of a PEM file, up to and including number [`MAX_CHAIN`] + 1.
 pub(super) fn parse_pem(
     pem: &[u8],
-    file: Which,
-    name: impl Fn(usize) -> Which,
+    file: CertificatePosition,
+    name: impl Fn(usize) -> CertificatePosition,
 ) -> Result<Vec<X509Certificate>, CertificateError> {
     if pem.len() > MAX_PEM {
         return Err(CertificateError::Oversize(file));
@@ -60,14 +60,14 @@ pub(super) fn parse_pem(
     Ok(found)
 }
 
-pub(super) fn parse_one(pem: &[u8], which: Which) -> Result<X509Certificate, CertificateError> {
+pub(super) fn parse_one(pem: &[u8], which: CertificatePosition) -> Result<X509Certificate, CertificateError> {
     let [one] = <[X509Certificate; 1]>::try_from(parse_pem(pem, which, |_| which)?)
         .map_err(|_| CertificateError::Pem(which))?;
     Ok(one)
 }
 
 impl X509Certificate {
-    fn from_der(der: &[u8], which: Which) -> Result<Self, CertificateError> {
+    fn from_der(der: &[u8], which: CertificatePosition) -> Result<Self, CertificateError> {
         let malformed = |_| CertificateError::Der(which);
         let certificate = Certificate::from_der(der).map_err(malformed)?;
         // The parsed fields must encode to exactly the signed bytes: parsing may not lose any of them.

@@ -3,7 +3,7 @@
 use base64ct::{Base64, Encoding};
 
 use super::error::NoteError;
-use crate::format::ticket::Chain;
+use crate::format::ticket::ChainId;
 use crate::format::tree::Hash;
 use portcullis_core::hex;
 
@@ -12,7 +12,7 @@ pub const ORIGIN: &str = "portcullis/";
 
 /// State of a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Head {
+pub struct LogTreeHead {
     pub origin: String,
     /// Number of entries.
     pub size: u64,
@@ -20,17 +20,17 @@ pub struct Head {
     pub root: Hash,
 }
 
-impl Head {
+impl LogTreeHead {
     /// State of a witness's log for a chain of sessions. The origin names the seat only if the seat is not 0.
     #[must_use]
-    pub fn of_chain(chain: Chain, size: u64, root: Hash) -> Self {
+    pub fn of_chain(chain: ChainId, size: u64, root: Hash) -> Self {
         let key = hex::encode(&chain.key);
         let origin = if chain.seat == 0 { format!("{ORIGIN}{key}") } else { format!("{ORIGIN}{key}/{}", chain.seat) };
         Self { origin, size, root }
     }
 
     /// The chain of sessions that the log is for. Errors: [`NoteError::Origin`].
-    pub fn chain(&self) -> Result<Chain, NoteError> {
+    pub fn chain(&self) -> Result<ChainId, NoteError> {
         let name = self.origin.strip_prefix(ORIGIN).ok_or(NoteError::Origin)?;
         let (key, seat) = match name.split_once('/') {
             None => (name, Some(0)),
@@ -38,7 +38,7 @@ impl Head {
                 (key, decimal(seat).and_then(|seat| u16::try_from(seat).ok()).filter(|seat| *seat != 0))
             }
         };
-        hex::decode(key).zip(seat).map(|(key, seat)| Chain { key, seat }).ok_or(NoteError::Origin)
+        hex::decode(key).zip(seat).map(|(key, seat)| ChainId { key, seat }).ok_or(NoteError::Origin)
     }
 
     #[must_use]
@@ -46,7 +46,7 @@ impl Head {
         format!("{}\n{}\n{}\n", self.origin, self.size, Base64::encode_string(&self.root))
     }
 
-    /// Parses a note's text. Errors: [`NoteError::Format`] for anything that [`Head::text`] would not write.
+    /// Parses a note's text. Errors: [`NoteError::Format`] for anything that [`LogTreeHead::text`] would not write.
     pub fn parse(text: &str) -> Result<Self, NoteError> {
         let wrong = NoteError::Format("checkpoint of a log (C2SP tlog-checkpoint)");
         let mut lines = text.strip_suffix('\n').ok_or(wrong.clone())?.split('\n');

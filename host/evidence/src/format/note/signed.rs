@@ -145,7 +145,7 @@ fn write_key(f: &mut fmt::Formatter<'_>, name: &str, kind: u8, key: &VerifyingKe
 
 /// A note: a text and its signature lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Note<'a> {
+pub struct SignedNote<'a> {
     /// The text, with its final newline.
     pub text: &'a str,
     signatures: Vec<SignatureLine<'a>>,
@@ -158,14 +158,14 @@ struct SignatureLine<'a> {
     signature: Vec<u8>,
 }
 
-impl<'a> Note<'a> {
+impl<'a> SignedNote<'a> {
     /// Parses a note about a checkpoint; signatures are not checked. Errors: a text that is not a signed note, or is
     /// too long.
     pub fn parse(note: &'a str) -> Result<Self, NoteError> {
         Self::parse_within(note, MAX_BYTES, MAX_SIGNATURES)
     }
 
-    /// Parses the signed head of a log, as [`Note::parse`]; it can be longer.
+    /// Parses the signed head of a log, as [`SignedNote::parse`]; it can be longer.
     pub fn parse_head(note: &'a str) -> Result<Self, NoteError> {
         Self::parse_within(note, MAX_HEAD_BYTES, MAX_HEAD_SIGNATURES)
     }
@@ -197,7 +197,7 @@ impl<'a> Note<'a> {
     }
 
     /// The first of `witnesses` that cosigned the text, and the Unix second of its signature. Errors: no witness
-    /// signed, or as [`Note::cosignatures`].
+    /// signed, or as [`SignedNote::cosignatures`].
     pub fn verify<'k>(&self, witnesses: &'k [WitnessKey]) -> Result<(&'k WitnessKey, u64), NoteError> {
         self.cosignatures(witnesses)?.into_iter().next().ok_or(NoteError::UnknownWitness)
     }

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::signed::key_id;
 use super::*;
-use crate::format::tree::Frontier;
+use crate::format::tree::MerkleFrontier;
 
 /// A checkpoint of a public log with the cosignatures of public witnesses (23 May 2026).
 const PUBLIC: &str = "\
@@ -28,7 +28,7 @@ const WITNESSES: [&str; 4] = [
     "witness.stagemole.eu+67f7aea0+BEqSG3yu9YrmcM3BHvQYTxwFj3uSWakQepafafpUqklv",
 ];
 
-const CHAIN: Chain = Chain { key: [7; 32], seat: 0 };
+const CHAIN: ChainId = ChainId { key: [7; 32], seat: 0 };
 
 fn key(seed: u8) -> SigningKey {
     SigningKey::from_bytes(&[seed; 32])
@@ -46,9 +46,9 @@ fn entry(serial: u64) -> WitnessEntry {
 fn note(index: u64, size: u64) -> String {
     let leaves: Vec<Hash> = (0..size).map(|serial| tree::leaf(&entry(serial).to_bytes())).collect();
     let root = tree::root(leaves.iter().copied());
-    let mut prover = tree::Prover::inclusion(index, size).unwrap();
+    let mut prover = tree::MerkleProver::inclusion(index, size).unwrap();
     leaves.iter().for_each(|leaf| prover.push(*leaf));
-    let text = Head::of_chain(CHAIN, size, root).text();
+    let text = LogTreeHead::of_chain(CHAIN, size, root).text();
     let note = format!("{text}\n{}", cosign(&text, "witness.example/w1", &key(1), 1_800_000_000).unwrap());
     WitnessProof { entry: entry(index), index, path: prover.finish().unwrap(), note }.text()
 }
@@ -56,14 +56,14 @@ fn note(index: u64, size: u64) -> String {
 #[test]
 fn cosignatures_of_public_witnesses_verify() {
     let keys: Vec<WitnessKey> = WITNESSES.iter().map(|text| WitnessKey::parse(text).unwrap()).collect();
-    let parsed = Note::parse(PUBLIC).unwrap();
+    let parsed = SignedNote::parse(PUBLIC).unwrap();
     for (key, text) in keys.iter().zip(WITNESSES) {
         assert_eq!(key.to_string(), text);
         assert_eq!(parsed.verify(std::slice::from_ref(key)), Ok((key, 1_779_573_024)));
     }
     assert_eq!(parsed.verify(&keys), Ok((&keys[0], 1_779_573_024)));
     assert_eq!(parsed.verify(&[witness(1)]), Err(NoteError::UnknownWitness));
-    let head = Head::parse(parsed.text).unwrap();
+    let head = LogTreeHead::parse(parsed.text).unwrap();
     assert_eq!((head.origin.as_str(), head.size), ("arche2025h1.staging.ct.transparency.dev", 1_432_088_532));
     assert_eq!(head.text(), parsed.text);
     assert_eq!(head.chain(), Err(NoteError::Origin));
@@ -71,16 +71,16 @@ fn cosignatures_of_public_witnesses_verify() {
     // Three changed notes are refused: with another size, another time, and another key name.
     let changed = PUBLIC.replace("1432088532", "1432088533");
     assert_eq!(
-        Note::parse(&changed).unwrap().verify(&keys[2..3]),
+        SignedNote::parse(&changed).unwrap().verify(&keys[2..3]),
         Err(NoteError::Signature("remora.n621.de".to_owned()))
     );
     let changed = PUBLIC.replace("2net5wAAAABqEiEg", "2net5wAAAABqEiEh");
     assert_eq!(
-        Note::parse(&changed).unwrap().verify(&keys[2..3]),
+        SignedNote::parse(&changed).unwrap().verify(&keys[2..3]),
         Err(NoteError::Signature("remora.n621.de".to_owned()))
     );
     let changed = PUBLIC.replace("remora", "romera");
-    assert_eq!(Note::parse(&changed).unwrap().verify(&keys[2..3]), Err(NoteError::UnknownWitness));
+    assert_eq!(SignedNote::parse(&changed).unwrap().verify(&keys[2..3]), Err(NoteError::UnknownWitness));
 }
 
 /// Published verifier keys of C2SP `signed-note` with signature type 0x01. Their key ids are right, but a witness needs
@@ -128,16 +128,16 @@ fn verifier_keys_have_one_form() {
 
 #[test]
 fn an_origin_names_key_and_seat() {
-    let head = |chain| Head::of_chain(chain, 1, [0; 32]);
+    let head = |chain| LogTreeHead::of_chain(chain, 1, [0; 32]);
     for seat in [0, 1, 300, u16::MAX] {
-        let chain = Chain { seat, ..CHAIN };
+        let chain = ChainId { seat, ..CHAIN };
         assert_eq!(head(chain).chain(), Ok(chain));
     }
     assert_eq!(head(CHAIN).origin, format!("portcullis/{}", "07".repeat(32)));
-    assert_eq!(head(Chain { seat: 12, ..CHAIN }).origin, format!("portcullis/{}/12", "07".repeat(32)));
+    assert_eq!(head(ChainId { seat: 12, ..CHAIN }).origin, format!("portcullis/{}/12", "07".repeat(32)));
     for seat in ["", "0", "01", "65536", "+1", "1/2", " 1"] {
         let origin = format!("{}/{seat}", head(CHAIN).origin);
-        assert_eq!(Head { origin, ..head(CHAIN) }.chain(), Err(NoteError::Origin), "{seat}");
+        assert_eq!(LogTreeHead { origin, ..head(CHAIN) }.chain(), Err(NoteError::Origin), "{seat}");
     }
 }
 
@@ -165,7 +165,7 @@ fn every_entry_of_a_log_verifies() {
 
 #[test]
 fn the_form_is_that_of_c2sp() {
-    let mut tree = Frontier::new();
+    let mut tree = MerkleFrontier::new();
     (0..2).for_each(|serial| tree.push(tree::leaf(&entry(serial).to_bytes())));
     let expected = format!(
         "c2sp.org/tlog-proof@v1\nextra {}\nindex 1\n{}\n\nportcullis/{}\n2\n{}\n\n\u{2014} witness.example/w1 ",
@@ -226,16 +226,18 @@ fn a_note_of_another_log_entry_or_witness_is_refused() {
     assert_eq!(verify(proof.text().as_bytes(), &[witness(2)]), Err(NoteError::UnknownWitness));
 
     // A valid signature over a log that is not a card's.
-    let text =
-        Head { origin: "example.com/log".to_owned(), ..Head::of_chain(CHAIN, 1, tree::leaf(&entry(0).to_bytes())) }
-            .text();
+    let text = LogTreeHead {
+        origin: "example.com/log".to_owned(),
+        ..LogTreeHead::of_chain(CHAIN, 1, tree::leaf(&entry(0).to_bytes()))
+    }
+    .text();
     let note = format!("{text}\n{}", cosign(&text, "witness.example/w1", &key(1), 1).unwrap());
     assert_eq!(check(&WitnessProof { entry: entry(0), index: 0, path: Vec::new(), note }), Err(NoteError::Origin));
 }
 
 #[test]
 fn signatures_beside_the_witness() {
-    let text = Head::of_chain(CHAIN, 1, tree::leaf(&entry(0).to_bytes())).text();
+    let text = LogTreeHead::of_chain(CHAIN, 1, tree::leaf(&entry(0).to_bytes())).text();
     let line = |seed, name, time| cosign(&text, name, &key(seed), time).unwrap();
     let ours = line(1, "witness.example/w1", 5);
     let check = |signatures: &str| {
@@ -274,16 +276,16 @@ fn signatures_beside_the_witness() {
 #[test]
 fn control_characters_are_refused() {
     let line = cosign("x\n", "w", &key(1), 0).unwrap();
-    assert!(Note::parse(&format!("a\u{e9}\n\nb\n\n{line}")).is_ok());
+    assert!(SignedNote::parse(&format!("a\u{e9}\n\nb\n\n{line}")).is_ok());
     for wrong in ["a\tb", "a\0b", "a\rb", "a\u{1b}[31mb"] {
-        assert!(matches!(Note::parse(&format!("{wrong}\n\n{line}")), Err(NoteError::Format(_))), "{wrong:?}");
+        assert!(matches!(SignedNote::parse(&format!("{wrong}\n\n{line}")), Err(NoteError::Format(_))), "{wrong:?}");
     }
 }
 
 #[test]
 fn sizes_are_bounded() {
     assert_eq!(verify(&vec![b'a'; MAX_BYTES + 1], &[]), Err(NoteError::Oversize));
-    assert_eq!(Note::parse(&"a".repeat(MAX_BYTES + 1)), Err(NoteError::Oversize));
+    assert_eq!(SignedNote::parse(&"a".repeat(MAX_BYTES + 1)), Err(NoteError::Oversize));
     let long = WitnessProof { path: vec![[0; 32]; 66], ..WitnessProof::parse(note(0, 1).as_bytes()).unwrap() };
     assert!(matches!(WitnessProof::parse(long.text().as_bytes()), Err(NoteError::Format(_))));
 }
@@ -292,8 +294,8 @@ proptest! {
     #[test]
     fn hostile_text_never_panics(text in "(c2sp.org/tlog-proof@v1\n)?(extra [A-Za-z0-9+/=]{0,80}\n)?(index [0-9]{0,22}\n)?\\PC{0,80}[\n— ]{0,4}\\PC{0,80}") {
         let _ = verify(text.as_bytes(), &[witness(1)]);
-        let _ = Note::parse(&text);
-        let _ = Head::parse(&text);
+        let _ = SignedNote::parse(&text);
+        let _ = LogTreeHead::parse(&text);
         let _ = WitnessKey::parse(&text);
     }
 

@@ -4,9 +4,9 @@
 //! contradict: their witness signed two histories.
 
 use super::proof::WitnessProof;
-use crate::format::ticket::Chain;
+use crate::format::ticket::ChainId;
 use crate::format::tree::{self, Hash};
-use portcullis_core::hex::Hex;
+use portcullis_core::hex::HexBytes;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
@@ -16,28 +16,28 @@ pub struct LogView {
     /// Verifier key of the witness. Each witness keeps its own log of a chain, under the same name.
     pub witness: String,
     /// SHA-256 of the card's public key, and seat: the chain that the log is of.
-    pub key: Hex<32>,
+    pub key: HexBytes<32>,
     pub seat: u16,
     /// Index of the note's entry.
     pub index: u64,
     /// Number of entries of the log.
     pub size: u64,
     /// Hash of the entry.
-    pub leaf: Hex<32>,
+    pub leaf: HexBytes<32>,
     /// Inclusion proof, the leaf's sibling first.
-    pub path: Vec<Hex<32>>,
+    pub path: Vec<HexBytes<32>>,
 }
 
 impl LogView {
-    pub(super) fn new(witness: String, chain: Chain, size: u64, proof: &WitnessProof) -> Self {
+    pub(super) fn new(witness: String, chain: ChainId, size: u64, proof: &WitnessProof) -> Self {
         Self {
             witness,
-            key: Hex(chain.key),
+            key: HexBytes(chain.key),
             seat: chain.seat,
             index: proof.index,
             size,
-            leaf: Hex(tree::leaf(&proof.entry.to_bytes())),
-            path: proof.path.iter().map(|hash| Hex(*hash)).collect(),
+            leaf: HexBytes(tree::leaf(&proof.entry.to_bytes())),
+            path: proof.path.iter().map(|hash| HexBytes(*hash)).collect(),
         }
     }
 
@@ -46,18 +46,18 @@ impl LogView {
     pub(crate) const fn of_nothing() -> Self {
         Self {
             witness: String::new(),
-            key: Hex([0; 32]),
+            key: HexBytes([0; 32]),
             seat: 0,
             index: 0,
             size: 0,
-            leaf: Hex([0; 32]),
+            leaf: HexBytes([0; 32]),
             path: Vec::new(),
         }
     }
 
     #[must_use]
-    pub const fn chain(&self) -> Chain {
-        Chain { key: self.key.0, seat: self.seat }
+    pub const fn chain(&self) -> ChainId {
+        ChainId { key: self.key.0, seat: self.seat }
     }
 
     /// The ranges of entries whose hash (RFC 9162, 2.1.1) follows from the note: those on the way from the entry to the
@@ -115,7 +115,7 @@ impl LogView {
 mod tests {
     use super::*;
     use crate::format::note::WitnessEntry;
-    use crate::format::tree::{Prover, root};
+    use crate::format::tree::{MerkleProver, root};
 
     fn entry(index: u64, history: u64) -> WitnessEntry {
         WitnessEntry { ticket: 1, serial: index, checkpoint: [history as u8; 32], nonce: Some(history + 1) }
@@ -124,11 +124,11 @@ mod tests {
     /// The note about entry `index` in a log of `size` entries, which has another history from entry `from` on.
     fn view(index: u64, size: u64, from: u64) -> LogView {
         let entry = |at: u64| entry(at, u64::from(at >= from));
-        let mut prover = Prover::inclusion(index, size).unwrap();
+        let mut prover = MerkleProver::inclusion(index, size).unwrap();
         (0..size).for_each(|at| prover.push(tree::leaf(&entry(at).to_bytes())));
         let path = prover.finish().unwrap();
         let proof = WitnessProof { entry: entry(index), index, path, note: String::new() };
-        LogView::new("w".to_owned(), Chain { key: [7; 32], seat: 0 }, size, &proof)
+        LogView::new("w".to_owned(), ChainId { key: [7; 32], seat: 0 }, size, &proof)
     }
 
     #[test]

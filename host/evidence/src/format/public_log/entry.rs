@@ -1,6 +1,6 @@
 //! An entry of the public log.
 
-use crate::format::ticket::Chain;
+use crate::format::ticket::ChainId;
 use crate::format::tree::{self, Hash};
 
 /// Version of the entries.
@@ -8,7 +8,7 @@ const VERSION: u8 = 1;
 
 /// Kind of an event of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum EventKind {
+pub enum PublicLogEventKind {
     /// The ticket was issued.
     Issued = 0,
     /// The session's opening checkpoint was presented.
@@ -19,7 +19,7 @@ pub enum EventKind {
     Abandoned = 3,
 }
 
-impl EventKind {
+impl PublicLogEventKind {
     /// All kinds, in the order of their numbers.
     pub const ALL: [Self; 4] = [Self::Issued, Self::Opened, Self::Closed, Self::Abandoned];
 
@@ -32,20 +32,20 @@ impl EventKind {
 
 /// The entry for one event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Entry {
-    pub chain: Chain,
+pub struct PublicLogEntry {
+    pub chain: ChainId,
     /// Number of the event in the chain.
     pub place: u64,
     /// Number of the session in the chain.
     pub serial: u64,
-    pub kind: EventKind,
+    pub kind: PublicLogEventKind,
     /// Digest of the session's ticket.
     pub ticket: Hash,
     /// Hash of the event: it covers the event's body and the events before it in the chain.
     pub hash: Hash,
 }
 
-impl Entry {
+impl PublicLogEntry {
     /// Bytes of an entry.
     pub const BYTES: usize = 118;
 
@@ -67,7 +67,7 @@ impl Entry {
         bytes
     }
 
-    /// Decodes an entry; `None` for anything that [`Entry::to_bytes`] would not write.
+    /// Decodes an entry; `None` for anything that [`PublicLogEntry::to_bytes`] would not write.
     #[must_use]
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let (version, rest) = bytes.split_first()?;
@@ -79,10 +79,10 @@ impl Entry {
         let (ticket, hash) = rest.split_first_chunk()?;
         let seat = u16::try_from(u32::from_be_bytes(*seat)).ok()?;
         let entry = Self {
-            chain: Chain { key: *key, seat },
+            chain: ChainId { key: *key, seat },
             place: u64::from_be_bytes(*place),
             serial: u64::from_be_bytes(*serial),
-            kind: EventKind::of(*kind)?,
+            kind: PublicLogEventKind::of(*kind)?,
             ticket: *ticket,
             hash: hash.try_into().ok()?,
         };
@@ -102,7 +102,7 @@ impl Entry {
         entries.iter().flat_map(|entry| length.into_iter().chain(entry.to_bytes())).collect()
     }
 
-    /// Decodes a tile of entries; `None` for anything that [`Entry::to_tile`] would not write.
+    /// Decodes a tile of entries; `None` for anything that [`PublicLogEntry::to_tile`] would not write.
     #[must_use]
     pub fn from_tile(bytes: &[u8]) -> Option<Vec<Self>> {
         let length = (Self::BYTES as u16).to_be_bytes();

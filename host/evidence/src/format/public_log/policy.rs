@@ -8,7 +8,7 @@
 //! ```
 //! A log signs with Ed25519 (type 0x01), a witness with timestamped Ed25519 cosignatures (type 0x04).
 
-use crate::format::note::{Head, LogKey, Note, NoteError, WitnessKey};
+use crate::format::note::{LogKey, LogTreeHead, NoteError, SignedNote, WitnessKey};
 use crate::format::tree::Hash;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -19,7 +19,7 @@ const MAX: usize = 64;
 
 /// Why a text is not a policy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum PolicyError {
+pub enum LogPolicyError {
     /// `line` counts from 1.
     #[error("line {line}: {what}")]
     Line { line: usize, what: String },
@@ -46,17 +46,17 @@ pub struct PolicyWitness {
 
 /// A witness or a group, by its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Member {
+enum QuorumMember {
     Witness(usize),
     Group(usize),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Group {
+struct WitnessGroup {
     /// Number of members that have to cosign.
     threshold: usize,
     /// Groups among them are earlier ones.
-    members: Vec<Member>,
+    members: Vec<QuorumMember>,
 }
 
 /// Which heads of logs are trusted.
@@ -64,15 +64,15 @@ struct Group {
 pub struct LogPolicy {
     logs: Vec<PolicyLog>,
     witnesses: Vec<PolicyWitness>,
-    groups: Vec<Group>,
+    groups: Vec<WitnessGroup>,
     /// `None` demands no witness.
-    quorum: Option<Member>,
+    quorum: Option<QuorumMember>,
 }
 
 /// A head of a log that a policy trusts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CosignedHead {
-    pub head: Head,
+    pub head: LogTreeHead,
     /// SHA-256 of the public key of the log, which is its issuer's.
     pub key: Hash,
     /// The latest Unix second from which on a quorum had seen this head; `None` if the policy demands no witness.
@@ -91,14 +91,14 @@ pub enum HeadError {
     #[error("the key of the log `{0}` is revoked, and no quorum had seen this head before")]
     Revoked(String),
     #[error("the quorum of witnesses did not cosign it; {0}")]
-    Quorum(Cosigned),
+    Quorum(CosignerNames),
 }
 
 /// Those who cosigned, for messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Cosigned(Vec<String>);
+pub struct CosignerNames(Vec<String>);
 
-impl fmt::Display for Cosigned {
+impl fmt::Display for CosignerNames {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0.is_empty() {
             f.write_str("no witness did")
@@ -110,10 +110,10 @@ impl fmt::Display for Cosigned {
 
 impl LogPolicy {
     /// Parses a policy. Errors: the first line that a policy cannot have, with its number.
-    pub fn parse(text: &str) -> Result<Self, PolicyError> {
+    pub fn parse(text: &str) -> Result<Self, LogPolicyError> {
         let mut parser = Parser::default();
         for (number, line) in text.split('\n').enumerate() {
-            let wrong = |what| PolicyError::Line { line: number + 1, what };
+            let wrong = |what| LogPolicyError::Line { line: number + 1, what };
             if line.chars().any(|c| c.is_control() && c != '\t') {
                 return Err(wrong("a control character".to_owned()));
             }
@@ -122,7 +122,7 @@ impl LogPolicy {
                 parser.add(&words).map_err(wrong)?;
             }
         }
-        if parser.has_quorum { Ok(parser.policy) } else { Err(PolicyError::NoQuorum) }
+        if parser.has_quorum { Ok(parser.policy) } else { Err(LogPolicyError::NoQuorum) }
     }
 
     #[must_use]
@@ -161,8 +161,8 @@ impl LogPolicy {
     /// Checks the signed head of a log: a log of the policy signed it, and the quorum cosigned it. Errors: what is
     /// missing.
     pub fn check(&self, note: &str) -> Result<CosignedHead, HeadError> {
-        let note = Note::parse_head(note)?;
-        let head = Head::parse(note.text)?;
+        let note = SignedNote::parse_head(note)?;
+        let head = LogTreeHead::parse(note.text)?;
         let mut signed_by = None;
         for log in self.logs.iter().filter(|log| log.key.name() == head.origin) {
             if note.is_signed_by(&log.key)? {
@@ -175,7 +175,7 @@ impl LogPolicy {
         let (first, seen) = match self.quorum {
             None => (None, None),
             Some(quorum) => match self.seen(quorum, &cosigned, |times| times.sort_unstable_by(|a, b| b.cmp(a))) {
-                None => return Err(HeadError::Quorum(Cosigned(witnesses))),
+                None => return Err(HeadError::Quorum(CosignerNames(witnesses))),
                 seen => (self.seen(quorum, &cosigned, |times| times.sort_unstable()), seen),
             },
         };
@@ -189,16 +189,16 @@ impl LogPolicy {
 
     /// A time at which enough of the members below `member` had cosigned; `None` if they have not. If `sort` puts early
     /// times first, it is the earliest such time; if late ones, the latest from which on a quorum of them had.
-    fn seen(&self, member: Member, cosigned: &[(&WitnessKey, u64)], sort: fn(&mut Vec<u64>)) -> Option<u64> {
+    fn seen(&self, member: QuorumMember, cosigned: &[(&WitnessKey, u64)], sort: fn(&mut Vec<u64>)) -> Option<u64> {
         let witnesses: Vec<Option<u64>> = self
             .witnesses
             .iter()
             .map(|witness| cosigned.iter().find(|(key, _)| **key == witness.key).map(|(_, time)| *time))
             .collect();
         let mut groups: Vec<Option<u64>> = Vec::new();
-        let time = |member: Member, groups: &[Option<u64>]| match member {
-            Member::Witness(number) => witnesses.get(number).copied().flatten(),
-            Member::Group(number) => groups.get(number).copied().flatten(),
+        let time = |member: QuorumMember, groups: &[Option<u64>]| match member {
+            QuorumMember::Witness(number) => witnesses.get(number).copied().flatten(),
+            QuorumMember::Group(number) => groups.get(number).copied().flatten(),
         };
         // A group's members are defined before it.
         for group in &self.groups {
@@ -213,7 +213,7 @@ impl LogPolicy {
 #[derive(Default)]
 struct Parser<'a> {
     policy: LogPolicy,
-    names: BTreeMap<&'a str, (Member, /* already the member of a group */ bool)>,
+    names: BTreeMap<&'a str, (QuorumMember, /* already the member of a group */ bool)>,
     has_quorum: bool,
 }
 
@@ -251,7 +251,7 @@ impl<'a> Parser<'a> {
             return Err("another witness has this public key".to_owned());
         }
         check_count(number, "witnesses")?;
-        self.define(name, Member::Witness(number))?;
+        self.define(name, QuorumMember::Witness(number))?;
         self.policy.witnesses.push(PolicyWitness { key, url: url.map(str::to_owned) });
         Ok(())
     }
@@ -275,8 +275,8 @@ impl<'a> Parser<'a> {
         }
         let number = self.policy.groups.len();
         check_count(number, "groups")?;
-        self.define(name, Member::Group(number))?;
-        self.policy.groups.push(Group { threshold, members });
+        self.define(name, QuorumMember::Group(number))?;
+        self.policy.groups.push(WitnessGroup { threshold, members });
         Ok(())
     }
 
@@ -291,7 +291,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    fn define(&mut self, name: &'a str, member: Member) -> Result<(), String> {
+    fn define(&mut self, name: &'a str, member: QuorumMember) -> Result<(), String> {
         if name == "none" || self.names.insert(name, (member, false)).is_some() {
             return Err(format!("`{name}` is a name already"));
         }

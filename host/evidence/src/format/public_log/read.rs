@@ -1,11 +1,11 @@
 //! Reads a public log from its files, and checks all of it.
 
-use super::entry::{Entry, EventKind};
+use super::entry::{PublicLogEntry, PublicLogEventKind};
 use super::policy::{CosignedHead, HeadError, LogPolicy};
 use super::{TILE, tile_path};
 use crate::format::note::MAX_HEAD_BYTES;
-use crate::format::ticket::Chain;
-use crate::format::tree::{Frontier, Hash};
+use crate::format::ticket::ChainId;
+use crate::format::tree::{Hash, MerkleFrontier};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -13,7 +13,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 /// Bytes of an entry in a tile, with its length.
-const ENTRY: usize = Entry::BYTES + 2;
+const ENTRY: usize = PublicLogEntry::BYTES + 2;
 /// Bytes of a full tile of entries.
 const MAX_TILE: usize = TILE * ENTRY;
 
@@ -39,7 +39,7 @@ impl ReadError {
 
 /// How far the issuer knows a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum SessionState {
+pub enum LoggedSessionState {
     Issued,
     Opened,
     Closed,
@@ -51,25 +51,25 @@ pub enum SessionState {
 pub struct LoggedSession {
     /// Digest of the ticket.
     pub ticket: Hash,
-    pub state: SessionState,
+    pub state: LoggedSessionState,
     /// Whether its opening checkpoint was presented. A ticket can be abandoned before its session opens.
     pub is_opened: bool,
 }
 
 impl LoggedSession {
     /// The session after the next event of its chain; `None` if this event cannot follow.
-    fn after(last: Option<(u64, Self)>, entry: &Entry) -> Option<Self> {
-        use SessionState::{Abandoned, Closed, Issued, Opened};
-        let Some((serial, session)) = last.filter(|_| entry.kind != EventKind::Issued) else {
+    fn after(last: Option<(u64, Self)>, entry: &PublicLogEntry) -> Option<Self> {
+        use LoggedSessionState::{Abandoned, Closed, Issued, Opened};
+        let Some((serial, session)) = last.filter(|_| entry.kind != PublicLogEventKind::Issued) else {
             let is_free = last.is_none_or(|(_, session)| matches!(session.state, Closed | Abandoned));
             let is_next = entry.serial == last.map_or(0, |(serial, _)| serial).checked_add(1)?;
             let issued = Self { ticket: entry.ticket, state: Issued, is_opened: false };
-            return (entry.kind == EventKind::Issued && is_free && is_next).then_some(issued);
+            return (entry.kind == PublicLogEventKind::Issued && is_free && is_next).then_some(issued);
         };
         let (state, is_opened) = match (session.state, entry.kind) {
-            (Issued, EventKind::Opened) => (Opened, true),
-            (Opened, EventKind::Closed) => (Closed, true),
-            (Issued | Opened, EventKind::Abandoned) => (Abandoned, session.is_opened),
+            (Issued, PublicLogEventKind::Opened) => (Opened, true),
+            (Opened, PublicLogEventKind::Closed) => (Closed, true),
+            (Issued | Opened, PublicLogEventKind::Abandoned) => (Abandoned, session.is_opened),
             _ => return None,
         };
         let is_same = (entry.serial, entry.ticket) == (serial, session.ticket);
@@ -79,12 +79,12 @@ impl LoggedSession {
 
 /// A log whose head a policy trusts, and whose entries are under this head.
 #[derive(Clone, Debug)]
-pub struct PublicLog {
+pub struct TrustedPublicLog {
     pub head: CosignedHead,
-    sessions: BTreeMap<Chain, BTreeMap<u64, LoggedSession>>,
+    sessions: BTreeMap<ChainId, BTreeMap<u64, LoggedSession>>,
 }
 
-impl PublicLog {
+impl TrustedPublicLog {
     /// Reads the log in `folder`. Errors: its head is not one that `policy` trusts; its entries have another root; an
     /// entry does not follow the one before it in its chain; reading failed.
     pub fn read(folder: &Path, policy: &LogPolicy) -> Result<Self, ReadError> {
@@ -95,7 +95,7 @@ impl PublicLog {
         let head = policy.check(&note)?;
         let size = usize::try_from(head.head.size).map_err(|_| damaged(&path, "is of a log that is too long"))?;
         let mut log = Self { head, sessions: BTreeMap::new() };
-        let (mut tree, mut places) = (Frontier::new(), BTreeMap::new());
+        let (mut tree, mut places) = (MerkleFrontier::new(), BTreeMap::new());
         for tile in 0..size.div_ceil(TILE) {
             let width = (size - tile * TILE).min(TILE);
             let path = folder.join(tile_path("entries", tile, width));
@@ -108,7 +108,7 @@ impl PublicLog {
                 }
                 tile => tile?,
             };
-            let entries = Entry::from_tile(&tile).filter(|entries| entries.len() == width);
+            let entries = PublicLogEntry::from_tile(&tile).filter(|entries| entries.len() == width);
             for entry in entries.ok_or_else(|| damaged(&path, "does not have its entries"))? {
                 tree.push(entry.leaf());
                 let place = places.entry(entry.chain).or_insert(0);
@@ -125,7 +125,7 @@ impl PublicLog {
         }
     }
 
-    fn add(&mut self, entry: &Entry) -> bool {
+    fn add(&mut self, entry: &PublicLogEntry) -> bool {
         let sessions = self.sessions.entry(entry.chain).or_default();
         let last = sessions.last_key_value().map(|(serial, session)| (*serial, *session));
         let session = LoggedSession::after(last, entry);
@@ -135,12 +135,12 @@ impl PublicLog {
 
     /// The sessions of a chain, by serial. The serials have no gap.
     #[must_use]
-    pub fn sessions(&self, chain: &Chain) -> Option<&BTreeMap<u64, LoggedSession>> {
+    pub fn sessions(&self, chain: &ChainId) -> Option<&BTreeMap<u64, LoggedSession>> {
         self.sessions.get(chain)
     }
 
     /// All chains with their sessions.
-    pub fn chains(&self) -> impl Iterator<Item = (&Chain, &BTreeMap<u64, LoggedSession>)> {
+    pub fn chains(&self) -> impl Iterator<Item = (&ChainId, &BTreeMap<u64, LoggedSession>)> {
         self.sessions.iter()
     }
 }

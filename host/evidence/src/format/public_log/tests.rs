@@ -1,6 +1,6 @@
 use super::*;
-use crate::format::note::{Head, LogKey, WitnessKey, cosign};
-use crate::format::ticket::Chain;
+use crate::format::note::{LogKey, LogTreeHead, WitnessKey, cosign};
+use crate::format::ticket::ChainId;
 use crate::format::tree;
 use ed25519_dalek::SigningKey;
 use proptest::prelude::*;
@@ -39,7 +39,7 @@ fn note(text: &str, cosigned: &[(u8, u64)]) -> String {
 }
 
 fn empty_head() -> String {
-    Head { origin: NAME.to_owned(), size: 0, root: tree::root([]) }.text()
+    LogTreeHead { origin: NAME.to_owned(), size: 0, root: tree::root([]) }.text()
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn heads_that_no_policy_trusts() {
     // A witness counts once, however often it signs, and unknown ones not at all.
     let twice = note(&empty_head(), &[(11, 1), (11, 2), (16, 1)]);
     assert!(matches!(policy.check(&twice), Err(HeadError::Quorum(_))));
-    let other = Head { origin: "other.example".to_owned(), size: 0, root: tree::root([]) }.text();
+    let other = LogTreeHead { origin: "other.example".to_owned(), size: 0, root: tree::root([]) }.text();
     assert_eq!(policy.check(&note(&other, &[(11, 1), (12, 1)])), Err(HeadError::Log));
     let unsigned = good.replacen(&format!("\u{2014} {NAME} "), "\u{2014} another.example ", 1);
     assert_eq!(policy.check(&unsigned), Err(HeadError::Log));
@@ -155,8 +155,8 @@ fn policies_that_are_refused() {
     ] {
         let error = LogPolicy::parse(&policy(rest)).expect_err(rest);
         let found = match error {
-            PolicyError::NoQuorum => None,
-            PolicyError::Line { line, .. } => Some(line),
+            LogPolicyError::NoQuorum => None,
+            LogPolicyError::Line { line, .. } => Some(line),
         };
         assert_eq!(found, line, "{rest}: {error}");
     }
@@ -165,30 +165,30 @@ fn policies_that_are_refused() {
     assert_eq!((read.logs()[0].url.as_deref(), read.witnesses().len()), (Some("http://log.example/"), 0));
 }
 
-fn entry(seat: u16, place: u64, serial: u64, kind: EventKind) -> Entry {
-    let chain = Chain { key: [7; 32], seat };
-    Entry { chain, place, serial, kind, ticket: [serial as u8; 32], hash: [place as u8; 32] }
+fn entry(seat: u16, place: u64, serial: u64, kind: PublicLogEventKind) -> PublicLogEntry {
+    let chain = ChainId { key: [7; 32], seat };
+    PublicLogEntry { chain, place, serial, kind, ticket: [serial as u8; 32], hash: [place as u8; 32] }
 }
 
 /// Writes a log with these entries, cosigned by `w11` at second 9.
-fn write(folder: &Path, entries: &[Entry]) {
-    let root = tree::root(entries.iter().map(Entry::leaf));
-    let text = Head { origin: NAME.to_owned(), size: entries.len() as u64, root }.text();
+fn write(folder: &Path, entries: &[PublicLogEntry]) {
+    let root = tree::root(entries.iter().map(PublicLogEntry::leaf));
+    let text = LogTreeHead { origin: NAME.to_owned(), size: entries.len() as u64, root }.text();
     fs::write(folder.join("checkpoint"), note(&text, &[(11, 9)])).unwrap();
     for (tile, own) in entries.chunks(TILE).enumerate() {
         let path = folder.join(tile_path("entries", tile, own.len()));
         fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, Entry::to_tile(own)).unwrap();
+        fs::write(path, PublicLogEntry::to_tile(own)).unwrap();
     }
 }
 
-fn read(folder: &Path) -> Result<PublicLog, ReadError> {
-    PublicLog::read(folder, &parsed("quorum w11"))
+fn read(folder: &Path) -> Result<TrustedPublicLog, ReadError> {
+    TrustedPublicLog::read(folder, &parsed("quorum w11"))
 }
 
 #[test]
 fn sessions_are_read_from_all_tiles() {
-    use EventKind::{Abandoned, Closed, Issued, Opened};
+    use PublicLogEventKind::{Abandoned, Closed, Issued, Opened};
     let folder = tempfile::tempdir().unwrap();
     let mut entries = Vec::new();
     for serial in 1..=200 {
@@ -202,22 +202,22 @@ fn sessions_are_read_from_all_tiles() {
     let log = read(folder.path()).unwrap();
     assert_eq!((log.head.head.size, log.head.seen, log.chains().count()), (604, Some(9), 2));
     let state = |seat: u16, serial: u64| {
-        let session = log.sessions(&Chain { key: [7; 32], seat })?.get(&serial)?;
+        let session = log.sessions(&ChainId { key: [7; 32], seat })?.get(&serial)?;
         assert_eq!(session.ticket, [serial as u8; 32]);
         Some((session.state, session.is_opened))
     };
-    assert_eq!(state(3, 200), Some((SessionState::Closed, true)));
-    assert_eq!(state(3, 199), Some((SessionState::Abandoned, true)));
+    assert_eq!(state(3, 200), Some((LoggedSessionState::Closed, true)));
+    assert_eq!(state(3, 199), Some((LoggedSessionState::Abandoned, true)));
     assert_eq!((state(3, 201), state(1, 1)), (None, None));
-    assert_eq!(state(0, 1), Some((SessionState::Abandoned, false)));
-    assert_eq!(state(0, 2), Some((SessionState::Opened, true)));
+    assert_eq!(state(0, 1), Some((LoggedSessionState::Abandoned, false)));
+    assert_eq!(state(0, 2), Some((LoggedSessionState::Opened, true)));
 }
 
 #[test]
 fn damaged_logs_are_refused() {
-    use EventKind::{Abandoned, Closed, Issued, Opened};
+    use PublicLogEventKind::{Abandoned, Closed, Issued, Opened};
     let good = [entry(0, 0, 1, Issued), entry(0, 1, 1, Opened), entry(0, 2, 1, Closed), entry(0, 3, 2, Issued)];
-    let is_read = |entries: &[Entry]| {
+    let is_read = |entries: &[PublicLogEntry]| {
         let folder = tempfile::tempdir().unwrap();
         write(folder.path(), entries);
         match read(folder.path()) {
@@ -227,14 +227,14 @@ fn damaged_logs_are_refused() {
         }
     };
     assert!(is_read(&[]) && is_read(&good));
-    let with = |at: usize, entry: Entry| is_read(&[&good[..at], &[entry], &good[at + 1..]].concat());
+    let with = |at: usize, entry: PublicLogEntry| is_read(&[&good[..at], &[entry], &good[at + 1..]].concat());
     for wrong in [
         with(0, entry(0, 1, 1, Issued)),
         with(0, entry(0, 0, 2, Issued)),
         with(0, entry(0, 0, 1, Opened)),
         with(1, entry(0, 1, 1, Closed)),
         with(1, entry(0, 1, 2, Opened)),
-        with(1, Entry { ticket: [9; 32], ..good[1] }),
+        with(1, PublicLogEntry { ticket: [9; 32], ..good[1] }),
         with(2, entry(0, 2, 1, Opened)),
         with(2, entry(0, 1, 1, Closed)),
         with(3, entry(0, 3, 1, Issued)),
@@ -271,10 +271,11 @@ fn damaged_logs_are_refused() {
         assert!(matches!(read(folder.path()), Err(ReadError::Damaged { .. })), "byte {at}");
     }
     // A log that has grown has the full tile instead.
-    let full: Vec<Entry> = (0..256).map(|n| entry(9, n, n / 3 + 1, [Issued, Opened, Closed][n as usize % 3])).collect();
+    let full: Vec<PublicLogEntry> =
+        (0..256).map(|n| entry(9, n, n / 3 + 1, [Issued, Opened, Closed][n as usize % 3])).collect();
     let full = [&good[..], &full[..252]].concat();
     fs::remove_file(&tile).unwrap();
-    fs::write(folder.path().join("tile/entries/000"), Entry::to_tile(&full)).unwrap();
+    fs::write(folder.path().join("tile/entries/000"), PublicLogEntry::to_tile(&full)).unwrap();
     assert_eq!(read(folder.path()).unwrap().head.head.size, 4);
     fs::remove_file(folder.path().join("tile/entries/000")).unwrap();
     fs::write(&tile, vec![0; 1 << 20]).unwrap();
@@ -305,8 +306,8 @@ proptest! {
         let _ = LogPolicy::parse(&text);
         let _ = parsed("quorum none").check(&text);
         // A tile that is read is the encoding of its entries.
-        if let Some(entries) = Entry::from_tile(&bytes) {
-            prop_assert_eq!(Entry::to_tile(&entries), bytes);
+        if let Some(entries) = PublicLogEntry::from_tile(&bytes) {
+            prop_assert_eq!(PublicLogEntry::to_tile(&entries), bytes);
         }
     }
 }

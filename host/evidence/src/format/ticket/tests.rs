@@ -9,8 +9,8 @@ fn key(seed: u8) -> SigningKey {
     SigningKey::from_bytes(&[seed; 32])
 }
 
-fn ticket() -> Ticket {
-    Ticket {
+fn ticket() -> SessionTicket {
+    SessionTicket {
         serial: 7,
         nonce: [1; 16],
         key: [2; 32],
@@ -37,7 +37,7 @@ fn digests(count: usize) -> BTreeSet<[u8; 32]> {
     (0..count).map(digest).collect()
 }
 
-fn any_ticket() -> impl Strategy<Value = Ticket> {
+fn any_ticket() -> impl Strategy<Value = SessionTicket> {
     (
         (1_u64.., any::<[u8; 16]>(), any::<[u8; 32]>(), any::<[u8; 32]>()),
         (
@@ -52,7 +52,7 @@ fn any_ticket() -> impl Strategy<Value = Ticket> {
         .prop_map(|((serial, nonce, key, policy), permitted, (records, ticks, previous), (a, b, issuer))| {
             let own = issuer == SELF_ISSUER;
             let (contexts, seat, profiles, text_lane) = permitted;
-            Ticket {
+            SessionTicket {
                 serial,
                 nonce,
                 key,
@@ -75,7 +75,7 @@ proptest! {
     #[test]
     fn what_is_signed_is_read_back_and_verifies(ticket in any_ticket(), seed: u8) {
         let cose = ticket.sign(&key(seed)).unwrap();
-        let signed = Ticket::parse(&cose).unwrap();
+        let signed = SessionTicket::parse(&cose).unwrap();
         prop_assert_eq!(&signed.content, &ticket);
         prop_assert_eq!(signed.digest, <[u8; 32]>::from(Sha256::digest(&cose)));
         if ticket.issuer != SELF_ISSUER {
@@ -89,8 +89,8 @@ proptest! {
 
     #[test]
     fn arbitrary_bytes_never_panic_and_what_parses_is_canonical(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
-        if let Ok(signed) = Ticket::parse(&bytes) {
-            prop_assert_eq!(Ticket::read(&signed.content.payload()), Ok(signed.content));
+        if let Ok(signed) = SessionTicket::parse(&bytes) {
+            prop_assert_eq!(SessionTicket::read(&signed.content.payload()), Ok(signed.content));
         }
     }
 
@@ -99,7 +99,7 @@ proptest! {
         let mut payload = ticket().payload();
         let at = at.index(payload.len());
         payload[at] = byte;
-        if let Ok(read) = Ticket::read(&payload) {
+        if let Ok(read) = SessionTicket::read(&payload) {
             prop_assert_eq!(read.payload(), payload);
         }
     }
@@ -110,7 +110,7 @@ proptest! {
 fn every_change_is_refused() {
     let cose = ticket().sign(&key(1)).unwrap();
     let issuers = [key(1).verifying_key()];
-    let accepted = |bytes: &[u8]| Ticket::parse(bytes).and_then(|signed| signed.verify(&issuers)).is_ok();
+    let accepted = |bytes: &[u8]| SessionTicket::parse(bytes).and_then(|signed| signed.verify(&issuers)).is_ok();
     assert!(accepted(&cose));
     for at in 0..cose.len() {
         for bit in 0..8 {
@@ -165,7 +165,7 @@ fn the_layout_is_the_documented_one() {
 #[test]
 fn other_encodings_of_the_same_ticket_are_refused() {
     let payload = ticket().payload();
-    let read = |payload: &[u8]| Ticket::read(payload).map(|_| ());
+    let read = |payload: &[u8]| SessionTicket::read(payload).map(|_| ());
     assert_eq!(read(&payload), Ok(()));
 
     let replaced = |from: &[u8], to: &[u8]| {
@@ -206,14 +206,14 @@ fn other_versions_are_refused_by_name() {
     assert_eq!(payload[..3], [0xae, 0x00, 0x02]);
     for version in [0, 1, 3, 23] {
         let other = [&[0xae, 0x00, version], &payload[3..]].concat();
-        assert_eq!(Ticket::read(&other), Err(TicketError::Version));
+        assert_eq!(SessionTicket::read(&other), Err(TicketError::Version));
     }
-    assert_eq!(Ticket::read(&[&[0xaa], &payload[3..]].concat()), Err(TicketError::Version));
+    assert_eq!(SessionTicket::read(&[&[0xaa], &payload[3..]].concat()), Err(TicketError::Version));
 }
 
 #[test]
 fn fields_out_of_range_are_neither_signed_nor_read() {
-    type Change = fn(&mut Ticket);
+    type Change = fn(&mut SessionTicket);
     let changes: [(&str, Change); 10] = [
         ("serial is 0", |t| t.serial = 0),
         ("previous close is set, but nothing precedes serial 1", |t| t.serial = 1),
@@ -236,9 +236,9 @@ fn fields_out_of_range_are_neither_signed_nor_read() {
         cose.extend(kid(&key(1).verifying_key()));
         put_bytes(&mut cose, &payload);
         put_bytes(&mut cose, &key(1).sign(&to_be_signed(&payload)).to_bytes());
-        assert_eq!(Ticket::parse(&cose), Err(TicketError::Field(message)));
+        assert_eq!(SessionTicket::parse(&cose), Err(TicketError::Field(message)));
     }
-    assert_eq!(Ticket::parse(&vec![0; MAX_BYTES + 1]), Err(TicketError::Oversize));
+    assert_eq!(SessionTicket::parse(&vec![0; MAX_BYTES + 1]), Err(TicketError::Oversize));
 }
 
 #[test]
@@ -247,12 +247,12 @@ fn the_largest_ticket_fits() {
     (large.contexts, large.profiles) = (digests(MAX_CONTEXTS), digests(MAX_PROFILES));
     let cose = large.sign(&key(1)).unwrap();
     assert!(cose.len() < MAX_BYTES);
-    assert_eq!(Ticket::parse(&cose).unwrap().content, large);
+    assert_eq!(SessionTicket::parse(&cose).unwrap().content, large);
 }
 
 #[test]
 fn only_a_trusted_issuer_counts() {
-    let signed = Ticket::parse(&ticket().sign(&key(1)).unwrap()).unwrap();
+    let signed = SessionTicket::parse(&ticket().sign(&key(1)).unwrap()).unwrap();
     let name = ticket().issuer;
     assert_eq!(signed.verify(&[]), Err(TicketError::UnknownIssuer(name.clone())));
     assert_eq!(signed.verify(&[key(2).verifying_key()]), Err(TicketError::UnknownIssuer(name)));
@@ -267,7 +267,7 @@ fn only_a_trusted_issuer_counts() {
 fn a_ticket_of_ones_own_has_nobody_behind_it() {
     let mut own = ticket();
     (own.heartbeat_records, own.heartbeat_ticks, own.issuer) = (0, 0, SELF_ISSUER.to_owned());
-    let signed = Ticket::parse(&own.sign(&key(9)).unwrap()).unwrap();
+    let signed = SessionTicket::parse(&own.sign(&key(9)).unwrap()).unwrap();
     assert_eq!(signed.verify(&[key(1).verifying_key()]), Ok(TicketIssuer::SelfIssued));
     // A trusted issuer must not sign as `self`.
     assert_eq!(signed.verify(&[key(9).verifying_key()]), Err(TicketError::Signature));

@@ -1,28 +1,28 @@
 //! Checks the approval of the policy: it names the table image, and a trusted approver signed it.
 
-use crate::format::approval::Approval;
+use crate::format::approval::PolicyApproval;
 use crate::format::bundle::{self, Bundle, BundleError};
 use crate::verify::code::Code;
-use crate::verify::findings::Findings;
-use crate::verify::report::Summary;
-use crate::verify::trust::Trust;
-use portcullis_core::hex::Hex;
+use crate::verify::findings::VerifyFindings;
+use crate::verify::report::EvidenceSummary;
+use crate::verify::trust::TrustedParties;
+use portcullis_core::hex::HexBytes;
 
 /// Reads the approval, if the bundle has one.
 pub(crate) fn read(
     bundle: &Bundle<'_>,
-    trust: &Trust,
-    findings: &mut Findings,
-    summary: &mut Summary,
+    trust: &TrustedParties,
+    findings: &mut VerifyFindings,
+    summary: &mut EvidenceSummary,
 ) -> Result<(), BundleError> {
     if !bundle.has(bundle::APPROVAL) {
         return Ok(());
     }
-    let Some(approval) = Approval::parse(&bundle.read(bundle::APPROVAL)?) else {
+    let Some(approval) = PolicyApproval::parse(&bundle.read(bundle::APPROVAL)?) else {
         findings.add(Code::ApprovalMalformed, "`policy/approval.cose` is not an approval");
         return Ok(());
     };
-    let same = summary.policy_digest == Some(Hex(approval.policy));
+    let same = summary.policy_digest == Some(HexBytes(approval.policy));
     findings.require(same, Code::ApprovalOfAnother, || "the approval is of another table image".to_owned());
     match trust.approver(&approval) {
         Some(approver) => summary.approvals.push(approver),

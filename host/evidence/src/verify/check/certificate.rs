@@ -1,11 +1,11 @@
 //! Checks the device certificate: its chain ends at a trusted root.
 
 use crate::format::bundle::{self, Bundle, BundleError};
-use crate::format::certificate::{self, CertificateError, DeviceCertificate, TrustStore, Which};
+use crate::format::certificate::{self, CertificateError, CertificatePosition, DeviceCertificate, TrustStore};
 use crate::verify::code::Code;
-use crate::verify::findings::Findings;
-use crate::verify::report::Summary;
-use portcullis_core::hex::Hex;
+use crate::verify::findings::VerifyFindings;
+use crate::verify::report::EvidenceSummary;
+use portcullis_core::hex::HexBytes;
 
 /// Reads the certificate, which must be valid at the Unix second `at`. The card signed up to the second `last`: its key
 /// must not be revoked then.
@@ -14,13 +14,13 @@ pub(crate) fn read(
     roots: &TrustStore,
     at: Option<u64>,
     last: Option<u64>,
-    findings: &mut Findings,
-    summary: &mut Summary,
+    findings: &mut VerifyFindings,
+    summary: &mut EvidenceSummary,
 ) -> Result<Option<DeviceCertificate>, BundleError> {
     let (leaf, chain) = (bundle.read(bundle::CERTIFICATE)?, bundle.read(bundle::CHAIN)?);
     let device = certificate::verify_chain(&leaf, &chain, roots, at).and_then(|device| {
         match roots.is_revoked_key(&certificate::key_id(&device.public_key), last) {
-            true => Err(CertificateError::RevokedKey(Which::Device)),
+            true => Err(CertificateError::RevokedKey(CertificatePosition::Device)),
             false => Ok(device),
         }
     });
@@ -31,8 +31,8 @@ pub(crate) fn read(
                 findings.add(Code::CertificateTime, what);
             }
             summary.device = Some(device.subject.clone());
-            summary.design_id = Some(Hex(device.design_id));
-            summary.key_id = Some(Hex(certificate::key_id(&device.public_key)));
+            summary.design_id = Some(HexBytes(device.design_id));
+            summary.key_id = Some(HexBytes(certificate::key_id(&device.public_key)));
             Ok(Some(device))
         }
         Err(error) => {

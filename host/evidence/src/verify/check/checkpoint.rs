@@ -1,29 +1,29 @@
 //! Checks the checkpoints: the certified card signed each of them, they cover the records in the bundle, and they are
 //! in order, under this policy and this ticket.
 
-use crate::format::certificate::Class;
-use crate::format::checkpoint::{Checkpoint, SignedCheckpoint, root_of_heads};
+use crate::format::certificate::CardKeyClass;
+use crate::format::checkpoint::{CoseCheckpoint, ParsedCheckpoint, root_of_heads};
 use crate::verify::check::image::BundleImage;
 use crate::verify::check::simulation;
 use crate::verify::code::Code;
-use crate::verify::facts::Facts;
-use crate::verify::findings::Findings;
+use crate::verify::facts::BundleFacts;
+use crate::verify::findings::VerifyFindings;
 use crate::verify::lane_state::LaneState;
-use crate::verify::report::Options;
+use crate::verify::report::VerifyOptions;
 use portcullis_core::hex;
 use portcullis_core::wire::{LaneHead, Life, key_flags};
 
 /// Checks the order of checkpoints.
 #[derive(Debug, Default)]
-pub(crate) struct Order {
-    last: Option<Checkpoint>,
+pub(crate) struct CheckpointOrderCheck {
+    last: Option<ParsedCheckpoint>,
     /// Number of records of each lane under the last checkpoint.
     sizes: Vec<u64>,
     next: u64,
 }
 
-impl Order {
-    pub(crate) const fn last(&self) -> Option<&Checkpoint> {
+impl CheckpointOrderCheck {
+    pub(crate) const fn last(&self) -> Option<&ParsedCheckpoint> {
         self.last.as_ref()
     }
 
@@ -32,8 +32,8 @@ impl Order {
     }
 
     /// Compares a checkpoint, and the number of records of each lane under it, with the previous checkpoint.
-    pub(crate) fn check(&mut self, checkpoint: &Checkpoint, sizes: Vec<u64>) -> Findings {
-        let mut findings = Findings::default();
+    pub(crate) fn check(&mut self, checkpoint: &ParsedCheckpoint, sizes: Vec<u64>) -> VerifyFindings {
+        let mut findings = VerifyFindings::default();
         let wire = &checkpoint.wire;
         let serial = self.next;
         let found = wire.serial.get();
@@ -72,7 +72,7 @@ impl Order {
     }
 
     /// Checks how the session ended. Returns the number of records that the last checkpoint covers.
-    pub(crate) fn end(&self, lanes: &[&LaneState], findings: &mut Findings) -> u64 {
+    pub(crate) fn end(&self, lanes: &[&LaneState], findings: &mut VerifyFindings) -> u64 {
         if self.last().is_none_or(|last| last.state != Life::Closing) {
             let what = "the session was not closed: what came after its last checkpoint is unknown";
             findings.add(Code::NotClosed, what);
@@ -92,37 +92,37 @@ impl Order {
 }
 
 /// Checks that a checkpoint has as many lanes as there are logs.
-pub(crate) fn lanes(checkpoint: &Checkpoint, logs: u8) -> Findings {
+pub(crate) fn lanes(checkpoint: &ParsedCheckpoint, logs: u8) -> VerifyFindings {
     let wire = &checkpoint.wire;
-    Findings::unless(wire.lanes == logs, Code::CheckpointLanes, || {
+    VerifyFindings::unless(wire.lanes == logs, Code::CheckpointLanes, || {
         format!("checkpoint {} is over {} lanes, but there are {logs}", wire.serial.get(), wire.lanes)
     })
 }
 
 /// Checks that a checkpoint's root and size follow from its heads.
-pub(crate) fn heads(checkpoint: &Checkpoint, heads: &[LaneHead]) -> Findings {
+pub(crate) fn heads(checkpoint: &ParsedCheckpoint, heads: &[LaneHead]) -> VerifyFindings {
     let wire = &checkpoint.wire;
     let size = heads.iter().try_fold(0u64, |sum, head| sum.checked_add(head.size.get()));
     let same = size == Some(wire.size.get()) && root_of_heads(heads) == wire.root;
-    Findings::unless(same, Code::CheckpointHeads, || {
+    VerifyFindings::unless(same, Code::CheckpointHeads, || {
         format!("the heads beside checkpoint {} are not those that it signs", wire.serial.get())
     })
 }
 
 /// Compares a checkpoint with the heads computed from the records.
-pub(crate) fn root(checkpoint: &Checkpoint, heads: &[LaneHead]) -> Findings {
+pub(crate) fn root(checkpoint: &ParsedCheckpoint, heads: &[LaneHead]) -> VerifyFindings {
     let wire = &checkpoint.wire;
     let size = heads.iter().map(|head| head.size.get()).sum::<u64>();
     let same = wire.size.get() == size && wire.root == root_of_heads(heads);
-    Findings::unless(same, Code::CheckpointRoot, || {
+    VerifyFindings::unless(same, Code::CheckpointRoot, || {
         format!("the first {size} records are not those that checkpoint {} signs", wire.serial.get())
     })
 }
 
 /// Compares a checkpoint with the state of the logs at that point. The card samples the head of lane 0 when it begins
 /// the checkpoint, and the other heads later. So the session may already have ended in another lane.
-pub(crate) fn state(checkpoint: &Checkpoint, lanes: &[&LaneState]) -> Findings {
-    let mut findings = Findings::default();
+pub(crate) fn state(checkpoint: &ParsedCheckpoint, lanes: &[&LaneState]) -> VerifyFindings {
+    let mut findings = VerifyFindings::default();
     let wire = &checkpoint.wire;
     let serial = wire.serial.get();
     let closed = |lane: &&LaneState| lane.log.is_closed();
@@ -145,7 +145,12 @@ pub(crate) fn state(checkpoint: &Checkpoint, lanes: &[&LaneState]) -> Findings {
 }
 
 /// Checks a checkpoint's signature and identity. Returns whether it is marked as simulated.
-pub(crate) fn signature(signed: &SignedCheckpoint, facts: &Facts, options: Options, findings: &mut Findings) -> bool {
+pub(crate) fn signature(
+    signed: &CoseCheckpoint,
+    facts: &BundleFacts,
+    options: VerifyOptions,
+    findings: &mut VerifyFindings,
+) -> bool {
     let wire = &signed.checkpoint.wire;
     let serial = wire.serial.get();
     let simulated = simulation::check(facts.device.as_ref(), Some(signed), options, findings);
@@ -158,9 +163,9 @@ pub(crate) fn signature(signed: &SignedCheckpoint, facts: &Facts, options: Optio
         });
         let flags = u16::from(wire.key_flags);
         let class = match device.class {
-            Class::Sim => flags & key_flags::SIM != 0,
-            Class::Class => flags & key_flags::CLASS_KEY != 0,
-            Class::Device => flags & (key_flags::CLASS_KEY | key_flags::SIM) == 0,
+            CardKeyClass::Sim => flags & key_flags::SIM != 0,
+            CardKeyClass::Class => flags & key_flags::CLASS_KEY != 0,
+            CardKeyClass::Device => flags & (key_flags::CLASS_KEY | key_flags::SIM) == 0,
         };
         findings.require(class, Code::CheckpointClass, || {
             format!("checkpoint {serial} carries key flags {flags:#x}, which the certificate's class does not have")
@@ -169,8 +174,8 @@ pub(crate) fn signature(signed: &SignedCheckpoint, facts: &Facts, options: Optio
     simulated
 }
 
-pub(crate) fn tables(checkpoint: &Checkpoint, image: Option<&BundleImage>) -> Findings {
-    let mut findings = Findings::default();
+pub(crate) fn tables(checkpoint: &ParsedCheckpoint, image: Option<&BundleImage>) -> VerifyFindings {
+    let mut findings = VerifyFindings::default();
     let wire = &checkpoint.wire;
     let serial = wire.serial.get();
     if let Some(image) = image {
@@ -184,8 +189,8 @@ pub(crate) fn tables(checkpoint: &Checkpoint, image: Option<&BundleImage>) -> Fi
 }
 
 /// Compares a checkpoint with the ticket and with the witness's note.
-pub(crate) fn ticket(checkpoint: &Checkpoint, facts: &Facts) -> Findings {
-    let mut findings = Findings::default();
+pub(crate) fn ticket(checkpoint: &ParsedCheckpoint, facts: &BundleFacts) -> VerifyFindings {
+    let mut findings = VerifyFindings::default();
     let serial = checkpoint.wire.serial.get();
     let same = facts.ticket.as_ref().is_none_or(|ticket| ticket.digest == checkpoint.wire.ticket_digest);
     findings

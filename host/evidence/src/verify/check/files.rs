@@ -2,11 +2,11 @@
 
 use crate::format::bundle::{self, Bundle, BundleError};
 use crate::verify::code::Code;
-use crate::verify::findings::Findings;
+use crate::verify::findings::VerifyFindings;
 use portcullis_core::hex;
 
-pub(crate) fn manifest(bundle: &Bundle<'_>) -> Result<Findings, BundleError> {
-    let mut findings = Findings::default();
+pub(crate) fn manifest(bundle: &Bundle<'_>) -> Result<VerifyFindings, BundleError> {
+    let mut findings = VerifyFindings::default();
     match bundle.check_manifest() {
         Err(error) if error.is_operational() => return Err(error),
         Err(error) => findings.add(Code::Manifest, error),
@@ -17,8 +17,8 @@ pub(crate) fn manifest(bundle: &Bundle<'_>) -> Result<Findings, BundleError> {
 
 /// Checks that the files of contexts and anchor stores have the digests in their names, and that the package is
 /// present. The replay needs these files.
-pub(crate) fn digests(bundle: &Bundle<'_>) -> Result<Findings, BundleError> {
-    let mut findings = Findings::default();
+pub(crate) fn digests(bundle: &Bundle<'_>) -> Result<VerifyFindings, BundleError> {
+    let mut findings = VerifyFindings::default();
     for (folder, suffix) in [("contexts/", ".json"), ("anchors/", "")] {
         for (name, rest) in bundle.below(folder) {
             let digest = rest.strip_suffix(suffix).and_then(hex::decode::<32>);

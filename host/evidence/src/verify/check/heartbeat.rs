@@ -2,7 +2,7 @@
 
 use crate::format::note::WitnessedCheckpoint;
 use crate::verify::code::Code;
-use crate::verify::findings::Findings;
+use crate::verify::findings::VerifyFindings;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
@@ -36,7 +36,7 @@ impl Nonces {
         nonce: u64,
         last: Option<u64>,
         checkpoints: u64,
-        findings: &mut Findings,
+        findings: &mut VerifyFindings,
     ) -> Option<u64> {
         // A lane uses each nonce once, in the witness's order, and only after the checkpoint whose note contains the
         // nonce.
@@ -57,11 +57,11 @@ impl Nonces {
 mod tests {
     use super::*;
     use crate::format::note::LogView;
-    use crate::format::ticket::Chain;
+    use crate::format::ticket::ChainId;
 
     fn note(serial: u64, nonce: u64) -> (u64, WitnessedCheckpoint) {
         let witness = String::new();
-        let chain = Chain { key: [0; 32], seat: 0 };
+        let chain = ChainId { key: [0; 32], seat: 0 };
         (
             serial,
             WitnessedCheckpoint {
@@ -92,7 +92,7 @@ mod tests {
     #[test]
     fn many_heartbeats_that_are_nobodys() {
         let nonces = Nonces::new(&(0..100_000).map(|serial| note(serial, serial + 1)).collect());
-        let mut findings = Findings::default();
+        let mut findings = VerifyFindings::default();
         for nonce in 200_000..300_000 {
             assert_eq!(nonces.heartbeat(nonce, None, 100_000, &mut findings), None);
         }

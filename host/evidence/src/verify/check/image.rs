@@ -3,13 +3,13 @@
 use crate::format::bundle::{self, Bundle, BundleError};
 use crate::format::log::DecidingStage;
 use crate::verify::code::Code;
-use crate::verify::findings::Findings;
-use crate::verify::report::{RuleCount, Summary};
-use portcullis_core::hex::{self, Hex};
+use crate::verify::findings::VerifyFindings;
+use crate::verify::report::{EvidenceSummary, RuleCount};
+use portcullis_core::hex::{self, HexBytes};
 use portcullis_core::manifest::MAPPING_VERSION;
 use portcullis_core::releases;
 use portcullis_core::wire::{IMAGE_MAGIC, ImageHeader, LAYOUT_VERSION, Stage};
-use portcullis_image::{Bank, Image, ImageError};
+use portcullis_image::{BankKind, ImageError, TableImage};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 
@@ -17,11 +17,11 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug)]
 pub(crate) struct BundleImage {
     pub(crate) digest: [u8; 32],
-    pub(crate) tables: Image,
+    pub(crate) tables: TableImage,
 }
 
 /// The content of the bundle's table image.
-pub(crate) enum Tables {
+pub(crate) enum BundleImageContent {
     Image(Box<BundleImage>),
     /// The layout or register map of the image is unknown, so the card's records and checkpoints cannot be read.
     Unknown(String),
@@ -29,32 +29,36 @@ pub(crate) enum Tables {
 }
 
 /// Reads the image and compares the package with the image's header.
-pub(crate) fn read(bundle: &Bundle<'_>, findings: &mut Findings, summary: &mut Summary) -> Result<Tables, BundleError> {
+pub(crate) fn read(
+    bundle: &Bundle<'_>,
+    findings: &mut VerifyFindings,
+    summary: &mut EvidenceSummary,
+) -> Result<BundleImageContent, BundleError> {
     let bytes = bundle.read(bundle::IMAGE)?;
     let digest = Sha256::digest(&bytes).into();
-    summary.policy_digest = Some(Hex(digest));
+    summary.policy_digest = Some(HexBytes(digest));
     if let Some(version) = other_layout(&bytes) {
         let what = format!("the table image is of layout version {version}, this verifier reads {LAYOUT_VERSION}");
-        return Ok(Tables::Unknown(what));
+        return Ok(BundleImageContent::Unknown(what));
     }
     let known = |digest: &[u8; 32]| releases::all().any(|release| release.map_digest == *digest);
-    let image = match Image::of_maps(&bytes, known) {
+    let image = match TableImage::of_maps(&bytes, known) {
         Ok(image) => image,
         Err(ImageError::MapDigest { found, .. }) => {
             let what =
                 format!("the table image is for the register map {found}, of no release that this verifier knows");
-            return Ok(Tables::Unknown(what));
+            return Ok(BundleImageContent::Unknown(what));
         }
         Err(error) => {
             findings.add(Code::ImageMalformed, format!("the policy's table image: {error}"));
-            return Ok(Tables::Malformed);
+            return Ok(BundleImageContent::Malformed);
         }
     };
     let header = image.header();
-    summary.package_digest = Some(Hex(header.package_digest));
+    summary.package_digest = Some(HexBytes(header.package_digest));
     summary.text_lane = Some(image.text().is_some());
     package(bundle, header, findings, summary)?;
-    Ok(Tables::Image(Box::new(BundleImage { digest, tables: image })))
+    Ok(BundleImageContent::Image(Box::new(BundleImage { digest, tables: image })))
 }
 
 /// The layout version of an image, if it is not this program's. In every layout, magic and version come first and the
@@ -87,8 +91,8 @@ pub fn mapping_version(bundle: &Bundle<'_>, package_digest: &[u8; 32]) -> Result
 fn package(
     bundle: &Bundle<'_>,
     header: &ImageHeader,
-    findings: &mut Findings,
-    summary: &mut Summary,
+    findings: &mut VerifyFindings,
+    summary: &mut EvidenceSummary,
 ) -> Result<(), BundleError> {
     // A missing package makes only the replay impossible.
     if bundle.below(bundle::PACKAGE).next().is_none() {
@@ -110,7 +114,7 @@ fn package(
 pub(crate) fn rules(counts: &BTreeMap<DecidingStage, u64>, image: Option<&BundleImage>) -> Vec<RuleCount> {
     let rule = |decided: &DecidingStage| {
         let (image, row) = (image?, usize::from(decided.row?));
-        let bank = if decided.stage == Stage::Entropy { Bank::Entropy } else { Bank::Policy };
+        let bank = if decided.stage == Stage::Entropy { BankKind::Entropy } else { BankKind::Policy };
         image.tables.rows(bank).get(row).map(|row| row.rule.get())
     };
     let line = |(decided, count): (&DecidingStage, &u64)| RuleCount {

@@ -1,12 +1,12 @@
 //! Checks the lanes against each other: all logs must describe the same session.
 
 use crate::verify::code::Code;
-use crate::verify::findings::Findings;
+use crate::verify::findings::VerifyFindings;
 use crate::verify::lane_state::LaneState;
 
 /// Checks that every lane records the same facts about the session.
-pub(crate) fn check(lanes: &[&LaneState]) -> Findings {
-    let mut findings = Findings::default();
+pub(crate) fn check(lanes: &[&LaneState]) -> VerifyFindings {
+    let mut findings = VerifyFindings::default();
     // A log that breaks a rule is contradicted already, so its content is not compared.
     let Some((first, others)) = lanes.split_first().filter(|_| !lanes.iter().any(|lane| lane.broken)) else {
         return findings;
@@ -44,8 +44,8 @@ pub(crate) fn check(lanes: &[&LaneState]) -> Findings {
 
 /// Checks that every lane records the same nonces in the same order. Only the last nonce may be missing from a lane,
 /// since the session can end before every lane has recorded it.
-fn heartbeats(lanes: &[&LaneState]) -> Findings {
-    let mut findings = Findings::default();
+fn heartbeats(lanes: &[&LaneState]) -> VerifyFindings {
+    let mut findings = VerifyFindings::default();
     let Some(longest) = lanes.iter().map(|lane| &lane.heartbeats).max_by_key(|digest| digest.count) else {
         return findings;
     };

@@ -3,8 +3,8 @@
 use crate::format::bundle::{Receipt, SpanLine};
 use crate::format::log::LogEvent;
 use crate::verify::code::Code;
-use crate::verify::facts::Facts;
-use crate::verify::findings::{At, Findings};
+use crate::verify::facts::BundleFacts;
+use crate::verify::findings::{At, VerifyFindings};
 use portcullis_core::wire::{Determination, Opcode};
 
 /// Compares a receipt with its record, its lane and the disclosed text.
@@ -13,9 +13,9 @@ pub(crate) fn check(
     (at, lane): (At, u8),
     event: LogEvent,
     span: Option<&SpanLine>,
-    facts: &Facts,
-) -> Findings {
-    let mut findings = Findings::default();
+    facts: &BundleFacts,
+) -> VerifyFindings {
+    let mut findings = VerifyFindings::default();
     let released =
         matches!(event, LogEvent::Entry(Opcode::Gate, Determination::Admit) | LogEvent::Entry(Opcode::End, _));
     let what = || format!("a receipt was given for {at}, which admits nothing");

@@ -10,19 +10,19 @@ use std::str::Chars;
 
 /// Id and reason of a rule, for reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Name {
+pub(crate) struct ReportedRule {
     pub(crate) id: String,
     pub(crate) reason: Option<String>,
 }
 
 /// All rules of the bundle's package, in the order of their numbers in the image: bytewise by id.
-pub(crate) fn names(bundle: &Bundle<'_>) -> Result<Vec<Name>, BundleError> {
+pub(crate) fn names(bundle: &Bundle<'_>) -> Result<Vec<ReportedRule>, BundleError> {
     let mut rules = BTreeMap::new();
     for (name, _) in bundle.below(bundle::PACKAGE).filter(|(name, _)| name.ends_with(".cedar")) {
         let source = bundle.read(name)?;
         rules.extend(annotated(&String::from_utf8_lossy(&source)));
     }
-    Ok(rules.into_iter().map(|(id, reason)| Name { id, reason }).collect())
+    Ok(rules.into_iter().map(|(id, reason)| ReportedRule { id, reason }).collect())
 }
 
 /// Ids with their reasons. A rule ends with a semicolon; `//` begins a comment; strings have Rust's escapes.

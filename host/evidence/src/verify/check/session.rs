@@ -1,15 +1,15 @@
 //! Checks session records: OPEN and CLOSE name the tables and the ticket; an ALARM ends the session.
 
-use crate::format::ticket::{SignedTicket, Ticket};
+use crate::format::ticket::{SessionTicket, SignedTicket};
 use crate::verify::check::image::BundleImage;
 use crate::verify::code::Code;
-use crate::verify::findings::Findings;
+use crate::verify::findings::VerifyFindings;
 use portcullis_core::hex;
 use portcullis_core::wire::{RecordType, SessionFields, features};
 
 /// Compares the tables in OPEN and CLOSE with the image, and reports an ALARM.
-pub(crate) fn tables(kind: RecordType, session: &SessionFields, image: Option<&BundleImage>) -> Findings {
-    let mut findings = Findings::default();
+pub(crate) fn tables(kind: RecordType, session: &SessionFields, image: Option<&BundleImage>) -> VerifyFindings {
+    let mut findings = VerifyFindings::default();
     let Some(image) = image else { return findings };
     if kind == RecordType::Open {
         let used = session.features.get() & features::TEXT_LANE != 0;
@@ -39,8 +39,12 @@ pub(crate) fn tables(kind: RecordType, session: &SessionFields, image: Option<&B
     findings
 }
 
-pub(crate) fn ticket(kind: RecordType, session: &SessionFields, ticket: Option<&SignedTicket<Ticket>>) -> Findings {
-    let mut findings = Findings::default();
+pub(crate) fn ticket(
+    kind: RecordType,
+    session: &SessionFields,
+    ticket: Option<&SignedTicket<SessionTicket>>,
+) -> VerifyFindings {
+    let mut findings = VerifyFindings::default();
     let (RecordType::Open, Some(ticket)) = (kind, ticket) else { return findings };
     findings.require(session.ticket_digest == ticket.digest, Code::OpenTicket, || {
         format!("OPEN names ticket {}", hex::encode(&session.ticket_digest))

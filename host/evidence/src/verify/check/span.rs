@@ -2,21 +2,21 @@
 
 use crate::format::bundle::SpanLine;
 use crate::verify::code::Code;
-use crate::verify::findings::{At, Findings};
+use crate::verify::findings::{At, VerifyFindings};
 use portcullis_core::commitment::SpanKind;
 use portcullis_core::inert::is_formatting;
 use portcullis_core::wire::{Opcode, Record, StageOutcome, flags};
 
 /// Compares a disclosed text with the commitment of its record.
-pub(crate) fn commitment(span: &SpanLine, at: At, record: &Record) -> Findings {
-    Findings::unless(span.commitment() == record.descriptor.commitment, Code::SpanCommitment, || {
+pub(crate) fn commitment(span: &SpanLine, at: At, record: &Record) -> VerifyFindings {
+    VerifyFindings::unless(span.commitment() == record.descriptor.commitment, Code::SpanCommitment, || {
         format!("the text of {at} is not the one that the card answered for")
     })
 }
 
 /// Compares a disclosed text with the descriptor of its accepted entry.
-pub(crate) fn shape(span: &SpanLine, at: At, opcode: Opcode, record: &Record) -> Findings {
-    Findings::unless(is_cut(span, opcode, record), Code::SpanShape, || {
+pub(crate) fn shape(span: &SpanLine, at: At, opcode: Opcode, record: &Record) -> VerifyFindings {
+    VerifyFindings::unless(is_cut(span, opcode, record), Code::SpanShape, || {
         format!("the text of {at} is not cut into held text and span as its descriptor says")
     })
 }
@@ -40,8 +40,8 @@ pub(crate) fn is_cut(span: &SpanLine, opcode: Opcode, record: &Record) -> bool {
 }
 
 /// Checks that the bytes of END are formatting only, since no rule judges them.
-pub(crate) fn end(span: &SpanLine, at: At) -> Findings {
-    Findings::unless(is_formatting(&span.held), Code::EndNotFormatting, || {
+pub(crate) fn end(span: &SpanLine, at: At) -> VerifyFindings {
+    VerifyFindings::unless(is_formatting(&span.held), Code::EndNotFormatting, || {
         format!("{at} ends its stream with more than formatting: nothing judged those bytes")
     })
 }

@@ -2,7 +2,7 @@
 
 use crate::verify::check::image::BundleImage;
 use crate::verify::code::Code;
-use crate::verify::findings::{At, Findings};
+use crate::verify::findings::{At, VerifyFindings};
 use portcullis_core::class::ClassSet;
 use portcullis_core::wire::{Fault, Opcode, Record};
 
@@ -18,8 +18,14 @@ fn omitted(opcode: Opcode, record: &Record, opening: u128, kept: bool) -> ClassS
 }
 
 /// Checks an accepted GATE or END. `kept`: no rollback can remove admitted text of the stream.
-pub(crate) fn check(at: At, opcode: Opcode, record: &Record, kept: bool, image: Option<&BundleImage>) -> Findings {
-    let mut findings = Findings::default();
+pub(crate) fn check(
+    at: At,
+    opcode: Opcode,
+    record: &Record,
+    kept: bool,
+    image: Option<&BundleImage>,
+) -> VerifyFindings {
+    let mut findings = VerifyFindings::default();
     let Some(text) = image.and_then(|image| image.tables.text()) else { return findings };
     let omitted = omitted(opcode, record, text.opening.get(), kept);
     let names = || omitted.iter().map(|class| u8::from(class).to_string()).collect::<Vec<_>>().join(", ");
@@ -33,12 +39,12 @@ pub(crate) fn check(at: At, opcode: Opcode, record: &Record, kept: bool, image: 
 
 /// Checks why the card refused an entry. A gate shows the text to which it committed, in one piece, and holds no text
 /// at an END that a rule forbids. So these faults come from a false description, or from broken memory.
-pub(crate) fn refusal(at: At, fault: Fault) -> Findings {
+pub(crate) fn refusal(at: At, fault: Fault) -> VerifyFindings {
     let what = match fault {
         Fault::TextForm => "its length, a flag or its UTF-8 is not as described",
         Fault::TextCommitment => "it is not the text to which the host committed",
         Fault::TextEnd => "its last bytes complete a match that a rule forbids",
-        _ => return Findings::default(),
+        _ => return VerifyFindings::default(),
     };
-    Findings::unless(false, Code::TextRefused, || format!("the card refused the text of {at}: {what}"))
+    VerifyFindings::unless(false, Code::TextRefused, || format!("the card refused the text of {at}: {what}"))
 }

@@ -1,24 +1,24 @@
 //! Checks withholdings: which texts were removed, who signed the removal, and whether a removed text is still present.
 
 use crate::format::bundle::{self, Bundle, BundleError};
-use crate::format::ticket::{SignedTicket, Ticket};
+use crate::format::ticket::{SessionTicket, SignedTicket};
 use crate::format::withholding::{StreamAt, Withholding};
 use crate::verify::code::Code;
-use crate::verify::facts::Facts;
-use crate::verify::findings::{At, Findings};
+use crate::verify::facts::BundleFacts;
+use crate::verify::findings::{At, VerifyFindings};
 use crate::verify::lane_state::LaneState;
-use crate::verify::report::{Summary, WithholdingUse};
-use crate::verify::trust::Trust;
-use portcullis_core::hex::Hex;
+use crate::verify::report::{EvidenceSummary, WithholdingUse};
+use crate::verify::trust::TrustedParties;
+use portcullis_core::hex::HexBytes;
 use std::collections::BTreeSet;
 
 /// Reads the withholdings. Returns the streams that they name.
 pub(crate) fn read(
     bundle: &Bundle<'_>,
-    trust: &Trust,
-    ticket: Option<&SignedTicket<Ticket>>,
-    findings: &mut Findings,
-    summary: &mut Summary,
+    trust: &TrustedParties,
+    ticket: Option<&SignedTicket<SessionTicket>>,
+    findings: &mut VerifyFindings,
+    summary: &mut EvidenceSummary,
 ) -> Result<BTreeSet<StreamAt>, BundleError> {
     let mut streams = BTreeSet::new();
     for (serial, (name, _)) in (0..).zip(bundle.below("withheld/")) {
@@ -36,7 +36,7 @@ pub(crate) fn read(
             findings.add(Code::WithholdingUntrusted, format_args!("no key that may withhold signed `{name}`"));
         }
         let count = terms.streams.len() as u64;
-        let (reason, before) = (terms.reason.clone(), Hex(terms.before));
+        let (reason, before) = (terms.reason.clone(), HexBytes(terms.before));
         summary.withholdings.push(WithholdingUse { signer, reason, streams: count, before });
         streams.extend(&terms.streams);
     }
@@ -44,19 +44,19 @@ pub(crate) fn read(
 }
 
 /// Reports a part of a withheld stream that is still in the bundle.
-pub(crate) fn left(at: At, what: &str, findings: &mut Findings) {
+pub(crate) fn left(at: At, what: &str, findings: &mut VerifyFindings) {
     let what = format!("{what} of {at} is there, but its stream is said to be withheld");
     findings.add(Code::WithheldDisclosed, what);
 }
 
 /// Reports withheld streams that have no BEGIN record.
-pub(crate) fn unknown(facts: &Facts, lanes: &[&LaneState]) -> Findings {
+pub(crate) fn unknown(facts: &BundleFacts, lanes: &[&LaneState]) -> VerifyFindings {
     // A log that breaks a rule was not read to its end.
     if lanes.iter().any(|lane| lane.broken) {
-        return Findings::default();
+        return VerifyFindings::default();
     }
     let met: u64 = lanes.iter().map(|lane| lane.withheld).sum();
-    Findings::unless(met == facts.withheld.len() as u64, Code::WithholdingStream, || {
+    VerifyFindings::unless(met == facts.withheld.len() as u64, Code::WithholdingStream, || {
         "a withholding names a stream that did not begin".to_owned()
     })
 }

@@ -2,19 +2,19 @@
 
 use crate::format::bundle::{self, Bundle, BundleError};
 use crate::format::note::{self, LogView, WitnessKey, WitnessedCheckpoint};
-use crate::format::ticket::{SignedTicket, Ticket};
+use crate::format::ticket::{SessionTicket, SignedTicket};
 use crate::verify::code::Code;
-use crate::verify::findings::Findings;
-use crate::verify::report::Summary;
+use crate::verify::findings::VerifyFindings;
+use crate::verify::report::EvidenceSummary;
 use std::collections::BTreeMap;
 
 /// Reads the witness's notes, by checkpoint serial.
 pub(crate) fn read(
     bundle: &Bundle<'_>,
     witnesses: &[WitnessKey],
-    ticket: Option<&SignedTicket<Ticket>>,
-    findings: &mut Findings,
-    summary: &mut Summary,
+    ticket: Option<&SignedTicket<SessionTicket>>,
+    findings: &mut VerifyFindings,
+    summary: &mut EvidenceSummary,
 ) -> Result<BTreeMap<u64, WitnessedCheckpoint>, BundleError> {
     let mut notes = BTreeMap::new();
     let (mut last, mut forked): (Option<WitnessedCheckpoint>, Vec<LogView>) = (None, Vec::new());

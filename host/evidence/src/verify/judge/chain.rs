@@ -1,16 +1,16 @@
 //! The rules over one chain: the sessions of a card and seat, and what tickets, notes and the public log say of them.
 
 use super::facts::{LoggedFacts, NoteFacts, SeenCheckpoint, SessionFacts, TicketFacts};
-use super::fault::{ChainFault, ChainFinding, Gap, Several};
-use super::{ChainJudge, Start};
-use crate::format::public_log::SessionState;
-use portcullis_core::hex::Hex;
+use super::fault::{ChainFault, ChainFinding, ConflictingBundles, SerialGap};
+use super::{ChainJudge, ChainStart};
+use crate::format::public_log::LoggedSessionState;
+use portcullis_core::hex::HexBytes;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A chain with everything that is known of it, by serial.
-pub(super) struct Chain<'a> {
+pub(super) struct ChainEvidence<'a> {
     judge: ChainJudge,
-    key: Hex<32>,
+    key: HexBytes<32>,
     seat: u16,
     /// The bundles of each session, by name.
     pub(super) sessions: BTreeMap<u64, Vec<&'a SessionFacts>>,
@@ -23,14 +23,14 @@ pub(super) struct Chain<'a> {
 
 /// What ends a range of serials of which nothing is known.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-enum Known {
+enum SerialGapEnd {
     GivenUp,
     Ticket,
     Session,
 }
 
-impl<'a> Chain<'a> {
-    pub(super) const fn new(judge: ChainJudge, key: Hex<32>, seat: u16) -> Self {
+impl<'a> ChainEvidence<'a> {
+    pub(super) const fn new(judge: ChainJudge, key: HexBytes<32>, seat: u16) -> Self {
         Self {
             judge,
             key,
@@ -70,7 +70,7 @@ impl<'a> Chain<'a> {
 
     /// An issuer gives each serial once. Tickets count whether or not their sessions are in a bundle.
     fn serials(&self) -> Vec<ChainFinding> {
-        let mut tickets: BTreeMap<u64, BTreeSet<(&str, Hex<32>)>> = BTreeMap::new();
+        let mut tickets: BTreeMap<u64, BTreeSet<(&str, HexBytes<32>)>> = BTreeMap::new();
         let of_sessions = self.sessions.iter().flat_map(|(serial, all)| all.iter().map(move |one| (serial, one)));
         let of_sessions = of_sessions.map(|(serial, session)| (*serial, &*session.name, session.ticket));
         let by_themselves = self.tickets.iter().flat_map(|(serial, all)| all.iter().map(move |one| (serial, one)));
@@ -78,7 +78,7 @@ impl<'a> Chain<'a> {
         for (serial, name, ticket) in of_sessions.chain(by_themselves) {
             tickets.entry(serial).or_default().extend(ticket.map(|ticket| (name, ticket)));
         }
-        let twice = |(serial, given): (u64, BTreeSet<(&str, Hex<32>)>)| {
+        let twice = |(serial, given): (u64, BTreeSet<(&str, HexBytes<32>)>)| {
             let (name, ticket) = given.first()?;
             if given.iter().all(|(_, other)| other == ticket) {
                 return None;
@@ -89,7 +89,7 @@ impl<'a> Chain<'a> {
                 _ => None,
             });
             let names = given.iter().map(|(name, _)| (*name).to_owned()).collect();
-            let several = Several { names, later: later.collect() };
+            let several = ConflictingBundles { names, later: later.collect() };
             Some(self.at(serial, Some(name), ChainFault::SerialTwice(several)))
         };
         tickets.into_iter().filter_map(twice).collect()
@@ -110,8 +110,8 @@ impl<'a> Chain<'a> {
             return Some(ChainFault::OtherTicket);
         }
         match logged.state {
-            SessionState::Closed if !session.is_closed => Some(ChainFault::LogClosed),
-            SessionState::Abandoned if session.is_known && session.is_closed => Some(ChainFault::LogAbandoned),
+            LoggedSessionState::Closed if !session.is_closed => Some(ChainFault::LogClosed),
+            LoggedSessionState::Abandoned if session.is_known && session.is_closed => Some(ChainFault::LogAbandoned),
             _ => None,
         }
     }
@@ -119,7 +119,7 @@ impl<'a> Chain<'a> {
     /// Compares the end of the session before, as a ticket names it, with the log.
     fn abandoned(&self, serial: u64, session: &SessionFacts) -> Option<ChainFault> {
         let before = self.logged.get(&serial.checked_sub(1)?)?;
-        let names_end = before.state == SessionState::Abandoned && session.previous_close.is_some();
+        let names_end = before.state == LoggedSessionState::Abandoned && session.previous_close.is_some();
         names_end.then_some(ChainFault::AbandonedClose)
     }
 
@@ -129,7 +129,7 @@ impl<'a> Chain<'a> {
         for (serial, sessions) in &self.sessions {
             let Some(before) = serial.checked_sub(1).and_then(|before| self.sessions.get(&before)) else { continue };
             let known: Vec<_> = before.iter().filter(|session| session.is_known).collect();
-            let ends: BTreeSet<Hex<32>> = known.iter().filter_map(|session| session.last_checkpoint).collect();
+            let ends: BTreeSet<HexBytes<32>> = known.iter().filter_map(|session| session.last_checkpoint).collect();
             let is_closed = known.iter().any(|session| session.is_closed);
             for session in sessions {
                 let fault = match session.previous_close {
@@ -148,16 +148,16 @@ impl<'a> Chain<'a> {
     /// Serials of which no session is given. The issuer can have given up tickets before their sessions were reported.
     fn gaps(&self) -> Vec<ChainFinding> {
         let start = match self.judge.start {
-            Start::First => 0,
-            Start::Any => self.sessions.keys().next().map_or(0, |first| first.saturating_sub(1)),
+            ChainStart::First => 0,
+            ChainStart::Any => self.sessions.keys().next().map_or(0, |first| first.saturating_sub(1)),
         };
         let given_up = self.unshown().filter(|(serial, session)| *serial > start && session.is_given_up());
-        let mut known: Vec<(u64, Known)> = given_up.map(|(serial, _)| (serial, Known::GivenUp)).collect();
-        known.extend(self.tickets.keys().map(|serial| (*serial, Known::Ticket)));
-        known.extend(self.sessions.keys().map(|serial| (*serial, Known::Session)));
+        let mut known: Vec<(u64, SerialGapEnd)> = given_up.map(|(serial, _)| (serial, SerialGapEnd::GivenUp)).collect();
+        known.extend(self.tickets.keys().map(|serial| (*serial, SerialGapEnd::Ticket)));
+        known.extend(self.sessions.keys().map(|serial| (*serial, SerialGapEnd::Session)));
         known.sort_unstable();
-        let (mut found, mut gap, mut before) = (Vec::new(), Gap::default(), start);
-        let mut add = |gap: Gap, name| {
+        let (mut found, mut gap, mut before) = (Vec::new(), SerialGap::default(), start);
+        let mut add = |gap: SerialGap, name| {
             if !gap.missing.is_empty() || gap.given_up > 0 {
                 found.push(self.at(gap.last.saturating_add(1), name, ChainFault::Gap(gap)));
             }
@@ -169,18 +169,18 @@ impl<'a> Chain<'a> {
             }
             before = before.max(serial);
             match known {
-                Known::GivenUp => gap.given_up += 1,
-                Known::Ticket => {}
-                Known::Session => {
+                SerialGapEnd::GivenUp => gap.given_up += 1,
+                SerialGapEnd::Ticket => {}
+                SerialGapEnd::Session => {
                     let name = self.sessions.get(&serial).and_then(|sessions| sessions.first());
                     let last = serial.saturating_sub(1);
-                    let gap = Gap { first, last, ..std::mem::take(&mut gap) };
+                    let gap = SerialGap { first, last, ..std::mem::take(&mut gap) };
                     add(gap, name.map(|session| &*session.name));
                     first = serial.saturating_add(1);
                 }
             }
         }
-        add(Gap { first, last: before, ..gap }, None);
+        add(SerialGap { first, last: before, ..gap }, None);
         found
     }
 
@@ -206,11 +206,11 @@ impl<'a> Chain<'a> {
         for (serial, session) in self.unshown() {
             let fault = match session.state {
                 // Before the last session, it is in a gap.
-                SessionState::Issued if serial > *last => ChainFault::Pending,
-                SessionState::Abandoned if session.is_given_up() => ChainFault::GivenUp,
-                SessionState::Opened if serial > *last => ChainFault::OpenInLog,
+                LoggedSessionState::Issued if serial > *last => ChainFault::Pending,
+                LoggedSessionState::Abandoned if session.is_given_up() => ChainFault::GivenUp,
+                LoggedSessionState::Opened if serial > *last => ChainFault::OpenInLog,
                 // From any session on, later ones need not be given either.
-                SessionState::Closed | SessionState::Abandoned if self.judge.start == Start::First => {
+                LoggedSessionState::Closed | LoggedSessionState::Abandoned if self.judge.start == ChainStart::First => {
                     ChainFault::Unshown
                 }
                 _ => continue,
@@ -235,7 +235,7 @@ impl<'a> Chain<'a> {
                 found.push(self.at(*serial, name, ChainFault::SeenLater(last)));
             }
             // The digests of each checkpoint, and the first bundle that shows it.
-            let mut shown: BTreeMap<u64, (&str, BTreeSet<Hex<32>>)> = BTreeMap::new();
+            let mut shown: BTreeMap<u64, (&str, BTreeSet<HexBytes<32>>)> = BTreeMap::new();
             for session in sessions {
                 for one in session.digests.iter().flatten() {
                     let (_, digests) = shown.entry(one.serial).or_insert_with(|| (&session.name, BTreeSet::new()));

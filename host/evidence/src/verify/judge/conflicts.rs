@@ -3,20 +3,20 @@
 use super::facts::{NoteFacts, SessionFacts};
 use super::fault::{ChainFault, ChainFinding};
 use crate::format::note::{CLOCK_SKEW, LogView};
-use crate::format::ticket::Chain;
+use crate::format::ticket::ChainId;
 use crate::format::tree::Hash;
 use crate::verify::code::SeriesCode;
-use portcullis_core::hex::Hex;
+use portcullis_core::hex::HexBytes;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What is compared of a session in a chain, or of a note that was given by itself.
 #[derive(Clone, Debug)]
-struct Shown<'a> {
+struct ComparedSession<'a> {
     name: &'a str,
-    chain: Chain,
+    chain: ChainId,
     serial: u64,
     /// Digests of the ticket and of the last checkpoint: bundles with equal ones show one session.
-    history: (Option<Hex<32>>, Option<Hex<32>>),
+    history: (Option<HexBytes<32>>, Option<HexBytes<32>>),
     is_own_key: bool,
     witnessed: Option<(u64, u64)>,
     notes: &'a [LogView],
@@ -24,20 +24,20 @@ struct Shown<'a> {
 }
 
 /// A contradiction, and the number of the session or note that the finding names.
-struct Conflict {
+struct SeriesConflict {
     session: usize,
     code: SeriesCode,
     detail: String,
 }
 
-type Numbered<'a> = (usize, &'a Shown<'a>);
+type Numbered<'a> = (usize, &'a ComparedSession<'a>);
 
 /// Compares the sessions and notes of one card, each in the order of chains and serials. The cost is linear in their
 /// number, apart from sorting.
 pub(super) fn conflicts(sessions: &[SessionFacts], notes: &[NoteFacts]) -> Vec<ChainFinding> {
     let of_sessions = sessions.iter().filter_map(|session| {
         let (chain, serial) = session.link()?;
-        Some(Shown {
+        Some(ComparedSession {
             name: &session.name,
             chain,
             serial,
@@ -50,7 +50,7 @@ pub(super) fn conflicts(sessions: &[SessionFacts], notes: &[NoteFacts]) -> Vec<C
     });
     let of_notes = notes.iter().filter_map(|note| {
         let seen = note.seen.as_ref()?;
-        Some(Shown {
+        Some(ComparedSession {
             name: &note.name,
             chain: seen.view.chain(),
             serial: note.serial?,
@@ -71,11 +71,11 @@ pub(super) fn conflicts(sessions: &[SessionFacts], notes: &[NoteFacts]) -> Vec<C
     }
     found.extend(seats(&placed));
     found.sort_by_key(|conflict| (conflict.session, conflict.code));
-    let found = found.into_iter().filter_map(|Conflict { session, code, detail }| {
+    let found = found.into_iter().filter_map(|SeriesConflict { session, code, detail }| {
         let session = all.get(session)?;
         Some(ChainFinding {
             fault: ChainFault::Conflict(code, detail),
-            key: Some(Hex(session.chain.key)),
+            key: Some(HexBytes(session.chain.key)),
             seat: Some(session.chain.seat),
             serial: Some(session.serial),
             name: Some(session.name.to_owned()),
@@ -85,7 +85,7 @@ pub(super) fn conflicts(sessions: &[SessionFacts], notes: &[NoteFacts]) -> Vec<C
 }
 
 /// The sessions by chain and serial, each once. A serial with two histories is left out: other findings report it.
-fn placed<'a>(sessions: &'a [Shown<'a>]) -> Vec<Numbered<'a>> {
+fn placed<'a>(sessions: &'a [ComparedSession<'a>]) -> Vec<Numbered<'a>> {
     let mut all: Vec<Numbered<'_>> = sessions.iter().enumerate().filter(|(_, session)| !session.is_note).collect();
     all.sort_by_key(|(at, session)| (session.chain, session.serial, *at));
     let of_serial = all.chunk_by(|(_, a), (_, b)| (a.chain, a.serial) == (b.chain, b.serial));
@@ -97,7 +97,7 @@ fn placed<'a>(sessions: &'a [Shown<'a>]) -> Vec<Numbered<'a>> {
 }
 
 /// A witness keeps one log of a chain, which only grows: no range of its entries has two hashes.
-fn forks(sessions: &[Shown<'_>]) -> Vec<Conflict> {
+fn forks(sessions: &[ComparedSession<'_>]) -> Vec<SeriesConflict> {
     // The smallest serial first, so that a later session is named.
     let mut all: Vec<Numbered<'_>> = sessions.iter().enumerate().collect();
     all.sort_by_key(|(at, session)| (session.chain, session.serial, !session.is_note, *at));
@@ -122,7 +122,7 @@ fn forks(sessions: &[Shown<'_>]) -> Vec<Conflict> {
                     }
                 }
             }
-            found.extend(conflict.map(|detail| Conflict { session: *at, code: SeriesCode::WitnessFork, detail }));
+            found.extend(conflict.map(|detail| SeriesConflict { session: *at, code: SeriesCode::WitnessFork, detail }));
         }
     }
     found
@@ -134,7 +134,7 @@ fn witness_name(key: &str) -> &str {
 }
 
 /// In the log of one witness, a session's entries are behind those of the sessions before it.
-fn order(chain: &[Numbered<'_>]) -> Vec<Conflict> {
+fn order(chain: &[Numbered<'_>]) -> Vec<SeriesConflict> {
     let mut last: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
     let mut found = Vec::new();
     for (at, session) in chain {
@@ -150,14 +150,14 @@ fn order(chain: &[Numbered<'_>]) -> Vec<Conflict> {
                 conflict.get_or_insert(what);
             }
         }
-        found.extend(conflict.map(|detail| Conflict { session: *at, code: SeriesCode::WitnessOrder, detail }));
+        found.extend(conflict.map(|detail| SeriesConflict { session: *at, code: SeriesCode::WitnessOrder, detail }));
     }
     found
 }
 
 /// A seat is one card, and a card has one session at a time. Witnesses can have different clocks; one witness refuses
 /// such a session itself.
-fn times(chain: &[Numbered<'_>]) -> Vec<Conflict> {
+fn times(chain: &[Numbered<'_>]) -> Vec<SeriesConflict> {
     let mut before: Option<(u64, (u64, u64))> = None;
     let mut found = Vec::new();
     for (at, session) in chain {
@@ -173,7 +173,7 @@ fn times(chain: &[Numbered<'_>]) -> Vec<Conflict> {
                 None
             };
             let is_earlier = conflict.is_none() && ended < last;
-            found.extend(conflict.map(|(code, detail)| Conflict { session: *at, code, detail }));
+            found.extend(conflict.map(|(code, detail)| SeriesConflict { session: *at, code, detail }));
             if is_earlier {
                 continue;
             }
@@ -185,7 +185,7 @@ fn times(chain: &[Numbered<'_>]) -> Vec<Conflict> {
 
 /// When a session of a card's own key ran.
 #[derive(Clone, Copy)]
-struct Run {
+struct SessionInterval {
     seat: u16,
     serial: u64,
     began: u64,
@@ -194,7 +194,7 @@ struct Run {
 
 /// A key of one card has one session at a time, whatever seats its tickets name. The notes of one witness have one
 /// clock.
-fn seats(placed: &[Numbered<'_>]) -> Vec<Conflict> {
+fn seats(placed: &[Numbered<'_>]) -> Vec<SeriesConflict> {
     let mut found = Vec::new();
     for of_key in placed.chunk_by(|(_, a), (_, b)| a.chain.key == b.chain.key) {
         let mut runs: Vec<_> = of_key
@@ -202,19 +202,19 @@ fn seats(placed: &[Numbered<'_>]) -> Vec<Conflict> {
             .filter(|(_, session)| session.is_own_key)
             .filter_map(|(at, session)| {
                 let (began, ended) = session.witnessed?;
-                let run = Run { seat: session.chain.seat, serial: session.serial, began, ended };
+                let run = SessionInterval { seat: session.chain.seat, serial: session.serial, began, ended };
                 Some((run, session.notes.first().map(|note| &*note.witness), *at))
             })
             .collect();
         runs.sort_by_key(|(run, _, at)| (run.began, run.ended, *at));
         // For each witness, the two runs of different seats that ended last.
-        let mut latest: BTreeMap<Option<&str>, [Option<Run>; 2]> = BTreeMap::new();
+        let mut latest: BTreeMap<Option<&str>, [Option<SessionInterval>; 2]> = BTreeMap::new();
         for (run, witness, at) in runs {
             let mut others = latest.iter().flat_map(|(other, runs)| {
                 let skew = if witness.is_some() && *other == witness { 0 } else { CLOCK_SKEW };
                 runs.iter().flatten().map(move |other| (skew, other))
             });
-            let overlaps = |(skew, other): &(u64, &Run)| {
+            let overlaps = |(skew, other): &(u64, &SessionInterval)| {
                 other.seat != run.seat
                     && run.began.saturating_add(*skew) < other.ended
                     && other.began.saturating_add(*skew) < run.ended
@@ -224,10 +224,10 @@ fn seats(placed: &[Numbered<'_>]) -> Vec<Conflict> {
                     "a witness saw it run while session {} of seat {} ran under the same key, which is that of one card",
                     other.serial, other.seat
                 );
-                found.push(Conflict { session: at, code: SeriesCode::KeyTwice, detail });
+                found.push(SeriesConflict { session: at, code: SeriesCode::KeyTwice, detail });
             }
             let [first, second] = latest.entry(witness).or_default();
-            let is_later = |than: &Option<Run>| than.is_none_or(|than| run.ended > than.ended);
+            let is_later = |than: &Option<SessionInterval>| than.is_none_or(|than| run.ended > than.ended);
             if first.is_some_and(|first| first.seat == run.seat) {
                 if is_later(first) {
                     *first = Some(run);

@@ -1,40 +1,40 @@
 //! What the judge compares: plain values, without the bundles, tickets, notes and logs that they come from.
 
 use crate::format::note::{CLOCK_SKEW, LogView};
-use crate::format::public_log::{PublicLog, SessionState};
-use crate::format::ticket::{Chain, SELF_ISSUER};
+use crate::format::public_log::{LoggedSessionState, TrustedPublicLog};
+use crate::format::ticket::{ChainId, SELF_ISSUER};
 use crate::verify::code::Code;
-use crate::verify::property::Status;
-use crate::verify::report::{Assurance, Report};
-use portcullis_core::hex::Hex;
+use crate::verify::property::EvidenceStatus;
+use crate::verify::report::{AssuranceLevel, VerifyReport};
+use portcullis_core::hex::HexBytes;
 use serde::{Deserialize, Serialize};
 
 /// What the bundle of one session shows of its place among other sessions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct SessionFacts {
     /// SHA-256 of the card's public key; absent if the card is not known.
-    pub key: Option<Hex<32>>,
+    pub key: Option<HexBytes<32>>,
     pub seat: Option<u16>,
     /// Serial of the ticket.
     pub serial: Option<u64>,
     /// Name of the bundle.
     pub name: String,
     /// Digest of the ticket.
-    pub ticket: Option<Hex<32>>,
+    pub ticket: Option<HexBytes<32>>,
     /// Whether the operator issued the ticket.
     pub is_self_issued: bool,
     /// SHA-256 of the issuer's key; absent if no trusted key signed the ticket.
-    pub issuer: Option<Hex<32>>,
+    pub issuer: Option<HexBytes<32>>,
     /// The last checkpoint of the session before, as the ticket names it; absent if it names none.
-    pub previous_close: Option<Hex<32>>,
-    pub last_checkpoint: Option<Hex<32>>,
+    pub previous_close: Option<HexBytes<32>>,
+    pub last_checkpoint: Option<HexBytes<32>>,
     /// Number of checkpoints.
     pub checkpoints: u64,
     /// The checkpoints; absent if they were not looked up. Only two bundles of one serial, or a bundle and a note, are
     /// compared by them.
     pub digests: Option<Vec<ShownCheckpoint>>,
     /// SHA-256 of the table image.
-    pub policy: Option<Hex<32>>,
+    pub policy: Option<HexBytes<32>>,
     pub is_closed: bool,
     /// Whether the verifier knows the version of the bundle.
     pub is_known: bool,
@@ -51,7 +51,7 @@ pub struct SessionFacts {
 impl SessionFacts {
     /// The facts in a report on the bundle with this name.
     #[must_use]
-    pub fn new(name: &str, report: &Report) -> Self {
+    pub fn new(name: &str, report: &VerifyReport) -> Self {
         let session = &report.session;
         let has = |code: Code| report.properties.complete.reasons.iter().any(|reason| reason.code == code);
         Self {
@@ -69,8 +69,8 @@ impl SessionFacts {
             policy: session.policy_digest,
             is_closed: !has(Code::NotClosed),
             is_known: !has(Code::UnknownVersion),
-            is_genuine: report.properties.genuine.status != Status::Contradicted,
-            is_own_key: report.assurance >= Some(Assurance::L2),
+            is_genuine: report.properties.genuine.status != EvidenceStatus::Contradicted,
+            is_own_key: report.assurance >= Some(AssuranceLevel::L2),
             witnessed: session.witnessed,
             notes: session.notes.clone(),
         }
@@ -79,9 +79,9 @@ impl SessionFacts {
     /// The session's chain and serial; `None` if card or ticket are not known, or if the operator issued the ticket: it
     /// numbers its own tickets freely.
     #[must_use]
-    pub fn link(&self) -> Option<(Chain, u64)> {
+    pub fn link(&self) -> Option<(ChainId, u64)> {
         let (key, serial) = (self.key?, self.serial?);
-        (!self.is_self_issued).then_some((Chain { key: key.0, seat: self.seat.unwrap_or_default() }, serial))
+        (!self.is_self_issued).then_some((ChainId { key: key.0, seat: self.seat.unwrap_or_default() }, serial))
     }
 }
 
@@ -90,18 +90,18 @@ impl SessionFacts {
 pub struct ShownCheckpoint {
     /// Serial of the checkpoint in its session.
     pub serial: u64,
-    pub digest: Hex<32>,
+    pub digest: HexBytes<32>,
 }
 
 /// A ticket that was given by itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct TicketFacts {
     /// As the ticket says; absent if it is malformed, as the next three.
-    pub key: Option<Hex<32>>,
+    pub key: Option<HexBytes<32>>,
     pub seat: Option<u16>,
     pub serial: Option<u64>,
     /// Its digest.
-    pub ticket: Option<Hex<32>>,
+    pub ticket: Option<HexBytes<32>>,
     /// Name of the file.
     pub name: String,
     /// Whether a trusted issuer signed it.
@@ -112,7 +112,7 @@ pub struct TicketFacts {
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct NoteFacts {
     /// As the note says; absent if it is malformed, as the next two.
-    pub key: Option<Hex<32>>,
+    pub key: Option<HexBytes<32>>,
     pub seat: Option<u16>,
     /// Serial of the ticket.
     pub serial: Option<u64>,
@@ -127,19 +127,19 @@ pub struct NoteFacts {
 pub struct SeenCheckpoint {
     /// Serial of the checkpoint in its session.
     pub serial: u64,
-    pub digest: Hex<32>,
+    pub digest: HexBytes<32>,
     pub view: LogView,
 }
 
 /// A session in the public log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct LoggedFacts {
-    pub key: Hex<32>,
+    pub key: HexBytes<32>,
     pub seat: u16,
     pub serial: u64,
     /// Digest of the ticket.
-    pub ticket: Hex<32>,
-    pub state: SessionState,
+    pub ticket: HexBytes<32>,
+    pub state: LoggedSessionState,
     /// Whether its opening checkpoint was presented.
     pub is_opened: bool,
 }
@@ -147,24 +147,24 @@ pub struct LoggedFacts {
 impl LoggedFacts {
     /// Whether the issuer gave the ticket up before a session was reported.
     pub(super) fn is_given_up(&self) -> bool {
-        self.state == SessionState::Abandoned && !self.is_opened
+        self.state == LoggedSessionState::Abandoned && !self.is_opened
     }
 }
 
 /// The head of the public log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct LogHead {
+pub struct PublicLogHead {
     /// SHA-256 of the issuer's key.
-    pub issuer: Hex<32>,
+    pub issuer: HexBytes<32>,
     /// The Unix second from which on a quorum of witnesses had seen the log; absent if the policy demands none.
     pub seen: Option<u64>,
 }
 
-impl LogHead {
+impl PublicLogHead {
     /// The head of a log.
     #[must_use]
-    pub const fn new(log: &PublicLog) -> Self {
-        Self { issuer: Hex(log.head.key), seen: log.head.seen }
+    pub const fn new(log: &TrustedPublicLog) -> Self {
+        Self { issuer: HexBytes(log.head.key), seen: log.head.seen }
     }
 
     /// Whether witnesses saw the log after this second, whatever their clocks.
@@ -186,7 +186,7 @@ pub enum ChainFact {
 impl ChainFact {
     /// SHA-256 of the card's public key, if it is known.
     #[must_use]
-    pub const fn key(&self) -> Option<Hex<32>> {
+    pub const fn key(&self) -> Option<HexBytes<32>> {
         match self {
             Self::Session(session) => session.key,
             Self::Ticket(ticket) => ticket.key,
@@ -208,13 +208,13 @@ pub struct ChainFacts {
 
 impl ChainFacts {
     /// Adds the sessions of a chain in the log.
-    pub fn add_logged(&mut self, chain: Chain, log: &PublicLog) {
+    pub fn add_logged(&mut self, chain: ChainId, log: &TrustedPublicLog) {
         let sessions = log.sessions(&chain).into_iter().flatten();
         self.logged.extend(sessions.map(|(serial, session)| LoggedFacts {
-            key: Hex(chain.key),
+            key: HexBytes(chain.key),
             seat: chain.seat,
             serial: *serial,
-            ticket: Hex(session.ticket),
+            ticket: HexBytes(session.ticket),
             state: session.state,
             is_opened: session.is_opened,
         }));

@@ -1,7 +1,7 @@
 //! What the judge finds.
 
 use crate::verify::code::SeriesCode;
-use portcullis_core::hex::Hex;
+use portcullis_core::hex::HexBytes;
 use std::fmt;
 
 /// A finding about a chain of sessions, its tickets or the public log.
@@ -9,7 +9,7 @@ use std::fmt;
 pub struct ChainFinding {
     pub fault: ChainFault,
     /// SHA-256 of the card's public key, seat, and serial of the ticket, as far as they are known.
-    pub key: Option<Hex<32>>,
+    pub key: Option<HexBytes<32>>,
     pub seat: Option<u16>,
     pub serial: Option<u64>,
     /// Name of the bundle, ticket or note that shows it. For sessions of the public log behind the last bundle, the
@@ -25,17 +25,17 @@ pub enum ChainFault {
     /// The operator issued the ticket.
     SelfIssued,
     /// Several tickets of one serial.
-    SerialTwice(Several),
+    SerialTwice(ConflictingBundles),
     /// Several histories of one ticket.
     Fork {
-        several: Several,
+        several: ConflictingBundles,
         /// Serial of the first checkpoint that differs; absent if only the last ones were compared.
         place: Option<u64>,
     },
     /// Several bundles of one history, by name.
     Doubled(Vec<String>),
     /// Serials without a bundle.
-    Gap(Gap),
+    Gap(SerialGap),
     /// The ticket names an end of the session before, which the public log calls abandoned.
     AbandonedClose,
     /// The ticket says that the session before was abandoned, and a bundle shows its end.
@@ -88,7 +88,7 @@ pub enum ChainFault {
 
 /// Bundles and tickets that contradict each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Several {
+pub struct ConflictingBundles {
     /// All names, in their order.
     pub names: Vec<String>,
     /// The bundles that differ from the one before them.
@@ -97,7 +97,7 @@ pub struct Several {
 
 /// Serials without a bundle, before a session or behind the last one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Gap {
+pub struct SerialGap {
     /// First and last serial.
     pub first: u64,
     pub last: u64,
@@ -107,7 +107,7 @@ pub struct Gap {
     pub given_up: u64,
 }
 
-impl Gap {
+impl SerialGap {
     /// Number of the missing serials.
     #[must_use]
     pub fn missing(&self) -> u64 {

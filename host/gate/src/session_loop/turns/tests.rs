@@ -1,16 +1,16 @@
 //! A stream whose worker hangs or panics is lost alone.
 
-use super::{Arrivals, Finished, Inbox, LOST, Next, Place, STEP_LIMIT, SessionHandle, Turns};
-use crate::Policy;
-use crate::governor::Governor;
+use super::{Arrivals, Finished, Inbox, LOST, Next, STEP_LIMIT, SessionHandle, StreamTurnState, Turns};
+use crate::GatePolicy;
+use crate::governor::StreamGovernor;
 use crate::salt::SaltKey;
-use crate::session_loop::mailbox::Bounds;
-use crate::session_loop::{StreamHandle, StreamMessage};
-use crate::settings::Settings;
-use crate::source::Item;
-use portcullis_card::{CardChoice, Session, SessionConfig, SessionError};
-use portcullis_core::state::Task;
-use portcullis_policy::Package;
+use crate::session_loop::mailbox::InboxBounds;
+use crate::session_loop::{JudgedStreamHandle, StreamMessage};
+use crate::settings::GateSettings;
+use crate::source::StreamInput;
+use portcullis_card::{CardChoice, CardSession, SessionConfig, SessionError};
+use portcullis_core::state::StreamTask;
+use portcullis_policy::PolicyPackage;
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -19,22 +19,22 @@ const MANIFEST: &str = "[package]\nname = \"s\"\nversion = \"1.0.0\"\ndescriptio
     audience = [\"p\"]\ntemporal = [\"n\"]\nregister = [\"r\"]\n";
 const RULES: &str = "@id(\"ALLOW\") permit (principal, action, resource);\n";
 
-fn policy() -> Arc<Policy> {
+fn policy() -> Arc<GatePolicy> {
     let files = BTreeMap::from([
         ("policy.toml".to_owned(), MANIFEST.as_bytes().to_vec()),
         ("rules.cedar".to_owned(), RULES.as_bytes().to_vec()),
     ]);
-    let package = Package::from_files(files).unwrap();
+    let package = PolicyPackage::from_files(files).unwrap();
     let compiled = package.compile().unwrap();
-    Arc::new(Policy::new(package, compiled).unwrap())
+    Arc::new(GatePolicy::new(package, compiled).unwrap())
 }
 
 /// The bytes that the stream released, and the reason with which it ended.
-fn outcome(stream: &StreamHandle) -> (String, Option<String>) {
+fn outcome(stream: &JudgedStreamHandle) -> (String, Option<String>) {
     let mut released = String::new();
     while let Some(message) = stream.receive() {
         if let StreamMessage::Event(event) = message
-            && let crate::EventKind::Released { text, .. } = event.what
+            && let crate::StreamEventKind::Released { text, .. } = event.what
         {
             released.push_str(&text);
         }
@@ -45,15 +45,15 @@ fn outcome(stream: &StreamHandle) -> (String, Option<String>) {
 #[test]
 fn a_stream_whose_worker_hangs_or_panics_is_lost_alone() {
     let policy = policy();
-    let settings = Settings::new(SaltKey::from_bytes([3; 32]));
-    let governor = Arc::new(Governor::new(Arc::clone(&policy), settings).unwrap());
+    let settings = GateSettings::new(SaltKey::from_bytes([3; 32]));
+    let governor = Arc::new(StreamGovernor::new(Arc::clone(&policy), settings).unwrap());
     let text = |id: &str| {
         let text = "Birds sing.".to_owned();
-        governor.request(Item::Text { id: id.into(), text, task: Task::default() })
+        governor.request(StreamInput::Text { id: id.into(), text, task: StreamTask::default() })
     };
     let mut session =
-        Session::open(CardChoice::Model.open().unwrap(), &policy.compiled.image, SessionConfig::default()).unwrap();
-    let inbox = Inbox::new(Bounds::default());
+        CardSession::open(CardChoice::Model.open().unwrap(), &policy.compiled.image, SessionConfig::default()).unwrap();
+    let inbox = Inbox::new(InboxBounds::default());
     let handle = SessionHandle::new(Arc::clone(&inbox));
     let streams = ["hangs", "panics", "goes on"].map(|id| handle.open(text(id)).unwrap());
     drop(handle);
@@ -64,8 +64,9 @@ fn a_stream_whose_worker_hangs_or_panics_is_lost_alone() {
     turns.take_in(&mut Arrivals);
     let since = Instant::now();
     let mut given = |slot: u16| {
-        let at_work = Place::AtWork(Arc::new(OnceLock::from(since)));
-        let Place::Due(machine, _) = std::mem::replace(&mut turns.streams.get_mut(&slot).unwrap().place, at_work)
+        let at_work = StreamTurnState::AtWork(Arc::new(OnceLock::from(since)));
+        let StreamTurnState::Due(machine, _) =
+            std::mem::replace(&mut turns.streams.get_mut(&slot).unwrap().place, at_work)
         else {
             panic!("the stream has begun")
         };

@@ -5,13 +5,13 @@
 //! because the orchestrator drops detections below a threshold. Every span is judged, even if the package stops after a
 //! refusal, since a caller may mask the listed spans.
 
-use super::{Inquiry, RefusedSpan, TEXTS, TextVerdict};
+use super::{GuardrailInquiry, RefusedSpan, TEXTS, TextVerdict};
 use crate::api::fields;
 use crate::api::reply::json_response;
 use crate::calls::judged_call;
 use crate::error::ApiError;
-use crate::request::Role;
-use crate::service::Service;
+use crate::request::MessageRole;
+use crate::service::GatewayService;
 use crate::sources;
 use axum::Router;
 use axum::body::Body;
@@ -20,7 +20,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use axum::routing::{get, post};
 use portcullis_core::context::OnRefuse;
-use portcullis_mapping::Call;
+use portcullis_mapping::EngineToolCall;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::future::Future;
@@ -41,7 +41,7 @@ struct ContentsRequest {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ChatRequest {
-    messages: Vec<ChatMessage>,
+    messages: Vec<FmsChatMessage>,
     #[serde(default)]
     tools: Vec<Value>,
     #[serde(default, rename = "detector_params")]
@@ -51,11 +51,11 @@ struct ChatRequest {
 /// A message. Unknown fields are refused, since they might contain text that is not judged.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct ChatMessage {
+struct FmsChatMessage {
     role: String,
     content: Option<Value>,
     #[serde(default)]
-    tool_calls: Vec<ToolCall>,
+    tool_calls: Vec<FmsToolCall>,
     refusal: Option<String>,
     name: Option<String>,
     #[serde(rename = "tool_call_id")]
@@ -64,8 +64,8 @@ struct ChatMessage {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct ToolCall {
-    function: Function,
+struct FmsToolCall {
+    function: FmsCalledFunction,
     #[serde(rename = "id")]
     _id: Option<String>,
     #[serde(rename = "type")]
@@ -74,14 +74,14 @@ struct ToolCall {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Function {
+struct FmsCalledFunction {
     name: String,
     #[serde(default)]
     arguments: String,
 }
 
-impl From<ToolCall> for Call {
-    fn from(ToolCall { function: Function { name, arguments }, .. }: ToolCall) -> Self {
+impl From<FmsToolCall> for EngineToolCall {
+    fn from(FmsToolCall { function: FmsCalledFunction { name, arguments }, .. }: FmsToolCall) -> Self {
         judged_call(name, arguments)
     }
 }
@@ -107,7 +107,7 @@ struct ContextRequest {
 
 /// A detection in a conversation or in a generated text.
 #[derive(Serialize)]
-struct Detection {
+struct FmsDetection {
     detection: String,
     detection_type: String,
     score: f64,
@@ -123,10 +123,10 @@ struct ContentDetection {
     end: usize,
     text: String,
     #[serde(flatten)]
-    detection: Detection,
+    detection: FmsDetection,
 }
 
-pub(super) fn router() -> Router<Arc<Service>> {
+pub(super) fn router() -> Router<Arc<GatewayService>> {
     Router::new()
         .route("/api/v1/text/contents", post(contents))
         .route("/api/v1/text/chat", post(chat))
@@ -135,23 +135,23 @@ pub(super) fn router() -> Router<Arc<Service>> {
         .route("/health", get(health))
 }
 
-async fn health(State(service): State<Arc<Service>>) -> Response {
+async fn health(State(service): State<Arc<GatewayService>>) -> Response {
     service.readiness()
 }
 
-async fn contents(State(service): State<Arc<Service>>, headers: HeaderMap, body: Body) -> Response {
+async fn contents(State(service): State<Arc<GatewayService>>, headers: HeaderMap, body: Body) -> Response {
     respond(detect_contents(&service, &headers, body)).await
 }
 
-async fn chat(State(service): State<Arc<Service>>, headers: HeaderMap, body: Body) -> Response {
+async fn chat(State(service): State<Arc<GatewayService>>, headers: HeaderMap, body: Body) -> Response {
     respond(detect_chat(&service, &headers, body)).await
 }
 
-async fn generation(State(service): State<Arc<Service>>, headers: HeaderMap, body: Body) -> Response {
+async fn generation(State(service): State<Arc<GatewayService>>, headers: HeaderMap, body: Body) -> Response {
     respond(detect_generation(&service, &headers, body)).await
 }
 
-async fn context(State(service): State<Arc<Service>>, headers: HeaderMap, body: Body) -> Response {
+async fn context(State(service): State<Arc<GatewayService>>, headers: HeaderMap, body: Body) -> Response {
     respond(detect_in_context(&service, &headers, body)).await
 }
 
@@ -173,13 +173,13 @@ async fn respond<T: Serialize>(detected: impl Future<Output = Result<T, ApiError
 }
 
 /// An inquiry under the policy of the model that the header `detector-id` names.
-fn inquiry(service: &Arc<Service>, headers: &HeaderMap, body: &[u8]) -> Result<Inquiry, ApiError> {
+fn inquiry(service: &Arc<GatewayService>, headers: &HeaderMap, body: &[u8]) -> Result<GuardrailInquiry, ApiError> {
     let detector = headers.get("detector-id").and_then(|value| value.to_str().ok());
-    Inquiry::new(service, headers, (body, detector, "fms_"))
+    GuardrailInquiry::new(service, headers, (body, detector, "fms_"))
 }
 
 async fn detect_contents(
-    service: &Arc<Service>,
+    service: &Arc<GatewayService>,
     headers: &HeaderMap,
     body: Body,
 ) -> Result<Vec<Vec<ContentDetection>>, ApiError> {
@@ -205,28 +205,33 @@ async fn detect_contents(
     Ok(all)
 }
 
-async fn detect_chat(service: &Arc<Service>, headers: &HeaderMap, body: Body) -> Result<Vec<Detection>, ApiError> {
+async fn detect_chat(
+    service: &Arc<GatewayService>,
+    headers: &HeaderMap,
+    body: Body,
+) -> Result<Vec<FmsDetection>, ApiError> {
     let body = super::body_of(service, headers, body).await?;
     let request: ChatRequest = fields::read(&body)?;
     bounded("messages", request.messages.len())?;
     let mut inquiry = inquiry(service, headers, &body)?;
-    let mut input: Vec<(Role, String)> = request.tools.iter().map(|tool| (Role::System, tool.to_string())).collect();
+    let mut input: Vec<(MessageRole, String)> =
+        request.tools.iter().map(|tool| (MessageRole::System, tool.to_string())).collect();
     let (mut texts, mut calls) = (Vec::new(), Vec::new());
-    for ChatMessage { role, content, tool_calls, refusal, name, .. } in request.messages {
+    for FmsChatMessage { role, content, tool_calls, refusal, name, .. } in request.messages {
         let role = match role.as_str() {
-            "system" | "developer" => Role::System,
-            "user" => Role::User,
-            "assistant" => Role::Assistant,
-            "tool" | "function" => Role::Tool,
+            "system" | "developer" => MessageRole::System,
+            "user" => MessageRole::User,
+            "assistant" => MessageRole::Assistant,
+            "tool" | "function" => MessageRole::Tool,
             _ => return Err(ApiError::invalid("messages", "a role that this API does not have")),
         };
         let text = fields::text(content, &["text", "refusal"], "messages")?;
         input.extend(name.map(|name| (role, name)));
         for text in [Some(text), refusal].into_iter().flatten().filter(|text| !text.is_empty()) {
             input.push((role, text.clone()));
-            texts.extend((role == Role::Assistant).then_some(text));
+            texts.extend((role == MessageRole::Assistant).then_some(text));
         }
-        for call in tool_calls.into_iter().map(Call::from) {
+        for call in tool_calls.into_iter().map(EngineToolCall::from) {
             input.push((role, format!("{} {}", call.name, call.arguments)));
             calls.push(call);
         }
@@ -243,14 +248,14 @@ async fn detect_chat(service: &Arc<Service>, headers: &HeaderMap, body: Body) ->
 }
 
 async fn detect_generation(
-    service: &Arc<Service>,
+    service: &Arc<GatewayService>,
     headers: &HeaderMap,
     body: Body,
-) -> Result<Vec<Detection>, ApiError> {
+) -> Result<Vec<FmsDetection>, ApiError> {
     let body = super::body_of(service, headers, body).await?;
     let request: GenerationRequest = fields::read(&body)?;
     let mut inquiry = inquiry(service, headers, &body)?;
-    let mut found = prefiltered(&mut inquiry, vec![(Role::User, request.prompt)]).await?;
+    let mut found = prefiltered(&mut inquiry, vec![(MessageRole::User, request.prompt)]).await?;
     found.extend(detections(&inquiry.text(request.generated_text, Some(OnRefuse::Skip)).await?));
     Ok(found)
 }
@@ -258,10 +263,10 @@ async fn detect_generation(
 /// Detects the parts of a text that the given documents do not support, under a policy with a closed world. The
 /// documents are the sources.
 async fn detect_in_context(
-    service: &Arc<Service>,
+    service: &Arc<GatewayService>,
     headers: &HeaderMap,
     body: Body,
-) -> Result<Vec<Detection>, ApiError> {
+) -> Result<Vec<FmsDetection>, ApiError> {
     let body = super::body_of(service, headers, body).await?;
     let request: ContextRequest = fields::read(&body)?;
     match request.context_type.as_str() {
@@ -272,7 +277,7 @@ async fn detect_in_context(
     }
     bounded("context", request.context.len())?;
     let mut inquiry = inquiry(service, headers, &body)?;
-    let read = request.context.iter().map(|document| (Role::Assistant, document.clone())).collect();
+    let read = request.context.iter().map(|document| (MessageRole::Assistant, document.clone())).collect();
     let session = service.session(&inquiry.id, None).await?;
     let governor = session.governors.get(inquiry.place).ok_or_else(ApiError::no_model)?;
     let (governor, context) = (Arc::clone(governor), request.context);
@@ -293,19 +298,25 @@ fn bounded(field: &str, count: usize) -> Result<(), ApiError> {
 }
 
 /// The report of the pre-execution filter about the input.
-async fn prefiltered(inquiry: &mut Inquiry, input: Vec<(Role, String)>) -> Result<Vec<Detection>, ApiError> {
+async fn prefiltered(
+    inquiry: &mut GuardrailInquiry,
+    input: Vec<(MessageRole, String)>,
+) -> Result<Vec<FmsDetection>, ApiError> {
     let rules = inquiry.input(input).await?;
     Ok(refused_input(inquiry, rules))
 }
 
 /// The filter's report about documents.
-async fn documented(inquiry: &mut Inquiry, documents: Vec<(Role, String)>) -> Result<Vec<Detection>, ApiError> {
+async fn documented(
+    inquiry: &mut GuardrailInquiry,
+    documents: Vec<(MessageRole, String)>,
+) -> Result<Vec<FmsDetection>, ApiError> {
     let rules = inquiry.documents(documents).await?;
     Ok(refused_input(inquiry, rules))
 }
 
-fn refused_input(inquiry: &Inquiry, rules: Vec<String>) -> Vec<Detection> {
-    let found = |rule: String| Detection {
+fn refused_input(inquiry: &GuardrailInquiry, rules: Vec<String>) -> Vec<FmsDetection> {
+    let found = |rule: String| FmsDetection {
         detection: rule,
         detection_type: PREFILTER.into(),
         score: 1.0,
@@ -314,13 +325,13 @@ fn refused_input(inquiry: &Inquiry, rules: Vec<String>) -> Vec<Detection> {
     rules.into_iter().map(found).collect()
 }
 
-fn detections(verdict: &TextVerdict) -> Vec<Detection> {
+fn detections(verdict: &TextVerdict) -> Vec<FmsDetection> {
     verdict.refused.iter().map(|span| detection(verdict, span)).collect()
 }
 
-fn detection(verdict: &TextVerdict, span: &RefusedSpan) -> Detection {
+fn detection(verdict: &TextVerdict, span: &RefusedSpan) -> FmsDetection {
     let record = span.record.map(|(index, lane)| json!({"lane": lane, "index": index}));
-    Detection {
+    FmsDetection {
         detection: span.rule.clone(),
         detection_type: verdict.governor.policy().package.manifest().package.name.clone(),
         score: 1.0,

@@ -9,15 +9,15 @@
 //! `GUARDRAIL_INTERVENED` in most modes, and sends its own chunks. So this interface never uses that action: a refused
 //! answer is blocked, even if the package redacts.
 
-use super::{Inquiry, TEXTS, TextVerdict};
-use crate::api::dialect::Dialect;
+use super::{GuardrailInquiry, TEXTS, TextVerdict};
+use crate::api::dialect::ApiDialect;
 use crate::api::fields;
 use crate::api::reply::{error_response, json_response};
 use crate::calls::judged_call;
 use crate::error::ApiError;
 use crate::reading::reading;
-use crate::request::Role;
-use crate::service::Service;
+use crate::request::MessageRole;
+use crate::service::GatewayService;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::State;
@@ -25,7 +25,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use axum::routing::post;
 use portcullis_gate::PartReader;
-use portcullis_mapping::Call;
+use portcullis_mapping::EngineToolCall;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::sync::Arc;
@@ -40,7 +40,7 @@ struct GuardrailRequest {
     structured_messages: Option<Vec<StructuredMessage>>,
     images: Option<Vec<Value>>,
     tools: Option<Vec<Value>>,
-    tool_calls: Option<Vec<ToolCall>>,
+    tool_calls: Option<Vec<LiteLlmToolCall>>,
     model: Option<String>,
     litellm_call_id: Option<String>,
     #[serde(rename = "litellm_trace_id")]
@@ -68,24 +68,24 @@ enum InputType {
 struct StructuredMessage {
     role: Option<String>,
     content: Option<Value>,
-    tool_calls: Option<Vec<ToolCall>>,
+    tool_calls: Option<Vec<LiteLlmToolCall>>,
 }
 
 /// A tool call in OpenAI's form.
 #[derive(Deserialize)]
-struct ToolCall {
-    function: Function,
+struct LiteLlmToolCall {
+    function: LiteLlmCalledFunction,
 }
 
 #[derive(Deserialize)]
-struct Function {
+struct LiteLlmCalledFunction {
     name: String,
     #[serde(default)]
     arguments: String,
 }
 
-impl From<ToolCall> for Call {
-    fn from(ToolCall { function: Function { name, arguments } }: ToolCall) -> Self {
+impl From<LiteLlmToolCall> for EngineToolCall {
+    fn from(LiteLlmToolCall { function: LiteLlmCalledFunction { name, arguments } }: LiteLlmToolCall) -> Self {
         judged_call(name, arguments)
     }
 }
@@ -93,7 +93,7 @@ impl From<ToolCall> for Call {
 /// The response that LiteLLM expects.
 #[derive(Serialize)]
 struct GuardrailAnswer {
-    action: Action,
+    action: GuardrailAction,
     #[serde(skip_serializing_if = "Option::is_none")]
     blocked_reason: Option<String>,
     /// For each text, the number of characters at its end whose verdict can still change.
@@ -103,20 +103,20 @@ struct GuardrailAnswer {
 
 #[derive(Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-enum Action {
+enum GuardrailAction {
     /// The request or the answer is blocked.
     Blocked,
     /// The texts stay unchanged.
     None,
 }
 
-pub(super) fn router() -> Router<Arc<Service>> {
+pub(super) fn router() -> Router<Arc<GatewayService>> {
     Router::new().route("/beta/litellm_basic_guardrail_api", post(guardrail))
 }
 
-async fn guardrail(State(service): State<Arc<Service>>, headers: HeaderMap, body: Body) -> Response {
+async fn guardrail(State(service): State<Arc<GatewayService>>, headers: HeaderMap, body: Body) -> Response {
     if let Err(error) = service.caller(&headers) {
-        return error_response(Dialect::Chat, &error);
+        return error_response(ApiDialect::Chat, &error);
     }
     let (id, answer) = match judge(&service, &headers, body).await {
         Ok(judged) => judged,
@@ -133,7 +133,7 @@ fn failure(error: &ApiError) -> String {
 
 impl GuardrailAnswer {
     fn blocked(reason: String) -> Self {
-        Self { action: Action::Blocked, blocked_reason: Some(reason), stream_holdback_chars: None }
+        Self { action: GuardrailAction::Blocked, blocked_reason: Some(reason), stream_holdback_chars: None }
     }
 
     fn refused(rules: &[String]) -> Self {
@@ -141,10 +141,14 @@ impl GuardrailAnswer {
     }
 }
 
-async fn judge(service: &Arc<Service>, headers: &HeaderMap, body: Body) -> Result<(String, GuardrailAnswer), ApiError> {
+async fn judge(
+    service: &Arc<GatewayService>,
+    headers: &HeaderMap,
+    body: Body,
+) -> Result<(String, GuardrailAnswer), ApiError> {
     let body = super::body_of(service, headers, body).await?;
     let request: GuardrailRequest = fields::read(&body)?;
-    let mut inquiry = Inquiry::new(service, headers, (&body, request.model.as_deref(), "ltm_"))?;
+    let mut inquiry = GuardrailInquiry::new(service, headers, (&body, request.model.as_deref(), "ltm_"))?;
     // LiteLLM's own ids are valid nonces. An invalid id comes from an end user, and the records do not bind it.
     inquiry.nonce = fields::nonce(request.litellm_call_id.clone(), "litellm_call_id").unwrap_or(None);
     if request.images.as_ref().is_some_and(|images| !images.is_empty()) {
@@ -168,34 +172,34 @@ async fn judge(service: &Arc<Service>, headers: &HeaderMap, body: Body) -> Resul
 
 impl GuardrailAnswer {
     fn passed(stream_holdback_chars: Option<Vec<usize>>) -> Self {
-        Self { action: Action::None, blocked_reason: None, stream_holdback_chars }
+        Self { action: GuardrailAction::None, blocked_reason: None, stream_holdback_chars }
     }
 }
 
 /// Every text of a request with its speaker. A text that is not in a message counts as the user's.
-fn input(request: GuardrailRequest) -> Result<Vec<(Role, String)>, ApiError> {
-    let written = |call: &ToolCall| format!("{} {}", call.function.name, call.function.arguments);
-    let mut texts: Vec<(Role, String)> = Vec::new();
-    texts.extend(request.tools.iter().flatten().map(|tool| (Role::System, tool.to_string())));
+fn input(request: GuardrailRequest) -> Result<Vec<(MessageRole, String)>, ApiError> {
+    let written = |call: &LiteLlmToolCall| format!("{} {}", call.function.name, call.function.arguments);
+    let mut texts: Vec<(MessageRole, String)> = Vec::new();
+    texts.extend(request.tools.iter().flatten().map(|tool| (MessageRole::System, tool.to_string())));
     for StructuredMessage { role, content, tool_calls } in request.structured_messages.iter().flatten() {
         let role = match role.as_deref() {
-            Some("system" | "developer") => Role::System,
-            Some("assistant") => Role::Assistant,
-            Some("tool" | "function") => Role::Tool,
-            _ => Role::User,
+            Some("system" | "developer") => MessageRole::System,
+            Some("assistant") => MessageRole::Assistant,
+            Some("tool" | "function") => MessageRole::Tool,
+            _ => MessageRole::User,
         };
         for text in message_texts(content.as_ref())? {
             texts.push((role, text));
         }
-        texts.extend(tool_calls.iter().flatten().map(|call| (Role::Assistant, written(call))));
+        texts.extend(tool_calls.iter().flatten().map(|call| (MessageRole::Assistant, written(call))));
     }
     let of_messages = texts.len();
     for text in request.texts.into_iter().flatten() {
         if !texts.iter().take(of_messages).any(|(_, known)| *known == text) {
-            texts.push((Role::User, text));
+            texts.push((MessageRole::User, text));
         }
     }
-    texts.extend(request.tool_calls.iter().flatten().map(|call| (Role::Assistant, written(call))));
+    texts.extend(request.tool_calls.iter().flatten().map(|call| (MessageRole::Assistant, written(call))));
     texts.retain(|(_, text)| !text.is_empty());
     Ok(texts)
 }
@@ -215,7 +219,7 @@ fn message_texts(content: Option<&Value>) -> Result<Vec<String>, ApiError> {
 }
 
 /// Judges the texts and the tool calls of an answer.
-async fn answer(inquiry: &mut Inquiry, request: GuardrailRequest) -> Result<GuardrailAnswer, ApiError> {
+async fn answer(inquiry: &mut GuardrailInquiry, request: GuardrailRequest) -> Result<GuardrailAnswer, ApiError> {
     let mut rules: Vec<String> = Vec::new();
     let mut add = |verdict: &TextVerdict| {
         for rule in verdict.rules() {

@@ -7,23 +7,23 @@ mod fms;
 mod litellm;
 
 use crate::error::ApiError;
-use crate::governed::{GovernedStream, Opening, owner};
-use crate::observe::Given;
-use crate::output::Output;
+use crate::governed::{GovernedStream, GovernedStreamRequest, owner};
+use crate::observe::SectionInput;
+use crate::output::AnswerOutput;
 use crate::prompt::PromptVerdict;
-use crate::request::{Role, Source};
+use crate::request::{MessageRole, RequestSource};
 use crate::section::SectionEnd;
-use crate::service::{Caller, Service, random};
+use crate::service::{GatewayService, KeyedClient, random};
 use crate::session::is_drained;
 use axum::Router;
 use axum::body::Body;
 use axum::http::HeaderMap;
 use bytes::Bytes;
 use portcullis_core::context::OnRefuse;
-use portcullis_core::state::Task;
+use portcullis_core::state::StreamTask;
 use portcullis_core::wire::Determination;
-use portcullis_gate::Governor;
-use portcullis_mapping::Call;
+use portcullis_gate::StreamGovernor;
+use portcullis_mapping::EngineToolCall;
 use sha2::{Digest, Sha256};
 use std::ops::Range;
 use std::sync::Arc;
@@ -33,23 +33,23 @@ use tokio::sync::OwnedSemaphorePermit;
 const TEXTS: usize = 1024;
 
 /// The routes of these APIs.
-pub(crate) fn router() -> Router<Arc<Service>> {
+pub(crate) fn router() -> Router<Arc<GatewayService>> {
     litellm::router().merge(fms::router())
 }
 
 /// A request for verdicts from another gateway or an orchestrator, and the data that its streams share.
-struct Inquiry {
-    service: Arc<Service>,
+struct GuardrailInquiry {
+    service: Arc<GatewayService>,
     id: String,
     /// Index of the model in the configuration; it selects policy and profile.
     place: usize,
-    task: Task,
+    task: StreamTask,
     /// Digest of the pre-execution filter's report about the request's input.
     note: [u8; 32],
     digest: [u8; 32],
     nonce: Option<String>,
     /// Sources from the caller.
-    sources: Arc<[Source]>,
+    sources: Arc<[RequestSource]>,
     /// Number of streams so far.
     streams: usize,
     /// Among whom the process shares its workers.
@@ -67,7 +67,7 @@ struct TextVerdict {
     session: String,
     /// Number of the stream in its session.
     stream: u64,
-    governor: Arc<Governor>,
+    governor: Arc<StreamGovernor>,
 }
 
 /// A span of a text that may not be shown.
@@ -93,27 +93,27 @@ impl TextVerdict {
 }
 
 /// Reads a body, after the caller's key was checked.
-async fn body_of(service: &Arc<Service>, headers: &HeaderMap, body: Body) -> Result<Bytes, ApiError> {
+async fn body_of(service: &Arc<GatewayService>, headers: &HeaderMap, body: Body) -> Result<Bytes, ApiError> {
     service.caller(headers)?;
     service.check_running()?;
     service.body(body).await
 }
 
-impl Inquiry {
+impl GuardrailInquiry {
     /// An inquiry for the named model, or for the only model that the key may use.
     fn new(
-        service: &Arc<Service>,
+        service: &Arc<GatewayService>,
         headers: &HeaderMap,
         (body, model, prefix): (&[u8], Option<&str>, &str),
     ) -> Result<Self, ApiError> {
         let caller = service.caller(headers)?;
         let place = service.model_or_only(caller, model)?;
         Ok(Self {
-            owner: owner(caller.map(Caller::place)),
+            owner: owner(caller.map(KeyedClient::place)),
             service: Arc::clone(service),
             id: format!("{prefix}{}", random()?),
             place,
-            task: Task { intent: String::new(), facts: Vec::new() },
+            task: StreamTask { intent: String::new(), facts: Vec::new() },
             note: [0; 32],
             digest: Sha256::digest(body).into(),
             nonce: None,
@@ -123,10 +123,10 @@ impl Inquiry {
         })
     }
 
-    fn opening(&mut self, text: Option<String>, on_refuse: Option<OnRefuse>) -> Opening {
+    fn opening(&mut self, text: Option<String>, on_refuse: Option<OnRefuse>) -> GovernedStreamRequest {
         let number = self.streams;
         self.streams += 1;
-        Opening {
+        GovernedStreamRequest {
             id: format!("{}/{number}", self.id),
             place: self.place,
             task: self.task.clone(),
@@ -142,7 +142,7 @@ impl Inquiry {
     }
 
     /// Judges the input with the pre-execution filter, and records the report. Returns the rules that refuse it.
-    async fn input(&mut self, texts: Vec<(Role, String)>) -> Result<Vec<String>, ApiError> {
+    async fn input(&mut self, texts: Vec<(MessageRole, String)>) -> Result<Vec<String>, ApiError> {
         let (task, verdict) = self.service.judge_input(texts).await?;
         self.task = task;
         self.note(verdict).await
@@ -150,7 +150,7 @@ impl Inquiry {
 
     /// Judges documents that the caller retrieved. They are compared with the answer, but do not become part of its
     /// task.
-    async fn documents(&mut self, texts: Vec<(Role, String)>) -> Result<Vec<String>, ApiError> {
+    async fn documents(&mut self, texts: Vec<(MessageRole, String)>) -> Result<Vec<String>, ApiError> {
         let (_, verdict) = self.service.judge_input(texts).await?;
         self.note(verdict).await
     }
@@ -158,7 +158,7 @@ impl Inquiry {
     async fn note(&mut self, verdict: PromptVerdict) -> Result<Vec<String>, ApiError> {
         self.note = verdict.note;
         let refusal = (!verdict.rules.is_empty()).then(|| verdict.rules.join(", "));
-        let opening = Opening { refusal, sources: Arc::default(), ..self.opening(None, None) };
+        let opening = GovernedStreamRequest { refusal, sources: Arc::default(), ..self.opening(None, None) };
         let mut stream = self.service.govern(&opening).await?;
         stream.finish()?;
         stream.settle(self.service.limits().client(), false).await?;
@@ -175,10 +175,10 @@ impl Inquiry {
     }
 
     /// Judges a whole tool call.
-    async fn call(&mut self, call: &Call, on_refuse: Option<OnRefuse>) -> Result<TextVerdict, ApiError> {
+    async fn call(&mut self, call: &EngineToolCall, on_refuse: Option<OnRefuse>) -> Result<TextVerdict, ApiError> {
         let opening = self.opening(None, on_refuse);
         let mut stream = self.service.govern(&opening).await?;
-        stream.give(&Given::Call(call))?;
+        stream.give(&SectionInput::Call(call))?;
         stream.finish()?;
         stream.settle(self.service.limits().client(), false).await?;
         verdict(stream, call.name.len() + call.arguments.len())
@@ -222,8 +222,8 @@ fn verdict(mut stream: GovernedStream, length: usize) -> Result<TextVerdict, Api
         }
     }
     let shown = stream.take_outputs().into_iter().map(|output| match output {
-        Output::Text { text, .. } | Output::Constant { text, .. } => text,
-        Output::Call { .. } | Output::End { .. } => String::new(),
+        AnswerOutput::Text { text, .. } | AnswerOutput::Constant { text, .. } => text,
+        AnswerOutput::Call { .. } | AnswerOutput::End { .. } => String::new(),
     });
     Ok(TextVerdict {
         shown: shown.collect(),

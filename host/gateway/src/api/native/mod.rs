@@ -6,14 +6,14 @@
 
 mod wire;
 
-use crate::api::dialect::Dialect;
+use crate::api::dialect::ApiDialect;
 use crate::api::fields;
 use crate::api::reply::{error_response, json_response};
 use crate::error::ApiError;
-use crate::governed::Opening;
-use crate::observe::Given;
-use crate::request::Role;
-use crate::service::{Caller, Service, random};
+use crate::governed::GovernedStreamRequest;
+use crate::observe::SectionInput;
+use crate::request::MessageRole;
+use crate::service::{GatewayService, KeyedClient, random};
 use crate::session::is_drained;
 use axum::Router;
 use axum::body::Body;
@@ -27,7 +27,7 @@ use utoipa::OpenApi;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
-use wire::{Candidate, Closing, Decided, Failure, OpenRequest, Opened};
+use wire::{ApiErrorBody, OpenRequest, OpenedStream, StreamCandidate, StreamCloseRequest, StreamProgress};
 
 /// Path of the OpenAPI document of this API.
 const DOCUMENT: &str = "/v1/portcullis/openapi.json";
@@ -45,7 +45,7 @@ const CANDIDATE_BYTES: usize = 512 << 10;
     modifiers(&BearerKey),
     security(("key" = []))
 )]
-struct Document;
+struct NativeApiDocument;
 
 /// How a caller sends its key.
 struct BearerKey;
@@ -57,8 +57,8 @@ impl utoipa::Modify for BearerKey {
     }
 }
 
-fn routes_and_document() -> (Router<Arc<Service>>, utoipa::openapi::OpenApi) {
-    OpenApiRouter::with_openapi(Document::openapi())
+fn routes_and_document() -> (Router<Arc<GatewayService>>, utoipa::openapi::OpenApi) {
+    OpenApiRouter::with_openapi(NativeApiDocument::openapi())
         .routes(routes!(open))
         .routes(routes!(candidate))
         .routes(routes!(close))
@@ -66,7 +66,7 @@ fn routes_and_document() -> (Router<Arc<Service>>, utoipa::openapi::OpenApi) {
 }
 
 /// The routes, including that of the document.
-pub(crate) fn router() -> Router<Arc<Service>> {
+pub(crate) fn router() -> Router<Arc<GatewayService>> {
     let (router, document) = routes_and_document();
     // The document consists of strings, numbers and lists, so this cannot fail.
     let document = document.to_json().unwrap_or_default();
@@ -77,7 +77,7 @@ pub(crate) fn router() -> Router<Arc<Service>> {
 fn respond(answered: Result<(StatusCode, String, String), ApiError>) -> Response {
     match answered {
         Ok((status, body, id)) => json_response(status, body, &id),
-        Err(error) => error_response(Dialect::Chat, &error),
+        Err(error) => error_response(ApiDialect::Chat, &error),
     }
 }
 
@@ -94,19 +94,19 @@ fn body_of(value: &impl serde::Serialize) -> Result<String, ApiError> {
     path = "/v1/portcullis/streams",
     request_body = OpenRequest,
     responses(
-        (status = 201, description = "the stream has begun on the card", body = Opened),
-        (status = 400, description = "a wrong field, or a task that was refused", body = Failure),
-        (status = 401, description = "no key, or a wrong one", body = Failure),
-        (status = 404, description = "no such model for this key", body = Failure),
-        (status = 503, description = "no room, or no session", body = Failure),
+        (status = 201, description = "the stream has begun on the card", body = OpenedStream),
+        (status = 400, description = "a wrong field, or a task that was refused", body = ApiErrorBody),
+        (status = 401, description = "no key, or a wrong one", body = ApiErrorBody),
+        (status = 404, description = "no such model for this key", body = ApiErrorBody),
+        (status = 503, description = "no room, or no session", body = ApiErrorBody),
     )
 )]
-async fn open(State(service): State<Arc<Service>>, headers: HeaderMap, body: Body) -> Response {
+async fn open(State(service): State<Arc<GatewayService>>, headers: HeaderMap, body: Body) -> Response {
     respond(open_stream(&service, &headers, body).await)
 }
 
 async fn open_stream(
-    service: &Arc<Service>,
+    service: &Arc<GatewayService>,
     headers: &HeaderMap,
     body: Body,
 ) -> Result<(StatusCode, String, String), ApiError> {
@@ -117,11 +117,11 @@ async fn open_stream(
     let nonce = fields::nonce(request.nonce, "nonce")?;
     let place = service.model(caller, &request.model)?;
     service.check_sources(caller, &request.sources)?;
-    let owner = caller.map(Caller::place);
+    let owner = caller.map(KeyedClient::place);
     let room = service.open_streams().room(owner)?;
-    let (task, verdict) = service.judge_input(vec![(Role::User, request.task)]).await?;
+    let (task, verdict) = service.judge_input(vec![(MessageRole::User, request.task)]).await?;
     let id = format!("ptc_{}", random()?);
-    let opening = Opening {
+    let opening = GovernedStreamRequest {
         id: id.clone(),
         place,
         task,
@@ -139,7 +139,7 @@ async fn open_stream(
         return Err(ApiError::input_refused(&verdict.rules));
     }
     let opened =
-        Opened { stream: id.clone(), idle_ms: service.limits().decide_idle_ms, portcullis: stream.provenance() };
+        OpenedStream { stream: id.clone(), idle_ms: service.limits().decide_idle_ms, portcullis: stream.provenance() };
     let body = body_of(&opened)?;
     service.open_streams().keep(id.clone(), owner, stream, room);
     Ok((StatusCode::CREATED, body, id))
@@ -153,19 +153,19 @@ async fn open_stream(
     post,
     path = "/v1/portcullis/streams/{stream}/candidates",
     params(("stream" = String, Path, description = "name of the stream")),
-    request_body = Candidate,
+    request_body = StreamCandidate,
     responses(
-        (status = 200, description = "what was determined, and what may be shown", body = Decided),
-        (status = 400, description = "a wrong field", body = Failure),
-        (status = 401, description = "no key, or a wrong one", body = Failure),
-        (status = 404, description = "no such stream for this key", body = Failure),
-        (status = 409, description = "the stream is over, or another request of it is being answered", body = Failure),
-        (status = 413, description = "the candidate is longer than the bound", body = Failure),
-        (status = 503, description = "the card did not answer in time", body = Failure),
+        (status = 200, description = "what was determined, and what may be shown", body = StreamProgress),
+        (status = 400, description = "a wrong field", body = ApiErrorBody),
+        (status = 401, description = "no key, or a wrong one", body = ApiErrorBody),
+        (status = 404, description = "no such stream for this key", body = ApiErrorBody),
+        (status = 409, description = "the stream is over, or another request of it is being answered", body = ApiErrorBody),
+        (status = 413, description = "the candidate is longer than the bound", body = ApiErrorBody),
+        (status = 503, description = "the card did not answer in time", body = ApiErrorBody),
     )
 )]
 async fn candidate(
-    State(service): State<Arc<Service>>,
+    State(service): State<Arc<GatewayService>>,
     Path(stream): Path<String>,
     headers: HeaderMap,
     body: Body,
@@ -174,14 +174,14 @@ async fn candidate(
 }
 
 async fn submit(
-    service: &Arc<Service>,
+    service: &Arc<GatewayService>,
     name: &str,
     headers: &HeaderMap,
     body: Body,
 ) -> Result<(StatusCode, String, String), ApiError> {
-    let owner = service.caller(headers)?.map(Caller::place);
+    let owner = service.caller(headers)?.map(KeyedClient::place);
     let body = service.body(body).await?;
-    let candidate: Candidate = fields::read(&body)?;
+    let candidate: StreamCandidate = fields::read(&body)?;
     let kept = service.open_streams().find(name, owner)?;
     let mut stream = kept.take_turn()?;
     if stream.end().is_some() {
@@ -191,22 +191,22 @@ async fn submit(
         return Err(ApiError::conflict("stream_over", "the stream is over; close it to see how it ended"));
     }
     match candidate {
-        Candidate { text: Some(text), call: None } if !text.is_empty() => {
+        StreamCandidate { text: Some(text), call: None } if !text.is_empty() => {
             if text.len() + stream.section().pending() > CANDIDATE_BYTES {
                 return Err(ApiError::too_large(CANDIDATE_BYTES));
             }
-            stream.give(&Given::Text(&text))?;
+            stream.give(&SectionInput::Text(&text))?;
         }
-        Candidate { text: None, call: Some(call) } if !call.name.is_empty() => {
+        StreamCandidate { text: None, call: Some(call) } if !call.name.is_empty() => {
             if call.name.len() + call.arguments.len() > CANDIDATE_BYTES {
                 return Err(ApiError::too_large(CANDIDATE_BYTES));
             }
-            stream.give(&Given::Call(&call.into()))?;
+            stream.give(&SectionInput::Call(&call.into()))?;
         }
         _ => return Err(ApiError::invalid("text", "either `text` or `call`, and not empty")),
     }
     stream.settle(service.limits().client(), false).await?;
-    let body = body_of(&Decided::of(name, &mut stream))?;
+    let body = body_of(&StreamProgress::of(name, &mut stream))?;
     Ok((StatusCode::OK, body, name.to_owned()))
 }
 
@@ -215,17 +215,17 @@ async fn submit(
     post,
     path = "/v1/portcullis/streams/{stream}/close",
     params(("stream" = String, Path, description = "name of the stream")),
-    request_body = Closing,
+    request_body = StreamCloseRequest,
     responses(
-        (status = 200, description = "what was determined since the last answer, and how it ended", body = Decided),
-        (status = 401, description = "no key, or a wrong one", body = Failure),
-        (status = 404, description = "no such stream for this key", body = Failure),
-        (status = 409, description = "another request of the stream is being answered", body = Failure),
-        (status = 503, description = "the card did not answer in time", body = Failure),
+        (status = 200, description = "what was determined since the last answer, and how it ended", body = StreamProgress),
+        (status = 401, description = "no key, or a wrong one", body = ApiErrorBody),
+        (status = 404, description = "no such stream for this key", body = ApiErrorBody),
+        (status = 409, description = "another request of the stream is being answered", body = ApiErrorBody),
+        (status = 503, description = "the card did not answer in time", body = ApiErrorBody),
     )
 )]
 async fn close(
-    State(service): State<Arc<Service>>,
+    State(service): State<Arc<GatewayService>>,
     Path(stream): Path<String>,
     headers: HeaderMap,
     body: Body,
@@ -234,15 +234,15 @@ async fn close(
 }
 
 async fn end(
-    service: &Arc<Service>,
+    service: &Arc<GatewayService>,
     name: &str,
     headers: &HeaderMap,
     body: Body,
 ) -> Result<(StatusCode, String, String), ApiError> {
-    let owner = service.caller(headers)?.map(Caller::place);
+    let owner = service.caller(headers)?.map(KeyedClient::place);
     let body = service.body(body).await?;
     if !body.is_empty() {
-        let Closing {} = fields::read(&body)?;
+        let StreamCloseRequest {} = fields::read(&body)?;
     }
     let kept = service.open_streams().find(name, owner)?;
     let mut stream = kept.take_turn()?;
@@ -251,6 +251,6 @@ async fn end(
     service.open_streams().remove(name);
     settled?;
     service.keep_receipt(owner, stream.session(), &stream.provenance());
-    let body = body_of(&Decided::of(name, &mut stream))?;
+    let body = body_of(&StreamProgress::of(name, &mut stream))?;
     Ok((StatusCode::OK, body, name.to_owned()))
 }

@@ -2,12 +2,12 @@
 
 use crate::calls::{IdentifiedCall, judged_call};
 use crate::governed::GovernedStream;
-use crate::output::{Output, Provenance};
-use crate::request::Source;
-use crate::section::Judged;
+use crate::output::{AnswerOutput, AnswerProvenance};
+use crate::request::RequestSource;
+use crate::section::LoggedDetermination;
 use portcullis_core::commitment::SpanKind;
 use portcullis_core::wire::{Determination, Fault, Stage};
-use portcullis_mapping::Call;
+use portcullis_mapping::EngineToolCall;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -27,45 +27,48 @@ pub(super) struct OpenRequest {
     /// Sources: in a closed world, the text may state what these texts state. The key must be allowed to supply
     /// sources, and the operator must have no anchor store for the model.
     #[serde(default)]
-    pub(super) sources: Vec<Source>,
+    pub(super) sources: Vec<RequestSource>,
 }
 
 /// A stream that was opened.
 #[derive(Serialize, ToSchema)]
-pub(super) struct Opened {
+#[schema(as = Opened)]
+pub(super) struct OpenedStream {
     /// Its name in paths of this API.
     pub(super) stream: String,
     /// The stream ends after this many milliseconds without a request.
     pub(super) idle_ms: u64,
     /// Policy, session, stream and request.
     #[schema(value_type = Object)]
-    pub(super) portcullis: Provenance,
+    pub(super) portcullis: AnswerProvenance,
 }
 
 /// A part of a stream: a text or a tool call.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Candidate {
+#[schema(as = Candidate)]
+pub(super) struct StreamCandidate {
     /// The next bytes of the text.
     #[serde(default)]
     pub(super) text: Option<String>,
     /// A whole tool call.
     #[serde(default)]
-    pub(super) call: Option<ToolCall>,
+    pub(super) call: Option<CandidateToolCall>,
 }
 
 /// A tool call.
 #[derive(Debug, Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct ToolCall {
+#[schema(as = ToolCall)]
+pub(super) struct CandidateToolCall {
     /// The tool.
     pub(super) name: String,
     /// Its arguments, JSON as text.
     pub(super) arguments: String,
 }
 
-impl From<ToolCall> for Call {
-    fn from(ToolCall { name, arguments }: ToolCall) -> Self {
+impl From<CandidateToolCall> for EngineToolCall {
+    fn from(CandidateToolCall { name, arguments }: CandidateToolCall) -> Self {
         judged_call(name, arguments)
     }
 }
@@ -73,17 +76,19 @@ impl From<ToolCall> for Call {
 /// The body of a close, which may be absent.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Closing {}
+#[schema(as = Closing)]
+pub(super) struct StreamCloseRequest {}
 
 /// The result of a part.
 #[derive(Serialize, ToSchema)]
-pub(super) struct Decided {
+#[schema(as = Decided)]
+pub(super) struct StreamProgress {
     /// Name of the stream.
     stream: String,
     /// The determinations since the last response, in order.
     determinations: Vec<DeterminationEntry>,
     /// The pieces that were released since the last response, in order.
-    released: Vec<Piece>,
+    released: Vec<ReleasedPart>,
     /// Bytes that wait for the text after them.
     pending: usize,
     /// Whether the stream accepts no more candidates.
@@ -93,7 +98,7 @@ pub(super) struct Decided {
     stopped: Option<String>,
     /// Policy, session, stream and request, with the totals of the stream.
     #[schema(value_type = Object)]
-    portcullis: Provenance,
+    portcullis: AnswerProvenance,
 }
 
 /// One determination.
@@ -135,7 +140,8 @@ struct RecordPlace {
 /// A released piece.
 #[derive(Serialize, ToSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum Piece {
+#[schema(as = Piece)]
+enum ReleasedPart {
     /// Admitted text.
     Text {
         /// The text.
@@ -158,7 +164,8 @@ enum Piece {
 /// An error.
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "the document's form of what `ApiError` writes")]
-pub(super) struct Failure {
+#[schema(as = Failure)]
+pub(super) struct ApiErrorBody {
     error: FailureDetail,
 }
 
@@ -175,7 +182,7 @@ struct FailureDetail {
     code: String,
 }
 
-impl Decided {
+impl StreamProgress {
     /// Everything since the last response.
     pub(super) fn of(name: &str, stream: &mut GovernedStream) -> Self {
         let lane = stream.section().lane();
@@ -192,7 +199,7 @@ impl Decided {
     }
 }
 
-fn entry(Judged { determination, log_index }: Judged, lane: u8) -> DeterminationEntry {
+fn entry(LoggedDetermination { determination, log_index }: LoggedDetermination, lane: u8) -> DeterminationEntry {
     DeterminationEntry {
         seq: determination.seq,
         parent: determination.parent,
@@ -207,13 +214,13 @@ fn entry(Judged { determination, log_index }: Judged, lane: u8) -> Determination
     }
 }
 
-fn piece(output: Output) -> Option<Piece> {
+fn piece(output: AnswerOutput) -> Option<ReleasedPart> {
     match output {
-        Output::Text { text, .. } => Some(Piece::Text { text }),
-        Output::Call { call: IdentifiedCall { call: Call { name, arguments }, .. }, .. } => {
-            Some(Piece::Call { name, arguments })
+        AnswerOutput::Text { text, .. } => Some(ReleasedPart::Text { text }),
+        AnswerOutput::Call { call: IdentifiedCall { call: EngineToolCall { name, arguments }, .. }, .. } => {
+            Some(ReleasedPart::Call { name, arguments })
         }
-        Output::Constant { text, .. } => Some(Piece::Placeholder { text }),
-        Output::End { .. } => None,
+        AnswerOutput::Constant { text, .. } => Some(ReleasedPart::Placeholder { text }),
+        AnswerOutput::End { .. } => None,
     }
 }

@@ -1,13 +1,13 @@
 //! OpenAI's chat completions (API reference, "Chat Completions").
 
 use super::{data, done, error_object};
-use crate::api::dialect::{EventWriter, Header};
-use crate::api::fields::{self, Extension, Function, OneOrMany};
+use crate::api::event::{AnswerHeader, EventWriter};
+use crate::api::fields::{self, OneOrMany, OpenAiToolFunction, PortcullisExtension};
 use crate::calls::IdentifiedCall;
 use crate::error::ApiError;
-use crate::output::{Channel, Finish, Output, Provenance, Usage};
-use crate::request::{Input, Message, Request, Role, Sampling};
-use portcullis_mapping::Call;
+use crate::output::{AnswerChannel, AnswerOutput, AnswerProvenance, FinishReason, TokenUsage};
+use crate::request::{ClientRequest, ConversationMessage, MessageRole, RequestInput, SamplingParameters};
+use portcullis_mapping::EngineToolCall;
 use serde::Deserialize;
 use serde_json::{Number, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,11 +17,11 @@ const CHOICES: u32 = 8;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Body {
+struct ChatCompletionRequest {
     messages: Vec<ChatMessage>,
     model: String,
     stream: Option<bool>,
-    stream_options: Option<StreamOptions>,
+    stream_options: Option<ChatStreamOptions>,
     n: Option<u32>,
     tools: Option<Vec<ChatTool>>,
     tool_choice: Option<Value>,
@@ -37,7 +37,7 @@ struct Body {
     top_p: Option<Number>,
     presence_penalty: Option<Number>,
     frequency_penalty: Option<Number>,
-    portcullis: Option<Extension>,
+    portcullis: Option<PortcullisExtension>,
     // Ignored: these fields do not change the text.
     #[serde(rename = "user")]
     _user: Option<Value>,
@@ -64,7 +64,7 @@ struct Body {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct StreamOptions {
+struct ChatStreamOptions {
     include_usage: Option<bool>,
     #[serde(rename = "include_obfuscation")]
     _include_obfuscation: Option<bool>,
@@ -74,7 +74,7 @@ struct StreamOptions {
 #[serde(deny_unknown_fields)]
 struct ChatTool {
     r#type: String,
-    function: Function,
+    function: OpenAiToolFunction,
 }
 
 #[derive(Deserialize)]
@@ -116,8 +116,8 @@ struct CalledFunction {
     arguments: String,
 }
 
-pub(crate) fn parse(bytes: &[u8]) -> Result<Request, ApiError> {
-    let body: Body = fields::read(bytes)?;
+pub(crate) fn parse(bytes: &[u8]) -> Result<ClientRequest, ApiError> {
+    let body: ChatCompletionRequest = fields::read(bytes)?;
     let unjudged = "it asks for text that nothing judges";
     fields::refuse(&[
         ("logprobs", &body.logprobs, unjudged),
@@ -145,11 +145,11 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Request, ApiError> {
         _ => Err(ApiError::invalid("tools", "only tools of type `function` are handed on")),
     });
     let stream_options = body.stream_options;
-    body.portcullis.unwrap_or_default().extend(Request {
+    body.portcullis.unwrap_or_default().extend(ClientRequest {
         stream: body.stream.unwrap_or(false),
         include_usage: stream_options.and_then(|options| options.include_usage).unwrap_or(false),
         choices,
-        sampling: Sampling {
+        sampling: SamplingParameters {
             max_tokens: body.max_completion_tokens.or(body.max_tokens),
             counts_reasoning: body.max_completion_tokens.is_some(),
             temperature: body.temperature,
@@ -167,31 +167,31 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Request, ApiError> {
         response_format: body.response_format.filter(|format| !format.is_null()),
         reasoning_effort: body.reasoning_effort,
         verbosity: body.verbosity,
-        ..Request::of(bytes, body.model, Input::Messages(messages))
+        ..ClientRequest::of(bytes, body.model, RequestInput::Messages(messages))
     })
 }
 
-fn read_message(at: usize, message: ChatMessage) -> Result<Message, ApiError> {
+fn read_message(at: usize, message: ChatMessage) -> Result<ConversationMessage, ApiError> {
     let param = |field: &str| format!("messages[{at}].{field}");
     fields::refuse(&[
         ("messages.audio", &message.audio, "audio cannot be judged"),
         ("messages.function_call", &message.function_call, "use `tool_calls`"),
     ])?;
     let role = match message.role.as_str() {
-        "system" | "developer" => Role::System,
-        "user" => Role::User,
-        "assistant" => Role::Assistant,
-        "tool" => Role::Tool,
+        "system" | "developer" => MessageRole::System,
+        "user" => MessageRole::User,
+        "assistant" => MessageRole::Assistant,
+        "tool" => MessageRole::Tool,
         _ => return Err(ApiError::invalid(param("role"), "`system`, `developer`, `user`, `assistant` or `tool`")),
     };
     let calls = message.tool_calls.unwrap_or_default().into_iter().map(|call| match call.r#type.as_deref() {
         None | Some("function") => {
             let CalledFunction { name, arguments } = call.function;
-            Ok(IdentifiedCall { id: call.id, call: Call { name, arguments } })
+            Ok(IdentifiedCall { id: call.id, call: EngineToolCall { name, arguments } })
         }
         Some(_) => Err(ApiError::invalid(param("tool_calls"), "only calls of type `function` are handed on")),
     });
-    Ok(Message {
+    Ok(ConversationMessage {
         role,
         text: fields::text(message.content, &["text", "refusal"], &param("content"))?,
         calls: calls.collect::<Result<_, _>>()?,
@@ -199,46 +199,46 @@ fn read_message(at: usize, message: ChatMessage) -> Result<Message, ApiError> {
     })
 }
 
-fn finish_reason(finish: Finish) -> &'static str {
+fn finish_reason(finish: FinishReason) -> &'static str {
     match finish {
-        Finish::Stop => "stop",
-        Finish::Length => "length",
-        Finish::ToolCalls => "tool_calls",
-        Finish::Refused | Finish::Failed => "content_filter",
+        FinishReason::Stop => "stop",
+        FinishReason::Length => "length",
+        FinishReason::ToolCalls => "tool_calls",
+        FinishReason::Refused | FinishReason::Failed => "content_filter",
     }
 }
 
-const fn field(channel: Channel) -> &'static str {
+const fn field(channel: AnswerChannel) -> &'static str {
     match channel {
-        Channel::Content => "content",
-        Channel::Reasoning => "reasoning_content",
-        Channel::Refusal => "refusal",
+        AnswerChannel::Content => "content",
+        AnswerChannel::Reasoning => "reasoning_content",
+        AnswerChannel::Refusal => "refusal",
     }
 }
 
-pub(super) fn usage_object(usage: Usage) -> Value {
-    let Usage { prompt, completion } = usage;
+pub(super) fn usage_object(usage: TokenUsage) -> Value {
+    let TokenUsage { prompt, completion } = usage;
     json!({"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt.saturating_add(completion)})
 }
 
 /// Writes chunks.
-pub(crate) struct Events {
-    header: Header,
+pub(crate) struct ChatEventWriter {
+    header: AnswerHeader,
     /// Choices for which text was written.
     begun: BTreeSet<u32>,
 }
 
-impl Events {
-    pub(crate) const fn new(header: Header) -> Self {
+impl ChatEventWriter {
+    pub(crate) const fn new(header: AnswerHeader) -> Self {
         Self { header, begun: BTreeSet::new() }
     }
 
     fn chunk(&self, choices: Value) -> Value {
-        let Header { id, model, created, .. } = &self.header;
+        let AnswerHeader { id, model, created, .. } = &self.header;
         json!({"id": id, "object": "chat.completion.chunk", "created": created, "model": model, "choices": choices})
     }
 
-    fn delta(&mut self, choice: u32, delta: Value, finish: Option<Finish>) -> String {
+    fn delta(&mut self, choice: u32, delta: Value, finish: Option<FinishReason>) -> String {
         let mut written = String::new();
         if self.begun.insert(choice) {
             let role = json!([{"index": choice, "delta": {"role": "assistant", "content": ""}, "finish_reason": null}]);
@@ -249,26 +249,30 @@ impl Events {
     }
 }
 
-impl EventWriter for Events {
+impl EventWriter for ChatEventWriter {
     fn start(&mut self) -> String {
         String::new()
     }
 
-    fn output(&mut self, output: &Output) -> String {
+    fn output(&mut self, output: &AnswerOutput) -> String {
         match output {
-            Output::Text { choice, channel, text } | Output::Constant { choice, channel, text } => {
+            AnswerOutput::Text { choice, channel, text } | AnswerOutput::Constant { choice, channel, text } => {
                 self.delta(*choice, json!({field(*channel): text}), None)
             }
-            Output::Call { choice, index, call: IdentifiedCall { id, call: Call { name, arguments } } } => {
+            AnswerOutput::Call {
+                choice,
+                index,
+                call: IdentifiedCall { id, call: EngineToolCall { name, arguments } },
+            } => {
                 let function = json!({"name": name, "arguments": arguments});
                 let call = json!({"index": index, "id": id, "type": "function", "function": function});
                 self.delta(*choice, json!({"tool_calls": [call]}), None)
             }
-            Output::End { choice, finish } => self.delta(*choice, json!({}), Some(*finish)),
+            AnswerOutput::End { choice, finish } => self.delta(*choice, json!({}), Some(*finish)),
         }
     }
 
-    fn end(&mut self, usage: Usage, provenance: &Provenance) -> String {
+    fn end(&mut self, usage: TokenUsage, provenance: &AnswerProvenance) -> String {
         // Many clients read the first choice of every chunk, so every chunk has a choice. The only exception is the
         // chunk with the usage, which clients must request.
         let choice = json!({"index": 0, "delta": {}, "finish_reason": null});
@@ -276,45 +280,50 @@ impl EventWriter for Events {
         done(last, self.header.include_usage.then_some(usage), provenance)
     }
 
-    fn fail(&mut self, error: &ApiError, provenance: &Provenance) -> String {
+    fn fail(&mut self, error: &ApiError, provenance: &AnswerProvenance) -> String {
         done(error_object(error), None, provenance)
     }
 }
 
 /// The content of one choice, by channel, with its calls and its end.
 #[derive(Default)]
-pub(super) struct Choice {
-    pub(super) texts: BTreeMap<Channel, String>,
+pub(super) struct WholeChoice {
+    pub(super) texts: BTreeMap<AnswerChannel, String>,
     pub(super) calls: Vec<IdentifiedCall>,
-    pub(super) finish: Option<Finish>,
+    pub(super) finish: Option<FinishReason>,
 }
 
 /// Groups the outputs of an answer by choice.
-pub(super) fn choices(outputs: &[Output]) -> BTreeMap<u32, Choice> {
-    let mut choices: BTreeMap<u32, Choice> = BTreeMap::new();
+pub(super) fn choices(outputs: &[AnswerOutput]) -> BTreeMap<u32, WholeChoice> {
+    let mut choices: BTreeMap<u32, WholeChoice> = BTreeMap::new();
     for output in outputs {
         let choice = choices.entry(output.choice()).or_default();
         match output {
-            Output::Text { channel, text, .. } | Output::Constant { channel, text, .. } => {
+            AnswerOutput::Text { channel, text, .. } | AnswerOutput::Constant { channel, text, .. } => {
                 choice.texts.entry(*channel).or_default().push_str(text);
             }
-            Output::Call { call, .. } => choice.calls.push(call.clone()),
-            Output::End { finish, .. } => choice.finish = Some(*finish),
+            AnswerOutput::Call { call, .. } => choice.calls.push(call.clone()),
+            AnswerOutput::End { finish, .. } => choice.finish = Some(*finish),
         }
     }
     choices
 }
 
-pub(crate) fn body(header: &Header, outputs: &[Output], usage: Usage, provenance: &Provenance) -> Value {
-    let message = |choice: &Choice| {
+pub(crate) fn body(
+    header: &AnswerHeader,
+    outputs: &[AnswerOutput],
+    usage: TokenUsage,
+    provenance: &AnswerProvenance,
+) -> Value {
+    let message = |choice: &WholeChoice| {
         let text = |channel| choice.texts.get(&channel);
-        let mut message = json!({"role": "assistant", "content": text(Channel::Content)});
-        let calls = choice.calls.iter().map(|IdentifiedCall { id, call: Call { name, arguments } }| {
+        let mut message = json!({"role": "assistant", "content": text(AnswerChannel::Content)});
+        let calls = choice.calls.iter().map(|IdentifiedCall { id, call: EngineToolCall { name, arguments } }| {
             json!({"id": id, "type": "function", "function": {"name": name, "arguments": arguments}})
         });
         let calls: Vec<Value> = calls.collect();
         if let Some(message) = message.as_object_mut() {
-            for channel in [Channel::Reasoning, Channel::Refusal] {
+            for channel in [AnswerChannel::Reasoning, AnswerChannel::Refusal] {
                 message.extend(text(channel).map(|text| (field(channel).to_owned(), json!(text))));
             }
             if calls.is_empty() {

@@ -2,21 +2,21 @@
 
 use super::chat::{choices, usage_object};
 use super::{data, done, error_object};
-use crate::api::dialect::{EventWriter, Header};
-use crate::api::fields::{self, Extension, OneOrMany};
+use crate::api::event::{AnswerHeader, EventWriter};
+use crate::api::fields::{self, OneOrMany, PortcullisExtension};
 use crate::error::ApiError;
-use crate::output::{Channel, Finish, Output, Provenance, Usage};
-use crate::request::{Input, Request, Sampling};
+use crate::output::{AnswerChannel, AnswerOutput, AnswerProvenance, FinishReason, TokenUsage};
+use crate::request::{ClientRequest, RequestInput, SamplingParameters};
 use serde::Deserialize;
 use serde_json::{Number, Value, json};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Body {
+struct CompletionsRequest {
     prompt: Value,
     model: String,
     stream: Option<bool>,
-    stream_options: Option<StreamOptions>,
+    stream_options: Option<CompletionsStreamOptions>,
     n: Option<u32>,
     seed: Option<i64>,
     stop: Option<OneOrMany>,
@@ -25,7 +25,7 @@ struct Body {
     top_p: Option<Number>,
     presence_penalty: Option<Number>,
     frequency_penalty: Option<Number>,
-    portcullis: Option<Extension>,
+    portcullis: Option<PortcullisExtension>,
     #[serde(rename = "user")]
     _user: Option<Value>,
     logprobs: Option<Value>,
@@ -37,14 +37,14 @@ struct Body {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct StreamOptions {
+struct CompletionsStreamOptions {
     include_usage: Option<bool>,
     #[serde(rename = "include_obfuscation")]
     _include_obfuscation: Option<bool>,
 }
 
-pub(crate) fn parse(bytes: &[u8]) -> Result<Request, ApiError> {
-    let body: Body = fields::read(bytes)?;
+pub(crate) fn parse(bytes: &[u8]) -> Result<ClientRequest, ApiError> {
+    let body: CompletionsRequest = fields::read(bytes)?;
     fields::refuse(&[
         ("logprobs", &body.logprobs, "it asks for text that nothing judges"),
         ("echo", &body.echo, "it asks for text that nothing judges"),
@@ -57,10 +57,10 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Request, ApiError> {
     let Value::String(prompt) = body.prompt else {
         return Err(ApiError::invalid("prompt", "one string; lists and token ids are not taken"));
     };
-    body.portcullis.unwrap_or_default().extend(Request {
+    body.portcullis.unwrap_or_default().extend(ClientRequest {
         stream: body.stream.unwrap_or(false),
         include_usage: body.stream_options.and_then(|options| options.include_usage).unwrap_or(false),
-        sampling: Sampling {
+        sampling: SamplingParameters {
             max_tokens: body.max_tokens,
             counts_reasoning: false,
             temperature: body.temperature,
@@ -72,69 +72,76 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Request, ApiError> {
             stop: body.stop.map(OneOrMany::all).unwrap_or_default(),
             logprobs: false,
         },
-        ..Request::of(bytes, body.model, Input::Prompt(prompt))
+        ..ClientRequest::of(bytes, body.model, RequestInput::Prompt(prompt))
     })
 }
 
-const fn finish_reason(finish: Finish) -> &'static str {
+const fn finish_reason(finish: FinishReason) -> &'static str {
     match finish {
-        Finish::Stop | Finish::ToolCalls => "stop",
-        Finish::Length => "length",
-        Finish::Refused | Finish::Failed => "content_filter",
+        FinishReason::Stop | FinishReason::ToolCalls => "stop",
+        FinishReason::Length => "length",
+        FinishReason::Refused | FinishReason::Failed => "content_filter",
     }
 }
 
 /// Writes chunks.
-pub(crate) struct Events {
-    header: Header,
+pub(crate) struct CompletionsEventWriter {
+    header: AnswerHeader,
 }
 
-impl Events {
-    pub(crate) const fn new(header: Header) -> Self {
+impl CompletionsEventWriter {
+    pub(crate) const fn new(header: AnswerHeader) -> Self {
         Self { header }
     }
 
     fn chunk(&self, choices: Value) -> Value {
-        let Header { id, model, created, .. } = &self.header;
+        let AnswerHeader { id, model, created, .. } = &self.header;
         json!({"id": id, "object": "text_completion", "created": created, "model": model, "choices": choices})
     }
 
-    fn text(&self, choice: u32, text: &str, finish: Option<Finish>) -> String {
+    fn text(&self, choice: u32, text: &str, finish: Option<FinishReason>) -> String {
         let finish = finish.map(finish_reason);
         let choice = json!({"index": choice, "text": text, "logprobs": null, "finish_reason": finish});
         data(&self.chunk(json!([choice])))
     }
 }
 
-impl EventWriter for Events {
+impl EventWriter for CompletionsEventWriter {
     fn start(&mut self) -> String {
         String::new()
     }
 
-    fn output(&mut self, output: &Output) -> String {
+    fn output(&mut self, output: &AnswerOutput) -> String {
         match output {
-            Output::Text { choice, channel: Channel::Content, text }
-            | Output::Constant { choice, channel: Channel::Content, text } => self.text(*choice, text, None),
+            AnswerOutput::Text { choice, channel: AnswerChannel::Content, text }
+            | AnswerOutput::Constant { choice, channel: AnswerChannel::Content, text } => {
+                self.text(*choice, text, None)
+            }
             // Completions have only the content channel.
-            Output::Text { .. } | Output::Constant { .. } | Output::Call { .. } => String::new(),
-            Output::End { choice, finish } => self.text(*choice, "", Some(*finish)),
+            AnswerOutput::Text { .. } | AnswerOutput::Constant { .. } | AnswerOutput::Call { .. } => String::new(),
+            AnswerOutput::End { choice, finish } => self.text(*choice, "", Some(*finish)),
         }
     }
 
-    fn end(&mut self, usage: Usage, provenance: &Provenance) -> String {
+    fn end(&mut self, usage: TokenUsage, provenance: &AnswerProvenance) -> String {
         let choice = json!({"index": 0, "text": "", "logprobs": null, "finish_reason": null});
         let last = self.chunk(if self.header.include_usage { json!([]) } else { json!([choice]) });
         done(last, self.header.include_usage.then_some(usage), provenance)
     }
 
-    fn fail(&mut self, error: &ApiError, provenance: &Provenance) -> String {
+    fn fail(&mut self, error: &ApiError, provenance: &AnswerProvenance) -> String {
         done(error_object(error), None, provenance)
     }
 }
 
-pub(crate) fn body(header: &Header, outputs: &[Output], usage: Usage, provenance: &Provenance) -> Value {
+pub(crate) fn body(
+    header: &AnswerHeader,
+    outputs: &[AnswerOutput],
+    usage: TokenUsage,
+    provenance: &AnswerProvenance,
+) -> Value {
     let choices = choices(outputs).into_iter().map(|(index, choice)| {
-        let text = choice.texts.get(&Channel::Content).cloned().unwrap_or_default();
+        let text = choice.texts.get(&AnswerChannel::Content).cloned().unwrap_or_default();
         json!({"index": index, "text": text, "logprobs": null, "finish_reason": choice.finish.map(finish_reason)})
     });
     json!({

@@ -5,7 +5,7 @@ pub(super) mod completions;
 pub(super) mod responses;
 
 use crate::error::ApiError;
-use crate::output::{Provenance, Usage};
+use crate::output::{AnswerProvenance, TokenUsage};
 use serde_json::{Value, json};
 
 /// An error as a JSON object.
@@ -15,7 +15,7 @@ pub(super) fn error_object(error: &ApiError) -> Value {
 }
 
 /// The last events of OpenAI's streams: the provenance, then `[DONE]`.
-fn done(mut last: Value, usage: Option<Usage>, provenance: &Provenance) -> String {
+fn done(mut last: Value, usage: Option<TokenUsage>, provenance: &AnswerProvenance) -> String {
     if let Some(last) = last.as_object_mut() {
         last.extend(usage.map(|usage| ("usage".to_owned(), chat::usage_object(usage))));
         last.insert("portcullis".into(), json!(provenance));

@@ -1,18 +1,20 @@
 //! OpenAI's responses (API reference, "Responses"), without the parts that store data at the upstream.
 
-use crate::api::dialect::{EventWriter, Header, named};
-use crate::api::fields::{self, Extension};
+use crate::api::event::{AnswerHeader, EventWriter, named};
+use crate::api::fields::{self, PortcullisExtension};
 use crate::calls::IdentifiedCall;
 use crate::error::ApiError;
-use crate::output::{Channel, Finish, Output, Provenance, Usage};
-use crate::request::{Input, Message, Request, Role, Sampling, Tool};
-use portcullis_mapping::Call;
+use crate::output::{AnswerChannel, AnswerOutput, AnswerProvenance, FinishReason, TokenUsage};
+use crate::request::{
+    ClientRequest, ConversationMessage, MessageRole, RequestInput, SamplingParameters, ToolDefinition,
+};
+use portcullis_mapping::EngineToolCall;
 use serde::Deserialize;
 use serde_json::{Number, Value, json};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Body {
+struct ResponsesRequest {
     model: String,
     input: Value,
     instructions: Option<String>,
@@ -24,8 +26,8 @@ struct Body {
     tool_choice: Option<Value>,
     parallel_tool_calls: Option<bool>,
     text: Option<TextConfig>,
-    reasoning: Option<Reasoning>,
-    portcullis: Option<Extension>,
+    reasoning: Option<ResponsesReasoning>,
+    portcullis: Option<PortcullisExtension>,
     #[serde(rename = "user")]
     _user: Option<Value>,
     #[serde(rename = "metadata")]
@@ -67,7 +69,7 @@ struct TextConfig {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Reasoning {
+struct ResponsesReasoning {
     effort: Option<String>,
     #[serde(rename = "summary")]
     _summary: Option<Value>,
@@ -75,7 +77,7 @@ struct Reasoning {
 
 /// An item of the input.
 #[derive(Deserialize)]
-struct Item {
+struct ResponsesInputItem {
     r#type: Option<String>,
     role: Option<String>,
     content: Option<Value>,
@@ -85,8 +87,8 @@ struct Item {
     output: Option<Value>,
 }
 
-pub(crate) fn parse(bytes: &[u8]) -> Result<Request, ApiError> {
-    let body: Body = fields::read(bytes)?;
+pub(crate) fn parse(bytes: &[u8]) -> Result<ClientRequest, ApiError> {
+    let body: ResponsesRequest = fields::read(bytes)?;
     let kept = "the gateway keeps no conversation: send it whole";
     fields::refuse(&[
         ("store", &body.store, "the upstream would keep text that nothing judged"),
@@ -98,10 +100,11 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Request, ApiError> {
         ("top_logprobs", &body.top_logprobs, "it asks for text that nothing judges"),
         ("max_tool_calls", &body.max_tool_calls, "it is not handed on"),
     ])?;
-    let said = |role, text| Message { role, text, calls: Vec::new(), call_id: None };
-    let mut messages: Vec<Message> = body.instructions.map(|text| said(Role::System, text)).into_iter().collect();
+    let said = |role, text| ConversationMessage { role, text, calls: Vec::new(), call_id: None };
+    let mut messages: Vec<ConversationMessage> =
+        body.instructions.map(|text| said(MessageRole::System, text)).into_iter().collect();
     match body.input {
-        Value::String(text) => messages.push(said(Role::User, text)),
+        Value::String(text) => messages.push(said(MessageRole::User, text)),
         Value::Array(items) => {
             for (at, item) in items.into_iter().enumerate() {
                 read_item(at, item, &mut messages)?;
@@ -111,21 +114,21 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Request, ApiError> {
     }
     let tools = body.tools.unwrap_or_default().into_iter().map(|tool| match (tool.r#type.as_str(), tool.name) {
         ("function", Some(name)) => {
-            Ok(Tool { name, description: tool.description, parameters: tool.parameters, strict: tool.strict })
+            Ok(ToolDefinition { name, description: tool.description, parameters: tool.parameters, strict: tool.strict })
         }
         _ => Err(ApiError::invalid(
             "tools",
             "the upstream would run this tool; only functions of the client are handed on",
         )),
     });
-    body.portcullis.unwrap_or_default().extend(Request {
+    body.portcullis.unwrap_or_default().extend(ClientRequest {
         stream: body.stream.unwrap_or(false),
         include_usage: true,
-        sampling: Sampling {
+        sampling: SamplingParameters {
             max_tokens: body.max_output_tokens,
             temperature: body.temperature,
             top_p: body.top_p,
-            ..Sampling::default()
+            ..SamplingParameters::default()
         },
         tools: tools.collect::<Result<_, _>>()?,
         tool_choice: fields::tool_choice(body.tool_choice)?,
@@ -133,7 +136,7 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Request, ApiError> {
         verbosity: body.text.as_ref().and_then(|text| text.verbosity.clone()),
         response_format: body.text.and_then(|text| text.format).map(chat_format),
         reasoning_effort: body.reasoning.and_then(|reasoning| reasoning.effort),
-        ..Request::of(bytes, body.model, Input::Messages(fields::conversation(messages)?))
+        ..ClientRequest::of(bytes, body.model, RequestInput::Messages(fields::conversation(messages)?))
     })
 }
 
@@ -148,31 +151,31 @@ fn chat_format(format: Value) -> Value {
     }
 }
 
-fn read_item(at: usize, item: Value, messages: &mut Vec<Message>) -> Result<(), ApiError> {
+fn read_item(at: usize, item: Value, messages: &mut Vec<ConversationMessage>) -> Result<(), ApiError> {
     let param = format!("input[{at}]");
     let wrong = |why: &str| ApiError::invalid(param.clone(), why);
-    let item: Item = serde_json::from_value(item).map_err(|_| wrong("an item that is not one"))?;
+    let item: ResponsesInputItem = serde_json::from_value(item).map_err(|_| wrong("an item that is not one"))?;
     let texts = ["input_text", "output_text", "text", "refusal"];
     match item.r#type.as_deref() {
         None | Some("message") => {
             let role = match item.role.as_deref() {
-                Some("system" | "developer") => Role::System,
-                Some("user") => Role::User,
-                Some("assistant") => Role::Assistant,
+                Some("system" | "developer") => MessageRole::System,
+                Some("user") => MessageRole::User,
+                Some("assistant") => MessageRole::Assistant,
                 _ => return Err(wrong("the role is `system`, `developer`, `user` or `assistant`")),
             };
             let text = fields::text(item.content, &texts, &param)?;
-            messages.push(Message { role, text, calls: Vec::new(), call_id: None });
+            messages.push(ConversationMessage { role, text, calls: Vec::new(), call_id: None });
         }
         Some("function_call") => {
             let (Some(id), Some(name), Some(arguments)) = (item.call_id, item.name, item.arguments) else {
                 return Err(wrong("a call has `call_id`, `name` and `arguments`"));
             };
-            let call = IdentifiedCall { id, call: Call { name, arguments } };
-            match messages.last_mut().filter(|last| last.role == Role::Assistant) {
+            let call = IdentifiedCall { id, call: EngineToolCall { name, arguments } };
+            match messages.last_mut().filter(|last| last.role == MessageRole::Assistant) {
                 Some(last) => last.calls.push(call),
-                None => messages.push(Message {
-                    role: Role::Assistant,
+                None => messages.push(ConversationMessage {
+                    role: MessageRole::Assistant,
                     text: String::new(),
                     calls: vec![call],
                     call_id: None,
@@ -181,7 +184,12 @@ fn read_item(at: usize, item: Value, messages: &mut Vec<Message>) -> Result<(), 
         }
         Some("function_call_output") => {
             let text = fields::text(item.output, &texts, &param)?;
-            messages.push(Message { role: Role::Tool, text, calls: Vec::new(), call_id: item.call_id });
+            messages.push(ConversationMessage {
+                role: MessageRole::Tool,
+                text,
+                calls: Vec::new(),
+                call_id: item.call_id,
+            });
         }
         // Earlier reasoning is not sent to the model again.
         Some("reasoning") => {}
@@ -192,8 +200,8 @@ fn read_item(at: usize, item: Value, messages: &mut Vec<Message>) -> Result<(), 
     Ok(())
 }
 
-fn usage_object(usage: Usage) -> Value {
-    let Usage { prompt, completion } = usage;
+fn usage_object(usage: TokenUsage) -> Value {
+    let TokenUsage { prompt, completion } = usage;
     json!({
         "input_tokens": prompt, "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
         "output_tokens": completion, "output_tokens_details": {"reasoning_tokens": 0}, "total_tokens": prompt.saturating_add(completion),
@@ -202,7 +210,7 @@ fn usage_object(usage: Usage) -> Value {
 
 /// An output item in progress.
 #[derive(Clone)]
-enum Part {
+enum ResponsesOutputItem {
     Message {
         text: String,
     },
@@ -216,12 +224,12 @@ enum Part {
     Call(IdentifiedCall),
 }
 
-impl Part {
-    const fn channel(&self) -> Option<Channel> {
+impl ResponsesOutputItem {
+    const fn channel(&self) -> Option<AnswerChannel> {
         match self {
-            Self::Message { .. } => Some(Channel::Content),
-            Self::Refusal { .. } => Some(Channel::Refusal),
-            Self::Reasoning { .. } => Some(Channel::Reasoning),
+            Self::Message { .. } => Some(AnswerChannel::Content),
+            Self::Refusal { .. } => Some(AnswerChannel::Refusal),
+            Self::Reasoning { .. } => Some(AnswerChannel::Reasoning),
             Self::Call(_) => None,
         }
     }
@@ -252,7 +260,7 @@ impl Part {
                 let content = json!([{"type": "reasoning_text", "text": text}]);
                 json!({"id": id, "type": "reasoning", "summary": [], "content": content, "status": status})
             }
-            Self::Call(IdentifiedCall { id: call, call: Call { name, arguments } }) => json!({
+            Self::Call(IdentifiedCall { id: call, call: EngineToolCall { name, arguments } }) => json!({
                 "id": id, "type": "function_call", "status": status, "call_id": call, "name": name, "arguments": arguments,
             }),
         }
@@ -260,17 +268,17 @@ impl Part {
 }
 
 /// Writes events.
-pub(crate) struct Events {
-    header: Header,
+pub(crate) struct ResponsesEventWriter {
+    header: AnswerHeader,
     sequence: u64,
     done: Vec<Value>,
-    open: Option<Part>,
-    finish: Finish,
+    open: Option<ResponsesOutputItem>,
+    finish: FinishReason,
 }
 
-impl Events {
-    pub(crate) const fn new(header: Header) -> Self {
-        Self { header, sequence: 0, done: Vec::new(), open: None, finish: Finish::Stop }
+impl ResponsesEventWriter {
+    pub(crate) const fn new(header: AnswerHeader) -> Self {
+        Self { header, sequence: 0, done: Vec::new(), open: None, finish: FinishReason::Stop }
     }
 
     fn event(&mut self, kind: &str, mut fields: Value) -> String {
@@ -286,12 +294,12 @@ impl Events {
         format!("{}_{}", self.header.id, self.done.len())
     }
 
-    fn begin(&mut self, part: Part) -> String {
+    fn begin(&mut self, part: ResponsesOutputItem) -> String {
         let (id, index) = (self.item_id(), self.done.len());
         let empty = match &part {
-            Part::Call(IdentifiedCall { id, call }) => {
-                let call = Call { name: call.name.clone(), arguments: String::new() };
-                Part::Call(IdentifiedCall { id: id.clone(), call })
+            ResponsesOutputItem::Call(IdentifiedCall { id, call }) => {
+                let call = EngineToolCall { name: call.name.clone(), arguments: String::new() };
+                ResponsesOutputItem::Call(IdentifiedCall { id: id.clone(), call })
             }
             part => part.clone(),
         };
@@ -313,20 +321,20 @@ impl Events {
         let (id, index) = (self.item_id(), self.done.len());
         let mut written = String::new();
         match &part {
-            Part::Message { text } => {
+            ResponsesOutputItem::Message { text } => {
                 let at =
                     json!({"item_id": id, "output_index": index, "content_index": 0, "text": text, "logprobs": []});
                 written.push_str(&self.event("response.output_text.done", at));
             }
-            Part::Refusal { text } => {
+            ResponsesOutputItem::Refusal { text } => {
                 let at = json!({"item_id": id, "output_index": index, "content_index": 0, "refusal": text});
                 written.push_str(&self.event("response.refusal.done", at));
             }
-            Part::Reasoning { text } => {
+            ResponsesOutputItem::Reasoning { text } => {
                 let at = json!({"item_id": id, "output_index": index, "content_index": 0, "text": text});
                 written.push_str(&self.event("response.reasoning_text.done", at));
             }
-            Part::Call(IdentifiedCall { call: Call { name, arguments }, .. }) => {
+            ResponsesOutputItem::Call(IdentifiedCall { call: EngineToolCall { name, arguments }, .. }) => {
                 let at = json!({"item_id": id, "output_index": index, "name": name, "arguments": arguments});
                 written.push_str(&self.event("response.function_call_arguments.done", at));
             }
@@ -341,60 +349,67 @@ impl Events {
         written
     }
 
-    fn text(&mut self, channel: Channel, piece: &str) -> String {
+    fn text(&mut self, channel: AnswerChannel, piece: &str) -> String {
         let mut written = String::new();
-        if self.open.as_ref().and_then(Part::channel) != Some(channel) {
+        if self.open.as_ref().and_then(ResponsesOutputItem::channel) != Some(channel) {
             written.push_str(&self.close());
             let text = String::new();
             written.push_str(&self.begin(match channel {
-                Channel::Content => Part::Message { text },
-                Channel::Reasoning => Part::Reasoning { text },
-                Channel::Refusal => Part::Refusal { text },
+                AnswerChannel::Content => ResponsesOutputItem::Message { text },
+                AnswerChannel::Reasoning => ResponsesOutputItem::Reasoning { text },
+                AnswerChannel::Refusal => ResponsesOutputItem::Refusal { text },
             }));
         }
-        if let Some(Part::Message { text } | Part::Reasoning { text } | Part::Refusal { text }) = &mut self.open {
+        if let Some(
+            ResponsesOutputItem::Message { text }
+            | ResponsesOutputItem::Reasoning { text }
+            | ResponsesOutputItem::Refusal { text },
+        ) = &mut self.open
+        {
             text.push_str(piece);
         }
         let kind = match channel {
-            Channel::Content => "response.output_text.delta",
-            Channel::Reasoning => "response.reasoning_text.delta",
-            Channel::Refusal => "response.refusal.delta",
+            AnswerChannel::Content => "response.output_text.delta",
+            AnswerChannel::Reasoning => "response.reasoning_text.delta",
+            AnswerChannel::Refusal => "response.refusal.delta",
         };
         let (id, index) = (self.item_id(), self.done.len());
         let mut at = json!({"item_id": id, "output_index": index, "content_index": 0, "delta": piece});
-        if let Some(at) = at.as_object_mut().filter(|_| channel == Channel::Content) {
+        if let Some(at) = at.as_object_mut().filter(|_| channel == AnswerChannel::Content) {
             at.insert("logprobs".into(), json!([]));
         }
         written + &self.event(kind, at)
     }
 }
 
-impl EventWriter for Events {
+impl EventWriter for ResponsesEventWriter {
     fn start(&mut self) -> String {
         let response = response(&self.header, "in_progress", &[], None);
         let created = self.event("response.created", json!({"response": response}));
         created + &self.event("response.in_progress", json!({"response": response}))
     }
 
-    fn output(&mut self, output: &Output) -> String {
+    fn output(&mut self, output: &AnswerOutput) -> String {
         match output {
-            Output::Text { channel, text, .. } | Output::Constant { channel, text, .. } => self.text(*channel, text),
-            Output::Call { call, .. } => {
+            AnswerOutput::Text { channel, text, .. } | AnswerOutput::Constant { channel, text, .. } => {
+                self.text(*channel, text)
+            }
+            AnswerOutput::Call { call, .. } => {
                 let closed = self.close();
-                let begun = self.begin(Part::Call(call.clone()));
+                let begun = self.begin(ResponsesOutputItem::Call(call.clone()));
                 let at =
                     json!({"item_id": self.item_id(), "output_index": self.done.len(), "delta": call.call.arguments});
                 let delta = self.event("response.function_call_arguments.delta", at);
                 closed + &begun + &delta + &self.close()
             }
-            Output::End { finish, .. } => {
+            AnswerOutput::End { finish, .. } => {
                 self.finish = *finish;
                 self.close()
             }
         }
     }
 
-    fn end(&mut self, usage: Usage, provenance: &Provenance) -> String {
+    fn end(&mut self, usage: TokenUsage, provenance: &AnswerProvenance) -> String {
         let closed = self.close();
         let status = status(self.finish);
         let mut response = response(&self.header, status, &self.done, Some(usage));
@@ -402,10 +417,10 @@ impl EventWriter for Events {
         closed + &self.event(&format!("response.{status}"), json!({"response": response}))
     }
 
-    fn fail(&mut self, error: &ApiError, provenance: &Provenance) -> String {
+    fn fail(&mut self, error: &ApiError, provenance: &AnswerProvenance) -> String {
         let closed = self.close();
         let mut response = response(&self.header, "failed", &self.done, None);
-        complete(&mut response, Finish::Failed, provenance);
+        complete(&mut response, FinishReason::Failed, provenance);
         if let Some(fields) = response.as_object_mut() {
             fields.insert("error".into(), json!({"code": "server_error", "message": error.message}));
         }
@@ -413,17 +428,17 @@ impl EventWriter for Events {
     }
 }
 
-const fn status(finish: Finish) -> &'static str {
+const fn status(finish: FinishReason) -> &'static str {
     match finish {
-        Finish::Stop | Finish::ToolCalls => "completed",
-        Finish::Length | Finish::Refused | Finish::Failed => "incomplete",
+        FinishReason::Stop | FinishReason::ToolCalls => "completed",
+        FinishReason::Length | FinishReason::Refused | FinishReason::Failed => "incomplete",
     }
 }
 
-fn complete(response: &mut Value, finish: Finish, provenance: &Provenance) {
+fn complete(response: &mut Value, finish: FinishReason, provenance: &AnswerProvenance) {
     let reason = match finish {
-        Finish::Length => json!({"reason": "max_output_tokens"}),
-        Finish::Refused => json!({"reason": "content_filter"}),
+        FinishReason::Length => json!({"reason": "max_output_tokens"}),
+        FinishReason::Refused => json!({"reason": "content_filter"}),
         _ => Value::Null,
     };
     if let Some(fields) = response.as_object_mut() {
@@ -432,7 +447,7 @@ fn complete(response: &mut Value, finish: Finish, provenance: &Provenance) {
     }
 }
 
-fn response(header: &Header, status: &str, output: &[Value], usage: Option<Usage>) -> Value {
+fn response(header: &AnswerHeader, status: &str, output: &[Value], usage: Option<TokenUsage>) -> Value {
     json!({
         "id": header.id, "object": "response", "created_at": header.created, "status": status, "model": header.model,
         "output": output, "usage": usage.map(usage_object), "error": null, "incomplete_details": null,
@@ -441,8 +456,13 @@ fn response(header: &Header, status: &str, output: &[Value], usage: Option<Usage
     })
 }
 
-pub(crate) fn body(header: &Header, outputs: &[Output], usage: Usage, provenance: &Provenance) -> Value {
-    let mut events = Events::new(header.clone());
+pub(crate) fn body(
+    header: &AnswerHeader,
+    outputs: &[AnswerOutput],
+    usage: TokenUsage,
+    provenance: &AnswerProvenance,
+) -> Value {
+    let mut events = ResponsesEventWriter::new(header.clone());
     for output in outputs {
         events.output(output);
     }

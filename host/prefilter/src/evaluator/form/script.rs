@@ -1,8 +1,8 @@
 //! Forms of non-ASCII characters, recognised by their bytes: invisible characters, direction overrides, look-alikes and
 //! styled alphabets.
 
-use super::Token;
-use crate::rules::{Measure, Measurements};
+use super::FormToken;
+use crate::rules::{FormMeasure, Measurements};
 
 /// The kind of a character.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub(super) struct Scripts {
 }
 
 impl Scripts {
-    pub(super) fn take(&mut self, token: &Token<'_>, measured: &mut Measurements) {
+    pub(super) fn take(&mut self, token: &FormToken<'_>, measured: &mut Measurements) {
         let (mut invisible, mut marks, mut styled) = (0, 0, 0);
         let mut changes = 0;
         let mut letter = Sign::Other;
@@ -44,29 +44,29 @@ impl Scripts {
                     self.between += usize::from(before == Sign::Latin && after());
                     token.note(
                         measured,
-                        Measure::Invisible,
+                        FormMeasure::Invisible,
                         self.between.max(if invisible > 2 { invisible } else { 0 }),
                     );
                 }
                 Sign::Bidi => {
                     self.bidi += 1;
-                    token.note(measured, Measure::Bidi, self.bidi);
+                    token.note(measured, FormMeasure::Bidi, self.bidi);
                 }
                 Sign::Tag => {
                     self.tags += 1;
-                    token.note(measured, Measure::Tags, self.tags);
+                    token.note(measured, FormMeasure::Tags, self.tags);
                 }
                 Sign::Control => {
                     self.control += 1;
-                    token.note(measured, Measure::Control, self.control);
+                    token.note(measured, FormMeasure::Control, self.control);
                 }
                 Sign::Mark => {
                     marks += 1;
-                    token.note(measured, Measure::Stacked, marks);
+                    token.note(measured, FormMeasure::Stacked, marks);
                 }
                 Sign::Styled => {
                     styled += 1;
-                    token.note(measured, Measure::StyledRun, styled);
+                    token.note(measured, FormMeasure::StyledRun, styled);
                 }
                 Sign::Latin | Sign::LookAlike => {
                     if matches!(letter, Sign::Latin | Sign::LookAlike) && letter != sign {
@@ -92,7 +92,7 @@ impl Scripts {
         // A look-alike inside a word makes two changes of script; a foreign stem with a native ending makes one.
         if changes > 0 {
             self.mixed += if changes > 1 { 2 } else { 1 };
-            token.note(measured, Measure::MixedWords, self.mixed);
+            token.note(measured, FormMeasure::MixedWords, self.mixed);
         }
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! Nothing is decoded: only neighbouring letters are counted.
 
-use super::{Token, token::trim};
-use crate::rules::{Measure, Measurements};
+use super::{FormToken, token::trim};
+use crate::rules::{FormMeasure, Measurements};
 
 /// For each first letter, a mask of the letters that usually follow it, with `a` in the lowest bit. A pair counts as
 /// usual if it makes up at least 1 in 2,000 pairs of a language in Latin script. The pairs were counted in words of
@@ -31,7 +31,7 @@ pub(super) struct Shifted {
 }
 
 impl Shifted {
-    pub(super) fn take(&mut self, token: &Token<'_>, measured: &mut Measurements) {
+    pub(super) fn take(&mut self, token: &FormToken<'_>, measured: &mut Measurements) {
         let word = trim(token.bytes);
         let word = word.strip_suffix(b".").or_else(|| word.strip_suffix(b"!")).unwrap_or(word);
         let odd = if is_word(word) {
@@ -49,7 +49,7 @@ impl Shifted {
             self.from = token.start;
         }
         self.count += ODD * odd;
-        measured.note(Measure::OddPairs, self.count, self.from, token.end());
+        measured.note(FormMeasure::OddPairs, self.count, self.from, token.end());
     }
 }
 

@@ -1,7 +1,7 @@
 //! Forms of single tokens, and of sequences of tokens.
 
-use super::{BASE64, BIT, DIGIT, ESCAPE, HEX, HIGH, LEET, LOWER, MORSE, OTHER, Token, UPPER};
-use crate::rules::{Measure, Measurements};
+use super::{BASE64, BIT, DIGIT, ESCAPE, FormToken, HEX, HIGH, LEET, LOWER, MORSE, OTHER, UPPER};
+use crate::rules::{FormMeasure, Measurements};
 
 const LETTER: u16 = LOWER | UPPER;
 const KINDS: u16 = LETTER | BIT | DIGIT;
@@ -12,14 +12,14 @@ const LONG: usize = 16;
 
 /// A run of tokens of one kind.
 #[derive(Default)]
-struct Run {
+struct TokenRun {
     length: usize,
     start: usize,
 }
 
-impl Run {
+impl TokenRun {
     /// Extends the run by `more` if it goes on, otherwise ends it. Returns its length.
-    fn take(&mut self, goes_on: bool, more: usize, token: &Token<'_>) -> usize {
+    fn take(&mut self, goes_on: bool, more: usize, token: &FormToken<'_>) -> usize {
         if !goes_on {
             self.length = 0;
         } else {
@@ -35,33 +35,33 @@ impl Run {
 /// The facts about earlier tokens that are needed for the next token.
 #[derive(Default)]
 pub(super) struct Runs<'b> {
-    morse: Run,
+    morse: TokenRun,
     /// Whether the run of Morse code contains dots, and whether it contains dashes.
     signs: (bool, bool),
-    binary: Run,
-    codes: Run,
-    spaced: Run,
-    repeated: Run,
+    binary: TokenRun,
+    codes: TokenRun,
+    spaced: TokenRun,
+    repeated: TokenRun,
     before: [&'b [u8]; 2],
     /// A mask of the latest tokens, with a bit set for each token in leetspeak; the latest token has the lowest bit.
     leet: u32,
 }
 
 impl<'b> Runs<'b> {
-    pub(super) fn take(&mut self, token: &Token<'b>, measured: &mut Measurements) {
+    pub(super) fn take(&mut self, token: &FormToken<'b>, measured: &mut Measurements) {
         let bytes = token.bytes;
-        let mut note = |run: &Run, measure, value| measured.note(measure, value, run.start, token.end());
+        let mut note = |run: &TokenRun, measure, value| measured.note(measure, value, run.start, token.end());
         // The token repeats the previous token, or the token before that.
         let again =
             bytes.len() > 1 && token.classes & (LETTER | BIT | DIGIT | HIGH) != 0 && self.before.contains(&bytes);
         if self.repeated.take(again, 1, token) > 0 {
-            note(&self.repeated, Measure::RepeatedToken, self.repeated.length);
+            note(&self.repeated, FormMeasure::RepeatedToken, self.repeated.length);
         }
         self.before = [bytes, self.before[0]];
         // Single letters.
         let letter = bytes.len() == 1 && token.classes & (LETTER | BIT | DIGIT) != 0;
         if self.spaced.take(letter && !token.only(BIT | DIGIT), 1, token) > 0 {
-            note(&self.spaced, Measure::SpacedRun, self.spaced.length);
+            note(&self.spaced, FormMeasure::SpacedRun, self.spaced.length);
         }
         let worded = token.classes & LETTER != 0;
         let morse = !worded && bytes.len() <= 8 && (token.only(MORSE) || bytes == b"/" || bytes == b"|");
@@ -69,22 +69,22 @@ impl<'b> Runs<'b> {
             self.signs.0 |= bytes.contains(&b'.');
             self.signs.1 |= bytes.contains(&b'-');
             if self.signs == (true, true) {
-                note(&self.morse, Measure::MorseRun, self.morse.length);
+                note(&self.morse, FormMeasure::MorseRun, self.morse.length);
             }
         } else {
             self.signs = (false, false);
         }
         let bits = !worded && bytes.len() >= 4 && (token.only(BIT) || quoted(bytes, BIT));
         if self.binary.take(bits, bytes.len(), token) > 0 {
-            note(&self.binary, Measure::BinaryRun, self.binary.length);
+            note(&self.binary, FormMeasure::BinaryRun, self.binary.length);
         }
         if self.codes.take(is_code(bytes), 1, token) > 0 {
-            note(&self.codes, Measure::CodeRun, self.codes.length);
+            note(&self.codes, FormMeasure::CodeRun, self.codes.length);
         }
         self.leet = self.leet << 1 | u32::from(worded && is_leet(token));
         if self.leet != 0 {
             let leet = (self.leet & ((1 << WINDOW) - 1)).count_ones() as usize;
-            token.note(measured, Measure::LeetWords, leet);
+            token.note(measured, FormMeasure::LeetWords, leet);
         }
         if token.classes & ESCAPE != 0 {
             escapes(token, measured);
@@ -129,7 +129,7 @@ fn is_code(bytes: &[u8]) -> bool {
 }
 
 /// Whether a token is a word in which digits or signs replace some letters, at least one of them between letters.
-fn is_leet(token: &Token<'_>) -> bool {
+fn is_leet(token: &FormToken<'_>) -> bool {
     if token.classes & (BIT | DIGIT | LEET) == 0 || token.bytes.len() > 16 || token.bytes.len() < 3 {
         return false;
     }
@@ -153,7 +153,7 @@ fn is_needless(escape: &[u8]) -> bool {
 }
 
 /// Measures the escapes of a token: runs of adjacent escapes, and the number of percent escapes.
-fn escapes(token: &Token<'_>, measured: &mut Measurements) {
+fn escapes(token: &FormToken<'_>, measured: &mut Measurements) {
     // Links and paths need some percent escapes.
     let is_link = token.bytes.iter().any(|b| matches!(b, b'/' | b'=' | b'?'));
     let mut at = 0;
@@ -185,19 +185,19 @@ fn escapes(token: &Token<'_>, measured: &mut Measurements) {
         if length == 3 {
             all += 1;
             needless += usize::from(is_needless(rest));
-            measured.note(Measure::PercentNeedless, needless, token.start, token.start + at + length);
+            measured.note(FormMeasure::PercentNeedless, needless, token.start, token.start + at + length);
             if !is_link {
-                measured.note(Measure::PercentWords, all, token.start, token.start + at + length);
+                measured.note(FormMeasure::PercentWords, all, token.start, token.start + at + length);
             }
         }
         at += length;
-        let measure = if percent == run { Measure::PercentRun } else { Measure::EscapeRun };
+        let measure = if percent == run { FormMeasure::PercentRun } else { FormMeasure::EscapeRun };
         measured.note(measure, run, token.start + from, token.start + at);
     }
 }
 
 /// Measures a long token: repetitions, and text that may be encoded.
-fn long(token: &Token<'_>, measured: &mut Measurements) {
+fn long(token: &FormToken<'_>, measured: &mut Measurements) {
     let bytes = token.bytes;
     same(token, measured);
     separated(token, measured);
@@ -210,11 +210,11 @@ fn long(token: &Token<'_>, measured: &mut Measurements) {
         if part.len() < LONG {
             continue;
         }
-        let Counts { bits, digits, hex, upper, lower, changes } = Counts::of(part);
+        let ByteClassCounts { bits, digits, hex, upper, lower, changes } = ByteClassCounts::of(part);
         if hex == part.len() {
-            token.note(measured, Measure::HexRun, part.len());
+            token.note(measured, FormMeasure::HexRun, part.len());
             if bits == part.len() {
-                token.note(measured, Measure::BinaryRun, part.len());
+                token.note(measured, FormMeasure::BinaryRun, part.len());
             }
             continue;
         }
@@ -225,14 +225,14 @@ fn long(token: &Token<'_>, measured: &mut Measurements) {
             && changes * 4 > part.len()
             && signs * 8 < part.len()
         {
-            token.note(measured, Measure::Base64Run, part.len());
+            token.note(measured, FormMeasure::Base64Run, part.len());
         }
     }
 }
 
 /// Number of bytes of each class in a part.
 #[derive(Default)]
-struct Counts {
+struct ByteClassCounts {
     bits: usize,
     /// Digits, zero and one included.
     digits: usize,
@@ -244,7 +244,7 @@ struct Counts {
     changes: usize,
 }
 
-impl Counts {
+impl ByteClassCounts {
     fn of(part: &[u8]) -> Self {
         let mut counts = Self::default();
         let mut before = part.first().map_or(0, |b| class(*b)) & KINDS;
@@ -264,19 +264,19 @@ impl Counts {
 }
 
 /// Measures runs of one letter or digit.
-fn same(token: &Token<'_>, measured: &mut Measurements) {
+fn same(token: &FormToken<'_>, measured: &mut Measurements) {
     let (mut run, mut before) = (0, 0);
     for (at, byte) in token.bytes.iter().enumerate() {
         run = if *byte == before { run + 1 } else { 1 };
         before = *byte;
         if run >= LONG && (byte.is_ascii_alphanumeric() || *byte >= 0x80) {
-            measured.note(Measure::ByteRun, run, token.start + at + 1 - run, token.start + at + 1);
+            measured.note(FormMeasure::ByteRun, run, token.start + at + 1 - run, token.start + at + 1);
         }
     }
 }
 
 /// Measures letters with the same sign between each two letters: `i-g-n-o-r-e`.
-fn separated(token: &Token<'_>, measured: &mut Measurements) {
+fn separated(token: &FormToken<'_>, measured: &mut Measurements) {
     let (mut letters, mut sign) = (0, 0u8);
     for pair in token.bytes.chunks_exact(2) {
         let [letter, next] = pair else { continue };
@@ -284,7 +284,7 @@ fn separated(token: &Token<'_>, measured: &mut Measurements) {
         letters = if goes_on { letters + 1 } else { 0 };
         sign = *next;
         if letters > 1 {
-            token.note(measured, Measure::SpacedRun, letters);
+            token.note(measured, FormMeasure::SpacedRun, letters);
         }
     }
 }

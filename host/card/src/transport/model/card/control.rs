@@ -3,16 +3,16 @@
 use std::sync::Arc;
 
 use portcullis_core::wire::{self, Command, Fault, ImageText, RecordType};
-use portcullis_image::Evaluator;
+use portcullis_image::ImageEvaluator;
 
 use super::ModelCard;
-use crate::tables::{Tables, TextTables};
+use crate::tables::{CardTables, TextTables};
 use crate::transport::model::capacity::TEXT_BLOCKS;
-use crate::transport::model::credit::Credit;
+use crate::transport::model::credit::HeartbeatCredit;
 use crate::transport::model::decode::{Queue, Register};
 use crate::transport::model::lane::{LaneModel, RingRegisters, SessionLatch};
 use crate::transport::model::lifecycle::Lifecycle;
-use crate::transport::model::text::TextLane;
+use crate::transport::model::text::TextLaneModel;
 
 impl ModelCard {
     pub(super) fn status(&self) -> u32 {
@@ -67,7 +67,7 @@ impl ModelCard {
             let header = self.tables.header();
             let part = self.tables.text();
             let text = part.as_ref().map(|part| TextTables { part, encoded: &[] });
-            let found = Tables { header: &header, text, policy: &rows.0, entropy: &rows.1 }.digest();
+            let found = CardTables { header: &header, text, policy: &rows.0, entropy: &rows.1 }.digest();
             if self.value(Register::CheckpointSize) != 0 {
                 Fault::Unsupported
             } else if found != self.digest(Register::ExpectedDigest) {
@@ -189,7 +189,7 @@ impl ModelCard {
         &mut self,
         rows: &(Vec<wire::Row>, Vec<wire::Row>),
         policy_digest: [u8; 32],
-        text: Option<Arc<TextLane>>,
+        text: Option<Arc<TextLaneModel>>,
     ) -> bool {
         let header = self.tables.header();
         self.opened = SessionLatch {
@@ -201,21 +201,21 @@ impl ModelCard {
         };
         let (records, ticks) = (self.value(Register::HeartbeatRecords), self.value(Register::HeartbeatTicks));
         let open = |number: u8| {
-            let evaluator = Evaluator::of_rows(&rows.0, &rows.1, header.max_depth);
-            let credit = Credit::new(records, ticks, self.bus.tick);
+            let evaluator = ImageEvaluator::of_rows(&rows.0, &rows.1, header.max_depth);
+            let credit = HeartbeatCredit::new(records, ticks, self.bus.tick);
             LaneModel::open(number, self.rings(number), evaluator, credit, text.clone())
         };
         self.lanes = (0..).zip(&self.lanes).map(|(number, _)| open(number)).collect();
         self.lanes.iter().all(|lane| lane.rings.fit())
     }
 
-    /// Loads the text lane with the addresses in the registers. Errors: as [`TextLane::load`].
-    fn text_lane(&self, part: &ImageText) -> Result<TextLane, Option<Fault>> {
+    /// Loads the text lane with the addresses in the registers. Errors: as [`TextLaneModel::load`].
+    fn text_lane(&self, part: &ImageText) -> Result<TextLaneModel, Option<Fault>> {
         let address = self.pair(Register::TextTablesLo, Register::TextTablesHi);
         let block = |number: u8| self.pair(Register::TextBlock(2 * number), Register::TextBlock(2 * number + 1));
         let blocks = (0..TEXT_BLOCKS).map(block).collect();
         let stride_log2 = (self.value(Register::TextStride) & 0xff) as u8;
-        TextLane::load(&self.bus.memory, part, address, stride_log2, blocks)
+        TextLaneModel::load(&self.bus.memory, part, address, stride_log2, blocks)
     }
 
     /// A lane's ring configuration from the registers.

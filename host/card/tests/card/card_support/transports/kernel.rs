@@ -3,8 +3,8 @@
 
 use super::TestCard;
 use portcullis_card::machine::pci::{Bdf, Sysfs};
-use portcullis_card::transport::vfio::{Access, VfioCard};
-use portcullis_card::{Card, CardError, DmaBuffer, Watch, forward_card};
+use portcullis_card::transport::vfio::{IommuMode, VfioCard};
+use portcullis_card::{CardError, CardTransport, DmaBuffer, WatchedByte, forward_card};
 
 /// Environment variable with the PCI address of the card, such as `0000:00:03.0`.
 const PLACE: &str = "PORTCULLIS_TEST_BDF";
@@ -25,7 +25,7 @@ impl KernelCard {
     }
 }
 
-impl Card for KernelCard {
+impl CardTransport for KernelCard {
     forward_card!(0: describe, read32, write32, allocate, release, dma_read, dma_write, wait, quantum, patience);
 }
 
@@ -34,7 +34,7 @@ impl TestCard for KernelCard {
         let place = std::env::var(PLACE).unwrap_or_else(|_| panic!("{PLACE} names the card of the virtual machine"));
         let bdf: Bdf = place.parse().unwrap();
         let noiommu = Sysfs::default().function(bdf).unwrap().noiommu;
-        Self(VfioCard::open(bdf, if noiommu { Access::NoIommu } else { Access::Iommu }).unwrap())
+        Self(VfioCard::open(bdf, if noiommu { IommuMode::NoIommu } else { IommuMode::Iommu }).unwrap())
     }
     fn break_reads(&mut self) {
         self.bench(DISTURB, 0);

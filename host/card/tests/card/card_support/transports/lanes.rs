@@ -2,7 +2,7 @@
 
 use super::TestCard;
 use portcullis_card::transport::model::ModelCard;
-use portcullis_card::{Card, CardError, DmaBuffer, Watch, forward_card};
+use portcullis_card::{CardError, CardTransport, DmaBuffer, WatchedByte, forward_card};
 
 pub trait Laned: TestCard {
     fn of_lanes(lanes: u8) -> Self;
@@ -26,7 +26,7 @@ impl Laned for portcullis_card::transport::sim::SimCard {
 /// A card of `N` lanes.
 pub struct Lanes<C, const N: u8>(pub C);
 
-impl<C: Laned, const N: u8> Card for Lanes<C, N> {
+impl<C: Laned, const N: u8> CardTransport for Lanes<C, N> {
     forward_card!(0: describe, read32, write32, allocate, release, dma_read, dma_write, wait, quantum, patience, clocks);
 }
 

@@ -9,11 +9,11 @@ pub use lanes::{Laned, Lanes};
 use portcullis_card::transport::model::ModelCard;
 #[cfg(feature = "sim")]
 use portcullis_card::transport::sim::SimCard;
-use portcullis_card::{Card, CardError, DmaBuffer, Watch, forward_card};
+use portcullis_card::{CardError, CardTransport, DmaBuffer, WatchedByte, forward_card};
 use portcullis_core::wire::Fault;
 
 /// A card whose bus a test can disturb.
-pub trait TestCard: Card + Sized {
+pub trait TestCard: CardTransport + Sized {
     fn fresh() -> Self;
     /// Makes reads of the card fail with an error.
     fn break_reads(&mut self);
@@ -64,19 +64,19 @@ impl TestCard for ModelCard {
 macro_rules! hooks_of_the_simulation {
     () => {
         fn break_reads(&mut self) {
-            self.sim().inject(portcullis_sim::Inject::ReadError { nth: 0 }).unwrap();
+            self.sim().inject(portcullis_sim::InjectedBusFault::ReadError { nth: 0 }).unwrap();
         }
         fn break_writes(&mut self) {
-            self.sim().inject(portcullis_sim::Inject::WriteError { nth: 0 }).unwrap();
+            self.sim().inject(portcullis_sim::InjectedBusFault::WriteError { nth: 0 }).unwrap();
         }
         fn hang_reads(&mut self) {
-            self.sim().inject(portcullis_sim::Inject::ReadRequestsHang).unwrap();
+            self.sim().inject(portcullis_sim::InjectedBusFault::ReadRequestsHang).unwrap();
         }
         fn hang_writes(&mut self) {
-            self.sim().inject(portcullis_sim::Inject::WriteRequestsHang).unwrap();
+            self.sim().inject(portcullis_sim::InjectedBusFault::WriteRequestsHang).unwrap();
         }
         fn mend(&mut self) {
-            self.sim().inject(portcullis_sim::Inject::Unhang).unwrap();
+            self.sim().inject(portcullis_sim::InjectedBusFault::Unhang).unwrap();
         }
         fn hardware_reset(&mut self) {
             self.sim().hardware_reset().unwrap();
@@ -104,7 +104,7 @@ impl TestCard for SimCard {
 #[cfg(feature = "sim")]
 pub struct Served {
     pub path: std::path::PathBuf,
-    pub sim: std::sync::Arc<std::sync::Mutex<portcullis_sim::Sim>>,
+    pub sim: std::sync::Arc<std::sync::Mutex<portcullis_sim::SimulatedCard>>,
     /// The reasons why drivers were disconnected.
     pub ends: std::sync::Arc<std::sync::Mutex<Vec<String>>>,
     stop: Option<std::os::unix::net::UnixStream>,
@@ -120,7 +120,7 @@ impl Served {
         let path = dir.path().join("card.sock");
         let mut card = portcullis_sim::pci::PciCard::new(config).unwrap();
         let sim = card.sim();
-        let socket = portcullis_sim::serve::Socket::bind(&path).unwrap();
+        let socket = portcullis_sim::serve::CardServerSocket::bind(&path).unwrap();
         let (stop, stopped) = std::os::unix::net::UnixStream::pair().unwrap();
         let ends = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
         let told = std::sync::Arc::clone(&ends);
@@ -161,13 +161,13 @@ pub struct UserCard {
 
 #[cfg(feature = "sim")]
 impl UserCard {
-    fn sim(&self) -> std::sync::MutexGuard<'_, portcullis_sim::Sim> {
+    fn sim(&self) -> std::sync::MutexGuard<'_, portcullis_sim::SimulatedCard> {
         self.served.sim.lock().unwrap()
     }
 }
 
 #[cfg(feature = "sim")]
-impl Card for UserCard {
+impl CardTransport for UserCard {
     forward_card!(card: describe, read32, write32, allocate, release, dma_read, dma_write, wait, quantum, patience);
 }
 
