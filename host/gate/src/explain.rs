@@ -11,7 +11,7 @@ use portcullis_policy::{CompiledPackage, PolicyPackage};
 use std::ops::Range;
 
 #[derive(Clone, Debug)]
-pub struct Piece {
+pub struct ExplainedPiece {
     /// The piece's bytes in the text.
     pub range: Range<usize>,
     pub text: String,
@@ -38,7 +38,7 @@ pub fn explain(
     (package, compiled, mapper): (&PolicyPackage, &CompiledPackage, &TextMapper),
     state: &mut SemanticState,
     text: String,
-) -> Result<Vec<Piece>, ContextConversionError> {
+) -> Result<Vec<ExplainedPiece>, ContextConversionError> {
     let image = &compiled.image;
     let evaluator = ImageEvaluator::new(image);
     let text = mapper.read(text, Granularity::Span);
@@ -46,7 +46,8 @@ pub fn explain(
     let mut inert_prefix = false;
     let mut sequence = 1;
     for piece in text.pieces() {
-        let mut shown = Piece { range: piece.range.clone(), text: text.slice(&piece.range).to_owned(), span: None };
+        let mut shown =
+            ExplainedPiece { range: piece.range.clone(), text: text.slice(&piece.range).to_owned(), span: None };
         if piece.inert {
             inert_prefix = true;
             pieces.push(shown);

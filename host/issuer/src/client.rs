@@ -1,7 +1,7 @@
 //! The client of a running issuer. It repeats a request whose answer was lost, for a limited time.
 
 use crate::wire::{
-    Bytes, CLOSINGS, CheckpointReport, ErrorAnswer, ErrorBody, OPENINGS, ReportAnswer, TICKETS, TicketAnswer,
+    Base64Bytes, CLOSINGS, CheckpointReport, ErrorAnswer, ErrorBody, OPENINGS, ReportAnswer, TICKETS, TicketAnswer,
     TicketRequest,
 };
 use portcullis_core::hex::HexBytes;
@@ -134,7 +134,7 @@ impl IssuerClient {
     pub fn opened(&self, public_key: [u8; 32], checkpoint: &[u8]) -> Result<ReportAnswer, IssuerClientError> {
         self.post(
             OPENINGS,
-            &CheckpointReport { public_key: HexBytes(public_key), checkpoint: Bytes(checkpoint.to_vec()) },
+            &CheckpointReport { public_key: HexBytes(public_key), checkpoint: Base64Bytes(checkpoint.to_vec()) },
         )
     }
 
@@ -146,7 +146,8 @@ impl IssuerClient {
         seat: u16,
         checkpoint: &[u8],
     ) -> Result<ReportAnswer, IssuerClientError> {
-        let report = CheckpointReport { public_key: HexBytes(public_key), checkpoint: Bytes(checkpoint.to_vec()) };
+        let report =
+            CheckpointReport { public_key: HexBytes(public_key), checkpoint: Base64Bytes(checkpoint.to_vec()) };
         let answered = self.post(CLOSINGS, &report);
         if let Err(IssuerClientError::Unreachable { .. }) = &answered {
             self.unreported().entry((public_key, seat)).or_default().push(report);

@@ -3,7 +3,7 @@
 use crate::config::{IssuerClientEntry, IssuerConfig, IssuerConfigError, token};
 use crate::refusal::{IssuerRefusal, json};
 use crate::wire::{
-    Bytes, CLOSINGS, CheckpointReport, MAX_BODY, OPENINGS, ReportAnswer, TICKETS, TicketAnswer, TicketRequest,
+    Base64Bytes, CLOSINGS, CheckpointReport, MAX_BODY, OPENINGS, ReportAnswer, TICKETS, TicketAnswer, TicketRequest,
 };
 use axum::Router;
 use axum::body::Body;
@@ -109,7 +109,7 @@ impl IssuerService {
             SessionTicket::parse(&ticket).map_err(|error| IssuerRefusal::internal(error.to_string()))?.content;
         let (serial, seat) = (content.serial, content.seat);
         tracing::info!(client = client.name, seat, serial, "ticket issued");
-        Ok(TicketAnswer { serial, ticket: Bytes(ticket) })
+        Ok(TicketAnswer { serial, ticket: Base64Bytes(ticket) })
     }
 
     async fn report(&self, headers: &HeaderMap, body: Body, stage: Stage) -> Result<ReportAnswer, IssuerRefusal> {

@@ -64,7 +64,7 @@ impl TicketRequest {
 pub struct TicketAnswer {
     pub serial: u64,
     /// The ticket's COSE message.
-    pub ticket: Bytes,
+    pub ticket: Base64Bytes,
 }
 
 /// A report of a session's checkpoint.
@@ -74,7 +74,7 @@ pub struct CheckpointReport {
     /// The card's public key.
     pub public_key: HexBytes<32>,
     /// The checkpoint's COSE message.
-    pub checkpoint: Bytes,
+    pub checkpoint: Base64Bytes,
 }
 
 /// The state of a ticket after a report.
@@ -104,15 +104,15 @@ pub struct ErrorBody {
 
 /// Bytes that are written as base64 in JSON.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Bytes(pub Vec<u8>);
+pub struct Base64Bytes(pub Vec<u8>);
 
-impl Serialize for Bytes {
+impl Serialize for Base64Bytes {
     fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         to.serialize_str(&Base64::encode_string(&self.0))
     }
 }
 
-impl<'de> Deserialize<'de> for Bytes {
+impl<'de> Deserialize<'de> for Base64Bytes {
     fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let text = <std::borrow::Cow<'de, str>>::deserialize(from)?;
         Base64::decode_vec(&text).map(Self).map_err(|_| serde::de::Error::custom("a text that is not base64"))
@@ -152,8 +152,8 @@ mod tests {
         all.sort_by_key(TicketRequest::to_bytes);
         all.dedup_by_key(|request| request.to_bytes());
         assert_eq!(all.len(), count);
-        let bytes = Bytes(vec![0, 255, 7]);
-        assert_eq!(serde_json::from_str::<Bytes>(&serde_json::to_string(&bytes).unwrap()).unwrap(), bytes);
-        assert!(serde_json::from_str::<Bytes>("\"%\"").is_err());
+        let bytes = Base64Bytes(vec![0, 255, 7]);
+        assert_eq!(serde_json::from_str::<Base64Bytes>(&serde_json::to_string(&bytes).unwrap()).unwrap(), bytes);
+        assert!(serde_json::from_str::<Base64Bytes>("\"%\"").is_err());
     }
 }

@@ -65,7 +65,7 @@ pub use logprobs::LogProbs;
 pub use mapper::{SpanInput, SpanMapping, TextMapper, problems};
 pub use proposition::{IntroducedWords, PropositionConflict};
 pub use reading::SpanReading;
-pub use segment::Piece;
+pub use segment::TextPiece;
 pub use segmenter::{NotUtf8, Segmenter};
 pub use text::ScannedText;
 pub use tool::EngineToolCall;

@@ -13,7 +13,7 @@ use std::ops::Range;
 
 /// A part of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Piece {
+pub struct TextPiece {
     /// The piece's bytes.
     pub range: Range<usize>,
     /// Whether the piece is formatting or bare connectives: it waits for the next span and is never submitted alone.
@@ -148,7 +148,7 @@ pub(crate) fn cut(
     cuts: impl IntoIterator<Item = usize>,
     whole: &impl Whole,
     language: &Language,
-    pieces: &mut Vec<Piece>,
+    pieces: &mut Vec<TextPiece>,
 ) {
     let mut start = range.start;
     for end in cuts.into_iter().chain([range.end]) {
@@ -161,7 +161,7 @@ pub(crate) fn cut(
 }
 
 /// Turns connectives after the last span of the text into a span, because no later span can carry them.
-pub(crate) fn judge_last_connectives(text: &str, language: &Language, pieces: &mut Vec<Piece>) {
+pub(crate) fn judge_last_connectives(text: &str, language: &Language, pieces: &mut Vec<TextPiece>) {
     let tail = pieces.iter().rposition(|piece| !piece.inert).map_or(0, |last| last + 1);
     let Some(start) = pieces.get(tail).map(|piece| piece.range.start) else { return };
     if !text.get(start..).is_some_and(is_formatting) {
@@ -180,21 +180,21 @@ pub(crate) trait Whole {
 
 /// Adds one part as up to three pieces: white space, the part, white space. If `must` is set, the part is judged even
 /// if it would be inert.
-fn trimmed(text: &str, range: Range<usize>, must: bool, language: &Language, pieces: &mut Vec<Piece>) {
+fn trimmed(text: &str, range: Range<usize>, must: bool, language: &Language, pieces: &mut Vec<TextPiece>) {
     let part = text.get(range.clone()).unwrap_or_default();
     if !must && is_inert(part, language) {
-        pieces.push(Piece { range, inert: true });
+        pieces.push(TextPiece { range, inert: true });
         return;
     }
     let lead = part.len() - part.trim_start().len();
     let tail = part.trim_end().len();
     let (from, to) = (range.start + lead, range.start + tail);
     if lead > 0 {
-        pieces.push(Piece { range: range.start..from, inert: true });
+        pieces.push(TextPiece { range: range.start..from, inert: true });
     }
-    pieces.push(Piece { range: from..to, inert: false });
+    pieces.push(TextPiece { range: from..to, inert: false });
     if to < range.end {
-        pieces.push(Piece { range: to..range.end, inert: true });
+        pieces.push(TextPiece { range: to..range.end, inert: true });
     }
 }
 

@@ -4,7 +4,7 @@ use crate::hits::Hits;
 use crate::item;
 use crate::language::{Language, kind};
 use crate::quantity::{Quantities, QuantityHit, QuantityReading};
-use crate::segment::{Piece, Whole, clause_cuts, cut, judge_last_connectives, limiting};
+use crate::segment::{TextPiece, Whole, clause_cuts, cut, judge_last_connectives, limiting};
 use crate::sentence::sentence_ends;
 use crate::words::{lower, words};
 use portcullis_core::class::ClassSet;
@@ -27,7 +27,7 @@ pub struct ScannedText {
     calls: Vec<Range<usize>>,
     /// Escapes of documents that are nested too deep to be decoded, in order.
     too_deep: Vec<Range<usize>>,
-    pieces: Vec<Piece>,
+    pieces: Vec<TextPiece>,
     /// Ends of the sentences.
     sentences: Vec<usize>,
     /// Numbers of list items, in order. No cut separates a number from the text after it.
@@ -57,13 +57,13 @@ pub(crate) struct Waiting {
     /// The bytes from the first border to the start of the text that is still read; empty if that text holds them.
     held: String,
     /// Inert pieces. All ranges begin at the start of `held`.
-    pieces: Vec<Piece>,
+    pieces: Vec<TextPiece>,
     /// Starts of the sentences to which the pieces belong, and the start of the unreturned text.
     borders: Vec<usize>,
 }
 
 impl Waiting {
-    fn new(pieces: Vec<Piece>, mut borders: Vec<usize>) -> Self {
+    fn new(pieces: Vec<TextPiece>, mut borders: Vec<usize>) -> Self {
         if let Some(first) = pieces.first() {
             let earlier = borders.partition_point(|border| *border <= first.range.start);
             borders.drain(..earlier.saturating_sub(1));
@@ -77,7 +77,7 @@ impl Waiting {
             return more;
         }
         let by = self.held.len();
-        self.pieces.extend(more.pieces.into_iter().map(|piece| Piece { range: moved(&piece.range, by), ..piece }));
+        self.pieces.extend(more.pieces.into_iter().map(|piece| TextPiece { range: moved(&piece.range, by), ..piece }));
         self.borders.extend(more.borders.into_iter().map(|border| border + by));
         self
     }
@@ -302,14 +302,14 @@ impl ScannedText {
 
     /// The pieces in which the text is judged; they cover every byte once, in order.
     #[must_use]
-    pub fn pieces(&self) -> &[Piece] {
+    pub fn pieces(&self) -> &[TextPiece] {
         &self.pieces
     }
 
     /// Splits the pieces into pieces to judge and pieces that wait. The first waiting piece is the first piece that
     /// more text could turn into a part of a hit. If it contains a hit already, or is longer than `most` bytes, only
     /// its unfinished part waits. If a hit is in the unfinished part, the whole piece is judged.
-    pub fn finish(&mut self, most: usize) -> (Vec<Piece>, Vec<Piece>) {
+    pub fn finish(&mut self, most: usize) -> (Vec<TextPiece>, Vec<TextPiece>) {
         let end = self.unfinished.max(self.origin);
         self.hits.widen(&(end..self.text.len()));
         let first = self.pieces.partition_point(|piece| piece.range.end <= end);
@@ -337,7 +337,7 @@ impl ScannedText {
     /// it or names its speaker ("not", "if", "only", "she says"), the span is only cut around values, because its parts
     /// could mean something else.
     #[must_use]
-    pub fn split(&self, span: &Range<usize>, apart: &[Range<usize>]) -> Vec<Piece> {
+    pub fn split(&self, span: &Range<usize>, apart: &[Range<usize>]) -> Vec<TextPiece> {
         let inside = |at: &usize| span.start < *at && *at < span.end;
         let edges: Vec<usize> = self.clusters(span).into_iter().flat_map(|c| [c.start, c.end]).filter(inside).collect();
         // Several amounts are separated only to judge each of them alone, so limiting words do not matter.
@@ -552,7 +552,7 @@ impl ScannedText {
         call.filter(|call| call.start <= at)
     }
 
-    fn cut(&self, range: &Range<usize>, cuts: Vec<usize>) -> Vec<Piece> {
+    fn cut(&self, range: &Range<usize>, cuts: Vec<usize>) -> Vec<TextPiece> {
         let mut pieces = Vec::new();
         cut(&self.text, range, cuts, self, self.language, &mut pieces);
         pieces

@@ -25,7 +25,7 @@ fn mapper() -> TextMapper {
 
 const GRANULARITIES: [Granularity; 3] = [Granularity::Token, Granularity::Span, Granularity::Step];
 
-fn assert_covers(text: &ScannedText, whole: &Range<usize>, pieces: &[portcullis_mapping::Piece]) {
+fn assert_covers(text: &ScannedText, whole: &Range<usize>, pieces: &[portcullis_mapping::TextPiece]) {
     let mut at = whole.start;
     for piece in pieces {
         assert_eq!(piece.range.start, at);

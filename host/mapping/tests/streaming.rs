@@ -52,7 +52,7 @@ struct Read {
 
 fn reads(Reader { mapper, state }: &Reader, text: &ScannedText, granularity: Granularity) -> Vec<Read> {
     let global = |range: &Range<usize>| range.start + text.offset()..range.end + text.offset();
-    let read = |piece: &portcullis_mapping::Piece| {
+    let read = |piece: &portcullis_mapping::TextPiece| {
         let span = &piece.range;
         let input =
             SpanInput { text, span, granularity, inert_prefix: false, depth: 0, alternatives: 0, uncertainty: None };

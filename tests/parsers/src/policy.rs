@@ -2,7 +2,7 @@
 
 use portcullis_core::wire::Granularity;
 use portcullis_image::TableImage;
-use portcullis_mapping::{EngineToolCall, Piece, ScannedText, Segmenter, TextMapper};
+use portcullis_mapping::{EngineToolCall, ScannedText, Segmenter, TextMapper, TextPiece};
 use portcullis_policy::PolicyPackage;
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -81,7 +81,7 @@ fn judged(mapper: &TextMapper, text: &str, granularity: Granularity) {
             parts.extend(segmenter.push(mapper, chunk).unwrap());
         }
         parts.push(segmenter.finish(mapper).unwrap());
-        let global = |part: &ScannedText, piece: &Piece| (piece.range.start + part.offset(), piece.inert);
+        let global = |part: &ScannedText, piece: &TextPiece| (piece.range.start + part.offset(), piece.inert);
         let chunked: Vec<_> = parts.iter().flat_map(|p| p.pieces().iter().map(move |piece| global(p, piece))).collect();
         let whole: Vec<_> = read.pieces().iter().map(|piece| global(&read, piece)).collect();
         assert_eq!(chunked, whole, "{text:?}");

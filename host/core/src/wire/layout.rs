@@ -25,8 +25,7 @@ pub const BANK_STRIDE: usize = 256;
 pub const IMAGE_MAGIC: u32 = 1229800272;
 /// `PCKP` in memory: a checkpoint.
 pub const CHECKPOINT_MAGIC: u32 = 1347109712;
-/// Bytes from one checkpoint to the next in the checkpoint ring: checkpoint, signature, the head of each lane in a beat
-/// of its own, zeros.
+/// Bytes from one checkpoint to the next in the checkpoint ring: checkpoint, signature, the head of each lane in a beat of its own, zeros.
 pub const CHECKPOINT_STRIDE: usize = 32768;
 /// SLH-DSA-SHA2-128f signature (FIPS 205, table 2).
 pub const SIGNATURE_BYTES: usize = 17088;
@@ -776,13 +775,11 @@ pub enum Fault {
     Slot = 266,
     /// Entry: the sequence is not the slot's next.
     Sequence = 267,
-    /// Entry: a GATE whose domain, audience, register or epistemic mode differs from the first GATE that its stream had
-    /// judged.
+    /// Entry: a GATE whose domain, audience, register or epistemic mode differs from the first GATE that its stream had judged.
     Context = 268,
     /// Entry: the text in its window cannot be read: it does not fit, or a read failed.
     TextWindow = 269,
-    /// Entry: the window holds no text of this entry: another tag, a length that contradicts the descriptor, or bytes
-    /// that are not UTF-8.
+    /// Entry: the window holds no text of this entry: another tag, a length that contradicts the descriptor, or bytes that are not UTF-8.
     TextForm = 270,
     /// Entry: the bytes in the window do not hash to the commitment.
     TextCommitment = 271,
@@ -812,8 +809,7 @@ pub enum Fault {
     ImageDigest = 1027,
     /// Integrity: OPEN asks for a part that this card does not have.
     Unsupported = 1028,
-    /// Integrity: the tables hash to another digest than at OPEN, in RUN or at CLOSE; or a memory changed: a word was
-    /// read without its parity.
+    /// Integrity: the tables hash to another digest than at OPEN, in RUN or at CLOSE; or a memory changed: a word was read without its parity.
     TableChanged = 1029,
     /// Integrity: reserved for two hash cores that disagree. No card raises it.
     LockStep = 1030,
@@ -1232,13 +1228,11 @@ pub struct Answer {
     pub epoch: U32,
     /// Offset 16. Index of this record in its lane's log, from 0 at OPEN.
     pub log_index: U64,
-    /// Offset 24. Clocks since reset: of an entry when its check ended, of a session record when it was made. Heartbeat
-    /// credit counts by this.
+    /// Offset 24. Clocks since reset: of an entry when its check ended, of a session record when it was made. Heartbeat credit counts by this.
     pub tick: U64,
     /// Offset 32. Text lane: classes that the card found in the entry's text; 0 without the lane.
     pub text_classes: U128,
-    /// Offset 48. Text lane: classes that the card found in the stream's admitted text before this entry; 0 without the
-    /// lane.
+    /// Offset 48. Text lane: classes that the card found in the stream's admitted text before this entry; 0 without the lane.
     pub text_established: U128,
 }
 
@@ -1300,13 +1294,11 @@ const _: () = {
     assert!(size_of::<Record>() == 192);
 };
 
-/// What OPEN, CLOSE, HEARTBEAT and ALARM records hold in place of a descriptor. Every lane's log has its own. 128
-/// bytes.
+/// What OPEN, CLOSE, HEARTBEAT and ALARM records hold in place of a descriptor. Every lane's log has its own. 128 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub struct SessionFields {
-    /// Offset 0. SHA-256 of the table image as the card read it back at OPEN. It reads it back at CLOSE again, and
-    /// writes the record only where this is the same; else ALARM with table_changed.
+    /// Offset 0. SHA-256 of the table image as the card read it back at OPEN. It reads it back at CLOSE again, and writes the record only where this is the same; else ALARM with table_changed.
     pub policy_digest: [u8; 32],
     /// Offset 32. Digest of the policy package, from the image header.
     pub package_digest: [u8; 32],
@@ -1357,8 +1349,7 @@ const _: () = {
     assert!(size_of::<SessionFields>() == 128);
 };
 
-/// What a checkpoint says of one lane's log. The heads of all lanes, in order, are the leaves of the checkpoint's root
-/// (RFC 9162, 2.1.1). 48 bytes.
+/// What a checkpoint says of one lane's log. The heads of all lanes, in order, are the leaves of the checkpoint's root (RFC 9162, 2.1.1). 48 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub struct LaneHead {
@@ -1402,8 +1393,7 @@ pub struct Checkpoint {
     pub version: u8,
     /// Offset 5. Kind of key. (bits `key_flags`)
     pub key_flags: u8,
-    /// Offset 6. Life when the checkpoint was begun: opening after the OPEN record, run, closing after the CLOSE
-    /// record, fault after an ALARM. (enumeration `life`)
+    /// Offset 6. Life when the checkpoint was begun: opening after the OPEN record, run, closing after the CLOSE record, fault after an ALARM. (enumeration `life`)
     pub state: u8,
     /// Offset 7. Lanes.
     pub lanes: u8,
@@ -1466,8 +1456,7 @@ const _: () = {
     assert!(size_of::<Checkpoint>() == 192);
 };
 
-/// One entry of the completion ring. It is there once its phase is that of its lap and its CRC fits: no bus promises
-/// that 64 bytes come at once. 64 bytes.
+/// One entry of the completion ring. It is there once its phase is that of its lap and its CRC fits: no bus promises that 64 bytes come at once. 64 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub struct Completion {
@@ -1704,8 +1693,7 @@ const _: () = {
 pub struct ImageText {
     /// Offset 0. SHA-256 of the encoded tables of the text lane.
     pub digest: [u8; 32],
-    /// Offset 32. Classes of the lane whose presence opens a gate: both host and card must find them. For the others of
-    /// the lane, either finding counts.
+    /// Offset 32. Classes of the lane whose presence opens a gate: both host and card must find them. For the others of the lane, either finding counts.
     pub opening: U128,
     /// Offset 48. Length of the encoded tables. (bytes)
     pub bytes: U32,

@@ -1,7 +1,7 @@
 //! The text of an engine's candidates that was read but not judged: the pending end, and the candidate after it.
 
 use super::work::{Base, RangeLogProbs, SpanWork};
-use portcullis_mapping::{LogProbs, LogProbsError, Piece, ScannedText};
+use portcullis_mapping::{LogProbs, LogProbsError, ScannedText, TextPiece};
 use std::sync::Arc;
 
 /// The text of a candidate, or its end, with the engine's log-probabilities.
@@ -73,7 +73,7 @@ impl PendingEnd {
         let (finished, rest) = if waits { text.finish(most) } else { (text.pieces().to_vec(), Vec::new()) };
         let text = Arc::new(text);
         let said = said(&parts, origin);
-        let is_across = |piece: &Piece| piece.range.start < border && border < piece.range.end;
+        let is_across = |piece: &TextPiece| piece.range.start < border && border < piece.range.end;
         // The candidate becomes its own step if no piece crosses its start and all text before it is finished.
         let whole = border == origin;
         let joined = !whole
@@ -85,8 +85,8 @@ impl PendingEnd {
             number: rest.first().map_or(0, |piece| piece.range.start - base.from + base.number),
             parts: rest.first().map_or_else(Vec::new, |first| cut_before(&parts, first.range.start - origin)),
         };
-        let work = |pieces: &[Piece], base: Base, place: (usize, u8)| -> Vec<SpanWork> {
-            let work = |piece: &Piece| SpanWork {
+        let work = |pieces: &[TextPiece], base: Base, place: (usize, u8)| -> Vec<SpanWork> {
+            let work = |piece: &TextPiece| SpanWork {
                 range: piece.range.clone(),
                 inert: piece.inert,
                 base,

@@ -3,7 +3,7 @@
 
 use super::work::SpanWork;
 use portcullis_core::inert::{is_formatting, leading_formatting};
-use portcullis_mapping::{Piece, ScannedText};
+use portcullis_mapping::{ScannedText, TextPiece};
 use std::sync::Arc;
 
 /// Spans to judge. The parts of a divided span come before the spans after it.
@@ -61,7 +61,7 @@ impl WorkQueue {
     }
 
     /// Pushes pieces of a span, so that the first one is next.
-    pub(super) fn push_pieces(&mut self, of: &SpanWork, pieces: &[Piece]) {
+    pub(super) fn push_pieces(&mut self, of: &SpanWork, pieces: &[TextPiece]) {
         let work = pieces.iter().rev().map(|p| SpanWork { range: p.range.clone(), inert: p.inert, ..of.clone() });
         self.stack.extend(work);
     }

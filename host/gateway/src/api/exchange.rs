@@ -114,13 +114,14 @@ impl AnswerDelivery {
     async fn write_events(
         mut self,
         first: Option<AnswerOutput>,
-        pieces: mpsc::Sender<Piece>,
+        pieces: mpsc::Sender<EventBodyChunk>,
         silence: Duration,
         client: Duration,
     ) {
         let mut events = self.dialect.events(self.header.clone());
         let send = async |text: String| {
-            text.is_empty() || matches!(timeout(client, pieces.send(Piece::Bytes(text.into()))).await, Ok(Ok(())))
+            text.is_empty()
+                || matches!(timeout(client, pieces.send(EventBodyChunk::Bytes(text.into()))).await, Ok(Ok(())))
         };
         if !send(events.start()).await {
             return;
@@ -151,21 +152,21 @@ impl AnswerDelivery {
                 None => events.end(usage, &provenance),
             };
             if send(last).await {
-                let _ = timeout(client, pieces.send(Piece::End)).await;
+                let _ = timeout(client, pieces.send(EventBodyChunk::End)).await;
             }
         }
     }
 }
 
 /// A piece of a streamed answer.
-enum Piece {
+enum EventBodyChunk {
     Bytes(Bytes),
     /// The answer was written completely.
     End,
 }
 
 /// The bytes of a streamed answer. If an answer is incomplete, the connection is aborted, so that the client notices.
-struct EventBody(Option<mpsc::Receiver<Piece>>);
+struct EventBody(Option<mpsc::Receiver<EventBodyChunk>>);
 
 /// The error for an incomplete answer.
 #[derive(Debug, thiserror::Error)]
@@ -180,8 +181,8 @@ impl hyper::body::Body for EventBody {
         let Some(pieces) = &mut self.0 else { return Poll::Ready(None) };
         let Poll::Ready(piece) = pieces.poll_recv(cx) else { return Poll::Pending };
         Poll::Ready(match piece {
-            Some(Piece::Bytes(bytes)) => Some(Ok(Frame::data(bytes))),
-            Some(Piece::End) => {
+            Some(EventBodyChunk::Bytes(bytes)) => Some(Ok(Frame::data(bytes))),
+            Some(EventBodyChunk::End) => {
                 self.0 = None;
                 None
             }

@@ -9,13 +9,13 @@ use portcullis_core::wire::Life;
 use portcullis_evidence::note::CLOCK_SKEW;
 use portcullis_evidence::ticket::SessionTicket;
 use portcullis_issuer::config::{IssuerConfig, IssuerConfigError};
-use portcullis_issuer::wire::{Bytes, CheckpointReport, MAX_BODY, ReportAnswer, TicketRequest};
+use portcullis_issuer::wire::{Base64Bytes, CheckpointReport, MAX_BODY, ReportAnswer, TicketRequest};
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant};
 
 fn report(card: &Card, session: &Session) -> CheckpointReport {
-    CheckpointReport { public_key: HexBytes(card.public_key), checkpoint: Bytes(card.sign(&session.wire)) }
+    CheckpointReport { public_key: HexBytes(card.public_key), checkpoint: Base64Bytes(card.sign(&session.wire)) }
 }
 
 #[track_caller]
@@ -82,8 +82,10 @@ fn a_session_from_its_ticket_to_its_end() {
         assert_eq!(running.post("/v1/openings", &report(&card, &foreign)).refused(), (404, "unknown-ticket".into()));
         let ticket = running.ticket(&request(&card, 0, 5));
         let session = Session::open(&ticket.ticket.0, 1);
-        let signed_by_other =
-            CheckpointReport { public_key: HexBytes(card.public_key), checkpoint: Bytes(other.sign(&session.wire)) };
+        let signed_by_other = CheckpointReport {
+            public_key: HexBytes(card.public_key),
+            checkpoint: Base64Bytes(other.sign(&session.wire)),
+        };
         assert_eq!(running.post("/v1/openings", &signed_by_other).refused(), (422, "wrong-checkpoint".into()));
     }
 }

@@ -181,8 +181,7 @@ impl<'io, IO: peakrdl_rust::io::RegisterIO> Card<'io, IO> {
 
     /// text_limits
     ///
-    /// Text lane: engines, log2 of an engine's states, its byte classes, blocks of text windows. 0 while capability
-    /// `text` is 0.
+    /// Text lane: engines, log2 of an engine's states, its byte classes, blocks of text windows. 0 while capability `text` is 0.
     #[inline(always)]
     #[must_use]
     pub const fn text_limits(&self) -> peakrdl_rust::reg::Reg<'io, text_limits::TextLimits, IO> {
@@ -278,8 +277,7 @@ impl<'io, IO: peakrdl_rust::io::RegisterIO> Card<'io, IO> {
 
     /// expected_digest
     ///
-    /// Digest that the tables must hash to; OPEN refuses any other. OPEN refuses a value other than 0 while capability
-    /// `digest` is 0.
+    /// Digest that the tables must hash to; OPEN refuses any other. OPEN refuses a value other than 0 while capability `digest` is 0.
     #[inline(always)]
     #[must_use]
     pub const fn expected_digest(&self) -> [peakrdl_rust::reg::Reg<'io, expected_digest::CfgR_desc_92f400d4, IO>; 8] {
@@ -303,8 +301,7 @@ impl<'io, IO: peakrdl_rust::io::RegisterIO> Card<'io, IO> {
 
     /// policy_digest
     ///
-    /// Digest of the tables as OPEN read them back last, right or not; what CLOSE finds is compared with it. 0 while
-    /// capability `digest` is 0.
+    /// Digest of the tables as OPEN read them back last, right or not; what CLOSE finds is compared with it. 0 while capability `digest` is 0.
     #[inline(always)]
     #[must_use]
     pub const fn policy_digest(&self) -> [peakrdl_rust::reg::Reg<'io, policy_digest::RoR_desc_f7f7e3ea, IO>; 8] {
@@ -415,8 +412,7 @@ impl<'io, IO: peakrdl_rust::io::RegisterIO> Card<'io, IO> {
 
     /// checkpoint_size
     ///
-    /// log2 of the entries of the checkpoint ring (32 KiB each: checkpoint, signature, a beat for each lane's head), 1
-    /// to 8; 0 while capability `signer` is 0.
+    /// log2 of the entries of the checkpoint ring (32 KiB each: checkpoint, signature, a beat for each lane's head), 1 to 8; 0 while capability `signer` is 0.
     #[inline(always)]
     #[must_use]
     pub const fn checkpoint_size(&self) -> peakrdl_rust::reg::Reg<'io, checkpoint_size::CheckpointSize, IO> {
@@ -425,8 +421,7 @@ impl<'io, IO: peakrdl_rust::io::RegisterIO> Card<'io, IO> {
 
     /// checkpoint_interval
     ///
-    /// Records after which a checkpoint is due; 0 is 32768. Checkpoints are due at OPEN and CLOSE and after an ALARM
-    /// too.
+    /// Records after which a checkpoint is due; 0 is 32768. Checkpoints are due at OPEN and CLOSE and after an ALARM too.
     #[inline(always)]
     #[must_use]
     pub const fn checkpoint_interval(
@@ -455,9 +450,7 @@ impl<'io, IO: peakrdl_rust::io::RegisterIO> Card<'io, IO> {
 
     /// checkpoint_head
     ///
-    /// Doorbell: checkpoints consumed in this session, modulo 2^32. A due checkpoint waits while this ring is full. It
-    /// also waits while the log ring of a lane is full, because records that wait for room are not in the log yet. OPEN
-    /// sets the card's pointer to 0, whatever this register holds.
+    /// Doorbell: checkpoints consumed in this session, modulo 2^32. A due checkpoint waits while this ring is full. It also waits while the log ring of a lane is full, because records that wait for room are not in the log yet. OPEN sets the card's pointer to 0, whatever this register holds.
     #[inline(always)]
     #[must_use]
     pub const fn checkpoint_head(&self) -> peakrdl_rust::reg::Reg<'io, checkpoint_head::CheckpointHead, IO> {
@@ -547,8 +540,7 @@ impl<'io, IO: peakrdl_rust::io::RegisterIO> Card<'io, IO> {
 
     /// public_key
     ///
-    /// SLH-DSA-SHA2-128f public key, PK.seed then PK.root (FIPS 205, figure 16), first byte lowest. 0 until it is made,
-    /// and while capability `signer` is 0.
+    /// SLH-DSA-SHA2-128f public key, PK.seed then PK.root (FIPS 205, figure 16), first byte lowest. 0 until it is made, and while capability `signer` is 0.
     #[inline(always)]
     #[must_use]
     pub const fn public_key(&self) -> [peakrdl_rust::reg::Reg<'io, public_key::RoR_desc_bd535d95, IO>; 8] {
@@ -620,8 +612,7 @@ impl<'io, IO: peakrdl_rust::io::RegisterIO> Card<'io, IO> {
 
     /// text_tables_lo
     ///
-    /// Device address of the encoded tables of the text lane, low half; 64-byte aligned. OPEN reads them if the image
-    /// has a text part.
+    /// Device address of the encoded tables of the text lane, low half; 64-byte aligned. OPEN reads them if the image has a text part.
     #[inline(always)]
     #[must_use]
     pub const fn text_tables_lo(&self) -> peakrdl_rust::reg::Reg<'io, text_tables_lo::CfgR_desc_996c3a34, IO> {
@@ -639,8 +630,7 @@ impl<'io, IO: peakrdl_rust::io::RegisterIO> Card<'io, IO> {
 
     /// text_stride
     ///
-    /// log2 of the bytes of a slot's text window, 11 to 17. The window of slot s starts at byte s * 2^log2 of the
-    /// blocks.
+    /// log2 of the bytes of a slot's text window, 11 to 17. The window of slot s starts at byte s * 2^log2 of the blocks.
     #[inline(always)]
     #[must_use]
     pub const fn text_stride(&self) -> peakrdl_rust::reg::Reg<'io, text_stride::TextStride, IO> {

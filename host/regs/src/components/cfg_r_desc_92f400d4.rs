@@ -5,8 +5,7 @@ use super::_root; // alias to root module of generated code
 
 /// expected_digest
 ///
-/// Digest that the tables must hash to; OPEN refuses any other. OPEN refuses a value other than 0 while capability
-/// `digest` is 0.
+/// Digest that the tables must hash to; OPEN refuses any other. OPEN refuses a value other than 0 while capability `digest` is 0.
 #[repr(transparent)]
 #[derive(Copy, Clone, Eq, PartialEq)]
 pub struct CfgR_desc_92f400d4(u32);

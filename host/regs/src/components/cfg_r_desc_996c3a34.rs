@@ -5,8 +5,7 @@ use super::_root; // alias to root module of generated code
 
 /// text_tables_lo
 ///
-/// Device address of the encoded tables of the text lane, low half; 64-byte aligned. OPEN reads them if the image has a
-/// text part.
+/// Device address of the encoded tables of the text lane, low half; 64-byte aligned. OPEN reads them if the image has a text part.
 #[repr(transparent)]
 #[derive(Copy, Clone, Eq, PartialEq)]
 pub struct CfgR_desc_996c3a34(u32);

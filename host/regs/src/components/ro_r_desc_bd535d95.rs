@@ -5,8 +5,7 @@ use super::_root; // alias to root module of generated code
 
 /// public_key
 ///
-/// SLH-DSA-SHA2-128f public key, PK.seed then PK.root (FIPS 205, figure 16), first byte lowest. 0 until it is made, and
-/// while capability `signer` is 0.
+/// SLH-DSA-SHA2-128f public key, PK.seed then PK.root (FIPS 205, figure 16), first byte lowest. 0 until it is made, and while capability `signer` is 0.
 #[repr(transparent)]
 #[derive(Copy, Clone, Eq, PartialEq)]
 pub struct RoR_desc_bd535d95(u32);

@@ -5,8 +5,7 @@ use super::_root; // alias to root module of generated code
 
 /// policy_digest
 ///
-/// Digest of the tables as OPEN read them back last, right or not; what CLOSE finds is compared with it. 0 while
-/// capability `digest` is 0.
+/// Digest of the tables as OPEN read them back last, right or not; what CLOSE finds is compared with it. 0 while capability `digest` is 0.
 #[repr(transparent)]
 #[derive(Copy, Clone, Eq, PartialEq)]
 pub struct RoR_desc_f7f7e3ea(u32);

@@ -5,9 +5,7 @@ use super::_root; // alias to root module of generated code
 
 /// checkpoint_head
 ///
-/// Doorbell: checkpoints consumed in this session, modulo 2^32. A due checkpoint waits while this ring is full. It also
-/// waits while the log ring of a lane is full, because records that wait for room are not in the log yet. OPEN sets the
-/// card's pointer to 0, whatever this register holds.
+/// Doorbell: checkpoints consumed in this session, modulo 2^32. A due checkpoint waits while this ring is full. It also waits while the log ring of a lane is full, because records that wait for room are not in the log yet. OPEN sets the card's pointer to 0, whatever this register holds.
 #[repr(transparent)]
 #[derive(Copy, Clone, Eq, PartialEq)]
 pub struct CheckpointHead(u32);

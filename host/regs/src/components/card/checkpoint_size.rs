@@ -5,8 +5,7 @@ use super::_root; // alias to root module of generated code
 
 /// checkpoint_size
 ///
-/// log2 of the entries of the checkpoint ring (32 KiB each: checkpoint, signature, a beat for each lane's head), 1 to
-/// 8; 0 while capability `signer` is 0.
+/// log2 of the entries of the checkpoint ring (32 KiB each: checkpoint, signature, a beat for each lane's head), 1 to 8; 0 while capability `signer` is 0.
 #[repr(transparent)]
 #[derive(Copy, Clone, Eq, PartialEq)]
 pub struct CheckpointSize(u32);

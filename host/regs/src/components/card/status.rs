@@ -85,8 +85,7 @@ impl Status {
 
     /// needs_reset
     ///
-    /// A request was given up, or an answer fitted no request: the bus may still write to memory of an earlier session.
-    /// OPEN is refused and RESET does not end. Cleared by the hardware reset alone.
+    /// A request was given up, or an answer fitted no request: the bus may still write to memory of an earlier session. OPEN is refused and RESET does not end. Cleared by the hardware reset alone.
     #[inline(always)]
     #[allow(clippy::missing_panics_doc)]
     #[must_use]
@@ -101,8 +100,7 @@ impl Status {
 
     /// stale
     ///
-    /// The bus owes answers from before the last hardware reset. It may still write to memory of that session. Until it
-    /// has answered, the shell keeps the card off the bus, OPEN is refused and RESET does not end.
+    /// The bus owes answers from before the last hardware reset. It may still write to memory of that session. Until it has answered, the shell keeps the card off the bus, OPEN is refused and RESET does not end.
     #[inline(always)]
     #[allow(clippy::missing_panics_doc)]
     #[must_use]

@@ -5,8 +5,7 @@ use super::_root; // alias to root module of generated code
 
 /// text_limits
 ///
-/// Text lane: engines, log2 of an engine's states, its byte classes, blocks of text windows. 0 while capability `text`
-/// is 0.
+/// Text lane: engines, log2 of an engine's states, its byte classes, blocks of text windows. 0 while capability `text` is 0.
 #[repr(transparent)]
 #[derive(Copy, Clone, Eq, PartialEq)]
 pub struct TextLimits(u32);
