@@ -568,7 +568,9 @@ pub(crate) fn compare(found: &mut Vec<QuantityHit>, seen: Vec<QuantityHit>, view
     for hit in seen {
         let range = view.origin(&hit.range);
         let same = |f: &QuantityHit| {
-            let values = f.values == hit.values || hit.values.iter().any(Result::is_err);
+            // Two findings without a value are the same one, however many readings of the text show them.
+            let lacks_value = |hit: &QuantityHit| hit.values.iter().any(Result::is_err);
+            let values = f.values == hit.values || lacks_value(f) || lacks_value(&hit);
             f.slot == hit.slot && f.range.start <= range.start && range.end <= f.range.end && values
         };
         let before = found.partition_point(|f| f.range.start <= range.start);

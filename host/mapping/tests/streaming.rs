@@ -317,6 +317,22 @@ fn a_row_is_known_at_the_end_of_its_line() {
     }
 }
 
+/// The first escape has two readings, and the second one has one. A quantity that only readings show counts once, so
+/// that it does not depend on how far back the text is read.
+#[test]
+fn a_quantity_of_several_readings_counts_once() {
+    let reader = reader("clinical");
+    let value = "not[2017] [2017]  4111 1111 1111 1111 4111 1111 1111 1111&#52;| mg |";
+    let parts = |before: &str| {
+        let text = format!("{before}{value}");
+        let span = before.len()..text.len();
+        let read = reader.mapper.read(text, Granularity::Span);
+        let quantities: Vec<String> = read.quantities_of(&span).map(str::to_owned).collect();
+        (quantities, read.split(&span, &[]).into_iter().map(|part| part.range.len()).collect::<Vec<_>>())
+    };
+    assert_eq!(parts("Here is &#x26;lt; of it. "), parts("Here is &lt; of it. "));
+}
+
 /// An unclosed comment after a value may join the value to the text after the comment.
 #[test]
 fn a_value_broken_by_a_comment_is_the_same_in_every_chunking() {
