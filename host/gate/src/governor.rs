@@ -50,16 +50,14 @@ impl StreamGovernor {
         })
     }
 
-    /// Adds engines for [`Item::Prompt`], behind a filter that judges each task first.
+    /// Adds engines for [`crate::StreamInput::Prompt`], behind a filter that judges each task first.
     #[must_use]
     pub fn with_engines(mut self, filter: Arc<InputPrefilter>, engines: Engines) -> Self {
         self.admission = EngineAdmission::Filter(filter, engines);
         self
     }
 
-    /// Adds a filter that judges each task of [`Item::Prompt`]; the caller runs the engine.
-    ///
-    /// [`Item::Prompt`]: crate::Item::Prompt
+    /// Adds a filter that judges each task of [`crate::StreamInput::Prompt`]; the caller runs the engine.
     #[must_use]
     pub fn with_filter(mut self, filter: Arc<InputPrefilter>) -> Self {
         self.admission = EngineAdmission::Caller(filter);

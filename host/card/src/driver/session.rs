@@ -40,7 +40,7 @@ enum CardHealth {
 
 /// A session on a card.
 ///
-/// `C` is the card: an owned `Box<dyn Card>`, or `&mut` a card that outlives the session.
+/// `C` is the card: an owned `Box<dyn CardTransport>`, or `&mut` a card that outlives the session.
 pub struct CardSession<C: CardTransport = Box<dyn CardTransport>> {
     card: C,
     info: CardInfo,
