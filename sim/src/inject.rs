@@ -111,7 +111,7 @@ pub enum InjectedBusFault {
     ReadRequestsHang,
     /// From now on, the bus accepts neither write requests nor write data.
     WriteRequestsHang,
-    /// Ends [`Inject::ReadRequestsHang`] and [`Inject::WriteRequestsHang`].
+    /// Ends [`InjectedBusFault::ReadRequestsHang`] and [`InjectedBusFault::WriteRequestsHang`].
     Unhang,
 }
 

@@ -5,13 +5,13 @@
 //! the card does nothing between calls.
 //!
 //! ```no_run
-//! use portcullis_sim::{Sim, SimConfig, Watch};
+//! use portcullis_sim::{SimConfig, SimulatedCard, WatchedWord};
 //! # fn main() -> Result<(), portcullis_sim::SimError> {
-//! let mut sim = Sim::new(SimConfig::default())?;
+//! let mut sim = SimulatedCard::new(SimConfig::default())?;
 //! let ring = sim.map(4096)?;
 //! ring.write(0, &[1, 2, 3])?;
 //! let magic = sim.read32(0x000)?;
-//! let changed = sim.run_until(&Watch::u8_becomes(&ring, 2, 1)?, 10_000)?;
+//! let changed = sim.run_until(&WatchedWord::u8_becomes(&ring, 2, 1)?, 10_000)?;
 //! # let _ = (magic, changed);
 //! # Ok(())
 //! # }

@@ -2,7 +2,28 @@
 //!
 //! It passes on only text that the card admitted for the client's request, and only after the proof has arrived. It
 //! supports the gateway's four APIs; clients only change their base URL. [`program`] is the program `portcullis-proxy`;
-//! [`serve`] runs the proxy in another program.
+//! [`serve`] runs the proxy in another program, with [`ProxySettings`]. The proxy serves plain HTTP, so it is for
+//! programs on its own machine. The checks are those of `portcullis-client`.
+//!
+//! ```
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use portcullis_client::AnswerExpectations;
+//! use portcullis_proxy::{ProxyError, ProxySettings, serve};
+//! use std::{future::pending, time::Duration};
+//!
+//! let settings = ProxySettings {
+//!     listen: "0.0.0.0:8090".parse()?,
+//!     gateway: "https://gate.example.org/v1".to_owned(),
+//!     authorities: None,
+//!     expected: AnswerExpectations { trust: Default::default(), options: Default::default(), constants: Vec::new() },
+//!     patience: Duration::from_secs(60),
+//! };
+//! // Other machines could reach this address. With `127.0.0.1:8090`, the proxy would serve until the future completes.
+//! let refused = serve(settings, pending(), |address| println!("listening on {address}"));
+//! assert!(matches!(refused, Err(ProxyError::Unfit(_))));
+//! # Ok(())
+//! # }
+//! ```
 
 pub mod program;
 

@@ -11,18 +11,18 @@
 //!
 //! ```no_run
 //! use portcullis_audit::{check, replay};
-//! use portcullis_evidence::bundle::{Directory, Snapshot};
-//! use portcullis_evidence::verify::{Options, Trust};
+//! use portcullis_evidence::bundle::{DirectoryFiles, SnapshotFiles};
+//! use portcullis_evidence::verify::{TrustedParties, VerifyOptions};
 //! use std::path::Path;
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let files = Directory::new(Path::new("first.bundle"));
-//! let replayed = replay(&Snapshot::new(&files), None, &mut || {})?;
+//! let files = DirectoryFiles::new(Path::new("first.bundle"));
+//! let replayed = replay(&SnapshotFiles::new(&files), None, &mut || {})?;
 //! println!("{replayed}");
 //!
 //! // The trusted keys come from a folder of the auditor, not from the bundle.
-//! let trust = Trust::load(Path::new("trust"), false)?;
-//! let checked = check(&files, &trust, Options::default(), &mut |_records| {}, &mut || {})?;
+//! let trust = TrustedParties::load(Path::new("trust"), false)?;
+//! let checked = check(&files, &trust, VerifyOptions::default(), &mut |_records| {}, &mut || {})?;
 //! println!("{}, exit code {}", checked.status, checked.exit_code);
 //! # Ok(())
 //! # }

@@ -70,6 +70,17 @@ impl CardKind {
 }
 
 /// A transport and, if it needs one, the card's address.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use portcullis_card::{CardChoice, CardKind};
+///
+/// assert_eq!("model".parse::<CardChoice>()?, CardChoice::Model);
+/// assert_eq!(CardChoice::parse("vfio:0000:17:00.0")?.kind(), CardKind::Vfio);
+/// assert!(CardChoice::parse("vfio").is_err(), "the address is missing");
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CardChoice {
     /// [`CardKind::Model`].

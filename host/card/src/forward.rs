@@ -3,7 +3,7 @@
 /// Inside `impl Card for Wrapper`: forwards each named method to a field of the wrapper.
 ///
 /// ```text
-/// impl<C: Card> Card for Wrapper<C> {
+/// impl<C: CardTransport> CardTransport for Wrapper<C> {
 ///     forward_card!(card: describe, read32, write32, allocate, release, dma_read, wait, quantum, patience, clocks);
 ///     fn dma_write(&mut self, buffer: &DmaBuffer, offset: usize, from: &[u8]) -> Result<(), CardError> { /* … */ }
 /// }

@@ -33,6 +33,19 @@ impl ClassId {
     }
 }
 
+/// A set of classes.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use portcullis_core::class::{ClassId, ClassSet};
+///
+/// let (mail, phone) = (ClassId::try_from(0u8)?, ClassId::try_from(1u8)?);
+/// let set = ClassSet::EMPTY.with(mail);
+/// assert!(set.contains(mail) && !set.contains(phone));
+/// assert_eq!(set.union(ClassSet::EMPTY.with(phone)).iter().collect::<Vec<_>>(), [mail, phone]);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ClassSet(pub u128);
 

@@ -4,6 +4,13 @@ use crate::wire::BASIS_POINTS_MAX;
 use serde::{Deserialize, Serialize};
 
 /// A fraction between 0 and 1 in units of 1/10000.
+///
+/// ```
+/// use portcullis_core::fixed::BasisPoints;
+///
+/// assert_eq!(BasisPoints::ratio(1, 3).get(), 3333);
+/// assert_eq!(BasisPoints::ratio(1, 3).distance(BasisPoints::ONE).get(), 6667);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "u16", into = "u16")]
 pub struct BasisPoints(u16);

@@ -20,6 +20,21 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The state of one governed stream. Equal inputs give equal serialised bytes.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let manifest = serde_json::from_str(r#"{"package":{"name":"p","version":"1.0.0","description":""},
+/// #   "enumerations":{"domain":["any"],"audience":["any"],"temporal":["any"],"register":["any"]}}"#)?;
+/// use portcullis_core::state::{AgentProfile, SemanticState, StreamIntent};
+///
+/// let intent = StreamIntent { words: ["tide".to_owned()].into(), ..StreamIntent::default() };
+/// let context = AgentProfile::default().context(&manifest)?;
+/// let state = SemanticState::new(&manifest, [1; 32], [2; 32], intent, context);
+/// assert!(state.knows("tide") && !state.knows("moon"));
+/// assert_eq!(SemanticState::read(&state.dump()?)?, state);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SemanticState {
     /// The purpose of the stream.

@@ -38,6 +38,19 @@ use portcullis_core::hex::HexBytes;
 
 /// Checks a bundle. `progress` receives the number of records read so far, from time to time. Errors: the files are not
 /// a bundle, or reading failed. Everything else is a finding in the report.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let world = portcullis_test_support::world::World::new();
+/// # let files = world.honest().files();
+/// use portcullis_evidence::verify::{BundleProperty, EvidenceStatus, TrustedParties, VerifyOptions, verify};
+///
+/// // The signatures in `files` are right, but this user trusts no authority.
+/// let report = verify(&files, &TrustedParties::default(), VerifyOptions::default(), &mut |_records| {})?;
+/// assert_ne!(report.properties.of(BundleProperty::Genuine).status, EvidenceStatus::Affirmed);
+/// # Ok(())
+/// # }
+/// ```
 pub fn verify(
     files: &dyn BundleFiles,
     trust: &TrustedParties,

@@ -130,7 +130,7 @@ pub struct SpanJudgement {
 }
 
 impl StreamEventKind {
-    /// How the text came to the gate; `None` except for [`EventKind::Begun`].
+    /// How the text came to the gate; `None` except for [`StreamEventKind::Begun`].
     #[must_use]
     pub fn mode(&self) -> Option<StreamMode> {
         match self {

@@ -16,6 +16,34 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A policy and the settings for judging streams. Clones share the policy.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # use portcullis_card::{CardChoice, CardSession, SessionConfig, SessionError};
+/// # use portcullis_core::{state::StreamTask, wire::Determination};
+/// # use portcullis_gate::{GatePolicy, GateSettings, SaltKey, StreamEventKind, StreamGovernor, StreamInput};
+/// # use std::{path::Path, sync::Arc};
+/// # let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../policies/pii");
+/// # let package = portcullis_policy::PolicyPackage::load(Path::new(folder))?;
+/// # let compiled = package.compile()?;
+/// # let policy = Arc::new(GatePolicy::new(package, compiled)?);
+/// # let card = CardChoice::Model.open()?;
+/// # let mut session = CardSession::open(card, &policy.compiled.image, SessionConfig::default())?;
+/// let governor = Arc::new(StreamGovernor::new(policy, GateSettings::new(SaltKey::random()?))?);
+/// let text = "Write to ana@example.org.".to_owned();
+/// let item = StreamInput::Text { id: "first".to_owned(), text, task: StreamTask::default() };
+/// let mut refused = Vec::new();
+/// governor.govern(&mut session, [item], |event| -> Result<(), SessionError> {
+///     if let StreamEventKind::Determined(judged) = event.what {
+///         let answer = judged.determination;
+///         refused.extend(answer.rule.filter(|_| answer.determination == Some(Determination::Reject)));
+///     }
+///     Ok(())
+/// })?;
+/// assert!(refused.contains(&"PII-EMAIL".to_owned()));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct StreamGovernor {
     pub(crate) policy: Arc<GatePolicy>,
@@ -50,16 +78,14 @@ impl StreamGovernor {
         })
     }
 
-    /// Adds engines for [`Item::Prompt`], behind a filter that judges each task first.
+    /// Adds engines for [`crate::StreamInput::Prompt`], behind a filter that judges each task first.
     #[must_use]
     pub fn with_engines(mut self, filter: Arc<InputPrefilter>, engines: Engines) -> Self {
         self.admission = EngineAdmission::Filter(filter, engines);
         self
     }
 
-    /// Adds a filter that judges each task of [`Item::Prompt`]; the caller runs the engine.
-    ///
-    /// [`Item::Prompt`]: crate::Item::Prompt
+    /// Adds a filter that judges each task of [`crate::StreamInput::Prompt`]; the caller runs the engine.
     #[must_use]
     pub fn with_filter(mut self, filter: Arc<InputPrefilter>) -> Self {
         self.admission = EngineAdmission::Caller(filter);

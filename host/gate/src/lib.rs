@@ -1,10 +1,43 @@
 //! The governed loop: streams over a card session, the release of text, and the reasons for each refusal.
 //!
-//! A [`StreamGovernor`] drives any number of streams over one [`portcullis_card::Session`]. A stream releases text only
-//! after the card has answered admit for it. Every other result, faults and lost cards included, releases nothing.
+//! A [`StreamGovernor`] drives any number of streams over one [`portcullis_card::CardSession`]. A [`StreamInput`] is
+//! the input of one stream: a finished text, candidates, or a task for an engine. A stream releases text only after the
+//! card has answered admit for it. Every other result, faults and lost cards included, releases nothing. This crate
+//! writes no evidence; `portcullis-recorder` does.
 //!
 //! Two features are off by default: `http-engine` has engines behind HTTP, and `sqlite-store` has anchor stores in
 //! SQLite files.
+//!
+//! ```
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # use portcullis_core::state::StreamTask;
+//! # use portcullis_policy::PolicyPackage;
+//! # use std::{path::Path, sync::Arc};
+//! # let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../policies/pii");
+//! use portcullis_card::{CardChoice, CardSession, SessionConfig, SessionError};
+//! use portcullis_gate::{GatePolicy, GateSettings, SaltKey, StreamEventKind, StreamGovernor, StreamInput};
+//!
+//! let package = PolicyPackage::load(Path::new(folder))?;
+//! let compiled = package.compile()?;
+//! let policy = Arc::new(GatePolicy::new(package, compiled)?);
+//! let card = CardChoice::Model.open()?;
+//! let mut session = CardSession::open(card, &policy.compiled.image, SessionConfig::default())?;
+//!
+//! let governor = Arc::new(StreamGovernor::new(policy, GateSettings::new(SaltKey::random()?))?);
+//! let text = "Write to ana@example.org. Thank you.".to_owned();
+//! let item = StreamInput::Text { id: "first".to_owned(), text, task: StreamTask::default() };
+//! let mut released = String::new();
+//! governor.govern(&mut session, [item], |event| -> Result<(), SessionError> {
+//!     if let StreamEventKind::Released { text, .. } = event.what {
+//!         released.push_str(&text);
+//!     }
+//!     Ok(())
+//! })?;
+//! session.close()?;
+//! assert!(released.contains("Thank you.") && !released.contains("ana@example.org"));
+//! # Ok(())
+//! # }
+//! ```
 
 mod admission;
 pub mod anchor;

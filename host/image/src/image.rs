@@ -12,6 +12,30 @@ use std::sync::Arc;
 use zerocopy::{FromBytes, IntoBytes};
 
 /// A checked table image.
+///
+/// ```
+/// # use portcullis_core::wire::{EnumerationColumn, IMAGE_MAGIC, ImageHeader, LAYOUT_VERSION, MAP_DIGEST};
+/// # use portcullis_core::wire::{RangeColumn, Row, RowKind};
+/// use portcullis_image::TableImage;
+///
+/// # fn main() -> Result<(), portcullis_image::ImageError> {
+/// # let mut header = ImageHeader { map_digest: MAP_DIGEST, version: LAYOUT_VERSION, ..ImageHeader::ZERO };
+/// # header.magic = IMAGE_MAGIC.into();
+/// # let mut permit = Row { kind: RowKind::Permit.into(), ..Row::ZERO };
+/// # for column in EnumerationColumn::ALL {
+/// #     column.set_declared(&mut header, 1);
+/// #     column.set_allowed(&mut permit, column.declared(&header));
+/// # }
+/// # for column in RangeColumn::ALL {
+/// #     column.set_range(&mut permit, column.wire_limits());
+/// # }
+/// let image = TableImage::new(header, &[permit], &[permit])?;
+/// // Card driver, verifier and replay read the same bytes, and refuse others.
+/// assert_eq!(TableImage::from_bytes(image.as_bytes())?, image);
+/// assert!(TableImage::from_bytes(&image.as_bytes()[1..]).is_err());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableImage {
     bytes: Vec<u8>,

@@ -5,7 +5,7 @@
 //! ```
 //! use portcullis_core::wire::{Descriptor, EnumerationColumn, ImageHeader, RangeColumn, Row, RowKind};
 //! use portcullis_core::wire::{IMAGE_MAGIC, LAYOUT_VERSION, MAP_DIGEST};
-//! use portcullis_image::{Evaluator, Image};
+//! use portcullis_image::{ImageEvaluator, TableImage};
 //!
 //! # fn main() -> Result<(), portcullis_image::ImageError> {
 //! // A policy that declares one value of each enumeration, and permits everything.
@@ -19,8 +19,8 @@
 //! for column in RangeColumn::ALL {
 //!     column.set_range(&mut permit, column.wire_limits());
 //! }
-//! let image = Image::new(header, &[permit], &[permit])?;
-//! assert_eq!(Evaluator::new(&image).evaluate(&Descriptor::ZERO).policy.row, Some(0));
+//! let image = TableImage::new(header, &[permit], &[permit])?;
+//! assert_eq!(ImageEvaluator::new(&image).evaluate(&Descriptor::ZERO).policy.row, Some(0));
 //! # Ok(())
 //! # }
 //! ```

@@ -175,7 +175,7 @@ impl IssuerConfig {
     /// Checks rules that concern more than one setting.
     ///
     /// # Errors
-    /// [`ConfigError::Unfit`].
+    /// [`IssuerConfigError::Unfit`].
     pub fn check(&self) -> Result<(), IssuerConfigError> {
         let unfit = |what: String| Err(IssuerConfigError::Unfit(what));
         if !self.listen.ip().is_loopback() {
@@ -316,7 +316,7 @@ fn forbidden(code: &'static str, message: String, remedy: &'static str) -> Issue
 /// Reads a token.
 ///
 /// # Errors
-/// [`ConfigError::Token`]: the file cannot be read, other users can read it, or it has no token of
+/// [`IssuerConfigError::Token`]: the file cannot be read, other users can read it, or it has no token of
 /// [`secret::MIN_CHARS`] characters.
 pub fn token(path: &Path) -> Result<String, IssuerConfigError> {
     Ok(secret::key(path)?)

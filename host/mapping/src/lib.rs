@@ -5,12 +5,12 @@
 //!
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! # let manifest: portcullis_core::manifest::Manifest =
-//! serde_json::from_str(r#"{"package":{"name":"p","version":"1.0.0","description":""},
+//! # let manifest: portcullis_core::manifest::PackageManifest =
+//! # serde_json::from_str(r#"{"package":{"name":"p","version":"1.0.0","description":""},
 //! #   "enumerations":{"domain":["any"],"audience":["any"],"temporal":["any"],"register":["any"]},
 //! #   "class":[{"name":"mail","pattern":[{"regex":"\\b[a-z]{1,9}@[a-z]{1,9}\\.org\\b"}]}]}"#)?;
 //! use portcullis_core::wire::Granularity;
-//! let mapper = portcullis_mapping::Mapper::new(&manifest, &Default::default())?;
+//! let mapper = portcullis_mapping::TextMapper::new(&manifest, &Default::default())?;
 //! let text = mapper.read("Write to ana@example.org. It is quick.".into(), Granularity::Span);
 //! let spans: Vec<_> = text.pieces().iter().filter(|p| !p.inert).map(|p| text.slice(&p.range)).collect();
 //! assert_eq!(spans, ["Write to ana@example.org.", "It is quick."]);

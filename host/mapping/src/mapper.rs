@@ -27,6 +27,34 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// A package's declarations, compiled for mapping.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let manifest = serde_json::from_str(r#"{"package":{"name":"p","version":"1.0.0","description":""},
+/// #   "enumerations":{"domain":["any"],"audience":["any"],"temporal":["any"],"register":["any"]}}"#)?;
+/// # let context = portcullis_core::state::AgentProfile::default().context(&manifest)?;
+/// # let state = portcullis_core::state::SemanticState::new(&manifest, [0; 32], [0; 32], Default::default(), context);
+/// use portcullis_core::wire::{Category, Granularity};
+/// use portcullis_mapping::{SpanInput, TextMapper};
+///
+/// let mapper = TextMapper::new(&manifest, &Default::default())?;
+/// let text = mapper.read("It may be cold.".to_owned(), Granularity::Span);
+/// let span = SpanInput {
+///     text: &text,
+///     span: &text.pieces()[0].range,
+///     granularity: Granularity::Span,
+/// #     inert_prefix: false,
+/// #     depth: 0,
+/// #     alternatives: 0,
+/// #     uncertainty: None,
+///     // …
+/// };
+/// // `state` is the state of the stream before this span.
+/// let mutation = mapper.map(&state, span).mutation;
+/// assert_eq!((mutation.category, mutation.certainty.get()), (Category::Qualification, 5000));
+/// # Ok(())
+/// # }
+/// ```
 pub struct TextMapper {
     scanner: Scanner,
     quantities: Quantities,

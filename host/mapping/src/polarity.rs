@@ -2,8 +2,8 @@
 //!
 //! The words of the sentence before the hit are read one by one, then the words of its clause after the hit. Words that
 //! deny, ask, suppose, report or plan open a scope; marks and clause words close it. Two denials cancel each other. If
-//! a hit is in doubt, [`Polarity::Undenied`] counts the hit and [`Polarity::Affirmed`] does not: each choice releases
-//! less text.
+//! a hit is in doubt, [`HitPolarity::Undenied`] counts the hit and [`HitPolarity::Affirmed`] does not: each choice
+//! releases less text.
 
 mod cues;
 mod mark;

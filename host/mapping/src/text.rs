@@ -13,6 +13,26 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 /// A text with the results of its scan.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let manifest = serde_json::from_str(r#"{"package":{"name":"p","version":"1.0.0","description":""},
+/// #   "enumerations":{"domain":["any"],"audience":["any"],"temporal":["any"],"register":["any"]},
+/// #   "class":[{"name":"mail","pattern":[{"regex":"\\b[a-z]{1,9}@[a-z]{1,9}\\.org\\b"}]}]}"#)?;
+/// use portcullis_core::wire::Granularity;
+/// use portcullis_mapping::TextMapper;
+///
+/// // The manifest has one class, for addresses such as `ana@example.org`.
+/// let mapper = TextMapper::new(&manifest, &Default::default())?;
+/// let text = mapper.read("Write to ana@example.org.".to_owned(), Granularity::Step);
+/// // No cut falls inside the address, and the parts cover every byte once.
+/// let parts = text.split(&text.pieces()[0].range, &[]);
+/// let parts: Vec<&str> = parts.iter().map(|part| text.slice(&part.range)).collect();
+/// assert!(parts.contains(&"ana@example.org"));
+/// assert_eq!(parts.concat(), text.as_str());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScannedText {
     text: String,

@@ -37,7 +37,7 @@ pub struct EvaluatorFinding {
 #[serde(deny_unknown_fields)]
 pub struct EvaluatorVerdict {
     pub evaluator: String,
-    /// The most severe tier found; [`Tier::Critical`] if the evaluator halted.
+    /// The most severe tier found; [`SeverityTier::Critical`] if the evaluator halted.
     pub tier: SeverityTier,
     pub halted: bool,
     /// Whether the halt has a cause outside the input: a panic, a dead process, a deadline.

@@ -13,6 +13,17 @@ pub enum InputRoute {
 
 /// The permission to act on one input. Only the router makes it, if the report permits the input. Code that acts on
 /// inputs requires a pass, and checks that the pass belongs to the bytes.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use portcullis_prefilter::{FilterPolicy, InputPrefilter, InputRoute};
+///
+/// let filter = InputPrefilter::new(FilterPolicy::profile("user-prompt")?)?;
+/// let InputRoute::Executive(pass) = filter.route(b"How do tides work?") else { return Err("refused".into()) };
+/// assert!(pass.spend(b"How do clouds form?").is_err(), "the pass belongs to other bytes");
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct ExecutionPass {
     report: FilterReport,

@@ -1,7 +1,27 @@
 //! A listening UNIX socket with a name in the file system, for the gate and the simulated card.
 //!
-//! If a name has no listening process, a new socket replaces it. Dropping the socket removes the name, unless another
-//! socket has replaced it.
+//! If a name has no listening process, a new socket replaces it. Dropping a [`SocketListener`] removes the name, unless
+//! another socket has replaced it. The crate does not read or write a connection: [`SocketListener::accept`] returns it
+//! as a standard stream.
+//!
+//! ```
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let folder = tempfile::tempdir()?;
+//! use portcullis_socket::{SocketAccess, SocketListener};
+//! use std::os::unix::net::UnixStream;
+//!
+//! let path = folder.path().join("gate.sock");
+//! let listener = SocketListener::bind(&path, SocketAccess::Owner, 8)?;
+//! assert!(listener.accept()?.is_none());
+//!
+//! let _client = UnixStream::connect(&path)?;
+//! assert!(listener.accept()?.is_some());
+//!
+//! drop(listener);
+//! assert!(!path.exists());
+//! # Ok(())
+//! # }
+//! ```
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};

@@ -20,7 +20,7 @@ use terminal_size::terminal_size_of;
 /// The first failure to write to stdout; after it, output is dropped.
 static STDOUT_FAILURE: OnceLock<io::Error> = OnceLock::new();
 
-/// The choice of the command line. If it is not set, [`When::Auto`] applies.
+/// The choice of the command line. If it is not set, [`ColourChoice::Auto`] applies.
 static COLOUR: OnceLock<ColourChoice> = OnceLock::new();
 
 /// When output is coloured.
@@ -52,7 +52,7 @@ impl ColourArg {
 }
 
 /// The option with the choice of the command line, for another program of this project. It has no words for
-/// [`When::Auto`], which is the default there, too.
+/// [`ColourChoice::Auto`], which is the default there, too.
 pub(crate) fn colour_words() -> &'static [&'static str] {
     match COLOUR.get().copied().unwrap_or_default() {
         ColourChoice::Auto => &[],

@@ -3,6 +3,22 @@
 //!
 //! Exit codes: 0 affirmed, 5 warned, 10 simulated, 3 contradicted or not a bundle, 1 an operational error, 2 usage.
 //! [`console`] describes the exit code if the output cannot be written.
+//!
+//! [`main()`] is the whole program. A program with more commands includes [`EvidenceCommand`] in its own, and runs it
+//! with [`run_evidence`]. The checks themselves are in `portcullis-evidence`: a program that needs a report and not an
+//! output calls that crate.
+//!
+//! ```
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use clap::FromArgMatches;
+//! use portcullis_verify::{EvidenceCommand, command};
+//!
+//! let line = ["portcullis-verify", "verify", "first.bundle", "--trust", "trust"];
+//! let parsed = EvidenceCommand::from_arg_matches(&command().try_get_matches_from(line)?)?;
+//! assert!(matches!(parsed, EvidenceCommand::Verify(_)));
+//! # Ok(())
+//! # }
+//! ```
 
 pub mod console;
 pub mod examples;

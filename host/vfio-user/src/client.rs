@@ -40,15 +40,15 @@ pub struct DeviceClient {
 
 impl DeviceClient {
     /// Connects and negotiates the version. `deadline` is the time limit for every request. Errors:
-    /// [`ClientError::Connect`], [`ClientError::Handshake`], [`ClientError::Device`].
+    /// [`DeviceClientError::Connect`], [`DeviceClientError::Handshake`], [`DeviceClientError::Device`].
     pub fn connect(path: &Path, deadline: Duration) -> Result<Self, DeviceClientError> {
         let failed = |source| DeviceClientError::Connect { path: path.display().to_string(), source };
         let socket = UnixStream::connect(path).map_err(failed)?;
         Self::from_stream(socket, deadline)
     }
 
-    /// As [`DeviceClient::connect`], over a connected socket. Errors: [`ClientError::Handshake`],
-    /// [`ClientError::Device`].
+    /// As [`DeviceClient::connect`], over a connected socket. Errors: [`DeviceClientError::Handshake`],
+    /// [`DeviceClientError::Device`].
     pub fn from_stream(socket: UnixStream, deadline: Duration) -> Result<Self, DeviceClientError> {
         let channel = VfioUserChannel::new(socket, deadline).map_err(DeviceClientError::Handshake)?;
         let mut client = Self { channel: Some(channel), next_id: 0 };

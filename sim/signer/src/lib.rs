@@ -146,7 +146,7 @@ impl SimulatedSigner {
     }
 
     /// `device_key`: derives the seeds from a device secret and a design id. The only stall that matters is
-    /// [`Stall::Shared`]; `random_seed` is its seed. Errors: no result; a failed assertion.
+    /// [`SignerStall::Shared`]; `random_seed` is its seed. Errors: no result; a failed assertion.
     pub fn derive(
         &mut self,
         secret: &[u8; 32],

@@ -152,8 +152,8 @@ pub(crate) trait EventStore: Send {
     /// The heads of all chains, sorted by chain.
     fn heads(&mut self) -> Result<Vec<(ChainId, ChainHead)>, EventStoreError>;
 
-    /// All events, sorted by chain and place. Errors: [`StoreError::Damaged`] if a hash does not cover the hash before
-    /// it, or if the last hash of a chain is not that of its head.
+    /// All events, sorted by chain and place. Errors: [`EventStoreError::Damaged`] if a hash does not cover the hash
+    /// before it, or if the last hash of a chain is not that of its head.
     fn all(&mut self) -> Result<Vec<ChainEvent>, EventStoreError>;
 
     /// If the head of the event's chain is still `after`, appends the event durably and returns `true`.

@@ -72,7 +72,7 @@ impl CheckpointPost {
         [text.as_bytes(), b"\n", &self.checkpoint].concat()
     }
 
-    /// Parses a body. Errors: [`Refusal::Malformed`] for anything that [`CheckpointPost::to_body`] would not write.
+    /// Parses a body. Errors: [`PostRefusal::Malformed`] for anything that [`CheckpointPost::to_body`] would not write.
     pub fn from_body(body: &[u8]) -> Result<Self, PostRefusal> {
         let split = body.len().checked_sub(cose::MESSAGE_BYTES).ok_or(PostRefusal::Malformed("is too short"))?;
         let (text, checkpoint) = body.split_at_checked(split).ok_or(PostRefusal::Malformed("is too short"))?;

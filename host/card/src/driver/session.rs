@@ -40,7 +40,29 @@ enum CardHealth {
 
 /// A session on a card.
 ///
-/// `C` is the card: an owned `Box<dyn Card>`, or `&mut` a card that outlives the session.
+/// `C` is the card: an owned `Box<dyn CardTransport>`, or `&mut` a card that outlives the session.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # use portcullis_policy::context::ContextConverter;
+/// # let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../policies/pii");
+/// # let package = portcullis_policy::PolicyPackage::load(std::path::Path::new(folder))?;
+/// # let image = package.compile()?.image;
+/// # let entry = ContextConverter::new(package.vocabulary()).neutral();
+/// use portcullis_card::{CardChoice, CardSession, SessionConfig};
+/// use portcullis_core::wire::{Descriptor, Fault};
+///
+/// let card = CardChoice::Model.open()?;
+/// let mut session = CardSession::open(card, &image, SessionConfig::default())?;
+/// let (stream, _begun) = session.begin([0; 32])?;
+///
+/// // The policy permits `entry`. The card refuses it with a wrong checksum, and the session continues.
+/// let completed = session.call(Descriptor { crc: 0.into(), ..entry })?;
+/// assert_eq!(completed.outcome.fault(), Some(Fault::Crc));
+/// assert!(session.gate_descriptor(&stream, entry)?.outcome.is_admit());
+/// # Ok(())
+/// # }
+/// ```
 pub struct CardSession<C: CardTransport = Box<dyn CardTransport>> {
     card: C,
     info: CardInfo,

@@ -60,7 +60,7 @@ impl AnchorStore {
     }
 
     /// The store with the JSON Lines in `bytes`. `path` is its name in messages; no file is read. Errors: as
-    /// [`AnchorStore::open`]; [`StoreError::Database`].
+    /// [`AnchorStore::open`]; [`AnchorStoreError::Database`].
     pub fn from_json_lines(path: &Path, bytes: &[u8]) -> Result<Self, AnchorStoreError> {
         if bytes.starts_with(SQLITE) {
             return Err(AnchorStoreError::Database { path: path.to_owned() });

@@ -24,7 +24,7 @@ pub struct EngineView<'a> {
     pub intent: &'a str,
     /// Facts that the operator guarantees.
     pub facts: &'a [String],
-    /// The end of the admitted text, at most [`View::ADMITTED_MAX`] bytes, cut at a character boundary.
+    /// The end of the admitted text, at most [`EngineView::ADMITTED_MAX`] bytes, cut at a character boundary.
     pub admitted: &'a str,
 }
 

@@ -81,8 +81,8 @@ impl LedgerWriter {
         Ok(ledger)
     }
 
-    /// Appends an event. The bytes of an [`EventKind::Released`] may leave the gate only after this function returns.
-    /// Errors: those of the sink; every further append then fails.
+    /// Appends an event. The bytes of a [`StreamEventKind::Released`] may leave the gate only after this function
+    /// returns. Errors: those of the sink; every further append then fails.
     pub fn append(&mut self, event: &StreamEvent) -> Result<(), LedgerError> {
         #[derive(Serialize)]
         struct EntryRef<'a> {

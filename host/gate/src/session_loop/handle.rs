@@ -205,7 +205,7 @@ impl JudgedStreamHandle {
         self.mailbox.is_idle()
     }
 
-    /// How the stream ended: `Ok` if its last event is [`crate::What::Ended`]; `None` while it is open.
+    /// How the stream ended: `Ok` if its last event is [`crate::StreamEventKind::Ended`]; `None` while it is open.
     #[must_use]
     pub fn end(&self) -> Option<Result<(), SessionClosed>> {
         self.mailbox.over().map(|why| why.map_or(Ok(()), |why| Err(SessionClosed(why))))

@@ -3,7 +3,7 @@
 //! The machine never waits, neither for the card nor for an engine. [`StreamMachine::next`] returns the next entry or
 //! requests a proposal; [`StreamMachine::answer`] accepts the card's answer, [`StreamMachine::proposed`] the engine's.
 //! Work is depth-first: the parts of a divided span come right after it. All effects are reported as events, in order,
-//! and only [`EventKind::Released`] lets bytes leave.
+//! and only [`StreamEventKind::Released`] lets bytes leave.
 
 mod deferred;
 mod journal;
@@ -102,7 +102,7 @@ pub(crate) struct StreamMachine {
     proposer: Option<Proposer>,
     /// Whether more parts of the text may come.
     is_given: bool,
-    /// A whole text, until it is reported in [`EventKind::Begun`].
+    /// A whole text, until it is reported in [`StreamEventKind::Begun`].
     whole: Option<String>,
     queue: WorkQueue,
     deferred: DeferredQueue,

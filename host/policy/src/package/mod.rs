@@ -25,6 +25,21 @@ pub(crate) use manifest::{ENUMERATION_VALUES, is_name};
 pub const TESTS_FILE: &str = "tests.jsonl";
 
 /// A loaded package with a checked manifest.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../policies/pii");
+/// use portcullis_core::wire::RowKind;
+/// use portcullis_policy::PolicyPackage;
+///
+/// let package = PolicyPackage::load(std::path::Path::new(folder))?;
+/// assert_eq!(package.manifest().package.name, "pii");
+/// let compiled = package.compile()?;
+/// assert_eq!(compiled.image.header().package_digest, package.digest());
+/// assert!(compiled.rule("PII-EMAIL").is_some_and(|rule| rule.kind == RowKind::ForbidDecompose));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolicyPackage {
     manifest: PackageManifest,

@@ -81,7 +81,7 @@ impl<C: CardTransport> CardSession<C> {
 
     /// Judges `mutation` as the next entry of `stream`. `commitment` is the span commitment for [`CardSession::place`].
     /// Errors: as [`CardSession::place`] and [`CardSession::call`]. An entry that the card refuses is an
-    /// [`Outcome::Fault`], not an error.
+    /// [`EntryOutcome::Fault`], not an error.
     pub fn gate(
         &mut self,
         stream: &CardStreamHandle,

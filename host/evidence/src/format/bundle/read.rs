@@ -14,6 +14,24 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, Read};
 
 /// Files whose names and sizes are those of a bundle.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let world = portcullis_test_support::world::World::new();
+/// # let files = world.honest().files();
+/// use portcullis_evidence::bundle::Bundle;
+///
+/// // `files` are the files of a bundle, in memory, in a folder or in an archive.
+/// let bundle = Bundle::open(&files)?;
+/// let mut streams = bundle.streams(0)?;
+/// let mut ids = Vec::new();
+/// while let Some(index) = streams.rest()? {
+///     ids.extend(streams.about(index)?.map(|line| line.id));
+/// }
+/// assert_eq!(ids, ["a", "b"]);
+/// # Ok(())
+/// # }
+/// ```
 pub struct Bundle<'a> {
     files: &'a dyn BundleFiles,
     names: BTreeMap<String, u64>,
