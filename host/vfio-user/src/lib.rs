@@ -11,6 +11,9 @@
 //! Neither side trusts the other. Lengths are limited before memory is allocated, an answer must fit its request in
 //! every field, and a wait for an incomplete message ends at a deadline. The first violation closes the connection.
 //!
+//! The existing crate for the protocol is not used: it loses error replies, waits without a limit, and does not check
+//! lengths. This one implements ten messages.
+//!
 //! Not implemented: DMA without a file (`DMA_READ` and `DMA_WRITE` from the device), mapped regions, migration.
 //!
 //! ```

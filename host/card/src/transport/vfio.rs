@@ -6,8 +6,9 @@
 //! | [`VfioCard`] | the card in such a function |
 //! | [`super::DmaMemory`] | memory that process and card share |
 //!
-//! Groups and memory maps use `vfio-ioctls`. Raw ioctls are used without an IOMMU, and for operations whose errors that
-//! crate logs but does not return (configuration space, reset).
+//! Groups and memory maps use `vfio-ioctls`. Raw ioctls (`request.rs`) are used without an IOMMU, for BARs, which that
+//! crate cannot map for volatile access, and for operations whose errors it logs but does not return (configuration
+//! space, reset).
 
 mod card;
 mod device;

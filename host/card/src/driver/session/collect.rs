@@ -58,8 +58,8 @@ impl<C: CardTransport> CardSession<C> {
         Ok(all)
     }
 
-    /// After the loss of the card: every entry without a valid answer, oldest first, refused with a fault. Each entry
-    /// is returned once, here or by an earlier call. Empty while the card is not lost.
+    /// After the loss of the card: every entry without a valid answer, oldest first, refused with the fault of an
+    /// expired watchdog. Each entry is returned once, here or by an earlier call. Empty while the card is not lost.
     pub fn abandon(&mut self) -> Vec<CompletedEntry> {
         if !matches!(self.health, CardHealth::Lost(_)) {
             return Vec::new();
