@@ -50,7 +50,7 @@ module image_header
     assign text_o = text;
     assign has_text_o = header.parts[ImagePartsTextBit];
     assign text_fits = (header.parts & ~(8'd1 << ImagePartsTextBit)) == '0
-        && (!has_text_o || text.reserved_52 == '0);
+        && (!has_text_o || image_text_reserved_is_zero(text));
     assign text_complete = !has_text_o || (&valid_q[HeaderWords+:TextWords]);
   end else begin : g_no_text
     assign text_o = '0;
@@ -83,7 +83,7 @@ module image_header
         complete_o <= (&valid_q[HeaderWords-1:0]) && text_complete;
         fits_o <= header.magic == 32'(ImageMagic) && header.version == 8'(LayoutVersion)
             && header.map_digest == MapDigest
-            && text_fits && header.reserved_12 == '0 && header.reserved_48 == '0
+            && text_fits && image_header_reserved_is_zero(header)
             && header.quantities[7:4] == '0
             && header.policy_rows != '0 && 32'(header.policy_rows) <= PolicyRows
             && header.entropy_rows != '0 && 32'(header.entropy_rows) <= EntropyRows;

@@ -963,6 +963,7 @@ module card (
             readback_data_var[ad_hi(20'h8)][17] = hwif_in.capabilities.signer.next;
             readback_data_var[ad_hi(20'h8)][18] = hwif_in.capabilities.heartbeat.next;
             readback_data_var[ad_hi(20'h8)][19] = hwif_in.capabilities.text.next;
+            readback_data_var[ad_hi(20'h8)][20] = 1'h0;
         end
         if(ad_low(rd_mux_addr) == ad_low(20'hc)) begin
             readback_data_var[ad_hi(20'hc)][15:0] = hwif_in.rows.policy.next;
@@ -975,6 +976,7 @@ module card (
             readback_data_var[ad_hi(20'h14)][7:0] = hwif_in.queue_limits.ring_log2.next;
             readback_data_var[ad_hi(20'h14)][15:8] = hwif_in.queue_limits.log_log2.next;
             readback_data_var[ad_hi(20'h14)][23:16] = hwif_in.queue_limits.reads.next;
+            readback_data_var[ad_hi(20'h14)][31:24] = 8'h0;
         end
         if(ad_low(rd_mux_addr) == ad_low(20'h18)) begin
             readback_data_var[ad_hi(20'h18)][7:0] = hwif_in.key_flags.v.next;

@@ -15,7 +15,7 @@ package layout_pkg;
   localparam int unsigned SignatureBytes = 17088;  // SLH-DSA-SHA2-128f signature (FIPS 205, table 2).
   // SHA-256 that names this layout and the register map; first byte lowest.
   localparam logic [255:0] MapDigest =
-    256'h58c98c279eb2dcf0dfd8b42dd997d0b1180711244ac545405a9afae9c5e2f432;
+    256'ha6c62c09d77ff6f6822cf392671bb39aa8408e165ac9f40214bb96411e2ac0d3;
 
   // What a submission asks for. Zero is no opcode, so a zeroed entry is refused.
   typedef enum logic [7:0] {
@@ -237,6 +237,11 @@ package layout_pkg;
     logic [7:0] version;  // 0
   } descriptor_t;
 
+  // Whether every reserved byte is zero.
+  function automatic logic descriptor_reserved_is_zero(descriptor_t s);
+    return s.reserved_10 == '0;
+  endfunction
+
   // The card's half of a record.
   localparam int unsigned AnswerBytes = 64;
   typedef struct packed {
@@ -279,6 +284,12 @@ package layout_pkg;
     logic [255:0] policy_digest;  // 0
   } session_t;
 
+  // Whether every reserved byte is zero.
+  function automatic logic session_reserved_is_zero(session_t s);
+    return s.seat == '0
+      && s.reserved_122 == '0;
+  endfunction
+
   // What a checkpoint says of one lane's log. The heads of all lanes, in order, are the leaves of the checkpoint's root (RFC 9162, 2.1.1).
   localparam int unsigned LaneHeadBytes = 48;
   typedef struct packed {
@@ -287,6 +298,11 @@ package layout_pkg;
     logic [55:0] reserved_1;  // 1
     logic [7:0] lane;  // 0
   } lane_head_t;
+
+  // Whether every reserved byte is zero.
+  function automatic logic lane_head_reserved_is_zero(lane_head_t s);
+    return s.reserved_1 == '0;
+  endfunction
 
   // What the card signs: where its log stood, and under what.
   localparam int unsigned CheckpointBytes = 192;
@@ -310,6 +326,11 @@ package layout_pkg;
     logic [31:0] magic;  // 0
   } checkpoint_t;
 
+  // Whether every reserved byte is zero.
+  function automatic logic checkpoint_reserved_is_zero(checkpoint_t s);
+    return s.reserved_174 == '0;
+  endfunction
+
   // One entry of the completion ring. It is there once its phase is that of its lap and its CRC fits: no bus promises that 64 bytes come at once.
   localparam int unsigned CompletionBytes = 64;
   typedef struct packed {
@@ -330,6 +351,13 @@ package layout_pkg;
     logic [7:0] phase;  // 2
     logic [15:0] ring_index;  // 0
   } completion_t;
+
+  // Whether every reserved byte is zero.
+  function automatic logic completion_reserved_is_zero(completion_t s);
+    return s.reserved_5 == '0
+      && s.reserved_14 == '0
+      && s.reserved_48 == '0;
+  endfunction
 
   // One table row: a conjunction. It matches when every condition holds and its kind is not empty.
   localparam int unsigned RowBytes = 192;
@@ -364,13 +392,17 @@ package layout_pkg;
   typedef struct packed {
     logic [255:0] package_digest;  // 96
     logic [255:0] map_digest;  // 64
-    logic [127:0] reserved_48;  // 48
+    logic [63:0] reserved_56;  // 56
+    logic [31:0] labels;  // 52
+    logic [31:0] principal;  // 48
     logic [127:0] classes;  // 32
     logic [31:0] register;  // 28
     logic [31:0] audience;  // 24
     logic [31:0] domain;  // 20
     logic [31:0] temporal;  // 16
-    logic [31:0] reserved_12;  // 12
+    logic [15:0] reserved_14;  // 14
+    logic [7:0] tools;  // 13
+    logic [7:0] present;  // 12
     logic [15:0] entropy_rows;  // 10
     logic [15:0] policy_rows;  // 8
     logic [7:0] parts;  // 7
@@ -380,6 +412,16 @@ package layout_pkg;
     logic [31:0] magic;  // 0
   } image_header_t;
 
+  // Whether every reserved byte is zero.
+  function automatic logic image_header_reserved_is_zero(image_header_t s);
+    return s.present == '0
+      && s.tools == '0
+      && s.reserved_14 == '0
+      && s.principal == '0
+      && s.labels == '0
+      && s.reserved_56 == '0;
+  endfunction
+
   // The text lane in a table image.
   localparam int unsigned ImageTextBytes = 64;
   typedef struct packed {
@@ -388,6 +430,11 @@ package layout_pkg;
     logic [127:0] opening;  // 32
     logic [255:0] digest;  // 0
   } image_text_t;
+
+  // Whether every reserved byte is zero.
+  function automatic logic image_text_reserved_is_zero(image_text_t s);
+    return s.reserved_52 == '0;
+  endfunction
 
   // The columns of a row: how many of each kind, and where each stands, in bits of the entry
   // (`EntryAt`) and of the row (the others). A list has one number per column, the first lowest.

@@ -31,8 +31,8 @@ pub const CHECKPOINT_STRIDE: usize = 32768;
 pub const SIGNATURE_BYTES: usize = 17088;
 /// SHA-256 that names this layout and the register map.
 pub const MAP_DIGEST: [u8; 32] = [
-    50, 244, 226, 197, 233, 250, 154, 90, 64, 69, 197, 74, 36, 17, 7, 24, 177, 208, 151, 217, 45, 180, 216, 223, 240,
-    220, 178, 158, 39, 140, 201, 88,
+    211, 192, 42, 30, 65, 150, 187, 20, 2, 244, 201, 90, 22, 142, 64, 168, 154, 179, 27, 103, 146, 243, 44, 130, 246,
+    246, 127, 215, 9, 44, 198, 166,
 ];
 
 /// What a submission asks for. Zero is no opcode, so a zeroed entry is refused.
@@ -1635,8 +1635,12 @@ pub struct ImageHeader {
     pub policy_rows: U16,
     /// Offset 10. Rows of the entropy bank.
     pub entropy_rows: U16,
-    /// Offset 12. Reserved, zero.
-    pub reserved_12: [u8; 4],
+    /// Offset 12. Declared values of supplements, as `supplement_present`.
+    pub present: u8,
+    /// Offset 13. Number of declared tools, at most 128.
+    pub tools: u8,
+    /// Offset 14. Reserved, zero.
+    pub reserved_14: [u8; 2],
     /// Offset 16. Declared values.
     pub temporal: U32,
     /// Offset 20. Declared values.
@@ -1647,8 +1651,12 @@ pub struct ImageHeader {
     pub register: U32,
     /// Offset 32. Declared classes.
     pub classes: U128,
-    /// Offset 48. Reserved, zero.
-    pub reserved_48: [u8; 16],
+    /// Offset 48. Declared values.
+    pub principal: U32,
+    /// Offset 52. Declared labels.
+    pub labels: U32,
+    /// Offset 56. Reserved, zero.
+    pub reserved_56: [u8; 8],
     /// Offset 64. SHA-256 that names this layout and the register map.
     pub map_digest: [u8; 32],
     /// Offset 96. Digest of the policy package.
@@ -1663,7 +1671,12 @@ impl ImageHeader {
     /// Whether every reserved byte is zero.
     #[must_use]
     pub fn reserved_is_zero(&self) -> bool {
-        self.reserved_12 == [0; 4] && self.reserved_48 == [0; 16]
+        self.present == 0
+            && self.tools == 0
+            && self.reserved_14 == [0; 2]
+            && self.principal == 0
+            && self.labels == 0
+            && self.reserved_56 == [0; 8]
     }
 }
 
@@ -1675,13 +1688,17 @@ const _: () = {
     assert!(core::mem::offset_of!(ImageHeader, parts) == 7);
     assert!(core::mem::offset_of!(ImageHeader, policy_rows) == 8);
     assert!(core::mem::offset_of!(ImageHeader, entropy_rows) == 10);
-    assert!(core::mem::offset_of!(ImageHeader, reserved_12) == 12);
+    assert!(core::mem::offset_of!(ImageHeader, present) == 12);
+    assert!(core::mem::offset_of!(ImageHeader, tools) == 13);
+    assert!(core::mem::offset_of!(ImageHeader, reserved_14) == 14);
     assert!(core::mem::offset_of!(ImageHeader, temporal) == 16);
     assert!(core::mem::offset_of!(ImageHeader, domain) == 20);
     assert!(core::mem::offset_of!(ImageHeader, audience) == 24);
     assert!(core::mem::offset_of!(ImageHeader, register) == 28);
     assert!(core::mem::offset_of!(ImageHeader, classes) == 32);
-    assert!(core::mem::offset_of!(ImageHeader, reserved_48) == 48);
+    assert!(core::mem::offset_of!(ImageHeader, principal) == 48);
+    assert!(core::mem::offset_of!(ImageHeader, labels) == 52);
+    assert!(core::mem::offset_of!(ImageHeader, reserved_56) == 56);
     assert!(core::mem::offset_of!(ImageHeader, map_digest) == 64);
     assert!(core::mem::offset_of!(ImageHeader, package_digest) == 96);
     assert!(size_of::<ImageHeader>() == 128);

@@ -5,12 +5,18 @@ use crate::requirements::wrap;
 use crate::table::Below;
 use std::fmt::Write as _;
 
+/// The doc of a struct, bit or value.
+fn marked(reserved: bool, doc: &str) -> String {
+    if reserved { format!("*Reserved.* {doc}") } else { doc.to_owned() }
+}
+
 /// The text of `docs/reference/wire-formats.md`.
 pub(crate) fn markdown(layout: &Layout) -> String {
     let mut out = String::from(
         "<!-- Generated from rtl/layout/layout.toml by `cargo xtask gen`. Do not edit. -->\n# Wire formats\n\n\
          Integers are little-endian. Reserved bytes are zero, and the card checks that they are. Which values and combinations are legal is\n\
-         said in [formats](formats/README.md).\n\n\
+         said in [formats](formats/README.md). What is marked *reserved* has its place and its meaning, but no card and no verifier\n\
+         accepts it yet ([reserved](../explanation/reserved.md)).\n\n\
          `map_digest`, the SHA-256 over the layout source and the register source, is ",
     );
     out.push('`');
@@ -24,7 +30,9 @@ pub(crate) fn markdown(layout: &Layout) -> String {
         let _ = write!(
             out,
             "\n## `{}`, {} bytes\n\n{}\n\n| offset | field | type | meaning |\n| --- | --- | --- | --- |\n",
-            s.name, s.bytes, s.doc
+            s.name,
+            s.bytes,
+            marked(s.reserved, &s.doc)
         );
         for f in &s.fields {
             let base = match &f.ty {
@@ -34,6 +42,7 @@ pub(crate) fn markdown(layout: &Layout) -> String {
                 Type::U64 => "u64",
                 Type::U128 => "u128",
                 Type::I32 => "i32",
+                Type::I64 => "i64",
                 Type::Bytes => "bytes",
                 Type::Struct(n) => n,
             };
@@ -55,14 +64,14 @@ pub(crate) fn markdown(layout: &Layout) -> String {
             } else {
                 format!("{} to {}", bit.bit, bit.bit + bit.width - 1)
             };
-            wrap(&mut out, &format!("- {range} `{name}`: {}", bit.doc));
+            wrap(&mut out, &format!("- {range} `{name}`: {}", marked(bit.reserved, &bit.doc)));
         }
     }
     for e in &layout.enums {
         let _ = write!(out, "\n## Enumeration `{}`\n\n{}\n\n", e.name, e.doc);
         for (name, v) in &e.values {
             let value = if e.bits() == 16 { format!("{:#06x}", v.value) } else { v.value.to_string() };
-            wrap(&mut out, &format!("- {value} `{name}`: {}", v.doc));
+            wrap(&mut out, &format!("- {value} `{name}`: {}", marked(v.reserved, &v.doc)));
         }
     }
     out

@@ -32,6 +32,9 @@ pub(crate) struct Layout {
 pub(crate) struct Const {
     pub(crate) value: u64,
     pub(crate) doc: String,
+    /// Whether only the docs name it.
+    #[serde(default)]
+    pub(crate) reserved: bool,
 }
 
 pub(crate) struct Enumeration {
@@ -41,6 +44,11 @@ pub(crate) struct Enumeration {
 }
 
 impl Enumeration {
+    /// The values that code names.
+    pub(crate) fn named(&self) -> impl Iterator<Item = &(String, Const)> {
+        self.values.iter().filter(|(_, value)| !value.reserved)
+    }
+
     /// Width in bits of a field for a value: 8, or 16 if a value does not fit into 8.
     pub(crate) fn bits(&self) -> u32 {
         if self.values.iter().any(|(_, v)| v.value > 0xff) { 16 } else { 8 }
@@ -53,12 +61,22 @@ pub(crate) struct BitSet {
     pub(crate) bits: Vec<(String, Bit)>,
 }
 
+impl BitSet {
+    /// The bits that code names.
+    pub(crate) fn named(&self) -> impl Iterator<Item = &(String, Bit)> {
+        self.bits.iter().filter(|(_, bit)| !bit.reserved)
+    }
+}
+
 #[derive(Deserialize)]
 pub(crate) struct Bit {
     pub(crate) bit: u32,
     #[serde(default = "one")]
     pub(crate) width: u32,
     pub(crate) doc: String,
+    /// Whether only the docs name it.
+    #[serde(default)]
+    pub(crate) reserved: bool,
 }
 
 fn one() -> u32 {
@@ -71,6 +89,8 @@ pub(crate) struct Struct {
     pub(crate) bytes: usize,
     /// Named fields, and reserved fields for the gaps between them, by offset; together they cover every byte once.
     pub(crate) fields: Vec<LayoutField>,
+    /// Whether only the docs name it.
+    pub(crate) reserved: bool,
 }
 
 pub(crate) struct LayoutField {
@@ -92,8 +112,16 @@ pub(crate) enum Type {
     U64,
     U128,
     I32,
+    I64,
     Bytes,
     Struct(String),
+}
+
+impl Layout {
+    /// The structs that code names.
+    pub(crate) fn named_structs(&self) -> impl Iterator<Item = &Struct> {
+        self.structs.iter().filter(|s| !s.reserved)
+    }
 }
 
 impl LayoutField {
@@ -102,7 +130,7 @@ impl LayoutField {
             Type::U8 | Type::Bytes => 1,
             Type::U16 => 2,
             Type::U32 | Type::I32 => 4,
-            Type::U64 => 8,
+            Type::U64 | Type::I64 => 8,
             Type::U128 => 16,
             Type::Struct(name) => structs.get(name).copied().unwrap_or(0),
         };
@@ -129,6 +157,8 @@ struct RawStruct {
     doc: String,
     bytes: usize,
     fields: Vec<RawField>,
+    #[serde(default)]
+    reserved: bool,
 }
 
 /// Parses and checks the source: fields must be in order and must not overlap, and every named type must exist.
@@ -185,7 +215,7 @@ pub(crate) fn parse(source: &str, registers: &str) -> Result<Layout> {
         ensure!(next <= raw.bytes, "struct `{name}` is longer than its {} bytes", raw.bytes);
         gap(&mut fields, next, raw.bytes);
         sizes.insert(name.clone(), raw.bytes);
-        structs.push(Struct { name, doc: raw.doc, bytes: raw.bytes, fields });
+        structs.push(Struct { name, doc: raw.doc, bytes: raw.bytes, fields, reserved: raw.reserved });
     }
     let listed = section("columns")?.try_into().context("the section `columns`")?;
     let columns = LayoutColumns::new(listed, &structs, &bits)?;
@@ -231,6 +261,7 @@ fn field_type(text: &str, structs: &HashMap<String, usize>) -> Result<(Type, usi
         "u64" => Type::U64,
         "u128" => Type::U128,
         "i32" => Type::I32,
+        "i64" => Type::I64,
         "bytes" => Type::Bytes,
         name if structs.contains_key(name) => Type::Struct(name.into()),
         _ => bail!("unknown type `{text}`"),
@@ -246,4 +277,42 @@ pub(crate) fn camel(name: &str) -> String {
             c.next().map(|f| f.to_uppercase().chain(c).collect::<String>()).unwrap_or_default()
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SOURCE: &str = include_str!("../../../../rtl/layout/layout.toml");
+
+    /// A reserved value, bit or struct has a name in the docs and in no code, so that code refuses it.
+    #[test]
+    fn only_the_docs_name_what_is_reserved() {
+        let layout = parse(SOURCE, "").unwrap();
+        let code = [rust(&layout), systemverilog(&layout)];
+        for name in ["supplement", "supplemented", "further_row", "supplement_present"] {
+            assert!(markdown(&layout).contains(&format!("`{name}`")), "{name}");
+            let variants = [name.to_owned(), name.to_uppercase(), camel(name)];
+            for variant in &variants {
+                let word = |c: char| c.is_alphanumeric() || c == '_';
+                let names = |code: &String| code.split(|c| !word(c)).any(|found| found == variant);
+                assert!(!code.iter().any(names), "{variant}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_longer_reserved_gets_a_name() {
+        let used = SOURCE.replacen("value = 5, reserved = true", "value = 5", 1);
+        let layout = parse(&used, "").unwrap();
+        assert!(rust(&layout).contains("5 => Ok(Self::Supplement)"));
+        assert!(systemverilog(&layout).contains("OpcodeSupplement = 8'd5"));
+    }
+
+    #[test]
+    fn a_reserved_field_needs_its_place() {
+        let overlapping = SOURCE.replacen("{ at = 12, name = \"present\"", "{ at = 10, name = \"present\"", 1);
+        let error = parse(&overlapping, "").err().unwrap().to_string();
+        assert!(error.contains("`present` overlaps the field before it"), "{error}");
+    }
 }

@@ -30,17 +30,20 @@ pub(crate) fn rust(layout: &Layout) -> String {
         enumeration(&mut out, e);
     }
     for b in &layout.bits {
+        if b.named().next().is_none() {
+            continue;
+        }
         let _ = writeln!(out, "/// {}\npub mod {} {{", b.doc, b.name);
-        for (name, bit) in &b.bits {
+        for (name, bit) in b.named() {
             let upper = name.to_uppercase();
             let _ = writeln!(out, "/// {} First bit.\npub const {upper}_BIT: u32 = {};", bit.doc, bit.bit);
             let mask = ((1u64 << bit.width) - 1) << bit.bit;
             let _ = writeln!(out, "/// {} Mask.\npub const {upper}: u16 = {mask:#x};", bit.doc);
         }
-        let all = b.bits.iter().fold(0u64, |m, (_, x)| m | (((1 << x.width) - 1) << x.bit));
+        let all = b.named().fold(0u64, |m, (_, x)| m | (((1 << x.width) - 1) << x.bit));
         let _ = writeln!(out, "/// Every defined bit.\npub const ALL: u16 = {all:#x};\n}}\n");
     }
-    for s in &layout.structs {
+    for s in layout.named_structs() {
         structure(&mut out, s);
     }
     out
@@ -53,21 +56,21 @@ fn enumeration(out: &mut String, e: &Enumeration) {
     let _ =
         writeln!(out, "#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]");
     let _ = writeln!(out, "#[serde(rename_all = \"snake_case\")]\n#[repr({repr})]\npub enum {name} {{");
-    for (v, c) in &e.values {
+    for (v, c) in e.named() {
         let _ = writeln!(out, "/// {}\n{} = {},", c.doc, camel(v), c.value);
     }
     let _ = writeln!(
         out,
         "}}\n\nimpl {name} {{\n/// Every value, in the order of the source.\npub const ALL: &[Self] = &["
     );
-    for (v, _) in &e.values {
+    for (v, _) in e.named() {
         let _ = writeln!(out, "Self::{},", camel(v));
     }
     let _ = writeln!(
         out,
         "];\n\n/// The value's name in policies, reports and docs.\n#[must_use]\npub const fn name(self) -> &'static str {{ match self {{"
     );
-    for (v, _) in &e.values {
+    for (v, _) in e.named() {
         let _ = writeln!(out, "Self::{} => \"{v}\",", camel(v));
     }
     let _ = writeln!(
@@ -78,7 +81,7 @@ fn enumeration(out: &mut String, e: &Enumeration) {
         out,
         "impl TryFrom<{repr}> for {name} {{ type Error = UnknownValue;\nfn try_from(value: {repr}) -> Result<Self, UnknownValue> {{ match value {{"
     );
-    for (v, c) in &e.values {
+    for (v, c) in e.named() {
         let _ = writeln!(out, "{} => Ok(Self::{}),", c.value, camel(v));
     }
     let widen = if repr == "u16" { "value" } else { "value: value.into()" };
@@ -108,6 +111,7 @@ fn structure(out: &mut String, s: &Struct) {
             Type::U64 => "U64".into(),
             Type::U128 => "U128".into(),
             Type::I32 => "I32".into(),
+            Type::I64 => "I64".into(),
             Type::Struct(n) => struct_name(n),
         };
         let ty = if f.ty == Type::Bytes || f.count > 1 { format!("[{base}; {}]", f.count) } else { base };

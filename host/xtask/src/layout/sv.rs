@@ -3,7 +3,7 @@
 //! A packed struct's last member has the lowest bits, so members are written from the highest offset to the lowest.
 //! Then byte `n` of the wire form is bits `8*n +: 8`.
 
-use super::{Layout, Type, camel};
+use super::{Layout, Struct, Type, camel};
 use std::fmt::Write as _;
 
 /// A field's name as a SystemVerilog identifier; keywords get an underscore.
@@ -28,16 +28,20 @@ pub(crate) fn systemverilog(layout: &Layout) -> String {
     for e in &layout.enums {
         let _ = writeln!(out, "  // {}", e.doc);
         let _ = writeln!(out, "  typedef enum logic [{}:0] {{", e.bits() - 1);
-        for (i, (name, v)) in e.values.iter().enumerate() {
-            let comma = if i + 1 == e.values.len() { " " } else { "," };
+        let last = e.named().count();
+        for (place, (name, v)) in (1..).zip(e.named()) {
+            let comma = if place == last { " " } else { "," };
             let literal = if e.bits() == 16 { format!("16'h{:04x}", v.value) } else { format!("8'd{}", v.value) };
             let _ = writeln!(out, "    {}{} = {literal}{comma}  // {}", camel(&e.name), camel(name), v.doc);
         }
         let _ = writeln!(out, "  }} {}_e;\n", e.name);
     }
     for b in &layout.bits {
+        if b.named().next().is_none() {
+            continue;
+        }
         let _ = writeln!(out, "  // {}", b.doc);
-        for (name, bit) in &b.bits {
+        for (name, bit) in b.named() {
             let base = format!("{}{}", camel(&b.name), camel(name));
             let _ = writeln!(out, "  localparam int unsigned {base}Bit = {};  // {}", bit.bit, bit.doc);
             if bit.width > 1 {
@@ -46,7 +50,7 @@ pub(crate) fn systemverilog(layout: &Layout) -> String {
         }
         out.push('\n');
     }
-    for s in &layout.structs {
+    for s in layout.named_structs() {
         let _ = writeln!(out, "  // {}", s.doc);
         let _ = writeln!(out, "  localparam int unsigned {}Bytes = {};", camel(&s.name), s.bytes);
         let _ = writeln!(out, "  typedef struct packed {{");
@@ -59,10 +63,10 @@ pub(crate) fn systemverilog(layout: &Layout) -> String {
                         Type::U8 => 8,
                         Type::U16 => 16,
                         Type::U32 | Type::I32 => 32,
-                        Type::U64 => 64,
+                        Type::U64 | Type::I64 => 64,
                         _ => 128,
                     };
-                    let sign = if *t == Type::I32 { "logic signed" } else { "logic" };
+                    let sign = if matches!(t, Type::I32 | Type::I64) { "logic signed" } else { "logic" };
                     if n == 1 {
                         format!("{sign} [{}:0]", bits - 1)
                     } else {
@@ -73,10 +77,24 @@ pub(crate) fn systemverilog(layout: &Layout) -> String {
             let _ = writeln!(out, "    {ty} {};  // {}", member(&f.name), f.at);
         }
         let _ = writeln!(out, "  }} {}_t;\n", s.name);
+        reserved(&mut out, s);
     }
     columns(&mut out, layout);
     out.push_str("endpackage\n");
     out
+}
+
+/// Writes the function that says whether every reserved byte of a struct is zero.
+fn reserved(out: &mut String, s: &Struct) {
+    let fields: Vec<_> = s.fields.iter().filter(|field| field.reserved).map(|field| member(&field.name)).collect();
+    if fields.is_empty() {
+        return;
+    }
+    let zero: Vec<_> = fields.iter().map(|field| format!("s.{field} == '0")).collect();
+    let _ = writeln!(out, "  // Whether every reserved byte is zero.");
+    let _ = writeln!(out, "  function automatic logic {0}_reserved_is_zero({0}_t s);", s.name);
+    let _ = writeln!(out, "    return {};", zero.join("\n      && "));
+    let _ = writeln!(out, "  endfunction\n");
 }
 
 /// Writes where the columns of a row stand in an entry and in a row, as numbers of bits: the n-th number of a list is

@@ -121,6 +121,21 @@ impl Capabilities {
         let val = (self.0 >> Self::TEXT_OFFSET) & Self::TEXT_MASK;
         val != 0
     }
+
+    pub const SUPPLEMENT_OFFSET: usize = 20;
+    pub const SUPPLEMENT_WIDTH: usize = 1;
+    pub const SUPPLEMENT_MASK: u32 = 0x1;
+
+    /// supplement
+    ///
+    /// Reserved, zero. Entries can have a supplement.
+    #[inline(always)]
+    #[allow(clippy::missing_panics_doc)]
+    #[must_use]
+    pub fn supplement(&self) -> bool {
+        let val = (self.0 >> Self::SUPPLEMENT_OFFSET) & Self::SUPPLEMENT_MASK;
+        val != 0
+    }
 }
 
 impl core::fmt::Debug for Capabilities {
@@ -132,6 +147,7 @@ impl core::fmt::Debug for Capabilities {
             .field("signer", &self.signer())
             .field("heartbeat", &self.heartbeat())
             .field("text", &self.text())
+            .field("supplement", &self.supplement())
             .finish()
     }
 }
@@ -149,5 +165,6 @@ mod tests {
         assert_eq!(reg.signer(), false);
         assert_eq!(reg.heartbeat(), false);
         assert_eq!(reg.text(), false);
+        assert_eq!(reg.supplement(), false);
     }
 }

@@ -74,6 +74,21 @@ impl QueueLimits {
         let val = (self.0 >> Self::READS_OFFSET) & Self::READS_MASK;
         val as u8
     }
+
+    pub const BUS_LOG2_OFFSET: usize = 24;
+    pub const BUS_LOG2_WIDTH: usize = 8;
+    pub const BUS_LOG2_MASK: u32 = 0xFF;
+
+    /// bus_log2
+    ///
+    /// Reserved, zero. log2 of the bytes of a beat of the bus; 0 stands for 64 bytes.
+    #[inline(always)]
+    #[allow(clippy::missing_panics_doc)]
+    #[must_use]
+    pub fn bus_log2(&self) -> u8 {
+        let val = (self.0 >> Self::BUS_LOG2_OFFSET) & Self::BUS_LOG2_MASK;
+        val as u8
+    }
 }
 
 impl core::fmt::Debug for QueueLimits {
@@ -82,6 +97,7 @@ impl core::fmt::Debug for QueueLimits {
             .field("ring_log2", &self.ring_log2())
             .field("log_log2", &self.log_log2())
             .field("reads", &self.reads())
+            .field("bus_log2", &self.bus_log2())
             .finish()
     }
 }
@@ -96,5 +112,6 @@ mod tests {
         assert_eq!(reg.ring_log2(), 0);
         assert_eq!(reg.log_log2(), 0);
         assert_eq!(reg.reads(), 0);
+        assert_eq!(reg.bus_log2(), 0);
     }
 }
