@@ -3,7 +3,7 @@
 #![cfg(test)]
 
 use portcullis_core::wire::{Descriptor, Determination, ImageHeader, ROW_NONE, Row, RowKind};
-use portcullis_image::{BankAnswer, BankKind, BankOutcome, ImageError, ImageEvaluator, TableImage, reference};
+use portcullis_image::{BankKind, BankOutcome, ImageError, ImageEvaluator, TableBankAnswer, TableImage, reference};
 use portcullis_test_support::policies::Case;
 use portcullis_test_support::random::Random;
 use zerocopy::IntoBytes as _;
@@ -23,7 +23,7 @@ fn a_zeroed_table_denies_everything() {
         let evaluator = ImageEvaluator::of_rows(policy, entropy, 255);
         for d in case.descriptors().take(2_000).chain([Descriptor::ZERO]) {
             assert_ne!(evaluator.judge(&d).determination, Determination::Admit, "table {number}");
-            assert_eq!(reference::evaluate_rows(&zeroed, &d), BankAnswer::DEFAULT_DENY);
+            assert_eq!(reference::evaluate_rows(&zeroed, &d), TableBankAnswer::DEFAULT_DENY);
         }
     }
     // The original table admits some entries, so the test below is able to fail.
@@ -63,7 +63,8 @@ fn zeroed_truncated_and_foreign_images_are_refused() {
     assert!(matches!(with(8, bytes[8] + 1), ImageError::Length { .. }));
     let mut none = *image.header();
     none.policy_rows = 0.into();
-    assert_eq!(TableImage::from_bytes(none.as_bytes()), Err(ImageError::Header("no policy row")));
+    let entropy = [none.as_bytes(), image.entropy_rows().as_bytes()].concat();
+    assert_eq!(TableImage::from_bytes(&entropy), Err(ImageError::Header("no policy row")));
     none.policy_rows = 1.into();
     none.entropy_rows = 0.into();
     let one = [none.as_bytes(), image.policy_rows()[0].as_bytes()].concat();
