@@ -24,6 +24,7 @@ mod examples;
 mod explain;
 mod failure;
 mod gated;
+mod groups;
 mod intake;
 mod issuer;
 mod issuer_client;
@@ -155,7 +156,7 @@ fn main() -> ExitCode {
 }
 
 fn command() -> clap::Command {
-    evidence::add(PortcullisArgs::command(), &[evidence::EVIDENCE, examples::EXAMPLES].concat())
+    groups::add(evidence::add(PortcullisArgs::command(), &[evidence::EVIDENCE, examples::EXAMPLES].concat()))
 }
 
 fn completions(shell: clap_complete::Shell) -> Result<u8, failure::CommandFailure> {

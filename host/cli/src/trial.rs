@@ -3,7 +3,7 @@
 use crate::failure::{CommandFailure, REFUSED, SUCCESS, WARNED};
 use crate::replay::progress;
 use anyhow::Context;
-use portcullis_audit::{SpanChange, SpanOutcome, StreamTrial, TrialReport, trial};
+use portcullis_audit::{ChangedStreamDecisions, SpanChange, SpanOutcome, TrialReport, trial};
 use portcullis_evidence::bundle::{self, SnapshotFiles};
 use portcullis_gate::GatePolicy;
 use portcullis_policy::ImagePolicySet;
@@ -111,7 +111,7 @@ fn show(Tried { bundle, report }: &Tried) {
         outln!("  not compared: {} ({times} times)", printable(why));
     }
     for stream in &report.different {
-        let StreamTrial { id, mode, changes, stopped_before, stops, admitted_before, admitted } = stream;
+        let ChangedStreamDecisions { id, mode, changes, stopped_before, stops, admitted_before, admitted } = stream;
         let bytes = match admitted {
             Some(admitted) => format!("{admitted_before} bytes admitted before, {admitted} now"),
             None => "compared up to the first difference".to_owned(),

@@ -22,9 +22,15 @@ fn commands(command: &[String]) -> Vec<(String, String)> {
     let text = help(command);
     let name = [&["portcullis".to_owned()], command].concat().join(" ");
     let mut found = vec![(name, text.clone())];
-    let listed = text.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
     // Names are indented by two columns, explanations by more.
-    for line in listed.filter(|line| line.starts_with("  ") && !line.starts_with("   ")) {
+    let mut is_list = false;
+    let listed = text.lines().filter(|line| {
+        if !line.starts_with(' ') {
+            is_list = line.ends_with("ommands:");
+        }
+        is_list && line.starts_with("  ") && !line.starts_with("   ")
+    });
+    for line in listed {
         let name = line.split_whitespace().next().unwrap().to_owned();
         if name != "help" {
             found.extend(commands(&[command, &[name]].concat()));
