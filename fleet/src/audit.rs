@@ -17,7 +17,7 @@ use datafusion::arrow::array::Array;
 use datafusion::common::cast::{as_binary_array, as_string_array, as_uint8_array};
 use futures::future::LocalBoxFuture;
 use portcullis_core::hex;
-use portcullis_evidence::verify::series::{GivenLog, LogUse};
+use portcullis_evidence::verify::series::{GivenLog, CheckedPublicLog};
 use portcullis_fleet_core::{
     AuditAnswer, AuditFinding, AuditFindingSource, AuditedSession, FleetCode, VerifyTaskOutcome,
 };
@@ -72,7 +72,7 @@ async fn answer(tables: &FleetTableStore, options: &AuditOptions) -> Result<Audi
     let log = given.and_then(GivenLog::log);
     findings.extend(chains::judge(&engine, options, &outcomes, log).await?);
     let answer = AuditAnswer::new(outcomes, findings, &options.trust.trust().files, options.sample);
-    Ok(AuditAnswer { public_log: log.map(LogUse::of), ..answer })
+    Ok(AuditAnswer { public_log: log.map(CheckedPublicLog::of), ..answer })
 }
 
 /// The bundles in the tables, and those of them that could be read when they were ingested.

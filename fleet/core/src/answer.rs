@@ -3,7 +3,7 @@
 use crate::finding::AuditFinding;
 use crate::session::AuditedSession;
 use crate::unit::VerifyTaskOutcome;
-use portcullis_evidence::verify::series::LogUse;
+use portcullis_evidence::verify::series::CheckedPublicLog;
 use portcullis_evidence::verify::{Code, EvidenceStatus, TrustFile};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -72,7 +72,7 @@ pub struct AuditAnswer {
     /// Sessions, by card, seat and serial.
     pub sessions: Vec<AuditedSession>,
     /// The issuer's public log, if one was given and can be trusted.
-    pub public_log: Option<LogUse>,
+    pub public_log: Option<CheckedPublicLog>,
     /// The files of the trust folder, with their SHA-256.
     pub trust: BTreeMap<String, String>,
     /// The largest number of streams that were replayed per session; 0 means that nothing was replayed.

@@ -14,7 +14,7 @@ use portcullis_evidence::note::CLOCK_SKEW;
 use portcullis_evidence::public_log::TrustedPublicLog;
 use portcullis_evidence::ticket;
 use portcullis_evidence::verify::judge::{ChainStart, SessionFacts};
-use portcullis_evidence::verify::series::{self, GivenLog, LogUse, SeriesFinding};
+use portcullis_evidence::verify::series::{self, CheckedPublicLog, GivenLog, SeriesFinding};
 use portcullis_evidence::verify::{
     BundleProperty, EvidenceStatus, PeriodCode, RuleCount, SignerIdentity, StatusReason, StreamModeCounts,
     TrustedParties, VerifyOptions, VerifyReport, verify_snapshot,
@@ -316,7 +316,7 @@ fn compose(
         period: question.period,
         dated: question.dated,
         trust: Vec::new(),
-        public_log: log.and_then(GivenLog::log).map(LogUse::of),
+        public_log: log.and_then(GivenLog::log).map(CheckedPublicLog::of),
         allow_sim: false,
         allow_not_enforced: false,
         at: None,

@@ -2,7 +2,7 @@
 
 use crate::period::{AttestationPeriod, UtcDay};
 use portcullis_core::hex::HexBytes;
-use portcullis_evidence::verify::series::LogUse;
+use portcullis_evidence::verify::series::CheckedPublicLog;
 use portcullis_evidence::verify::{
     AssuranceLevel, BundleProperty, EvidenceStatus, SignerIdentity, StreamModeCounts, TrustFile,
 };
@@ -28,7 +28,7 @@ pub struct PeriodStatement {
     /// The files of the trust folder: whose signatures were accepted.
     pub trust: Vec<TrustFile>,
     /// The issuer's public log, if it was given and can be trusted.
-    pub public_log: Option<LogUse>,
+    pub public_log: Option<CheckedPublicLog>,
     /// Whether simulated evidence was checked like other evidence.
     pub allow_sim: bool,
     /// Whether streams in which nothing was prevented were accepted without a finding.

@@ -36,4 +36,4 @@ mod trial;
 pub use check::{CheckReport, check, check_after};
 pub use error::AuditError;
 pub use replay::{EarlierBundles, ReplayReport, StreamSample, replay, replay_after};
-pub use trial::{SpanChange, SpanOutcome, StreamTrial, TrialReport, trial};
+pub use trial::{ChangedStreamDecisions, SpanChange, SpanOutcome, TrialReport, trial};

@@ -23,7 +23,7 @@ pub struct TrialReport {
     /// Number of streams that were compared.
     pub compared: u64,
     /// Streams with different decisions, in order.
-    pub different: Vec<StreamTrial>,
+    pub different: Vec<ChangedStreamDecisions>,
     /// For each reason why a replayed stream was not compared: the number of such streams.
     pub not_compared: BTreeMap<String, u64>,
     /// The replay of the bundle; only streams that replay are compared.
@@ -32,7 +32,7 @@ pub struct TrialReport {
 
 /// A stream with different decisions.
 #[derive(Debug, serde::Serialize)]
-pub struct StreamTrial {
+pub struct ChangedStreamDecisions {
     /// The stream's id in the input.
     pub id: String,
     /// How the stream's text came to the gate.
@@ -114,7 +114,11 @@ pub fn trial(
     Ok(TrialReport { compared, different, not_compared, replay })
 }
 
-fn compare(document: ContextDocument, before: &StreamJudgements, after: &StreamJudgements) -> Option<StreamTrial> {
+fn compare(
+    document: ContextDocument,
+    before: &StreamJudgements,
+    after: &StreamJudgements,
+) -> Option<ChangedStreamDecisions> {
     let is_engine = matches!(document.mode, StreamMode::Driven | StreamMode::DrivenConversation);
     let changes = if is_engine { first_change(before, after) } else { changes(before, after) };
     let stopped = |course: &StreamJudgements| course.summary.as_ref().and_then(|summary| summary.stopped.clone());
@@ -123,7 +127,7 @@ fn compare(document: ContextDocument, before: &StreamJudgements, after: &StreamJ
     if changes.is_empty() && (is_engine || ends_alike) {
         return None;
     }
-    Some(StreamTrial {
+    Some(ChangedStreamDecisions {
         id: document.id,
         mode: document.mode,
         changes: changes.into_iter().collect(),

@@ -8,7 +8,7 @@ use portcullis_evidence::bundle::{self, MemoryFiles};
 use portcullis_evidence::extract::extract;
 use portcullis_evidence::receipt::prove;
 use portcullis_evidence::verify::{EvidenceStatus, VerifyOptions, verify};
-use portcullis_report::evidence::{EvidenceInputs, page};
+use portcullis_report::evidence::{EvidencePageInputs, page};
 use portcullis_test_support::cost::{Reader, measure_streams, measured};
 use portcullis_test_support::world::{World, context, remanifest, sha};
 use std::process::ExitCode;
@@ -43,7 +43,7 @@ fn main() -> ExitCode {
     let read = |files: &MemoryFiles| {
         let report = verify(files, &trust, VerifyOptions::default(), &mut |_| ()).unwrap();
         assert_eq!(report.status, EvidenceStatus::Affirmed, "{:#?}", report.properties);
-        assert!(!page(&report, &EvidenceInputs::default()).is_empty());
+        assert!(!page(&report, &EvidencePageInputs::default()).is_empty());
     };
     let take_out = |files: &MemoryFiles| {
         let folder = tempfile::tempdir().unwrap();

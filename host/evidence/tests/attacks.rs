@@ -17,7 +17,7 @@ use portcullis_evidence::ticket::ChainId;
 use portcullis_evidence::tree;
 use portcullis_evidence::verify::series::{self, ChainStart, GivenLog, LogError, read_log};
 use portcullis_evidence::verify::{AssuranceLevel, BundleProperty, EvidenceStatus, VerifyOptions, verify};
-use portcullis_report::evidence::{EvidenceInputs, ReportText, SeriesText, page};
+use portcullis_report::evidence::{EvidencePageInputs, ReportText, SeriesText, page};
 use portcullis_report::terminal::TerminalLayout;
 use world::{
     Card, END, LogEvent, Parts, START, World, assert_affirmed, assert_contradicted, certificate, codes, log_policy,
@@ -45,7 +45,7 @@ fn honest() {
         let decided: Vec<_> = decided.iter().map(|r| (r.stage.name(), r.row, r.rule, r.count)).collect();
         assert_eq!(decided, [("policy", Some(0), Some(0), 1)]);
     }
-    let shown = page(&report, &EvidenceInputs::default());
+    let shown = page(&report, &EvidencePageInputs::default());
     let of =
         |heading: &str| shown.split_once(&format!("<h3>{heading}</h3>")).unwrap().1.split_once("</table>").unwrap().0;
     for heading in ["Rejected, by what decided", "Split, by what decided"] {
@@ -515,7 +515,7 @@ fn approvals() {
     let series = series::join(vec![("a".to_owned(), good.clone())], ChainStart::First, None);
     for shown in [
         ReportText::new(&good).to_string(),
-        page(&good, &EvidenceInputs::default()),
+        page(&good, &EvidencePageInputs::default()),
         json,
         SeriesText { series: &series, terminal: TerminalLayout::default() }.to_string(),
         serde_json::to_string(&series).unwrap(),

@@ -9,7 +9,7 @@ use portcullis_evidence::verify::judge::{
 };
 use portcullis_evidence::verify::{VerifyOptions, verify};
 use portcullis_evidence::{extract, receipt, stream_proof};
-use portcullis_report::evidence::{EvidenceInputs, ReportText, page};
+use portcullis_report::evidence::{EvidencePageInputs, ReportText, page};
 use portcullis_test_support::cost::{Counting, assert_linear};
 use portcullis_test_support::world::{World, assert_affirmed, clerk, remanifest, sha};
 use std::fs;
@@ -50,7 +50,7 @@ fn each_reader_of_a_bundle_is_linear_in_its_streams() {
         let report = report(files);
         assert!(
             ReportText::new(&report).to_string().contains("verdict")
-                && !page(&report, &EvidenceInputs::default()).is_empty()
+                && !page(&report, &EvidencePageInputs::default()).is_empty()
         );
     });
     assert_linear("prove", &made, |files| drop(receipt::prove(files, 0, 2).unwrap()));

@@ -8,7 +8,7 @@ use portcullis_core::state::AgentProfile;
 use portcullis_core::wire::Determination;
 use portcullis_evidence::bundle;
 use portcullis_evidence::verify::{EvidenceStatus, StreamModeCounts, VerifyOptions, verify};
-use portcullis_report::evidence::{EvidenceInputs, ReportText, page};
+use portcullis_report::evidence::{EvidencePageInputs, ReportText, page};
 use serde_json::json;
 use std::collections::BTreeSet;
 use world::{Parts, World, assert_affirmed, assert_contradicted, codes, document, remanifest, sha, text_image};
@@ -79,7 +79,7 @@ fn reports_show_profiles_with_their_streams() {
     let text = ReportText::new(&report).to_string();
     assert!(text.contains(&format!("{digest}: 2 streams, audience counsel")), "{text}");
     assert!(text.contains("the operator chose"), "{text}");
-    let page = page(&report, &EvidenceInputs::default());
+    let page = page(&report, &EvidencePageInputs::default());
     assert!(page.contains(&digest.to_string()) && page.contains("audience counsel"), "{page}");
     let json = serde_json::to_value(&report).unwrap();
     assert_eq!(json["session"]["profiles"][digest.to_string()]["streams"], 2);
@@ -181,7 +181,7 @@ fn streams_in_which_nothing_was_prevented_are_named() {
             let text = ReportText::new(report).to_string();
             let head: Vec<_> = text.lines().take(3).collect();
             assert!(head[2].starts_with("prevented    ") && head[2].contains(words), "{text}");
-            assert!(page(report, &EvidenceInputs::default()).contains(words));
+            assert!(page(report, &EvidencePageInputs::default()).contains(words));
         }
     }
     let report = world.check(&files(&[StreamMode::Driven, StreamMode::Observed, StreamMode::Held]));

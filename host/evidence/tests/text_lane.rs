@@ -2,7 +2,7 @@
 
 use portcullis_core::context::{ContextDocument, ReleaseMode, StreamMode};
 use portcullis_core::wire::{Descriptor, Determination, Fault, ImageHeader, Record, RecordType, features};
-use portcullis_report::evidence::{EvidenceInputs, ReportText, page};
+use portcullis_report::evidence::{EvidencePageInputs, ReportText, page};
 use portcullis_test_support::world::*;
 
 /// A class that opens a gate, and one that closes a gate.
@@ -53,7 +53,7 @@ fn the_report_says_what_was_prevented() {
     let lane = world.check(&session(&world).files());
     for (report, said) in [(&plain, "nothing prevented them"), (&lane, "could not hide the classes")] {
         assert!(ReportText::new(report).to_string().contains(said), "{}", ReportText::new(report));
-        let page = page(report, &EvidenceInputs::default());
+        let page = page(report, &EvidencePageInputs::default());
         assert!(page.contains(said), "{page}");
     }
 }

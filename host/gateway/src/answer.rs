@@ -6,7 +6,7 @@ use crate::continuations::{ChoiceContentDigest, ConversationPosition, TurnDigest
 use crate::drive::{DriveError, DrivenProposal, UpstreamEngine};
 use crate::error::ApiError;
 use crate::observe::SectionInput;
-use crate::output::{AnswerChannel, AnswerOutput, AnswerProvenance, FinishReason, TokenUsage};
+use crate::output::{AnswerChannel, AnswerProvenance, FinishReason, GatedAnswerPart, TokenUsage};
 use crate::receipts::{CheckpointNotifier, MissingProofReason};
 use crate::request::ClientRequest;
 use crate::section::{
@@ -106,7 +106,7 @@ pub(crate) struct GatedAnswer {
     continuing: Option<(Arc<StreamGovernor>, TurnDigest, HexBytes<32>)>,
     choices: BTreeMap<u32, GatedChoice>,
     changed: Arc<Notify>,
-    outputs: mpsc::Sender<AnswerOutput>,
+    outputs: mpsc::Sender<GatedAnswerPart>,
     usage: TokenUsage,
     /// When the first output was sent.
     first: Option<Instant>,
@@ -171,7 +171,7 @@ impl AnswerAbortCause {
 }
 
 impl GatedAnswer {
-    pub(crate) fn new(question: AnswerJob, outputs: mpsc::Sender<AnswerOutput>) -> Self {
+    pub(crate) fn new(question: AnswerJob, outputs: mpsc::Sender<GatedAnswerPart>) -> Self {
         let governor = &question.governor;
         let on_refuse = match question.mode {
             // Refused parts are sent too, so the whole text must be judged.
@@ -580,7 +580,7 @@ impl GatedAnswer {
                 if let Some(section) = content.filter(|_| stopped) {
                     leaving.push(section.close_with(&self.governor.policy().package.manifest().refusal.text));
                 }
-                leaving.push(AnswerOutput::End { choice: number, finish });
+                leaving.push(GatedAnswerPart::End { choice: number, finish });
             }
             leaving.iter().for_each(|output| choice.said.push(output));
             for output in leaving {
@@ -595,10 +595,10 @@ impl GatedAnswer {
         self.sections().any(|section| section.end() == Some(SectionEnd::Broken))
     }
 
-    async fn send(&mut self, output: AnswerOutput) -> Result<(), AnswerAbortCause> {
+    async fn send(&mut self, output: GatedAnswerPart) -> Result<(), AnswerAbortCause> {
         match &output {
-            AnswerOutput::End { finish, .. } => self.finishes.push(*finish),
-            AnswerOutput::Text { .. } | AnswerOutput::Call { .. } | AnswerOutput::Constant { .. } => {
+            GatedAnswerPart::End { finish, .. } => self.finishes.push(*finish),
+            GatedAnswerPart::Text { .. } | GatedAnswerPart::Call { .. } | GatedAnswerPart::Constant { .. } => {
                 self.first.get_or_insert_with(Instant::now);
             }
         }

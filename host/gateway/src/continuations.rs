@@ -5,7 +5,7 @@
 //! state also contains what the answers before it established. So a state is found only through a digest over its own
 //! answer and all answers that it continued: a conversation must contain all of them, in order.
 
-use crate::output::{AnswerChannel, AnswerOutput};
+use crate::output::{AnswerChannel, GatedAnswerPart};
 use crate::request::{ClientRequest, ConversationMessage, MessageRole, RequestInput};
 use crate::session_state::OpenSession;
 use portcullis_gate::EndState;
@@ -50,12 +50,12 @@ pub(crate) struct ChoiceContentDigest {
 
 impl ChoiceContentDigest {
     /// Adds an output that is sent.
-    pub(crate) fn push(&mut self, output: &AnswerOutput) {
+    pub(crate) fn push(&mut self, output: &GatedAnswerPart) {
         match output {
-            AnswerOutput::Text { channel: AnswerChannel::Content, text, .. }
-            | AnswerOutput::Constant { channel: AnswerChannel::Content, text, .. } => self.text(text),
-            AnswerOutput::Call { call, .. } => self.call(&call.call),
-            AnswerOutput::Text { .. } | AnswerOutput::Constant { .. } | AnswerOutput::End { .. } => {}
+            GatedAnswerPart::Text { channel: AnswerChannel::Content, text, .. }
+            | GatedAnswerPart::Constant { channel: AnswerChannel::Content, text, .. } => self.text(text),
+            GatedAnswerPart::Call { call, .. } => self.call(&call.call),
+            GatedAnswerPart::Text { .. } | GatedAnswerPart::Constant { .. } | GatedAnswerPart::End { .. } => {}
         }
     }
 

@@ -3,7 +3,7 @@
 
 use crate::error::ApiError;
 use crate::observe::SectionInput;
-use crate::output::{AnswerChannel, AnswerOutput, AnswerProvenance, StreamReport};
+use crate::output::{AnswerChannel, AnswerProvenance, GatedAnswerPart, StreamReport};
 use crate::reading::reading;
 use crate::receipts::CheckpointNotifier;
 use crate::request::RequestSource;
@@ -62,7 +62,7 @@ pub(crate) struct GovernedStream {
     changed: Arc<Notify>,
     /// Number of released tool calls.
     calls: u32,
-    outputs: Vec<AnswerOutput>,
+    outputs: Vec<GatedAnswerPart>,
     _wakes: Option<CheckpointNotifier>,
 }
 
@@ -170,7 +170,7 @@ impl GovernedStream {
     }
 
     /// Takes the outputs since the last call: released text, and the package's constants in place of refused text.
-    pub(crate) fn take_outputs(&mut self) -> Vec<AnswerOutput> {
+    pub(crate) fn take_outputs(&mut self) -> Vec<GatedAnswerPart> {
         std::mem::take(&mut self.outputs)
     }
 

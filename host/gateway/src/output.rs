@@ -49,7 +49,7 @@ pub enum FinishReason {
 
 /// A piece of output.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum AnswerOutput {
+pub enum GatedAnswerPart {
     /// Admitted text.
     Text {
         /// Index of the choice.
@@ -81,7 +81,7 @@ pub enum AnswerOutput {
     },
 }
 
-impl AnswerOutput {
+impl GatedAnswerPart {
     #[must_use]
     pub const fn choice(&self) -> u32 {
         match self {

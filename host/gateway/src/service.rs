@@ -8,7 +8,7 @@ use crate::error::{ApiError, GATE_FAILED};
 use crate::governed::{GovernedStream, GovernedStreamRequest, owner};
 use crate::metrics::{CardCounts, GatewayMetrics, QueueLengths, note_model};
 use crate::open_streams::OpenStreams;
-use crate::output::{AnswerOutput, AnswerProvenance, StreamReport};
+use crate::output::{AnswerProvenance, GatedAnswerPart, StreamReport};
 use crate::placement::SessionStates;
 use crate::prompt::{self, PromptFilter, PromptVerdict};
 use crate::receipts::{HeldAnswer, MissingProofReason, ReceiptStore};
@@ -73,7 +73,7 @@ pub(crate) struct RunningAnswer {
     pub(crate) id: String,
     /// Seconds since 1970.
     pub(crate) created: u64,
-    pub(crate) outputs: mpsc::Receiver<AnswerOutput>,
+    pub(crate) outputs: mpsc::Receiver<GatedAnswerPart>,
     /// Completes after the last output.
     pub(crate) written: JoinHandle<AnswerEnd>,
 }

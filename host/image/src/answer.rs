@@ -12,13 +12,13 @@ pub enum BankOutcome {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BankAnswer {
+pub struct TableBankAnswer {
     pub outcome: BankOutcome,
     /// The first matching row of the deciding class; `None` when no row matched (`DEFAULT-DENY`).
     pub row: Option<u16>,
 }
 
-impl BankAnswer {
+impl TableBankAnswer {
     /// The answer if no row matched.
     pub const DEFAULT_DENY: Self = Self { outcome: BankOutcome::Reject, row: None };
 
@@ -37,7 +37,7 @@ impl BankAnswer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BankAnswers {
     /// The policy bank, stage 1.
-    pub policy: BankAnswer,
+    pub policy: TableBankAnswer,
     /// The entropy bank, stage 4.
-    pub entropy: BankAnswer,
+    pub entropy: TableBankAnswer,
 }

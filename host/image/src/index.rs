@@ -4,7 +4,7 @@
 //! A block has 256 rows (64 in a small bank). A block stores no bitmaps for columns without conditions in its rows. The
 //! answer consists of the first set bit of each rule class in the intersection.
 
-use crate::answer::BankAnswer;
+use crate::answer::TableBankAnswer;
 use crate::reference::descriptor_bits;
 use portcullis_core::wire::{Descriptor, EnumerationColumn, ROW_NONE, RangeColumn, Row, RowKind, SetColumn, SetMasks};
 
@@ -95,11 +95,11 @@ impl Index {
         }
     }
 
-    pub(crate) fn evaluate(&self, key: &DescriptorKey<'_>) -> BankAnswer {
+    pub(crate) fn evaluate(&self, key: &DescriptorKey<'_>) -> TableBankAnswer {
         match self {
             Self::Small(block) => {
                 let [reject, decompose, permit] = block.first_of_each_class(key);
-                BankAnswer::of(reject, decompose, permit)
+                TableBankAnswer::of(reject, decompose, permit)
             }
             Self::Large(blocks) => {
                 let mut first = [None; 3];
@@ -109,7 +109,7 @@ impl Index {
                     }
                 }
                 let [reject, decompose, permit] = first;
-                BankAnswer::of(reject, decompose, permit)
+                TableBankAnswer::of(reject, decompose, permit)
             }
         }
     }

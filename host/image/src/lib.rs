@@ -35,7 +35,7 @@ pub mod reference;
 mod resolve;
 mod text;
 
-pub use answer::{BankAnswer, BankAnswers, BankOutcome};
+pub use answer::{BankAnswers, BankOutcome, TableBankAnswer};
 pub use error::{BankKind, ImageError};
 pub use evaluator::ImageEvaluator;
 pub use image::TableImage;

@@ -1,6 +1,6 @@
 //! Matches rows without an index: the reference with which tests compare the indexed evaluator and the card.
 
-use crate::answer::{BankAnswer, BankAnswers};
+use crate::answer::{BankAnswers, TableBankAnswer};
 use crate::image::TableImage;
 use portcullis_core::wire::{
     Descriptor, EnumerationColumn, QUANTITY_SLOTS, ROW_NONE, RangeColumn, Row, RowKind, SetColumn, row_bits,
@@ -21,12 +21,12 @@ pub fn row_matches(row: &Row, descriptor: &Descriptor) -> bool {
 
 /// The result of a bank of `rows`, evaluated row by row.
 #[must_use]
-pub fn evaluate_rows(rows: &[Row], descriptor: &Descriptor) -> BankAnswer {
+pub fn evaluate_rows(rows: &[Row], descriptor: &Descriptor) -> TableBankAnswer {
     let first = |kind: RowKind| {
         let position = rows.iter().position(|row| row.kind == u8::from(kind) && row_matches(row, descriptor));
         position.and_then(|row| u16::try_from(row).ok()).filter(|row| *row != ROW_NONE)
     };
-    BankAnswer::of(first(RowKind::ForbidReject), first(RowKind::ForbidDecompose), first(RowKind::Permit))
+    TableBankAnswer::of(first(RowKind::ForbidReject), first(RowKind::ForbidDecompose), first(RowKind::Permit))
 }
 
 /// The results of both banks of `image`.

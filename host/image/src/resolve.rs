@@ -1,6 +1,6 @@
 //! Resolves the four stages in order; the first stage that does not pass decides.
 
-use crate::answer::{BankAnswer, BankAnswers, BankOutcome};
+use crate::answer::{BankAnswers, BankOutcome, TableBankAnswer};
 use portcullis_core::wire::{Descriptor, Determination, Stage, StageOutcome};
 
 /// A determination, the deciding stage, and the rows of the banks' answers.
@@ -38,11 +38,11 @@ pub fn resolve(descriptor: &Descriptor, banks: &BankAnswers, max_depth: u8) -> E
 /// Whether `verdict` would be a decompose at a smaller depth.
 #[must_use]
 pub fn depth_limited(descriptor: &Descriptor, banks: &BankAnswers, verdict: &EntryVerdict) -> bool {
-    let BankAnswer { outcome, .. } = match verdict.stage {
+    let TableBankAnswer { outcome, .. } = match verdict.stage {
         Stage::None => return false,
         Stage::Policy => banks.policy,
-        Stage::Validation => BankAnswer { outcome: host(descriptor.validation_outcome), row: None },
-        Stage::Lineage => BankAnswer { outcome: host(descriptor.lineage_outcome), row: None },
+        Stage::Validation => TableBankAnswer { outcome: host(descriptor.validation_outcome), row: None },
+        Stage::Lineage => TableBankAnswer { outcome: host(descriptor.lineage_outcome), row: None },
         Stage::Entropy => banks.entropy,
     };
     verdict.determination == Determination::Reject && outcome == BankOutcome::Decompose

@@ -3,7 +3,7 @@
 use crate::compile::CompiledPackage;
 use portcullis_core::reason::{ValidationReason, generic};
 use portcullis_core::wire::{Descriptor, Determination, RowKind, Stage};
-use portcullis_image::{BankAnswer, BankAnswers, BankKind, BankOutcome, EntryVerdict, depth_limited, resolve};
+use portcullis_image::{BankAnswers, BankKind, BankOutcome, EntryVerdict, TableBankAnswer, depth_limited, resolve};
 use serde::Serialize;
 
 /// The answer of one bank.
@@ -33,14 +33,14 @@ pub struct DescriptorDecision {
 
 /// The answer of `bank`, derived from the row number that a completion contains.
 #[must_use]
-pub fn answer_of_row(compiled: &CompiledPackage, bank: BankKind, row: Option<u16>) -> BankAnswer {
+pub fn answer_of_row(compiled: &CompiledPackage, bank: BankKind, row: Option<u16>) -> TableBankAnswer {
     let found = row.and_then(|row| compiled.image.rows(bank).get(usize::from(row)));
     let outcome = match found.map(|row| RowKind::try_from(row.kind)) {
         Some(Ok(RowKind::Permit)) => BankOutcome::Pass,
         Some(Ok(RowKind::ForbidDecompose)) => BankOutcome::Decompose,
         _ => BankOutcome::Reject,
     };
-    BankAnswer { outcome, row: found.and(row) }
+    TableBankAnswer { outcome, row: found.and(row) }
 }
 
 impl DescriptorDecision {
@@ -61,7 +61,7 @@ impl DescriptorDecision {
     }
 }
 
-fn bank_decision(compiled: &CompiledPackage, bank: BankKind, answer: BankAnswer) -> BankDecision {
+fn bank_decision(compiled: &CompiledPackage, bank: BankKind, answer: TableBankAnswer) -> BankDecision {
     let outcome = match answer.outcome {
         BankOutcome::Pass => "pass",
         BankOutcome::Reject => "reject",

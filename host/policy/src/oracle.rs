@@ -16,7 +16,7 @@ use crate::error::{PolicyPackageError, PolicyProblem};
 use crate::package::PolicyPackage;
 use cedar_policy::{Authorizer, Decision, Entities, Policy, PolicyId, PolicySet, Request};
 use portcullis_core::wire::{Descriptor, RowKind};
-use portcullis_image::{BankAnswer, BankAnswers, BankKind, BankOutcome};
+use portcullis_image::{BankAnswers, BankKind, BankOutcome, TableBankAnswer};
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -101,7 +101,7 @@ impl<'a> CedarOracle<'a> {
     pub fn check_bank(
         &self,
         bank: BankKind,
-        answer: BankAnswer,
+        answer: TableBankAnswer,
         request: &Request,
     ) -> Result<(), OracleDisagreementError> {
         let set = match bank {

@@ -4,7 +4,7 @@
 #![cfg(test)]
 
 use portcullis_core::wire::{Descriptor, Determination, Stage};
-use portcullis_image::{BankAnswer, BankAnswers, BankKind, BankOutcome, EntryVerdict, ImageEvaluator, reference};
+use portcullis_image::{BankAnswers, BankKind, BankOutcome, EntryVerdict, ImageEvaluator, TableBankAnswer, reference};
 use portcullis_policy::context::ContextConverter;
 use portcullis_policy::oracle::CedarOracle;
 use portcullis_test_support::policies::{Case, Construct, Coverage};
@@ -168,7 +168,7 @@ fn the_oracle_notices_a_wrong_answer() {
         let answer = evaluator.evaluate(&d).policy;
         for outcome in [BankOutcome::Pass, BankOutcome::Reject, BankOutcome::Decompose] {
             for row in std::iter::once(None).chain((0..case.compiled.image.policy_rows().len() as u16).map(Some)) {
-                let claimed = BankAnswer { outcome, row };
+                let claimed = TableBankAnswer { outcome, row };
                 let same_rule = row.map(|row| case.compiled.rule_of_policy_row(row).unwrap().id.clone())
                     == answer.row.map(|row| case.compiled.rule_of_policy_row(row).unwrap().id.clone());
                 let right = outcome == answer.outcome && same_rule;

@@ -4,6 +4,6 @@ mod page;
 mod text;
 mod words;
 
-pub use page::{EvidenceInputs, page};
+pub use page::{EvidencePageInputs, page};
 pub use text::{LogText, ReportText, SeriesText, VerdictText};
 pub use words::prevention;

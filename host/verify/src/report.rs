@@ -6,7 +6,7 @@ use crate::trust::TrustArgs;
 use crate::unseal::UnsealArgs;
 use crate::verify::check;
 use portcullis_report::PageOrigin;
-use portcullis_report::evidence::{EvidenceInputs, page};
+use portcullis_report::evidence::{EvidencePageInputs, page};
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -30,7 +30,7 @@ pub(crate) fn run(args: &EvidenceReportArgs) -> anyhow::Result<u8> {
     let report = check(&*args.unseal.at(&args.bundle)?, &trust, options)?;
     // The machine's clock only dates the page; no decision depends on it.
     let made = SystemTime::now().duration_since(UNIX_EPOCH).ok().map(|time| time.as_secs());
-    let making = EvidenceInputs {
+    let making = EvidencePageInputs {
         name: args.bundle.file_name().unwrap_or_default().to_string_lossy().into_owned(),
         origin: PageOrigin { program: format!("portcullis-verify {}", env!("CARGO_PKG_VERSION")), made },
         trust: args.trust.folder().display().to_string(),

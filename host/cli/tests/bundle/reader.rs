@@ -136,7 +136,7 @@ fn approvals_and_rules_are_reported() {
     let trust = TrustedParties::load(&scene.path("trust"), true).unwrap();
     let options = VerifyOptions { allow_sim: true, allow_not_enforced: true, at: None };
     let found = verify(&DirectoryFiles::new(scene.path("b")), &trust, options, &mut |_| {}).unwrap();
-    let shown = portcullis_report::evidence::page(&found, &portcullis_report::evidence::EvidenceInputs::default());
+    let shown = portcullis_report::evidence::page(&found, &portcullis_report::evidence::EvidencePageInputs::default());
     for text in ["<td>PII-EMAIL</td><td>an e-mail address</td>", "<td>PII-PHONE</td>", "which calls itself `Board`"] {
         assert!(shown.contains(text), "{text}");
     }

@@ -44,7 +44,7 @@ pub struct SeriesFinding {
 
 /// The public log of the issuer, as far as it was used.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LogUse {
+pub struct CheckedPublicLog {
     /// Name of the log.
     pub name: String,
     pub entries: u64,
@@ -66,7 +66,7 @@ pub struct SeriesReport {
     pub sessions: Vec<SeriesSession>,
     pub findings: Vec<SeriesFinding>,
     /// The public log that the sessions were compared with.
-    pub public_log: Option<LogUse>,
+    pub public_log: Option<CheckedPublicLog>,
     /// The profiles of all sessions, with the number of streams of each.
     pub profiles: BTreeMap<HexBytes<32>, ProfileUse>,
     /// Number of streams of unknown profile.
@@ -162,7 +162,7 @@ pub fn join(mut reports: Vec<(String, VerifyReport)>, start: ChainStart, log: Op
     reports.sort_by(|(a, x), (b, y)| place(x).cmp(&place(y)).then(a.cmp(b)));
     let sessions = reports.iter().map(|(name, report)| SessionFacts::new(name, report)).collect();
     let mut series = conclude(&reports, findings(sessions, start, log));
-    series.public_log = log.and_then(GivenLog::log).map(LogUse::of);
+    series.public_log = log.and_then(GivenLog::log).map(CheckedPublicLog::of);
     series
 }
 
@@ -293,7 +293,7 @@ impl SeriesReport {
     }
 }
 
-impl LogUse {
+impl CheckedPublicLog {
     /// What is said of a log that was used.
     #[must_use]
     pub fn of(log: &TrustedPublicLog) -> Self {

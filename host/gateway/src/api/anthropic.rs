@@ -4,7 +4,7 @@ use super::event::{AnswerHeader, EventWriter, named};
 use super::fields::{self, PortcullisExtension};
 use crate::calls::IdentifiedCall;
 use crate::error::ApiError;
-use crate::output::{AnswerChannel, AnswerOutput, AnswerProvenance, FinishReason, TokenUsage};
+use crate::output::{AnswerChannel, AnswerProvenance, FinishReason, GatedAnswerPart, TokenUsage};
 use crate::request::{
     ClientRequest, ConversationMessage, MessageRole, RequestInput, SamplingParameters, ToolChoice, ToolDefinition,
 };
@@ -280,16 +280,16 @@ impl EventWriter for AnthropicEventWriter {
         named("message_start", &json!({"type": "message_start", "message": message}))
     }
 
-    fn output(&mut self, output: &AnswerOutput) -> String {
+    fn output(&mut self, output: &GatedAnswerPart) -> String {
         match output {
-            AnswerOutput::Text { channel: AnswerChannel::Reasoning, text, .. }
-            | AnswerOutput::Constant { channel: AnswerChannel::Reasoning, text, .. } => {
+            GatedAnswerPart::Text { channel: AnswerChannel::Reasoning, text, .. }
+            | GatedAnswerPart::Constant { channel: AnswerChannel::Reasoning, text, .. } => {
                 self.text(AnthropicBlockKind::Thinking, text)
             }
-            AnswerOutput::Text { text, .. } | AnswerOutput::Constant { text, .. } => {
+            GatedAnswerPart::Text { text, .. } | GatedAnswerPart::Constant { text, .. } => {
                 self.text(AnthropicBlockKind::Text, text)
             }
-            AnswerOutput::Call { call: IdentifiedCall { id, call: EngineToolCall { name, arguments } }, .. } => {
+            GatedAnswerPart::Call { call: IdentifiedCall { id, call: EngineToolCall { name, arguments } }, .. } => {
                 let block = json!({"type": "tool_use", "id": id, "name": name, "input": {}});
                 let delta = json!({"type": "input_json_delta", "partial_json": arguments});
                 let closed = self.close();
@@ -298,7 +298,7 @@ impl EventWriter for AnthropicEventWriter {
                 let delta = self.delta(&delta);
                 closed + &begun + &delta + &self.close()
             }
-            AnswerOutput::End { finish, .. } => {
+            GatedAnswerPart::End { finish, .. } => {
                 self.finish = *finish;
                 self.close()
             }
@@ -347,7 +347,7 @@ struct WholeMessage<'a> {
 
 pub(super) fn body(
     header: &AnswerHeader,
-    outputs: &[AnswerOutput],
+    outputs: &[GatedAnswerPart],
     usage: TokenUsage,
     provenance: &AnswerProvenance,
 ) -> String {
@@ -355,7 +355,7 @@ pub(super) fn body(
     let mut finish = FinishReason::Stop;
     for output in outputs {
         match output {
-            AnswerOutput::Text { channel, text, .. } | AnswerOutput::Constant { channel, text, .. } => {
+            GatedAnswerPart::Text { channel, text, .. } | GatedAnswerPart::Constant { channel, text, .. } => {
                 match (content.last_mut(), *channel == AnswerChannel::Reasoning) {
                     (Some(WholeBlock::Thinking { thinking: said, .. }), true)
                     | (Some(WholeBlock::Text { text: said }), false) => said.push_str(text),
@@ -363,12 +363,12 @@ pub(super) fn body(
                     (_, false) => content.push(WholeBlock::Text { text: text.clone() }),
                 }
             }
-            AnswerOutput::Call { call: IdentifiedCall { id, call: EngineToolCall { name, arguments } }, .. } => {
+            GatedAnswerPart::Call { call: IdentifiedCall { id, call: EngineToolCall { name, arguments } }, .. } => {
                 // The arguments were parsed before they were judged, so this cannot fail.
                 let input = RawValue::from_string(arguments.clone()).unwrap_or_default();
                 content.push(WholeBlock::ToolUse { id: id.clone(), name: name.clone(), input });
             }
-            AnswerOutput::End { finish: why, .. } => finish = *why,
+            GatedAnswerPart::End { finish: why, .. } => finish = *why,
         }
     }
     let whole = WholeMessage {

@@ -1,11 +1,11 @@
-//! The APIs of models: reading requests and writing answers. Every byte of an answer is written from [`AnswerOutput`]s;
+//! The APIs of models: reading requests and writing answers. Every byte of an answer is written from [`GatedAnswerPart`]s;
 //! bytes from an upstream are never copied.
 
 use super::anthropic;
 use super::event::{AnswerHeader, EventWriter};
 use super::openai::{self, chat, completions, responses};
 use crate::error::ApiError;
-use crate::output::{AnswerOutput, AnswerProvenance, TokenUsage};
+use crate::output::{AnswerProvenance, GatedAnswerPart, TokenUsage};
 use crate::request::ClientRequest;
 use serde_json::{Value, json};
 
@@ -85,7 +85,7 @@ impl ApiDialect {
     pub(crate) fn body(
         self,
         header: &AnswerHeader,
-        outputs: &[AnswerOutput],
+        outputs: &[GatedAnswerPart],
         usage: TokenUsage,
         provenance: &AnswerProvenance,
     ) -> String {

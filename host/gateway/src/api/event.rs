@@ -1,7 +1,7 @@
 //! Answers as streams of events.
 
 use crate::error::ApiError;
-use crate::output::{AnswerOutput, AnswerProvenance, TokenUsage};
+use crate::output::{AnswerProvenance, GatedAnswerPart, TokenUsage};
 use serde_json::Value;
 
 /// Fields that every dialect writes in its answers.
@@ -24,7 +24,7 @@ pub(crate) trait EventWriter: Send {
     fn start(&mut self) -> String;
 
     /// The events for one output.
-    fn output(&mut self, output: &AnswerOutput) -> String;
+    fn output(&mut self, output: &GatedAnswerPart) -> String;
 
     /// The last events of a complete answer.
     fn end(&mut self, usage: TokenUsage, provenance: &AnswerProvenance) -> String;

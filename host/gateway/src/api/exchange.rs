@@ -5,7 +5,7 @@ use super::event::AnswerHeader;
 use super::reply::{error_response, json_response, put_request_id};
 use crate::answer::AnswerEnd;
 use crate::error::ApiError;
-use crate::output::AnswerOutput;
+use crate::output::GatedAnswerPart;
 use crate::service::{AnswerLabels, GatewayService, RunningAnswer};
 use crate::traces::RequestTrace;
 use axum::body::Body;
@@ -60,7 +60,7 @@ async fn answer_traced(
 struct AnswerDelivery {
     dialect: ApiDialect,
     header: AnswerHeader,
-    outputs: mpsc::Receiver<AnswerOutput>,
+    outputs: mpsc::Receiver<GatedAnswerPart>,
     written: JoinHandle<AnswerEnd>,
     /// Milliseconds of silence after which a comment is sent.
     keep_alive: u64,
@@ -113,7 +113,7 @@ impl AnswerDelivery {
 
     async fn write_events(
         mut self,
-        first: Option<AnswerOutput>,
+        first: Option<GatedAnswerPart>,
         pieces: mpsc::Sender<EventBodyChunk>,
         silence: Duration,
         client: Duration,

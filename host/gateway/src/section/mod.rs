@@ -7,7 +7,7 @@ mod signed;
 
 use crate::metrics::GatewayMetrics;
 use crate::observe::{ObservedInputBuffer, SectionInput};
-use crate::output::{AnswerChannel, AnswerOutput, StreamReport};
+use crate::output::{AnswerChannel, GatedAnswerPart, StreamReport};
 use intake::TextIntake;
 use portcullis_core::context::OnRefuse;
 use portcullis_core::manifest::AfterRefusal;
@@ -250,7 +250,7 @@ impl AnswerSection {
     }
 
     /// A constant at the end of the section's text.
-    pub(crate) fn close_with(&mut self, text: &str) -> AnswerOutput {
+    pub(crate) fn close_with(&mut self, text: &str) -> GatedAnswerPart {
         self.release.constant(text)
     }
 
@@ -319,7 +319,7 @@ impl AnswerSection {
     }
 
     /// The outputs that can be sent now. `call_index` is the number of calls of the choice so far.
-    pub(crate) fn outputs(&mut self, call_index: &mut u32) -> Vec<AnswerOutput> {
+    pub(crate) fn outputs(&mut self, call_index: &mut u32) -> Vec<GatedAnswerPart> {
         let mut writer = OutputWriter { call_index, outputs: Vec::new() };
         // This is checked before the messages are read: if the stream ends during the reading, the next call reports
         // the end.

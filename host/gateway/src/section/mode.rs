@@ -1,7 +1,7 @@
 //! What a section does with its text.
 
 use crate::observe::ObservedInputBuffer;
-use crate::output::AnswerOutput;
+use crate::output::GatedAnswerPart;
 use portcullis_gate::engine::ProposalRequest;
 
 /// What a section does with its text.
@@ -26,7 +26,7 @@ pub(crate) struct JsonText {
     /// The JSON document that has arrived so far.
     pub(super) document: String,
     /// The outputs so far.
-    pub(super) outputs: Vec<AnswerOutput>,
+    pub(super) outputs: Vec<GatedAnswerPart>,
 }
 
 impl SectionMode {

@@ -3,7 +3,7 @@
 use crate::calls::IdentifiedCall;
 use crate::metrics::GatewayMetrics;
 use crate::observe::{ObservedPiece, OwnedSectionInput};
-use crate::output::{AnswerChannel, AnswerOutput, StreamReport};
+use crate::output::{AnswerChannel, GatedAnswerPart, StreamReport};
 use portcullis_core::hex;
 use portcullis_core::wire::Determination as Answer;
 use portcullis_gate::{EndState, SpanDetermination};
@@ -82,7 +82,7 @@ pub(super) struct TextRelease {
 pub(super) struct OutputWriter<'a> {
     /// Number of calls of the choice so far.
     pub(super) call_index: &'a mut u32,
-    pub(super) outputs: Vec<AnswerOutput>,
+    pub(super) outputs: Vec<GatedAnswerPart>,
 }
 
 impl TextRelease {
@@ -198,18 +198,18 @@ impl TextRelease {
     }
 
     /// A constant at the end of the section's text.
-    pub(super) fn constant(&mut self, text: &str) -> AnswerOutput {
+    pub(super) fn constant(&mut self, text: &str) -> GatedAnswerPart {
         self.report.constants.push((self.written, text.len()));
         self.written += text.len();
         let (choice, channel) = self.place();
-        AnswerOutput::Constant { choice, channel, text: text.to_owned() }
+        GatedAnswerPart::Constant { choice, channel, text: text.to_owned() }
     }
 
     fn text(&mut self, text: &str, writer: &mut OutputWriter<'_>) {
         if !text.is_empty() {
             self.written += text.len();
             let (choice, channel) = self.place();
-            writer.outputs.push(AnswerOutput::Text { choice, channel, text: text.to_owned() });
+            writer.outputs.push(GatedAnswerPart::Text { choice, channel, text: text.to_owned() });
         }
     }
 
@@ -230,6 +230,6 @@ impl TextRelease {
         let digest: [u8; 32] = Sha256::digest(format!("{}/{index}", self.report.id)).into();
         let id = format!("call_{}", hex::encode(digest.first_chunk::<12>().unwrap_or(&[0; 12])));
         let call = IdentifiedCall { id, call };
-        writer.outputs.push(AnswerOutput::Call { choice: self.report.choice, index, call });
+        writer.outputs.push(GatedAnswerPart::Call { choice: self.report.choice, index, call });
     }
 }

@@ -12,7 +12,7 @@ use portcullis_evidence::verify::{
 
 /// The inputs of the check: bundle, trust folder and options.
 #[derive(Clone, Debug, Default)]
-pub struct EvidenceInputs {
+pub struct EvidencePageInputs {
     /// The bundle's name.
     pub name: String,
     pub origin: PageOrigin,
@@ -28,7 +28,7 @@ pub struct EvidenceInputs {
 }
 
 #[must_use]
-pub fn page(report: &VerifyReport, making: &EvidenceInputs) -> String {
+pub fn page(report: &VerifyReport, making: &EvidencePageInputs) -> String {
     let session = &report.session;
     let content = html! {
         h1 { "Evidence report" }
@@ -49,7 +49,7 @@ pub fn page(report: &VerifyReport, making: &EvidenceInputs) -> String {
 }
 
 /// The section about the check itself: all data that another person needs to repeat the check.
-fn about(report: &VerifyReport, making: &EvidenceInputs) -> Markup {
+fn about(report: &VerifyReport, making: &EvidencePageInputs) -> Markup {
     let code = match report.exit_code {
         0 => "0: affirmed",
         3 => "3: contradicted",

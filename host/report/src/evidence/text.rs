@@ -5,7 +5,7 @@ use crate::escape::printable;
 use crate::terminal::{TerminalLayout, TerminalTone};
 use crate::time::utc;
 use portcullis_core::hex::{HexBytes, encode};
-use portcullis_evidence::verify::series::{ApprovalCount, LogUse, SeriesReport};
+use portcullis_evidence::verify::series::{ApprovalCount, CheckedPublicLog, SeriesReport};
 use portcullis_evidence::verify::{
     BundleProperty, Code, EvidenceStatus, EvidenceSummary, ProfileUse, PropertyConclusion, VerifyReport, WithholdingUse,
 };
@@ -205,11 +205,11 @@ fn session(f: &mut String, session: &EvidenceSummary) -> fmt::Result {
 
 /// A public log that sessions were compared with, in words.
 #[derive(Clone, Copy, Debug)]
-pub struct LogText<'a>(pub &'a LogUse);
+pub struct LogText<'a>(pub &'a CheckedPublicLog);
 
 impl fmt::Display for LogText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let LogUse { name, entries, root, witnesses, seen } = self.0;
+        let CheckedPublicLog { name, entries, root, witnesses, seen } = self.0;
         let witnesses = if witnesses.is_empty() { "no witness".to_owned() } else { witnesses.join(", ") };
         write!(f, "{}: {entries} entries, cosigned by {}", printable(name), printable(&witnesses))?;
         seen.map_or(Ok(()), |seen| write!(f, " as of {}", utc(seen)))?;

@@ -9,7 +9,7 @@ mod litellm;
 use crate::error::ApiError;
 use crate::governed::{GovernedStream, GovernedStreamRequest, owner};
 use crate::observe::SectionInput;
-use crate::output::AnswerOutput;
+use crate::output::GatedAnswerPart;
 use crate::prompt::PromptVerdict;
 use crate::request::{MessageRole, RequestSource};
 use crate::section::SectionEnd;
@@ -222,8 +222,8 @@ fn verdict(mut stream: GovernedStream, length: usize) -> Result<TextVerdict, Api
         }
     }
     let shown = stream.take_outputs().into_iter().map(|output| match output {
-        AnswerOutput::Text { text, .. } | AnswerOutput::Constant { text, .. } => text,
-        AnswerOutput::Call { .. } | AnswerOutput::End { .. } => String::new(),
+        GatedAnswerPart::Text { text, .. } | GatedAnswerPart::Constant { text, .. } => text,
+        GatedAnswerPart::Call { .. } | GatedAnswerPart::End { .. } => String::new(),
     });
     Ok(TextVerdict {
         shown: shown.collect(),

@@ -2,7 +2,7 @@
 
 use crate::calls::{IdentifiedCall, judged_call};
 use crate::governed::GovernedStream;
-use crate::output::{AnswerOutput, AnswerProvenance};
+use crate::output::{AnswerProvenance, GatedAnswerPart};
 use crate::request::RequestSource;
 use crate::section::LoggedDetermination;
 use portcullis_core::commitment::SpanKind;
@@ -214,13 +214,13 @@ fn entry(LoggedDetermination { determination, log_index }: LoggedDetermination, 
     }
 }
 
-fn piece(output: AnswerOutput) -> Option<ReleasedPart> {
+fn piece(output: GatedAnswerPart) -> Option<ReleasedPart> {
     match output {
-        AnswerOutput::Text { text, .. } => Some(ReleasedPart::Text { text }),
-        AnswerOutput::Call { call: IdentifiedCall { call: EngineToolCall { name, arguments }, .. }, .. } => {
+        GatedAnswerPart::Text { text, .. } => Some(ReleasedPart::Text { text }),
+        GatedAnswerPart::Call { call: IdentifiedCall { call: EngineToolCall { name, arguments }, .. }, .. } => {
             Some(ReleasedPart::Call { name, arguments })
         }
-        AnswerOutput::Constant { text, .. } => Some(ReleasedPart::Placeholder { text }),
-        AnswerOutput::End { .. } => None,
+        GatedAnswerPart::Constant { text, .. } => Some(ReleasedPart::Placeholder { text }),
+        GatedAnswerPart::End { .. } => None,
     }
 }

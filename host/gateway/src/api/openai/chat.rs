@@ -5,7 +5,7 @@ use crate::api::event::{AnswerHeader, EventWriter};
 use crate::api::fields::{self, OneOrMany, OpenAiToolFunction, PortcullisExtension};
 use crate::calls::IdentifiedCall;
 use crate::error::ApiError;
-use crate::output::{AnswerChannel, AnswerOutput, AnswerProvenance, FinishReason, TokenUsage};
+use crate::output::{AnswerChannel, AnswerProvenance, FinishReason, GatedAnswerPart, TokenUsage};
 use crate::request::{ClientRequest, ConversationMessage, MessageRole, RequestInput, SamplingParameters};
 use portcullis_mapping::EngineToolCall;
 use serde::Deserialize;
@@ -254,12 +254,12 @@ impl EventWriter for ChatEventWriter {
         String::new()
     }
 
-    fn output(&mut self, output: &AnswerOutput) -> String {
+    fn output(&mut self, output: &GatedAnswerPart) -> String {
         match output {
-            AnswerOutput::Text { choice, channel, text } | AnswerOutput::Constant { choice, channel, text } => {
+            GatedAnswerPart::Text { choice, channel, text } | GatedAnswerPart::Constant { choice, channel, text } => {
                 self.delta(*choice, json!({field(*channel): text}), None)
             }
-            AnswerOutput::Call {
+            GatedAnswerPart::Call {
                 choice,
                 index,
                 call: IdentifiedCall { id, call: EngineToolCall { name, arguments } },
@@ -268,7 +268,7 @@ impl EventWriter for ChatEventWriter {
                 let call = json!({"index": index, "id": id, "type": "function", "function": function});
                 self.delta(*choice, json!({"tool_calls": [call]}), None)
             }
-            AnswerOutput::End { choice, finish } => self.delta(*choice, json!({}), Some(*finish)),
+            GatedAnswerPart::End { choice, finish } => self.delta(*choice, json!({}), Some(*finish)),
         }
     }
 
@@ -294,16 +294,16 @@ pub(super) struct WholeChoice {
 }
 
 /// Groups the outputs of an answer by choice.
-pub(super) fn choices(outputs: &[AnswerOutput]) -> BTreeMap<u32, WholeChoice> {
+pub(super) fn choices(outputs: &[GatedAnswerPart]) -> BTreeMap<u32, WholeChoice> {
     let mut choices: BTreeMap<u32, WholeChoice> = BTreeMap::new();
     for output in outputs {
         let choice = choices.entry(output.choice()).or_default();
         match output {
-            AnswerOutput::Text { channel, text, .. } | AnswerOutput::Constant { channel, text, .. } => {
+            GatedAnswerPart::Text { channel, text, .. } | GatedAnswerPart::Constant { channel, text, .. } => {
                 choice.texts.entry(*channel).or_default().push_str(text);
             }
-            AnswerOutput::Call { call, .. } => choice.calls.push(call.clone()),
-            AnswerOutput::End { finish, .. } => choice.finish = Some(*finish),
+            GatedAnswerPart::Call { call, .. } => choice.calls.push(call.clone()),
+            GatedAnswerPart::End { finish, .. } => choice.finish = Some(*finish),
         }
     }
     choices
@@ -311,7 +311,7 @@ pub(super) fn choices(outputs: &[AnswerOutput]) -> BTreeMap<u32, WholeChoice> {
 
 pub(crate) fn body(
     header: &AnswerHeader,
-    outputs: &[AnswerOutput],
+    outputs: &[GatedAnswerPart],
     usage: TokenUsage,
     provenance: &AnswerProvenance,
 ) -> Value {

@@ -5,7 +5,7 @@ use super::{data, done, error_object};
 use crate::api::event::{AnswerHeader, EventWriter};
 use crate::api::fields::{self, OneOrMany, PortcullisExtension};
 use crate::error::ApiError;
-use crate::output::{AnswerChannel, AnswerOutput, AnswerProvenance, FinishReason, TokenUsage};
+use crate::output::{AnswerChannel, AnswerProvenance, FinishReason, GatedAnswerPart, TokenUsage};
 use crate::request::{ClientRequest, RequestInput, SamplingParameters};
 use serde::Deserialize;
 use serde_json::{Number, Value, json};
@@ -111,15 +111,17 @@ impl EventWriter for CompletionsEventWriter {
         String::new()
     }
 
-    fn output(&mut self, output: &AnswerOutput) -> String {
+    fn output(&mut self, output: &GatedAnswerPart) -> String {
         match output {
-            AnswerOutput::Text { choice, channel: AnswerChannel::Content, text }
-            | AnswerOutput::Constant { choice, channel: AnswerChannel::Content, text } => {
+            GatedAnswerPart::Text { choice, channel: AnswerChannel::Content, text }
+            | GatedAnswerPart::Constant { choice, channel: AnswerChannel::Content, text } => {
                 self.text(*choice, text, None)
             }
             // Completions have only the content channel.
-            AnswerOutput::Text { .. } | AnswerOutput::Constant { .. } | AnswerOutput::Call { .. } => String::new(),
-            AnswerOutput::End { choice, finish } => self.text(*choice, "", Some(*finish)),
+            GatedAnswerPart::Text { .. } | GatedAnswerPart::Constant { .. } | GatedAnswerPart::Call { .. } => {
+                String::new()
+            }
+            GatedAnswerPart::End { choice, finish } => self.text(*choice, "", Some(*finish)),
         }
     }
 
@@ -136,7 +138,7 @@ impl EventWriter for CompletionsEventWriter {
 
 pub(crate) fn body(
     header: &AnswerHeader,
-    outputs: &[AnswerOutput],
+    outputs: &[GatedAnswerPart],
     usage: TokenUsage,
     provenance: &AnswerProvenance,
 ) -> Value {

@@ -4,7 +4,7 @@ use crate::api::event::{AnswerHeader, EventWriter, named};
 use crate::api::fields::{self, PortcullisExtension};
 use crate::calls::IdentifiedCall;
 use crate::error::ApiError;
-use crate::output::{AnswerChannel, AnswerOutput, AnswerProvenance, FinishReason, TokenUsage};
+use crate::output::{AnswerChannel, AnswerProvenance, FinishReason, GatedAnswerPart, TokenUsage};
 use crate::request::{
     ClientRequest, ConversationMessage, MessageRole, RequestInput, SamplingParameters, ToolDefinition,
 };
@@ -389,12 +389,12 @@ impl EventWriter for ResponsesEventWriter {
         created + &self.event("response.in_progress", json!({"response": response}))
     }
 
-    fn output(&mut self, output: &AnswerOutput) -> String {
+    fn output(&mut self, output: &GatedAnswerPart) -> String {
         match output {
-            AnswerOutput::Text { channel, text, .. } | AnswerOutput::Constant { channel, text, .. } => {
+            GatedAnswerPart::Text { channel, text, .. } | GatedAnswerPart::Constant { channel, text, .. } => {
                 self.text(*channel, text)
             }
-            AnswerOutput::Call { call, .. } => {
+            GatedAnswerPart::Call { call, .. } => {
                 let closed = self.close();
                 let begun = self.begin(ResponsesOutputItem::Call(call.clone()));
                 let at =
@@ -402,7 +402,7 @@ impl EventWriter for ResponsesEventWriter {
                 let delta = self.event("response.function_call_arguments.delta", at);
                 closed + &begun + &delta + &self.close()
             }
-            AnswerOutput::End { finish, .. } => {
+            GatedAnswerPart::End { finish, .. } => {
                 self.finish = *finish;
                 self.close()
             }
@@ -458,7 +458,7 @@ fn response(header: &AnswerHeader, status: &str, output: &[Value], usage: Option
 
 pub(crate) fn body(
     header: &AnswerHeader,
-    outputs: &[AnswerOutput],
+    outputs: &[GatedAnswerPart],
     usage: TokenUsage,
     provenance: &AnswerProvenance,
 ) -> Value {
