@@ -13,7 +13,7 @@ module row_match
     input  descriptor_t desc_i,
     output conditions_t conditions_o
 );
-  logic [5:0] bits;
+  logic [FlagColumns+QuantitySlots-1:0] bits;
   always_comb begin
     conditions_o.kind = row_i.kind == RowKindPermit || row_i.kind == RowKindForbidReject
         || row_i.kind == RowKindForbidDecompose;
@@ -36,8 +36,7 @@ module row_match
     for (int unsigned i = 0; i < QuantitySlots; i++)
       conditions_o.quantities[i] = in_range_signed(row_i.quantities[2*i], row_i.quantities[2*i+1],
           desc_i.quantities[i]);
-    bits = {desc_i.quantity_present[3:0], desc_i.flags[FlagsUncertaintyKnownBit],
-        desc_i.flags[FlagsInertPrefixBit]};
-    conditions_o.bits = (({2'd0, bits} ^ row_i.bits_value) & row_i.bits_mask) == '0;
+    bits = {desc_i.quantity_present[QuantitySlots-1:0], desc_i.flags[FlagColumns-1:0]};
+    conditions_o.bits = ((8'(bits) ^ row_i.bits_value) & row_i.bits_mask) == '0;
   end
 endmodule

@@ -195,7 +195,8 @@ package gate_pkg;
     f.version = d.version != 8'(LayoutVersion);
     case (d.opcode)
       OpcodeGate: begin
-        f.reserved = !descriptor_reserved_is_zero(d) || d.flags[7:3] != '0 || d.fields_touched[7]
+        f.reserved = !descriptor_reserved_is_zero(d) || (d.flags & ~8'(FlagsAll)) != '0
+            || (d.fields_touched & ~8'(FieldsTouchedAll)) != '0
             || (d.flags[FlagsCallBit] && (!declared.text || d.flags[FlagsInertPrefixBit]));
         f.enumeration = d.category > CategoryTransition || d.granularity > GranularityStep
             || d.epistemic > EpistemicExploratory || d.anchor > AnchorAmbiguous

@@ -159,6 +159,7 @@ package layout_pkg;
   localparam int unsigned FlagsInertPrefixBit = 0;  // The commitment covers held inert bytes before the span.
   localparam int unsigned FlagsUncertaintyKnownBit = 1;  // The engine gave log-probabilities.
   localparam int unsigned FlagsCallBit = 2;  // The text is a tool call. Sessions with the text lane only.
+  localparam logic [15:0] FlagsAll = 16'h7;  // Every defined bit.
 
   // Fields of the semantic state that the mutation touches.
   localparam int unsigned FieldsTouchedIntentBit = 0;  // Intent.
@@ -168,17 +169,21 @@ package layout_pkg;
   localparam int unsigned FieldsTouchedMutationBit = 4;  // Mutation descriptor.
   localparam int unsigned FieldsTouchedLineageBit = 5;  // Lineage.
   localparam int unsigned FieldsTouchedEntropyBit = 6;  // Entropy and uncertainty bounds.
+  localparam logic [15:0] FieldsTouchedAll = 16'h7f;  // Every defined bit.
 
   // What kind of key signs this card's evidence.
   localparam int unsigned KeyFlagsSimBit = 0;  // A simulated card: the key is public.
   localparam int unsigned KeyFlagsClassKeyBit = 1;  // One key for a class of cards.
   localparam int unsigned KeyFlagsNoTrngBit = 2;  // The card has no source of randomness.
+  localparam logic [15:0] KeyFlagsAll = 16'h7;  // Every defined bit.
 
   // Parts of a card that a session can use.
   localparam int unsigned FeaturesTextLaneBit = 0;  // Every GATE and END has its text in the window of its slot; the card hashes and scans it.
+  localparam logic [15:0] FeaturesAll = 16'h1;  // Every defined bit.
 
   // Optional parts of a table image.
   localparam int unsigned ImagePartsTextBit = 0;  // The block `image_text` follows the header. Sessions of this image use the text lane.
+  localparam logic [15:0] ImagePartsAll = 16'h1;  // Every defined bit.
 
   // Allowed-value masks of the four enumerations that the layout fixes, in 16 bits.
   localparam int unsigned SmallEnumsCategoryBit = 0;  // Categories.
@@ -189,12 +194,14 @@ package layout_pkg;
   localparam int unsigned SmallEnumsEpistemicWidth = 3;
   localparam int unsigned SmallEnumsAnchorBit = 12;  // Anchor statuses.
   localparam int unsigned SmallEnumsAnchorWidth = 4;
+  localparam logic [15:0] SmallEnumsAll = 16'hffff;  // Every defined bit.
 
   // Single bits that a row can require: descriptor flags, then quantity presence.
   localparam int unsigned RowBitsInertPrefixBit = 0;  // Flag `inert_prefix`.
   localparam int unsigned RowBitsUncertaintyKnownBit = 1;  // Flag `uncertainty_known`.
   localparam int unsigned RowBitsQuantityBit = 2;  // Presence of quantity slots 0 to 3.
   localparam int unsigned RowBitsQuantityWidth = 4;
+  localparam logic [15:0] RowBitsAll = 16'h3f;  // Every defined bit.
 
   // The submission entry: one mutation, or BEGIN, END, NOTE.
   localparam int unsigned DescriptorBytes = 128;
@@ -459,6 +466,8 @@ package layout_pkg;
     32'h7,
     32'h3f
   };
+  // inert_prefix, uncertainty_known
+  localparam int unsigned FlagColumns = 2;
   // fields_touched, classes, established
   localparam int unsigned SetColumns = 3;
   localparam logic [29:0] SetEntryAt = {

@@ -48,7 +48,9 @@ pub(crate) fn systemverilog(layout: &Layout) -> String {
                 let _ = writeln!(out, "  localparam int unsigned {base}Width = {};", bit.width);
             }
         }
-        out.push('\n');
+        let all = b.named().fold(0u64, |mask, (_, bit)| mask | (((1 << bit.width) - 1) << bit.bit));
+        let _ =
+            writeln!(out, "  localparam logic [15:0] {}All = 16'h{all:x};  // Every defined bit.\n", camel(&b.name));
     }
     for s in layout.named_structs() {
         let _ = writeln!(out, "  // {}", s.doc);
@@ -132,6 +134,8 @@ fn columns(out: &mut String, layout: &Layout) {
     list(out, "Enumeration", "EntryAt", entry, &names, names.iter().map(|name| at("descriptor", name)));
     list(out, "Enumeration", "RowAt", whole, &names, row);
     wide(out, "EnumerationMasks", 32, masks);
+    let _ = writeln!(out, "  // {}", columns.flags.join(", "));
+    let _ = writeln!(out, "  localparam int unsigned FlagColumns = {};", columns.flags.len());
     let sets = &columns.sets;
     let names: Vec<_> = sets.iter().map(|column| column.name.as_str()).collect();
     list(out, "Set", "EntryAt", entry, &names, names.iter().map(|name| at("descriptor", name)));
