@@ -164,9 +164,11 @@ fn compile(verilator: &Verilator, model: &Path, trace: bool, lanes: Option<&str>
         build
     };
     let (start_up, clocked) = verilator::generated(model)?;
-    // With -O3 the build would take longer without a faster card.
+    // With -O3 the build would take longer without a faster card. A program that is not optimised runs for seconds, so
+    // that a short build matters more than a fast card.
+    let is_short_lived = env::var("OPT_LEVEL").is_ok_and(|level| level == "0");
     let mut clock = base();
-    clock.opt_level(2).debug(false).files(clocked);
+    clock.opt_level(if is_short_lived { 1 } else { 2 }).debug(false).files(clocked);
     clock.flag("-include").flag(hooks.join("assert_always.h"));
     // Verilated code clears and copies many small arrays in each clock. For these, GCC would use string instructions,
     // which are slow to start.

@@ -35,6 +35,7 @@ pub(crate) struct IssuerClientArgs {
 }
 
 impl IssuerClientArgs {
+    #[cfg(feature = "services")]
     pub(crate) const fn is_given(&self) -> bool {
         self.issuer.is_some()
     }

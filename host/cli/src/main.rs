@@ -26,6 +26,7 @@ mod failure;
 mod gated;
 mod groups;
 mod intake;
+#[cfg(feature = "services")]
 mod issuer;
 mod issuer_client;
 mod journal;
@@ -41,6 +42,7 @@ mod recording;
 mod replay;
 mod report;
 mod run;
+#[cfg(feature = "services")]
 mod serve;
 mod trial;
 
@@ -74,6 +76,7 @@ enum PortcullisCommand {
     Prefilter(prefilter::PrefilterArgs),
     /// Serve the gate to other processes.
     Gated(Box<gated::GatedArgs>),
+    #[cfg(feature = "services")]
     /// Put the gate in front of a model server: an HTTP gateway for clients of OpenAI's and Anthropic's APIs.
     Serve(Box<serve::ServeArgs>),
     /// Build and look at anchor stores.
@@ -98,6 +101,7 @@ enum PortcullisCommand {
     /// Certify cards.
     #[command(subcommand)]
     Ca(authority::Ca),
+    #[cfg(feature = "services")]
     /// Run an authority as a service.
     #[command(subcommand)]
     Authority(issuer::AuthorityCommand),
@@ -134,6 +138,7 @@ fn main() -> ExitCode {
         PortcullisCommand::Policy(command) => policy::run(&command),
         PortcullisCommand::Prefilter(args) => prefilter::run(&args),
         PortcullisCommand::Gated(args) => gated::run(&args),
+        #[cfg(feature = "services")]
         PortcullisCommand::Serve(args) => serve::run(&args, command()),
         PortcullisCommand::Anchors(command) => anchors::run(&command),
         PortcullisCommand::Lineage(command) => lineage::run(&command),
@@ -144,6 +149,7 @@ fn main() -> ExitCode {
         PortcullisCommand::Attest(args) => attest::run(&args),
         PortcullisCommand::Bundle(command) => bundle::run(&command),
         PortcullisCommand::Ca(command) => authority::ca(&command),
+        #[cfg(feature = "services")]
         PortcullisCommand::Authority(command) => issuer::run(&command),
         PortcullisCommand::Ticket(command) => authority::ticket(&command),
         PortcullisCommand::Witness(command) => authority::witness(&command),

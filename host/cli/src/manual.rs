@@ -17,7 +17,12 @@ pub(crate) fn write(folder: &Path, program: Command) -> Result<u8, CommandFailur
         |path: &Path| fs::create_dir_all(path).with_context(|| format!("cannot make the folder `{}`", path.display()));
     let pages = folder.join("man1");
     made(&pages)?;
-    for command in [program, portcullis_verify::command(), portcullis_proxy::program::command()] {
+    let others = [
+        portcullis_verify::command(),
+        #[cfg(feature = "services")]
+        portcullis_proxy::program::command(),
+    ];
+    for command in std::iter::once(program).chain(others) {
         let name = command.get_name().to_owned();
         for shell in SHELLS {
             let place = folder.join(shell.to_string());

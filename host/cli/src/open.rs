@@ -38,6 +38,7 @@ pub(crate) struct CardsArgs {
     access: CardAccessArgs,
 }
 
+#[cfg(feature = "services")]
 impl CardsArgs {
     /// This card, with the settings of the command line.
     pub(crate) fn of(&self, card: CardChoice) -> CardArgs {

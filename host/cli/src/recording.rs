@@ -71,6 +71,7 @@ impl RecordingArgs {
     }
 
     /// The first of the flags that was given.
+    #[cfg(feature = "services")]
     pub(crate) fn given(&self) -> Option<&'static str> {
         [
             ("--approval", self.approval.is_some()),

@@ -172,7 +172,7 @@ fn readme() -> Result<()> {
         pages::blocks(&readme).into_iter().filter(|block| matches!(block.usage(), Ok(FencedBlockUse::Output)));
     let quoted = quotations.map(|block| block.text).next().context("README.md quotes no output")?;
     ensure!(quoted.lines().count() >= QUOTED_LINES, "README.md quotes next to nothing:\n{quoted}");
-    let printed = demo::output()?;
+    let printed = demo::output(&demo::binary()?)?;
     if let Some(line) = pages::missing(&quoted, &printed) {
         bail!("README.md quotes `{line}`, which `cargo xtask demo` does not print in this place:\n{printed}");
     }

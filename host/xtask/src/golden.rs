@@ -15,7 +15,7 @@ pub(crate) fn run() -> Result<()> {
     let vectors = ["test", "--locked", "--workspace", "--test", "all", "formats::"];
     tool::run(cargo().args(vectors).env("UPDATE_SNAPSHOTS", "1"))?;
     setup::build()?;
-    demo::output()?;
+    demo::output(&demo::binary()?)?;
     let golden = Path::new(GOLDEN).join(env!("CARGO_PKG_VERSION"));
     if golden.exists() {
         fs::remove_dir_all(&golden)?;

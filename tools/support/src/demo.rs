@@ -24,12 +24,13 @@ Next:
   cargo xtask demo --hostile                             # let an operator lie to the card
   docs/tutorials/first-gate.md                           # what the output above means, in ten minutes
 The program stands in target/debug: export PATH=\"$PWD/target/debug:$PATH\"
+It has no gateway yet: `cargo xtask setup` builds the whole one, optimised, in some minutes.
 ";
 
 /// Builds and runs the demo, and prints its output and what to try next. Errors: it cannot be built, or fails.
 pub fn run() -> Result<()> {
-    setup::program()?;
-    print!("{}{NEXT}", output()?);
+    let program = setup::program()?;
+    print!("{}{NEXT}", output(&program)?);
     Ok(())
 }
 
@@ -38,12 +39,12 @@ pub fn binary() -> Result<PathBuf> {
     Ok(tool::root()?.join(tool::target_dir()).join("debug/portcullis"))
 }
 
-/// Makes a new bundle and a trust folder with the program, which is built already, and returns its output.
-pub fn output() -> Result<String> {
+/// Makes a new bundle and a trust folder with this program, and returns its output.
+pub fn output(program: &Path) -> Result<String> {
     let bundle = bundle()?;
-    trust(&root()?)?;
+    trust(program, &root()?)?;
     say(&format!("portcullis {} --bundle {}", RUN.join(" "), bundle.display()));
-    let mut run = Command::new(binary()?);
+    let mut run = Command::new(program);
     run.args(RUN).arg("--bundle").arg(&bundle).stdin(Stdio::null()).stderr(Stdio::inherit());
     let output = run.output()?;
     ensure!(output.status.success(), "the demo ended with {}", output.status);
@@ -51,13 +52,13 @@ pub fn output() -> Result<String> {
 }
 
 /// Removes the folder of an earlier run, and makes a trust folder with the root certificate of simulated cards.
-fn trust(root: &Path) -> Result<()> {
+fn trust(program: &Path, root: &Path) -> Result<()> {
     let folder = root.ancestors().nth(3).context("the root stands in a trust folder")?;
     if folder.exists() {
         fs::remove_dir_all(folder)?;
     }
     fs::create_dir_all(root.parent().context("the root stands in a folder")?)?;
-    fs::write(root, capture(Command::new(binary()?).args(["ca", "simulation"]))?)?;
+    fs::write(root, capture(Command::new(program).args(["ca", "simulation"]))?)?;
     Ok(())
 }
 
@@ -67,7 +68,7 @@ pub fn hostile() -> Result<()> {
     setup::build()?;
     let target = tool::root()?.join(tool::target_dir());
     let (bundle, root) = (target.join("hostile/bundle"), target.join("hostile/trust/sim-roots/simulation.pem"));
-    trust(&root)?;
+    trust(&binary()?, &root)?;
     print!("{}", capture(Command::new(target.join("debug/examples/hostile")).arg(&bundle))?);
     let mut verify = Command::new(binary()?);
     verify.arg("verify").arg(&bundle).arg("--trust").arg(target.join("hostile/trust")).arg("--allow-sim");
