@@ -10,8 +10,8 @@ use crate::vocabulary::{ContextField, PolicyVocabulary, bit, bits_of};
 use cedar_policy::{Context, EntityId, EntityTypeName, EntityUid, Request, RestrictedExpression};
 use portcullis_core::mutation::SlotSequence;
 use portcullis_core::wire::{
-    BASIS_POINTS_MAX, Category, Descriptor, EnumerationColumn, FlagColumn, Granularity, Opcode, QUANTITY_SLOTS,
-    RangeColumn, RangeUnit, SetColumn, StageOutcome, row_bits,
+    BASIS_POINTS_MAX, Category, Descriptor, EnumerationColumn, FlagColumn, Granularity, Opcode, RangeColumn, RangeUnit,
+    SetColumn, StageOutcome, row_bits,
 };
 use serde_json::{Map, Value, json};
 use std::str::FromStr as _;
@@ -302,4 +302,4 @@ fn decimal_text(column: RangeColumn, d: &Descriptor) -> Result<String, ContextCo
     Ok(format!("{}.{:04}", points / one, points % one))
 }
 
-const _: () = assert!(presence_bit(QUANTITY_SLOTS) == 6);
+const _: () = assert!(presence_bit(0) == row_bits::QUANTITY_BIT as usize);

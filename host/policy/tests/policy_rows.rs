@@ -18,7 +18,7 @@ const EVERY_CLASS: u128 = 15;
 const PLAIN: u32 = 1;
 const FORMAL: u32 = 2;
 const TECHNICAL: u32 = 4;
-const DOSE: u8 = (row_bits::QUANTITY as u8) & 4;
+const DOSE: u8 = 1 << row_bits::QUANTITY_BIT;
 const AGE: u8 = DOSE << 1;
 
 fn compiled(rules: &str) -> CompiledPackage {

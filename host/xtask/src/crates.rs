@@ -28,7 +28,7 @@ pub(crate) fn page(before: &str) -> Result<String> {
     Ok(format!("{head}{BEGIN}{}{END}{tail}", picture(&reduced(&graph))))
 }
 
-/// The normal, not optional dependencies among the crates of [`FOLDERS`].
+/// The normal dependencies among the crates of [`FOLDERS`]; optional ones only if a default feature turns them on.
 fn graph(metadata: &Value) -> Result<Graph> {
     let root = metadata["workspace_root"].as_str().context("cargo metadata without a root")?;
     let mut graph = Graph::new();
@@ -37,7 +37,10 @@ fn graph(metadata: &Value) -> Result<Graph> {
         if !FOLDERS.iter().any(|folder| Path::new(manifest).starts_with(Path::new(root).join(folder))) {
             continue;
         }
-        let is_drawn = |of: &&Value| of["path"].is_string() && of["kind"].is_null() && of["optional"] == false;
+        let enabled = by_default(&package["features"]);
+        let is_enabled =
+            |of: &Value| of["optional"] == false || of["name"].as_str().is_some_and(|n| enabled.contains(n));
+        let is_drawn = |of: &&Value| of["path"].is_string() && of["kind"].is_null() && is_enabled(of);
         let all = package["dependencies"].as_array().into_iter().flatten().filter(is_drawn);
         graph.insert(short(name), all.filter_map(|of| of["name"].as_str()).map(short).collect());
     }
@@ -45,6 +48,16 @@ fn graph(metadata: &Value) -> Result<Graph> {
     let drawn: BTreeSet<String> = graph.keys().cloned().collect();
     graph.values_mut().for_each(|uses| uses.retain(|name| drawn.contains(name)));
     Ok(graph)
+}
+
+/// The optional dependencies that the default features turn on.
+fn by_default(features: &Value) -> BTreeSet<String> {
+    let (mut seen, mut next) = (BTreeSet::new(), vec!["default"]);
+    while let Some(feature) = next.pop() {
+        let all = features[feature].as_array().into_iter().flatten().filter_map(Value::as_str);
+        next.extend(all.filter(|name| seen.insert((*name).to_owned())));
+    }
+    seen.iter().filter_map(|name| name.strip_prefix("dep:")).map(str::to_owned).collect()
 }
 
 fn short(name: &str) -> String {
@@ -114,18 +127,25 @@ mod tests {
             uses("portcullis-lane", json!("dev"), false, json!("/p/host/lane")),
             uses("portcullis-tools", Value::Null, false, json!("/p/tools/support")),
             uses("serde", Value::Null, false, Value::Null),
+            uses("portcullis-gateway", Value::Null, true, json!("/p/host/gateway")),
         ];
-        let package = |name: &str, folder: &str, dependencies: &[Value]| json!({"name": name, "manifest_path": format!("/p/{folder}/Cargo.toml"), "dependencies": dependencies});
+        let features = json!({"default": ["all"], "all": ["dep:portcullis-gateway"], "rare": ["dep:portcullis-gate"]});
+        let package = |name: &str, folder: &str, dependencies: &[Value]| json!({"name": name, "manifest_path": format!("/p/{folder}/Cargo.toml"), "dependencies": dependencies, "features": features});
         let metadata = json!({"workspace_root": "/p", "packages": [
             package("portcullis-report", "host/report", &dependencies),
             package("portcullis-core", "host/core", &[]),
+            package("portcullis-gate", "host/gate", &[]),
+            package("portcullis-gateway", "host/gateway", &[]),
             package("portcullis-lane", "host/lane", &[]),
             package("portcullis-tools", "tools/support", &[]),
             package("portcullis-hosted", "hosted/x", &[]),
         ]});
         let graph = graph(&metadata).unwrap();
-        assert_eq!(graph, of(&[("core", &[]), ("lane", &[]), ("report", &["core"])]));
-        assert_eq!(picture(&graph), "```mermaid\nflowchart TD\n  lane\n  report --> core\n```\n");
+        let expected =
+            [("core", &[][..]), ("gate", &[]), ("gateway", &[]), ("lane", &[]), ("report", &["core", "gateway"])];
+        assert_eq!(graph, of(&expected));
+        let shown = "```mermaid\nflowchart TD\n  gate\n  lane\n  report --> core\n  report --> gateway\n```\n";
+        assert_eq!(picture(&graph), shown);
     }
 
     #[test]

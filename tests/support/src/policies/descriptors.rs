@@ -5,7 +5,7 @@ use super::{Case, Constants};
 use crate::random::Random;
 use portcullis_core::mutation::SlotSequence;
 use portcullis_core::wire::{
-    Descriptor, EnumerationColumn, FlagColumn, ImageHeader, Opcode, RangeColumn, Row, SetColumn, flags,
+    Descriptor, EnumerationColumn, FlagColumn, ImageHeader, Opcode, RangeColumn, Row, SetColumn, flags, row_bits,
 };
 use zerocopy::little_endian::{I32, U16};
 
@@ -157,8 +157,10 @@ impl Descriptors<'_> {
         for column in EnumerationColumn::ALL {
             column.set_value(d, bit_of(&mut self.random, column.allowed(row).into()));
         }
-        d.flags = d.flags & !row.bits_mask | row.bits_value & 3;
-        d.quantity_present = d.quantity_present & !(row.bits_mask >> 2) | row.bits_value >> 2;
+        let own = |bits: u8| bits & ((1 << row_bits::QUANTITY_BIT) - 1);
+        d.flags = d.flags & !own(row.bits_mask) | own(row.bits_value);
+        let present = |bits: u8| bits >> row_bits::QUANTITY_BIT;
+        d.quantity_present = d.quantity_present & !present(row.bits_mask) | present(row.bits_value);
         for column in SetColumn::ALL {
             let masks = column.conditions(row);
             let mut members = (column.value(d) | masks.all) & !masks.none;
