@@ -17,7 +17,7 @@ use datafusion::arrow::array::Array;
 use datafusion::common::cast::{as_binary_array, as_string_array, as_uint8_array};
 use futures::future::LocalBoxFuture;
 use portcullis_core::hex;
-use portcullis_evidence::verify::series::{GivenLog, CheckedPublicLog};
+use portcullis_evidence::verify::series::{CheckedPublicLog, GivenLog};
 use portcullis_fleet_core::{
     AuditAnswer, AuditFinding, AuditFindingSource, AuditedSession, FleetCode, VerifyTaskOutcome,
 };

@@ -2,8 +2,8 @@
 //! system-wide.
 
 use crate::environment::{Environment, packages};
+use crate::preflight;
 use crate::tool::{self, VENV, capture, cargo, say};
-use crate::{demo, preflight};
 use anyhow::{Context, Result};
 use std::fs::{self, File, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -38,8 +38,7 @@ pub fn build() -> Result<()> {
 }
 
 /// Builds the program with the simulated card of one lane, without services and optimisation, and nothing else: what
-/// the demo runs. Installs no tool but Verilator. Returns the program, which also gets the usual place until the whole
-/// build is there.
+/// the demo runs. Installs no tool but Verilator. Returns the program.
 pub fn program() -> Result<PathBuf> {
     simulator()?;
     say(
@@ -47,16 +46,7 @@ pub fn program() -> Result<PathBuf> {
     );
     let only = ["build", "--locked", "--profile", "quick", "--package", "portcullis", "--bin", "portcullis"];
     tool::run(cargo().args(only).args(["--no-default-features", "--features", "sim"]))?;
-    let target = tool::root()?.join(tool::target_dir());
-    let (program, usual) = (target.join("quick/portcullis"), demo::binary()?);
-    if !usual.with_file_name("portcullis-verify").exists() {
-        fs::create_dir_all(target.join("debug"))?;
-        if usual.exists() {
-            fs::remove_file(&usual)?;
-        }
-        fs::hard_link(&program, &usual).with_context(|| format!("cannot write `{}`", usual.display()))?;
-    }
-    Ok(program)
+    Ok(tool::root()?.join(tool::target_dir()).join("quick/portcullis"))
 }
 
 /// Installs Verilator, which compiles the card, unless it is there already.

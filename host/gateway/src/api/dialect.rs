@@ -1,5 +1,5 @@
-//! The APIs of models: reading requests and writing answers. Every byte of an answer is written from [`GatedAnswerPart`]s;
-//! bytes from an upstream are never copied.
+//! The APIs of models: reading requests and writing answers. Every byte of an answer is written from
+//! [`GatedAnswerPart`]s; bytes from an upstream are never copied.
 
 use super::anthropic;
 use super::event::{AnswerHeader, EventWriter};
