@@ -515,6 +515,7 @@ def verify(data, trust, allow_sim=False, time=None):
             same_stream = (lane, epoch, slot) == (before.lane, before.epoch, before.slot)
             check(same_stream and before.index < index and before.kind != END, "a record of another stream")
             check(kind != BEGIN and sequence == before.sequence + 1, "a record is missing")
+        check(kind != VERDICT or raw[8] < 8, "flags that no page names")
         root = path_root(leaf_hash(raw), index, uint(head["size"]), [hexes(one, 32) for one in entry["path"]])
         lane_head = struct.pack("<B7xQ", lane, head["size"]) + root
         check(path_root(leaf_hash(lane_head), lane, c.lanes, head_path) == c.root, "a record that was not signed")

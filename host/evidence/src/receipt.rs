@@ -12,7 +12,7 @@ use portcullis_core::commitment::commitment;
 use portcullis_core::hex::HexBytes;
 use portcullis_core::inert::is_formatting;
 use portcullis_core::json;
-use portcullis_core::wire::{Determination, Record, RecordType};
+use portcullis_core::wire::{Determination, Record, RecordType, flags};
 use serde::{Deserialize, Serialize};
 use zerocopy::{FromBytes, IntoBytes};
 
@@ -87,6 +87,9 @@ pub enum ReceiptError {
     OtherSession { found: u64, named: u64 },
     #[error("the record admits nothing: what was released was not admitted")]
     NotAdmitted,
+    /// A flag may change what an admit means, so an unknown one makes the record unreadable.
+    #[error("the record has flags that this program does not know")]
+    UnknownFlags,
     #[error("the record is the END of a stream: no one judged these bytes, and they are more than formatting")]
     NotJudged,
     #[error("the text is not the one that the card admitted")]
@@ -229,6 +232,9 @@ impl ReceiptProof {
             (Ok(RecordType::End), _) => ReceiptStanding::NotJudged,
             _ => return Err(ReceiptError::NotAdmitted),
         };
+        if standing == ReceiptStanding::Admitted && !has_known_flags(&record) {
+            return Err(ReceiptError::UnknownFlags);
+        }
         if commitment(receipt.kind, &receipt.salt.0, &[text]) != record.descriptor.commitment {
             return Err(ReceiptError::OtherText);
         }
@@ -250,6 +256,11 @@ impl ReceiptProof {
         let Attested { device, issuer, simulated, .. } = attested;
         Ok(ReceiptFacts { standing, device, issuer, simulated })
     }
+}
+
+/// Whether the entry of a record has no flag but those of this layout.
+pub(crate) fn has_known_flags(record: &Record) -> bool {
+    u16::from(record.descriptor.flags) & !flags::ALL == 0
 }
 
 /// A signed checkpoint with the certificate and the ticket that support it.

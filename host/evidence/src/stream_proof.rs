@@ -6,7 +6,9 @@ use crate::format::bundle::{self, Bundle, BundleError, BundleFiles, SpanLine};
 use crate::format::certificate::DeviceCertificate;
 use crate::format::log;
 use crate::format::tree::{self, MerkleTree, PROOF_MAX};
-use crate::receipt::{Attestation, Attested, HeadProof, ProveError, ReceiptError, covering, head_proof};
+use crate::receipt::{
+    Attestation, Attested, HeadProof, ProveError, ReceiptError, covering, has_known_flags, head_proof,
+};
 use crate::verify::{SignerIdentity, TrustedParties, VerifyOptions, is_cut};
 use portcullis_core::commitment::SpanKind;
 use portcullis_core::context::ContextDocument;
@@ -263,6 +265,9 @@ impl StreamProof {
             };
             if !follows || !is_accepted(&record) {
                 return Err(ReceiptError::NotOneStream);
+            }
+            if kind == RecordType::Verdict && !has_known_flags(&record) {
+                return Err(ReceiptError::UnknownFlags);
             }
             attestation.check_inclusion(bytes, path, answer.lane, index)?;
             match kind {

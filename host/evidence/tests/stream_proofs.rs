@@ -112,6 +112,10 @@ fn nothing_else_is_proven() {
         let checked = StreamProof::parse(&wrong).and_then(|wrong| wrong.check(&trust, OPTIONS));
         assert!(checked.is_err(), "byte {at}: {}", &json[at.saturating_sub(20)..at + 20]);
     }
+    let mut flagged = proof.clone();
+    let verdict = flagged.records.iter().position(|record| is_verdict(&record.record.0)).unwrap();
+    flagged.records[verdict].record.0[8] |= 0x10;
+    assert_eq!(flagged.check(&trust, OPTIONS), Err(ReceiptError::UnknownFlags));
     let late = VerifyOptions { allow_sim: false, allow_not_enforced: true, at: Some(END + 5000) };
     assert!(matches!(proof.check(&trust, late), Err(ReceiptError::Certificate(_))));
 }

@@ -90,6 +90,13 @@ fn receipts_are_checked_by_the_reader() {
         check(&Receipt { serial: 2, ..receipt.clone() }, text),
         Err(ReceiptError::OtherSession { found: 1, named: 2 })
     );
+    // A later layout's flag may change what an admit means.
+    let mut flagged: serde_json::Value = serde_json::from_slice(&json).unwrap();
+    let record = flagged["record"].as_str().unwrap();
+    assert_eq!(&record[16..18], "01");
+    flagged["record"] = [&record[..16], "09", &record[18..]].concat().into();
+    let flagged = ReceiptProof::parse(&serde_json::to_vec(&flagged).unwrap()).unwrap();
+    assert_eq!(flagged.check(&receipt, text, &trust, options), Err(ReceiptError::UnknownFlags));
     // A refused text has no receipt. A proof that its record is in the log is not a receipt.
     let refused = prove(&parts.files(), 0, 4).unwrap();
     let salt = serde_json::from_value(parts.spans[1]["salt"].clone()).unwrap();

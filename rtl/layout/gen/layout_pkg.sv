@@ -15,7 +15,7 @@ package layout_pkg;
   localparam int unsigned SignatureBytes = 17088;  // SLH-DSA-SHA2-128f signature (FIPS 205, table 2).
   // SHA-256 that names this layout and the register map; first byte lowest.
   localparam logic [255:0] MapDigest =
-    256'ha6c62c09d77ff6f6822cf392671bb39aa8408e165ac9f40214bb96411e2ac0d3;
+    256'hf0e6bc791b80b69ea0944e23b9e5161021cc6cb9a4430e65f72df76eb3581168;
 
   // What a submission asks for. Zero is no opcode, so a zeroed entry is refused.
   typedef enum logic [7:0] {
@@ -407,7 +407,8 @@ package layout_pkg;
     logic [31:0] audience;  // 24
     logic [31:0] domain;  // 20
     logic [31:0] temporal;  // 16
-    logic [15:0] reserved_14;  // 14
+    logic [7:0] reserved_15;  // 15
+    logic [7:0] budgets;  // 14
     logic [7:0] tools;  // 13
     logic [7:0] present;  // 12
     logic [15:0] entropy_rows;  // 10
@@ -423,7 +424,8 @@ package layout_pkg;
   function automatic logic image_header_reserved_is_zero(image_header_t s);
     return s.present == '0
       && s.tools == '0
-      && s.reserved_14 == '0
+      && s.budgets == '0
+      && s.reserved_15 == '0
       && s.principal == '0
       && s.labels == '0
       && s.reserved_56 == '0;

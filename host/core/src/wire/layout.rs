@@ -31,8 +31,8 @@ pub const CHECKPOINT_STRIDE: usize = 32768;
 pub const SIGNATURE_BYTES: usize = 17088;
 /// SHA-256 that names this layout and the register map.
 pub const MAP_DIGEST: [u8; 32] = [
-    211, 192, 42, 30, 65, 150, 187, 20, 2, 244, 201, 90, 22, 142, 64, 168, 154, 179, 27, 103, 146, 243, 44, 130, 246,
-    246, 127, 215, 9, 44, 198, 166,
+    104, 17, 88, 179, 110, 247, 45, 247, 101, 14, 67, 164, 185, 108, 204, 33, 16, 22, 229, 185, 35, 78, 148, 160, 158,
+    182, 128, 27, 121, 188, 230, 240,
 ];
 
 /// What a submission asks for. Zero is no opcode, so a zeroed entry is refused.
@@ -1637,10 +1637,12 @@ pub struct ImageHeader {
     pub entropy_rows: U16,
     /// Offset 12. Declared values of supplements, as `supplement_present`.
     pub present: u8,
-    /// Offset 13. Number of declared tools, at most 128.
+    /// Offset 13. Number of declared tools, at most 127.
     pub tools: u8,
-    /// Offset 14. Reserved, zero.
-    pub reserved_14: [u8; 2],
+    /// Offset 14. Number of declared budgets, at most 32.
+    pub budgets: u8,
+    /// Offset 15. Reserved, zero.
+    pub reserved_15: [u8; 1],
     /// Offset 16. Declared values.
     pub temporal: U32,
     /// Offset 20. Declared values.
@@ -1673,7 +1675,8 @@ impl ImageHeader {
     pub fn reserved_is_zero(&self) -> bool {
         self.present == 0
             && self.tools == 0
-            && self.reserved_14 == [0; 2]
+            && self.budgets == 0
+            && self.reserved_15 == [0; 1]
             && self.principal == 0
             && self.labels == 0
             && self.reserved_56 == [0; 8]
@@ -1690,7 +1693,8 @@ const _: () = {
     assert!(core::mem::offset_of!(ImageHeader, entropy_rows) == 10);
     assert!(core::mem::offset_of!(ImageHeader, present) == 12);
     assert!(core::mem::offset_of!(ImageHeader, tools) == 13);
-    assert!(core::mem::offset_of!(ImageHeader, reserved_14) == 14);
+    assert!(core::mem::offset_of!(ImageHeader, budgets) == 14);
+    assert!(core::mem::offset_of!(ImageHeader, reserved_15) == 15);
     assert!(core::mem::offset_of!(ImageHeader, temporal) == 16);
     assert!(core::mem::offset_of!(ImageHeader, domain) == 20);
     assert!(core::mem::offset_of!(ImageHeader, audience) == 24);
