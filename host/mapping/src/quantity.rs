@@ -568,7 +568,7 @@ pub(crate) fn compare(found: &mut Vec<QuantityHit>, seen: Vec<QuantityHit>, view
     for hit in seen {
         let range = view.origin(&hit.range);
         let same = |f: &QuantityHit| {
-            // Two findings without a value are the same one, however many readings of the text show them.
+            // A quantity without a value is refused already, whatever other readings of the text show there.
             let lacks_value = |hit: &QuantityHit| hit.values.iter().any(Result::is_err);
             let values = f.values == hit.values || lacks_value(f) || lacks_value(&hit);
             f.slot == hit.slot && f.range.start <= range.start && range.end <= f.range.end && values
