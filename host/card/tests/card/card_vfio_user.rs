@@ -273,14 +273,17 @@ fn in_flight<C: CardTransport>(card: C, streams: u16, epoch: u32) -> CardSession
 }
 
 /// Asserts that the card is lost: entries in flight are answered once, as refused, and the session accepts no more.
-fn assert_lost<C: CardTransport>(session: &mut CardSession<C>, answered: usize, submitted: usize) {
+fn assert_lost<C: CardTransport>(session: &mut CardSession<C>, answered: usize, mut submitted: usize) {
     let mut seen = answered;
     let lost = loop {
         match session.wait() {
-            Ok(more) => {
-                assert!(!more.is_empty());
-                seen += more.len();
+            Ok(more) if more.is_empty() => {
+                // The card answered everything before its end: the next entry finds that it is lost.
+                assert_eq!((session.in_flight(), seen), (0, submitted));
+                assert!(session.submit(&[begin(30)]).is_err());
+                submitted += session.in_flight();
             }
+            Ok(more) => seen += more.len(),
             Err(error) => break error,
         }
     };
