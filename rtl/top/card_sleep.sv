@@ -41,10 +41,9 @@ module card_sleep #(
       attest_quiet_q <= {attest_quiet_q[Settle-2:0], attest_quiet_i && !rst_i};
       text_quiet_q <= {text_quiet_q[Settle-2:0], text_quiet_i && !rst_i};
     end
-    always_latch begin
-      if (!clk_i) begin
-        {csr_awake_q, attest_awake_q, text_awake_q} = {csr_awake, attest_awake, text_awake};
-      end
+    // While the clock is low: each gated clock is then free of glitches.
+    always_ff @(negedge clk_i) begin
+      {csr_awake_q, attest_awake_q, text_awake_q} <= {csr_awake, attest_awake, text_awake};
     end
     assign csr_clk_o = clk_i && csr_awake_q;
     assign attest_clk_o = clk_i && attest_awake_q;

@@ -1,8 +1,10 @@
 #include "card_model.h"
 
 #include "Vcard.h"
+#include "Vcard___024root.h"
 #ifdef PORTCULLIS_LANES
 #include "Vlanes.h"
+#include "Vlanes___024root.h"
 #endif
 
 namespace portcullis {

@@ -40,6 +40,9 @@ class CardModel {
   virtual void stale(bool on) = 0;
   virtual void drive(const ToCard& memory) = 0;
   virtual void drive(const RegisterPins& pins) = 0;
+  // Lets the next evaluation compute what depends on the inputs. Without this, it keeps the values of before, because
+  // the build leaves out Verilator's own request. Due after a change of an input but the clock, or of a memory.
+  virtual void settle_inputs() = 0;
   // Sets the clock low and settles the logic.
   virtual void low() = 0;
   virtual void high() = 0;
@@ -61,9 +64,15 @@ class CardModelOf final : public CardModel {
   }
   ~CardModelOf() override { m_.final(); }
 
-  void reset(bool on) override { m_.rst_i = on; }
+  void reset(bool on) override {
+    m_.rst_i = on;
+    settle_inputs();
+  }
 
-  void stale(bool on) override { m_.stale_i = on; }
+  void stale(bool on) override {
+    m_.stale_i = on;
+    settle_inputs();
+  }
 
   void drive(const ToCard& memory) override {
     m_.m_axi_arready = memory.ar_ready;
@@ -79,6 +88,7 @@ class CardModelOf final : public CardModel {
     m_.m_axi_bvalid = memory.b_valid;
     m_.m_axi_bid = memory.b_id;
     m_.m_axi_bresp = memory.b_response;
+    settle_inputs();
   }
 
   void drive(const RegisterPins& pins) override {
@@ -88,7 +98,10 @@ class CardModelOf final : public CardModel {
     m_.s_axil_arvalid = pins.ar_valid;
     m_.s_axil_awvalid = pins.aw_valid;
     m_.s_axil_wvalid = pins.w_valid;
+    settle_inputs();
   }
+
+  void settle_inputs() override { m_.rootp->__VicoFirstIteration = 1; }
 
   void low() override {
     m_.clk_i = 0;

@@ -211,6 +211,7 @@ void CardSim::inject(uint8_t kind, uint32_t nth, uint32_t bit) {
 bool CardSim::upset_table(uint32_t lane, rust::Str table, rust::Str memory, uint32_t row, uint32_t bit) {
   const std::string scope =
       "card.portcullis_top.g_lane[" + std::to_string(lane) + "].u_lane." + static_cast<std::string>(table);
+  parts_->model->settle_inputs();
   return invert_bit(parts_->context, scope, static_cast<std::string>(memory).c_str(), row, bit);
 }
 

@@ -16,7 +16,7 @@ impl From<SimError> for CardError {
 /// Clocks per wait for a watched byte.
 const QUANTUM: u64 = 4096;
 /// Clocks per wait without a watch.
-const SHORT: u64 = 64;
+const SHORT: u64 = 256;
 
 /// The Verilated RTL in this process. Its clock runs only inside calls.
 #[derive(Debug)]
@@ -88,7 +88,7 @@ impl CardTransport for SimCard {
     }
 
     fn quantum(&self) -> &'static str {
-        "64 to 4096 clocks"
+        "256 to 4096 clocks"
     }
 
     fn patience(&self) -> u32 {
