@@ -7,6 +7,7 @@ mod bench;
 mod biographies;
 mod bytes;
 mod drift;
+mod everyday;
 mod gateway;
 mod grounding;
 mod judged;
@@ -14,6 +15,7 @@ mod lane;
 mod meaning;
 mod pii;
 mod prefilter;
+mod sentences;
 mod shapes;
 mod streaming;
 
@@ -108,6 +110,27 @@ enum MeasureCommand {
         #[arg(long)]
         list: bool,
     },
+    /// How much harmless text the shipped policies damage, by kind and rule, and which addresses that a client loads by
+    /// itself leave, in a folder with the shape of `tests/cases/everyday`, on the model of the card.
+    Everyday {
+        /// The folder.
+        #[arg(default_value = "tests/cases/everyday")]
+        cases: PathBuf,
+        /// Print each refused part and each address that leaves.
+        #[arg(long)]
+        list: bool,
+    },
+    /// Sentences that an abbreviation or a line break divides, amounts, doses, contradictions over boundaries, loops of
+    /// an engine and misleading labels, in a folder with the shape of `tests/cases/sentences`, on the model of the
+    /// card.
+    Sentences {
+        /// The folder.
+        #[arg(default_value = "tests/cases/sentences")]
+        cases: PathBuf,
+        /// Print each case that fails.
+        #[arg(long)]
+        list: bool,
+    },
     /// Whether texts that come in chunks are read as whole texts are, how long their bytes wait, and what that costs:
     /// the labelled sets of a folder, under every shipped policy.
     Streaming {
@@ -158,14 +181,18 @@ fn main() -> Result<()> {
     if !matches!(
         what,
         MeasureCommand::Bytes { .. }
+            | MeasureCommand::Everyday { .. }
             | MeasureCommand::Lane { .. }
             | MeasureCommand::Meaning { .. }
+            | MeasureCommand::Sentences { .. }
             | MeasureCommand::Streaming { .. }
     ) {
         setup::build()?;
     }
     match &what {
         MeasureCommand::Bytes { data, list } => bytes::run(data, *list),
+        MeasureCommand::Everyday { cases, list } => everyday::run(cases, *list),
+        MeasureCommand::Sentences { cases, list } => sentences::run(cases, *list),
         MeasureCommand::Streaming { data } => streaming::run(data),
         MeasureCommand::Lane { data } => lane::run(data),
         MeasureCommand::Meaning { cases, data, list } => meaning::run(cases, data.as_deref(), *list),
