@@ -278,9 +278,10 @@ fn assert_lost<C: CardTransport>(session: &mut CardSession<C>, answered: usize, 
     let lost = loop {
         match session.wait() {
             Ok(more) if more.is_empty() => {
-                // The card answered everything before its end: the next entry finds that it is lost.
+                // The card answered everything before its end: a further entry finds that it is lost, at once, while
+                // it waits for its answer, or when the card ends after that answer, too.
                 assert_eq!((session.in_flight(), seen), (0, submitted));
-                assert!(session.submit(&[begin(30)]).is_err());
+                let _ = session.submit(&[begin(30)]);
                 submitted += session.in_flight();
             }
             Ok(more) => seen += more.len(),
