@@ -102,8 +102,14 @@ CardSim::~CardSim() {
   parts_->model.reset();
 }
 
-// Runs one clock. The card's outputs are sampled after this clock's inputs have settled, before the rising edge.
+// Runs one clock.
 void CardSim::tick() {
+  settle();
+  rise();
+}
+
+// The first half of a clock: the inputs settle. The clock falls once, so that parts that sleep see an input in time.
+void CardSim::settle() {
   Parts& p = *parts_;
   CardModel& model = *p.model;
   p.bus.drive(p.now);
@@ -112,9 +118,14 @@ void CardSim::tick() {
 #if VM_TRACE
   if (p.tracing) p.trace.dump(p.now * 2);
 #endif
-  FromCard& from = p.from;
-  model.sample(from);
-  model.high();
+  model.sample(p.from);
+}
+
+// The second half: the rising edge. The bus takes the outputs that were sampled before it.
+void CardSim::rise() {
+  Parts& p = *parts_;
+  const FromCard& from = p.from;
+  p.model->high();
 #if VM_TRACE
   if (p.tracing) p.trace.dump(p.now * 2 + 1);
 #endif
@@ -150,11 +161,11 @@ RegisterResult CardSim::read32(uint32_t address, uint64_t bound) {
   for (uint64_t i = 0; i < bound && !p.sink.stopped && !result.answered; ++i) {
     // The port's outputs in this clock depend on its inputs, so settle them first.
     p.model->drive(p.pins);
-    p.model->low();
+    settle();
     const RegisterAnswers answers = p.model->registers();
     if (answers.r_valid) result = {true, answers.r_response, answers.data};
     if (answers.ar_ready) p.pins.ar_valid = false;
-    tick();
+    rise();
   }
   p.pins.ar_valid = false;
   p.model->drive(p.pins);
@@ -170,12 +181,12 @@ RegisterResult CardSim::write32(uint32_t address, uint32_t value, uint64_t bound
   RegisterResult result{false, 0, 0};
   for (uint64_t i = 0; i < bound && !p.sink.stopped && !result.answered; ++i) {
     p.model->drive(p.pins);
-    p.model->low();
+    settle();
     const RegisterAnswers answers = p.model->registers();
     if (answers.b_valid) result = {true, answers.b_response, 0};
     if (answers.aw_ready) p.pins.aw_valid = false;
     if (answers.w_ready) p.pins.w_valid = false;
-    tick();
+    rise();
   }
   p.pins.aw_valid = p.pins.w_valid = false;
   p.model->drive(p.pins);

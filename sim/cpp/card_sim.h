@@ -48,6 +48,8 @@ class CardSim {
   struct Parts;
   class Entry;
   void tick();
+  void settle();
+  void rise();
   void hold_reset();
 
   std::unique_ptr<Parts> parts_;
