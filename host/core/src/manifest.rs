@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Version of the mapping from text to descriptors, Unicode's tables included. Every package digest covers it, so a
 /// changed mapping counts as a changed policy.
-pub const MAPPING_VERSION: u32 = 8;
+pub const MAPPING_VERSION: u32 = 9;
 
 /// `policy.toml`. Unknown keys are errors.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

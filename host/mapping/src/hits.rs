@@ -177,7 +177,7 @@ pub(crate) struct Scanner {
     /// polarity.
     polarities: BTreeMap<ClassId, HitPolarity>,
     polar: ClassSet,
-    cues: Option<&'static Cues>,
+    cues: Option<(&'static Cues, &'static Language)>,
     starting: Option<Starting>,
     /// The patterns that are not in `starting`.
     searched: Vec<LocatedPattern>,
@@ -237,7 +237,8 @@ impl Scanner {
             unviewed: unviewed.into_iter().collect(),
             polarities,
             polar,
-            cues: Language::of(&manifest.package.language).and_then(|language| language.polarity.as_ref()),
+            cues: Language::of(&manifest.package.language)
+                .and_then(|language| Some((language.polarity.as_ref()?, language))),
             marks: RareByteTable::new(starting.as_ref(), &searched),
             starting,
             searched,
@@ -333,9 +334,9 @@ impl Scanner {
     fn counts(&self, hit: &ClassHit, page: Page<'_>, text: &str) -> bool {
         let polarity = self.polarities.get(&hit.class).copied().unwrap_or_default();
         match self.cues {
-            Some(cues) if polarity != HitPolarity::Any => {
-                let around = Around::new(page.text, page.view.map(|view| (view, text)), &hit.range);
-                polarity::counts(polarity, &around, cues)
+            Some((cues, language)) if polarity != HitPolarity::Any => {
+                let around = Around::new(page.text, page.view.map(|view| (view, text)), &hit.range, language);
+                polarity::counts(polarity, &around, cues, language)
             }
             _ => true,
         }

@@ -1,5 +1,6 @@
 //! Languages: their cue tables (`languages/*.toml`), and the look-up of words in them.
 
+use crate::full_stop::{AbbreviationLists, Abbreviations};
 use crate::polarity::{Cues, PolarityLists};
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use serde::Deserialize;
@@ -95,6 +96,7 @@ struct CueLists {
     multipliers: BTreeMap<String, u32>,
     ordinals: BTreeMap<String, u32>,
     months: BTreeMap<String, u32>,
+    abbreviations: AbbreviationLists,
     polarity: Option<PolarityLists>,
 }
 
@@ -124,6 +126,7 @@ pub(crate) struct Language {
     suffixes: Vec<String>,
     ordinal_endings: Vec<String>,
     pub(crate) decimal_comma: bool,
+    pub(crate) abbreviations: Abbreviations,
     /// Words of polarity, if the language has a list of them.
     pub(crate) polarity: Option<Cues>,
 }
@@ -301,6 +304,7 @@ impl Language {
             suffixes: lists.suffixes,
             ordinal_endings: lists.ordinal_endings,
             decimal_comma: lists.decimal_comma,
+            abbreviations: Abbreviations::new(lists.abbreviations, code),
             polarity: lists.polarity.map(|lists| Cues::new(lists, code)),
         }
     }

@@ -27,6 +27,7 @@ mod claims;
 mod clause;
 mod document;
 mod error;
+mod full_stop;
 mod hits;
 mod item;
 mod json;

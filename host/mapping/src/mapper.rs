@@ -136,6 +136,10 @@ impl TextMapper {
         })
     }
 
+    pub(crate) const fn language(&self) -> &'static Language {
+        self.language
+    }
+
     /// Reads a text: scans it and cuts it into pieces.
     #[must_use]
     pub fn read(&self, text: String, granularity: Granularity) -> ScannedText {

@@ -11,6 +11,7 @@ mod scope;
 
 pub(crate) use cues::{Cues, PolarityLists};
 
+use crate::language::Language;
 use crate::sentence;
 use crate::view::MatchingView;
 use cues::{CueWord, cue};
@@ -37,37 +38,42 @@ pub(crate) struct Around<'t> {
 
 impl<'t> Around<'t> {
     /// The sentence around a hit in a text, or in a view of a text.
-    pub(crate) fn new(text: &'t str, view: Option<(&'t MatchingView, &str)>, hit: &Range<usize>) -> Self {
+    pub(crate) fn new(
+        text: &'t str,
+        view: Option<(&'t MatchingView, &str)>,
+        hit: &Range<usize>,
+        language: &Language,
+    ) -> Self {
         let (end, goes_on) = match view {
-            None => sentence::end_of(text, hit, REACH),
+            None => sentence::end_of(text, hit, REACH, language),
             Some((view, written)) => {
-                let (end, goes_on) = sentence::end_of(written, &view.origin(hit), REACH);
+                let (end, goes_on) = sentence::end_of(written, &view.origin(hit), REACH, language);
                 (view.shown_until(end), goes_on)
             }
         };
         let near = end.clamp(hit.end, hit.end + REACH);
         let from = text.floor_char_boundary(hit.start.saturating_sub(REACH));
-        let before = text.get(from..hit.start).unwrap_or_default();
-        let start = from + sentence::last_start(before);
+        let (start, is_doubtful) = sentence::last_start(text, &(from..hit.start), language);
         let border = view.and_then(|(view, _)| view.last_border(&(start..hit.start)));
         let begun_earlier = from > 0 && start == from && border.is_none();
         Self {
             before: text.get(border.unwrap_or(start)..hit.start).unwrap_or_default(),
             hit: text.get(hit.clone()).unwrap_or_default(),
             after: text.get(hit.end..text.floor_char_boundary(near)).unwrap_or_default(),
-            cut: begun_earlier || goes_on || near < end,
+            cut: begun_earlier || is_doubtful || goes_on || near < end,
         }
     }
 }
 
 /// Whether a hit counts under this polarity.
-pub(crate) fn counts(polarity: HitPolarity, around: &Around<'_>, cues: &Cues) -> bool {
+pub(crate) fn counts(polarity: HitPolarity, around: &Around<'_>, cues: &Cues, language: &Language) -> bool {
     let strict = match polarity {
         HitPolarity::Any => return true,
         HitPolarity::Affirmed => true,
         HitPolarity::Undenied => false,
     };
-    let (before, hit, after) = (cues.words(around.before), cues.words(around.hit), cues.words(around.after));
+    let words = |part| cues.words(part, language);
+    let (before, hit, after) = (words(around.before), words(around.hit), words(around.after));
     let words = around.before.trim_end_matches(|c: char| !c.is_alphanumeric());
     let gap = around.before.get(words.len()..).unwrap_or_default();
     let suspended = (strict && around.cut)

@@ -5,6 +5,7 @@
 //! JSON object is open at its end, and it does not end with a list number. All these searches have a bounded reach, in
 //! complete texts too. So the spans and their readings do not depend on the chunks.
 
+use crate::language::Language;
 use crate::mapper::TextMapper;
 use crate::segment::Whole;
 use crate::sentence::settled_end;
@@ -75,7 +76,7 @@ impl Segmenter {
         if self.granularity == Granularity::Step {
             return Ok(None);
         }
-        self.find_ends();
+        self.find_ends(mapper.language());
         let soon = self.length() < self.tried + growth(self.length().saturating_sub(CONTEXT));
         if self.ends.is_empty() || soon {
             return Ok(None);
@@ -86,12 +87,12 @@ impl Segmenter {
     }
 
     /// Finds the ends of sentences that later text cannot move.
-    fn find_ends(&mut self) {
+    fn find_ends(&mut self, language: &Language) {
         let mut start = self.ends.last().copied().unwrap_or_else(|| self.origin());
         if self.text.len() < self.looked + growth(self.text.len() - start) {
             return;
         }
-        while let Some(end) = self.text.get(start..).and_then(settled_end) {
+        while let Some(end) = self.text.get(start..).and_then(|rest| settled_end(rest, language)) {
             start += end;
             self.ends.push(start);
         }

@@ -195,7 +195,7 @@ impl ScannedText {
         let starts = std::iter::once(from).chain(ends.iter().copied());
         let parts: Vec<Range<usize>> = starts.zip(ends).map(|(start, end)| start..*end).collect();
         let sentences = |part: &Range<usize>| -> Vec<usize> {
-            sentence_ends(read.slice(part)).into_iter().map(|end| part.start + end).collect()
+            sentence_ends(read.slice(part), language).into_iter().map(|end| part.start + end).collect()
         };
         read.sentences = parts.iter().flat_map(sentences).collect();
         if granularity != Granularity::Token {

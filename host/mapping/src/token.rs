@@ -1,5 +1,6 @@
 //! The words of a span, with their entries in the language's tables.
 
+use crate::full_stop::is_mark;
 use crate::language::{Language, key, kind};
 use crate::words::{lower, words};
 use std::borrow::Cow;
@@ -43,7 +44,10 @@ pub(crate) fn tokens<'a>(span: &'a str, language: &Language) -> Vec<WordToken<'a
     for range in words(span) {
         let text = span.get(range.clone()).unwrap_or_default();
         let gap = span.get(end..range.start).unwrap_or_default();
-        let breaks = end > 0 && gap != " " && gap.contains(|c: char| !c.is_whitespace() && c != '"' && c != '\'');
+        let breaks = end > 0
+            && gap != " "
+            && gap.contains(|c: char| !c.is_whitespace() && c != '"' && c != '\'')
+            && is_mark(span, gap, range.start, language);
         end = range.end;
         let plain = text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
         let word = if plain { Cow::Borrowed(text) } else { lower(text) };

@@ -267,6 +267,13 @@ const NASTY: &[&str] = &[
     "Beispiel",
     "you should ",
     "buy",
+    "Dr. ",
+    "Beta Inc. ",
+    "No. ",
+    "5 p.m. ",
+    "e. g. ",
+    "J. ",
+    "Bank ",
 ];
 
 /// Runs a test with `cases` random texts, or forty times as many in a long run (`PORTCULLIS_LONG`).

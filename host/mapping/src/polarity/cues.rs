@@ -1,6 +1,8 @@
 //! The words that open and close scopes, from the table `[polarity]` of a language's file.
 
 use super::mark::mark;
+use crate::full_stop::is_mark;
+use crate::language::Language;
 use crate::phrase::stemmer;
 use crate::words::{lower, words};
 use rust_stemmers::Stemmer;
@@ -178,11 +180,12 @@ impl Cues {
 
     /// The words of a part of a sentence with their effects. In a phrase, the first word has the effects of the phrase,
     /// and the other words have none.
-    pub(crate) fn words<'t>(&self, part: &'t str) -> Vec<CueWord<'t>> {
+    pub(crate) fn words<'t>(&self, part: &'t str, language: &Language) -> Vec<CueWord<'t>> {
         let mut end = 0;
         let mut all: Vec<CueWord<'t>> = words(part)
             .map(|range| {
                 let gap = part.get(end..range.start).unwrap_or_default();
+                let gap = if is_mark(part, gap, range.start, language) { gap } else { " " };
                 end = range.end;
                 CueWord { gap, text: plain(lower(part.get(range).unwrap_or_default())), cues: 0 }
             })

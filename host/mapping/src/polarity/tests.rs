@@ -3,11 +3,12 @@ use crate::language::Language;
 
 /// Whether the hit between the two stars of `marked` counts.
 fn of(polarity: HitPolarity, marked: &str) -> bool {
-    let cues = Language::of("en").unwrap().polarity.as_ref().unwrap();
+    let language = Language::of("en").unwrap();
+    let cues = language.polarity.as_ref().unwrap();
     let start = marked.find('*').unwrap();
     let text = marked.replace('*', "");
     let end = marked.rfind('*').unwrap() - 1;
-    counts(polarity, &Around::new(&text, None, &(start..end)), cues)
+    counts(polarity, &Around::new(&text, None, &(start..end), language), cues, language)
 }
 
 #[test]
@@ -41,6 +42,9 @@ fn what_is_denied_asked_or_supposed_does_not() {
         "You should not, under any circumstances, *stop taking* it.",
         "Neither a test nor *guaranteed returns* are on sale.",
         "If somebody promises a *risk-free return*, go.",
+        "Nobody at Beta Corp. North America says that you should *buy shares*.",
+        "Dr. Roe does not *sell model clauses*.",
+        "We never pay *guaranteed returns*, says J. R. Roe.",
     ] {
         assert!(!of(HitPolarity::Affirmed, text) && !of(HitPolarity::Undenied, text), "{text}");
     }
@@ -67,6 +71,26 @@ fn a_hit_has_a_polarity_in_its_own_sentence() {
     assert!(of(HitPolarity::Affirmed, "We have nothing. We use *model clauses*. Do you?"));
     assert!(of(HitPolarity::Affirmed, "Nothing!\n*Model clauses* apply"));
     assert!(!of(HitPolarity::Affirmed, "Does Dr. no. 4 use *model clauses*? Yes."));
+}
+
+/// A denial never reaches over a full stop that may end its sentence.
+#[test]
+fn a_denial_ends_at_a_full_stop_in_doubt() {
+    for text in [
+        "We do not work with Beta Inc. *Double your money*.",
+        "We do not work with Beta Inc. *Bank on us*.",
+        "Never ask the U.S. *Guaranteed returns* are here.",
+        "We do not offer plan B. *Risk-free savings* it is.",
+        "We do not close at 5 p.m. *You cannot lose*.",
+        "Is it a scam? No. 5 ways to *double your money*.",
+        "We do not open at 5 p.m. 3 ways to *double your money*.",
+        "Nobody trusts the Rev. *You cannot lose*.",
+        "We do not work with Beta Inc. Money grows as *you cannot lose*.",
+        "We do not work with Beta Inc. Money Grows Where *You Cannot Lose*.",
+        "We do not work with Beta Inc. Bonn is where *you cannot lose*.",
+    ] {
+        assert!(of(HitPolarity::Undenied, text), "{text}");
+    }
 }
 
 /// In a long sentence, the part that is not read may contain a denial.

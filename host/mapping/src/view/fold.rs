@@ -205,7 +205,7 @@ mod tests {
         assert_eq!(versions, ((18, 0, 0), (18, 0, 0)));
         assert_eq!(
             (portcullis_core::manifest::MAPPING_VERSION, short.map(|d| format!("{d:016x}")).as_deref()),
-            (8, Some("4c7f4bee82e31e54"))
+            (9, Some("4c7f4bee82e31e54"))
         );
     }
 }
