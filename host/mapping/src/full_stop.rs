@@ -3,10 +3,9 @@
 //! UAX #29 ends a sentence after `Dr. ` before a capital letter. A reader does not. The abbreviations are data, by
 //! language; what follows the full stop decides about those that can also stand at the end of a sentence.
 
+use crate::abbreviation::{AbbreviationUse, Abbreviations};
 use crate::language::{Language, kind};
-use crate::lexicon::{LanguageLexicon, PartOfSpeech, WordLemmas};
-use serde::Deserialize;
-use std::collections::BTreeMap;
+use crate::lexicon::{PartOfSpeech, WordLemmas};
 
 /// Longest abbreviation, and the part of the next word that is read, in bytes.
 const LONGEST: usize = 24;
@@ -26,42 +25,6 @@ const STARTERS: u32 = kind::STOP
     | kind::REVISION
     | kind::HEDGE;
 
-/// The content of `[abbreviations]` in a language's file. An entry with a capital letter matches only as it is written,
-/// other entries in any case; parts are joined by full stops without spaces: `z.b` for `z. B.`.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct AbbreviationLists {
-    /// A word follows: `Dr.`, `e.g.`.
-    words: Vec<String>,
-    /// A number, a letter or a Roman numeral follows: `No.`, `Fig.`.
-    numbers: Vec<String>,
-    /// A number stands before: `in.`, `hrs.`.
-    units: Vec<String>,
-    /// The sentence may end here: `Inc.`, `a.m.`.
-    either: Vec<String>,
-    /// Auxiliary verbs. The word before one may be the subject of a new sentence: `at Beta Inc. Bonn is`.
-    auxiliaries: Vec<String>,
-    /// Whether figures with a full stop are ordinal numbers: `3. Mai`.
-    ordinals: bool,
-}
-
-/// What must stand beside an abbreviation.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum AbbreviationUse {
-    Word,
-    Number,
-    Unit,
-    Either,
-}
-
-/// The abbreviations of a language.
-pub(crate) struct Abbreviations {
-    uses: BTreeMap<String, AbbreviationUse>,
-    auxiliaries: Vec<String>,
-    ordinals: bool,
-    lexicon: Option<LanguageLexicon>,
-}
-
 /// What a full stop does to its sentence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FullStop {
@@ -72,28 +35,6 @@ pub(crate) enum FullStop {
     Doubtful,
     /// More text decides.
     Undecided,
-}
-
-impl Abbreviations {
-    pub(crate) fn new(lists: AbbreviationLists, language: &str) -> Self {
-        let all = [
-            (AbbreviationUse::Either, lists.either),
-            (AbbreviationUse::Unit, lists.units),
-            (AbbreviationUse::Number, lists.numbers),
-            (AbbreviationUse::Word, lists.words),
-        ];
-        let uses = all.into_iter().flat_map(|(of, list)| list.into_iter().map(move |word| (word, of)));
-        Self {
-            uses: uses.collect(),
-            auxiliaries: lists.auxiliaries,
-            ordinals: lists.ordinals,
-            lexicon: LanguageLexicon::of(language),
-        }
-    }
-
-    fn use_of(&self, word: &str) -> Option<AbbreviationUse> {
-        self.uses.get(word).or_else(|| self.uses.get(&word.to_lowercase())).copied()
-    }
 }
 
 /// What the full stop does that stands before the white space before `end`. Its sentence begins at `start`, or earlier.

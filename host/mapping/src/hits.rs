@@ -8,11 +8,12 @@
 
 use crate::anchored::{AutomatonWalkEnd, JointPatternAutomaton, Walker};
 use crate::bytes::{self, ByteSet};
+use crate::cues::Cues;
 use crate::error::MappingError;
 use crate::language::Language;
 use crate::pattern;
 use crate::phrase::{self, Phrases};
-use crate::polarity::{self, Around, Cues};
+use crate::polarity::{self, Around};
 use crate::unfinished::{self, UnfinishedHitFinder};
 use crate::validators::{self, MatchValidator};
 use crate::view::MatchingView;

@@ -1,7 +1,7 @@
 //! Languages: their cue tables (`languages/*.toml`), and the look-up of words in them.
 
-use crate::full_stop::{AbbreviationLists, Abbreviations};
-use crate::polarity::{Cues, PolarityLists};
+use crate::abbreviation::{AbbreviationLists, Abbreviations};
+use crate::cues::{Cues, PolarityLists};
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use serde::Deserialize;
 use std::collections::BTreeMap;

@@ -19,12 +19,14 @@
 //! # }
 //! ```
 
+mod abbreviation;
 mod anchored;
 mod bytes;
 mod checkable;
 mod citation;
 mod claims;
 mod clause;
+mod cues;
 mod document;
 mod error;
 mod full_stop;

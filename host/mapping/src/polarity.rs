@@ -5,17 +5,14 @@
 //! a hit is in doubt, [`HitPolarity::Undenied`] counts the hit and [`HitPolarity::Affirmed`] does not: each choice
 //! releases less text.
 
-mod cues;
-mod mark;
 mod scope;
 
-pub(crate) use cues::{Cues, PolarityLists};
-
+use crate::cues::mark::{ClauseMark, mark};
+use crate::cues::{CueWord, Cues, cue};
+use crate::full_stop::is_mark;
 use crate::language::Language;
 use crate::sentence;
 use crate::view::MatchingView;
-use cues::{CueWord, cue};
-use mark::{ClauseMark, mark};
 use portcullis_core::manifest::HitPolarity;
 use scope::Scope;
 use std::ops::Range;
@@ -72,7 +69,7 @@ pub(crate) fn counts(polarity: HitPolarity, around: &Around<'_>, cues: &Cues, la
         HitPolarity::Affirmed => true,
         HitPolarity::Undenied => false,
     };
-    let words = |part| cues.words(part, language);
+    let words = |part| cues.words(part, |gap, next| is_mark(part, gap, next, language));
     let (before, hit, after) = (words(around.before), words(around.hit), words(around.after));
     let words = around.before.trim_end_matches(|c: char| !c.is_alphanumeric());
     let gap = around.before.get(words.len()..).unwrap_or_default();

@@ -1,7 +1,7 @@
 //! The scopes (denial, condition, report and others) that are open at a hit.
 
-use super::cues::{CueWord, cue};
-use super::mark::{ClauseMark, mark};
+use crate::cues::mark::{ClauseMark, mark};
+use crate::cues::{CueWord, cue};
 
 /// Greatest number of words of an aside between two commas.
 const ASIDE: usize = 3;

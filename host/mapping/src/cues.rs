@@ -1,10 +1,10 @@
 //! The words that open and close scopes, from the table `[polarity]` of a language's file.
 
-use super::mark::mark;
-use crate::full_stop::is_mark;
-use crate::language::Language;
+pub(crate) mod mark;
+
 use crate::phrase::stemmer;
 use crate::words::{lower, words};
+use mark::mark;
 use rust_stemmers::Stemmer;
 use serde::Deserialize;
 use std::borrow::Cow;
@@ -179,13 +179,14 @@ impl Cues {
     }
 
     /// The words of a part of a sentence with their effects. In a phrase, the first word has the effects of the phrase,
-    /// and the other words have none.
-    pub(crate) fn words<'t>(&self, part: &'t str, language: &Language) -> Vec<CueWord<'t>> {
+    /// and the other words have none. `is_mark`: whether a gap between two words, which ends at a place, separates
+    /// them.
+    pub(crate) fn words<'t>(&self, part: &'t str, is_mark: impl Fn(&str, usize) -> bool) -> Vec<CueWord<'t>> {
         let mut end = 0;
         let mut all: Vec<CueWord<'t>> = words(part)
             .map(|range| {
                 let gap = part.get(end..range.start).unwrap_or_default();
-                let gap = if is_mark(part, gap, range.start, language) { gap } else { " " };
+                let gap = if is_mark(gap, range.start) { gap } else { " " };
                 end = range.end;
                 CueWord { gap, text: plain(lower(part.get(range).unwrap_or_default())), cues: 0 }
             })
