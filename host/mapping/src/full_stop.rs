@@ -149,7 +149,9 @@ impl<'t> NextWord<'t> {
         let kinds = language.kinds(&self.word.to_lowercase());
         match of {
             _ if self.word.is_empty() => FullStop::Ends,
-            AbbreviationUse::Word if kinds & STARTERS != 0 => FullStop::Doubtful,
+            AbbreviationUse::Word if kinds & STARTERS != 0 || self.is_verb(&language.abbreviations) => {
+                FullStop::Doubtful
+            }
             AbbreviationUse::Word => FullStop::Continues,
             AbbreviationUse::Number => {
                 let is_place = is_letter(self.word) || is_roman(self.word) || kinds & kind::NUMBER != 0;
@@ -163,6 +165,12 @@ impl<'t> NextWord<'t> {
             AbbreviationUse::Unit | AbbreviationUse::Either if kinds & STARTERS != 0 => FullStop::Ends,
             AbbreviationUse::Unit | AbbreviationUse::Either => self.goes_on(&language.abbreviations),
         }
+    }
+
+    /// Whether the word is mostly a verb.
+    fn is_verb(&self, language: &Abbreviations) -> bool {
+        let lemmas = language.lexicon.map(|lexicon| lexicon.lemmas(&self.word.to_lowercase()));
+        lemmas.iter().flat_map(WordLemmas::iter).next().is_some_and(|lemma| lemma.part == PartOfSpeech::Verb)
     }
 
     /// Whether the word goes on with the sentence. A name does: a word that the lexicon lacks, or two words with

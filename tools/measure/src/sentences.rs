@@ -2,10 +2,10 @@
 //! line break divides, amounts, doses, contradictions over boundaries, loops of an engine, and misleading labels.
 
 use crate::judged::{MeasuredJudgement, MeasuredPolicy, rows, share, text_of};
+use crate::meaning::{PERMIT_ALL, permit_all};
 use anyhow::{Context, Result};
 use portcullis_core::state::StreamTask;
 use portcullis_gate::{AnswerCandidate, ReleaseMode, StreamInput};
-use portcullis_policy::PolicyPackage;
 use portcullis_tools::tool::say;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -15,11 +15,6 @@ use std::path::{Path, PathBuf};
 const MAY_LEAVE: usize = 4;
 /// Number of proposals after which a loop must have met a refusal.
 const ROUNDS: usize = 8;
-/// A package that permits everything, with the continuity that the cases name.
-const PERMIT_ALL: &str = "[package]\nname = \"permit-all\"\nversion = \"1.0.0\"\ndescription = \"Permits everything.\"\n\
-    citations = \"any\"\n\
-    [enumerations]\ndomain = [\"any\"]\naudience = [\"any\"]\ntemporal = [\"any\"]\nregister = [\"any\"]\n[continuity]\n";
-
 pub(crate) fn run(folder: &Path, list: bool) -> Result<()> {
     let file = |name: &str| rows(&folder.join(name));
     abbreviations(folder, &file("abbreviations.jsonl")?, list)?;
@@ -100,12 +95,10 @@ fn expected(policy: &Path, file: &str, key: &str, rows: &[Value], list: bool) ->
     Ok(())
 }
 
-/// The package that permits everything, with these lines of its section `[continuity]`.
+/// The package that permits everything and any citation, with these lines of its section `[continuity]`.
 fn permitting(continuity: &str) -> Result<MeasuredPolicy> {
-    let permit = "@id(\"ALLOW\")\npermit (principal, action, resource);\n".to_owned();
-    let files = [("policy.toml", [PERMIT_ALL, continuity].concat()), ("permit-all.cedar", permit)];
-    let files = files.map(|(file, text)| (file.to_owned(), text.into_bytes())).into();
-    MeasuredPolicy::new(PolicyPackage::from_files(files)?)
+    let manifest = PERMIT_ALL.replacen("[enumerations]", "citations = \"any\"\n[enumerations]", 1);
+    MeasuredPolicy::new(permit_all(&format!("{manifest}[continuity]\n{continuity}"))?)
 }
 
 /// Counts the texts in which a contradiction is refused.

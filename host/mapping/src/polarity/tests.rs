@@ -85,6 +85,7 @@ fn a_denial_ends_at_a_full_stop_in_doubt() {
         "Is it a scam? No. 5 ways to *double your money*.",
         "We do not open at 5 p.m. 3 ways to *double your money*.",
         "Nobody trusts the Rev. *You cannot lose*.",
+        "We do not know Mr. Get *guaranteed returns* here.",
         "We do not work with Beta Inc. Money grows as *you cannot lose*.",
         "We do not work with Beta Inc. Money Grows Where *You Cannot Lose*.",
         "We do not work with Beta Inc. Bonn is where *you cannot lose*.",

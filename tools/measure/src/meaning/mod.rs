@@ -19,6 +19,7 @@ mod vocabulary;
 use crate::judged::{self, text_of};
 use anyhow::Result;
 use policies::CompiledPolicyCache;
+pub(crate) use policies::{PERMIT_ALL, permit_all};
 use portcullis_tools::tool::say;
 use serde_json::Value;
 use std::path::{Path, PathBuf};

@@ -11,7 +11,7 @@ use std::path::Path;
 use std::rc::Rc;
 
 /// A package that permits everything and has the default settings for continuity.
-const PERMIT_ALL: &str = "[package]\nname = \"permit-all\"\nversion = \"1.0.0\"\ndescription = \"Permits everything.\"\n\
+pub(crate) const PERMIT_ALL: &str = "[package]\nname = \"permit-all\"\nversion = \"1.0.0\"\ndescription = \"Permits everything.\"\n\
     [enumerations]\ndomain = [\"any\"]\naudience = [\"any\"]\ntemporal = [\"any\"]\nregister = [\"any\"]\n";
 const CLOSED: &str = "closed_world = true";
 
@@ -96,12 +96,15 @@ impl CompiledPolicyCache {
     }
 }
 
+/// The package that permits everything, with this manifest.
+pub(crate) fn permit_all(manifest: &str) -> Result<PolicyPackage> {
+    let permit = "@id(\"ALLOW\")\npermit (principal, action, resource);\n";
+    let files = [("policy.toml", manifest), ("permit-all.cedar", permit)];
+    Ok(PolicyPackage::from_files(files.map(|(f, t)| (f.to_owned(), t.as_bytes().to_vec())).into())?)
+}
+
 fn package(name: &CasePolicyName) -> Result<PolicyPackage> {
-    let Some(folder) = &name.package else {
-        let permit = "@id(\"ALLOW\")\npermit (principal, action, resource);\n";
-        let files = [("policy.toml", PERMIT_ALL), ("permit-all.cedar", permit)];
-        return Ok(PolicyPackage::from_files(files.map(|(f, t)| (f.to_owned(), t.as_bytes().to_vec())).into())?);
-    };
+    let Some(folder) = &name.package else { return permit_all(PERMIT_ALL) };
     let package = PolicyPackage::load(&Path::new("policies").join(folder))?;
     if name.world == World::Shipped {
         return Ok(package);
