@@ -337,8 +337,10 @@ pub struct ContinuityChecks {
     pub topic: u16,
     /// Number of admitted transitions that count as recent.
     pub recent: u16,
-    /// How often the recent transitions may contain one statement; 0 means no limit.
+    /// How many statements in a row may bring nothing new; 0 means no limit.
     pub repetitions: u16,
+    /// How often one tool call may be made; 0 means no limit.
+    pub calls: u16,
 }
 
 impl Default for ContinuityChecks {
@@ -351,6 +353,7 @@ impl Default for ContinuityChecks {
             topic: 0,
             recent: 16,
             repetitions: 3,
+            calls: 50,
         }
     }
 }
@@ -386,6 +389,8 @@ pub struct RefusalTexts {
     pub text: String,
     /// Text that replaces each refusal in an answer that continues.
     pub placeholder: String,
+    /// Whether a client reads the reason of the rule that refused something, not only its id.
+    pub describe: bool,
 }
 
 /// How an answer continues after a refusal.
@@ -403,6 +408,7 @@ impl Default for RefusalTexts {
             on_refuse: AfterRefusal::Stop,
             text: "\n[This answer was ended by policy.]".into(),
             placeholder: "[withheld by policy]".into(),
+            describe: false,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::class::ClassSet;
 use crate::fixed::BasisPoints;
-use crate::proposition::Proposition;
+use crate::proposition::{Proposition, PropositionSubject};
 use crate::reason::{LineageReason, ValidationReason};
 use crate::topic::TopicState;
 use crate::wire::{self, Anchor, Category, Descriptor, Epistemic, Granularity, LAYOUT_VERSION, Opcode, StageOutcome};
@@ -73,9 +73,17 @@ pub struct ProposedValues {
     pub referents: Vec<String>,
     /// Claims of the span: statements that a later span can contradict.
     pub claims: Vec<SpanClaim>,
-    /// Identity of the statement without its polarity: the first 8 bytes of a SHA-256 over the content words; 0 if
-    /// there is no statement.
+    /// Whether the span has prose. Other text states nothing that a later span could contradict or repeat.
+    pub prose: bool,
+    /// Identity of the statement without its polarity: the first 8 bytes of a SHA-256 over the content words, without
+    /// the number of a list item; 0 if there is no statement.
     pub fingerprint: u64,
+    /// The same without all numbers; 0 if only numbers are left.
+    pub theme: u64,
+    /// Identity of the first words; 0 if there are fewer.
+    pub opening: u64,
+    /// Which repetitions of the statement count.
+    pub repeats: RepetitionRule,
     /// Whether the statement is a denial.
     pub negated: bool,
     /// Whether the statement declares that it replaces an earlier one.
@@ -84,6 +92,8 @@ pub struct ProposedValues {
     pub ordinal: Option<u32>,
     /// The stream's new current entity, if the span changes it.
     pub subject: Option<String>,
+    /// What a heading or label names: the sentences below it are about this.
+    pub opened: Option<PropositionSubject>,
     /// The span's assertions, with pronouns resolved.
     pub propositions: Vec<Proposition>,
     /// Indexes in memory of the propositions that the span replaces.
@@ -92,6 +102,21 @@ pub struct ProposedValues {
     pub topic: Option<TopicState>,
     /// Content words in dictionary form, if the policy checks topics.
     pub topic_words: Vec<String>,
+}
+
+/// Which repetitions of a span's statement count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RepetitionRule {
+    /// None: labels, rows of tables, code and logs.
+    #[default]
+    Exempt,
+    /// Those directly after each other: list items and verse.
+    Consecutive,
+    /// All: prose.
+    Counted,
+    /// Equal tool calls.
+    Call,
 }
 
 /// One statement about one subject; a second value would contradict the first.

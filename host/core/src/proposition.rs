@@ -38,6 +38,8 @@ pub struct PropositionSubject {
     pub words: String,
     pub name: bool,
     pub pronoun: bool,
+    /// For a noun alone ("the price"): the words of the last subject with a name or of several words; else empty.
+    pub within: String,
     /// Pronouns that can refer to the subject: bits of [`gender`].
     pub genders: u8,
 }
@@ -67,6 +69,12 @@ pub struct PropositionPhrase {
 }
 
 impl PropositionSubject {
+    /// Whether the subject is a noun alone, which many things have: "the price".
+    #[must_use]
+    pub fn is_bare(&self) -> bool {
+        !self.name && !self.words.contains(' ')
+    }
+
     /// Resolves a pronoun to the last of `subjects` that it can refer to, with the genders that both allow; `None` if
     /// it can refer to none. A subject that is not a pronoun is returned unchanged.
     #[must_use]

@@ -155,6 +155,10 @@ pub struct AdmittedTransition {
     pub category: Category,
     /// Fingerprint of the span's statement; 0 if there is none.
     pub fingerprint: u64,
+    /// The same without numbers.
+    pub theme: u64,
+    /// Fingerprint of the first words.
+    pub opening: u64,
     pub distance: BasisPoints,
 }
 

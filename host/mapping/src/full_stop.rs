@@ -37,11 +37,12 @@ pub(crate) enum FullStop {
     Undecided,
 }
 
-/// What the full stop does that stands before the white space before `end`. Its sentence begins at `start`, or earlier.
+/// What the full stop does that stands before the white space before `end`, which can be one line break. Its sentence
+/// begins at `start`, or earlier.
 /// A word at the end of the text is complete only if `is_complete` is set.
 pub(crate) fn full_stop(text: &str, start: usize, end: usize, is_complete: bool, language: &Language) -> FullStop {
     let before = text.get(start..end).unwrap_or_default();
-    let body = before.trim_end_matches([' ', '\t', '\u{a0}', '\u{202f}']);
+    let body = before.trim_end_matches([' ', '\t', '\u{a0}', '\u{202f}', '\n', '\r']);
     let Some(stem) = body.strip_suffix('.').filter(|_| body.len() < before.len()) else { return FullStop::Ends };
     let Some(word) = last_token(stem) else { return FullStop::Ends };
     let earlier = stem.get(..stem.len() - word.len()).unwrap_or_default();
@@ -64,7 +65,7 @@ pub(crate) fn full_stop(text: &str, start: usize, end: usize, is_complete: bool,
     if of.is_none() && !is_letter(word) {
         return FullStop::Ends;
     }
-    let next = NextWord::of(text.get(end..).unwrap_or_default(), is_complete);
+    let next = NextWord::of(text.get(end..).unwrap_or_default().trim_start_matches([' ', '\t', '>']), is_complete);
     let Some(next) = next else { return if is_complete { FullStop::Ends } else { FullStop::Undecided } };
     if is_letter(word) && joined(word, next.word).is_some() {
         return if next.stopped { FullStop::Continues } else { FullStop::Ends };

@@ -77,7 +77,9 @@ fn digits(rest: &str, hashed: bool) -> Option<&str> {
         let capital = |rest: &&str| rest.trim_start().starts_with(char::is_uppercase);
         return closed(inner).or(Some(inner).filter(spaced).filter(capital));
     }
-    closed(rest)
+    // `10:17` is a time.
+    let timed = rest.strip_prefix(':').is_some_and(|inner| inner.starts_with(|c: char| c.is_ascii_digit()));
+    closed(rest).filter(|_| !timed)
 }
 
 /// The text after the mark that closes a number, without emphasis around the mark.
@@ -118,6 +120,7 @@ mod tests {
             "2019. Dry.",
             "2.5 mg is it.",
             "2.\n\nDry.",
+            "10:17 came.",
             "A dog.",
             "e.g. a dog.",
             "Second it is.",

@@ -4,6 +4,7 @@ use crate::checkable::{CheckableWord, SentenceFrame, alternatives, checkable, fr
 use crate::citation::{self, citations};
 use crate::clause::{VerbClause, clauses};
 use crate::error::MappingError;
+use crate::form::{TextForm, words_of_label};
 use crate::hits::{self, Scanner};
 use crate::language::Language;
 use crate::lexicon::LanguageLexicon;
@@ -18,7 +19,7 @@ use portcullis_core::class::ClassId;
 use portcullis_core::fixed::BasisPoints;
 use portcullis_core::manifest::PackageManifest;
 use portcullis_core::mutation::{SpanMutation, StageFinding};
-use portcullis_core::proposition::Proposition;
+use portcullis_core::proposition::{Proposition, PropositionSubject, gender};
 use portcullis_core::reason::ValidationReason;
 use portcullis_core::state::SemanticState;
 use portcullis_core::topic::TopicState;
@@ -94,6 +95,9 @@ pub struct SpanMapping {
     pub mutation: SpanMutation,
     /// Facts for the host's stages. The part `proposed` is moved into the mutation.
     pub reading: SpanReading,
+    pub form: TextForm,
+    /// The span, or the part of it with sentences, counted from the span's start; `None` if it has none.
+    pub prose: Option<Range<usize>>,
 }
 
 fn language(manifest: &PackageManifest) -> Result<&'static Language, MappingError> {
@@ -324,6 +328,14 @@ impl TextMapper {
         self.propositions.map(|reader| reader.read(before, span))
     }
 
+    /// What a heading or label at the start of a span names.
+    #[must_use]
+    pub fn opened(&self, text: &ScannedText, span: &Range<usize>) -> Option<PropositionSubject> {
+        let words = words_of_label(text.slice(span), self.language)?;
+        let genders = gender::NEUTER | gender::PLURAL;
+        Some(PropositionSubject { words, name: true, genders, ..PropositionSubject::default() })
+    }
+
     /// The topic of the stream after a sentence, and the sentence's new words; `None` in a language without a grammar.
     #[must_use]
     pub fn topic(&self, state: &SemanticState, sentence: &str) -> Option<(TopicState, Vec<String>)> {
@@ -395,6 +407,14 @@ impl TextMapper {
             let item = candidate.text.item_of(candidate.span.start);
             reading.proposed.ordinal = item.and_then(|item| SpanReading::of(item, self.language).proposed.ordinal);
         }
+        let (form, prose) = candidate.text.form(candidate.span);
+        if length.is_some() {
+            let part = prose.as_ref().filter(|prose| *prose != candidate.span).map(|prose| candidate.text.slice(prose));
+            reading.take_form(form, prose.is_some(), part, self.language);
+            if candidate.text.is_call(candidate.span) {
+                reading.repeats_as_call(span);
+            }
+        }
         let words = &reading.proposed.words;
         let total = words.len();
         let new = words.iter().filter(|w| !state.memory.words.contains_key(*w)).count();
@@ -455,7 +475,9 @@ impl TextMapper {
             lineage: StageFinding::Pass,
             proposed: std::mem::take(&mut reading.proposed),
         };
-        SpanMapping { mutation, reading }
+        let from = candidate.span.start;
+        let prose = prose.map(|prose| prose.start - from..prose.end - from);
+        SpanMapping { mutation, reading, form, prose }
     }
 }
 

@@ -9,6 +9,7 @@ mod scope;
 
 use crate::cues::mark::{ClauseMark, mark};
 use crate::cues::{CueWord, Cues, cue};
+use crate::form::form;
 use crate::full_stop::is_mark;
 use crate::language::Language;
 use crate::sentence;
@@ -31,6 +32,8 @@ pub(crate) struct Around<'t> {
     after: &'t str,
     /// Whether the sentence continues outside the bytes that are read; words outside could deny the hit.
     cut: bool,
+    /// Whether the text around the hit has a form that can open a gate or deny a phrase.
+    asserts: bool,
 }
 
 impl<'t> Around<'t> {
@@ -41,13 +44,12 @@ impl<'t> Around<'t> {
         hit: &Range<usize>,
         language: &Language,
     ) -> Self {
-        let (end, goes_on) = match view {
-            None => sentence::end_of(text, hit, REACH, language),
-            Some((view, written)) => {
-                let (end, goes_on) = sentence::end_of(written, &view.origin(hit), REACH, language);
-                (view.shown_until(end), goes_on)
-            }
-        };
+        let (written, place) = view.map_or((text, hit.clone()), |(view, written)| (written, view.origin(hit)));
+        let (written_end, goes_on) = sentence::end_of(written, &place, REACH, language);
+        let end = view.map_or(written_end, |(view, _)| view.shown_until(written_end));
+        let reach = written.floor_char_boundary(place.start.saturating_sub(REACH))..place.start;
+        let (written_start, _) = sentence::last_start(written, &reach, language);
+        let (form, prose) = form(written, 0, &(written_start..written_end), language);
         let near = end.clamp(hit.end, hit.end + REACH);
         let from = text.floor_char_boundary(hit.start.saturating_sub(REACH));
         let (start, is_doubtful) = sentence::last_start(text, &(from..hit.start), language);
@@ -58,6 +60,7 @@ impl<'t> Around<'t> {
             hit: text.get(hit.clone()).unwrap_or_default(),
             after: text.get(hit.end..text.floor_char_boundary(near)).unwrap_or_default(),
             cut: begun_earlier || is_doubtful || goes_on || near < end,
+            asserts: prose.is_some() || form.asserts(),
         }
     }
 }
@@ -69,6 +72,9 @@ pub(crate) fn counts(polarity: HitPolarity, around: &Around<'_>, cues: &Cues, la
         HitPolarity::Affirmed => true,
         HitPolarity::Undenied => false,
     };
+    if !around.asserts {
+        return !strict;
+    }
     let words = |part| cues.words(part, |gap, next| is_mark(part, gap, next, language));
     let (before, hit, after) = (words(around.before), words(around.hit), words(around.after));
     let words = around.before.trim_end_matches(|c: char| !c.is_alphanumeric());

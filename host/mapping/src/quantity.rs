@@ -393,7 +393,7 @@ impl Quantities {
             for (number, slot) in self.slots.iter().enumerate() {
                 let Some((size, end, certain)) = slot.unit_after(text, last.range.end) else { continue };
                 if !slot.near.is_empty() {
-                    let ends = sentences.get_or_insert_with(|| sentence_ends(text, self.language));
+                    let ends = sentences.get_or_insert_with(|| sentence_ends(text, 0, self.language));
                     let sentence = sentence_at(text, ends, last.range.start);
                     let is_near = |sentence| slot.is_near_in(text.get(sentence).unwrap_or_default());
                     if !near.get_mut(number).is_some_and(|near| near.get(sentence, is_near)) {
@@ -414,7 +414,7 @@ impl Quantities {
                 let mut end = end;
                 // A dose per kilogram has a value only if the text states the body weight.
                 if let Some((to, per)) = per_body(text, end) {
-                    let ends = sentences.get_or_insert_with(|| sentence_ends(text, self.language));
+                    let ends = sentences.get_or_insert_with(|| sentence_ends(text, 0, self.language));
                     let weight = |sentence| weight(text, &sentence, &numbers);
                     let stated = Some(stated.get(sentence_at(text, ends, end), weight));
                     factors.push(stated.filter(|_| per == Per::Weight).flatten());

@@ -1,10 +1,12 @@
 //! Reads a span word by word: collects facts for the host's stages, and the change of memory that an admit makes.
 
 use crate::claims::claims;
+use crate::form::TextForm;
+use crate::item;
 use crate::language::{Language, PhraseMeaning, kind};
 use crate::number::{Number, number_tokens, numbers_of};
 use crate::token::{WordToken, tokens};
-use portcullis_core::mutation::ProposedValues;
+use portcullis_core::mutation::{ProposedValues, RepetitionRule};
 use portcullis_core::wire::Category;
 use sha2::{Digest, Sha256};
 use std::ops::Range;
@@ -46,6 +48,8 @@ const HEDGE: i32 = 2000;
 const BOOST: i32 = 1500;
 /// Number of words after a determiner that can belong to its noun phrase.
 const PHRASE: usize = 3;
+/// Number of first words by which a statement that grows is recognised.
+const OPENING: usize = 4;
 
 impl SpanReading {
     pub(crate) fn of(span: &str, language: &Language) -> Self {
@@ -98,6 +102,35 @@ impl SpanReading {
             reading.proposed.claims = claims(span, &tokens, &numbers, language, negated, names);
         }
         reading
+    }
+
+    /// Takes over what the form of the span says: what it states, and which repetitions count. `part` is the part with
+    /// sentences, if that is not the whole span.
+    pub(crate) fn take_form(&mut self, form: TextForm, prose: bool, part: Option<&str>, language: &Language) {
+        let proposed = &mut self.proposed;
+        proposed.prose = prose;
+        proposed.repeats = match form {
+            TextForm::Prose => RepetitionRule::Counted,
+            TextForm::Item | TextForm::Verse => RepetitionRule::Consecutive,
+            _ if prose => RepetitionRule::Consecutive,
+            _ => RepetitionRule::Exempt,
+        };
+        if proposed.repeats == RepetitionRule::Exempt {
+            // Numbers in labels, rows and code are something new.
+            proposed.theme = proposed.fingerprint;
+        }
+        let Some(part) = part else { return };
+        let stated = Self::of(part, language);
+        (self.pointing, self.definite) = (stated.pointing, stated.definite);
+        (self.backward, self.quantity_reference) = (stated.backward, stated.quantity_reference);
+        (proposed.fingerprint, proposed.theme) = (stated.proposed.fingerprint, stated.proposed.theme);
+        proposed.negated = stated.proposed.negated;
+    }
+
+    /// Makes the span a tool call, which equals another one only as a whole.
+    pub(crate) fn repeats_as_call(&mut self, call: &str) {
+        self.proposed.repeats = RepetitionRule::Call;
+        self.proposed.fingerprint = fingerprint(std::iter::once(call), None);
     }
 
     /// The category: the first of reference, transition, negation, qualification and elaboration that has a cue,
@@ -161,24 +194,40 @@ impl SpanReading {
             proposed.words.sort_unstable();
             proposed.words.dedup();
         }
-        if !proposed.words.is_empty() {
-            let length = proposed.words.iter().map(|word| word.len() + 1).sum::<usize>();
-            let mut lines = String::with_capacity(length + 3);
-            for word in &proposed.words {
-                lines.push_str(word);
-                lines.push('\n');
-            }
-            // The added mark distinguishes the fingerprints of a statement, a question and a negated question.
-            if asks(span) {
-                lines.push_str(if proposed.negated { "?\n!" } else { "?" });
-            }
-            let digest: [u8; 32] = Sha256::digest(lines).into();
-            proposed.fingerprint = digest.first_chunk().map_or(0, |b| u64::from_le_bytes(*b)).max(1);
-        }
+        // The added mark distinguishes the fingerprints of a statement, a question and a negated question.
+        let mark = asks(span).then_some(if proposed.negated { "?\n!" } else { "?" });
+        let listed = item::number(span, language).map_or(0, |number| number.end);
+        let label: Vec<&str> =
+            tokens.iter().take_while(|t| t.range.start < listed).filter(|t| t.is_content()).map(|t| &*t.word).collect();
+        let stated = |word: &&str| !label.contains(word);
+        let counts = kind::NUMBER | kind::ORDINAL;
+        let is_number = |word: &str| word.starts_with(char::is_numeric) || language.kinds(word) & counts != 0;
+        let words = || proposed.words.iter().map(String::as_str).filter(stated);
+        proposed.fingerprint = fingerprint(words(), mark);
+        let counted = words().any(is_number);
+        let theme = counted.then(|| fingerprint(words().filter(|word| !is_number(word)), mark));
+        proposed.theme = theme.unwrap_or(proposed.fingerprint);
+        let opening = || tokens.iter().take(OPENING).map(|token| &*token.word);
+        proposed.opening = if tokens.len() < OPENING { 0 } else { fingerprint(opening(), None) };
         let name = |r: &Range<usize>| span.get(r.clone()).map(str::to_lowercase);
         proposed.referents = self.names.iter().filter_map(name).collect();
         proposed.ordinal = ordinal(span, tokens, numbers, language);
     }
+}
+
+/// The first 8 bytes of a SHA-256 over words; 0 without words.
+fn fingerprint<'w>(words: impl Iterator<Item = &'w str>, mark: Option<&str>) -> u64 {
+    let mut lines = String::new();
+    for word in words {
+        lines.push_str(word);
+        lines.push('\n');
+    }
+    if lines.is_empty() {
+        return 0;
+    }
+    lines.push_str(mark.unwrap_or_default());
+    let digest: [u8; 32] = Sha256::digest(lines).into();
+    digest.first_chunk().map_or(0, |b| u64::from_le_bytes(*b)).max(1)
 }
 
 /// Whether the last mark of a span makes it a question.

@@ -92,9 +92,9 @@ impl Segmenter {
         if self.text.len() < self.looked + growth(self.text.len() - start) {
             return;
         }
-        while let Some(end) = self.text.get(start..).and_then(|rest| settled_end(rest, language)) {
-            start += end;
-            self.ends.push(start);
+        while let Some(end) = settled_end(&self.text, start, language) {
+            self.ends.push(end);
+            start = end;
         }
         self.looked = self.text.len();
     }

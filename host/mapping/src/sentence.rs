@@ -1,11 +1,13 @@
-//! Sentences (UAX #29, rules SB1 to SB998), with a bounded look-ahead, and without ends after abbreviations.
+//! Sentences (UAX #29, rules SB1 to SB998), with a bounded look-ahead, and without ends after abbreviations and at line
+//! breaks inside a paragraph.
 //!
-//! Lines are independent: UAX #29 breaks after every line separator. ASCII lines use a short form of the rules, other
+//! The parts of each line are independent: UAX #29 breaks after every line separator. ASCII lines use a short form of the rules, other
 //! lines the full tables; a property test checks that both agree on ASCII. Two bounds are additions: rule SB8 examines
 //! at most [`LOOK`] characters to find the deciding letter, and a part has at most [`LONGEST`] bytes. With these
 //! bounds, the first sentences of a text become final while the text still grows. A sentence is one part, or several
-//! that [`crate::full_stop`] joins.
+//! that [`crate::full_stop`] and [`crate::form`] join.
 
+use crate::form::line_break;
 use crate::full_stop::{FullStop, full_stop};
 use crate::language::Language;
 use std::ops::Range;
@@ -24,18 +26,19 @@ const LINE_ENDS: [char; 3] = ['\u{85}', '\u{2028}', '\u{2029}'];
 /// Full stops (Sentence_Break=ATerm).
 const FULL_STOPS: [char; 4] = ['.', '\u{2024}', '\u{fe52}', '\u{ff0e}'];
 
-/// Ends of all sentences of `text`, including the last sentence.
-pub(crate) fn sentence_ends(text: &str, language: &Language) -> Vec<usize> {
+/// Ends of all sentences of `text` after `from`, where a sentence begins, including the last sentence. The text before
+/// `from` is context.
+pub(crate) fn sentence_ends(text: &str, from: usize, language: &Language) -> Vec<usize> {
     let mut ends = Vec::new();
-    let (mut start, mut at) = (0, 0);
-    for line in text.split_inclusive('\n') {
+    let (mut start, mut at) = (from, from);
+    for line in text.get(from..).unwrap_or_default().split_inclusive('\n') {
         let ascii = line.is_ascii();
         let mut rest = line;
         while !rest.is_empty() {
             let (part, after) = rest.split_at(first_in_line(rest, ascii));
             at += part.len();
             rest = after;
-            if rest.is_empty() || !continues(text, start, at, language) {
+            if at == text.len() || !continues(text, start, at, language) {
                 ends.push(at);
                 start = at;
             }
@@ -44,21 +47,28 @@ pub(crate) fn sentence_ends(text: &str, language: &Language) -> Vec<usize> {
     ends
 }
 
-/// Whether a sentence that begins at `start` continues after its part that ends at `end`.
-fn continues(text: &str, start: usize, end: usize, language: &Language) -> bool {
-    end - start <= JOINED
-        && matches!(full_stop(text, start, end, true, language), FullStop::Continues | FullStop::Doubtful)
+/// What stands between two parts: a full stop or a line break.
+fn between(text: &str, start: usize, end: usize, is_complete: bool, language: &Language) -> FullStop {
+    let is_line = text.get(..end).is_some_and(|before| before.ends_with('\n'));
+    let of = if is_line { line_break } else { full_stop };
+    of(text, start, end, is_complete, language)
 }
 
-/// The end of the first sentence of `text`, if later text cannot move it.
-pub(crate) fn settled_end(text: &str, language: &Language) -> Option<usize> {
-    let mut end = 0;
+/// Whether a sentence that begins at `start` continues after its part that ends at `end`.
+fn continues(text: &str, start: usize, end: usize, language: &Language) -> bool {
+    let goes_on = || between(text, start, end, true, language);
+    end - start <= JOINED && matches!(goes_on(), FullStop::Continues | FullStop::Doubtful)
+}
+
+/// The end of the sentence that begins at `start`, if later text cannot move it.
+pub(crate) fn settled_end(text: &str, start: usize, language: &Language) -> Option<usize> {
+    let mut end = start;
     loop {
         end += settled_part(text.get(end..)?)?;
-        if end > JOINED {
+        if end - start > JOINED {
             return Some(end);
         }
-        match full_stop(text, 0, end, false, language) {
+        match between(text, start, end, false, language) {
             FullStop::Ends => return Some(end),
             FullStop::Continues | FullStop::Doubtful => {}
             FullStop::Undecided => return None,
@@ -90,6 +100,7 @@ pub(crate) fn end_of(text: &str, range: &Range<usize>, reach: usize, language: &
     let end = if end < range.end { limit } else { end };
     // The end of a line is certain, so an incomplete text that ends there gives the same result as the complete text.
     let closed = text.get(..end).is_some_and(|before| before.ends_with(['\n', '\r']) || before.ends_with(LINE_ENDS));
+    let closed = closed && !continues(text, near, end, language);
     (end, end == limit && limit < text.len() && !closed)
 }
 
@@ -100,7 +111,9 @@ pub(crate) fn last_start(text: &str, range: &Range<usize>, language: &Language) 
     let ends = |c: char| matches!(c, '.' | '!' | '?' | '\u{2026}' | '\u{3002}' | '\u{ff01}' | '\u{ff1f}');
     let closes = |c: char| matches!(c, '"' | '\'' | ')' | ']' | '*' | '_' | '\u{201d}' | '\u{2019}');
     let before = text.get(range.clone()).unwrap_or_default();
-    let line = range.start + before.rfind(['\n', '\r']).map_or(0, |at| at + 1);
+    let breaks = before.rmatch_indices(['\n', '\r']).map(|(at, _)| range.start + at + 1);
+    let ends_there = |at: &usize| !continues(text, range.start, *at, language);
+    let line = breaks.into_iter().find(ends_there).unwrap_or(range.start);
     let part = text.get(line..range.end).unwrap_or_default();
     let behind = part.rmatch_indices(ends).find_map(|(at, mark)| {
         let rest = part.get(at + mark.len()..)?.trim_start_matches(closes);
@@ -230,8 +243,8 @@ mod tests {
             code in "en|de",
         ) {
             let language = Language::of(&code).unwrap();
-            if let Some(end) = settled_end(&begun, language) {
-                prop_assert_eq!(sentence_ends(&[begun, goes_on].concat(), language)[0], end);
+            if let Some(end) = settled_end(&begun, 0, language) {
+                prop_assert_eq!(sentence_ends(&[begun, goes_on].concat(), 0, language)[0], end);
             }
         }
     }
@@ -239,7 +252,7 @@ mod tests {
     #[test]
     fn what_is_looked_at_is_bounded() {
         let far = |letter: &str| format!("A. {}{letter}.", "1 ".repeat(200));
-        let sentence_ends = |text: &str| sentence_ends(text, Language::of("en").unwrap());
+        let sentence_ends = |text: &str| sentence_ends(text, 0, Language::of("en").unwrap());
         assert_eq!([sentence_ends(&far("b"))[0], sentence_ends(&far("\u{e9}"))[0]], [3, 3]);
         assert_eq!(sentence_ends(&format!("A. {}b.", "1 ".repeat(20))).len(), 1);
         for letter in ["a", "\u{e9}"] {
@@ -253,7 +266,7 @@ mod tests {
     /// The sentences of a text, joined by bars.
     fn parted(text: &str, code: &str) -> String {
         let mut start = 0;
-        let ends = sentence_ends(text, Language::of(code).unwrap());
+        let ends = sentence_ends(text, 0, Language::of(code).unwrap());
         let parts = ends.into_iter().map(|end| text[std::mem::replace(&mut start, end)..end].trim_end());
         parts.collect::<Vec<_>>().join("|")
     }
@@ -279,6 +292,40 @@ mod tests {
             "Die Firma Otto GmbH & Co. Kiel liefert.",
         ] {
             assert_eq!(parted(text, "de"), text);
+        }
+    }
+
+    #[test]
+    fn a_line_break_inside_a_paragraph_ends_no_sentence() {
+        for text in [
+            "The list of our shops lies in the\nus-east-1 region.",
+            "The list lies, as you know,\nUS-EAST-1 says.",
+            "The list of our customers was moved to\nOslo.",
+            "- The list of our shops\n  lies in Oslo.",
+            "> The list of our shops\n> lies in Oslo.",
+            "The list of Dr.\nRoe lies in Oslo.",
+            "Your refund for the order is\n20 euros.",
+            "Note: the list of our shops\nlies in Oslo.",
+        ] {
+            assert_eq!(parted(text, "en"), text);
+        }
+        for text in [
+            "Oslo|Bergen",
+            "Price: 20 euros|colour: red",
+            "The list.|it is long.",
+            "These are:|the list",
+            "# The list|it is long",
+            "The list of our shops|- lies in Oslo",
+            "The list of our shops|1. lies in Oslo",
+            "let a = b|let c = d",
+            "a | b|c | d",
+            "10:17:18 INFO message received|from the hall",
+            "The list of our shops||lies in Oslo",
+        ] {
+            assert_eq!(
+                parted(&text.replace('|', "\n").replace("a \n b", "a | b").replace("c \n d", "c | d"), "en"),
+                *text
+            );
         }
     }
 

@@ -1,12 +1,13 @@
 //! A scanned text: its class hits, and the pieces in which it is judged.
 
+use crate::form::{TextForm, form};
 use crate::hits::Hits;
 use crate::item;
 use crate::language::{Language, kind};
 use crate::quantity::{Quantities, QuantityHit, QuantityReading};
 use crate::segment::{TextPiece, Whole, clause_cuts, cut, judge_last_connectives, limiting};
 use crate::sentence::sentence_ends;
-use crate::words::{lower, words};
+use crate::words::{is_boundary, lower, words};
 use portcullis_core::class::ClassSet;
 use portcullis_core::wire::Granularity;
 use std::ops::Range;
@@ -140,6 +141,8 @@ const EARLIER: usize = 256;
 const AROUND: usize = 1024;
 /// Greatest length in bytes of the text that counts as the beginning of a list item.
 const ITEM: usize = 1024;
+/// Greatest length in bytes of a word that is never cut.
+const WORD: usize = 64;
 
 /// The results of scanning a text.
 #[derive(Default)]
@@ -194,9 +197,8 @@ impl ScannedText {
         let whole = from..read.text.len();
         let starts = std::iter::once(from).chain(ends.iter().copied());
         let parts: Vec<Range<usize>> = starts.zip(ends).map(|(start, end)| start..*end).collect();
-        let sentences = |part: &Range<usize>| -> Vec<usize> {
-            sentence_ends(read.slice(part), language).into_iter().map(|end| part.start + end).collect()
-        };
+        let sentences =
+            |part: &Range<usize>| -> Vec<usize> { sentence_ends(read.slice(&(0..part.end)), part.start, language) };
         read.sentences = parts.iter().flat_map(sentences).collect();
         if granularity != Granularity::Token {
             read.numbers = read.item_numbers();
@@ -330,7 +332,7 @@ impl ScannedText {
     /// more text could turn into a part of a hit. If it contains a hit already, or is longer than `most` bytes, only
     /// its unfinished part waits. If a hit is in the unfinished part, the whole piece is judged.
     pub fn finish(&mut self, most: usize) -> (Vec<TextPiece>, Vec<TextPiece>) {
-        let end = self.unfinished.max(self.origin);
+        let end = self.word_start(self.unfinished).max(self.origin);
         self.hits.widen(&(end..self.text.len()));
         let first = self.pieces.partition_point(|piece| piece.range.end <= end);
         let (done, rest) = self.pieces.split_at(first);
@@ -348,6 +350,14 @@ impl ScannedText {
             Some(last) => done.extend(rest.drain(..=last)),
         }
         (done, rest)
+    }
+
+    /// The start of the word around `at`, which no cut divides; `at` in a word that is longer than [`WORD`] bytes.
+    fn word_start(&self, at: usize) -> usize {
+        let near = self.text.ceil_char_boundary(at.saturating_sub(WORD));
+        let before = self.text.get(near..at).unwrap_or_default();
+        let start = near + before.trim_end_matches(char::is_alphanumeric).len();
+        if is_boundary(&self.text, at) || start == near { at } else { start }
     }
 
     /// Smaller parts of a span after a decompose; they cover the span. Empty if the span cannot be divided.
@@ -439,10 +449,21 @@ impl ScannedText {
         (line + number.end <= at).then_some(item)
     }
 
+    /// Whether a span is a part of a tool call.
+    pub(crate) fn is_call(&self, span: &Range<usize>) -> bool {
+        self.call_at(span.start).is_some_and(|call| span.end <= call.end)
+    }
+
     /// Whether a span has a part of a document that is nested too deep to be decoded.
     pub(crate) fn is_too_deep(&self, span: &Range<usize>) -> bool {
         let first = self.too_deep.partition_point(|escape| escape.end <= span.start);
         self.too_deep.get(first).is_some_and(|escape| escape.start < span.end)
+    }
+
+    /// The form of a span, and its prose: the span, or the part of it with sentences; `None` if it has none.
+    #[must_use]
+    pub fn form(&self, span: &Range<usize>) -> (TextForm, Option<Range<usize>>) {
+        form(&self.text, self.origin, span, self.language)
     }
 
     /// Classes of the hits that touch a span.
@@ -612,6 +633,17 @@ mod tests {
         let parts = text.split(&(0..said.len()), &apart);
         let shown: Vec<&str> = parts.iter().filter(|p| !p.inert).map(|p| text.slice(&p.range)).collect();
         assert_eq!(shown, ["Ana is an actor born", "in 1949,", "in Porto, and a writer."]);
+    }
+
+    #[test]
+    fn no_word_is_cut_where_a_hit_could_begin() {
+        let said = "Please pay 55";
+        let findings = TextScanFindings { unfinished: "Please pa".len(), ..TextScanFindings::default() };
+        let language = Language::of("en").unwrap();
+        let mut text = ScannedText::new(said.into(), 0, &[said.len()], findings, language, Granularity::Span);
+        let (done, rest) = text.finish(4);
+        let shown = |pieces: &[TextPiece]| pieces.iter().map(|p| text.slice(&p.range)).collect::<String>();
+        assert_eq!([shown(&done), shown(&rest)], ["Please ", "pay 55"]);
     }
 
     #[test]

@@ -76,6 +76,7 @@ fn of_stages(manifest: &PackageManifest) -> Vec<(&'static str, PackageCheck)> {
         topic,
         recent,
         repetitions,
+        calls,
     } = manifest.continuity;
     let slope = &manifest.trust_slope;
     let GatedLoopLimits {
@@ -99,6 +100,7 @@ fn of_stages(manifest: &PackageManifest) -> Vec<(&'static str, PackageCheck)> {
         ("change of topic", PackageCheck::at_most(topic, Some(0))),
         ("repetition", PackageCheck::at_most(repetitions, Some(0))),
         ("repetition: recent transitions", recent),
+        ("repetition: equal calls", PackageCheck::at_most(calls, Some(0))),
         ("trust slope: warning", PackageCheck::at_most(slope.warning, Some(NEVER))),
         ("trust slope: correction", PackageCheck::at_most(slope.correction, Some(NEVER))),
         ("trust slope: halt", PackageCheck::at_most(slope.halt, Some(NEVER))),

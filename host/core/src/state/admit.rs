@@ -72,7 +72,7 @@ impl SemanticState {
         for claim in &proposed.claims {
             memory.commit(claim, &mut undo.changes);
         }
-        if proposed.fingerprint != 0 {
+        if proposed.prose && proposed.fingerprint != 0 {
             let before = memory.statements.insert(proposed.fingerprint, proposed.negated);
             undo.changes.push(CommitChange::Statement(proposed.fingerprint, before));
         }
@@ -82,6 +82,9 @@ impl SemanticState {
                 held.replaced = true;
                 undo.changes.push(CommitChange::Replaced(*at));
             }
+        }
+        if let Some(opened) = &proposed.opened {
+            mention(&mut memory.subjects, opened);
         }
         for proposition in &proposed.propositions {
             mention(&mut memory.subjects, &proposition.subject);
@@ -100,6 +103,8 @@ impl SemanticState {
             commitment,
             category: mutation.category,
             fingerprint: proposed.fingerprint,
+            theme: proposed.theme,
+            opening: proposed.opening,
             distance: slope.distance(mutation),
         });
         let trust_slope = slope.slope(self.lineage.iter().map(|t| t.distance));

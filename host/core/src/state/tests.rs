@@ -91,6 +91,7 @@ fn proposals() -> impl Strategy<Value = ProposedValues> {
             words,
             referents,
             claims,
+            prose: true,
             fingerprint,
             negated,
             revises: false,

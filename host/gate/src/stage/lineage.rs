@@ -3,7 +3,7 @@
 
 use super::propositions::Conflicts;
 use crate::determination::DecidingField;
-use portcullis_core::mutation::SpanMutation;
+use portcullis_core::mutation::{RepetitionRule, SpanMutation};
 use portcullis_core::reason::LineageReason;
 use portcullis_core::state::SemanticState;
 use portcullis_mapping::SpanReading;
@@ -29,20 +29,67 @@ fn failed(reason: LineageReason, field: &str, value: String, condition: String) 
     (reason, DecidingField { field: field.to_owned(), value, condition })
 }
 
-/// Fails if the statement already occurs in the recent transitions as often as the policy allows.
+/// Fails if the engine loops: the last statements, this one included, brought nothing new for longer than one round, and
+/// this one stands for the third time. A round is the way from one occurrence of a statement to the next. Statements
+/// that differ in their numbers only, or that begin alike, loop after twice as many.
 fn repetition(state: &SemanticState, mutation: &SpanMutation) -> Option<Failure> {
     let rules = &state.policy.continuity;
-    let fingerprint = mutation.proposed.fingerprint;
-    if rules.repetitions == 0 || fingerprint == 0 {
-        return None;
+    let (proposed, most) = (&mutation.proposed, usize::from(rules.repetitions));
+    let recent = state.lineage.iter().rev().take(usize::from(rules.recent).max(2 * most));
+    let exact = Rounds::of(proposed.fingerprint, recent.clone().map(|t| t.fingerprint));
+    let numbered = Rounds::of(proposed.theme, recent.clone().map(|t| t.theme));
+    let growing = Rounds::of(proposed.opening, recent.map(|t| t.opening));
+    let alike = |rounds: Rounds| rounds.distance == 1 && rounds.is_loop(2 * most);
+    let loops = match proposed.repeats {
+        RepetitionRule::Exempt => false,
+        RepetitionRule::Call => return equal_calls(state, proposed.fingerprint),
+        RepetitionRule::Consecutive => alike(numbered),
+        RepetitionRule::Counted => exact.is_loop(most) || numbered.is_loop(2 * most) || alike(growing),
+    };
+    (most > 0 && loops).then(|| {
+        let rounds = [exact, numbered, growing].into_iter().max_by_key(|rounds| rounds.stale).unwrap_or(exact);
+        let condition = format!("under {most} statements without anything new since it was said before");
+        failed(LineageReason::Repetition, "repetitions", rounds.stale.to_string(), condition)
+    })
+}
+
+/// How the admitted statements lead up to a new one.
+#[derive(Clone, Copy)]
+struct Rounds {
+    /// How often the statement was made before.
+    before: usize,
+    /// Number of statements since it was last made, itself included.
+    distance: usize,
+    /// Number of last statements, the new one included, that had all been made before.
+    stale: usize,
+}
+
+impl Rounds {
+    /// `recent` are the fingerprints of the admitted statements, the last one first.
+    fn of(new: u64, recent: impl Iterator<Item = u64>) -> Self {
+        let recent: Vec<u64> = recent.filter(|f| *f != 0).collect();
+        let before = recent.iter().filter(|f| **f == new && new != 0).count();
+        let distance = recent.iter().position(|f| *f == new).map_or(usize::MAX, |at| at + 1);
+        let is_stale = |at: &usize| recent.get(*at).is_some_and(|f| recent.iter().skip(at + 1).any(|e| e == f));
+        let stale = if before == 0 { 0 } else { 1 + (0..recent.len()).take_while(is_stale).count() };
+        Self { before, distance, stale }
     }
-    let recent = state.lineage.iter().rev().take(usize::from(rules.recent));
-    let same: Vec<u32> = recent.filter(|t| t.fingerprint == fingerprint).map(|t| t.sequence).collect();
-    (same.len() >= usize::from(rules.repetitions)).then(|| {
-        let earlier: Vec<String> = same.iter().rev().map(u32::to_string).collect();
-        let (most, recent, earlier) = (rules.repetitions, rules.recent, earlier.join(", "));
-        let condition = format!("at most {most} among the last {recent}; the same was said in {earlier}");
-        failed(LineageReason::Repetition, "repetitions", (same.len() + 1).to_string(), condition)
+
+    fn is_loop(&self, most: usize) -> bool {
+        self.before >= 2 && self.stale >= most && self.stale > self.distance
+    }
+}
+
+/// Number of admitted spans among which equal calls are counted.
+const CALLS: usize = 1024;
+
+/// Fails if the same call was made as often as the policy allows.
+fn equal_calls(state: &SemanticState, call: u64) -> Option<Failure> {
+    let most = usize::from(state.policy.continuity.calls);
+    let made = state.lineage.iter().rev().take(CALLS).filter(|t| t.fingerprint == call).count();
+    (most > 0 && made >= most).then(|| {
+        let condition = format!("at most {most} equal calls");
+        failed(LineageReason::Repetition, "calls", (made + 1).to_string(), condition)
     })
 }
 

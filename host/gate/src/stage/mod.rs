@@ -200,7 +200,8 @@ pub(crate) fn judge(
         alternatives: span.alternatives,
         uncertainty: span.uncertainty.as_ref().and_then(|said| said.as_ref().ok()).copied(),
     };
-    let portcullis_mapping::SpanMapping { mut mutation, reading } = governor.mapper().map(state, candidate);
+    let portcullis_mapping::SpanMapping { mut mutation, reading, prose, .. } = governor.mapper().map(state, candidate);
+    let prose = prose.map(|prose| span.range.start + prose.start..span.range.start + prose.end);
     if span.malformed {
         mutation.validation = StageFinding::Reject(ValidationReason::ToolMalformed);
     }
@@ -219,14 +220,14 @@ pub(crate) fn judge(
     }
     anchor(governor, state, vouched, span, &mut mutation, &mut staged);
     topic::propose(governor, state, span, &mut mutation);
-    let conflicts = propositions::propose(governor, state, span, &mut mutation);
+    let conflicts = propositions::propose(governor, state, span, prose.as_ref(), &mut mutation);
     if mutation.validation == StageFinding::Pass
         && let Some((reason, deciding)) = validation::check(
             state,
             &mutation,
             &reading,
             conflicts.as_ref(),
-            span.text.slice(span.range),
+            prose.as_ref().map(|prose| span.text.slice(prose)),
             (governor.mapper(), introduced),
         )
     {

@@ -7,6 +7,7 @@ use portcullis_core::mutation::SpanMutation;
 use portcullis_core::proposition::{Proposition, PropositionSubject, mention};
 use portcullis_core::state::SemanticState;
 use portcullis_mapping::PropositionConflict;
+use std::ops::Range;
 
 /// Number of recent propositions that are compared with a new one. This bounds the work per span.
 const RECENT: usize = 256;
@@ -21,19 +22,24 @@ pub(super) struct Conflicts {
 }
 
 /// Reads the propositions that a span asserts, adds them to the mutation, and compares them with the admitted ones.
-/// `None` for a language without a grammar, or if the policy does not check contradictions.
+/// `None` for a language without a grammar, or if the policy does not check contradictions. `prose` is the part of the
+/// span that states something.
 pub(super) fn propose(
     governor: &StreamGovernor,
     state: &SemanticState,
     span: &Span<'_>,
+    prose: Option<&Range<usize>>,
     mutation: &mut SpanMutation,
 ) -> Option<Conflicts> {
     if !state.policy.continuity.contradiction {
         return None;
     }
+    mutation.proposed.opened = governor.mapper().opened(span.text, span.range);
+    let Some(prose) = prose else { return Some(Conflicts::default()) };
     let mut subjects = state.memory.subjects.clone();
-    let before = span.text.earlier(span.range);
-    let mut propositions = governor.mapper().propositions(before, span.text.slice(span.range))?;
+    mutation.proposed.opened.iter().for_each(|opened| mention(&mut subjects, opened));
+    let before = if prose.start == span.range.start { span.text.earlier(span.range) } else { "" };
+    let mut propositions = governor.mapper().propositions(before, span.text.slice(prose))?;
     propositions.retain_mut(|p| resolve(governor, state, &mut subjects, p));
     mutation.proposed.revises |= governor.mapper().revises(before);
     let revises = mutation.proposed.revises;
@@ -78,6 +84,9 @@ fn resolve(
 ) -> bool {
     let Some(mut subject) = proposition.subject.resolved(subjects) else { return false };
     let named = subject.words.clone();
+    if subject.is_bare() {
+        subject.within = subjects.iter().rfind(|s| !s.is_bare()).map_or_else(String::new, |s| s.words.clone());
+    }
     if let Some(id) = governor.anchors().entity_called(&named) {
         subject.words = id.to_owned();
         subject.name = false;

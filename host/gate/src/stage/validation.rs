@@ -17,19 +17,22 @@ use portcullis_mapping::{IntroducedWords, PropositionConflict, SpanReading, Text
 /// A failed rule of this stage, and the deciding field.
 pub(super) type Failure = (ValidationReason, DecidingField);
 
-/// The first rule that the mutation fails, without the rules that the mapping checks.
+/// The first rule that the mutation fails, without the rules that the mapping checks. `prose` is the part of the span
+/// that states something.
 pub(super) fn check(
     state: &SemanticState,
     mutation: &SpanMutation,
     reading: &SpanReading,
     conflicts: Option<&Conflicts>,
-    span: &str,
+    prose: Option<&str>,
     words: (&TextMapper, &IntroducedWords),
 ) -> Option<Failure> {
     let rules = &state.policy.continuity;
-    let contradiction = || rules.contradiction.then(|| contradiction(state, mutation, conflicts)).flatten();
-    let presupposition =
-        || rules.presupposition.then(|| presupposition(state, mutation, reading, span, words)).flatten();
+    let contradiction =
+        || (rules.contradiction && prose.is_some()).then(|| contradiction(state, mutation, conflicts)).flatten();
+    let presupposition = || {
+        prose.filter(|_| rules.presupposition).and_then(|prose| presupposition(state, mutation, reading, prose, words))
+    };
     inconsistency(state, mutation).or_else(contradiction).or_else(presupposition)
 }
 

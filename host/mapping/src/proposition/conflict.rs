@@ -141,7 +141,8 @@ impl<'a> Pair<'a> {
     /// Whether the propositions give two values for something that has only one: a number, a position in a row, a time,
     /// the holder of an office, the value of a label.
     fn two_values(&self) -> bool {
-        if self.a.verb != self.b.verb || self.a.subject.words == "you" {
+        let elsewhere = self.a.subject.is_bare() && self.a.subject.within != self.b.subject.within;
+        if self.a.verb != self.b.verb || self.a.subject.words == "you" || elsewhere {
             return false;
         }
         let Some((a, b)) = self.difference() else { return self.labelled() };
@@ -190,6 +191,11 @@ impl<'a> Pair<'a> {
         let rest = |p: &PropositionPhrase| p.words.iter().filter(|w| !is_number(w)).cloned().collect::<Vec<_>>();
         let numbers = |p: &PropositionPhrase| p.words.iter().filter(|w| is_number(w)).cloned().collect::<Vec<_>>();
         let (one, other) = (numbers(a), numbers(b));
+        // "Painted boat 2": the number is the name of a thing, and one can paint two.
+        let labels = |p: &PropositionPhrase| p.words.len() > 1 && p.words.last().is_some_and(|w| is_number(w));
+        if self.a.verb != "be" && a.lead.is_empty() && labels(a) && labels(b) {
+            return false;
+        }
         !one.is_empty() && !other.is_empty() && one != other && rest(a) == rest(b)
     }
 

@@ -322,7 +322,7 @@ impl<'a> PropositionReader<'a> {
             gender::NEUTER
         };
         let words = kept.iter().map(written).collect::<Vec<_>>().join(" ");
-        PropositionSubject { words, name, pronoun: false, genders }
+        PropositionSubject { words, name, genders, ..PropositionSubject::default() }
     }
 
     /// Reads a predicate that begins with a verb, and the predicates coordinated with it.
