@@ -6,6 +6,7 @@ use crate::failure::{CommandFailure, ERROR, REFUSED, SUCCESS, WARNED};
 use crate::lane;
 use crate::open::{self, CardArgs, MemberArg, PolicyArgs, TextLaneArg};
 use crate::output::{digest, digests};
+use crate::policy_measure;
 use crate::trial;
 use anyhow::{Context, anyhow};
 use portcullis_authority::keys::{self, AuthorityKey};
@@ -110,6 +111,7 @@ pub(crate) enum PolicyCommand {
         #[arg(long)]
         json: bool,
     },
+    Measure(Box<policy_measure::PolicyMeasureArgs>),
     Trial(trial::PolicyTrialArgs),
     /// Approve a package or a composition as it lies there: a signature over the digest of its tables, which holds the
     /// digest of its files. Whoever verifies a bundle finds the approval in it (`run --approval`) and believes it when
@@ -157,6 +159,7 @@ pub(crate) fn run(command: &PolicyCommand) -> Result<u8, CommandFailure> {
             Ok(SUCCESS)
         }
         PolicyCommand::Compose(args) => compose::run(args),
+        PolicyCommand::Measure(args) => policy_measure::run(args),
         PolicyCommand::Trial(args) => trial::run(args),
         PolicyCommand::Check { dir, strict } if is_composition(dir) => {
             check_composition(&PackageComposition::load(dir)?, *strict)

@@ -175,6 +175,23 @@ impl AnswerProvenance {
     }
 }
 
+/// Number of refusals that the report of a stream lists.
+pub const MOST_REFUSALS: usize = 64;
+
+/// One refusal, without its text.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct StreamRefusal {
+    /// Id of the refusing rule or reason.
+    pub code: String,
+    /// What the rule is for, if the policy tells clients.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// Stream and sequence of its record, as the evidence names them: `7/12`.
+    pub id: String,
+    /// First byte and length of the refused part in the model's text.
+    pub place: (usize, usize),
+}
+
 /// The outcome of one governed stream.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct StreamReport {
@@ -190,6 +207,9 @@ pub struct StreamReport {
     pub rejected: u64,
     /// The refusing rules in order, without duplicates.
     pub rules: Vec<String>,
+    /// The refusals in order, at most [`MOST_REFUSALS`].
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub refusals: Vec<StreamRefusal>,
     /// Places of constants in the choice's text of this channel: first byte and length. The text without the constants
     /// is exactly what the records admitted.
     pub constants: Vec<(usize, usize)>,

@@ -4,6 +4,7 @@ mod intake;
 mod mode;
 mod release;
 mod signed;
+mod withheld;
 
 use crate::metrics::GatewayMetrics;
 use crate::observe::{ObservedInputBuffer, SectionInput};
@@ -89,17 +90,19 @@ impl AnswerSection {
             admitted: 0,
             rejected: 0,
             rules: Vec::new(),
+            refusals: Vec::new(),
             constants: Vec::new(),
             refused: Vec::new(),
             refused_calls: Vec::new(),
             stopped: None,
         };
         let is_driven = matches!(mode, SectionMode::Driven { .. });
+        let describes = governor.policy().package.manifest().refusal.describe;
         Self {
             stream,
             mode,
             intake: TextIntake::new((!is_driven).then(|| PartReader::new(governor))),
-            release: TextRelease::new(report, placeholder),
+            release: TextRelease::new(report, placeholder, describes),
             signed: signed.map(SignedRelease::new),
             is_given_up: false,
         }
@@ -375,17 +378,17 @@ impl AnswerSection {
                     kept.push(LoggedDetermination { determination: judged.determination, log_index: judged.log_index });
                 }
             }
-            StreamEventKind::Deferred { .. } => self.release.is_unmarked = false,
+            StreamEventKind::Deferred { .. } => self.release.withheld.defer(),
             StreamEventKind::Released { text, calls, .. } => {
                 if !matches!(self.mode, SectionMode::Observed(_)) {
                     self.release.release(&text, calls, writer);
                 }
             }
             // A mutation that waited for information in vain counts as refused.
-            StreamEventKind::Expired { .. } => self.release.is_unmarked = true,
+            StreamEventKind::Expired { .. } => self.release.withheld.expire(),
             StreamEventKind::Ended { summary, state, .. } => {
                 self.release.state = state;
-                self.release.mark(writer);
+                self.release.mark_end(writer);
                 let is_cut = self.mode.is_whole() && self.release.report.rejected > 0;
                 self.release.report.stopped = self.release.refusal.map(str::to_owned).or(summary.stopped);
                 if let Some(observer) = self.mode.observer() {

@@ -1,9 +1,10 @@
 //! The release side of a section: what the client gets, and the report about it.
 
+use super::withheld::WithheldParts;
 use crate::calls::IdentifiedCall;
 use crate::metrics::GatewayMetrics;
 use crate::observe::{ObservedPiece, OwnedSectionInput};
-use crate::output::{AnswerChannel, GatedAnswerPart, StreamReport};
+use crate::output::{AnswerChannel, GatedAnswerPart, MOST_REFUSALS, StreamRefusal, StreamReport};
 use portcullis_core::hex;
 use portcullis_core::wire::Determination as Answer;
 use portcullis_gate::{EndState, SpanDetermination};
@@ -60,8 +61,10 @@ pub(super) struct TextRelease {
     pub(super) report: StreamReport,
     /// Text that replaces a refused part; `None` if a refusal ends the stream.
     placeholder: Option<Arc<str>>,
-    /// A part was refused and not yet replaced by the placeholder.
-    pub(super) is_unmarked: bool,
+    /// Whether the report has the reasons of refusing rules.
+    describes: bool,
+    /// The refused parts that are not yet replaced by the placeholder.
+    pub(super) withheld: WithheldParts,
     /// Length of the released text in bytes.
     released: usize,
     /// Length of the outputs in bytes.
@@ -86,11 +89,12 @@ pub(super) struct OutputWriter<'a> {
 }
 
 impl TextRelease {
-    pub(super) const fn new(report: StreamReport, placeholder: Option<Arc<str>>) -> Self {
+    pub(super) const fn new(report: StreamReport, placeholder: Option<Arc<str>>, describes: bool) -> Self {
         Self {
             report,
             placeholder,
-            is_unmarked: false,
+            describes,
+            withheld: WithheldParts::new(),
             released: 0,
             written: 0,
             begun_on: None,
@@ -130,6 +134,18 @@ impl TextRelease {
         }
     }
 
+    /// Adds a refusal to the report, without its text.
+    fn add_refusal(&mut self, SpanDetermination { stream, seq, start, end, rule, reason, .. }: &SpanDetermination) {
+        if self.report.refusals.len() < MOST_REFUSALS {
+            self.report.refusals.push(StreamRefusal {
+                code: rule.clone().unwrap_or_else(|| "FAULT".to_owned()),
+                description: reason.clone().filter(|_| self.describes),
+                id: format!("{stream}/{seq}"),
+                place: (*start, end - start),
+            });
+        }
+    }
+
     pub(super) fn determined(&mut self, determination: &SpanDetermination, writer: &mut OutputWriter<'_>) {
         let is_judged = determination.determination != Some(Answer::Decompose);
         if let Some(ReleaseTiming { metrics, arrivals }) = self.timing.as_mut().filter(|_| is_judged) {
@@ -140,32 +156,48 @@ impl TextRelease {
             }
         }
         match determination.determination {
-            Some(Answer::Admit) => {
-                self.mark(writer);
-                self.report.admitted += 1;
-            }
+            Some(Answer::Admit) => self.report.admitted += 1,
             Some(Answer::Decompose) => {}
             _ => {
                 self.report.rejected += 1;
-                self.is_unmarked = true;
+                self.withheld.add(determination.range());
                 if let Some(rule) = &determination.rule {
                     self.add_rule(rule);
                 }
+                self.add_refusal(determination);
             }
         }
     }
 
     /// Sends released text, with calls at these ranges.
     pub(super) fn release(&mut self, text: &str, calls: Vec<Range<usize>>, writer: &mut OutputWriter<'_>) {
-        self.mark(writer);
         self.released += text.len();
+        let mut places = self.withheld.places(text);
         let mut from = 0;
         for call in calls {
-            self.text(text.get(from..call.start).unwrap_or_default(), writer);
+            let before = places.iter().filter(|place| **place <= call.start).count();
+            self.marked_text(text, from..call.start, places.drain(..before), writer);
             self.call(text.get(call.clone()).unwrap_or_default(), writer);
             from = call.end;
         }
-        self.text(text.get(from..).unwrap_or_default(), writer);
+        self.marked_text(text, from..text.len(), places.into_iter(), writer);
+    }
+
+    /// Sends a part of a text, with placeholders at these places.
+    fn marked_text(
+        &mut self,
+        text: &str,
+        part: Range<usize>,
+        places: impl Iterator<Item = usize>,
+        writer: &mut OutputWriter<'_>,
+    ) {
+        let mut from = part.start;
+        for place in places {
+            self.text(text.get(from..place).unwrap_or_default(), writer);
+            self.mark(writer);
+            from = place.max(from);
+        }
+        self.text(text.get(from..part.end).unwrap_or_default(), writer);
     }
 
     /// Sends text of an observed stream.
@@ -189,11 +221,16 @@ impl TextRelease {
     }
 
     /// Puts the placeholder at the place of a refusal.
-    pub(super) fn mark(&mut self, writer: &mut OutputWriter<'_>) {
-        if std::mem::take(&mut self.is_unmarked)
-            && let Some(placeholder) = self.placeholder.clone()
-        {
+    fn mark(&mut self, writer: &mut OutputWriter<'_>) {
+        if let Some(placeholder) = self.placeholder.clone() {
             writer.outputs.push(self.constant(&placeholder));
+        }
+    }
+
+    /// Puts the placeholder at the end of the text if its last part was refused.
+    pub(super) fn mark_end(&mut self, writer: &mut OutputWriter<'_>) {
+        if self.withheld.end() {
+            self.mark(writer);
         }
     }
 
