@@ -155,6 +155,9 @@ pub struct ClassDeclaration {
     pub letters: PatternBorder,
     #[serde(default, skip_serializing_if = "HitPolarity::is_usual")]
     pub polarity: HitPolarity,
+    /// Top-level domains of the operator's own networks, for patterns with the validator `email`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub private_domains: Option<Vec<String>>,
 }
 
 const fn yes() -> bool {
@@ -235,6 +238,10 @@ pub struct ClassPattern {
     /// Phrases, ignoring case. At least one must be within 64 bytes of the match; an empty list sets no condition.
     #[serde(default)]
     pub near: Vec<String>,
+    /// Phrases, ignoring case. One that is directly before the match, or in brackets directly behind it, takes the
+    /// place of a phrase of `near`; an empty list sets no condition.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub label: Vec<String>,
 }
 
 /// Checks of a matched string.
@@ -249,8 +256,10 @@ pub enum PatternValidator {
     Ssn,
     /// IPv4 dotted quad or IPv6 (RFC 4291 section 2.2) that parses.
     Ip,
-    /// 7 to 15 digits (ITU-T E.164), not a date and not one repeated digit.
+    /// 7 to 15 digits (ITU-T E.164), not a date or time and not one repeated digit.
     Phone,
+    /// E-mail address with a delegated or private top-level domain, and not a host to log in to.
+    Email,
 }
 
 /// A quantity slot.

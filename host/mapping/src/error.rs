@@ -46,7 +46,7 @@ pub enum MappingError {
     #[error("`{key}` of class `{class}`: {problem}")]
     ClassKey {
         class: String,
-        /// `view`, `inflect`, `letters` or `polarity`.
+        /// `view`, `inflect`, `letters`, `polarity` or `private_domains`.
         key: &'static str,
         /// The reason why the key has no effect.
         problem: String,

@@ -10,6 +10,7 @@ use crate::anchored::{AutomatonWalkEnd, JointPatternAutomaton, Walker};
 use crate::bytes::{self, ByteSet};
 use crate::cues::Cues;
 use crate::error::MappingError;
+use crate::label::Labels;
 use crate::language::Language;
 use crate::pattern;
 use crate::phrase::{self, Phrases};
@@ -121,9 +122,11 @@ impl Hits {
 struct LocatedPattern {
     class: ClassId,
     regex: Regex,
-    validator: Option<PatternValidator>,
+    validator: Option<Box<dyn MatchValidator>>,
     /// Automaton over the phrases of `near`, one of which must be near a match; `None` if the pattern has no `near`.
     near: Option<AhoCorasick>,
+    /// The labels, one of which takes the place of a phrase of `near`.
+    label: Option<Labels>,
     /// Whether letters may be adjacent to a match.
     letters: PatternBorder,
     /// Length in bytes of the pattern's longest match.
@@ -212,9 +215,11 @@ impl Scanner {
             for pattern in &class.patterns {
                 let bounded = pattern::bounded(&class.name, pattern, class.letters)?;
                 let near = automaton(&words::names(&pattern.near), MatchKind::Standard)?;
+                let label = Labels::of(&class.name, pattern)?;
                 let (longest, pivot) = (bounded.longest, bytes::pivot(&bounded.hir));
-                let (regex, validator, letters) = (bounded.regex, pattern.validator, class.letters);
-                patterns.push(LocatedPattern { class: id, regex, validator, near, letters, longest, pivot });
+                let validator = pattern.validator.map(|validator| validators::of(validator, class));
+                let (regex, letters) = (bounded.regex, class.letters);
+                patterns.push(LocatedPattern { class: id, regex, validator, near, label, letters, longest, pivot });
                 sources.push(bounded.hir);
             }
         }
@@ -538,11 +543,13 @@ impl LocatedPattern {
     fn accept(&self, page: Page<'_>, found: Range<usize>) -> Result<Range<usize>, usize> {
         let next = found.start + 1;
         let range = self.validate(page, found)?;
-        let near = self.near.as_ref().is_none_or(|near| is_near(near, page.text, &range));
-        if near { Ok(range) } else { Err(next) }
+        let near = || self.near.as_ref().is_some_and(|near| is_near(near, page.text, &range));
+        let label = || self.label.as_ref().is_some_and(|label| label.name(page.text, &range));
+        let free = self.near.is_none() && self.label.is_none();
+        if free || near() || label() { Ok(range) } else { Err(next) }
     }
 
-    /// As [`Self::accept`], without the condition on `near`.
+    /// As [`Self::accept`], without the conditions on `near` and `label`.
     fn validate(&self, page: Page<'_>, found: Range<usize>) -> Result<Range<usize>, usize> {
         let text = page.text;
         let next = found.start + 1;
@@ -550,7 +557,7 @@ impl LocatedPattern {
         if found.is_empty() || glued(found.start) {
             return Err(next);
         }
-        let validator = self.validator.map(validators::of);
+        let validator = self.validator.as_deref();
         let range = match validator {
             None => found,
             Some(validator) => validator.accept(text, &found, &|range| page.crosses_border(range))?,
@@ -570,11 +577,11 @@ fn between_digits(text: &str, at: usize) -> bool {
     digit(at.checked_sub(1)) && digit(Some(at))
 }
 
-/// Whether one of the phrases is near a match, at the borders of words or of the words of a name.
+/// Whether one of the phrases is near a match, at the borders of words, of the words of a name, or of another script.
 fn is_near(phrases: &AhoCorasick, text: &str, range: &Range<usize>) -> bool {
     let from = floor(text, range.start.saturating_sub(NEAR));
     let around = text.get(from..ceil(text, range.end + NEAR)).unwrap_or_default();
-    let border = |at: usize| words::is_name_border(text, from + at);
+    let border = |at: usize| words::is_label_border(text, from + at);
     phrases.find_overlapping_iter(around).any(|m| border(m.start()) && border(m.end()))
 }
 
@@ -625,8 +632,9 @@ pub(crate) fn problems(manifest: &PackageManifest, files: &BTreeMap<String, Vec<
         let vocabularies = class.vocabulary.iter().filter_map(|file| vocabulary(&class.name, file, files).err());
         let bounded = |p| pattern::bounded(&class.name, p, class.letters).err();
         let patterns = class.patterns.iter().filter_map(bounded);
+        let labels = class.patterns.iter().filter_map(|pattern| Labels::of(&class.name, pattern).err());
         let useless = useless(class, &manifest.package.language);
-        vocabularies.chain(patterns).chain(useless).collect::<Vec<_>>()
+        vocabularies.chain(patterns).chain(labels).chain(useless).collect::<Vec<_>>()
     };
     manifest.classes.iter().flat_map(of_class).collect()
 }
@@ -654,6 +662,14 @@ fn useless(class: &ClassDeclaration, language: &str) -> Option<MappingError> {
     }
     if !class.view && class.patterns.is_empty() && class.vocabulary.is_empty() {
         return bad("view", "the class has neither vocabulary nor pattern");
+    }
+    let domains = class.private_domains.as_ref()?;
+    let label = |domain: &String| domain.bytes().all(|byte| byte.is_ascii_alphabetic()) && domain.len() > 1;
+    if domains.is_empty() || !domains.iter().all(label) {
+        return bad("private_domains", "it lists top-level domains: at least two letters each, without a dot");
+    }
+    if class.patterns.iter().all(|pattern| pattern.validator != Some(PatternValidator::Email)) {
+        return bad("private_domains", "the class has no pattern with the validator `email`");
     }
     None
 }

@@ -9,7 +9,7 @@ use crate::networks::{self, NETWORKS};
 use crate::pattern;
 use crate::phrase::{self, CODE_GAP, CODE_JOINTS, GAP, JOINTS, PhrasePart, SLOT, has_slots};
 use crate::validators::iban::IBAN_LENGTHS;
-use portcullis_core::manifest::{ClassDeclaration, PackageManifest, PatternBorder};
+use portcullis_core::manifest::{ClassDeclaration, PackageManifest, PatternBorder, PatternValidator};
 use portcullis_core::wire::CLASSES;
 use portcullis_lane::{
     ClassForm, ClassSource, CompiledLane, FormBorder, IbanCountryLength, LaneSource, LeftOut, MatchRelation,
@@ -35,16 +35,20 @@ pub fn lane_source(manifest: &PackageManifest, files: &BTreeMap<String, Vec<u8>>
         }
         for of in &class.patterns {
             let bounded = pattern::bounded(&class.name, of, class.letters)?;
-            if !of.near.is_empty() {
+            if !of.near.is_empty() || !of.label.is_empty() {
                 source.left_out.push(LeftOut {
                     form: of.regex.clone(),
-                    reason: "`near` asks for bytes that may not have come".into(),
+                    reason: "`near` or `label` asks for bytes that may not have come".into(),
                 });
                 continue;
             }
             let border = if class.letters == PatternBorder::Any { FormBorder::Digits } else { FormBorder::Free };
             let (name, hir) = (of.regex.clone(), bounded.hir);
-            source.forms.push(ClassForm { name, hir, border, check: of.validator, relation: MatchRelation::Equal });
+            // A lane has no list of domains: every match counts there.
+            let listed = of.validator == Some(PatternValidator::Email);
+            let relation = if listed { MatchRelation::Superset } else { MatchRelation::Equal };
+            let check = of.validator.filter(|_| !listed);
+            source.forms.push(ClassForm { name, hir, border, check, relation });
         }
         if !class.tools.is_empty() {
             source.left_out.push(LeftOut { form: "[[class.tool]]".into(), reason: "it names calls of tools".into() });
@@ -239,7 +243,7 @@ pub fn seen_by_lane(
     for class in &mut manifest.classes {
         let Some(sight) = compiled.classes.iter().find(|sight| sight.name == class.name) else { continue };
         let sees = |form: &str| sight.forms.iter().any(|seen| seen.name == form);
-        class.patterns.retain(|pattern| pattern.near.is_empty() && sees(&pattern.regex));
+        class.patterns.retain(|pattern| pattern.near.is_empty() && pattern.label.is_empty() && sees(&pattern.regex));
         class.tools.clear();
         class.inflect = false;
         let mut seen = Vec::new();

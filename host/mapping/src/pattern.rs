@@ -66,7 +66,7 @@ pub(crate) fn of_tool(class: &str, regex: &str) -> Result<Regex, MappingError> {
     Regex::new(regex).map_err(|e| bad(class, regex, e.to_string(), None))
 }
 
-fn bad(class: &str, regex: &str, problem: String, at: Option<Range<usize>>) -> MappingError {
+pub(crate) fn bad(class: &str, regex: &str, problem: String, at: Option<Range<usize>>) -> MappingError {
     MappingError::Pattern { class: class.to_owned(), regex: regex.to_owned(), problem, at }
 }
 

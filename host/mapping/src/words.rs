@@ -89,6 +89,20 @@ pub(crate) fn is_name_border(text: &str, at: usize) -> bool {
     after.is_uppercase() && (before.is_lowercase() && !alone || before.is_uppercase() && begins)
 }
 
+/// As [`is_name_border`], or beside a character of a script without spaces between words.
+pub(crate) fn is_label_border(text: &str, at: usize) -> bool {
+    let (before, after) = text.split_at_checked(at).unwrap_or_default();
+    before.ends_with(is_unspaced) || after.starts_with(is_unspaced) || is_name_border(text, at)
+}
+
+/// Whether a character is of a script that is written without spaces, or that joins endings to foreign words: of South
+/// East Asia, Chinese, Japanese or Korean.
+pub(crate) const fn is_unspaced(c: char) -> bool {
+    let east = matches!(c, '\u{2E80}'..='\u{A4CF}' | '\u{AC00}'..='\u{D7FF}' | '\u{F900}'..='\u{FAFF}');
+    let south = matches!(c, '\u{E00}'..='\u{EFF}' | '\u{1000}'..='\u{109F}' | '\u{1780}'..='\u{17FF}');
+    east || south || matches!(c, '\u{20000}'..='\u{3FFFF}')
+}
+
 /// The phrases of `near`, as names of fields and other scripts write them. A name joins the words of a phrase:
 /// `socialSecurity`, `social_security`, `social-security`, `social.security`. Letters that are not ASCII are written
 /// small, as capitals, or as capitals at the beginnings of words; the case of ASCII letters does not matter.

@@ -6,10 +6,10 @@
 //! and its network's range is narrow. Without these conditions, three quarters of harmless 16-digit numbers would be
 //! refused.
 //!
-//! Two kinds of digits are never a card number: the fraction of a decimal, and digits of a hexadecimal word, such as
-//! a digest or a UUID.
+//! These digits are never a card number: the fraction of a decimal, digits of a hexadecimal word, such as a digest or a
+//! UUID, and digits of a date or time.
 
-use super::{Apart, MatchValidator};
+use super::{Apart, MatchValidator, hexadecimal, moment};
 use crate::networks;
 use std::ops::Range;
 
@@ -18,13 +18,6 @@ const SHORTEST: usize = 12;
 const LONGEST: usize = 19;
 /// Smallest number of digits after a point that are a fraction.
 const FRACTION: usize = 7;
-/// A hexadecimal word has at least this many digits, as identifiers of databases and digests have.
-const HEX_WORD: usize = 24;
-/// Number of bytes on either side of a group that are read to decide whether it is in a hexadecimal word.
-const HEX_REACH: usize = 128;
-/// Lengths of the groups of a UUID (RFC 9562, section 4), and the number of all its bytes.
-const UUID: [usize; 5] = [8, 4, 4, 4, 12];
-const UUID_BYTES: usize = 36;
 
 /// The digits of a match, in groups.
 struct DigitGroups<'t> {
@@ -125,7 +118,16 @@ impl<'t> DigitGroups<'t> {
         let whole = !joined(first) && !joined(end) && (first + 1..end).all(joined);
         let of_network = |whole| networks::has_number(digits, whole);
         let counts = (whole && of_network(true)) || (self.is_regular(first, end) && of_network(false));
-        counts && !self.is_fraction(first) && !(first..end).any(|group| self.is_hexadecimal(group))
+        let other = || self.is_fraction(first) || (first..end).any(|group| self.is_hexadecimal(group));
+        counts && !other() && !self.has_moment(first, end)
+    }
+
+    /// Whether dates and times leave too few digits for a card number.
+    fn has_moment(&self, first: usize, end: usize) -> bool {
+        let digits = self.span(first, end).len();
+        let place = self.place(first).start..self.place(end.saturating_sub(1)).end;
+        let outside = moment::digits_outside(self.text, &place);
+        outside < digits && outside < SHORTEST
     }
 
     /// The place of a group in the text.
@@ -142,28 +144,9 @@ impl<'t> DigitGroups<'t> {
         self.span(group, group + 1).len() >= FRACTION && matches!(before, [.., b'0'..=b'9', b'.'])
     }
 
-    /// Whether the group is in a hexadecimal word: at least 24 hexadecimal digits, or a UUID, with a letter among them
-    /// and without letters or digits beside them.
+    /// Whether the group is in a hexadecimal word or a UUID.
     fn is_hexadecimal(&self, group: usize) -> bool {
-        let Range { start, end } = self.place(group);
-        let (before, after) = self.text.split_at_checked(start).unwrap_or_default();
-        let after = after.get(end - start..).unwrap_or_default();
-        let hex = |byte: &&u8| byte.is_ascii_hexdigit();
-        let left = before.iter().rev().take(HEX_REACH).take_while(hex).count();
-        let right = after.iter().take(HEX_REACH).take_while(hex).count();
-        let word = start - left..end + right;
-        let long = word.len() >= HEX_WORD && self.is_hexadecimal_word(&word);
-        let first = end.saturating_sub(UUID_BYTES);
-        long || (first..=start).any(|at| is_uuid(self.text, at) && self.is_hexadecimal_word(&(at..at + UUID_BYTES)))
-    }
-
-    /// Whether the range has a letter, and neither a letter nor a digit beside it. `0x` may stand before it.
-    fn is_hexadecimal_word(&self, word: &Range<usize>) -> bool {
-        let (before, rest) = self.text.split_at_checked(word.start).unwrap_or_default();
-        let (word, after) = rest.split_at_checked(word.len()).unwrap_or_default();
-        let alone = |byte: Option<&u8>| byte.is_none_or(|byte| !byte.is_ascii_alphanumeric());
-        let marked = matches!(before, [b'0', b'x' | b'X'] | [.., b'0', b'x' | b'X']);
-        word.iter().any(u8::is_ascii_alphabetic) && (marked || alone(before.last())) && alone(after.first())
+        hexadecimal::holds(self.text, &self.place(group))
     }
 
     /// Whether the groups have a printed form: equal sizes, the last may be shorter; or sizes 4, 6 and 4 or 5.
@@ -187,14 +170,6 @@ impl<'t> DigitGroups<'t> {
         let length = lengths.find(starts).filter(|_| !self.is_hexadecimal(group))?;
         Some(range.start..range.start + length)
     }
-}
-
-/// Whether the bytes from `at` on have the form of a UUID.
-fn is_uuid(text: &[u8], at: usize) -> bool {
-    let Some(bytes) = text.get(at..at + UUID_BYTES) else { return false };
-    let mut groups = bytes.split(|byte| *byte == b'-');
-    let alike = |size: &usize| groups.next().is_some_and(|g| g.len() == *size && g.iter().all(u8::is_ascii_hexdigit));
-    UUID.iter().all(alike)
 }
 
 /// Whether the check digit is valid (ISO/IEC 7812-1, annex B) and the digits are not all equal.
@@ -331,6 +306,13 @@ mod tests {
         ] {
             assert!(found(other).is_some(), "{other}");
         }
+    }
+
+    #[test]
+    fn a_date_behind_a_number_is_not_part_of_it() {
+        assert_eq!(found("302097 2028-12-04"), None);
+        assert_eq!(found("30209720281204"), Some("30209720281204"));
+        assert_eq!(found("4111 1111 1111 1111 2028-12-04"), Some("4111 1111 1111 1111"));
     }
 
     #[test]

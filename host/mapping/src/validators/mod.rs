@@ -1,19 +1,22 @@
 //! Validators: arithmetic checks of a pattern's match, one module for each, and their registry, [`of`].
 
 pub(crate) mod card;
+mod email;
+mod hexadecimal;
 pub(crate) mod iban;
 mod ip;
+mod moment;
 mod phone;
 mod ssn;
 
-use portcullis_core::manifest::PatternValidator;
+use portcullis_core::manifest::{ClassDeclaration, PatternValidator};
 use std::ops::Range;
 
 /// Whether a border, such as that of a table cell, lies within a range.
 pub(crate) type Apart<'a> = &'a dyn Fn(&Range<usize>) -> bool;
 
 /// An arithmetic check of a pattern's match.
-pub(crate) trait MatchValidator: Sync {
+pub(crate) trait MatchValidator: Send + Sync {
     /// The accepted part of the match `found` in `text`. `Err` gives the place from which the search must continue.
     fn accept(&self, text: &str, found: &Range<usize>, apart: Apart<'_>) -> Result<Range<usize>, usize>;
 
@@ -28,15 +31,18 @@ pub(crate) trait MatchValidator: Sync {
     }
 }
 
-/// The check that a policy names. A text lane has checks of its own (`portcullis-lane`); one that it lacks stays with
-/// the host.
-pub(crate) fn of(validator: PatternValidator) -> &'static dyn MatchValidator {
+/// The check that a pattern of a class names. A text lane has checks of its own (`portcullis-lane`); one that it lacks
+/// stays with the host.
+pub(crate) fn of(validator: PatternValidator, class: &ClassDeclaration) -> Box<dyn MatchValidator> {
     match validator {
-        PatternValidator::Luhn => &card::CardValidator,
-        PatternValidator::Iban => &iban::IbanValidator,
-        PatternValidator::Ssn => &ssn::SsnValidator,
-        PatternValidator::Ip => &ip::IpValidator,
-        PatternValidator::Phone => &phone::PhoneValidator,
+        PatternValidator::Luhn => Box::new(card::CardValidator),
+        PatternValidator::Iban => Box::new(iban::IbanValidator),
+        PatternValidator::Ssn => Box::new(ssn::SsnValidator),
+        PatternValidator::Ip => Box::new(ip::IpValidator),
+        PatternValidator::Phone => Box::new(phone::PhoneValidator),
+        PatternValidator::Email => {
+            Box::new(email::EmailValidator { private: class.private_domains.clone().unwrap_or_default() })
+        }
     }
 }
 
@@ -55,6 +61,7 @@ mod tests {
     #[test]
     fn known_numbers() {
         use PatternValidator::*;
+        let class = toml::from_str("name = 'c'").unwrap();
         for (v, good) in [
             (Luhn, "4111 1111 1111 1111"),
             (Luhn, "378282246310005"),
@@ -65,8 +72,9 @@ mod tests {
             (Ip, "192.0.2.1"),
             (Phone, "+1 (555) 010-9999"),
             (Phone, "(020) 7946 0018 x123"),
+            (Email, "jane.roe@example.org"),
         ] {
-            assert_eq!(of(v).accept(good, &(0..good.len()), &|_| false), Ok(0..good.len()), "{good}");
+            assert_eq!(of(v, &class).accept(good, &(0..good.len()), &|_| false), Ok(0..good.len()), "{good}");
         }
         for (v, bad) in [
             (Luhn, "4111 1111 1111 1112"),
@@ -85,7 +93,7 @@ mod tests {
             (Ip, "a::b"),
             (Ip, "1::2"),
         ] {
-            assert!(of(v).accept(bad, &(0..bad.len()), &|_| false).is_err(), "{bad}");
+            assert!(of(v, &class).accept(bad, &(0..bad.len()), &|_| false).is_err(), "{bad}");
         }
     }
 }

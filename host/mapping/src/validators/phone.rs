@@ -1,6 +1,6 @@
 //! Telephone numbers.
 
-use super::{Apart, MatchValidator, digits, whole};
+use super::{Apart, MatchValidator, digits, hexadecimal, moment, whole};
 use std::ops::Range;
 
 pub(crate) struct PhoneValidator;
@@ -8,11 +8,16 @@ pub(crate) struct PhoneValidator;
 impl MatchValidator for PhoneValidator {
     fn accept(&self, text: &str, found: &Range<usize>, _: Apart<'_>) -> Result<Range<usize>, usize> {
         let matched = text.get(found.clone()).unwrap_or_default();
-        whole(found, phone(matched) && (stands_out(matched) || is_whole_run(text, found)))
+        let number = || phone(matched) && (stands_out(matched) || is_whole_run(text, found));
+        let other = || is_moment(text, found) || is_hexadecimal(text, found);
+        whole(found, number() && !other())
     }
 }
 
-/// 7 to 15 digits (ITU-T E.164 section 6), but not one repeated digit, a calendar date, years, or a round number.
+/// Smallest number of digits of a telephone number.
+const SHORTEST: usize = 7;
+
+/// 7 to 15 digits (ITU-T E.164 section 6), but not one repeated digit, years, a round number, or numbers that count up.
 fn phone(text: &str) -> bool {
     let body = text.split(['x', 'X']).next().unwrap_or(text);
     let groups: Vec<&str> = body.split(|c: char| !c.is_ascii_digit()).filter(|g| !g.is_empty()).collect();
@@ -24,9 +29,31 @@ fn phone(text: &str) -> bool {
     let shortest = match body.trim_start_matches('(') {
         b if b.starts_with("00") => 11,
         b if b.starts_with('0') => 9,
-        _ => 7,
+        _ => SHORTEST,
     };
-    (shortest..=15).contains(&count) && !repeated(body) && !date(body) && !groups.iter().all(year) && !round
+    let counts = (shortest..=15).contains(&count) && !repeated(body) && !groups.iter().all(year);
+    counts && !round && !counts_up(&groups)
+}
+
+/// Whether there are at least four groups, each one more than the group before: `01 02 03 04 05`.
+fn counts_up(groups: &[&str]) -> bool {
+    let numbers: Vec<u64> = groups.iter().filter_map(|group| group.parse().ok()).collect();
+    let mut pairs = numbers.iter().zip(numbers.iter().skip(1));
+    numbers.len() > 3 && pairs.all(|(number, next)| number + 1 == *next)
+}
+
+/// Whether the digits of a match are those of dates and times, but for too few that belong to neither.
+fn is_moment(text: &str, found: &Range<usize>) -> bool {
+    let all = text.get(found.clone()).map_or(0, |matched| digits(matched).count());
+    let outside = moment::digits_outside(text.as_bytes(), found);
+    outside < all && outside < SHORTEST
+}
+
+/// Whether the match begins or ends within a hexadecimal word or a UUID.
+fn is_hexadecimal(text: &str, found: &Range<usize>) -> bool {
+    let bytes = text.as_bytes();
+    let within = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit) && hexadecimal::holds(bytes, &(at..at + 1));
+    within(found.start) || found.end.checked_sub(1).is_some_and(within)
 }
 
 /// Whether a number has the form of a telephone number: a country code, an area code in brackets, or the North American
@@ -46,18 +73,6 @@ fn is_whole_run(text: &str, found: &Range<usize>) -> bool {
     let joined_before = digit(before) || mark(before) && digit(found.start.checked_sub(2));
     let joined_behind = digit(Some(end)) || mark(Some(end)) && digit(Some(end + 1));
     !joined_before && !joined_behind
-}
-
-/// Whether the text is a date: a four-digit year, first or last, and two numbers up to 31, separated by `-`, `/` or
-/// `.`.
-fn date(text: &str) -> bool {
-    let parts: Vec<&str> = text.trim().split(['-', '/', '.']).collect();
-    let [a, b, c] = parts.as_slice() else { return false };
-    let number = |s: &str| s.parse::<u32>().ok();
-    let (Some(x), Some(y), Some(z)) = (number(a), number(b), number(c)) else { return false };
-    let day = |n: u32| (1..=31).contains(&n);
-    let year = |s: &str, n: u32| s.len() == 4 && (1000..=2999).contains(&n);
-    (year(a, x) && day(y) && day(z)) || (year(c, z) && day(x) && day(y))
 }
 
 fn repeated(text: &str) -> bool {

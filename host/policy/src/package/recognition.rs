@@ -39,6 +39,7 @@ struct ClassPlaces {
     inflect: Option<Spanned<bool>>,
     letters: Option<Spanned<String>>,
     polarity: Option<Spanned<String>>,
+    private_domains: Option<Spanned<Vec<String>>>,
 }
 
 #[derive(Deserialize)]
@@ -125,6 +126,7 @@ impl Places {
             "inflect" => class.inflect.as_ref().map(Spanned::span),
             "polarity" => class.polarity.as_ref().map(Spanned::span),
             "letters" => class.letters.as_ref().map(Spanned::span),
+            "private_domains" => class.private_domains.as_ref().map(Spanned::span),
             _ => None,
         }
     }
