@@ -97,7 +97,7 @@ fn a_refused_value_changes_nothing_of_the_stream() {
     // The lower value was admitted, but the established value stays that of the first sentence.
     let policy = policy(&format!("{MANIFEST}{}", SLOTS.replace("min = 0", "tolerance = 1000")), RULES);
     let events = govern(&policy, skip(), vec![text("a", "Take 500 mg. Take 460 to 900 mg. Take 541 mg.")]);
-    assert_eq!(released(&events), "Take 500 mg. Take 541 mg.");
+    assert_eq!(released(&events), "Take 500 mg.  Take 541 mg.");
     assert_eq!(refusals(&events), ["CONTRADICT-QUANTITY"]);
 }
 
@@ -169,10 +169,8 @@ fn a_quantity_that_proposals_divide_waits() {
     ] {
         let steps: Vec<&[&str]> = steps.iter().map(std::slice::from_ref).collect();
         let events = govern(&doses(), skip(), vec![candidates("a", &steps)]);
-        assert!(
-            !released(&events).contains(['5', 'f', 'v']) || released(&events) == "We keep your data for ",
-            "{steps:?}"
-        );
+        let left = released(&events);
+        assert!(!left.contains('5') && !left.contains("five"), "{steps:?}: {left}");
         assert_eq!(refusals(&events), ["LONG"], "{steps:?}");
     }
     let events = govern(&doses(), skip(), vec![candidates("a", &[&["We keep your data for 5"], &[" days."]])]);

@@ -129,7 +129,7 @@ impl StreamJournal {
             salt: hex::encode(&position.salt),
             descriptor: hex::encode(flight.descriptor.as_bytes()),
             fields,
-            distance: position.distance.filter(|_| admit),
+            distance: position.distance.filter(|_| admit && !work.is_value()),
             slope: position.slope,
             tick: record.map(|r| r.answer.tick.get()),
             log_index: index_of(record),
