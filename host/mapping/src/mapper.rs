@@ -236,10 +236,7 @@ impl TextMapper {
     /// Scans the text, its view, and what a program decodes from it.
     fn look(&self, text: &str, goes_on: bool) -> TextScanFindings {
         let view = MatchingView::of(text);
-        let mut quantities = self.quantities.scan(text);
-        if let Some(view) = &view {
-            quantity::compare(&mut quantities, self.quantities.scan(view.text()), view);
-        }
+        let mut quantities = self.quantities.find(text, view.as_ref());
         let mut hits = self.scanner.scan(text, view.as_ref());
         let mut cited = citations(text, view.as_ref());
         // A number whose unit may still come waits as a hit does.

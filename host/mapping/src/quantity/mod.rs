@@ -37,6 +37,8 @@ pub(crate) struct Quantities {
 pub(crate) struct QuantityHit {
     pub(crate) range: Range<usize>,
     slot: usize,
+    /// Whether a phrase of `near` is in the sentence.
+    is_near: bool,
     /// Each number in the slot's unit, or the reason why it has no value in that unit.
     values: Vec<Result<i32, ValidationReason>>,
 }
@@ -121,8 +123,8 @@ fn choices(slots: &[BTreeSet<i32>; QUANTITY_SLOTS]) -> Vec<SlotValues> {
 
 /// Compares `found` with `seen`, the quantities of the view. A number that the text lacks or shows differently becomes
 /// an inexact quantity. Digits that only the view joins, across a line or a cell, are not a number.
-pub(crate) fn compare(found: &mut Vec<QuantityHit>, seen: Vec<QuantityHit>, view: &MatchingView) {
-    let mut inexact = Vec::new();
+fn compare(found: &mut Vec<QuantityHit>, seen: Vec<QuantityHit>, view: &MatchingView) {
+    let (mut inexact, mut shown) = (Vec::new(), Vec::new());
     found.sort_by_key(|hit| (hit.range.start, hit.range.end));
     let reach: Vec<usize> = found
         .iter()
@@ -134,32 +136,57 @@ pub(crate) fn compare(found: &mut Vec<QuantityHit>, seen: Vec<QuantityHit>, view
     for hit in seen {
         let range = view.origin(&hit.range);
         let before = found.partition_point(|f| f.range.start <= range.start);
-        let near = found.iter().zip(&reach).take(before).rev().take_while(|(_, reach)| range.end <= **reach);
-        let covers = |f: &&QuantityHit| f.slot == hit.slot && f.range.start <= range.start && range.end <= f.range.end;
-        let mut near = near.map(|(f, _)| f).filter(covers).peekable();
+        let near = found.iter().zip(&reach).enumerate().take(before).rev();
+        let near = near.take_while(|(_, (_, reach))| range.end <= **reach).map(|(at, (f, _))| (at, f));
+        let covers = |(_, f): &(usize, &QuantityHit)| {
+            f.slot == hit.slot && f.range.start <= range.start && range.end <= f.range.end
+        };
+        let mut near = near.filter(covers).peekable();
         // A quantity without a value is refused already, whatever other readings of the text show there.
         let lacks_value = |hit: &QuantityHit| hit.values.iter().any(Result::is_err);
-        let is_part = near.peek().is_some_and(|f| f.values.iter().all(|value| hit.values.contains(value)));
+        let is_part = near.peek().is_some_and(|(_, f)| f.values.iter().all(|value| hit.values.contains(value)));
         let same = |f: &QuantityHit| f.values == hit.values || lacks_value(f) || lacks_value(&hit);
-        if view.joins_lines(&hit.range) || near.any(same) {
+        if view.joins_lines(&hit.range) {
+            continue;
+        }
+        if let Some((at, _)) = near.find(|(_, f)| same(f)) {
+            // The page can show the phrase of `near` in the sentence where the text does not.
+            shown.push(at);
             continue;
         }
         // A page that shows the same values and more, as with "10 000" for a no-break space, adds its values.
         let values = if is_part { hit.values } else { vec![Err(ValidationReason::QuantityInexact)] };
-        inexact.push(QuantityHit { range, slot: hit.slot, values });
+        inexact.push(QuantityHit { range, values, ..hit });
+    }
+    for at in shown {
+        found.get_mut(at).into_iter().for_each(|hit| hit.is_near = true);
     }
     found.extend(inexact);
     found.sort_by_key(|hit| (hit.range.start, hit.range.end));
 }
 
 impl Quantities {
+    /// The quantities of a text and its view, in order.
+    pub(crate) fn find(&self, text: &str, view: Option<&MatchingView>) -> Vec<QuantityHit> {
+        let mut found = self.scan(text);
+        if let Some(view) = view {
+            compare(&mut found, self.scan_near(view.text()), view);
+        }
+        found.retain(|hit| hit.is_near);
+        found
+    }
+
+    fn scan_near(&self, text: &str) -> Vec<QuantityHit> {
+        self.scan(text).into_iter().filter(|hit| hit.is_near).collect()
+    }
+
     /// Adds the quantities that only a page shows that was decoded from the text. They are inexact.
     pub(crate) fn only_decoded(&self, found: &mut Vec<QuantityHit>, text: &str, page: &MatchingView) {
         let is_encoded = |hit: &QuantityHit| {
             let origin = page.origin(&hit.range);
             text.get(origin) != page.text().get(hit.range.clone())
         };
-        let seen = self.scan(page.text()).into_iter().filter(is_encoded).collect();
+        let seen = self.scan_near(page.text()).into_iter().filter(is_encoded).collect();
         compare(found, seen, page);
     }
 }
@@ -292,9 +319,13 @@ mod tests {
 
     #[test]
     fn near_is_looked_for_in_the_sentence() {
-        let near = |text: &str| masses(&["dose"]).scan(text).len();
+        let near = |text: &str| masses(&["dose"]).find(text, None).len();
         assert_eq!(near("The dose, as he said, is 500 mg."), 1);
         assert_eq!(near("The dose is known. It has 500 mg."), 0);
+        // On the page, the two lines are one sentence.
+        let said = "The dose that you get\nis *500 mg*.";
+        let found = masses(&["dose"]).find(said, MatchingView::of(said).as_ref());
+        assert_eq!(found.into_iter().map(|hit| hit.values).collect::<Vec<_>>(), [[Ok(500)]]);
     }
 
     #[test]
@@ -389,7 +420,7 @@ mod tests {
 
     #[test]
     fn near_may_be_the_end_of_a_word_or_stand_behind_a_digit() {
-        let near = |text: &str| masses(&["-cillin", "mg"]).scan(text).len();
+        let near = |text: &str| masses(&["-cillin", "mg"]).find(text, None).len();
         assert_eq!(near("Give amoxicillin, 2 g."), 1);
         assert_eq!(near("Give 5mg, then 2 g."), 2);
         assert_eq!(near("Give cillin or cillins, 2 g."), 0);

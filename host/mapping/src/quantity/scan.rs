@@ -112,7 +112,7 @@ impl Scan<'_> {
             let place = UnitPlace { power, ..place };
             values.extend(slot.values(number, own.unwrap_or(place), &factors, number.glued && own.is_none()));
         }
-        Some(QuantityHit { range: start..end, slot: 0, values })
+        Some(QuantityHit { range: start..end, slot: 0, is_near: false, values })
     }
 
     /// The quantity whose currency stands before number `at`. The numbers of a list after it share the unit. `None` if
@@ -131,13 +131,13 @@ impl Scan<'_> {
             values.extend(slot.values(other, UnitPlace { power: Some(0), ..place }, &[], other.glued));
         }
         let is_measured = number > at && self.after(slot, number, None).is_some();
-        (!is_measured).then_some(QuantityHit { range: place.edge..end, slot: 0, values })
+        (!is_measured).then_some(QuantityHit { range: place.edge..end, slot: 0, is_near: false, values })
     }
 }
 
 impl Quantities {
-    /// Every quantity of a text, in order.
-    pub(crate) fn scan(&self, text: &str) -> Vec<QuantityHit> {
+    /// Every quantity of a text, in order, also without a phrase of `near`.
+    pub(super) fn scan(&self, text: &str) -> Vec<QuantityHit> {
         if self.slots.is_empty() {
             return Vec::new();
         }
@@ -154,18 +154,16 @@ impl Quantities {
                 if before.is_none() && after.is_none() {
                     continue;
                 }
-                if slot.has_near() {
+                let is_near = !slot.has_near() || {
                     let is_near = |sentence: Range<usize>| slot.is_near_in(scan.between(sentence.start, sentence.end));
-                    if !near.get_mut(index).is_some_and(|near| near.get(scan.sentence(number.range.start), is_near)) {
-                        continue;
-                    }
-                }
+                    near.get_mut(index).is_some_and(|near| near.get(scan.sentence(number.range.start), is_near))
+                };
                 let hit = match (before, after) {
                     (_, Some(place)) => scan.measured_after(slot, at, place, &mut stated),
                     (Some(place), None) => scan.measured_before(slot, at, place),
                     (None, None) => None,
                 };
-                found.extend(hit.map(|hit| QuantityHit { slot: index, ..hit }));
+                found.extend(hit.map(|hit| QuantityHit { slot: index, is_near, ..hit }));
             }
         }
         self.in_tables(text, &scan.numbers, &mut found);
@@ -175,7 +173,8 @@ impl Quantities {
     /// Adds numbers whose unit is in the heading of their column.
     fn in_tables(&self, text: &str, numbers: &[Number], found: &mut Vec<QuantityHit>) {
         let mut added: BTreeMap<(usize, usize), QuantityHit> = BTreeMap::new();
-        let of_slot = |slot: usize| found.iter().filter(move |hit| hit.slot == slot).map(|hit| hit.range.clone());
+        let of_slot =
+            |slot: usize| found.iter().filter(move |hit| hit.is_near && hit.slot == slot).map(|hit| hit.range.clone());
         let measured: Vec<Covered> = (0..self.slots.len()).map(|slot| Covered::new(of_slot(slot).collect())).collect();
         columns(text, |Column { head, cell }| {
             let from = numbers.partition_point(|n| n.range.start < cell.start);
@@ -194,7 +193,7 @@ impl Quantities {
                         continue;
                     }
                     let values = slot.in_cell(number, size, certain);
-                    added.insert(key, QuantityHit { range: number.range.clone(), slot: at, values });
+                    added.insert(key, QuantityHit { range: number.range.clone(), slot: at, is_near: true, values });
                 }
             }
         });
