@@ -60,6 +60,8 @@ pub fn explain(
             inert_prefix,
             depth: 0,
             alternatives: 0,
+            // Of several values, the largest.
+            choice: text.choices(&piece.range).checked_sub(1),
             uncertainty: None,
         };
         inert_prefix = false;

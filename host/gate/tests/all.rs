@@ -1,6 +1,7 @@
 //! All tests of the crate in one program, so that shared code is compiled and linked once.
 #![cfg(test)]
 
+mod amounts;
 mod anchors;
 mod chunks;
 mod endings;

@@ -74,7 +74,8 @@ impl ObservedInputBuffer {
             Some(Answer::Reject) => (true, determination.range()),
             Some(Answer::Decompose | Answer::None) | None => return Vec::new(),
         };
-        if range.end <= self.at {
+        // An entry for one value of a quantity has no text of its own.
+        if range.end <= self.at || range.is_empty() {
             return Vec::new();
         }
         let mut passing = self.take(range.start.saturating_sub(self.at), false);

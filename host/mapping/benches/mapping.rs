@@ -66,8 +66,16 @@ fn corpus(kind: Kind) -> String {
 
 /// Maps every span of a text; returns the sum of their lengths.
 fn map(mapper: &TextMapper, state: &SemanticState, text: &ScannedText, granularity: Granularity) -> usize {
-    let of =
-        |span| SpanInput { text, span, granularity, inert_prefix: false, depth: 0, alternatives: 0, uncertainty: None };
+    let of = |span| SpanInput {
+        text,
+        span,
+        granularity,
+        inert_prefix: false,
+        depth: 0,
+        alternatives: 0,
+        choice: None,
+        uncertainty: None,
+    };
     let pieces = text.pieces().iter().filter(|p| !p.inert);
     pieces.map(|p| usize::from(mapper.map(state, of(&p.range)).mutation.length)).sum()
 }

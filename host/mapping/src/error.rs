@@ -54,6 +54,11 @@ pub enum MappingError {
     /// The patterns are valid one by one, but cannot be compiled into one automaton.
     #[error("the patterns of all classes together: {0}")]
     Patterns(String),
+    /// A unit that no text can name.
+    #[error(
+        "unit `{unit}` of quantity `{quantity}` never matches: a unit begins and ends with a letter or sign, not with a digit or space"
+    )]
+    Unit { quantity: String, unit: String },
     /// A unit's size that is not a positive integer or fraction.
     #[error(
         "unit `{unit}` of quantity `{quantity}`: `{size}` is not a positive integer or a fraction such as `1/1000`"

@@ -48,6 +48,7 @@ use std::ops::Range;
 /// #     depth: 0,
 /// #     alternatives: 0,
 /// #     uncertainty: None,
+/// #     choice: None,
 ///     // …
 /// };
 /// // `state` is the state of the stream before this span.
@@ -85,6 +86,8 @@ pub struct SpanInput<'a> {
     pub depth: u8,
     /// Number of alternatives tried before this candidate.
     pub alternatives: u8,
+    /// Number of the choice of values, if the span has several values of a quantity ([`ScannedText::choices`]).
+    pub choice: Option<usize>,
     /// The uncertainty from the engine's log-probabilities, if the engine returned any.
     pub uncertainty: Option<BasisPoints>,
 }
@@ -237,13 +240,13 @@ impl TextMapper {
     /// Scans the text, its view, and what a program decodes from it.
     fn look(&self, text: &str, goes_on: bool) -> TextScanFindings {
         let view = MatchingView::of(text);
-        let mut quantities = self.quantities.scan(text);
-        if let Some(view) = &view {
-            quantity::compare(&mut quantities, self.quantities.scan(view.text()), view);
-        }
+        let mut quantities = self.quantities.find(text, view.as_ref());
         let mut hits = self.scanner.scan(text, view.as_ref());
         let mut cited = citations(text, view.as_ref());
-        let of = |text: &str, view: Option<&MatchingView>| self.scanner.unfinished(text, view);
+        // A number whose unit may still come waits as a hit does.
+        let of = |text: &str, view: Option<&MatchingView>| {
+            self.scanner.unfinished(text, view).min(self.measured_from(text, view))
+        };
         let mut unfinished = if goes_on { also_completed(text, view.as_ref(), of) } else { text.len() };
         for page in decoded(text) {
             let shown = MatchingView::of(page.text());
@@ -272,8 +275,7 @@ impl TextMapper {
     /// before this place is complete.
     pub(crate) fn settled(&self, text: &str) -> usize {
         let of = |text: &str, view: Option<&MatchingView>| {
-            let seen = view.map(|view| view.origin_from(self.quantities.unfinished(view.text()), text.len()));
-            let quantity = self.quantities.unfinished(text).min(seen.unwrap_or(text.len()));
+            let quantity = self.measured_from(text, view);
             self.scanner.unfinished(text, view).min(citation::unfinished(text, view)).min(quantity)
         };
         let pages = decoded(text).into_iter().map(|page| {
@@ -283,6 +285,12 @@ impl TextMapper {
         });
         let settled = undecided(text).min(also_completed(text, MatchingView::of(text).as_ref(), of));
         pages.min().unwrap_or(text.len()).min(settled)
+    }
+
+    /// The start of the first quantity of a text or its view that more text can change.
+    fn measured_from(&self, text: &str, view: Option<&MatchingView>) -> usize {
+        let seen = view.map(|view| view.origin_from(self.quantities.unfinished(view.text()), text.len()));
+        self.quantities.unfinished(text).min(seen.unwrap_or(text.len()))
     }
 
     /// Content words of a text, in lower case, sorted, each once.
@@ -426,7 +434,10 @@ impl TextMapper {
         let certainty = BasisPoints::try_from(reading.certainty()).unwrap_or(BasisPoints::ONE);
         let (casual, all) = (reading.casual, reading.total);
         let expected = self.registers.get(usize::from(state.context.register)).copied().flatten();
-        let quantities = candidate.text.quantities(candidate.span);
+        let mut quantities = candidate.text.quantities(candidate.span);
+        if let Some(values) = candidate.choice.and_then(|choice| quantities.choices.get(choice)) {
+            (quantities.values, quantities.finding) = (*values, StageFinding::Pass);
+        }
         let classes = candidate.text.classes(candidate.span);
 
         let mut touched = fields_touched::LINEAGE;

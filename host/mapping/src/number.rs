@@ -13,12 +13,38 @@ pub(crate) struct Decimal {
     pub(crate) scale: u32,
 }
 
+/// The readings of a number as an amount, where the writer may use the marks of another language.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Amount {
+    /// The usual reading; `None` if there is none.
+    pub(crate) usual: Option<Decimal>,
+    /// A second reading: the decimal mark may separate thousands, as in "8.000".
+    pub(crate) grouped: Option<Decimal>,
+    /// The reading as money, which has at most two decimals.
+    pub(crate) money: Option<Decimal>,
+}
+
+impl Amount {
+    fn of(value: Decimal) -> Self {
+        Self { usual: Some(value), grouped: None, money: Some(value) }
+    }
+
+    fn map(self, to: impl Fn(Decimal) -> Option<Decimal>) -> Self {
+        let Self { usual, grouped, money } = self;
+        Self { usual: usual.and_then(&to), grouped: grouped.and_then(&to), money: money.and_then(&to) }
+    }
+}
+
 /// A number in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Number {
     pub(crate) range: Range<usize>,
     /// The number's value; `None` if the value is not certain.
     pub(crate) value: Option<Decimal>,
+    /// What the number can mean as an amount.
+    pub(crate) amount: Amount,
+    /// Whether a letter stands directly before the number, as in "B12".
+    pub(crate) glued: bool,
     /// Whether a mark or word of a range or list joins this number to the number before it; both then share a unit.
     pub(crate) joined: bool,
 }
@@ -36,6 +62,8 @@ const JOINING: &[char] = &[
 const TIMES: &[&str] = &["x", "×", "*", "·"];
 /// Greatest distance in bytes between two parts of a number, or between the ends of a range.
 pub(crate) const JOINED_MAX: usize = 24;
+/// Words inside a number: "two hundred and ten".
+const AND: &[&str] = &["and", "und"];
 /// Endings that make a number an ordinal or a decade; such numbers are not amounts.
 const ORDINAL_ENDINGS: &[&str] = &["st", "nd", "rd", "th", "s"];
 
@@ -69,7 +97,7 @@ pub(crate) fn number_tokens(tokens: &mut [WordToken<'_>], numbers: &[Number]) {
     }
 }
 
-fn all(text: &str, language: &Language, words: impl Iterator<Item = (Range<usize>, Vec<Amount>)>) -> Vec<Number> {
+fn all(text: &str, language: &Language, words: impl Iterator<Item = (Range<usize>, Vec<WordAmount>)>) -> Vec<Number> {
     let mut found = in_digits(text, language);
     let words = in_words(text, words, &mut found);
     if !words.is_empty() {
@@ -108,10 +136,12 @@ fn in_digits(text: &str, language: &Language) -> Vec<Number> {
             let mut before = text.get(..start).unwrap_or_default().chars().rev();
             let (last, first) = (before.next().unwrap_or(' '), before.next().unwrap_or(' '));
             let minus = matches!(last, '-' | '\u{2212}') && !first.is_alphanumeric();
+            let signed = |v: Decimal| if minus { Decimal { digits: -v.digits, ..v } } else { v };
+            let amount = amount(shown, language).map(|v| Some(signed(v)));
             // "B12" has no value. Before a unit, such a word counts as a number that could not be read.
-            let value = if last.is_alphabetic() { None } else { value(shown, language) };
-            let value = value.map(|v| if minus { Decimal { digits: -v.digits, ..v } } else { v });
-            found.push(Number { range: start..end, value, joined: false });
+            let glued = last.is_alphabetic();
+            let value = if glued { None } else { value(shown, language).map(signed) };
+            found.push(Number { range: start..end, value, amount, glued, joined: false });
         }
     }
     found
@@ -135,11 +165,42 @@ fn value(shown: &str, language: &Language) -> Option<Decimal> {
     Some(Decimal { digits, scale: u32::try_from(fraction.len()).ok()? })
 }
 
+/// A decimal number with this decimal mark, or a whole number without one; other marks separate thousands.
+fn marked(shown: &str, decimal: Option<char>) -> Option<Decimal> {
+    let (whole, fraction) = match decimal {
+        Some(mark) => shown.split_once(mark)?,
+        None => (shown, ""),
+    };
+    let mut marks = whole.chars().filter(|c| !c.is_ascii_digit());
+    let mark = marks.next();
+    let known = mark.is_none_or(|m| matches!(m, '.' | ',') || GROUPING.contains(&m)) && marks.all(|m| Some(m) == mark);
+    let mut groups = whole.split(|c: char| !c.is_ascii_digit());
+    let first = groups.next()?;
+    let grouped = mark.is_none() || (1..=3).contains(&first.len()) && !first.starts_with('0');
+    let plain = fraction.bytes().all(|b| b.is_ascii_digit()) && decimal.is_some() != fraction.is_empty();
+    if !known || !grouped || !plain || shown.len() > DIGITS_MAX || !groups.all(|group| group.len() == 3) {
+        return None;
+    }
+    let digits: String = whole.chars().filter(char::is_ascii_digit).chain(fraction.chars()).collect();
+    Some(Decimal { digits: digits.parse().ok()?, scale: u32::try_from(fraction.len()).ok()? })
+}
+
+fn amount(shown: &str, language: &Language) -> Amount {
+    let whole = marked(shown, None);
+    let [point, comma] = ['.', ','].map(|mark| marked(shown, Some(mark)));
+    let mut readings = [whole, point, comma].into_iter().flatten();
+    let only = readings.next().filter(|_| readings.next().is_none());
+    // No thousands begin with 0.
+    let usual = if shown.starts_with('0') { only } else { value(shown, language).or(only) };
+    let cents = [point, comma].into_iter().flatten().find(|v| matches!(v.scale, 1 | 2));
+    Amount { usual, grouped: whole.filter(|v| Some(*v) != usual), money: cents.or(whole).or(usual) }
+}
+
 /// The value of a number word, and whether it multiplies the number before it.
-type Amount = (i128, bool);
+type WordAmount = (i128, bool);
 
 /// The value of each part of a word in lower case, up to the first part that is not a number word.
-fn amounts(word: &str, kinds: u32, language: &Language) -> Option<Vec<Amount>> {
+fn amounts(word: &str, kinds: u32, language: &Language) -> Option<Vec<WordAmount>> {
     let counts = kind::NUMBER | kind::MULTIPLIER;
     if kinds & counts == 0 && !word.contains('-') || word.starts_with(|c: char| c.is_numeric()) {
         return None;
@@ -149,13 +210,13 @@ fn amounts(word: &str, kinds: u32, language: &Language) -> Option<Vec<Amount>> {
         let value = language.value(part).filter(|_| kinds & counts != 0)?;
         Some((i128::from(value), kinds & kind::MULTIPLIER != 0))
     };
-    Some(word.split('-').map_while(amount).collect()).filter(|amounts: &Vec<Amount>| !amounts.is_empty())
+    Some(word.split('-').map_while(amount).collect()).filter(|amounts: &Vec<WordAmount>| !amounts.is_empty())
 }
 
 /// Combines number words into numbers: each word is added to the number before it, or multiplies it.
 fn in_words(
     text: &str,
-    words: impl Iterator<Item = (Range<usize>, Vec<Amount>)>,
+    words: impl Iterator<Item = (Range<usize>, Vec<WordAmount>)>,
     digits: &mut [Number],
 ) -> Vec<Number> {
     let mut found: Vec<Number> = Vec::new();
@@ -182,11 +243,19 @@ fn in_words(
                         Some(Decimal { digits: sum?, ..v })
                     };
                     number.value = number.value.and_then(of);
+                    number.amount = number.amount.map(of);
                     number.range.end = range.end;
                 }
                 None => {
-                    let value = Some(Decimal { digits: amount, scale: 0 });
-                    found.push(Number { range: range.clone(), value, joined: false });
+                    let value = Decimal { digits: amount, scale: 0 };
+                    let amount = Amount::of(value);
+                    found.push(Number {
+                        range: range.clone(),
+                        value: Some(value),
+                        amount,
+                        glued: false,
+                        joined: false,
+                    });
                 }
             }
         }
@@ -194,37 +263,63 @@ fn in_words(
     found
 }
 
-/// Joins the ends of ranges and the members of lists. Numbers that may be parts of one number lose their value.
+/// Joins the ends of ranges and the members of lists. Numbers that may be parts of one number lose their value; as an
+/// amount, such a part stands for the whole.
 fn join(text: &str, language: &Language, found: &mut [Number]) {
-    let mut before: Option<Range<usize>> = None;
+    let mut last: Option<(Range<usize>, Amount)> = None;
     for number in found {
-        if let Some(before) = before.replace(number.range.clone()) {
+        if let Some((before, amount)) = last.replace((number.range.clone(), number.amount)) {
             let gap = text.get(before.end..number.range.start).filter(|gap| gap.len() <= JOINED_MAX);
             let Some(gap) = gap else { continue };
             let marks = gap.trim();
-            let first = text.get(before).unwrap_or_default();
+            let first = text.get(before.clone()).unwrap_or_default();
             let shown = text.get(number.range.clone()).unwrap_or_default();
             let leading = shown.find(|c: char| !c.is_ascii_digit()).unwrap_or(shown.len());
+            let ranged = |gap: &str, word: Range<usize>| {
+                gap.get(word).is_some_and(|w| language.kinds(&lower(w)) & kind::RANGE != 0)
+            };
+            let worded = words(gap).next().is_some() && words(gap).all(|word| ranged(gap, word));
             if gap == " " && leading == 3 && first.ends_with(|c: char| c.is_ascii_digit()) && first.len() <= 7 {
                 // "10 000" may be one number or two numbers.
                 number.value = None;
+                number.amount = thousands(amount, number.amount);
                 number.joined = true;
             } else if TIMES.contains(&marks) {
-                number.value = None;
+                (number.value, number.amount) = (None, Amount::default());
                 number.joined = true;
             } else if !marks.is_empty() && marks.len() <= 6 {
                 let dots = marks.len() > 1 && marks.bytes().all(|b| b == b'.');
-                let mut parts = words(marks).peekable();
-                let worded = parts.peek().is_some()
-                    && parts.all(|w| marks.get(w).is_some_and(|w| language.kinds(&lower(w)) & kind::RANGE != 0));
                 number.joined = worded || dots || marks.chars().all(|c| JOINING.contains(&c) || c.is_whitespace());
             } else {
-                let worded = words(gap).count() > 0
-                    && words(gap).all(|w| gap.get(w).is_some_and(|w| language.kinds(&lower(w)) & kind::RANGE != 0));
                 number.joined = worded;
             }
+            let is_word = |shown: &str| shown.starts_with(char::is_alphabetic);
+            if AND.contains(&marks) && is_word(first) && is_word(shown) {
+                number.amount = hundreds(amount, number.amount);
+            }
+            last = Some((number.range.clone(), number.amount));
         }
     }
+}
+
+/// The whole of thousands and the three digits after them.
+fn thousands(before: Amount, rest: Amount) -> Amount {
+    let whole = before.usual.filter(|v| v.scale == 0).zip(rest.usual).and_then(|(thousands, rest)| {
+        let unit = 1000i128.checked_mul(10i128.checked_pow(rest.scale)?)?;
+        Some(Decimal { digits: thousands.digits.checked_mul(unit)?.checked_add(rest.digits)?, scale: rest.scale })
+    });
+    whole.map_or_else(Amount::default, Amount::of)
+}
+
+/// "Two hundred and ten" is one number: after "and", the second part may belong to the first.
+fn hundreds(before: Amount, rest: Amount) -> Amount {
+    let (Some(first), Some(second)) = (before.usual, rest.usual) else { return rest };
+    let is_part = first.scale == 0
+        && second.scale == 0
+        && (1..1000).contains(&second.digits)
+        && [100, 1000].iter().any(|unit| first.digits % unit == 0 && second.digits < *unit && first.digits > 0);
+    let sum = first.digits.checked_add(second.digits).filter(|_| is_part);
+    sum.map_or(rest, |digits| Amount::of(Decimal { digits, scale: 0 }))
 }
 
 #[cfg(test)]

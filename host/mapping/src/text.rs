@@ -560,6 +560,13 @@ impl ScannedText {
         Quantities::read(self.measured(span))
     }
 
+    /// Number of choices of values for which a span is judged, if it has several values of a quantity: one of them for
+    /// each quantity, the largest last. 1 if there is nothing to choose, or if there are too many choices.
+    #[must_use]
+    pub fn choices(&self, span: &Range<usize>) -> usize {
+        self.quantities(span).choices.len().max(1)
+    }
+
     /// The quantities of a span as written in the text.
     pub fn quantities_of(&self, span: &Range<usize>) -> impl Iterator<Item = &str> {
         self.measured(span).map(|quantity| self.slice(&quantity.range))

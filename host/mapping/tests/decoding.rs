@@ -47,6 +47,7 @@ impl Reader {
                 inert_prefix: false,
                 depth: 0,
                 alternatives: 0,
+                choice: None,
                 uncertainty: None,
             };
             let mapped = self.mapper.map(&self.state, input);

@@ -109,7 +109,7 @@ proptest! {
                 steps += 1;
                 prop_assert!(steps < 10_000, "splitting does not end");
                 let candidate = SpanInput {
-                    text: &read, span: &span, granularity, inert_prefix: false, depth: 0, alternatives: 0, uncertainty: None,
+                    text: &read, span: &span, granularity, inert_prefix: false, depth: 0, alternatives: 0, choice: None, uncertainty: None,
                 };
                 prop_assert_eq!(mapper.map(&state, candidate), mapper.map(&state, candidate));
                 let parts = read.split(&span, &[]);

@@ -60,6 +60,7 @@ fn is_found((mapper, state, names): &Policy, text: &str, secret: &str) -> bool {
             inert_prefix: false,
             depth: 0,
             alternatives: 0,
+            choice: None,
             uncertainty: None,
         };
         mapper.map(state, input).mutation.classes.0 & wanted != 0

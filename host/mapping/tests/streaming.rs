@@ -54,8 +54,16 @@ fn reads(Reader { mapper, state }: &Reader, text: &ScannedText, granularity: Gra
     let global = |range: &Range<usize>| range.start + text.offset()..range.end + text.offset();
     let read = |piece: &portcullis_mapping::TextPiece| {
         let span = &piece.range;
-        let input =
-            SpanInput { text, span, granularity, inert_prefix: false, depth: 0, alternatives: 0, uncertainty: None };
+        let input = SpanInput {
+            text,
+            span,
+            granularity,
+            inert_prefix: false,
+            depth: 0,
+            alternatives: 0,
+            choice: None,
+            uncertainty: None,
+        };
         let cites = || text.citations(span).map(|all| all.into_iter().map(str::to_owned).collect());
         let proposes = || (mapper.map(state, input), cites(), global(&text.sentence(span)));
         let parts = if piece.inert { Vec::new() } else { text.split(span, &[]) };

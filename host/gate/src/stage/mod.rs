@@ -26,6 +26,8 @@ pub(crate) struct Span<'a> {
     pub(crate) depth: u8,
     /// Whether the span is a part of a divided span. A tool call is not a part, although its depth is the greatest.
     pub(crate) part: bool,
+    /// Number of the choice of values, if the span has several values of a quantity.
+    pub(crate) choice: Option<usize>,
     pub(crate) alternatives: u8,
     pub(crate) uncertainty: Option<Result<BasisPoints, LogProbsError>>,
     pub(crate) malformed: bool,
@@ -198,6 +200,7 @@ pub(crate) fn judge(
         inert_prefix: span.inert_prefix,
         depth: span.depth,
         alternatives: span.alternatives,
+        choice: span.choice,
         uncertainty: span.uncertainty.as_ref().and_then(|said| said.as_ref().ok()).copied(),
     };
     let portcullis_mapping::SpanMapping { mut mutation, reading, prose, .. } = governor.mapper().map(state, candidate);

@@ -99,6 +99,11 @@ impl StreamJournal {
             None => (None, None, Vec::new()),
         };
         let admit = verdict.is_some_and(|v| v.determination == Answer::Admit);
+        let mut numbers = work.numbers();
+        if admit && work.is_value() {
+            // No byte of the span is admitted yet.
+            numbers.end = numbers.start;
+        }
         let determination = SpanDetermination {
             id: self.id.clone(),
             stream: self.number,
@@ -106,8 +111,8 @@ impl StreamJournal {
             parent: work.parent,
             depth: work.depth,
             kind: work.kind,
-            start: work.numbers().start,
-            end: work.numbers().end,
+            start: numbers.start,
+            end: numbers.end,
             step: work.place.map(|(place, _)| place),
             alternative: work.place.map(|(_, alternative)| alternative),
             category: flight.mutation.category,
@@ -124,7 +129,7 @@ impl StreamJournal {
             salt: hex::encode(&position.salt),
             descriptor: hex::encode(flight.descriptor.as_bytes()),
             fields,
-            distance: position.distance.filter(|_| admit),
+            distance: position.distance.filter(|_| admit && !work.is_value()),
             slope: position.slope,
             tick: record.map(|r| r.answer.tick.get()),
             log_index: index_of(record),

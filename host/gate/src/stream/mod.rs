@@ -42,15 +42,15 @@ use portcullis_core::commitment::{HEAD_BYTES, SpanKind, commitment, preimage};
 use portcullis_core::context::{CONTEXT_VERSION, ContextDocument, OnRefuse, ReleaseMode, StreamMode};
 use portcullis_core::drift::DriftLevel;
 use portcullis_core::hex::HexBytes;
-use portcullis_core::mutation::SlotSequence;
+use portcullis_core::mutation::{ProposedValues, SlotSequence};
 use portcullis_core::state::{SemanticState, StreamTask};
-use portcullis_core::wire::{Descriptor, Determination as Answer, Fault, Opcode, Record};
+use portcullis_core::wire::{Descriptor, Determination as Answer, Fault, Opcode, Record, Stage};
 use portcullis_image::EntryVerdict;
 use portcullis_mapping::{EngineToolCall, IntroducedWords, LogProbs, LogProbsError};
 use proposer::{OutstandingProposalRequest, Proposer, Rollback};
 use queue::WorkQueue;
 use std::sync::Arc;
-use work::{InFlight, SpanWork};
+use work::{InFlight, SpanWork, ValueChoice};
 
 enum Phase {
     Begin,
@@ -300,6 +300,7 @@ impl StreamMachine {
         if self.holds_a_hit() {
             drop(self.queue.take_held());
         }
+        let work = self.above_limit(work);
         let bytes = self.queue.held_before(&work, self.reads_texts()).len() + work.slice().len();
         if self.overflows(bytes) {
             self.stop(
@@ -319,12 +320,18 @@ impl StreamMachine {
                 driven: self.proposer.is_some(),
                 inert_prefix: !self.queue.held_before(&work, self.reads_texts()).is_empty(),
                 depth: work.depth,
-                part: work.depth > 0 && work.kind.is_text(),
+                part: work.depth > u8::from(work.choice.is_some()) && work.kind.is_text(),
+                choice: work.choice.map(|choice| choice.number),
                 alternatives: work.place.map_or(0, |(_, alternative)| alternative),
                 uncertainty: work.uncertainty(),
                 malformed: work.malformed,
             },
         );
+        if work.is_value() {
+            // The span itself comes last; only that entry has its text and changes the state.
+            mutation.length = 0;
+            mutation.proposed = ProposedValues::default();
+        }
         let (salt, parts) =
             (self.salt(), [self.queue.held_before(&work, self.reads_texts()).as_bytes(), work.slice().as_bytes()]);
         let digest = commitment(work.kind, &salt, &parts);
@@ -339,6 +346,14 @@ impl StreamMachine {
         let flight = InFlight { work, sequence: self.sequence, mutation, descriptor: entry, findings, scan };
         self.submitted = Some(PendingEntry::Gate(Box::new(flight)));
         Next::Entry(Submission { entry, text })
+    }
+
+    /// A tool call comes at the depth limit, where the card does not decompose. If it has several values of a quantity,
+    /// it comes one level above the limit.
+    fn above_limit(&self, work: SpanWork) -> SpanWork {
+        let limit = self.governor.limits().max_depth;
+        let is_chosen = work.parent.is_some() || work.text.choices(&work.range) < 2;
+        SpanWork { depth: if is_chosen { work.depth } else { work.depth.min(limit.saturating_sub(1)) }, ..work }
     }
 
     /// Accepts the card's answer to the last entry from [`StreamMachine::next`].
@@ -418,7 +433,7 @@ impl StreamMachine {
         match verdict.determination {
             Answer::Decompose => {
                 self.journal.summary.decomposed += 1;
-                self.decompose(&flight);
+                self.decompose(&flight, verdict);
             }
             Answer::Reject => {
                 self.journal.summary.rejected += 1;
@@ -445,6 +460,11 @@ impl StreamMachine {
         let before = self.state.bounds.drift;
         self.scan = flight.scan;
         self.after_call = !flight.work.kind.is_text();
+        if let Some(next) = flight.work.next_choice() {
+            self.determined(CardAnswer { flight: &flight, verdict: Some(verdict), why: None, fault: None, record });
+            self.queue.push(next);
+            return;
+        }
         let undo = self.state.admit(&flight.mutation, flight.sequence, flight.descriptor.commitment);
         stage::introduce(&self.governor, &self.state, &mut self.introduced, &flight.mutation.proposed.words);
         self.determined(CardAnswer { flight: &flight, verdict: Some(verdict), why: None, fault: None, record });
@@ -482,17 +502,25 @@ impl StreamMachine {
         }
     }
 
-    /// Queues the parts of a span as the next work. A span that cannot be divided is submitted again at the depth
-    /// limit, where the card rejects instead of decomposing. A tool call is treated in the same way.
-    fn decompose(&mut self, flight: &InFlight) {
-        let depth = flight.work.depth.saturating_add(1);
+    /// Queues the parts of a span as the next work, or the choices of values of a span with several values of a
+    /// quantity. A span that cannot be divided is submitted again at the depth limit, where the card rejects instead of
+    /// decomposing. A tool call is treated in the same way.
+    fn decompose(&mut self, flight: &InFlight, verdict: &EntryVerdict) {
+        let work = &flight.work;
         let parent = Some(flight.sequence);
-        let parts = flight.work.text.split(&flight.work.range, &flight.findings.apart);
+        let of = work.text.choices(&work.range);
+        if work.choice.is_none() && verdict.stage == Stage::Validation && of > 1 {
+            let choice = Some(ValueChoice { number: 0, of });
+            return self.queue.push(SpanWork { depth: work.depth.saturating_add(1), parent, choice, ..work.clone() });
+        }
+        let span = work.clone().span();
+        let depth = span.depth.saturating_add(1);
+        let parts = span.text.split(&span.range, &flight.findings.apart);
         if parts.is_empty() {
             let depth = self.governor.limits().max_depth.max(depth);
-            self.queue.push(SpanWork { depth, parent, ..flight.work.clone() });
+            self.queue.push(SpanWork { depth, parent, ..span });
         } else {
-            self.queue.push_pieces(&SpanWork { depth, parent, ..flight.work.clone() }, &parts);
+            self.queue.push_pieces(&SpanWork { depth, parent, ..span }, &parts);
         }
     }
 
@@ -500,11 +528,12 @@ impl StreamMachine {
     fn refused(&mut self, flight: InFlight) {
         let limits = self.governor.limits();
         let again = flight.work.waited.is_some();
-        let depth = flight.work.depth;
+        let work = flight.work.span();
+        let depth = work.depth;
         let mut deferred = false;
         if limits.defer.contains(&self.last_refusal) {
             let known = Knowledge::of(&self.state);
-            deferred = self.deferred.push(flight.work, flight.sequence, limits.defer_expiry, known);
+            deferred = self.deferred.push(work, flight.sequence, limits.defer_expiry, known);
             if deferred {
                 self.journal.summary.deferred += 1;
                 let rule = self.last_refusal.clone();

@@ -21,12 +21,22 @@ pub(super) struct SpanWork {
     pub(super) inert: bool,
     pub(super) depth: u8,
     pub(super) parent: Option<u32>,
+    /// The choice of values that is judged, if the span has several values of a quantity.
+    pub(super) choice: Option<ValueChoice>,
     /// Place of the work's candidate, and the number of the alternative there; `None` in a whole text.
     pub(super) place: Option<(usize, u8)>,
     /// Remaining steps before the work expires, if it was deferred before.
     pub(super) waited: Option<u16>,
     /// Whether the work is a tool call that does not parse.
     pub(super) malformed: bool,
+}
+
+/// One of the choices of values for which a span with several values of a quantity is submitted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ValueChoice {
+    pub(super) number: usize,
+    /// Number of choices.
+    pub(super) of: usize,
 }
 
 /// An engine's log-probabilities for a range of a text.
@@ -71,6 +81,7 @@ impl SpanWork {
             inert: false,
             depth: 0,
             parent: None,
+            choice: None,
             place,
             waited: None,
             malformed: false,
@@ -99,8 +110,27 @@ impl SpanWork {
         most.map(Ok)
     }
 
+    /// The text that leaves if the card admits the work. Of the choices of values, only the last one has the text: it
+    /// is submitted after all others were admitted.
     pub(super) fn slice(&self) -> &str {
-        self.text.slice(&self.range)
+        if self.is_value() { "" } else { self.text.slice(&self.range) }
+    }
+
+    /// Whether this is a choice of values that another one follows.
+    pub(super) fn is_value(&self) -> bool {
+        self.choice.is_some_and(|choice| choice.number + 1 < choice.of)
+    }
+
+    /// The next choice of values; `None` if there is none.
+    pub(super) fn next_choice(&self) -> Option<Self> {
+        let ValueChoice { number, of } = self.choice.filter(|_| self.is_value())?;
+        Some(Self { choice: Some(ValueChoice { number: number + 1, of }), ..self.clone() })
+    }
+
+    /// The span itself, without a choice of values.
+    pub(super) fn span(self) -> Self {
+        let depth = self.depth.saturating_sub(u8::from(self.choice.is_some()));
+        Self { choice: None, depth, ..self }
     }
 }
 

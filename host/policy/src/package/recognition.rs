@@ -88,7 +88,7 @@ fn problem(error: &MappingError, text: &str, places: &Places, files: &BTreeMap<S
         MappingError::ClassKey { class, key, .. } => {
             at(PolicyProblem::new(PolicyProblemKind::Manifest, error.to_string()), places.key(class, key), "here")
         }
-        MappingError::UnitSize { quantity, unit, .. } => {
+        MappingError::UnitSize { quantity, unit, .. } | MappingError::Unit { quantity, unit } => {
             at(PolicyProblem::new(PolicyProblemKind::Manifest, error.to_string()), places.unit(quantity, unit), "here")
         }
         MappingError::Language { .. } => {

@@ -83,7 +83,7 @@ Q(g,'Take up to 2000 mg.','refuse',[2000000],'an upper end alone')
 Q(g,'Take 500, 1000 or 2000 mg.','refuse',[500000,1000000,2000000],'a list shares the unit')
 g='numbers'
 Q(g,'Take 2,000 mg.','refuse',[2000000],'thousands comma in English')
-Q(g,'Take 2.000 mg.','release',[2000],'two milligrams with a point in English')
+Q(g,'Take 2.000 mg.','refuse',[2000,2000000],'two milligrams in English, but 2,000 where a point separates thousands: both readings count')
 Q(g,'Take 0,5 g.','either',None,'decimal comma in an English package: 0.5 g or 5 g')
 Q(g,'Take 2 000 mg.','refuse',None,'a space in the number: inexact, or 2,000 mg')
 Q(g,'Take 2\u202f000 mg.','refuse',[2000000],'narrow no-break space as thousands mark')
