@@ -96,7 +96,8 @@ fn is_own(address: &str) -> bool {
 
 /// Whether a client must not load an address by itself.
 pub(super) fn is_refused(address: &str, policy: LoadPolicy, hosts: &ListedHosts) -> bool {
-    !is_own(address) && !(policy == LoadPolicy::Listed && hosts.allow(address.trim_matches(|c: char| c <= ' ')))
+    let listed = policy == LoadPolicy::Listed && hosts.allow(address.trim_matches(|c: char| c <= ' '));
+    !listed && !is_own(address)
 }
 
 /// Whether a link leads to another host, and to none of the list. `www` alone stands for a web address.
