@@ -98,6 +98,14 @@ pub struct PackageIdentity {
     pub closed_world: bool,
     #[serde(default)]
     pub citations: CitationPolicy,
+    /// Which links a text may contain; `None`: a link is a citation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub links: Option<LinkPolicy>,
+    #[serde(default, skip_serializing_if = "LoadPolicy::is_usual")]
+    pub loads: LoadPolicy,
+    /// Hosts for `links` and `loads`: names, IP addresses, and `*.example.org` for a domain with all names below it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<String>,
     /// Language of the cue tables (ISO 639-1): `en` or `de`.
     #[serde(default = "english")]
     pub language: String,
@@ -111,6 +119,33 @@ pub enum CitationPolicy {
     Resolved,
     /// Any citation; the anchor stores are not searched.
     Any,
+}
+
+/// Which links a text may contain, apart from links that support a statement: those are citations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LinkPolicy {
+    Any,
+    /// Links to the listed hosts.
+    Listed,
+}
+
+/// Which addresses a text may contain that a client loads by itself, such as those of images.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LoadPolicy {
+    None,
+    /// Addresses on the listed hosts.
+    Listed,
+    #[default]
+    Any,
+}
+
+impl LoadPolicy {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+    fn is_usual(&self) -> bool {
+        *self == Self::Any
+    }
 }
 
 fn english() -> String {

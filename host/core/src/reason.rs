@@ -68,6 +68,10 @@ reasons! {
         LogprobsInvalid = 15, "LOGPROBS-INVALID";
         /// A JSON document inside more strings than the mapping decodes.
         JsonDepth = 16, "JSON-DEPTH";
+        /// An address that a client loads by itself.
+        LinkLoaded = 17, "LINK-LOADED";
+        /// A link to a host that the policy does not list.
+        LinkUnlisted = 18, "LINK-UNLISTED";
     }
 }
 
@@ -91,6 +95,8 @@ impl ValidationReason {
             Self::ToolMalformed => "a tool call that is not a name and a JSON object within bounds",
             Self::LogprobsInvalid => "log-probabilities that are no natural logarithms of probabilities",
             Self::JsonDepth => "a JSON document inside more strings than are decoded",
+            Self::LinkLoaded => "an address that a client loads by itself",
+            Self::LinkUnlisted => "a link to a host that is not listed",
         }
     }
 }

@@ -7,10 +7,10 @@ use crate::policy::GatePolicy;
 use crate::salt::SaltSource;
 use crate::settings::GateSettings;
 use portcullis_core::context::{OnRefuse, ReleaseMode, StreamMode};
-use portcullis_core::manifest::GatedLoopLimits;
+use portcullis_core::manifest::{GatedLoopLimits, LinkPolicy};
 use portcullis_core::state::{AgentProfile, ProfileError, SemanticState, StreamContext, StreamTask};
 use portcullis_core::wire::Granularity;
-use portcullis_mapping::{ScannedText, TextMapper};
+use portcullis_mapping::{ReferenceLabels, ScannedText, TextMapper};
 use portcullis_prefilter::InputPrefilter;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -190,8 +190,15 @@ impl StreamGovernor {
     }
 
     /// Reads consecutive candidates. The text before them comes twice: as the admitted text, and as all proposed text.
-    pub(crate) fn read_parts(&self, admitted: &str, proposed: &str, parts: &[&str]) -> ScannedText {
-        self.mapper().read_parts(admitted, proposed, parts, self.granularity(true))
+    /// `labels` are those of the admitted text before it.
+    pub(crate) fn read_parts(
+        &self,
+        admitted: &str,
+        proposed: &str,
+        parts: &[&str],
+        labels: &ReferenceLabels,
+    ) -> ScannedText {
+        self.mapper().read_parts(admitted, proposed, parts, labels, self.granularity(true))
     }
 
     pub(crate) fn granularity(&self, driven: bool) -> Granularity {
@@ -228,6 +235,11 @@ impl StreamGovernor {
 
     pub(crate) fn mapper(&self) -> &TextMapper {
         &self.policy.mapper
+    }
+
+    /// Which links a text may contain; `None`: a link is a citation.
+    pub(crate) fn links(&self) -> Option<LinkPolicy> {
+        self.policy.package.manifest().package.links
     }
 
     pub(crate) fn limits(&self) -> &GatedLoopLimits {

@@ -3,8 +3,8 @@
 
 use crate::unfinished::UnfinishedHitFinder;
 use crate::view::MatchingView;
-use regex_automata::Input;
 use regex_automata::meta::Regex;
+use regex_automata::{Input, Match};
 use std::ops::Range;
 use std::sync::LazyLock;
 
@@ -15,6 +15,10 @@ const COURTS: &str = r"(?:UKSC|UKHL|UKPC|UKUT|UKFTT|UKEAT|EWCA (?:Civ|Crim)|EWHC
 /// Names of codes and treaties after the number of an article or section. Capitalised names need no entry here.
 const LAWS: &str =
     r"(?:GDPR|UK GDPR|DS-?GVO|RGPD|AVG|TFEU|TEU|AEUV|EUV|ECHR|EMRK|GRC|GG|BGB|ABGB|ZGB|OR|StGB|StPO|ZPO|HGB)";
+/// Number of the forms at the start of [`FORMS`] that are links.
+const LINKS: usize = 2;
+/// The host whose links are DOIs (ISO 26324).
+const DOI_HOST: &str = "doi.org/10.";
 /// The forms of citations; a longer form precedes the shorter forms with which it begins.
 const FORMS: &[&str] = &[
     // URLs (RFC 3986), ignoring case, and host names that begin with `www`.
@@ -85,45 +89,77 @@ pub(crate) fn unfinished(text: &str, view: Option<&MatchingView>) -> usize {
     begun.of_patterns(text).min(seen)
 }
 
+/// A citation in a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Citation {
+    pub(crate) range: Range<usize>,
+    /// Whether it is an address that does not name a source by its form, as a DOI does.
+    pub(crate) link: bool,
+}
+
+impl Citation {
+    fn moved(self, to: impl FnOnce(&Range<usize>) -> Range<usize>) -> Self {
+        Self { range: to(&self.range), ..self }
+    }
+}
+
 /// Citations in a text or in its view, in order. Overlapping citations are joined, and final punctuation is left out.
 /// `None` if the patterns could not be compiled.
-pub(crate) fn citations(text: &str, view: Option<&MatchingView>) -> Option<Vec<Range<usize>>> {
+pub(crate) fn citations(text: &str, view: Option<&MatchingView>) -> Option<Vec<Citation>> {
     let patterns = PATTERNS.as_ref()?;
-    let mut found: Vec<Range<usize>> = Vec::new();
+    let mut found: Vec<Citation> = Vec::new();
     match view {
         None => found.extend(matches(patterns, text).filter_map(|m| cited(text, m))),
         Some(view) if view.is_aligned() => {
             // Matches in the text are found in the view as well, except where a match in the view crosses a line break.
             for m in matches(patterns, view.text()) {
-                found.extend(cited(view.text(), m.clone()));
-                if view.differs_in(&m) {
-                    let near = m.start..text.floor_char_boundary((m.end + LONGEST).min(text.len()));
-                    let hidden = patterns.find_iter(Input::new(text).range(near)).map(|h| h.range());
-                    found.extend(hidden.take_while(|h| h.start < m.end).filter_map(|h| cited(text, h)));
+                let range = m.range.clone();
+                found.extend(cited(view.text(), m));
+                if view.differs_in(&range) {
+                    let near = range.start..text.floor_char_boundary((range.end + LONGEST).min(text.len()));
+                    let hidden = patterns.find_iter(Input::new(text).range(near)).map(|m| matched(&m));
+                    found.extend(hidden.take_while(|h| h.range.start < range.end).filter_map(|h| cited(text, h)));
                 }
             }
         }
         Some(view) => {
             found.extend(matches(patterns, text).filter_map(|m| cited(text, m)));
             let shown = matches(patterns, view.text()).filter_map(|m| cited(view.text(), m));
-            found.extend(shown.filter(|m| !view.crosses_border(m)).map(|m| view.origin(&m)));
+            let shown = shown.filter(|m| !view.crosses_border(&m.range));
+            found.extend(shown.map(|m| m.moved(|range| view.origin(range))));
         }
     }
-    Some(join(found))
+    Some(join_citations(found))
 }
 
 /// The citations of a text, with those of a page that was decoded from it. Overlapping citations are joined.
 pub(crate) fn joined(
-    written: Option<Vec<Range<usize>>>,
-    decoded: Option<Vec<Range<usize>>>,
+    written: Option<Vec<Citation>>,
+    decoded: Option<Vec<Citation>>,
     page: &MatchingView,
-) -> Option<Vec<Range<usize>>> {
-    let (written, decoded) = (written?, decoded?);
-    Some(join(written.into_iter().chain(decoded.iter().map(|range| page.origin(range))).collect()))
+) -> Option<Vec<Citation>> {
+    let decoded = decoded?.into_iter().map(|found| found.moved(|range| page.origin(range)));
+    Some(join_citations(written?.into_iter().chain(decoded).collect()))
+}
+
+/// Sorts citations, and joins those that overlap. A part of a link is not a source of its own.
+fn join_citations(mut found: Vec<Citation>) -> Vec<Citation> {
+    found.sort_by_key(|found| (found.range.start, found.range.end, found.link));
+    let mut joined: Vec<Citation> = Vec::new();
+    for found in found {
+        match joined.last_mut() {
+            Some(last) if found.range.start < last.range.end => {
+                last.link &= found.link || found.range.end <= last.range.end;
+                last.range.end = last.range.end.max(found.range.end);
+            }
+            _ => joined.push(found),
+        }
+    }
+    joined
 }
 
 /// Sorts ranges, and joins those that overlap.
-fn join(mut found: Vec<Range<usize>>) -> Vec<Range<usize>> {
+pub(crate) fn join(mut found: Vec<Range<usize>>) -> Vec<Range<usize>> {
     found.sort_by_key(|range| (range.start, range.end));
     let mut joined: Vec<Range<usize>> = Vec::new();
     for range in found {
@@ -136,19 +172,29 @@ fn join(mut found: Vec<Range<usize>>) -> Vec<Range<usize>> {
 }
 
 /// The matches of the patterns.
-fn matches<'a>(patterns: &'a Regex, text: &'a str) -> impl Iterator<Item = Range<usize>> + 'a {
+fn matches<'a>(patterns: &'a Regex, text: &'a str) -> impl Iterator<Item = Citation> + 'a {
     // Every form contains a digit, or is a URL.
     let any = text.bytes().any(|b| b.is_ascii_digit() || matches!(b, b':' | b'w' | b'W'));
-    let all = any.then(|| patterns.find_iter(text).map(|m| m.range()));
+    let all = any.then(|| patterns.find_iter(text).map(|m| matched(&m)));
     all.into_iter().flatten()
 }
 
+fn matched(found: &Match) -> Citation {
+    Citation { range: found.range(), link: found.pattern().as_usize() < LINKS }
+}
+
 /// The citation in a match, without final punctuation.
-fn cited(text: &str, found: Range<usize>) -> Option<Range<usize>> {
-    let shown = text.get(found.clone())?;
+fn cited(text: &str, found: Citation) -> Option<Citation> {
+    let Citation { range, link } = found;
+    let shown = text.get(range.clone())?;
     let trimmed = shown.trim_end_matches(['.', ',', ';', ':', '\'', '"', '!', '?']);
     let trimmed = unopened(trimmed);
-    (!is_book(trimmed) || checks(trimmed)).then(|| found.start..found.start + trimmed.len())
+    let doi = trimmed.split_once("//").is_some_and(|(_, address)| {
+        let address = address.to_ascii_lowercase();
+        address.strip_prefix("dx.").unwrap_or(&address).starts_with(DOI_HOST)
+    });
+    let range = range.start..range.start + trimmed.len();
+    (!is_book(trimmed) || checks(trimmed)).then_some(Citation { range, link: link && !doi })
 }
 
 /// Removes closing brackets at the end that have no opening bracket.
@@ -195,7 +241,7 @@ mod tests {
     use super::*;
 
     fn found(text: &str) -> Vec<&str> {
-        citations(text, MatchingView::of(text).as_ref()).unwrap().into_iter().map(|r| &text[r]).collect()
+        citations(text, MatchingView::of(text).as_ref()).unwrap().into_iter().map(|found| &text[found.range]).collect()
     }
 
     #[test]

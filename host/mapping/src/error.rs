@@ -51,6 +51,19 @@ pub enum MappingError {
         /// The reason why the key has no effect.
         problem: String,
     },
+    /// An entry of the list of hosts that is not a host.
+    #[error(
+        "`{0}` in `hosts` is neither a host name, an IP address, nor `*.` with a domain of at least two names, such as \
+         `*.example.org`"
+    )]
+    Host(String),
+    /// A key of the package that contradicts another one.
+    #[error("`{key}`: {problem}")]
+    PackageKey {
+        /// `hosts`, `links` or `loads`.
+        key: &'static str,
+        problem: &'static str,
+    },
     /// The patterns are valid one by one, but cannot be compiled into one automaton.
     #[error("the patterns of all classes together: {0}")]
     Patterns(String),

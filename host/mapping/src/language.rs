@@ -2,6 +2,7 @@
 
 use crate::abbreviation::{AbbreviationLists, Abbreviations};
 use crate::cues::{Cues, PolarityLists};
+use crate::source::SourceCues;
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -97,6 +98,7 @@ struct CueLists {
     ordinals: BTreeMap<String, u32>,
     months: BTreeMap<String, u32>,
     abbreviations: AbbreviationLists,
+    sources: SourceCues,
     polarity: Option<PolarityLists>,
 }
 
@@ -127,6 +129,8 @@ pub(crate) struct Language {
     ordinal_endings: Vec<String>,
     pub(crate) decimal_comma: bool,
     pub(crate) abbreviations: Abbreviations,
+    /// Phrases that make a link the support of a statement.
+    pub(crate) sources: SourceCues,
     /// Words of polarity, if the language has a list of them.
     pub(crate) polarity: Option<Cues>,
 }
@@ -305,6 +309,7 @@ impl Language {
             ordinal_endings: lists.ordinal_endings,
             decimal_comma: lists.decimal_comma,
             abbreviations: Abbreviations::new(lists.abbreviations, code),
+            sources: lists.sources,
             polarity: lists.polarity.map(|lists| Cues::new(lists, code)),
         }
     }

@@ -8,10 +8,11 @@ use crate::form::{TextForm, words_of_label};
 use crate::hits::{self, Scanner};
 use crate::language::Language;
 use crate::lexicon::LanguageLexicon;
+use crate::load::{self, ListedHosts, LoadFinder, ReferenceLabels};
 use crate::proposition::{Grammar, IntroducedWords, PropositionConflict, Propositions};
 use crate::quantity::{self, Quantities};
 use crate::reading::SpanReading;
-use crate::text::{ScannedText, TextScanFindings};
+use crate::text::{RefusedAddress, ScannedText, TextScanFindings};
 use crate::tool::{self, EngineToolCall, Tools, canonical};
 use crate::topic::topic;
 use crate::view::{MatchingView, completed, decoded, too_deep, undecided, undecoded};
@@ -61,6 +62,7 @@ pub struct TextMapper {
     scanner: Scanner,
     quantities: Quantities,
     tools: Tools,
+    loads: LoadFinder,
     language: &'static Language,
     /// The language's word tables, if it has any.
     lexicon: Option<LanguageLexicon>,
@@ -116,6 +118,7 @@ pub fn problems(manifest: &PackageManifest, files: &BTreeMap<String, Vec<u8>>) -
     problems.extend(hits::problems(manifest, files));
     problems.extend(tool::problems(manifest));
     problems.extend(quantity::problems(manifest));
+    problems.extend(load::problems(manifest));
     // Compiling all classes together finds problems that a single class does not show.
     if problems.is_empty() {
         problems.extend(TextMapper::new(manifest, files).err());
@@ -134,6 +137,11 @@ impl TextMapper {
             scanner: Scanner::new(manifest, files)?,
             quantities: Quantities::new(manifest, language)?,
             tools: Tools::new(manifest)?,
+            loads: LoadFinder::new(
+                manifest.package.loads,
+                manifest.package.links,
+                ListedHosts::new(&manifest.package.hosts).map_err(MappingError::Host)?,
+            ),
             language,
             lexicon: LanguageLexicon::of(&manifest.package.language),
             propositions: Propositions::of(&manifest.package.language),
@@ -159,20 +167,28 @@ impl TextMapper {
     pub fn read_after(&self, before: &str, text: String, granularity: Granularity) -> ScannedText {
         let (from, ends) = (before.len(), before.len() + text.len());
         let text = if before.is_empty() { text } else { [before, &text].concat() };
-        let found = self.find(&text, false);
+        let found = self.find(&text, false, &ReferenceLabels::default());
         ScannedText::new(text, from, &[ends], found, self.language, granularity).ended()
     }
 
     /// Reads texts that follow each other. More text may follow the last one, so callers use [`ScannedText::finish`] to
     /// get its finished part. A piece ends where a text ends, unless a hit crosses that border. `besides` is other
-    /// earlier text, such as refused text: hits that begin in it and end in the new texts are found, too.
+    /// earlier text, such as refused text: hits that begin in it and end in the new texts are found, too. `labels` are
+    /// those of the text before `before`.
     #[must_use]
-    pub fn read_parts(&self, before: &str, besides: &str, parts: &[&str], granularity: Granularity) -> ScannedText {
+    pub fn read_parts(
+        &self,
+        before: &str,
+        besides: &str,
+        parts: &[&str],
+        labels: &ReferenceLabels,
+        granularity: Granularity,
+    ) -> ScannedText {
         let joined = parts.concat();
         let text = [before, &joined].concat();
-        let mut found = self.find(&text, true);
+        let mut found = self.find(&text, true, labels);
         if besides != before {
-            let other = self.look(&[besides, &joined].concat(), true);
+            let other = self.look(&[besides, &joined].concat(), true, labels);
             let place = |at: usize| at.max(besides.len()) - besides.len() + before.len();
             let here = besides.len()..besides.len() + joined.len();
             // The polarity of a hit must not depend on refused text.
@@ -187,10 +203,10 @@ impl TextMapper {
 
     /// Finds hits, quantities, citations and calls in a text. If `goes_on` is set, more text may follow, so beginnings
     /// of hits at the end are found, too.
-    fn find(&self, text: &str, goes_on: bool) -> TextScanFindings {
+    fn find(&self, text: &str, goes_on: bool, labels: &ReferenceLabels) -> TextScanFindings {
         let calls = self.tools.in_text(text);
         let called = calls.iter().flat_map(|call| call.classes.iter().map(|class| (call.range.clone(), *class)));
-        let mut found = self.look(text, goes_on);
+        let mut found = self.look(text, goes_on, labels);
         found.hits = found.hits.with(called);
         found.calls = calls.into_iter().map(|call| call.range).collect();
         found
@@ -218,7 +234,7 @@ impl TextMapper {
         let (text, arguments) = canonical(call)?;
         let whole = 0..text.len();
         let classes = self.tools.classes(&call.name, &arguments);
-        let mut found = self.look(&text, false);
+        let mut found = self.look(&text, false, &ReferenceLabels::default());
         found.hits = found.hits.with(classes.into_iter().map(|class| (whole.clone(), class)));
         let ends = [text.len()];
         found.calls = vec![whole];
@@ -238,7 +254,7 @@ impl TextMapper {
     }
 
     /// Scans the text, its view, and what a program decodes from it.
-    fn look(&self, text: &str, goes_on: bool) -> TextScanFindings {
+    fn look(&self, text: &str, goes_on: bool, labels: &ReferenceLabels) -> TextScanFindings {
         let view = MatchingView::of(text);
         let mut quantities = self.quantities.find(text, view.as_ref());
         let mut hits = self.scanner.scan(text, view.as_ref());
@@ -248,25 +264,46 @@ impl TextMapper {
             self.scanner.unfinished(text, view).min(self.measured_from(text, view))
         };
         let mut unfinished = if goes_on { also_completed(text, view.as_ref(), of) } else { text.len() };
+        let (mut loads, mut links) = (self.loads.loads(text, labels), self.loads.links(text));
         for page in decoded(text) {
             let shown = MatchingView::of(page.text());
             let found = self.scanner.scan_decoded(page.text(), shown.as_ref());
             hits = hits.with(found.into_iter().map(|(range, class)| (page.origin(&range), class)));
             self.quantities.only_decoded(&mut quantities, text, &page);
             cited = citation::joined(cited, citations(page.text(), shown.as_ref()), &page);
+            loads.extend(self.loads.loads(page.text(), labels).iter().map(|range| page.origin(range)));
+            links.extend(self.loads.links(page.text()).iter().map(|range| page.origin(range)));
             if goes_on {
-                unfinished = unfinished.min(page.origin_from(of(page.text(), shown.as_ref()), text.len()));
+                let at = of(page.text(), shown.as_ref()).min(self.loads.unfinished(page.text()));
+                unfinished = unfinished.min(page.origin_from(at, text.len()));
             }
         }
         if goes_on {
-            unfinished = unfinished.min(undecoded(text));
+            unfinished = unfinished.min(undecoded(text)).min(self.loads.unfinished(text));
         }
-        TextScanFindings { hits, quantities, citations: cited, calls: Vec::new(), too_deep: too_deep(text), unfinished }
+        let cited_links = cited.iter().flatten().filter(|cited| cited.link).map(|cited| cited.range.clone());
+        links.extend(
+            cited_links.filter(|range| text.get(range.clone()).is_none_or(|link| self.loads.is_unlisted(link))),
+        );
+        let addresses = RefusedAddress::joined(loads, links);
+        let (calls, too_deep) = (Vec::new(), too_deep(text));
+        TextScanFindings { hits, quantities, citations: cited, addresses, calls, too_deep, unfinished }
     }
 
-    /// Reads the finished part of `window`; the first `from` bytes are context.
-    pub(crate) fn read_window(&self, window: String, from: usize, granularity: Granularity) -> ScannedText {
-        let found = self.find(&window, false);
+    /// Adds the labels of references in the first `end` bytes of a text; the text after them is read, too.
+    pub fn remember(&self, text: &str, end: usize, labels: &mut ReferenceLabels) {
+        self.loads.remember(text, end, labels);
+    }
+
+    /// Reads the finished part of `window`; the first `from` bytes are context. `labels` are those of the text before.
+    pub(crate) fn read_window(
+        &self,
+        window: String,
+        from: usize,
+        labels: &ReferenceLabels,
+        granularity: Granularity,
+    ) -> ScannedText {
+        let found = self.find(&window, false, labels);
         let ends = [window.len()];
         ScannedText::new(window, from, &ends, found, self.language, granularity)
     }
@@ -280,10 +317,12 @@ impl TextMapper {
         };
         let pages = decoded(text).into_iter().map(|page| {
             let shown = MatchingView::of(page.text());
-            let at = undecided(page.text()).min(of(page.text(), shown.as_ref()));
+            let at =
+                undecided(page.text()).min(of(page.text(), shown.as_ref())).min(self.loads.unfinished(page.text()));
             page.origin_from(at, text.len())
         });
         let settled = undecided(text).min(also_completed(text, MatchingView::of(text).as_ref(), of));
+        let settled = settled.min(self.loads.unfinished(text));
         pages.min().unwrap_or(text.len()).min(settled)
     }
 
@@ -481,7 +520,7 @@ impl TextMapper {
                 Some(_) if candidate.text.is_too_deep(candidate.span) => {
                     StageFinding::Reject(ValidationReason::JsonDepth)
                 }
-                Some(_) => quantities.finding,
+                Some(_) => candidate.text.address_finding(candidate.span).unwrap_or(quantities.finding),
             },
             lineage: StageFinding::Pass,
             proposed: std::mem::take(&mut reading.proposed),

@@ -6,6 +6,7 @@
 //! complete texts too. So the spans and their readings do not depend on the chunks.
 
 use crate::language::Language;
+use crate::load::ReferenceLabels;
 use crate::mapper::TextMapper;
 use crate::segment::Whole;
 use crate::sentence::settled_end;
@@ -50,6 +51,8 @@ pub struct Segmenter {
     waiting: Waiting,
     /// Certain ends of sentences in the unreturned text.
     ends: Vec<usize>,
+    /// Labels of references in the text before `text`.
+    labels: ReferenceLabels,
     /// The first bytes of an incomplete character.
     begun: Vec<u8>,
     /// [`Segmenter::length`] when `text` was last read without returning a span.
@@ -62,8 +65,8 @@ impl Segmenter {
     /// A reader for one text. With granularity step, it returns all spans at the end of the text.
     #[must_use]
     pub fn new(granularity: Granularity) -> Self {
-        let (borders, waiting, ends, begun) = Default::default();
-        Self { granularity, text: String::new(), offset: 0, borders, waiting, ends, begun, tried: 0, looked: 0 }
+        let (borders, waiting, ends, labels, begun) = Default::default();
+        Self { granularity, text: String::new(), offset: 0, borders, waiting, ends, labels, begun, tried: 0, looked: 0 }
     }
 
     /// Reads the next chunk. Returns the part of the text whose spans are certain now, if there is one; its pieces
@@ -108,8 +111,8 @@ impl Segmenter {
             return Err(NotUtf8 { at: self.offset + self.text.len() });
         }
         let origin = self.origin();
-        let Self { granularity, text, offset, waiting, .. } = self;
-        Ok(mapper.read_window(text, origin, granularity).following(offset, waiting).ended())
+        let Self { granularity, text, offset, waiting, labels, .. } = self;
+        Ok(mapper.read_window(text, origin, &labels, granularity).following(offset, waiting).ended())
     }
 
     /// Number of bytes that wait for later text.
@@ -152,7 +155,7 @@ impl Segmenter {
             return None;
         }
         let looked_at = Tools::looked_at(&self.text);
-        let mut read = mapper.read_window(self.text.clone(), self.origin(), self.granularity);
+        let mut read = mapper.read_window(self.text.clone(), self.origin(), &self.labels, self.granularity);
         let ends: Vec<usize> = self.ends.iter().copied().filter(|end| self.is_cut(*end)).collect();
         let (border, left) = read.settle(&ends, settled, &looked_at)?;
         let (has_spans, before) = (!read.pieces().is_empty(), std::mem::take(&mut self.waiting));
@@ -166,6 +169,7 @@ impl Segmenter {
             self.waiting = before.followed_by(left);
             None
         };
+        mapper.remember(&self.text, from, &mut self.labels);
         self.forget(from);
         part
     }

@@ -1,5 +1,6 @@
 //! A scanned text: its class hits, and the pieces in which it is judged.
 
+use crate::citation::Citation;
 use crate::form::{TextForm, form};
 use crate::hits::Hits;
 use crate::item;
@@ -9,6 +10,8 @@ use crate::segment::{TextPiece, Whole, clause_cuts, cut, judge_last_connectives,
 use crate::sentence::sentence_ends;
 use crate::words::{is_boundary, lower, words};
 use portcullis_core::class::ClassSet;
+use portcullis_core::mutation::StageFinding;
+use portcullis_core::reason::ValidationReason;
 use portcullis_core::wire::Granularity;
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -43,7 +46,9 @@ pub struct ScannedText {
     hits: Hits,
     quantities: Vec<QuantityHit>,
     /// Places of citations; `None` if the search failed.
-    citations: Option<Vec<Range<usize>>>,
+    citations: Option<Vec<Citation>>,
+    /// Addresses that must not leave, in order and apart.
+    addresses: Vec<RefusedAddress>,
     /// Tool calls, in order; they are never divided.
     calls: Vec<Range<usize>>,
     /// Escapes of documents that are nested too deep to be decoded, in order.
@@ -144,13 +149,43 @@ const ITEM: usize = 1024;
 /// Greatest length in bytes of a word that is never cut.
 const WORD: usize = 64;
 
+/// An address that must not leave.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct RefusedAddress {
+    pub(crate) range: Range<usize>,
+    pub(crate) reason: ValidationReason,
+}
+
+impl RefusedAddress {
+    /// Addresses that a client loads, and links that are not listed, in order and apart.
+    pub(crate) fn joined(loads: Vec<Range<usize>>, links: Vec<Range<usize>>) -> Vec<Self> {
+        let of = |reason| move |range| Self { range, reason };
+        let loads = loads.into_iter().map(of(ValidationReason::LinkLoaded));
+        let mut all: Vec<Self> = loads.chain(links.into_iter().map(of(ValidationReason::LinkUnlisted))).collect();
+        all.sort_by_key(|address| (address.range.start, address.range.end));
+        let mut joined: Vec<Self> = Vec::new();
+        for next in all {
+            match joined.last_mut() {
+                Some(last) if next.range.start < last.range.end => {
+                    last.range.end = last.range.end.max(next.range.end);
+                    last.reason = last.reason.min(next.reason);
+                }
+                _ => joined.push(next),
+            }
+        }
+        joined
+    }
+}
+
 /// The results of scanning a text.
 #[derive(Default)]
 pub(crate) struct TextScanFindings {
     pub(crate) hits: Hits,
     pub(crate) quantities: Vec<QuantityHit>,
     /// Places of citations; `None` if the search failed.
-    pub(crate) citations: Option<Vec<Range<usize>>>,
+    pub(crate) citations: Option<Vec<Citation>>,
+    /// Addresses that must not leave, in order and apart.
+    pub(crate) addresses: Vec<RefusedAddress>,
     /// Tool calls, in order.
     pub(crate) calls: Vec<Range<usize>>,
     /// Escapes of documents that are nested too deep to be decoded, in order.
@@ -170,13 +205,16 @@ impl ScannedText {
         language: &'static Language,
         granularity: Granularity,
     ) -> Self {
-        let TextScanFindings { hits, quantities, citations, calls, too_deep, unfinished } = found;
-        // Arguments of a call do not count as citations; the tool's own classes check the addresses in them.
+        let TextScanFindings { hits, quantities, citations, addresses, calls, too_deep, unfinished } = found;
+        // Arguments of a call do not count as citations, and no client shows them as a page; the tool's own classes
+        // check the addresses in them.
         let in_call = |c: &Range<usize>| {
             let call = calls.get(calls.partition_point(|call| call.end <= c.start));
             call.is_some_and(|call| call.start <= c.start && c.end <= call.end)
         };
-        let citations = citations.map(|all: Vec<Range<usize>>| all.into_iter().filter(|c| !in_call(c)).collect());
+        let citations =
+            citations.map(|all: Vec<Citation>| all.into_iter().filter(|cited| !in_call(&cited.range)).collect());
+        let addresses = addresses.into_iter().filter(|address| !in_call(&address.range)).collect();
         let (pieces, sentences, numbers) = (Vec::new(), Vec::new(), Vec::new());
         let mut read = Self {
             text,
@@ -185,6 +223,7 @@ impl ScannedText {
             hits,
             quantities,
             citations,
+            addresses,
             calls,
             too_deep,
             pieces,
@@ -246,8 +285,10 @@ impl ScannedText {
             self.origin += by;
             self.unfinished += by;
             self.hits = std::mem::take(&mut self.hits).moved(by);
-            let lists = [&mut self.calls, &mut self.too_deep, &mut self.numbers].into_iter().chain(&mut self.citations);
+            let lists = [&mut self.calls, &mut self.too_deep, &mut self.numbers].into_iter();
             let ranges = lists.flatten().chain(self.quantities.iter_mut().map(|quantity| &mut quantity.range));
+            let ranges = ranges.chain(self.addresses.iter_mut().map(|address| &mut address.range));
+            let ranges = ranges.chain(self.citations.iter_mut().flatten().map(|cited| &mut cited.range));
             for range in ranges.chain(self.pieces.iter_mut().map(|piece| &mut piece.range)) {
                 *range = moved(range, by);
             }
@@ -369,12 +410,13 @@ impl ScannedText {
     #[must_use]
     pub fn split(&self, span: &Range<usize>, apart: &[Range<usize>]) -> Vec<TextPiece> {
         let inside = |at: &usize| span.start < *at && *at < span.end;
-        let edges: Vec<usize> = self.clusters(span).into_iter().flat_map(|c| [c.start, c.end]).filter(inside).collect();
+        let edges_of = |hits: bool| -> Vec<usize> {
+            self.clusters(span, hits).into_iter().flat_map(|c| [c.start, c.end]).filter(inside).collect()
+        };
         // Several amounts are separated only to judge each of them alone, so limiting words do not matter.
         let amounts = apart.is_empty() && !self.holds_hit(span) && self.measured(span).nth(1).is_some();
         let scoped = !amounts && self.is_scoped(span);
-        let edges =
-            if scoped && !self.hits.touching(span).all(|hit| self.is_value(&hit.range)) { Vec::new() } else { edges };
+        let edges = edges_of(!scoped || self.hits.touching(span).all(|hit| self.is_value(&hit.range)));
         if scoped && edges.is_empty() {
             return Vec::new();
         }
@@ -471,12 +513,51 @@ impl ScannedText {
         self.hits.touching(span).map(|h| h.class).collect()
     }
 
+    /// The addresses that must not leave and share a byte with a span.
+    pub(crate) fn refused(&self, span: &Range<usize>) -> impl Iterator<Item = &RefusedAddress> {
+        let (start, end) = (span.start, span.end);
+        let first = self.addresses.partition_point(|address| address.range.end <= start);
+        self.addresses.iter().skip(first).take_while(move |address| address.range.start < end)
+    }
+
+    /// The addresses in a span that must not leave.
+    pub fn addresses_of(&self, span: &Range<usize>) -> impl Iterator<Item = &str> {
+        self.refused(span).map(|address| self.slice(&address.range))
+    }
+
+    /// Why a span cannot leave with its addresses: it is divided around them, and they are refused.
+    pub(crate) fn address_finding(&self, span: &Range<usize>) -> Option<StageFinding<ValidationReason>> {
+        let first = self.refused(span).next()?;
+        let whole = first.range.start <= span.start && span.end <= first.range.end;
+        Some(if whole { StageFinding::Reject(first.reason) } else { StageFinding::Decompose(first.reason) })
+    }
+
     /// Citations that share a byte with a span; `None` if the search failed.
     #[must_use]
     pub fn citations(&self, span: &Range<usize>) -> Option<Vec<&str>> {
-        let all = self.citations.as_ref()?;
-        let first = all.partition_point(|c| c.end <= span.start);
-        Some(all.iter().skip(first).take_while(|c| c.start < span.end).map(|c| self.slice(c)).collect())
+        Some(self.cited(span)?.map(|cited| self.slice(&cited.range)).collect())
+    }
+
+    /// As [`Self::citations`], without links that only lead somewhere.
+    #[must_use]
+    pub fn sources(&self, span: &Range<usize>) -> Option<Vec<&str>> {
+        let sources = self.cited(span)?.filter(|cited| !cited.link || self.supports(&cited.range));
+        Some(sources.map(|cited| self.slice(&cited.range)).collect())
+    }
+
+    fn cited(&self, span: &Range<usize>) -> Option<impl Iterator<Item = &Citation>> {
+        let (all, end) = (self.citations.as_ref()?, span.end);
+        let first = all.partition_point(|cited| cited.range.end <= span.start);
+        Some(all.iter().skip(first).take_while(move |cited| cited.range.start < end))
+    }
+
+    /// Whether a link supports a statement: the words around it in its sentence call it a source.
+    fn supports(&self, link: &Range<usize>) -> bool {
+        let sentence = self.sentence(link);
+        let from = self.text.ceil_char_boundary(link.start.saturating_sub(EARLIER));
+        let to = self.text.floor_char_boundary((link.end + EARLIER).min(self.text.len()));
+        let before = self.slice(&(sentence.start.max(from)..link.start));
+        self.language.sources.supports(before, self.slice(&(link.end..sentence.end.min(to))))
     }
 
     /// The sentence in which a span begins, as far as this text contains it.
@@ -580,12 +661,16 @@ impl ScannedText {
         from.iter().take_while(move |q| q.range.start < end).filter(move |q| start < q.range.end)
     }
 
-    /// The overlapping hits of a span, joined into ranges; a range inside a call is extended to the whole call.
-    fn clusters(&self, span: &Range<usize>) -> Vec<Range<usize>> {
+    /// The overlapping refused addresses of a span and, if `hits` is set, its hits, joined into ranges; a range inside
+    /// a call is extended to the whole call.
+    fn clusters(&self, span: &Range<usize>, hits: bool) -> Vec<Range<usize>> {
+        let hits = self.hits.touching(span).filter(|_| hits).map(|hit| &hit.range);
+        let mut all: Vec<&Range<usize>> = hits.chain(self.refused(span).map(|address| &address.range)).collect();
+        all.sort_by_key(|range| (range.start, range.end));
         let mut clusters: Vec<Range<usize>> = Vec::new();
-        for hit in self.hits.touching(span) {
-            let call = self.call_at(hit.range.start).unwrap_or(&hit.range);
-            let (start, end) = (call.start.min(hit.range.start), call.end.max(hit.range.end));
+        for hit in all {
+            let call = self.call_at(hit.start).unwrap_or(hit);
+            let (start, end) = (call.start.min(hit.start), call.end.max(hit.end));
             match clusters.last_mut() {
                 Some(last) if start < last.end => last.end = last.end.max(end),
                 _ => clusters.push(start..end),
@@ -610,17 +695,17 @@ impl ScannedText {
 impl Whole for ScannedText {
     fn split_by(&self, at: usize) -> bool {
         self.hits.split_by(at)
+            || self.refused(&(at..at + 1)).any(|address| address.range.start < at)
             || self.call_at(at).is_some_and(|call| call.start < at)
             || self.numbers.get(self.numbers.partition_point(|n| n.end < at)).is_some_and(|n| n.start < at)
             || self.measured(&(at.saturating_sub(1)..at)).any(|q| at < q.range.end)
-            || self
-                .citations
-                .as_ref()
-                .is_some_and(|all| all.get(all.partition_point(|c| c.end <= at)).is_some_and(|c| c.start < at))
+            || self.citations.as_ref().is_some_and(|all| {
+                all.get(all.partition_point(|c| c.range.end <= at)).is_some_and(|c| c.range.start < at)
+            })
     }
 
     fn holds_hit(&self, range: &Range<usize>) -> bool {
-        self.hits.touches(range)
+        self.hits.touches(range) || self.refused(range).next().is_some()
     }
 }
 

@@ -136,6 +136,11 @@ pub(crate) fn lower(word: &str) -> std::borrow::Cow<'_, str> {
     if word.bytes().all(|b| b.is_ascii() && !b.is_ascii_uppercase()) { word.into() } else { word.to_lowercase().into() }
 }
 
+/// Whether a text contains a phrase at the borders of words.
+pub(crate) fn find_phrase(text: &str, phrase: &str) -> bool {
+    text.match_indices(phrase).any(|(at, _)| is_boundary(text, at) && is_boundary(text, at + phrase.len()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

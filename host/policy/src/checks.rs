@@ -3,7 +3,9 @@
 
 use crate::compile::CompiledPackage;
 use crate::package::PolicyPackage;
-use portcullis_core::manifest::{CitationPolicy, ClassDeclaration, GatedLoopLimits, HitPolarity, PackageManifest};
+use portcullis_core::manifest::{
+    CitationPolicy, ClassDeclaration, GatedLoopLimits, HitPolarity, LinkPolicy, LoadPolicy, PackageManifest,
+};
 use portcullis_core::wire::RowKind;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -107,9 +109,31 @@ fn of_stages(manifest: &PackageManifest) -> Vec<(&'static str, PackageCheck)> {
         ("trust slope: share that each step keeps", PackageCheck::at_least(slope.decay.into())),
         ("closed world", PackageCheck::on(manifest.package.closed_world)),
         ("citations are resolved", PackageCheck::on(manifest.package.citations == CitationPolicy::Resolved)),
+        ("links", links(manifest)),
+        ("loads", loads(manifest)),
         ("length of a span", PackageCheck::at_most(span_bytes, None)),
         ("pre-execution filter: threshold", threshold),
     ]
+}
+
+/// The links that a text may contain: allowed citations, links to listed hosts, or any.
+fn links(manifest: &PackageManifest) -> PackageCheck {
+    let hosts = manifest.package.hosts.len();
+    match (manifest.package.links, manifest.package.citations) {
+        (Some(LinkPolicy::Listed), _) => PackageCheck { width: Some(hosts), shown: format!("{hosts} hosts") },
+        (None, CitationPolicy::Resolved) => PackageCheck::on(true),
+        (Some(LinkPolicy::Any), _) | (None, CitationPolicy::Any) => PackageCheck::on(false),
+    }
+}
+
+/// The hosts from which a client may load something by itself. A longer list lets more pass.
+fn loads(manifest: &PackageManifest) -> PackageCheck {
+    let hosts = manifest.package.hosts.len();
+    match manifest.package.loads {
+        LoadPolicy::Any => PackageCheck::on(false),
+        LoadPolicy::Listed => PackageCheck { width: Some(hosts), shown: format!("{hosts} hosts") },
+        LoadPolicy::None => PackageCheck::on(true),
+    }
 }
 
 fn of_class(class: &ClassDeclaration) -> Vec<(String, PackageCheck)> {

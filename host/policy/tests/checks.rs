@@ -100,6 +100,9 @@ fn checks_that_are_switched_off_or_widened_are_named() {
         (rule("reject"), with_defer(), off("immediate reject by RULE")),
         (made("package", "closed_world = true"), plain(), off("closed world")),
         (plain(), made("package", "citations = \"any\""), off("citations are resolved")),
+        (plain(), made("package", "links = \"any\""), off("links")),
+        (plain(), made("package", "links = \"listed\"\nhosts = [\"a.example\"]"), wider("links was on and is 1 hosts")),
+        (made("package", "loads = \"none\""), plain(), off("loads")),
         (
             plain(),
             made("prefilter", "threshold = \"guarded\""),

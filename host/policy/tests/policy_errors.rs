@@ -64,6 +64,24 @@ fn keys_of_a_class_that_say_nothing_about_it() {
 }
 
 #[test]
+fn keys_about_links_that_contradict_each_other() {
+    for (keys, marked, why) in [
+        ("links = \"listed\"", "\"listed\"", "`hosts` lists no host"),
+        ("loads = \"listed\"\nhosts = []", "\"listed\"", "`hosts` lists no host"),
+        ("loads = \"none\"\nhosts = [\"a.example\"]", "[\"a.example\"]", "has no effect"),
+        ("loads = \"listed\"\nhosts = [\"a.example\", \"https://b.example\"]", "\"https://b.example\"", "neither"),
+        ("links = \"listed\"\nhosts = [\"*.org\"]", "\"*.org\"", "neither a host name"),
+    ] {
+        let text = MANIFEST.replacen("[enumerations]", &format!("{keys}\n\n[enumerations]"), 1);
+        let error = compile(files_with(&text, PERMIT));
+        let problem = &error.problems()[0];
+        let place = problem.place().unwrap_or_else(|| panic!("no place: {}", error.render()));
+        assert_eq!(&text[place.offset..place.offset + place.length], marked, "{}", error.render());
+        assert!(place.file == "policy.toml" && error.render().contains(why), "{}", error.render());
+    }
+}
+
+#[test]
 fn unknown_names_with_the_nearest() {
     condition("class", PolicyProblemKind::Name, "context.classes.contains(\"dosege\")");
     condition("class-far", PolicyProblemKind::Name, "context.established.containsAny([\"greeting\", \"zzzzzz\"])");

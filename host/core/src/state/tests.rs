@@ -1,6 +1,6 @@
 use super::*;
 use crate::fixed::BasisPoints;
-use crate::manifest::{CitationPolicy, DeclaredEnumerations, PackageIdentity, TrustSlope};
+use crate::manifest::{CitationPolicy, DeclaredEnumerations, LoadPolicy, PackageIdentity, TrustSlope};
 use crate::mutation::{ProposedValues, SpanClaim, StageFinding};
 use crate::wire::{Anchor, Granularity};
 use proptest::prelude::*;
@@ -14,6 +14,9 @@ fn manifest() -> PackageManifest {
             description: String::new(),
             closed_world: false,
             citations: CitationPolicy::default(),
+            links: None,
+            loads: LoadPolicy::default(),
+            hosts: Vec::new(),
             language: "en".into(),
         },
         enumerations: DeclaredEnumerations { domain: one(), audience: one(), temporal: one(), register: one() },

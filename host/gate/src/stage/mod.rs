@@ -89,9 +89,10 @@ fn anchor(
     staged: &mut HostFindings,
 ) {
     let anchors = governor.anchors();
-    let citations = match state.policy.citations {
-        CitationPolicy::Resolved => span.text.citations(span.range),
-        CitationPolicy::Any => {
+    let citations = match (state.policy.citations, governor.links()) {
+        (CitationPolicy::Resolved, None) => span.text.citations(span.range),
+        (CitationPolicy::Resolved, Some(_)) => span.text.sources(span.range),
+        (CitationPolicy::Any, _) => {
             if mutation.category == Category::Reference {
                 mutation.anchor = Anchor::Resolved;
             }
@@ -176,6 +177,13 @@ fn mapped(state: &SemanticState, span: &Span<'_>, finding: StageFinding<Validati
         ValidationReason::ToolMalformed => {
             let call = span.text.slice(span.range).to_owned();
             vec![deciding("call", call, "a name and a JSON object within bounds".to_owned())]
+        }
+        ValidationReason::LinkLoaded | ValidationReason::LinkUnlisted => {
+            let of = if reason == ValidationReason::LinkLoaded { "loaded" } else { "linked" };
+            let address = |address: &str| {
+                deciding("address", address.to_owned(), format!("an address that the policy lets be {of}"))
+            };
+            span.text.addresses_of(span.range).map(address).collect()
         }
         ValidationReason::JsonDepth => {
             let most = "documents inside at most four strings".to_owned();

@@ -762,10 +762,11 @@ impl StreamMachine {
     fn read_on(&mut self, next: Option<Fragment>) {
         let Some(proposer) = &mut self.proposer else { return };
         let (admitted, proposed) = (proposer.tail(self.queue.held()), proposer.before());
+        let labels = proposer.labels_before(self.queue.held(), self.governor.mapper()).clone();
         let place = (proposer.place, u8::try_from(proposer.step.attempt).unwrap_or(u8::MAX));
         let next_place = proposer.place + proposer.step.places;
         let most = usize::from(self.governor.limits().span_bytes);
-        let read = |parts: &[&str]| self.governor.read_parts(&admitted, &proposed, parts);
+        let read = |parts: &[&str]| self.governor.read_parts(&admitted, &proposed, parts, &labels);
         let pending = std::mem::take(&mut proposer.pending);
         let CandidateReading { work, pending, added, joined, upcoming } =
             pending.read(next, place, next_place, read, most);

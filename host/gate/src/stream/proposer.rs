@@ -11,6 +11,7 @@ use super::pending::{PendingEnd, Upcoming};
 use crate::engine::{EngineError, EngineMove, EngineView};
 use portcullis_core::manifest::GatedLoopLimits;
 use portcullis_core::state::{CommitUndo, SemanticState};
+use portcullis_mapping::{ReferenceLabels, TextMapper};
 
 /// Greatest length of a pattern's match in bytes.
 const REACH: usize = 1024;
@@ -73,6 +74,8 @@ pub(super) struct OutstandingProposalRequest {
 pub(super) struct Proposer {
     /// Admitted text, released or not.
     text: String,
+    /// The labels of references in the first bytes of `text`, and the number of these bytes.
+    labels: (ReferenceLabels, usize),
     /// All proposed text before the current step, refused or not; later text is read after it.
     proposed: String,
     pub(super) step: CandidateStep,
@@ -135,6 +138,20 @@ impl Proposer {
     /// The text before the pending end, as far back as a pattern can reach: admitted text, then held inert bytes.
     pub(super) fn tail(&self, held: &str) -> String {
         self.ending(self.text.len(), held, REACH)
+    }
+
+    /// The labels of references in the admitted text before [`Self::tail`]. Each byte is read once, but again after a
+    /// rollback.
+    pub(super) fn labels_before(&mut self, held: &str, mapper: &TextMapper) -> &ReferenceLabels {
+        let end =
+            self.text.floor_char_boundary(self.text.len() - REACH.saturating_sub(held.len()).min(self.text.len()));
+        if end < self.labels.1 {
+            self.labels = Default::default();
+        }
+        let (labels, read) = &mut self.labels;
+        mapper.remember(self.text.get(*read..).unwrap_or_default(), end - *read, labels);
+        *read = end;
+        labels
     }
 
     /// As [`Self::tail`], but of all proposed text, refused or not.

@@ -1,4 +1,5 @@
-//! The text as a program reads it that decodes it: a JSON parser, a browser that follows a link, a reader of numbers.
+//! The text as a program reads it that decodes it: a JSON parser, a browser that follows a link, a reader of numbers or
+//! of host names.
 //!
 //! Each pass replaces every escape by its character. The result of a pass is a reading of its own, because a document
 //! inside a string is decoded by a second parser. Nothing is parsed: an escape has the same meaning in a complete JSON
@@ -17,6 +18,10 @@ const ZEROS: usize = 40;
 const NUMBER: usize = 64;
 /// Greatest length of an escape in bytes, without its row of backslashes: a surrogate pair of JSON.
 const ESCAPE: usize = 12;
+/// Start of a host name's part in Punycode (RFC 5890), its greatest length, and that of a query before a plus sign.
+const PUNYCODE: &str = "xn--";
+const LABEL: usize = 63;
+const QUERY: usize = 256;
 /// Number of backslashes that stand at least before a quotation mark of a document below the last pass.
 const DEEP: usize = (1 << PASSES) - 1;
 
@@ -76,6 +81,10 @@ pub(crate) fn undecoded(text: &str) -> usize {
     let named = |at: usize| at.checked_sub(1).and_then(|at| bytes.get(at)).is_some_and(u8::is_ascii_alphanumeric);
     let begins = |at: usize| bytes.get(at..).is_some_and(|rest| rest.iter().any(u8::is_ascii_digit));
     let number = Some(text.len() - number).filter(|at| begins(*at) && !named(*at)).unwrap_or(text.len());
+    let label = bytes.iter().rev().take(LABEL).take_while(|b| is_label(**b)).count();
+    let begun = bytes.iter().rev().take(label).rev().zip(PUNYCODE.bytes()).all(|(b, x)| b.to_ascii_lowercase() == x);
+    let plus = usize::from(bytes.last() == Some(&b'+'));
+    let number = number.min(text.len() - if begun { label } else { 0 }).min(text.len() - plus);
     if escape < text.len() { (escape - row).min(number) } else { number }
 }
 
@@ -112,7 +121,9 @@ fn decode(text: &str) -> Option<MatchingView> {
         aligned: false,
     };
     let (mut from, mut kept) = (0, 0);
-    while let Some(at) = find(bytes, from, |byte| matches!(byte, b'\\' | b'&' | b'%' | b'e' | b'E')) {
+    while let Some(at) =
+        find(bytes, from, |byte| matches!(byte, b'\\' | b'&' | b'%' | b'e' | b'E' | b'x' | b'X' | b'+'))
+    {
         let rest = text.get(at..).unwrap_or_default();
         let (range, meaning) = match bytes.get(at) {
             Some(b'\\') => match escape(rest) {
@@ -127,6 +138,11 @@ fn decode(text: &str) -> Option<MatchingView> {
                 Some((length, characters)) => (at..at + length, Some(characters)),
                 None => (at..at + 1, None),
             },
+            Some(b'x' | b'X') => match punycode(text, at) {
+                Some((length, characters)) => (at..at + length, Some(characters)),
+                None => (at..at + 1, None),
+            },
+            Some(b'+') => (at..at + 1, is_space(text, at).then(|| " ".to_owned())),
             _ => match exponent(text, at, kept) {
                 Some((range, value)) => (range, Some(value)),
                 None => (at..at + 1, None),
@@ -242,6 +258,30 @@ fn percent(text: &str) -> Option<(usize, String)> {
     None
 }
 
+fn is_label(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'-'
+}
+
+/// The part of a host name at `at` that Punycode encodes (RFC 3492): its length in bytes, and its characters.
+fn punycode(text: &str, at: usize) -> Option<(usize, String)> {
+    let before = at.checked_sub(1).and_then(|at| text.as_bytes().get(at));
+    let rest = text.get(at..)?;
+    let named = rest.get(..PUNYCODE.len()).is_some_and(|start| start.eq_ignore_ascii_case(PUNYCODE));
+    let length = rest.bytes().take(LABEL).take_while(|b| is_label(*b)).count();
+    let encoded = rest.get(PUNYCODE.len()..length).filter(|encoded| named && !encoded.is_empty())?;
+    let encoded = Some(encoded).filter(|_| !before.is_some_and(|b| is_label(*b)))?;
+    Some((length, idna::punycode::decode_to_string(encoded)?))
+}
+
+/// Whether the plus sign at `at` is a space: between letters and digits, in the query of a URL (WHATWG URL, section 5.1).
+fn is_space(text: &str, at: usize) -> bool {
+    let bytes = text.as_bytes();
+    let word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'%' || !byte.is_ascii();
+    let (before, after) = (at.checked_sub(1).and_then(|at| bytes.get(at)), bytes.get(at + 1));
+    let token = || bytes.iter().take(at).rev().take(QUERY).take_while(|b| !b.is_ascii_whitespace());
+    before.is_some_and(|b| word(*b)) && after.is_none_or(|b| word(*b)) && token().any(|b| *b == b'?')
+}
+
 /// The number whose exponent begins with the letter at `at`, and its value in plain digits. It begins at `from` or
 /// later. A letter, a digit or a dash beside it makes it a part of a name.
 fn exponent(text: &str, at: usize, from: usize) -> Option<(Range<usize>, String)> {
@@ -296,6 +336,8 @@ mod tests {
             (r"a\x40b", "a@b"),
             (r"a\100b", "a@b"),
             ("a%40b", "a@b"),
+            ("//xn--mller-kva.b", "//m\u{fc}ller.b"),
+            ("a?b=c+d%20e", "a?b=c d e"),
             ("a&#64;b", "a@b"),
             ("a&#x40;b", "a@b"),
             ("a&commat;b", "a@b"),
@@ -317,6 +359,10 @@ mod tests {
     fn other_text_is_not_changed() {
         for text in [
             "100% sure",
+            "a+b? c+d",
+            "axn--mller-kva",
+            "xn--",
+            "x-ray",
             "%zz",
             "%ff%fe",
             "R&D",
@@ -403,6 +449,9 @@ mod tests {
             ("a 4", 2),
             ("a.", 2),
             ("a \\", 2),
+            ("a xn--ml", 2),
+            ("a xy", 4),
+            ("a?b+", 3),
         ] {
             assert_eq!(undecoded(text), expected, "{text}");
         }

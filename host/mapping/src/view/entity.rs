@@ -14,7 +14,7 @@ static NAMES: LazyLock<Vec<(&'static str, &'static str)>> = LazyLock::new(|| {
 });
 
 /// The reference at the start of a text: its length in bytes, and its character.
-pub(super) fn reference(text: &str) -> Option<(usize, String)> {
+pub(crate) fn reference(text: &str) -> Option<(usize, String)> {
     let body = text.strip_prefix('&')?;
     match body.strip_prefix('#') {
         Some(number) => numeric(number).map(|(length, c)| (length + 2, c.to_string())),

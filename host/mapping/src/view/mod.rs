@@ -13,6 +13,7 @@ mod open;
 
 use build::ViewDifference;
 pub(crate) use decode::{decoded, too_deep, undecoded};
+pub(crate) use entity::reference;
 use fold::{Fold, fold};
 pub(crate) use open::{completed, undecided};
 use std::ops::Range;

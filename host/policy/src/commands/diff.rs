@@ -350,6 +350,7 @@ fn declarations(a: ComparedPackage<'_>, b: ComparedPackage<'_>) -> PackageDiff {
         ("pre-execution filter changed", ma.prefilter == mb.prefilter),
         ("language changed", ia.language == ib.language),
         ("closed world or citations changed", (ia.closed_world, ia.citations) == (ib.closed_world, ib.citations)),
+        ("links or loads changed", (ia.links, ia.loads, &ia.hosts) == (ib.links, ib.loads, &ib.hosts)),
         (
             "text is recognised differently: vocabulary, patterns, tools or units changed",
             recognition(a) == recognition(b),

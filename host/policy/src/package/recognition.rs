@@ -26,6 +26,9 @@ struct Places {
 #[derive(Default, Deserialize)]
 struct PackagePlaces {
     language: Option<Spanned<String>>,
+    links: Option<Spanned<String>>,
+    loads: Option<Spanned<String>>,
+    hosts: Option<Spanned<Vec<Spanned<String>>>>,
 }
 
 #[derive(Deserialize)]
@@ -95,6 +98,10 @@ fn problem(error: &MappingError, text: &str, places: &Places, files: &BTreeMap<S
             let span = places.package.language.as_ref().map(Spanned::span);
             at(PolicyProblem::new(PolicyProblemKind::Manifest, error.to_string()), span, "here")
         }
+        MappingError::Host(_) | MappingError::PackageKey { .. } => {
+            let span = places.package.of(error);
+            at(PolicyProblem::new(PolicyProblemKind::Manifest, error.to_string()), span, "here")
+        }
         MappingError::VocabularyEncoding { file, .. } => {
             let unreadable = files.get(file).and_then(|bytes| sources::text(file, bytes).err());
             unreadable.unwrap_or_else(|| PolicyProblem::new(PolicyProblemKind::File, error.to_string()))
@@ -109,6 +116,22 @@ fn within(text: &str, whole: Range<usize>, regex: &str, part: Option<Range<usize
     match (written.find(regex), part) {
         (Some(start), Some(part)) => whole.start + start + part.start..whole.start + start + part.end,
         _ => whole,
+    }
+}
+
+impl PackagePlaces {
+    /// The place of an entry of `hosts`, or of the value of a key.
+    fn of(&self, error: &MappingError) -> Option<Range<usize>> {
+        match error {
+            MappingError::Host(entry) => {
+                let all = self.hosts.as_ref()?.get_ref();
+                all.iter().find(|host| host.get_ref() == entry).map(Spanned::span)
+            }
+            MappingError::PackageKey { key: "hosts", .. } => self.hosts.as_ref().map(Spanned::span),
+            MappingError::PackageKey { key: "links", .. } => self.links.as_ref().map(Spanned::span),
+            MappingError::PackageKey { key: "loads", .. } => self.loads.as_ref().map(Spanned::span),
+            _ => None,
+        }
     }
 }
 
