@@ -5,7 +5,7 @@ use super::propositions::Conflicts;
 use crate::determination::DecidingField;
 use portcullis_core::mutation::{RepetitionRule, SpanMutation};
 use portcullis_core::reason::LineageReason;
-use portcullis_core::state::SemanticState;
+use portcullis_core::state::{AdmittedTransition, SemanticState};
 use portcullis_mapping::SpanReading;
 
 /// A failed rule of this stage, and the deciding field.
@@ -38,7 +38,7 @@ fn repetition(state: &SemanticState, mutation: &SpanMutation) -> Option<Failure>
     let recent = state.lineage.iter().rev().take(usize::from(rules.recent).max(2 * most));
     let exact = Rounds::of(proposed.fingerprint, recent.clone().map(|t| t.fingerprint));
     let numbered = Rounds::of(proposed.theme, recent.clone().map(|t| t.theme));
-    let growing = Rounds::of(proposed.opening, recent.map(|t| t.opening));
+    let growing = Rounds::of(proposed.opening, recent.clone().map(|t| t.opening));
     let alike = |rounds: Rounds| rounds.distance == 1 && rounds.is_loop(2 * most);
     let loops = match proposed.repeats {
         RepetitionRule::Exempt => false,
@@ -48,8 +48,16 @@ fn repetition(state: &SemanticState, mutation: &SpanMutation) -> Option<Failure>
     };
     (most > 0 && loops).then(|| {
         let rounds = [exact, numbered, growing].into_iter().max_by_key(|rounds| rounds.stale).unwrap_or(exact);
-        let condition = format!("under {most} statements without anything new since it was said before");
-        failed(LineageReason::Repetition, "repetitions", rounds.stale.to_string(), condition)
+        let same = |t: &&AdmittedTransition| {
+            [(t.fingerprint, proposed.fingerprint), (t.theme, proposed.theme), (t.opening, proposed.opening)]
+                .iter()
+                .any(|(old, new)| old == new && *new != 0)
+        };
+        let mut said: Vec<u32> = recent.filter(same).map(|t| t.sequence).collect();
+        said.reverse();
+        let said = said.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
+        let condition = format!("something new among the last {}; the same was said in {said}", rounds.stale);
+        failed(LineageReason::Repetition, "repetitions", (rounds.before + 1).to_string(), condition)
     })
 }
 
