@@ -371,7 +371,7 @@ impl AnswerSection {
     fn event(&mut self, event: StreamEventKind, writer: &mut OutputWriter<'_>) {
         match event {
             StreamEventKind::Determined(judged) => {
-                self.release.determined(&judged.determination, writer);
+                self.release.determined(&judged.determination);
                 let passing = self.mode.observer().map(|observer| observer.judged(&judged.determination));
                 self.release.pass(passing.unwrap_or_default(), writer);
                 if let Some(kept) = &mut self.release.judged {

@@ -146,7 +146,7 @@ impl TextRelease {
         }
     }
 
-    pub(super) fn determined(&mut self, determination: &SpanDetermination, writer: &mut OutputWriter<'_>) {
+    pub(super) fn determined(&mut self, determination: &SpanDetermination) {
         let is_judged = determination.determination != Some(Answer::Decompose);
         if let Some(ReleaseTiming { metrics, arrivals }) = self.timing.as_mut().filter(|_| is_judged) {
             while let Some((_, arrived)) = arrivals.pop_front_if(|(end, _)| *end <= determination.end) {
