@@ -1,4 +1,4 @@
-//! `portcullis policy measure`: how much of what is harmful a package finds, and how much of what is harmless it refuses.
+//! `portcullis policy measure`: how much harmful text a package finds, and how much harmless text it refuses.
 
 use crate::failure::{CommandFailure, SUCCESS};
 use crate::open::{self, CardArgs, MemberArg, TextLaneArg};
@@ -16,11 +16,11 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Measure a package on texts that its author has not seen: recall and false alarms, each with a 95 % interval, and every
-/// text that is judged wrongly.
+/// Measure a package on texts that its author has not seen: recall and false alarms, each with a 95 % interval, and
+/// every text that is judged wrongly.
 ///
-/// The tests of a package measure what its author thought of. A file has a text on each line, or JSON Lines with `text`,
-/// and optionally `class`, `id` and `intent`. A text counts as refused if any part of it is.
+/// The tests of a package measure what its author thought of. A file has a text on each line, or JSON Lines with
+/// `text`, and optionally `class`, `id` and `intent`. A text counts as refused if any part of it is.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   portcullis policy measure policies/pii --harmful leaks.jsonl --harmless letters.txt

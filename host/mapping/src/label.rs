@@ -2,8 +2,8 @@
 //!
 //! Between label and match may stand at most four marks and spaces. A phrase that ends with a colon needs a colon or an
 //! equals sign there: with `office:`, "Office: 5 1234" has a label, "office 5 1234" has none. `[words]` stands for one
-//! to three words, `[name]` for one to three words of which the first begins with a capital: `call the [words] at` is in
-//! "Call the shop at 5 1234", `call [name]:` in "Call Jane Roe: 5 1234".
+//! to three words, `[name]` for one to three words of which the first begins with a capital: `call the [words] at` is
+//! in "Call the shop at 5 1234", `call [name]:` in "Call Jane Roe: 5 1234".
 
 use crate::error::MappingError;
 use crate::{pattern, phrase, words};

@@ -118,10 +118,10 @@ for r in contra:
         fault("contradictions.jsonl", f"{r['id']}: no boundary")
 
 # ---- loops
-loops = load("loops.jsonl", ["id", "kind", "form", "proposals", "why"], 96, unique="proposals")
+loops = load("loops.jsonl", ["id", "kind", "form", "proposals", "why"], 92, unique="proposals")
 member("loops.jsonl", loops, "kind", ("loop", "work"))
-if sum(r["kind"] == "loop" for r in loops) != 48:
-    fault("loops.jsonl", "not 48 loops")
+if sum(r["kind"] == "loop" for r in loops) != 44:
+    fault("loops.jsonl", "not 44 loops")
 for r in loops:
     if not 12 <= len(r["proposals"]) <= 20 or not all(isinstance(p, str) and p for p in r["proposals"]):
         fault("loops.jsonl", f"{r['id']}: {len(r['proposals'])} proposals, or an empty one")

@@ -29,9 +29,9 @@ fn failed(reason: LineageReason, field: &str, value: String, condition: String) 
     (reason, DecidingField { field: field.to_owned(), value, condition })
 }
 
-/// Fails if the engine loops: the last statements, this one included, brought nothing new for longer than one round, and
-/// this one stands for the third time. A round is the way from one occurrence of a statement to the next. Statements
-/// that differ in their numbers only, or that begin alike, loop after twice as many.
+/// Fails if the engine loops: the last statements, this one included, brought nothing new for longer than one round,
+/// and this one stands for the third time. A round is the way from one occurrence of a statement to the next.
+/// Statements that differ in their numbers only, or that begin alike, loop after twice as many.
 fn repetition(state: &SemanticState, mutation: &SpanMutation) -> Option<Failure> {
     let rules = &state.policy.continuity;
     let (proposed, most) = (&mutation.proposed, usize::from(rules.repetitions));

@@ -137,8 +137,9 @@ impl WorkQueue {
         &self.held
     }
 
-    /// The held bytes that are committed and released with `work`; none before work without text. If the card reads the texts and `work` is a tool
-    /// call, there are none: the held bytes wait for the next text, because a call is not a part of the text around it.
+    /// The held bytes that are committed and released with `work`; none before work without text. If the card reads the
+    /// texts and `work` is a tool call, there are none: the held bytes wait for the next text, because a call is not a
+    /// part of the text around it.
     pub(super) fn held_before(&self, work: &SpanWork, card_reads: bool) -> &str {
         if card_reads && !work.kind.is_text() || work.is_value() { "" } else { &self.held }
     }

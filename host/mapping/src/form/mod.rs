@@ -1,8 +1,8 @@
-//! Forms: prose, label and value, list item, table row, code, log, verse. Rules that compare statements read prose only.
+//! Forms: prose, label and value, list item, table row, code, log, verse. Rules that compare statements read prose.
 //!
 //! The form of a piece follows from the line in which it begins, as far as [`REACH`] bytes on either side show it. A
-//! sentence inside a value is prose, whatever stands round it: at least [`SENTENCE`] words in a row, or a verb and a mark
-//! at the end. A form that cannot be told is prose.
+//! sentence inside a value is prose, whatever stands round it: at least [`SENTENCE`] words in a row, or a verb and a
+//! mark at the end. What has no other form is prose.
 
 mod line;
 mod paragraph;

@@ -21,8 +21,8 @@ const OPEN: u32 = kind::PREPOSITION
     | kind::CONNECTIVE;
 
 /// What the line break before `end` does to its sentence, which begins at `start`, or earlier. Both lines must be lines
-/// of a paragraph, and the line below must go on: with a small letter, after a word or mark that is open, or after a full
-/// line.
+/// of a paragraph, and the line below must go on: with a small letter, after a word or mark that is open, or after a
+/// full line.
 pub(crate) fn line_break(text: &str, start: usize, end: usize, is_complete: bool, language: &Language) -> FullStop {
     let before = text.get(..end).unwrap_or_default();
     let line = before.strip_suffix('\n').unwrap_or_default().trim_end_matches([' ', '\t', '\r']);

@@ -273,7 +273,7 @@ fn punycode(text: &str, at: usize) -> Option<(usize, String)> {
     Some((length, idna::punycode::decode_to_string(encoded)?))
 }
 
-/// Whether the plus sign at `at` is a space: between letters and digits, in the query of a URL (WHATWG URL, section 5.1).
+/// Whether the plus sign at `at` is a space: between letters and digits, in the query of a URL (WHATWG URL, 5.1).
 fn is_space(text: &str, at: usize) -> bool {
     let bytes = text.as_bytes();
     let word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'%' || !byte.is_ascii();
