@@ -2,9 +2,9 @@
 //! breaks inside a paragraph.
 //!
 //! The parts of each line are independent: UAX #29 breaks after every line separator. ASCII lines use a short form of
-//! the rules, other lines the full tables; a property test checks that both agree on ASCII. Two bounds are additions: rule
-//! SB8 examines at most [`LOOK`] characters to find the deciding letter, and a part has at most [`LONGEST`] bytes. With
-//! these bounds, the first sentences of a text become final while the text still grows. A sentence is one part, or
+//! the rules, other lines the full tables; a property test checks that both agree on ASCII. Two bounds are additions:
+//! rule SB8 examines at most [`LOOK`] characters to find the deciding letter, and a part has at most [`LONGEST`] bytes.
+//! With these bounds, the first sentences of a text become final while the text still grows. A sentence is one part, or
 //! several that [`crate::full_stop`] and [`crate::form`] join.
 
 use crate::form::line_break;
