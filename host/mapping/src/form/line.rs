@@ -167,7 +167,7 @@ fn is_code(body: &str) -> bool {
     let first = body.chars().next();
     let opens = matches!(first, Some('{' | '}' | '<' | '@' | '$')) || body.starts_with("]") || body.starts_with("#!");
     let closes = body.ends_with(['{', '}', ';', '\\']) || body == "[" || body == ")";
-    if opens && body.len() > 1 && body.bytes().nth(1) != Some(b' ') || closes && !body.contains(' ') {
+    if opens && body.len() > 1 && body.as_bytes().get(1) != Some(&b' ') || closes && !body.contains(' ') {
         return true;
     }
     if body.ends_with(['{', '}', '\\']) || TOKENS.iter().any(|token| body.contains(token)) {

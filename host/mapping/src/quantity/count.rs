@@ -1,10 +1,11 @@
 //! Products of amounts: tablets and the amount of each, multiplication, and doses per body weight.
 
-use super::unit::GAP_MAX;
 use crate::number::{Decimal, Number};
 use crate::words::{lower, words};
 use std::ops::Range;
 
+/// Greatest number of marks and spaces between a number and its unit, as in `**500** mg`.
+pub(super) const GAP_MAX: usize = 6;
 /// Words for doses or packs. If such a word follows a number, and an amount follows the word, the number is multiplied
 /// by the amount.
 pub(super) const COUNTED: &[&str] = &[

@@ -1,7 +1,7 @@
 //! The end of a text whose quantities more text can change.
 
-use super::count::{COUNTED, COUNTED_MAX, PER_MAX, counts, multiplies};
-use super::unit::{GAP_MAX, QuantitySlot};
+use super::count::{COUNTED, COUNTED_MAX, GAP_MAX, PER_MAX, counts, multiplies};
+use super::unit::QuantitySlot;
 use super::{JOINED_LIST, Quantities};
 use crate::language::kind;
 use crate::number::{JOINED_MAX, Number, numbers};

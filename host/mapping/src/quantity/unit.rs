@@ -1,6 +1,6 @@
 //! The units of a slot, and where a text names them.
 
-use super::count::per_body;
+use super::count::{GAP_MAX, per_body};
 use super::currency::{is_currency, is_gap, is_sign, power};
 use crate::error::MappingError;
 use crate::number::{Decimal, Number};
@@ -10,8 +10,6 @@ use portcullis_core::reason::ValidationReason;
 
 /// Greatest length in bytes of letters between a number and its unit without a space.
 const GLUED_MAX: usize = 16;
-/// Greatest number of marks and spaces between a number and its unit, as in `**500** mg`.
-pub(super) const GAP_MAX: usize = 6;
 /// Greatest number of letters before the sign of a currency: `US$`.
 const COUNTRY_MAX: usize = 3;
 
