@@ -78,8 +78,9 @@ impl MeasuredRate {
         let (k, n) = (u128::from(of), u128::from(all));
         let middle = 2 * k * SCALE + SQUARE;
         let spread = (SQUARE * (SQUARE * n + 4 * k * (n - k) * SCALE) / n).isqrt();
-        let tenths =
-            |value: u128| u64::try_from((1000 * value + n * SCALE) / (2 * (n * SCALE + SQUARE))).unwrap_or(1000);
+        let tenths = |value: u128| {
+            u64::try_from((1000 * value + n * SCALE + SQUARE) / (2 * (n * SCALE + SQUARE))).unwrap_or(1000)
+        };
         Self {
             of,
             all,
