@@ -79,7 +79,9 @@ fn a_stream_gets_the_verdicts_of_a_whole_answer() {
             assert_eq!(finish(&clean), "stop");
             let refused = gateway.post("/v1/chat/completions", &ask("Birds sing. A badword stands here.", stream));
             let left = said(&refused, "content");
-            assert_eq!((refused.status, left.trim_end()), (200, format!("Birds sing.{mark}").as_str()));
+            // The placeholder stands where the first withheld byte was, behind the space.
+            let space = if mark == PLACEHOLDER { " " } else { "" };
+            assert_eq!((refused.status, left.trim_end()), (200, format!("Birds sing.{space}{mark}").as_str()));
             assert_eq!(finish(&refused), if mark == REFUSAL { "content_filter" } else { "stop" });
             assert_eq!(refused.provenance()["streams"][0]["rules"], json!(["NO-BAD"]));
             assert_clean(&refused);

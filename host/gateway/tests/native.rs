@@ -74,8 +74,8 @@ fn a_stream_gives_each_determination_with_its_record() {
     assert_eq!(body["determinations"][1]["kind"], "call");
     assert!(body["determinations"][0]["record"]["index"].as_u64().unwrap() > record);
     let released = json!([
-        {"type": "placeholder", "text": PLACEHOLDER},
         {"type": "text", "text": " "},
+        {"type": "placeholder", "text": PLACEHOLDER},
         {"type": "call", "name": "look", "arguments": "{\"at\":1}"},
     ]);
     assert_eq!(body["released"], released);
