@@ -375,6 +375,7 @@ impl ScannedText {
     pub fn finish(&mut self, most: usize) -> (Vec<TextPiece>, Vec<TextPiece>) {
         let end = self.word_start(self.unfinished).max(self.origin);
         self.hits.widen(&(end..self.text.len()));
+        self.join_pieces();
         let first = self.pieces.partition_point(|piece| piece.range.end <= end);
         let (done, rest) = self.pieces.split_at(first);
         let (mut done, mut rest) = (done.to_vec(), rest.to_vec());
@@ -391,6 +392,20 @@ impl ScannedText {
             Some(last) => done.extend(rest.drain(..=last)),
         }
         (done, rest)
+    }
+
+    /// Joins pieces whose border is inside a hit.
+    fn join_pieces(&mut self) {
+        let mut joined: Vec<TextPiece> = Vec::with_capacity(self.pieces.len());
+        for piece in std::mem::take(&mut self.pieces) {
+            match joined.last_mut() {
+                Some(last) if self.hits.split_by(piece.range.start) => {
+                    *last = TextPiece { range: last.range.start..piece.range.end, inert: false };
+                }
+                _ => joined.push(piece),
+            }
+        }
+        self.pieces = joined;
     }
 
     /// The start of the word around `at`, which no cut divides; `at` in a word that is longer than [`WORD`] bytes.
