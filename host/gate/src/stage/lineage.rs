@@ -142,3 +142,26 @@ fn topic(state: &SemanticState, mutation: &SpanMutation) -> Option<Failure> {
         failed(LineageReason::TopicShift, "distance", mean.to_string(), condition)
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The number of statements, one letter each, after which the loop is seen; `None` if it never is.
+    fn seen_after(statements: &str, most: usize) -> Option<usize> {
+        let all: Vec<u64> = statements.bytes().map(u64::from).collect();
+        (0..all.len()).find(|at| Rounds::of(all[*at], all[..*at].iter().rev().copied()).is_loop(most)).map(|at| at + 1)
+    }
+
+    #[test]
+    fn a_loop_brings_nothing_new_for_longer_than_a_round() {
+        assert_eq!(
+            [seen_after("AAAA", 3), seen_after("ABABAB", 3), seen_after("ABCABCABC", 3)],
+            [Some(4), Some(5), Some(7)]
+        );
+        assert_eq!(seen_after("AAAAAAAA", 6), Some(7));
+        for refrain in ["xRyRzRuRv", "abcCHdefCHghiCH", "AbAcAdAeAf"] {
+            assert_eq!(seen_after(refrain, 3), None, "{refrain}");
+        }
+    }
+}
