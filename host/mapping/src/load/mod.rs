@@ -204,7 +204,7 @@ impl LoadFinder {
         markdown::definition(rest).is_some_and(|definition| {
             let refused = |address: &str| address::is_refused(address, self.policy, &self.hosts);
             let loads = definition.open || rest.get(definition.address.clone()).is_some_and(refused);
-            let near = bounded(rest, REACH).match_indices("![").filter_map(|(at, _)| rest.get(at..));
+            let near = bounded(rest, REACH + 1).match_indices("![").filter_map(|(at, _)| rest.get(at..));
             let mut images = near.map(|image| markdown::image(image, &|_| false).construct);
             loads && (rest.len() < REACH + 2 || images.any(|image| image.open))
         })
