@@ -56,6 +56,7 @@ fn tables() -> Vec<u8> {
         }],
         left_out: Vec::new(),
         view: false,
+        domains: Vec::new(),
     };
     let source = LaneSource { classes: vec![class(1, "secret"), class(2, "consent")], ..LaneSource::default() };
     compile(&source, &LaneTableLimits::default()).tables.encode()

@@ -1,10 +1,10 @@
 //! Compiles the forms of classes into the tables of a lane.
 //!
 //! Each form becomes a part: an automaton of its own, which accepts exactly the form, or more if the exact automaton is
-//! too large. The compiler joins parts into engines, the smallest part first, and puts each part into the engine that
-//! it enlarges least. It proves of each part that the part finds all matches of its form.
+//! too large. The compiler joins parts into engines, lists of domains first and then the smallest part, and puts each
+//! part into the engine that it enlarges least. It proves of each part that the part finds all matches of its form.
 
-use crate::check::FormCheck;
+use crate::check::{DomainNames, FormCheck};
 use crate::dfa::Dfa;
 use crate::gap;
 use crate::machine::FormMachine;
@@ -19,6 +19,7 @@ use crate::tables::{
 use portcullis_core::class::{ClassId, ClassSet};
 use portcullis_core::manifest::PatternValidator;
 use regex_syntax::hir::{HirKind, Look};
+use std::rc::Rc;
 
 /// Sizes of a card's text lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +40,8 @@ impl Default for LaneTableLimits {
     }
 }
 
+/// How many letters of a top-level domain are compared: all, or as many as there is room for.
+const COMPARED_LETTERS: [usize; 4] = [63, 6, 5, 4];
 /// Factor by which an automaton may exceed its limit of states before it is minimised.
 const GROWTH: usize = 4;
 /// Largest number of places of an expression per permitted state. For a larger expression, no automaton is built.
@@ -122,11 +125,25 @@ struct FormAutomaton {
     relation: MatchRelation,
     widened: Option<String>,
     engine: Option<usize>,
+    /// Whether it holds a list of domains, which needs many classes of bytes.
+    is_list: bool,
 }
 
-/// Compiles the forms of classes into tables.
+/// Compiles the forms of classes into tables. If a list of domains would keep a form out of the tables, fewer letters
+/// of each domain are compared.
 #[must_use]
 pub fn compile(source: &LaneSource, limits: &LaneTableLimits) -> CompiledLane {
+    let left_out = |lane: &CompiledLane| lane.classes.iter().map(|class| class.left_out.len()).sum::<usize>();
+    let any = compiled(source, limits, None);
+    let mut forms = source.classes.iter().flat_map(|class| &class.forms);
+    if forms.all(|form| form.check != Some(PatternValidator::Email)) {
+        return any;
+    }
+    let mut listed = COMPARED_LETTERS.iter().map(|letters| compiled(source, limits, Some(*letters)));
+    listed.find(|lane| left_out(lane) <= left_out(&any)).unwrap_or(any)
+}
+
+fn compiled(source: &LaneSource, limits: &LaneTableLimits, letters: Option<usize>) -> CompiledLane {
     let mut classes: Vec<ClassSight> = source.classes.iter().map(ClassSight::of).collect();
     let mut parts = Vec::new();
     let mut counted = (Vec::new(), Vec::new());
@@ -139,7 +156,13 @@ pub fn compile(source: &LaneSource, limits: &LaneTableLimits) -> CompiledLane {
                 Some(PatternValidator::Iban) => {
                     account_machine(form).map(|machine| counted.1.push((index, form, machine)))
                 }
-                _ => part(form, index, limits).map(|part| parts.push(part)),
+                Some(PatternValidator::Email) => {
+                    address_part(form, index, class, letters, limits).map(|part| parts.push(part))
+                }
+                check => FormCheck::of(check)
+                    .ok_or_else(|| "its check is not one of an automaton".to_owned())
+                    .and_then(|check| part(form, index, &check, &Width::LADDER, limits.part_states, limits))
+                    .map(|part| parts.push(part)),
             };
             if let (Err(reason), Some(class)) = (out, classes.get_mut(index)) {
                 class.left_out.push(LeftOut { form: form.name.clone(), reason });
@@ -181,23 +204,51 @@ impl ClassSight {
     }
 }
 
+/// The automaton of a form for e-mail addresses. With a list of domains, the form is as wide as possible, so that only
+/// the names need states, and these may be half of an engine's.
+fn address_part(
+    form: &ClassForm,
+    index: usize,
+    class: &ClassSource,
+    letters: Option<usize>,
+    limits: &LaneTableLimits,
+) -> Result<FormAutomaton, String> {
+    let names = letters.map(|most| DomainNames::new(&class.domains, most));
+    match names.filter(|names| names.apply_to(&form.hir)) {
+        Some(names) => {
+            let [.., widest] = Width::LADDER;
+            let wide = ClassForm { hir: relax::widen(&form.hir, widest), ..form.clone() };
+            let check = FormCheck::Email(Rc::new(names.with_users_of(&wide.hir)));
+            let part = part(&wide, index, &check, &[Width::WRITTEN], limits.states / 2, limits)?;
+            Ok(FormAutomaton { widened: Some(of_width(widest)), is_list: true, ..part })
+        }
+        None => part(form, index, &FormCheck::None, &Width::LADDER, limits.part_states, limits),
+    }
+}
+
 /// The automaton of a form, widened as little as the limits allow.
-fn part(form: &ClassForm, class: usize, limits: &LaneTableLimits) -> Result<FormAutomaton, String> {
-    let check = FormCheck::of(form.check).ok_or("its check is not one of an automaton")?;
-    let written = FormMachine::new(&form.hir, form.border, check)?;
-    let plain = form.border == FormBorder::Free && check == FormCheck::None;
+fn part(
+    form: &ClassForm,
+    class: usize,
+    check: &FormCheck,
+    widths: &[Width],
+    most_states: usize,
+    limits: &LaneTableLimits,
+) -> Result<FormAutomaton, String> {
+    let written = FormMachine::new(&form.hir, form.border, check.clone())?;
+    let plain = form.border == FormBorder::Free && *check == FormCheck::None;
     let mut tried: Vec<regex_syntax::hir::Hir> = Vec::new();
-    for width in Width::LADDER {
+    for width in widths.iter().copied() {
         let hir = relax::widen(&form.hir, width);
         let hir = if plain { relax::cut(&hir) } else { hir };
         if tried.contains(&hir) {
             continue;
         }
-        let machine = FormMachine::new(&hir, form.border, check)?;
+        let machine = FormMachine::new(&hir, form.border, check.clone())?;
         tried.push(hir);
-        let (most, places) = (limits.part_states * GROWTH, limits.part_states * PLACES);
+        let (most, places) = (most_states * GROWTH, most_states * PLACES);
         let dfa = (machine.len() <= places).then(|| Dfa::of(&machine, most)).flatten();
-        let Some(dfa) = dfa.filter(|dfa| dfa.len() <= limits.part_states && dfa.classes <= limits.byte_classes) else {
+        let Some(dfa) = dfa.filter(|dfa| dfa.len() <= most_states && dfa.classes <= limits.byte_classes) else {
             continue;
         };
         if let Some(text) = proof::missed(&written, &dfa) {
@@ -208,19 +259,27 @@ fn part(form: &ClassForm, class: usize, limits: &LaneTableLimits) -> Result<Form
         }
         let relation = relation(form, check, &written, &dfa, width);
         let widened = (width != Width::WRITTEN).then(|| of_width(width));
-        return Ok(FormAutomaton { class, name: form.name.clone(), dfa, relation, widened, engine: None });
+        return Ok(FormAutomaton {
+            class,
+            name: form.name.clone(),
+            dfa,
+            relation,
+            widened,
+            engine: None,
+            is_list: false,
+        });
     }
     Err(format!(
         "its automaton has more than {} states or {} classes of bytes, however it is widened; \
          divide the pattern, or repeat less in it",
-        limits.part_states, limits.byte_classes
+        most_states, limits.byte_classes
     ))
 }
 
 /// The relation between the automaton's matches and the mapping's hits.
-fn relation(form: &ClassForm, check: FormCheck, written: &FormMachine, dfa: &Dfa, width: Width) -> MatchRelation {
+fn relation(form: &ClassForm, check: &FormCheck, written: &FormMachine, dfa: &Dfa, width: Width) -> MatchRelation {
     // The mapping chooses a single end for a match, and applies the check and the border only to that end.
-    let one_end = || (check == FormCheck::None && form.border != FormBorder::Digits) || proof::is_prefix_free(written);
+    let one_end = || (*check == FormCheck::None && form.border != FormBorder::Digits) || proof::is_prefix_free(written);
     let equal = width == Width::WRITTEN
         && check.is_exact()
         // The mapping may prefer an empty match at the same place to a match that counts.
@@ -241,6 +300,8 @@ struct FormGroup {
     class: usize,
     parts: Vec<usize>,
     dfa: Dfa,
+    /// Whether one of the parts holds a list of domains.
+    is_list: bool,
 }
 
 /// An engine under construction, with its classes and groups.
@@ -260,7 +321,7 @@ fn pack(
     let mut groups = grouped(parts, limits);
     let order = |groups: &[FormGroup], from: usize| {
         let mut order: Vec<usize> = (from..groups.len()).collect();
-        order.sort_by_key(|at| groups.get(*at).map(|group| (group.dfa.len(), *at)));
+        order.sort_by_key(|at| groups.get(*at).map(|group| (!group.is_list, group.dfa.len(), *at)));
         order
     };
     let mut filling = Vec::new();
@@ -272,7 +333,7 @@ fn pack(
         let apart = groups.get(at).filter(|group| !placed && group.parts.len() > 1).map(|group| group.parts.clone());
         for at in apart.into_iter().flatten() {
             let Some(part) = parts.get(at) else { continue };
-            groups.push(FormGroup { class: part.class, parts: vec![at], dfa: part.dfa.clone() });
+            groups.push(FormGroup { class: part.class, parts: vec![at], dfa: part.dfa.clone(), is_list: part.is_list });
         }
     }
     fill(&mut filling, &groups, &order(&groups, whole), limits);
@@ -321,8 +382,14 @@ fn grouped(parts: &[FormAutomaton], limits: &LaneTableLimits) -> Vec<FormGroup> 
             Some((group, dfa)) => {
                 group.dfa = dfa;
                 group.parts.push(at);
+                group.is_list |= part.is_list;
             }
-            None => groups.push(FormGroup { class: part.class, parts: vec![at], dfa: part.dfa.clone() }),
+            None => groups.push(FormGroup {
+                class: part.class,
+                parts: vec![at],
+                dfa: part.dfa.clone(),
+                is_list: part.is_list,
+            }),
         }
     }
     groups

@@ -17,6 +17,8 @@ pub(crate) const WORD: Context = 8;
 pub(crate) const LINE: Context = 16;
 /// The byte before is a digit, or a space, dash, full stop or slash after a digit.
 pub(crate) const JOINT: Context = 32;
+/// The byte before may stand in the user name of an e-mail address, see [`is_user`].
+pub(crate) const USER: Context = 64;
 
 /// The facts after one more byte, restricted to the facts in `needs`.
 pub(crate) const fn after(before: Context, byte: u8, needs: Context) -> Context {
@@ -38,7 +40,15 @@ pub(crate) const fn after(before: Context, byte: u8, needs: Context) -> Context 
     if joint {
         facts |= JOINT;
     }
+    if is_user(byte) {
+        facts |= USER;
+    }
     facts & needs
+}
+
+/// Whether a byte belongs to a user name. The mapping divides the local part of an address at other characters.
+pub(crate) const fn is_user(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'+') || !byte.is_ascii()
 }
 
 /// Groups the bytes: two bytes with the same result lead [`after`] to the same facts.

@@ -216,6 +216,9 @@ impl FormMachine {
         if self.is_immediate() {
             step.now = self.take_ends(&mut step.threads);
         }
+        let undecided = step.threads.len();
+        step.threads.retain(|thread| !self.check.is_decided(thread.check));
+        step.now |= step.threads.len() < undecided;
         step
     }
 

@@ -49,6 +49,8 @@ pub struct ClassSource {
     pub left_out: Vec<LeftOut>,
     /// Whether the host also searches the matching view, which a lane does not read.
     pub view: bool,
+    /// Top-level domains that end an e-mail address, for `email`.
+    pub domains: Vec<String>,
 }
 
 /// Something that the host finds and a lane does not.

@@ -486,7 +486,14 @@ mod tests {
             relation: MatchRelation::Equal,
         };
         let id = ClassId::try_from(7).unwrap();
-        let class = ClassSource { id, name: "x".into(), forms: vec![form], left_out: Vec::new(), view: false };
+        let class = ClassSource {
+            id,
+            name: "x".into(),
+            forms: vec![form],
+            left_out: Vec::new(),
+            view: false,
+            domains: Vec::new(),
+        };
         compile(&LaneSource { classes: vec![class], ..LaneSource::default() }, &LaneTableLimits::default()).tables
     }
 

@@ -193,6 +193,51 @@ fn hits_of_the_mapping_that_no_form_suggests() {
     assert!(counts.hits > 22, "the mapping finds {} of these", counts.hits);
 }
 
+/// An address, or something like one: domains, repositories, versions, words that follow without a space.
+fn address(random: &mut Random) -> String {
+    let users = ["git", "hg", "svn", "x.git", "jane", "Git", "gi", "a_git", "1", "é", "git "];
+    let labels = ["b", "com", "co", "COM", "comx", "comThen", "b1", "com1", "acme", "de", "x-y", "xn--p1ai", "é", "рф"];
+    let behind = ["", "", " ", ",", ".", ":a", ": a", ":/", "/", "_", "-", "@", "A", "1", ":\u{a0}", "é", "\n", "://"];
+    let mut text = (*random.pick(&["", "", " ", "-", "_", "+", "ssh://", "(", "1", "a@b.co", "é"])).to_owned();
+    text += *random.pick(&users);
+    text += *random.pick(&["@", "@", "@", " @", "@ "]);
+    let most = if random.one_in(8) { 9 } else { 3 };
+    let count = random.within(1, most);
+    let labels: Vec<&str> = (0..count).map(|_| *random.pick(&labels)).collect();
+    text += &labels.join(".");
+    text + *random.pick(&behind)
+}
+
+#[test]
+fn a_list_of_domains_misses_no_address() {
+    let local = r#"[^\s@<>()\[\]{},;:|"'\\/]{1,64}"#;
+    let patterns = [
+        (format!(r"(?u:{local}) ?@ ?(?:[a-zA-Z0-9-]{{1,36}}\.){{1,6}}[A-Za-z]{{2,24}}"), true),
+        (format!(r"(?u:{local})@(?:[a-zA-Z0-9_]{{1,9}}\.){{1,2}}(?:xn--[a-z0-9]{{1,59}}|[a-z]{{2,24}})"), true),
+        (r"[a-z0-9.]{1,9}@[a-z.]{4,40}".into(), true),
+        (r"[a-z0-9.+-]{2,9}@[a-z.]{4,30}".into(), true),
+        (r"[a-z]{1,9}@(?:[a-z]{1,9}\.){1,3}[a-z]{2,3}".into(), false),
+    ];
+    let texts = if is_long() { 100_000 } else { 2_000 };
+    for ((regex, listed), seed) in patterns.into_iter().zip(0..) {
+        let class = serde_json::json!({
+            "name": "c",
+            "private_domains": ["acme"],
+            "pattern": [{"regex": regex, "validator": "email"}],
+        });
+        let (package, mut random, mut counts) = (one_class(class, ""), Random::new(seed), Counts::default());
+        for _ in 0..texts {
+            let text: String = (0..random.within(1, 3)).map(|_| address(&mut random)).collect();
+            check(&package, &mut random, &text, &mut counts);
+        }
+        let (hits, more) = (counts.hits, counts.more);
+        eprintln!("{regex}: {hits} texts of both, {more} of the lane alone");
+        assert!(hits > texts / 10 && (!listed || more < texts / 4), "{regex}: {hits} and {more}");
+        // Every match counts where the end of a match does not show the whole last label.
+        assert_eq!(package.walk.classes("jane@foo.jpg").iter().next().is_none(), listed, "{regex}");
+    }
+}
+
 /// Numbers of orders, tickets and parts in groups of digits that are neither card nor account numbers.
 fn harmless(random: &mut Random) -> String {
     let digits = |random: &mut Random, count: usize| -> String {

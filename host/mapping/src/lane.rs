@@ -3,6 +3,7 @@
 //! Some patterns are left out: those with `near`, because the phrase may arrive later; those with `inflect`, because an
 //! automaton cannot list other word forms; and tool calls. A lane reads the text only; the host also scans its view.
 
+use crate::domains;
 use crate::error::MappingError;
 use crate::hits::vocabulary;
 use crate::networks::{self, NETWORKS};
@@ -28,8 +29,15 @@ pub fn lane_source(manifest: &PackageManifest, files: &BTreeMap<String, Vec<u8>>
     for (index, class) in manifest.classes.iter().enumerate() {
         let count = manifest.classes.len();
         let id = manifest.class_id(index).ok_or(MappingError::TooMany { what: "classes", count, most: CLASSES })?;
-        let mut source =
-            ClassSource { id, name: class.name.clone(), forms: Vec::new(), left_out: Vec::new(), view: class.view };
+        let has_addresses = class.patterns.iter().any(|of| of.validator == Some(PatternValidator::Email));
+        let mut source = ClassSource {
+            id,
+            name: class.name.clone(),
+            forms: Vec::new(),
+            left_out: Vec::new(),
+            view: class.view,
+            domains: if has_addresses { domains::all(class.private_domains.as_deref()) } else { Vec::new() },
+        };
         for file in &class.vocabulary {
             add_vocabulary(class, file, &vocabulary(&class.name, file, files)?, &mut source);
         }
@@ -43,12 +51,11 @@ pub fn lane_source(manifest: &PackageManifest, files: &BTreeMap<String, Vec<u8>>
                 continue;
             }
             let border = if class.letters == PatternBorder::Any { FormBorder::Digits } else { FormBorder::Free };
-            let (name, hir) = (of.regex.clone(), bounded.hir);
-            // A lane has no list of domains: every match counts there.
-            let listed = of.validator == Some(PatternValidator::Email);
-            let relation = if listed { MatchRelation::Superset } else { MatchRelation::Equal };
-            let check = of.validator.filter(|_| !listed);
-            source.forms.push(ClassForm { name, hir, border, check, relation });
+            // The lane does not read what stands before an address and behind it.
+            let wide = of.validator == Some(PatternValidator::Email);
+            let relation = if wide { MatchRelation::Superset } else { MatchRelation::Equal };
+            let (name, check) = (of.regex.clone(), of.validator);
+            source.forms.push(ClassForm { name, hir: bounded.hir, border, check, relation });
         }
         if !class.tools.is_empty() {
             source.left_out.push(LeftOut { form: "[[class.tool]]".into(), reason: "it names calls of tools".into() });

@@ -47,6 +47,7 @@ impl Lane {
             forms: vec![form(pattern)],
             left_out: Vec::new(),
             view: false,
+            domains: Vec::new(),
         };
         let classes = vec![class(0, "SECRET-[0-9]{4}"), class(1, "no advice")];
         let encoded =

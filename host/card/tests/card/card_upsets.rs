@@ -221,6 +221,7 @@ impl Lane {
             forms: vec![form],
             left_out: Vec::new(),
             view: false,
+            domains: Vec::new(),
         };
         let source = LaneSource { classes: vec![class], ..LaneSource::default() };
         let encoded = compile(&source, &LaneTableLimits::default()).tables.encode();

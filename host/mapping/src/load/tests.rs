@@ -196,7 +196,7 @@ fn what_more_text_can_change_waits() {
 #[test]
 fn a_definition_waits_for_an_image_at_the_edge_of_its_reach() {
     let definition = "[b]: https://e.example\n";
-    for distance in super::REACH - 3..super::REACH {
+    for distance in REACH - 3..REACH {
         let text = format!("{definition}{}![a][b]", ".".repeat(distance - definition.len()));
         for end in text.len() - 6..text.len() {
             assert_eq!(none().unfinished(&text[..end]), 0, "{distance} {end}");

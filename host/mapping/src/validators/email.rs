@@ -118,12 +118,17 @@ impl Place<'_> {
 
     /// Whether the match names a host to log in to: `git@host:path`, `ssh://git@host/path`, `scp file user@host:path`.
     fn is_login(&self, local: &str) -> bool {
-        let path = self.after.strip_prefix(':').is_some_and(|rest| rest.starts_with(|c: char| !c.is_whitespace()));
+        let has_path =
+            |host: &str| host.strip_prefix(':').is_some_and(|rest| rest.starts_with(|c: char| !c.is_whitespace()));
+        let path = has_path(self.after);
+        // Whatever its last label is, what stands between `git@` and the path is a host.
+        let behind_host = self.after.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-'));
         let user = local.rsplit(|c: char| !c.is_alphanumeric() && !matches!(c, '.' | '-' | '+')).next();
         if self.before.ends_with("://") {
-            return user.is_some_and(|user| REPOSITORIES.contains(&user)) && (path || self.after.starts_with('/'));
+            let path = has_path(behind_host) || behind_host.starts_with('/');
+            return path && user.is_some_and(|user| REPOSITORIES.contains(&user));
         }
-        path && user.is_some_and(|user| REPOSITORIES.contains(&user)) || self.is_argument(path)
+        has_path(behind_host) && user.is_some_and(|user| REPOSITORIES.contains(&user)) || self.is_argument(path)
     }
 
     /// Whether a command stands before the match, on the same line and with only arguments between them. Without a
@@ -210,6 +215,7 @@ mod tests {
         for (text, matched) in [
             ("git clone git@github.com:acme/widgets.git", "git@github.com"),
             ("url = git@git.example.org:a/b.git", "git@git.example.org"),
+            ("git clone git@git.example.forge1:a/b.git", "git@git.example"),
             ("ssh://git@git.example.org:2222/a/b.git", "git@git.example.org"),
             ("rsync -a build/ deploy@node1.lan:/var/in/", "deploy@node1.lan"),
             ("Run `scp x admin@files.internal:/srv`", "admin@files.internal"),
